@@ -1,0 +1,105 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Targets are listed bottom first: a target may import only what stands above it and is named in
+// its own dependencies. TidyTests holds every `import` line against this list.
+
+let settings: [SwiftSetting] = [
+  .strictMemorySafety(),
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableExperimentalFeature("Lifetimes"),
+]
+
+func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func clibrary(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
+  .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([package])])
+}
+
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+
+let package = Package(
+  name: "albumfs",
+  products: [
+    .executable(name: "albumfs", targets: ["albumfs"]),
+    .executable(name: "albumfs-thumbnailer", targets: ["albumfs-thumbnailer"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+  ],
+  targets: [
+    // C libraries, each behind a fence of its own.
+    .target(name: "CLinux"),
+    clibrary("CSodium", "libsodium", "libsodium-dev"),
+    clibrary("CFuse3", "fuse3", "libfuse3-dev"),
+    clibrary("CVips", "vips", "libvips-dev"),
+    clibrary("CSeccomp", "libseccomp", "libseccomp-dev"),
+
+    // The core: a store, its spaces and their albums. Knows nothing of FUSE.
+    library("AlbumModel"),
+    library("Posix", ["CLinux"]),
+    library("AlbumFormat", ["AlbumModel"]),
+    library("AlbumSecrets", ["CSodium", "AlbumFormat"]),
+    library("AlbumStore", ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", logging]),
+    library("AlbumFileSystem", ["AlbumModel", "Posix", "AlbumStore", logging]),
+
+    // Thumbnails: the queue in the daemon, the decoder in a cell of its own.
+    library("ThumbnailProtocol"),
+    library("Thumbnails", ["AlbumModel", "Posix", "CLinux", "ThumbnailProtocol", logging]),
+    program("albumfs-thumbnailer", ["ThumbnailProtocol", "CVips", "CSeccomp", "CLinux"]),
+
+    // The kernel interface, the daemon that puts the parts together, and the command line.
+    library("FUSEDriver", ["AlbumModel", "Posix", "AlbumFileSystem", "CFuse3", logging]),
+    library("ControlProtocol", ["Posix", "CLinux"]),
+    library(
+      "Daemon",
+      [
+        "AlbumModel", "Posix", "CLinux", "AlbumStore", "AlbumFileSystem", "Thumbnails",
+        "FUSEDriver", "ControlProtocol", logging,
+      ]),
+    program(
+      "albumfs",
+      [
+        "AlbumModel", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore",
+        "ControlProtocol", "Daemon", arguments, logging,
+      ]),
+
+    // Tests mirror Sources.
+    .target(
+      name: "AlbumTestSupport",
+      dependencies: ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore"],
+      path: "Tests/AlbumTestSupport", swiftSettings: settings),
+    tests("AlbumModelTests", ["AlbumModel"]),
+    tests("PosixTests", ["Posix", "AlbumTestSupport"]),
+    tests("AlbumFormatTests", ["AlbumModel", "AlbumFormat", "AlbumTestSupport"]),
+    tests("AlbumSecretsTests", ["AlbumFormat", "AlbumSecrets", "AlbumTestSupport"]),
+    tests(
+      "AlbumStoreTests",
+      ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumTestSupport"]),
+    tests(
+      "AlbumFileSystemTests",
+      ["AlbumModel", "Posix", "AlbumStore", "AlbumFileSystem", "AlbumTestSupport"]),
+    tests(
+      "ThumbnailTests",
+      ["AlbumModel", "Posix", "ThumbnailProtocol", "Thumbnails", "albumfs-thumbnailer"]),
+    tests("FUSEDriverTests", ["AlbumModel", "Posix", "AlbumFileSystem", "FUSEDriver"]),
+    tests("CLITests", ["Posix", "ControlProtocol", "AlbumTestSupport", "albumfs"]),
+    tests("MountTests", ["Posix", "AlbumTestSupport", "albumfs", "albumfs-thumbnailer"]),
+    tests("TidyTests", []),
+  ]
+)

@@ -1,0 +1,37 @@
+/// One component of a path: 1 to 255 bytes, any encoding, no `/` and no NUL, neither `.` nor `..`.
+package struct FileName: Hashable, Sendable {
+  package let bytes: [UInt8]
+
+  package enum Invalid: Error, Sendable { case empty, tooLong, reserved }
+
+  /// The greatest length of a name, in bytes.
+  package static let maximumLength = 255
+
+  package init(_ bytes: [UInt8]) throws(Invalid) {
+    if bytes.isEmpty { throw .empty }
+    if bytes.count > FileName.maximumLength { throw .tooLong }
+    if bytes == [UInt8(ascii: ".")] || bytes == [UInt8(ascii: "."), UInt8(ascii: ".")] {
+      throw .reserved
+    }
+    if bytes.contains(where: { $0 == 0 || $0 == UInt8(ascii: "/") }) { throw .reserved }
+    self.bytes = bytes
+  }
+
+  package init(_ string: String) throws(Invalid) { try self.init(Array(string.utf8)) }
+
+  /// A name known at compile time, such as `Photo`.
+  package init(literal: StaticString) {
+    bytes = unsafe Array(
+      UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
+  }
+
+  package static let photo = FileName(literal: "Photo")
+  package static let thumb = FileName(literal: "Thumb")
+
+  /// Whether the name begins with a dot: such a directory is no album, such a file gets no
+  /// thumbnail.
+  package var isHidden: Bool { bytes[0] == UInt8(ascii: ".") }
+
+  /// For messages: invalid UTF-8 is shown as replacement characters.
+  package var display: String { String(decoding: bytes, as: UTF8.self) }
+}

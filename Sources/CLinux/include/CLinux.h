@@ -1,0 +1,24 @@
+// What Glibc's Swift module hides: variadic calls, and what is declared only under _GNU_SOURCE.
+// Declarations alone, no system header: including one under _GNU_SOURCE here would define its
+// types a second time and differently from Swift's Glibc module.
+#pragma once
+#include <stdint.h>
+
+// open and openat are variadic.
+int clinux_openat(int directory, const char *path, int flags, unsigned int mode);
+
+// fcntl is variadic, and the open-file-description locks need _GNU_SOURCE.
+// `type` is F_RDLCK, F_WRLCK or F_UNLCK; `length` 0 means to the end of the file.
+int clinux_ofd_lock(int fd, short type, int64_t offset, int64_t length, int wait);
+
+// prctl is variadic.
+int clinux_prctl(int option, unsigned long a, unsigned long b);
+
+// Needs _GNU_SOURCE. Starts writeback of the range (length 0: to the end) and does not wait.
+int clinux_sync_file_range_start(int fd, int64_t offset, int64_t length);
+
+// glibc 2.36 has no wrapper, and syscall is variadic.
+int clinux_pidfd_open(int pid);
+
+// Needs _GNU_SOURCE. `flags` as in memfd_create(2).
+int clinux_memfd_create(const char *name, unsigned int flags);

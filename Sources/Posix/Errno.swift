@@ -1,0 +1,55 @@
+internal import Glibc
+
+/// An error number of the kernel, as in errno(3).
+package struct Errno: Error, Hashable, Sendable, RawRepresentable, CustomStringConvertible {
+  package let rawValue: CInt
+  package init(rawValue: CInt) { self.rawValue = rawValue }
+  package init(_ rawValue: CInt) { self.rawValue = rawValue }
+
+  /// The calling thread's current error number.
+  package static var last: Errno { Errno(errno) }
+
+  package static let notPermitted = Errno(EPERM)
+  package static let noEntry = Errno(ENOENT)
+  package static let interrupted = Errno(EINTR)
+  package static let io = Errno(EIO)
+  package static let badDescriptor = Errno(EBADF)
+  package static let again = Errno(EAGAIN)
+  package static let noMemory = Errno(ENOMEM)
+  package static let accessDenied = Errno(EACCES)
+  package static let busy = Errno(EBUSY)
+  package static let exists = Errno(EEXIST)
+  package static let crossDevice = Errno(EXDEV)
+  package static let notDirectory = Errno(ENOTDIR)
+  package static let isDirectory = Errno(EISDIR)
+  package static let invalid = Errno(EINVAL)
+  package static let tooBig = Errno(EFBIG)
+  package static let noSpace = Errno(ENOSPC)
+  package static let readOnly = Errno(EROFS)
+  package static let tooManyLinks = Errno(EMLINK)
+  package static let outOfRange = Errno(ERANGE)
+  package static let nameTooLong = Errno(ENAMETOOLONG)
+  package static let notSupported = Errno(EOPNOTSUPP)
+  package static let noSystemCall = Errno(ENOSYS)
+  package static let notEmpty = Errno(ENOTEMPTY)
+  package static let tooManySymlinks = Errno(ELOOP)
+  package static let noAttribute = Errno(ENODATA)
+  package static let quota = Errno(EDQUOT)
+  package static let notConnected = Errno(ENOTCONN)
+  package static let noDevice = Errno(ENXIO)
+  package static let stale = Errno(ESTALE)
+  package static let timedOut = Errno(ETIMEDOUT)
+
+  package var description: String { unsafe String(cString: strerror(rawValue)) }
+}
+
+/// Runs a system call that answers -1 on failure, again while it is interrupted by a signal.
+@discardableResult
+package func retrying<T: FixedWidthInteger & SignedInteger>(_ call: () -> T) throws(Errno) -> T {
+  while true {
+    let result = call()
+    if result != -1 { return result }
+    let error = Errno.last
+    if error != .interrupted { throw error }
+  }
+}

@@ -1,0 +1,131 @@
+internal import CLinux
+internal import Glibc
+
+/// Owns one open file descriptor. Closing is `close()`, which reports, or `deinit`, which cannot.
+package struct FileDescriptor: ~Copyable, Sendable {
+  package let rawValue: CInt
+
+  /// Takes over a descriptor that the caller owns.
+  package init(owning rawValue: CInt) { self.rawValue = rawValue }
+
+  deinit { _ = Glibc.close(rawValue) }
+
+  /// close(2). The descriptor is gone even when this throws.
+  package consuming func close() throws(Errno) {
+    let raw = rawValue
+    discard self
+    if Glibc.close(raw) == -1, Errno.last != .interrupted { throw .last }
+  }
+
+  /// Gives the descriptor to somebody who closes it.
+  package consuming func release() -> CInt {
+    let raw = rawValue
+    discard self
+    return raw
+  }
+
+  /// open(2), always with O_CLOEXEC.
+  package init(open path: String, _ flags: CInt, permissions: UInt32 = 0o600) throws(Errno) {
+    rawValue = try retrying {
+      unsafe path.withCString { unsafe clinux_openat(AT_FDCWD, $0, flags | O_CLOEXEC, permissions) }
+    }
+  }
+
+  /// openat(2), always with O_CLOEXEC.
+  package init(
+    open path: String, in directory: borrowing FileDescriptor, _ flags: CInt,
+    permissions: UInt32 = 0o600
+  ) throws(Errno) {
+    let base = directory.rawValue
+    rawValue = try retrying {
+      unsafe path.withCString { unsafe clinux_openat(base, $0, flags | O_CLOEXEC, permissions) }
+    }
+  }
+
+  /// read(2): up to the buffer's size; 0 at the end.
+  package func read(into buffer: UnsafeMutableRawBufferPointer) throws(Errno) -> Int {
+    try retrying { unsafe Glibc.read(rawValue, buffer.baseAddress, buffer.count) }
+  }
+
+  /// write(2), possibly short.
+  package func write(_ buffer: UnsafeRawBufferPointer) throws(Errno) -> Int {
+    try retrying { unsafe Glibc.write(rawValue, buffer.baseAddress, buffer.count) }
+  }
+
+  /// Writes all of it, however many calls that takes.
+  package func writeAll(_ bytes: [UInt8]) throws(Errno) {
+    var written = 0
+    while written < bytes.count {
+      let from = written
+      written += try retrying {
+        unsafe bytes.withUnsafeBytes {
+          unsafe Glibc.write(rawValue, $0.baseAddress! + from, bytes.count - from)
+        }
+      }
+    }
+  }
+
+  /// pread(2), possibly short.
+  package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno)
+    -> Int
+  {
+    try retrying {
+      unsafe Glibc.pread(rawValue, buffer.baseAddress, buffer.count, off_t(offset))
+    }
+  }
+
+  /// pwrite(2), possibly short.
+  package func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
+    try retrying {
+      unsafe Glibc.pwrite(rawValue, buffer.baseAddress, buffer.count, off_t(offset))
+    }
+  }
+
+  /// fdatasync(2), never retried: after a failure the kernel may have dropped the pages.
+  package func synchronizeData() throws(Errno) {
+    if Glibc.fdatasync(rawValue) == -1 { throw .last }
+  }
+
+  /// fsync(2), never retried.
+  package func synchronize() throws(Errno) {
+    if Glibc.fsync(rawValue) == -1 { throw .last }
+  }
+
+  /// Asks for writeback of all dirty pages to begin and does not wait (sync_file_range(2)).
+  package func startWriteback() {
+    _ = clinux_sync_file_range_start(rawValue, 0, 0)
+  }
+
+  /// fstat(2): size in bytes.
+  package func size() throws(Errno) -> Int64 {
+    var status = stat()
+    try retrying { unsafe fstat(rawValue, &status) }
+    return Int64(status.st_size)
+  }
+
+  /// Sets the modification time (futimens(2)), leaving the access time alone.
+  package func setModificationTime(seconds: Int64) throws(Errno) {
+    let times = [
+      timespec(tv_sec: 0, tv_nsec: Int(UTIME_OMIT_VALUE)),
+      timespec(tv_sec: Int(seconds), tv_nsec: 0),
+    ]
+    try retrying { unsafe futimens(rawValue, times) }
+  }
+
+  /// Takes an open-file-description lock over `length` bytes at `offset` (0: to the end), shared
+  /// or exclusive. Throws `.again` or `.accessDenied` when somebody else holds it and `wait` is
+  /// false. Gone when the last copy of the descriptor is closed.
+  package func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno) {
+    try retrying {
+      clinux_ofd_lock(rawValue, Int16(exclusive ? F_WRLCK : F_RDLCK), offset, length, wait ? 1 : 0)
+    }
+  }
+
+  /// Gives back a lock taken with `lock`.
+  package func unlock(offset: Int64, length: Int64) throws(Errno) {
+    try retrying { clinux_ofd_lock(rawValue, Int16(F_UNLCK), offset, length, 0) }
+  }
+}
+
+/// UTIME_OMIT is a macro with a cast that Swift does not import.
+private let UTIME_OMIT_VALUE = (1 << 30) - 2
