@@ -1,0 +1,331 @@
+package import AlbumModel
+
+// The items of journal frames and of checkpoints. An item states the *new* state of one thing,
+// never a difference, so that replaying items over a newer state is harmless.
+//
+// An item is: type (u16) | length of the body in bytes (u32) | body. All numbers are
+// little-endian. A type with its highest bit set may be ignored by a reader that does not know
+// it; any other unknown type must be understood, and refuses the mount.
+//
+// | type | item | body |
+// |---|---|---|
+// | 1 | inode | 96 bytes, see `InodeState` |
+// | 2 | inode gone | number u64 |
+// | 3 | extents | number u64, from i64, to i64, then per extent: offset i64, length i64, segment u32, grid u32, skip u32. The content from `from` up to `to` lies in these and nowhere else; stretches in none are holes |
+// | 4 | entry | directory u64, inode u64 (0: the name is gone), name |
+// | 5 | symlink | number u64, target |
+// | 6 | attribute | number u64, present u8, name length u8, name, value |
+// | 7 | segment | kind u8, state u8 (1 living, 2 retired, 3 removed), number u32, seconds i64 since 1970 of its retirement |
+// | 8 | counters | next inode u64, next data segment u32, next checkpoint segment u32, next write sequence u64: all numbers below are taken |
+// | 9 | barrier | number u64 of the last frame that is known to be on disk |
+// | 10 | property | key u16, value u64: of the whole space, see `SpaceProperty` |
+
+/// Everything about an inode but its content, names and extended attributes:
+///
+/// number u64 | size i64 | accessed i64 | modified i64 | changed i64 (nanoseconds since 1970) |
+/// thumbnail u64 | content version u64 | mode u16 (as in `st_mode`) | marks u16 | links u32 |
+/// owner u32 | group u32 | device u32 | thumbnail state u8 | thumbnail reason u8 | 18 zero bytes.
+package struct InodeState: Equatable, Sendable, BitwiseCopyable {
+  package static let byteCount = 96
+
+  package var number: InodeNumber
+  package var size: Int64 = 0
+  package var accessed = Timestamp(nanoseconds: 0)
+  package var modified = Timestamp(nanoseconds: 0)
+  package var changed = Timestamp(nanoseconds: 0)
+  /// The inode of the thumbnail made of this photo's content; 0: none.
+  package var thumbnail = InodeNumber(0)
+  /// Rises with each change of the content.
+  package var contentVersion: UInt64 = 0
+  package var mode: UInt16
+  package var marks = Marks()
+  /// Names, plus one for a thumbnail that its photo refers to. For a directory 1, or 0 when removed.
+  package var links: UInt32 = 0
+  package var owner: UInt32 = 0
+  package var group: UInt32 = 0
+  package var device: UInt32 = 0
+  package var thumbnailState = ThumbnailState.none
+  /// Why there is none: a `ThumbnailFailure`'s raw value, 0 when there was no failure.
+  package var thumbnailReason: UInt8 = 0
+
+  package init(number: InodeNumber, kind: FileKind, permissions: UInt16) {
+    self.number = number
+    mode = UInt16(kind.rawValue) << 12 | permissions & 0o7777
+  }
+
+  package var kind: FileKind { FileKind(rawValue: UInt8(mode >> 12)) ?? .regular }
+  package var permissions: UInt16 {
+    get { mode & 0o7777 }
+    set { mode = mode & 0o170000 | newValue & 0o7777 }
+  }
+
+  /// What an inode is beyond its kind.
+  package struct Marks: OptionSet, Sendable, BitwiseCopyable {
+    package let rawValue: UInt16
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
+    /// A directory that is an album.
+    package static let album = Marks(rawValue: 1)
+    /// The directory of an album's originals.
+    package static let photoDirectory = Marks(rawValue: 2)
+    /// The directory of an album's thumbnails, or a folder's twin in it.
+    package static let thumbDirectory = Marks(rawValue: 4)
+    /// Made by albumfs, not yet adopted by anybody: yields to an explicit mkdir.
+    package static let implicit = Marks(rawValue: 8)
+    /// The content was made by albumfs from a photo.
+    package static let madeThumbnail = Marks(rawValue: 16)
+  }
+
+  /// How far the thumbnail of a photo is.
+  package enum ThumbnailState: UInt8, Sendable, BitwiseCopyable {
+    case none = 0
+    /// To be made.
+    case pending = 1
+    case made = 2
+    /// Could not be made of this content; not tried again by itself.
+    case failed = 3
+    /// Removed by the user; comes back when the photo changes.
+    case removed = 4
+  }
+
+  func encode(into writer: inout ByteWriter) {
+    writer.write(number.rawValue)
+    writer.write(size)
+    writer.write(accessed.nanoseconds)
+    writer.write(modified.nanoseconds)
+    writer.write(changed.nanoseconds)
+    writer.write(thumbnail.rawValue)
+    writer.write(contentVersion)
+    writer.write(mode)
+    writer.write(marks.rawValue)
+    writer.write(links)
+    writer.write(owner)
+    writer.write(group)
+    writer.write(device)
+    writer.write(thumbnailState.rawValue)
+    writer.write(thumbnailReason)
+    writer.write(UInt16(0))
+    writer.write(UInt64(0))
+    writer.write(UInt64(0))
+  }
+
+  init(from reader: inout ByteReader) throws(FormatError) {
+    number = InodeNumber(try reader.read())
+    size = try reader.read()
+    accessed = Timestamp(nanoseconds: try reader.read())
+    modified = Timestamp(nanoseconds: try reader.read())
+    changed = Timestamp(nanoseconds: try reader.read())
+    thumbnail = InodeNumber(try reader.read())
+    contentVersion = try reader.read()
+    mode = try reader.read()
+    marks = Marks(rawValue: try reader.read())
+    links = try reader.read()
+    owner = try reader.read()
+    group = try reader.read()
+    device = try reader.read()
+    let state: UInt8 = try reader.read()
+    thumbnailReason = try reader.read()
+    _ = try reader.read(count: 18)
+    guard let known = ThumbnailState(rawValue: state) else {
+      throw FormatError("inode with unknown thumbnail state \(state)")
+    }
+    thumbnailState = known
+    guard FileKind(rawValue: UInt8(mode >> 12)) != nil, number.rawValue != 0, size >= 0 else {
+      throw FormatError("inode with impossible fields")
+    }
+  }
+}
+
+/// A property of the whole space.
+package enum SpaceProperty: UInt16, Sendable {
+  /// Long edge of a thumbnail, in pixels.
+  case thumbnailEdge = 1
+}
+
+/// Whether a segment is in use.
+package enum SegmentState: UInt8, Sendable, BitwiseCopyable {
+  case living = 1
+  /// Nothing in it is needed; waits to be removed.
+  case retired = 2
+  case removed = 3
+}
+
+/// The numbers up to which a space has handed out, reserved ahead so that a crash cannot give one
+/// twice.
+package struct SpaceCounters: Equatable, Sendable, BitwiseCopyable {
+  package var nextInode: UInt64 = 2
+  package var nextDataSegment: UInt32 = 1
+  package var nextCheckpointSegment: UInt32 = 1
+  package var nextSequence: UInt64 = 1
+  package init() {}
+}
+
+package enum JournalItem: Equatable, Sendable {
+  case inode(InodeState)
+  case inodeGone(InodeNumber)
+  case extents(InodeNumber, from: Int64, to: Int64, [Extent])
+  case entry(directory: InodeNumber, name: [UInt8], inode: InodeNumber?)
+  case symlink(InodeNumber, target: [UInt8])
+  case attribute(InodeNumber, name: [UInt8], value: [UInt8]?)
+  case segment(SegmentKind, SegmentNumber, SegmentState, retiredAt: Int64)
+  case counters(SpaceCounters)
+  case barrier(FrameNumber)
+  case property(SpaceProperty, UInt64)
+  /// Of a type that this version does not know and may ignore.
+  case ignorable
+
+  /// Type and length before each body, in bytes.
+  static let headerByteCount = 6
+
+  /// Appends the item.
+  package func encode(into writer: inout ByteWriter) {
+    let start = writer.bytes.count
+    writer.write(type)
+    writer.write(UInt32(0))
+    encodeBody(into: &writer)
+    let length = writer.bytes.count - start - JournalItem.headerByteCount
+    writer.patch(UInt32(length), at: start + 2)
+  }
+
+  private var type: UInt16 {
+    switch self {
+    case .inode: 1
+    case .inodeGone: 2
+    case .extents: 3
+    case .entry: 4
+    case .symlink: 5
+    case .attribute: 6
+    case .segment: 7
+    case .counters: 8
+    case .barrier: 9
+    case .property: 10
+    case .ignorable: 0x8000
+    }
+  }
+
+  private func encodeBody(into writer: inout ByteWriter) {
+    switch self {
+    case .inode(let state): state.encode(into: &writer)
+    case .inodeGone(let number): writer.write(number.rawValue)
+    case .extents(let number, let from, let to, let extents):
+      writer.write(number.rawValue)
+      writer.write(from)
+      writer.write(to)
+      for extent in extents {
+        writer.write(extent.offset)
+        writer.write(extent.length)
+        writer.write(extent.segment.rawValue)
+        writer.write(extent.grid)
+        writer.write(extent.skip)
+      }
+    case .entry(let directory, let name, let inode):
+      writer.write(directory.rawValue)
+      writer.write(inode?.rawValue ?? 0)
+      writer.write(name)
+    case .symlink(let number, let target):
+      writer.write(number.rawValue)
+      writer.write(target)
+    case .attribute(let number, let name, let value):
+      writer.write(number.rawValue)
+      writer.write(UInt8(value == nil ? 0 : 1))
+      writer.write(UInt8(name.count))
+      writer.write(name)
+      writer.write(value ?? [])
+    case .segment(let kind, let number, let state, let retiredAt):
+      writer.write(kind.rawValue)
+      writer.write(state.rawValue)
+      writer.write(number.rawValue)
+      writer.write(retiredAt)
+    case .counters(let counters):
+      writer.write(counters.nextInode)
+      writer.write(counters.nextDataSegment)
+      writer.write(counters.nextCheckpointSegment)
+      writer.write(counters.nextSequence)
+    case .barrier(let frame): writer.write(frame.rawValue)
+    case .property(let key, let value):
+      writer.write(key.rawValue)
+      writer.write(value)
+    case .ignorable: break
+    }
+  }
+
+  /// Reads the next item; throws at one that is malformed or must be understood and is not.
+  package init(from reader: inout ByteReader) throws(FormatError) {
+    let type: UInt16 = try reader.read()
+    let length: UInt32 = try reader.read()
+    var body = try reader.slice(count: Int(length))
+    self = try JournalItem.decode(type: type, &body)
+    if case .ignorable = self { return }
+    if !body.isAtEnd { throw FormatError("item of type \(type) is too long") }
+  }
+
+  private static func decode(type: UInt16, _ body: inout ByteReader) throws(FormatError)
+    -> JournalItem
+  {
+    switch type {
+    case 1: return .inode(try InodeState(from: &body))
+    case 2: return .inodeGone(InodeNumber(try body.read()))
+    case 3: return try decodeExtents(&body)
+    case 4:
+      let directory = InodeNumber(try body.read())
+      let inode: UInt64 = try body.read()
+      let name = try body.read(count: body.remaining)
+      if name.isEmpty || name.count > FileName.maximumLength {
+        throw FormatError("entry with a name of \(name.count) bytes")
+      }
+      return .entry(directory: directory, name: name, inode: inode == 0 ? nil : InodeNumber(inode))
+    case 5:
+      return .symlink(
+        InodeNumber(try body.read()), target: try body.read(count: body.remaining))
+    case 6:
+      let number = InodeNumber(try body.read())
+      let present: UInt8 = try body.read()
+      let nameLength: UInt8 = try body.read()
+      let name = try body.read(count: Int(nameLength))
+      let value = try body.read(count: body.remaining)
+      return .attribute(number, name: name, value: present == 0 ? nil : value)
+    case 7:
+      let kind: UInt8 = try body.read()
+      let state: UInt8 = try body.read()
+      guard let kind = SegmentKind(rawValue: kind), let state = SegmentState(rawValue: state) else {
+        throw FormatError("segment of unknown kind or state")
+      }
+      return .segment(
+        kind, SegmentNumber(try body.read()), state, retiredAt: try body.read())
+    case 8:
+      var counters = SpaceCounters()
+      counters.nextInode = try body.read()
+      counters.nextDataSegment = try body.read()
+      counters.nextCheckpointSegment = try body.read()
+      counters.nextSequence = try body.read()
+      return .counters(counters)
+    case 9: return .barrier(FrameNumber(try body.read()))
+    case 10:
+      let key: UInt16 = try body.read()
+      let value: UInt64 = try body.read()
+      return SpaceProperty(rawValue: key).map { .property($0, value) } ?? .ignorable
+    case 0x8000...: return .ignorable
+    default:
+      throw FormatError("item of unknown type \(type): written by a newer albumfs")
+    }
+  }
+
+  private static func decodeExtents(_ body: inout ByteReader) throws(FormatError) -> JournalItem {
+    let number = InodeNumber(try body.read())
+    let from: Int64 = try body.read()
+    let to: Int64 = try body.read()
+    var extents: [Extent] = []
+    extents.reserveCapacity(body.remaining / 28)
+    var end = from
+    while !body.isAtEnd {
+      let extent = Extent(
+        offset: try body.read(), length: try body.read(), segment: SegmentNumber(try body.read()),
+        grid: try body.read(), skip: try body.read())
+      guard extent.offset >= end, extent.length > 0, extent.length <= to - extent.offset,
+        Int64(extent.skip) < DataRecord.contentLimit
+      else { throw FormatError("extents of inode \(number.rawValue) overlap or leave their range") }
+      end = extent.end
+      extents.append(extent)
+    }
+    return .extents(number, from: from, to: to, extents)
+  }
+}

@@ -1,0 +1,102 @@
+package import AlbumFormat
+package import AlbumModel
+
+extension Catalog {
+  /// Where the content in [from, to) lies; what is in none of the extents is a hole.
+  package func extents(of index: InodeIndex, from: Int64, to: Int64) -> [Extent] {
+    let block = inodes[index].extents
+    var result: [Extent] = []
+    var position = extents.firstIndex(block, endingBehind: from)
+    while position < Int(block.count) {
+      let extent = extents.extent(block, position)
+      if extent.offset >= to { break }
+      result.append(extent.clipped(from: max(extent.offset, from), to: min(extent.end, to)))
+      position += 1
+    }
+    return result
+  }
+
+  /// How many extents a file is in.
+  package func extentCount(of index: InodeIndex) -> Int { Int(inodes[index].extents.count) }
+
+  /// Content in [from, to) is from now on in `new`, which were held before (`hold`), and else a
+  /// hole. What is no longer referred to is let go.
+  package mutating func replaceExtents(
+    of index: InodeIndex, from: Int64, to: Int64, with new: [Extent]
+  ) {
+    if from >= to { return }
+    if !appendExtents(index, from, new) {
+      var map = ExtentMap(extents.all(inodes[index].extents))
+      for extent in map.replace(from: from, to: to, with: new) { segments.letGo(extent) }
+      extents.replace(&inodes[index].extents, with: map.extents)
+    }
+    noteExtents(index, from, to)
+  }
+
+  /// The usual case, writing on at the end, looks at the last extent alone.
+  private mutating func appendExtents(_ index: InodeIndex, _ from: Int64, _ new: [Extent]) -> Bool {
+    var block = inodes[index].extents
+    if block.count > 0, extents.extent(block, Int(block.count) - 1).end > from { return false }
+    for extent in new {
+      if block.count > 0 {
+        let last = extents.extent(block, Int(block.count) - 1)
+        if last.isContinued(by: extent) {
+          extents.setLast(block, to: last.joined(with: extent))
+          continue
+        }
+      }
+      extents.append(extent, to: &block)
+    }
+    inodes[index].extents = block
+    return true
+  }
+
+  /// Bytes of content that are not holes.
+  func allocated(_ index: InodeIndex) -> Int64 {
+    let block = inodes[index].extents
+    var sum: Int64 = 0
+    for position in 0..<Int(block.count) { sum += extents.extent(block, position).length }
+    return sum
+  }
+
+  /// Counts sealed content as alive before an extent of the catalog points to it.
+  package mutating func hold(_ extent: Extent) {
+    if segments.accounts[extent.segment] == nil { changes.segments.insert(extent.segment) }
+    segments.hold(extent)
+  }
+
+  /// Gives up held content that will not be in the catalog.
+  package mutating func letGo(_ extent: Extent) { segments.letGo(extent) }
+
+  /// The next data segment's number.
+  package mutating func takeDataSegment() -> SegmentNumber {
+    defer { counters.nextDataSegment += 1 }
+    noteCounters()
+    return SegmentNumber(counters.nextDataSegment)
+  }
+
+  package mutating func takeCheckpointSegment() -> SegmentNumber {
+    defer { counters.nextCheckpointSegment += 1 }
+    noteCounters()
+    return SegmentNumber(counters.nextCheckpointSegment)
+  }
+
+  /// `count` write sequence numbers that follow one another; answers the first.
+  package mutating func takeSequence(count: UInt64) -> UInt64 {
+    defer { counters.nextSequence += count }
+    noteCounters()
+    return counters.nextSequence
+  }
+
+  package mutating func setState(
+    of segment: SegmentNumber, to state: SegmentState, retiredAt: Int64 = 0
+  ) {
+    segments.set(segment, state, retiredAt: retiredAt)
+    changes.segments.insert(segment)
+  }
+
+  package mutating func setProperty(_ property: SpaceProperty, to value: UInt64) {
+    properties[property] = value
+    changes.properties.insert(property)
+  }
+}

@@ -1,0 +1,164 @@
+package import AlbumFormat
+package import AlbumModel
+
+// Replay: items of a checkpoint and of frames, applied in order. An item may name an inode that
+// has not been stated yet (a checkpoint is written while work goes on); it is expected then, and
+// what is still only expected at the end was lost to damage.
+
+/// What replay found missing.
+package struct ReplayFindings: Equatable, Sendable {
+  /// Entries that led to an inode which nothing states: dropped.
+  package var lostEntries: [(directory: InodeNumber, name: [UInt8])] = []
+  /// Frames and checkpoint records that did not open or made no sense: stepped over.
+  package var damagedRecords = 0
+  package init() {}
+
+  package static func == (a: ReplayFindings, b: ReplayFindings) -> Bool {
+    a.damagedRecords == b.damagedRecords
+      && a.lostEntries.elementsEqual(b.lostEntries) { $0 == $1 }
+  }
+}
+
+extension Catalog {
+  package mutating func beginReplay() { isReplaying = true }
+
+  /// Applies one item. Items that contradict the catalog (an entry in a file) are damage and
+  /// change nothing.
+  package mutating func apply(_ item: JournalItem) {
+    switch item {
+    case .inode(let state): apply(state)
+    case .inodeGone(let number):
+      if let index = inodes.find(number) { bury(index) }
+    case .extents(let number, let from, let to, let list):
+      let index = expect(number, .regular)
+      for extent in list { segments.hold(extent) }
+      replaceExtents(of: index, from: from, to: to, with: list)
+    case .entry(let directory, let name, let inode): applyEntry(directory, name, inode)
+    case .symlink(let number, let target):
+      setSymlinkTarget(expect(number, .symlink), to: target)
+    case .attribute(let number, let name, let value):
+      setAttribute(name, of: expect(number, .regular), to: value)
+      extras[expect(number, .regular)]?.changedAttributes = []
+    case .segment(.data, let number, let state, let retiredAt):
+      segments.set(number, state, retiredAt: retiredAt)
+    case .segment: break
+    case .counters(let stated):
+      counters = stated
+      reserved = stated
+    case .property(let property, let value): properties[property] = value
+    case .barrier, .ignorable: break
+    }
+  }
+
+  /// Ends replay: links directories to their parents, drops what leads nowhere and inodes that no
+  /// name leads to any more.
+  package mutating func finishReplay() -> ReplayFindings {
+    var findings = ReplayFindings()
+    var unnamed: [InodeIndex] = []
+    for raw in 0..<inodes.upperBound {
+      guard let index = inodes.occupant(raw) else { continue }
+      if inodes[index].state.kind == .directory { finishDirectory(index, &findings) }
+      if inodes[index].state.links == 0 || inodes[index].isExpected { unnamed.append(index) }
+    }
+    for index in unnamed where inodes.occupant(index.rawValue) == index { discard(index) }
+    segments.emptied = []
+    for (number, account) in segments.accounts where account.live <= 0 && account.state == .living {
+      segments.emptied.insert(number)
+    }
+    isReplaying = false
+    return findings
+  }
+
+  private mutating func apply(_ state: InodeState) {
+    guard let index = inodes.find(state.number) else {
+      var record = InodeRecord(state: state)
+      if state.kind == .directory { record.directory = directories.make() }
+      _ = inodes.insert(record)
+      return
+    }
+    // An expected inode's kind was a guess.
+    if state.kind == .directory, inodes[index].directory == .max {
+      inodes[index].directory = directories.make()
+    }
+    inodes[index].state = state
+    inodes[index].isExpected = false
+  }
+
+  private mutating func applyEntry(
+    _ directory: InodeNumber, _ name: [UInt8], _ inode: InodeNumber?
+  ) {
+    let parent = expect(directory, .directory)
+    guard inodes[parent].directory != .max else { return }
+    guard let inode else { return dropEntry(name, in: parent) }
+    let child = expect(inode, .regular)
+    if let entry = entries.find(name, in: parent.rawValue) {
+      entries.setChild(entry, to: child.rawValue)
+    } else {
+      placeEntry(name, in: parent, child: child)
+    }
+  }
+
+  private mutating func expect(_ number: InodeNumber, _ kind: FileKind) -> InodeIndex {
+    if let index = inodes.find(number) {
+      if kind == .directory, inodes[index].isExpected, inodes[index].directory == .max {
+        inodes[index].directory = directories.make()
+        inodes[index].state.mode = UInt16(FileKind.directory.rawValue) << 12
+      }
+      return index
+    }
+    var record = InodeRecord(state: InodeState(number: number, kind: kind, permissions: 0))
+    record.isExpected = true
+    if kind == .directory { record.directory = directories.make() }
+    return inodes.insert(record)
+  }
+
+  private mutating func finishDirectory(_ index: InodeIndex, _ findings: inout ReplayFindings) {
+    var lost: [[UInt8]] = []
+    var subdirectories: [InodeIndex] = []
+    forEachEntry(of: index) { name, child, _ in
+      if inodes[child].isExpected || inodes[child].state.links == 0 {
+        lost.append(name)
+      } else if inodes[child].state.kind == .directory {
+        subdirectories.append(child)
+      }
+      return true
+    }
+    for name in lost {
+      dropEntry(name, in: index)
+      findings.lostEntries.append((inodes[index].state.number, name))
+    }
+    for child in subdirectories {
+      directories[inodes[child].directory].parent = inodes[index].state.number
+    }
+    directories[inodes[index].directory].subdirectories = UInt32(subdirectories.count)
+  }
+
+  /// An inode is stated to be gone. Its place is kept until the end: should the frame be damaged
+  /// that took its names away, none of them may lead to another inode that got the place.
+  private mutating func bury(_ index: InodeIndex) {
+    empty(index)
+    for extent in extents.all(inodes[index].extents) { segments.letGo(extent) }
+    extents.release(&inodes[index].extents)
+    extras[index] = nil
+    inodes[index].state.thumbnail = InodeNumber(0)
+    inodes[index].state.links = 0
+    inodes[index].isExpected = true
+  }
+
+  private mutating func discard(_ index: InodeIndex) {
+    empty(index)
+    inodes[index].state.thumbnail = InodeNumber(0)
+    free(index)
+  }
+
+  private mutating func empty(_ index: InodeIndex) {
+    if inodes[index].directory != .max {
+      var names: [[UInt8]] = []
+      forEachEntry(of: index) { name, _, _ in
+        names.append(name)
+        return true
+      }
+      for name in names { dropEntry(name, in: index) }
+    }
+  }
+}

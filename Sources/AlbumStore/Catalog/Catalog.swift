@@ -1,0 +1,289 @@
+package import AlbumFormat
+package import AlbumModel
+
+/// The tree of one space, in memory: inodes, names, which records hold a file. Whole and pure: no
+/// disk, no keys, no clock. One lock of the space guards it; nothing slow is done under that.
+///
+/// Whatever a call changes is remembered, and the next frame states it (`Catalog+Frames`). So any
+/// sequence of calls under one hold of the lock is one step of history: it is in a frame whole.
+///
+/// Invariants:
+/// 1. `links` of a file is the number of entries that name it, plus one while a photo has it for
+///    its thumbnail; of a directory 1 while it has a name (the root: always), else 0.
+/// 2. An inode with `links` 0 lives only while it is pinned.
+/// 3. Of every segment, `live` is the sum of the lengths of all extents that point into it and of
+///    those held for content that is not in the catalog yet.
+package struct Catalog: ~Copyable {
+  var inodes = InodeTable()
+  var entries = EntryTable()
+  var directories = DirectoryTable()
+  var extents = ExtentArena()
+  /// Rare: symlink targets and extended attributes, by inode.
+  var extras: [InodeIndex: InodeExtras] = [:]
+  package internal(set) var segments = SegmentLedger()
+  var counters = SpaceCounters()
+  /// The counters that the journal states: no number below is given out again after a crash.
+  var reserved = SpaceCounters()
+  package internal(set) var properties: [SpaceProperty: UInt64] = [:]
+  var changes = PendingChanges()
+  /// The session ends: nothing is reserved beyond what is used.
+  var isClosing = false
+  /// While the journal is replayed nothing is noted as changed.
+  var isReplaying = false
+
+  package init() {}
+
+  /// A space at birth: the root and nothing in it.
+  package init(rootOwner: UInt32, group: UInt32, permissions: UInt16, time: Timestamp) {
+    var root = InodeState(number: .root, kind: .directory, permissions: permissions)
+    root.owner = rootOwner
+    root.group = group
+    root.links = 1
+    root.accessed = time
+    root.modified = time
+    root.changed = time
+    let index = inodes.insert(InodeRecord(state: root, directory: directories.make()))
+    note(index, .state)
+    changes.counters = true
+  }
+
+  // MARK: Inodes
+
+  /// How many inodes there are.
+  package var inodeCount: Int { inodes.count }
+
+  package func index(of number: InodeNumber) -> InodeIndex? { inodes.find(number) }
+
+  package func state(_ index: InodeIndex) -> InodeState { inodes[index].state }
+
+  /// Changes fields of an inode; `number`, `links` and `thumbnail` have calls of their own.
+  package mutating func update(_ index: InodeIndex, _ change: (inout InodeState) -> Void) {
+    change(&inodes[index].state)
+    note(index, .state)
+  }
+
+  /// What `stat` says. A directory's links are its own two and one for each directory in it; the
+  /// size of a directory is the number of its entries, that of a symlink its target's length.
+  package func attributes(_ index: InodeIndex) -> Attributes {
+    let record = inodes[index]
+    let state = record.state
+    var links = state.links
+    var size = state.size
+    if state.kind == .directory {
+      let directory = directories[record.directory]
+      links = links == 0 ? 0 : 2 + directory.subdirectories
+      size = Int64(directory.count)
+    } else if state.kind == .symlink {
+      size = Int64(extras[index]?.symlinkTarget.count ?? 0)
+    }
+    return Attributes(
+      inode: state.number, kind: state.kind, permissions: state.permissions, links: links,
+      owner: state.owner, group: state.group, device: state.device, size: size,
+      blocks: (allocated(index) + 511) / 512, accessed: state.accessed, modified: state.modified,
+      changed: state.changed)
+  }
+
+  /// A new inode without a name, pinned once so that it stays until it has one.
+  package mutating func create(
+    kind: FileKind, permissions: UInt16, owner: UInt32, group: UInt32, device: UInt32 = 0,
+    time: Timestamp
+  ) -> InodeIndex {
+    var state = InodeState(
+      number: InodeNumber(counters.nextInode), kind: kind, permissions: permissions)
+    counters.nextInode += 1
+    noteCounters()
+    state.owner = owner
+    state.group = group
+    state.device = device
+    state.accessed = time
+    state.modified = time
+    state.changed = time
+    var record = InodeRecord(state: state)
+    record.pins = 1
+    if kind == .directory { record.directory = directories.make() }
+    let index = inodes.insert(record)
+    note(index, .state)
+    return index
+  }
+
+  /// Keeps an inode alive though it may lose its names.
+  package mutating func pin(_ index: InodeIndex, count: UInt32 = 1) { inodes[index].pins += count }
+
+  /// Gives pins back; an inode without names and pins is gone.
+  package mutating func unpin(_ index: InodeIndex, count: UInt32 = 1) {
+    precondition(inodes[index].pins >= count, "pins given back that were not taken")
+    inodes[index].pins -= count
+    freeIfUnused(index)
+  }
+
+  /// Makes `thumbnail` the photo's thumbnail, in place of the one it had; nil: none.
+  package mutating func setThumbnail(_ thumbnail: InodeIndex?, of photo: InodeIndex) {
+    let former = inodes[photo].state.thumbnail
+    if let thumbnail {
+      inodes[thumbnail].state.links += 1
+      note(thumbnail, .state)
+    }
+    inodes[photo].state.thumbnail = thumbnail.map { inodes[$0].state.number } ?? InodeNumber(0)
+    note(photo, .state)
+    if former.rawValue != 0, let old = inodes.find(former) { dropLink(old) }
+  }
+
+  // MARK: Names
+
+  /// The inode that a name in a directory leads to.
+  package func child(_ name: [UInt8], of directory: InodeIndex) -> InodeIndex? {
+    entries.find(name, in: directory.rawValue).map { InodeIndex(rawValue: entries[$0].child) }
+  }
+
+  /// Gives an inode a name that is not there yet. A directory gets one name at a time.
+  package mutating func insertEntry(
+    _ name: [UInt8], in directory: InodeIndex, child: InodeIndex
+  ) {
+    placeEntry(name, in: directory, child: child)
+    if inodes[child].state.kind == .directory {
+      directories[inodes[child].directory].parent = inodes[directory].state.number
+      directories[inodes[directory].directory].subdirectories += 1
+      inodes[child].state.links = 1
+    } else {
+      inodes[child].state.links += 1
+    }
+    note(child, .state)
+    noteEntry(name, in: directory)
+  }
+
+  /// Takes a name away. Answers the inode that it named, nil where there was none; that inode is
+  /// gone now if it has no other name and no pins.
+  @discardableResult
+  package mutating func removeEntry(_ name: [UInt8], in directory: InodeIndex) -> InodeNumber? {
+    guard let child = child(name, of: directory) else { return nil }
+    let number = inodes[child].state.number
+    dropEntry(name, in: directory)
+    noteEntry(name, in: directory)
+    if inodes[child].state.kind == .directory {
+      directories[inodes[directory].directory].subdirectories -= 1
+      inodes[child].state.links = 1
+    }
+    dropLink(child)
+    return number
+  }
+
+  /// Gives an entry another name, in the same or another directory, where that name is free.
+  package mutating func moveEntry(
+    _ name: [UInt8], of directory: InodeIndex, to newName: [UInt8], in newDirectory: InodeIndex
+  ) {
+    guard let child = child(name, of: directory) else { return }
+    pin(child)
+    removeEntry(name, in: directory)
+    insertEntry(newName, in: newDirectory, child: child)
+    unpin(child)
+  }
+
+  /// The directory that holds a directory; the root's is the root.
+  package func parent(of directory: InodeIndex) -> InodeNumber {
+    directories[inodes[directory].directory].parent
+  }
+
+  /// How many entries a directory has.
+  package func entryCount(of directory: InodeIndex) -> Int {
+    directories[inodes[directory].directory].count
+  }
+
+  /// How many of them are directories.
+  package func subdirectoryCount(of directory: InodeIndex) -> Int {
+    Int(directories[inodes[directory].directory].subdirectories)
+  }
+
+  /// Calls `body` with the entries of a directory behind `cookie` (0: all) in the order in which
+  /// they were made, until it answers false. An entry keeps its cookie while it exists.
+  package func forEachEntry(
+    of directory: InodeIndex, after cookie: UInt32 = 0,
+    _ body: (_ name: [UInt8], _ child: InodeIndex, _ cookie: UInt32) -> Bool
+  ) {
+    let listing = directories[inodes[directory].directory]
+    for slot in listing.slots[listing.firstSlot(after: cookie)...] where slot.entry != .max {
+      let entry = entries[slot.entry]
+      let child = InodeIndex(rawValue: entry.child)
+      if !body(entries.name(of: slot.entry), child, slot.cookie) { return }
+    }
+  }
+
+  /// Calls `body` with every inode, in no order.
+  package func forEachInode(_ body: (InodeIndex, InodeState) -> Void) {
+    for raw in 0..<inodes.upperBound {
+      if let index = inodes.occupant(raw) { body(index, inodes[index].state) }
+    }
+  }
+
+  // MARK: Symlinks and extended attributes
+
+  package func symlinkTarget(_ index: InodeIndex) -> [UInt8] { extras[index]?.symlinkTarget ?? [] }
+
+  package mutating func setSymlinkTarget(_ index: InodeIndex, to target: [UInt8]) {
+    extras[index, default: InodeExtras()].symlinkTarget = target
+    note(index, .symlink)
+  }
+
+  package func attribute(_ name: [UInt8], of index: InodeIndex) -> [UInt8]? {
+    extras[index]?.attributes[name]
+  }
+
+  package func attributeNames(of index: InodeIndex) -> [[UInt8]] {
+    extras[index].map { Array($0.attributes.keys) } ?? []
+  }
+
+  /// Sets an extended attribute, or with nil removes it.
+  package mutating func setAttribute(_ name: [UInt8], of index: InodeIndex, to value: [UInt8]?) {
+    extras[index, default: InodeExtras()].attributes[name] = value
+    extras[index]?.changedAttributes.insert(name)
+    note(index, .attributes)
+  }
+
+  // MARK: Inside
+
+  mutating func placeEntry(_ name: [UInt8], in directory: InodeIndex, child: InodeIndex) {
+    let listing = inodes[directory].directory
+    let cookie = directories[listing].takeCookie()
+    let entry = entries.insert(
+      name, in: directory.rawValue, child: child.rawValue, cookie: cookie)
+    directories[listing].append(entry, cookie)
+  }
+
+  mutating func dropEntry(_ name: [UInt8], in directory: InodeIndex) {
+    guard let entry = entries.find(name, in: directory.rawValue) else { return }
+    directories[inodes[directory].directory].remove(cookie: entries[entry].cookie)
+    entries.remove(entry)
+  }
+
+  private mutating func dropLink(_ index: InodeIndex) {
+    precondition(inodes[index].state.links > 0, "a link dropped that was not counted")
+    inodes[index].state.links -= 1
+    note(index, .state)
+    freeIfUnused(index)
+  }
+
+  private mutating func freeIfUnused(_ index: InodeIndex) {
+    let record = inodes[index]
+    if record.state.links == 0, record.pins == 0 { free(index) }
+  }
+
+  mutating func free(_ index: InodeIndex) {
+    let state = inodes[index].state
+    for extent in extents.all(inodes[index].extents) { segments.letGo(extent) }
+    extents.release(&inodes[index].extents)
+    extras[index] = nil
+    if inodes[index].directory != .max { directories.remove(inodes[index].directory) }
+    changes.extents[index] = nil
+    if !isReplaying { changes.gone.append(state.number) }
+    inodes.remove(index)
+    if state.thumbnail.rawValue != 0, let thumbnail = inodes.find(state.thumbnail) {
+      dropLink(thumbnail)
+    }
+  }
+}
+
+/// What few inodes have.
+struct InodeExtras {
+  var symlinkTarget: [UInt8] = []
+  var attributes: [[UInt8]: [UInt8]] = [:]
+  var changedAttributes: Set<[UInt8]> = []
+}

@@ -1,0 +1,140 @@
+internal import AlbumModel
+
+/// One name in one directory. 28 bytes.
+struct EntryRecord: BitwiseCopyable {
+  /// Index of the directory's inode; of the next free record where this one is free.
+  var parent: UInt32
+  var child: UInt32
+  var nameStart: UInt32
+  var hash: UInt32
+  /// Where the entry stands in its directory's listing.
+  var cookie: UInt32
+  /// 0 where the record is free.
+  var nameLength: UInt8
+}
+
+/// All names of a space: entries and the bytes of their names in flat arenas, found through one
+/// open-addressing hash table over (directory, name). The hash is seeded anew for each mount, so
+/// that no choice of names makes it slow. Not thread-safe.
+struct EntryTable: ~Copyable {
+  private var entries = FlatArena<EntryRecord>()
+  private var firstFree: UInt32 = .max
+  private var names = FlatArena<UInt8>(capacity: 4096)
+  private var deadNameBytes: UInt32 = 0
+  private var slots = [UInt32](repeating: .max, count: 64)
+  private(set) var count = 0
+  private let seed = UInt64.random(in: .min ... .max)
+
+  subscript(index: UInt32) -> EntryRecord { entries[index] }
+
+  mutating func setChild(_ index: UInt32, to child: UInt32) { entries[index].child = child }
+
+  func name(of index: UInt32) -> [UInt8] {
+    let entry = entries[index]
+    return names.slice(entry.nameStart, count: UInt32(entry.nameLength))
+  }
+
+  func find(_ name: [UInt8], in parent: UInt32) -> UInt32? {
+    let hash = hash(name, parent)
+    var slot = Int(hash) & (slots.count - 1)
+    while slots[slot] != .max {
+      if matches(slots[slot], hash, name, parent) { return slots[slot] }
+      slot = (slot + 1) & (slots.count - 1)
+    }
+    return nil
+  }
+
+  /// Adds a name that is not there.
+  mutating func insert(_ name: [UInt8], in parent: UInt32, child: UInt32, cookie: UInt32) -> UInt32
+  {
+    if (count + 1) * 3 > slots.count * 2 { rehash(slots.count * 2) }
+    let record = EntryRecord(
+      parent: parent, child: child, nameStart: names.count, hash: hash(name, parent),
+      cookie: cookie, nameLength: UInt8(name.count))
+    for byte in name { names.append(byte) }
+    let index: UInt32
+    if firstFree != .max {
+      index = firstFree
+      firstFree = entries[index].parent
+      entries[index] = record
+    } else {
+      index = entries.append(record)
+    }
+    place(index)
+    count += 1
+    return index
+  }
+
+  mutating func remove(_ index: UInt32) {
+    var slot = Int(entries[index].hash) & (slots.count - 1)
+    while slots[slot] != index { slot = (slot + 1) & (slots.count - 1) }
+    closeGap(at: slot)
+    deadNameBytes += UInt32(entries[index].nameLength)
+    entries[index].nameLength = 0
+    entries[index].parent = firstFree
+    firstFree = index
+    count -= 1
+    if deadNameBytes > 1 << 20, deadNameBytes > names.count / 2 { compactNames() }
+  }
+
+  private func matches(_ index: UInt32, _ hash: UInt32, _ name: [UInt8], _ parent: UInt32) -> Bool {
+    let entry = entries[index]
+    guard entry.hash == hash, entry.parent == parent, Int(entry.nameLength) == name.count else {
+      return false
+    }
+    for step in 0..<name.count where names[entry.nameStart + UInt32(step)] != name[step] {
+      return false
+    }
+    return true
+  }
+
+  private func hash(_ name: [UInt8], _ parent: UInt32) -> UInt32 {
+    var state = seed ^ UInt64(parent) &* 0x9E37_79B9_7F4A_7C15
+    for byte in name {
+      state = (state ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
+      state ^= state >> 29
+    }
+    state = (state ^ (state >> 32)) &* 0xD6E8_FEB8_6659_FD93
+    return UInt32(truncatingIfNeeded: state >> 32)
+  }
+
+  private mutating func place(_ index: UInt32) {
+    var slot = Int(entries[index].hash) & (slots.count - 1)
+    while slots[slot] != .max { slot = (slot + 1) & (slots.count - 1) }
+    slots[slot] = index
+  }
+
+  /// Linear probing without tombstones: moves later entries of the same run back.
+  private mutating func closeGap(at slot: Int) {
+    let mask = slots.count - 1
+    var gap = slot
+    var next = (slot + 1) & mask
+    while slots[next] != .max {
+      let home = Int(entries[slots[next]].hash) & mask
+      if (next - home) & mask >= (next - gap) & mask {
+        slots[gap] = slots[next]
+        gap = next
+      }
+      next = (next + 1) & mask
+    }
+    slots[gap] = .max
+  }
+
+  private mutating func rehash(_ size: Int) {
+    let old = slots
+    slots = [UInt32](repeating: .max, count: size)
+    for index in old where index != .max { place(index) }
+  }
+
+  private mutating func compactNames() {
+    var packed = FlatArena<UInt8>(capacity: max(4096, names.count - deadNameBytes))
+    for index in 0..<entries.count where entries[index].nameLength > 0 {
+      let entry = entries[index]
+      let start = packed.count
+      for step in 0..<UInt32(entry.nameLength) { packed.append(names[entry.nameStart + step]) }
+      entries[index].nameStart = start
+    }
+    names = packed
+    deadNameBytes = 0
+  }
+}

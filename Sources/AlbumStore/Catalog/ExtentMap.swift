@@ -1,0 +1,83 @@
+package import AlbumFormat
+
+/// The extents of one file in the order of their offsets, none overlapping: pure arithmetic. Not
+/// thread-safe.
+package struct ExtentMap: Equatable, Sendable {
+  package private(set) var extents: [Extent]
+
+  package init(_ extents: [Extent] = []) { self.extents = extents }
+
+  package var isEmpty: Bool { extents.isEmpty }
+
+  /// Content in [from, to) is from now on in `new` (in order, within the range), and else a hole.
+  /// Answers the extents, or parts of such, that are no longer referred to.
+  @discardableResult
+  package mutating func replace(from: Int64, to: Int64, with new: [Extent]) -> [Extent] {
+    let lower = firstIndex(endingBehind: from)
+    var upper = lower
+    var dropped: [Extent] = []
+    var middle: [Extent] = []
+    var after: [Extent] = []
+    while upper < extents.count, extents[upper].offset < to {
+      let old = extents[upper]
+      if old.offset < from { middle.append(old.clipped(from: old.offset, to: from)) }
+      dropped.append(old.clipped(from: max(old.offset, from), to: min(old.end, to)))
+      if old.end > to { after.append(old.clipped(from: to, to: old.end)) }
+      upper += 1
+    }
+    for extent in new + after { ExtentMap.append(extent, to: &middle) }
+    // The neighbours may now continue one another.
+    var start = lower
+    if start > 0, let first = middle.first, extents[start - 1].isContinued(by: first) {
+      start -= 1
+      middle[0] = extents[start].joined(with: first)
+    }
+    var end = upper
+    if end < extents.count, let last = middle.last, last.isContinued(by: extents[end]) {
+      middle[middle.count - 1] = last.joined(with: extents[end])
+      end += 1
+    }
+    extents.replaceSubrange(start..<end, with: middle)
+    return dropped
+  }
+
+  /// The extents, clipped, that lie in [from, to).
+  package func overlapping(from: Int64, to: Int64) -> [Extent] {
+    var result: [Extent] = []
+    var index = firstIndex(endingBehind: from)
+    while index < extents.count, extents[index].offset < to {
+      let extent = extents[index]
+      result.append(extent.clipped(from: max(extent.offset, from), to: min(extent.end, to)))
+      index += 1
+    }
+    return result
+  }
+
+  /// The index of the first extent that ends behind `offset`.
+  package func firstIndex(endingBehind offset: Int64) -> Int {
+    var low = 0
+    var high = extents.count
+    while low < high {
+      let middle = (low + high) / 2
+      if extents[middle].end > offset { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+
+  private static func append(_ extent: Extent, to list: inout [Extent]) {
+    if let last = list.last, last.isContinued(by: extent) {
+      list[list.count - 1] = last.joined(with: extent)
+    } else {
+      list.append(extent)
+    }
+  }
+}
+
+extension Extent {
+  /// This and `next`, which continues it.
+  func joined(with next: Extent) -> Extent {
+    var extent = self
+    extent.length += next.length
+    return extent
+  }
+}

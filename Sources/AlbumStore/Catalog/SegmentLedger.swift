@@ -1,0 +1,39 @@
+package import AlbumFormat
+package import AlbumModel
+
+/// Which data segments a space has, and how much in each is alive. Not thread-safe.
+package struct SegmentLedger: Sendable {
+  package struct Account: Equatable, Sendable {
+    /// Bytes of content that extents point to; counted once for each that does.
+    package var live: Int64 = 0
+    package var state = SegmentState.living
+    /// Seconds since 1970; 0 while it lives.
+    package var retiredAt: Int64 = 0
+  }
+
+  package private(set) var accounts: [SegmentNumber: Account] = [:]
+  /// Living ones whose last live byte went since this was last asked.
+  package var emptied: Set<SegmentNumber> = []
+
+  /// Counts content that is sealed in a segment, whether the catalog refers to it already or not.
+  package mutating func hold(_ extent: Extent) {
+    accounts[extent.segment, default: Account()].live += extent.length
+  }
+
+  package mutating func letGo(_ extent: Extent) {
+    guard var account = accounts[extent.segment] else { return }
+    account.live -= extent.length
+    accounts[extent.segment] = account
+    if account.live <= 0, account.state == .living { emptied.insert(extent.segment) }
+  }
+
+  mutating func set(_ number: SegmentNumber, _ state: SegmentState, retiredAt: Int64) {
+    if state == .removed {
+      accounts[number] = nil
+      emptied.remove(number)
+      return
+    }
+    accounts[number, default: Account()].state = state
+    accounts[number]?.retiredAt = retiredAt
+  }
+}
