@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <syslog.h>
 #include <unistd.h>
 
 int clinux_openat(int directory, const char *path, int flags, unsigned int mode) {
@@ -15,6 +17,14 @@ int clinux_ofd_lock(int fd, short type, int64_t offset, int64_t length, int wait
   struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = offset, .l_len = length};
   return fcntl(fd, wait ? F_OFD_SETLKW : F_OFD_SETLK, &lock);
 }
+
+int clinux_accept(int listener) { return accept4(listener, 0, 0, SOCK_CLOEXEC); }
+
+int clinux_close_from(unsigned int first) { return close_range(first, ~0u, 0); }
+
+void clinux_log_open(const char *program) { openlog(program, LOG_PID, LOG_DAEMON); }
+
+void clinux_log(int level, const char *message) { syslog(level, "%s", message); }
 
 int clinux_prctl(int option, unsigned long a, unsigned long b) {
   return prctl(option, a, b, 0, 0);

@@ -11,6 +11,16 @@ int clinux_openat(int directory, const char *path, int flags, unsigned int mode)
 // `type` is F_RDLCK, F_WRLCK or F_UNLCK; `length` 0 means to the end of the file.
 int clinux_ofd_lock(int fd, short type, int64_t offset, int64_t length, int wait);
 
+// accept4 needs _GNU_SOURCE. The new descriptor is closed on exec.
+int clinux_accept(int listener);
+
+// close_range needs _GNU_SOURCE. Closes every descriptor from `first` on.
+int clinux_close_from(unsigned int first);
+
+// syslog is variadic, and its facility and priorities are macros with shifts. `level` 0 to 7.
+void clinux_log_open(const char *program);
+void clinux_log(int level, const char *message);
+
 // prctl is variadic.
 int clinux_prctl(int option, unsigned long a, unsigned long b);
 

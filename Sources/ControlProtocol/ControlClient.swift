@@ -1,0 +1,75 @@
+internal import Glibc
+import Posix
+
+/// A command's connection to the daemon of one mount. Not to be shared between threads.
+package struct ControlClient: ~Copyable {
+  /// The daemon, as the kernel says.
+  package let daemon: Peer
+  package let stream: MessageStream
+
+  /// Connects to the daemon of a mount. Fails with `unreachable` when there is none or when who
+  /// answers is not who mounted it.
+  package init(_ mount: MountedSpace) throws(Failure) {
+    let socket = try ControlClient.connect(mount)
+    let daemon = try ControlClient.trustedPeer(of: socket, for: mount)
+    self.daemon = daemon
+    stream = MessageStream(socket)
+  }
+
+  /// Asks and waits for the last answer; each answer before it goes to `progress`.
+  package func ask(_ request: ControlRequest, progress: (Int) -> Void = { _ in }) throws(Failure)
+    -> ControlReply
+  {
+    do throws(MessageStream.Problem) {
+      try stream.send(request)
+      while true {
+        let reply = try stream.receive(ControlReply.self)
+        if case .progress(let pending) = reply {
+          progress(pending)
+        } else {
+          return reply
+        }
+      }
+    } catch {
+      throw ControlClient.failure(error)
+    }
+  }
+
+  private static func connect(_ mount: MountedSpace) throws(Failure) -> FileDescriptor {
+    do throws(Errno) { return try ControlSocket.connect(to: mount.device) } catch {
+      throw Failure(
+        .unreachable,
+        error == Errno(ECONNREFUSED)
+          ? "The daemon of \(mount.mountPoint) is gone. Clear the mount point with: albumfs umount "
+            + mount.mountPoint
+          : "The daemon of \(mount.mountPoint) cannot be reached: \(error)")
+    }
+  }
+
+  private static func trustedPeer(of socket: borrowing FileDescriptor, for mount: MountedSpace)
+    throws(Failure) -> Peer
+  {
+    let peer: Peer
+    do throws(Errno) { peer = try ControlSocket.peer(of: socket) } catch {
+      throw Failure(.unreachable, "The daemon of \(mount.mountPoint) cannot be told: \(error)")
+    }
+    guard peer.user == 0 || peer.user == mount.user else {
+      throw Failure(
+        .unreachable,
+        "What answers for \(mount.mountPoint) belongs to user \(peer.user), who has not mounted it."
+      )
+    }
+    return peer
+  }
+
+  private static func failure(_ problem: MessageStream.Problem) -> Failure {
+    switch problem {
+    case .ended: Failure(.unreachable, "The daemon ended before it answered.")
+    case .timedOut: Failure(.timedOut, "The daemon does not answer.")
+    case .malformed(let what): Failure(.unreachable, "The daemon sent \(what).")
+    case .unknownVersion(let version):
+      Failure(.unsupported, "The daemon speaks version \(version), another one than this program.")
+    case .system(let error): Failure(.unreachable, "The daemon cannot be asked: \(error)")
+    }
+  }
+}

@@ -1,0 +1,22 @@
+/// Why a command cannot do what was asked, as daemon and command line tell one another. The kind is
+/// what a program can act on (the command line maps it to an exit code), the message is for a
+/// person: one sentence or two, no secret in it.
+package struct Failure: Error, Codable, Sendable, Equatable, CustomStringConvertible {
+  package enum Kind: String, Codable, Sendable, CaseIterable {
+    case usage
+    case storeMissing, notEmpty, configuration, configurationOpen, configurationWrite
+    case storeInUse, passwordInUse, unsupported, damaged
+    case noPassword, emptyPassword, wrongPassword
+    case mountPoint, fuse, noSuchMount, busy, unreachable
+    case timedOut, diskFull, clash, interrupted, other
+  }
+  package var kind: Kind
+  package var message: String
+
+  package init(_ kind: Kind, _ message: String) {
+    self.kind = kind
+    self.message = message
+  }
+
+  package var description: String { message }
+}

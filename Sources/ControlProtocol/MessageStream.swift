@@ -1,0 +1,140 @@
+import FoundationEssentials
+internal import Glibc
+package import Posix
+
+/// Messages over a stream socket: four bytes of length, little-endian, then JSON
+/// `{"version": 1, "body": …}`. One thread at a time may read, and one may write.
+package struct MessageStream: ~Copyable, Sendable {
+  /// No message is longer, in bytes. A peer that announces more is not one of ours.
+  package static let lengthLimit = 16 << 20
+
+  package let descriptor: FileDescriptor
+
+  package init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
+
+  /// Why a message could not be had.
+  package enum Problem: Error, Sendable, Equatable {
+    /// The other side closed the connection between two messages.
+    case ended
+    /// A receive timeout set with `setReceiveTimeout` passed.
+    case timedOut
+    /// Not one of our messages.
+    case malformed(String)
+    /// Of a version that this program does not know.
+    case unknownVersion(Int)
+    case system(Errno)
+  }
+
+  private struct Envelope<Body: Codable>: Codable {
+    var version: Int
+    var body: Body
+  }
+  private struct VersionOnly: Decodable { var version: Int }
+
+  /// Sends one message, all of it.
+  package func send(_ message: some Codable) throws(Problem) {
+    do {
+      let body = try JSONEncoder().encode(
+        Envelope(version: ControlVersion.current, body: message))
+      try sendFrame(Array(body))
+    } catch let error as Errno {
+      throw .system(error)
+    } catch {
+      throw .malformed("\(error)")
+    }
+  }
+
+  /// Waits for one message.
+  package func receive<Message: Codable>(_ type: Message.Type) throws(Problem) -> Message {
+    let length = try receiveLength()
+    let data = Data(try receiveBytes(length))
+    do {
+      return try JSONDecoder().decode(Envelope<Message>.self, from: data).body
+    } catch {
+      if let found = try? JSONDecoder().decode(VersionOnly.self, from: data).version,
+        found != ControlVersion.current
+      {
+        throw .unknownVersion(found)
+      }
+      throw .malformed("a message that does not decode")
+    }
+  }
+
+  /// Sends a length and that many bytes, which are not copied on the way (a password).
+  package func sendRaw(_ bytes: UnsafeRawBufferPointer) throws(Problem) {
+    do throws(Errno) {
+      try descriptor.writeAll(prefix(bytes.count))
+      var done = 0
+      while done < bytes.count {
+        let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[done...])
+        done += try unsafe descriptor.write(rest)
+      }
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  /// The length of the message that comes next, at most `limit` bytes. The caller then reads
+  /// exactly that many from `descriptor` (a password), or uses `receive` instead of both.
+  package func receiveLength(limit: Int = MessageStream.lengthLimit) throws(Problem) -> Int {
+    let bytes = try receiveBytes(4)
+    let length = bytes.indices.reduce(0) { $0 | Int(bytes[$1]) << (8 * $1) }
+    if length > limit { throw .malformed("a message of \(length) bytes") }
+    return length
+  }
+
+  /// Fills the buffer from the stream.
+  package func receiveRaw(into buffer: UnsafeMutableRawBufferPointer) throws(Problem) {
+    var done = 0
+    while done < buffer.count {
+      let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+      let count: Int
+      do throws(Errno) {
+        count = try unsafe descriptor.read(into: rest)
+      } catch {
+        throw error == .again ? .timedOut : .system(error)
+      }
+      if count == 0 { throw .ended }
+      done += count
+    }
+  }
+
+  /// After that time without a byte `receive` throws `.timedOut`; nil: never.
+  package func setReceiveTimeout(seconds: Double?) throws(Errno) {
+    let whole = seconds ?? 0
+    var time = timeval(
+      tv_sec: Int(whole), tv_usec: Int((whole - whole.rounded(.down)) * 1_000_000))
+    let size = socklen_t(MemoryLayout<timeval>.size)
+    try retrying {
+      unsafe setsockopt(descriptor.rawValue, SOL_SOCKET, SO_RCVTIMEO, &time, size)
+    }
+  }
+
+  /// Returns when the other side has closed the connection: for a daemon, when it has ended.
+  package func waitForEnd() throws(Problem) {
+    do throws(Problem) {
+      while true { _ = try receiveBytes(1) }
+    } catch {
+      // A daemon that is killed with unread bytes resets the connection: an end as well.
+      if error != .ended, error != .system(Errno(ECONNRESET)) { throw error }
+    }
+  }
+
+  private func sendFrame(_ body: [UInt8]) throws(Errno) {
+    try descriptor.writeAll(prefix(body.count) + body)
+  }
+
+  private func prefix(_ length: Int) -> [UInt8] {
+    (0..<4).map { UInt8(truncatingIfNeeded: length >> (8 * $0)) }
+  }
+
+  private func receiveBytes(_ count: Int) throws(Problem) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    var problem: Problem?
+    unsafe bytes.withUnsafeMutableBytes { buffer in
+      do throws(Problem) { try unsafe receiveRaw(into: buffer) } catch { problem = error }
+    }
+    if let problem { throw problem }
+    return bytes
+  }
+}

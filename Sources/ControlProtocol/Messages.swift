@@ -1,0 +1,135 @@
+// What a command asks the daemon of a mount, and what it answers. Both sides are the same program,
+// but not always the same version: every message carries `ControlVersion`, and a daemon that does
+// not know a version says so.
+
+package enum ControlVersion {
+  package static let current = 1
+}
+
+/// One question. A connection may ask several, one after the other.
+package enum ControlRequest: Codable, Sendable, Equatable {
+  /// Who is there. Answered by `identity`.
+  case identify
+  /// Answered by `status`.
+  case status
+  /// Returns when what was closed before is on disk and its thumbnails are made. Answered by
+  /// `progress` now and then, in the end by `done` or `failed` (`timedOut`). No timeout: for ever.
+  case sync(timeoutSeconds: Double?)
+  /// Makes thumbnails again of the photos at and under a path of the mount; empty: of all.
+  case thumbnails(under: String, which: ThumbnailChoice)
+  /// Moves photos that lie right in an album into its Photo; nil: in all albums.
+  case tidy(album: String?)
+  /// Unmounts and ends. The connection's end tells when.
+  case stop
+}
+
+package enum ThumbnailChoice: String, Codable, Sendable, Equatable {
+  /// Those that were given up.
+  case failed
+  /// All that are not there: failed ones, and removed ones.
+  case missing
+  /// Every one, those that are there too. What the user put into Thumb himself stays.
+  case all
+}
+
+package enum ControlReply: Codable, Sendable, Equatable {
+  case identity(DaemonIdentity)
+  case status(MountStatus)
+  /// More to come. How many photos still wait for a thumbnail.
+  case progress(pending: Int)
+  /// The request is done; what it did, in numbers.
+  case done(ControlSummary)
+  case failed(Failure)
+}
+
+package struct ControlSummary: Codable, Sendable, Equatable {
+  /// Photos queued for a thumbnail, or moved by tidy.
+  package var count: Int
+  /// Things left undone that the user should know of, one line each.
+  package var notes: [String]
+  package init(count: Int = 0, notes: [String] = []) {
+    self.count = count
+    self.notes = notes
+  }
+}
+
+package struct DaemonIdentity: Codable, Sendable, Equatable {
+  package var pid: Int32
+  package var store: String
+  package var mountPoint: String
+  package init(pid: Int32, store: String, mountPoint: String) {
+    self.pid = pid
+    self.store = store
+    self.mountPoint = mountPoint
+  }
+}
+
+/// One photo without a thumbnail, and why.
+package struct FailedThumbnail: Codable, Sendable, Equatable {
+  package var path: String
+  package var reason: String
+  package init(path: String, reason: String) {
+    self.path = path
+    self.reason = reason
+  }
+}
+
+/// What `albumfs status` shows; its JSON form is this, word for word.
+package struct MountStatus: Codable, Sendable, Equatable {
+  package struct Thumbnails: Codable, Sendable, Equatable {
+    package var pending: Int
+    package var failed: Int
+    /// At most `listLimit` of them.
+    package var failures: [FailedThumbnail]
+    /// Why none is made, where that is so (no thumbnailer found, read-only).
+    package var disabled: String?
+    package static let listLimit = 1000
+    package init(pending: Int, failed: Int, failures: [FailedThumbnail], disabled: String?) {
+      self.pending = pending
+      self.failed = failed
+      self.failures = failures
+      self.disabled = disabled
+    }
+  }
+
+  package var version: Int = ControlVersion.current
+  package var store: String
+  package var mountPoint: String
+  package var pid: Int32
+  package var albums: Int
+  package var photos: Int
+  /// Files of every kind, photos and thumbnails included.
+  package var files: Int
+  /// Length of all files, in bytes.
+  package var bytes: Int64
+  package var thumbnails: Thumbnails
+  /// When everything up to then was on disk, in seconds since 1970; nil: nothing written yet.
+  package var lastBarrier: Double?
+  package var readOnly: Bool
+  /// Why it is read-only; nil when it is not.
+  package var readOnlyReason: String?
+  /// What recovery found when it was mounted, one line each; empty after a clean unmount.
+  package var recovery: [String]
+  /// The daemon's last messages, oldest first.
+  package var messages: [String]
+
+  package init(
+    store: String, mountPoint: String, pid: Int32, albums: Int, photos: Int, files: Int,
+    bytes: Int64, thumbnails: Thumbnails, lastBarrier: Double?, readOnly: Bool,
+    readOnlyReason: String?, recovery: [String], messages: [String]
+  ) {
+    self.store = store
+    self.mountPoint = mountPoint
+    self.pid = pid
+    self.albums = albums
+    self.photos = photos
+    self.files = files
+    self.bytes = bytes
+    self.thumbnails = thumbnails
+    self.lastBarrier = lastBarrier
+    self.readOnly = readOnly
+    self.readOnlyReason = readOnlyReason
+    self.recovery = recovery
+    self.messages = messages
+  }
+}

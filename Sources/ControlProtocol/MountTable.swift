@@ -1,0 +1,124 @@
+internal import Glibc
+package import Posix
+
+/// The number of a mounted file system's device, as in `st_dev`.
+package struct DeviceNumber: Hashable, Sendable, CustomStringConvertible {
+  package var major: UInt32
+  package var minor: UInt32
+  package init(major: UInt32, minor: UInt32) {
+    self.major = major
+    self.minor = minor
+  }
+  package var description: String { "\(major):\(minor)" }
+}
+
+/// One line of /proc/self/mountinfo (proc_pid_mountinfo(5)).
+package struct MountedSpace: Sendable, Equatable {
+  package var device: DeviceNumber
+  package var mountPoint: String
+  /// What was mounted: the store's path.
+  package var store: String
+  package var type: String
+  package var readOnly: Bool
+  /// Who mounted it (`user_id=`), nil where the line does not say.
+  package var user: UInt32?
+}
+
+/// What is mounted, read from the kernel's table. Never touches a mount itself: a dead one is
+/// found like a living one, and a hung one hangs nobody.
+package struct MountTable: Sendable {
+  package static let fileSystemType = "fuse.albumfs"
+
+  /// All mounts, in the order in which they were made; a later one hides an earlier one.
+  package let mounts: [MountedSpace]
+
+  package init(text: [UInt8]) {
+    mounts = text.split(separator: UInt8(ascii: "\n")).compactMap(MountTable.parse)
+  }
+
+  /// Reads the table of the calling process.
+  package static func current() throws(Errno) -> MountTable {
+    MountTable(text: try readWholeFile("/proc/self/mountinfo"))
+  }
+
+  /// The mounts of albumfs.
+  package var spaces: [MountedSpace] {
+    mounts.filter { $0.type == MountTable.fileSystemType }
+  }
+
+  /// The mount of albumfs that an absolute path lies in, unless another file system is mounted in
+  /// between.
+  package func space(holding path: String) -> MountedSpace? {
+    var best: MountedSpace?
+    for mount in mounts where path.lies(in: mount.mountPoint) {
+      if mount.mountPoint.utf8.count >= (best?.mountPoint.utf8.count ?? 0) { best = mount }
+    }
+    return best?.type == MountTable.fileSystemType ? best : nil
+  }
+
+  /// The topmost mount exactly at an absolute path.
+  package func mount(at path: String) -> MountedSpace? {
+    mounts.last { $0.mountPoint == path }
+  }
+
+  private static func parse(_ line: ArraySlice<UInt8>) -> MountedSpace? {
+    let fields = line.split(separator: UInt8(ascii: " ")).map { unescape($0) }
+    // 36 35 98:0 /root /mount/point rw,options [optional fields…] - type source superoptions
+    guard fields.count >= 10, let dash = fields[6...].firstIndex(of: "-"), fields.count > dash + 3
+    else { return nil }
+    let device = fields[2].split(separator: ":")
+    guard device.count == 2, let major = UInt32(device[0]), let minor = UInt32(device[1]) else {
+      return nil
+    }
+    let options = fields[5].split(separator: ",") + fields[dash + 3].split(separator: ",")
+    let user = options.first { $0.hasPrefix("user_id=") }.flatMap { UInt32($0.dropFirst(8)) }
+    return MountedSpace(
+      device: DeviceNumber(major: major, minor: minor), mountPoint: fields[4],
+      store: fields[dash + 2], type: fields[dash + 1], readOnly: options.contains("ro"), user: user)
+  }
+
+  /// Space, tab, newline and backslash stand as `\040` and so on.
+  private static func unescape(_ field: ArraySlice<UInt8>) -> String {
+    var bytes: [UInt8] = []
+    var rest = field
+    while let byte = rest.popFirst() {
+      let digits = rest.prefix(3)
+      let isOctal = digits.count == 3 && digits.allSatisfy { (48...55).contains($0) }
+      if byte == UInt8(ascii: "\\"), isOctal {
+        bytes.append(digits.reduce(0) { $0 << 3 | ($1 - 48) })
+        rest = rest.dropFirst(3)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+extension String {
+  /// Whether an absolute path is a directory or lies below it.
+  package func lies(in directory: String) -> Bool {
+    self == directory || hasPrefix(directory.hasSuffix("/") ? directory : directory + "/")
+  }
+}
+
+/// Reads a file of /proc, whose size is not known before.
+package func readWholeFile(_ path: String) throws(Errno) -> [UInt8] {
+  let file = try FileDescriptor(open: path, O_RDONLY)
+  var content: [UInt8] = []
+  var buffer = [UInt8](repeating: 0, count: 1 << 16)
+  while true {
+    let count = try read(file, &buffer)
+    if count == 0 { return content }
+    content += buffer[..<count]
+  }
+}
+
+private func read(_ file: borrowing FileDescriptor, _ buffer: inout [UInt8]) throws(Errno) -> Int {
+  let descriptor = file.rawValue
+  return try retrying {
+    unsafe buffer.withUnsafeMutableBytes {
+      unsafe Glibc.read(descriptor, $0.baseAddress, $0.count)
+    }
+  }
+}
