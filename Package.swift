@@ -69,8 +69,8 @@ let package = Package(
     library(
       "Daemon",
       [
-        "AlbumModel", "Posix", "CLinux", "AlbumStore", "AlbumFileSystem", "Thumbnails",
-        "FUSEDriver", "ControlProtocol", logging,
+        "AlbumModel", "Posix", "CLinux", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
+        "Thumbnails", "FUSEDriver", "ControlProtocol", logging,
       ]),
     program(
       "albumfs",

@@ -73,3 +73,12 @@ package struct ControlClient: ~Copyable {
     }
   }
 }
+
+extension ControlClient {
+  /// The daemon of a mount, nil where nobody serves it or where it cannot be told. Asks the kernel
+  /// only, so that a daemon that hangs is found too.
+  package static func daemon(of mount: MountedSpace) -> Peer? {
+    guard let socket = try? connect(mount) else { return nil }
+    return try? trustedPeer(of: socket, for: mount)
+  }
+}

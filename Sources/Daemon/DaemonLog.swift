@@ -1,0 +1,83 @@
+import CLinux
+import Glibc
+package import Logging
+import Posix
+import Synchronization
+
+/// Where the daemon's messages go: standard error in the foreground, else the system log
+/// (syslog(3), facility daemon). The last of them are kept for `albumfs status` as well.
+package final class DaemonLog: Sendable {
+  package enum Target: Sendable { case standardError, systemLog }
+
+  /// Messages kept for `albumfs status`.
+  static let keptMessages = 50
+
+  private let target: Target
+  private let kept = Mutex<[String]>([])
+
+  package init(_ target: Target) {
+    self.target = target
+    if target == .systemLog { unsafe clinux_log_open("albumfs") }
+  }
+
+  /// A logger that writes here.
+  package func logger(verbose: Bool) -> Logger {
+    Logger(label: "albumfs") { _ in
+      Handler(log: self, logLevel: verbose ? .debug : .info)
+    }
+  }
+
+  /// The last messages, oldest first.
+  package var messages: [String] { kept.withLock { $0 } }
+
+  fileprivate func write(_ level: Logger.Level, _ message: String) {
+    kept.withLock { kept in
+      kept.append(message)
+      if kept.count > DaemonLog.keptMessages { kept.removeFirst() }
+    }
+    switch target {
+    case .systemLog: unsafe clinux_log(level.systemLevel, message)
+    case .standardError:
+      try? borrowStandardError(Array("albumfs: \(message)\n".utf8))
+    }
+  }
+
+  private func borrowStandardError(_ bytes: [UInt8]) throws(Errno) {
+    try retrying {
+      unsafe bytes.withUnsafeBytes { unsafe Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+  }
+
+  private struct Handler: LogHandler {
+    let log: DaemonLog
+    var logLevel: Logger.Level
+    var metadata: Logger.Metadata = [:]
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+      get { metadata[key] }
+      set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+      var text = "\(event.message)"
+      let all = metadata.merging(event.metadata ?? [:]) { $1 }
+      for (key, value) in all.sorted(by: { $0.key < $1.key }) { text += " \(key)=\(value)" }
+      if let error = event.error { text += ": \(error)" }
+      log.write(event.level, text)
+    }
+  }
+}
+
+extension Logger.Level {
+  /// The priority of syslog(3).
+  fileprivate var systemLevel: CInt {
+    switch self {
+    case .trace, .debug: 7
+    case .info: 6
+    case .notice: 5
+    case .warning: 4
+    case .error: 3
+    case .critical: 2
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import CLinux
+import Glibc
+
+/// What keeps keys in memory from getting out of it.
+package enum Hardening {
+  /// No core dumps, and no debugger of the same user: for every command that handles a secret.
+  ///
+  /// From then on the entries of this process under /proc belong to root; the process itself may
+  /// still read them.
+  package static func protectMemory() {
+    var none = rlimit(rlim_cur: 0, rlim_max: 0)
+    _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+    _ = clinux_prctl(PR_SET_DUMPABLE_VALUE, 0, 0)
+  }
+
+  /// As many open files as the kernel allows: one for each segment that is read.
+  package static func raiseDescriptorLimit() {
+    var limit = rlimit()
+    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = limit.rlim_max
+    _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+}
+
+/// PR_SET_DUMPABLE of <sys/prctl.h>, which Glibc's module leaves out.
+private let PR_SET_DUMPABLE_VALUE: CInt = 4

@@ -1,0 +1,37 @@
+/// All that a daemon is told when it starts, but the secret.
+package struct LaunchOptions: Codable, Sendable, Equatable {
+  /// What opens the space.
+  package enum SecretKind: String, Codable, Sendable {
+    case password, recoveryKey
+  }
+
+  /// Absolute paths: the daemon works in `/`.
+  package var store: String
+  package var mountPoint: String
+  package var readOnly: Bool
+  package var allowOther: Bool
+  /// The words of `-o`, joined by commas.
+  package var mountOptions: String
+  package var secretKind: SecretKind
+  /// Path of albumfs-thumbnailer; nil: no thumbnails are made.
+  package var thumbnailer: String?
+  /// Whether implicit entries look at the caller's system call (DESIGN section 5). Off only in
+  /// tests, which try the second way by that.
+  package var inspectsSystemCalls: Bool
+  package var verbose: Bool
+
+  package init(
+    store: String, mountPoint: String, readOnly: Bool, allowOther: Bool, mountOptions: String,
+    secretKind: SecretKind, thumbnailer: String?, inspectsSystemCalls: Bool, verbose: Bool
+  ) {
+    self.store = store
+    self.mountPoint = mountPoint
+    self.readOnly = readOnly
+    self.allowOther = allowOther
+    self.mountOptions = mountOptions
+    self.secretKind = secretKind
+    self.thumbnailer = thumbnailer
+    self.inspectsSystemCalls = inspectsSystemCalls
+    self.verbose = verbose
+  }
+}

@@ -1,0 +1,60 @@
+import ControlProtocol
+import Glibc
+package import Posix
+import Synchronization
+
+/// Turns SIGTERM and SIGINT into a clean stop. Made before any other thread: all threads inherit
+/// the mask, so that the signals reach the one that waits for them.
+package final class SignalWatch: Sendable {
+  private struct State {
+    var stop: (@Sendable () -> Void)?
+    var isStopping = false
+  }
+  private let state = Mutex(State())
+
+  /// Blocks the signals and waits for them on a thread of its own. Until `onStop` has been called
+  /// a signal ends the process at once with `early`: nothing is mounted yet, and an unfinished
+  /// start leaves nothing that the next one does not clear.
+  package init(ignoringHangup: Bool, early: Int32) throws(Errno) {
+    _ = signal(SIGPIPE, SIG_IGN)
+    if ignoringHangup { _ = signal(SIGHUP, SIG_IGN) }
+    let signals = ignoringHangup ? [SIGTERM, SIGINT] : [SIGTERM, SIGINT, SIGHUP]
+    var set = sigset_t()
+    unsafe sigemptyset(&set)
+    for number in signals { unsafe sigaddset(&set, number) }
+    unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
+    try startThread("signals") { self.watch(signals, early) }
+  }
+
+  /// What to do from now on when a signal comes, or when `stop` is called. Called from a thread of
+  /// its own, once.
+  package func onStop(_ body: @escaping @Sendable () -> Void) {
+    let now = state.withLock { state in
+      state.stop = body
+      return state.isStopping
+    }
+    if now { body() }
+  }
+
+  /// As if a signal had come.
+  package func stop() {
+    let body = state.withLock { state in
+      if state.isStopping { return nil as (@Sendable () -> Void)? }
+      state.isStopping = true
+      return state.stop
+    }
+    body?()
+  }
+
+  private func watch(_ signals: [CInt], _ early: Int32) {
+    var set = sigset_t()
+    unsafe sigemptyset(&set)
+    for number in signals { unsafe sigaddset(&set, number) }
+    while true {
+      var number: CInt = 0
+      if unsafe sigwait(&set, &number) != 0 { continue }
+      if state.withLock({ $0.stop == nil }) { _exit(early) }
+      stop()
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import ArgumentParser
+import ControlProtocol
+import Glibc
+
+/// The version that `--version` shows.
+let albumfsVersion = "0.1.0"
+
+struct Albumfs: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "albumfs",
+    abstract: "An encrypted photo album that is a file system.",
+    discussion: """
+      A password opens a space of the store; every directory in it is an album with the photos in \
+      Photo and a thumbnail of each in Thumb. First steps:
+
+        albumfs init ~/Album.store
+        albumfs mount ~/Album.store ~/Album
+        mkdir ~/Album/Trip && cp ~/Pictures/*.jpg ~/Album/Trip/Photo/
+        albumfs umount ~/Album
+
+      Exit codes:
+      \(ExitStatus.table)
+      """,
+    version: "albumfs \(albumfsVersion)",
+    subcommands: [
+      Umount.self, List.self, Status.self,
+      Sync.self, Thumbs.self, Tidy.self,
+    ])
+}
+
+@main
+enum Main {
+  static func main() {
+    // A peer that is gone answers EPIPE, which says more than a silent death.
+    _ = signal(SIGPIPE, SIG_IGN)
+    Interruption.install()
+    do {
+      var command = try Albumfs.parseAsRoot()
+      try command.run()
+    } catch let failure as Failure {
+      Terminal.complain(failure.message)
+      exit(ExitStatus.code(for: failure.kind))
+    } catch {
+      finish(parsing: error)
+    }
+  }
+
+  /// Help, version and completion scripts are results; everything else is wrong usage.
+  private static func finish(parsing error: any Error) -> Never {
+    let text = Albumfs.fullMessage(for: error)
+    if Albumfs.exitCode(for: error) == .success {
+      Terminal.result(text)
+      exit(0)
+    }
+    Terminal.message(text)
+    exit(ExitStatus.code(for: .usage))
+  }
+}

@@ -1,0 +1,67 @@
+import ControlProtocol
+import Glibc
+import Posix
+
+/// A process that keeps a mount busy.
+struct BusyProcess {
+  var pid: Int32
+  var name: String
+  /// What it has there, for a person: `works in /mnt/Trip`.
+  var uses: String
+}
+
+/// Looks for the processes that keep a mount busy, by what /proc says of each: working directory,
+/// root, program, open files and mapped files. Nothing in the mount itself is touched. Processes of
+/// other users show only to root.
+enum BusyProcesses {
+  static func of(_ mount: MountedSpace) -> [BusyProcess] {
+    entries("/proc").compactMap { Int32($0) }.filter { $0 != getpid() }.sorted().compactMap { pid in
+      use(of: mount, by: pid).map {
+        BusyProcess(pid: pid, name: name(of: pid), uses: $0)
+      }
+    }
+  }
+
+  private static func use(of mount: MountedSpace, by pid: Int32) -> String? {
+    for (link, verb) in [("cwd", "works in"), ("root", "has its root in"), ("exe", "runs")] {
+      if let path = target("/proc/\(pid)/\(link)"), path.lies(in: mount.mountPoint) {
+        return "\(verb) \(path)"
+      }
+    }
+    for descriptor in entries("/proc/\(pid)/fd") {
+      if let path = target("/proc/\(pid)/fd/\(descriptor)"), path.lies(in: mount.mountPoint) {
+        return "has open \(path)"
+      }
+    }
+    return mapping(in: mount, by: pid).map { "has mapped \($0)" }
+  }
+
+  /// A line of maps: `address perms offset dev inode path`.
+  private static func mapping(in mount: MountedSpace, by pid: Int32) -> String? {
+    guard let text = try? readWholeFile("/proc/\(pid)/maps") else { return nil }
+    for line in text.split(separator: UInt8(ascii: "\n")) {
+      let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 5)
+      guard fields.count == 6 else { continue }
+      let path = String(decoding: fields[5].drop { $0 == UInt8(ascii: " ") }, as: UTF8.self)
+      if path.hasPrefix("/"), path.lies(in: mount.mountPoint) { return path }
+    }
+    return nil
+  }
+
+  private static func name(of pid: Int32) -> String {
+    let name = (try? readWholeFile("/proc/\(pid)/comm")) ?? []
+    return String(decoding: name.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+  }
+
+  private static func target(_ link: String) -> String? {
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = unsafe readlink(link, &buffer, buffer.count)
+    if count <= 0 { return nil }
+    return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  private static func entries(_ path: String) -> [String] {
+    guard let directory = try? PosixDirectory(path: path) else { return [] }
+    return (try? directory.list("")) ?? []
+  }
+}

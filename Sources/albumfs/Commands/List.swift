@@ -1,0 +1,53 @@
+import ArgumentParser
+import ControlProtocol
+import Glibc
+
+struct List: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show what is mounted.",
+    discussion: "One line a mount: mount point, store, state, process.")
+
+  @Flag(help: "As JSON.")
+  var json = false
+
+  @OptionGroup var output: OutputOptions
+
+  private struct Entry: Encodable {
+    var mountPoint: String
+    var store: String
+    var alive: Bool
+    var readOnly: Bool
+    var user: UInt32?
+    /// The daemon's process; null where it is dead or cannot be told.
+    var pid: Int32?
+  }
+  private struct Listing: Encodable {
+    var version = 1
+    var mounts: [Entry]
+  }
+
+  func run() throws {
+    let entries = try MountPath.table().spaces.map { mount in
+      let daemon = ControlClient.daemon(of: mount)
+      return Entry(
+        mountPoint: mount.mountPoint, store: mount.store,
+        alive: daemon != nil || !Unmounting.isDead(mount), readOnly: mount.readOnly,
+        user: mount.user, pid: daemon?.pid)
+    }
+    if json {
+      Terminal.result(json: Listing(mounts: entries))
+      return
+    }
+    for entry in entries {
+      let state = entry.alive ? (entry.readOnly ? "read-only" : "mounted") : "dead"
+      let process = entry.pid.map { "process \($0)" } ?? "no process"
+      Terminal.result("\(entry.mountPoint)\t\(entry.store)\t\(state)\t\(process)")
+    }
+    if entries.isEmpty { output.say("Nothing is mounted.") }
+  }
+}
+
+extension MountedSpace {
+  /// Whether the caller mounted it; root may speak for everybody.
+  var isOurs: Bool { geteuid() == 0 || user == getuid() }
+}

@@ -1,0 +1,84 @@
+import ArgumentParser
+import ControlProtocol
+import Glibc
+
+struct Status: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show how a mounted space is: photos, thumbnails, what is on disk.",
+    discussion: """
+        albumfs status ~/Album
+        albumfs status ~/Album --json
+      """)
+
+  @Argument(help: "Anything in the mount.", completion: .directory)
+  var path: String
+
+  @Flag(help: "As JSON.")
+  var json = false
+
+  @OptionGroup var output: OutputOptions
+
+  func run() throws {
+    let client = try ControlClient(MountPath.find(path).mount)
+    guard case .status(let status) = try client.ask(.status).orThrow() else {
+      throw Failure.unexpectedReply
+    }
+    if json {
+      Terminal.result(json: status)
+    } else {
+      Terminal.result(Status.text(status, verbose: output.verbose))
+    }
+  }
+
+  static func text(_ status: MountStatus, verbose: Bool) -> String {
+    var lines = [
+      "Store:       \(status.store)",
+      "Mounted on:  \(status.mountPoint) (process \(status.pid))",
+      "Photos:      \(status.photos) in \(status.albums) albums",
+      "Files:       \(status.files), \(SizeArgument.readable(status.bytes)) (\(status.bytes) bytes)",
+      "Thumbnails:  \(thumbnails(status.thumbnails))",
+    ]
+    lines += status.thumbnails.failures.map { "  \($0.path): \($0.reason)" }
+    let listed = status.thumbnails.failures.count
+    if status.thumbnails.failed > listed {
+      lines.append("  and \(status.thumbnails.failed - listed) more")
+    }
+    lines.append(
+      "On disk:     "
+        + (status.lastBarrier.map { "everything up to \(localTime($0))" } ?? "nothing new"))
+    lines.append(
+      "Writable:    " + (status.readOnly ? "no: \(status.readOnlyReason ?? "read-only")" : "yes"))
+    for line in status.recovery { lines.append("Recovered:   \(line)") }
+    if verbose { lines += status.messages.map { "Message:     \($0)" } }
+    return lines.joined(separator: "\n")
+  }
+
+  private static func thumbnails(_ thumbnails: MountStatus.Thumbnails) -> String {
+    if let reason = thumbnails.disabled { return "none are made: \(reason)" }
+    var parts: [String] = []
+    if thumbnails.pending > 0 { parts.append("\(thumbnails.pending) being made") }
+    if thumbnails.failed > 0 { parts.append("\(thumbnails.failed) could not be made") }
+    return parts.isEmpty ? "all made" : parts.joined(separator: ", ")
+  }
+
+  private static func localTime(_ seconds: Double) -> String {
+    var time = time_t(seconds)
+    var parts = unsafe tm()
+    guard unsafe localtime_r(&time, &parts) != nil else { return "\(seconds)" }
+    var text = [CChar](repeating: 0, count: 64)
+    let count = unsafe strftime(&text, text.count, "%F %T", &parts)
+    return String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}
+
+extension ControlReply {
+  /// A refusal becomes the error that it is.
+  func orThrow() throws(Failure) -> ControlReply {
+    if case .failed(let failure) = self { throw failure }
+    return self
+  }
+}
+
+extension Failure {
+  static let unexpectedReply = Failure(.unreachable, "The daemon answered something else.")
+}

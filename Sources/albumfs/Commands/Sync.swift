@@ -1,0 +1,37 @@
+import ArgumentParser
+import ControlProtocol
+
+struct Sync: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Wait until everything is on disk and all thumbnails are made.",
+    discussion: """
+      Returns when what was closed before the call is on disk and its thumbnails are made (or \
+      given up; `albumfs status` says which and why).
+
+        cp ~/Pictures/*.jpg ~/Album/Trip/Photo/ && albumfs sync ~/Album
+      """)
+
+  @Argument(help: "Anything in the mount.", completion: .directory)
+  var path: String
+
+  @Option(help: ArgumentHelp("Give up after that many seconds.", valueName: "s"))
+  var timeout: Double?
+
+  @OptionGroup var output: OutputOptions
+
+  func validate() throws {
+    if let timeout, !(timeout >= 0 && timeout < 1e9) {
+      throw ValidationError("--timeout takes seconds, 0 or more.")
+    }
+  }
+
+  func run() throws {
+    let client = try ControlClient(MountPath.find(path).mount)
+    let reply = try client.ask(.sync(timeoutSeconds: timeout)) { pending in
+      if !output.quiet { Terminal.transient("\(pending) photos wait for their thumbnail") }
+    }
+    if !output.quiet { Terminal.transient("") }
+    guard case .done(let summary) = try reply.orThrow() else { throw Failure.unexpectedReply }
+    for note in summary.notes { output.say(note) }
+  }
+}

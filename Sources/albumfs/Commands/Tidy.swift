@@ -1,0 +1,43 @@
+import ArgumentParser
+import ControlProtocol
+
+struct Tidy: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Move photos that lie right in an album into its Photo.",
+    discussion: """
+      A photo whose name is taken in Photo stays where it is and is named.
+
+        albumfs tidy ~/Album/Trip
+        albumfs tidy --all
+      """)
+
+  @Argument(help: "An album, or with --all anything in the mount.", completion: .directory)
+  var path: String?
+
+  @Flag(help: "All albums of the mount; without PATH, of every mount of yours.")
+  var all = false
+
+  @OptionGroup var output: OutputOptions
+
+  func validate() throws {
+    if path == nil && !all { throw ValidationError("Give an album, or --all.") }
+  }
+
+  func run() throws {
+    if let path {
+      let (mount, inside) = try MountPath.find(path)
+      try tidy(mount, all ? nil : inside)
+      return
+    }
+    for mount in try MountPath.table().spaces where mount.isOurs { try tidy(mount, nil) }
+  }
+
+  private func tidy(_ mount: MountedSpace, _ album: String?) throws {
+    let reply = try ControlClient(mount).ask(.tidy(album: album)).orThrow()
+    guard case .done(let summary) = reply else { throw Failure.unexpectedReply }
+    output.say("\(summary.count) photos moved.")
+    if !summary.notes.isEmpty {
+      throw Failure(.clash, summary.notes.joined(separator: "\n"))
+    }
+  }
+}

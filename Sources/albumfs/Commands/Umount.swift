@@ -1,0 +1,93 @@
+import ArgumentParser
+import ControlProtocol
+import Posix
+
+struct Umount: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Unmount a space; returns when all of it is on disk.",
+    discussion: """
+      Waits until the daemon has written everything and ended. When files are still open in the \
+      mount it says which programs have them, and nothing is unmounted. A mount point whose \
+      daemon was killed is cleared.
+
+        albumfs umount ~/Album
+        albumfs umount --all
+      """)
+
+  @Argument(help: "Where it is mounted.", completion: .directory)
+  var mountpoint: String?
+
+  @Flag(help: "All mounts of yours (as root: of everybody).")
+  var all = false
+
+  @Flag(
+    name: [.customShort("z"), .long],
+    help: "Take it out of the tree at once; it ends when its last file is closed. Does not wait.")
+  var lazy = false
+
+  @OptionGroup var output: OutputOptions
+
+  func validate() throws {
+    if all == (mountpoint != nil) {
+      throw ValidationError("Give one mount point, or --all.")
+    }
+  }
+
+  func run() throws {
+    if let mountpoint {
+      try unmount(try Umount.mount(at: mountpoint))
+      return
+    }
+    var failure: Failure?
+    for mount in try MountPath.table().spaces.reversed() where mount.isOurs {
+      do throws(Failure) { try unmount(mount) } catch {
+        Terminal.complain(error.message)
+        failure = Failure(error.kind, "Not everything was unmounted.")
+      }
+    }
+    if let failure { throw failure }
+  }
+
+  private static func mount(at path: String) throws(Failure) -> MountedSpace {
+    let absolute = MountPath.resolve(path)
+    let table = try MountPath.table()
+    if let mount = table.mount(at: absolute), mount.type == MountTable.fileSystemType {
+      return mount
+    }
+    if let mount = table.space(holding: absolute) {
+      throw Failure(.noSuchMount, "\(path) is no mount point; it lies in \(mount.mountPoint).")
+    }
+    throw Failure(.noSuchMount, "Nothing of albumfs is mounted on \(path).")
+  }
+
+  private func unmount(_ mount: MountedSpace) throws(Failure) {
+    // Connected first, so that the end of the connection tells the daemon's end.
+    guard ControlClient.daemon(of: mount) != nil else {
+      _ = try Unmounting.unmount(mount.mountPoint, lazy: true)
+      output.say("\(mount.mountPoint): its daemon was gone; the mount point is cleared.")
+      return
+    }
+    let client = try ControlClient(mount)
+    if try Unmounting.unmount(mount.mountPoint, lazy: lazy) == .busy {
+      throw busy(mount)
+    }
+    if lazy { return }
+    do throws(MessageStream.Problem) { try client.stream.waitForEnd() } catch {
+      throw Failure(.unreachable, "Unmounted, but the daemon's end cannot be told: \(error)")
+    }
+    output.detail("\(mount.mountPoint): unmounted, everything is on disk.")
+  }
+
+  private func busy(_ mount: MountedSpace) -> Failure {
+    let processes = BusyProcesses.of(mount)
+    var lines = ["\(mount.mountPoint) is busy."]
+    if processes.isEmpty {
+      lines.append("  Who keeps it busy cannot be seen (another user's process?).")
+    }
+    for process in processes {
+      lines.append("  \(process.name) (\(process.pid)) \(process.uses)")
+    }
+    lines.append("Close them, or use --lazy.")
+    return Failure(.busy, lines.joined(separator: "\n"))
+  }
+}

@@ -1,0 +1,53 @@
+import Glibc
+
+/// Ctrl-C and SIGTERM end a command at once with the exit code for it, the terminal as it was.
+/// The daemon replaces this by its own handling.
+enum Interruption {
+  static func install() {
+    // Touched here, so that the handler finds it initialised.
+    TerminalEcho.prepare()
+    for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+      // A shell's `nohup` and `&` have the signal ignored on purpose.
+      let former = signal(number) { _ in
+        TerminalEcho.restore()
+        _exit(15)
+      }
+      if isIgnored(former) { _ = signal(number, SIG_IGN) }
+    }
+  }
+
+  /// Back to what the kernel does by default, for who handles signals in another way.
+  static func remove() {
+    for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] { _ = signal(number, SIG_DFL) }
+  }
+
+  private static func isIgnored(_ handler: sighandler_t?) -> Bool {
+    unsafe unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+  }
+}
+
+/// Echo of the terminal at standard input, switched off while a password is typed.
+enum TerminalEcho {
+  // Written by the main thread before a signal can want it, and read by a signal handler: only
+  // tcsetattr and these plain values are used there, which is safe in one.
+  private nonisolated(unsafe) static var saved = termios()
+  private nonisolated(unsafe) static var isOff = false
+
+  static func prepare() { unsafe isOff = false }
+
+  /// Typed characters stay invisible, those already typed are dropped.
+  static func switchOff() {
+    guard unsafe tcgetattr(STDIN_FILENO, &saved) == 0 else { return }
+    var silent = unsafe saved
+    silent.c_lflag &= ~tcflag_t(ECHO)
+    silent.c_lflag |= tcflag_t(ECHONL | ICANON | ISIG)
+    unsafe isOff = true
+    unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+  }
+
+  static func restore() {
+    guard unsafe isOff else { return }
+    unsafe tcsetattr(STDIN_FILENO, TCSANOW, &saved)
+    unsafe isOff = false
+  }
+}

@@ -1,0 +1,45 @@
+import ArgumentParser
+
+/// A size in bytes as a person writes it: `0`, `512K`, `64M`, `2G`; K is 1024.
+struct SizeArgument: ExpressibleByArgument, Equatable {
+  let bytes: Int64
+
+  init?(argument: String) {
+    let units: [Character: Int64] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40]
+    let unit = argument.last.flatMap { units[Character($0.uppercased())] }
+    let digits = unit == nil ? argument[...] : argument.dropLast()
+    guard !digits.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isNumber }),
+      let number = Int64(digits)
+    else { return nil }
+    let (product, overflow) = number.multipliedReportingOverflow(by: unit ?? 1)
+    if overflow { return nil }
+    bytes = product
+  }
+
+  var defaultValueDescription: String { SizeArgument.text(bytes) }
+
+  /// The shortest of the same spellings for a number of bytes.
+  static func text(_ bytes: Int64) -> String {
+    for (unit, size) in [("G", Int64(1) << 30), ("M", 1 << 20), ("K", 1 << 10)]
+    where bytes >= size && bytes % size == 0 {
+      return "\(bytes / size)\(unit)"
+    }
+    return "\(bytes)"
+  }
+
+  /// For reading: `1.5 GiB`.
+  static func readable(_ bytes: Int64) -> String {
+    var value = Double(bytes)
+    if value < 1024 { return "\(bytes) bytes" }
+    for unit in ["KiB", "MiB", "GiB"] {
+      value /= 1024
+      if value < 1024 { return "\(tenths(value)) \(unit)" }
+    }
+    return "\(tenths(value / 1024)) TiB"
+  }
+
+  private static func tenths(_ value: Double) -> String {
+    let tenths = Int((value * 10).rounded())
+    return "\(tenths / 10).\(tenths % 10)"
+  }
+}

@@ -1,0 +1,60 @@
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+
+/// The rules for output, once: results go to standard output and to nowhere else; everything said
+/// to a person goes to standard error. `-q` leaves errors only; `-v` adds what goes on. No secret
+/// is ever printed but the recovery key, which is a result.
+enum Terminal {
+  static func result(_ text: String) {
+    write(text + (text.hasSuffix("\n") ? "" : "\n"), to: STDOUT_FILENO)
+  }
+
+  static func message(_ text: String) {
+    write(text + (text.hasSuffix("\n") ? "" : "\n"), to: STDERR_FILENO)
+  }
+
+  static func complain(_ text: String) { message("albumfs: " + text) }
+
+  /// A line that the next one replaces.
+  static func transient(_ text: String) {
+    if isatty(STDERR_FILENO) == 1 { write("\r\u{1B}[K" + text, to: STDERR_FILENO) }
+  }
+
+  static func result(json value: some Encodable) {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    guard let data = try? encoder.encode(value) else { return }
+    result(String(decoding: data, as: UTF8.self))
+  }
+
+  /// A reader who is gone (`albumfs list | head`) is no error.
+  private static func write(_ text: String, to descriptor: CInt) {
+    var rest = ArraySlice(text.utf8)
+    while !rest.isEmpty {
+      let count = unsafe rest.withUnsafeBytes {
+        unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)
+      }
+      if count < 0, errno == EINTR { continue }
+      if count <= 0 { return }
+      rest = rest.dropFirst(count)
+    }
+  }
+}
+
+/// How much is said, by every command.
+struct OutputOptions: ParsableArguments {
+  @Flag(name: .shortAndLong, help: "Say nothing but errors.")
+  var quiet = false
+
+  @Flag(name: .shortAndLong, help: "Say more of what goes on.")
+  var verbose = false
+
+  func say(_ text: String) {
+    if !quiet { Terminal.message(text) }
+  }
+
+  func detail(_ text: String) {
+    if verbose { Terminal.message(text) }
+  }
+}

@@ -1,0 +1,61 @@
+import ControlProtocol
+import Glibc
+import Posix
+
+/// Takes mounts away: as root by umount2(2), else through fusermount3, which alone may.
+enum Unmounting {
+  enum Outcome { case done, busy }
+
+  /// Unmounts. With `lazy` the mount leaves the tree at once and ends when its last file is closed.
+  static func unmount(_ mountPoint: String, lazy: Bool) throws(Failure) -> Outcome {
+    geteuid() == 0 ? try bySystemCall(mountPoint, lazy) : try byHelper(mountPoint, lazy)
+  }
+
+  /// Clears what a killed daemon left at a mount point; answers whether there was something.
+  static func clearDead(at mountPoint: String) throws(Failure) -> Bool {
+    var cleared = false
+    while let mount = try MountPath.table().mount(at: mountPoint),
+      mount.type == MountTable.fileSystemType, isDead(mount)
+    {
+      _ = try unmount(mountPoint, lazy: true)
+      cleared = true
+    }
+    return cleared
+  }
+
+  /// Whether nobody serves a mount any more: then every call on it fails with ENOTCONN. Only a
+  /// mount whose daemon is not there is touched, so a hanging one hangs nobody.
+  static func isDead(_ mount: MountedSpace) -> Bool {
+    if ControlClient.daemon(of: mount) != nil { return false }
+    var status = statvfs()
+    return unsafe statvfs(mount.mountPoint, &status) != 0 && errno == ENOTCONN
+  }
+
+  private static func bySystemCall(_ mountPoint: String, _ lazy: Bool) throws(Failure) -> Outcome {
+    // UMOUNT_NOFOLLOW is 8, MNT_DETACH 2 (sys/mount.h).
+    let flags: CInt = 8 | (lazy ? 2 : 0)
+    do throws(Errno) { try retrying { unsafe umount2(mountPoint, flags) } } catch {
+      if error == .busy { return .busy }
+      throw Failure(.other, "\(mountPoint) cannot be unmounted: \(error)")
+    }
+    return .done
+  }
+
+  private static func byHelper(_ mountPoint: String, _ lazy: Bool) throws(Failure) -> Outcome {
+    guard let helper = Subprocess.find("fusermount3") else {
+      throw Failure(
+        .fuse, "fusermount3 is not installed; only root can unmount without it (package fuse3).")
+    }
+    let code: Int32
+    let complaint: String
+    do throws(Errno) {
+      (code, complaint) = try Subprocess.run(
+        ["env", "LC_ALL=C", helper, lazy ? "-uz" : "-u", "--", mountPoint])
+    } catch {
+      throw Failure(.fuse, "fusermount3 cannot be run: \(error)")
+    }
+    if code == 0 { return .done }
+    if complaint.contains("busy") { return .busy }
+    throw Failure(.other, complaint.isEmpty ? "fusermount3 failed with code \(code)." : complaint)
+  }
+}
