@@ -1,0 +1,45 @@
+package import AlbumModel
+
+/// What all segments of a store have in common.
+package enum SegmentLayout {
+  /// The size of a segment unless `init` is told otherwise, in bytes.
+  package static let defaultByteCount = 4 << 20
+  package static let minimumByteCount = 256 << 10
+  package static let maximumByteCount = 64 << 20
+
+  /// The modification time of every finished segment, in seconds since 1970 (2000-01-01 UTC): a
+  /// store at rest does not tell when something was added.
+  package static let restingModificationTime: Int64 = 946_684_800
+
+  /// Whether segments may have this size: a power of two from 256 KiB to 64 MiB.
+  package static func isValidByteCount(_ count: Int) -> Bool {
+    count >= minimumByteCount && count <= maximumByteCount && count & (count - 1) == 0
+  }
+}
+
+extension SegmentName {
+  /// The 32 lower-case hexadecimal digits that the segment's file is called.
+  package var text: String { SegmentName.hexadecimal(high) + SegmentName.hexadecimal(low) }
+
+  /// The name that `text` spells; nil where it is not 32 lower-case hexadecimal digits.
+  package init?(text: String) {
+    let digits = Array(text.utf8)
+    guard digits.count == 32 else { return nil }
+    var words: [UInt64] = [0, 0]
+    for (place, digit) in digits.enumerated() {
+      let value: UInt8
+      switch digit {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): value = digit - UInt8(ascii: "0")
+      case UInt8(ascii: "a")...UInt8(ascii: "f"): value = digit - UInt8(ascii: "a") + 10
+      default: return nil
+      }
+      words[place / 16] = words[place / 16] << 4 | UInt64(value)
+    }
+    self.init(high: words[0], low: words[1])
+  }
+
+  private static func hexadecimal(_ word: UInt64) -> String {
+    let digits = String(word, radix: 16)
+    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+  }
+}

@@ -1,0 +1,130 @@
+package import AlbumFormat
+package import AlbumModel
+
+/// Seals and opens the records of one space. The layout is `RecordLayout`'s, what is authenticated
+/// `AssociatedData`'s. Immutable, thread-safe; allocates nothing and takes no lock but the short
+/// one of the random pool.
+///
+/// Nonces are 192 random bits: two records with the same one are not to be expected before some
+/// 2^80 were sealed.
+package final class RecordCipher: Sendable {
+  // One guarded page for all four, read without a lock.
+  private let keys: SecretBytes
+  private static let keyByteCount = Sodium.keyByteCount
+
+  private enum Place: Int, CaseIterable {
+    case data = 0
+    case journal = 1
+    case checkpoint = 2
+    case headerMasks = 3
+
+    var purpose: SpaceKeys.Purpose {
+      switch self {
+      case .data: .data
+      case .journal: .journal
+      case .checkpoint: .checkpoint
+      case .headerMasks: .headerMasks
+      }
+    }
+
+    init(_ kind: RecordKind) {
+      switch kind {
+      case .data: self = .data
+      case .journalHead, .frame: self = .journal
+      case .checkpoint: self = .checkpoint
+      }
+    }
+  }
+
+  init(master: borrowing SecretBytes) {
+    keys = unsafe master.withUnsafeBytes { master in
+      unsafe SecretBytes(count: Place.allCases.count * RecordCipher.keyByteCount) { memory in
+        for place in Place.allCases {
+          let start = place.rawValue * RecordCipher.keyByteCount
+          unsafe Sodium.derive(
+            into: UnsafeMutableRawBufferPointer(
+              rebasing: memory[start..<start + RecordCipher.keyByteCount]),
+            id: place.purpose.rawValue, context: SpaceKeys.Purpose.context,
+            key: master.baseAddress!)
+        }
+      }
+    }
+  }
+
+  /// Seals `plaintext` as the record at `offset` of `segment`: writes exactly
+  /// `RecordLayout.sealedByteCount(plaintext:)` bytes to `sealed`, which may be longer.
+  ///
+  /// The plaintext may lie where its ciphertext goes, 32 bytes into `sealed`, or outside of
+  /// `sealed`; nowhere else.
+  package func seal(
+    _ plaintext: UnsafeRawBufferPointer, kind: RecordKind, segment: SegmentName, offset: Int64,
+    into sealed: UnsafeMutableRawBufferPointer
+  ) {
+    let count = plaintext.count
+    precondition(count <= RecordLayout.maximumPlaintext && offset >= 0)
+    precondition(sealed.count >= RecordLayout.sealedByteCount(plaintext: count))
+    let nonce = sealed.baseAddress!
+    let body = unsafe nonce + RecordLayout.ciphertextOffset
+    unsafe RandomPool.take(
+      UnsafeMutableRawBufferPointer(start: nonce, count: RecordLayout.nonceByteCount))
+    let header = unsafe RecordHeader.encode(kind: kind, byteCount: count) ^ mask(nonce)
+    unsafe (nonce + RecordLayout.nonceByteCount).storeBytes(
+      of: header.littleEndian, as: UInt64.self)
+    var associated = AssociatedData(
+      kind: kind, segment: segment, offset: offset, byteCount: count)
+    unsafe withKey(Place(kind)) { key in
+      unsafe withUnsafeBytes(of: &associated) {
+        unsafe Sodium.encrypt(
+          plaintext, into: body, tag: body + count, associated: $0, nonce: nonce, key: key)
+      }
+    }
+  }
+
+  /// Kind and plaintext length of the record that begins with `sealed`, of which at least
+  /// `RecordLayout.ciphertextOffset` bytes are needed; nil where none of this space's begins there.
+  /// Not proven before `open` has opened the record: random bytes pass once in 2^46 or so.
+  package func header(of sealed: UnsafeRawBufferPointer) -> (kind: RecordKind, byteCount: Int)? {
+    precondition(sealed.count >= RecordLayout.ciphertextOffset)
+    let nonce = sealed.baseAddress!
+    let masked = unsafe (nonce + RecordLayout.nonceByteCount).loadUnaligned(as: UInt64.self)
+    return unsafe RecordHeader.decode(UInt64(littleEndian: masked) ^ mask(nonce))
+  }
+
+  /// Opens the record that begins with `sealed`, known to be of `kind` and to hold `byteCount`
+  /// bytes, at `offset` of `segment`. The masked header is not looked at. False where it is not
+  /// that record, unchanged and in its place; then `plaintext` holds nothing useful.
+  ///
+  /// `plaintext` takes `byteCount` bytes. It may be where the ciphertext is, 32 bytes into
+  /// `sealed`, or outside of `sealed`; nowhere else.
+  package func open(
+    _ sealed: UnsafeRawBufferPointer, kind: RecordKind, byteCount: Int, segment: SegmentName,
+    offset: Int64, into plaintext: UnsafeMutableRawBufferPointer
+  ) -> Bool {
+    guard byteCount >= 0, byteCount <= RecordLayout.maximumPlaintext, offset >= 0,
+      sealed.count >= RecordLayout.sealedByteCount(plaintext: byteCount)
+    else { return false }
+    precondition(plaintext.count >= byteCount)
+    let nonce = sealed.baseAddress!
+    let body = unsafe UnsafeRawBufferPointer(
+      start: nonce + RecordLayout.ciphertextOffset, count: byteCount)
+    let tag = unsafe nonce + RecordLayout.ciphertextOffset + byteCount
+    var associated = AssociatedData(
+      kind: kind, segment: segment, offset: offset, byteCount: byteCount)
+    return unsafe withKey(Place(kind)) { key in
+      unsafe withUnsafeBytes(of: &associated) {
+        unsafe Sodium.decrypt(
+          body, into: plaintext.baseAddress, tag: tag, associated: $0, nonce: nonce, key: key)
+      }
+    }
+  }
+
+  private func mask(_ nonce: UnsafeRawPointer) -> UInt64 {
+    unsafe withKey(.headerMasks) { unsafe Sodium.mask(nonce: nonce, key: $0) }
+  }
+
+  private func withKey<Result>(_ place: Place, _ body: (UnsafeRawPointer) -> Result) -> Result {
+    unsafe keys.withUnsafeBytes {
+      unsafe body($0.baseAddress! + place.rawValue * RecordCipher.keyByteCount)
+    }
+  }
+}

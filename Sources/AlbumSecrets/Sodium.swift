@@ -1,0 +1,154 @@
+internal import CSodium
+
+// The only file that calls libsodium: one function per call, sizes checked at the fence. Pointers
+// because the hot path works in place in buffers that are not Swift's.
+
+enum Sodium {
+  static let keyByteCount = 32
+
+  /// Starts libsodium, once; every entry that may be a process's first touches it.
+  static let isReady: Bool = {
+    precondition(sodium_init() >= 0, "libsodium cannot start: no source of random bytes")
+    precondition(crypto_kdf_keybytes() == keyByteCount && crypto_kdf_contextbytes() == 8)
+    return true
+  }()
+
+  // MARK: Memory
+
+  /// sodium_malloc(3): between guard pages, locked, not in core dumps. Ends the process when there is
+  /// no memory: keys have no other place to be.
+  static func allocate(_ count: Int) -> UnsafeMutableRawBufferPointer {
+    precondition(isReady)
+    guard let memory = unsafe sodium_malloc(count) else { fatalError("no memory for a key") }
+    return unsafe UnsafeMutableRawBufferPointer(start: memory, count: count)
+  }
+
+  /// sodium_free(3): wipes, too.
+  static func free(_ memory: UnsafeMutableRawBufferPointer) {
+    unsafe sodium_free(memory.baseAddress)
+  }
+
+  static func wipe(_ memory: UnsafeMutableRawBufferPointer) {
+    guard let start = memory.baseAddress else { return }
+    unsafe sodium_memzero(start, memory.count)
+  }
+
+  /// In a time that depends on the lengths alone.
+  static func areEqual(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
+    guard one.count == other.count else { return false }
+    guard let a = one.baseAddress, let b = other.baseAddress else { return true }
+    return unsafe sodium_memcmp(a, b, one.count) == 0
+  }
+
+  // MARK: Random bytes
+
+  /// randombytes_buf(3): a system call for each 256 bytes or so.
+  static func random(_ buffer: UnsafeMutableRawBufferPointer) {
+    precondition(isReady)
+    unsafe randombytes_buf(buffer.baseAddress!, buffer.count)
+  }
+
+  /// The keystream of ChaCha20 under a key that is used for nothing else.
+  static func keystream(_ buffer: UnsafeMutableRawBufferPointer, key: UnsafeRawPointer) {
+    var nonce: UInt64 = 0
+    unsafe withUnsafeBytes(of: &nonce) { nonce in
+      unsafe _ = crypto_stream_chacha20(
+        bytes(buffer), UInt64(buffer.count), bytes(nonce.baseAddress!), bytes(key))
+    }
+  }
+
+  /// The first 8 bytes of XChaCha20's keystream.
+  static func mask(nonce: UnsafeRawPointer, key: UnsafeRawPointer) -> UInt64 {
+    var mask: UInt64 = 0
+    unsafe withUnsafeMutableBytes(of: &mask) {
+      unsafe _ = crypto_stream_xchacha20(bytes($0), 8, bytes(nonce), bytes(key))
+    }
+    return UInt64(littleEndian: mask)
+  }
+
+  // MARK: AEAD
+
+  /// XChaCha20-Poly1305 (IETF). `ciphertext` takes as many bytes as there are in `plaintext` and may
+  /// be the same memory.
+  static func encrypt(
+    _ plaintext: UnsafeRawBufferPointer, into ciphertext: UnsafeMutableRawPointer,
+    tag: UnsafeMutableRawPointer, associated: UnsafeRawBufferPointer, nonce: UnsafeRawPointer,
+    key: UnsafeRawPointer
+  ) {
+    var empty: UInt8 = 0
+    unsafe withUnsafeBytes(of: &empty) { none in
+      unsafe _ = crypto_aead_xchacha20poly1305_ietf_encrypt_detached(
+        bytes(ciphertext), bytes(tag), nil, bytes(plaintext.baseAddress ?? none.baseAddress!),
+        UInt64(plaintext.count), bytes(associated.baseAddress!), UInt64(associated.count), nil,
+        bytes(nonce), bytes(key))
+    }
+  }
+
+  /// The twin of `encrypt`: false, and nothing useful written, where the tag does not fit.
+  static func decrypt(
+    _ ciphertext: UnsafeRawBufferPointer, into plaintext: UnsafeMutableRawPointer?,
+    tag: UnsafeRawPointer, associated: UnsafeRawBufferPointer, nonce: UnsafeRawPointer,
+    key: UnsafeRawPointer
+  ) -> Bool {
+    unsafe crypto_aead_xchacha20poly1305_ietf_decrypt_detached(
+      plaintext.map { unsafe bytes($0) }, nil, bytes(ciphertext.baseAddress!),
+      UInt64(ciphertext.count), bytes(tag), bytes(associated.baseAddress!),
+      UInt64(associated.count), bytes(nonce), bytes(key)) == 0
+  }
+
+  // MARK: Derivation
+
+  /// crypto_kdf_derive_from_key(3).
+  static func derive(
+    into subkey: UnsafeMutableRawBufferPointer, id: UInt64, context: StaticString,
+    key: UnsafeRawPointer
+  ) {
+    precondition(isReady && context.utf8CodeUnitCount == 8)
+    context.withUTF8Buffer { name in
+      unsafe name.withMemoryRebound(to: CChar.self) { name in
+        unsafe _ = crypto_kdf_derive_from_key(
+          bytes(subkey), subkey.count, id, name.baseAddress!, bytes(key))
+      }
+    }
+  }
+
+  /// BLAKE2b of `message` with a key, as long as `hash`.
+  static func keyedHash(
+    _ message: UnsafeRawBufferPointer, into hash: UnsafeMutableRawBufferPointer,
+    key: UnsafeRawBufferPointer
+  ) {
+    unsafe _ = crypto_generichash(
+      bytes(hash), hash.count, message.baseAddress.map { unsafe bytes($0) },
+      UInt64(message.count), key.baseAddress.map { unsafe bytes($0) }, key.count)
+  }
+
+  /// crypto_pwhash(3), Argon2id. False when the memory cannot be had.
+  static func passwordHash(
+    _ password: UnsafeRawBufferPointer, salt: UnsafeRawBufferPointer, operations: UInt64,
+    memory: Int, into hash: UnsafeMutableRawBufferPointer
+  ) -> Bool {
+    precondition(isReady && salt.count == Int(crypto_pwhash_saltbytes()))
+    var empty: CChar = 0
+    return unsafe withUnsafePointer(to: &empty) { none in
+      unsafe crypto_pwhash(
+        bytes(hash), UInt64(hash.count),
+        password.baseAddress?.assumingMemoryBound(to: CChar.self) ?? none, UInt64(password.count),
+        bytes(salt.baseAddress!), operations, memory, crypto_pwhash_alg_argon2id13()) == 0
+    }
+  }
+
+  // MARK: Pointers
+
+  private static func bytes(_ pointer: UnsafeRawPointer) -> UnsafePointer<UInt8> {
+    unsafe pointer.assumingMemoryBound(to: UInt8.self)
+  }
+
+  private static func bytes(_ pointer: UnsafeMutableRawPointer) -> UnsafeMutablePointer<UInt8> {
+    unsafe pointer.assumingMemoryBound(to: UInt8.self)
+  }
+
+  private static func bytes(_ buffer: UnsafeMutableRawBufferPointer) -> UnsafeMutablePointer<UInt8>
+  {
+    unsafe buffer.baseAddress!.assumingMemoryBound(to: UInt8.self)
+  }
+}

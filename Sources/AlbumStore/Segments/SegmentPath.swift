@@ -1,0 +1,22 @@
+internal import AlbumFormat
+package import AlbumModel
+
+/// Where segments lie in a store: `segments/3f/3f9a…`, 256 folders at most so that none gets so
+/// long that listing it hurts.
+package enum SegmentPath {
+  package static let root = "segments"
+
+  /// The folder of a segment.
+  package static func directory(of name: SegmentName) -> String {
+    "\(root)/\(name.text.prefix(2))"
+  }
+
+  /// The last part of `path(of:)`.
+  package static func fileName(of name: SegmentName) -> String { name.text }
+
+  /// The file of a segment.
+  package static func path(of name: SegmentName) -> String {
+    let text = name.text
+    return "\(root)/\(text.prefix(2))/\(text)"
+  }
+}
