@@ -1,0 +1,73 @@
+package import AlbumFileSystem
+package import AlbumModel
+internal import Glibc
+internal import Posix
+
+/// Tells what a thread that waits for a LOOKUP is about to do, from `/proc/<tid>/syscall` and the
+/// path in its memory. Needs the right to trace that thread: root's daemon may, an ordinary user's
+/// only where Yama lets it. Where it may not, the process and its name are all that is known.
+///
+/// Keeps no state; any thread. Touches nothing but /proc, so it can wait for no file system.
+package struct CallingSyscall: CallerInspector {
+  private let readsSystemCalls: Bool
+
+  /// `readsSystemCalls: false` behaves as if no thread could be traced.
+  package init(readsSystemCalls: Bool = true) { self.readsSystemCalls = readsSystemCalls }
+
+  package func intent(of thread: Int32, toward name: FileName) -> CallerIntent {
+    guard thread > 0 else { return .unreadable(process: 0, command: "") }
+    if readsSystemCalls, let intent = tracedIntent(of: thread, toward: name) { return intent }
+    let process = process(of: thread) ?? 0
+    return .unreadable(process: process, command: command(of: process))
+  }
+
+  package func process(of thread: Int32) -> Int32? {
+    guard thread > 0, let status = try? ProcFile.contents("/proc/\(thread)/status") else {
+      return nil
+    }
+    return ThreadStatus.process(inStatus: status)
+  }
+
+  private func command(of process: Int32) -> String {
+    guard process > 0, var name = try? ProcFile.contents("/proc/\(process)/comm") else { return "" }
+    if name.last == UInt8(ascii: "\n") { name.removeLast() }
+    return String(decoding: name, as: UTF8.self)
+  }
+
+  /// nil when the thread cannot be traced.
+  private func tracedIntent(of thread: Int32, toward name: FileName) -> CallerIntent? {
+    guard let text = try? ProcFile.contents("/proc/\(thread)/syscall") else { return nil }
+    guard let call = SystemCall(procText: text), let creation = Creation(call) else {
+      return .other
+    }
+    guard let memory = try? FileDescriptor(open: "/proc/\(thread)/mem", O_RDONLY) else {
+      return nil
+    }
+    return creation.intent(toward: name) { address, limit in
+      CallingSyscall.bytes(at: address, limit: limit, of: memory)
+    }
+  }
+
+  /// Up to `limit` bytes of a process's memory, fewer at the end of what is mapped.
+  private static func bytes(at address: UInt64, limit: Int, of memory: borrowing FileDescriptor)
+    -> [UInt8]
+  {
+    guard let offset = Int64(exactly: address) else { return [] }
+    return unsafe Array(unsafeUninitializedCapacity: limit) { buffer, count in
+      count =
+        (try? unsafe memory.read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)) ?? 0
+    }
+  }
+}
+
+/// Reads /proc/<tid>/status (proc_pid_status(5)).
+enum ThreadStatus {
+  static func process(inStatus text: [UInt8]) -> Int32? {
+    for line in text.split(separator: UInt8(ascii: "\n"))
+    where line.starts(with: "Tgid:".utf8) {
+      let digits = line.dropFirst(5).filter { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+      return Int32(String(decoding: digits, as: UTF8.self))
+    }
+    return nil
+  }
+}

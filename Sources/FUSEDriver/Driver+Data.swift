@@ -1,0 +1,82 @@
+internal import AlbumFileSystem
+internal import AlbumModel
+internal import Glibc
+
+extension Driver {
+  /// `flags` as in open(2).
+  func open(_ inode: InodeNumber, flags: CInt, for caller: Caller) throws(FSError) -> OpenFile {
+    let mode = OpenMode(flags: flags)
+    let file = try fileSystem.open(inode, mode: mode, for: caller)
+    if mode.writes { countWriter(of: file.inode) }
+    return file
+  }
+
+  func create(
+    _ name: FileName, in parent: InodeNumber, mode: UInt32, flags: CInt, for caller: Caller
+  ) throws(FSError) -> (Entry, OpenFile) {
+    let access = OpenMode(flags: flags)
+    let made = try fileSystem.create(
+      name, in: parent, permissions: UInt16(mode & 0o7777), mode: access, for: caller)
+    if access.writes { countWriter(of: made.1.inode) }
+    return made
+  }
+
+  /// `flags` are those that it was opened with.
+  func release(_ file: OpenFile, flags: CInt) {
+    if OpenMode(flags: flags).writes { discountWriter(of: file.inode) }
+    file.release()
+  }
+
+  /// fsync, of a handle where there is one.
+  func synchronize(_ inode: InodeNumber, _ file: OpenFile?) throws(FSError) {
+    if let file { try file.synchronize() } else { try fileSystem.synchronize(inode) }
+  }
+
+  /// `mode` as in fallocate(2).
+  func allocate(_ file: OpenFile, at offset: Int64, length: Int64, mode: CInt) throws(FSError) {
+    try file.allocate(at: offset, length: length, mode: AllocationMode(flags: mode))
+  }
+
+  /// `whence` as in lseek(2); the kernel asks for these two alone.
+  func seek(_ file: OpenFile, from offset: Int64, whence: CInt) throws(FSError) -> Int64 {
+    switch whence {
+    case 3: try file.seek(to: .data, from: offset)
+    case 4: try file.seek(to: .hole, from: offset)
+    default: throw FSError(.invalid)
+    }
+  }
+
+  /// Copies as much as one answer can tell: its count has 32 bits.
+  func copyRange(
+    of source: OpenFile, at sourceOffset: Int64, to destination: OpenFile,
+    at destinationOffset: Int64, length: Int, flags: CInt
+  ) throws(FSError) -> Int64 {
+    if flags != 0 { throw FSError(.invalid) }
+    return try fileSystem.copyRange(
+      of: source, at: sourceOffset, to: destination, at: destinationOffset,
+      length: Int64(min(length, 1 << 30)))
+  }
+}
+
+extension OpenMode {
+  /// Every handle can be read: the kernel's writeback cache fills the rest of a page that is written
+  /// in part. O_APPEND means nothing here, since the kernel knows the size and gives the offset.
+  init(flags: CInt) {
+    self.init(
+      reads: true, writes: flags & O_ACCMODE != O_RDONLY, truncates: flags & O_TRUNC != 0)
+  }
+}
+
+extension AllocationMode {
+  /// The flags of fallocate(2), which Glibc's Swift module hides. To collapse or insert a range is
+  /// not supported: it would move what other handles hold in their pages.
+  init(flags: CInt) throws(FSError) {
+    let keepSize: CInt = 1
+    let punchHole: CInt = 2
+    let zeroRange: CInt = 16
+    guard flags & ~(keepSize | punchHole | zeroRange) == 0 else { throw FSError(.notSupported) }
+    self.init(
+      keepsSize: flags & keepSize != 0, punchesHole: flags & punchHole != 0,
+      zeroesRange: flags & zeroRange != 0)
+  }
+}

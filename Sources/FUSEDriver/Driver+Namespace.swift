@@ -1,0 +1,86 @@
+internal import AlbumFileSystem
+internal import AlbumModel
+internal import Glibc
+
+extension Driver {
+  func lookup(_ name: FileName, in parent: InodeNumber, for caller: Caller) throws(FSError)
+    -> Entry
+  {
+    try fileSystem.lookup(name, in: parent, for: caller)
+  }
+
+  /// `mode` as in mknod(2): kind and permissions.
+  func makeNode(
+    _ name: FileName, in parent: InodeNumber, mode: UInt32, device: UInt64, for caller: Caller
+  ) throws(FSError) -> Entry {
+    guard let kind = FileKind(mode: mode), kind != .directory, kind != .symlink else {
+      throw FSError(.invalid)
+    }
+    return try fileSystem.makeNode(
+      name, in: parent, kind: kind, permissions: UInt16(mode & 0o7777),
+      device: UInt32(truncatingIfNeeded: device), for: caller)
+  }
+
+  func makeDirectory(
+    _ name: FileName, in parent: InodeNumber, mode: UInt32, for caller: Caller
+  ) throws(FSError) -> Entry {
+    try fileSystem.makeDirectory(
+      name, in: parent, permissions: UInt16(mode & 0o7777), for: caller)
+  }
+
+  func makeSymlink(
+    _ name: FileName, in parent: InodeNumber, target: [UInt8], for caller: Caller
+  ) throws(FSError) -> Entry {
+    try fileSystem.makeSymlink(name, in: parent, target: target, for: caller)
+  }
+
+  func link(
+    _ inode: InodeNumber, as name: FileName, in parent: InodeNumber, for caller: Caller
+  ) throws(FSError) -> Entry {
+    try fileSystem.link(inode, as: name, in: parent, for: caller)
+  }
+
+  func unlink(_ name: FileName, in parent: InodeNumber, for caller: Caller) throws(FSError) {
+    try fileSystem.unlink(name, in: parent, for: caller)
+  }
+
+  func removeDirectory(_ name: FileName, in parent: InodeNumber, for caller: Caller)
+    throws(FSError)
+  {
+    try fileSystem.removeDirectory(name, in: parent, for: caller)
+  }
+
+  /// `flags` as in renameat2(2); RENAME_WHITEOUT is for overlay file systems and not supported.
+  func rename(
+    _ name: FileName, in parent: InodeNumber, to newName: FileName, in newParent: InodeNumber,
+    flags: UInt32, for caller: Caller
+  ) throws(FSError) {
+    try fileSystem.rename(
+      name, in: parent, to: newName, in: newParent, mode: RenameMode(flags: flags), for: caller)
+  }
+
+  func symlinkTarget(of inode: InodeNumber) throws(FSError) -> [UInt8] {
+    try fileSystem.symlinkTarget(of: inode)
+  }
+}
+
+extension FileKind {
+  /// From the S_IFMT bits; none of them means a regular file, as in mknod(2).
+  init?(mode: UInt32) {
+    let bits = UInt8((mode & 0o170000) >> 12)
+    guard let kind = bits == 0 ? .regular : FileKind(rawValue: bits) else { return nil }
+    self = kind
+  }
+}
+
+extension RenameMode {
+  /// The flags of renameat2(2), which Glibc's Swift module hides.
+  init(flags: UInt32) throws(FSError) {
+    let noReplace: UInt32 = 1
+    let exchange: UInt32 = 2
+    guard flags & ~(noReplace | exchange) == 0, flags != noReplace | exchange else {
+      throw FSError(.invalid)
+    }
+    self.init(noReplace: flags & noReplace != 0, exchange: flags & exchange != 0)
+  }
+}

@@ -1,0 +1,56 @@
+package import AlbumFileSystem
+internal import AlbumModel
+package import Logging
+internal import Posix
+internal import Synchronization
+
+/// What each request of the kernel means, in plain Swift: flags become modes, C structures become
+/// values, and the file system is asked. The fence in `Fuse/` calls it and sends the answers.
+///
+/// Any thread; holds no lock while it asks.
+package final class Driver: Sendable {
+  let fileSystem: FileSystem
+  let logger: Logger
+  private let onReady: @Sendable () -> Void
+  /// How many handles each file has that may be written through: whose pages the kernel may hold
+  /// back (innermost lock).
+  private let writers = Mutex<[InodeNumber: Int]>([:])
+
+  package init(
+    fileSystem: FileSystem, logger: Logger, onReady: @escaping @Sendable () -> Void = {}
+  ) {
+    self.fileSystem = fileSystem
+    self.logger = logger
+    self.onReady = onReady
+  }
+
+  /// The kernel and the driver have agreed on how they talk: requests come from now on.
+  func becomeReady() { onReady() }
+
+  /// Tells the log what the caller's error number cannot: why data could not be read or written.
+  /// All else is the answer to a question, and no news.
+  func note(_ error: FSError) {
+    guard error.code == .inputOutput else { return }
+    logger.error("a request failed", metadata: ["reason": "\(error)"])
+  }
+
+  func forget(_ inode: InodeNumber, count: UInt64) { fileSystem.forget(inode, count: count) }
+
+  func capacity() throws(FSError) -> FileSystemCapacity { try fileSystem.capacity() }
+}
+
+extension Driver {
+  func countWriter(of inode: InodeNumber) {
+    writers.withLock { $0[inode, default: 0] += 1 }
+  }
+
+  func discountWriter(of inode: InodeNumber) {
+    writers.withLock { writers in
+      guard let count = writers[inode] else { return }
+      writers[inode] = count > 1 ? count - 1 : nil
+    }
+  }
+
+  /// The files that are open for writing.
+  func writtenInodes() -> [InodeNumber] { writers.withLock { Array($0.keys) } }
+}

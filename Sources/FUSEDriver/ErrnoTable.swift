@@ -1,0 +1,36 @@
+package import AlbumFileSystem
+internal import Glibc
+package import Posix
+
+/// The one table from what the file system refused to the number that the caller's `errno` gets.
+package enum ErrnoTable {
+  /// Any thread; total over `FSError.Code`.
+  package static func number(for code: FSError.Code) -> Errno {
+    switch code {
+    case .notFound: .noEntry
+    case .exists: .exists
+    case .notDirectory: .notDirectory
+    case .isDirectory: .isDirectory
+    case .notEmpty: .notEmpty
+    case .notPermitted: .notPermitted
+    case .accessDenied: .accessDenied
+    case .crossDevice: .crossDevice
+    case .busy: .busy
+    case .invalid: .invalid
+    case .nameTooLong: .nameTooLong
+    case .tooManyLinks: .tooManyLinks
+    case .tooBig: .tooBig
+    case .noSpace: .noSpace
+    case .quotaExceeded: .quota
+    case .readOnly: .readOnly
+    case .inputOutput: .io
+    case .noAttribute: .noAttribute
+    case .attributeTooBig: Errno(E2BIG)
+    // Never ENOSYS: the kernel would not ask again for the life of the mount.
+    case .notSupported: .notSupported
+    case .stale: .stale
+    case .noSuchOffset: .noDevice
+    case .interrupted: .interrupted
+    }
+  }
+}

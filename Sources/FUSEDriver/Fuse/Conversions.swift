@@ -1,0 +1,93 @@
+internal import AlbumFileSystem
+internal import AlbumModel
+internal import CFuse3
+internal import Glibc
+
+// The C structures of an answer, from what the file system says.
+
+extension stat {
+  /// What `st_blksize` advises, in bytes: a record's plaintext. stdio sizes its buffers by it.
+  static let preferredBlockSize = 64 << 10
+
+  init(_ attributes: Attributes) {
+    self.init()
+    st_ino = ino_t(attributes.inode.rawValue)
+    st_mode = attributes.mode
+    st_nlink = nlink_t(attributes.links)
+    st_uid = attributes.owner
+    st_gid = attributes.group
+    st_rdev = dev_t(attributes.device)
+    st_size = off_t(attributes.size)
+    st_blocks = blkcnt_t(attributes.blocks)
+    st_blksize = blksize_t(stat.preferredBlockSize)
+    st_atim = timespec(attributes.accessed)
+    st_mtim = timespec(attributes.modified)
+    st_ctim = timespec(attributes.changed)
+  }
+}
+
+extension timespec {
+  init(_ time: Timestamp) {
+    self.init(tv_sec: time_t(time.seconds), tv_nsec: Int(time.subsecond))
+  }
+}
+
+extension Timestamp {
+  init(_ time: timespec) {
+    self.init(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
+  }
+}
+
+extension fuse_entry_param {
+  init(_ entry: Entry) {
+    self.init()
+    ino = entry.attributes.inode.rawValue
+    // Inode numbers are never reused, so one generation does.
+    generation = 0
+    attr = stat(entry.attributes)
+    attr_timeout = entry.attributesLifetime
+    entry_timeout = entry.nameLifetime
+  }
+}
+
+extension statvfs {
+  init(_ capacity: FileSystemCapacity) {
+    self.init()
+    f_bsize = UInt(capacity.blockSize)
+    f_frsize = UInt(capacity.blockSize)
+    f_blocks = fsblkcnt_t(clamping: capacity.blocks)
+    f_bfree = fsblkcnt_t(clamping: capacity.freeBlocks)
+    f_bavail = fsblkcnt_t(clamping: capacity.availableBlocks)
+    f_files = fsfilcnt_t(clamping: capacity.files)
+    f_ffree = fsfilcnt_t(clamping: capacity.freeFiles)
+    f_favail = fsfilcnt_t(clamping: capacity.freeFiles)
+    f_namemax = UInt(capacity.nameLimit)
+  }
+}
+
+extension FileName {
+  /// A name that the kernel asks for.
+  init(kernel name: UnsafePointer<CChar>?) throws(FSError) {
+    let bytes = unsafe [UInt8](cString: name)
+    do throws(FileName.Invalid) {
+      self = try FileName(bytes)
+    } catch .tooLong {
+      throw FSError(.nameTooLong)
+    } catch .empty {
+      throw FSError(.notFound)
+    } catch {
+      throw FSError(.invalid)
+    }
+  }
+}
+
+extension [UInt8] {
+  /// The bytes of a C string, without its NUL; none for a null pointer.
+  init(cString: UnsafePointer<CChar>?) {
+    guard let cString = unsafe cString else {
+      self = []
+      return
+    }
+    self = unsafe Array(UnsafeRawBufferPointer(start: cString, count: strlen(cString)))
+  }
+}

@@ -1,0 +1,50 @@
+internal import AlbumModel
+internal import Glibc
+
+/// The memory in which a thread puts an answer together: one buffer for each thread that serves
+/// requests, used again by each, freed as the thread ends. Aligned to pages, with room before it
+/// that a record's header may overwrite as it opens in place.
+@safe final class ReplyBuffer {
+  /// The greatest request of the kernel, in bytes.
+  static let byteCount = 1 << 20
+
+  private static let alignment = 4096
+  private let memory: UnsafeMutableRawBufferPointer
+
+  init(byteCount: Int) {
+    precondition(ReadHeadroom.byteCount <= ReplyBuffer.alignment)
+    unsafe memory = .allocate(
+      byteCount: ReplyBuffer.alignment + byteCount, alignment: ReplyBuffer.alignment)
+  }
+
+  deinit { unsafe memory.deallocate() }
+
+  private var room: Int { unsafe memory.count - ReplyBuffer.alignment }
+
+  /// The calling thread's buffer of `count` bytes, which holds what the last request left there.
+  /// Good until the thread asks again.
+  static func forThisThread(_ count: Int) -> UnsafeMutableRawBufferPointer {
+    let buffer = current(room: count)
+    return unsafe UnsafeMutableRawBufferPointer(
+      rebasing: buffer.memory[alignment..<alignment + count])
+  }
+
+  private static func current(room: Int) -> ReplyBuffer {
+    if let stored = unsafe pthread_getspecific(key) {
+      let held = unsafe Unmanaged<ReplyBuffer>.fromOpaque(stored)
+      if unsafe held.takeUnretainedValue().room >= room { return unsafe held.takeUnretainedValue() }
+      unsafe held.release()
+    }
+    let fresh = ReplyBuffer(byteCount: max(room, byteCount))
+    unsafe _ = pthread_setspecific(key, Unmanaged.passRetained(fresh).toOpaque())
+    return fresh
+  }
+
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    unsafe _ = pthread_key_create(&key) { stored in
+      if let stored = unsafe stored { unsafe Unmanaged<ReplyBuffer>.fromOpaque(stored).release() }
+    }
+    return key
+  }()
+}

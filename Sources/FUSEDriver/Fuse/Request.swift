@@ -1,0 +1,121 @@
+internal import AlbumFileSystem
+internal import AlbumModel
+internal import CFuse3
+internal import Glibc
+internal import Posix
+
+/// One request of the kernel, which must get exactly one answer: every `reply` consumes it, and one
+/// that is forgotten answers EIO, so that no caller hangs.
+///
+/// Replies that hand something over answer whether the kernel took it: where the caller was
+/// interrupted meanwhile it did not, and what was to be handed over must be taken back.
+@safe struct Request: ~Copyable {
+  private let raw: fuse_req_t
+
+  init(_ raw: fuse_req_t?) { unsafe self.raw = raw! }
+
+  deinit { unsafe _ = fuse_reply_err(raw, EIO) }
+
+  var driver: Driver {
+    unsafe Unmanaged<Driver>.fromOpaque(fuse_req_userdata(raw)!).takeUnretainedValue()
+  }
+
+  var caller: Caller {
+    let context = unsafe fuse_req_ctx(raw)!.pointee
+    return Caller(
+      user: context.uid, group: context.gid, thread: context.pid,
+      umask: UInt16(truncatingIfNeeded: context.umask))
+  }
+
+  /// An empty listing of at most `size` bytes, for this request's answer.
+  func makeEntries(size: Int) -> DirectoryEntries {
+    unsafe DirectoryEntries(for: raw, size: size)
+  }
+
+  // MARK: Replies
+
+  consuming func reply(_ error: FSError) {
+    driver.note(error)
+    unsafe _ = fuse_reply_err(raw, ErrnoTable.number(for: error.code).rawValue)
+    discard self
+  }
+
+  consuming func reply(_ error: Errno) {
+    unsafe _ = fuse_reply_err(raw, error.rawValue)
+    discard self
+  }
+
+  /// It is done, and there is nothing to tell.
+  consuming func replyDone() {
+    unsafe _ = fuse_reply_err(raw, 0)
+    discard self
+  }
+
+  /// For forget, which gets no answer.
+  consuming func replyNothing() {
+    unsafe fuse_reply_none(raw)
+    discard self
+  }
+
+  consuming func reply(_ entry: Entry) -> Bool {
+    var parameters = fuse_entry_param(entry)
+    let result = unsafe fuse_reply_entry(raw, &parameters)
+    discard self
+    return result == 0
+  }
+
+  consuming func reply(_ entry: Entry, opened info: UnsafePointer<fuse_file_info>) -> Bool {
+    var parameters = fuse_entry_param(entry)
+    let result = unsafe fuse_reply_create(raw, &parameters, info)
+    discard self
+    return result == 0
+  }
+
+  consuming func reply(opened info: UnsafePointer<fuse_file_info>) -> Bool {
+    let result = unsafe fuse_reply_open(raw, info)
+    discard self
+    return result == 0
+  }
+
+  consuming func reply(_ attributes: Attributes, lifetime: Double) {
+    var status = stat(attributes)
+    unsafe _ = fuse_reply_attr(raw, &status, lifetime)
+    discard self
+  }
+
+  consuming func reply(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+    let result = unsafe fuse_reply_buf(raw, start, bytes.count)
+    discard self
+    return result == 0
+  }
+
+  consuming func reply(_ bytes: [UInt8]) {
+    unsafe bytes.withUnsafeBytes {
+      unsafe _ = fuse_reply_buf(raw, $0.baseAddress?.assumingMemoryBound(to: CChar.self), $0.count)
+    }
+    discard self
+  }
+
+  consuming func reply(written count: Int) {
+    unsafe _ = fuse_reply_write(raw, count)
+    discard self
+  }
+
+  /// How long an extended attribute, or the list of their names, is.
+  consuming func reply(attributeSize count: Int) {
+    unsafe _ = fuse_reply_xattr(raw, count)
+    discard self
+  }
+
+  consuming func reply(offset: Int64) {
+    unsafe _ = fuse_reply_lseek(raw, off_t(offset))
+    discard self
+  }
+
+  consuming func reply(_ capacity: FileSystemCapacity) {
+    var status = statvfs(capacity)
+    unsafe _ = fuse_reply_statfs(raw, &status)
+    discard self
+  }
+}

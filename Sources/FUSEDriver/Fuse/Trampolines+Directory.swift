@@ -1,0 +1,79 @@
+internal import AlbumFileSystem
+internal import AlbumModel
+internal import CFuse3
+internal import Glibc
+
+@c func albumfs_opendir(
+  _ raw: fuse_req_t?, _ inode: fuse_ino_t, _ info: UnsafeMutablePointer<fuse_file_info>?
+) {
+  let request = unsafe Request(raw)
+  let info = unsafe info!
+  do throws(FSError) {
+    let (directory, mayBeCached) = try request.driver.openDirectory(
+      InodeNumber(inode), for: request.caller)
+    let handle = unsafe Handle(retaining: directory)
+    unsafe info.pointee.fh = handle.number
+    unsafe info.pointee.cache_readdir = mayBeCached ? 1 : 0
+    unsafe info.pointee.keep_cache = mayBeCached ? 1 : 0
+    if unsafe !request.reply(opened: info) { unsafe handle.take().release() }
+  } catch {
+    request.reply(error)
+  }
+}
+
+@c func albumfs_readdir(
+  _ raw: fuse_req_t?, _ inode: fuse_ino_t, _ size: Int, _ offset: off_t,
+  _ info: UnsafeMutablePointer<fuse_file_info>?
+) {
+  let request = unsafe Request(raw)
+  var entries = unsafe request.makeEntries(size: size)
+  do throws(FSError) {
+    try unsafe Handle<OpenDirectory>(info).object.list(from: Int64(offset)) {
+      unsafe entries.add($0)
+    }
+    unsafe _ = request.reply(entries.bytes)
+  } catch {
+    request.reply(error)
+  }
+}
+
+@c func albumfs_readdirplus(
+  _ raw: fuse_req_t?, _ inode: fuse_ino_t, _ size: Int, _ offset: off_t,
+  _ info: UnsafeMutablePointer<fuse_file_info>?
+) {
+  let request = unsafe Request(raw)
+  let driver = request.driver
+  var entries = unsafe request.makeEntries(size: size)
+  do throws(FSError) {
+    try unsafe Handle<OpenDirectory>(info).object.listWithAttributes(from: Int64(offset)) {
+      unsafe entries.add($0, $1)
+    }
+    if unsafe request.reply(entries.bytes) { return }
+    for inode in unsafe DirectoryEntries.references(in: entries.bytes) {
+      driver.forget(inode, count: 1)
+    }
+  } catch {
+    request.reply(error)
+  }
+}
+
+@c func albumfs_releasedir(
+  _ raw: fuse_req_t?, _ inode: fuse_ino_t, _ info: UnsafeMutablePointer<fuse_file_info>?
+) {
+  let request = unsafe Request(raw)
+  unsafe Handle<OpenDirectory>(info).take().release()
+  request.replyDone()
+}
+
+@c func albumfs_fsyncdir(
+  _ raw: fuse_req_t?, _ inode: fuse_ino_t, _ dataOnly: CInt,
+  _ info: UnsafeMutablePointer<fuse_file_info>?
+) {
+  let request = unsafe Request(raw)
+  do throws(FSError) {
+    try request.driver.synchronizeDirectory(InodeNumber(inode))
+    request.replyDone()
+  } catch {
+    request.reply(error)
+  }
+}

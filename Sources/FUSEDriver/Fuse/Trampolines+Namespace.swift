@@ -1,0 +1,144 @@
+internal import AlbumFileSystem
+internal import AlbumModel
+internal import CFuse3
+internal import Glibc
+
+@c func albumfs_lookup(_ raw: fuse_req_t?, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?) {
+  let request = unsafe Request(raw)
+  do throws(FSError) {
+    let entry = try unsafe request.driver.lookup(
+      FileName(kernel: name), in: InodeNumber(parent), for: request.caller)
+    request.hand(over: entry)
+  } catch {
+    request.reply(error)
+  }
+}
+
+@c func albumfs_forget(_ raw: fuse_req_t?, _ inode: fuse_ino_t, _ count: UInt64) {
+  let request = unsafe Request(raw)
+  request.driver.forget(InodeNumber(inode), count: count)
+  request.replyNothing()
+}
+
+@c func albumfs_forget_multi(
+  _ raw: fuse_req_t?, _ count: Int, _ forgets: UnsafeMutablePointer<fuse_forget_data>?
+) {
+  let request = unsafe Request(raw)
+  for index in 0..<count {
+    let item = unsafe forgets![index]
+    request.driver.forget(InodeNumber(item.ino), count: item.nlookup)
+  }
+  request.replyNothing()
+}
+
+@c func albumfs_mknod(
+  _ raw: fuse_req_t?, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?, _ mode: mode_t,
+  _ device: dev_t
+) {
+  let request = unsafe Request(raw)
+  do throws(FSError) {
+    let entry = try unsafe request.driver.makeNode(
+      FileName(kernel: name), in: InodeNumber(parent), mode: mode, device: UInt64(device),
+      for: request.caller)
+    request.hand(over: entry)
+  } catch {
+    request.reply(error)
+  }
+}
+
+@c func albumfs_mkdir(
+  _ raw: fuse_req_t?, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?, _ mode: mode_t
+) {
+  let request = unsafe Request(raw)
+  do throws(FSError) {
+    let entry = try unsafe request.driver.makeDirectory(
+      FileName(kernel: name), in: InodeNumber(parent), mode: mode, for: request.caller)
+    request.hand(over: entry)
+  } catch {
+    request.reply(error)
+  }
+}
+
+@c func albumfs_symlink(
+  _ raw: fuse_req_t?, _ target: UnsafePointer<CChar>?, _ parent: fuse_ino_t,
+  _ name: UnsafePointer<CChar>?
+) {
+  let request = unsafe Request(raw)
+  do throws(FSError) {
+    let entry = try unsafe request.driver.makeSymlink(
+      FileName(kernel: name), in: InodeNumber(parent), target: [UInt8](cString: target),
+      for: request.caller)
+    request.hand(over: entry)
+  } catch {
+    request.reply(error)
+  }
+}
+
+@c func albumfs_link(
+  _ raw: fuse_req_t?, _ inode: fuse_ino_t, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?
+) {
+  let request = unsafe Request(raw)
+  do throws(FSError) {
+    let entry = try unsafe request.driver.link(
+      InodeNumber(inode), as: FileName(kernel: name), in: InodeNumber(parent),
+      for: request.caller)
+    request.hand(over: entry)
+  } catch {
+    request.reply(error)
+  }
+}
+
+@c func albumfs_unlink(_ raw: fuse_req_t?, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?) {
+  let request = unsafe Request(raw)
+  do throws(FSError) {
+    try unsafe request.driver.unlink(
+      FileName(kernel: name), in: InodeNumber(parent), for: request.caller)
+    request.replyDone()
+  } catch {
+    request.reply(error)
+  }
+}
+
+@c func albumfs_rmdir(_ raw: fuse_req_t?, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?) {
+  let request = unsafe Request(raw)
+  do throws(FSError) {
+    try unsafe request.driver.removeDirectory(
+      FileName(kernel: name), in: InodeNumber(parent), for: request.caller)
+    request.replyDone()
+  } catch {
+    request.reply(error)
+  }
+}
+
+@c func albumfs_rename(
+  _ raw: fuse_req_t?, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?,
+  _ newParent: fuse_ino_t, _ newName: UnsafePointer<CChar>?, _ flags: CUnsignedInt
+) {
+  let request = unsafe Request(raw)
+  do throws(FSError) {
+    try unsafe request.driver.rename(
+      FileName(kernel: name), in: InodeNumber(parent), to: FileName(kernel: newName),
+      in: InodeNumber(newParent), flags: flags, for: request.caller)
+    request.replyDone()
+  } catch {
+    request.reply(error)
+  }
+}
+
+@c func albumfs_readlink(_ raw: fuse_req_t?, _ inode: fuse_ino_t) {
+  let request = unsafe Request(raw)
+  do throws(FSError) {
+    let target = try request.driver.symlinkTarget(of: InodeNumber(inode))
+    request.reply(target)
+  } catch {
+    request.reply(error)
+  }
+}
+
+extension Request {
+  /// Answers with an entry, which counts a reference of the kernel, unless it does not take it.
+  fileprivate consuming func hand(over entry: Entry) {
+    let driver = driver
+    if !reply(entry) { driver.forget(entry.attributes.inode, count: 1) }
+  }
+}

@@ -1,0 +1,125 @@
+package import AlbumFileSystem
+internal import AlbumModel
+package import Logging
+internal import Synchronization
+
+/// One mounted file system, from `run` to the unmount.
+///
+/// `run` blocks its thread; `stop` may come from any other, such as one that waits for signals.
+package final class Mount: Sendable {
+  private let options: MountOptions
+  private let mountPoint: MountPoint
+  private let driver: Driver
+  private let notifications: Notifications
+  private let logger: Logger
+
+  private struct State {
+    var link: SessionLink?
+    /// How many threads use the link; the session may not end before they are through.
+    var linkUsers = 0
+    var device: String?
+    var isStopping = false
+  }
+  /// Never held while the kernel is asked.
+  private let state = Mutex(State())
+  private let linkUnused = Signal()
+  private let ended = Signal()
+
+  /// Checks the mount point. `onReady` is called once, on a thread of the session, when the kernel
+  /// takes requests; it must not use the mount.
+  package init(
+    fileSystem: FileSystem, notifications: Notifications, options: MountOptions,
+    mountPoint: String, logger: Logger, onReady: @escaping @Sendable () -> Void = {}
+  ) throws(MountError) {
+    self.options = options
+    self.mountPoint = try MountPoint(mountPoint)
+    self.notifications = notifications
+    self.logger = logger
+    driver = Driver(fileSystem: fileSystem, logger: logger, onReady: onReady)
+  }
+
+  /// Where it is mounted: absolute, without links.
+  package var path: String { mountPoint.path }
+
+  /// Mounts, and answers requests until the file system is unmounted by whomever. When it returns,
+  /// all that the kernel had has been written to the file system, which no request uses any more.
+  package func run() throws(MountError) {
+    let device = try Mounting.mount(options, at: mountPoint)
+    let session: Session
+    do throws(MountError) {
+      session = try Session(device: device, driver: driver)
+    } catch {
+      try? Mounting.detach(path)
+      throw error
+    }
+    try serve(session)
+  }
+
+  private func serve(_ session: borrowing Session) throws(MountError) {
+    let link = session.link
+    let isStopping = state.withLock { state in
+      state.link = link
+      state.device = MountTable.entry(at: path)?.device
+      return state.isStopping
+    }
+    notifications.start(link)
+    if isStopping { detach() }
+    defer { end() }
+    try session.loop()
+  }
+
+  /// The loop is over: the connection ended, or `stop` would wait no longer and nobody is told any
+  /// more. Either way the thread that tells the kernel is free to end.
+  private func end() {
+    notifications.stop()
+    state.withLock { $0.link = nil }
+    while state.withLock({ $0.linkUsers > 0 }) { linkUnused.wait() }
+    detach()
+    ended.post()
+  }
+
+  /// Ends the mount: takes it out of sight, so that nothing new begins; waits up to `seconds` for
+  /// those who still have files open in it; then has the kernel write out what it holds and cuts them
+  /// off. Returns as the session has ended. Any thread but those that answer requests.
+  package func stop(waiting seconds: Double = 5) {
+    let isRunning = state.withLock { state in
+      state.isStopping = true
+      return state.link != nil
+    }
+    if !isRunning { return }
+    notifications.stop()
+    detach()
+    if !ended.wait(seconds: seconds) {
+      logger.notice("files are still open in the mount: cutting them off")
+      withLink { link in
+        for inode in driver.writtenInodes() { link.invalidate(inode.rawValue) }
+        link.exit()
+      }
+      ended.wait()
+    }
+    // For whoever else stops it.
+    ended.post()
+  }
+
+  private func withLink(_ body: (SessionLink) -> Void) {
+    let link = state.withLock { state in
+      if state.link != nil { state.linkUsers += 1 }
+      return state.link
+    }
+    guard let link else { return }
+    body(link)
+    state.withLock { $0.linkUsers -= 1 }
+    linkUnused.post()
+  }
+
+  /// Unmounts what `run` mounted, if it is still what is seen there.
+  private func detach() {
+    let device = state.withLock { $0.device }
+    guard let device, MountTable.entry(at: path)?.device == device else { return }
+    do throws(MountError) {
+      try Mounting.detach(path)
+    } catch {
+      logger.warning("cannot unmount", metadata: ["reason": "\(error)"])
+    }
+  }
+}

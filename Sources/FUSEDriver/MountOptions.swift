@@ -1,0 +1,72 @@
+/// How a space is mounted: what the command line asks for and what `-o` adds to it.
+package struct MountOptions: Equatable, Sendable {
+  /// The store's path, shown as the device in the mount table.
+  package var source: String
+  package var readOnly = false
+  /// Other users than the one who mounts may come in, subject to the permission bits.
+  package var allowOther = false
+  package var allowsSetID = false
+  package var allowsDevices = false
+  package var allowsExecution = true
+  package var synchronous = false
+  package var synchronousDirectories = false
+  package var updatesAccessTime = true
+  package var updatesDirectoryAccessTime = true
+  package var followsSymlinks = true
+
+  package init(source: String) { self.source = source }
+
+  /// Takes the words of one `-o a,b=c` over, the later of two contradicting ones winning.
+  package mutating func add(_ list: String) throws(MountError) {
+    for word in list.split(separator: ",") { try add(word: String(word)) }
+  }
+
+  private mutating func add(word: String) throws(MountError) {
+    if MountOptions.isForMountCommand(word) { return }
+    switch word {
+    case "rw": readOnly = false
+    case "ro": readOnly = true
+    case "allow_other": allowOther = true
+    case "suid": allowsSetID = true
+    case "nosuid": allowsSetID = false
+    case "dev": allowsDevices = true
+    case "nodev": allowsDevices = false
+    case "exec": allowsExecution = true
+    case "noexec": allowsExecution = false
+    case "sync": synchronous = true
+    case "async": synchronous = false
+    case "dirsync": synchronousDirectories = true
+    case "atime", "relatime": updatesAccessTime = true
+    case "noatime": updatesAccessTime = false
+    case "diratime": updatesDirectoryAccessTime = true
+    case "nodiratime": updatesDirectoryAccessTime = false
+    case "symfollow": followsSymlinks = true
+    case "nosymfollow": followsSymlinks = false
+    case "default_permissions": break
+    default: throw MountOptions.refusal(of: word)
+    }
+  }
+
+  /// What stands in an fstab line for mount(8) and systemd, not for the file system.
+  private static func isForMountCommand(_ word: String) -> Bool {
+    switch word {
+    case "", "defaults", "auto", "noauto", "user", "nouser", "users", "owner", "group", "nofail",
+      "_netdev":
+      true
+    default: word.hasPrefix("x-") || word.hasPrefix("comment=")
+    }
+  }
+
+  private static func refusal(of word: String) -> MountError {
+    if word == "nonempty" {
+      return MountError(
+        .badOption, "The option nonempty is not supported: choose an empty directory to mount on.")
+    }
+    return MountError(
+      .badOption,
+      """
+      Unknown mount option "\(word)". Known are ro, rw, allow_other, suid, nosuid, dev, nodev, exec, \
+      noexec, sync, async, dirsync, atime, noatime, diratime, nodiratime, symfollow, nosymfollow.
+      """)
+  }
+}

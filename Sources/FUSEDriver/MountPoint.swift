@@ -1,0 +1,59 @@
+internal import Glibc
+internal import Posix
+
+/// A directory that is fit to be mounted on: an empty one, where nothing is mounted yet.
+package struct MountPoint: Equatable, Sendable {
+  /// Absolute, without links: the daemon works in `/`, and the mount table shows it so.
+  package let path: String
+
+  package init(_ path: String) throws(MountError) {
+    let names = try MountPoint.names(in: path)
+    guard let resolved = unsafe realpath(path, nil) else {
+      throw MountPoint.error(.last, path)
+    }
+    defer { unsafe free(resolved) }
+    self.path = unsafe String(cString: resolved)
+    if MountTable.entry(at: self.path) != nil {
+      throw MountError(.mountPointBusy, "Something is mounted on \(path) already.")
+    }
+    if !names.isEmpty {
+      throw MountError(
+        .mountPointNotEmpty, "\(path) is not empty: choose an empty directory to mount on.")
+    }
+  }
+
+  private static func names(in path: String) throws(MountError) -> [String] {
+    do throws(Errno) {
+      return try PosixDirectory(path: path).list("")
+    } catch {
+      throw MountPoint.error(error, path)
+    }
+  }
+
+  private static func error(_ error: Errno, _ path: String) -> MountError {
+    switch error {
+    case .noEntry:
+      MountError(.mountPointMissing, "\(path) does not exist: make that directory first.")
+    case .notDirectory: MountError(.mountPointNotDirectory, "\(path) is not a directory.")
+    case .notConnected:
+      MountError(
+        .mountPointDead, "\(path) is a mount whose daemon is gone: clear it with albumfs umount.")
+    case .accessDenied, .notPermitted:
+      MountError(.mountPointNotPermitted, "\(path) cannot be entered: \(error).")
+    default: MountError(.refused, "\(path): \(error).")
+    }
+  }
+
+  /// Clears away the mount of a daemon that is gone, if that is what is at this path. Answers
+  /// whether it was.
+  package static func clearDeadMount(at path: String) throws(MountError) -> Bool {
+    do throws(Errno) {
+      _ = try PosixDirectory(path: path)
+      return false
+    } catch {
+      guard error == .notConnected else { return false }
+    }
+    try Mounting.detach(path)
+    return true
+  }
+}

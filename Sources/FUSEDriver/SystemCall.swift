@@ -1,0 +1,140 @@
+package import AlbumFileSystem
+package import AlbumModel
+
+/// A system call that a thread is in, as /proc/<tid>/syscall tells it: the number and six arguments.
+package struct SystemCall: Equatable, Sendable {
+  package let number: Int
+  package let arguments: [UInt64]
+
+  package init(number: Int, arguments: [UInt64]) {
+    self.number = number
+    self.arguments = arguments
+  }
+
+  /// nil for `running`, and for -1, which is a thread blocked outside of any system call.
+  package init?(procText: [UInt8]) {
+    let fields = String(decoding: procText, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+    guard fields.count >= 7, let number = Int(fields[0]), number >= 0 else { return nil }
+    let arguments = fields[1...6].compactMap { field in
+      field.hasPrefix("0x") ? UInt64(field.dropFirst(2), radix: 16) : nil
+    }
+    guard arguments.count == 6 else { return nil }
+    self.init(number: number, arguments: arguments)
+  }
+}
+
+/// A system call that makes a name, and where its arguments stand.
+package struct Creation: Equatable, Sendable {
+  /// What decides whether an existing name would be an error to the caller.
+  package enum Exclusion: Equatable, Sendable {
+    case directory
+    case always
+    /// The argument holds open flags; only O_CREAT|O_EXCL together.
+    case openFlags(argument: Int)
+    /// The argument points to a struct open_how, whose first member are the flags.
+    case openHow(argument: Int)
+    /// The argument holds renameat2 flags; only RENAME_NOREPLACE.
+    case renameFlags(argument: Int)
+  }
+  package let call: SystemCall
+  /// The argument that points to the path of the new name.
+  package let path: Int
+  /// The argument that points to the path of what gets the new name; it is looked up first.
+  package let source: Int?
+  package let exclusion: Exclusion
+
+  private static let pathLimit = 4096
+  private static let createExclusive: UInt64 = 0o100 | 0o200
+  private static let noReplace: UInt64 = 1
+
+  /// nil for a call that makes no name, or that takes an existing one as well.
+  package init?(_ call: SystemCall) {
+    guard let (path, source, exclusion) = Creation.table(call.number) else { return nil }
+    self.call = call
+    self.path = path
+    self.source = source
+    self.exclusion = exclusion
+  }
+
+  /// What this call means for a look-up of `name`. `memory` answers up to so many bytes at an
+  /// address of the caller's, fewer or none where it cannot.
+  package func intent(toward name: FileName, memory: (UInt64, Int) -> [UInt8]) -> CallerIntent {
+    guard isExclusive(memory) else { return .other }
+    guard names(name, argument: path, memory) else { return .other }
+    // `link Thumb/a.jpg elsewhere/a.jpg`: which of the two is looked up cannot be told; to hide
+    // the source would break a call that is right, to show the target only one that may be.
+    if let source, names(name, argument: source, memory) { return .other }
+    return exclusion == .directory ? .makesDirectory : .createsExclusively
+  }
+
+  private func isExclusive(_ memory: (UInt64, Int) -> [UInt8]) -> Bool {
+    switch exclusion {
+    case .directory, .always: true
+    case .openFlags(let argument): Creation.isExclusive(openFlags: call.arguments[argument])
+    case .openHow(let argument):
+      Creation.isExclusive(openFlags: Creation.word(memory(call.arguments[argument], 8)))
+    case .renameFlags(let argument): call.arguments[argument] & Creation.noReplace != 0
+    }
+  }
+
+  private static func isExclusive(openFlags: UInt64) -> Bool {
+    openFlags & createExclusive == createExclusive
+  }
+
+  private static func word(_ bytes: [UInt8]) -> UInt64 {
+    bytes.count < 8 ? 0 : bytes[..<8].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  /// Whether the path ends in `name` and has it nowhere else: on the way to its end the kernel
+  /// looks up the other components too.
+  private func names(_ name: FileName, argument: Int, _ memory: (UInt64, Int) -> [UInt8]) -> Bool {
+    let bytes = memory(call.arguments[argument], Creation.pathLimit)
+    guard let end = bytes.firstIndex(of: 0) else { return false }
+    let components = bytes[..<end].split(separator: UInt8(ascii: "/"))
+    guard let last = components.last, last.elementsEqual(name.bytes) else { return false }
+    return !components.dropLast().contains { $0.elementsEqual(name.bytes) }
+  }
+}
+
+extension Creation {
+  private typealias Row = (path: Int, source: Int?, exclusion: Exclusion)
+
+  #if arch(x86_64)
+  /// arch/x86/entry/syscalls/syscall_64.tbl. creat (85), rename (82) and renameat (264) take what
+  /// is there, so they have no row.
+  private static func table(_ number: Int) -> Row? {
+    switch number {
+    case 83: (0, nil, .directory)  // mkdir(path, mode)
+    case 258: (1, nil, .directory)  // mkdirat(dir, path, mode)
+    case 2: (0, nil, .openFlags(argument: 1))  // open(path, flags, mode)
+    case 257: (1, nil, .openFlags(argument: 2))  // openat(dir, path, flags, mode)
+    case 437: (1, nil, .openHow(argument: 2))  // openat2(dir, path, how, size)
+    case 86: (1, 0, .always)  // link(old, new)
+    case 265: (3, 1, .always)  // linkat(olddir, old, newdir, new, flags)
+    case 88: (1, nil, .always)  // symlink(target, path)
+    case 266: (2, nil, .always)  // symlinkat(target, dir, path)
+    case 133: (0, nil, .always)  // mknod(path, mode, device)
+    case 259: (1, nil, .always)  // mknodat(dir, path, mode, device)
+    case 316: (3, 1, .renameFlags(argument: 4))  // renameat2(olddir, old, newdir, new, flags)
+    default: nil
+    }
+  }
+  #elseif arch(arm64)
+  /// include/uapi/asm-generic/unistd.h. renameat (38) takes what is there, so it has no row; the
+  /// calls without a directory argument do not exist.
+  private static func table(_ number: Int) -> Row? {
+    switch number {
+    case 34: (1, nil, .directory)  // mkdirat(dir, path, mode)
+    case 56: (1, nil, .openFlags(argument: 2))  // openat(dir, path, flags, mode)
+    case 437: (1, nil, .openHow(argument: 2))  // openat2(dir, path, how, size)
+    case 37: (3, 1, .always)  // linkat(olddir, old, newdir, new, flags)
+    case 36: (2, nil, .always)  // symlinkat(target, dir, path)
+    case 33: (1, nil, .always)  // mknodat(dir, path, mode, device)
+    case 276: (3, 1, .renameFlags(argument: 4))  // renameat2(olddir, old, newdir, new, flags)
+    default: nil
+    }
+  }
+  #else
+  #error("The numbers of the system calls that make names must be given for this processor.")
+  #endif
+}

@@ -1,0 +1,32 @@
+import FUSEDriver
+import Testing
+
+@Suite struct MountOptionsTests {
+  @Test func mountIsWithoutSetIDAndDevicesUnlessAsked() throws {
+    var options = MountOptions(source: "/store")
+    #expect(!options.allowsSetID && !options.allowsDevices && options.allowsExecution)
+    try options.add("suid,dev,noexec")
+    #expect(options.allowsSetID && options.allowsDevices && !options.allowsExecution)
+  }
+
+  @Test func laterWordWins() throws {
+    var options = MountOptions(source: "/store")
+    try options.add("ro,noatime,rw")
+    try options.add("atime,allow_other")
+    #expect(!options.readOnly && options.updatesAccessTime && options.allowOther)
+  }
+
+  @Test func wordsOfAnFstabLineAreTaken() throws {
+    var options = MountOptions(source: "/store")
+    try options.add("defaults,noauto,user,nofail,_netdev,x-systemd.automount,comment=photos")
+    #expect(options == MountOptions(source: "/store"))
+  }
+
+  @Test(arguments: ["nonempty", "allow_rot", "fd=3", "ro=1", "max_read=4096", "subtype=x"])
+  func unknownWordIsRefusedByName(word: String) {
+    var options = MountOptions(source: "/store")
+    let error = #expect(throws: MountError.self) { try options.add("ro,\(word)") }
+    #expect(error?.code == .badOption)
+    #expect(error?.message.contains(word) == true)
+  }
+}
