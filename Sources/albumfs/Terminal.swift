@@ -16,6 +16,9 @@ enum Terminal {
 
   static func complain(_ text: String) { message("albumfs: " + text) }
 
+  /// Asks; the answer stands behind it on the same line.
+  static func prompt(_ text: String) { write(text, to: STDERR_FILENO) }
+
   /// A line that the next one replaces.
   static func transient(_ text: String) {
     if isatty(STDERR_FILENO) == 1 { write("\r\u{1B}[K" + text, to: STDERR_FILENO) }

@@ -1,0 +1,78 @@
+package import AlbumSecrets
+package import ControlProtocol
+import Glibc
+import Posix
+
+/// How `albumfs mount` hands over to the daemon that it starts: a socket pair, over which go the
+/// options, then the secret, then back the news that the mount is ready or why not. Nothing secret
+/// stands in arguments or environment, nor in any buffer but guarded memory.
+package struct LaunchChannel: ~Copyable {
+  /// The daemon finds its end of the socket pair at this descriptor.
+  package static let descriptor: CInt = 3
+
+  package enum Answer: Codable, Sendable {
+    /// Mounted and serving. `warnings` are for the person, one sentence each.
+    case ready(warnings: [String])
+    case failed(Failure)
+  }
+
+  /// What a daemon is to do.
+  package struct Order: ~Copyable {
+    package let options: LaunchOptions
+    package let secret: SecretBytes
+  }
+
+  /// In bytes.
+  private static let secretLimit = 1 << 16
+
+  private let stream: MessageStream
+
+  package init(_ descriptor: consuming FileDescriptor) { stream = MessageStream(descriptor) }
+
+  /// The command's part, first half.
+  package func send(_ options: LaunchOptions, _ secret: borrowing SecretBytes) throws(Failure) {
+    do throws(MessageStream.Problem) {
+      try stream.send(options)
+      var problem: MessageStream.Problem?
+      unsafe secret.withUnsafeBytes { bytes in
+        do throws(MessageStream.Problem) { try unsafe stream.sendRaw(bytes) } catch {
+          problem = error
+        }
+      }
+      if let problem { throw problem }
+    } catch {
+      throw LaunchChannel.lost
+    }
+  }
+
+  /// The daemon's part, first half: the twin of `send`.
+  package func receive() throws(Failure) -> Order {
+    do throws(MessageStream.Problem) {
+      let options = try stream.receive(LaunchOptions.self)
+      let length = try stream.receiveLength(limit: LaunchChannel.secretLimit)
+      let secret = try unsafe SecretBytes(count: length) {
+        (room: UnsafeMutableRawBufferPointer) throws(MessageStream.Problem) in
+        try unsafe stream.receiveRaw(into: room)
+      }
+      return Order(options: options, secret: secret)
+    } catch {
+      throw Failure(.usage, "This is for albumfs itself; mount with: albumfs mount")
+    }
+  }
+
+  /// The daemon's part, second half. Answers whether somebody still waits for it.
+  package func answer(_ answer: Answer) -> Bool {
+    do throws(MessageStream.Problem) { try stream.send(answer) } catch { return false }
+    return true
+  }
+
+  /// The command's part, second half.
+  package func waitForAnswer() throws(Failure) -> Answer {
+    do throws(MessageStream.Problem) { return try stream.receive(Answer.self) } catch {
+      throw LaunchChannel.lost
+    }
+  }
+
+  private static let lost = Failure(
+    .other, "The daemon ended before the mount was ready; the system log may say why.")
+}

@@ -1,0 +1,171 @@
+import AlbumSecrets
+import ArgumentParser
+import ControlProtocol
+import Glibc
+import Posix
+
+/// Where a password comes from.
+enum PasswordSource: Equatable {
+  case terminal
+  case file(String)
+  case command(String)
+  case standardInput
+}
+
+/// The options of every command that needs a password.
+struct PasswordOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp("Read the password from the first line of a file.", valueName: "f"),
+    completion: .file())
+  var passwordFile: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Run a shell command; the first line that it prints is the password.", valueName: "cmd"),
+    completion: .shellCommand("true"))
+  var passwordCommand: String?
+
+  @Flag(help: "Read the password from the first line of standard input.")
+  var passwordStdin = false
+
+  func validate() throws {
+    let given = [passwordFile != nil, passwordCommand != nil, passwordStdin]
+    if given.count(where: { $0 }) > 1 {
+      throw ValidationError(
+        "Give only one of --password-file, --password-command and --password-stdin.")
+    }
+  }
+
+  var source: PasswordSource {
+    if let passwordFile { return .file(passwordFile) }
+    if let passwordCommand { return .command(passwordCommand) }
+    return passwordStdin ? .standardInput : .terminal
+  }
+}
+
+/// Reads passwords, straight into guarded memory.
+enum PasswordInput {
+  /// The longest password, in bytes.
+  static let limit = 4096
+
+  /// Asks for a password that exists. `prompt` is shown on a terminal only.
+  static func existing(_ source: PasswordSource, prompt: String) throws(Failure) -> SecretBytes {
+    try read(source, prompt)
+  }
+
+  /// Asks for a password to be set: on a terminal twice.
+  static func new(_ source: PasswordSource, prompt: String) throws(Failure) -> SecretBytes {
+    let first = try read(source, prompt)
+    if source == .terminal {
+      let second = try read(source, "Once more: ")
+      guard first.isEqual(to: second) else {
+        throw Failure(.noPassword, "The two passwords differ; nothing was changed.")
+      }
+    }
+    return first
+  }
+
+  private static func read(_ source: PasswordSource, _ prompt: String) throws(Failure)
+    -> SecretBytes
+  {
+    let password =
+      switch source {
+      case .terminal: try fromTerminal(prompt)
+      case .file(let path): try fromFile(path)
+      case .command(let command): try fromCommand(command)
+      case .standardInput: try line(of: STDIN_FILENO, "standard input")
+      }
+    if password.isEmpty { throw Failure(.emptyPassword, "The password is empty.") }
+    return password
+  }
+
+  private static func fromTerminal(_ prompt: String) throws(Failure) -> SecretBytes {
+    guard isatty(STDIN_FILENO) == 1 else {
+      throw Failure(
+        .noPassword,
+        "No terminal to ask for the password. Use --password-file, --password-command or --password-stdin."
+      )
+    }
+    Terminal.prompt(prompt)
+    TerminalEcho.switchOff()
+    defer { TerminalEcho.restore() }
+    return try line(of: STDIN_FILENO, "the terminal")
+  }
+
+  private static func fromFile(_ path: String) throws(Failure) -> SecretBytes {
+    let file: FileDescriptor
+    do throws(Errno) { file = try FileDescriptor(open: path, O_RDONLY) } catch {
+      throw Failure(.noPassword, "The password file \(path) cannot be opened: \(error)")
+    }
+    return try line(of: file.rawValue, path)
+  }
+
+  /// Its standard error and standard input stay ours, so that it can ask.
+  private static func fromCommand(_ command: String) throws(Failure) -> SecretBytes {
+    var ends: [CInt] = [-1, -1]
+    do throws(Errno) { try retrying { unsafe pipe(&ends) } } catch { throw notRun(error) }
+    let reading = FileDescriptor(owning: ends[0])
+    let pid = try start(command, writingTo: FileDescriptor(owning: ends[1]))
+    let password = try line(of: reading.rawValue, "the password command")
+    drain(reading.rawValue)
+    let code: Int32
+    do throws(Errno) { code = try Subprocess.wait(pid) } catch { throw notRun(error) }
+    if code != 0 {
+      throw Failure(.noPassword, "The password command failed with exit code \(code).")
+    }
+    return password
+  }
+
+  private static func start(_ command: String, writingTo output: consuming FileDescriptor)
+    throws(Failure) -> pid_t
+  {
+    Subprocess.setCloseOnExec(output.rawValue)
+    let redirection = Subprocess.Redirection(descriptor: STDOUT_FILENO, source: output.rawValue)
+    do throws(Errno) {
+      return try Subprocess.start(["sh", "-c", command], [redirection])
+    } catch {
+      throw notRun(error)
+    }
+  }
+
+  private static func notRun(_ error: Errno) -> Failure {
+    Failure(.noPassword, "The password command cannot be run: \(error)")
+  }
+
+  /// Reads on, so that a command that prints more than one line does not fail.
+  private static func drain(_ descriptor: CInt) {
+    var rest = SecretBytes(randomCount: limit)
+    unsafe rest.withUnsafeMutableBytes { room in
+      while unsafe Glibc.read(descriptor, room.baseAddress, room.count) > 0 {}
+    }
+  }
+
+  /// The bytes up to the first newline or the end, one at a time: what follows stays for whoever
+  /// reads next.
+  private static func line(of descriptor: CInt, _ name: String) throws(Failure) -> SecretBytes {
+    var length = 0
+    let buffer = try unsafe SecretBytes(count: limit) {
+      (room: UnsafeMutableRawBufferPointer) throws(Failure) in
+      length = try unsafe readLine(descriptor, into: room, name)
+    }
+    return unsafe buffer.withUnsafeBytes {
+      unsafe SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0[..<length]))
+    }
+  }
+
+  private static func readLine(
+    _ descriptor: CInt, into room: UnsafeMutableRawBufferPointer, _ name: String
+  ) throws(Failure) -> Int {
+    for length in 0..<room.count {
+      let place = unsafe room.baseAddress! + length
+      let count: Int
+      do throws(Errno) {
+        count = try retrying { unsafe Glibc.read(descriptor, place, 1) }
+      } catch {
+        throw Failure(.noPassword, "The password cannot be read from \(name): \(error)")
+      }
+      if unsafe count == 0 || room[length] == UInt8(ascii: "\n") { return length }
+    }
+    throw Failure(.noPassword, "What \(name) gives is too long for a password.")
+  }
+}
