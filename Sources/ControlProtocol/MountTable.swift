@@ -22,6 +22,18 @@ package struct MountedSpace: Sendable, Equatable {
   package var readOnly: Bool
   /// Who mounted it (`user_id=`), nil where the line does not say.
   package var user: UInt32?
+
+  package init(
+    device: DeviceNumber, mountPoint: String, store: String, type: String, readOnly: Bool,
+    user: UInt32?
+  ) {
+    self.device = device
+    self.mountPoint = mountPoint
+    self.store = store
+    self.type = type
+    self.readOnly = readOnly
+    self.user = user
+  }
 }
 
 /// What is mounted, read from the kernel's table. Never touches a mount itself: a dead one is

@@ -22,5 +22,12 @@ package enum Hardening {
   }
 }
 
+extension Hardening {
+  /// Closes what was inherited by accident.
+  package static func closeDescriptors(from first: CInt) {
+    _ = clinux_close_from(CUnsignedInt(first))
+  }
+}
+
 /// PR_SET_DUMPABLE of <sys/prctl.h>, which Glibc's module leaves out.
 private let PR_SET_DUMPABLE_VALUE: CInt = 4

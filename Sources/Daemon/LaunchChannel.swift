@@ -6,7 +6,7 @@ import Posix
 /// How `albumfs mount` hands over to the daemon that it starts: a socket pair, over which go the
 /// options, then the secret, then back the news that the mount is ready or why not. Nothing secret
 /// stands in arguments or environment, nor in any buffer but guarded memory.
-package struct LaunchChannel: ~Copyable {
+package final class LaunchChannel: Sendable {
   /// The daemon finds its end of the socket pair at this descriptor.
   package static let descriptor: CInt = 3
 
@@ -19,7 +19,14 @@ package struct LaunchChannel: ~Copyable {
   /// What a daemon is to do.
   package struct Order: ~Copyable {
     package let options: LaunchOptions
-    package let secret: SecretBytes
+    private let secret: SecretBytes
+
+    fileprivate init(options: LaunchOptions, secret: consuming SecretBytes) {
+      self.options = options
+      self.secret = secret
+    }
+
+    package consuming func takeSecret() -> SecretBytes { secret }
   }
 
   /// In bytes.
@@ -27,7 +34,9 @@ package struct LaunchChannel: ~Copyable {
 
   private let stream: MessageStream
 
-  package init(_ descriptor: consuming FileDescriptor) { stream = MessageStream(descriptor) }
+  package init(owning descriptor: CInt) {
+    stream = MessageStream(FileDescriptor(owning: descriptor))
+  }
 
   /// The command's part, first half.
   package func send(_ options: LaunchOptions, _ secret: borrowing SecretBytes) throws(Failure) {

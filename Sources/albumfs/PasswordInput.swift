@@ -104,6 +104,7 @@ enum PasswordInput {
   private static func fromCommand(_ command: String) throws(Failure) -> SecretBytes {
     var ends: [CInt] = [-1, -1]
     do throws(Errno) { try retrying { unsafe pipe(&ends) } } catch { throw notRun(error) }
+    Subprocess.setCloseOnExec(ends[0])
     let reading = FileDescriptor(owning: ends[0])
     let pid = try start(command, writingTo: FileDescriptor(owning: ends[1]))
     let password = try line(of: reading.rawValue, "the password command")

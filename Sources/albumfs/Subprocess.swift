@@ -98,7 +98,7 @@ enum Subprocess {
     var vector: [UnsafeMutablePointer<CChar>?] = unsafe []
     for argument in arguments { unsafe vector.append(strdup(argument)) }
     unsafe vector.append(nil)
-    defer { for unsafepointer in unsafe vector { unsafe free(pointer) } }
+    defer { unsafe vector.forEach { unsafe free($0) } }
     var pid: pid_t = 0
     let result = unsafe posix_spawnp(
       &pid, arguments[0], &actions, &attributes, vector, environ)

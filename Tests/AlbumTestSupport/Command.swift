@@ -1,0 +1,80 @@
+package import Foundation
+
+/// Runs programs as a user would, and says what came of it.
+package struct Command: Sendable {
+  package struct Outcome: Sendable, Equatable {
+    package var code: Int32
+    package var output: String
+    package var errors: String
+  }
+
+  package var program: String
+  package var arguments: [String]
+  package var input = Data()
+  package var directory: String?
+  package var environment: [String: String] = [:]
+
+  package init(_ program: String, _ arguments: [String]) {
+    self.program = program
+    self.arguments = arguments
+  }
+
+  /// A program built by this package, beside the running tests.
+  package static func built(_ name: String, _ arguments: [String]) -> Command {
+    Command(builtPath(name), arguments)
+  }
+
+  package static func builtPath(_ name: String) -> String {
+    let running = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    return running.deletingLastPathComponent().appendingPathComponent(name).path
+  }
+
+  /// Runs it to its end, without a terminal. What it writes goes through files, so that none of
+  /// its children can keep us waiting.
+  package func run() throws -> Outcome {
+    let scratch = try ScratchDirectory()
+    let files = ["in", "out", "err"].map { scratch.url.appendingPathComponent($0) }
+    try input.write(to: files[0])
+    try Data().write(to: files[1])
+    try Data().write(to: files[2])
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: program)
+    process.arguments = arguments
+    if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    process.standardInput = try FileHandle(forReadingFrom: files[0])
+    process.standardOutput = try FileHandle(forWritingTo: files[1])
+    process.standardError = try FileHandle(forWritingTo: files[2])
+    try process.run()
+    process.waitUntilExit()
+    let code = process.terminationStatus
+    return Outcome(
+      code: process.terminationReason == .exit ? code : 128 + code,
+      output: String(decoding: try Data(contentsOf: files[1]), as: UTF8.self),
+      errors: String(decoding: try Data(contentsOf: files[2]), as: UTF8.self))
+  }
+}
+
+/// A directory of its own under the temporary directory, removed when the last reference goes.
+package final class ScratchDirectory: Sendable {
+  package let url: URL
+  package var path: String { url.path }
+
+  package init() throws {
+    url = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+      .appendingPathComponent("albumfs-test-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: url) }
+
+  /// The path of something in it.
+  package func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+
+  /// Writes a file into it and answers its path.
+  @discardableResult
+  package func write(_ name: String, _ content: String) throws -> String {
+    try Data(content.utf8).write(to: url.appendingPathComponent(name))
+    return path(name)
+  }
+}

@@ -1,0 +1,51 @@
+import ControlProtocol
+import Testing
+
+/// Which mount a path lies in is told from the kernel's table alone, whatever stands in it.
+@Suite struct MountTableTests {
+  static let lines = #"""
+    22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+    30 22 0:44 / /home/ann/Album rw,nosuid,nodev - fuse.albumfs /home/ann/Album.store rw,user_id=1000,group_id=1000
+    31 22 0:45 / /mnt/two\040words\134and\011tab ro,nosuid shared:7 master:2 - fuse.albumfs /s\040t ro,user_id=0,group_id=0
+    32 30 0:46 / /home/ann/Album/inner rw - tmpfs tmpfs rw
+    33 22 0:47 / /home/ann/Album rw - fuse.albumfs /home/ann/second rw,user_id=1000
+    """#
+  let table = MountTable(text: Array(lines.utf8))
+
+  @Test func escapesAreDecodedAndOptionalFieldsSkipped() throws {
+    let mount = try #require(table.mount(at: "/mnt/two words\\and\ttab"))
+    #expect(mount.store == "/s t")
+    #expect(mount.device == DeviceNumber(major: 0, minor: 45))
+    #expect(mount.readOnly)
+    #expect(mount.user == 0)
+  }
+
+  @Test func aPathBelongsToTheMountWithTheLongestMountPoint() {
+    #expect(table.space(holding: "/home/ann/Album/Trip/Photo")?.store == "/home/ann/second")
+    #expect(table.space(holding: "/home/ann/Album")?.store == "/home/ann/second")
+  }
+
+  @Test func anotherFileSystemMountedInTheSpaceIsNotTheSpace() {
+    #expect(table.space(holding: "/home/ann/Album/inner/x") == nil)
+  }
+
+  @Test func aNameThatOnlyBeginsLikeTheMountPointIsOutside() {
+    #expect(table.space(holding: "/home/ann/Album2") == nil)
+    #expect(table.space(holding: "/home/ann") == nil)
+    #expect(table.space(holding: "/") == nil)
+  }
+
+  @Test func onlySpacesOfAlbumfsAreListed() {
+    #expect(
+      table.spaces.map(\.store) == ["/home/ann/Album.store", "/s t", "/home/ann/second"])
+  }
+
+  @Test func brokenLinesAreSkipped() {
+    #expect(MountTable(text: Array("nonsense\n1 2 3\n\n".utf8)).mounts.isEmpty)
+    #expect(MountTable(text: []).mounts.isEmpty)
+  }
+
+  @Test func theRealTableIsReadable() throws {
+    #expect(try !MountTable.current().mounts.isEmpty)
+  }
+}
