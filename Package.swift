@@ -54,7 +54,7 @@ let package = Package(
     library("AlbumModel"),
     library("Posix", ["CLinux"]),
     library("AlbumFormat", ["AlbumModel"]),
-    library("AlbumSecrets", ["CSodium", "AlbumFormat"]),
+    library("AlbumSecrets", ["CSodium", "AlbumModel", "AlbumFormat"]),
     library("AlbumStore", ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", logging]),
     library("AlbumFileSystem", ["AlbumModel", "Posix", "AlbumStore", logging]),
 
@@ -87,7 +87,7 @@ let package = Package(
     tests("AlbumModelTests", ["AlbumModel"]),
     tests("PosixTests", ["Posix", "AlbumTestSupport"]),
     tests("AlbumFormatTests", ["AlbumModel", "AlbumFormat", "AlbumTestSupport"]),
-    tests("AlbumSecretsTests", ["AlbumFormat", "AlbumSecrets", "AlbumTestSupport"]),
+    tests("AlbumSecretsTests", ["AlbumModel", "AlbumFormat", "AlbumSecrets", "AlbumTestSupport"]),
     tests(
       "AlbumStoreTests",
       ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumTestSupport"]),

@@ -7,11 +7,11 @@ import Synchronization
 /// The memory is marked MADV_WIPEONFORK: a child process finds it zeroed, and so empty, and can
 /// never hand out a nonce that its parent hands out too. Thread-safe; nothing slow happens under
 /// the lock but the refill, some 20 µs for every 340 nonces.
-enum RandomPool {
+package enum RandomPool {
   private static let lock = Mutex<Reserve>(Reserve())
 
   /// Fills a small buffer.
-  static func take(_ buffer: UnsafeMutableRawBufferPointer) {
+  package static func take(_ buffer: UnsafeMutableRawBufferPointer) {
     lock.withLock { unsafe $0.take(buffer) }
   }
 

@@ -3,8 +3,8 @@ internal import CSodium
 // The only file that calls libsodium: one function per call, sizes checked at the fence. Pointers
 // because the hot path works in place in buffers that are not Swift's.
 
-enum Sodium {
-  static let keyByteCount = 32
+package enum Sodium {
+  package static let keyByteCount = 32
 
   /// Starts libsodium, once; every entry that may be a process's first touches it.
   static let isReady: Bool = {
@@ -17,24 +17,26 @@ enum Sodium {
 
   /// sodium_malloc(3): between guard pages, locked, not in core dumps. Ends the process when there is
   /// no memory: keys have no other place to be.
-  static func allocate(_ count: Int) -> UnsafeMutableRawBufferPointer {
+  package static func allocate(_ count: Int) -> UnsafeMutableRawBufferPointer {
     precondition(isReady)
     guard let memory = unsafe sodium_malloc(count) else { fatalError("no memory for a key") }
     return unsafe UnsafeMutableRawBufferPointer(start: memory, count: count)
   }
 
   /// sodium_free(3): wipes, too.
-  static func free(_ memory: UnsafeMutableRawBufferPointer) {
+  package static func free(_ memory: UnsafeMutableRawBufferPointer) {
     unsafe sodium_free(memory.baseAddress)
   }
 
-  static func wipe(_ memory: UnsafeMutableRawBufferPointer) {
+  package static func wipe(_ memory: UnsafeMutableRawBufferPointer) {
     guard let start = memory.baseAddress else { return }
     unsafe sodium_memzero(start, memory.count)
   }
 
   /// In a time that depends on the lengths alone.
-  static func areEqual(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
+  package static func areEqual(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer)
+    -> Bool
+  {
     guard one.count == other.count else { return false }
     guard let a = one.baseAddress, let b = other.baseAddress else { return true }
     return unsafe sodium_memcmp(a, b, one.count) == 0
@@ -43,13 +45,13 @@ enum Sodium {
   // MARK: Random bytes
 
   /// randombytes_buf(3): a system call for each 256 bytes or so.
-  static func random(_ buffer: UnsafeMutableRawBufferPointer) {
+  package static func random(_ buffer: UnsafeMutableRawBufferPointer) {
     precondition(isReady)
     unsafe randombytes_buf(buffer.baseAddress!, buffer.count)
   }
 
   /// The keystream of ChaCha20 under a key that is used for nothing else.
-  static func keystream(_ buffer: UnsafeMutableRawBufferPointer, key: UnsafeRawPointer) {
+  package static func keystream(_ buffer: UnsafeMutableRawBufferPointer, key: UnsafeRawPointer) {
     var nonce: UInt64 = 0
     unsafe withUnsafeBytes(of: &nonce) { nonce in
       unsafe _ = crypto_stream_chacha20(
@@ -58,7 +60,7 @@ enum Sodium {
   }
 
   /// The first 8 bytes of XChaCha20's keystream.
-  static func mask(nonce: UnsafeRawPointer, key: UnsafeRawPointer) -> UInt64 {
+  package static func mask(nonce: UnsafeRawPointer, key: UnsafeRawPointer) -> UInt64 {
     var mask: UInt64 = 0
     unsafe withUnsafeMutableBytes(of: &mask) {
       unsafe _ = crypto_stream_xchacha20(bytes($0), 8, bytes(nonce), bytes(key))
@@ -70,7 +72,7 @@ enum Sodium {
 
   /// XChaCha20-Poly1305 (IETF). `ciphertext` takes as many bytes as there are in `plaintext` and may
   /// be the same memory.
-  static func encrypt(
+  package static func encrypt(
     _ plaintext: UnsafeRawBufferPointer, into ciphertext: UnsafeMutableRawPointer,
     tag: UnsafeMutableRawPointer, associated: UnsafeRawBufferPointer, nonce: UnsafeRawPointer,
     key: UnsafeRawPointer
@@ -85,7 +87,7 @@ enum Sodium {
   }
 
   /// The twin of `encrypt`: false, and nothing useful written, where the tag does not fit.
-  static func decrypt(
+  package static func decrypt(
     _ ciphertext: UnsafeRawBufferPointer, into plaintext: UnsafeMutableRawPointer?,
     tag: UnsafeRawPointer, associated: UnsafeRawBufferPointer, nonce: UnsafeRawPointer,
     key: UnsafeRawPointer
@@ -99,7 +101,7 @@ enum Sodium {
   // MARK: Derivation
 
   /// crypto_kdf_derive_from_key(3).
-  static func derive(
+  package static func derive(
     into subkey: UnsafeMutableRawBufferPointer, id: UInt64, context: StaticString,
     key: UnsafeRawPointer
   ) {
@@ -113,7 +115,7 @@ enum Sodium {
   }
 
   /// BLAKE2b of `message` with a key, as long as `hash`.
-  static func keyedHash(
+  package static func keyedHash(
     _ message: UnsafeRawBufferPointer, into hash: UnsafeMutableRawBufferPointer,
     key: UnsafeRawBufferPointer
   ) {
@@ -123,7 +125,7 @@ enum Sodium {
   }
 
   /// crypto_pwhash(3), Argon2id. False when the memory cannot be had.
-  static func passwordHash(
+  package static func passwordHash(
     _ password: UnsafeRawBufferPointer, salt: UnsafeRawBufferPointer, operations: UInt64,
     memory: Int, into hash: UnsafeMutableRawBufferPointer
   ) -> Bool {

@@ -1,0 +1,162 @@
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+import Testing
+
+// A record opens where it was sealed, as what it was sealed as, unchanged: and in no other case.
+
+@Suite struct RecordCipherTests {
+  private let keys = SpaceKeys()
+  private let segment = SegmentName(high: 0x0123_4567_89ab_cdef, low: 42)
+
+  @Test(arguments: [0, 1, 31, 32, 160, 208, 209, 4096, 65_536, RecordLayout.maximumPlaintext])
+  func `what was sealed opens`(count: Int) {
+    let plaintext = random(count)
+    let sealed = seal(plaintext, offset: 512)
+    #expect(sealed.count == count + RecordLayout.overhead)
+    #expect(open(sealed, count: count, offset: 512) == plaintext)
+  }
+
+  @Test(arguments: RecordKind.allCases) func `its header tells kind and length`(kind: RecordKind) {
+    for count in [0, 1, 255, 256, 65_600] {
+      let sealed = seal(random(count), kind: kind, offset: 0)
+      let header = unsafe sealed.withUnsafeBytes { unsafe keys.cipher.header(of: $0) }
+      #expect(header?.kind == kind)
+      #expect(header?.byteCount == count)
+    }
+  }
+
+  /// Sealed in Python by way of libsodium, from the documentation alone.
+  @Test func `a record of format 1 opens for ever`() {
+    let keys = fixedKeys()
+    let sealed = bytes(
+      "6465666768696a6b6c6d6e6f707172737475767778797a7b50cb04b705f41adb91d7a399660922a57eba95a69ed0c446"
+        + "3a1c2db832456e43ae7c14a958c97647366cc627a168")
+    let name = keys.name(of: .journal, number: SegmentNumber(7))
+    let header = unsafe sealed.withUnsafeBytes { unsafe keys.cipher.header(of: $0) }
+    #expect(header?.kind == .frame)
+    #expect(header?.byteCount == 22)
+    var plaintext = [UInt8](repeating: 0, count: 22)
+    let opens = unsafe sealed.withUnsafeBytes { sealed in
+      unsafe plaintext.withUnsafeMutableBytes {
+        unsafe keys.cipher.open(
+          sealed, kind: .frame, byteCount: 22, segment: name, offset: 0x1200, into: $0)
+      }
+    }
+    #expect(opens)
+    #expect(plaintext == Array("a frame of the journal".utf8))
+  }
+
+  @Test func `a change of any bit that matters is noticed`() {
+    let sealed = seal(random(100), offset: 256)
+    for place in sealed.indices {
+      for bit in 0..<8 {
+        var changed = sealed
+        changed[place] ^= 1 << bit
+        let header = unsafe changed.withUnsafeBytes { unsafe keys.cipher.header(of: $0) }
+        let opened = header.flatMap {
+          open(changed, kind: $0.kind, count: $0.byteCount, offset: 256)
+        }
+        #expect(opened == nil, "byte \(place), bit \(bit)")
+      }
+    }
+  }
+
+  @Test func `a record opens nowhere else and as nothing else`() {
+    let plaintext = random(300)
+    let sealed = seal(plaintext, offset: 1024)
+    #expect(open(sealed, count: 300, offset: 1024) == plaintext)
+    #expect(open(sealed, count: 300, offset: 1280) == nil)
+    #expect(open(sealed, count: 299, offset: 1024) == nil)
+    for kind in RecordKind.allCases where kind != .data {
+      #expect(open(sealed, kind: kind, count: 300, offset: 1024) == nil)
+    }
+    let others = [
+      SegmentName(high: segment.high ^ 1, low: segment.low),
+      SegmentName(high: segment.high, low: segment.low ^ 1),
+      SegmentName(high: segment.low, low: segment.high),
+    ]
+    for other in others {
+      #expect(open(sealed, count: 300, offset: 1024, segment: other) == nil)
+    }
+  }
+
+  @Test func `another space cannot open it, nor see that it is one`() {
+    let sealed = seal(random(64), offset: 0)
+    let stranger = SpaceKeys()
+    #expect(open(sealed, count: 64, offset: 0, keys: stranger) == nil)
+    var seen = 0
+    for _ in 0..<1000 {
+      let sealed = seal([], offset: 0)
+      let header = unsafe sealed.withUnsafeBytes { unsafe stranger.cipher.header(of: $0) }
+      if header != nil { seen += 1 }
+    }
+    #expect(seen == 0)
+  }
+
+  @Test func `a record cut short does not open`() {
+    let sealed = seal(random(64), offset: 0)
+    #expect(open(Array(sealed.dropLast()), count: 64, offset: 0) == nil)
+    #expect(open(sealed, count: 65, offset: 0) == nil)
+    #expect(open(sealed, count: RecordLayout.maximumPlaintext + 1, offset: 0) == nil)
+    #expect(open(sealed, count: -1, offset: 0) == nil)
+  }
+
+  @Test func `sealing and opening work in place`() {
+    let plaintext = random(5000)
+    var buffer = [UInt8](repeating: 0, count: RecordLayout.sealedByteCount(plaintext: 5000))
+    buffer.replaceSubrange(32..<5032, with: plaintext)
+    let opens = unsafe buffer.withUnsafeMutableBytes { memory in
+      let body = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[32..<5032])
+      unsafe keys.cipher.seal(
+        UnsafeRawBufferPointer(body), kind: .data, segment: segment, offset: 0, into: memory)
+      return unsafe keys.cipher.open(
+        UnsafeRawBufferPointer(memory), kind: .data, byteCount: 5000, segment: segment, offset: 0,
+        into: body)
+    }
+    #expect(opens)
+    #expect(Array(buffer[32..<5032]) == plaintext)
+  }
+
+  @Test func `no nonce comes twice, from whichever thread`() async {
+    let nonces = await withTaskGroup(of: [[UInt8]].self) { group in
+      for _ in 0..<8 {
+        group.addTask { (0..<2000).map { _ in Array(seal([], offset: 0)[..<24]) } }
+      }
+      var all: [[UInt8]] = []
+      for await part in group { all += part }
+      return all
+    }
+    #expect(Set(nonces).count == nonces.count)
+  }
+
+  private func random(_ count: Int) -> [UInt8] {
+    (0..<count).map { _ in UInt8.random(in: .min ... .max) }
+  }
+
+  private func seal(_ plaintext: [UInt8], kind: RecordKind = .data, offset: Int64) -> [UInt8] {
+    var sealed = [UInt8](
+      repeating: 0, count: RecordLayout.sealedByteCount(plaintext: plaintext.count))
+    unsafe plaintext.withUnsafeBytes { plaintext in
+      unsafe sealed.withUnsafeMutableBytes {
+        unsafe keys.cipher.seal(plaintext, kind: kind, segment: segment, offset: offset, into: $0)
+      }
+    }
+    return sealed
+  }
+
+  private func open(
+    _ sealed: [UInt8], kind: RecordKind = .data, count: Int, offset: Int64,
+    segment: SegmentName? = nil, keys: SpaceKeys? = nil
+  ) -> [UInt8]? {
+    var plaintext = [UInt8](repeating: 0, count: max(count, 0))
+    let opens = unsafe sealed.withUnsafeBytes { sealed in
+      unsafe plaintext.withUnsafeMutableBytes {
+        unsafe (keys ?? self.keys).cipher.open(
+          sealed, kind: kind, byteCount: count, segment: segment ?? self.segment, offset: offset,
+          into: $0)
+      }
+    }
+    return opens ? plaintext : nil
+  }
+}
