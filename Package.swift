@@ -90,7 +90,10 @@ let package = Package(
     tests("AlbumSecretsTests", ["AlbumModel", "AlbumFormat", "AlbumSecrets", "AlbumTestSupport"]),
     tests(
       "AlbumStoreTests",
-      ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumTestSupport"]),
+      [
+        "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumTestSupport",
+        logging,
+      ]),
     tests(
       "AlbumFileSystemTests",
       ["AlbumModel", "Posix", "AlbumStore", "AlbumFileSystem", "AlbumTestSupport"]),

@@ -15,7 +15,7 @@ package import AlbumModel
 // | 4 | entry | directory u64, inode u64 (0: the name is gone), name |
 // | 5 | symlink | number u64, target |
 // | 6 | attribute | number u64, present u8, name length u8, name, value |
-// | 7 | segment | kind u8, state u8 (1 living, 2 retired, 3 removed), number u32, seconds i64 since 1970 of its retirement |
+// | 7 | segment | kind u8, state u8 (1 living, 2 retired, 3 removed, 4 filling), number u32, seconds i64 since 1970 of its retirement |
 // | 8 | counters | next inode u64, next data segment u32, next checkpoint segment u32, next write sequence u64: all numbers below are taken |
 // | 9 | barrier | number u64 of the last frame that is known to be on disk |
 // | 10 | property | key u16, value u64: of the whole space, see `SpaceProperty` |
@@ -147,6 +147,9 @@ package enum SegmentState: UInt8, Sendable, BitwiseCopyable {
   /// Nothing in it is needed; waits to be removed.
   case retired = 2
   case removed = 3
+  /// In use, and begun by the session that states it: should another session find it so, it was
+  /// never filled, and what lives in it is carried over.
+  case filling = 4
 }
 
 /// The numbers up to which a space has handed out, reserved ahead so that a crash cannot give one
@@ -313,6 +316,7 @@ package enum JournalItem: Equatable, Sendable {
     let number = InodeNumber(try body.read())
     let from: Int64 = try body.read()
     let to: Int64 = try body.read()
+    if from < 0 { throw FormatError("extents before the beginning of a file") }
     var extents: [Extent] = []
     extents.reserveCapacity(body.remaining / 28)
     var end = from

@@ -1,19 +1,215 @@
 package import AlbumFormat
 package import AlbumModel
+package import AlbumSecrets
+package import Logging
 package import Posix
 import Synchronization
 
+/// What a new space is given at birth.
+package struct SpaceOptions: Sendable {
+  /// Long edge of a thumbnail, in pixels.
+  package var thumbnailEdge: Int
+  /// Owner and group of the root.
+  package var owner: UInt32
+  package var group: UInt32
+
+  package init(thumbnailEdge: Int = 512, owner: UInt32, group: UInt32) {
+    self.thumbnailEdge = thumbnailEdge
+    self.owner = owner
+    self.group = group
+  }
+}
+
+/// How a space is opened.
+package struct SpaceOpenOptions: Sendable {
+  package var readOnly = false
+  /// How long a segment stays after it was retired, in seconds, so that a copy of the store under
+  /// way still finds it.
+  package var graceSeconds: Int64 = 15 * 60
+  package var logger: Logger
+
+  package init(logger: Logger) { self.logger = logger }
+}
+
+/// How a space is doing.
+package struct SpaceStatus: Sendable {
+  /// Why nothing can be changed; nil: all is well.
+  package var readOnlyReason: String?
+  /// When everything was on disk last; nil: nothing was written in this session.
+  package var lastBarrier: Timestamp?
+  package var recovery: RecoveryReport
+  package var inodes: Int
+  package var segments: Int
+}
+
 /// One opened space of a store: its catalog in memory, its segments and its journal. All calls may
 /// come from any thread at once.
+///
+/// Lock order, outermost first: `barrierState`, `journal`, then `catalog`; the locks of
+/// `ContentStore`, `SegmentWriter` and `SegmentFiles` come last. `catalog` is never held during disk
+/// work, sealing or a call of somebody else's. `barrierState` and `journal` are held during the disk
+/// work that they put in order; nobody who looks at the catalog or reads content waits for them.
 package final class Space: Sendable {
-  private let guardedCatalog = Mutex<Catalog>(Catalog())
-  init() {}
+  let files: SegmentFiles
+  let content: ContentStore
+  let options: SpaceOpenOptions
+  private let lock: SpaceLock?
+  private let recovery: RecoveryReport
+
+  let catalog: Mutex<Catalog>
+  let journal: Mutex<Journal>
+  private let barrierState = Mutex(BarrierState())
+  private let sequences = Mutex((next: UInt64(0), end: UInt64(0)))
+  private let poison = Mutex<StoreError?>(nil)
+  private let beforeBarrier = Mutex<(@Sendable () -> Void)?>(nil)
+  let keeper: Keeper
+  /// A checkpoint was taken since the last sweep.
+  let checkpointTaken = Mutex(false)
+  /// Data segments from this number on were begun by this session.
+  let firstOwnSegment: UInt32
+
+  /// What the lock of `commit` guards.
+  struct Journal {
+    var writer: JournalWriter
+    /// The last frame that states something; barriers state nothing.
+    var lastFrame: FrameNumber
+    /// When the oldest frame was appended that no barrier covers, on the monotonic clock; 0: none.
+    var oldestUncovered: Int64 = 0
+  }
+
+  private struct BarrierState {
+    var covered = FrameNumber.none
+    var lastBarrier: Timestamp?
+  }
+
+  private init(
+    files: SegmentFiles, content: ContentStore, catalog: consuming Catalog, writer: JournalWriter,
+    recovery: RecoveryReport, lock: SpaceLock?, options: SpaceOpenOptions
+  ) {
+    self.files = files
+    self.content = content
+    self.options = options
+    self.lock = lock
+    self.recovery = recovery
+    firstOwnSegment = catalog.counters.nextDataSegment
+    self.catalog = Mutex(catalog)
+    journal = Mutex(Journal(writer: writer, lastFrame: writer.position.frame))
+    keeper = Keeper()
+    if options.readOnly {
+      poison.withLock { $0 = StoreError(.readOnly, "the space was mounted read-only") }
+    }
+  }
+
+  // MARK: Life
+
+  /// Writes the first journal segment of a new space; the step before its key slot is written.
+  package static func create(in store: Store, keys: SpaceKeys, options: SpaceOptions)
+    throws(StoreError)
+  {
+    let files = SegmentFiles(
+      directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize)
+    let now = Space.now
+    var catalog = Catalog(
+      rootOwner: options.owner, group: options.group, permissions: 0o755, time: now)
+    catalog.setProperty(.thumbnailEdge, to: UInt64(options.thumbnailEdge))
+    catalog.releaseReserve()
+    var writer = JournalWriter(
+      JournalPosition(), newest: SegmentNumber(0), byteCount: 0, files: files)
+    let syncAll = { () throws(StoreError) in try files.sync(SegmentKind.allCases) }
+    try writer.append(catalog.takeChanges(), syncAll: syncAll)
+    for _ in 0..<2 {
+      try syncAll()
+      try writer.append(Space.barrierItem(writer.position.frame), syncAll: syncAll)
+    }
+    try writer.finish()
+    try syncAll()
+  }
+
+  /// Opens a space: takes its lock, brings its catalog back and, where the last session did not end
+  /// by an unmount, makes what is believed durable and says so before anything else is written.
+  package static func open(_ store: Store, keys: SpaceKeys, options: SpaceOpenOptions)
+    throws(StoreError) -> Space
+  {
+    let lock = try SpaceLock.take(store: store, keys: keys, readOnly: options.readOnly)
+    let files = SegmentFiles(
+      directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize)
+    let content = ContentStore(files: files)
+    var catalog = Catalog()
+    var recovery = Recovery(files: files, content: content)
+    try recovery.run(into: &catalog)
+    let journals = recovery.newest.rawValue - recovery.firstJournal.rawValue + 1
+    let writer = JournalWriter(
+      recovery.position, newest: recovery.newest, byteCount: Int(journals) * files.segmentSize,
+      files: files)
+    let space = Space(
+      files: files, content: content, catalog: catalog, writer: writer, recovery: recovery.report,
+      lock: lock, options: options)
+    space.logRecovery()
+    if options.readOnly { return space }
+    if !recovery.report.wasClean { try space.settle(recovery) }
+    try space.startKeeper()
+    return space
+  }
+
+  /// After a crash: what is believed is synced, and a new journal segment states the exact cut.
+  private func settle(_ recovery: Recovery) throws(StoreError) {
+    for number in recovery.believedSegments {
+      try resync(SegmentID(kind: .data, number: number))
+    }
+    try resync(SegmentID(kind: .journal, number: recovery.position.segment))
+    try journal.withLock { journal throws(StoreError) in
+      try journal.writer.begin { () throws(StoreError) in try files.sync(SegmentKind.allCases) }
+      try files.sync(SegmentKind.allCases)
+    }
+  }
+
+  private func resync(_ id: SegmentID) throws(StoreError) {
+    let path = files.path(id)
+    do throws(Errno) {
+      try files.directory.open(path, .readWrite).sync()
+      try files.directory.syncDirectory(SegmentPath.directory(of: files.name(id)))
+      try files.directory.syncDirectory(SegmentPath.root)
+    } catch {
+      throw StoreError(syncing: path, error)
+    }
+  }
+
+  private func logRecovery() {
+    let report = recovery
+    if !report.wasClean {
+      options.logger.notice(
+        "the last session did not end by an unmount: \(report.believedFrames) frames behind the last barrier kept, \(report.cutFrames) cut"
+      )
+    }
+    if report.isDamaged {
+      options.logger.error(
+        "the store is damaged: \(report.damagedFrames) frames missing, \(report.lostEntries) names lost, former checkpoint used: \(report.usedFormerCheckpoint)"
+      )
+    }
+  }
+
+  /// Writes everything out and ends the session. The caller has stopped using the space.
+  package func close() throws(StoreError) {
+    keeper.stop()
+    if isReadOnly { return }
+    try commit()
+    let wasUsed = journal.withLock { $0.writer.isBegun } || catalog.withLock { $0.hasChanges }
+    if !wasUsed { return }
+    catalog.withLock { $0.releaseReserve() }
+    try commit()
+    try content.finish()
+    for _ in 0..<2 { try forcedBarrier() }
+    try journal.withLock { journal throws(StoreError) in try journal.writer.finish() }
+    try files.sync(SegmentKind.allCases)
+  }
+
+  // MARK: The catalog
 
   /// Looks at the catalog under its lock. Nothing slow may be done in `body`.
   package func read<Result: ~Copyable, Failure: Error>(
     _ body: (borrowing Catalog) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    fatalError()
+    try catalog.withLock { catalog throws(Failure) in try body(catalog) }
   }
 
   /// Changes the catalog: one step of history, in a frame whole. Within 100 ms that frame is
@@ -21,11 +217,41 @@ package final class Space: Sendable {
   package func change<Result: ~Copyable, Failure: Error>(
     _ body: (inout Catalog) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    fatalError()
+    defer { keeper.wake() }
+    return try catalog.withLock { catalog throws(Failure) in try body(&catalog) }
   }
 
+  // MARK: Read-only
+
+  package var isReadOnly: Bool { poison.withLock { $0 != nil } }
+
   /// Throws `.readOnly` with the reason where nothing may be changed.
-  package func requireWritable() throws(StoreError) { fatalError() }
+  package func requireWritable() throws(StoreError) {
+    if let reason = poison.withLock({ $0 }) {
+      throw StoreError(.readOnly, reason.message, path: reason.path, cause: reason.cause)
+    }
+  }
+
+  /// From now on nothing is written: what the catalog says and what is on disk may differ.
+  func turnReadOnly(_ error: StoreError) {
+    let isFirst = poison.withLock { poison in
+      if poison != nil { return false }
+      poison = error
+      return true
+    }
+    if isFirst { options.logger.critical("the space is read-only from now on: \(error)") }
+  }
+
+  package var status: SpaceStatus {
+    let (inodes, segments) = catalog.withLock { ($0.inodeCount, $0.segments.accounts.count) }
+    let reason = poison.withLock { $0?.message }
+    let last = barrierState.withLock { $0.lastBarrier }
+    return SpaceStatus(
+      readOnlyReason: reason, lastBarrier: last, recovery: recovery, inodes: inodes,
+      segments: segments)
+  }
+
+  // MARK: Content
 
   /// Seals up to 64 KiB of a file's content as one record and answers where it is; held until the
   /// caller gives the extent to `Catalog.replaceExtents` or `Catalog.letGo`. The 64 bytes before
@@ -35,29 +261,165 @@ package final class Space: Sendable {
     _ content: UnsafeMutableRawBufferPointer, of inode: InodeNumber, at offset: Int64,
     fileLength: Int64
   ) throws(StoreError) -> Extent {
-    fatalError()
+    precondition(content.count > 0 && content.count <= Int(DataRecord.contentLimit))
+    try requireWritable()
+    let header = DataRecord(
+      inode: inode, offset: offset, length: UInt32(content.count), sequence: takeSequence(),
+      fileLength: fileLength)
+    let extent = try unsafe self.content.append(
+      content, header: header, begin: beginSegment,
+      finished: { number in self.change { $0.setState(of: number, to: .living) } })
+    catalog.withLock { $0.hold(extent) }
+    return extent
+  }
+
+  /// Numbers are taken from the catalog a thousand at a time.
+  private func takeSequence() -> UInt64 {
+    sequences.withLock { range in
+      if range.next == range.end {
+        range.next = catalog.withLock { $0.takeSequence(count: 1024) }
+        range.end = range.next + 1024
+      }
+      defer { range.next += 1 }
+      return range.next
+    }
+  }
+
+  /// Segments that are kept free on the disk below for journal and checkpoint, so that files can be
+  /// removed when it is full.
+  private static let reservedSegments: Int64 = 4
+
+  private func beginSegment() throws(StoreError) -> SegmentNumber {
+    let available = try capacity().availableBytes
+    if available < (Space.reservedSegments + 1) * Int64(files.segmentSize) {
+      throw StoreError(
+        .noSpace,
+        "the disk that holds the store is full: \(available >> 20) MiB are left, "
+          + "which albumfs keeps to be able to remove files; free some space")
+    }
+    return catalog.withLock { catalog in
+      let number = catalog.takeDataSegment()
+      catalog.setState(of: number, to: .filling)
+      return number
+    }
   }
 
   /// Reads the whole of `extent` (clipped by the caller to what is wanted) into `buffer`, which has
-  /// its length. Up to 64 bytes before the buffer are clobbered. Throws `.damaged` where a record
-  /// does not open: then the buffer's content is undefined and must not be shown.
+  /// its length. Up to 64 bytes before the buffer must be writable and are clobbered. Throws
+  /// `.damaged` where a record does not open: then the buffer's content is undefined and must not
+  /// be shown.
   package func read(_ extent: Extent, into buffer: UnsafeMutableRawBufferPointer) throws(StoreError)
   {
-    fatalError()
+    try unsafe content.read(extent, into: buffer)
   }
 
+  /// What is free on the disk below.
+  package func capacity() throws(StoreError) -> StorageCapacity {
+    do throws(Errno) { return try files.directory.capacity() } catch {
+      throw StoreError(reading: "", error)
+    }
+  }
+
+  // MARK: Commit and barrier
+
   /// Appends a frame with all that was changed before the call, and the records that it refers to:
-  /// returns when that survives the end of the process.
-  package func commit() throws(StoreError) { fatalError() }
+  /// returns when that survives the end of the process. The only function that knows that a record
+  /// is in its segment before the frame that refers to it is appended.
+  package func commit() throws(StoreError) {
+    try requireCommittable()
+    try journal.withLock { journal throws(StoreError) in
+      guard let items = catalog.withLock({ $0.hasChanges ? $0.takeChanges() : nil }) else { return }
+      do throws(StoreError) {
+        try content.flush()
+        try journal.writer.append(items, syncAll: syncAll)
+      } catch {
+        turnReadOnly(error)
+        throw error
+      }
+      journal.lastFrame = journal.writer.position.frame
+      if journal.oldestUncovered == 0 { journal.oldestUncovered = monotonicMilliseconds() }
+    }
+    try waitForLateBarrier()
+  }
+
+  /// A read-only mount has nothing to commit and may say so; one that failed may not.
+  private func requireCommittable() throws(StoreError) {
+    if options.readOnly { return }
+    try requireWritable()
+  }
+
+  private func syncAll() throws(StoreError) { try files.sync(SegmentKind.allCases) }
+
+  /// The 5 seconds are real: when the oldest frame without a barrier nears them, new ones wait.
+  private func waitForLateBarrier() throws(StoreError) {
+    let oldest = journal.withLock { $0.oldestUncovered }
+    if oldest != 0, monotonicMilliseconds() - oldest > 4500 { try barrier() }
+  }
 
   /// Returns when all that was changed before the call is on disk.
-  package func barrier() throws(StoreError) { fatalError() }
+  package func barrier() throws(StoreError) {
+    try commit()
+    try barrierState.withLock { state throws(StoreError) in
+      if journal.withLock({ $0.lastFrame }) <= state.covered { return }
+      try appendBarrier(&state)
+    }
+  }
+
+  private func forcedBarrier() throws(StoreError) {
+    try commit()
+    try barrierState.withLock { state throws(StoreError) in try appendBarrier(&state) }
+  }
+
+  /// The only function that knows the order of syncs. The number is taken first: what comes
+  /// meanwhile is the next barrier's.
+  private func appendBarrier(_ state: inout BarrierState) throws(StoreError) {
+    let (last, content) = journal.withLock { journal in
+      let covered = (journal.writer.position.frame, journal.lastFrame)
+      journal.oldestUncovered = 0
+      return covered
+    }
+    do throws(StoreError) {
+      try files.sync([.data, .checkpoint])
+      try journal.withLock { journal throws(StoreError) in
+        try journal.writer.append(Space.barrierItem(last), syncAll: syncAll)
+      }
+      try files.sync([.journal])
+    } catch {
+      turnReadOnly(error)
+      throw error
+    }
+    state.covered = max(state.covered, content)
+    state.lastBarrier = Space.now
+  }
+
+  private static func barrierItem(_ frame: FrameNumber) -> [UInt8] {
+    var writer = ByteWriter()
+    JournalItem.barrier(frame).encode(into: &writer)
+    return writer.bytes
+  }
 
   /// Called, with no lock held, before each barrier that comes by itself, about every 2 seconds
   /// while there is something: the file system takes the chance to put into the catalog what open
   /// files have had pending for 2 seconds.
-  package func setBeforeBarrier(_ hook: @escaping @Sendable () -> Void) { fatalError() }
+  package func setBeforeBarrier(_ hook: @escaping @Sendable () -> Void) {
+    beforeBarrier.withLock { $0 = hook }
+  }
 
-  /// What is free on the disk below.
-  package func capacity() throws(StoreError) -> StorageCapacity { fatalError() }
+  /// An open file has something pending that the catalog does not know yet: within about 2 seconds
+  /// `beforeBarrier` is called. Cheap.
+  package func stir() { keeper.wake() }
+
+  func callBeforeBarrier() { beforeBarrier.withLock { $0 }?() }
+
+  func takeCheckpointTaken() -> Bool {
+    checkpointTaken.withLock { taken in
+      defer { taken = false }
+      return taken
+    }
+  }
+
+  static var now: Timestamp {
+    let time = currentTime()
+    return Timestamp(seconds: time.seconds, nanoseconds: time.nanoseconds)
+  }
 }

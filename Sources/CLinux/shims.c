@@ -2,6 +2,7 @@
 #include "CLinux.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -39,3 +40,5 @@ int clinux_pidfd_open(int pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
 int clinux_memfd_create(const char *name, unsigned int flags) {
   return memfd_create(name, flags);
 }
+
+void clinux_set_thread_name(const char *name) { pthread_setname_np(pthread_self(), name); }

@@ -103,6 +103,13 @@ package struct FileDescriptor: ~Copyable, Sendable {
     return Int64(status.st_size)
   }
 
+  /// fstat(2): modification time in seconds since 1970.
+  package func modificationTime() throws(Errno) -> Int64 {
+    var status = stat()
+    try retrying { unsafe fstat(rawValue, &status) }
+    return Int64(status.st_mtim.tv_sec)
+  }
+
   /// Sets the modification time (futimens(2)), leaving the access time alone.
   package func setModificationTime(seconds: Int64) throws(Errno) {
     let times = [

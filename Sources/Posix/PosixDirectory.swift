@@ -103,6 +103,8 @@ private final class PosixFile: StorageFile {
   func startWriteback() { descriptor.startWriteback() }
   func size() throws(Errno) -> Int64 { try descriptor.size() }
 
+  func modificationTime() throws(Errno) -> Int64 { try descriptor.modificationTime() }
+
   func setModificationTime(seconds: Int64) throws(Errno) {
     try descriptor.setModificationTime(seconds: seconds)
   }

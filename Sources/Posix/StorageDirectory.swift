@@ -44,6 +44,8 @@ package protocol StorageFile: AnyObject, Sendable {
   /// Begins to write to disk what was written, and does not wait.
   func startWriteback()
   func size() throws(Errno) -> Int64
+  /// Seconds since 1970.
+  func modificationTime() throws(Errno) -> Int64
   func setModificationTime(seconds: Int64) throws(Errno)
   /// An open-file-description lock over `length` bytes (0: to the end). Without `wait` throws
   /// `.again` when somebody else holds it.

@@ -62,7 +62,8 @@ extension Catalog {
     }
     for index in unnamed where inodes.occupant(index.rawValue) == index { discard(index) }
     segments.emptied = []
-    for (number, account) in segments.accounts where account.live <= 0 && account.state == .living {
+    for (number, account) in segments.accounts where account.live <= 0 && account.state != .retired
+    {
       segments.emptied.insert(number)
     }
     isReplaying = false

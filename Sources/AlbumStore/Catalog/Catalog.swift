@@ -13,7 +13,7 @@ package import AlbumModel
 /// 2. An inode with `links` 0 lives only while it is pinned.
 /// 3. Of every segment, `live` is the sum of the lengths of all extents that point into it and of
 ///    those held for content that is not in the catalog yet.
-package struct Catalog: ~Copyable {
+package struct Catalog: ~Copyable, Sendable {
   var inodes = InodeTable()
   var entries = EntryTable()
   var directories = DirectoryTable()

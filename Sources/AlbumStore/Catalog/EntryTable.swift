@@ -1,7 +1,7 @@
 internal import AlbumModel
 
 /// One name in one directory. 28 bytes.
-struct EntryRecord: BitwiseCopyable {
+struct EntryRecord: BitwiseCopyable, Sendable {
   /// Index of the directory's inode; of the next free record where this one is free.
   var parent: UInt32
   var child: UInt32
@@ -16,7 +16,7 @@ struct EntryRecord: BitwiseCopyable {
 /// All names of a space: entries and the bytes of their names in flat arenas, found through one
 /// open-addressing hash table over (directory, name). The hash is seeded anew for each mount, so
 /// that no choice of names makes it slow. Not thread-safe.
-struct EntryTable: ~Copyable {
+struct EntryTable: ~Copyable, Sendable {
   private var entries = FlatArena<EntryRecord>()
   private var firstFree: UInt32 = .max
   private var names = FlatArena<UInt8>(capacity: 4096)

@@ -2,14 +2,14 @@ internal import AlbumFormat
 internal import AlbumModel
 
 /// Where the extents of one file lie in the arena.
-struct ExtentBlock: BitwiseCopyable {
+struct ExtentBlock: BitwiseCopyable, Sendable {
   var first: UInt32 = 0
   var count: UInt32 = 0
 }
 
 /// The extents of all files: blocks of 1, 2, 4, … extents in one flat arena; freed blocks of each
 /// size wait in a list of their own, linked through their first extent. Not thread-safe.
-struct ExtentArena: ~Copyable {
+struct ExtentArena: ~Copyable, Sendable {
   private var extents = FlatArena<Extent>()
   private var freed = [UInt32](repeating: .max, count: 32)
 

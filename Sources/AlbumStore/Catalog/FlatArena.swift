@@ -3,7 +3,8 @@ internal import Glibc
 /// A growing run of plain values, addressed by 32-bit index. Growth leaves no copy behind: realloc
 /// moves the pages of large blocks by their tables, and what was never written takes no memory. Not
 /// thread-safe.
-@safe struct FlatArena<Element: BitwiseCopyable>: ~Copyable {
+@safe struct FlatArena<Element: BitwiseCopyable & Sendable>: ~Copyable, @unchecked Sendable {
+  // @unchecked because the memory is this struct's alone, and the struct cannot be copied.
   private var base: UnsafeMutablePointer<Element>
   private(set) var count: UInt32 = 0
   private var capacity: UInt32

@@ -7,7 +7,7 @@ package struct InodeIndex: Hashable, Sendable, BitwiseCopyable {
 }
 
 /// What memory holds of one inode.
-struct InodeRecord: BitwiseCopyable {
+struct InodeRecord: BitwiseCopyable, Sendable {
   var state: InodeState
   var extents = ExtentBlock()
   /// Index in the table of directories; of the next free record where this one is free.
@@ -19,7 +19,7 @@ struct InodeRecord: BitwiseCopyable {
   /// Named by an entry before it was stated itself; only while replaying.
   var isExpected = false
 
-  struct Dirty: OptionSet, BitwiseCopyable {
+  struct Dirty: OptionSet, BitwiseCopyable, Sendable {
     let rawValue: UInt8
     static let state = Dirty(rawValue: 1)
     static let extents = Dirty(rawValue: 2)
@@ -29,7 +29,7 @@ struct InodeRecord: BitwiseCopyable {
 }
 
 /// All inodes in one flat arena, found by number through an open-addressing table. Not thread-safe.
-struct InodeTable: ~Copyable {
+struct InodeTable: ~Copyable, Sendable {
   private var records = FlatArena<InodeRecord>()
   private var firstFree: UInt32 = .max
   private var slots = [UInt32](repeating: .max, count: 64)

@@ -12,7 +12,7 @@ package struct SegmentLedger: Sendable {
   }
 
   package private(set) var accounts: [SegmentNumber: Account] = [:]
-  /// Living ones whose last live byte went since this was last asked.
+  /// Those in use whose last live byte went: to be looked at.
   package var emptied: Set<SegmentNumber> = []
 
   /// Counts content that is sealed in a segment, whether the catalog refers to it already or not.
@@ -24,7 +24,7 @@ package struct SegmentLedger: Sendable {
     guard var account = accounts[extent.segment] else { return }
     account.live -= extent.length
     accounts[extent.segment] = account
-    if account.live <= 0, account.state == .living { emptied.insert(extent.segment) }
+    if account.live <= 0, account.state != .retired { emptied.insert(extent.segment) }
   }
 
   mutating func set(_ number: SegmentNumber, _ state: SegmentState, retiredAt: Int64) {

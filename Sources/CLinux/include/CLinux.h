@@ -32,3 +32,6 @@ int clinux_pidfd_open(int pid);
 
 // Needs _GNU_SOURCE. `flags` as in memfd_create(2).
 int clinux_memfd_create(const char *name, unsigned int flags);
+
+// Needs _GNU_SOURCE. Names the calling thread; at most 15 bytes count.
+void clinux_set_thread_name(const char *name);

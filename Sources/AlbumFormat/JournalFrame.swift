@@ -1,0 +1,66 @@
+package import AlbumModel
+
+/// One frame of the journal, in clear: the plaintext of a record of kind `frame`.
+///
+/// | bytes | what |
+/// |---|---|
+/// | 0..<8 | number of the frame |
+/// | 8..<40 | BLAKE2b-256 of the plaintext of the frame before it, zeros before the first |
+/// | 40 | bits: 1: the next frame goes on where this one's items end, and both count only together; 2: this one goes on from the one before |
+/// | 41..<48 | zero |
+/// | 48... | items, see `JournalItem` |
+///
+/// A frame holds at most 65,536 bytes of items; what is longer is cut anywhere, also within an
+/// item, and goes on in the frames that follow. A worked example: an unlink states one inode gone
+/// (14 bytes), one entry (22 and the name) and its directory (102): with 48 before them and 48 of
+/// the record around them 242 bytes, one cell of the grid with a name of 8 bytes.
+package struct JournalFrame: Equatable, Sendable {
+  package static let headerByteCount = 48
+  package static let itemByteLimit = 65_536
+  package static let hashByteCount = 32
+
+  package var number: FrameNumber
+  package var previousHash: [UInt8]
+  package var continues: Bool
+  package var isContinuation: Bool
+  package var items: [UInt8]
+
+  package init(
+    number: FrameNumber, previousHash: [UInt8], continues: Bool, isContinuation: Bool,
+    items: [UInt8]
+  ) {
+    self.number = number
+    self.previousHash = previousHash
+    self.continues = continues
+    self.isContinuation = isContinuation
+    self.items = items
+  }
+
+  package func encoded() -> [UInt8] {
+    var writer = ByteWriter(reserving: JournalFrame.headerByteCount + items.count)
+    writer.write(number.rawValue)
+    writer.write(previousHash)
+    writer.write(UInt8((continues ? 1 : 0) | (isContinuation ? 2 : 0)))
+    writer.write([0, 0, 0, 0, 0, 0, 0])
+    writer.write(items)
+    return writer.bytes
+  }
+
+  package init(decoding plaintext: [UInt8]) throws(FormatError) {
+    var reader = unsafe ByteReader(plaintext.span.bytes)
+    number = FrameNumber(try reader.read())
+    previousHash = try reader.read(count: JournalFrame.hashByteCount)
+    let flags: UInt8 = try reader.read()
+    if flags > 3 { throw FormatError("frame with unknown flags: written by a newer albumfs") }
+    continues = flags & 1 != 0
+    isContinuation = flags & 2 != 0
+    _ = try reader.read(count: 7)
+    items = try reader.read(count: reader.remaining)
+  }
+}
+
+/// Every item in the joined bytes of a frame and those that go on from it.
+package func decodeItems(_ bytes: [UInt8], _ body: (JournalItem) -> Void) throws(FormatError) {
+  var reader = unsafe ByteReader(bytes.span.bytes)
+  while !reader.isAtEnd { body(try JournalItem(from: &reader)) }
+}

@@ -1,0 +1,103 @@
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+
+/// Writes items into the records and segments of one checkpoint. Not thread-safe.
+struct CheckpointWriter {
+  private let files: SegmentFiles
+  private let nextSegment: () -> SegmentNumber
+  private var writer: SegmentWriter?
+  private(set) var reference = CheckpointReference()
+  private var place: UInt32 = 0
+
+  /// `nextSegment` gives numbers that follow one another.
+  init(files: SegmentFiles, nextSegment: @escaping () -> SegmentNumber) {
+    self.files = files
+    self.nextSegment = nextSegment
+  }
+
+  /// Adds whole items: as many records as they need.
+  mutating func append(_ items: [UInt8], isLast: Bool = false) throws(StoreError) {
+    var start = 0
+    repeat {
+      let end = min(start + CheckpointRecord.itemByteLimit, items.count)
+      try append(
+        Array(items[start..<end]),
+        end < items.count ? .continues : isLast ? .last : .none)
+      start = end
+    } while start < items.count
+  }
+
+  private mutating func append(
+    _ items: [UInt8], _ continuation: CheckpointRecord.Continuation
+  ) throws(StoreError) {
+    if writer == nil { begin() }
+    while true {
+      let record = CheckpointRecord(
+        checkpoint: reference.firstSegment, place: place, continuation: continuation, items: items)
+      if try seal(record.encoded()) { break }
+      try writer?.finish()
+      begin()
+    }
+    place += 1
+  }
+
+  private mutating func begin() {
+    let number = nextSegment()
+    if reference.segmentCount == 0 { reference.firstSegment = number }
+    reference.segmentCount += 1
+    writer = SegmentWriter(SegmentID(kind: .checkpoint, number: number), files: files)
+  }
+
+  private func seal(_ plaintext: [UInt8]) throws(StoreError) -> Bool {
+    guard let writer else { return false }
+    var result: Result<Int?, StoreError> = .success(nil)
+    unsafe plaintext.withUnsafeBytes { bytes in
+      do throws(StoreError) {
+        result = .success(try unsafe writer.append(bytes, kind: .checkpoint))
+      } catch { result = .failure(error) }
+    }
+    return try result.get() != nil
+  }
+
+  /// Writes out the last segment.
+  mutating func finish() throws(StoreError) {
+    try writer?.finish()
+    writer = nil
+  }
+}
+
+/// Reads a checkpoint into a catalog.
+enum CheckpointReader {
+  /// Applies every item; answers whether all of it was there and opened.
+  static func load(
+    _ reference: CheckpointReference, files: SegmentFiles, into catalog: inout Catalog
+  ) throws(StoreError) -> Bool {
+    var place: UInt32 = 0
+    var pending: [UInt8] = []
+    var isComplete = false
+    for step in 0..<reference.segmentCount {
+      let number = SegmentNumber(reference.firstSegment.rawValue + step)
+      let id = SegmentID(kind: .checkpoint, number: number)
+      guard let image = try files.contents(id) else { return false }
+      var walk = SegmentWalk(image, name: files.name(id), cipher: files.keys.cipher)
+      while let found = walk.next() {
+        guard found.kind == .checkpoint else { continue }
+        do throws(FormatError) {
+          let record = try CheckpointRecord(decoding: found.plaintext)
+          guard record.checkpoint == reference.firstSegment else { continue }
+          if record.place != place { return false }
+          place += 1
+          pending += record.items
+          if record.continuation == .continues { continue }
+          try decodeItems(pending) { catalog.apply($0) }
+          pending = []
+          isComplete = record.continuation == .last
+        } catch {
+          throw StoreError(.unsupportedFeature, "checkpoint: \(error)", path: files.path(id))
+        }
+      }
+    }
+    return isComplete
+  }
+}

@@ -1,0 +1,141 @@
+import AlbumFormat
+import AlbumModel
+import Logging
+import Synchronization
+
+// A checkpoint is written in slices under short holds of the catalog's lock while work goes on:
+//
+// 1. A commit; the last frame's number L is noted. Replay will begin behind L.
+// 2. Slices: space-wide items, then inodes by place in the arena, then names by directory. What
+//    changes meanwhile is in frames behind L, whose items state new states: replaying them over a
+//    slice that knows them already is harmless.
+// 3. A barrier: slices may hold what frames up to now say, so these must be on disk before anybody
+//    starts from the checkpoint.
+// 4. A new journal segment names it. The former checkpoint and the journal since it are kept, as a
+//    second chance should this one be damaged.
+
+extension Space {
+  private static let inodesPerSlice: UInt32 = 512
+  private static let namesPerSlice = 1024
+  static let checkpointThreshold = 8 << 20
+
+  /// Writes a checkpoint where the journal since the last one exceeds max(8 MiB, half of it).
+  func checkpointIfDue() throws(StoreError) {
+    let (bytes, last) = journal.withLock { ($0.writer.byteCount, $0.writer.position.checkpoint) }
+    let half = Int(last.segmentCount) * files.segmentSize / 2
+    if bytes > max(Space.checkpointThreshold, half) { try checkpoint() }
+  }
+
+  /// Writes a checkpoint now. For the keeper's thread alone, or while it does not run.
+  func checkpoint() throws(StoreError) {
+    try commit()
+    let (last, first) = journal.withLock {
+      ($0.writer.position.frame, $0.writer.position.segment)
+    }
+    do throws(StoreError) {
+      var writer = CheckpointWriter(files: files) {
+        self.catalog.withLock { $0.takeCheckpointSegment() }
+      }
+      try writer.append(catalog.withLock { $0.encodeSpace() })
+      try writeInodes(&writer)
+      try writeNames(&writer)
+      try writer.append([], isLast: true)
+      try writer.finish()
+      try barrier()
+      var reference = writer.reference
+      reference.lastFrame = last
+      reference.firstJournal = first
+      try journal.withLock { journal throws(StoreError) in
+        try journal.writer.adopt(reference) { () throws(StoreError) in
+          try files.sync(SegmentKind.allCases)
+        }
+      }
+      try files.sync([.journal])
+      checkpointTaken.withLock { $0 = true }
+    } catch {
+      // Nothing refers to a checkpoint that is not whole; its segments are swept by a later session.
+      if error.code == .noSpace || error.code == .quotaExceeded {
+        options.logger.warning("no room for a checkpoint: \(error)")
+        return
+      }
+      throw error
+    }
+  }
+
+  private func writeInodes(_ writer: inout CheckpointWriter) throws(StoreError) {
+    var next: UInt32 = 0
+    while true {
+      let (items, end) = catalog.withLock {
+        $0.encodeInodes(from: next, count: Space.inodesPerSlice)
+      }
+      if !items.isEmpty { try writer.append(items) }
+      guard let end else { return }
+      next = end
+    }
+  }
+
+  private func writeNames(_ writer: inout CheckpointWriter) throws(StoreError) {
+    var cursor = NameCursor()
+    while true {
+      let items = catalog.withLock { $0.encodeNames(&cursor, count: Space.namesPerSlice) }
+      if !items.isEmpty { try writer.append(items) }
+      if cursor.isAtEnd { return }
+    }
+  }
+}
+
+/// How far the names of all directories were written.
+struct NameCursor {
+  fileprivate var inode: UInt32 = 0
+  fileprivate var cookie: UInt32 = 0
+  fileprivate(set) var isAtEnd = false
+}
+
+extension Catalog {
+  /// What belongs to no inode.
+  func encodeSpace() -> [UInt8] {
+    var writer = ByteWriter()
+    JournalItem.counters(reserved).encode(into: &writer)
+    for (property, value) in properties {
+      JournalItem.property(property, value).encode(into: &writer)
+    }
+    for segment in segments.accounts.keys { encode(segment, into: &writer) }
+    return writer.bytes
+  }
+
+  /// The inodes at `count` places; nil for the next place at the end.
+  func encodeInodes(from first: UInt32, count: UInt32) -> ([UInt8], next: UInt32?) {
+    var writer = ByteWriter()
+    let end = min(inodes.upperBound, first + count)
+    for raw in first..<max(first, end) {
+      if let index = inodes.occupant(raw) { encodeWhole(index, into: &writer) }
+    }
+    return (writer.bytes, end < inodes.upperBound ? end : nil)
+  }
+
+  /// The next names, at least `count` unless there are no more.
+  func encodeNames(_ cursor: inout NameCursor, count: Int) -> [UInt8] {
+    var writer = ByteWriter()
+    var written = 0
+    while cursor.inode < inodes.upperBound {
+      if let index = inodes.occupant(cursor.inode), inodes[index].state.kind == .directory {
+        let number = inodes[index].state.number
+        var last = cursor.cookie
+        forEachEntry(of: index, after: cursor.cookie) { name, child, cookie in
+          if written >= count { return false }
+          JournalItem.entry(directory: number, name: name, inode: inodes[child].state.number)
+            .encode(into: &writer)
+          last = cookie
+          written += 1
+          return true
+        }
+        cursor.cookie = last
+        if written >= count { return writer.bytes }
+      }
+      cursor.inode += 1
+      cursor.cookie = 0
+    }
+    cursor.isAtEnd = true
+    return writer.bytes
+  }
+}

@@ -1,0 +1,94 @@
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+
+/// What one journal segment holds, in the order of its offsets. Reading changes nothing.
+struct JournalScan {
+  struct Frame {
+    var frame: JournalFrame
+    var hash: [UInt8]
+    /// Where the next frame would begin.
+    var end: Int
+  }
+
+  var head: JournalHead?
+  var frames: [Frame] = []
+  /// Where the frames begin.
+  var start = 0
+
+  /// Walks the grid. What does not open is random tail, a stretch that a failed write left, or
+  /// damage; which of them, only the order of the frames can tell.
+  init(_ id: SegmentID, files: SegmentFiles) throws(StoreError) {
+    guard let image = try files.contents(id) else { return }
+    var walk = SegmentWalk(image, name: files.name(id), cipher: files.keys.cipher)
+    while let record = walk.next() {
+      switch record.kind {
+      case .journalHead:
+        if let found = try? JournalHead(decoding: record.plaintext), found.number == id.number {
+          head = head ?? found
+        }
+        start = max(start, record.end)
+      case .frame:
+        let frame: JournalFrame
+        do throws(FormatError) { frame = try JournalFrame(decoding: record.plaintext) } catch {
+          throw StoreError(.unsupportedFeature, "journal: \(error)", path: files.path(id))
+        }
+        frames.append(Frame(frame: frame, hash: Digest.blake2b(record.plaintext), end: record.end))
+      case .data, .checkpoint: break
+      }
+    }
+  }
+}
+
+/// Finds every record of a segment without the catalog.
+struct SegmentWalk {
+  struct Record {
+    var kind: RecordKind
+    var offset: Int
+    /// Where the next record may begin.
+    var end: Int
+    var plaintext: [UInt8]
+  }
+
+  private let image: SegmentImage
+  private let name: SegmentName
+  private let cipher: RecordCipher
+  private var position = 0
+
+  init(_ image: SegmentImage, name: SegmentName, cipher: RecordCipher) {
+    self.image = image
+    self.name = name
+    self.cipher = cipher
+  }
+
+  /// The next record that opens; nil at the end.
+  mutating func next() -> Record? {
+    while position + RecordLayout.overhead <= image.used {
+      let offset = position
+      let rest = unsafe UnsafeRawBufferPointer(rebasing: image.bytes[offset..<image.used])
+      if let (kind, byteCount) = unsafe cipher.header(of: rest),
+        let plaintext = unsafe open(rest, kind, byteCount, offset)
+      {
+        position += RecordLayout.paddedByteCount(plaintext: byteCount)
+        return Record(kind: kind, offset: offset, end: position, plaintext: plaintext)
+      }
+      position += RecordLayout.grid
+    }
+    return nil
+  }
+
+  private func open(_ rest: UnsafeRawBufferPointer, _ kind: RecordKind, _ count: Int, _ offset: Int)
+    -> [UInt8]?
+  {
+    let sealed = RecordLayout.sealedByteCount(plaintext: count)
+    guard sealed <= rest.count else { return nil }
+    var isGenuine = false
+    let plaintext = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+      isGenuine = unsafe cipher.open(
+        UnsafeRawBufferPointer(rebasing: rest[..<sealed]), kind: kind, byteCount: count,
+        segment: name, offset: Int64(offset), into: UnsafeMutableRawBufferPointer(buffer))
+      initialized = count
+    }
+    return isGenuine ? plaintext : nil
+  }
+}

@@ -1,0 +1,303 @@
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+import Posix
+import Synchronization
+
+/// The content of files: seals it into data segments and reads it back. Any thread.
+///
+/// Lock order: `tail`, then a `SegmentWriter`'s own. Sealing and disk work are done under neither.
+final class ContentStore: Sendable {
+  private let files: SegmentFiles
+  private let scratch: ScratchPool
+
+  private struct Tail {
+    /// Where new records go.
+    var current: SegmentWriter?
+    /// Writers whose image may hold what is not in a file yet, `current` among them.
+    var open: [SegmentNumber: SegmentWriter] = [:]
+  }
+  private let tail = Mutex(Tail())
+
+  init(files: SegmentFiles) {
+    self.files = files
+    scratch = ScratchPool(
+      byteCount: ContentStore.recordsPerRead * Int(DataRecord.fullGridCount) * RecordLayout.grid)
+  }
+
+  /// The greatest stretch that is read at once: 1 MiB and the last record's remainder.
+  private static let recordsPerRead = 17
+  private static let recordStride = Int(DataRecord.fullGridCount) * RecordLayout.grid
+
+  // MARK: Writing
+
+  /// Seals one record, see `Space.append`. `begin` gives the number of a new segment and refuses
+  /// where the disk is full; `finished` is told of one that is full and written.
+  func append(
+    _ content: UnsafeMutableRawBufferPointer, header: DataRecord,
+    begin: () throws(StoreError) -> SegmentNumber,
+    finished: (SegmentNumber) -> Void
+  ) throws(StoreError) -> Extent {
+    let plaintext = unsafe UnsafeMutableRawBufferPointer(
+      start: content.baseAddress! - DataRecord.headerByteCount,
+      count: content.count + DataRecord.headerByteCount)
+    unsafe header.encode(into: plaintext)
+    while true {
+      let writer = try currentWriter(begin)
+      if let offset = try unsafe writer.append(UnsafeRawBufferPointer(plaintext), kind: .data) {
+        return Extent(
+          offset: header.offset, length: Int64(content.count), segment: writer.id.number,
+          grid: UInt32(offset / RecordLayout.grid), skip: 0)
+      }
+      try retire(writer, finished)
+    }
+  }
+
+  private func currentWriter(_ begin: () throws(StoreError) -> SegmentNumber) throws(StoreError)
+    -> SegmentWriter
+  {
+    try tail.withLock { tail throws(StoreError) in
+      if let current = tail.current { return current }
+      let number = try begin()
+      let writer = SegmentWriter(SegmentID(kind: .data, number: number), files: files)
+      tail.current = writer
+      tail.open[number] = writer
+      return writer
+    }
+  }
+
+  /// A full segment: written out by the thread that found it full, which so pays for its haste.
+  private func retire(_ writer: SegmentWriter, _ finished: (SegmentNumber) -> Void)
+    throws(StoreError)
+  {
+    let isMine = tail.withLock { tail in
+      guard tail.current === writer else { return false }
+      tail.current = nil
+      return true
+    }
+    if !isMine { return }
+    try writer.finish()
+    tail.withLock { tail in tail.open[writer.id.number] = nil }
+    finished(writer.id.number)
+  }
+
+  /// Writes every record that was sealed before the call to its file.
+  func flush() throws(StoreError) {
+    for writer in tail.withLock({ Array($0.open.values) }) { try writer.flush() }
+  }
+
+  /// Ends the open segment as it is: whatever fill it has.
+  func finish() throws(StoreError) {
+    let writers = tail.withLock { tail in
+      tail.current = nil
+      return Array(tail.open.values)
+    }
+    for writer in writers { try writer.finish() }
+    tail.withLock { $0.open = [:] }
+  }
+
+  /// Segments that may still be written to.
+  var openSegments: Set<SegmentNumber> { tail.withLock { Set($0.open.keys) } }
+
+  // MARK: Reading
+
+  /// Reads the whole of an extent, see `Space.read`.
+  func read(_ extent: Extent, into buffer: UnsafeMutableRawBufferPointer) throws(StoreError) {
+    precondition(Int64(buffer.count) == extent.length)
+    let limit = Int64(ContentStore.recordsPerRead - 1) * DataRecord.contentLimit
+    var position: Int64 = 0
+    while position < extent.length {
+      let part = extent.clipped(
+        from: extent.offset + position, to: extent.offset + min(position + limit, extent.length))
+      let target = unsafe UnsafeMutableRawBufferPointer(
+        rebasing: buffer[Int(position)..<Int(position + part.length)])
+      try unsafe readPart(part, into: target)
+      position += part.length
+    }
+  }
+
+  private func readPart(_ extent: Extent, into buffer: UnsafeMutableRawBufferPointer)
+    throws(StoreError)
+  {
+    let source = try source(of: extent.segment)
+    let into = Int64(extent.skip) + extent.length
+    let last = Int((into - 1) / DataRecord.contentLimit)
+    let lastContent = Int(into - Int64(last) * DataRecord.contentLimit)
+    let wanted =
+      last * ContentStore.recordStride
+      + RecordLayout.sealedByteCount(plaintext: DataRecord.headerByteCount + lastContent)
+    let base = Int(extent.grid) * RecordLayout.grid
+    let image = scratch.take()
+    defer { scratch.give(image) }
+    let sealed = unsafe UnsafeMutableRawBufferPointer(rebasing: image.bytes[..<wanted])
+    try unsafe source.read(into: sealed, at: base)
+    var done = 0
+    for record in 0...last {
+      let start = record * ContentStore.recordStride
+      let skip = record == 0 ? Int(extent.skip) : 0
+      let count = min(Int(DataRecord.contentLimit) - skip, buffer.count - done)
+      let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done..<done + count])
+      try unsafe open(
+        image, start, available: wanted - start, base + start, source, skip: skip, into: target)
+      done += count
+    }
+  }
+
+  /// Opens the record at `start` of the scratch image (`offset` in its segment) and takes the
+  /// content from `skip` on.
+  private func open(
+    _ image: SegmentImage, _ start: Int, available: Int, _ offset: Int, _ source: Source,
+    skip: Int, into target: UnsafeMutableRawBufferPointer
+  ) throws(StoreError) {
+    let cipher = files.keys.cipher
+    let front = unsafe UnsafeRawBufferPointer(rebasing: image.bytes[start..<start + available])
+    guard let (kind, byteCount) = unsafe cipher.header(of: front), kind == .data,
+      byteCount >= DataRecord.headerByteCount + skip + target.count
+    else { throw source.damaged(offset) }
+    let length = RecordLayout.sealedByteCount(plaintext: byteCount)
+    if length > available {
+      // The extent ends within this record, which goes on behind what was read.
+      guard start + length <= image.byteCount else { throw source.damaged(offset) }
+      let rest = unsafe UnsafeMutableRawBufferPointer(
+        rebasing: image.bytes[(start + available)..<(start + length)])
+      try unsafe source.read(into: rest, at: offset + available)
+    }
+    let sealed = unsafe UnsafeMutableRawBufferPointer(
+      rebasing: image.bytes[start..<start + length])
+    let isWhole = byteCount == DataRecord.headerByteCount + target.count
+    let isGenuine =
+      unsafe isWhole
+      ? openInPlace(sealed, byteCount, source.name, offset, target)
+      : openAside(sealed, byteCount, source.name, offset, skip, target)
+    if !isGenuine { throw source.damaged(offset) }
+  }
+
+  /// The whole content of a record is wanted: it is opened where it is to be, its header landing
+  /// on the 40 bytes before, which are put back afterwards.
+  private func openInPlace(
+    _ sealed: UnsafeMutableRawBufferPointer, _ byteCount: Int, _ name: SegmentName, _ offset: Int,
+    _ target: UnsafeMutableRawBufferPointer
+  ) -> Bool {
+    let header = DataRecord.headerByteCount
+    let start = unsafe target.baseAddress! - header
+    return unsafe withUnsafeTemporaryAllocation(
+      byteCount: header, alignment: 8
+    ) { saved in
+      unsafe saved.baseAddress!.copyMemory(from: start, byteCount: header)
+      defer { unsafe start.copyMemory(from: saved.baseAddress!, byteCount: header) }
+      let plaintext = unsafe UnsafeMutableRawBufferPointer(start: start, count: byteCount)
+      guard
+        unsafe files.keys.cipher.open(
+          UnsafeRawBufferPointer(sealed), kind: .data, byteCount: byteCount, segment: name,
+          offset: Int64(offset), into: plaintext)
+      else { return false }
+      return unsafe DataRecord(
+        decoding: UnsafeRawBufferPointer(rebasing: plaintext[..<header]),
+        plaintextByteCount: byteCount) != nil
+    }
+  }
+
+  /// Part of a record is wanted: it is opened beside, in the scratch image, and the part copied.
+  private func openAside(
+    _ sealed: UnsafeMutableRawBufferPointer, _ byteCount: Int, _ name: SegmentName, _ offset: Int,
+    _ skip: Int, _ target: UnsafeMutableRawBufferPointer
+  ) -> Bool {
+    let aside = scratch.take()
+    defer { scratch.give(aside, wiping: byteCount) }
+    let plaintext = unsafe UnsafeMutableRawBufferPointer(rebasing: aside.bytes[..<byteCount])
+    guard
+      unsafe files.keys.cipher.open(
+        UnsafeRawBufferPointer(sealed), kind: .data, byteCount: byteCount, segment: name,
+        offset: Int64(offset), into: plaintext),
+      unsafe DataRecord(
+        decoding: UnsafeRawBufferPointer(plaintext), plaintextByteCount: byteCount) != nil
+    else { return false }
+    let from = DataRecord.headerByteCount + skip
+    unsafe target.copyMemory(
+      from: UnsafeRawBufferPointer(rebasing: plaintext[from..<from + target.count]))
+    return true
+  }
+
+  /// Whether all records of an extent open. Throws where the disk answers an error instead.
+  func opens(_ extent: Extent) throws(StoreError) -> Bool {
+    let image = scratch.take()
+    defer { scratch.give(image, wiping: image.byteCount) }
+    let piece = ContentStore.recordsPerRead - 1
+    var position = extent.offset
+    while position < extent.end {
+      let next = min(extent.end, position + Int64(piece) * DataRecord.contentLimit)
+      let target = unsafe UnsafeMutableRawBufferPointer(
+        rebasing: image.bytes[
+          DataRecord.headerByteCount..<(DataRecord.headerByteCount + Int(next - position))])
+      do throws(StoreError) {
+        try unsafe readPart(extent.clipped(from: position, to: next), into: target)
+      } catch {
+        if error.code == .damaged || error.code == .missing { return false }
+        throw error
+      }
+      position = next
+    }
+    return true
+  }
+
+  // MARK: Where a segment is
+
+  /// A segment to read from: its image while it is being written, else its file.
+  private struct Source {
+    let name: SegmentName
+    let path: String
+    let writer: SegmentWriter?
+    let file: (any StorageFile)?
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(StoreError) {
+      var count = 0
+      if let writer {
+        count = unsafe writer.copy(at: offset, into: buffer)
+      } else if let file {
+        do throws(Errno) { count = try unsafe file.read(into: buffer, at: Int64(offset)) } catch {
+          throw StoreError(reading: path, error)
+        }
+      }
+      if count < buffer.count { throw damaged(offset) }
+    }
+
+    func damaged(_ offset: Int) -> StoreError {
+      StoreError(
+        .damaged,
+        "a record at byte \(offset) of a segment does not open: the file was changed, "
+          + "cut short or damaged outside albumfs; restore it from a backup of the store",
+        path: path)
+    }
+  }
+
+  private func source(of number: SegmentNumber) throws(StoreError) -> Source {
+    let id = SegmentID(kind: .data, number: number)
+    let name = files.name(id)
+    if let writer = tail.withLock({ $0.open[number] }) {
+      return Source(name: name, path: files.path(id), writer: writer, file: nil)
+    }
+    return Source(name: name, path: files.path(id), writer: nil, file: try files.open(id))
+  }
+}
+
+/// Large buffers, used again: getting such memory from the kernel anew costs more than reading
+/// into it. Any thread.
+final class ScratchPool: Sendable {
+  private static let kept = 4
+  private let byteCount: Int
+  private let free = Mutex<[SegmentImage]>([])
+
+  init(byteCount: Int) { self.byteCount = byteCount }
+
+  func take() -> SegmentImage {
+    free.withLock { $0.popLast() } ?? SegmentImage(byteCount: byteCount)
+  }
+
+  /// Takes a buffer back; its first `wiping` bytes held something in clear.
+  func give(_ image: SegmentImage, wiping: Int = 0) {
+    if wiping > 0 {
+      unsafe wipe(UnsafeMutableRawBufferPointer(rebasing: image.bytes[..<wiping]))
+    }
+    free.withLock { if $0.count < ScratchPool.kept { $0.append(image) } }
+  }
+}

@@ -1,0 +1,167 @@
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+import Posix
+import Synchronization
+
+/// Which segment of a space.
+struct SegmentID: Hashable, Sendable {
+  let kind: SegmentKind
+  let number: SegmentNumber
+}
+
+/// The segment files of one space: finds them by their keyed names, opens and makes them, and
+/// knows which files and directories were written since they were last synced. Any thread.
+///
+/// Its lock is innermost: nothing else is called under it.
+final class SegmentFiles: Sendable {
+  let directory: any StorageDirectory
+  let keys: SpaceKeys
+  /// Bytes, the same for all segments of the store.
+  let segmentSize: Int
+
+  /// Descriptors kept open for reading; a file under way keeps its own reference.
+  private static let cacheLimit = 256
+
+  private struct State {
+    var readable: [SegmentID: any StorageFile] = [:]
+    var unsynced: [SegmentID: any StorageFile] = [:]
+    var unsyncedDirectories: Set<String> = []
+    var knownDirectories: Set<String> = []
+  }
+  private let state = Mutex(State())
+
+  init(directory: any StorageDirectory, keys: SpaceKeys, segmentSize: Int) {
+    self.directory = directory
+    self.keys = keys
+    self.segmentSize = segmentSize
+  }
+
+  func name(_ id: SegmentID) -> SegmentName { keys.name(of: id.kind, number: id.number) }
+  func path(_ id: SegmentID) -> String { SegmentPath.path(of: name(id)) }
+
+  /// The file of a segment, for reading.
+  func open(_ id: SegmentID) throws(StoreError) -> any StorageFile {
+    if let file = state.withLock({ $0.readable[id] }) { return file }
+    let path = path(id)
+    let file: any StorageFile
+    do throws(Errno) { file = try directory.open(path, .read) } catch {
+      throw StoreError(reading: path, error)
+    }
+    state.withLock {
+      if $0.readable.count >= SegmentFiles.cacheLimit { _ = $0.readable.popFirst() }
+      $0.readable[id] = file
+    }
+    return file
+  }
+
+  /// Makes the file of a new segment.
+  func create(_ id: SegmentID) throws(StoreError) -> any StorageFile {
+    let name = name(id)
+    let folder = SegmentPath.directory(of: name)
+    let path = SegmentPath.path(of: name)
+    do throws(Errno) {
+      try makeFolder(folder)
+      let file = try directory.open(path, .createNew)
+      state.withLock { _ = $0.unsyncedDirectories.insert(folder) }
+      return file
+    } catch {
+      throw StoreError(writing: path, error)
+    }
+  }
+
+  private func makeFolder(_ folder: String) throws(Errno) {
+    if state.withLock({ $0.knownDirectories.contains(folder) }) { return }
+    var isNew = true
+    do throws(Errno) { try directory.makeDirectory(folder) } catch {
+      if error != .exists { throw error }
+      isNew = false
+    }
+    state.withLock {
+      $0.knownDirectories.insert(folder)
+      if isNew { $0.unsyncedDirectories.insert(SegmentPath.root) }
+    }
+  }
+
+  /// Notes that a file was written and needs a sync.
+  func noteWritten(_ id: SegmentID, _ file: any StorageFile) {
+    state.withLock { $0.unsynced[id] = file }
+  }
+
+  /// Syncs what was written of these kinds, and all new directory entries. What failed to sync is
+  /// never tried again and believed: the caller stops writing.
+  func sync(_ kinds: [SegmentKind]) throws(StoreError) {
+    let (files, folders) = state.withLock { state in
+      let files = state.unsynced.filter { kinds.contains($0.key.kind) }
+      for id in files.keys { state.unsynced[id] = nil }
+      defer { state.unsyncedDirectories = [] }
+      return (files, state.unsyncedDirectories)
+    }
+    for (id, file) in files {
+      do throws(Errno) { try file.sync() } catch { throw StoreError(syncing: path(id), error) }
+    }
+    for folder in folders {
+      do throws(Errno) { try directory.syncDirectory(folder) } catch {
+        throw StoreError(syncing: folder, error)
+      }
+    }
+  }
+
+  func remove(_ id: SegmentID) throws(StoreError) {
+    let path = path(id)
+    do throws(Errno) { try directory.remove(path) } catch {
+      if error != .noEntry { throw StoreError(removing: path, error) }
+    }
+    state.withLock {
+      $0.readable[id] = nil
+      $0.unsyncedDirectories.insert(SegmentPath.directory(of: name(id)))
+    }
+  }
+
+  /// The whole of a segment; `nil` where there is none. Short where the file is.
+  func contents(_ id: SegmentID) throws(StoreError) -> SegmentImage? {
+    let path = path(id)
+    do throws(Errno) {
+      let file = try directory.open(path, .read)
+      let image = SegmentImage(byteCount: segmentSize)
+      image.used = try unsafe file.read(into: image.bytes, at: 0)
+      return image
+    } catch {
+      if error == .noEntry { return nil }
+      throw StoreError(reading: path, error)
+    }
+  }
+
+  /// The names of all segment files of the store, whosever they are.
+  func allNames() throws(StoreError) -> Set<String> {
+    var names: Set<String> = []
+    do throws(Errno) {
+      for folder in try directory.list(SegmentPath.root) {
+        do throws(Errno) {
+          names.formUnion(try directory.list("\(SegmentPath.root)/\(folder)"))
+        } catch {
+          if error != .notDirectory { throw error }
+        }
+      }
+    } catch {
+      throw StoreError(reading: SegmentPath.root, error)
+    }
+    return names
+  }
+}
+
+/// The bytes of one segment in memory: nothing in them is in clear. Owned by who made it; handed
+/// between threads only as its users' own locks say.
+@safe final class SegmentImage: @unchecked Sendable {  // see above
+  let bytes: UnsafeMutableRawBufferPointer
+  let byteCount: Int
+  /// How many of them were read.
+  var used = 0
+
+  init(byteCount: Int) {
+    self.byteCount = byteCount
+    unsafe bytes = .allocate(byteCount: byteCount, alignment: 4096)
+  }
+
+  deinit { unsafe bytes.deallocate() }
+}

@@ -1,0 +1,162 @@
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+import Logging
+import Posix
+import Synchronization
+
+// What a session that writes does for its segments in the background:
+//
+// - What lives in a segment that an earlier session left half-filled is carried over into a new one.
+// - Segments in which nothing lives are retired: stated in a frame, covered by a barrier, left for
+//   the grace time so that a copy of the store under way still finds them, then removed.
+// - Checkpoints and journal segments that neither the checkpoint nor its predecessor need go the
+//   same way; they need no frame, since the head of the newest journal segment says what is needed.
+// - Files that a power cut left short are filled up with random bytes, whosever they are.
+//
+// A space removes only segments of its own, whose names it can derive.
+
+struct Sweep {
+  /// Segments that earlier sessions left half-filled.
+  private var halfFilled: [SegmentNumber]
+  /// Checkpoint and journal segments that are not needed, and since when that was seen.
+  private var unneeded: [(id: SegmentID, since: Int64)] = []
+
+  fileprivate init(halfFilled: [SegmentNumber]) { self.halfFilled = halfFilled }
+
+  /// Whether something waits that no change of the user's will announce.
+  var isWaiting: Bool { !halfFilled.isEmpty }
+
+  mutating func round(_ space: Space) throws(StoreError) {
+    if let number = halfFilled.popLast() { try space.carryOver(number) }
+    try space.retireEmptied()
+    if space.takeCheckpointTaken() { noteUnneeded(try space.unneededSegments()) }
+    try removeUnneeded(space)
+    try space.removeRetired()
+  }
+
+  mutating func noteUnneeded(_ ids: [SegmentID]) {
+    let known = Set(unneeded.map(\.id))
+    let now = currentTime().seconds
+    for id in ids where !known.contains(id) { unneeded.append((id, now)) }
+  }
+
+  private mutating func removeUnneeded(_ space: Space) throws(StoreError) {
+    let limit = currentTime().seconds - space.options.graceSeconds
+    let due = unneeded.filter { $0.since <= limit }
+    unneeded.removeAll { $0.since <= limit }
+    for (id, _) in due { try space.files.remove(id) }
+  }
+}
+
+extension Space {
+  /// At the first change of a session: looks at what earlier ones left.
+  func beginSweep() throws(StoreError) -> Sweep {
+    let open = content.openSegments
+    let (filling, reserved) = catalog.withLock { catalog in
+      let filling = catalog.segments.accounts.filter { $0.value.state == .filling }.keys
+      return (filling.filter { !open.contains($0) }, catalog.reserved.nextDataSegment)
+    }
+    // The segment that this session began last may be finished meanwhile: it is not half-filled.
+    var sweep = Sweep(halfFilled: filling.filter { !begunHere($0) })
+    try adoptLeftOvers(below: reserved)
+    sweep.noteUnneeded(try unneededSegments())
+    try fillShortFiles()
+    return sweep
+  }
+
+  private func begunHere(_ number: SegmentNumber) -> Bool { number.rawValue >= firstOwnSegment }
+
+  /// Data segments that a crash left and no frame names: nobody refers to them.
+  private func adoptLeftOvers(below reserved: UInt32) throws(StoreError) {
+    let names = try files.allNames()
+    let known = catalog.withLock { $0.segments.accounts }
+    let top = known.keys.map(\.rawValue).filter { $0 < firstOwnSegment }.max() ?? 0
+    let lowest = max(1, top > 2048 ? top - 2048 : 1)
+    for raw in lowest..<max(lowest, firstOwnSegment) {
+      let number = SegmentNumber(raw)
+      if known[number] != nil { continue }
+      let name = files.name(SegmentID(kind: .data, number: number))
+      if names.contains(SegmentPath.fileName(of: name)) {
+        change { $0.setState(of: number, to: .retired, retiredAt: currentTime().seconds) }
+      }
+    }
+  }
+
+  /// Checkpoint and journal segments that exist and are not needed.
+  func unneededSegments() throws(StoreError) -> [SegmentID] {
+    let names = try files.allNames()
+    let position = journal.withLock { $0.writer.position }
+    let next = catalog.withLock { $0.counters.nextCheckpointSegment }
+    let needed = [position.checkpoint, position.formerCheckpoint].filter(\.exists)
+    guard let firstJournal = needed.map(\.firstJournal).min() else { return [] }
+    var unneeded: [SegmentID] = []
+    for raw in 1..<max(1, firstJournal.rawValue) {
+      unneeded.append(SegmentID(kind: .journal, number: SegmentNumber(raw)))
+    }
+    for raw in 1..<max(1, next) where !needed.contains(where: { $0.contains(raw) }) {
+      unneeded.append(SegmentID(kind: .checkpoint, number: SegmentNumber(raw)))
+    }
+    return unneeded.filter { names.contains(SegmentPath.fileName(of: files.name($0))) }
+  }
+
+  /// Retires the data segments in which nothing lives any more.
+  func retireEmptied() throws(StoreError) {
+    let open = content.openSegments
+    let now = currentTime().seconds
+    let isRetired = catalog.withLock { catalog in
+      let candidates = catalog.segments.emptied.subtracting(open)
+      for number in candidates {
+        catalog.segments.emptied.remove(number)
+        guard let account = catalog.segments.accounts[number], account.live <= 0 else { continue }
+        catalog.setState(of: number, to: .retired, retiredAt: now)
+      }
+      return !candidates.isEmpty
+    }
+    if isRetired { try commit() }
+  }
+
+  /// Removes the segments whose grace is over. They were stated retired in a frame; a barrier covers
+  /// that before the first file goes.
+  func removeRetired() throws(StoreError) {
+    let limit = currentTime().seconds - options.graceSeconds
+    let due = catalog.withLock { catalog in
+      catalog.segments.accounts.filter { $0.value.state == .retired && $0.value.retiredAt <= limit }
+        .keys
+    }
+    if due.isEmpty { return }
+    try barrier()
+    for number in due {
+      try files.remove(SegmentID(kind: .data, number: number))
+      change { $0.setState(of: number, to: .removed) }
+    }
+  }
+
+  /// Power cuts can leave short files. Fills them up, touching no byte that exists; leaves alone
+  /// what is younger than ten minutes, which another albumfs may be writing.
+  private func fillShortFiles() throws(StoreError) {
+    let old = currentTime().seconds - 600
+    for name in try files.allNames() {
+      guard let name = SegmentName(text: name) else { continue }
+      let path = SegmentPath.path(of: name)
+      do throws(Errno) {
+        let file = try files.directory.open(path, .read)
+        let size = Int(try file.size())
+        if size >= files.segmentSize { continue }
+        if try file.modificationTime() > old { continue }
+        let tail = SegmentImage(byteCount: files.segmentSize - size)
+        unsafe RandomFill.fill(tail.bytes)
+        try unsafe files.directory.open(path, .readWrite)
+          .write(UnsafeRawBufferPointer(tail.bytes), at: Int64(size))
+      } catch {
+        options.logger.warning("\(StoreError(writing: path, error))")
+      }
+    }
+  }
+}
+
+extension CheckpointReference {
+  fileprivate func contains(_ raw: UInt32) -> Bool {
+    raw >= firstSegment.rawValue && raw - firstSegment.rawValue < segmentCount
+  }
+}

@@ -1,0 +1,51 @@
+internal import CLinux
+internal import Glibc
+
+/// One thread of the process, outside Swift's concurrency: for loops that block. Joined by whoever
+/// made it.
+package final class PosixThread: @unchecked Sendable {  // written once, before `start` returns
+  private var handle = pthread_t()
+
+  /// Starts a thread. `name` (at most 15 bytes) shows in `ps -L` and in debuggers.
+  package init(name: String, _ body: @escaping @Sendable () -> Void) throws(Errno) {
+    let start = unsafe Unmanaged.passRetained(Start(name: name, body: body)).toOpaque()
+    let code = unsafe pthread_create(
+      &handle, nil,
+      { argument in
+        let start = unsafe Unmanaged<Start>.fromOpaque(argument!).takeRetainedValue()
+        unsafe clinux_set_thread_name(start.name)
+        start.body()
+        return nil
+      }, start)
+    if code != 0 {
+      unsafe Unmanaged<Start>.fromOpaque(start).release()
+      throw Errno(code)
+    }
+  }
+
+  /// Returns when the thread has ended. To be called once.
+  package func join() { _ = pthread_join(handle, nil) }
+
+  private final class Start: Sendable {
+    let name: String
+    let body: @Sendable () -> Void
+    init(name: String, body: @escaping @Sendable () -> Void) {
+      self.name = name
+      self.body = body
+    }
+  }
+}
+
+/// Seconds since 1970-01-01 UTC, and the nanoseconds within.
+package func currentTime() -> (seconds: Int64, nanoseconds: Int64) {
+  var time = timespec()
+  unsafe clock_gettime(CLOCK_REALTIME, &time)
+  return (Int64(time.tv_sec), Int64(time.tv_nsec))
+}
+
+/// Milliseconds on a clock that nobody sets.
+package func monotonicMilliseconds() -> Int64 {
+  var time = timespec()
+  unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+  return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+}

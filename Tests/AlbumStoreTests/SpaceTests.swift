@@ -1,0 +1,230 @@
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+import AlbumTestSupport
+import Logging
+import Posix
+import Testing
+
+@testable import AlbumStore
+
+// What a space promises across sessions: what was committed is there again, after an unmount and
+// after the process was killed; segments are of one size; what is not needed goes.
+
+struct SpaceTests {
+  let place: StorePlace
+  init() throws { place = try StorePlace() }
+
+  @Test func whatWasWrittenIsThereAfterUnmountAndMount() throws {
+    var random = SeededRandom()
+    let content = random.bytes(300_000)
+    let space = try place.open()
+    try space.write(content, to: "IMG_1.jpg")
+    try space.close()
+    let again = try place.open()
+    #expect(try again.content(of: "IMG_1.jpg") == content)
+    #expect(again.status.recovery.wasClean)
+    try again.close()
+  }
+
+  @Test func whatWasCommittedSurvivesTheProcessBeingKilled() throws {
+    var random = SeededRandom()
+    var kept: [String: [UInt8]] = [:]
+    for round in 0..<4 {
+      let space = try place.open()
+      for (name, content) in kept { #expect(try space.content(of: name) == content) }
+      for file in 0..<5 {
+        let name = "\(round)-\(file)"
+        kept[name] = random.bytes(Int.random(in: 1...200_000, using: &random))
+        try space.write(kept[name]!, to: name)
+        if file % 2 == 0 { try space.barrier() }
+      }
+      space.abandon()
+    }
+    let space = try place.open()
+    for (name, content) in kept { #expect(try space.content(of: name) == content) }
+    #expect(!space.status.recovery.isDamaged)
+    try space.close()
+  }
+
+  @Test func aSessionThatChangesNothingWritesNothing() throws {
+    let space = try place.open()
+    try space.write([1, 2, 3], to: "a")
+    try space.close()
+    let before = try place.snapshot()
+    let again = try place.open()
+    #expect(try again.content(of: "a") == [1, 2, 3])
+    try again.close()
+    #expect(try place.snapshot() == before)
+  }
+
+  @Test func allSegmentsHaveOneSize() throws {
+    var random = SeededRandom()
+    let space = try place.open()
+    for file in 0..<6 { try space.write(random.bytes(150_000), to: "f\(file)") }
+    space.abandon()
+    #expect(Set(try place.snapshot().values.map(\.size)) == [Int64(StorePlace.segmentSize)])
+  }
+
+  @Test func removedFilesGiveTheirSegmentsBack() throws {
+    var random = SeededRandom()
+    let space = try place.open(grace: 0)
+    for file in 0..<20 { try space.write(random.bytes(200_000), to: "f\(file)") }
+    let full = try place.snapshot().count
+    for file in 0..<20 { try space.remove("f\(file)") }
+    try space.commit()
+    try space.retireEmptied()
+    try space.removeRetired()
+    #expect(try place.snapshot().count < full / 2)
+    try space.close()
+    let again = try place.open()
+    #expect(!again.status.recovery.isDamaged)
+    try again.close()
+  }
+
+  @Test func aHalfFilledSegmentIsCarriedOverByTheNextSession() throws {
+    var random = SeededRandom()
+    let content = random.bytes(50_000)
+    var space = try place.open(grace: 0)
+    try space.write(content, to: "kept")
+    try space.close()
+    space = try place.open(grace: 0)
+    try space.write([1], to: "new")
+    var sweep = try space.beginSweep()
+    for _ in 0..<3 { try sweep.round(space) }
+    try space.close()
+    space = try place.open()
+    #expect(try space.content(of: "kept") == content)
+    #expect(try space.content(of: "new") == [1])
+    #expect(space.status.segments == 1)
+    try space.close()
+  }
+
+  @Test func aCheckpointShortensReplayAndLosesNothing() throws {
+    var random = SeededRandom()
+    var space = try place.open(grace: 0)
+    var kept: [String: [UInt8]] = [:]
+    for file in 0..<300 {
+      kept["f\(file)"] = random.bytes(100)
+      try space.write(kept["f\(file)"]!, to: "f\(file)")
+    }
+    try space.checkpoint()
+    try space.write([9], to: "f0")
+    try space.remove("f1")
+    kept["f0"] = [9]
+    kept["f1"] = nil
+    space.abandon()
+    space = try place.open()
+    for (name, content) in kept { #expect(try space.content(of: name) == content) }
+    #expect(space.read { $0.entryCount(of: $0.index(of: .root)!) } == kept.count)
+    try space.close()
+  }
+
+  @Test func aReadOnlySpaceChangesNothingAndSaysSo() throws {
+    let space = try place.open(readOnly: true)
+    #expect(throws: StoreError.self) { try space.requireWritable() }
+    try space.close()
+  }
+}
+
+/// A store in a directory of its own with one space.
+struct StorePlace {
+  static let segmentSize = 256 << 10
+  let directory: TemporaryDirectory
+  let store: Store
+  let keys = SpaceKeys()
+
+  init() throws {
+    directory = TemporaryDirectory()
+    let storage = try PosixDirectory(path: directory.path)
+    try storage.makeDirectory("segments")
+    store = Store(directory: storage, segmentSize: StorePlace.segmentSize)
+    try Space.create(in: store, keys: keys, options: SpaceOptions(owner: 0, group: 0))
+  }
+
+  func open(readOnly: Bool = false, grace: Int64 = 900) throws -> Space {
+    var options = SpaceOpenOptions(logger: Logger(label: "test"))
+    options.readOnly = readOnly
+    options.graceSeconds = grace
+    return try Space.open(store, keys: keys, options: options)
+  }
+
+  struct Status: Equatable {
+    var size: Int64
+    var modified: Int64
+  }
+
+  func snapshot() throws -> [String: Status] {
+    var result: [String: Status] = [:]
+    for folder in try store.directory.list("segments") {
+      for name in try store.directory.list("segments/\(folder)") {
+        let file = try store.directory.open("segments/\(folder)/\(name)", .read)
+        result[name] = Status(size: try file.size(), modified: try file.modificationTime())
+      }
+    }
+    return result
+  }
+}
+
+extension Space {
+  /// The process ends here without an unmount.
+  func abandon() { keeper.stop() }
+
+  func write(_ bytes: [UInt8], to name: String) throws {
+    let name = Array(name.utf8)
+    let (number, index) = change { catalog in
+      let root = catalog.index(of: .root)!
+      if let old = catalog.child(name, of: root) { return (catalog.state(old).number, old) }
+      let new = catalog.create(
+        kind: .regular, permissions: 0o644, owner: 0, group: 0, time: Space.now)
+      catalog.insertEntry(name, in: root, child: new)
+      catalog.unpin(new)
+      return (catalog.state(new).number, new)
+    }
+    var extents: [Extent] = []
+    let headroom = ReadHeadroom.byteCount
+    for start in stride(from: 0, to: bytes.count, by: 65_536) {
+      let part = Array(bytes[start..<min(start + 65_536, bytes.count)])
+      var buffer = [UInt8](repeating: 0, count: headroom) + part
+      extents.append(
+        try unsafe buffer.withUnsafeMutableBytes {
+          try unsafe append(
+            UnsafeMutableRawBufferPointer(rebasing: $0[headroom...]), of: number,
+            at: Int64(start), fileLength: Int64(bytes.count))
+        })
+    }
+    change { catalog in
+      catalog.replaceExtents(of: index, from: 0, to: .max, with: extents)
+      catalog.update(index) { $0.size = Int64(bytes.count) }
+    }
+    try commit()
+  }
+
+  func content(of name: String) throws -> [UInt8]? {
+    let found = read { catalog -> (Int64, [Extent])? in
+      guard let index = catalog.child(Array(name.utf8), of: catalog.index(of: .root)!) else {
+        return nil
+      }
+      let size = catalog.state(index).size
+      return (size, catalog.extents(of: index, from: 0, to: size))
+    }
+    guard let (size, extents) = found else { return nil }
+    let headroom = ReadHeadroom.byteCount
+    var bytes = [UInt8](repeating: 0, count: headroom + Int(size))
+    for extent in extents {
+      try unsafe bytes.withUnsafeMutableBytes {
+        let from = headroom + Int(extent.offset)
+        try unsafe read(
+          extent,
+          into: UnsafeMutableRawBufferPointer(rebasing: $0[from..<from + Int(extent.length)]))
+      }
+    }
+    return Array(bytes[headroom...])
+  }
+
+  func remove(_ name: String) throws {
+    change { catalog in
+      _ = catalog.removeEntry(Array(name.utf8), in: catalog.index(of: .root)!)
+    }
+  }
+}
