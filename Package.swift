@@ -56,7 +56,7 @@ let package = Package(
     library("AlbumFormat", ["AlbumModel"]),
     library("AlbumSecrets", ["CSodium", "AlbumModel", "AlbumFormat"]),
     library("AlbumStore", ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", logging]),
-    library("AlbumFileSystem", ["AlbumModel", "Posix", "AlbumStore", logging]),
+    library("AlbumFileSystem", ["AlbumModel", "Posix", "AlbumFormat", "AlbumStore", logging]),
 
     // Thumbnails: the queue in the daemon, the decoder in a cell of its own.
     library("ThumbnailProtocol"),

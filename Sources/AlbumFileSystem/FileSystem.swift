@@ -1,288 +1,188 @@
+import AlbumFormat
 package import AlbumModel
-
-/// What lookup and the calls that create answer: the inode, and for how long the kernel may
-/// believe the name and the attributes, in seconds.
-package struct Entry: Sendable {
-  package var attributes: Attributes
-  package var nameLifetime: Double
-  package var attributesLifetime: Double
-}
-
-/// What setattr changes; nil leaves a field as it is.
-package struct AttributeChange: Sendable {
-  package enum Time: Sendable { case now, at(Timestamp) }
-  package var permissions: UInt16?
-  package var owner: UInt32?
-  package var group: UInt32?
-  package var size: Int64?
-  package var accessed: Time?
-  package var modified: Time?
-  package var changed: Timestamp?
-  /// The kernel asks to drop set-uid and set-gid bits.
-  package var killsSetID = false
-  package init() {}
-}
-
-/// How a file is opened: the access mode and flags that matter below the kernel.
-package struct OpenMode: Sendable {
-  package var reads: Bool
-  package var writes: Bool
-  package var truncates: Bool
-  package init(reads: Bool, writes: Bool, truncates: Bool = false) {
-    self.reads = reads
-    self.writes = writes
-    self.truncates = truncates
-  }
-}
-
-package struct RenameMode: Sendable {
-  package var noReplace: Bool
-  package var exchange: Bool
-  package init(noReplace: Bool = false, exchange: Bool = false) {
-    self.noReplace = noReplace
-    self.exchange = exchange
-  }
-}
-
-package struct AttributeMode: Sendable {
-  package var create: Bool
-  package var replace: Bool
-  package init(create: Bool = false, replace: Bool = false) {
-    self.create = create
-    self.replace = replace
-  }
-}
-
-package enum SeekTarget: Sendable { case data, hole }
-
-package struct AllocationMode: Sendable {
-  package var keepsSize: Bool
-  package var punchesHole: Bool
-  package var zeroesRange: Bool
-  package init(keepsSize: Bool = false, punchesHole: Bool = false, zeroesRange: Bool = false) {
-    self.keepsSize = keepsSize
-    self.punchesHole = punchesHole
-    self.zeroesRange = zeroesRange
-  }
-}
-
-package struct FileSystemCapacity: Sendable {
-  package var blockSize: Int
-  package var blocks: Int64
-  package var freeBlocks: Int64
-  package var availableBlocks: Int64
-  package var files: Int64
-  package var freeFiles: Int64
-  package var nameLimit: Int
-}
-
-/// One entry of a listing.
-package struct ListedEntry: Sendable {
-  package var name: FileName
-  package var inode: InodeNumber
-  package var kind: FileKind
-  /// Where the listing goes on behind this entry: the `off` of a dirent.
-  package var nextOffset: Int64
-}
+package import AlbumStore
+import Posix
+import Synchronization
 
 /// A mounted space as POSIX sees it, albums included. All calls may come from any thread at once and
 /// block on disk work at most; none waits for the kernel.
 ///
 /// Every `Entry` that is answered counts one reference of the kernel to its inode, given back by
 /// `forget`. An inode without names lives until its references and open files are gone.
+///
+/// Lock order, outermost first: a shard of `contents`, a `FileContent`, the catalog. `pendingPhotos`,
+/// `implicit` and `activity` hold leaf locks of their own. No lock is held while sealing, reading
+/// records, reading /proc or calling the notifier.
 package final class FileSystem: Sendable {
+  /// For how long the kernel may believe what only it can change, in seconds.
+  static let longLifetime = 3600.0
+
+  let space: Space
+  let notifier: any KernelNotifier
+  let clock: FileSystemClock
+  let contents: ContentTable
+  let implicit: ImplicitEntries
+  let activity: AlbumActivity
+  let pendingPhotos: PendingPhotos
+  let origins = ThumbnailOrigins()
+
+  /// Takes over an opened space; the caller closes it after `close`.
+  package init(
+    space: Space, inspector: any CallerInspector, notifier: any KernelNotifier,
+    clock: FileSystemClock = .system
+  ) {
+    self.space = space
+    self.notifier = notifier
+    self.clock = clock
+    contents = ContentTable(space: space, clock: clock)
+    implicit = ImplicitEntries(inspector: inspector)
+    activity = AlbumActivity(clock: clock)
+    pendingPhotos = PendingPhotos()
+    pendingPhotos.add(space.read { catalog in catalog.photosWithoutThumbnail() })
+    space.setBeforeBarrier { [weak self] in self?.commitContents(pendingFor: 2_000_000_000) }
+  }
+
+  /// Puts what open files have pending into the catalog. Answers the first error of those whose
+  /// content could not be stored.
+  @discardableResult
+  package func close() -> FSError? { commitContents(pendingFor: 0) }
+
+  @discardableResult
+  private func commitContents(pendingFor nanoseconds: Int64) -> FSError? {
+    let limit = clock.monotonic() - nanoseconds
+    var failure: FSError?
+    for content in contents.all where content.isPending(since: limit) {
+      do throws(FSError) { try content.commit() } catch { failure = failure ?? error }
+    }
+    return failure
+  }
+
+  // MARK: References
+
   /// Finds a name. Counts a reference.
   package func lookup(_ name: FileName, in parent: InodeNumber, for caller: Caller) throws(FSError)
     -> Entry
   {
-    fatalError()
+    let found = try space.change { (catalog: inout Catalog) throws(FSError) -> Found in
+      let directory = try catalog.requireDirectory(parent)
+      guard let resolution = catalog.resolve(name.bytes, in: directory) else {
+        throw FSError(.notFound)
+      }
+      catalog.pin(resolution.index)
+      return catalog.found(resolution, name, in: directory)
+    }
+    if yields(found, name, in: parent, to: caller) {
+      forget(found.attributes.inode, count: 1)
+      throw FSError(.notFound)
+    }
+    if let photo = found.photo {
+      origins.remember(found.attributes.inode, name: name, directory: parent, photo: photo)
+    }
+    return entry(found)
+  }
+
+  private func yields(
+    _ found: Found, _ name: FileName, in parent: InodeNumber, to caller: Caller
+  ) -> Bool {
+    if found.photo != nil { return implicit.yields(thumbnail: name, to: caller) }
+    if found.isImplicitPart { return implicit.yields(directory: name, in: parent, to: caller) }
+    return false
   }
 
   /// Gives back `count` references.
   package func forget(_ inode: InodeNumber, count: UInt64) {
-    fatalError()
+    space.change { catalog in
+      guard let index = catalog.index(of: inode) else { return }
+      var rest = count
+      while rest > 0 {
+        let part = UInt32(min(rest, UInt64(UInt32.max)))
+        catalog.unpin(index, count: part)
+        rest -= UInt64(part)
+      }
+    }
   }
 
-  /// stat. Answers the attributes and how long they may be believed, in seconds.
-  package func attributes(of inode: InodeNumber) throws(FSError) -> (Attributes, lifetime: Double) {
-    fatalError()
+  // MARK: Entries
+
+  /// What was found, with what decides how long it may be believed.
+  struct Found {
+    var attributes: Attributes
+    /// The photo whose thumbnail the view shows here.
+    var photo: InodeNumber?
+    /// An album's Photo or Thumb that nobody has adopted.
+    var isImplicitPart = false
+    /// A name in a Thumb that a photo has too, or a folder's twin: it may change without the
+    /// kernel's doing.
+    var isShadowed = false
+    var album: InodeNumber?
   }
 
-  /// chmod, chown, truncate, utimens. Permissions were checked by the kernel.
-  package func change(_ change: AttributeChange, of inode: InodeNumber, for caller: Caller)
-    throws(FSError) -> (Attributes, lifetime: Double)
-  {
-    fatalError()
+  /// The answer for the kernel: with the size that open files know.
+  func entry(_ found: Found) -> Entry {
+    var name = FileSystem.longLifetime
+    if found.photo != nil || found.isShadowed {
+      name = 0
+    } else if found.isImplicitPart, let album = found.album {
+      let isSettled = activity.isSettled(album) && pendingPhotos.isIdle
+      if !isSettled { name = 0 }
+    }
+    return Entry(
+      attributes: current(found.attributes), nameLifetime: name,
+      attributesLifetime: attributesLifetime(found.attributes.kind))
   }
 
-  /// mknod: regular file, FIFO, socket or device node.
-  package func makeNode(
-    _ name: FileName, in parent: InodeNumber, kind: FileKind, permissions: UInt16, device: UInt32,
-    for caller: Caller
-  ) throws(FSError) -> Entry {
-    fatalError()
+  /// Directories of an album change by albumfs' own doing as well: times and link counts.
+  func attributesLifetime(_ kind: FileKind) -> Double {
+    kind == .directory ? 1 : FileSystem.longLifetime
   }
 
-  /// mkdir: an album in the root or in an album, else a plain directory.
-  package func makeDirectory(
-    _ name: FileName, in parent: InodeNumber, permissions: UInt16, for caller: Caller
-  ) throws(FSError) -> Entry {
-    fatalError()
+  /// Attributes with what is pending of the content.
+  func current(_ attributes: Attributes) -> Attributes {
+    guard attributes.kind == .regular, let content = contents.find(attributes.inode) else {
+      return attributes
+    }
+    var result = attributes
+    let measure = content.measure
+    result.size = measure.size
+    result.blocks += (measure.unstated + 511) / 512
+    return result
   }
 
-  package func makeSymlink(
-    _ name: FileName, in parent: InodeNumber, target: [UInt8], for caller: Caller
-  ) throws(FSError) -> Entry {
-    fatalError()
+  func writable() throws(FSError) {
+    try storing { () throws(StoreError) in try space.requireWritable() }
   }
 
-  package func link(
-    _ inode: InodeNumber, as name: FileName, in parent: InodeNumber, for caller: Caller
-  ) throws(FSError) -> Entry {
-    fatalError()
-  }
-
-  package func unlink(_ name: FileName, in parent: InodeNumber, for caller: Caller) throws(FSError)
-  {
-    fatalError()
-  }
-
-  package func removeDirectory(_ name: FileName, in parent: InodeNumber, for caller: Caller)
-    throws(FSError)
-  {
-    fatalError()
-  }
-
-  package func rename(
-    _ name: FileName, in parent: InodeNumber, to newName: FileName, in newParent: InodeNumber,
-    mode: RenameMode, for caller: Caller
-  ) throws(FSError) {
-    fatalError()
-  }
-
-  package func symlinkTarget(of inode: InodeNumber) throws(FSError) -> [UInt8] {
-    fatalError()
-  }
-
-  /// creat: makes a regular file and opens it. The caller ends with `OpenFile.release`.
-  package func create(
-    _ name: FileName, in parent: InodeNumber, permissions: UInt16, mode: OpenMode,
-    for caller: Caller
-  ) throws(FSError) -> (Entry, OpenFile) {
-    fatalError()
-  }
-
-  /// Opens a regular file. The caller ends with `OpenFile.release`.
-  package func open(_ inode: InodeNumber, mode: OpenMode, for caller: Caller) throws(FSError)
-    -> OpenFile
-  {
-    fatalError()
-  }
-
-  package func openDirectory(_ inode: InodeNumber, for caller: Caller) throws(FSError)
-    -> OpenDirectory
-  {
-    fatalError()
-  }
-
-  /// statfs, of the disk below.
-  package func capacity() throws(FSError) -> FileSystemCapacity {
-    fatalError()
-  }
-
-  package func setExtendedAttribute(
-    _ name: [UInt8], to value: [UInt8], of inode: InodeNumber, mode: AttributeMode,
-    for caller: Caller
-  ) throws(FSError) {
-    fatalError()
-  }
-
-  package func extendedAttribute(_ name: [UInt8], of inode: InodeNumber) throws(FSError) -> [UInt8]
-  {
-    fatalError()
-  }
-
-  package func extendedAttributeNames(of inode: InodeNumber) throws(FSError) -> [[UInt8]] {
-    fatalError()
-  }
-
-  package func removeExtendedAttribute(_ name: [UInt8], of inode: InodeNumber, for caller: Caller)
-    throws(FSError)
-  {
-    fatalError()
-  }
-
-  /// fsync of a file without a handle, or of a directory: returns when it is on disk.
-  package func synchronize(_ inode: InodeNumber) throws(FSError) {
-    fatalError()
-  }
-
-  /// copy_file_range: shares sealed records where it can. Answers the bytes copied.
-  package func copyRange(
-    of source: OpenFile, at sourceOffset: Int64, to destination: OpenFile,
-    at destinationOffset: Int64, length: Int64
-  ) throws(FSError) -> Int64 {
-    fatalError()
-  }
-
-}
-
-/// One open regular file. Any thread.
-package final class OpenFile: Sendable {
-  package let inode: InodeNumber
-  init(inode: InodeNumber) { self.inode = inode }
-
-  /// Reads until the buffer is full or the file ends; answers the bytes read. Up to
-  /// `ReadHeadroom.byteCount` bytes before the buffer must be writable and are clobbered.
-  package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FSError)
-    -> Int
-  {
-    fatalError()
-  }
-
-  /// Takes all of it over, or throws.
-  package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FSError) {
-    fatalError()
-  }
-
-  /// close(2) of one descriptor: what was written survives the daemon's end when this returns.
-  package func flush() throws(FSError) { fatalError() }
-
-  /// fsync(2).
-  package func synchronize() throws(FSError) { fatalError() }
-
-  /// The last close of this handle. Writes out what flush did not see.
-  package func release() { fatalError() }
-
-  /// fallocate(2).
-  package func allocate(at offset: Int64, length: Int64, mode: AllocationMode) throws(FSError) {
-    fatalError()
-  }
-
-  /// lseek(2) with SEEK_DATA or SEEK_HOLE.
-  package func seek(to target: SeekTarget, from offset: Int64) throws(FSError) -> Int64 {
-    fatalError()
+  /// Something was created at a place; the kernel's belief in the album's implicit entries ends.
+  func created(in album: InodeNumber?) {
+    if let album { activity.createdSomething(in: album) }
   }
 }
 
-/// One open directory.
-package final class OpenDirectory: Sendable {
-  package let inode: InodeNumber
-  init(inode: InodeNumber) { self.inode = inode }
-
-  /// Calls `body` with the entries behind `offset` (0: the beginning), `.` and `..` first, until it
-  /// answers false; that entry comes first in the next call.
-  package func list(from offset: Int64, _ body: (ListedEntry) -> Bool) throws(FSError) {
-    fatalError()
+extension Catalog {
+  /// A directory that still has a name; `.notDirectory` or `.notFound` otherwise.
+  func requireDirectory(_ inode: InodeNumber) throws(FSError) -> InodeIndex {
+    let index = try require(inode)
+    let state = state(index)
+    if !state.isDirectory { throw FSError(.notDirectory) }
+    if state.links == 0 { throw FSError(.notFound, "the directory was removed") }
+    return index
   }
 
-  /// The same with each entry's attributes; nil for `.` and `..`. Counts a reference for each entry
-  /// with attributes for which `body` answered true.
-  package func listWithAttributes(from offset: Int64, _ body: (ListedEntry, Entry?) -> Bool)
-    throws(FSError)
+  func found(_ resolution: Resolution, _ name: FileName, in directory: InodeIndex)
+    -> FileSystem.Found
   {
-    fatalError()
+    let state = state(resolution.index)
+    var found = FileSystem.Found(attributes: attributes(resolution.index))
+    found.photo = resolution.photo.map { self.state($0).number }
+    guard state.isDirectory || zone(of: directory).isThumb else { return found }
+    if state.marks.contains(.implicit) {
+      found.isImplicitPart = state.isAlbumPart
+      found.isShadowed = !state.isAlbumPart
+    }
+    found.album = zone(of: directory).album.map { self.state($0).number }
+    if found.photo == nil, !state.isDirectory, photo(shownAs: name.bytes, in: directory) != nil {
+      found.isShadowed = true
+    }
+    return found
   }
-
-  package func release() { fatalError() }
 }

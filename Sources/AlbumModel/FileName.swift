@@ -25,6 +25,9 @@ package struct FileName: Hashable, Sendable {
       UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
   }
 
+  /// `.` or `..`, which only a listing has.
+  package init(dots count: Int) { bytes = [UInt8](repeating: UInt8(ascii: "."), count: count) }
+
   package static let photo = FileName(literal: "Photo")
   package static let thumb = FileName(literal: "Thumb")
 

@@ -115,12 +115,12 @@ extension Catalog {
 
   private mutating func finishDirectory(_ index: InodeIndex, _ findings: inout ReplayFindings) {
     var lost: [[UInt8]] = []
-    var subdirectories: [InodeIndex] = []
+    var subdirectories: [(name: [UInt8], index: InodeIndex)] = []
     forEachEntry(of: index) { name, child, _ in
       if inodes[child].isExpected || inodes[child].state.links == 0 {
         lost.append(name)
       } else if inodes[child].state.kind == .directory {
-        subdirectories.append(child)
+        subdirectories.append((name, child))
       }
       return true
     }
@@ -129,7 +129,7 @@ extension Catalog {
       findings.lostEntries.append((inodes[index].state.number, name))
     }
     for child in subdirectories {
-      directories[inodes[child].directory].parent = inodes[index].state.number
+      noteParent(of: child.index, index, entry: entries.find(child.name, in: index.rawValue))
     }
     directories[inodes[index].directory].subdirectories = UInt32(subdirectories.count)
   }

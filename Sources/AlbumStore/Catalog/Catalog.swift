@@ -141,7 +141,7 @@ package struct Catalog: ~Copyable, Sendable {
   ) {
     placeEntry(name, in: directory, child: child)
     if inodes[child].state.kind == .directory {
-      directories[inodes[child].directory].parent = inodes[directory].state.number
+      noteParent(of: child, directory, entry: entries.find(name, in: directory.rawValue))
       directories[inodes[directory].directory].subdirectories += 1
       inodes[child].state.links = 1
     } else {
@@ -161,6 +161,7 @@ package struct Catalog: ~Copyable, Sendable {
     noteEntry(name, in: directory)
     if inodes[child].state.kind == .directory {
       directories[inodes[directory].directory].subdirectories -= 1
+      directories[inodes[child].directory].entry = .max
       inodes[child].state.links = 1
     }
     dropLink(child)
@@ -254,7 +255,7 @@ package struct Catalog: ~Copyable, Sendable {
     entries.remove(entry)
   }
 
-  private mutating func dropLink(_ index: InodeIndex) {
+  mutating func dropLink(_ index: InodeIndex) {
     precondition(inodes[index].state.links > 0, "a link dropped that was not counted")
     inodes[index].state.links -= 1
     note(index, .state)

@@ -13,7 +13,12 @@ struct DirectoryListing {
   private(set) var slots: [Slot] = []
   private(set) var count = 0
   var subdirectories: UInt32 = 0
+  /// The entry that names this directory; `.max` where it has no name.
+  var entry: UInt32 = .max
   private var nextCookie: UInt32 = 1
+
+  /// The cookie of the newest entry, whether it is still there or not; 0 when there was none.
+  var lastCookie: UInt32 { nextCookie - 1 }
 
   mutating func takeCookie() -> UInt32 {
     precondition(nextCookie < .max, "a directory saw more than 4 billion entries in one mount")

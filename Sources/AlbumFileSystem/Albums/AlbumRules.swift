@@ -1,0 +1,158 @@
+import AlbumFormat
+import AlbumModel
+import AlbumStore
+
+// DESIGN section 5, "Albums": what a directory is by where it lies, and which names may go where.
+// Being an album, and being an album's Photo or Thumb, is a mark of the inode; what lies below is
+// told by climbing to the next mark, so that a rename changes nothing below it.
+
+/// What a directory is.
+enum Zone: Equatable {
+  case root
+  case album(InodeIndex)
+  /// An album's Photo, or a folder in it.
+  case photo(album: InodeIndex, top: InodeIndex)
+  /// An album's Thumb, or a folder in it.
+  case thumb(album: InodeIndex, top: InodeIndex)
+  /// A directory whose name begins with a dot, and all below it.
+  case plain
+
+  /// Where mkdir makes an album.
+  var holdsAlbums: Bool {
+    switch self {
+    case .root, .album: true
+    default: false
+    }
+  }
+
+  /// Where a picture is a photo and gets a thumbnail.
+  var holdsPhotos: Bool {
+    switch self {
+    case .album, .photo: true
+    default: false
+    }
+  }
+
+  var isThumb: Bool { if case .thumb = self { true } else { false } }
+
+  var album: InodeIndex? {
+    switch self {
+    case .album(let album), .photo(let album, _), .thumb(let album, _): album
+    case .root, .plain: nil
+    }
+  }
+}
+
+extension InodeState {
+  /// An album's Photo or Thumb itself.
+  var isAlbumPart: Bool {
+    !marks.isDisjoint(with: [.photoDirectory, .thumbDirectory])
+  }
+
+  var isDirectory: Bool { kind == .directory }
+}
+
+extension Catalog {
+  func zone(of directory: InodeIndex) -> Zone {
+    var at = directory
+    while true {
+      let state = state(at)
+      if state.number == .root { return at == directory ? .root : .plain }
+      if state.marks.contains(.album) { return at == directory ? .album(at) : .plain }
+      guard let name = name(of: at), let parent = index(of: parent(of: at)) else { return .plain }
+      if state.marks.contains(.photoDirectory) { return .photo(album: parent, top: at) }
+      if state.marks.contains(.thumbDirectory) { return .thumb(album: parent, top: at) }
+      if name[0] == UInt8(ascii: ".") { return .plain }
+      at = parent
+    }
+  }
+
+  /// The names that lead from a directory down to one below it, or nothing where they are the same.
+  func names(from top: InodeIndex, to directory: InodeIndex) -> [[UInt8]] {
+    var names: [[UInt8]] = []
+    var at = directory
+    while at != top {
+      guard let name = name(of: at), let parent = index(of: parent(of: at)) else { return names }
+      names.append(name)
+      at = parent
+    }
+    return names.reversed()
+  }
+
+  /// Follows names of directories.
+  func descend(_ names: [[UInt8]], from top: InodeIndex) -> InodeIndex? {
+    var at = top
+    for name in names {
+      guard let next = child(name, of: at), state(next).isDirectory else { return nil }
+      at = next
+    }
+    return at
+  }
+
+  /// An album's Photo; nil where it was removed.
+  func photoDirectory(of album: InodeIndex) -> InodeIndex? {
+    part(.photo, .photoDirectory, of: album)
+  }
+
+  func thumbDirectory(of album: InodeIndex) -> InodeIndex? {
+    part(.thumb, .thumbDirectory, of: album)
+  }
+
+  private func part(_ name: FileName, _ mark: InodeState.Marks, of album: InodeIndex)
+    -> InodeIndex?
+  {
+    child(name.bytes, of: album).flatMap { state($0).marks.contains(mark) ? $0 : nil }
+  }
+
+  /// The marks of a directory that mkdir makes: the one place that decides what is an album.
+  func marksForNewDirectory(_ name: FileName, in parent: InodeIndex) -> InodeState.Marks {
+    switch zone(of: parent) {
+    case .album where name == .photo: .photoDirectory
+    case .album where name == .thumb: .thumbDirectory
+    case .root, .album: name.isHidden ? [] : .album
+    default: []
+    }
+  }
+
+  /// Whether a directory may get this name here, or it has to be copied: a plain directory does not
+  /// become an album by a rename, nor an album's part, and no album goes into a Photo or Thumb.
+  func allowsMove(of directory: InodeIndex, to name: FileName, in parent: InodeIndex) -> Bool {
+    let isAlbum = state(directory).marks.contains(.album)
+    switch zone(of: parent) {
+    case .root: return isAlbum || name.isHidden
+    case .album: return name != .photo && name != .thumb && (isAlbum || name.isHidden)
+    case .photo, .thumb: return !isAlbum && !holdsAlbum(directory)
+    case .plain: return true
+    }
+  }
+
+  /// Whether an album lies anywhere in a directory, as in a trash.
+  private func holdsAlbum(_ directory: InodeIndex) -> Bool {
+    if subdirectoryCount(of: directory) == 0 { return false }
+    return subdirectories(of: directory).contains { child in
+      state(child.index).marks.contains(.album) || holdsAlbum(child.index)
+    }
+  }
+
+  /// A directory's directories, copied out.
+  func subdirectories(of directory: InodeIndex) -> [(name: [UInt8], index: InodeIndex)] {
+    var result: [(name: [UInt8], index: InodeIndex)] = []
+    if subdirectoryCount(of: directory) == 0 { return result }
+    forEachEntry(of: directory) { name, child, _ in
+      if state(child).isDirectory { result.append((name, child)) }
+      return true
+    }
+    return result
+  }
+
+  /// Whether a directory is the other or lies somewhere below it.
+  func isBelow(_ directory: InodeIndex, _ top: InodeIndex) -> Bool {
+    var at = directory
+    while at != top {
+      if state(at).number == .root { return false }
+      guard let parent = index(of: parent(of: at)), parent != at else { return false }
+      at = parent
+    }
+    return true
+  }
+}

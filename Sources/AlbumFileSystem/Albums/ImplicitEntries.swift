@@ -1,0 +1,77 @@
+import AlbumModel
+import Synchronization
+
+// DESIGN section 5, "Implicit entries yield to explicit ones": tools that copy trees believe that
+// a directory which they just made is empty. The kernel asks only LOOKUP, so whether an implicit
+// entry is shown is decided by what the caller is about to do with the name.
+
+/// Decides when implicit entries are not shown. Any thread; reads /proc through the inspector, so
+/// never to be called with a lock held.
+final class ImplicitEntries: Sendable {
+  /// An album since it was made, as long as its implicit directories may still have to yield to a
+  /// caller whose system call cannot be read.
+  private struct Birth {
+    var maker: Int32
+    var isListed = false
+    var yielded: Set<FileName> = []
+  }
+
+  /// Programs that are known to make and fill the directories of a tree without looking.
+  static let treeCopiers: Set<String> = [
+    "cp", "mv", "rsync", "tar", "bsdtar", "cpio", "unzip", "7z", "7zz", "rclone", "gio", "nautilus",
+    "nemo", "caja", "thunar", "Thunar", "pcmanfm", "pcmanfm-qt", "dolphin", "kioworker",
+    "kioslave5",
+    "install", "java",
+  ]
+  /// So many albums are remembered at most.
+  static let birthLimit = 4096
+
+  private let inspector: any CallerInspector
+  /// A leaf: nothing else is locked under it.
+  private let births = Mutex<[InodeNumber: Birth]>([:])
+
+  init(inspector: any CallerInspector) { self.inspector = inspector }
+
+  /// An album was made, its Photo and Thumb with it.
+  func albumMade(_ album: InodeNumber, by caller: Caller) {
+    guard caller.thread != 0, let process = inspector.process(of: caller.thread) else { return }
+    births.withLock { births in
+      if births.count >= ImplicitEntries.birthLimit { births = [:] }
+      births[album] = Birth(maker: process)
+    }
+  }
+
+  /// Somebody opens a directory to list it: who has seen what is in the album knows it.
+  func listed(_ directory: InodeNumber, by caller: Caller) {
+    guard births.withLock({ $0[directory] }) != nil,
+      let process = inspector.process(of: caller.thread)
+    else { return }
+    births.withLock { births in
+      if births[directory]?.maker == process { births[directory]?.isListed = true }
+    }
+  }
+
+  /// Whether an album's implicit directory is not there for this caller.
+  func yields(directory name: FileName, in album: InodeNumber, to caller: Caller) -> Bool {
+    switch inspector.intent(of: caller.thread, toward: name) {
+    case .makesDirectory: true
+    case .createsExclusively, .other: false
+    case .unreadable(let process, let command):
+      births.withLock { births in
+        guard let birth = births[album], birth.maker == process, !birth.isListed,
+          ImplicitEntries.copiesTrees(command)
+        else { return false }
+        return births[album]!.yielded.insert(name).inserted
+      }
+    }
+  }
+
+  /// Whether an implicit thumbnail is not there for this caller.
+  func yields(thumbnail name: FileName, to caller: Caller) -> Bool {
+    inspector.intent(of: caller.thread, toward: name) == .createsExclusively
+  }
+
+  static func copiesTrees(_ command: String) -> Bool {
+    treeCopiers.contains(command) || command.hasPrefix("python")
+  }
+}

@@ -1,0 +1,85 @@
+import AlbumModel
+import Posix
+
+/// Which photos wait for their thumbnail, in order, and who waits for that. A memory of what the
+/// catalog says; wrong in one direction only: it may hold photos that need none any more. Any
+/// thread.
+final class PendingPhotos: Sendable {
+  struct State {
+    var queue: [InodeNumber] = []
+    /// Where the queue begins.
+    var first = 0
+    var queued: Set<InodeNumber> = []
+    var handedOut: [InodeNumber: UInt64] = [:]
+    /// What each of those who wait still waits for.
+    var waiters: [Int: Set<InodeNumber>] = [:]
+    var nextWaiter = 0
+    var wake: (@Sendable () -> Void)?
+  }
+
+  /// A leaf: nothing else is locked under it, and `wake` is called without it.
+  private let monitor = Monitor(State())
+
+  /// Whether nothing waits and nobody works.
+  var isIdle: Bool { monitor.withLock { $0.queued.isEmpty && $0.handedOut.isEmpty } }
+
+  func setWake(_ wake: @escaping @Sendable () -> Void) {
+    let isWaiting = monitor.withLock { state in
+      state.wake = wake
+      return !state.queued.isEmpty
+    }
+    if isWaiting { wake() }
+  }
+
+  func add(_ photos: [InodeNumber]) {
+    if photos.isEmpty { return }
+    let wake = monitor.withLock { state in
+      for photo in photos where state.queued.insert(photo).inserted { state.queue.append(photo) }
+      return state.wake
+    }
+    wake?()
+  }
+
+  /// Takes the next; it counts as worked on until `done`.
+  func take() -> InodeNumber? {
+    monitor.withLock { state in
+      if state.first == state.queue.count { return nil }
+      let photo = state.queue[state.first]
+      state.first += 1
+      if state.first == state.queue.count || state.first > 4096 {
+        state.queue.removeFirst(state.first)
+        state.first = 0
+      }
+      state.queued.remove(photo)
+      state.handedOut[photo, default: 0] += 1
+      return photo
+    }
+  }
+
+  /// One taken photo is answered, or needs nothing now.
+  func done(_ photo: InodeNumber) {
+    monitor.withLock { state in
+      let rest = (state.handedOut[photo] ?? 1) - 1
+      state.handedOut[photo] = rest == 0 ? nil : rest
+      if state.queued.contains(photo) || rest > 0 { return }
+      for waiter in state.waiters.keys { state.waiters[waiter]?.remove(photo) }
+    }
+    monitor.notifyAll()
+  }
+
+  /// Returns when all that waits now is done (true), or at a time of
+  /// `SystemClock.monotonicNanoseconds` (false).
+  func wait(until deadline: Int64?) -> Bool {
+    let waiter = monitor.withLock { state in
+      state.nextWaiter += 1
+      state.waiters[state.nextWaiter] = state.queued.union(state.handedOut.keys)
+      return state.nextWaiter
+    }
+    defer { monitor.withLock { state in state.waiters[waiter] = nil } }
+    let isDone = { @Sendable (state: inout State) -> Bool? in
+      state.waiters[waiter]?.isEmpty == true ? true : nil
+    }
+    if let deadline { return monitor.waiting(until: deadline, isDone) ?? false }
+    return monitor.waiting(isDone)
+  }
+}

@@ -1,0 +1,83 @@
+import AlbumFormat
+import AlbumModel
+import AlbumStore
+
+// DESIGN section 5: which files are photos, and when a thumbnail is due. A file becomes a photo
+// with a name at a photo's place, and stays one wherever it is moved (into the trash and back):
+// `thumbnailState` is `.none` for all that never was one.
+
+extension Catalog {
+  /// A file has got this name. At a photo's place it becomes a photo, and what its thumbnail needs
+  /// of Thumb is there again. `replaces`: another photo with content had the name until now.
+  /// Answers whether a thumbnail is due.
+  mutating func becomePhoto(
+    _ file: InodeIndex, _ name: FileName, in directory: InodeIndex, replaces: Bool = false,
+    time: Timestamp
+  ) -> Bool {
+    guard state(file).kind == .regular, !name.isHidden, zone(of: directory).holdsPhotos else {
+      return false
+    }
+    let entry = ensureTwin(of: directory, time: time).flatMap { child(name.bytes, of: $0) }
+    let isUsersOwn = entry.map { !state($0).isDirectory } ?? false
+    let before = state(file).thumbnailState
+    if before == .none {
+      let isKept = isUsersOwn && !replaces
+      update(file) { $0.thumbnailState = isKept ? .removed : .pending }
+    }
+    if replaces && isUsersOwn && state(file).thumbnailState != .failed {
+      update(file) { $0.thumbnailReason = ThumbnailOrder.supersedes }
+    }
+    return state(file).thumbnailState == .pending
+  }
+
+  /// The same for all files below a directory that has come to a photo's place. Answers those for
+  /// which a thumbnail is due.
+  mutating func becomePhotos(below directory: InodeIndex, time: Timestamp) -> [InodeNumber] {
+    guard case .photo = zone(of: directory) else { return [] }
+    var files: [(name: [UInt8], index: InodeIndex)] = []
+    forEachEntry(of: directory) { name, child, _ in
+      if state(child).kind == .regular { files.append((name, child)) }
+      return true
+    }
+    var due: [InodeNumber] = []
+    for file in files {
+      guard let name = try? FileName(file.name) else { continue }
+      if becomePhoto(file.index, name, in: directory, time: time) {
+        due.append(state(file.index).number)
+      }
+    }
+    for child in subdirectories(of: directory) {
+      due += becomePhotos(below: child.index, time: time)
+    }
+    return due
+  }
+
+  /// A file's content has changed. `hadContent`: it had some before it was opened.
+  mutating func contentChanged(_ file: InodeIndex, size: Int64, hadContent: Bool) {
+    update(file) { state in
+      state.size = size
+      state.contentVersion += 1
+      switch state.thumbnailState {
+      case .none: return
+      // What the user put into Thumb before the photo had content stays.
+      case .removed where !hadContent: return
+      case .pending: break
+      case .removed, .made, .failed:
+        state.thumbnailState = .pending
+        state.thumbnailReason = 0
+      }
+      if hadContent { state.thumbnailReason = ThumbnailOrder.supersedes }
+    }
+  }
+
+  /// Whether this name is a photo of the album: its cover can be it.
+  func isPhoto(_ name: FileName, of album: InodeIndex) -> Bool {
+    if name.isHidden { return false }
+    for folder in [photoDirectory(of: album), album] {
+      if let folder, let child = child(name.bytes, of: folder), state(child).kind == .regular {
+        return true
+      }
+    }
+    return false
+  }
+}

@@ -1,0 +1,247 @@
+import AlbumFormat
+package import AlbumModel
+import AlbumStore
+import Posix
+
+// DESIGN section 6, the file system's side: which photo is next, its bytes as of one version of its
+// content, and the thumbnail that comes back. A thumbnail is always a new inode.
+
+/// How far the thumbnails of a part of the space are.
+package struct ThumbnailReport: Sendable {
+  package struct Failed: Sendable {
+    /// From the root of the space, without a leading `/`.
+    package var path: [UInt8]
+    package var reason: UInt8
+  }
+  package var pending = 0
+  package var failed: [Failed] = []
+  package init() {}
+}
+
+/// Which thumbnails are to be made again.
+package enum ThumbnailChoice: Sendable {
+  /// Those that could not be made.
+  case failed
+  /// All photos that show none, those included whose thumbnail the user removed.
+  case missing
+  case all
+}
+
+extension FileSystem {
+  /// The next photo that needs a thumbnail; nil where none waits. To be answered by `finish` or
+  /// `fail`, once. Photos that somebody has open for writing come when they are closed.
+  package func nextPhoto() -> PhotoVersion? {
+    while let inode = pendingPhotos.take() {
+      let isQuiet = !contents.hasWriter(inode)
+      let version = space.read { catalog -> UInt64? in
+        guard let index = catalog.index(of: inode), isQuiet else { return nil }
+        let state = catalog.state(index)
+        return state.needsThumbnail ? state.contentVersion : nil
+      }
+      if let version { return PhotoVersion(inode: inode, version: version) }
+      pendingPhotos.done(inode)
+    }
+    return nil
+  }
+
+  /// Calls `wake`, from any thread, when a photo waits that did not before. It must return at once.
+  package func whenPhotosWait(_ wake: @escaping @Sendable () -> Void) {
+    pendingPhotos.setWake(wake)
+  }
+
+  /// Bytes of a version of a photo; nil when it is gone.
+  package func photoSize(_ photo: PhotoVersion) -> Int64? {
+    space.read { catalog in catalog.find(photo).map { catalog.state($0).size } }
+  }
+
+  /// Reads a version of a photo: bytes read, fewer than asked for at the end only. Nil when the
+  /// version is gone or cannot be read. `ReadHeadroom.byteCount` bytes before the buffer are
+  /// clobbered.
+  package func readPhoto(
+    _ photo: PhotoVersion, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
+  ) -> Int? {
+    let wanted = Int64(buffer.count)
+    let plan = space.read { catalog -> (count: Int, extents: [Extent])? in
+      guard let index = catalog.find(photo) else { return nil }
+      let count = max(0, min(wanted, catalog.state(index).size - offset))
+      return (Int(count), catalog.extents(of: index, from: offset, to: offset + count))
+    }
+    guard let plan else { return nil }
+    let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<plan.count])
+    do throws(StoreError) {
+      try unsafe space.fill(target, at: offset, from: plan.extents)
+      return plan.count
+    } catch {
+      return nil
+    }
+  }
+
+  /// The thumbnail of a photo: in the space in one step of history, or dropped when the photo has
+  /// changed meanwhile. Throws when it could not be stored; then the photo still waits.
+  package func finish(_ photo: PhotoVersion, thumbnail: [UInt8]) throws(FSError) {
+    defer { pendingPhotos.done(photo.inode) }
+    try writable()
+    let made = space.change { catalog -> InodeNumber? in
+      guard let index = catalog.find(photo) else { return nil }
+      return catalog.makeThumbnailInode(for: index)
+    }
+    guard let made else { return }
+    do throws(FSError) {
+      let extents = try store(thumbnail, of: made)
+      space.change { catalog in
+        catalog.attach(made, extents, byteCount: Int64(thumbnail.count), to: photo)
+      }
+    } catch {
+      forget(made, count: 1)
+      throw error
+    }
+  }
+
+  /// No thumbnail can be made of this version: remembered, with the reason, until the photo changes.
+  package func fail(_ photo: PhotoVersion, reason: UInt8) {
+    space.change { catalog in
+      guard let index = catalog.find(photo), catalog.state(index).thumbnailState == .pending else {
+        return
+      }
+      catalog.update(index) { state in
+        state.thumbnailState = .failed
+        state.thumbnailReason = reason
+      }
+    }
+    pendingPhotos.done(photo.inode)
+  }
+
+  /// Returns when the thumbnails of all photos that were closed before the call are made or have
+  /// failed: true; or at `deadline`, a time of `SystemClock.monotonicNanoseconds`: false.
+  package func waitForThumbnails(until deadline: Int64?) -> Bool {
+    pendingPhotos.wait(until: deadline)
+  }
+
+  /// How far the thumbnails are, in the whole space or below one directory.
+  package func thumbnailReport(under top: InodeNumber? = nil) -> ThumbnailReport {
+    var report = ThumbnailReport()
+    forEachFile(under: top ?? .root) { path, state in
+      if state.needsThumbnail { report.pending += 1 }
+      if state.thumbnailState == .failed {
+        report.failed.append(ThumbnailReport.Failed(path: path, reason: state.thumbnailReason))
+      }
+    }
+    return report
+  }
+
+  /// Has thumbnails made again, in the whole space or below one directory. Answers how many.
+  @discardableResult
+  package func retryThumbnails(under top: InodeNumber? = nil, _ choice: ThumbnailChoice)
+    throws(FSError) -> Int
+  {
+    try writable()
+    var photos: [InodeNumber] = []
+    forEachFile(under: top ?? .root) { _, state in
+      if state.isChosen(choice) { photos.append(state.number) }
+    }
+    space.change { catalog in
+      for photo in photos {
+        guard let index = catalog.index(of: photo) else { continue }
+        catalog.update(index) { state in
+          state.thumbnailState = .pending
+          state.thumbnailReason = 0
+        }
+      }
+    }
+    pendingPhotos.add(photos)
+    return photos.count
+  }
+
+  /// Queues a photo if it needs a thumbnail and nobody writes to it.
+  func considerPhoto(_ inode: InodeNumber) {
+    let isDue = space.read { catalog in
+      catalog.index(of: inode).map { catalog.state($0).needsThumbnail } ?? false
+    }
+    if isDue && !contents.hasWriter(inode) { pendingPhotos.add([inode]) }
+  }
+
+  private func store(_ bytes: [UInt8], of inode: InodeNumber) throws(FSError) -> [Extent] {
+    var extents: [Extent] = []
+    var from = 0
+    while from < bytes.count {
+      let to = min(bytes.count, from + ChunkRange.chunkByteCount)
+      let record = ScratchRecord(byteCount: to - from)
+      unsafe bytes.withUnsafeBytes { all in
+        unsafe record.content.copyMemory(from: UnsafeRawBufferPointer(rebasing: all[from..<to]))
+      }
+      do throws(StoreError) {
+        extents.append(
+          try unsafe space.append(
+            record.content, of: inode, at: Int64(from), fileLength: Int64(bytes.count)))
+      } catch {
+        let stored = extents
+        space.change { catalog in
+          for extent in stored { catalog.letGo(extent) }
+        }
+        throw FSError(error)
+      }
+      from = to
+    }
+    return extents
+  }
+}
+
+extension InodeState {
+  var needsThumbnail: Bool { thumbnailState == .pending && size > 0 && links > 0 }
+
+  fileprivate func isChosen(_ choice: ThumbnailChoice) -> Bool {
+    if thumbnailState == .none || size == 0 { return false }
+    return switch choice {
+    case .failed: thumbnailState == .failed
+    case .missing: thumbnailState != .made
+    case .all: true
+    }
+  }
+}
+
+extension Catalog {
+  /// All that a space still owes a thumbnail.
+  func photosWithoutThumbnail() -> [InodeNumber] {
+    var photos: [InodeNumber] = []
+    forEachInode { _, state in
+      if state.needsThumbnail { photos.append(state.number) }
+    }
+    return photos.sorted()
+  }
+
+  fileprivate func find(_ photo: PhotoVersion) -> InodeIndex? {
+    guard let index = index(of: photo.inode), state(index).contentVersion == photo.version else {
+      return nil
+    }
+    return index
+  }
+
+  /// A new inode with the photo's owner, times and mode, without name and content; pinned once.
+  fileprivate mutating func makeThumbnailInode(for photo: InodeIndex) -> InodeNumber {
+    let model = state(photo)
+    let index = create(
+      kind: .regular, permissions: model.permissions & 0o666, owner: model.owner,
+      group: model.group, time: model.modified)
+    update(index) { state in
+      state.accessed = model.accessed
+      state.changed = model.changed
+      state.marks = .madeThumbnail
+    }
+    return state(index).number
+  }
+
+  fileprivate mutating func attach(
+    _ made: InodeNumber, _ extents: [Extent], byteCount: Int64, to photo: PhotoVersion
+  ) {
+    guard let thumbnail = index(of: made) else { return }
+    if let index = find(photo), state(index).thumbnailState == .pending {
+      placeExtents(extents, of: thumbnail)
+      update(thumbnail) { $0.size = byteCount }
+      setThumbnail(thumbnail, of: index)
+      update(index) { $0.thumbnailState = .made }
+    } else {
+      for extent in extents { letGo(extent) }
+    }
+    unpin(thumbnail)
+  }
+}

@@ -1,0 +1,95 @@
+import AlbumFormat
+package import AlbumModel
+import AlbumStore
+
+// `albumfs tidy`: the photos that lie right in an album go into its Photo. A name that is there
+// already is refused and named; nothing is ever written over.
+
+/// What tidying did.
+package struct TidyReport: Sendable {
+  package var albums = 0
+  package var moved = 0
+  /// Photos that stayed where they were, since Photo has their name: paths from the root of the
+  /// space.
+  package var clashes: [[UInt8]] = []
+}
+
+extension FileSystem {
+  /// Tidies one album, or with nil all. `.invalid` for what is no album.
+  package func tidy(_ album: InodeNumber?) throws(FSError) -> TidyReport {
+    try writable()
+    var report = TidyReport()
+    for album in album.map({ [$0] }) ?? allAlbums() { try tidyOne(album, &report) }
+    try storing { () throws(StoreError) in try space.commit() }
+    return report
+  }
+
+  private func allAlbums() -> [InodeNumber] {
+    space.read { catalog in
+      var albums: [InodeNumber] = []
+      catalog.forEachInode { _, state in
+        if state.marks.contains(.album) && state.links > 0 { albums.append(state.number) }
+      }
+      return albums.sorted()
+    }
+  }
+
+  private func tidyOne(_ album: InodeNumber, _ report: inout TidyReport) throws(FSError) {
+    let time = clock.now()
+    let result = try space.change {
+      (catalog: inout Catalog) throws(FSError) -> (
+        moved: [FileName], clashes: [FileName], [UInt8], InodeNumber?
+      ) in
+      let index = try catalog.requireDirectory(album)
+      if !catalog.state(index).marks.contains(.album) {
+        throw FSError(.invalid, "no album")
+      }
+      let (moved, clashes) = catalog.tidy(index, time)
+      let photo = catalog.photoDirectory(of: index).map { catalog.state($0).number }
+      return (moved, clashes, try catalog.path(of: index), photo)
+    }
+    report.albums += 1
+    report.moved += result.moved.count
+    report.clashes += result.clashes.map { result.2 + [UInt8(ascii: "/")] + $0.bytes }
+    for name in result.moved {
+      notifier.forget(entry: name, in: album)
+      if let photo = result.3 { notifier.forget(entry: name, in: photo) }
+    }
+  }
+}
+
+extension Catalog {
+  fileprivate mutating func tidy(_ album: InodeIndex, _ time: Timestamp)
+    -> (moved: [FileName], clashes: [FileName])
+  {
+    var photos: [FileName] = []
+    forEachEntry(of: album) { name, child, _ in
+      if state(child).kind == .regular, let name = try? FileName(name), !name.isHidden {
+        photos.append(name)
+      }
+      return true
+    }
+    guard !photos.isEmpty else { return ([], []) }
+    guard
+      let target = ensureDirectory(
+        FileName.photo.bytes, in: album, like: album, marks: [.photoDirectory, .implicit],
+        time: time),
+      state(target).marks.contains(.photoDirectory)
+    else { return ([], photos) }
+    var moved: [FileName] = []
+    var clashes: [FileName] = []
+    for name in photos {
+      if child(name.bytes, of: target) != nil {
+        clashes.append(name)
+      } else {
+        moveEntry(name.bytes, of: album, to: name.bytes, in: target)
+        moved.append(name)
+      }
+    }
+    if !moved.isEmpty {
+      touch(album, time)
+      touch(target, time)
+    }
+    return (moved, clashes)
+  }
+}

@@ -1,0 +1,114 @@
+import AlbumModel
+import Posix
+import Synchronization
+
+/// Memory for one chunk of a file in the clear, with the room before it that sealing wants. Wiped
+/// before anybody else gets it.
+@safe final class ChunkBuffer: @unchecked Sendable {  // guarded by its FileContent's lock; see `Handover`
+  let chunk: Int64
+  /// The bytes that are in it, as offsets in the chunk.
+  private(set) var range: Range<Int>
+  private let memory: ChunkMemory
+  private let pool: ChunkPool
+
+  init(chunk: Int64, from pool: ChunkPool) {
+    self.chunk = chunk
+    self.pool = pool
+    range = 0..<0
+    memory = pool.take()
+  }
+
+  deinit {
+    memory.wipe(range)
+    pool.giveBack(memory)
+  }
+
+  /// File offset of the first byte in it.
+  var offset: Int64 { chunk * Int64(ChunkRange.chunkByteCount) + Int64(range.lowerBound) }
+  var end: Int64 { offset + Int64(range.count) }
+  var isFull: Bool { range.count == ChunkRange.chunkByteCount }
+
+  /// Whether bytes at `other` would leave no gap to those that are in it.
+  func joins(_ other: Range<Int>) -> Bool {
+    range.isEmpty || (other.lowerBound <= range.upperBound && range.lowerBound <= other.upperBound)
+  }
+
+  /// Copies bytes to `target`, which joins the range.
+  func put(_ bytes: UnsafeRawBufferPointer, at target: Range<Int>) {
+    unsafe memory.content(target).copyMemory(from: bytes)
+    range =
+      range.isEmpty
+      ? target
+      : min(range.lowerBound, target.lowerBound)..<max(range.upperBound, target.upperBound)
+  }
+
+  /// Copies what it has of the file's [from, from + buffer.count) to its place in the buffer.
+  func copy(_ part: Range<Int>, into buffer: UnsafeMutableRawBufferPointer, from: Int64) {
+    let start = chunk * Int64(ChunkRange.chunkByteCount)
+    let lower = max(start + Int64(part.lowerBound), from)
+    let upper = min(start + Int64(part.upperBound), from + Int64(buffer.count))
+    if lower >= upper { return }
+    let source = unsafe memory.content(Int(lower - start)..<Int(upper - start))
+    unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[Int(lower - from)..<Int(upper - from)])
+      .copyMemory(from: UnsafeRawBufferPointer(source))
+  }
+
+  /// The bytes in it, with `ReadHeadroom.byteCount` bytes before them that may be clobbered.
+  var content: UnsafeMutableRawBufferPointer { unsafe memory.content(range) }
+}
+
+/// One piece of memory for a chunk.
+@safe struct ChunkMemory: @unchecked Sendable {  // owned by one ChunkBuffer or by the pool
+  private let base: UnsafeMutableRawPointer
+
+  init() {
+    unsafe base = .allocate(
+      byteCount: ReadHeadroom.byteCount + ChunkRange.chunkByteCount, alignment: 64)
+  }
+
+  func content(_ range: Range<Int>) -> UnsafeMutableRawBufferPointer {
+    unsafe UnsafeMutableRawBufferPointer(
+      start: base + ReadHeadroom.byteCount + range.lowerBound, count: range.count)
+  }
+
+  /// Overwrites a part and the headroom before it, where sealing may have left something.
+  func wipe(_ range: Range<Int>) {
+    unsafe erase(
+      UnsafeMutableRawBufferPointer(
+        start: base + range.lowerBound, count: range.count + ReadHeadroom.byteCount))
+  }
+
+  func deallocate() { unsafe base.deallocate() }
+}
+
+/// The memory of all chunks of a space. Any thread.
+final class ChunkPool: Sendable {
+  /// How many chunks wait to be used again, at most: 4 MiB.
+  static let spareLimit = 64
+  /// Above so many in use (8 MiB) a write leaves nothing behind unsealed.
+  static let comfortableCount = 128
+
+  private let spare = Mutex<[ChunkMemory]>([])
+  private let used = Atomic<Int>(0)
+
+  deinit {
+    for memory in spare.withLock({ $0 }) { memory.deallocate() }
+  }
+
+  var isCrowded: Bool { used.load(ordering: .relaxed) > ChunkPool.comfortableCount }
+
+  func take() -> ChunkMemory {
+    used.wrappingAdd(1, ordering: .relaxed)
+    return spare.withLock { $0.popLast() } ?? ChunkMemory()
+  }
+
+  func giveBack(_ memory: ChunkMemory) {
+    used.wrappingSubtract(1, ordering: .relaxed)
+    let isKept = spare.withLock { spare in
+      if spare.count >= ChunkPool.spareLimit { return false }
+      spare.append(memory)
+      return true
+    }
+    if !isKept { memory.deallocate() }
+  }
+}

@@ -1,0 +1,97 @@
+import AlbumFormat
+import AlbumModel
+import AlbumStore
+import Synchronization
+
+/// The contents of all open files, by inode. Any thread.
+final class ContentTable: Sendable {
+  private struct Slot {
+    let content: FileContent
+    var handles: Int
+    var writers: Int
+  }
+
+  /// One part of the table. Lock order: outermost of all; then FileContent, then the catalog.
+  private final class Shard: Sendable {
+    let slots = Mutex<[InodeNumber: Slot]>([:])
+  }
+
+  private let shards = (0..<16).map { _ in Shard() }
+  private let count = Atomic<Int>(0)
+  private let space: Space
+  private let clock: FileSystemClock
+  private let pool = ChunkPool()
+
+  init(space: Space, clock: FileSystemClock) {
+    self.space = space
+    self.clock = clock
+  }
+
+  private func shard(_ inode: InodeNumber) -> Shard { shards[Int(inode.rawValue % 16)] }
+
+  /// The content of a regular file, for one more handle; given back by `release`.
+  func acquire(_ inode: InodeNumber, writes: Bool) throws(FSError) -> FileContent {
+    try shard(inode).slots.withLock { (slots) throws(FSError) -> FileContent in
+      if slots[inode] == nil {
+        slots[inode] = Slot(content: try make(inode), handles: 0, writers: 0)
+        count.wrappingAdd(1, ordering: .relaxed)
+      }
+      slots[inode]!.handles += 1
+      if writes { slots[inode]!.writers += 1 }
+      return slots[inode]!.content
+    }
+  }
+
+  private func make(_ inode: InodeNumber) throws(FSError) -> FileContent {
+    let found = try space.change {
+      (catalog: inout Catalog) throws(FSError) -> (InodeIndex, Int64) in
+      let index = try catalog.require(inode)
+      switch catalog.state(index).kind {
+      case .regular: break
+      case .directory: throw FSError(.isDirectory)
+      default: throw FSError(.invalid)
+      }
+      catalog.pin(index)
+      return (index, catalog.state(index).size)
+    }
+    return FileContent(
+      inode, index: found.0, size: found.1, space: space, pool: pool, clock: clock)
+  }
+
+  /// The content of an inode that is open.
+  func find(_ inode: InodeNumber) -> FileContent? {
+    if count.load(ordering: .relaxed) == 0 { return nil }
+    return shard(inode).slots.withLock { $0[inode]?.content }
+  }
+
+  /// Whether somebody has it open for writing.
+  func hasWriter(_ inode: InodeNumber) -> Bool {
+    shard(inode).slots.withLock { ($0[inode]?.writers ?? 0) > 0 }
+  }
+
+  /// Whether the caller's is the only handle.
+  func isLast(_ inode: InodeNumber) -> Bool {
+    shard(inode).slots.withLock { $0[inode]?.handles == 1 }
+  }
+
+  /// Gives a handle back; answers whether it was the last that writes.
+  func release(_ inode: InodeNumber, writes: Bool) -> Bool {
+    let (removed, wasLastWriter) = shard(inode).slots.withLock { slots -> (FileContent?, Bool) in
+      guard var slot = slots[inode] else { return (nil, false) }
+      slot.handles -= 1
+      if writes { slot.writers -= 1 }
+      slots[inode] = slot.handles == 0 ? nil : slot
+      return (slot.handles == 0 ? slot.content : nil, writes && slot.writers == 0)
+    }
+    if let removed {
+      count.wrappingSubtract(1, ordering: .relaxed)
+      space.change { catalog in catalog.unpin(removed.index) }
+    }
+    return wasLastWriter
+  }
+
+  /// All of them, as of some moment each.
+  var all: [FileContent] {
+    shards.flatMap { shard in shard.slots.withLock { slots in slots.values.map(\.content) } }
+  }
+}

@@ -1,0 +1,85 @@
+import AlbumFormat
+import AlbumModel
+import AlbumStore
+import Posix
+
+extension FileContent {
+  /// What a read found under the lock: where each byte is.
+  private struct Plan {
+    var count: Int
+    /// In order; what is in none of them, and in no layer, is zero.
+    var extents: [Extent]
+    /// What is in memory only, the newest last.
+    var layers: [(chunk: ChunkBuffer, range: Range<Int>)]
+  }
+
+  /// Reads until the buffer is full or the file ends. The bytes before the buffer, as many as
+  /// `ReadHeadroom` says, are clobbered.
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FSError) -> Int {
+    if offset < 0 { throw FSError(.invalid) }
+    let plan = monitor.withLock { state in makePlan(state, offset, buffer.count) }
+    if plan.count == 0 { return 0 }
+    let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<plan.count])
+    do throws(StoreError) {
+      try unsafe space.fill(target, at: offset, from: plan.extents)
+    } catch {
+      throw FSError(error)
+    }
+    if !plan.layers.isEmpty {
+      monitor.withLock { _ in
+        for layer in plan.layers {
+          unsafe layer.chunk.copy(layer.range, into: target, from: offset)
+        }
+      }
+    }
+    return plan.count
+  }
+
+  private func makePlan(_ state: State, _ offset: Int64, _ wanted: Int) -> Plan {
+    if offset >= state.size { return Plan(count: 0, extents: [], layers: []) }
+    let count = Int(min(Int64(wanted), state.size - offset))
+    let end = offset + Int64(count)
+    let stated = space.read { catalog in catalog.extents(of: index, from: offset, to: end) }
+    var plan = Plan(count: count, extents: stated, layers: [])
+    for chunk in state.inFlight.map(\.chunk) + state.dirty.chunks
+    where chunk.offset < end && chunk.end > offset {
+      plan.layers.append((chunk, chunk.range))
+    }
+    if state.pending.isEmpty && plan.layers.isEmpty { return plan }
+    var map = ExtentMap(stated)
+    for extent in state.pending.overlapping(from: offset, to: end) {
+      map.replace(from: extent.offset, to: extent.end, with: [extent])
+    }
+    // What memory has need not be read.
+    for layer in plan.layers {
+      map.replace(from: max(offset, layer.chunk.offset), to: min(end, layer.chunk.end), with: [])
+    }
+    plan.extents = map.extents
+    return plan
+  }
+}
+
+extension Space {
+  /// Fills a buffer with a file's content from `offset` on: `extents` are within it, the rest is
+  /// holes. From the end to the beginning, since reading an extent clobbers the bytes before it.
+  func fill(
+    _ buffer: UnsafeMutableRawBufferPointer, at offset: Int64, from extents: [Extent]
+  ) throws(StoreError) {
+    var filled = buffer.count
+    for extent in extents.reversed() {
+      let lower = Int(extent.offset - offset)
+      let upper = Int(extent.end - offset)
+      unsafe zero(buffer, upper..<filled)
+      try unsafe read(
+        extent, into: UnsafeMutableRawBufferPointer(rebasing: buffer[lower..<upper]))
+      filled = lower
+    }
+    unsafe zero(buffer, 0..<filled)
+  }
+
+  private func zero(_ buffer: UnsafeMutableRawBufferPointer, _ range: Range<Int>) {
+    if range.isEmpty { return }
+    unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[range])
+      .initializeMemory(as: UInt8.self, repeating: 0)
+  }
+}

@@ -1,0 +1,73 @@
+import AlbumFormat
+package import AlbumModel
+import AlbumStore
+
+extension FileSystem {
+  /// Limits of Linux, in bytes.
+  static let attributeNameLimit = 255
+  static let attributeValueLimit = 65_536
+
+  package func setExtendedAttribute(
+    _ name: [UInt8], to value: [UInt8], of inode: InodeNumber, mode: AttributeMode,
+    for caller: Caller
+  ) throws(FSError) {
+    try writable()
+    try checkAttribute(name)
+    if value.count > FileSystem.attributeValueLimit { throw FSError(.attributeTooBig) }
+    try makeOwn(inode)
+    let time = clock.now()
+    try space.change { (catalog: inout Catalog) throws(FSError) in
+      let index = try catalog.require(inode)
+      let isThere = catalog.attribute(name, of: index) != nil
+      if mode.create && isThere { throw FSError(.exists) }
+      if mode.replace && !isThere { throw FSError(.noAttribute) }
+      if catalog.isCover(name, of: index) { try catalog.checkCover(value, of: index) }
+      catalog.setAttribute(name, of: index, to: value)
+      catalog.update(index) { $0.changed = time }
+    }
+  }
+
+  package func extendedAttribute(_ name: [UInt8], of inode: InodeNumber) throws(FSError) -> [UInt8]
+  {
+    try checkAttribute(name)
+    return try space.read { (catalog: borrowing Catalog) throws(FSError) -> [UInt8] in
+      let index = try catalog.require(inode)
+      let value =
+        catalog.isCover(name, of: index)
+        ? catalog.cover(of: index) : catalog.attribute(name, of: index)
+      guard let value else { throw FSError(.noAttribute) }
+      return value
+    }
+  }
+
+  package func extendedAttributeNames(of inode: InodeNumber) throws(FSError) -> [[UInt8]] {
+    try space.read { (catalog: borrowing Catalog) throws(FSError) -> [[UInt8]] in
+      catalog.attributeNames(of: try catalog.require(inode))
+    }
+  }
+
+  package func removeExtendedAttribute(_ name: [UInt8], of inode: InodeNumber, for caller: Caller)
+    throws(FSError)
+  {
+    try writable()
+    try checkAttribute(name)
+    try makeOwn(inode)
+    let time = clock.now()
+    try space.change { (catalog: inout Catalog) throws(FSError) in
+      let index = try catalog.require(inode)
+      if catalog.attribute(name, of: index) == nil { throw FSError(.noAttribute) }
+      catalog.setAttribute(name, of: index, to: nil)
+      catalog.update(index) { $0.changed = time }
+    }
+  }
+
+  private static let namespaces = ["user.", "trusted.", "security."].map { Array($0.utf8) }
+
+  private func checkAttribute(_ name: [UInt8]) throws(FSError) {
+    if name.count > FileSystem.attributeNameLimit { throw FSError(.nameTooLong) }
+    guard
+      let namespace = FileSystem.namespaces.first(where: { name.starts(with: $0) })
+    else { throw FSError(.notSupported) }
+    if name.count == namespace.count { throw FSError(.invalid) }
+  }
+}

@@ -1,0 +1,103 @@
+import AlbumFormat
+package import AlbumModel
+import AlbumStore
+import Posix
+
+extension FileSystem {
+  /// stat. Answers the attributes and how long they may be believed, in seconds.
+  package func attributes(of inode: InodeNumber) throws(FSError) -> (Attributes, lifetime: Double) {
+    let attributes = try space.read { (catalog: borrowing Catalog) throws(FSError) -> Attributes in
+      catalog.attributes(try catalog.require(inode))
+    }
+    return (current(attributes), attributesLifetime(attributes.kind))
+  }
+
+  /// chmod, chown, truncate, utimens. Permissions were checked by the kernel.
+  package func change(_ change: AttributeChange, of inode: InodeNumber, for caller: Caller)
+    throws(FSError) -> (Attributes, lifetime: Double)
+  {
+    try writable()
+    try makeOwn(inode)
+    let now = clock.now()
+    if let size = change.size {
+      if size < 0 { throw FSError(.invalid) }
+      let content = try contents.acquire(inode, writes: true)
+      defer { release(inode, writes: true) }
+      try content.truncate(to: size) { catalog in
+        catalog.apply(change, to: content.index, now: now)
+      }
+    } else {
+      try space.change { (catalog: inout Catalog) throws(FSError) in
+        catalog.apply(change, to: try catalog.require(inode), now: now)
+      }
+    }
+    return try attributes(of: inode)
+  }
+
+  package func symlinkTarget(of inode: InodeNumber) throws(FSError) -> [UInt8] {
+    try space.read { (catalog: borrowing Catalog) throws(FSError) -> [UInt8] in
+      let index = try catalog.require(inode)
+      if catalog.state(index).kind != .symlink { throw FSError(.invalid) }
+      return catalog.symlinkTarget(index)
+    }
+  }
+
+  /// fsync of a file without a handle, or of a directory: returns when it is on disk.
+  package func synchronize(_ inode: InodeNumber) throws(FSError) {
+    try contents.find(inode)?.commit()
+    try storing { () throws(StoreError) in try space.barrier() }
+  }
+
+  /// statfs, of the disk below.
+  package func capacity() throws(FSError) -> FileSystemCapacity {
+    let disk = try storing { () throws(StoreError) in try space.capacity() }
+    let block = Int64(max(disk.blockSize, 512))
+    return FileSystemCapacity(
+      blockSize: Int(block), blocks: disk.totalBytes / block, freeBlocks: disk.freeBytes / block,
+      availableBlocks: disk.availableBytes / block, files: disk.totalFiles,
+      freeFiles: disk.freeFiles, nameLimit: FileName.maximumLength)
+  }
+}
+
+/// Mode bits that setattr may drop.
+private let setUserID: UInt16 = 0o4000
+private let setGroupID: UInt16 = 0o2000
+private let groupExecute: UInt16 = 0o010
+
+extension Catalog {
+  /// Everything in a change but the size. ctime moves with every change.
+  mutating func apply(_ change: AttributeChange, to index: InodeIndex, now: Timestamp) {
+    update(index) { state in
+      if let permissions = change.permissions { state.permissions = permissions }
+      if let owner = change.owner { state.owner = owner }
+      if let group = change.group { state.group = group }
+      let isGivenAway = (change.owner != nil || change.group != nil) && change.permissions == nil
+      if (change.killsSetID || isGivenAway) && !state.isDirectory { state.dropSetID() }
+      if let time = change.accessed { state.accessed = time.resolved(now) }
+      if let time = change.modified {
+        state.modified = time.resolved(now)
+      } else if change.size != nil {
+        state.modified = now
+      }
+      state.changed = change.changed ?? now
+    }
+  }
+}
+
+extension AttributeChange.Time {
+  fileprivate func resolved(_ now: Timestamp) -> Timestamp {
+    switch self {
+    case .now: now
+    case .at(let time): time
+    }
+  }
+}
+
+extension InodeState {
+  /// What writing and a change of owner do: set-uid goes, and set-gid where it is not the mark of
+  /// mandatory locking.
+  fileprivate mutating func dropSetID() {
+    permissions &= ~setUserID
+    if permissions & groupExecute != 0 { permissions &= ~setGroupID }
+  }
+}

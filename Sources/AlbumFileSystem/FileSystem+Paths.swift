@@ -1,0 +1,79 @@
+import AlbumFormat
+package import AlbumModel
+import AlbumStore
+
+/// What is in a space, for `status`.
+package struct SpaceContents: Sendable {
+  package var albums = 0
+  package var photos = 0
+  /// Of all files, thumbnails included.
+  package var files = 0
+  package var bytes: Int64 = 0
+}
+
+extension FileSystem {
+  package func counts() -> SpaceContents {
+    space.read { catalog in
+      var contents = SpaceContents()
+      catalog.forEachInode { _, state in
+        if state.marks.contains(.album) { contents.albums += 1 }
+        if state.kind != .regular { return }
+        contents.files += 1
+        contents.bytes += state.size
+        if state.thumbnailState != .none { contents.photos += 1 }
+      }
+      return contents
+    }
+  }
+
+  /// The path of a directory from the root of the space, without a leading `/`; the root's is empty.
+  /// `.notFound` for one that was removed.
+  package func path(of directory: InodeNumber) throws(FSError) -> [UInt8] {
+    try space.read { (catalog: borrowing Catalog) throws(FSError) -> [UInt8] in
+      try catalog.path(of: try catalog.requireDirectory(directory))
+    }
+  }
+
+  /// What a path from the root of the space leads to; follows no symbolic link.
+  package func resolve(path: [UInt8]) throws(FSError) -> InodeNumber {
+    try space.read { (catalog: borrowing Catalog) throws(FSError) -> InodeNumber in
+      var at = try catalog.require(.root)
+      for name in path.split(separator: UInt8(ascii: "/")) where name != [UInt8(ascii: ".")] {
+        if !catalog.state(at).isDirectory { throw FSError(.notDirectory) }
+        guard let next = catalog.resolve(Array(name), in: at) else { throw FSError(.notFound) }
+        at = next.index
+      }
+      return catalog.state(at).number
+    }
+  }
+
+  /// Calls `body` with every regular file that an entry names below a directory, and its path from
+  /// the root. Takes the catalog's lock for one directory at a time.
+  func forEachFile(under top: InodeNumber, _ body: ([UInt8], InodeState) -> Void) {
+    var waiting: [(directory: InodeNumber, path: [UInt8])] = []
+    waiting.append((top, (try? path(of: top)) ?? []))
+    while let (directory, path) = waiting.popLast() {
+      var files: [(path: [UInt8], state: InodeState)] = []
+      space.read { catalog in
+        guard let index = catalog.index(of: directory), catalog.state(index).isDirectory else {
+          return
+        }
+        catalog.forEachEntry(of: index) { name, child, _ in
+          let full = path.isEmpty ? name : path + [UInt8(ascii: "/")] + name
+          let state = catalog.state(child)
+          if state.isDirectory { waiting.append((state.number, full)) }
+          if state.kind == .regular { files.append((full, state)) }
+          return true
+        }
+      }
+      for file in files { body(file.path, file.state) }
+    }
+  }
+}
+
+extension Catalog {
+  func path(of directory: InodeIndex) throws(FSError) -> [UInt8] {
+    guard let root = index(of: .root) else { throw FSError(.notFound) }
+    return Array(names(from: root, to: directory).joined(separator: [UInt8(ascii: "/")]))
+  }
+}

@@ -1,0 +1,21 @@
+package import AlbumModel
+import Posix
+
+/// Where the file system takes its times from; tests bring their own.
+package struct FileSystemClock: Sendable {
+  /// The time of day, for time stamps.
+  package var now: @Sendable () -> Timestamp
+  /// Nanoseconds on a clock that nobody sets, for how long something was.
+  package var monotonic: @Sendable () -> Int64
+
+  package init(
+    now: @escaping @Sendable () -> Timestamp, monotonic: @escaping @Sendable () -> Int64
+  ) {
+    self.now = now
+    self.monotonic = monotonic
+  }
+
+  package static let system = FileSystemClock(
+    now: { Timestamp(nanoseconds: SystemClock.wallNanoseconds()) },
+    monotonic: { SystemClock.monotonicNanoseconds() })
+}

@@ -1,0 +1,177 @@
+import AlbumFormat
+package import AlbumModel
+import AlbumStore
+import Posix
+
+/// One open regular file. Any thread.
+package final class OpenFile: Sendable {
+  package let inode: InodeNumber
+  private let content: FileContent
+  private let fileSystem: FileSystem
+  private let writes: Bool
+
+  init(_ content: FileContent, of fileSystem: FileSystem, writes: Bool) {
+    inode = content.inode
+    self.content = content
+    self.fileSystem = fileSystem
+    self.writes = writes
+  }
+
+  /// Reads until the buffer is full or the file ends; answers the bytes read. Up to
+  /// `ReadHeadroom.byteCount` bytes before the buffer must be writable and are clobbered.
+  package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FSError)
+    -> Int
+  {
+    try unsafe content.read(into: buffer, at: offset)
+  }
+
+  /// Takes all of it over, or throws.
+  package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FSError) {
+    try fileSystem.writable()
+    try unsafe content.write(bytes, at: offset)
+  }
+
+  /// close(2) of one descriptor: what was written survives the daemon's end when this returns.
+  package func flush() throws(FSError) {
+    if !writes { return }
+    try content.commit()
+    try storing { () throws(StoreError) in try fileSystem.space.commit() }
+  }
+
+  /// fsync(2).
+  package func synchronize() throws(FSError) { try fileSystem.synchronize(inode) }
+
+  /// The last close of this handle. Writes out what flush did not see.
+  package func release() { fileSystem.release(inode, writes: writes) }
+
+  /// fallocate(2).
+  package func allocate(at offset: Int64, length: Int64, mode: AllocationMode) throws(FSError) {
+    try fileSystem.writable()
+    if offset < 0 || length <= 0 { throw FSError(.invalid) }
+    if length > Int64.max - offset { throw FSError(.tooBig) }
+    if mode.punchesHole && (mode.zeroesRange || !mode.keepsSize) { throw FSError(.notSupported) }
+    let end = offset + length
+    let time = fileSystem.clock.now()
+    let index = content.index
+    if !mode.punchesHole && !mode.zeroesRange && (mode.keepsSize || end <= content.measure.size) {
+      return
+    }
+    try content.change { catalog, size in
+      if mode.punchesHole || mode.zeroesRange {
+        catalog.replaceExtents(of: index, from: offset, to: min(end, size), with: [])
+      }
+      catalog.touch(index, time)
+      return mode.keepsSize ? size : max(size, end)
+    }
+  }
+
+  /// lseek(2) with SEEK_DATA or SEEK_HOLE.
+  package func seek(to target: SeekTarget, from offset: Int64) throws(FSError) -> Int64 {
+    try content.commit()
+    let index = content.index
+    return try fileSystem.space.read { (catalog: borrowing Catalog) throws(FSError) -> Int64 in
+      let size = catalog.state(index).size
+      if offset < 0 || offset >= size { throw FSError(.noSuchOffset) }
+      let extents = catalog.extents(of: index, from: offset, to: size)
+      switch target {
+      case .data:
+        guard let first = extents.first else { throw FSError(.noSuchOffset) }
+        return first.offset
+      case .hole:
+        var end = offset
+        for extent in extents {
+          if extent.offset > end { break }
+          end = extent.end
+        }
+        return end
+      }
+    }
+  }
+
+  /// Another file's content, shared with this one.
+  fileprivate func share(
+    _ source: OpenFile, from: Int64, to: Int64, at destination: Int64
+  ) throws(FSError) -> Int64 {
+    try source.content.commit()
+    let (own, other) = (content.index, source.content.index)
+    let time = fileSystem.clock.now()
+    var copied: Int64 = 0
+    try content.change { catalog, size in
+      let end = min(to, catalog.state(other).size)
+      if end <= from { return size }
+      copied = end - from
+      let shared = catalog.extents(of: other, from: from, to: end).map { extent in
+        var moved = extent
+        moved.offset += destination - from
+        return moved
+      }
+      for extent in shared { catalog.hold(extent) }
+      catalog.replaceExtents(
+        of: own, from: destination, to: destination + copied, with: shared)
+      catalog.touch(own, time)
+      return max(size, destination + copied)
+    }
+    return copied
+  }
+}
+
+extension FileSystem {
+  /// Opens a regular file. The caller ends with `OpenFile.release`.
+  package func open(_ inode: InodeNumber, mode: OpenMode, for caller: Caller) throws(FSError)
+    -> OpenFile
+  {
+    let writes = mode.writes || mode.truncates
+    if writes {
+      try writable()
+      try makeOwn(inode)
+    }
+    let content = try contents.acquire(inode, writes: writes)
+    if mode.truncates {
+      do throws(FSError) {
+        let time = clock.now()
+        try content.truncate(to: 0) { catalog in catalog.touch(content.index, time) }
+      } catch {
+        release(inode, writes: writes)
+        throw error
+      }
+    }
+    return OpenFile(content, of: self, writes: writes)
+  }
+
+  /// Ends one handle of an inode.
+  func release(_ inode: InodeNumber, writes: Bool) {
+    if writes, let content = contents.find(inode) { finish(content) }
+    if contents.release(inode, writes: writes) { considerPhoto(inode) }
+  }
+
+  /// Writes out what is pending. What cannot be stored is given up with the last handle: flush and
+  /// fsync have said so.
+  private func finish(_ content: FileContent) {
+    let isLast = contents.isLast(content.inode)
+    do throws(FSError) {
+      try content.commit()
+      if isLast { try content.joinPieces() }
+    } catch {
+      if isLast, content.abandonFailed() { try? content.commit() }
+    }
+  }
+
+  /// copy_file_range: shares sealed records where it can. Answers the bytes copied.
+  package func copyRange(
+    of source: OpenFile, at sourceOffset: Int64, to destination: OpenFile,
+    at destinationOffset: Int64, length: Int64
+  ) throws(FSError) -> Int64 {
+    try writable()
+    if sourceOffset < 0 || destinationOffset < 0 || length < 0 { throw FSError(.invalid) }
+    if length == 0 { return 0 }
+    let from = sourceOffset
+    let count = min(length, Int64.max - sourceOffset)
+    if count > Int64.max - destinationOffset { throw FSError(.tooBig) }
+    if source.inode == destination.inode, from < destinationOffset + count,
+      destinationOffset < from + count
+    {
+      throw FSError(.invalid)
+    }
+    return try destination.share(source, from: from, to: from + count, at: destinationOffset)
+  }
+}

@@ -1,0 +1,86 @@
+package import AlbumModel
+
+/// What lookup and the calls that create answer: the inode, and for how long the kernel may
+/// believe the name and the attributes, in seconds.
+package struct Entry: Sendable {
+  package var attributes: Attributes
+  package var nameLifetime: Double
+  package var attributesLifetime: Double
+}
+
+/// What setattr changes; nil leaves a field as it is.
+package struct AttributeChange: Sendable {
+  package enum Time: Sendable { case now, at(Timestamp) }
+  package var permissions: UInt16?
+  package var owner: UInt32?
+  package var group: UInt32?
+  package var size: Int64?
+  package var accessed: Time?
+  package var modified: Time?
+  package var changed: Timestamp?
+  /// The kernel asks to drop set-uid and set-gid bits.
+  package var killsSetID = false
+  package init() {}
+}
+
+/// How a file is opened: the access mode and flags that matter below the kernel.
+package struct OpenMode: Sendable {
+  package var reads: Bool
+  package var writes: Bool
+  package var truncates: Bool
+  package init(reads: Bool, writes: Bool, truncates: Bool = false) {
+    self.reads = reads
+    self.writes = writes
+    self.truncates = truncates
+  }
+}
+
+package struct RenameMode: Sendable {
+  package var noReplace: Bool
+  package var exchange: Bool
+  package init(noReplace: Bool = false, exchange: Bool = false) {
+    self.noReplace = noReplace
+    self.exchange = exchange
+  }
+}
+
+package struct AttributeMode: Sendable {
+  package var create: Bool
+  package var replace: Bool
+  package init(create: Bool = false, replace: Bool = false) {
+    self.create = create
+    self.replace = replace
+  }
+}
+
+package enum SeekTarget: Sendable { case data, hole }
+
+package struct AllocationMode: Sendable {
+  package var keepsSize: Bool
+  package var punchesHole: Bool
+  package var zeroesRange: Bool
+  package init(keepsSize: Bool = false, punchesHole: Bool = false, zeroesRange: Bool = false) {
+    self.keepsSize = keepsSize
+    self.punchesHole = punchesHole
+    self.zeroesRange = zeroesRange
+  }
+}
+
+package struct FileSystemCapacity: Sendable {
+  package var blockSize: Int
+  package var blocks: Int64
+  package var freeBlocks: Int64
+  package var availableBlocks: Int64
+  package var files: Int64
+  package var freeFiles: Int64
+  package var nameLimit: Int
+}
+
+/// One entry of a listing.
+package struct ListedEntry: Sendable {
+  package var name: FileName
+  package var inode: InodeNumber
+  package var kind: FileKind
+  /// Where the listing goes on behind this entry: the `off` of a dirent.
+  package var nextOffset: Int64
+}

@@ -1,0 +1,72 @@
+import AlbumFormat
+import AlbumModel
+
+extension Catalog {
+  /// The name of a directory; nil of the root and of one that has no name.
+  package func name(of directory: InodeIndex) -> [UInt8]? {
+    let entry = directories[inodes[directory].directory].entry
+    return entry == .max ? nil : entries.name(of: entry)
+  }
+
+  /// The cookie of the newest entry that the directory ever had; 0 when it had none.
+  package func lastCookie(of directory: InodeIndex) -> UInt32 {
+    directories[inodes[directory].directory].lastCookie
+  }
+
+  /// Lets a name that is there lead to another inode, which has lost its own name before if it is
+  /// a directory. The entry keeps its place in the listing: who lists meanwhile sees the name.
+  package mutating func replaceEntry(
+    _ name: [UInt8], in directory: InodeIndex, child: InodeIndex
+  ) {
+    guard let entry = entries.find(name, in: directory.rawValue) else { return }
+    let former = InodeIndex(rawValue: entries[entry].child)
+    entries.setChild(entry, to: child.rawValue)
+    let listing = inodes[directory].directory
+    if inodes[former].state.kind == .directory {
+      directories[listing].subdirectories -= 1
+      directories[inodes[former].directory].entry = .max
+      inodes[former].state.links = 1
+    }
+    if inodes[child].state.kind == .directory {
+      directories[listing].subdirectories += 1
+      noteParent(of: child, directory, entry: entry)
+      inodes[child].state.links = 1
+    } else {
+      inodes[child].state.links += 1
+    }
+    note(child, .state)
+    noteEntry(name, in: directory)
+    dropLink(former)
+  }
+
+  /// Lets two names that are there change places.
+  package mutating func exchangeEntries(
+    _ name: [UInt8], in directory: InodeIndex, with other: [UInt8], in otherDirectory: InodeIndex
+  ) {
+    guard let first = entries.find(name, in: directory.rawValue),
+      let second = entries.find(other, in: otherDirectory.rawValue)
+    else { return }
+    let child = InodeIndex(rawValue: entries[first].child)
+    let otherChild = InodeIndex(rawValue: entries[second].child)
+    entries.setChild(first, to: otherChild.rawValue)
+    entries.setChild(second, to: child.rawValue)
+    settle(otherChild, from: otherDirectory, in: directory, entry: first)
+    settle(child, from: directory, in: otherDirectory, entry: second)
+    noteEntry(name, in: directory)
+    noteEntry(other, in: otherDirectory)
+  }
+
+  private mutating func settle(
+    _ child: InodeIndex, from: InodeIndex, in directory: InodeIndex, entry: UInt32
+  ) {
+    guard inodes[child].state.kind == .directory else { return }
+    directories[inodes[from].directory].subdirectories -= 1
+    directories[inodes[directory].directory].subdirectories += 1
+    noteParent(of: child, directory, entry: entry)
+  }
+
+  mutating func noteParent(of child: InodeIndex, _ directory: InodeIndex, entry: UInt32?) {
+    directories[inodes[child].directory].parent = inodes[directory].state.number
+    directories[inodes[child].directory].entry = entry ?? .max
+  }
+}

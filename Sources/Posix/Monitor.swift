@@ -1,0 +1,64 @@
+internal import Glibc
+
+/// A value guarded by a lock, on which threads can wait until it has become what they wait for: the
+/// one thing that `Mutex` cannot do. Any thread.
+@safe package final class Monitor<State>: @unchecked Sendable {  // `state` is only touched under `mutex`
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private let condition: UnsafeMutablePointer<pthread_cond_t>
+  private var state: State
+
+  package init(_ state: State) {
+    self.state = state
+    unsafe mutex = .allocate(capacity: 1)
+    unsafe condition = .allocate(capacity: 1)
+    unsafe pthread_mutex_init(mutex, nil)
+    var attributes = pthread_condattr_t()
+    unsafe pthread_condattr_init(&attributes)
+    unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+    unsafe pthread_cond_init(condition, &attributes)
+    unsafe pthread_condattr_destroy(&attributes)
+  }
+
+  deinit {
+    unsafe pthread_cond_destroy(condition)
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe condition.deallocate()
+    unsafe mutex.deallocate()
+  }
+
+  package func withLock<Result, Failure: Error>(
+    _ body: (inout State) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    return try body(&state)
+  }
+
+  /// Runs `body` under the lock, again after each `notifyAll`, until it answers something.
+  package func waiting<Result, Failure: Error>(
+    _ body: (inout State) throws(Failure) -> Result?
+  ) throws(Failure) -> Result {
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    while true {
+      if let result = try body(&state) { return result }
+      unsafe pthread_cond_wait(condition, mutex)
+    }
+  }
+
+  /// The same until a time of `SystemClock.monotonicNanoseconds`; nil when that has come.
+  package func waiting<Result>(until deadline: Int64, _ body: (inout State) -> Result?) -> Result? {
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    var time = timespec()
+    time.tv_sec = Int(deadline / 1_000_000_000)
+    time.tv_nsec = Int(deadline % 1_000_000_000)
+    while true {
+      if let result = body(&state) { return result }
+      if unsafe pthread_cond_timedwait(condition, mutex, &time) == ETIMEDOUT { return body(&state) }
+    }
+  }
+
+  /// Lets those who wait look again. To be called after each change that somebody may wait for.
+  package func notifyAll() { unsafe pthread_cond_broadcast(condition) }
+}

@@ -1,0 +1,16 @@
+internal import Glibc
+
+/// The two clocks of the machine, in nanoseconds.
+package enum SystemClock {
+  /// Since 1970-01-01 UTC.
+  package static func wallNanoseconds() -> Int64 { read(CLOCK_REALTIME) }
+
+  /// On a clock that nobody sets.
+  package static func monotonicNanoseconds() -> Int64 { read(CLOCK_MONOTONIC) }
+
+  private static func read(_ clock: clockid_t) -> Int64 {
+    var time = timespec()
+    unsafe clock_gettime(clock, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+}
