@@ -4,7 +4,8 @@ import Synchronization
 
 /// Memory for one chunk of a file in the clear, with the room before it that sealing wants. Wiped
 /// before anybody else gets it.
-@safe final class ChunkBuffer: @unchecked Sendable {  // guarded by its FileContent's lock; see `Handover`
+// @unchecked because: guarded by the lock of its FileContent; while sealing it does not change.
+@safe final class ChunkBuffer: @unchecked Sendable {
   let chunk: Int64
   /// The bytes that are in it, as offsets in the chunk.
   private(set) var range: Range<Int>
