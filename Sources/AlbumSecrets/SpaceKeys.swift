@@ -25,9 +25,13 @@ package final class SpaceKeys: Sendable {
   /// For the recovery key and for sealing the space's slot anew.
   let master: SecretBytes
 
+  /// False where the space uses features that this version must not write with.
+  package let isWritable: Bool
+
   /// Keeps `master`, which must be 32 bytes.
-  package init(master: consuming SecretBytes) {
+  package init(master: consuming SecretBytes, isWritable: Bool = true) {
     precondition(master.count == Sodium.keyByteCount)
+    self.isWritable = isWritable
     cipher = RecordCipher(master: master)
     names = SpaceKeys.derive(.segmentNames, from: master)
     lockOffset = SpaceKeys.lockOffset(SpaceKeys.derive(.lock, from: master))

@@ -1,0 +1,86 @@
+/// One slot of the file `keys`, which is nothing but slots. 512 bytes, in use or random, and not to
+/// be told apart:
+///
+/// | bytes | what |
+/// |---|---|
+/// | 0..<24 | nonce, random |
+/// | 24..<56 | commitment: BLAKE2b-256 of all other 488 bytes in order, keyed with the password's commitment key |
+/// | 56..<496 | ciphertext, XChaCha20-Poly1305 (IETF) under the password's slot key |
+/// | 496..<512 | tag |
+///
+/// The associated data are the format line and the Argon2id line of the conf, each with its line
+/// feed. The 440 bytes in clear, numbers little-endian:
+///
+/// | bytes | what |
+/// |---|---|
+/// | 0..<32 | master key of the space |
+/// | 32..<36 | cipher of the records: 1, XChaCha20-Poly1305 |
+/// | 36..<40 | zero |
+/// | 40..<48 | features that must be understood: an unknown one refuses the mount |
+/// | 48..<56 | features that must be understood by who writes: an unknown one allows reading only |
+/// | 56..<64 | features that may be ignored |
+/// | 64..<440 | zero; not looked at, and carried over when the password changes |
+package enum KeySlot {
+  package static let byteCount = 512
+  package static let nonceRange = 0..<24
+  package static let commitmentRange = 24..<56
+  package static let ciphertextRange = 56..<496
+  package static let tagRange = 496..<512
+  package static let plaintextByteCount = ciphertextRange.count
+
+  /// In the plaintext.
+  package static let masterKeyRange = 0..<32
+
+  /// Every store is born with at least this many slots: fewer are what is left of more.
+  package static let minimumCount = 8
+  /// No `keys` holds more; above, it is none.
+  package static let maximumCount = 32_768
+
+  /// What a slot says besides the master key.
+  package struct Content: Equatable, Sendable {
+    package var cipher: UInt32 = 1
+    package var mustUnderstand: UInt64 = 0
+    package var mayWrite: UInt64 = 0
+    package var mayIgnore: UInt64 = 0
+    package init() {}
+
+    // What this version knows: no feature yet.
+    private static let knownCipher: UInt32 = 1
+    private static let knownMustUnderstand: UInt64 = 0
+    private static let knownMayWrite: UInt64 = 0
+
+    /// Why this version cannot open the space; nil where it can.
+    package var refusal: String? {
+      if cipher != Content.knownCipher { return "its records are sealed with cipher \(cipher)" }
+      let unknown = mustUnderstand & ~Content.knownMustUnderstand
+      return unknown == 0 ? nil : "it uses features 0x\(String(unknown, radix: 16))"
+    }
+
+    /// Whether this version may change the space.
+    package var isWritable: Bool { mayWrite & ~Content.knownMayWrite == 0 }
+
+    /// Writes all of the plaintext but the master key and what is not looked at.
+    package func encode(into plaintext: UnsafeMutableRawBufferPointer) {
+      precondition(plaintext.count == KeySlot.plaintextByteCount)
+      unsafe plaintext.storeBytes(of: cipher.littleEndian, toByteOffset: 32, as: UInt32.self)
+      unsafe plaintext.storeBytes(of: 0, toByteOffset: 36, as: UInt32.self)
+      unsafe plaintext.storeBytes(
+        of: mustUnderstand.littleEndian, toByteOffset: 40, as: UInt64.self)
+      unsafe plaintext.storeBytes(of: mayWrite.littleEndian, toByteOffset: 48, as: UInt64.self)
+      unsafe plaintext.storeBytes(of: mayIgnore.littleEndian, toByteOffset: 56, as: UInt64.self)
+    }
+
+    /// The twin of `encode`: any 440 bytes say something, and `refusal` whether it can be used.
+    package init(decoding plaintext: UnsafeRawBufferPointer) {
+      precondition(plaintext.count == KeySlot.plaintextByteCount)
+      cipher = UInt32(
+        littleEndian: unsafe plaintext.loadUnaligned(fromByteOffset: 32, as: UInt32.self))
+      mustUnderstand = UInt64(
+        littleEndian: unsafe plaintext.loadUnaligned(fromByteOffset: 40, as: UInt64.self))
+      mayWrite = UInt64(
+        littleEndian: unsafe plaintext.loadUnaligned(fromByteOffset: 48, as: UInt64.self))
+      mayIgnore = UInt64(
+        littleEndian: unsafe plaintext.loadUnaligned(fromByteOffset: 56, as: UInt64.self))
+    }
+  }
+}

@@ -1,0 +1,203 @@
+/// `albumfs.conf`, and the same bytes again as `albumfs.conf.bak`: what is needed before a password
+/// is known. Plain text, ASCII, each line ended by one line feed, words apart by one space:
+///
+///     albumfs store
+///     format 1 segment-size 4194304
+///     argon2id 1 operations 3 memory 268435456 salt 00112233445566778899aabbccddeeff
+///     crc32 9ae0daaf
+///
+/// 1. The magic line.
+/// 2. The format line: the number of the format and the size of every segment in bytes.
+/// 3. One to eight lines of Argon2id, numbered from 1 in rising order: operations (passes), memory in
+///    bytes, salt of 16 bytes. A password is tried with all of them; a new one gets the last.
+/// 4. CRC-32 (as in zlib) of all bytes before this line, eight hexadecimal digits. It tells damage;
+///    who edits the file on purpose can compute it, and is found out by the key slots, whose
+///    associated data are the format line and the Argon2id line that they were sealed with.
+///
+/// Numbers are decimal without leading zeros, hexadecimal digits are lower-case. There is exactly one
+/// spelling: what does not encode to the same bytes again is refused. Every later format keeps the
+/// magic line, `format` and its number at the beginning of the second, and the CRC as the last.
+package struct StoreConfiguration: Equatable, Sendable {
+  package static let format = 1
+  /// No conf is longer, in bytes.
+  package static let maximumByteCount = 4096
+  package static let maximumDerivations = 8
+  private static let magic = "albumfs store"
+
+  /// Bytes in each segment of the store.
+  package var segmentSize: Int
+  /// How passwords become keys; at least one.
+  package var derivations: [KeyDerivation]
+
+  package init(segmentSize: Int, derivations: [KeyDerivation]) {
+    precondition(SegmentLayout.isValidByteCount(segmentSize) && !derivations.isEmpty)
+    self.segmentSize = segmentSize
+    self.derivations = derivations
+  }
+
+  /// The second line, without its line feed: part of what every key slot is bound to.
+  package var formatLine: String {
+    "format \(StoreConfiguration.format) segment-size \(segmentSize)"
+  }
+
+  package func encode() -> [UInt8] {
+    var text = "\(StoreConfiguration.magic)\n\(formatLine)\n"
+    for derivation in derivations { text += derivation.line + "\n" }
+    let sum = String(crc32(Array(text.utf8)), radix: 16)
+    text += "crc32 " + String(repeating: "0", count: 8 - sum.utf8.count) + sum + "\n"
+    return Array(text.utf8)
+  }
+
+  package init(decoding bytes: [UInt8]) throws(ConfigurationError) {
+    let lines = try StoreConfiguration.lines(of: bytes)
+    let isIntact = StoreConfiguration.isIntact(bytes, lastLine: lines[lines.count - 1])
+    let words = lines[1].split(separator: " ", omittingEmptySubsequences: false)
+    guard words.count >= 2, words[0] == "format", let format = Int(words[1]) else {
+      throw .malformed("its second line names no format")
+    }
+    if format > StoreConfiguration.format { throw .newerFormat(format, isIntact: isIntact) }
+    guard format == StoreConfiguration.format, words.count == 4, words[2] == "segment-size",
+      let size = Int(words[3]), SegmentLayout.isValidByteCount(size)
+    else { throw .malformed("its second line names no possible segment size") }
+    segmentSize = size
+    derivations = []
+    for line in lines[2..<(lines.count - 1)] {
+      derivations.append(try KeyDerivation(line: line))
+    }
+    guard isIntact else { throw .malformed("its checksum does not fit") }
+    try check(against: bytes)
+  }
+
+  private func check(against bytes: [UInt8]) throws(ConfigurationError) {
+    var former = 0
+    for derivation in derivations {
+      if derivation.number <= former { throw .malformed("its Argon2id lines are out of order") }
+      former = derivation.number
+    }
+    if derivations.isEmpty || derivations.count > StoreConfiguration.maximumDerivations {
+      throw .malformed("it has \(derivations.count) Argon2id lines")
+    }
+    if encode() != bytes { throw .malformed("it is not spelled as albumfs does") }
+  }
+
+  /// All lines, at least three of them.
+  private static func lines(of bytes: [UInt8]) throws(ConfigurationError) -> [String] {
+    guard bytes.count <= maximumByteCount, bytes.starts(with: Array((magic + "\n").utf8)) else {
+      throw .notAStore
+    }
+    guard bytes.last == UInt8(ascii: "\n"), bytes.allSatisfy({ $0 < 0x7f }) else {
+      throw .malformed("it was cut short or is no text")
+    }
+    let lines = bytes.dropLast().split(
+      separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    if lines.count < 3 { throw .malformed("it was cut short") }
+    return lines.map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  private static func isIntact(_ bytes: [UInt8], lastLine: String) -> Bool {
+    let words = lastLine.split(separator: " ", omittingEmptySubsequences: false)
+    guard words.count == 2, words[0] == "crc32", let sum = UInt32(words[1], radix: 16) else {
+      return false
+    }
+    return crc32(Array(bytes.dropLast(lastLine.utf8.count + 1))) == sum
+  }
+}
+
+/// Why bytes are no conf of this version.
+package enum ConfigurationError: Error, Equatable, Sendable {
+  /// The magic line is missing.
+  case notAStore
+  /// Made by a later albumfs; `isIntact` where its checksum fits, too.
+  case newerFormat(Int, isIntact: Bool)
+  /// A cost out of bounds; what and which bound.
+  case costRefused(String)
+  /// Damaged or edited.
+  case malformed(String)
+}
+
+/// How much work Argon2id makes of a password.
+package struct KDFCost: Equatable, Sendable {
+  /// Passes over the memory.
+  package var operations: UInt64
+  /// In bytes.
+  package var memory: Int
+
+  package init(operations: UInt64, memory: Int) {
+    self.operations = operations
+    self.memory = memory
+  }
+
+  /// For tests: a password is guessed in no time.
+  package static let interactive = KDFCost(operations: 1, memory: 8 << 20)
+  /// About a second and 256 MiB.
+  package static let moderate = KDFCost(operations: 3, memory: 256 << 20)
+  /// Some seconds and 1 GiB.
+  package static let sensitive = KDFCost(operations: 4, memory: 1 << 30)
+
+  /// Outside of these a conf is refused: it would take a machine's memory, or be no protection.
+  package static let operationsAllowed: ClosedRange<UInt64> = 1...32
+  package static let memoryAllowed = (8 << 10)...(4 << 30)
+}
+
+/// One Argon2id line of the conf.
+package struct KeyDerivation: Equatable, Sendable {
+  package static let saltByteCount = 16
+
+  package var number: Int
+  package var cost: KDFCost
+  package var salt: [UInt8]
+
+  package init(number: Int, cost: KDFCost, salt: [UInt8]) {
+    precondition(number > 0 && salt.count == KeyDerivation.saltByteCount)
+    self.number = number
+    self.cost = cost
+    self.salt = salt
+  }
+
+  /// The line, without its line feed.
+  package var line: String {
+    "argon2id \(number) operations \(cost.operations) memory \(cost.memory) salt "
+      + salt.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+
+  init(line: String) throws(ConfigurationError) {
+    let words = line.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+    guard words.count == 8, words[0] == "argon2id", words[2] == "operations",
+      words[4] == "memory", words[6] == "salt", let number = Int(words[1]), number > 0,
+      let salt = KeyDerivation.salt(words[7])
+    else { throw .malformed("it has a line that is none of Argon2id") }
+    // A number that no Int holds is as absurd as one that is out of bounds.
+    guard let operations = UInt64(words[3]), KDFCost.operationsAllowed.contains(operations) else {
+      throw .costRefused(
+        "operations \(words[3]), where \(KDFCost.operationsAllowed.lowerBound) to "
+          + "\(KDFCost.operationsAllowed.upperBound) are allowed")
+    }
+    guard let memory = Int(words[5]), KDFCost.memoryAllowed.contains(memory) else {
+      throw .costRefused("memory \(words[5]) bytes, where 8 KiB to 4 GiB are allowed")
+    }
+    self.init(number: number, cost: KDFCost(operations: operations, memory: memory), salt: salt)
+  }
+
+  private static func salt(_ text: String) -> [UInt8]? {
+    let digits = Array(text.utf8)
+    guard digits.count == 2 * saltByteCount else { return nil }
+    var salt: [UInt8] = []
+    for place in stride(from: 0, to: digits.count, by: 2) {
+      let pair = String(decoding: digits[place..<place + 2], as: UTF8.self)
+      guard let byte = UInt8(pair, radix: 16) else { return nil }
+      salt.append(byte)
+    }
+    return salt
+  }
+}
+
+/// CRC-32 as in zlib: polynomial 0xEDB88320, reflected, inverted at both ends. For text of some
+/// hundred bytes: bit by bit.
+func crc32(_ bytes: [UInt8]) -> UInt32 {
+  var sum = UInt32.max
+  for byte in bytes {
+    sum ^= UInt32(byte)
+    for _ in 0..<8 { sum = sum & 1 == 0 ? sum >> 1 : sum >> 1 ^ 0xEDB8_8320 }
+  }
+  return ~sum
+}

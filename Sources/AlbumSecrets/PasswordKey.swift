@@ -1,0 +1,175 @@
+package import AlbumFormat
+
+/// What a password becomes by one Argon2id line of the conf: the keys that seal and open slots.
+///
+/// Argon2id gives 32 bytes; from these `crypto_kdf` with the context `albumpwd` derives the
+/// commitment key (1) and the slot key (2). The commitment is there because XChaCha20-Poly1305 does
+/// not commit to its key: without it one slot could be made to open with many passwords, and a
+/// guess be tested against many at once.
+package final class PasswordKey: Sendable {
+  private let commitment: SecretBytes
+  private let slot: SecretBytes
+  private let associated: [UInt8]
+
+  private static let context: StaticString = "albumpwd"
+
+  /// Takes as long as the cost says, about a second. nil where its memory cannot be had.
+  package init?(
+    password: borrowing SecretBytes, derivation: KeyDerivation, formatLine: String
+  ) {
+    var isDone = false
+    let root = unsafe SecretBytes(count: Sodium.keyByteCount) { root in
+      isDone = unsafe PasswordKey.hash(password, derivation, into: root)
+    }
+    if !isDone { return nil }
+    commitment = PasswordKey.derive(1, from: root)
+    slot = PasswordKey.derive(2, from: root)
+    associated = Array((formatLine + "\n" + derivation.line + "\n").utf8)
+  }
+
+  private static func hash(
+    _ password: borrowing SecretBytes, _ derivation: KeyDerivation,
+    into root: UnsafeMutableRawBufferPointer
+  ) -> Bool {
+    unsafe password.withUnsafeBytes { password in
+      unsafe derivation.salt.withUnsafeBytes { salt in
+        unsafe Sodium.passwordHash(
+          password, salt: salt, operations: derivation.cost.operations,
+          memory: derivation.cost.memory, into: root)
+      }
+    }
+  }
+
+  private static func derive(_ id: UInt64, from root: borrowing SecretBytes) -> SecretBytes {
+    unsafe root.withUnsafeBytes { root in
+      unsafe SecretBytes(count: Sodium.keyByteCount) {
+        unsafe Sodium.derive(into: $0, id: id, context: PasswordKey.context, key: root.baseAddress!)
+      }
+    }
+  }
+
+  /// The 512 bytes of a slot that gives back `content` to this password.
+  package func wrap(_ content: SlotContent) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: KeySlot.byteCount)
+    unsafe bytes.withUnsafeMutableBytes { bytes in
+      let nonce = bytes.baseAddress!
+      unsafe Sodium.random(UnsafeMutableRawBufferPointer(rebasing: bytes[KeySlot.nonceRange]))
+      unsafe content.withUnsafeBytes { plaintext in
+        unsafe associated.withUnsafeBytes { associated in
+          unsafe slot.withUnsafeBytes { key in
+            unsafe Sodium.encrypt(
+              plaintext, into: nonce + KeySlot.ciphertextRange.lowerBound,
+              tag: nonce + KeySlot.tagRange.lowerBound, associated: associated, nonce: nonce,
+              key: key.baseAddress!)
+          }
+        }
+      }
+      unsafe commit(
+        to: UnsafeRawBufferPointer(bytes),
+        into: UnsafeMutableRawBufferPointer(rebasing: bytes[KeySlot.commitmentRange]))
+    }
+    return bytes
+  }
+
+  /// What a slot is to a password.
+  package enum Outcome: Sendable {
+    /// Random, another password's, or damaged: nobody can tell.
+    case notThis
+    /// Sealed with this password, and unchanged, but with other lines in the conf.
+    case sealedWithOtherLines
+    case opened(SlotContent)
+  }
+
+  /// The twin of `wrap`. Takes the same time for every slot that is not this password's.
+  package func unwrap(_ bytes: ArraySlice<UInt8>) -> Outcome {
+    precondition(bytes.count == KeySlot.byteCount)
+    let isMine = unsafe bytes.withUnsafeBytes { unsafe isCommitted(to: $0) }
+    if !isMine { return .notThis }
+    var opens = false
+    let plaintext = unsafe SecretBytes(count: KeySlot.plaintextByteCount) { plaintext in
+      opens = unsafe bytes.withUnsafeBytes { unsafe open($0, into: plaintext) }
+    }
+    return opens ? .opened(SlotContent(plaintext)) : .sealedWithOtherLines
+  }
+
+  private func open(
+    _ bytes: UnsafeRawBufferPointer, into plaintext: UnsafeMutableRawBufferPointer
+  ) -> Bool {
+    let nonce = bytes.baseAddress!
+    return unsafe associated.withUnsafeBytes { associated in
+      unsafe slot.withUnsafeBytes { key in
+        unsafe Sodium.decrypt(
+          UnsafeRawBufferPointer(rebasing: bytes[KeySlot.ciphertextRange]),
+          into: plaintext.baseAddress!, tag: nonce + KeySlot.tagRange.lowerBound,
+          associated: associated, nonce: nonce, key: key.baseAddress!)
+      }
+    }
+  }
+
+  private func isCommitted(to slot: UnsafeRawBufferPointer) -> Bool {
+    var expected: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+    return unsafe withUnsafeMutableBytes(of: &expected) { expected in
+      unsafe commit(to: slot, into: expected)
+      return unsafe Sodium.areEqual(
+        UnsafeRawBufferPointer(expected),
+        UnsafeRawBufferPointer(rebasing: slot[KeySlot.commitmentRange]))
+    }
+  }
+
+  private func commit(
+    to slot: UnsafeRawBufferPointer, into commitment: UnsafeMutableRawBufferPointer
+  ) {
+    var message = [UInt8]()
+    message.reserveCapacity(KeySlot.byteCount)
+    unsafe message.append(contentsOf: slot[KeySlot.nonceRange])
+    unsafe message.append(contentsOf: slot[KeySlot.ciphertextRange])
+    unsafe message.append(contentsOf: slot[KeySlot.tagRange])
+    unsafe self.commitment.withUnsafeBytes { key in
+      unsafe message.withUnsafeBytes {
+        unsafe Sodium.keyedHash($0, into: commitment, key: key)
+      }
+    }
+  }
+}
+
+/// The plaintext of a slot, in guarded memory.
+package final class SlotContent: Sendable {
+  private let plaintext: SecretBytes
+  /// What it says besides the master key.
+  package let header: KeySlot.Content
+
+  init(_ plaintext: consuming SecretBytes) {
+    header = unsafe plaintext.withUnsafeBytes { unsafe KeySlot.Content(decoding: $0) }
+    self.plaintext = plaintext
+  }
+
+  /// What is sealed for a space.
+  package init(_ keys: SpaceKeys, header: KeySlot.Content = KeySlot.Content()) {
+    self.header = header
+    plaintext = unsafe SecretBytes(count: KeySlot.plaintextByteCount) { plaintext in
+      unsafe header.encode(into: plaintext)
+      unsafe keys.master.withUnsafeBytes {
+        unsafe UnsafeMutableRawBufferPointer(rebasing: plaintext[KeySlot.masterKeyRange])
+          .copyMemory(from: $0)
+      }
+    }
+  }
+
+  /// All keys of the space.
+  package func spaceKeys() -> SpaceKeys {
+    let master = unsafe plaintext.withUnsafeBytes {
+      unsafe SecretBytes(
+        copying: UnsafeRawBufferPointer(rebasing: $0[KeySlot.masterKeyRange]))
+    }
+    return SpaceKeys(master: master, isWritable: header.isWritable)
+  }
+
+  /// Compares all of it, in a time that tells nothing.
+  package func isEqual(to other: SlotContent) -> Bool {
+    plaintext.isEqual(to: other.plaintext)
+  }
+
+  func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    unsafe plaintext.withUnsafeBytes(body)
+  }
+}

@@ -1,0 +1,186 @@
+internal import AlbumFormat
+internal import Posix
+
+/// `albumfs.conf` and `albumfs.conf.bak`, the same bytes: no single file may cost the store. The
+/// first is also what all locks are taken on, and so is never replaced by another file.
+enum ConfigurationFiles {
+  static let main = "albumfs.conf"
+  static let twin = "albumfs.conf.bak"
+
+  /// What one of the two is worth.
+  private enum Reading {
+    case good(StoreConfiguration)
+    case refused(ConfigurationError)
+    case unreadable(Errno)
+    case missing
+  }
+
+  // MARK: Reading
+
+  /// Either serves where the other does not; the one that does not is told. Where both are good and
+  /// differ in their Argon2id lines, a password is tried with the lines of both: the slot that opens
+  /// tells. Where they differ in the format line, nothing can be read safely.
+  static func open(_ directory: any StorageDirectory) throws(StoreError) -> Store {
+    let (first, second) = (read(main, directory), read(twin, directory))
+    try refuseNewer(first)
+    try refuseNewer(second)
+    switch (first, second) {
+    case (.good(let one), .good(let other)): return try join(one, other, directory)
+    case (.good(let one), _):
+      return Store(directory, one, warnings: [warning(twin, second, good: main)])
+    case (_, .good(let other)):
+      return Store(directory, other, warnings: [warning(main, first, good: twin)])
+    default: throw refusal(first, second, directory)
+    }
+  }
+
+  private static func read(_ path: String, _ directory: any StorageDirectory) -> Reading {
+    let bytes: [UInt8]
+    do throws(Errno) {
+      bytes = try directory.contents(of: path, limit: StoreConfiguration.maximumByteCount)
+    } catch {
+      switch error {
+      case .noEntry: return .missing
+      case .tooBig: return .refused(.notAStore)
+      default: return .unreadable(error)
+      }
+    }
+    do throws(ConfigurationError) { return .good(try StoreConfiguration(decoding: bytes)) } catch {
+      return .refused(error)
+    }
+  }
+
+  private static func join(
+    _ one: StoreConfiguration, _ other: StoreConfiguration, _ directory: any StorageDirectory
+  ) throws(StoreError) -> Store {
+    if one == other { return Store(directory, one) }
+    if one.segmentSize != other.segmentSize {
+      throw StoreError(
+        .configurationAltered,
+        "\(main) and \(twin) contradict each other: one of them was edited; restore both from a "
+          + "backup", path: main)
+    }
+    var joined = one
+    joined.derivations += other.derivations.filter { !one.derivations.contains($0) }
+    return Store(
+      directory, joined, confsDiffer: true,
+      warnings: ["\(main) and \(twin) differ; copy the right one over the other"])
+  }
+
+  // MARK: What is wrong, in words
+
+  private static func refuseNewer(_ reading: Reading) throws(StoreError) {
+    if case .refused(.newerFormat(let format, isIntact: true)) = reading { throw newer(format) }
+  }
+
+  private static func newer(_ format: Int) -> StoreError {
+    StoreError(
+      .newerFormat,
+      "the store has format \(format), and this albumfs knows formats up to "
+        + "\(StoreConfiguration.format); a newer albumfs is needed", path: main)
+  }
+
+  private static func warning(_ path: String, _ reading: Reading, good: String) -> String {
+    let advice = "\(good) serves; copy it over \(path)"
+    switch reading {
+    case .missing: return "\(path) is missing; \(advice)"
+    case .unreadable(let error): return "\(path) cannot be read (\(error)); \(advice)"
+    default: return "\(path) is damaged or was edited: \(reason(reading)); \(advice)"
+    }
+  }
+
+  private static func reason(_ reading: Reading) -> String {
+    switch reading {
+    case .refused(.notAStore): "it does not begin as one"
+    case .refused(.newerFormat(let format, _)): "it claims format \(format)"
+    case .refused(.costRefused(let what)): "its Argon2id cost is absurd (\(what))"
+    case .refused(.malformed(let what)): what
+    case .unreadable(let error): "\(error)"
+    case .missing: "it is missing"
+    case .good: "it is good"
+    }
+  }
+
+  /// Neither can be used: says what most likely happened.
+  private static func refusal(
+    _ first: Reading, _ second: Reading, _ directory: any StorageDirectory
+  ) -> StoreError {
+    for reading in [first, second] {
+      if case .refused(.newerFormat(let format, _)) = reading { return newer(format) }
+    }
+    for reading in [first, second] {
+      if case .refused(.costRefused(let what)) = reading {
+        return StoreError(
+          .costRefused,
+          "\(main) asks for an absurd cost of Argon2id (\(what)): it was edited or damaged; "
+            + "restore it from a backup", path: main)
+      }
+    }
+    for reading in [first, second] {
+      if case .refused(.malformed) = reading { return altered(first, second) }
+    }
+    for (path, reading) in [(main, first), (twin, second)] {
+      if case .unreadable(let error) = reading { return StoreError(reading: path, error) }
+    }
+    return notAStore(directory)
+  }
+
+  private static func altered(_ first: Reading, _ second: Reading) -> StoreError {
+    StoreError(
+      .configurationAltered,
+      "neither \(main) (\(reason(first))) nor \(twin) (\(reason(second))) can be used: they were "
+        + "edited or damaged; restore one of them from a backup", path: main)
+  }
+
+  private static func notAStore(_ directory: any StorageDirectory) -> StoreError {
+    let names = (try? directory.list("")) ?? []
+    if names.contains(KeyRing.path), names.contains(SegmentPath.root) {
+      return StoreError(
+        .notAStore,
+        "there are \(KeyRing.path) and \(SegmentPath.root) of a store here, but neither \(main) nor "
+          + "\(twin); restore one of them from a backup", path: main)
+    }
+    return StoreError(
+      .notAStore, "this is not a store: there is no \(main) of albumfs in it", path: main)
+  }
+
+  // MARK: Writing
+
+  /// The last step of a store's birth: from now on it is one.
+  static func write(
+    _ configuration: StoreConfiguration, in directory: any StorageDirectory
+  ) throws(StoreError) {
+    let bytes = configuration.encode()
+    guard (try? StoreConfiguration(decoding: bytes)) == configuration else {
+      throw StoreError(.damaged, "\(main) would not read as what it is to say", path: main)
+    }
+    try directory.writeNew(twin, bytes)
+    try directory.syncDirectoryOfStore()
+    try directory.writeNew(main, bytes)
+    try directory.syncDirectoryOfStore()
+  }
+
+  /// The file for locks, open. It is made again where only its twin is left; who only reads takes
+  /// the twin where nothing can be written.
+  static func openForLocking(_ store: Store, _ access: StorageAccess) throws(Errno)
+    -> any StorageFile
+  {
+    do throws(Errno) { return try store.directory.open(main, access) } catch {
+      if error != .noEntry { throw error }
+    }
+    if access == .read { return try store.directory.open(twin, access) }
+    let bytes = try store.directory.contents(
+      of: twin, limit: StoreConfiguration.maximumByteCount)
+    do throws(Errno) {
+      let file = try store.directory.open(main, .createNew)
+      try file.writeAll(bytes)
+      try file.sync()
+      try store.directory.syncDirectory("")
+      return file
+    } catch {
+      // Somebody else was faster.
+      if error != .exists { throw error }
+      return try store.directory.open(main, access)
+    }
+  }
+}

@@ -1,0 +1,179 @@
+internal import AlbumFormat
+internal import AlbumSecrets
+
+/// The slots of a `keys` file as it was read, and what is to be written in its place. Knows which
+/// slots are carried over and which were sealed here, so that what was written can be proven.
+struct KeySlots {
+  private struct Slot {
+    var bytes: [UInt8]
+    var origin: Origin
+  }
+
+  private enum Origin {
+    /// From the file as it was read, at this place.
+    case carried(Int)
+    case random
+    case sealed(PasswordKey, SlotContent)
+  }
+
+  private var slots: [Slot] = []
+  private var former: [[UInt8]] = []
+  /// How many of them were sealed anew.
+  private var replaced = 0
+  /// The file does not end with a slot, or holds fewer than every store is born with.
+  let isCutShort: Bool
+
+  init(_ bytes: [UInt8]) {
+    let count = bytes.count / KeySlot.byteCount
+    isCutShort = bytes.count % KeySlot.byteCount != 0 || count < KeySlot.minimumCount
+    for place in 0..<count {
+      let start = place * KeySlot.byteCount
+      former.append(Array(bytes[start..<start + KeySlot.byteCount]))
+      slots.append(Slot(bytes: former[place], origin: .carried(place)))
+    }
+  }
+
+  /// A store's first: at least 8, one of them in use, none to be told from another.
+  init(birth key: PasswordKey, _ content: SlotContent) {
+    isCutShort = false
+    let count = KeySlot.minimumCount + Geometric.random(mean: 32)
+    for _ in 0..<count { slots.append(KeySlots.randomSlot()) }
+    replace(Int.random(in: 0..<count), key, content)
+  }
+
+  var bytes: [UInt8] { slots.flatMap(\.bytes) }
+  var count: Int { slots.count }
+
+  // MARK: Finding
+
+  struct Found {
+    /// More than one only where somebody doubled slots by hand.
+    var places: [Int]
+    var content: SlotContent
+  }
+
+  /// The slot that opens. Every key is tried on every slot, whatever was found before. Throws
+  /// `.wrongPassword`, `.keysDamaged`, `.configurationAltered`, `.unsupportedFeature`.
+  func find(_ keys: [PasswordKey]) throws(StoreError) -> Found {
+    var found: Found?
+    var isAltered = false
+    for (place, slot) in slots.enumerated() {
+      for key in keys {
+        switch key.unwrap(slot.bytes[...]) {
+        case .notThis: break
+        case .sealedWithOtherLines: isAltered = true
+        case .opened(let content): KeySlots.add(place, content, to: &found)
+        }
+      }
+    }
+    guard let found else { throw nothingFound(isAltered: isAltered) }
+    if let refusal = found.content.header.refusal {
+      throw StoreError(
+        .unsupportedFeature,
+        "this albumfs is too old for the space: \(refusal); a newer one is needed",
+        path: KeyRing.path)
+    }
+    return found
+  }
+
+  private static func add(_ place: Int, _ content: SlotContent, to found: inout Found?) {
+    guard let former = found else {
+      found = Found(places: [place], content: content)
+      return
+    }
+    if former.places.last != place, former.content.isEqual(to: content) {
+      found?.places.append(place)
+    }
+  }
+
+  private func nothingFound(isAltered: Bool) -> StoreError {
+    if isAltered {
+      return StoreError(
+        .configurationAltered,
+        "the password is right, but \(ConfigurationFiles.main) was edited since it was set; "
+          + "restore it from \(ConfigurationFiles.twin) or a backup",
+        path: ConfigurationFiles.main)
+    }
+    if isCutShort {
+      return StoreError(
+        .keysDamaged,
+        "\(KeyRing.path) was cut short, and no space opens by what is left of it with this "
+          + "password; restore it from a backup or mount with the recovery key",
+        path: KeyRing.path)
+    }
+    return StoreError(.wrongPassword, "no space of this store opens with this password")
+  }
+
+  /// Throws `.alreadyExists` where a slot knows one of the keys.
+  func requireUnused(_ keys: [PasswordKey]) throws(StoreError) {
+    var isUsed = false
+    for slot in slots {
+      for key in keys {
+        if case .notThis = key.unwrap(slot.bytes[...]) { continue }
+        isUsed = true
+      }
+    }
+    if isUsed {
+      throw StoreError(
+        .alreadyExists, "a space opens with this password already; choose another password")
+    }
+  }
+
+  // MARK: Changing
+
+  /// A new slot at a random place, and 0 to 2 random ones at others.
+  mutating func insert(_ key: PasswordKey, _ content: SlotContent) {
+    let slot = Slot(bytes: key.wrap(content), origin: .sealed(key, content))
+    var added = (0..<Int.random(in: 0...2)).map { _ in KeySlots.randomSlot() }
+    added.insert(slot, at: Int.random(in: 0...added.count))
+    for slot in added { slots.insert(slot, at: Int.random(in: 0...slots.count)) }
+  }
+
+  /// Seals a slot anew in its place.
+  mutating func replace(_ place: Int, _ key: PasswordKey, _ content: SlotContent) {
+    if case .carried = slots[place].origin { replaced += 1 }
+    slots[place] = Slot(bytes: key.wrap(content), origin: .sealed(key, content))
+  }
+
+  private static func randomSlot() -> Slot {
+    var bytes = [UInt8](repeating: 0, count: KeySlot.byteCount)
+    unsafe bytes.withUnsafeMutableBytes { unsafe RandomFill.fill($0) }
+    return Slot(bytes: bytes, origin: .random)
+  }
+
+  // MARK: Proof
+
+  /// Whether `written` is what may take the place of `keys`: every slot that was not sealed anew is
+  /// there, byte for byte and in order, and those that were open and hold what they are to hold.
+  func isProven(by written: [UInt8]) -> Bool {
+    guard written == bytes, written.count % KeySlot.byteCount == 0 else { return false }
+    var kept = 0
+    var next = 0
+    for (place, slot) in slots.enumerated() {
+      let start = place * KeySlot.byteCount
+      let bytes = written[start..<start + KeySlot.byteCount]
+      switch slot.origin {
+      case .random: continue
+      case .carried(let origin):
+        guard origin >= next, Array(bytes) == former[origin] else { return false }
+        next = origin + 1
+        kept += 1
+      case .sealed(let key, let content):
+        guard case .opened(let opened) = key.unwrap(bytes), opened.isEqual(to: content) else {
+          return false
+        }
+      }
+    }
+    return kept == former.count - replaced
+  }
+}
+
+/// Geometric random numbers: what was added once cannot be told from how much there is.
+enum Geometric {
+  /// 0 or more: the count of failures before a success that comes once in `mean + 1` tries.
+  static func random(mean: Int) -> Int {
+    var count = 0
+    while Int.random(in: 0...mean) != 0 { count += 1 }
+    return count
+  }
+}

@@ -1,0 +1,57 @@
+internal import AlbumFormat
+package import AlbumSecrets
+package import Posix
+
+extension Store {
+  /// Makes a store in an empty directory, and its first space. `birth` writes the space's first
+  /// journal segment. The conf comes last: what fails or is cut off before leaves no store, and is
+  /// for the person to remove.
+  ///
+  /// Throws `.alreadyExists` where there is a store, `.notEmpty` where there is something else,
+  /// `.emptyPassword`, and what the disk or `birth` throws.
+  package static func create(
+    in directory: any StorageDirectory, options: StoreOptions, password: borrowing SecretBytes,
+    birth: (Store, SpaceKeys) throws(StoreError) -> Void
+  ) throws(StoreError) -> Store {
+    try requireUsable(newPassword: password)
+    try requireEmpty(directory)
+    let store = Store(directory, newConfiguration(options))
+    let derived = try store.passwordKeys(password)
+    let keys = SpaceKeys()
+    try KeyRing.create(KeySlots(birth: derived[0], SlotContent(keys)), in: directory)
+    try Chaff.makeRoot(directory)
+    let chaff = options.chaffByteCount ?? Chaff.randomByteCount(segmentSize: options.segmentSize)
+    try Chaff.add(bytes: chaff, to: store)
+    try birth(store, keys)
+    try ConfigurationFiles.write(store.configuration, in: directory)
+    return store
+  }
+
+  private static func newConfiguration(_ options: StoreOptions) -> StoreConfiguration {
+    var salt = [UInt8](repeating: 0, count: KeyDerivation.saltByteCount)
+    unsafe salt.withUnsafeMutableBytes { unsafe RandomFill.fill($0) }
+    return StoreConfiguration(
+      segmentSize: options.segmentSize,
+      derivations: [KeyDerivation(number: 1, cost: options.cost, salt: salt)])
+  }
+
+  private static func requireEmpty(_ directory: any StorageDirectory) throws(StoreError) {
+    var names: Set<String>
+    do throws(Errno) { names = Set(try directory.list("")) } catch {
+      throw StoreError(reading: "", error)
+    }
+    // What mkfs puts into the root of a file system.
+    names.remove("lost+found")
+    if names.contains(ConfigurationFiles.main) || names.contains(ConfigurationFiles.twin) {
+      throw StoreError(.alreadyExists, "there is a store here already")
+    }
+    if names.isEmpty { return }
+    if names.contains(KeyRing.path), names.isSubset(of: [KeyRing.path, SegmentPath.root]) {
+      throw StoreError(
+        .notEmpty,
+        "the directory holds what a store that was not finished, or one that lost its "
+          + "\(ConfigurationFiles.main), has; if nothing in it is needed, remove it and try again")
+    }
+    throw StoreError(.notEmpty, "the directory is not empty; a store needs one of its own")
+  }
+}
