@@ -26,7 +26,8 @@ package final class Store: Sendable {
   /// What is damaged and did not hinder, one sentence for a person each.
   package var warnings: [String] { told.withLock { $0 } }
 
-  init(
+  /// What `open` and `create` give, and tests that need no slots.
+  package init(
     _ directory: any StorageDirectory, _ configuration: StoreConfiguration,
     confsDiffer: Bool = false, warnings: [String] = []
   ) {
