@@ -6,6 +6,7 @@ extension Driver {
   /// `flags` as in open(2).
   func open(_ inode: InodeNumber, flags: CInt, for caller: Caller) throws(FSError) -> OpenFile {
     let mode = OpenMode(flags: flags)
+    if mode.truncates { try dropSetID(of: inode, for: caller) }
     let file = try fileSystem.open(inode, mode: mode, for: caller)
     if mode.writes { countWriter(of: file.inode) }
     return file
@@ -33,7 +34,10 @@ extension Driver {
   }
 
   /// `mode` as in fallocate(2).
-  func allocate(_ file: OpenFile, at offset: Int64, length: Int64, mode: CInt) throws(FSError) {
+  func allocate(
+    _ file: OpenFile, at offset: Int64, length: Int64, mode: CInt, for caller: Caller
+  ) throws(FSError) {
+    try dropSetID(of: file.inode, for: caller)
     try file.allocate(at: offset, length: length, mode: AllocationMode(flags: mode))
   }
 
@@ -49,9 +53,10 @@ extension Driver {
   /// Copies as much as one answer can tell: its count has 32 bits.
   func copyRange(
     of source: OpenFile, at sourceOffset: Int64, to destination: OpenFile,
-    at destinationOffset: Int64, length: Int, flags: CInt
+    at destinationOffset: Int64, length: Int, flags: CInt, for caller: Caller
   ) throws(FSError) -> Int64 {
     if flags != 0 { throw FSError(.invalid) }
+    try dropSetID(of: destination.inode, for: caller)
     return try fileSystem.copyRange(
       of: source, at: sourceOffset, to: destination, at: destinationOffset,
       length: Int64(min(length, 1 << 30)))

@@ -12,7 +12,23 @@ extension Driver {
   func change(_ inode: InodeNumber, to status: stat, fields: CInt, for caller: Caller)
     throws(FSError) -> (Attributes, lifetime: Double)
   {
-    try fileSystem.change(AttributeChange(status, fields: fields), of: inode, for: caller)
+    var change = AttributeChange(status, fields: fields)
+    if change.killsSetID || change.isChownOfNothing {
+      let (now, _) = try fileSystem.attributes(of: inode)
+      change.permissions = change.permissions ?? SetIDBits.permissionsAfterChange(of: now)
+    }
+    return try fileSystem.change(change, of: inode, for: caller)
+  }
+
+  /// A caller changes a file's content in a way that the kernel does not report as such a change.
+  /// Cheap where the file has no set-id bits, as nearly all.
+  func dropSetID(of inode: InodeNumber, for caller: Caller) throws(FSError) {
+    if caller.user == 0 { return }
+    let (now, _) = try fileSystem.attributes(of: inode)
+    guard let permissions = SetIDBits.permissionsAfterChange(of: now) else { return }
+    var change = AttributeChange()
+    change.permissions = permissions
+    _ = try fileSystem.change(change, of: inode, for: caller)
   }
 
   /// `flags` as in setxattr(2).
@@ -50,6 +66,13 @@ enum ExtendedAttributeLimit {
 }
 
 extension AttributeChange {
+  /// chown(2) with neither owner nor group drops set-id bits all the same; what reaches us of it is
+  /// a new ctime alone, which nothing else sends.
+  fileprivate var isChownOfNothing: Bool {
+    changed != nil && modified == nil && accessed == nil && size == nil && permissions == nil
+      && owner == nil && group == nil
+  }
+
   init(_ status: stat, fields: CInt) {
     self.init()
     func has(_ field: CInt) -> Bool { fields & field != 0 }

@@ -12,6 +12,7 @@ package final class Driver: Sendable {
   let fileSystem: FileSystem
   let logger: Logger
   private let onReady: @Sendable () -> Void
+  private let ready = Atomic(false)
   /// How many handles each file has that may be written through: whose pages the kernel may hold
   /// back (innermost lock).
   private let writers = Mutex<[InodeNumber: Int]>([:])
@@ -24,8 +25,13 @@ package final class Driver: Sendable {
     self.onReady = onReady
   }
 
-  /// The kernel and the driver have agreed on how they talk: requests come from now on.
-  func becomeReady() { onReady() }
+  /// Whether the kernel and the driver have agreed on how they talk.
+  var isReady: Bool { ready.load(ordering: .acquiring) }
+
+  /// They have: requests come from now on.
+  func becomeReady() {
+    if !ready.exchange(true, ordering: .acquiringAndReleasing) { onReady() }
+  }
 
   /// Tells the log what the caller's error number cannot: why data could not be read or written.
   /// All else is the answer to a question, and no news.

@@ -1,8 +1,10 @@
+// For iovec and msghdr: the compiler may take them for CFuse3's, which includes the same C headers.
+internal import CFuse3
 internal import Glibc
 internal import Posix
 
 /// The set-uid program of libfuse that mounts and unmounts for ordinary users.
-enum Fusermount {
+package enum Fusermount {
   private static let programs = [
     "/usr/bin/fusermount3", "/bin/fusermount3", "/usr/local/bin/fusermount3",
   ]
@@ -23,7 +25,7 @@ enum Fusermount {
   }
 
   /// What its complaint means. Empty words come from one that was killed.
-  static func refusal(_ words: String, at mountPoint: String) -> MountError {
+  package static func refusal(_ words: String, at mountPoint: String) -> MountError {
     if words.contains("user_allow_other") {
       return MountError(
         .allowOtherNotPermitted,

@@ -35,7 +35,11 @@ package final class Mount: Sendable {
     self.mountPoint = try MountPoint(mountPoint)
     self.notifications = notifications
     self.logger = logger
-    driver = Driver(fileSystem: fileSystem, logger: logger, onReady: onReady)
+    let path = self.mountPoint.path
+    driver = Driver(fileSystem: fileSystem, logger: logger) {
+      if let device = MountTable.entry(at: path)?.device { ReadAhead.widen(device: device) }
+      onReady()
+    }
   }
 
   /// Where it is mounted: absolute, without links.

@@ -66,7 +66,7 @@ extension MountOptions {
   private static let readLimit = Capabilities.requestSize
 
   /// MS_ flags of mount(2).
-  var kernelFlags: UInt {
+  package var kernelFlags: UInt {
     flagWords.reduce(0) { $0 | $1.flag }
   }
 
@@ -86,14 +86,14 @@ extension MountOptions {
   }
 
   /// What the kernel's FUSE is told as the last argument of mount(2).
-  func kernelData(device: CInt, user: UInt32, group: UInt32) -> String {
+  package func kernelData(device: CInt, user: UInt32, group: UInt32) -> String {
     var words = ["fd=\(device)", "rootmode=40000", "user_id=\(user)", "group_id=\(group)"]
     words += commonWords
     return words.joined(separator: ",")
   }
 
   /// The list behind `-o` of fusermount3, which knows commas within a value by their backslash.
-  var fusermountList: String {
+  package var fusermountList: String {
     let name = source.flatMap { $0 == "," || $0 == "\\" ? ["\\", $0] : [$0] }
     let words = flagWords.map(\.word) + commonWords
     return (words + ["subtype=albumfs", "fsname=\(String(name))"]).joined(separator: ",")

@@ -31,9 +31,10 @@ enum Capabilities {
     // Nobody changes contents behind the kernel's back but albumfs itself, which says so: asking
     // for attributes before each read, or dropping pages as times differ, would only cost.
     FUSE_CAP_AUTO_INVAL_DATA,
-    // Set-id bits that a write must drop are the kernel's to drop, by an explicit SETATTR: with the
-    // writeback cache a write reaches the driver late and without its author, who may be one that
-    // keeps them (CAP_FSETID). So it would drop them too late, and where it must not.
+    // The first protocol for set-id bits that a write must drop: the driver would have to drop them
+    // at each write that arrives, but with the writeback cache it arrives late and without its
+    // author, who may be one that keeps them. The second protocol has no such fault, and is agreed on
+    // behind libfuse's back (`Device.dropsSetID`).
     FUSE_CAP_HANDLE_KILLPRIV,
     // Contents are made in memory, so there is no file to splice from or to.
     FUSE_CAP_SPLICE_READ, FUSE_CAP_SPLICE_WRITE, FUSE_CAP_SPLICE_MOVE,

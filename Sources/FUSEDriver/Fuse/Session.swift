@@ -18,11 +18,12 @@ internal import Posix
   init(device: consuming FileDescriptor, driver: Driver) throws(MountError) {
     FuseLog.install()
     guard let raw = unsafe Session.make(driver) else { throw Session.failure("begin") }
-    // libfuse takes the number of an open device in place of a mount point, and closes it.
-    guard unsafe fuse_session_mount(raw, "/dev/fd/\(device.rawValue)") == 0 else {
+    var io = Device.io
+    guard unsafe fuse_session_custom_io(raw, &io, device.rawValue) == 0 else {
       unsafe fuse_session_destroy(raw)
       throw Session.failure("take the device over")
     }
+    // libfuse closes it.
     _ = device.release()
     unsafe self.raw = raw
     self.driver = driver

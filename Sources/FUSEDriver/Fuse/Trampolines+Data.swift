@@ -62,6 +62,10 @@ internal import Glibc
 ) {
   let request = unsafe Request(raw)
   do throws(FSError) {
+    // A page that the kernel wrote back has no author, and had no set-id bits when it was written.
+    if unsafe info!.pointee.writepage == 0 {
+      try request.driver.dropSetID(of: InodeNumber(inode), for: request.caller)
+    }
     try unsafe Handle<OpenFile>(info).object.write(
       UnsafeRawBufferPointer(start: bytes, count: size), at: Int64(offset))
     request.reply(written: size)
@@ -111,7 +115,8 @@ internal import Glibc
   let request = unsafe Request(raw)
   do throws(FSError) {
     try unsafe request.driver.allocate(
-      Handle(info).object, at: Int64(offset), length: Int64(length), mode: mode)
+      Handle(info).object, at: Int64(offset), length: Int64(length), mode: mode,
+      for: request.caller)
     request.replyDone()
   } catch {
     request.reply(error)
@@ -141,7 +146,7 @@ internal import Glibc
   do throws(FSError) {
     let copied = try unsafe request.driver.copyRange(
       of: Handle(info).object, at: Int64(offset), to: Handle(newInfo).object,
-      at: Int64(newOffset), length: length, flags: flags)
+      at: Int64(newOffset), length: length, flags: flags, for: request.caller)
     request.reply(written: Int(copied))
   } catch {
     request.reply(error)

@@ -9,7 +9,6 @@ internal import CFuse3
   _ context: UnsafeMutableRawPointer?, _ connection: UnsafeMutablePointer<fuse_conn_info>?
 ) {
   unsafe Capabilities.negotiate(&connection!.pointee)
-  unsafe Unmanaged<Driver>.fromOpaque(context!).takeUnretainedValue().becomeReady()
 }
 
 @c func albumfs_statfs(_ raw: fuse_req_t?, _ inode: fuse_ino_t) {
