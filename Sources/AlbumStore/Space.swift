@@ -53,7 +53,7 @@ package final class Space: Sendable {
   let files: SegmentFiles
   let content: ContentStore
   let options: SpaceOpenOptions
-  private let lock: SpaceLock?
+  let lock: SpaceLock?
   private let recovery: RecoveryReport
 
   let catalog: Mutex<Catalog>
@@ -190,6 +190,7 @@ package final class Space: Sendable {
 
   /// Writes everything out and ends the session. The caller has stopped using the space.
   package func close() throws(StoreError) {
+    defer { lock?.release() }
     keeper.stop()
     if isReadOnly { return }
     try commit()

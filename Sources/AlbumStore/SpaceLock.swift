@@ -2,12 +2,20 @@ package import AlbumSecrets
 internal import Posix
 
 /// The hold of one process on one space: an open-file-description lock on one byte of albumfs.conf,
-/// at an offset that only the space's keys tell. Held until the last reference goes, at the latest
-/// with the process; leaves no file and counts nothing.
+/// at an offset that only the space's keys tell. Held until released or the last reference goes, at
+/// the latest with the process; leaves no file and counts nothing.
 package final class SpaceLock: Sendable {
   private let file: any StorageFile
 
-  private init(_ file: any StorageFile) { self.file = file }
+  private let offset: Int64
+
+  private init(_ file: any StorageFile, _ offset: Int64) {
+    self.file = file
+    self.offset = offset
+  }
+
+  /// Lets others open the space. The caller no longer touches it.
+  package func release() { try? file.unlock(offset: offset, length: 1) }
 
   /// Throws `.inUse` where the space is mounted already, `.unsupportedFeature` where it may only be
   /// read and is to be written. On a file system that cannot be written, readers share the space.
@@ -23,7 +31,7 @@ package final class SpaceLock: Sendable {
       let (file, isShared) = try open(store, readOnly)
       try file.lock(exclusive: !isShared, offset: keys.lockOffset, length: 1, wait: false)
       if !readOnly { KeyRing.tidy(store) }
-      return SpaceLock(file)
+      return SpaceLock(file, keys.lockOffset)
     } catch {
       if error == .again {
         throw StoreError(

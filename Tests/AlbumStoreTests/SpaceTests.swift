@@ -168,7 +168,10 @@ struct StorePlace {
 
 extension Space {
   /// The process ends here without an unmount.
-  func abandon() { keeper.stop() }
+  func abandon() {
+    keeper.stop()
+    lock?.release()
+  }
 
   func write(_ bytes: [UInt8], to name: String) throws {
     let name = Array(name.utf8)
