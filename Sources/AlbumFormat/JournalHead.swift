@@ -1,6 +1,7 @@
 package import AlbumModel
 
-/// Where a checkpoint is and what follows it: 20 bytes. All zero: there is none.
+/// Where a checkpoint is and what follows it: first segment u32, number of segments u32, last frame
+/// u64, first journal segment u32, time i64: 28 bytes. All zero: there is none.
 package struct CheckpointReference: Equatable, Sendable {
   /// Its first segment; the others follow in number.
   package var firstSegment = SegmentNumber(0)
@@ -10,6 +11,9 @@ package struct CheckpointReference: Equatable, Sendable {
   /// … which is in this journal segment or a later one.
   package var firstJournal = SegmentNumber(0)
 
+  /// When it was finished, in seconds since 1970: since then what only earlier ones need is unneeded.
+  package var takenAt: Int64 = 0
+
   package init() {}
   package var exists: Bool { segmentCount > 0 }
 
@@ -18,6 +22,7 @@ package struct CheckpointReference: Equatable, Sendable {
     writer.write(segmentCount)
     writer.write(lastFrame.rawValue)
     writer.write(firstJournal.rawValue)
+    writer.write(takenAt)
   }
 
   init(from reader: inout ByteReader) throws(FormatError) {
@@ -25,6 +30,7 @@ package struct CheckpointReference: Equatable, Sendable {
     segmentCount = try reader.read()
     lastFrame = FrameNumber(try reader.read())
     firstJournal = SegmentNumber(try reader.read())
+    takenAt = try reader.read()
   }
 }
 
@@ -38,13 +44,13 @@ package struct CheckpointReference: Equatable, Sendable {
 /// | 8..<16 | where that one ends: number of its last believed frame |
 /// | 16..<24 | offset in it at which the next frame would begin |
 /// | 24..<56 | BLAKE2b-256 of the plaintext of its last believed frame |
-/// | 56..<76 | the checkpoint to start from |
-/// | 76..<96 | the one before that, should it be damaged |
+/// | 56..<84 | the checkpoint to start from |
+/// | 84..<112 | the one before that, should it be damaged |
 ///
 /// When a head is written all frames up to the cut are on disk, with all that they refer to. What
 /// lies behind the cut in the segment before, and in segments between the two, is dead for ever.
 package struct JournalHead: Equatable, Sendable {
-  package static let byteCount = 96
+  package static let byteCount = 112
 
   package var number: SegmentNumber
   package var predecessor = SegmentNumber(0)

@@ -166,7 +166,9 @@ package final class Space: Sendable {
   private func resync(_ id: SegmentID) throws(StoreError) {
     let path = files.path(id)
     do throws(Errno) {
-      try files.directory.open(path, .readWrite).sync()
+      let file = try files.directory.open(path, .readWrite)
+      try file.setModificationTime(seconds: SegmentLayout.restingModificationTime)
+      try file.sync()
       try files.directory.syncDirectory(SegmentPath.directory(of: files.name(id)))
       try files.directory.syncDirectory(SegmentPath.root)
     } catch {
@@ -327,6 +329,11 @@ package final class Space: Sendable {
   /// returns when that survives the end of the process. The only function that knows that a record
   /// is in its segment before the frame that refers to it is appended.
   package func commit() throws(StoreError) {
+    try appendFrame()
+    try waitForLateBarrier()
+  }
+
+  private func appendFrame() throws(StoreError) {
     try requireCommittable()
     try journal.withLock { journal throws(StoreError) in
       guard let items = catalog.withLock({ $0.hasChanges ? $0.takeChanges() : nil }) else { return }
@@ -340,7 +347,6 @@ package final class Space: Sendable {
       journal.lastFrame = journal.writer.position.frame
       if journal.oldestUncovered == 0 { journal.oldestUncovered = monotonicMilliseconds() }
     }
-    try waitForLateBarrier()
   }
 
   /// A read-only mount has nothing to commit and may say so; one that failed may not.
@@ -359,7 +365,7 @@ package final class Space: Sendable {
 
   /// Returns when all that was changed before the call is on disk.
   package func barrier() throws(StoreError) {
-    try commit()
+    try appendFrame()
     try barrierState.withLock { state throws(StoreError) in
       if journal.withLock({ $0.lastFrame }) <= state.covered { return }
       try appendBarrier(&state)
@@ -367,7 +373,7 @@ package final class Space: Sendable {
   }
 
   private func forcedBarrier() throws(StoreError) {
-    try commit()
+    try appendFrame()
     try barrierState.withLock { state throws(StoreError) in try appendBarrier(&state) }
   }
 

@@ -1,6 +1,7 @@
 import AlbumFormat
 import AlbumModel
 import Logging
+import Posix
 import Synchronization
 
 // A checkpoint is written in slices under short holds of the catalog's lock while work goes on:
@@ -45,6 +46,7 @@ extension Space {
       var reference = writer.reference
       reference.lastFrame = last
       reference.firstJournal = first
+      reference.takenAt = currentTime().seconds
       try journal.withLock { journal throws(StoreError) in
         try journal.writer.adopt(reference) { () throws(StoreError) in
           try files.sync(SegmentKind.allCases)

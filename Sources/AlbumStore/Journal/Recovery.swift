@@ -142,11 +142,20 @@ struct Recovery {
       loaded.beginReplay()
       if try CheckpointReader.load(reference, files: files, into: &loaded) {
         catalog = loaded
+        if report.usedFormerCheckpoint {
+          position.checkpoint = reference
+          position.formerCheckpoint = CheckpointReference()
+        }
         return reference
       }
       report.usedFormerCheckpoint = true
     }
-    // None yet, or none that is whole: replay begins with the first journal segment there is.
+    if report.usedFormerCheckpoint {
+      throw StoreError(
+        .damaged, "no checkpoint of this space is whole; restore the folder segments from a backup",
+        path: SegmentPath.root)
+    }
+    // None yet: replay begins with the first journal segment.
     catalog = Catalog()
     catalog.beginReplay()
     return CheckpointReference()

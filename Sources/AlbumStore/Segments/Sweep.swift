@@ -30,15 +30,17 @@ struct Sweep {
   mutating func round(_ space: Space) throws(StoreError) {
     if let number = halfFilled.popLast() { try space.carryOver(number) }
     try space.retireEmptied()
-    if space.takeCheckpointTaken() { noteUnneeded(try space.unneededSegments()) }
+    if space.takeCheckpointTaken() {
+      noteUnneeded(try space.unneededSegments(), since: currentTime().seconds)
+    }
     try removeUnneeded(space)
     try space.removeRetired()
   }
 
-  mutating func noteUnneeded(_ ids: [SegmentID]) {
+  /// They are unneeded since the checkpoint was taken that is in force.
+  mutating func noteUnneeded(_ ids: [SegmentID], since: Int64) {
     let known = Set(unneeded.map(\.id))
-    let now = currentTime().seconds
-    for id in ids where !known.contains(id) { unneeded.append((id, now)) }
+    for id in ids where !known.contains(id) { unneeded.append((id, since)) }
   }
 
   private mutating func removeUnneeded(_ space: Space) throws(StoreError) {
@@ -52,23 +54,19 @@ struct Sweep {
 extension Space {
   /// At the first change of a session: looks at what earlier ones left.
   func beginSweep() throws(StoreError) -> Sweep {
-    let open = content.openSegments
-    let (filling, reserved) = catalog.withLock { catalog in
-      let filling = catalog.segments.accounts.filter { $0.value.state == .filling }.keys
-      return (filling.filter { !open.contains($0) }, catalog.reserved.nextDataSegment)
+    let filling = catalog.withLock { catalog in
+      catalog.segments.accounts.filter { $0.value.state == .filling }.keys
     }
-    // The segment that this session began last may be finished meanwhile: it is not half-filled.
-    var sweep = Sweep(halfFilled: filling.filter { !begunHere($0) })
-    try adoptLeftOvers(below: reserved)
-    sweep.noteUnneeded(try unneededSegments())
+    var sweep = Sweep(halfFilled: filling.filter { $0.rawValue < firstOwnSegment })
+    try adoptLeftOvers()
+    let taken = journal.withLock { $0.writer.position.checkpoint.takenAt }
+    sweep.noteUnneeded(try unneededSegments(), since: taken)
     try fillShortFiles()
     return sweep
   }
 
-  private func begunHere(_ number: SegmentNumber) -> Bool { number.rawValue >= firstOwnSegment }
-
   /// Data segments that a crash left and no frame names: nobody refers to them.
-  private func adoptLeftOvers(below reserved: UInt32) throws(StoreError) {
+  private func adoptLeftOvers() throws(StoreError) {
     let names = try files.allNames()
     let known = catalog.withLock { $0.segments.accounts }
     let top = known.keys.map(\.rawValue).filter { $0 < firstOwnSegment }.max() ?? 0

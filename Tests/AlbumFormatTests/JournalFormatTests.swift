@@ -1,0 +1,125 @@
+import AlbumModel
+import AlbumTestSupport
+import Testing
+
+@testable import AlbumFormat
+
+// The journal's structures: what is written is read back, byte for byte as documented; no bytes,
+// however wrong, do more harm than an error.
+
+struct JournalFormatTests {
+  static let items: [JournalItem] = [
+    .inode(
+      {
+        var state = InodeState(number: InodeNumber(42), kind: .regular, permissions: 0o644)
+        state.size = 1 << 40
+        state.modified = Timestamp(seconds: 1_700_000_000, nanoseconds: 5)
+        state.thumbnail = InodeNumber(43)
+        state.contentVersion = 9
+        state.links = 2
+        state.thumbnailState = .made
+        return state
+      }()),
+    .inodeGone(InodeNumber(7)),
+    .extents(
+      InodeNumber(42), from: 0, to: .max,
+      [
+        Extent(offset: 0, length: 70_000, segment: SegmentNumber(3), grid: 1, skip: 0),
+        Extent(offset: 80_000, length: 1, segment: SegmentNumber(4), grid: 9, skip: 65_535),
+      ]),
+    .entry(directory: .root, name: Array("Trip".utf8), inode: InodeNumber(42)),
+    .entry(directory: .root, name: [255, 1], inode: nil),
+    .symlink(InodeNumber(44), target: Array("../x".utf8)),
+    .attribute(InodeNumber(42), name: Array("user.a".utf8), value: []),
+    .attribute(InodeNumber(42), name: Array("user.a".utf8), value: nil),
+    .segment(.data, SegmentNumber(3), .retired, retiredAt: 1_700_000_000),
+    .counters(SpaceCounters()),
+    .barrier(FrameNumber(12)),
+    .property(.thumbnailEdge, 512),
+  ]
+
+  func encode(_ items: [JournalItem]) -> [UInt8] {
+    var writer = ByteWriter()
+    for item in items { item.encode(into: &writer) }
+    return writer.bytes
+  }
+
+  @Test func everyItemIsReadBackAsItWasWritten() throws {
+    var found: [JournalItem] = []
+    try decodeItems(encode(JournalFormatTests.items)) { found.append($0) }
+    #expect(found == JournalFormatTests.items)
+  }
+
+  @Test func anItemLiesOnDiskAsDocumented() {
+    let bytes = encode([.entry(directory: .root, name: [0x41], inode: InodeNumber(0x0102))])
+    #expect(
+      bytes == [4, 0, 17, 0, 0, 0] + [1, 0, 0, 0, 0, 0, 0, 0] + [2, 1, 0, 0, 0, 0, 0, 0] + [0x41])
+    #expect(encode([JournalFormatTests.items[0]]).count == 6 + InodeState.byteCount)
+  }
+
+  @Test func everyTruncationIsRefused() {
+    for item in JournalFormatTests.items {
+      let bytes = encode([item])
+      for count in 1..<bytes.count {
+        #expect(throws: FormatError.self) { try decodeItems(Array(bytes[..<count])) { _ in } }
+      }
+    }
+  }
+
+  @Test func anItemThatMustBeUnderstoodAndIsNotIsRefusedByName() {
+    var writer = ByteWriter()
+    writer.write(UInt16(77))
+    writer.write(UInt32(0))
+    #expect {
+      try decodeItems(writer.bytes) { _ in }
+    } throws: { "\($0)".contains("newer albumfs") }
+  }
+
+  @Test func anItemThatMayBeIgnoredIsStepped() throws {
+    var writer = ByteWriter()
+    writer.write(UInt16(0x8123))
+    writer.write(UInt32(3))
+    writer.write([1, 2, 3])
+    JournalItem.barrier(FrameNumber(1)).encode(into: &writer)
+    var found: [JournalItem] = []
+    try decodeItems(writer.bytes) { found.append($0) }
+    #expect(found == [.ignorable, .barrier(FrameNumber(1))])
+  }
+
+  @Test func randomBytesDoNoHarm() {
+    var random = SeededRandom()
+    print("seed \(random.seed)")
+    for _ in 0..<20_000 {
+      var bytes = encode([JournalFormatTests.items.randomElement(using: &random)!])
+      for _ in 0..<Int.random(in: 1...4, using: &random) {
+        bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(
+          in: 0...255, using: &random)
+      }
+      try? decodeItems(bytes) { _ in }
+      _ = try? JournalFrame(decoding: bytes)
+      _ = try? JournalHead(decoding: random.bytes(JournalHead.byteCount))
+      _ = try? CheckpointRecord(decoding: bytes)
+    }
+  }
+
+  @Test func framesHeadsAndCheckpointRecordsAreReadBack() throws {
+    let frame = JournalFrame(
+      number: FrameNumber(5), previousHash: Array(0..<32), continues: true, isContinuation: false,
+      items: [1, 2, 3])
+    #expect(frame.encoded().count == JournalFrame.headerByteCount + 3)
+    #expect(try JournalFrame(decoding: frame.encoded()) == frame)
+    var head = JournalHead(number: SegmentNumber(9))
+    head.predecessor = SegmentNumber(8)
+    head.cutFrame = FrameNumber(77)
+    head.cutOffset = 4096
+    head.checkpoint.firstSegment = SegmentNumber(3)
+    head.checkpoint.segmentCount = 2
+    head.checkpoint.takenAt = 1_700_000_000
+    #expect(head.encoded().count == JournalHead.byteCount)
+    #expect(try JournalHead(decoding: head.encoded()) == head)
+    let record = CheckpointRecord(
+      checkpoint: SegmentNumber(3), place: 4, continuation: .last, items: [9])
+    #expect(record.encoded().count == CheckpointRecord.headerByteCount + 1)
+    #expect(try CheckpointRecord(decoding: record.encoded()) == record)
+  }
+}

@@ -1,0 +1,273 @@
+import AlbumFormat
+import AlbumModel
+import AlbumTestSupport
+import Testing
+
+@testable import AlbumStore
+
+// The catalog against what its frames say: whatever is done to it, replaying the items that it gave
+// out brings back the same tree, with the same extents and the same account of what lives in each
+// segment. Also when a checkpoint was written in slices while work went on.
+
+struct CatalogTests {
+  @Test(arguments: 0..<8) func replayingItsFramesBringsTheSameTreeBack(_ round: Int) throws {
+    var run = CatalogRun(seed: UInt64.random(in: 0...UInt64.max))
+    print("seed \(run.random.seed)")
+    var replayed = Catalog()
+    replayed.beginReplay()
+    for _ in 0..<30 {
+      for _ in 0..<40 { run.step() }
+      try decodeItems(run.catalog.takeChanges()) { replayed.apply($0) }
+    }
+    let findings = replayed.finishReplay()
+    #expect(findings == ReplayFindings())
+    #expect(replayed.dump() == run.catalog.dump())
+  }
+
+  @Test(arguments: 0..<8) func aCheckpointTakenInSlicesAndTheFramesSinceGiveTheSameTree(
+    _ round: Int
+  ) throws {
+    var run = CatalogRun(seed: UInt64.random(in: 0...UInt64.max))
+    print("seed \(run.random.seed)")
+    for _ in 0..<600 { run.step() }
+    _ = run.catalog.takeChanges()
+    var replayed = Catalog()
+    replayed.beginReplay()
+    var frames: [[UInt8]] = []
+    func work() {
+      for _ in 0..<10 { run.step() }
+      frames.append(run.catalog.takeChanges())
+    }
+    try decodeItems(run.catalog.encodeSpace()) { replayed.apply($0) }
+    var next: UInt32? = 0
+    while let from = next {
+      let (items, end) = run.catalog.encodeInodes(from: from, count: 20)
+      try decodeItems(items) { replayed.apply($0) }
+      next = end
+      work()
+    }
+    var cursor = NameCursor()
+    while !cursor.isAtEnd {
+      try decodeItems(run.catalog.encodeNames(&cursor, count: 20)) { replayed.apply($0) }
+      work()
+    }
+    for frame in frames { try decodeItems(frame) { replayed.apply($0) } }
+    _ = replayed.finishReplay()
+    #expect(replayed.dump() == run.catalog.dump())
+  }
+
+  @Test func replayingFramesOverANewerStateIsHarmless() throws {
+    var run = CatalogRun(seed: 7)
+    var frames: [[UInt8]] = []
+    for _ in 0..<20 {
+      for _ in 0..<20 { run.step() }
+      frames.append(run.catalog.takeChanges())
+    }
+    var replayed = Catalog()
+    replayed.beginReplay()
+    for frame in frames + frames[5...] { try decodeItems(frame) { replayed.apply($0) } }
+    _ = replayed.finishReplay()
+    #expect(replayed.dump() == run.catalog.dump())
+  }
+
+  @Test func inodeNumbersAreNeverGivenTwiceAlsoNotAfterALostFrame() throws {
+    var catalog = Catalog(rootOwner: 0, group: 0, permissions: 0o755, time: .init(nanoseconds: 0))
+    let durable = catalog.takeChanges()
+    var given: Set<UInt64> = []
+    for _ in 0..<1000 {
+      let index = catalog.create(
+        kind: .regular, permissions: 0, owner: 0, group: 0, time: .init(nanoseconds: 0))
+      given.insert(catalog.state(index).number.rawValue)
+    }
+    // The frames with these are lost.
+    var after = Catalog()
+    after.beginReplay()
+    try decodeItems(durable) { after.apply($0) }
+    _ = after.finishReplay()
+    for _ in 0..<1000 {
+      let index = after.create(
+        kind: .regular, permissions: 0, owner: 0, group: 0, time: .init(nanoseconds: 0))
+      #expect(given.insert(after.state(index).number.rawValue).inserted)
+    }
+  }
+
+  @Test func aNameWhoseInodeWasLostToDamageLeadsNowhereElse() throws {
+    var catalog = Catalog(rootOwner: 0, group: 0, permissions: 0o755, time: .init(nanoseconds: 0))
+    var replayed = Catalog()
+    replayed.beginReplay()
+    try decodeItems(catalog.takeChanges()) { replayed.apply($0) }
+    let root = catalog.index(of: .root)!
+    func make(_ name: String) {
+      let index = catalog.create(
+        kind: .regular, permissions: 0, owner: 0, group: 0, time: .init(nanoseconds: 0))
+      catalog.insertEntry(Array(name.utf8), in: root, child: index)
+      catalog.unpin(index)
+    }
+    make("a")
+    try decodeItems(catalog.takeChanges()) { replayed.apply($0) }
+    // The frame that takes the name away is damaged; the next states its inode gone, its place new.
+    catalog.removeEntry(Array("a".utf8), in: root)
+    catalog.changes.entries = []
+    make("b")
+    try decodeItems(catalog.takeChanges()) { replayed.apply($0) }
+    let findings = replayed.finishReplay()
+    #expect(findings.lostEntries.map(\.name) == [Array("a".utf8)])
+    let after = replayed.index(of: .root)!
+    #expect(replayed.child(Array("a".utf8), of: after) == nil)
+    #expect(replayed.child(Array("b".utf8), of: after) != nil)
+  }
+
+  @Test func memoryPerFileStaysBelowTheDesignsLimit() {
+    let perFile =
+      MemoryLayout<InodeRecord>.stride + MemoryLayout<EntryRecord>.stride
+      + MemoryLayout<Extent>.stride + MemoryLayout<DirectoryListing.Slot>.stride
+      + 2 * 3 * MemoryLayout<UInt32>.stride
+    #expect(perFile <= 300)
+  }
+}
+
+/// A catalog and a stream of random operations on it.
+struct CatalogRun: ~Copyable {
+  var catalog = Catalog(rootOwner: 0, group: 0, permissions: 0o755, time: .init(nanoseconds: 0))
+  var random: SeededRandom
+  private var directories: [InodeNumber] = [.root]
+  private var files: [InodeNumber] = []
+  private var nextGrid: UInt32 = 0
+
+  init(seed: UInt64) { random = SeededRandom(seed: seed) }
+
+  mutating func step() {
+    directories.removeAll { catalog.index(of: $0) == nil }
+    files.removeAll { catalog.index(of: $0) == nil }
+    switch Int.random(in: 0..<100, using: &random) {
+    case 0..<30: makeFile()
+    case 30..<38: makeDirectory()
+    case 38..<58: write()
+    case 58..<68: removeSomething()
+    case 68..<80: renameSomething()
+    case 80..<86: link()
+    case 86..<92: setAttribute()
+    case 92..<96: thumbnail()
+    default: truncate()
+    }
+  }
+
+  private mutating func pick(_ from: [InodeNumber]) -> InodeIndex? {
+    from.randomElement(using: &random).flatMap { catalog.index(of: $0) }
+  }
+
+  private mutating func name() -> [UInt8] {
+    Array("n\(Int.random(in: 0..<40, using: &random))".utf8)
+  }
+
+  private mutating func make(_ kind: FileKind) -> InodeNumber? {
+    guard let parent = pick(directories) else { return nil }
+    let name = name()
+    if catalog.child(name, of: parent) != nil { return nil }
+    let time = Timestamp(nanoseconds: Int64.random(in: 0...1 << 60, using: &random))
+    let index = catalog.create(kind: kind, permissions: 0o644, owner: 1, group: 2, time: time)
+    catalog.insertEntry(name, in: parent, child: index)
+    if kind == .symlink { catalog.setSymlinkTarget(index, to: name + name) }
+    catalog.unpin(index)
+    return catalog.state(index).number
+  }
+
+  private mutating func makeFile() {
+    let kind: FileKind = Bool.random(using: &random) ? .regular : .symlink
+    if let number = make(kind), kind == .regular { files.append(number) }
+  }
+
+  private mutating func makeDirectory() {
+    if let number = make(.directory) { directories.append(number) }
+  }
+
+  private mutating func write() {
+    guard let index = pick(files) else { return }
+    let offset = Int64.random(in: 0...400_000, using: &random)
+    let length = Int64.random(in: 1...200_000, using: &random)
+    let extent = Extent(
+      offset: offset, length: length, segment: SegmentNumber(nextGrid / 10_000 + 1),
+      grid: nextGrid, skip: 0)
+    nextGrid += DataRecord.fullGridCount * 4
+    catalog.hold(extent)
+    catalog.replaceExtents(of: index, from: offset, to: offset + length, with: [extent])
+    catalog.update(index) { $0.size = max($0.size, offset + length) }
+  }
+
+  private mutating func truncate() {
+    guard let index = pick(files) else { return }
+    let size = Int64.random(in: 0...300_000, using: &random)
+    catalog.replaceExtents(of: index, from: size, to: .max, with: [])
+    catalog.update(index) { $0.size = size }
+  }
+
+  private mutating func removeSomething() {
+    guard let parent = pick(directories) else { return }
+    let name = name()
+    guard let child = catalog.child(name, of: parent) else { return }
+    if catalog.state(child).kind == .directory, catalog.entryCount(of: child) > 0 { return }
+    catalog.removeEntry(name, in: parent)
+  }
+
+  private mutating func renameSomething() {
+    guard let from = pick(directories), let to = pick(directories) else { return }
+    let (name, newName) = (name(), name())
+    guard let child = catalog.child(name, of: from), catalog.child(newName, of: to) == nil else {
+      return
+    }
+    // Not a directory into itself or what is in it.
+    var above = catalog.state(to).number
+    while above != .root {
+      if above == catalog.state(child).number { return }
+      above = catalog.parent(of: catalog.index(of: above)!)
+    }
+    catalog.moveEntry(name, of: from, to: newName, in: to)
+  }
+
+  private mutating func link() {
+    guard let index = pick(files), let to = pick(directories) else { return }
+    let name = name()
+    if catalog.child(name, of: to) == nil { catalog.insertEntry(name, in: to, child: index) }
+  }
+
+  private mutating func setAttribute() {
+    guard let index = pick(files) else { return }
+    let name = Array("user.\(Int.random(in: 0..<3, using: &random))".utf8)
+    let value = Bool.random(using: &random) ? random.bytes(20) : nil
+    catalog.setAttribute(name, of: index, to: value)
+  }
+
+  private mutating func thumbnail() {
+    guard let photo = pick(files) else { return }
+    let index = catalog.create(
+      kind: .regular, permissions: 0o644, owner: 0, group: 0, time: .init(nanoseconds: 5))
+    catalog.setThumbnail(Bool.random(using: &random) ? index : nil, of: photo)
+    catalog.unpin(index)
+  }
+}
+
+extension Catalog {
+  /// Everything that must be the same after a replay, in words.
+  func dump() -> [String] {
+    var lines: [String] = []
+    forEachInode { index, state in
+      lines.append(
+        "inode \(state) links \(attributes(index).links) extents \(extents(of: index, from: 0, to: .max))"
+      )
+      lines.append("\(state.number.rawValue) symlink \(symlinkTarget(index))")
+      for name in attributeNames(of: index) {
+        lines.append("\(state.number.rawValue) \(name) = \(attribute(name, of: index) ?? [])")
+      }
+      guard state.kind == .directory else { return }
+      lines.append("\(state.number.rawValue) parent \(parent(of: index).rawValue)")
+      forEachEntry(of: index) { name, child, _ in
+        lines.append("\(state.number.rawValue)/\(name) -> \(self.state(child).number.rawValue)")
+        return true
+      }
+    }
+    for (number, account) in segments.accounts where account.live > 0 {
+      lines.append("segment \(number.rawValue) live \(account.live) \(account.state)")
+    }
+    return lines.sorted()
+  }
+}

@@ -1,0 +1,71 @@
+import AlbumFormat
+import AlbumModel
+import AlbumTestSupport
+import Testing
+
+@testable import AlbumStore
+
+// Extents against a plain model: for every byte of a file, which byte of which record holds it.
+
+struct ExtentMapTests {
+  /// Where a byte of content lies: a segment, a record in it, and the place in that record.
+  struct Home: Equatable {
+    var segment: UInt32
+    var grid: UInt32
+    var place: Int64
+  }
+
+  func homes(_ extents: [Extent], _ length: Int) -> [Home?] {
+    var result = [Home?](repeating: nil, count: length)
+    for extent in extents {
+      for step in 0..<extent.length {
+        let into = Int64(extent.skip) + step
+        let record = UInt32(into / DataRecord.contentLimit)
+        result[Int(extent.offset + step)] = Home(
+          segment: extent.segment.rawValue, grid: extent.grid + record * DataRecord.fullGridCount,
+          place: into % DataRecord.contentLimit)
+      }
+    }
+    return result
+  }
+
+  @Test(arguments: 0..<6) func everyByteIsWhereItWasWrittenLast(_ round: Int) {
+    var random = SeededRandom()
+    print("seed \(random.seed)")
+    let length = 400_000
+    var map = ExtentMap()
+    var model = [Home?](repeating: nil, count: length)
+    var grid: UInt32 = 0
+    var end = 0
+    for _ in 0..<60 {
+      let isAppend = Bool.random(using: &random)
+      let from = isAppend ? end : Int.random(in: 0..<length, using: &random)
+      let to = min(length, from + Int.random(in: 1...90_000, using: &random))
+      if from >= to { continue }
+      var new: [Extent] = []
+      if !isAppend && Int.random(in: 0..<4, using: &random) == 0 {
+        // A hole.
+      } else {
+        for start in stride(from: from, to: to, by: 65_536) {
+          let part = Int64(min(65_536, to - start))
+          new.append(
+            Extent(
+              offset: Int64(start), length: part, segment: SegmentNumber(1), grid: grid, skip: 0))
+          grid += part == 65_536 ? DataRecord.fullGridCount : 300
+        }
+      }
+      let added = homes(new, length)
+      let before = model
+      for byte in from..<to { model[byte] = added[byte] }
+      let dropped = map.replace(from: Int64(from), to: Int64(to), with: new)
+      #expect(homes(map.extents, length) == model)
+      let gone = homes(dropped, length)
+      for byte in from..<to where gone[byte] != before[byte] { Issue.record("byte \(byte)") }
+      end = max(end, to)
+      for (one, next) in zip(map.extents, map.extents.dropFirst()) {
+        #expect(one.end <= next.offset)
+        #expect(!one.isContinued(by: next))
+      }
+    }
+  }
+}
