@@ -26,6 +26,9 @@ package struct SpaceOpenOptions: Sendable {
   /// How long a segment stays after it was retired, in seconds, so that a copy of the store under
   /// way still finds it.
   package var graceSeconds: Int64 = 15 * 60
+  /// Whether a thread of the space's own frames, syncs and sweeps. Without it only what is called
+  /// happens: for tests that need every step in order.
+  package var worksInBackground = true
   package var logger: Logger
 
   package init(logger: Logger) { self.logger = logger }
@@ -147,7 +150,7 @@ package final class Space: Sendable {
     space.logRecovery()
     if options.readOnly { return space }
     if !recovery.report.wasClean { try space.settle(recovery) }
-    try space.startKeeper()
+    if options.worksInBackground { try space.startKeeper() }
     return space
   }
 
@@ -372,7 +375,8 @@ package final class Space: Sendable {
     }
   }
 
-  private func forcedBarrier() throws(StoreError) {
+  /// A barrier also where the last one covers everything: it proves that one.
+  func forcedBarrier() throws(StoreError) {
     try appendFrame()
     try barrierState.withLock { state throws(StoreError) in try appendBarrier(&state) }
   }

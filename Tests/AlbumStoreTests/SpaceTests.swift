@@ -71,7 +71,7 @@ struct SpaceTests {
     let space = try place.open(grace: 0)
     for file in 0..<20 { try space.write(random.bytes(200_000), to: "f\(file)") }
     let full = try place.snapshot().count
-    for file in 0..<20 { try space.remove("f\(file)") }
+    for file in 0..<20 { space.remove("f\(file)") }
     try space.commit()
     try space.retireEmptied()
     try space.removeRetired()
@@ -110,7 +110,7 @@ struct SpaceTests {
     }
     try space.checkpoint()
     try space.write([9], to: "f0")
-    try space.remove("f1")
+    space.remove("f1")
     kept["f0"] = [9]
     kept["f1"] = nil
     space.abandon()
@@ -225,7 +225,7 @@ extension Space {
     return Array(bytes[headroom...])
   }
 
-  func remove(_ name: String) throws {
+  func remove(_ name: String) {
     change { catalog in
       _ = catalog.removeEntry(Array(name.utf8), in: catalog.index(of: .root)!)
     }

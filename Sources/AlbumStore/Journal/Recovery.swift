@@ -64,8 +64,14 @@ struct Recovery {
         usable = number
         break
       }
-      // Without a head it was never in use: born just before a crash.
-      if !scan.frames.isEmpty { report.damagedFrames += scan.frames.count }
+      // Born just before a crash, if no barrier says that its head was ever on disk.
+      if scan.frames.filter({ $0.frame.barrier != nil }).count >= 2 {
+        throw StoreError(
+          .damaged,
+          "both heads of a journal segment are damaged: mounting would lose what follows; "
+            + "restore it from a backup of the store",
+          path: files.path(SegmentID(kind: .journal, number: number)))
+      }
     }
     guard let usable, let head = scans[usable]?.head else {
       throw StoreError(
@@ -279,10 +285,8 @@ struct Recovery {
       throw StoreError(
         .unsupportedFeature, "journal frame \(group[0].frame.number.rawValue): \(error)")
     }
-    for extent in referred {
-      believedSegments.insert(extent.segment)
-      if try !content.opens(extent) { return false }
-    }
+    for extent in referred where try !content.opens(extent) { return false }
+    believedSegments.formUnion(referred.map(\.segment))
     return true
   }
 }

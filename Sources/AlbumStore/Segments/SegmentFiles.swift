@@ -72,14 +72,13 @@ final class SegmentFiles: Sendable {
 
   private func makeFolder(_ folder: String) throws(Errno) {
     if state.withLock({ $0.knownDirectories.contains(folder) }) { return }
-    var isNew = true
     do throws(Errno) { try directory.makeDirectory(folder) } catch {
       if error != .exists { throw error }
-      isNew = false
     }
+    // One that exists may stem from a session that was killed before it was synced.
     state.withLock {
       $0.knownDirectories.insert(folder)
-      if isNew { $0.unsyncedDirectories.insert(SegmentPath.root) }
+      $0.unsyncedDirectories.insert(SegmentPath.root)
     }
   }
 

@@ -115,7 +115,9 @@ extension Space {
   }
 
   /// Removes the segments whose grace is over. They were stated retired in a frame; a barrier covers
-  /// that before the first file goes.
+  /// that, and another proves it, before the first file goes: recovery looks whether the records open
+  /// that frames behind the last *proven* barrier refer to, and would cut history at one that wrote
+  /// into a segment which is gone.
   func removeRetired() throws(StoreError) {
     let limit = currentTime().seconds - options.graceSeconds
     let due = catalog.withLock { catalog in
@@ -123,7 +125,7 @@ extension Space {
         .keys
     }
     if due.isEmpty { return }
-    try barrier()
+    for _ in 0..<2 { try forcedBarrier() }
     for number in due {
       try files.remove(SegmentID(kind: .data, number: number))
       change { $0.setState(of: number, to: .removed) }
