@@ -47,7 +47,9 @@ let package = Package(
     .target(name: "CLinux"),
     clibrary("CSodium", "libsodium", "libsodium-dev"),
     clibrary("CFuse3", "fuse3", "libfuse3-dev"),
-    clibrary("CVips", "vips", "libvips-dev"),
+    // pkg-config's flags for vips itself contain -pthread, which SwiftPM refuses with a warning; its
+    // headers need those of GObject only.
+    clibrary("CVips", "gobject-2.0", "libvips-dev"),
     clibrary("CSeccomp", "libseccomp", "libseccomp-dev"),
 
     // The core: a store, its spaces and their albums. Knows nothing of FUSE.
@@ -99,7 +101,7 @@ let package = Package(
       ["AlbumModel", "Posix", "AlbumStore", "AlbumFileSystem", "AlbumTestSupport"]),
     tests(
       "ThumbnailTests",
-      ["AlbumModel", "Posix", "ThumbnailProtocol", "Thumbnails", "albumfs-thumbnailer"]),
+      ["AlbumModel", "ThumbnailProtocol", "Thumbnails", "albumfs-thumbnailer", logging]),
     tests("FUSEDriverTests", ["AlbumModel", "Posix", "AlbumFileSystem", "FUSEDriver"]),
     tests("CLITests", ["Posix", "ControlProtocol", "AlbumTestSupport", "albumfs"]),
     tests("MountTests", ["Posix", "AlbumTestSupport", "albumfs", "albumfs-thumbnailer"]),

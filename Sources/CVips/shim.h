@@ -1,2 +1,97 @@
+// What Swift cannot call of libvips: its operations are variadic. One inline for each operation
+// that albumfs-thumbnailer uses, with the options it uses. They answer as the operation does: 0, or
+// -1 with the reason in vips_error_buffer().
 #pragma once
+#include <gmodule.h>
 #include <vips/vips.h>
+
+// A macro.
+static inline int cvips_init(const char *program) { return VIPS_INIT(program); }
+
+static inline void cvips_unref(VipsImage *image) { g_object_unref(image); }
+
+// Loads a module of libvips, which registers its operations as it is loaded, for good.
+static inline int cvips_load_module(const char *path) {
+  GModule *module = g_module_open(path, (GModuleFlags)0);
+  if (module == NULL) return -1;
+  g_module_make_resident(module);
+  return 0;
+}
+
+static inline gpointer cvips_symbol(const char *name) {
+  gpointer symbol = NULL;
+  GModule *program = g_module_open(NULL, (GModuleFlags)0);
+  if (program == NULL || !g_module_symbol(program, name, &symbol)) return NULL;
+  return symbol;
+}
+
+// libheif loads its codecs with the first of these calls, and is itself loaded at run time only.
+static inline void cvips_heif_init(void) {
+  typedef struct {
+    int code, subcode;
+    const char *message;
+  } heif_error;
+  heif_error (*init)(void *) = (heif_error (*)(void *))cvips_symbol("heif_init");
+  if (init != NULL) init(NULL);
+}
+
+// `compression` is libheif's enumeration: 1 HEVC, 4 AV1.
+static inline int cvips_heif_can_decode(int compression) {
+  int (*can)(int) = (int (*)(int))cvips_symbol("heif_have_decoder_for_format");
+  return can != NULL && can(compression);
+}
+
+static inline int cvips_has_operation(const char *name) {
+  return vips_type_find("VipsOperation", name) != 0;
+}
+
+// Reads the header only.
+static inline VipsImage *cvips_open(const void *data, size_t length) {
+  return vips_image_new_from_buffer(data, length, "", "access", VIPS_ACCESS_SEQUENTIAL, NULL);
+}
+
+// `options` is for the loader, as after a file name: "[unlimited]".
+static inline int cvips_thumbnail(const void *data, size_t length, VipsImage **out, int edge,
+                                  VipsFailOn fail_on, const char *options) {
+  return vips_thumbnail_buffer((void *)data, length, out, edge, "height", edge, "size",
+                               VIPS_SIZE_DOWN, "fail_on", fail_on, "option_string", options, NULL);
+}
+
+static inline int cvips_has_profile(VipsImage *image) {
+  return vips_image_get_typeof(image, VIPS_META_ICC_NAME) != 0;
+}
+
+// From the colours of the profile that the image carries.
+static inline int cvips_profile_to_srgb(VipsImage *in, VipsImage **out) {
+  return vips_icc_transform(in, out, "srgb", "embedded", TRUE, NULL);
+}
+
+static inline int cvips_to_srgb(VipsImage *in, VipsImage **out) {
+  return vips_colourspace(in, out, VIPS_INTERPRETATION_sRGB, NULL);
+}
+
+static inline int cvips_first_bands(VipsImage *in, VipsImage **out, int count) {
+  return vips_extract_band(in, out, 0, "n", count, NULL);
+}
+
+static inline int cvips_cast_uchar(VipsImage *in, VipsImage **out) {
+  return vips_cast_uchar(in, out, NULL);
+}
+
+static inline int cvips_as_srgb(VipsImage *in, VipsImage **out) {
+  return vips_copy(in, out, "interpretation", VIPS_INTERPRETATION_sRGB, NULL);
+}
+
+static inline int cvips_save_jpeg(VipsImage *in, void **bytes, size_t *length, int quality) {
+  return vips_jpegsave_buffer(in, bytes, length, "Q", quality, "strip", TRUE, "optimize_coding",
+                              TRUE, NULL);
+}
+
+static inline int cvips_save_png(VipsImage *in, void **bytes, size_t *length) {
+  return vips_pngsave_buffer(in, bytes, length, "strip", TRUE, "filter",
+                             VIPS_FOREIGN_PNG_FILTER_ALL, NULL);
+}
+
+static inline int cvips_save_webp(VipsImage *in, void **bytes, size_t *length, int quality) {
+  return vips_webpsave_buffer(in, bytes, length, "Q", quality, "strip", TRUE, NULL);
+}

@@ -1,1 +1,60 @@
-print("placeholder")
+// albumfs-thumbnailer: makes thumbnails of pictures that it gets over a socket, in a cell.
+//
+// Started by albumfs, never by a person. It holds no keys and sees no names. Descriptor 3 is the
+// socket; what goes over it stands in ThumbnailProtocol. Order matters: libraries are loaded, then
+// the cell is closed, then the first byte of a picture is read.
+import CLinux
+import Glibc
+import ThumbnailProtocol
+
+let arguments = Arguments(CommandLine.arguments.dropFirst())
+let channel = Channel()
+
+_ = clearenv()
+clinux_close_from(UInt32(Channel.descriptor) + 1)
+clinux_limit_arenas(2)
+guard Vips.start(program: "albumfs-thumbnailer") else { exit(1) }
+let readable = Vips.readableKinds()
+let protection = Cell.enter(arguments.bounds)
+let hello = CellReport(
+  hasLandlock: protection.hasLandlock, hasSeccomp: protection.hasSeccomp, readable: readable)
+guard channel.send(ThumbnailReply(id: 0, content: .hello(hello))), protection.hasSeccomp else {
+  exit(1)
+}
+
+while let request = channel.receive() {
+  guard let content = answer(request), channel.send(.init(id: request.id, content: content)) else {
+    break
+  }
+}
+
+/// nil when the daemon has gone.
+func answer(_ request: ThumbnailRequest) -> ThumbnailReply.Content? {
+  switch request.work {
+  case .probe: return .probe(Cell.probe())
+  case .thumbnail(let edge, let byteCount):
+    Cell.beginPicture(arguments.bounds)
+    guard let memory = PictureMemory(byteCount: Int(byteCount)) else {
+      return channel.skip(Int(byteCount)) ? .failure(.tooLarge, reason: "memory") : nil
+    }
+    guard unsafe channel.fill(memory.bytes) else { return nil }
+    let picture = unsafe UnsafeRawBufferPointer(memory.bytes)
+    if arguments.allowsMisbehaviour {
+      unsafe Misbehaviour(askedForBy: picture)?.run(channel, id: request.id)
+    }
+    return unsafe thumbnail(of: picture, edge: edge)
+  }
+}
+
+func thumbnail(of picture: UnsafeRawBufferPointer, edge: UInt32) -> ThumbnailReply.Content {
+  let start = unsafe Array(picture.prefix(ImageKind.sniffByteCount))
+  guard let kind = ImageKind(sniffing: start), readable.contains(kind) else {
+    return .failure(.notAPicture, reason: "unknown kind")
+  }
+  do throws(Rejection) {
+    let (format, bytes) = try unsafe Vips.thumbnail(of: picture, kind: kind, edge: edge)
+    return .thumbnail(format, bytes)
+  } catch {
+    return .failure(error.failure, reason: error.reason)
+  }
+}

@@ -35,3 +35,31 @@ int clinux_memfd_create(const char *name, unsigned int flags);
 
 // Needs _GNU_SOURCE. Names the calling thread; at most 15 bytes count.
 void clinux_set_thread_name(const char *name);
+
+// For a process that locks itself into a cell (cell.c).
+
+// sys/eventfd.h is not in Swift's Glibc module. Close-on-exec and non-blocking.
+int clinux_eventfd(void);
+
+// Needs _GNU_SOURCE. `actions` is a posix_spawn_file_actions_t.
+int clinux_spawn_close_from(void *actions, int first);
+
+// malloc.h is not in Swift's Glibc module.
+void clinux_limit_arenas(int count);
+
+// setresuid and setresgid need _GNU_SOURCE. For a process with one thread.
+int clinux_become(unsigned int user, unsigned int group);
+
+// dladdr needs _GNU_SOURCE. The file that defines the symbol, or NULL.
+const char *clinux_library_of_symbol(const char *symbol);
+
+// glibc has no wrappers. Takes from the calling thread every right that the kernel's Landlock
+// knows; -1 where it has none.
+int clinux_landlock_forbid_all(void);
+
+// Each tries one thing and answers 0 or errno. Swift hides fork; open is variadic.
+int clinux_try_open(const char *path);
+int clinux_try_socket(void);
+int clinux_try_fork(void);
+int clinux_try_execute(const char *path);
+int clinux_try_executable_memory(void);

@@ -1,0 +1,92 @@
+/// What kind of picture some bytes are, told by their content. Names never matter.
+///
+/// Both sides use it: the daemon so that it never streams a film to the cell, the cell so that
+/// libvips never chooses a loader by itself.
+package enum ImageKind: UInt8, CaseIterable, Sendable {
+  case jpeg = 1
+  case png = 2
+  case webp = 3
+  case gif = 4
+  case tiff = 5
+  case heif = 6
+  case avif = 7
+  case jpegXL = 8
+
+  /// With this many bytes from the beginning (or all, if there are fewer) the kind can be told.
+  package static let sniffByteCount = 512
+
+  /// The kind of the picture that begins with these bytes; nil for anything else.
+  package init?(sniffing bytes: [UInt8]) {
+    if bytes.starts(with: [0xff, 0xd8, 0xff]) {
+      self = .jpeg
+    } else if bytes.starts(with: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]) {
+      self = .png
+    } else if bytes.has("RIFF", at: 0), bytes.has("WEBP", at: 8) {
+      self = .webp
+    } else if bytes.has("GIF87a", at: 0) || bytes.has("GIF89a", at: 0) {
+      self = .gif
+    } else if ImageKind.isTIFF(bytes) {
+      self = .tiff
+    } else if ImageKind.isJPEGXL(bytes) {
+      self = .jpegXL
+    } else if let kind = ImageKind.inISOBaseMedia(bytes) {
+      self = kind
+    } else {
+      return nil
+    }
+  }
+
+  /// Whether thumbnails are made in this format.
+  package var isThumbnailFormat: Bool {
+    switch self {
+    case .jpeg, .png, .webp: true
+    case .gif, .tiff, .heif, .avif, .jpegXL: false
+    }
+  }
+
+  /// Classic and BigTIFF, in both byte orders.
+  private static func isTIFF(_ bytes: [UInt8]) -> Bool {
+    let order = bytes.prefix(4)
+    return order.elementsEqual([0x49, 0x49, 0x2a, 0x00])
+      || order.elementsEqual([0x4d, 0x4d, 0x00, 0x2a])
+      || order.elementsEqual([0x49, 0x49, 0x2b, 0x00])
+      || order.elementsEqual([0x4d, 0x4d, 0x00, 0x2b])
+  }
+
+  /// A naked codestream, or one in a container of boxes.
+  private static func isJPEGXL(_ bytes: [UInt8]) -> Bool {
+    bytes.starts(with: [0xff, 0x0a])
+      || bytes.starts(with: [0, 0, 0, 0x0c, 0x4a, 0x58, 0x4c, 0x20, 0x0d, 0x0a, 0x87, 0x0a])
+  }
+
+  /// HEIF and AVIF share the container of MP4 films: the brand in its first box tells them apart.
+  /// A generic brand says only "pictures", then the compatible brands name the codec.
+  private static func inISOBaseMedia(_ bytes: [UInt8]) -> ImageKind? {
+    guard bytes.has("ftyp", at: 4) else { return nil }
+    if avifBrands.contains(where: { bytes.has($0, at: 8) }) { return .avif }
+    if heifBrands.contains(where: { bytes.has($0, at: 8) }) { return .heif }
+    guard genericBrands.contains(where: { bytes.has($0, at: 8) }) else { return nil }
+    let boxEnd = bytes.prefix(4).reduce(0) { $0 << 8 | Int($1) }
+    let end = min(boxEnd, bytes.count, sniffByteCount)
+    for offset in stride(from: 16, to: end, by: 4)
+    where avifBrands.contains(where: { bytes.has($0, at: offset) }) {
+      return .avif
+    }
+    return .heif
+  }
+
+  private static let avifBrands: [StaticString] = ["avif", "avis"]
+  private static let heifBrands: [StaticString] = [
+    "heic", "heix", "hevc", "heim", "heis", "hevm", "hevs",
+  ]
+  private static let genericBrands: [StaticString] = ["mif1", "msf1"]
+}
+
+extension [UInt8] {
+  /// Whether these characters stand at this offset.
+  fileprivate func has(_ text: StaticString, at offset: Int) -> Bool {
+    let length = text.utf8CodeUnitCount
+    guard count >= length, offset <= count - length else { return false }
+    return text.withUTF8Buffer { unsafe self[offset..<offset + length].elementsEqual($0) }
+  }
+}

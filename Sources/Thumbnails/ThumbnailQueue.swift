@@ -1,0 +1,112 @@
+internal import Glibc
+package import Logging
+package import Posix
+import Synchronization
+
+/// Makes thumbnails of what its source hands out, in worker processes that hold nothing else.
+///
+/// Threads of its own pull photos, one each; a worker process starts with the first picture, and
+/// ends when none came for half a minute. One that crashes, hangs or eats its memory is replaced and
+/// costs that picture its thumbnail, nothing else. Where none can be started nothing is answered, and
+/// it is tried again, less and less often.
+package final class ThumbnailQueue: Sendable {
+  private let stopBell: Doorbell
+  private let bells: [Doorbell]
+  private let availability: Availability
+  private let threads: Mutex<[pthread_t]>
+
+  /// Starts the threads. Pictures are read from the source from now on.
+  ///
+  /// - Parameters:
+  ///   - program: path of albumfs-thumbnailer.
+  ///   - workers: how many pictures are decoded at once; one process each.
+  /// - Throws: when the process has no descriptors or threads left.
+  package convenience init(
+    source: any PhotoSource, program: String, workers: Int = ThumbnailQueue.defaultWorkerCount,
+    logger: Logger
+  ) throws(Errno) {
+    try self.init(
+      source: source, launch: WorkerLaunch(program: program), workers: workers, logger: logger)
+  }
+
+  /// The same with bounds other than the usual ones.
+  package init(source: any PhotoSource, launch: WorkerLaunch, workers: Int, logger: Logger)
+    throws(Errno)
+  {
+    stopBell = try Doorbell()
+    availability = Availability(ThumbnailQueue.problem(with: launch.program))
+    var made: [WorkerThread] = []
+    for _ in 0..<max(1, workers) {
+      made.append(
+        try WorkerThread(
+          source: source, launch: launch, stop: stopBell, availability: availability,
+          logger: logger))
+    }
+    bells = made.map(\.bell)
+    threads = Mutex([])
+    for thread in made {
+      let started = try ThumbnailQueue.startThread { thread.run() }
+      threads.withLock { $0.append(started) }
+    }
+  }
+
+  /// As many as there are processors, at least 1.
+  package static var defaultWorkerCount: Int { max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN))) }
+
+  /// Says that the source may have something. Any thread; cheap, does not block.
+  package func wake() { for bell in bells { bell.ring() } }
+
+  /// Ends the workers and joins the threads. What they had in hand stays unanswered. Any thread but
+  /// the queue's own; the second call has nothing to do.
+  package func stop() {
+    stopBell.ring()
+    let running = threads.withLock { threads in
+      defer { threads = [] }
+      return threads
+    }
+    for thread in running { pthread_join(thread, nil) }
+  }
+
+  deinit { stop() }
+
+  /// Whether workers can be started, as far as known.
+  package var isAvailable: Bool { availability.current == nil }
+
+  /// Why not, for a person to read; nil when they can.
+  package var unavailableReason: String? { availability.current }
+
+  private static func problem(with program: String) -> String? {
+    unsafe access(program, X_OK) == 0 ? nil : "cannot start \(program): \(Errno.last)"
+  }
+}
+
+// MARK: - Threads
+
+extension ThumbnailQueue {
+  private final class Body {
+    let run: () -> Void
+    init(_ run: @escaping () -> Void) { self.run = run }
+  }
+
+  private static func startThread(_ run: @escaping () -> Void) throws(Errno) -> pthread_t {
+    var thread = pthread_t()
+    let body = unsafe Unmanaged.passRetained(Body(run))
+    // Signals are for the daemon's main thread: the new thread inherits a full mask.
+    var all = sigset_t()
+    var before = sigset_t()
+    unsafe sigfillset(&all)
+    unsafe pthread_sigmask(SIG_BLOCK, &all, &before)
+    let result = unsafe pthread_create(
+      &thread, nil,
+      { argument in
+        unsafe Unmanaged<Body>.fromOpaque(argument!).takeRetainedValue().run()
+        return nil
+      }, unsafe body.toOpaque())
+    unsafe pthread_sigmask(SIG_SETMASK, &before, nil)
+    if result != 0 {
+      unsafe body.release()
+      throw Errno(result)
+    }
+    return thread
+  }
+}

@@ -1,0 +1,166 @@
+import CLinux
+package import Glibc
+package import Posix
+package import ThumbnailProtocol
+
+/// One running albumfs-thumbnailer. Owns the process: it is killed and reaped in deinit. One thread.
+package struct Worker: ~Copyable {
+  /// Why a conversation ended early.
+  package enum Failure: Error, Equatable {
+    /// The process has gone, or says what is no message: it cannot be believed any more.
+    case died
+    case timedOut
+    /// The caller's stop bell rang.
+    case stopped
+  }
+
+  package let process: pid_t
+  private let socket: FileDescriptor
+  private let stop: Doorbell
+
+  /// Starts the process; it says hello later. Throws where that cannot even be begun.
+  package init(_ launch: WorkerLaunch, stop: Doorbell) throws(Errno) {
+    let ends = try SocketPair()
+    process = try Worker.spawn(launch.program, launch.arguments, socket: ends.theirs)
+    socket = ends.takeOurs()
+    self.stop = stop
+  }
+
+  deinit {
+    kill(process, SIGKILL)
+    while waitpid(process, nil, 0) == -1 && errno == EINTR {}
+  }
+
+  /// Its first message, once, before any request: what cell it is in.
+  package func hello(until deadline: MonotonicTime) throws(Failure) -> CellReport {
+    guard case .hello(let report) = try receive(until: deadline).content else { throw .died }
+    return report
+  }
+
+  /// Sends a request's header, or a stretch of the picture that follows it.
+  package func send(_ bytes: UnsafeRawBufferPointer, until deadline: MonotonicTime) throws(Failure)
+  {
+    var sent = 0
+    while sent < bytes.count {
+      let result = unsafe Glibc.send(
+        socket.rawValue, bytes.baseAddress! + sent, bytes.count - sent,
+        CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT))
+      if result > 0 {
+        sent += result
+      } else if errno == EAGAIN {
+        try wait(for: POLLOUT, until: deadline)
+      } else if errno != EINTR {
+        throw .died
+      }
+    }
+  }
+
+  package func send(_ request: ThumbnailRequest, until deadline: MonotonicTime) throws(Failure) {
+    let bytes = request.encode()
+    // withUnsafeBytes passes typed errors on only as `any Error`.
+    let result = unsafe bytes.withUnsafeBytes { bytes -> Result<Void, Failure> in
+      Result { () throws(Failure) in try unsafe send(bytes, until: deadline) }
+    }
+    try result.get()
+  }
+
+  /// The next message. What does not decode is the end of this worker.
+  package func receive(until deadline: MonotonicTime) throws(Failure) -> ThumbnailReply {
+    let start = try receive(ThumbnailReply.Header.byteCount, until: deadline)
+    guard let header = try? ThumbnailReply.Header.decode(start) else { throw .died }
+    let body = try receive(header.bodyByteCount, until: deadline)
+    guard let reply = try? ThumbnailReply.decode(header, body: body) else { throw .died }
+    return reply
+  }
+
+  private func receive(_ count: Int, until deadline: MonotonicTime) throws(Failure) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    var received = 0
+    while received < count {
+      let result = unsafe bytes.withUnsafeMutableBytes {
+        unsafe recv(
+          socket.rawValue, $0.baseAddress! + received, count - received,
+          CInt(MSG_DONTWAIT))
+      }
+      if result > 0 {
+        received += result
+      } else if result == 0 {
+        throw .died
+      } else if errno == EAGAIN {
+        try wait(for: POLLIN, until: deadline)
+      } else if errno != EINTR {
+        throw .died
+      }
+    }
+    return bytes
+  }
+
+  private func wait(for events: CInt, until deadline: MonotonicTime) throws(Failure) {
+    var descriptors = [
+      pollfd(fd: socket.rawValue, events: Int16(events), revents: 0),
+      pollfd(fd: stop.pollDescriptor, events: Int16(POLLIN), revents: 0),
+    ]
+    let timeout = deadline.pollTimeout(from: .now)
+    let ready = unsafe poll(&descriptors, 2, timeout)
+    if descriptors[1].revents != 0 { throw .stopped }
+    if ready == 0 { throw .timedOut }
+  }
+}
+
+extension Worker {
+  private struct SocketPair: ~Copyable {
+    private let ours: FileDescriptor
+    let theirs: FileDescriptor
+
+    init() throws(Errno) {
+      var ends: [CInt] = [-1, -1]
+      let type = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
+      try retrying { unsafe socketpair(AF_UNIX, type, 0, &ends) }
+      ours = FileDescriptor(owning: ends[0])
+      theirs = FileDescriptor(owning: ends[1])
+    }
+
+    consuming func takeOurs() -> FileDescriptor { ours }
+  }
+
+  /// posix_spawn(3): no environment, no descriptor but the socket as 3 and /dev/null as 0 to 2, no
+  /// blocked or ignored signals, and a process group of its own, so that a Ctrl-C meant for the
+  /// daemon does not cost a photo its thumbnail.
+  private static func spawn(
+    _ program: String, _ arguments: [String], socket: borrowing FileDescriptor
+  )
+    throws(Errno) -> pid_t
+  {
+    var actions = unsafe posix_spawn_file_actions_t()
+    unsafe posix_spawn_file_actions_init(&actions)
+    defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+    // First of all: it may lie among 0 to 2, where a daemon closed those.
+    unsafe posix_spawn_file_actions_adddup2(&actions, socket.rawValue, workerSocket)
+    for standard: CInt in 0...2 {
+      unsafe posix_spawn_file_actions_addopen(&actions, standard, "/dev/null", O_RDWR, 0)
+    }
+    unsafe _ = clinux_spawn_close_from(&actions, workerSocket + 1)
+
+    var attributes = posix_spawnattr_t()
+    unsafe posix_spawnattr_init(&attributes)
+    defer { unsafe posix_spawnattr_destroy(&attributes) }
+    var signals = sigset_t()
+    unsafe sigemptyset(&signals)
+    unsafe posix_spawnattr_setsigmask(&attributes, &signals)
+    unsafe sigfillset(&signals)
+    unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
+    let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP
+    unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
+
+    let words = unsafe arguments.map { unsafe strdup($0) } + [nil]
+    defer { unsafe words.forEach { unsafe free($0) } }
+    var environment: [UnsafeMutablePointer<CChar>?] = unsafe [nil]
+    var process: pid_t = 0
+    let result = unsafe posix_spawn(
+      &process, program, &actions, &attributes, words, &environment)
+    if result != 0 { throw Errno(result) }
+    return process
+  }
+
+  private static let workerSocket: CInt = 3
+}

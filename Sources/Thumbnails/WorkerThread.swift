@@ -1,0 +1,244 @@
+import AlbumModel
+internal import Glibc
+import Logging
+import Posix
+import Synchronization
+import ThumbnailProtocol
+
+/// One thread of a queue with the worker process that it drives: takes a photo, looks whether it is
+/// a picture, streams it to the worker, stores what comes back.
+///
+/// Everything but `bell` belongs to the thread that runs `run`.
+final class WorkerThread {
+  /// A photo in hand, its first bytes at the beginning of the buffer.
+  private struct Held {
+    var photo: PhotoVersion
+    var byteCount: Int
+    var bufferedByteCount: Int
+  }
+
+  /// Rung when there may be work.
+  let bell: Doorbell
+  private let stop: Doorbell
+  private let source: any PhotoSource
+  private let launch: WorkerLaunch
+  private let availability: Availability
+  private let logger: Logger
+  private var state = WorkerState()
+  private var worker: Worker?
+  private var buffer: PictureBuffer?
+  private var held: Held?
+  private var lastID: UInt64 = 0
+
+  init(
+    source: any PhotoSource, launch: WorkerLaunch, stop: Doorbell, availability: Availability,
+    logger: Logger
+  ) throws(Errno) {
+    bell = try Doorbell()
+    self.stop = stop
+    self.source = source
+    self.launch = launch
+    self.availability = availability
+    self.logger = logger
+  }
+
+  /// Returns when the stop bell rings. A photo in hand then stays unanswered.
+  func run() {
+    while !isStopped(waitingUntil: .now) {
+      bell.silence()
+      if held == nil { held = takePicture() }
+      switch state.next(hasPicture: held != nil, now: .now) {
+      case .start: start()
+      case .serve: serve()
+      case .end:
+        worker = nil
+        buffer = nil
+      case .wait(let until): _ = isStopped(waitingUntil: until)
+      }
+    }
+    worker = nil
+    buffer = nil
+  }
+
+  /// Waits for either bell; nil: as long as it takes.
+  private func isStopped(waitingUntil time: MonotonicTime?) -> Bool {
+    var descriptors = [
+      pollfd(fd: stop.pollDescriptor, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: bell.pollDescriptor, events: Int16(POLLIN), revents: 0),
+    ]
+    unsafe poll(&descriptors, 2, time?.pollTimeout(from: .now) ?? -1)
+    return descriptors[0].revents != 0
+  }
+}
+
+// MARK: - Taking a photo
+
+extension WorkerThread {
+  /// The next photo that is worth a worker's time. Answers for those that are not.
+  private func takePicture() -> Held? {
+    while let photo = source.nextPhoto() {
+      if isStopped(waitingUntil: .now) { return nil }
+      guard let size = source.size(of: photo) else { continue }
+      if size > Int64(ThumbnailLimits.pictureByteCount) {
+        fail(photo, isPicture(photo, size) ? .tooLarge : .notAPicture)
+      } else if let start = readStart(of: photo, size) {
+        if isPicture(bufferedByteCount: start) {
+          return Held(photo: photo, byteCount: Int(size), bufferedByteCount: start)
+        }
+        fail(photo, .notAPicture)
+      }
+    }
+    return nil
+  }
+
+  private func isPicture(_ photo: PhotoVersion, _ size: Int64) -> Bool {
+    readStart(of: photo, size).map(isPicture(bufferedByteCount:)) ?? false
+  }
+
+  private func isPicture(bufferedByteCount count: Int) -> Bool {
+    let length = min(count, ImageKind.sniffByteCount)
+    return ImageKind(sniffing: unsafe Array(bufferBytes[..<length])) != nil
+  }
+
+  /// Enough to tell the kind, and a good part of a small photo; nil when it has changed.
+  private func readStart(of photo: PhotoVersion, _ size: Int64) -> Int? {
+    let wanted = min(Int(clamping: size), 64 << 10)
+    return fillBuffer(with: photo, at: 0, wanted) ? wanted : nil
+  }
+
+  /// Reads exactly this much; false when it has changed, or was answered because it is shorter than
+  /// its size.
+  private func fillBuffer(with photo: PhotoVersion, at offset: Int, _ count: Int) -> Bool {
+    var filled = 0
+    while filled < count {
+      let target = unsafe UnsafeMutableRawBufferPointer(rebasing: bufferBytes[filled..<count])
+      // The headroom of a later part is the end of the part before.
+      let clobbered = max(0, filled - ReadHeadroom.byteCount)..<filled
+      let kept = unsafe Array(bufferBytes[clobbered])
+      guard let got = unsafe source.read(photo, into: target, at: Int64(offset + filled)) else {
+        return false
+      }
+      unsafe UnsafeMutableRawBufferPointer(rebasing: bufferBytes[clobbered]).copyBytes(from: kept)
+      if got == 0 {
+        fail(photo, .internal)
+        return false
+      }
+      filled += got
+    }
+    return true
+  }
+
+  private var bufferBytes: UnsafeMutableRawBufferPointer {
+    if buffer == nil { buffer = PictureBuffer() }
+    return unsafe buffer!.bytes
+  }
+}
+
+// MARK: - Serving it
+
+extension WorkerThread {
+  private func start() {
+    let problem = startProblem()
+    if problem == nil { state.started(now: .now) } else { state.startFailed(now: .now) }
+    if isStopped(waitingUntil: .now) { return }
+    if availability.set(problem), let problem {
+      logger.warning("no thumbnails: \(problem)")
+    }
+  }
+
+  /// Starts a worker; answers what is in the way.
+  private func startProblem() -> String? {
+    let started: Worker
+    do throws(Errno) {
+      started = try Worker(launch, stop: stop)
+    } catch {
+      return "cannot start \(launch.program): \(error)"
+    }
+    guard let report = try? started.hello(until: .now + launch.startDeadline) else {
+      return "\(launch.program) ends as it starts"
+    }
+    guard report.hasSeccomp else { return "this kernel offers no seccomp, so no cell" }
+    if !report.hasLandlock {
+      logger.debug("no Landlock in this kernel: seccomp alone confines the thumbnailer")
+    }
+    worker = consume started
+    return nil
+  }
+
+  private func serve() {
+    guard let picture = held else { return }
+    var reply: ThumbnailReply.Content?
+    let outcome: WorkerState.Outcome
+    do throws(Worker.Failure) {
+      reply = try ask(picture)
+      outcome = reply == nil ? .abandoned : .answered
+    } catch {
+      switch error {
+      case .died: outcome = .died
+      case .timedOut: outcome = .timedOut
+      // The process ends with the thread, and the photo waits for the next mount.
+      case .stopped: return
+      }
+    }
+    buffer?.wipe()
+    held = nil
+    if outcome != .answered { worker = nil }
+    switch state.ended(outcome, now: .now) {
+    case .settled: if let reply { settle(picture.photo, reply) }
+    case .fail(let failure): fail(picture.photo, failure)
+    case .retry: retry(picture)
+    }
+  }
+
+  /// nil when the photo changed under way.
+  private func ask(_ picture: Held) throws(Worker.Failure) -> ThumbnailReply.Content? {
+    let deadline = MonotonicTime.now + launch.deadline
+    lastID += 1
+    let edge = UInt32(clamping: source.thumbnailEdge)
+    let limits = ThumbnailLimits.edge
+    let request = ThumbnailRequest(
+      id: lastID,
+      work: .thumbnail(
+        edge: min(max(edge, limits.lowerBound), limits.upperBound),
+        pictureByteCount: UInt64(picture.byteCount)))
+    try worker!.send(request, until: deadline)
+    var offset = 0
+    var buffered = picture.bufferedByteCount
+    while true {
+      try unsafe worker!.send(
+        UnsafeRawBufferPointer(rebasing: bufferBytes[..<buffered]), until: deadline)
+      offset += buffered
+      if offset == picture.byteCount { break }
+      buffered = min(picture.byteCount - offset, PictureBuffer.byteCount)
+      if !fillBuffer(with: picture.photo, at: offset, buffered) { return nil }
+    }
+    let reply = try worker!.receive(until: deadline)
+    if reply.id != lastID { throw .died }
+    switch reply.content {
+    case .thumbnail, .failure: return reply.content
+    case .hello, .probe: throw .died
+    }
+  }
+
+  /// The buffer was overwritten on the way: its beginning is read again.
+  private func retry(_ picture: Held) {
+    guard let start = readStart(of: picture.photo, Int64(picture.byteCount)) else { return }
+    held = Held(
+      photo: picture.photo, byteCount: picture.byteCount, bufferedByteCount: start)
+  }
+
+  private func settle(_ photo: PhotoVersion, _ content: ThumbnailReply.Content) {
+    switch content {
+    case .thumbnail(_, let bytes): source.finish(photo, thumbnail: bytes)
+    case .failure(.notAPicture, _): fail(photo, .notAPicture)
+    case .failure(.tooLarge, _): fail(photo, .tooLarge)
+    case .failure(.damaged, _): fail(photo, .damaged)
+    case .failure(.internal, _), .hello, .probe: fail(photo, .internal)
+    }
+  }
+
+  private func fail(_ photo: PhotoVersion, _ failure: ThumbnailFailure) {
+    logger.debug("no thumbnail for inode \(photo.inode.rawValue): \(failure)")
+    source.fail(photo, reason: failure)
+  }
+}

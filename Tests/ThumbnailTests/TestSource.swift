@@ -1,0 +1,108 @@
+import AlbumModel
+import Foundation
+import Synchronization
+import Thumbnails
+
+/// Photos in memory, handed out in order, and what became of each.
+final class TestSource: PhotoSource {
+  enum Answer: Equatable {
+    case thumbnail([UInt8])
+    case failed(ThumbnailFailure)
+  }
+
+  struct Photo: Sendable {
+    var bytes: [UInt8]
+    /// What `size` says when it differs from the bytes there are.
+    var claimedSize: Int64?
+    /// Reads from here on say that the photo has changed.
+    var changesAt: Int?
+  }
+
+  private struct State {
+    var photos: [UInt64: Photo] = [:]
+    var waiting: [UInt64] = []
+    var answers: [UInt64: Answer] = [:]
+    var bytesRead: [UInt64: Int] = [:]
+    var gone: Set<UInt64> = []
+  }
+
+  private let state = Mutex(State())
+  let thumbnailEdge: Int
+  /// Reads give no more than this at once.
+  let readLimit: Int
+
+  init(edge: Int = 512, readLimit: Int = .max) {
+    thumbnailEdge = edge
+    self.readLimit = readLimit
+  }
+
+  /// Puts a photo at the end of those that wait. Its number is its inode's.
+  func add(_ number: UInt64, _ bytes: [UInt8], claimedSize: Int64? = nil, changesAt: Int? = nil) {
+    state.withLock {
+      $0.photos[number] = Photo(bytes: bytes, claimedSize: claimedSize, changesAt: changesAt)
+      $0.waiting.append(number)
+    }
+  }
+
+  func answer(for number: UInt64) -> Answer? { state.withLock { $0.answers[number] } }
+  func bytesRead(of number: UInt64) -> Int { state.withLock { $0.bytesRead[number] ?? 0 } }
+  func isGone(_ number: UInt64) -> Bool { state.withLock { $0.gone.contains(number) } }
+
+  /// Waits for the answer, for two minutes at most.
+  func awaitAnswer(for number: UInt64) -> Answer? {
+    for _ in 0..<12000 {
+      if let answer = answer(for: number) { return answer }
+      usleep(10_000)
+    }
+    return nil
+  }
+
+  func nextPhoto() -> PhotoVersion? {
+    state.withLock { state in
+      if state.waiting.isEmpty { return nil }
+      return PhotoVersion(inode: InodeNumber(state.waiting.removeFirst()), version: 1)
+    }
+  }
+
+  func size(of photo: PhotoVersion) -> Int64? {
+    state.withLock { state in
+      guard let found = state.photos[photo.inode.rawValue] else { return nil }
+      return found.claimedSize ?? Int64(found.bytes.count)
+    }
+  }
+
+  func read(_ photo: PhotoVersion, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64)
+    -> Int?
+  {
+    let number = photo.inode.rawValue
+    let part: [UInt8]? = state.withLock { state in
+      let found = state.photos[number]!
+      let end = min(Int(offset) + min(buffer.count, readLimit), found.bytes.count)
+      if let limit = found.changesAt, end > limit {
+        state.gone.insert(number)
+        return nil
+      }
+      state.bytesRead[number, default: 0] += max(0, end - Int(offset))
+      return Int(offset) < end ? Array(found.bytes[Int(offset)..<end]) : []
+    }
+    guard let part else { return nil }
+    unsafe buffer.copyBytes(from: part)
+    // What a record's header does to the bytes before.
+    unsafe (buffer.baseAddress! - ReadHeadroom.byteCount).initializeMemory(
+      as: UInt8.self, repeating: 0xee, count: ReadHeadroom.byteCount)
+    return part.count
+  }
+
+  func finish(_ photo: PhotoVersion, thumbnail: [UInt8]) {
+    record(photo, .thumbnail(thumbnail))
+  }
+
+  func fail(_ photo: PhotoVersion, reason: ThumbnailFailure) { record(photo, .failed(reason)) }
+
+  private func record(_ photo: PhotoVersion, _ answer: Answer) {
+    state.withLock { state in
+      precondition(state.answers[photo.inode.rawValue] == nil, "answered twice")
+      state.answers[photo.inode.rawValue] = answer
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import ThumbnailProtocol
+import Thumbnails
+
+/// A worker of the program as it was just built, and short ways to talk to it.
+struct TestWorker: ~Copyable {
+  let worker: Worker
+  let report: CellReport
+
+  /// Beside the test bundle.
+  static let program: String = {
+    let bundle = CommandLine.arguments.first { $0.contains(".xctest") } ?? CommandLine.arguments[0]
+    var directory = URL(fileURLWithPath: bundle)
+    while directory.path != "/" {
+      directory.deleteLastPathComponent()
+      let place = directory.appendingPathComponent("albumfs-thumbnailer").path
+      if FileManager.default.isExecutableFile(atPath: place) { return place }
+    }
+    return "albumfs-thumbnailer"
+  }()
+
+  static var launch: WorkerLaunch {
+    var launch = WorkerLaunch(program: program)
+    launch.allowsMisbehaviour = true
+    return launch
+  }
+
+  init(_ launch: WorkerLaunch = TestWorker.launch) throws {
+    let started = try Worker(launch, stop: Doorbell())
+    report = try started.hello(until: .now + .seconds(60))
+    worker = started
+  }
+
+  func probe() throws -> ProbeReport? {
+    try worker.send(ThumbnailRequest(id: 1, work: .probe), until: .now + .seconds(60))
+    guard case .probe(let report) = try worker.receive(until: .now + .seconds(60)).content else {
+      return nil
+    }
+    return report
+  }
+
+  func ask(_ picture: [UInt8], edge: UInt32 = 512) throws -> ThumbnailReply.Content {
+    let deadline = MonotonicTime.now + .seconds(120)
+    let work = ThumbnailRequest.Work.thumbnail(
+      edge: edge, pictureByteCount: UInt64(picture.count))
+    try worker.send(ThumbnailRequest(id: 9, work: work), until: deadline)
+    let sent = unsafe picture.withUnsafeBytes { bytes in
+      Result { try unsafe worker.send(bytes, until: deadline) }
+    }
+    try sent.get()
+    return try worker.receive(until: deadline).content
+  }
+
+  /// The thumbnail, or a thrown failure.
+  func thumbnail(of picture: [UInt8], edge: UInt32 = 512) throws -> (ImageKind, [UInt8]) {
+    switch try ask(picture, edge: edge) {
+    case .thumbnail(let kind, let bytes): return (kind, bytes)
+    case .failure(let failure, _): throw failure
+    case .hello, .probe: throw PictureFailure.internal
+    }
+  }
+}

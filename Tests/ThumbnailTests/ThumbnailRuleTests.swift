@@ -1,0 +1,265 @@
+import Foundation
+import Testing
+import ThumbnailProtocol
+import Thumbnails
+
+/// What a thumbnail is: asked of the real program, looked at pixel by pixel.
+@Suite(.serialized)
+struct ThumbnailRuleTests {
+  @Test("A photo is upright in all eight orientations", arguments: 1...8)
+  func orientation(_ orientation: Int) throws {
+    let worker = try TestWorker()
+    let (kind, bytes) = try worker.thumbnail(of: TestPictures.jpeg(orientation: orientation))
+    let pixels = try TestPictures.decode(bytes)
+    #expect(kind == .jpeg)
+    #expect((pixels.width, pixels.height) == (512, 320))
+    #expect(pixels.isUpright, "\(pixels.quarters)")
+  }
+
+  @Test(
+    "Every kind of picture gets a thumbnail of its format",
+    arguments: [
+      ("jpg", ImageKind.jpeg), ("png", .jpeg), ("webp", .webp), ("gif", .png), ("tif", .jpeg),
+      ("tif[bigtiff,compression=deflate]", .jpeg), ("heic", .jpeg), ("avif", .jpeg), ("jxl", .jpeg),
+      ("jpg[interlace]", .jpeg), ("png[interlace]", .jpeg),
+    ])
+  func formats(_ format: String, _ expected: ImageKind) throws {
+    let worker = try TestWorker()
+    let (kind, bytes) = try worker.thumbnail(
+      of: TestPictures.encode(TestPictures.pixels(), as: format))
+    #expect(kind == expected)
+    #expect(ImageKind(sniffing: bytes) == expected)
+    let pixels = try TestPictures.decode(bytes)
+    #expect((pixels.width, pixels.height) == (512, 320))
+    #expect(pixels.isUpright, "\(pixels.quarters)")
+  }
+
+  @Test("The long edge is what the space asks for, upright or lying", arguments: [64, 100, 1024])
+  func edge(_ edge: UInt32) throws {
+    let worker = try TestWorker()
+    let lying = TestPictures.pixels(width: 1600, height: 400)
+    let standing = TestPictures.pixels(width: 400, height: 1600)
+    for (picture, isLying) in [(lying, true), (standing, false)] {
+      let (_, bytes) = try worker.thumbnail(
+        of: TestPictures.encode(picture, as: "jpg"), edge: edge)
+      let pixels = try TestPictures.decode(bytes)
+      #expect((isLying ? pixels.width : pixels.height) == Int(edge))
+      #expect((isLying ? pixels.height : pixels.width) == Int(edge) / 4)
+    }
+  }
+
+  @Test("A small picture is not enlarged")
+  func small() throws {
+    let worker = try TestWorker()
+    let picture = TestPictures.pixels(width: 40, height: 30)
+    for format in ["png", "jpg", "webp"] {
+      let (_, bytes) = try worker.thumbnail(of: TestPictures.encode(picture, as: format))
+      let pixels = try TestPictures.decode(bytes)
+      #expect((pixels.width, pixels.height) == (40, 30))
+    }
+  }
+
+  @Test("Nothing of the metadata is left: no place, no camera, no profile")
+  func metadata() throws {
+    let worker = try TestWorker()
+    let jpeg = try TestPictures.jpeg(orientation: 6)
+    #expect(try TestPictures.tags(of: jpeg).contains("GPS:GPSLatitude"))
+    let pictures = try ["jpg", "webp", "png", "tif"].map { format in
+      try TestPictures.tag(
+        TestPictures.encode(TestPictures.pixels(), as: format), format,
+        "-Orientation#=1", "-GPSLatitude=48.1", "-GPSLatitudeRef=N", "-XMP:Creator=Somebody")
+    }
+    for picture in [jpeg] + pictures {
+      let (_, bytes) = try worker.thumbnail(of: picture)
+      let groups = Set(
+        try TestPictures.tags(of: bytes).map { String($0.prefix { $0 != ":" }) })
+      let harmless: Set = ["ExifTool", "System", "File", "Composite", "RIFF", "PNG", "JFIF"]
+      #expect(groups.subtracting(harmless) == [], "\(groups)")
+      for word in ["Exif", "GPS", "ICC_PROFILE", "http://ns.adobe.com", "Somebody", "secret"] {
+        #expect(Data(bytes).range(of: Data(word.utf8)) == nil, "\(word)")
+      }
+    }
+  }
+
+  @Test("What may be transparent becomes PNG, a transparent WebP stays WebP")
+  func transparency() throws {
+    let worker = try TestWorker()
+    for (format, expected) in [
+      ("png", ImageKind.png), ("webp", .webp), ("tif", .png), ("gif", .png),
+    ] {
+      let picture = try Workshop.open { shop in
+        try shop.write(TestPictures.pixels(), "in.ppm")
+        try shop.run("vips", "bandjoin_const", "in.ppm", "alpha.png", "100")
+        // A GIF pixel is there or not.
+        if format == "gif" { try shop.run("vips", "bandjoin_const", "in.ppm", "alpha.png", "0") }
+        try shop.run("vips", "copy", "alpha.png", "out." + format)
+        return try shop.read("out." + format)
+      }
+      let (kind, bytes) = try worker.thumbnail(of: picture)
+      #expect(kind == expected, "\(format)")
+      let pixels = try TestPictures.decode(bytes)
+      #expect(pixels.bands == 4)
+      #expect(pixels[100, 100][3] == (format == "gif" ? 0 : 100))
+    }
+  }
+
+  @Test("Colours are those of sRGB whatever the picture's own space is")
+  func colours() throws {
+    let worker = try TestWorker()
+    // Made from sRGB by a profile of its own, grey, of 16 bits, and for print.
+    for (operation, format, distance) in [
+      (["icc_transform", "in.ppm", "x.tif", "p3", "--input-profile", "srgb"], "jpg", 40),
+      (["colourspace", "in.ppm", "x.tif", "rgb16"], "png", 40),
+      (["colourspace", "in.ppm", "x.tif", "lab"], "tif", 40),
+      (["colourspace", "in.ppm", "x.tif", "cmyk"], "jpg", 110),
+    ] {
+      let picture = try Workshop.open { shop in
+        try shop.write(TestPictures.pixels(), "in.ppm")
+        try shop.run("vips", operation)
+        try shop.run("vips", "copy", "x.tif", "out." + format)
+        return try shop.read("out." + format)
+      }
+      let (kind, bytes) = try worker.thumbnail(of: picture)
+      let pixels = try TestPictures.decode(bytes)
+      #expect(kind == .jpeg)
+      #expect(pixels.bands == 3)
+      let wanted = [
+        TestPictures.red, TestPictures.green, TestPictures.blue, TestPictures.white,
+      ]
+      for (got, want) in zip(pixels.quarters, wanted) {
+        #expect(Pixels.isClose(got, want, by: distance), "\(operation) \(got) \(want)")
+      }
+    }
+  }
+
+  @Test("In HEIC the container says which way up, and EXIF is not applied on top")
+  func heicOrientation() throws {
+    let worker = try TestWorker()
+    let picture = try Workshop.open { shop in
+      try shop.write(Data(TestPictures.jpeg(orientation: 6)), "in.jpg")
+      try shop.run("vips", "heifsave", "in.jpg", "out.heic")
+      return try shop.read("out.heic")
+    }
+    let (_, bytes) = try worker.thumbnail(of: picture)
+    // Stored turned, without a turn in the container: shown as stored, 400 by 640.
+    let pixels = try TestPictures.decode(bytes)
+    #expect((pixels.width, pixels.height) == (320, 512))
+  }
+
+  @Test("A damaged picture gives what can be seen of it")
+  func damaged() throws {
+    let worker = try TestWorker()
+    for format in ["jpg", "png", "jpg[interlace]", "gif", "webp", "tif"] {
+      let whole = try TestPictures.encode(noise(), as: format)
+      let half = Array(whole.prefix(whole.count * 6 / 10))
+      if ["webp", "gif", "tif"].contains(format) {
+        // These give all or nothing, a TIFF has its head at its end: any answer is right.
+        _ = try worker.ask(half)
+        continue
+      }
+      let (_, bytes) = try worker.thumbnail(of: half)
+      let pixels = try TestPictures.decode(bytes)
+      #expect(Pixels.isClose(pixels.quarters[0], TestPictures.red, by: 60), "\(format)")
+    }
+  }
+
+  @Test("A picture with garbage all over does no harm to the next")
+  func garbage() throws {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    var random = Seeded(state: seed)
+    let worker = try TestWorker()
+    let good = try TestPictures.encode(TestPictures.pixels(), as: "jpg")
+    for format in ["jpg", "png", "webp", "gif", "tif", "heic", "jxl"] {
+      var picture = try TestPictures.encode(noise(), as: format)
+      for _ in 0..<200 {
+        picture[Int.random(in: 64..<picture.count, using: &random)] = UInt8.random(
+          in: 0...255, using: &random)
+      }
+      _ = try worker.ask(picture)
+      _ = try worker.thumbnail(of: good)
+    }
+    print("garbage: seed \(seed)")
+  }
+
+  @Test(
+    "A header with nothing behind it is an error, not a grey picture",
+    arguments: [
+      "jpg", "png", "webp", "gif", "tif", "heic", "jxl",
+    ])
+  func headerOnly(_ format: String) throws {
+    let worker = try TestWorker()
+    let whole = try TestPictures.encode(noise(), as: format)
+    for length in [12, 32, 60] {
+      let content = try worker.ask(Array(whole.prefix(length)))
+      guard case .failure(let failure, _) = content else {
+        Issue.record("\(format), \(length) bytes: a thumbnail")
+        continue
+      }
+      #expect(failure == .damaged || failure == .notAPicture)
+    }
+  }
+
+  @Test("Only pictures of the kinds named are decoded: no text, SVG, PDF, PPM or film")
+  func refused() throws {
+    let worker = try TestWorker()
+    let svg = "<svg xmlns='http://www.w3.org/2000/svg' width='10' height='10'><rect/></svg>"
+    let film: [UInt8] = [0, 0, 0, 0x18] + Array("ftypisom".utf8) + [UInt8](repeating: 0, count: 99)
+    let others: [[UInt8]] = [
+      Array("Just a text.".utf8), Array(svg.utf8), Array("%PDF-1.4\n%%EOF".utf8),
+      Array(TestPictures.pixels()), film, [0], [UInt8](repeating: 0, count: 5000),
+    ]
+    for other in others {
+      guard case .failure(.notAPicture, _) = try worker.ask(other) else {
+        Issue.record("not refused: \(other.prefix(12))")
+        continue
+      }
+    }
+  }
+
+  @Test("A picture of a billion pixels is refused as too large")
+  func tooLarge() throws {
+    let worker = try TestWorker()
+    let picture = try Workshop.open { shop in
+      try shop.run("vips", "black", "out.png[compression=9]", "30000", "30000")
+      return try shop.read("out.png")
+    }
+    #expect(throws: PictureFailure.tooLarge) { try worker.thumbnail(of: picture) }
+  }
+
+  @Test("A picture that needs more memory than the cell has is refused, and the next works")
+  func memory() throws {
+    var launch = TestWorker.launch
+    launch.memory = 700 << 20
+    let worker = try TestWorker(launch)
+    let large = try Workshop.open { shop in
+      try shop.run(
+        "vips", "black", "out.png[interlace,compression=9]", "14000", "14000", "--bands", "3")
+      return try shop.read("out.png")
+    }
+    #expect(throws: PictureFailure.tooLarge) { try worker.thumbnail(of: large) }
+    _ = try worker.thumbnail(of: TestPictures.encode(TestPictures.pixels(), as: "png"))
+  }
+
+  /// The test picture with a fine pattern over it, so that its encoded forms are not tiny.
+  private func noise() -> Data {
+    var random = Seeded(state: 7)
+    var pixels = TestPictures.pixels(width: 320, height: 200)
+    for index in 15..<pixels.count {
+      pixels[index] = UInt8(
+        clamping: Int(pixels[index]) + Int.random(in: -20...20, using: &random))
+    }
+    return pixels
+  }
+}
+
+/// SplitMix64.
+struct Seeded: RandomNumberGenerator {
+  var state: UInt64
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+    return z ^ (z >> 31)
+  }
+}
