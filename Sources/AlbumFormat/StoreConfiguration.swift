@@ -4,7 +4,7 @@
 ///     albumfs store
 ///     format 1 segment-size 4194304
 ///     argon2id 1 operations 3 memory 268435456 salt 00112233445566778899aabbccddeeff
-///     crc32 9ae0daaf
+///     crc32 7dab63b6
 ///
 /// 1. The magic line.
 /// 2. The format line: the number of the format and the size of every segment in bytes.

@@ -1,0 +1,74 @@
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+import AlbumStore
+import AlbumTestSupport
+import Posix
+
+/// A store in a directory of its own, whose spaces are known by their passwords alone.
+struct PasswordPlace {
+  let directory = TemporaryDirectory()
+  @Sendable static func birth(_: Store, _: SpaceKeys) throws(StoreError) {}
+
+  /// Makes a store with one space for each password.
+  init(_ passwords: String..., chaff: Int64? = 0) throws {
+    var options = StoreOptions()
+    options.cost = KDFCost(operations: 1, memory: 8 << 10)
+    options.segmentSize = SegmentLayout.minimumByteCount
+    options.chaffByteCount = chaff
+    let store = try Store.create(
+      in: try storage(), options: options, password: secret(passwords[0]),
+      birth: PasswordPlace.birth)
+    for password in passwords.dropFirst() {
+      try store.addSpace(password: secret(password), birth: PasswordPlace.birth)
+    }
+  }
+
+  func storage() throws -> PosixDirectory { try PosixDirectory(path: directory.path) }
+
+  /// The store as another process sees it.
+  func open() throws -> Store { try Store.open(try storage()) }
+
+  /// Which space a password opens: the name of its first segment.
+  func space(_ password: String) throws -> SegmentName {
+    try open().unlock(password: secret(password)).identity
+  }
+
+  // MARK: Its files
+
+  func read(_ path: String) throws -> [UInt8] {
+    try storage().contents(of: path, limit: 1 << 24)
+  }
+
+  func write(_ bytes: [UInt8], to path: String) throws {
+    let storage = try storage()
+    try? storage.remove(path)
+    let file = try storage.open(path, .createNew)
+    try unsafe bytes.withUnsafeBytes { try unsafe file.write($0, at: 0) }
+  }
+
+  func edit(_ path: String, _ change: (inout [UInt8]) -> Void) throws {
+    var bytes = try read(path)
+    change(&bytes)
+    try write(bytes, to: path)
+  }
+}
+
+extension SpaceKeys {
+  var identity: SegmentName { name(of: .journal, number: SegmentNumber(1)) }
+}
+
+func secret(_ text: String) -> SecretBytes {
+  var bytes = Array(text.utf8)
+  return SecretBytes(wiping: &bytes)
+}
+
+/// What the store answers, nil where it does as it was told.
+func failure(_ body: () throws -> Void) -> StoreError? {
+  do {
+    try body()
+    return nil
+  } catch {
+    return error as? StoreError
+  }
+}
