@@ -98,7 +98,10 @@ let package = Package(
       ]),
     tests(
       "AlbumFileSystemTests",
-      ["AlbumModel", "Posix", "AlbumStore", "AlbumFileSystem", "AlbumTestSupport"]),
+      [
+        "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
+        "AlbumTestSupport", logging,
+      ]),
     tests(
       "ThumbnailTests",
       ["AlbumModel", "ThumbnailProtocol", "Thumbnails", "albumfs-thumbnailer", logging]),

@@ -1,0 +1,132 @@
+import AlbumFileSystem
+import AlbumModel
+import Testing
+
+// DESIGN section 5, "Implicit entries yield to explicit ones": what albumfs made is not in the way
+// of tools that copy trees, and is there for all others. Both ways: with the caller's system call
+// readable, and without.
+
+struct ImplicitEntriesTests {
+  let space: TestSpace
+  init() throws {
+    space = try TestSpace()
+    try space.mkdir("Trip")
+  }
+
+  private func sees(_ path: String, _ caller: Caller = TestSpace.me) throws -> Bool {
+    do {
+      let entry = try space.lookup(path, caller)
+      space.fileSystem.forget(entry.attributes.inode, count: 1)
+      return true
+    } catch let error as FSError where error.code == .notFound {
+      return false
+    }
+  }
+
+  @Test func mkdirOfPhotoInANewAlbumSucceedsOnce() throws {
+    let photo = try space.number("Trip/Photo")
+    space.inspector.set(.makesDirectory)
+    #expect(try !sees("Trip/Photo"))
+    let entry = try space.mkdir("Trip/Photo", mode: 0o700)
+    #expect(entry.attributes.inode == photo, "the directory is adopted")
+    #expect(entry.attributes.permissions == 0o700)
+    #expect(try sees("Trip/Photo"), "an explicit directory is there for everybody")
+    #expect(refusal { try space.mkdir("Trip/Photo") } == .exists)
+  }
+
+  @Test func aProgramThatWritesIntoPhotoRightAfterItsMkdirFindsIt() throws {
+    #expect(try sees("Trip/Photo"))
+    try space.write("a", to: "Trip/Photo/a.jpg")
+    space.inspector.set(.createsExclusively)
+    #expect(try sees("Trip/Photo"))
+  }
+
+  @Test func anAdoptedDirectoryKeepsWhatIsInIt() throws {
+    try space.write("a", to: "Trip/Photo/a.jpg")
+    try space.mkdir("Trip/Photo")
+    #expect(try space.list("Trip/Photo") == ["a.jpg"])
+  }
+
+  @Test func anExclusiveCreateGoesBeforeTheThumbnail() throws {
+    try space.write("a", to: "Trip/Photo/a.jpg")
+    try space.makeThumbnails()
+    #expect(try sees("Trip/Thumb/a.jpg"))
+    space.inspector.set(.createsExclusively)
+    #expect(try !sees("Trip/Thumb/a.jpg"))
+    let file = try space.create("Trip/Thumb/a.jpg")
+    try file.put(Array("copied".utf8), at: 0)
+    file.release()
+    #expect(try sees("Trip/Thumb/a.jpg"), "an explicit entry is there for everybody")
+    #expect(try space.text("Trip/Thumb/a.jpg") == "copied")
+    #expect(try space.list("Trip/Thumb") == ["a.jpg"])
+  }
+
+  @Test func linksSymlinksAndRenamesWithNoReplaceGoBeforeIt() throws {
+    for name in ["a", "b", "c"] { try space.write(name, to: "Trip/Photo/\(name)") }
+    try space.makeThumbnails()
+    try space.write("own", to: "Trip/Thumb/own")
+    try space.link("Trip/Thumb/own", "Trip/Thumb/a")
+    let (parent, name) = try space.split("Trip/Thumb/b")
+    _ = try space.fileSystem.makeSymlink(
+      name, in: parent, target: [UInt8(ascii: "x")], for: TestSpace.me)
+    try space.rename("Trip/Thumb/own", "Trip/Thumb/c", noReplace: true)
+    #expect(try space.text("Trip/Thumb/a") == "own")
+    #expect(try space.status("Trip/Thumb/b").kind == .symlink)
+    #expect(try space.text("Trip/Thumb/c") == "own")
+    #expect(
+      refusal { try space.rename("Trip/Thumb/a", "Trip/Thumb/b", noReplace: true) } == .exists)
+  }
+
+  @Test func unreadableCallersOfACopierAreYieldedToOnceBeforeTheyListed() throws {
+    space.inspector.set(.unreadable(process: 4200, command: "cp"))
+    #expect(try !sees("Trip/Photo"))
+    try space.mkdir("Trip/Photo")
+    #expect(try !sees("Trip/Thumb"))
+    #expect(try sees("Trip/Thumb"), "once")
+  }
+
+  @Test func otherUnreadableCallersAreNot() throws {
+    space.inspector.set(.unreadable(process: 4200, command: "bash"))
+    #expect(try sees("Trip/Photo"), "no copier")
+    space.inspector.set(.unreadable(process: 5500, command: "cp"))
+    #expect(try sees("Trip/Photo"), "did not make the album")
+    space.inspector.set(.unreadable(process: 4200, command: "cp"))
+    _ = try space.list("Trip")
+    #expect(try sees("Trip/Photo"), "has listed it")
+  }
+
+  @Test func anUnreadableCopierIsNotYieldedToInAnAlbumThatWasThere() throws {
+    try space.remount()
+    space.inspector.set(.unreadable(process: 4200, command: "cp"))
+    #expect(try sees("Trip/Photo"))
+  }
+
+  @Test func theKernelMayNotBelieveInImplicitEntriesOfAnUnsettledAlbum() throws {
+    #expect(try space.lookup("Trip/Photo").nameLifetime == 0)
+    space.clock.advance(seconds: 3)
+    #expect(try space.lookup("Trip/Photo").nameLifetime > 0)
+    try space.write("a", to: "Trip/Photo/a.jpg")
+    space.clock.advance(seconds: 3)
+    #expect(try space.lookup("Trip/Photo").nameLifetime == 0, "a thumbnail is pending")
+    try space.makeThumbnails()
+    #expect(try space.lookup("Trip/Photo").nameLifetime > 0)
+    #expect(try space.lookup("Trip/Thumb/a.jpg").nameLifetime == 0, "it moves with its photo")
+    #expect(try space.lookup("Trip/Photo/a.jpg").nameLifetime > 0)
+  }
+
+  @Test func whatAWholeTreeCopyDoesEndsWell() throws {
+    space.inspector.set(.makesDirectory)
+    try space.mkdir("Copy")
+    #expect(try !sees("Copy/Photo"))
+    try space.mkdir("Copy/Photo")
+    try space.write("a", to: "Copy/Photo/a.jpg")
+    try space.makeThumbnails()
+    #expect(try !sees("Copy/Thumb"))
+    try space.mkdir("Copy/Thumb")
+    space.inspector.set(.createsExclusively)
+    #expect(try !sees("Copy/Thumb/a.jpg"))
+    try space.create("Copy/Thumb/a.jpg").release()
+    try space.write("backup", to: "Copy/Thumb/a.jpg")
+    #expect(try space.text("Copy/Thumb/a.jpg") == "backup")
+  }
+}

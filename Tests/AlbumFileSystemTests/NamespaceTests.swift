@@ -1,0 +1,139 @@
+import AlbumFileSystem
+import AlbumModel
+import Testing
+
+// What POSIX says of times, modes, owners, attributes and listings.
+
+struct NamespaceTests {
+  let space: TestSpace
+  init() throws {
+    space = try TestSpace()
+    try space.mkdir(".p")
+  }
+
+  @Test func creatingAndRemovingMovesTheDirectorysTimes() throws {
+    let before = try space.status(".p")
+    try space.write("", to: ".p/f")
+    let created = try space.status(".p")
+    #expect(created.modified > before.modified && created.changed > before.changed)
+    try space.unlink(".p/f")
+    #expect(try space.status(".p").modified > created.modified)
+  }
+
+  @Test func linkUnlinkAndRenameMoveTheFilesChangeTime() throws {
+    try space.write("", to: ".p/f")
+    var last = try space.status(".p/f")
+    func moved(_ body: () throws -> Void) throws -> Bool {
+      try body()
+      let now = try space.status(".p/f")
+      defer { last = now }
+      return now.changed > last.changed && now.modified == last.modified
+    }
+    #expect(try moved { try space.link(".p/f", ".p/g") })
+    #expect(try space.status(".p/f").links == 2)
+    #expect(try moved { try space.unlink(".p/g") })
+    #expect(
+      try moved {
+        try space.rename(".p/f", ".p/h"); try space.rename(".p/h", ".p/f")
+      })
+  }
+
+  @Test func aSetGroupIDDirectoryPassesItsGroupOn() throws {
+    var change = AttributeChange()
+    change.permissions = 0o2775
+    change.group = 77
+    _ = try space.fileSystem.change(change, of: space.number(".p"), for: .daemon)
+    try space.write("", to: ".p/f")
+    try space.mkdir(".p/d")
+    #expect(try space.status(".p/f").group == 77)
+    #expect(try space.status(".p/d").group == 77)
+    #expect(try space.status(".p/d").permissions & 0o2000 != 0)
+  }
+
+  @Test func aChangeOfOwnerDropsSetIDBits() throws {
+    try space.write("", to: ".p/f")
+    var change = AttributeChange()
+    change.permissions = 0o6755
+    _ = try space.fileSystem.change(change, of: space.number(".p/f"), for: .daemon)
+    var owner = AttributeChange()
+    owner.owner = 7
+    _ = try space.fileSystem.change(owner, of: space.number(".p/f"), for: .daemon)
+    #expect(try space.status(".p/f").permissions == 0o755)
+    _ = try space.fileSystem.change(change, of: space.number(".p/f"), for: .daemon)
+    var kill = AttributeChange()
+    kill.killsSetID = true
+    _ = try space.fileSystem.change(kill, of: space.number(".p/f"), for: .daemon)
+    #expect(try space.status(".p/f").permissions == 0o755)
+  }
+
+  @Test func whatTheKernelSaysOfTimesIsKept() throws {
+    try space.write("", to: ".p/f")
+    var change = AttributeChange()
+    change.accessed = .at(Timestamp(seconds: -5, nanoseconds: 1))
+    change.modified = .at(Timestamp(seconds: 3, nanoseconds: 4))
+    change.changed = Timestamp(seconds: 9, nanoseconds: 9)
+    _ = try space.fileSystem.change(change, of: space.number(".p/f"), for: TestSpace.me)
+    try space.remount()
+    let status = try space.status(".p/f")
+    #expect(status.accessed == Timestamp(seconds: -5, nanoseconds: 1))
+    #expect(status.modified == Timestamp(seconds: 3, nanoseconds: 4))
+    #expect(status.changed == Timestamp(seconds: 9, nanoseconds: 9))
+  }
+
+  @Test func devicesPipesSocketsAndLongSymlinksAreEntries() throws {
+    let parent = try space.number(".p")
+    let kinds: [(String, FileKind)] = [
+      ("pipe", .fifo), ("socket", .socket), ("disk", .blockDevice), ("tty", .characterDevice),
+    ]
+    for (name, kind) in kinds {
+      _ = try space.fileSystem.makeNode(
+        FileName(name), in: parent, kind: kind, permissions: 0o600, device: 0x1234,
+        for: TestSpace.me)
+    }
+    let target = [UInt8](repeating: UInt8(ascii: "x"), count: 4095)
+    _ = try space.fileSystem.makeSymlink(
+      FileName("link"), in: parent, target: target, for: TestSpace.me)
+    try space.remount()
+    for (name, kind) in kinds { #expect(try space.status(".p/\(name)").kind == kind) }
+    #expect(try space.status(".p/disk").device == 0x1234)
+    #expect(try space.status(".p/pipe").device == 0)
+    #expect(try space.fileSystem.symlinkTarget(of: space.number(".p/link")) == target)
+    #expect(try space.status(".p/link").size == 4095)
+  }
+
+  @Test func extendedAttributesAreKeptAndLimited() throws {
+    try space.write("", to: ".p/f")
+    let file = try space.number(".p/f")
+    let name = Array("user.colour".utf8)
+    func set(_ name: String, _ value: [UInt8], _ mode: AttributeMode = AttributeMode()) throws {
+      try space.fileSystem.setExtendedAttribute(
+        Array(name.utf8), to: value, of: file, mode: mode, for: TestSpace.me)
+    }
+    #expect(refusal { try set("user.colour", [1], AttributeMode(replace: true)) } == .noAttribute)
+    try set("user.colour", [UInt8](repeating: 7, count: 65_536))
+    #expect(refusal { try set("user.colour", [1], AttributeMode(create: true)) } == .exists)
+    #expect(
+      refusal { try set("user.big", [UInt8](repeating: 0, count: 65_537)) } == .attributeTooBig)
+    #expect(refusal { try set("system.posix_acl_access", [1]) } == .notSupported)
+    #expect(refusal { try set("nonsense", [1]) } == .notSupported)
+    try set("trusted.empty", [])
+    try space.remount()
+    #expect(try space.fileSystem.extendedAttribute(name, of: file).count == 65_536)
+    #expect(try space.fileSystem.extendedAttributeNames(of: file).count == 2)
+    try space.fileSystem.removeExtendedAttribute(name, of: file, for: TestSpace.me)
+    #expect(refusal { try space.fileSystem.extendedAttribute(name, of: file) } == .noAttribute)
+  }
+
+  @Test func whatWasRemovedCannotBeFilled() throws {
+    try space.mkdir(".p/d")
+    let removed = try space.lookup(".p/d").attributes.inode
+    try space.rmdir(".p/d")
+    #expect(
+      refusal {
+        try space.fileSystem.makeDirectory(
+          FileName("x"), in: removed, permissions: 0o755, for: TestSpace.me)
+      } == .notFound)
+    space.fileSystem.forget(removed, count: 1)
+    #expect(refusal { try space.fileSystem.attributes(of: removed) } == .stale)
+  }
+}

@@ -1,0 +1,241 @@
+import AlbumFileSystem
+import AlbumModel
+import AlbumSecrets
+import AlbumTestSupport
+import Logging
+import Posix
+
+@testable import AlbumStore
+
+/// A mounted space of a test's own, spoken to by paths as a person would. Each test has one.
+final class TestSpace {
+  static let me = Caller(user: 1000, group: 1000, thread: 4201)
+
+  private let directory = TemporaryDirectory()
+  private let store: Store
+  private let keys = SpaceKeys()
+  let disk: FillableDirectory
+  let inspector = FakeInspector()
+  let notifier = FakeNotifier()
+  let clock = FakeClock()
+  private(set) var space: Space
+  private(set) var fileSystem: FileSystem
+
+  init() throws {
+    disk = FillableDirectory(try PosixDirectory(path: directory.path))
+    try disk.makeDirectory("segments")
+    store = Store(directory: disk, segmentSize: 256 << 10)
+    try Space.create(in: store, keys: keys, options: SpaceOptions(owner: 1000, group: 1000))
+    space = try Space.open(
+      store, keys: keys, options: SpaceOpenOptions(logger: Logger(label: "test")))
+    fileSystem = FileSystem(
+      space: space, inspector: inspector, notifier: notifier, clock: clock.clock)
+  }
+
+  deinit { space.keeper.stop() }
+
+  /// Unmounts and mounts again.
+  func remount() throws {
+    if let error = fileSystem.close() { throw error }
+    try space.close()
+    try mount()
+  }
+
+  /// Ends the process without an unmount, and mounts again.
+  func crash() throws {
+    space.keeper.stop()
+    try mount()
+  }
+
+  private func mount() throws {
+    space = try Space.open(
+      store, keys: keys, options: SpaceOpenOptions(logger: Logger(label: "test")))
+    fileSystem = FileSystem(
+      space: space, inspector: inspector, notifier: notifier, clock: clock.clock)
+  }
+
+  // MARK: Paths
+
+  func split(_ path: String) throws -> (parent: InodeNumber, name: FileName) {
+    var parts = path.split(separator: "/").map(String.init)
+    let last = parts.removeLast()
+    return (try number(parts.joined(separator: "/")), try FileName(last))
+  }
+
+  func number(_ path: String) throws -> InodeNumber {
+    try fileSystem.resolve(path: Array(path.utf8))
+  }
+
+  func status(_ path: String) throws -> Attributes {
+    try fileSystem.attributes(of: try number(path)).0
+  }
+
+  func exists(_ path: String) -> Bool { (try? number(path)) != nil }
+
+  /// lookup, as the kernel asks before each call on a path.
+  func lookup(_ path: String, _ caller: Caller = me) throws -> Entry {
+    let (parent, name) = try split(path)
+    return try fileSystem.lookup(name, in: parent, for: caller)
+  }
+
+  // MARK: Calls; the kernel's reference to what they answer is given back at once
+
+  @discardableResult
+  func mkdir(_ path: String, mode: UInt16 = 0o755, by caller: Caller = me) throws -> Entry {
+    let (parent, name) = try split(path)
+    let entry = try fileSystem.makeDirectory(name, in: parent, permissions: mode, for: caller)
+    fileSystem.forget(entry.attributes.inode, count: 1)
+    return entry
+  }
+
+  func create(_ path: String) throws -> OpenFile {
+    let (parent, name) = try split(path)
+    let (entry, file) = try fileSystem.create(
+      name, in: parent, permissions: 0o644, mode: OpenMode(reads: true, writes: true),
+      for: TestSpace.me)
+    fileSystem.forget(entry.attributes.inode, count: 1)
+    return file
+  }
+
+  func open(_ path: String, writes: Bool = false, truncates: Bool = false) throws -> OpenFile {
+    try fileSystem.open(
+      number(path), mode: OpenMode(reads: true, writes: writes, truncates: truncates),
+      for: TestSpace.me)
+  }
+
+  /// Creates the file or writes it anew, as `cat >` does.
+  func write(_ content: [UInt8], to path: String) throws {
+    let file = exists(path) ? try open(path, writes: true, truncates: true) : try create(path)
+    try file.put(content, at: 0)
+    try file.flush()
+    file.release()
+  }
+
+  func write(_ text: String, to path: String) throws { try write(Array(text.utf8), to: path) }
+
+  func read(_ path: String) throws -> [UInt8] {
+    let file = try open(path)
+    defer { file.release() }
+    return try file.get(Int(status(path).size), at: 0)
+  }
+
+  func text(_ path: String) throws -> String { String(decoding: try read(path), as: UTF8.self) }
+
+  func rename(
+    _ path: String, _ newPath: String, noReplace: Bool = false, exchange: Bool = false
+  ) throws {
+    let (parent, name) = try split(path)
+    let (newParent, newName) = try split(newPath)
+    try fileSystem.rename(
+      name, in: parent, to: newName, in: newParent,
+      mode: RenameMode(noReplace: noReplace, exchange: exchange), for: TestSpace.me)
+  }
+
+  func link(_ path: String, _ newPath: String) throws {
+    let (parent, name) = try split(newPath)
+    let entry = try fileSystem.link(number(path), as: name, in: parent, for: TestSpace.me)
+    fileSystem.forget(entry.attributes.inode, count: 1)
+  }
+
+  func unlink(_ path: String) throws {
+    let (parent, name) = try split(path)
+    try fileSystem.unlink(name, in: parent, for: TestSpace.me)
+  }
+
+  func rmdir(_ path: String) throws {
+    let (parent, name) = try split(path)
+    try fileSystem.removeDirectory(name, in: parent, for: TestSpace.me)
+  }
+
+  func list(_ path: String) throws -> [String] {
+    let directory = try fileSystem.openDirectory(number(path), for: TestSpace.me)
+    defer { directory.release() }
+    var names: [String] = []
+    try directory.list(from: 0) { entry in
+      names.append(entry.name.display)
+      return true
+    }
+    return names.filter { $0 != "." && $0 != ".." }.sorted()
+  }
+
+  /// `rm -r`, in the order in which it goes: what is listed first, then the directory.
+  func removeAll(_ path: String) throws {
+    for name in try list(path) {
+      let child = "\(path)/\(name)"
+      if try status(child).kind == .directory {
+        try removeAll(child)
+      } else {
+        try unlink(child)
+      }
+    }
+    try rmdir(path)
+  }
+
+  // MARK: Thumbnails
+
+  /// Does the thumbnailer's work: a thumbnail is "thumbnail of " and the photo's content; a photo
+  /// that begins with "text" is no picture.
+  @discardableResult
+  func makeThumbnails() throws -> Int {
+    var count = 0
+    while let photo = fileSystem.nextPhoto() {
+      guard let content = content(of: photo) else {
+        fileSystem.fail(photo, reason: 9)
+        continue
+      }
+      if content.starts(with: Array("text".utf8)) {
+        fileSystem.fail(photo, reason: 3)
+      } else {
+        try fileSystem.finish(photo, thumbnail: Array("thumbnail of ".utf8) + content)
+        count += 1
+      }
+    }
+    return count
+  }
+
+  func content(of photo: PhotoVersion) -> [UInt8]? {
+    guard let size = fileSystem.photoSize(photo) else { return nil }
+    return unsafe withHeadroom(Int(size)) {
+      unsafe fileSystem.readPhoto(photo, into: $0, at: 0)
+    }
+  }
+}
+
+/// Runs `body` with a buffer that has the headroom a reader may clobber; answers what was filled.
+func withHeadroom<E: Error>(
+  _ count: Int, _ body: (UnsafeMutableRawBufferPointer) throws(E) -> Int?
+) throws(E) -> [UInt8]? {
+  let memory = UnsafeMutableRawBufferPointer.allocate(
+    byteCount: count + ReadHeadroom.byteCount, alignment: 64)
+  defer { unsafe memory.deallocate() }
+  unsafe memory.initializeMemory(as: UInt8.self, repeating: 0xAA)
+  let buffer = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[ReadHeadroom.byteCount...])
+  guard let filled = try unsafe body(buffer) else { return nil }
+  return unsafe Array(buffer[..<filled])
+}
+
+extension OpenFile {
+  func put(_ bytes: [UInt8], at offset: Int64) throws(FSError) {
+    var failure: FSError?
+    unsafe bytes.withUnsafeBytes { buffer in
+      do throws(FSError) { try unsafe write(buffer, at: offset) } catch { failure = error }
+    }
+    if let failure { throw failure }
+  }
+
+  func get(_ count: Int, at offset: Int64) throws(FSError) -> [UInt8] {
+    try unsafe withHeadroom(count) { (buffer) throws(FSError) in
+      try unsafe read(into: buffer, at: offset)
+    } ?? []
+  }
+}
+
+extension Result where Failure == any Error {
+  /// Why it failed, in the file system's words.
+  var refusal: FSError.Code? {
+    if case .failure(let error) = self { (error as? FSError)?.code } else { nil }
+  }
+}
+
+/// Why a call is refused; nil when it is not.
+func refusal<T>(_ body: () throws -> T) -> FSError.Code? { Result { try body() }.refusal }
