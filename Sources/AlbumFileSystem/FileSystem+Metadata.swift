@@ -81,6 +81,20 @@ extension Catalog {
       }
       state.changed = change.changed ?? now
     }
+    if let thumbnail = thumbnail(of: index) { resemble(thumbnail, index) }
+  }
+
+  /// A thumbnail has its photo's owner, mode and times.
+  mutating func resemble(_ thumbnail: InodeIndex, _ photo: InodeIndex) {
+    let model = state(photo)
+    update(thumbnail) { state in
+      state.permissions = model.permissions & 0o666
+      state.owner = model.owner
+      state.group = model.group
+      state.accessed = model.accessed
+      state.modified = model.modified
+      state.changed = model.changed
+    }
   }
 }
 

@@ -85,7 +85,9 @@ package final class FileSystem: Sendable {
     _ found: Found, _ name: FileName, in parent: InodeNumber, to caller: Caller
   ) -> Bool {
     if found.photo != nil { return implicit.yields(thumbnail: name, to: caller) }
-    if found.isImplicitPart { return implicit.yields(directory: name, in: parent, to: caller) }
+    if found.isImplicitDirectory {
+      return implicit.yields(directory: name, in: parent, of: found.album, to: caller)
+    }
     return false
   }
 
@@ -109,8 +111,8 @@ package final class FileSystem: Sendable {
     var attributes: Attributes
     /// The photo whose thumbnail the view shows here.
     var photo: InodeNumber?
-    /// An album's Photo or Thumb that nobody has adopted.
-    var isImplicitPart = false
+    /// A directory that albumfs made and nobody has adopted.
+    var isImplicitDirectory = false
     /// A name in a Thumb that a photo has too, or a folder's twin: it may change without the
     /// kernel's doing.
     var isShadowed = false
@@ -122,7 +124,7 @@ package final class FileSystem: Sendable {
     var name = FileSystem.longLifetime
     if found.photo != nil || found.isShadowed {
       name = 0
-    } else if found.isImplicitPart, let album = found.album {
+    } else if found.isImplicitDirectory, let album = found.album {
       let isSettled = activity.isSettled(album) && pendingPhotos.isIdle
       if !isSettled { name = 0 }
     }
@@ -176,7 +178,7 @@ extension Catalog {
     found.photo = resolution.photo.map { self.state($0).number }
     guard state.isDirectory || zone(of: directory).isThumb else { return found }
     if state.marks.contains(.implicit) {
-      found.isImplicitPart = state.isAlbumPart
+      found.isImplicitDirectory = true
       found.isShadowed = !state.isAlbumPart
     }
     found.album = zone(of: directory).album.map { self.state($0).number }

@@ -177,12 +177,14 @@ extension FileSystem {
   package func openDirectory(_ inode: InodeNumber, for caller: Caller) throws(FSError)
     -> OpenDirectory
   {
-    try space.change { (catalog: inout Catalog) throws(FSError) in
+    let album = try space.change {
+      (catalog: inout Catalog) throws(FSError) -> InodeNumber? in
       let index = try catalog.require(inode)
       if !catalog.state(index).isDirectory { throw FSError(.notDirectory) }
       catalog.pin(index)
+      return catalog.zone(of: index).album.map { catalog.state($0).number }
     }
-    implicit.listed(inode, by: caller)
+    if let album { implicit.listed(inode, of: album, by: caller) }
     return OpenDirectory(inode, of: self)
   }
 }

@@ -114,6 +114,18 @@ struct ImplicitEntriesTests {
     #expect(try space.lookup("Trip/Photo/a.jpg").nameLifetime > 0)
   }
 
+  @Test(arguments: [true, false]) func aFoldersTwinYieldsLikeThumbItself(_ isReadable: Bool) throws
+  {
+    try space.mkdir("Trip/Photo/Day 1")
+    space.inspector.set(
+      isReadable ? .makesDirectory : .unreadable(process: 4200, command: "python3"))
+    #expect(try !sees("Trip/Thumb/Day 1"))
+    try space.mkdir("Trip/Thumb/Day 1")
+    try space.write("a", to: "Trip/Photo/Day 1/a.jpg")
+    try space.makeThumbnails()
+    #expect(try space.list("Trip/Thumb/Day 1") == ["a.jpg"])
+  }
+
   @Test func whatAWholeTreeCopyDoesEndsWell() throws {
     space.inspector.set(.makesDirectory)
     try space.mkdir("Copy")

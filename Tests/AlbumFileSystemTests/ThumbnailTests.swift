@@ -52,6 +52,10 @@ struct ThumbnailTests {
     #expect(status.owner == 5 && status.group == 6)
     #expect(status.modified == Timestamp(seconds: 77, nanoseconds: 8))
     #expect(status.links == 1)
+    change.modified = .at(Timestamp(seconds: 78, nanoseconds: 9))
+    _ = try space.fileSystem.change(change, of: space.number("Trip/Photo/a.jpg"), for: .daemon)
+    #expect(
+      try space.status("Trip/Thumb/a.jpg").modified == Timestamp(seconds: 78, nanoseconds: 9))
     try space.remount()
     #expect(try space.status("Trip/Thumb/a.jpg").inode == status.inode, "stable across mounts")
   }

@@ -12,8 +12,9 @@ final class ImplicitEntries: Sendable {
   /// caller whose system call cannot be read.
   private struct Birth {
     var maker: Int32
-    var isListed = false
-    var yielded: Set<FileName> = []
+    /// Its directories that the maker has listed, and so knows.
+    var listed: Set<InodeNumber> = []
+    var yielded: [InodeNumber: Set<FileName>] = [:]
   }
 
   /// Programs that are known to make and fill the directories of a tree without looking.
@@ -41,27 +42,29 @@ final class ImplicitEntries: Sendable {
     }
   }
 
-  /// Somebody opens a directory to list it: who has seen what is in the album knows it.
-  func listed(_ directory: InodeNumber, by caller: Caller) {
-    guard births.withLock({ $0[directory] }) != nil,
+  /// Somebody opens a directory of an album to list it: who has seen what is in it knows it.
+  func listed(_ directory: InodeNumber, of album: InodeNumber, by caller: Caller) {
+    guard births.withLock({ $0[album] }) != nil,
       let process = inspector.process(of: caller.thread)
     else { return }
     births.withLock { births in
-      if births[directory]?.maker == process { births[directory]?.isListed = true }
+      if births[album]?.maker == process { births[album]?.listed.insert(directory) }
     }
   }
 
-  /// Whether an album's implicit directory is not there for this caller.
-  func yields(directory name: FileName, in album: InodeNumber, to caller: Caller) -> Bool {
+  /// Whether an implicit directory of an album is not there for this caller.
+  func yields(
+    directory name: FileName, in parent: InodeNumber, of album: InodeNumber?, to caller: Caller
+  ) -> Bool {
     switch inspector.intent(of: caller.thread, toward: name) {
     case .makesDirectory: true
     case .createsExclusively, .other: false
     case .unreadable(let process, let command):
       births.withLock { births in
-        guard let birth = births[album], birth.maker == process, !birth.isListed,
-          ImplicitEntries.copiesTrees(command)
+        guard let album, let birth = births[album], birth.maker == process,
+          !birth.listed.contains(parent), ImplicitEntries.copiesTrees(command)
         else { return false }
-        return births[album]!.yielded.insert(name).inserted
+        return births[album]!.yielded[parent, default: []].insert(name).inserted
       }
     }
   }

@@ -216,17 +216,13 @@ extension Catalog {
     return index
   }
 
-  /// A new inode with the photo's owner, times and mode, without name and content; pinned once.
+  /// A new inode for a photo's thumbnail, without name and content; pinned once.
   fileprivate mutating func makeThumbnailInode(for photo: InodeIndex) -> InodeNumber {
     let model = state(photo)
     let index = create(
       kind: .regular, permissions: model.permissions & 0o666, owner: model.owner,
       group: model.group, time: model.modified)
-    update(index) { state in
-      state.accessed = model.accessed
-      state.changed = model.changed
-      state.marks = .madeThumbnail
-    }
+    update(index) { $0.marks = .madeThumbnail }
     return state(index).number
   }
 
@@ -237,6 +233,7 @@ extension Catalog {
     if let index = find(photo), state(index).thumbnailState == .pending {
       placeExtents(extents, of: thumbnail)
       update(thumbnail) { $0.size = byteCount }
+      resemble(thumbnail, index)
       setThumbnail(thumbnail, of: index)
       update(index) { $0.thumbnailState = .made }
     } else {

@@ -44,6 +44,7 @@ final class TestSpace {
   /// Ends the process without an unmount, and mounts again.
   func crash() throws {
     space.keeper.stop()
+    space.lock?.release()
     try mount()
   }
 
