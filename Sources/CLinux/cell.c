@@ -32,6 +32,25 @@ int clinux_become(unsigned int user, unsigned int group) {
   return (int)syscall(SYS_setresuid, user, user, user);
 }
 
+int clinux_drop_capabilities(void) {
+  // As in linux/capability.h, version 3: a header, and two sets of three words.
+  struct {
+    uint32_t version;
+    int process;
+  } header = {.version = 0x20080522, .process = 0};
+  uint32_t none[6] = {0};
+  return (int)syscall(SYS_capset, &header, none);
+}
+
+int clinux_is_sanitized(void) {
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  return 1;
+#endif
+#endif
+  return 0;
+}
+
 const char *clinux_library_of_symbol(const char *symbol) {
   void *address = dlsym(RTLD_DEFAULT, symbol);
   Dl_info info;

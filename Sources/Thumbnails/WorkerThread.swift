@@ -1,4 +1,5 @@
 import AlbumModel
+import CLinux
 internal import Glibc
 import Logging
 import Posix
@@ -44,6 +45,7 @@ final class WorkerThread {
 
   /// Returns when the stop bell rings. A photo in hand then stays unanswered.
   func run() {
+    unsafe clinux_set_thread_name("thumbnails")
     while !isStopped(waitingUntil: .now) {
       bell.silence()
       if held == nil { held = takePicture() }
@@ -53,7 +55,10 @@ final class WorkerThread {
       case .end:
         worker = nil
         buffer = nil
-      case .wait(let until): _ = isStopped(waitingUntil: until)
+      case .wait(let until):
+        // No plaintext lies about while there is nothing to do.
+        if held == nil { if worker == nil { buffer = nil } else { buffer?.wipe() } }
+        _ = isStopped(waitingUntil: until)
       }
     }
     worker = nil

@@ -7,7 +7,7 @@ import ThumbnailProtocol
 ///
 /// 1. No descriptor besides the socket and three of /dev/null.
 /// 2. Bounded memory and processor time; no files, no core dump; not readable by other processes.
-/// 3. Not root, where it was.
+/// 3. Not root, where it was, and without capabilities.
 /// 4. No new privileges, and by Landlock no right on any file, port or foreign process.
 /// 5. By seccomp no system call but those that move memory, wait, end, and use the socket.
 ///
@@ -45,7 +45,7 @@ enum Cell {
   }
 
   private static func limit(_ bounds: Bounds) {
-    set(RLIMIT_AS, bounds.memory)
+    if clinux_is_sanitized() == 0 { set(RLIMIT_AS, bounds.memory) }
     set(RLIMIT_CORE, 0)
     set(RLIMIT_FSIZE, 0)
     // A library's warning on a standard error that is a file must not end the process.
@@ -57,10 +57,11 @@ enum Cell {
     unsafe setrlimit(__rlimit_resource_t(resource.rawValue), &limit)
   }
 
-  /// Where nobody has no number in this user namespace, the filter must do alone.
+  /// Where nobody has no number in this user namespace, root without capabilities must do.
   private static func becomeNobody() {
     let nobody: UInt32 = 65534
     if geteuid() == 0 { _ = clinux_become(nobody, nobody) }
+    _ = clinux_drop_capabilities()
   }
 
   /// Tries what must fail in here.

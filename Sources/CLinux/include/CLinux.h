@@ -50,6 +50,13 @@ void clinux_limit_arenas(int count);
 // setresuid and setresgid need _GNU_SOURCE. For a process with one thread.
 int clinux_become(unsigned int user, unsigned int group);
 
+// glibc has no wrapper. For a process with one thread.
+int clinux_drop_capabilities(void);
+
+// Swift cannot ask. Whether this was built with a sanitizer, whose shadow memory takes terabytes of
+// address space.
+int clinux_is_sanitized(void);
+
 // dladdr needs _GNU_SOURCE. The file that defines the symbol, or NULL.
 const char *clinux_library_of_symbol(const char *symbol);
 
