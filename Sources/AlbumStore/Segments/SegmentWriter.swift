@@ -27,6 +27,9 @@ final class SegmentWriter: Sendable {
     var sealing: [Int] = []
     var written = 0
     var isFlushing = false
+    /// No more records go in: a smaller one might still fit that came with the one for which the
+    /// segment was full, and would never be written.
+    var isEnded = false
     var broken: StoreError?
   }
   private let state = Mutex(State())
@@ -49,6 +52,7 @@ final class SegmentWriter: Sendable {
     let reservation = try state.withLock { state throws(StoreError) -> Int? in
       if let broken = state.broken { throw broken }
       let offset = state.reserved
+      if state.isEnded { return nil }
       if offset + padded > files.segmentSize { return nil }
       state.reserved += padded
       state.sealing.append(offset)
@@ -138,6 +142,7 @@ final class SegmentWriter: Sendable {
   /// Ends the segment: writes all of it and gives it the time that all finished segments have. No
   /// more records go in.
   func finish() throws(StoreError) {
+    state.withLock { $0.isEnded = true }
     try flush()
     guard let file = state.withLock({ $0.file }) else { return }
     try? file.setModificationTime(seconds: SegmentLayout.restingModificationTime)

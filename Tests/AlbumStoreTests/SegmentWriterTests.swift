@@ -1,0 +1,28 @@
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+import Testing
+
+@testable import AlbumStore
+
+// What is sealed into a segment gets into its file, whoever comes when.
+
+struct SegmentWriterTests {
+  /// Two threads hold the writer; for the record of one the segment is full, the smaller one of the
+  /// other would still fit when the segment is ended.
+  @Test func anEndedSegmentTakesNoRecordThatNobodyWouldWrite() throws {
+    let place = try StorePlace()
+    let files = SegmentFiles(
+      directory: place.store.directory, keys: place.keys, segmentSize: StorePlace.segmentSize)
+    let id = SegmentID(kind: .data, number: SegmentNumber(1000))
+    let writer = SegmentWriter(id, files: files)
+    #expect(try append(1000, to: writer) == 0)
+    try writer.finish()
+    #expect(try append(1000, to: writer) == nil)
+  }
+
+  private func append(_ count: Int, to writer: SegmentWriter) throws -> Int? {
+    let bytes = [UInt8](repeating: 7, count: count)
+    return try unsafe bytes.withUnsafeBytes { try unsafe writer.append($0, kind: .data) }
+  }
+}
