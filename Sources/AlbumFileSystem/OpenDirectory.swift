@@ -23,12 +23,16 @@ package final class OpenDirectory: Sendable {
   private static let batchCount = 256
 
   package let inode: InodeNumber
+  /// Whether entries come and go without anybody's asking, as thumbnails do: nobody may keep what
+  /// was listed.
+  package let changesByItself: Bool
   private let fileSystem: FileSystem
   /// The newest cookie of each part when the listing began. A leaf.
   private let limits = Mutex<[UInt32]>([])
 
-  init(_ inode: InodeNumber, of fileSystem: FileSystem) {
+  init(_ inode: InodeNumber, of fileSystem: FileSystem, changesByItself: Bool) {
     self.inode = inode
+    self.changesByItself = changesByItself
     self.fileSystem = fileSystem
   }
 
@@ -185,6 +189,9 @@ extension FileSystem {
       return catalog.zone(of: index).album.map { catalog.state($0).number }
     }
     if let album { implicit.listed(inode, of: album, by: caller) }
-    return OpenDirectory(inode, of: self)
+    let isThumb = space.read { catalog in
+      catalog.index(of: inode).map { catalog.zone(of: $0).isThumb } ?? false
+    }
+    return OpenDirectory(inode, of: self, changesByItself: isThumb)
   }
 }

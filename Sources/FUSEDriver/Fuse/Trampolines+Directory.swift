@@ -9,8 +9,9 @@ internal import Glibc
   let request = unsafe Request(raw)
   let info = unsafe info!
   do throws(FSError) {
-    let (directory, mayBeCached) = try request.driver.openDirectory(
-      InodeNumber(inode), for: request.caller)
+    let directory = try request.driver.openDirectory(InodeNumber(inode), for: request.caller)
+    // A notification comes a moment late; who waited for a thumbnail looks at once.
+    let mayBeCached = !directory.changesByItself
     let handle = unsafe Handle(retaining: directory)
     unsafe info.pointee.fh = handle.number
     unsafe info.pointee.cache_readdir = mayBeCached ? 1 : 0
