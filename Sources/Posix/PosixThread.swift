@@ -1,8 +1,8 @@
 internal import CLinux
 internal import Glibc
 
-/// One thread of the process, outside Swift's concurrency: for loops that block. Joined by whoever
-/// made it.
+/// One thread of the process, outside Swift's concurrency: for loops that block. Joined or detached
+/// by whoever made it.
 package final class PosixThread: @unchecked Sendable {  // written once, before `start` returns
   private var handle = pthread_t()
 
@@ -25,6 +25,9 @@ package final class PosixThread: @unchecked Sendable {  // written once, before 
 
   /// Returns when the thread has ended. To be called once.
   package func join() { _ = pthread_join(handle, nil) }
+
+  /// Nobody waits for its end. To be called once, in place of `join`.
+  package func detach() { _ = pthread_detach(handle) }
 
   private final class Start: Sendable {
     let name: String
