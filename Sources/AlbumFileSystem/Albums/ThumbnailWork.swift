@@ -111,6 +111,9 @@ extension FileSystem {
     pendingPhotos.done(photo.inode)
   }
 
+  /// The version is gone and needs no answer any more.
+  package func abandon(_ photo: PhotoVersion) { pendingPhotos.done(photo.inode) }
+
   /// Returns when the thumbnails of all photos that were closed before the call are made or have
   /// failed: true; or at `deadline`, a time of `SystemClock.monotonicNanoseconds`: false.
   package func waitForThumbnails(until deadline: Int64?) -> Bool {
