@@ -71,8 +71,8 @@ let package = Package(
     library(
       "Daemon",
       [
-        "AlbumModel", "Posix", "CLinux", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
-        "Thumbnails", "FUSEDriver", "ControlProtocol", logging,
+        "AlbumModel", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore",
+        "AlbumFileSystem", "Thumbnails", "FUSEDriver", "ControlProtocol", logging,
       ]),
     program(
       "albumfs",

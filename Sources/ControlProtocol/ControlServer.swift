@@ -28,7 +28,7 @@ package final class ControlServer: Sendable {
   {
     listener = try ControlServer.listen(device, patience: patience).release()
     self.handler = handler
-    try startThread("control") { self.acceptAll() }
+    try PosixThread(name: "control") { self.acceptAll() }.detach()
   }
 
   /// Gives the name free, at once and for good; connections go on. Called when the mount is gone:
@@ -81,10 +81,10 @@ package final class ControlServer: Sendable {
       return
     }
     let connection = Connection(stream)
-    try startThread("control-client") {
+    try PosixThread(name: "control-client") {
       self.serve(connection)
       self.connections.subtract(1, ordering: .relaxed)
-    }
+    }.detach()
   }
 
   private func serve(_ connection: Connection) {

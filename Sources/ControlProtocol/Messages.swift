@@ -16,14 +16,14 @@ package enum ControlRequest: Codable, Sendable, Equatable {
   /// `progress` now and then, in the end by `done` or `failed` (`timedOut`). No timeout: for ever.
   case sync(timeoutSeconds: Double?)
   /// Makes thumbnails again of the photos at and under a path of the mount; empty: of all.
-  case thumbnails(under: String, which: ThumbnailChoice)
+  case thumbnails(under: String, which: ThumbnailSelection)
   /// Moves photos that lie right in an album into its Photo; nil: in all albums.
   case tidy(album: String?)
   /// Unmounts and ends. The connection's end tells when.
   case stop
 }
 
-package enum ThumbnailChoice: String, Codable, Sendable, Equatable {
+package enum ThumbnailSelection: String, Codable, Sendable, Equatable {
   /// Those that were given up.
   case failed
   /// All that are not there: failed ones, and removed ones.

@@ -23,7 +23,7 @@ package final class SignalWatch: Sendable {
     unsafe sigemptyset(&set)
     for number in signals { unsafe sigaddset(&set, number) }
     unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
-    try startThread("signals") { self.watch(signals, early) }
+    try PosixThread(name: "signals") { self.watch(signals, early) }.detach()
   }
 
   /// What to do from now on when a signal comes, or when `stop` is called. Called from a thread of

@@ -23,8 +23,8 @@ struct Albumfs: ParsableCommand {
       """,
     version: "albumfs \(albumfsVersion)",
     subcommands: [
-      Umount.self, List.self, Status.self,
-      Sync.self, Thumbs.self, Tidy.self,
+      Init.self, Mount.self, Umount.self, SpaceCommand.self, Info.self, List.self, Status.self,
+      Sync.self, Thumbs.self, Tidy.self, DaemonCommand.self,
     ])
 }
 

@@ -4,19 +4,16 @@ import Posix
 
 /// What is looked at before a password is asked for, so that nobody types one in vain.
 enum MountChecks {
-  /// The mount point must be an empty directory on which nothing of albumfs is mounted, apart from
-  /// the store. A dead mount there is cleared. Answers the resolved path.
+  /// Clears a dead mount at the mount point, and refuses one that lies in the store or contains it.
+  /// Answers the resolved path; `LaunchOptions.check` looks at the rest.
   static func prepareMountPoint(_ path: String, store: String) throws(Failure) -> String {
     let resolved = MountPath.resolve(path)
     if try Unmounting.clearDead(at: resolved) {
       Terminal.complain("cleared the dead mount on \(resolved)")
     }
-    if let mount = try MountPath.table().mount(at: resolved),
-      mount.type == MountTable.fileSystemType
-    {
+    if let mount = try MountPath.table().mount(at: resolved) {
       throw Failure(.mountPoint, "\(path) is busy: \(mount.store) is mounted there already.")
     }
-    try requireEmptyDirectory(resolved, as: path)
     if resolved.lies(in: store) {
       throw Failure(.mountPoint, "The mount point \(path) lies in the store.")
     }
@@ -24,20 +21,6 @@ enum MountChecks {
       throw Failure(.mountPoint, "The mount point \(path) contains the store.")
     }
     return resolved
-  }
-
-  private static func requireEmptyDirectory(_ path: String, as given: String) throws(Failure) {
-    let names: [String]
-    do throws(Errno) { names = try PosixDirectory(path: path).list("") } catch {
-      switch error {
-      case .noEntry: throw Failure(.mountPoint, "The mount point \(given) does not exist.")
-      case .notDirectory: throw Failure(.mountPoint, "The mount point \(given) is no directory.")
-      default: throw Failure(.mountPoint, "The mount point \(given) cannot be used: \(error)")
-      }
-    }
-    if !names.isEmpty {
-      throw Failure(.mountPoint, "The mount point \(given) is not empty.")
-    }
   }
 
   /// What a mount needs of the system: the FUSE device, and the helper for all but root.

@@ -21,8 +21,7 @@ struct PasswordOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Run a shell command; the first line that it prints is the password.", valueName: "cmd"),
-    completion: .shellCommand("true"))
+      "Run a shell command; the first line that it prints is the password.", valueName: "cmd"))
   var passwordCommand: String?
 
   @Flag(help: "Read the password from the first line of standard input.")

@@ -1,3 +1,4 @@
+import AlbumSecrets
 import ArgumentParser
 import FoundationEssentials
 import Glibc
@@ -8,6 +9,14 @@ import Glibc
 enum Terminal {
   static func result(_ text: String) {
     write(text + (text.hasSuffix("\n") ? "" : "\n"), to: STDOUT_FILENO)
+  }
+
+  /// A secret that is the result, straight from guarded memory.
+  static func result(secret: borrowing SecretBytes) {
+    unsafe secret.withUnsafeBytes { bytes in
+      unsafe _ = Glibc.write(STDOUT_FILENO, bytes.baseAddress, bytes.count)
+    }
+    result("")
   }
 
   static func message(_ text: String) {

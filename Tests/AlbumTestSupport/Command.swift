@@ -1,4 +1,5 @@
 package import Foundation
+import Glibc
 
 /// Runs programs as a user would, and says what came of it.
 package struct Command: Sendable {
@@ -12,6 +13,8 @@ package struct Command: Sendable {
   package var arguments: [String]
   package var input = Data()
   package var directory: String?
+  /// Seconds after which it is killed.
+  package var timeout = 300.0
   package var environment: [String: String] = [:]
 
   package init(_ program: String, _ arguments: [String]) {
@@ -46,6 +49,9 @@ package struct Command: Sendable {
     process.standardOutput = try FileHandle(forWritingTo: files[1])
     process.standardError = try FileHandle(forWritingTo: files[2])
     try process.run()
+    // Nothing hangs for ever, least of all a test: then its code is that of SIGKILL.
+    for _ in 0..<Int(timeout * 100) where process.isRunning { usleep(10_000) }
+    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     process.waitUntilExit()
     let code = process.terminationStatus
     return Outcome(

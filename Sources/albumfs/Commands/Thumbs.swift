@@ -45,7 +45,7 @@ struct Thumbs: ParsableCommand {
 }
 
 extension Thumbs.Choice {
-  var requested: ThumbnailChoice {
+  var requested: ThumbnailSelection {
     switch self {
     case .failed: .failed
     case .missing: .missing

@@ -1,0 +1,64 @@
+package import AlbumStore
+package import ControlProtocol
+import FUSEDriver
+
+// What the layers below say, as what a person is told. The only place that knows both sides.
+
+extension Failure {
+  init(_ error: MountError) {
+    let kind: Kind =
+      switch error.code {
+      case .badOption: .usage
+      case .mountPointMissing, .mountPointNotDirectory, .mountPointNotEmpty, .mountPointBusy,
+        .mountPointDead, .mountPointNotPermitted:
+        .mountPoint
+      case .noDevice, .deviceNotPermitted, .noFusermount, .allowOtherNotPermitted, .refused,
+        .sessionFailed:
+        .fuse
+      }
+    self.init(kind, error.message)
+  }
+
+  /// `path` is the store, where one is to be named. `changing`: while its conf or keys were to be
+  /// written.
+  package init(_ error: StoreError, of path: String? = nil, changing: Bool = false) {
+    let message = Failure.sentence(error.message)
+    self.init(
+      Kind(error, changing: changing), path.map { "\($0): \(message)" } ?? message)
+  }
+
+  /// The layers below write without capital and full stop.
+  private static func sentence(_ words: String) -> String {
+    let end = words.last.map { ".!?".contains($0) } ?? true ? "" : "."
+    return words.prefix(1).uppercased() + words.dropFirst() + end
+  }
+}
+
+extension Failure.Kind {
+  fileprivate init(_ error: StoreError, changing: Bool) {
+    self =
+      switch error.code {
+      case .notAStore, .missing: .storeMissing
+      case .newerFormat, .configurationAltered, .keysDamaged, .costRefused: .configuration
+      case .unsupportedFeature: .unsupported
+      case .wrongPassword: .wrongPassword
+      case .emptyPassword: .emptyPassword
+      case .inUse: .storeInUse
+      case .alreadyExists: .passwordInUse
+      case .notEmpty: .notEmpty
+      case .damaged: .damaged
+      case .noSpace, .quotaExceeded: .diskFull
+      case .readOnly: .other
+      case .inputOutput: Failure.Kind(failedFile: error.path, changing: changing)
+      }
+  }
+
+  private init(failedFile path: String?, changing: Bool) {
+    let isConfiguration = ["albumfs.conf", "keys"].contains { path?.hasPrefix($0) ?? false }
+    if !isConfiguration {
+      self = .other
+    } else {
+      self = changing ? .configurationWrite : .configurationOpen
+    }
+  }
+}

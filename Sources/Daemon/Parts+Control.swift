@@ -1,0 +1,169 @@
+import AlbumFileSystem
+import AlbumModel
+import AlbumStore
+import ControlProtocol
+import Glibc
+import Posix
+import Synchronization
+import Thumbnails
+
+// What commands ask of a mount, asked of its parts.
+
+extension Parts {
+  func status(messages: [String]) -> MountStatus {
+    let contents = fileSystem.counts()
+    let status = space.status
+    let reason = isReadOnly ? "mounted read-only" : status.readOnlyReason
+    return MountStatus(
+      store: options.store, mountPoint: options.mountPoint, pid: getpid(),
+      albums: contents.albums, photos: contents.photos, files: contents.files,
+      bytes: contents.bytes, thumbnails: thumbnails(),
+      lastBarrier: status.lastBarrier.map { Double($0.nanoseconds) / 1e9 },
+      readOnly: reason != nil, readOnlyReason: reason,
+      recovery: RecoveryNotes.lines(status.recovery), messages: messages)
+  }
+
+  private func thumbnails() -> MountStatus.Thumbnails {
+    let report = fileSystem.thumbnailReport()
+    let failures = report.failed.prefix(MountStatus.Thumbnails.listLimit).map { failed in
+      FailedThumbnail(
+        path: String(decoding: failed.path, as: UTF8.self),
+        reason: ThumbnailFailure(rawValue: failed.reason)?.explanation ?? "unknown")
+    }
+    return MountStatus.Thumbnails(
+      pending: report.pending, failed: report.failed.count, failures: failures,
+      disabled: whyNoThumbnailsNow)
+  }
+
+  /// Why no thumbnail is being made; nil where all is well.
+  private var whyNoThumbnailsNow: String? {
+    if isReadOnly { return "mounted read-only" }
+    return whyNoThumbnails ?? queue?.unavailableReason
+  }
+
+  /// Waits until the photos that were closed before have their thumbnails, and then until all of
+  /// it is on disk. `progress` is told how many are left, about once a second, and answers whether
+  /// anybody still wants to know.
+  func sync(timeout: Double?, progress: (Int) -> Bool) throws(Failure) {
+    let deadline = timeout.map {
+      SystemClock.monotonicNanoseconds() + Int64(min($0, 1e9) * 1e9)
+    }
+    if isReadOnly { return }
+    // On disk are photos first: thumbnails can be made again.
+    try barrier()
+    try waitForThumbnails(until: deadline, progress)
+    try barrier()
+  }
+
+  private func waitForThumbnails(until deadline: Int64?, _ progress: (Int) -> Bool)
+    throws(Failure)
+  {
+    // The kernel tells the end of a closed file a moment after close(2) has returned, so that its
+    // photo may not wait yet: what still owes a thumbnail is given half a second to come.
+    for _ in 0..<10 {
+      try waitForQueued(until: deadline, progress)
+      if fileSystem.thumbnailReport().pending == 0 { return }
+      usleep(50_000)
+    }
+  }
+
+  private func waitForQueued(until deadline: Int64?, _ progress: (Int) -> Bool) throws(Failure) {
+    let waiting = try ThumbnailWait(fileSystem, until: deadline)
+    while !waiting.isOver(within: 1) {
+      let pending = fileSystem.thumbnailReport().pending
+      if let whyNoThumbnailsNow {
+        throw Failure(
+          .other,
+          "Everything is on disk, but \(pending) photos get no thumbnail: \(whyNoThumbnailsNow).")
+      }
+      if !progress(pending) { return }
+    }
+    if waiting.timedOut {
+      let pending = fileSystem.thumbnailReport().pending
+      throw Failure(.timedOut, "The time is up: \(pending) photos wait for their thumbnail.")
+    }
+  }
+
+  func retryThumbnails(under path: String, _ which: ThumbnailSelection) throws(Failure)
+    -> ControlSummary
+  {
+    do throws(FSError) {
+      let top = try fileSystem.resolve(path: Array(path.utf8))
+      let count = try fileSystem.retryThumbnails(under: top, which.choice)
+      return ControlSummary(
+        count: count,
+        notes: whyNoThumbnailsNow.map { ["No thumbnails are being made: \($0)."] } ?? [])
+    } catch {
+      throw Failure(error, path)
+    }
+  }
+
+  /// nil: all albums.
+  func tidy(_ album: String?) throws(Failure) -> ControlSummary {
+    do throws(FSError) {
+      var inode: InodeNumber?
+      if let album { inode = try fileSystem.resolve(path: Array(album.utf8)) }
+      let report = try fileSystem.tidy(inode)
+      return ControlSummary(
+        count: report.moved,
+        notes: report.clashes.map {
+          "\(String(decoding: $0, as: UTF8.self)) stays: Photo has that name already."
+        })
+    } catch {
+      throw Failure(error, album ?? "")
+    }
+  }
+
+  private func barrier() throws(Failure) {
+    do throws(StoreError) { try space.barrier() } catch { throw Failure(error) }
+  }
+}
+
+/// One wait for the thumbnails of what was closed before it began, on a thread of its own so that
+/// somebody can be told meanwhile.
+private final class ThumbnailWait: Sendable {
+  private enum State { case waiting, made, timedOut }
+  private let state = Monitor(State.waiting)
+
+  init(_ fileSystem: FileSystem, until deadline: Int64?) throws(Failure) {
+    do throws(Errno) {
+      try PosixThread(name: "sync") { [state] in
+        let isMade = fileSystem.waitForThumbnails(until: deadline)
+        state.withLock { $0 = isMade ? .made : .timedOut }
+        state.notifyAll()
+      }.detach()
+    } catch {
+      throw Failure(.other, "No thread can be started: \(error).")
+    }
+  }
+
+  func isOver(within seconds: Int64) -> Bool {
+    let deadline = SystemClock.monotonicNanoseconds() + seconds * 1_000_000_000
+    return state.waiting(until: deadline) { $0 == .waiting ? nil : true } ?? false
+  }
+
+  var timedOut: Bool { state.withLock { $0 == .timedOut } }
+}
+
+extension ThumbnailSelection {
+  fileprivate var choice: ThumbnailChoice {
+    switch self {
+    case .failed: .failed
+    case .missing: .missing
+    case .all: .all
+    }
+  }
+}
+
+extension Failure {
+  fileprivate init(_ error: FSError, _ path: String) {
+    switch error.code {
+    case .notFound, .notDirectory:
+      self.init(.usage, "There is no \(path) in the mounted space.")
+    case .invalid: self.init(.usage, "\(path.isEmpty ? "The mount point" : path) is no album.")
+    case .noSpace, .quotaExceeded: self.init(.diskFull, "The disk is full.")
+    case .readOnly: self.init(.other, "The space is read-only.")
+    default: self.init(.other, "That failed: \(error).")
+    }
+  }
+}

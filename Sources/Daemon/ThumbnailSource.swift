@@ -1,0 +1,57 @@
+import AlbumFileSystem
+import AlbumModel
+import Logging
+import Thumbnails
+
+/// The file system as the thumbnail queue sees it.
+struct ThumbnailSource: PhotoSource {
+  let fileSystem: FileSystem
+  let thumbnailEdge: Int
+  let logger: Logger
+
+  func nextPhoto() -> PhotoVersion? { fileSystem.nextPhoto() }
+
+  func size(of photo: PhotoVersion) -> Int64? {
+    let size = fileSystem.photoSize(photo)
+    if size == nil { fileSystem.abandon(photo) }
+    return size
+  }
+
+  func read(_ photo: PhotoVersion, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64)
+    -> Int?
+  {
+    if let count = unsafe fileSystem.readPhoto(photo, into: buffer, at: offset) { return count }
+    if fileSystem.photoSize(photo) == nil {
+      fileSystem.abandon(photo)
+    } else {
+      // Still the same content, and it does not open.
+      fail(photo, reason: .damaged)
+    }
+    return nil
+  }
+
+  func finish(_ photo: PhotoVersion, thumbnail: [UInt8]) {
+    do throws(FSError) { try fileSystem.finish(photo, thumbnail: thumbnail) } catch {
+      logger.warning(
+        "a thumbnail cannot be stored; its photo gets it after the next mount: \(error)")
+    }
+  }
+
+  func fail(_ photo: PhotoVersion, reason: ThumbnailFailure) {
+    fileSystem.fail(photo, reason: reason.rawValue)
+  }
+}
+
+extension ThumbnailFailure {
+  /// For a person, behind the photo's name.
+  var explanation: String {
+    switch self {
+    case .notAPicture: "not a picture of a known kind"
+    case .tooLarge: "too large to be decoded"
+    case .damaged: "damaged"
+    case .workerDied: "the decoder crashed on it"
+    case .timedOut: "decoding took too long"
+    case .internal: "the decoder failed"
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import AlbumFormat
+import AlbumStore
+import ArgumentParser
+import ControlProtocol
+import Daemon
+import Glibc
+
+struct Init: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Make a store and its first space.",
+    discussion: """
+      Makes the directory if it is missing; an existing one must be empty. Asks for the password \
+      of the first space, twice. There is no way back into a space without its password: write \
+      down its recovery key (`albumfs space recovery-key`).
+
+        albumfs init ~/Album.store
+        albumfs init /media/disk/Album.store --chaff 2G
+      """)
+
+  @Argument(help: "The directory to be made.", completion: .directory)
+  var store: String
+
+  @Option(
+    help: ArgumentHelp(
+      "How much chaff to make: random bytes that nobody owns. A random amount if not given.",
+      valueName: "size"))
+  var chaff: SizeArgument?
+
+  @Option(
+    help: ArgumentHelp("Size of every file in the store, 1M to 64M.", valueName: "size"))
+  var segmentSize = SizeArgument(argument: "4M")!
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      How hard passwords are to guess, and so how long a mount takes: about a second (moderate) or \
+      some (sensitive); interactive is for tests.
+      """))
+  var kdf = KDFArgument.moderate
+
+  @Option(
+    help: ArgumentHelp("Longer edge of the thumbnails, in pixels.", valueName: "px"))
+  var thumbnailSize = 512
+
+  @OptionGroup var password: PasswordOptions
+  @OptionGroup var output: OutputOptions
+
+  func validate() throws {
+    try Init.checkThumbnailSize(thumbnailSize)
+    guard SegmentLayout.isValidByteCount(Int(segmentSize.bytes)) else {
+      throw ValidationError("--segment-size takes 1M, 2M, 4M and so on up to 64M.")
+    }
+  }
+
+  static func checkThumbnailSize(_ pixels: Int) throws {
+    guard (16...4096).contains(pixels) else {
+      throw ValidationError("--thumbnail-size takes 16 to 4096 pixels.")
+    }
+  }
+
+  func run() throws {
+    Hardening.protectMemory()
+    let room = try StoreOpening.prepare(MountPath.resolve(store))
+    let secret = try PasswordInput.new(password.source, prompt: "New password: ")
+    var options = StoreOptions()
+    options.segmentSize = Int(segmentSize.bytes)
+    options.cost = kdf.cost
+    options.chaffByteCount = chaff?.bytes
+    let space = SpaceOptions(thumbnailEdge: thumbnailSize, owner: getuid(), group: getgid())
+    let directory = try room.make()
+    // Nothing to do when a store has been made: it is not empty then.
+    defer { room.giveUp() }
+    try StoreCommands.reporting(changing: true) { () throws(StoreError) in
+      _ = try Store.create(in: directory, options: options, password: secret) {
+        (store, keys) throws(StoreError) in
+        try Space.create(in: store, keys: keys, options: space)
+      }
+    }
+    output.say("Made \(store). Mount it with: albumfs mount \(store) MOUNTPOINT")
+  }
+}

@@ -1,0 +1,135 @@
+import AlbumSecrets
+import ArgumentParser
+import ControlProtocol
+import Daemon
+import Glibc
+import Posix
+
+struct Mount: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Mount the space that a password opens.",
+    discussion: """
+      Asks for the password and returns when the space is mounted; a process in the background \
+      serves it until `albumfs umount`.
+
+        albumfs mount ~/Album.store ~/Album
+        albumfs mount ~/Album.store ~/Album --password-command 'pass album'
+      """)
+
+  @Argument(help: "The store's directory.", completion: .directory)
+  var store: String
+
+  @Argument(help: "An empty directory.", completion: .directory)
+  var mountpoint: String
+
+  @Flag(help: "Change nothing, neither in the space nor in the store.")
+  var readOnly = false
+
+  @Flag(help: "Let other users in, as far as the permissions of the files allow.")
+  var allowOther = false
+
+  @Flag(name: [.short, .long], help: "Stay in the foreground, messages on standard error.")
+  var foreground = false
+
+  @Option(
+    name: .short,
+    help: ArgumentHelp(
+      "Mount options, separated by commas: ro, noexec, noatime, …", valueName: "options"))
+  var options: [String] = []
+
+  @Flag(help: "Ask for the recovery key in place of the password.")
+  var recoveryKey = false
+
+  @Option(
+    help: ArgumentHelp("The program that makes thumbnails, if it is elsewhere.", valueName: "path"),
+    completion: .file())
+  var thumbnailer: String?
+
+  @Flag(
+    help: ArgumentHelp(
+      "For tests: implicit entries do not look at the caller's system call.",
+      visibility: .hidden))
+  var noSyscallInspection = false
+
+  @OptionGroup var password: PasswordOptions
+  @OptionGroup var output: OutputOptions
+
+  func run() throws {
+    Hardening.protectMemory()
+    let launch = try launchOptions()
+    let prompt = recoveryKey ? "Recovery key: " : "Password: "
+    let secret = try PasswordInput.existing(password.source, prompt: prompt)
+    if foreground {
+      try runInForeground(launch, secret)
+    } else {
+      try startDaemon(launch, secret)
+    }
+  }
+
+  /// Everything that can be wrong before the password is known.
+  private func launchOptions() throws(Failure) -> LaunchOptions {
+    let path = MountPath.resolve(store)
+    _ = try StoreCommands.open(path)
+    try MountChecks.requireFUSE(allowOther: allowOther)
+    let place = try MountChecks.prepareMountPoint(mountpoint, store: path)
+    let program = Thumbnailer.find(thumbnailer)
+    if program == nil && !readOnly {
+      Terminal.complain("no albumfs-thumbnailer was found; no thumbnails will be made.")
+    }
+    let launch = LaunchOptions(
+      store: path, mountPoint: place, readOnly: readOnly, allowOther: allowOther,
+      mountOptions: options.joined(separator: ","),
+      secretKind: recoveryKey ? .recoveryKey : .password, thumbnailer: program,
+      inspectsSystemCalls: !noSyscallInspection, verbose: output.verbose)
+    try launch.check()
+    return launch
+  }
+
+  private func runInForeground(_ launch: LaunchOptions, _ secret: consuming SecretBytes)
+    throws(Failure)
+  {
+    Interruption.remove()
+    let isQuiet = output.quiet
+    let daemon = AlbumDaemon(launch, log: DaemonLog(.standardError)) { warnings in
+      for warning in warnings { Terminal.complain(warning) }
+      if !isQuiet { Terminal.message("Mounted on \(launch.mountPoint); Ctrl-C unmounts.") }
+      return true
+    }
+    try daemon.run(
+      secret: secret, ignoringHangup: false,
+      exitWhenInterrupted: ExitStatus.code(for: .interrupted))
+  }
+
+  /// This program again, in the background: it gets everything over a socket, and answers when the
+  /// mount is ready.
+  private func startDaemon(_ launch: LaunchOptions, _ secret: borrowing SecretBytes)
+    throws(Failure)
+  {
+    let channel = try DaemonProcess.start()
+    try channel.send(launch, secret)
+    switch try channel.waitForAnswer() {
+    case .failed(let failure): throw failure
+    case .ready(let warnings):
+      for warning in warnings { Terminal.complain(warning) }
+      output.detail("Mounted on \(launch.mountPoint).")
+    }
+  }
+}
+
+/// Starts the daemon: this very program with the hidden command `daemon`.
+enum DaemonProcess {
+  static func start() throws(Failure) -> LaunchChannel {
+    do throws(Errno) {
+      let (ours, theirs) = try makeSocketPair()
+      let channel = LaunchChannel(owning: ours)
+      let other = FileDescriptor(owning: theirs)
+      let redirections =
+        [0, 1, 2].map { Subprocess.Redirection(descriptor: $0, source: -1) }
+        + [Subprocess.Redirection(descriptor: LaunchChannel.descriptor, source: other.rawValue)]
+      _ = try Subprocess.start(["/proc/self/exe", DaemonCommand.name], redirections)
+      return channel
+    } catch {
+      throw Failure(.other, "The daemon cannot be started: \(error)")
+    }
+  }
+}

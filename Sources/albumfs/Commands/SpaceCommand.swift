@@ -1,0 +1,130 @@
+import AlbumSecrets
+import AlbumStore
+import ArgumentParser
+import ControlProtocol
+import Daemon
+import Glibc
+
+struct SpaceCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "space",
+    abstract: "Add a space, change a password, show a recovery key.",
+    subcommands: [SpaceAdd.self, SpacePassword.self, SpaceRecoveryKey.self])
+}
+
+struct SpaceAdd: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "add",
+    abstract: "Add a space with a password of its own.",
+    discussion: """
+      Needs no other password, and nothing tells afterwards how many spaces there are. Refuses a \
+      password that opens a space of this store already.
+
+        albumfs space add ~/Album.store
+      """)
+
+  @Argument(help: "The store's directory.", completion: .directory)
+  var store: String
+
+  @Option(
+    help: ArgumentHelp("Longer edge of the thumbnails, in pixels.", valueName: "px"))
+  var thumbnailSize = 512
+
+  @OptionGroup var password: PasswordOptions
+  @OptionGroup var output: OutputOptions
+
+  func validate() throws { try Init.checkThumbnailSize(thumbnailSize) }
+
+  func run() throws {
+    Hardening.protectMemory()
+    let opened = try StoreCommands.open(store)
+    let secret = try PasswordInput.new(password.source, prompt: "New space's password: ")
+    let options = SpaceOptions(thumbnailEdge: thumbnailSize, owner: getuid(), group: getgid())
+    try StoreCommands.reporting(changing: true) { () throws(StoreError) in
+      try opened.addSpace(password: secret) { (store, keys) throws(StoreError) in
+        try Space.create(in: store, keys: keys, options: options)
+      }
+    }
+    output.say("Added. Mount it with its password: albumfs mount \(store) MOUNTPOINT")
+  }
+}
+
+struct SpacePassword: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "password",
+    abstract: "Change the password of a space.",
+    discussion: """
+      An old copy of the store still opens with the old password. With --recovery-key a forgotten \
+      password is replaced.
+
+        albumfs space password ~/Album.store
+      """)
+
+  @Argument(help: "The store's directory.", completion: .directory)
+  var store: String
+
+  @Option(
+    help: ArgumentHelp("Read the new password from the first line of a file.", valueName: "f"),
+    completion: .file())
+  var newPasswordFile: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Run a shell command; the first line that it prints is the new password.", valueName: "cmd"))
+  var newPasswordCommand: String?
+
+  @OptionGroup var password: PasswordOptions
+  @OptionGroup var output: OutputOptions
+
+  func validate() throws {
+    if newPasswordFile != nil && newPasswordCommand != nil {
+      throw ValidationError("Give only one of --new-password-file and --new-password-command.")
+    }
+  }
+
+  func run() throws {
+    Hardening.protectMemory()
+    let opened = try StoreCommands.open(store)
+    let old = try PasswordInput.existing(password.source, prompt: "Password: ")
+    let new = try PasswordInput.new(newSource, prompt: "New password: ")
+    try StoreCommands.reporting(changing: true) { () throws(StoreError) in
+      try opened.changePassword(old: old, new: new)
+    }
+    output.say("The password is changed.")
+  }
+
+  private var newSource: PasswordSource {
+    if let newPasswordFile { return .file(newPasswordFile) }
+    if let newPasswordCommand { return .command(newPasswordCommand) }
+    return .terminal
+  }
+}
+
+struct SpaceRecoveryKey: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "recovery-key",
+    abstract: "Show the recovery key of a space.",
+    discussion: """
+      Who has it can mount the space, whatever its password is then (`albumfs mount \
+      --recovery-key`). Write it down and keep it where you would keep the photos themselves.
+
+        albumfs space recovery-key ~/Album.store
+      """)
+
+  @Argument(help: "The store's directory.", completion: .directory)
+  var store: String
+
+  @OptionGroup var password: PasswordOptions
+  @OptionGroup var output: OutputOptions
+
+  func run() throws {
+    Hardening.protectMemory()
+    let opened = try StoreCommands.open(store)
+    let secret = try PasswordInput.existing(password.source, prompt: "Password: ")
+    let key = try StoreCommands.reporting { () throws(StoreError) in
+      try opened.recoveryKey(password: secret)
+    }
+    StoreCommands.warn(of: opened)
+    Terminal.result(secret: key)
+  }
+}

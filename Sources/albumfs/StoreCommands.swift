@@ -1,0 +1,39 @@
+import AlbumFormat
+import AlbumStore
+import ArgumentParser
+import ControlProtocol
+import Daemon
+
+/// How much work it is to try a password.
+enum KDFArgument: String, ExpressibleByArgument, CaseIterable {
+  case interactive, moderate, sensitive
+
+  var cost: KDFCost {
+    switch self {
+    case .interactive: .interactive
+    case .moderate: .moderate
+    case .sensitive: .sensitive
+    }
+  }
+}
+
+/// What the commands on a store (not on a mount) have in common.
+enum StoreCommands {
+  static func open(_ path: String) throws(Failure) -> Store {
+    try StoreOpening.open(MountPath.resolve(path))
+  }
+
+  /// Tells what is damaged in the store and did not hinder.
+  static func warn(of store: Store) {
+    for warning in store.warnings { Terminal.complain(warning) }
+  }
+
+  /// Runs what the core does and says its errors in our words. `changing`: it writes conf or keys.
+  static func reporting<Result: ~Copyable>(
+    changing: Bool = false, _ body: () throws(StoreError) -> Result
+  ) throws(Failure) -> Result {
+    do throws(StoreError) { return try body() } catch {
+      throw Failure(error, changing: changing)
+    }
+  }
+}

@@ -1,0 +1,207 @@
+import AlbumTestSupport
+import Foundation
+import Testing
+
+/// A store and its spaces on the command line, and what is said of a store that is not right. In
+/// all of it nothing is lost and no secret is printed.
+@Suite(.serialized) struct StoreTests {
+  @Test func aNewStoreHasItsFilesAndOneSegmentSize() throws {
+    let store = try TestStore()
+    let files = try store.files()
+    #expect(files.contains("albumfs.conf"))
+    #expect(try store.content("albumfs.conf") == store.content("albumfs.conf.bak"))
+    #expect(try store.content("keys").count % 512 == 0)
+    let sizes = try files.filter { $0.count == "segments/3f/".count + 32 }
+      .map { try store.content($0).count }
+    #expect(!sizes.isEmpty)
+    #expect(Set(sizes).count == 1)
+  }
+
+  @Test func infoSaysWhatTheConfSaysAndNothingOfSpaces() throws {
+    let store = try TestStore()
+    let before = try TestStore.run(["info", store.path, "--json"])
+    #expect(before.code == 0)
+    let json = try JSONSerialization.jsonObject(with: Data(before.output.utf8)) as? [String: Any]
+    #expect(json?["version"] as? Int == 1)
+    #expect(json?["format"] as? Int == 1)
+    #expect(json?["segmentSize"] as? Int == 4 << 20)
+    #expect(try store.addSpace("another").code == 0)
+    #expect(try TestStore.run(["info", store.path, "--json"]) == before)
+  }
+
+  @Test func aSecondSpaceHasItsOwnPasswordAndKey() throws {
+    let store = try TestStore()
+    let first = try store.recoveryKey()
+    let added = try store.addSpace("another")
+    #expect(added.code == 0)
+    let second = try store.recoveryKey("another")
+    #expect(second.code == 0)
+    #expect(second.output != first.output)
+    #expect(try store.recoveryKey() == first)
+  }
+
+  @Test func aPasswordThatOpensASpaceAlreadyIsRefused() throws {
+    let store = try TestStore()
+    let keys = try store.content("keys")
+    #expect(try store.addSpace(TestStore.password).code == 45)
+    #expect(try store.content("keys") == keys)
+  }
+
+  @Test func aPasswordCanBeChangedAndOpensTheSameSpace() throws {
+    let store = try TestStore()
+    let key = try store.recoveryKey().output
+    let new = try store.scratch.write("new", "a new one\n")
+    let changed = try TestStore.run(
+      ["space", "password", store.path, "--password-stdin", "--new-password-file", new],
+      input: TestStore.password)
+    #expect(changed.code == 0)
+    #expect(try store.recoveryKey().code == 12)
+    #expect(try store.recoveryKey("a new one").output == key)
+  }
+
+  @Test func aPasswordOfAnotherSpaceCannotBeTaken() throws {
+    let store = try TestStore()
+    #expect(try store.addSpace("another").code == 0)
+    let new = try store.scratch.write("new", "another")
+    let changed = try TestStore.run(
+      ["space", "password", store.path, "--password-stdin", "--new-password-file", new],
+      input: TestStore.password)
+    #expect(changed.code == 45)
+    #expect(try store.recoveryKey().code == 0)
+  }
+
+  @Test func aWrongAndAnEmptyPasswordAreToldApart() throws {
+    let store = try TestStore()
+    let wrong = try store.recoveryKey("wrong")
+    #expect(wrong.code == 12)
+    #expect(wrong.output == "")
+    #expect(try store.recoveryKey("").code == 22)
+  }
+
+  @Test func noPasswordIsPrintedOrStored() throws {
+    let store = try TestStore()
+    let outcomes = [
+      try store.addSpace("another secret"), try store.recoveryKey("another secret"),
+      try store.recoveryKey("yet another secret"),
+    ]
+    for outcome in outcomes { #expect(!(outcome.output + outcome.errors).contains("secret")) }
+    for name in try store.files() {
+      var isDirectory: ObjCBool = false
+      _ = unsafe FileManager.default.fileExists(
+        atPath: store.path + "/" + name, isDirectory: &isDirectory)
+      if isDirectory.boolValue { continue }
+      #expect(try store.content(name).range(of: Data("secret".utf8)) == nil)
+    }
+  }
+
+  @Test func initTakesAnEmptyDirectoryAndNoOther() throws {
+    let scratch = try ScratchDirectory()
+    let options = ["--kdf", "interactive", "--chaff", "0", "--password-stdin"]
+    #expect(try TestStore.run(["init", scratch.path] + options, input: "a").code == 0)
+    let again = try TestStore.run(["init", scratch.path] + options, input: "b")
+    #expect(again.code == 7)
+    let key = try TestStore.run(
+      ["space", "recovery-key", scratch.path, "--password-stdin"], input: "a")
+    #expect(key.code == 0)
+
+    let other = try ScratchDirectory()
+    try other.write("note.txt", "mine")
+    #expect(try TestStore.run(["init", other.path] + options, input: "a").code == 7)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: other.path) == ["note.txt"])
+  }
+
+  @Test func chaffIsMadeAsAskedFor() throws {
+    let scratch = try ScratchDirectory()
+    let outcome = try TestStore.run(
+      [
+        "init", scratch.path("store"), "--kdf", "interactive", "--chaff", "16M",
+        "--segment-size", "1M", "--password-stdin",
+      ], input: "a")
+    #expect(outcome.code == 0)
+    let files = try FileManager.default.subpathsOfDirectory(atPath: scratch.path("store"))
+    let segments = files.filter { $0.count == "segments/3f/".count + 32 }
+    #expect(segments.count >= 16)
+  }
+}
+
+/// What is not a store, or no longer a good one, is said to be that.
+@Suite(.serialized) struct DamagedStoreTests {
+  private static let commands: [[String]] = [
+    ["info"], ["space", "recovery-key"], ["space", "add"],
+  ]
+
+  private func run(_ command: [String], _ path: String) throws -> Command.Outcome {
+    let password = command == ["info"] ? [] : ["--password-stdin"]
+    return try TestStore.run(command + [path] + password, input: TestStore.password)
+  }
+
+  @Test(arguments: commands) func aMissingStore(command: [String]) throws {
+    let scratch = try ScratchDirectory()
+    let outcome = try run(command, scratch.path("nothing"))
+    #expect(outcome.code == 6)
+    #expect(outcome.errors.contains("nothing"))
+  }
+
+  @Test(arguments: commands) func aDirectoryThatIsNoStore(command: [String]) throws {
+    let scratch = try ScratchDirectory()
+    try scratch.write("note.txt", "mine")
+    #expect(try run(command, scratch.path).code == 6)
+  }
+
+  @Test(arguments: commands) func aFileInItsPlace(command: [String]) throws {
+    let scratch = try ScratchDirectory()
+    #expect(try run(command, try scratch.write("store", "x")).code == 6)
+  }
+
+  @Test func keysCutShort() throws {
+    let store = try TestStore()
+    let keys = try store.content("keys")
+    try store.write("keys", keys.prefix(keys.count - 100))
+    let outcome = try store.recoveryKey()
+    #expect(outcome.code == 8)
+    #expect(outcome.errors.contains("keys"))
+    #expect(try store.addSpace("another").code == 8)
+    #expect(try store.content("keys").count == keys.count - 100)
+  }
+
+  @Test func keysMissing() throws {
+    let store = try TestStore()
+    try FileManager.default.removeItem(atPath: store.path + "/keys")
+    #expect(try store.recoveryKey().code == 8)
+  }
+
+  @Test func oneLostConfDoesNotCostTheStore() throws {
+    for name in ["albumfs.conf", "albumfs.conf.bak"] {
+      let store = try TestStore()
+      let key = try store.recoveryKey()
+      try store.write(name, Data())
+      let after = try store.recoveryKey()
+      #expect(after.code == 0)
+      #expect(after.output == key.output)
+    }
+  }
+
+  @Test func bothConfsLost() throws {
+    let store = try TestStore()
+    for name in ["albumfs.conf", "albumfs.conf.bak"] { try store.write(name, Data("x".utf8)) }
+    let code = try store.recoveryKey().code
+    #expect(code == 6 || code == 8)
+  }
+
+  @Test func aNewerFormat() throws {
+    let store = try TestStore()
+    try edit(store, "format 1", "format 2")
+    let outcome = try store.recoveryKey()
+    #expect(outcome.code == 8)
+    #expect(outcome.errors.contains("newer"))
+  }
+
+  /// Replaces a text in both copies of the conf; fails where it is not in there.
+  private func edit(_ store: TestStore, _ old: String, _ new: String) throws {
+    for name in ["albumfs.conf", "albumfs.conf.bak"] {
+      let text = String(decoding: try store.content(name), as: UTF8.self)
+      #expect(text.contains(old))
+      try store.write(name, Data(text.replacing(old, with: new).utf8))
+    }
+  }
+}
