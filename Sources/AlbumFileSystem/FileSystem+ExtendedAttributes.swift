@@ -14,7 +14,6 @@ extension FileSystem {
     try writable()
     try checkAttribute(name)
     if value.count > FileSystem.attributeValueLimit { throw FSError(.attributeTooBig) }
-    try makeOwn(inode)
     let time = clock.now()
     try space.change { (catalog: inout Catalog) throws(FSError) in
       let index = try catalog.require(inode)
@@ -51,7 +50,6 @@ extension FileSystem {
   {
     try writable()
     try checkAttribute(name)
-    try makeOwn(inode)
     let time = clock.now()
     try space.change { (catalog: inout Catalog) throws(FSError) in
       let index = try catalog.require(inode)

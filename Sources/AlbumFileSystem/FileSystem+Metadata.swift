@@ -17,10 +17,10 @@ extension FileSystem {
     throws(FSError) -> (Attributes, lifetime: Double)
   {
     try writable()
-    try makeOwn(inode)
     let now = clock.now()
     if let size = change.size {
       if size < 0 { throw FSError(.invalid) }
+      try makeOwn(inode)
       let content = try contents.acquire(inode, writes: true)
       defer { release(inode, writes: true) }
       try content.truncate(to: size) { catalog in

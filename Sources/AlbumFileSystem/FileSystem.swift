@@ -38,7 +38,9 @@ package final class FileSystem: Sendable {
     implicit = ImplicitEntries(inspector: inspector)
     activity = AlbumActivity(clock: clock)
     pendingPhotos = PendingPhotos()
-    pendingPhotos.add(space.read { catalog in catalog.photosWithoutThumbnail() })
+    if !space.isReadOnly {
+      pendingPhotos.add(space.read { catalog in catalog.photosWithoutThumbnail() })
+    }
     space.setBeforeBarrier { [weak self] in self?.commitContents(pendingFor: 2_000_000_000) }
   }
 

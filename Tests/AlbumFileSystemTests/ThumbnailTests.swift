@@ -150,7 +150,8 @@ struct ThumbnailTests {
     #expect(try space.text("Trip/Thumb/a.jpg") == "mine", "it does not go with the photo")
   }
 
-  @Test(arguments: [true, false]) func soDoRenamingLinkingAndChmod(_ isLookedUp: Bool) throws {
+  @Test(arguments: [true, false]) func soDoRenamingAndLinkingButNotChmod(_ isLookedUp: Bool) throws
+  {
     for name in ["a", "b", "c"] { try photo("Trip/Photo/\(name).jpg", name) }
     if isLookedUp {
       for name in ["a", "b", "c"] { _ = try space.lookup("Trip/Thumb/\(name).jpg") }
@@ -160,8 +161,9 @@ struct ThumbnailTests {
     var change = AttributeChange()
     change.permissions = 0o600
     _ = try space.fileSystem.change(change, of: space.number("Trip/Thumb/c.jpg"), for: .daemon)
+    #expect(try space.status("Trip/Thumb/c.jpg").permissions == 0o600)
     for name in ["a", "b", "c"] { try space.unlink("Trip/Photo/\(name).jpg") }
-    #expect(try space.list("Trip/Thumb") == ["b.jpg", "best.jpg", "c.jpg", "too.jpg"])
+    #expect(try space.list("Trip/Thumb") == ["b.jpg", "best.jpg", "too.jpg"])
     #expect(try space.text("Trip/Thumb/best.jpg") == "thumbnail of a")
     #expect(try space.status("Trip/Thumb/too.jpg").links == 2)
   }

@@ -4,7 +4,8 @@ import AlbumStore
 import Synchronization
 
 // DESIGN section 5: "writing, renaming or linking one makes it the user's own". The kernel names an
-// inode then, and what is wanted is the name under which the view shows it.
+// inode then, and what is wanted is the name under which the view shows it. A change of mode, owner,
+// times or attributes does not: `chown -R` of an album must not part thumbnails from their photos.
 
 /// Where a thumbnail of the view is shown.
 struct ThumbnailOrigin: Sendable {

@@ -31,6 +31,7 @@ extension FileSystem {
   /// The next photo that needs a thumbnail; nil where none waits. To be answered by `finish` or
   /// `fail`, once. Photos that somebody has open for writing come when they are closed.
   package func nextPhoto() -> PhotoVersion? {
+    if space.isReadOnly { return nil }
     while let inode = pendingPhotos.take() {
       let isQuiet = !contents.hasWriter(inode)
       let version = space.read { catalog -> UInt64? in
@@ -77,7 +78,8 @@ extension FileSystem {
   }
 
   /// The thumbnail of a photo: in the space in one step of history, or dropped when the photo has
-  /// changed meanwhile. Throws when it could not be stored; then the photo still waits.
+  /// changed meanwhile. Throws when it could not be stored; the photo then waits for the next mount
+  /// or for `retryThumbnails`.
   package func finish(_ photo: PhotoVersion, thumbnail: [UInt8]) throws(FSError) {
     defer { pendingPhotos.done(photo.inode) }
     try writable()

@@ -8,7 +8,8 @@ import Posix
 @testable import AlbumStore
 
 /// A mounted space of a test's own, spoken to by paths as a person would. Each test has one.
-final class TestSpace {
+// @unchecked because: `space` and `fileSystem` are replaced by a remount only, by a test's one thread.
+final class TestSpace: @unchecked Sendable {
   static let me = Caller(user: 1000, group: 1000, thread: 4201)
 
   private let directory = TemporaryDirectory()
