@@ -50,11 +50,21 @@ static inline VipsImage *cvips_open(const void *data, size_t length) {
   return vips_image_new_from_buffer(data, length, "", "access", VIPS_ACCESS_SEQUENTIAL, NULL);
 }
 
-// `options` is for the loader, as after a file name: "[unlimited]".
 static inline int cvips_thumbnail(const void *data, size_t length, VipsImage **out, int edge,
-                                  VipsFailOn fail_on, const char *options) {
+                                  VipsFailOn fail_on) {
   return vips_thumbnail_buffer((void *)data, length, out, edge, "height", edge, "size",
-                               VIPS_SIZE_DOWN, "fail_on", fail_on, "option_string", options, NULL);
+                               VIPS_SIZE_DOWN, "fail_on", fail_on, NULL);
+}
+
+// `shrink` is 1, 2, 4 or 8: done by libjpeg as it decodes. Decodes later.
+static inline int cvips_load_jpeg(const void *data, size_t length, VipsImage **out, int shrink,
+                                  VipsFailOn fail_on, int unlimited) {
+  return vips_jpegload_buffer((void *)data, length, out, "shrink", shrink, "fail_on", fail_on,
+                              "unlimited", unlimited, "access", VIPS_ACCESS_SEQUENTIAL, NULL);
+}
+
+static inline int cvips_thumbnail_image(VipsImage *in, VipsImage **out, int edge) {
+  return vips_thumbnail_image(in, out, edge, "height", edge, "size", VIPS_SIZE_DOWN, NULL);
 }
 
 static inline int cvips_has_profile(VipsImage *image) {
