@@ -27,9 +27,11 @@ extension Failure {
       Kind(error, changing: changing), path.map { "\($0): \(message)" } ?? message)
   }
 
-  /// The layers below write without capital and full stop.
+  /// The layers below write without capital and full stop. A file's name stays as it is.
   private static func sentence(_ words: String) -> String {
     let end = words.last.map { ".!?".contains($0) } ?? true ? "" : "."
+    let first = words.prefix { $0 != " " }
+    if first == "keys" || first.contains(".") || first.contains("/") { return words + end }
     return words.prefix(1).uppercased() + words.dropFirst() + end
   }
 }

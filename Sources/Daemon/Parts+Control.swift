@@ -74,13 +74,13 @@ extension Parts {
       if let whyNoThumbnailsNow {
         throw Failure(
           .other,
-          "Everything is on disk, but \(pending) photos get no thumbnail: \(whyNoThumbnailsNow).")
+          "Everything is on disk, but thumbnails are missing (\(pending)): \(whyNoThumbnailsNow).")
       }
       if !progress(pending) { return }
     }
     if waiting.timedOut {
       let pending = fileSystem.thumbnailReport().pending
-      throw Failure(.timedOut, "The time is up: \(pending) photos wait for their thumbnail.")
+      throw Failure(.timedOut, "The time is up: thumbnails not yet made: \(pending).")
     }
   }
 

@@ -86,6 +86,11 @@ final class Parts: Sendable {
       opening.readOnly = readOnly
       return try Space.open(store, keys: keys, options: opening)
     } catch {
+      if options.secretKind == .recoveryKey, error.code == .missing || error.code == .notAStore {
+        throw Failure(
+          .wrongPassword,
+          "The recovery key is of no space of this store (or the copy of the store is incomplete).")
+      }
       throw Failure(error)
     }
   }

@@ -31,6 +31,7 @@ struct Albumfs: ParsableCommand {
 @main
 enum Main {
   static func main() {
+    StandardDescriptors.fill()
     // A peer that is gone answers EPIPE, which says more than a silent death.
     _ = signal(SIGPIPE, SIG_IGN)
     Interruption.install()

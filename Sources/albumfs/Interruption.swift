@@ -6,6 +6,10 @@ enum Interruption {
   static func install() {
     // Touched here, so that the handler finds it initialised.
     TerminalEcho.prepare()
+    // Some parents start their children with everything blocked.
+    var none = sigset_t()
+    unsafe sigemptyset(&none)
+    unsafe sigprocmask(SIG_SETMASK, &none, nil)
     for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
       // A shell's `nohup` and `&` have the signal ignored on purpose.
       let former = signal(number) { _ in

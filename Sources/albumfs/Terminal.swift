@@ -54,6 +54,9 @@ enum Terminal {
   }
 }
 
+/// `1 photo`, `2 photos`.
+func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+
 /// How much is said, by every command.
 struct OutputOptions: ParsableArguments {
   @Flag(name: .shortAndLong, help: "Say nothing but errors.")

@@ -72,14 +72,11 @@ struct Mount: ParsableCommand {
     _ = try StoreCommands.open(path)
     try MountChecks.requireFUSE(allowOther: allowOther)
     let place = try MountChecks.prepareMountPoint(mountpoint, store: path)
-    let program = Thumbnailer.find(thumbnailer)
-    if program == nil && !readOnly {
-      Terminal.complain("no albumfs-thumbnailer was found; no thumbnails will be made.")
-    }
     let launch = LaunchOptions(
       store: path, mountPoint: place, readOnly: readOnly, allowOther: allowOther,
       mountOptions: options.joined(separator: ","),
-      secretKind: recoveryKey ? .recoveryKey : .password, thumbnailer: program,
+      secretKind: recoveryKey ? .recoveryKey : .password,
+      thumbnailer: Thumbnailer.find(thumbnailer),
       inspectsSystemCalls: !noSyscallInspection, verbose: output.verbose)
     try launch.check()
     return launch

@@ -34,7 +34,7 @@ struct Status: ParsableCommand {
     var lines = [
       "Store:       \(status.store)",
       "Mounted on:  \(status.mountPoint) (process \(status.pid))",
-      "Photos:      \(status.photos) in \(status.albums) albums",
+      "Photos:      \(status.photos) in \(counted(status.albums, "album"))",
       "Files:       \(status.files), \(SizeArgument.readable(status.bytes)) (\(status.bytes) bytes)",
       "Thumbnails:  \(thumbnails(status.thumbnails))",
     ]

@@ -28,7 +28,7 @@ struct Sync: ParsableCommand {
   func run() throws {
     let client = try ControlClient(MountPath.find(path).mount)
     let reply = try client.ask(.sync(timeoutSeconds: timeout)) { pending in
-      if !output.quiet { Terminal.transient("\(pending) photos wait for their thumbnail") }
+      if !output.quiet { Terminal.transient("\(counted(pending, "photo")) to go") }
     }
     if !output.quiet { Terminal.transient("") }
     guard case .done(let summary) = try reply.orThrow() else { throw Failure.unexpectedReply }

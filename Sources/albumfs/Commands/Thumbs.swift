@@ -40,7 +40,7 @@ struct Thumbs: ParsableCommand {
     let reply = try client.ask(.thumbnails(under: inside, which: which.requested)).orThrow()
     guard case .done(let summary) = reply else { throw Failure.unexpectedReply }
     for note in summary.notes { output.say(note) }
-    output.say("\(summary.count) thumbnails will be made.")
+    output.say("Making \(counted(summary.count, "thumbnail")).")
   }
 }
 

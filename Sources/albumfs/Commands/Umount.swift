@@ -72,10 +72,21 @@ struct Umount: ParsableCommand {
       throw busy(mount)
     }
     if lazy { return }
-    do throws(MessageStream.Problem) { try client.stream.waitForEnd() } catch {
+    do throws(MessageStream.Problem) { try waitForEnd(client) } catch {
       throw Failure(.unreachable, "Unmounted, but the daemon's end cannot be told: \(error)")
     }
     output.detail("\(mount.mountPoint): unmounted, everything is on disk.")
+  }
+
+  /// The end of the connection is that of the daemon, when all is on disk.
+  private func waitForEnd(_ client: borrowing ControlClient) throws(MessageStream.Problem) {
+    try? client.stream.setReceiveTimeout(seconds: 3)
+    do throws(MessageStream.Problem) { try client.stream.waitForEnd() } catch {
+      if error != .timedOut { throw error }
+      output.say("Unmounted; waiting until everything is on disk …")
+      try? client.stream.setReceiveTimeout(seconds: nil)
+      try client.stream.waitForEnd()
+    }
   }
 
   private func busy(_ mount: MountedSpace) -> Failure {
