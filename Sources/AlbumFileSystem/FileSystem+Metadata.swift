@@ -9,7 +9,7 @@ extension FileSystem {
     let attributes = try space.read { (catalog: borrowing Catalog) throws(FSError) -> Attributes in
       catalog.attributes(try catalog.require(inode))
     }
-    return (current(attributes), attributesLifetime(attributes.kind))
+    return (current(attributes), attributesLifetime(attributes))
   }
 
   /// chmod, chown, truncate, utimens. Permissions were checked by the kernel.

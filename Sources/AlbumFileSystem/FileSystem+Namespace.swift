@@ -38,10 +38,12 @@ extension FileSystem {
     _ name: FileName, in parent: InodeNumber, permissions: UInt16, mode: OpenMode,
     for caller: Caller
   ) throws(FSError) -> (Entry, OpenFile) {
-    let entry = try makeNode(
+    var entry = try makeNode(
       name, in: parent, kind: .regular, permissions: permissions, device: 0, for: caller)
     do throws(FSError) {
-      return (entry, try open(entry.attributes.inode, mode: mode, for: caller))
+      let file = try open(entry.attributes.inode, mode: mode, for: caller)
+      entry.attributesLifetime = attributesLifetime(entry.attributes)
+      return (entry, file)
     } catch {
       forget(entry.attributes.inode, count: 1)
       throw error

@@ -132,12 +132,17 @@ package final class FileSystem: Sendable {
     }
     return Entry(
       attributes: current(found.attributes), nameLifetime: name,
-      attributesLifetime: attributesLifetime(found.attributes.kind))
+      attributesLifetime: attributesLifetime(found.attributes))
   }
 
-  /// Directories of an album change by albumfs' own doing as well: times and link counts.
-  func attributesLifetime(_ kind: FileKind) -> Double {
-    kind == .directory ? 1 : FileSystem.longLifetime
+  /// Directories of an album change by albumfs' own doing as well, in times and link counts; an open
+  /// file takes space that the kernel does not count.
+  func attributesLifetime(_ attributes: Attributes) -> Double {
+    switch attributes.kind {
+    case .directory: 1
+    case .regular: contents.find(attributes.inode) == nil ? FileSystem.longLifetime : 1
+    default: FileSystem.longLifetime
+    }
   }
 
   /// Attributes with what is pending of the content.
