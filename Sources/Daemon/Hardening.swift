@@ -23,6 +23,9 @@ package enum Hardening {
 }
 
 extension Hardening {
+  /// What `ps` and `top` show; at most 15 bytes. Without that it would be `exe`.
+  package static func nameProcess(_ name: String) { unsafe clinux_set_thread_name(name) }
+
   /// Closes what was inherited by accident.
   package static func closeDescriptors(from first: CInt) {
     _ = clinux_close_from(CUnsignedInt(first))

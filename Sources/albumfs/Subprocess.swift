@@ -13,10 +13,11 @@ enum Subprocess {
     var source: CInt
   }
 
-  /// Starts a program found along PATH. The caller waits for it.
-  static func start(_ arguments: [String], _ redirections: [Redirection] = []) throws(Errno)
-    -> pid_t
-  {
+  /// Starts a program found along PATH, by default the one that the first argument names. The
+  /// caller waits for it.
+  static func start(
+    _ arguments: [String], program: String? = nil, _ redirections: [Redirection] = []
+  ) throws(Errno) -> pid_t {
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)
     defer { unsafe posix_spawn_file_actions_destroy(&actions) }
@@ -33,7 +34,7 @@ enum Subprocess {
     unsafe posix_spawnattr_init(&attributes)
     defer { unsafe posix_spawnattr_destroy(&attributes) }
     resetSignals(&attributes)
-    return try unsafe spawn(arguments, &actions, &attributes)
+    return try unsafe spawn(program ?? arguments[0], arguments, &actions, &attributes)
   }
 
   /// Waits for the end: the exit code, or 128 and the signal's number.
@@ -92,7 +93,7 @@ enum Subprocess {
   }
 
   private static func spawn(
-    _ arguments: [String], _ actions: inout posix_spawn_file_actions_t,
+    _ program: String, _ arguments: [String], _ actions: inout posix_spawn_file_actions_t,
     _ attributes: inout posix_spawnattr_t
   ) throws(Errno) -> pid_t {
     var vector: [UnsafeMutablePointer<CChar>?] = unsafe []
@@ -101,7 +102,7 @@ enum Subprocess {
     defer { unsafe vector.forEach { unsafe free($0) } }
     var pid: pid_t = 0
     let result = unsafe posix_spawnp(
-      &pid, arguments[0], &actions, &attributes, vector, environ)
+      &pid, program, &actions, &attributes, vector, environ)
     if result != 0 { throw Errno(result) }
     return pid
   }

@@ -11,6 +11,7 @@ struct DaemonCommand: ParsableCommand {
   func run() throws {
     Hardening.protectMemory()
     Interruption.remove()
+    Hardening.nameProcess("albumfs")
     detach()
     Subprocess.setCloseOnExec(LaunchChannel.descriptor)
     let channel = LaunchChannel(owning: LaunchChannel.descriptor)

@@ -123,7 +123,8 @@ enum DaemonProcess {
       let redirections =
         [0, 1, 2].map { Subprocess.Redirection(descriptor: $0, source: -1) }
         + [Subprocess.Redirection(descriptor: LaunchChannel.descriptor, source: other.rawValue)]
-      _ = try Subprocess.start(["/proc/self/exe", DaemonCommand.name], redirections)
+      _ = try Subprocess.start(
+        ["albumfs", DaemonCommand.name], program: "/proc/self/exe", redirections)
       return channel
     } catch {
       throw Failure(.other, "The daemon cannot be started: \(error)")
