@@ -25,12 +25,20 @@ package enum StoreOpening {
     }
   }
 
+  private static func roomToMake(_ path: String) throws(Failure) -> StoreRoom {
+    let room = StoreRoom(path: path, isThere: false)
+    do throws(Errno) { _ = try PosixDirectory(path: room.parent) } catch {
+      throw Failure(.storeMissing, "\(path) cannot be made in \(room.parent): \(error).")
+    }
+    return room
+  }
+
   /// Room for a new store: an empty directory, or a name where one can be made. Looks only.
   package static func prepare(_ path: String) throws(Failure) -> StoreRoom {
     let names: [String]
     do throws(Errno) { names = try PosixDirectory(path: path).list("") } catch {
       switch error {
-      case .noEntry: return StoreRoom(path: path, isThere: false)
+      case .noEntry: return try roomToMake(path)
       case .notDirectory: throw Failure(.notEmpty, "\(path) is there already, and is no directory.")
       default: throw refusal(path, error)
       }
@@ -49,14 +57,16 @@ package enum StoreOpening {
 package struct StoreRoom: Sendable {
   fileprivate let path: String
   fileprivate let isThere: Bool
+  fileprivate var parent: String {
+    "/" + path.split(separator: "/").dropLast().joined(separator: "/")
+  }
 
   /// The directory, made if it was missing, and then durably so.
   package func make() throws(Failure) -> PosixDirectory {
     do throws(Errno) {
       if !isThere {
         try retrying { unsafe mkdir(path, 0o700) }
-        let parent = path.split(separator: "/").dropLast().joined(separator: "/")
-        try PosixDirectory(path: "/" + parent).syncDirectory("")
+        try PosixDirectory(path: parent).syncDirectory("")
       }
       return try PosixDirectory(path: path)
     } catch {

@@ -2,7 +2,9 @@ internal import Glibc
 
 /// A value guarded by a lock, on which threads can wait until it has become what they wait for: the
 /// one thing that `Mutex` cannot do. Any thread.
-@safe package final class Monitor<State>: @unchecked Sendable {  // `state` is only touched under `mutex`
+///
+/// @unchecked because `state` is only touched under `mutex`.
+@safe package final class Monitor<State>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
   private var state: State

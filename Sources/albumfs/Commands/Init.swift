@@ -27,7 +27,7 @@ struct Init: ParsableCommand {
   var chaff: SizeArgument?
 
   @Option(
-    help: ArgumentHelp("Size of every file in the store, 1M to 64M.", valueName: "size"))
+    help: ArgumentHelp("Size of every file in the store, 256K to 64M.", valueName: "size"))
   var segmentSize = SizeArgument(argument: "4M")!
 
   @Option(
@@ -48,7 +48,7 @@ struct Init: ParsableCommand {
   func validate() throws {
     try Init.checkThumbnailSize(thumbnailSize)
     guard SegmentLayout.isValidByteCount(Int(segmentSize.bytes)) else {
-      throw ValidationError("--segment-size takes 1M, 2M, 4M and so on up to 64M.")
+      throw ValidationError("--segment-size takes 256K, 512K, 1M and so on up to 64M.")
     }
   }
 
