@@ -50,7 +50,7 @@ extension Failure.Kind {
       case .notEmpty: .notEmpty
       case .damaged: .damaged
       case .noSpace, .quotaExceeded: .diskFull
-      case .readOnly: .other
+      case .readOnly: changing ? .configurationWrite : .other
       case .inputOutput: Failure.Kind(failedFile: error.path, changing: changing)
       }
   }

@@ -35,7 +35,7 @@ struct Status: ParsableCommand {
       "Store:       \(status.store)",
       "Mounted on:  \(status.mountPoint) (process \(status.pid))",
       "Photos:      \(status.photos) in \(counted(status.albums, "album"))",
-      "Files:       \(status.files), \(SizeArgument.readable(status.bytes)) (\(status.bytes) bytes)",
+      "Files:       \(status.files), \(size(status.bytes))",
       "Thumbnails:  \(thumbnails(status.thumbnails))",
     ]
     lines += status.thumbnails.failures.map { "  \($0.path): \($0.reason)" }
@@ -51,6 +51,10 @@ struct Status: ParsableCommand {
     for line in status.recovery { lines.append("Recovered:   \(line)") }
     if verbose { lines += status.messages.map { "Message:     \($0)" } }
     return lines.joined(separator: "\n")
+  }
+
+  private static func size(_ bytes: Int64) -> String {
+    bytes < 1024 ? "\(bytes) bytes" : "\(SizeArgument.readable(bytes)) (\(bytes) bytes)"
   }
 
   private static func thumbnails(_ thumbnails: MountStatus.Thumbnails) -> String {
