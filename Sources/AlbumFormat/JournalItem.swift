@@ -316,7 +316,7 @@ package enum JournalItem: Equatable, Sendable {
     let number = InodeNumber(try body.read())
     let from: Int64 = try body.read()
     let to: Int64 = try body.read()
-    if from < 0 { throw FormatError("extents before the beginning of a file") }
+    if from < 0 || to < from { throw FormatError("extents of an impossible range") }
     var extents: [Extent] = []
     extents.reserveCapacity(body.remaining / 28)
     var end = from
