@@ -53,6 +53,7 @@ package struct SpaceStatus: Sendable {
 /// work, sealing or a call of somebody else's. `barrierState` and `journal` are held during the disk
 /// work that they put in order; nobody who looks at the catalog or reads content waits for them.
 package final class Space: Sendable {
+  let store: Store
   let files: SegmentFiles
   let content: ContentStore
   let options: SpaceOpenOptions
@@ -86,9 +87,10 @@ package final class Space: Sendable {
   }
 
   private init(
-    files: SegmentFiles, content: ContentStore, catalog: consuming Catalog, writer: JournalWriter,
+    store: Store, files: SegmentFiles, content: ContentStore, catalog: consuming Catalog, writer: JournalWriter,
     recovery: RecoveryReport, lock: SpaceLock?, options: SpaceOpenOptions
   ) {
+    self.store = store
     self.files = files
     self.content = content
     self.options = options
@@ -145,7 +147,7 @@ package final class Space: Sendable {
       recovery.position, newest: recovery.newest, byteCount: Int(journals) * files.segmentSize,
       files: files)
     let space = Space(
-      files: files, content: content, catalog: catalog, writer: writer, recovery: recovery.report,
+      store: store, files: files, content: content, catalog: catalog, writer: writer, recovery: recovery.report,
       lock: lock, options: options)
     space.logRecovery()
     if options.readOnly { return space }

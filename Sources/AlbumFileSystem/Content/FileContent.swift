@@ -104,6 +104,7 @@ final class FileContent: Sendable {
     if state.isChanged { return }
     state.isChanged = true
     state.changedAt = clock.monotonic()
+    space.stir()
   }
 
   private func handOver(_ chunks: [ChunkBuffer], _ state: inout State) -> [Handover] {

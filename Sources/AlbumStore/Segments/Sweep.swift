@@ -13,6 +13,7 @@ import Synchronization
 // - Checkpoints and journal segments that neither the checkpoint nor its predecessor need go the
 //   same way; they need no frame, since the head of the newest journal segment says what is needed.
 // - Files that a power cut left short are filled up with random bytes, whosever they are.
+// - Now and then a segment of chaff is added, so that every store has some that nobody can explain.
 //
 // A space removes only segments of its own, whose names it can derive.
 
@@ -22,7 +23,15 @@ struct Sweep {
   /// Checkpoint and journal segments that are not needed, and since when that was seen.
   private var unneeded: [(id: SegmentID, since: Int64)] = []
 
-  fileprivate init(halfFilled: [SegmentNumber]) { self.halfFilled = halfFilled }
+  /// When this session adds a segment of chaff, in monotonic milliseconds; nil: it does not.
+  private var chaffAt: Int64?
+
+  fileprivate init(halfFilled: [SegmentNumber]) {
+    self.halfFilled = halfFilled
+    if Int.random(in: 0..<4) == 0 {
+      chaffAt = monotonicMilliseconds() + Int64.random(in: 0..<600_000)
+    }
+  }
 
   /// Whether something waits that no change of the user's will announce.
   var isWaiting: Bool { !halfFilled.isEmpty }
@@ -35,6 +44,13 @@ struct Sweep {
     }
     try removeUnneeded(space)
     try space.removeRetired()
+    try addChaff(space)
+  }
+
+  private mutating func addChaff(_ space: Space) throws(StoreError) {
+    guard let due = chaffAt, due <= monotonicMilliseconds() else { return }
+    chaffAt = nil
+    try Chaff.add(bytes: Int64(space.files.segmentSize), to: space.store)
   }
 
   /// They are unneeded since the checkpoint was taken that is in force.
