@@ -1,0 +1,34 @@
+import AlbumModel
+import Testing
+
+struct FileNameTests {
+  @Test func aNameHasOneTo255BytesOfAnyEncoding() throws {
+    #expect(try FileName([0xFF, 0x01]).bytes == [0xFF, 0x01])
+    #expect(try FileName([UInt8](repeating: 65, count: 255)).bytes.count == 255)
+    #expect(throws: FileName.Invalid.tooLong) { try FileName([UInt8](repeating: 65, count: 256)) }
+    #expect(throws: FileName.Invalid.empty) { try FileName("") }
+  }
+
+  @Test(arguments: [".", "..", "a/b", "a\0b"]) func aNameThatIsAPathIsRefused(_ name: String) {
+    #expect(throws: FileName.Invalid.reserved) { try FileName(name) }
+  }
+
+  @Test func aLeadingDotHides() throws {
+    #expect(try FileName(".Trash").isHidden)
+    #expect(!FileName.photo.isHidden)
+  }
+}
+
+struct TimestampTests {
+  @Test(arguments: [(0, 0), (1, 999_999_999), (-1, 0), (-1, 500_000_000), (9_000_000_000, 1)])
+  func secondsAndNanosecondsComeBackAsTheyWere(_ time: (Int64, Int64)) {
+    let stamp = Timestamp(seconds: time.0, nanoseconds: time.1)
+    #expect(stamp.seconds == time.0)
+    #expect(stamp.subsecond == time.1)
+  }
+
+  @Test func timesBeyondTheRangeAreTheNearestThatCanBeSaid() {
+    #expect(Timestamp(seconds: .max, nanoseconds: 0).nanoseconds == .max)
+    #expect(Timestamp(seconds: .min, nanoseconds: 0).nanoseconds == .min)
+  }
+}

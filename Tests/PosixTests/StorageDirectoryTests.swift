@@ -1,0 +1,92 @@
+import AlbumTestSupport
+import Glibc
+import Posix
+import Testing
+
+// One suite over both kinds of disk: the real one and the simulated one answer alike.
+
+struct StorageDirectoryTests {
+  @Test func theRealDisk() throws {
+    let place = TemporaryDirectory()
+    try check(try PosixDirectory(path: place.path))
+  }
+
+  @Test func theSimulatedDisk() throws { try check(SimulatedDisk()) }
+
+  private func check(_ disk: any StorageDirectory) throws {
+    try disk.makeDirectory("segments")
+    #expect(throws: Errno.exists) { try disk.makeDirectory("segments") }
+    #expect(throws: Errno.noEntry) { _ = try disk.open("segments/a", .read) }
+    let file = try disk.open("segments/a", .createNew)
+    #expect(throws: Errno.exists) { _ = try disk.open("segments/a", .createNew) }
+    try write(file, [1, 2, 3, 4], at: 0)
+    try write(file, [9], at: 6)
+    #expect(try file.size() == 7)
+    #expect(try disk.contents(of: "segments/a", limit: 100) == [1, 2, 3, 4, 0, 0, 9])
+    #expect(throws: Errno.tooBig) { _ = try disk.contents(of: "segments/a", limit: 6) }
+    try file.setModificationTime(seconds: 946_684_800)
+    #expect(try file.modificationTime() == 946_684_800)
+    try file.sync()
+    try disk.rename("segments/a", to: "segments/b")
+    #expect(try disk.list("segments") == ["b"])
+    #expect(try disk.list("") == ["segments"])
+    try disk.syncDirectory("segments")
+    try disk.remove("segments/b")
+    #expect(throws: Errno.noEntry) { try disk.remove("segments/b") }
+    // Who has it open still reads it.
+    #expect(try file.size() == 7)
+    #expect(try disk.capacity().availableBytes > 0)
+  }
+
+  private func write(_ file: any StorageFile, _ bytes: [UInt8], at offset: Int64) throws {
+    try unsafe bytes.withUnsafeBytes { try unsafe file.write($0, at: offset) }
+  }
+}
+
+struct SimulatedDiskTests {
+  @Test func whatWasSyncedSurvivesEveryCutAndTheRestMayBeTorn() throws {
+    var random = SeededRandom(seed: 3)
+    let disk = SimulatedDisk()
+    let file = try disk.open("a", .createNew)
+    let old = [UInt8](repeating: 1, count: 4096)
+    let new = [UInt8](repeating: 2, count: 4096)
+    try unsafe old.withUnsafeBytes { try unsafe file.write($0, at: 0) }
+    try file.sync()
+    try disk.syncDirectory("")
+    try unsafe new.withUnsafeBytes { try unsafe file.write($0, at: 0) }
+    var seen: Set<[UInt8]> = []
+    for _ in 0..<60 {
+      let bytes = try disk.crashed(&random).contents(of: "a", limit: 10_000)
+      #expect(bytes.count == 4096 && bytes.allSatisfy { $0 == 1 || $0 == 2 })
+      seen.insert(bytes)
+    }
+    #expect(seen.contains(old) && seen.contains(new) && seen.count > 5)
+  }
+}
+
+struct FileDescriptorTests {
+  @Test func aStoreCannotBeLeftThroughASymlink() throws {
+    let place = TemporaryDirectory()
+    let disk = try PosixDirectory(path: place.path)
+    #expect(symlink("/etc/passwd", "\(place.path)/keys"))
+    #expect(throws: Errno.tooManySymlinks) { _ = try disk.open("keys", .read) }
+  }
+
+  @Test func aLockIsSeenByOthersAndGoesWithItsDescriptor() throws {
+    let place = TemporaryDirectory()
+    let disk = try PosixDirectory(path: place.path)
+    var one: (any StorageFile)? = try disk.open("conf", .createNew)
+    let other = try disk.open("conf", .readWrite)
+    try one?.lock(exclusive: true, offset: 1 << 33, length: 1, wait: false)
+    try other.lock(exclusive: true, offset: 0, length: 1, wait: false)
+    #expect(throws: Errno.again) {
+      try other.lock(exclusive: true, offset: 1 << 33, length: 1, wait: false)
+    }
+    one = nil
+    try other.lock(exclusive: true, offset: 1 << 33, length: 1, wait: false)
+  }
+
+  private func symlink(_ target: String, _ path: String) -> Bool {
+    unsafe Glibc.symlink(target, path) == 0
+  }
+}

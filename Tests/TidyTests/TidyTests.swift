@@ -1,0 +1,130 @@
+import Foundation
+import Testing
+
+// The repository's own rules, checked where every change passes: what may import what, where a C
+// library may be called, what stays out. A rule that is only written is not a rule.
+
+struct TidyTests {
+  let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+
+  private func swiftFiles(_ folder: String) -> [(path: String, text: String)] {
+    let base = root.appendingPathComponent(folder).path
+    let names = FileManager.default.enumerator(atPath: base)?.compactMap { $0 as? String } ?? []
+    return names.filter { $0.hasSuffix(".swift") }.sorted().map { name in
+      let text = (try? String(contentsOfFile: "\(base)/\(name)", encoding: .utf8)) ?? ""
+      return ("\(folder)/\(name)", text)
+    }
+  }
+
+  private func imports(_ text: String) -> Set<String> {
+    var found: Set<String> = []
+    for line in text.split(separator: "\n") {
+      var words = line.split(separator: " ").map(String.init)
+      words.removeAll { $0 == "@testable" || $0 == "@preconcurrency" }
+      guard let place = words.firstIndex(of: "import"), place <= 1, words.count > place + 1 else {
+        continue
+      }
+      let modifiers = ["package", "internal", "public", "private", "fileprivate"]
+      if place == 1, !modifiers.contains(words[0]) { continue }
+      found.insert(words[place + 1])
+    }
+    return found
+  }
+
+  /// What Package.swift says that a target may import: the text is the picture of the layers.
+  private func declaredDependencies() throws -> [String: Set<String>] {
+    let manifest = try String(
+      contentsOf: root.appendingPathComponent("Package.swift"), encoding: .utf8)
+    let text = manifest[manifest.range(of: "targets: [\n    // C libraries")!.lowerBound...]
+    let call = /(?:library|program|tests)\(\s*"([^"]+)"(?:,\s*\[([^\]]*)\])?/
+    var found: [String: Set<String>] = [:]
+    for match in text.matches(of: call) {
+      var names = Set((match.2 ?? "").matches(of: /"([^"]+)"/).map { String($0.1) })
+      if match.2?.contains("logging") ?? false { names.insert("Logging") }
+      if match.2?.contains("arguments") ?? false { names.insert("ArgumentParser") }
+      found[String(match.1)] = names
+    }
+    return found
+  }
+
+  @Test func everyImportIsADeclaredDependency() throws {
+    let declared = try declaredDependencies()
+    let system: Set = ["Glibc", "Synchronization", "Foundation", "Testing"]
+    #expect(declared.count > 15)
+    for (target, allowed) in declared where !target.hasSuffix("Tests") {
+      let files = swiftFiles("Sources/\(target)")
+      #expect(!files.isEmpty, "\(target) has no sources")
+      for file in files {
+        let strangers = imports(file.text).subtracting(allowed).subtracting(system)
+        #expect(strangers.isEmpty, "\(file.path) imports \(strangers) without declaring it")
+      }
+    }
+  }
+
+  @Test func foundationStaysAboveTheCore() throws {
+    let free = [
+      "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
+      "ThumbnailProtocol", "Thumbnails", "albumfs-thumbnailer", "FUSEDriver",
+    ]
+    for target in free {
+      for file in swiftFiles("Sources/\(target)") {
+        #expect(!imports(file.text).contains("Foundation"), "\(file.path) imports Foundation")
+      }
+    }
+  }
+
+  @Test func eachCLibraryIsCalledBehindItsFenceOnly() {
+    let fences = [
+      "CSodium": "Sources/AlbumSecrets/Sodium.swift",
+      "CVips": "Sources/albumfs-thumbnailer/Vips.swift",
+      "CFuse3": "Sources/FUSEDriver/Fuse/",
+      "CSeccomp": "Sources/albumfs-thumbnailer/",
+    ]
+    for file in swiftFiles("Sources") {
+      for (library, fence) in fences where imports(file.text).contains(library) {
+        #expect(file.path.hasPrefix(fence), "\(file.path) imports \(library)")
+      }
+    }
+  }
+
+  @Test func everyUncheckedSendableSaysWhy() {
+    for file in swiftFiles("Sources") {
+      let lines = file.text.split(separator: "\n", omittingEmptySubsequences: false)
+      for (place, line) in lines.enumerated() where line.contains("@unchecked Sendable") {
+        let near = lines[max(0, place - 3)...min(lines.count - 1, place + 2)].joined()
+        #expect(near.contains("//"), "\(file.path):\(place + 1) gives no reason")
+      }
+    }
+  }
+
+  @Test func nothingIsLeftOpenOrLong() {
+    for file in swiftFiles("Sources") {
+      for word in ["TO" + "DO", "FIX" + "ME", "not implemented", "/" + "work/"] {
+        #expect(!file.text.contains(word), "\(file.path) says \(word)")
+      }
+      let lines = file.text.split(separator: "\n", omittingEmptySubsequences: false)
+      #expect(lines.count <= 500, "\(file.path) has \(lines.count) lines")
+      #expect(
+        lines.allSatisfy { $0.count <= 110 || $0.contains("\"") }, "\(file.path) has long lines")
+    }
+  }
+
+  @Test func theTopLevelIsAsAgreed() throws {
+    let agreed: Set = [
+      "Package.swift", "Sources", "Tests", "scripts", "README.md", "LICENSE", "CHANGELOG.md",
+      "Package.resolved",
+    ]
+    let found = try FileManager.default.contentsOfDirectory(atPath: root.path)
+    #expect(Set(found.filter { !$0.hasPrefix(".") }).isSubset(of: agreed))
+  }
+
+  @Test func theThumbnailerLinksNoFoundationAndNoKeys() throws {
+    let running = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    let program = running.deletingLastPathComponent().appendingPathComponent("albumfs-thumbnailer")
+    let bytes = try Data(contentsOf: program)
+    for library in ["libFoundation", "libsodium", "libfuse3"] {
+      #expect(bytes.range(of: Data(library.utf8)) == nil, "the thumbnailer links \(library)")
+    }
+  }
+}
