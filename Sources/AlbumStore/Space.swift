@@ -87,7 +87,8 @@ package final class Space: Sendable {
   }
 
   private init(
-    store: Store, files: SegmentFiles, content: ContentStore, catalog: consuming Catalog, writer: JournalWriter,
+    store: Store, files: SegmentFiles, content: ContentStore, catalog: consuming Catalog,
+    writer: JournalWriter,
     recovery: RecoveryReport, lock: SpaceLock?, options: SpaceOpenOptions
   ) {
     self.store = store
@@ -147,7 +148,8 @@ package final class Space: Sendable {
       recovery.position, newest: recovery.newest, byteCount: Int(journals) * files.segmentSize,
       files: files)
     let space = Space(
-      store: store, files: files, content: content, catalog: catalog, writer: writer, recovery: recovery.report,
+      store: store, files: files, content: content, catalog: catalog, writer: writer,
+      recovery: recovery.report,
       lock: lock, options: options)
     space.logRecovery()
     if options.readOnly { return space }

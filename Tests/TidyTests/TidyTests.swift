@@ -50,7 +50,9 @@ struct TidyTests {
 
   @Test func everyImportIsADeclaredDependency() throws {
     let declared = try declaredDependencies()
-    let system: Set = ["Glibc", "Synchronization", "Foundation", "Testing"]
+    let system: Set = [
+      "Glibc", "Synchronization", "Foundation", "FoundationEssentials", "Testing",
+    ]
     #expect(declared.count > 15)
     for (target, allowed) in declared where !target.hasSuffix("Tests") {
       let files = swiftFiles("Sources/\(target)")
@@ -78,7 +80,8 @@ struct TidyTests {
     let fences = [
       "CSodium": "Sources/AlbumSecrets/Sodium.swift",
       "CVips": "Sources/albumfs-thumbnailer/Vips.swift",
-      "CFuse3": "Sources/FUSEDriver/Fuse/",
+      // Not its folder Fuse/ alone: the compiler takes Glibc's timespec and iovec for CFuse3's.
+      "CFuse3": "Sources/FUSEDriver/",
       "CSeccomp": "Sources/albumfs-thumbnailer/",
     ]
     for file in swiftFiles("Sources") {
@@ -106,7 +109,8 @@ struct TidyTests {
       let lines = file.text.split(separator: "\n", omittingEmptySubsequences: false)
       #expect(lines.count <= 500, "\(file.path) has \(lines.count) lines")
       #expect(
-        lines.allSatisfy { $0.count <= 110 || $0.contains("\"") }, "\(file.path) has long lines")
+        lines.allSatisfy { $0.count <= 110 || $0.contains("\"") || $0.contains("| ") },
+        "\(file.path) has long lines")
     }
   }
 
