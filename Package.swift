@@ -56,7 +56,7 @@ let package = Package(
     library("AlbumModel"),
     library("Posix", ["CLinux"]),
     library("AlbumFormat", ["AlbumModel"]),
-    library("AlbumSecrets", ["CSodium", "AlbumModel", "AlbumFormat"]),
+    library("AlbumSecrets", ["CSodium", "Posix", "AlbumModel", "AlbumFormat"]),
     library("AlbumStore", ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", logging]),
     library("AlbumFileSystem", ["AlbumModel", "Posix", "AlbumFormat", "AlbumStore", logging]),
 

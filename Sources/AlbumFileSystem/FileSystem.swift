@@ -2,7 +2,6 @@ import AlbumFormat
 package import AlbumModel
 package import AlbumStore
 import Posix
-import Synchronization
 
 /// A mounted space as POSIX sees it, albums included. All calls may come from any thread at once and
 /// block on disk work at most; none waits for the kernel.

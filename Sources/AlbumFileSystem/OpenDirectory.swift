@@ -1,7 +1,7 @@
 import AlbumFormat
 package import AlbumModel
 import AlbumStore
-import Synchronization
+import Posix
 
 // A listing goes on where it stopped, whatever came and went meanwhile. Offsets say which part of
 // the listing is next, and behind which cookie:

@@ -1,5 +1,5 @@
 internal import Glibc
-import Synchronization
+import Posix
 
 /// Random bytes from the kernel, fetched 8 KiB at a time: a system call for the nonce of each
 /// record would cost more than sealing a small one. Bytes are wiped where they were handed out.

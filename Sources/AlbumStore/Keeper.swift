@@ -1,7 +1,6 @@
 import AlbumModel
 import Logging
 import Posix
-import Synchronization
 
 /// The space's own thread: frames what was changed within 100 ms, barriers every 2 seconds while
 /// there is something to cover, checkpoints, and what else is done in the background. Sleeps while

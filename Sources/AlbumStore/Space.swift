@@ -3,7 +3,6 @@ package import AlbumModel
 package import AlbumSecrets
 package import Logging
 package import Posix
-import Synchronization
 
 /// What a new space is given at birth.
 package struct SpaceOptions: Sendable {

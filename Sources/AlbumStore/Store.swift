@@ -1,7 +1,6 @@
 package import AlbumFormat
 package import AlbumSecrets
 package import Posix
-import Synchronization
 
 /// How a store is to be made.
 package struct StoreOptions: Sendable {

@@ -1,6 +1,7 @@
 internal import Glibc
 package import Posix
-import Synchronization
+
+import struct Synchronization.Atomic
 
 /// Answers requests in the daemon: one thread accepts, one more serves each connection. Connections
 /// stay open until the client closes them or the process ends; that end is what `albumfs umount`

@@ -2,7 +2,6 @@ import ControlProtocol
 import Glibc
 import Logging
 import Posix
-import Synchronization
 
 /// Answers what commands ask of a mount.
 final class ControlRequests: Sendable {

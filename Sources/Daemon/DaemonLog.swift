@@ -2,7 +2,6 @@ import CLinux
 import Glibc
 package import Logging
 import Posix
-import Synchronization
 
 /// Where the daemon's messages go: standard error in the foreground, else the system log
 /// (syslog(3), facility daemon). The last of them are kept for `albumfs status` as well.

@@ -4,7 +4,6 @@ import AlbumStore
 import ControlProtocol
 import Glibc
 import Posix
-import Synchronization
 import Thumbnails
 
 // What commands ask of a mount, asked of its parts.

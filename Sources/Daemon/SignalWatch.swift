@@ -1,7 +1,6 @@
 import ControlProtocol
 import Glibc
 package import Posix
-import Synchronization
 
 /// Turns SIGTERM and SIGINT into a clean stop. Made before any other thread: all threads inherit
 /// the mask, so that the signals reach the one that waits for them.

@@ -2,7 +2,8 @@ package import AlbumFileSystem
 internal import AlbumModel
 package import Logging
 internal import Posix
-internal import Synchronization
+
+import struct Synchronization.Atomic
 
 /// What each request of the kernel means, in plain Swift: flags become modes, C structures become
 /// values, and the file system is asked. The fence in `Fuse/` calls it and sends the answers.

@@ -1,7 +1,7 @@
 package import AlbumFileSystem
 internal import AlbumModel
 package import Logging
-internal import Synchronization
+import Posix
 
 /// One mounted file system, from `run` to the unmount.
 ///

@@ -1,6 +1,6 @@
 internal import AlbumFileSystem
 package import AlbumModel
-internal import Synchronization
+import Posix
 
 /// Tells the kernel's caches what albumfs changed by itself: a thumbnail that came, a photo that was
 /// tidied away.

@@ -1,4 +1,4 @@
-import Synchronization
+import Posix
 
 /// Whether workers can be started: nil, or what is in the way. Any thread.
 final class Availability: Sendable {

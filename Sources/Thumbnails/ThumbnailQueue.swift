@@ -1,7 +1,6 @@
 internal import Glibc
 package import Logging
 package import Posix
-import Synchronization
 
 /// Makes thumbnails of what its source hands out, in worker processes that hold nothing else.
 ///

@@ -3,7 +3,6 @@ import CLinux
 internal import Glibc
 import Logging
 import Posix
-import Synchronization
 import ThumbnailProtocol
 
 /// One thread of a queue with the worker process that it drives: takes a photo, looks whether it is

@@ -1,5 +1,5 @@
 import AlbumModel
-import Synchronization
+import Posix
 
 /// Which albums have settled: nothing was created in them for 2 seconds. Until then the kernel may
 /// not believe in their implicit entries. Any thread.

@@ -1,5 +1,5 @@
 import AlbumModel
-import Synchronization
+import Posix
 
 // DESIGN section 5, "Implicit entries yield to explicit ones": tools that copy trees believe that
 // a directory which they just made is empty. The kernel asks only LOOKUP, so whether an implicit

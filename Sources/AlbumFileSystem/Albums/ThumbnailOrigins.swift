@@ -1,7 +1,7 @@
 import AlbumFormat
 import AlbumModel
 import AlbumStore
-import Synchronization
+import Posix
 
 // DESIGN section 5: "writing, renaming or linking one makes it the user's own". The kernel names an
 // inode then, and what is wanted is the name under which the view shows it. A change of mode, owner,

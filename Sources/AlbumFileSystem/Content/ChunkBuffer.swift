@@ -1,6 +1,7 @@
 import AlbumModel
 import Posix
-import Synchronization
+
+import struct Synchronization.Atomic
 
 /// Memory for one chunk of a file in the clear, with the room before it that sealing wants. Wiped
 /// before anybody else gets it.

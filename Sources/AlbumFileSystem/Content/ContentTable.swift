@@ -1,7 +1,9 @@
 import AlbumFormat
 import AlbumModel
 import AlbumStore
-import Synchronization
+import Posix
+
+import struct Synchronization.Atomic
 
 /// The contents of all open files, by inode. Any thread.
 final class ContentTable: Sendable {

@@ -2,7 +2,6 @@ import AlbumFormat
 import AlbumModel
 import Logging
 import Posix
-import Synchronization
 
 // A checkpoint is written in slices under short holds of the catalog's lock while work goes on:
 //

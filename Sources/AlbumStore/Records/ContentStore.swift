@@ -2,7 +2,6 @@ import AlbumFormat
 import AlbumModel
 import AlbumSecrets
 import Posix
-import Synchronization
 
 /// The content of files: seals it into data segments and reads it back. Any thread.
 ///

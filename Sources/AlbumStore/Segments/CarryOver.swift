@@ -2,7 +2,7 @@ import AlbumFormat
 import AlbumModel
 import AlbumSecrets
 import Logging
-import Synchronization
+import Posix
 
 // Moving living content out of a segment: its records are opened and sealed anew elsewhere, since
 // the associated data binds them to their place. A move is framed only after its copies are synced,

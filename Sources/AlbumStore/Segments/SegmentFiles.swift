@@ -2,7 +2,6 @@ import AlbumFormat
 import AlbumModel
 import AlbumSecrets
 import Posix
-import Synchronization
 
 /// Which segment of a space.
 struct SegmentID: Hashable, Sendable {

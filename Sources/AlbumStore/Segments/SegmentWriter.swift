@@ -2,7 +2,6 @@ import AlbumFormat
 import AlbumModel
 import AlbumSecrets
 import Posix
-import Synchronization
 
 /// One segment that is being filled. Records are sealed into an image of it in memory, by many
 /// threads at once; `flush` writes what is sealed to the file, which is born at its full size with

@@ -3,7 +3,6 @@ import AlbumModel
 import AlbumSecrets
 import Logging
 import Posix
-import Synchronization
 
 // What a session that writes does for its segments in the background:
 //

@@ -1,6 +1,6 @@
 internal import CFuse3
 internal import Glibc
-internal import Synchronization
+import Posix
 
 /// What libfuse would print to standard error, kept for error messages instead.
 enum FuseLog {
