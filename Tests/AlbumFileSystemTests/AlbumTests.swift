@@ -1,6 +1,5 @@
 import AlbumFileSystem
 import AlbumModel
-import Synchronization
 import Testing
 
 // DESIGN section 5 in users' words: albums, their Photo and Thumb, what may go where.

@@ -1,7 +1,6 @@
 import AlbumFileSystem
 import AlbumModel
 import AlbumTestSupport
-import Synchronization
 import Testing
 
 @testable import AlbumStore

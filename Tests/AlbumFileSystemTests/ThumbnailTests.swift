@@ -1,7 +1,6 @@
 import AlbumFileSystem
 import AlbumModel
 import Posix
-import Synchronization
 import Testing
 
 // DESIGN sections 5 and 6: every photo has its thumbnail in Thumb, under its name, wherever it goes.

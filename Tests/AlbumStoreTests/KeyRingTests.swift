@@ -3,7 +3,6 @@ import AlbumModel
 import AlbumSecrets
 import AlbumTestSupport
 import Posix
-import Synchronization
 import Testing
 
 @testable import AlbumStore

@@ -1,5 +1,4 @@
 package import Posix
-import Synchronization
 
 // A disk in memory that forgets what was not synced. It answers the core's calls as a local file
 // system does, and `crashed` gives one of the states that a power cut may leave: of the writes to

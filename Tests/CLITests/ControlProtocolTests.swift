@@ -1,7 +1,6 @@
 import ControlProtocol
 import Glibc
 import Posix
-import Synchronization
 import Testing
 
 /// Commands and daemon talk over a socket named after the mount's device: asked and answered,

@@ -1,6 +1,5 @@
 import AlbumModel
 import Foundation
-import Synchronization
 import Thumbnails
 
 /// Photos in memory, handed out in order, and what became of each.

@@ -1,7 +1,6 @@
 import AlbumFileSystem
 import AlbumModel
 import Posix
-import Synchronization
 
 /// Says of every caller what the test says.
 final class FakeInspector: CallerInspector {
