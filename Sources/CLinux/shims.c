@@ -2,6 +2,7 @@
 #include "CLinux.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -42,3 +43,8 @@ int clinux_memfd_create(const char *name, unsigned int flags) {
 }
 
 void clinux_set_thread_name(const char *name) { pthread_setname_np(pthread_self(), name); }
+
+void clinux_bound_malloc(void) {
+  mallopt(M_MMAP_THRESHOLD, 128 << 10);
+  mallopt(M_ARENA_MAX, 2);
+}

@@ -33,6 +33,7 @@ package final class AlbumDaemon: Sendable {
   ) throws(Failure) {
     let signals = try watchSignals(ignoringHangup, exitWhenInterrupted)
     Hardening.raiseDescriptorLimit()
+    Hardening.boundMemory()
     let parts = try Parts(options, secret: secret, logger: logger)
     let failure = serve(parts, signals)
     try parts.close()

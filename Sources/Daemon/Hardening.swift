@@ -13,6 +13,10 @@ package enum Hardening {
     _ = clinux_prctl(PR_SET_DUMPABLE_VALUE, 0, 0)
   }
 
+  /// Memory that is no longer used goes back to the kernel, rather than wait in arenas for more like
+  /// it: a password's 256 MiB and segments of 4 MiB are all that is large here.
+  package static func boundMemory() { clinux_bound_malloc() }
+
   /// As many open files as the kernel allows: one for each segment that is read.
   package static func raiseDescriptorLimit() {
     var limit = rlimit()

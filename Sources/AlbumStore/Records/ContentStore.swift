@@ -21,7 +21,8 @@ final class ContentStore: Sendable {
   init(files: SegmentFiles) {
     self.files = files
     scratch = ScratchPool(
-      byteCount: ContentStore.recordsPerRead * Int(DataRecord.fullGridCount) * RecordLayout.grid)
+      byteCount: ContentStore.recordsPerRead * Int(DataRecord.fullGridCount) * RecordLayout.grid,
+      kept: 4)
   }
 
   /// The greatest stretch that is read at once: 1 MiB and the last record's remainder.
@@ -276,27 +277,5 @@ final class ContentStore: Sendable {
       return Source(name: name, path: files.path(id), writer: writer, file: nil)
     }
     return Source(name: name, path: files.path(id), writer: nil, file: try files.open(id))
-  }
-}
-
-/// Large buffers, used again: getting such memory from the kernel anew costs more than reading
-/// into it. Any thread.
-final class ScratchPool: Sendable {
-  private static let kept = 4
-  private let byteCount: Int
-  private let free = Mutex<[SegmentImage]>([])
-
-  init(byteCount: Int) { self.byteCount = byteCount }
-
-  func take() -> SegmentImage {
-    free.withLock { $0.popLast() } ?? SegmentImage(byteCount: byteCount)
-  }
-
-  /// Takes a buffer back; its first `wiping` bytes held something in clear.
-  func give(_ image: SegmentImage, wiping: Int = 0) {
-    if wiping > 0 {
-      unsafe wipe(UnsafeMutableRawBufferPointer(rebasing: image.bytes[..<wiping]))
-    }
-    free.withLock { if $0.count < ScratchPool.kept { $0.append(image) } }
   }
 }

@@ -18,6 +18,8 @@ final class SegmentFiles: Sendable {
   let keys: SpaceKeys
   /// Bytes, the same for all segments of the store.
   let segmentSize: Int
+  /// Images of segments that are being filled.
+  let images: ScratchPool
 
   /// Descriptors kept open for reading; a file under way keeps its own reference.
   private static let cacheLimit = 256
@@ -34,6 +36,7 @@ final class SegmentFiles: Sendable {
     self.directory = directory
     self.keys = keys
     self.segmentSize = segmentSize
+    images = ScratchPool(byteCount: segmentSize, kept: 3)
   }
 
   func name(_ id: SegmentID) -> SegmentName { keys.name(of: id.kind, number: id.number) }
@@ -146,20 +149,4 @@ final class SegmentFiles: Sendable {
     }
     return names
   }
-}
-
-/// The bytes of one segment in memory: nothing in them is in clear. Owned by who made it; handed
-/// between threads only as its users' own locks say.
-@safe final class SegmentImage: @unchecked Sendable {  // see above
-  let bytes: UnsafeMutableRawBufferPointer
-  let byteCount: Int
-  /// How many of them were read.
-  var used = 0
-
-  init(byteCount: Int) {
-    self.byteCount = byteCount
-    unsafe bytes = .allocate(byteCount: byteCount, alignment: 4096)
-  }
-
-  deinit { unsafe bytes.deallocate() }
 }

@@ -38,8 +38,10 @@ final class SegmentWriter: Sendable {
     self.id = id
     self.files = files
     name = files.name(id)
-    image = SegmentImage(byteCount: files.segmentSize)
+    image = files.images.take()
   }
+
+  deinit { files.images.give(image) }
 
   /// How much is in use, in bytes.
   var used: Int { state.withLock { $0.reserved } }
@@ -128,9 +130,11 @@ final class SegmentWriter: Sendable {
       try unsafe file.write(
         UnsafeRawBufferPointer(rebasing: image.bytes[from..<to]), at: Int64(from))
       if isBirth, to < files.segmentSize {
-        let tail = SegmentImage(byteCount: files.segmentSize - to)
-        unsafe RandomFill.fill(tail.bytes)
-        try unsafe file.write(UnsafeRawBufferPointer(tail.bytes), at: Int64(to))
+        let scratch = files.images.take()
+        defer { files.images.give(scratch) }
+        let tail = unsafe UnsafeMutableRawBufferPointer(rebasing: scratch.bytes[to...])
+        unsafe RandomFill.fill(tail)
+        try unsafe file.write(UnsafeRawBufferPointer(tail), at: Int64(to))
       }
     } catch {
       throw StoreError(writing: files.path(id), error)

@@ -70,3 +70,7 @@ int clinux_try_socket(void);
 int clinux_try_fork(void);
 int clinux_try_execute(const char *path);
 int clinux_try_executable_memory(void);
+
+// mallopt's parameters are macros, and <malloc.h> is not in Glibc's module. Large blocks are mapped
+// and go back to the kernel when they are freed; two arenas at most.
+void clinux_bound_malloc(void);

@@ -1,0 +1,44 @@
+import AlbumSecrets
+import Posix
+
+/// The bytes of one segment in memory: nothing in them is in clear. Owned by who made it; handed
+/// between threads only as its users' own locks say.
+@safe final class SegmentImage: @unchecked Sendable {  // see above
+  let bytes: UnsafeMutableRawBufferPointer
+  let byteCount: Int
+  /// How many of them were read.
+  var used = 0
+
+  init(byteCount: Int) {
+    self.byteCount = byteCount
+    unsafe bytes = .allocate(byteCount: byteCount, alignment: 4096)
+  }
+
+  deinit { unsafe bytes.deallocate() }
+}
+
+/// Large buffers, used again: getting such memory from the kernel anew costs more than reading
+/// into it. Any thread.
+final class ScratchPool: Sendable {
+  private let kept: Int
+  private let byteCount: Int
+  private let free = Mutex<[SegmentImage]>([])
+
+  /// Keeps up to `kept` buffers that nobody uses.
+  init(byteCount: Int, kept: Int) {
+    self.byteCount = byteCount
+    self.kept = kept
+  }
+
+  func take() -> SegmentImage {
+    free.withLock { $0.popLast() } ?? SegmentImage(byteCount: byteCount)
+  }
+
+  /// Takes a buffer back; its first `wiping` bytes held something in clear.
+  func give(_ image: SegmentImage, wiping: Int = 0) {
+    if wiping > 0 {
+      unsafe wipe(UnsafeMutableRawBufferPointer(rebasing: image.bytes[..<wiping]))
+    }
+    free.withLock { if $0.count < kept { $0.append(image) } }
+  }
+}

@@ -1,0 +1,34 @@
+internal import Glibc
+
+/// A value that only one thread at a time touches, for as long as `withLock` runs. Not recursive.
+///
+/// Stands in for `Synchronization.Mutex`, which waits on a futex in a part of the standard library
+/// that is not instrumented: ThreadSanitizer does not see it, and would report every use of it as a
+/// race. It knows a pthread mutex. May go when it knows the other.
+@safe package struct Mutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
+  // @unchecked because the value is only touched while the lock is held.
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private let value: UnsafeMutablePointer<Value>
+
+  package init(_ initial: consuming sending Value) {
+    unsafe mutex = .allocate(capacity: 1)
+    unsafe pthread_mutex_init(mutex, nil)
+    unsafe value = .allocate(capacity: 1)
+    unsafe value.initialize(to: initial)
+  }
+
+  deinit {
+    unsafe value.deinitialize(count: 1)
+    unsafe value.deallocate()
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe mutex.deallocate()
+  }
+
+  package borrowing func withLock<Result: ~Copyable, Failure: Error>(
+    _ body: (inout sending Value) throws(Failure) -> sending Result
+  ) throws(Failure) -> sending Result {
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    return try unsafe body(&value.pointee)
+  }
+}
