@@ -63,7 +63,9 @@ extension MountError {
 
 extension MountOptions {
   /// The greatest read, in bytes; the kernel wants it at mount time.
-  private static let readLimit = Capabilities.requestSize
+  /// Bytes of a read request. Not a mebibyte: the kernel reads ahead by one, which as one request
+  /// would be opened by one processor while the others wait.
+  private static let readLimit = UInt32(256 << 10)
 
   /// MS_ flags of mount(2).
   package var kernelFlags: UInt {

@@ -90,6 +90,10 @@ final class ChunkPool: Sendable {
   /// Above so many in use (8 MiB) a write leaves nothing behind unsealed.
   static let comfortableCount = 128
 
+  /// Above so many in use (12 MiB) a writer waits for what others of its file are sealing: what is
+  /// sealed keeps its memory until all before it is.
+  static let overfullCount = 192
+
   private let spare = Mutex<[ChunkMemory]>([])
   private let used = Atomic<Int>(0)
 
@@ -98,6 +102,8 @@ final class ChunkPool: Sendable {
   }
 
   var isCrowded: Bool { used.load(ordering: .relaxed) > ChunkPool.comfortableCount }
+
+  var isOverfull: Bool { used.load(ordering: .relaxed) > ChunkPool.overfullCount }
 
   func take() -> ChunkMemory {
     used.wrappingAdd(1, ordering: .relaxed)

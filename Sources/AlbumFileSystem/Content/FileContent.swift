@@ -83,6 +83,7 @@ final class FileContent: Sendable {
     if offset < 0 { throw FSError(.invalid) }
     if Int64(bytes.count) > Int64.max - offset { throw FSError(.tooBig) }
     try retryFailed()
+    if pool.isOverfull { waitForOthers() }
     var done = 0
     while done < bytes.count {
       let place = ChunkRange(first: bytes.count - done, at: offset + Int64(done))
@@ -98,6 +99,16 @@ final class FileContent: Sendable {
       done += part.count
     }
     if pool.isCrowded { try seal(handOverAll()) }
+  }
+
+  /// Returns when no other thread is sealing the first chunk of the flight, or memory is not short.
+  private func waitForOthers() {
+    monitor.waiting { state -> Void? in
+      guard let first = state.inFlight.first, case .sealing = first.outcome, pool.isOverfull else {
+        return ()
+      }
+      return nil
+    }
   }
 
   private func noteChanged(_ state: inout State) {

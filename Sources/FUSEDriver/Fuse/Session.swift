@@ -11,8 +11,8 @@ internal import Posix
 
   /// The threads that answer requests at most, and how many of them stay when there is nothing to
   /// do. Each holds two buffers of a mebibyte.
-  private static let threadLimit: UInt32 = 12
-  private static let idleThreadLimit: UInt32 = 6
+  private static let threadLimit: UInt32 = 8
+  private static let idleThreadLimit: UInt32 = 4
 
   /// Takes the device over.
   init(device: consuming FileDescriptor, driver: Driver) throws(MountError) {
