@@ -104,7 +104,7 @@ let package = Package(
       ]),
     tests(
       "ThumbnailTests",
-      ["AlbumModel", "ThumbnailProtocol", "Thumbnails", "albumfs-thumbnailer", logging]),
+      ["AlbumModel", "Posix", "ThumbnailProtocol", "Thumbnails", "albumfs-thumbnailer", logging]),
     tests("FUSEDriverTests", ["AlbumModel", "Posix", "AlbumFileSystem", "FUSEDriver"]),
     tests("CLITests", ["Posix", "ControlProtocol", "AlbumTestSupport", "albumfs"]),
     tests("MountTests", ["Posix", "AlbumTestSupport", "albumfs", "albumfs-thumbnailer"]),

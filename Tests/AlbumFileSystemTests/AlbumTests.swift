@@ -1,5 +1,6 @@
 import AlbumFileSystem
 import AlbumModel
+import Posix
 import Testing
 
 // DESIGN section 5 in users' words: albums, their Photo and Thumb, what may go where.

@@ -3,6 +3,8 @@ import AlbumModel
 import AlbumTestSupport
 import Testing
 
+import struct Synchronization.Atomic
+
 @testable import AlbumStore
 
 // What programs rely on when they write, read and close files.

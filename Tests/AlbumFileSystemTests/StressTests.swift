@@ -3,6 +3,8 @@ import AlbumModel
 import AlbumTestSupport
 import Testing
 
+import struct Synchronization.Atomic
+
 @testable import AlbumStore
 
 // Many threads at once, as the kernel calls: nothing hangs, nothing is lost, and what is there at

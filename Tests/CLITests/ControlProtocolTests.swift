@@ -3,6 +3,8 @@ import Glibc
 import Posix
 import Testing
 
+import struct Synchronization.Atomic
+
 /// Commands and daemon talk over a socket named after the mount's device: asked and answered,
 /// streamed, refused, and ended.
 @Suite struct ControlProtocolTests {

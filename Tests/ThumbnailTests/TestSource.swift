@@ -1,5 +1,6 @@
 import AlbumModel
 import Foundation
+import Posix
 import Thumbnails
 
 /// Photos in memory, handed out in order, and what became of each.

@@ -2,6 +2,8 @@ import AlbumFileSystem
 import AlbumModel
 import Posix
 
+import struct Synchronization.Atomic
+
 /// Says of every caller what the test says.
 final class FakeInspector: CallerInspector {
   private let answer = Mutex<CallerIntent>(.other)
