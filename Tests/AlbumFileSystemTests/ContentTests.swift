@@ -42,6 +42,7 @@ struct ContentTests {
     try space.write("closed", to: ".plain/a")
     let open = try space.create(".plain/b")
     try open.put(Array("not closed".utf8), at: 0)
+    try space.space.commit()
     try space.crash()
     #expect(try space.text(".plain/a") == "closed")
     #expect(try space.read(".plain/b") == [], "never a length without its bytes")

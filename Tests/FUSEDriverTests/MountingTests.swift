@@ -8,7 +8,7 @@ import Testing
     let options = MountOptions(source: "/store")
     #expect(
       options.kernelData(device: 7, user: 1000, group: 100)
-        == "fd=7,rootmode=40000,user_id=1000,group_id=100,default_permissions,max_read=1048576")
+        == "fd=7,rootmode=40000,user_id=1000,group_id=100,default_permissions,max_read=262144")
     #expect(options.kernelFlags == UInt(MS_NOSUID | MS_NODEV))
   }
 

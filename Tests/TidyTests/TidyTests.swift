@@ -27,7 +27,9 @@ struct TidyTests {
       }
       let modifiers = ["package", "internal", "public", "private", "fileprivate"]
       if place == 1, !modifiers.contains(words[0]) { continue }
-      found.insert(words[place + 1])
+      let kinds = ["struct", "class", "enum", "protocol", "typealias", "func", "var", "let"]
+      let module = kinds.contains(words[place + 1]) ? words[place + 2] : words[place + 1]
+      found.insert(String(module.prefix { $0 != "." }))
     }
     return found
   }
@@ -37,7 +39,7 @@ struct TidyTests {
     let manifest = try String(
       contentsOf: root.appendingPathComponent("Package.swift"), encoding: .utf8)
     let text = manifest[manifest.range(of: "targets: [\n    // C libraries")!.lowerBound...]
-    let call = /(?:library|program|tests)\(\s*"([^"]+)"(?:,\s*\[([^\]]*)\])?/
+    let call = /[^c](?:library|program|tests)\(\s*"([^"]+)"(?:,\s*\[([^\]]*)\])?/
     var found: [String: Set<String>] = [:]
     for match in text.matches(of: call) {
       var names = Set((match.2 ?? "").matches(of: /"([^"]+)"/).map { String($0.1) })
