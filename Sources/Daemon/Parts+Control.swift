@@ -24,13 +24,15 @@ extension Parts {
 
   private func thumbnails() -> MountStatus.Thumbnails {
     let report = fileSystem.thumbnailReport()
-    let failures = report.failed.prefix(MountStatus.Thumbnails.listLimit).map { failed in
+    // A file that is no picture has no thumbnail by right: nothing failed.
+    let failed = report.failed.filter { $0.reason != ThumbnailFailure.notAPicture.rawValue }
+    let failures = failed.prefix(MountStatus.Thumbnails.listLimit).map { failed in
       FailedThumbnail(
         path: String(decoding: failed.path, as: UTF8.self),
         reason: ThumbnailFailure(rawValue: failed.reason)?.explanation ?? "unknown")
     }
     return MountStatus.Thumbnails(
-      pending: report.pending, failed: report.failed.count, failures: failures,
+      pending: report.pending, failed: failed.count, failures: failures,
       disabled: whyNoThumbnailsNow)
   }
 

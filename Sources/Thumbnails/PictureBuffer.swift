@@ -6,6 +6,8 @@ internal import Glibc
 @safe
 final class PictureBuffer {
   private let memory: UnsafeMutableRawBufferPointer
+  /// How many of `bytes` may hold something in clear.
+  private var used = 0
   /// The part to read into: a multiple of a record's plaintext.
   static let byteCount = 1 << 20
 
@@ -18,8 +20,14 @@ final class PictureBuffer {
     unsafe UnsafeMutableRawBufferPointer(rebasing: memory[ReadHeadroom.byteCount...])
   }
 
-  /// Overwrites all of it, in a way that the compiler does not leave out.
-  func wipe() { unsafe explicit_bzero(memory.baseAddress!, memory.count) }
+  /// The first `count` bytes are about to be written.
+  func willUse(_ count: Int) { used = max(used, count) }
+
+  /// Overwrites what was used, in a way that the compiler does not leave out.
+  func wipe() {
+    unsafe explicit_bzero(memory.baseAddress!, ReadHeadroom.byteCount + used)
+    used = 0
+  }
 
   deinit {
     wipe()

@@ -56,7 +56,7 @@ final class WorkerThread {
         buffer = nil
       case .wait(let until):
         // No plaintext lies about while there is nothing to do.
-        if held == nil { if worker == nil { buffer = nil } else { buffer?.wipe() } }
+        if held == nil { buffer?.wipe() }
         _ = isStopped(waitingUntil: until)
       }
     }
@@ -114,6 +114,8 @@ extension WorkerThread {
   /// its size.
   private func fillBuffer(with photo: PhotoVersion, at offset: Int, _ count: Int) -> Bool {
     var filled = 0
+    if buffer == nil { buffer = PictureBuffer() }
+    buffer?.willUse(count)
     while filled < count {
       let target = unsafe UnsafeMutableRawBufferPointer(rebasing: bufferBytes[filled..<count])
       // The headroom of a later part is the end of the part before.

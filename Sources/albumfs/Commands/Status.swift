@@ -38,8 +38,9 @@ struct Status: ParsableCommand {
       "Files:       \(status.files), \(size(status.bytes))",
       "Thumbnails:  \(thumbnails(status.thumbnails))",
     ]
-    lines += status.thumbnails.failures.map { "  \($0.path): \($0.reason)" }
-    let listed = status.thumbnails.failures.count
+    let shown = status.thumbnails.failures.prefix(verbose ? .max : 20)
+    lines += shown.map { "  \($0.path): \($0.reason)" }
+    let listed = shown.count
     if status.thumbnails.failed > listed {
       lines.append("  and \(status.thumbnails.failed - listed) more")
     }
