@@ -99,6 +99,9 @@ package final class Space: Sendable {
     firstOwnSegment = catalog.counters.nextDataSegment
     self.catalog = Mutex(catalog)
     journal = Mutex(Journal(writer: writer, lastFrame: writer.position.frame))
+    // What was found is on disk, or `settle` sees to it: without this the first round of the keeper
+    // would write a barrier in a session that changes nothing.
+    barrierState.withLock { $0.covered = writer.position.frame }
     keeper = Keeper()
     if options.readOnly {
       poison.withLock { $0 = StoreError(.readOnly, "the space was mounted read-only") }
