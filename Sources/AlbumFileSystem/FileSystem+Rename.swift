@@ -58,6 +58,7 @@ extension Catalog {
     if mode.noReplace, let target, target.photo == nil { throw FSError(.exists) }
     let replaced = target.flatMap { mode.exchange || $0.photo == nil ? $0.index : nil }
     if replaced == source.index { return RenameEffects() }
+    if let replaced { try checkStays(replaced) }
     try checkMove(source.index, to: to, from: from)
     if mode.exchange, let replaced {
       try checkMove(replaced, to: from, from: to)
@@ -78,14 +79,17 @@ extension Catalog {
   private func checkMove(_ index: InodeIndex, to: Place, from: Place) throws(FSError) {
     let state = state(index)
     if !state.isDirectory { return }
-    if state.isAlbumPart { throw FSError(.busy, "an album's Photo and Thumb stay") }
+    try checkStays(index)
     if isBelow(to.directory, index) { throw FSError(.invalid) }
     if !allowsMove(of: index, to: to.name, in: to.directory) { throw FSError(.crossDevice) }
   }
 
+  private func checkStays(_ index: InodeIndex) throws(FSError) {
+    if state(index).isAlbumPart { throw FSError(.busy, "an album's Photo and Thumb stay") }
+  }
+
   private func checkReplacement(of target: InodeIndex, by source: InodeIndex) throws(FSError) {
     let state = state(target)
-    if state.isAlbumPart { throw FSError(.busy, "an album's Photo and Thumb stay") }
     let isDirectory = self.state(source).isDirectory
     if isDirectory && !state.isDirectory { throw FSError(.notDirectory) }
     if !isDirectory && state.isDirectory { throw FSError(.isDirectory) }
