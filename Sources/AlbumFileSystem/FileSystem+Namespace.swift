@@ -40,6 +40,9 @@ extension FileSystem {
   ) throws(FSError) -> (Entry, OpenFile) {
     var entry = try makeNode(
       name, in: parent, kind: .regular, permissions: permissions, device: 0, for: caller)
+    // It is empty: truncating it would give it a time that the kernel does not learn.
+    var mode = mode
+    mode.truncates = false
     do throws(FSError) {
       let file = try open(entry.attributes.inode, mode: mode, for: caller)
       entry.attributesLifetime = attributesLifetime(entry.attributes)
