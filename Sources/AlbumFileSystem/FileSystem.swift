@@ -85,7 +85,9 @@ package final class FileSystem: Sendable {
   private func yields(
     _ found: Found, _ name: FileName, in parent: InodeNumber, to caller: Caller
   ) -> Bool {
-    if found.photo != nil { return implicit.yields(thumbnail: name, to: caller) }
+    if found.photo != nil {
+      return implicit.yields(thumbnail: name, in: parent, of: found.album, to: caller)
+    }
     if found.isImplicitDirectory {
       return implicit.yields(directory: name, in: parent, of: found.album, to: caller)
     }

@@ -85,9 +85,22 @@ struct ImplicitEntriesTests {
     #expect(try sees("Trip/Thumb"), "once")
   }
 
+  @Test func anUnreadableCopierThatBringsItsOwnThumbDoesNotSeeThumbnailsMadeMeanwhile() throws {
+    space.inspector.set(.unreadable(process: 4200, command: "cp"))
+    try space.write("a", to: "Trip/a.jpg")
+    try space.makeThumbnails()
+    #expect(try sees("Trip/Thumb/a.jpg"), "it has made no Thumb itself")
+    #expect(try !sees("Trip/Photo"))
+    try space.mkdir("Trip/Photo")
+    #expect(try !sees("Trip/Thumb/a.jpg"))
+    #expect(try sees("Trip/Thumb/a.jpg"), "once")
+  }
+
   @Test func otherUnreadableCallersAreNot() throws {
     space.inspector.set(.unreadable(process: 4200, command: "bash"))
     #expect(try sees("Trip/Photo"), "no copier")
+    space.inspector.set(.unreadable(process: 4200, command: "python3"))
+    #expect(try sees("Trip/Photo"), "a program that writes into the Photo of its new album")
     space.inspector.set(.unreadable(process: 5500, command: "cp"))
     #expect(try sees("Trip/Photo"), "did not make the album")
     space.inspector.set(.unreadable(process: 4200, command: "cp"))
@@ -118,7 +131,7 @@ struct ImplicitEntriesTests {
   {
     try space.mkdir("Trip/Photo/Day 1")
     space.inspector.set(
-      isReadable ? .makesDirectory : .unreadable(process: 4200, command: "python3"))
+      isReadable ? .makesDirectory : .unreadable(process: 4200, command: "mv"))
     #expect(try !sees("Trip/Thumb/Day 1"))
     try space.mkdir("Trip/Thumb/Day 1")
     try space.write("a", to: "Trip/Photo/Day 1/a.jpg")

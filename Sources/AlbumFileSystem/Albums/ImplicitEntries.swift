@@ -17,12 +17,12 @@ final class ImplicitEntries: Sendable {
     var yielded: [InodeNumber: Set<FileName>] = [:]
   }
 
-  /// Programs that are known to make and fill the directories of a tree without looking.
+  /// Programs that are known to make and fill the directories of a tree without looking. No
+  /// interpreters: as many of their programs make an album and write into its Photo at once.
   static let treeCopiers: Set<String> = [
     "cp", "mv", "rsync", "tar", "bsdtar", "cpio", "unzip", "7z", "7zz", "rclone", "gio", "nautilus",
     "nemo", "caja", "thunar", "Thunar", "pcmanfm", "pcmanfm-qt", "dolphin", "kioworker",
-    "kioslave5",
-    "install", "java",
+    "kioslave5", "install",
   ]
   /// So many albums are remembered at most.
   static let birthLimit = 4096
@@ -60,21 +60,39 @@ final class ImplicitEntries: Sendable {
     case .makesDirectory: true
     case .createsExclusively, .other: false
     case .unreadable(let process, let command):
-      births.withLock { births in
-        guard let album, let birth = births[album], birth.maker == process,
-          !birth.listed.contains(parent), ImplicitEntries.copiesTrees(command)
-        else { return false }
-        return births[album]!.yielded[parent, default: []].insert(name).inserted
-      }
+      yieldsUnseen(name, in: parent, of: album, to: process, command)
     }
   }
 
   /// Whether an implicit thumbnail is not there for this caller.
-  func yields(thumbnail name: FileName, to caller: Caller) -> Bool {
-    inspector.intent(of: caller.thread, toward: name) == .createsExclusively
+  func yields(
+    thumbnail name: FileName, in parent: InodeNumber, of album: InodeNumber?, to caller: Caller
+  ) -> Bool {
+    switch inspector.intent(of: caller.thread, toward: name) {
+    case .createsExclusively: true
+    case .makesDirectory, .other: false
+    case .unreadable(let process, let command):
+      // Whoever made the album's directories himself brings what is in them, too: `cp -a` of an
+      // album is still copying its Thumb when the first photos have their thumbnails.
+      hasMadeDirectories(of: album)
+        && yieldsUnseen(name, in: parent, of: album, to: process, command)
+    }
   }
 
-  static func copiesTrees(_ command: String) -> Bool {
-    treeCopiers.contains(command) || command.hasPrefix("python")
+  /// To a copier that made the album and has not listed the directory, once a name.
+  private func yieldsUnseen(
+    _ name: FileName, in parent: InodeNumber, of album: InodeNumber?, to process: Int32,
+    _ command: String
+  ) -> Bool {
+    births.withLock { births in
+      guard let album, let birth = births[album], birth.maker == process,
+        !birth.listed.contains(parent), ImplicitEntries.treeCopiers.contains(command)
+      else { return false }
+      return births[album]!.yielded[parent, default: []].insert(name).inserted
+    }
+  }
+
+  private func hasMadeDirectories(of album: InodeNumber?) -> Bool {
+    births.withLock { births in album.flatMap { births[$0] }?.yielded.isEmpty == false }
   }
 }
