@@ -104,10 +104,13 @@ let package = Package(
       ]),
     tests(
       "ThumbnailTests",
-      ["AlbumModel", "Posix", "ThumbnailProtocol", "Thumbnails", "albumfs-thumbnailer", logging]),
+      [
+        "AlbumModel", "Posix", "ThumbnailProtocol", "Thumbnails", "AlbumTestSupport",
+        "albumfs-thumbnailer", logging,
+      ]),
     tests("FUSEDriverTests", ["AlbumModel", "Posix", "AlbumFileSystem", "FUSEDriver"]),
     tests("CLITests", ["Posix", "ControlProtocol", "AlbumTestSupport", "albumfs"]),
-    tests("MountTests", ["Posix", "AlbumTestSupport", "albumfs", "albumfs-thumbnailer"]),
+    tests("MountTests", ["AlbumTestSupport", "albumfs", "albumfs-thumbnailer"]),
     tests("TidyTests", []),
   ]
 )

@@ -1,17 +1,19 @@
-import Foundation
+package import Foundation
 
 /// Pictures made for these tests: four quarters of one colour each, so that it can be seen which way
 /// up they are. Upright: red, green over blue, white. Made with the command lines of libvips and
 /// ExifTool, which scripts/test installs.
-enum TestPictures {
-  typealias Colour = [UInt8]
-  static let red: Colour = [220, 30, 30]
-  static let green: Colour = [30, 200, 40]
-  static let blue: Colour = [30, 40, 220]
-  static let white: Colour = [240, 240, 240]
+package enum TestPictures {
+  package typealias Colour = [UInt8]
+  package static let red: Colour = [220, 30, 30]
+  package static let green: Colour = [30, 200, 40]
+  package static let blue: Colour = [30, 40, 220]
+  package static let white: Colour = [240, 240, 240]
 
   /// A PPM of the picture as a camera stores it for the EXIF orientation, 640 by 400 when upright.
-  static func pixels(storedFor orientation: Int = 1, width: Int = 640, height: Int = 400) -> Data {
+  package static func pixels(storedFor orientation: Int = 1, width: Int = 640, height: Int = 400)
+    -> Data
+  {
     // Quarters stay quarters: top left, top right, bottom left, bottom right as stored.
     let quarters =
       switch orientation {
@@ -37,7 +39,7 @@ enum TestPictures {
   }
 
   /// Encodes a PPM by the extension of a file name of libvips, such as `jpg[Q=90]`.
-  static func encode(_ pixels: Data, as format: String) throws -> [UInt8] {
+  package static func encode(_ pixels: Data, as format: String) throws -> [UInt8] {
     try Workshop.open { shop in
       try shop.write(pixels, "in.ppm")
       try shop.run("vips", "copy", "in.ppm", "out." + format)
@@ -46,7 +48,7 @@ enum TestPictures {
   }
 
   /// A JPEG with the orientation, a place and a comment in its metadata.
-  static func jpeg(orientation: Int) throws -> [UInt8] {
+  package static func jpeg(orientation: Int) throws -> [UInt8] {
     try tag(
       encode(pixels(storedFor: orientation), as: "jpg[Q=90]"), "jpg",
       "-Orientation#=\(orientation)", "-GPSLatitude=48.1", "-GPSLatitudeRef=N",
@@ -54,7 +56,8 @@ enum TestPictures {
   }
 
   /// Writes tags with ExifTool.
-  static func tag(_ picture: [UInt8], _ format: String, _ tags: String...) throws -> [UInt8] {
+  package static func tag(_ picture: [UInt8], _ format: String, _ tags: String...) throws -> [UInt8]
+  {
     try Workshop.open { shop in
       let name = "picture." + format
       try shop.write(Data(picture), name)
@@ -64,7 +67,7 @@ enum TestPictures {
   }
 
   /// All tags that ExifTool finds in the content, with their group, as `Group:Name`.
-  static func tags(of picture: [UInt8]) throws -> [String] {
+  package static func tags(of picture: [UInt8]) throws -> [String] {
     try Workshop.open { shop in
       try shop.write(Data(picture), "picture")
       let output = try shop.run("exiftool", "-a", "-u", "-G1", "-s", "picture")
@@ -78,7 +81,7 @@ enum TestPictures {
   }
 
   /// Decodes any picture into pixels.
-  static func decode(_ picture: [UInt8]) throws -> Pixels {
+  package static func decode(_ picture: [UInt8]) throws -> Pixels {
     try Workshop.open { shop in
       try shop.write(Data(picture), "picture")
       let bands = try shop.run("vipsheader", "-f", "bands", "picture")
@@ -92,41 +95,41 @@ enum TestPictures {
 }
 
 /// A decoded picture of one byte a band.
-struct Pixels: CustomStringConvertible {
-  var description: String { "\(width) by \(height), quarters \(quarters)" }
-  var width: Int
-  var height: Int
-  var bands: Int
-  var bytes: [UInt8]
+package struct Pixels: CustomStringConvertible {
+  package var description: String { "\(width) by \(height), quarters \(quarters)" }
+  package var width: Int
+  package var height: Int
+  package var bands: Int
+  package var bytes: [UInt8]
 
-  subscript(x: Int, y: Int) -> [UInt8] {
+  package subscript(x: Int, y: Int) -> [UInt8] {
     let start = (y * width + x) * bands
     return Array(bytes[start..<start + bands])
   }
 
   /// The colours in the middle of the four quarters: top left, top right, bottom left, bottom right.
-  var quarters: [[UInt8]] {
+  package var quarters: [[UInt8]] {
     [(1, 1), (3, 1), (1, 3), (3, 3)].map { Array(self[width * $0 / 4, height * $1 / 4].prefix(3)) }
   }
 
   /// Whether the four quarters are those of `TestPictures`, give or take what a lossy format does.
-  var isUpright: Bool {
+  package var isUpright: Bool {
     let wanted = [TestPictures.red, TestPictures.green, TestPictures.blue, TestPictures.white]
     return zip(quarters, wanted).allSatisfy { Pixels.isClose($0, $1) }
   }
 
-  static func isClose(_ a: [UInt8], _ b: [UInt8], by distance: Int = 40) -> Bool {
+  package static func isClose(_ a: [UInt8], _ b: [UInt8], by distance: Int = 40) -> Bool {
     zip(a, b).allSatisfy { abs(Int($0) - Int($1)) <= distance }
   }
 }
 
 /// A directory of its own in which programs run, removed afterwards.
-struct Workshop {
-  struct Failed: Error { var program: String, output: String }
+package struct Workshop {
+  package struct Failed: Error { var program: String, output: String }
 
   private let directory: URL
 
-  static func open<T>(_ body: (Workshop) throws -> T) throws -> T {
+  package static func open<T>(_ body: (Workshop) throws -> T) throws -> T {
     let shop = Workshop(
       directory: FileManager.default.temporaryDirectory
         .appendingPathComponent("albumfs-" + UUID().uuidString))
@@ -135,22 +138,22 @@ struct Workshop {
     return try body(shop)
   }
 
-  func write(_ data: Data, _ name: String) throws {
+  package func write(_ data: Data, _ name: String) throws {
     try data.write(to: directory.appendingPathComponent(name))
   }
 
-  func read(_ name: String) throws -> [UInt8] {
+  package func read(_ name: String) throws -> [UInt8] {
     Array(try Data(contentsOf: directory.appendingPathComponent(name)))
   }
 
   @discardableResult
-  func run(_ program: String, _ arguments: String...) throws -> String {
+  package func run(_ program: String, _ arguments: String...) throws -> String {
     try run(program, arguments)
   }
 
   /// Runs it in the directory; answers its standard output without the newline at its end.
   @discardableResult
-  func run(_ program: String, _ arguments: [String]) throws -> String {
+  package func run(_ program: String, _ arguments: [String]) throws -> String {
     let process = Process()
     let output = Pipe()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
