@@ -1,0 +1,301 @@
+package import Foundation
+import Glibc
+
+/// A store of a test's own with one space, mounted by the built `albumfs`, and shell scripts run on
+/// it as a person would. Everything lies in one scratch directory.
+///
+/// Scripts see `$M` the mount point, `$S` the store, `$W` a directory to work in, `$P` a file with
+/// the password; `albumfs` is in PATH. They stop at the first command that fails.
+package final class MountedStore {
+  /// Who mounts and runs the scripts.
+  package enum Person: Sendable, CaseIterable {
+    /// Who runs the tests.
+    case tester
+    /// One without rights, who mounts through fusermount3.
+    case ordinary
+  }
+
+  package struct Failed: Error, CustomStringConvertible {
+    package var description: String
+    package init(description: String) { self.description = description }
+  }
+
+  /// What `albumfs status --json` tells, as far as tests ask.
+  package struct Status: Decodable {
+    package struct Thumbnails: Decodable {
+      package struct Failure: Decodable {
+        package var path: String
+        package var reason: String
+      }
+      package var pending: Int
+      package var failed: Int
+      package var failures: [Failure]
+    }
+    package var pid: Int32
+    package var albums: Int
+    package var photos: Int
+    package var readOnly: Bool
+    package var thumbnails: Thumbnails
+    package var recovery: [String]
+  }
+
+  /// What scripts may take at most, in seconds; a longer one hangs.
+  private static let patience = 300
+
+  private let scratch: ScratchDirectory
+  private let person: Person
+  private let programs: String
+  /// Mount points and the daemons that serve them.
+  private var daemons: [String: Int32] = [:]
+
+  package var mountPoint: String { scratch.path("mnt") }
+  package var store: String { scratch.path("store") }
+  package var work: String { scratch.path("work") }
+
+  /// Makes a store, mounts its space, runs the body and unmounts, which has to succeed. Whatever
+  /// happens, nothing stays mounted.
+  package static func use(
+    as person: Person = .tester, initOptions: [String] = [], mountOptions: [String] = [],
+    _ body: (MountedStore) throws -> Void
+  ) throws {
+    let mounted = try MountedStore(as: person, initOptions: initOptions)
+    defer { mounted.abandon() }
+    try mounted.mount(mountOptions)
+    try body(mounted)
+    for point in mounted.daemons.keys.sorted() { try mounted.unmount(point) }
+  }
+
+  /// A store with one space, not mounted. Whoever mounts it calls `abandon` in the end.
+  package init(as person: Person = .tester, initOptions: [String] = []) throws {
+    guard unsafe access("/dev/fuse", R_OK | W_OK) == 0 else {
+      throw Failed(
+        description: "These tests mount for real, and /dev/fuse cannot be used: \(errno).")
+    }
+    self.person = person
+    scratch = try ScratchDirectory()
+    programs = try MountedStore.programs(for: person, in: scratch)
+    for name in ["mnt", "mnt2", "work"] {
+      try FileManager.default.createDirectory(
+        atPath: scratch.path(name), withIntermediateDirectories: false)
+    }
+    try scratch.write("password", "correct horse\n")
+    try giveAway()
+    let options = initOptions.joined(separator: " ")
+    try sh("albumfs init -q --kdf interactive --segment-size 1M \(options) --password-file $P $S")
+  }
+
+  // MARK: Mounting
+
+  /// Mounts the space of a password, which is one of `--password-file`'s unless told.
+  package func mount(_ options: [String] = [], at point: String? = nil, password: String? = nil)
+    throws
+  {
+    let point = point ?? mountPoint
+    if let password { try setPassword(password, "password-of-mount") }
+    let file = password == nil ? "$P" : "$W/../password-of-mount"
+    try sh(
+      "albumfs mount \(options.joined(separator: " ")) --password-file \(file) $S '\(point)'")
+    daemons[point] = try status(point).pid
+  }
+
+  /// Unmounts; returns when the daemon has ended.
+  package func unmount(_ point: String? = nil) throws {
+    let point = point ?? mountPoint
+    try sh("albumfs umount '\(point)'")
+    if let daemon = daemons.removeValue(forKey: point) { try waitForEnd(of: daemon) }
+  }
+
+  package func remount(_ options: [String] = []) throws {
+    try unmount()
+    try mount(options)
+  }
+
+  /// Kills the daemon as the kernel does when memory runs out, and waits for its end. The dead mount
+  /// point stays.
+  package func kill() throws {
+    guard let daemon = daemons.removeValue(forKey: mountPoint) else {
+      throw Failed(description: "nothing is mounted")
+    }
+    _ = Glibc.kill(daemon, SIGKILL)
+    try waitForEnd(of: daemon)
+  }
+
+  /// The daemon of the mount.
+  package var daemon: Int32 { daemons[mountPoint] ?? 0 }
+
+  /// The mount, and its daemon, are the tests' no more: something else ends them.
+  package func forget() { daemons[mountPoint] = nil }
+
+  private func waitForEnd(of process: Int32) throws {
+    for _ in 0..<600 {
+      // The end of what is no child of ours is seen in /proc; a zombie has ended.
+      guard let line = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
+        let state = line.split(separator: ")").last?.split(separator: " ").first, state != "Z"
+      else { return }
+      usleep(100_000)
+    }
+    throw Failed(description: "the daemon \(process) does not end")
+  }
+
+  /// Leaves nothing mounted and no daemon running, whatever state they are in.
+  package func abandon() {
+    for point in [mountPoint, scratch.path("mnt2")] {
+      guard isMounted(point) else { continue }
+      let daemon = daemons[point] ?? (try? status(point).pid)
+      _ = try? run(person, "timeout 20 albumfs umount -q '\(point)'")
+      if isMounted(point) { _ = try? run(person, "fusermount3 -uz '\(point)'") }
+      if isMounted(point) { _ = try? Command("/usr/bin/umount", ["-l", point]).run() }
+      if let daemon, isAlbumfs(daemon) { _ = Glibc.kill(daemon, SIGKILL) }
+    }
+  }
+
+  private func isMounted(_ point: String) -> Bool {
+    let table = (try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)) ?? ""
+    return table.contains(" \(point) ")
+  }
+
+  private func isAlbumfs(_ process: Int32) -> Bool {
+    let name = try? String(contentsOfFile: "/proc/\(process)/comm", encoding: .utf8)
+    return name?.hasPrefix("albumfs") ?? false
+  }
+
+  // MARK: Scripts
+
+  /// Runs a script and answers what it printed, without the newline at the end. Throws when it
+  /// fails, with all that it said.
+  @discardableResult
+  package func sh(_ script: String) throws -> String {
+    let outcome = try run(person, script)
+    guard outcome.code == 0 else {
+      throw Failed(
+        description: "exit \(outcome.code) of: \(script)\n\(outcome.output)\(outcome.errors)")
+    }
+    return outcome.output.hasSuffix("\n") ? String(outcome.output.dropLast()) : outcome.output
+  }
+
+  /// Runs a script as somebody else than who mounted.
+  package func outcome(as person: Person, _ script: String) throws -> Command.Outcome {
+    try run(person, script)
+  }
+
+  /// Runs a script that may fail.
+  package func outcome(_ script: String) throws -> Command.Outcome { try run(person, script) }
+
+  /// Runs a Python program, which finds the variables of scripts as `M`, `S` and `W`.
+  @discardableResult
+  package func python(_ program: String) throws -> String {
+    let prelude = """
+      import os, sys, errno, stat, time, hashlib, subprocess, ctypes, mmap, fcntl, random
+      M, S, W = (os.environ[name] for name in "MSW")
+      libc = ctypes.CDLL(None, use_errno=True)
+      def fails(code, call, *arguments):
+          try: call(*arguments)
+          except OSError as error:
+              assert error.errno == code, (errno.errorcode[error.errno], arguments)
+          else: raise AssertionError(("did not fail", arguments))
+      RENAME_NOREPLACE, RENAME_EXCHANGE = 1, 2
+      def renameat2(old, new, flags):
+          if libc.renameat2(-100, os.fsencode(old), -100, os.fsencode(new), flags) != 0:
+              code = ctypes.get_errno()
+              raise OSError(code, os.strerror(code))
+      def put(path, content=b"content"):
+          with open(path, "wb") as file: file.write(content)
+      def get(path):
+          with open(path, "rb") as file: return file.read()
+
+      """
+    let path = scratch.path("program-\(UUID().uuidString).py")
+    try (prelude + program + "\n").write(toFile: path, atomically: false, encoding: .utf8)
+    return try sh("/usr/bin/python3 \(path)")
+  }
+
+  /// Waits until everything is on disk and every thumbnail made.
+  package func sync() throws { try sh("albumfs sync -q --timeout 120 $M") }
+
+  package func status(_ point: String? = nil) throws -> Status {
+    let json = try sh("albumfs status --json '\(point ?? mountPoint)'")
+    return try JSONDecoder().decode(Status.self, from: Data(json.utf8))
+  }
+
+  /// Writes a file into the directory to work in, the person's own.
+  @discardableResult
+  package func write(_ content: Data, _ name: String) throws -> String {
+    let path = work + "/" + name
+    try FileManager.default.createDirectory(
+      atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+    try content.write(to: URL(fileURLWithPath: path))
+    try giveAway()
+    return path
+  }
+
+  /// Writes a password into a file beside the directory to work in.
+  package func setPassword(_ password: String, _ name: String) throws {
+    try scratch.write(name, password + "\n")
+    try giveAway()
+  }
+
+  private func run(_ person: Person, _ script: String) throws -> Command.Outcome {
+    var words = ["timeout", "--kill-after=10", "\(MountedStore.patience)", "bash"]
+    if person == .ordinary && geteuid() == 0 {
+      words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] + words
+    }
+    // Foundation waits for whoever has the descriptors that it leaves open, background jobs too.
+    let guarded = """
+      set -Eeuo pipefail
+      for fd in /proc/$$/fd/*; do
+        if [ "${fd##*/}" -gt 2 ]; then eval "exec ${fd##*/}>&-"; fi
+      done
+      trap 'echo "failed: $BASH_COMMAND" >&2' ERR
+      \(script)
+      """
+    var command = Command("/usr/bin/env", words + ["-c", guarded])
+    command.directory = "/"
+    command.environment = [
+      "M": mountPoint, "S": store, "W": work, "P": scratch.path("password"),
+      "PATH": programs + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+      "HOME": work, "LC_ALL": "C.UTF-8", "TZ": "UTC",
+    ]
+    return try command.run()
+  }
+
+  // MARK: The ordinary person
+
+  /// Where the built programs can be run by them: where they were built, or else copies of them.
+  private static func programs(for person: Person, in scratch: ScratchDirectory) throws -> String {
+    let built = Command.builtPath("albumfs")
+    let directory = (built as NSString).deletingLastPathComponent
+    guard person == .ordinary, geteuid() == 0,
+      try Command("/usr/bin/setpriv", ["--reuid=65534", "--clear-groups", "test", "-x", built])
+        .run().code != 0
+    else { return directory }
+    let copies = scratch.url.appendingPathComponent("bin")
+    try FileManager.default.createDirectory(at: copies, withIntermediateDirectories: false)
+    for name in ["albumfs", "albumfs-thumbnailer"] {
+      try FileManager.default.copyItem(
+        atPath: directory + "/" + name, toPath: copies.appendingPathComponent(name).path)
+    }
+    return copies.path
+  }
+
+  /// What lies in the scratch directory is the person's.
+  private func giveAway() throws {
+    guard person == .ordinary, geteuid() == 0 else { return }
+    for path in [scratch.path, work] + Self.below(work) + Self.files(in: scratch.path) {
+      if unsafe lchown(path, 65534, 65534) != 0 {
+        throw Failed(description: "cannot give \(path) away: \(errno)")
+      }
+    }
+    for name in ["mnt", "mnt2"] where !isMounted(scratch.path(name)) {
+      unsafe _ = lchown(scratch.path(name), 65534, 65534)
+    }
+  }
+
+  private static func below(_ path: String) -> [String] {
+    FileManager.default.subpaths(atPath: path)?.map { path + "/" + $0 } ?? []
+  }
+
+  private static func files(in path: String) -> [String] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+    return names.filter { $0.hasPrefix("password") }.map { path + "/" + $0 }
+  }
+}
