@@ -14,6 +14,3 @@ package enum Digest {
     return hash
   }
 }
-
-/// Overwrites what was in clear with zeros, in a way that no optimiser takes out.
-package func wipe(_ memory: UnsafeMutableRawBufferPointer) { unsafe Sodium.wipe(memory) }

@@ -13,21 +13,20 @@ final class Keeper: Sendable {
     var isStopping = false
     var thread: PosixThread?
   }
-  private let state = Mutex(State())
-  private let condition = Condition()
+  private let state = Monitor(State())
 
   /// There is something to do. Cheap, any thread.
   func wake() {
     let wasAsleep = state.withLock { state in
       defer { state.isAwake = true }
-      state.lastWake = monotonicMilliseconds()
+      state.lastWake = SystemClock.monotonicMilliseconds()
       return !state.isAwake
     }
-    if wasAsleep { condition.notifyAll() }
+    if wasAsleep { state.notifyAll() }
   }
 
   /// Whether somebody had work within the last 5 seconds.
-  var isBusy: Bool { monotonicMilliseconds() - state.withLock { $0.lastWake } < 5000 }
+  var isBusy: Bool { SystemClock.monotonicMilliseconds() - state.withLock { $0.lastWake } < 5000 }
 
   /// Runs `round` every 100 ms for as long as it answers true or somebody wakes the keeper.
   func start(_ round: @escaping @Sendable () -> Bool) throws(Errno) {
@@ -41,21 +40,24 @@ final class Keeper: Sendable {
       defer { state.thread = nil }
       return state.thread
     }
-    condition.notifyAll()
+    state.notifyAll()
     thread?.join()
   }
 
   private func run(_ round: () -> Bool) {
     while true {
-      let token = condition.token
-      let (isAwake, isStopping) = state.withLock { ($0.isAwake, $0.isStopping) }
-      if isStopping { return }
-      if !isAwake {
-        condition.wait(since: token, milliseconds: 60_000)
-        continue
+      let isStopping = state.waiting { state -> Bool? in
+        state.isStopping ? true : state.isAwake ? false : nil
       }
-      condition.wait(since: token, milliseconds: 100)
-      state.withLock { $0.isAwake = false }
+      if isStopping { return }
+      // Company is waited for: what else changes within this time goes into the same frame.
+      let until = SystemClock.monotonicNanoseconds() + 100_000_000
+      _ = state.waiting(until: until) { $0.isStopping ? () : nil }
+      let wasStopped = state.withLock { state in
+        state.isAwake = false
+        return state.isStopping
+      }
+      if wasStopped { return }
       if round() { state.withLock { $0.isAwake = true } }
     }
   }
@@ -85,7 +87,7 @@ extension Space {
   private func keep(_ rounds: KeeperRounds) -> Bool {
     if isReadOnly { return false }
     do throws(StoreError) {
-      let now = monotonicMilliseconds()
+      let now = SystemClock.monotonicMilliseconds()
       try commit()
       if now - rounds.lastBarrier >= Space.barrierInterval {
         rounds.lastBarrier = now

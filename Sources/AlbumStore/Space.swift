@@ -354,7 +354,9 @@ package final class Space: Sendable {
         throw error
       }
       journal.lastFrame = journal.writer.position.frame
-      if journal.oldestUncovered == 0 { journal.oldestUncovered = monotonicMilliseconds() }
+      if journal.oldestUncovered == 0 {
+        journal.oldestUncovered = SystemClock.monotonicMilliseconds()
+      }
     }
   }
 
@@ -369,7 +371,7 @@ package final class Space: Sendable {
   /// The 5 seconds are real: when the oldest frame without a barrier nears them, new ones wait.
   private func waitForLateBarrier() throws(StoreError) {
     let oldest = journal.withLock { $0.oldestUncovered }
-    if oldest != 0, monotonicMilliseconds() - oldest > 4500 { try barrier() }
+    if oldest != 0, SystemClock.monotonicMilliseconds() - oldest > 4500 { try barrier() }
   }
 
   /// Returns when all that was changed before the call is on disk.
@@ -436,7 +438,6 @@ package final class Space: Sendable {
   }
 
   static var now: Timestamp {
-    let time = currentTime()
-    return Timestamp(seconds: time.seconds, nanoseconds: time.nanoseconds)
+    Timestamp(nanoseconds: SystemClock.wallNanoseconds())
   }
 }

@@ -38,17 +38,3 @@ package final class PosixThread: @unchecked Sendable {  // written once, before 
     }
   }
 }
-
-/// Seconds since 1970-01-01 UTC, and the nanoseconds within.
-package func currentTime() -> (seconds: Int64, nanoseconds: Int64) {
-  var time = timespec()
-  unsafe clock_gettime(CLOCK_REALTIME, &time)
-  return (Int64(time.tv_sec), Int64(time.tv_nsec))
-}
-
-/// Milliseconds on a clock that nobody sets.
-package func monotonicMilliseconds() -> Int64 {
-  var time = timespec()
-  unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-  return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-}

@@ -8,6 +8,12 @@ package enum SystemClock {
   /// On a clock that nobody sets.
   package static func monotonicNanoseconds() -> Int64 { read(CLOCK_MONOTONIC) }
 
+  /// Whole seconds since 1970-01-01 UTC.
+  package static func wallSeconds() -> Int64 { wallNanoseconds() / 1_000_000_000 }
+
+  /// On the clock that nobody sets.
+  package static func monotonicMilliseconds() -> Int64 { monotonicNanoseconds() / 1_000_000 }
+
   private static func read(_ clock: clockid_t) -> Int64 {
     var time = timespec()
     unsafe clock_gettime(clock, &time)

@@ -111,6 +111,7 @@ struct SpaceTests {
     try space.checkpoint()
     try space.write([9], to: "f0")
     space.remove("f1")
+    try space.commit()
     kept["f0"] = [9]
     kept["f1"] = nil
     space.abandon()

@@ -45,7 +45,7 @@ extension Space {
       var reference = writer.reference
       reference.lastFrame = last
       reference.firstJournal = first
-      reference.takenAt = currentTime().seconds
+      reference.takenAt = SystemClock.wallSeconds()
       try journal.withLock { journal throws(StoreError) in
         try journal.writer.adopt(reference) { () throws(StoreError) in
           try files.sync(SegmentKind.allCases)

@@ -59,7 +59,7 @@ extension Space {
     let limit = Int(DataRecord.contentLimit)
     let headroom = ReadHeadroom.byteCount
     let buffer = SegmentImage(byteCount: headroom + limit)
-    defer { unsafe wipe(buffer.bytes) }
+    defer { unsafe erase(buffer.bytes) }
     var extents: [Extent] = []
     var offset = piece.old.offset
     while offset < piece.old.end {

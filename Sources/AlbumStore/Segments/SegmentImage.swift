@@ -37,7 +37,7 @@ final class ScratchPool: Sendable {
   /// Takes a buffer back; its first `wiping` bytes held something in clear.
   func give(_ image: SegmentImage, wiping: Int = 0) {
     if wiping > 0 {
-      unsafe wipe(UnsafeMutableRawBufferPointer(rebasing: image.bytes[..<wiping]))
+      unsafe erase(UnsafeMutableRawBufferPointer(rebasing: image.bytes[..<wiping]))
     }
     free.withLock { if $0.count < kept { $0.append(image) } }
   }

@@ -31,8 +31,7 @@ final class SegmentWriter: Sendable {
     var isEnded = false
     var broken: StoreError?
   }
-  private let state = Mutex(State())
-  private let progress = Condition()
+  private let state = Monitor(State())
 
   init(_ id: SegmentID, files: SegmentFiles) {
     self.id = id
@@ -75,7 +74,7 @@ final class SegmentWriter: Sendable {
         state.sealing.removeLast()
       }
     }
-    progress.notifyAll()
+    state.notifyAll()
     return offset
   }
 
@@ -83,26 +82,21 @@ final class SegmentWriter: Sendable {
   func flush() throws(StoreError) {
     let target = state.withLock { $0.reserved }
     while true {
-      let token = progress.token
-      let step = try state.withLock { state throws(StoreError) -> Step in
+      let next = try state.waiting { (state) throws(StoreError) -> Step? in
         if let broken = state.broken { throw broken }
         if state.written >= target { return .done }
-        if state.isFlushing { return .wait }
         let sealed = state.sealing.min() ?? state.reserved
-        if sealed < target { return .wait }
+        if state.isFlushing || sealed < target { return nil }
         state.isFlushing = true
         return .write(from: state.written, to: sealed, file: state.file)
       }
-      switch step {
-      case .done: return
-      case .wait: progress.wait(since: token)
-      case .write(let from, let to, let file): try write(from, to, file)
-      }
+      guard case .write(let from, let to, let file) = next else { return }
+      try write(from, to, file)
     }
   }
 
   private enum Step {
-    case done, wait
+    case done
     case write(from: Int, to: Int, file: (any StorageFile)?)
   }
 
@@ -119,7 +113,7 @@ final class SegmentWriter: Sendable {
       state.file = file
       if let error { state.broken = error } else { state.written = to }
     }
-    progress.notifyAll()
+    state.notifyAll()
     if let error { throw error }
   }
 

@@ -28,7 +28,7 @@ struct Sweep {
   fileprivate init(halfFilled: [SegmentNumber]) {
     self.halfFilled = halfFilled
     if Int.random(in: 0..<4) == 0 {
-      chaffAt = monotonicMilliseconds() + Int64.random(in: 0..<600_000)
+      chaffAt = SystemClock.monotonicMilliseconds() + Int64.random(in: 0..<600_000)
     }
   }
 
@@ -39,7 +39,7 @@ struct Sweep {
     if let number = halfFilled.popLast() { try space.carryOver(number) }
     try space.retireEmptied()
     if space.takeCheckpointTaken() {
-      noteUnneeded(try space.unneededSegments(), since: currentTime().seconds)
+      noteUnneeded(try space.unneededSegments(), since: SystemClock.wallSeconds())
     }
     try removeUnneeded(space)
     try space.removeRetired()
@@ -47,7 +47,7 @@ struct Sweep {
   }
 
   private mutating func addChaff(_ space: Space) throws(StoreError) {
-    guard let due = chaffAt, due <= monotonicMilliseconds() else { return }
+    guard let due = chaffAt, due <= SystemClock.monotonicMilliseconds() else { return }
     chaffAt = nil
     try Chaff.add(bytes: Int64(space.files.segmentSize), to: space.store)
   }
@@ -59,7 +59,7 @@ struct Sweep {
   }
 
   private mutating func removeUnneeded(_ space: Space) throws(StoreError) {
-    let limit = currentTime().seconds - space.options.graceSeconds
+    let limit = SystemClock.wallSeconds() - space.options.graceSeconds
     let due = unneeded.filter { $0.since <= limit }
     unneeded.removeAll { $0.since <= limit }
     for (id, _) in due { try space.files.remove(id) }
@@ -91,7 +91,7 @@ extension Space {
       if known[number] != nil { continue }
       let name = files.name(SegmentID(kind: .data, number: number))
       if names.contains(SegmentPath.fileName(of: name)) {
-        change { $0.setState(of: number, to: .retired, retiredAt: currentTime().seconds) }
+        change { $0.setState(of: number, to: .retired, retiredAt: SystemClock.wallSeconds()) }
       }
     }
   }
@@ -116,7 +116,7 @@ extension Space {
   /// Retires the data segments in which nothing lives any more.
   func retireEmptied() throws(StoreError) {
     let open = content.openSegments
-    let now = currentTime().seconds
+    let now = SystemClock.wallSeconds()
     let isRetired = catalog.withLock { catalog in
       let candidates = catalog.segments.emptied.subtracting(open)
       for number in candidates {
@@ -134,7 +134,7 @@ extension Space {
   /// that frames behind the last *proven* barrier refer to, and would cut history at one that wrote
   /// into a segment which is gone.
   func removeRetired() throws(StoreError) {
-    let limit = currentTime().seconds - options.graceSeconds
+    let limit = SystemClock.wallSeconds() - options.graceSeconds
     let due = catalog.withLock { catalog in
       catalog.segments.accounts.filter { $0.value.state == .retired && $0.value.retiredAt <= limit }
         .keys
@@ -150,7 +150,7 @@ extension Space {
   /// Power cuts can leave short files. Fills them up, touching no byte that exists; leaves alone
   /// what is younger than ten minutes, which another albumfs may be writing.
   private func fillShortFiles() throws(StoreError) {
-    let old = currentTime().seconds - 600
+    let old = SystemClock.wallSeconds() - 600
     for name in try files.allNames() {
       guard let name = SegmentName(text: name) else { continue }
       let path = SegmentPath.path(of: name)
