@@ -2,6 +2,7 @@
 #include "CLinux.h"
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -13,6 +14,15 @@
 
 int clinux_openat(int directory, const char *path, int flags, unsigned int mode) {
   return openat(directory, path, flags, mode);
+}
+
+int clinux_open_beneath(int directory, const char *path, int flags, unsigned int mode) {
+  struct open_how how = {
+      .flags = (unsigned int)flags,
+      .mode = flags & O_CREAT ? mode : 0,
+      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+  };
+  return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
 }
 
 int clinux_ofd_lock(int fd, short type, int64_t offset, int64_t length, int wait) {

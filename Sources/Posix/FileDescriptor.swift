@@ -31,14 +31,17 @@ package struct FileDescriptor: ~Copyable, Sendable {
     }
   }
 
-  /// openat(2), always with O_CLOEXEC.
+  /// openat2(2), always with O_CLOEXEC. Nothing in the path, no `..` and no symbolic link, leads out
+  /// of the directory.
   package init(
     open path: String, in directory: borrowing FileDescriptor, _ flags: CInt,
     permissions: UInt32 = 0o600
   ) throws(Errno) {
     let base = directory.rawValue
     rawValue = try retrying {
-      unsafe path.withCString { unsafe clinux_openat(base, $0, flags | O_CLOEXEC, permissions) }
+      unsafe path.withCString {
+        unsafe clinux_open_beneath(base, $0, flags | O_CLOEXEC, permissions)
+      }
     }
   }
 

@@ -70,6 +70,9 @@ struct FileDescriptorTests {
     let disk = try PosixDirectory(path: place.path)
     #expect(symlink("/etc/passwd", "\(place.path)/keys"))
     #expect(throws: Errno.tooManySymlinks) { _ = try disk.open("keys", .read) }
+    #expect(symlink("/etc", "\(place.path)/segments"))
+    #expect(throws: Errno.tooManySymlinks) { _ = try disk.open("segments/passwd", .read) }
+    #expect(throws: Errno.crossDevice) { _ = try disk.open("../passwd", .read) }
   }
 
   @Test func aLockIsSeenByOthersAndGoesWithItsDescriptor() throws {

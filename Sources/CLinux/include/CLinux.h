@@ -7,6 +7,10 @@
 // open and openat are variadic.
 int clinux_openat(int directory, const char *path, int flags, unsigned int mode);
 
+// glibc 2.36 has no wrapper. Opens below `directory` only: neither `..` nor a symbolic link anywhere
+// in the path leads out of it (openat2(2) with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS).
+int clinux_open_beneath(int directory, const char *path, int flags, unsigned int mode);
+
 // fcntl is variadic, and the open-file-description locks need _GNU_SOURCE.
 // `type` is F_RDLCK, F_WRLCK or F_UNLCK; `length` 0 means to the end of the file.
 int clinux_ofd_lock(int fd, short type, int64_t offset, int64_t length, int wait);
