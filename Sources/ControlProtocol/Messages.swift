@@ -8,8 +8,6 @@ package enum ControlVersion {
 
 /// One question. A connection may ask several, one after the other.
 package enum ControlRequest: Codable, Sendable, Equatable {
-  /// Who is there. Answered by `identity`.
-  case identify
   /// Answered by `status`.
   case status
   /// Returns when what was closed before is on disk and its thumbnails are made. Answered by
@@ -19,8 +17,6 @@ package enum ControlRequest: Codable, Sendable, Equatable {
   case thumbnails(under: String, which: ThumbnailSelection)
   /// Moves photos that lie right in an album into its Photo; nil: in all albums.
   case tidy(album: String?)
-  /// Unmounts and ends. The connection's end tells when.
-  case stop
 }
 
 package enum ThumbnailSelection: String, Codable, Sendable, Equatable {
@@ -33,7 +29,6 @@ package enum ThumbnailSelection: String, Codable, Sendable, Equatable {
 }
 
 package enum ControlReply: Codable, Sendable, Equatable {
-  case identity(DaemonIdentity)
   case status(MountStatus)
   /// More to come. How many photos still wait for a thumbnail.
   case progress(pending: Int)
@@ -50,17 +45,6 @@ package struct ControlSummary: Codable, Sendable, Equatable {
   package init(count: Int = 0, notes: [String] = []) {
     self.count = count
     self.notes = notes
-  }
-}
-
-package struct DaemonIdentity: Codable, Sendable, Equatable {
-  package var pid: Int32
-  package var store: String
-  package var mountPoint: String
-  package init(pid: Int32, store: String, mountPoint: String) {
-    self.pid = pid
-    self.store = store
-    self.mountPoint = mountPoint
   }
 }
 

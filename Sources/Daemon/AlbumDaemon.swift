@@ -51,7 +51,7 @@ package final class AlbumDaemon: Sendable {
 
   /// Answers why it did not come about or ended otherwise than by an unmount.
   private func serve(_ parts: Parts, _ signals: SignalWatch) -> Failure? {
-    let control = ControlRequests(parts, options: options, log: log, stop: { signals.stop() })
+    let control = ControlRequests(parts, options: options, log: log)
     do throws(MountError) {
       let mount = try parts.mount { [self] in
         let warnings = parts.warnings + control.start()

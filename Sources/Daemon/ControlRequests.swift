@@ -1,5 +1,4 @@
 import ControlProtocol
-import Glibc
 import Logging
 import Posix
 
@@ -8,16 +7,12 @@ final class ControlRequests: Sendable {
   private let parts: Parts
   private let options: LaunchOptions
   private let log: DaemonLog
-  private let stop: @Sendable () -> Void
   private let server = Mutex<ControlServer?>(nil)
 
-  init(
-    _ parts: Parts, options: LaunchOptions, log: DaemonLog, stop: @escaping @Sendable () -> Void
-  ) {
+  init(_ parts: Parts, options: LaunchOptions, log: DaemonLog) {
     self.parts = parts
     self.options = options
     self.log = log
-    self.stop = stop
   }
 
   /// Begins to answer. Without that the mount works all the same, so what hinders it is a warning.
@@ -44,9 +39,6 @@ final class ControlRequests: Sendable {
   {
     do throws(Failure) {
       switch request {
-      case .identify:
-        return .identity(
-          DaemonIdentity(pid: getpid(), store: options.store, mountPoint: options.mountPoint))
       case .status:
         return .status(parts.status(messages: log.messages))
       case .sync(let timeout):
@@ -56,19 +48,9 @@ final class ControlRequests: Sendable {
         return .done(try parts.retryThumbnails(under: path, which))
       case .tidy(let album):
         return .done(try parts.tidy(album))
-      case .stop:
-        try end()
-        return .done(ControlSummary())
       }
     } catch {
       return .failed(error)
-    }
-  }
-
-  /// On a thread of its own: the answer must go out while there is somebody to send it.
-  private func end() throws(Failure) {
-    do throws(Errno) { try PosixThread(name: "stop", stop).detach() } catch {
-      throw Failure(.other, "No thread can be started: \(error)")
     }
   }
 }
