@@ -94,7 +94,7 @@ import Testing
       try damaged(edited("(r'segment-size \\d+', 'segment-size 2097152')"), 8, "edited")
       try damaged("sed -i 's/operations 1/operations 2/' \(both)", 8, "conf")
       try damaged("sed -i '$d' \(both)", 8, "conf")
-      try damaged("truncate -s 700 keys", 8, "keys")
+      try damaged("truncate -s 500 keys", 8, "keys")
       try damaged("truncate -s 0 keys", 8, "keys")
       try damaged("rm keys", 8, "keys")
       try damaged("rm \(both)", 6, "albumfs.conf")
