@@ -121,6 +121,49 @@ struct SpaceTests {
     try space.close()
   }
 
+  @Test func aFileThatAPowerCutLeftShortIsFilledUpAndKeepsItsBytes() throws {
+    let name = String(repeating: "a", count: 32)
+    try? place.store.directory.makeDirectory("segments/aa")
+    let short = try place.store.directory.open("segments/aa/\(name)", .createNew)
+    try unsafe [UInt8](1...100).withUnsafeBytes { try unsafe short.write($0, at: 0) }
+    try short.setModificationTime(seconds: 1_000_000_000)
+    let space = try place.open()
+    try space.write([1], to: "a")
+    _ = try space.beginSweep()
+    try space.close()
+    let bytes = try place.store.directory.contents(
+      of: "segments/aa/\(name)", limit: StorePlace.segmentSize)
+    #expect(bytes.count == StorePlace.segmentSize)
+    #expect(Array(bytes.prefix(100)) == [UInt8](1...100))
+    #expect(Set(bytes[100...]).count == 256, "the rest is random")
+  }
+
+  @Test func aDamagedCheckpointCostsALongerReplayAndNothingElse() throws {
+    var random = SeededRandom()
+    var space = try place.open()
+    var kept: [String: [UInt8]] = [:]
+    for round in 0..<3 {
+      for file in 0..<20 {
+        kept["\(round)-\(file)"] = random.bytes(300)
+        try space.write(kept["\(round)-\(file)"]!, to: "\(round)-\(file)")
+      }
+      if round < 2 { try space.checkpoint() }
+    }
+    let newest = space.journal.withLock { $0.writer.position.checkpoint.firstSegment }
+    let path = space.files.path(SegmentID(kind: .checkpoint, number: newest))
+    try space.close()
+    let file = try place.store.directory.open(path, .readWrite)
+    try unsafe random.bytes(4096).withUnsafeBytes { try unsafe file.write($0, at: 0) }
+    space = try place.open()
+    #expect(space.status.recovery.usedFormerCheckpoint)
+    for (name, content) in kept { #expect(try space.content(of: name) == content) }
+    try space.write([1], to: "goes on")
+    try space.close()
+    space = try place.open()
+    #expect(try space.content(of: "goes on") == [1])
+    try space.close()
+  }
+
   @Test func aReadOnlySpaceChangesNothingAndSaysSo() throws {
     let space = try place.open(readOnly: true)
     #expect(throws: StoreError.self) { try space.requireWritable() }
