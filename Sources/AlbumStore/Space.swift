@@ -203,7 +203,9 @@ package final class Space: Sendable {
   package func close() throws(StoreError) {
     defer { lock?.release() }
     keeper.stop()
-    if isReadOnly { return }
+    if options.readOnly { return }
+    // One that turned read-only says why once more: not everything is on disk.
+    try requireWritable()
     try commit()
     let wasUsed = journal.withLock { $0.writer.isBegun } || catalog.withLock { $0.hasChanges }
     if !wasUsed { return }
