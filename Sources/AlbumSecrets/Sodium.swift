@@ -19,7 +19,9 @@ package enum Sodium {
   /// no memory: keys have no other place to be.
   package static func allocate(_ count: Int) -> UnsafeMutableRawBufferPointer {
     precondition(isReady)
-    guard let memory = unsafe sodium_malloc(count) else { preconditionFailure("no memory for a key") }
+    guard let memory = unsafe sodium_malloc(count) else {
+      preconditionFailure("no memory for a key")
+    }
     return unsafe UnsafeMutableRawBufferPointer(start: memory, count: count)
   }
 
