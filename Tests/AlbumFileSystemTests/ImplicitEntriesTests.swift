@@ -93,7 +93,9 @@ struct ImplicitEntriesTests {
     #expect(try !sees("Trip/Photo"))
     try space.mkdir("Trip/Photo")
     #expect(try !sees("Trip/Thumb/a.jpg"))
-    #expect(try sees("Trip/Thumb/a.jpg"), "once")
+    #expect(try !sees("Trip/Thumb/a.jpg"), "mv looks before it creates")
+    #expect(try space.list("Trip/Thumb") == ["a.jpg"])
+    #expect(try sees("Trip/Thumb/a.jpg"), "it has looked now")
   }
 
   @Test func otherUnreadableCallersAreNot() throws {

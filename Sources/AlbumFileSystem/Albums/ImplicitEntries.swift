@@ -15,6 +15,13 @@ final class ImplicitEntries: Sendable {
     /// Its directories that the maker has listed, and so knows.
     var listed: Set<InodeNumber> = []
     var yielded: [InodeNumber: Set<FileName>] = [:]
+
+    /// Whether this process is a tree copier that made the album and fills its directory without
+    /// having looked.
+    func isFilled(_ directory: InodeNumber, by process: Int32, _ command: String) -> Bool {
+      maker == process && !listed.contains(directory)
+        && ImplicitEntries.treeCopiers.contains(command)
+    }
   }
 
   /// Programs that are known to make and fill the directories of a tree without looking. No
@@ -60,7 +67,12 @@ final class ImplicitEntries: Sendable {
     case .makesDirectory: true
     case .createsExclusively, .other: false
     case .unreadable(let process, let command):
-      yieldsUnseen(name, in: parent, of: album, to: process, command)
+      births.withLock { births in
+        guard let album, births[album]?.isFilled(parent, by: process, command) ?? false else {
+          return false
+        }
+        return births[album]!.yielded[parent, default: []].insert(name).inserted
+      }
     }
   }
 
@@ -73,26 +85,12 @@ final class ImplicitEntries: Sendable {
     case .makesDirectory, .other: false
     case .unreadable(let process, let command):
       // Whoever made the album's directories himself brings what is in them, too: `cp -a` of an
-      // album is still copying its Thumb when the first photos have their thumbnails.
-      hasMadeDirectories(of: album)
-        && yieldsUnseen(name, in: parent, of: album, to: process, command)
+      // album is still copying its Thumb when the first photos have their thumbnails. Not once a
+      // name alone: `mv` looks before it creates.
+      births.withLock { births in
+        guard let album, let birth = births[album], !birth.yielded.isEmpty else { return false }
+        return birth.isFilled(parent, by: process, command)
+      }
     }
-  }
-
-  /// To a copier that made the album and has not listed the directory, once a name.
-  private func yieldsUnseen(
-    _ name: FileName, in parent: InodeNumber, of album: InodeNumber?, to process: Int32,
-    _ command: String
-  ) -> Bool {
-    births.withLock { births in
-      guard let album, let birth = births[album], birth.maker == process,
-        !birth.listed.contains(parent), ImplicitEntries.treeCopiers.contains(command)
-      else { return false }
-      return births[album]!.yielded[parent, default: []].insert(name).inserted
-    }
-  }
-
-  private func hasMadeDirectories(of album: InodeNumber?) -> Bool {
-    births.withLock { births in album.flatMap { births[$0] }?.yielded.isEmpty == false }
   }
 }
