@@ -1,6 +1,6 @@
 package import AlbumFormat
 package import AlbumModel
-package import AlbumSecrets
+import AlbumSecrets
 package import Logging
 package import Posix
 
@@ -57,11 +57,11 @@ package final class Space: Sendable {
   let content: ContentStore
   let options: SpaceOpenOptions
   let lock: SpaceLock?
-  private let recovery: RecoveryReport
+  let recovery: RecoveryReport
 
   let catalog: Mutex<Catalog>
   let journal: Mutex<Journal>
-  private let barrierState = Mutex(BarrierState())
+  let barrierState = Mutex(BarrierState())
   private let sequences = Mutex((next: UInt64(0), end: UInt64(0)))
   private let poison = Mutex<StoreError?>(nil)
   private let beforeBarrier = Mutex<(@Sendable () -> Void)?>(nil)
@@ -80,12 +80,12 @@ package final class Space: Sendable {
     var oldestUncovered: Int64 = 0
   }
 
-  private struct BarrierState {
+  struct BarrierState {
     var covered = FrameNumber.none
     var lastBarrier: Timestamp?
   }
 
-  private init(
+  init(
     store: Store, files: SegmentFiles, content: ContentStore, catalog: consuming Catalog,
     writer: JournalWriter,
     recovery: RecoveryReport, lock: SpaceLock?, options: SpaceOpenOptions
@@ -106,115 +106,6 @@ package final class Space: Sendable {
     if options.readOnly {
       poison.withLock { $0 = StoreError(.readOnly, "the space was mounted read-only") }
     }
-  }
-
-  // MARK: Life
-
-  /// Writes the first journal segment of a new space; the step before its key slot is written.
-  package static func create(in store: Store, keys: SpaceKeys, options: SpaceOptions)
-    throws(StoreError)
-  {
-    let files = SegmentFiles(
-      directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize)
-    let now = Space.now
-    var catalog = Catalog(
-      rootOwner: options.owner, group: options.group, permissions: 0o755, time: now)
-    catalog.setProperty(.thumbnailEdge, to: UInt64(options.thumbnailEdge))
-    catalog.releaseReserve()
-    var writer = JournalWriter(
-      JournalPosition(), newest: SegmentNumber(0), byteCount: 0, files: files)
-    let syncAll = { () throws(StoreError) in try files.sync(SegmentKind.allCases) }
-    try writer.append(catalog.takeChanges(), syncAll: syncAll)
-    for _ in 0..<2 {
-      try syncAll()
-      try writer.append(Space.barrierItem(writer.position.frame), syncAll: syncAll)
-    }
-    try writer.finish()
-    try syncAll()
-  }
-
-  /// Opens a space: takes its lock, brings its catalog back and, where the last session did not end
-  /// by an unmount, makes what is believed durable and says so before anything else is written.
-  package static func open(_ store: Store, keys: SpaceKeys, options: SpaceOpenOptions)
-    throws(StoreError) -> Space
-  {
-    let lock = try SpaceLock.take(store: store, keys: keys, readOnly: options.readOnly)
-    let files = SegmentFiles(
-      directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize)
-    let content = ContentStore(files: files)
-    var catalog = Catalog()
-    var recovery = Recovery(files: files, content: content)
-    try recovery.run(into: &catalog)
-    let journals = recovery.newest.rawValue - recovery.firstJournal.rawValue + 1
-    let writer = JournalWriter(
-      recovery.position, newest: recovery.newest, byteCount: Int(journals) * files.segmentSize,
-      files: files)
-    let space = Space(
-      store: store, files: files, content: content, catalog: catalog, writer: writer,
-      recovery: recovery.report,
-      lock: lock, options: options)
-    space.logRecovery()
-    if options.readOnly { return space }
-    if !recovery.report.wasClean { try space.settle(recovery) }
-    if options.worksInBackground { try space.startKeeper() }
-    return space
-  }
-
-  /// After a crash: what is believed is synced, and a new journal segment states the exact cut.
-  private func settle(_ recovery: Recovery) throws(StoreError) {
-    for number in recovery.believedSegments {
-      try resync(SegmentID(kind: .data, number: number))
-    }
-    try resync(SegmentID(kind: .journal, number: recovery.position.segment))
-    try journal.withLock { journal throws(StoreError) in
-      try journal.writer.begin { () throws(StoreError) in try files.sync(SegmentKind.allCases) }
-      try files.sync(SegmentKind.allCases)
-    }
-  }
-
-  private func resync(_ id: SegmentID) throws(StoreError) {
-    let path = files.path(id)
-    do throws(Errno) {
-      let file = try files.directory.open(path, .readWrite)
-      try file.setModificationTime(seconds: SegmentLayout.restingModificationTime)
-      try file.sync()
-      try files.directory.syncDirectory(SegmentPath.directory(of: files.name(id)))
-      try files.directory.syncDirectory(SegmentPath.root)
-    } catch {
-      throw StoreError(syncing: path, error)
-    }
-  }
-
-  private func logRecovery() {
-    let report = recovery
-    if !report.wasClean {
-      options.logger.notice(
-        "the last session did not end by an unmount: \(report.believedFrames) frames behind the last barrier kept, \(report.cutFrames) cut"
-      )
-    }
-    if report.isDamaged {
-      options.logger.error(
-        "the store is damaged: \(report.damagedFrames) frames missing, \(report.lostEntries) names lost, former checkpoint used: \(report.usedFormerCheckpoint)"
-      )
-    }
-  }
-
-  /// Writes everything out and ends the session. The caller has stopped using the space.
-  package func close() throws(StoreError) {
-    defer { lock?.release() }
-    keeper.stop()
-    if options.readOnly { return }
-    // One that turned read-only says why once more: not everything is on disk.
-    try requireWritable()
-    try commit()
-    let wasUsed = journal.withLock { $0.writer.isBegun } || catalog.withLock { $0.hasChanges }
-    if !wasUsed { return }
-    catalog.withLock { $0.releaseReserve() }
-    try commit()
-    try content.finish()
-    for _ in 0..<2 { try forcedBarrier() }
-    try journal.withLock { journal throws(StoreError) in try journal.writer.finish() }
-    try files.sync(SegmentKind.allCases)
   }
 
   // MARK: The catalog
@@ -334,90 +225,7 @@ package final class Space: Sendable {
     }
   }
 
-  // MARK: Commit and barrier
-
-  /// Appends a frame with all that was changed before the call, and the records that it refers to:
-  /// returns when that survives the end of the process. The only function that knows that a record
-  /// is in its segment before the frame that refers to it is appended.
-  package func commit() throws(StoreError) {
-    try appendFrame()
-    try waitForLateBarrier()
-  }
-
-  private func appendFrame() throws(StoreError) {
-    try requireCommittable()
-    try journal.withLock { journal throws(StoreError) in
-      guard let items = catalog.withLock({ $0.hasChanges ? $0.takeChanges() : nil }) else { return }
-      do throws(StoreError) {
-        try content.flush()
-        try journal.writer.append(items, syncAll: syncAll)
-      } catch {
-        turnReadOnly(error)
-        throw error
-      }
-      journal.lastFrame = journal.writer.position.frame
-      if journal.oldestUncovered == 0 {
-        journal.oldestUncovered = SystemClock.monotonicMilliseconds()
-      }
-    }
-  }
-
-  /// A read-only mount has nothing to commit and may say so; one that failed may not.
-  private func requireCommittable() throws(StoreError) {
-    if options.readOnly { return }
-    try requireWritable()
-  }
-
-  private func syncAll() throws(StoreError) { try files.sync(SegmentKind.allCases) }
-
-  /// The 5 seconds are real: when the oldest frame without a barrier nears them, new ones wait.
-  private func waitForLateBarrier() throws(StoreError) {
-    let oldest = journal.withLock { $0.oldestUncovered }
-    if oldest != 0, SystemClock.monotonicMilliseconds() - oldest > 4500 { try barrier() }
-  }
-
-  /// Returns when all that was changed before the call is on disk.
-  package func barrier() throws(StoreError) {
-    try appendFrame()
-    try barrierState.withLock { state throws(StoreError) in
-      if journal.withLock({ $0.lastFrame }) <= state.covered { return }
-      try appendBarrier(&state)
-    }
-  }
-
-  /// A barrier also where the last one covers everything: it proves that one.
-  func forcedBarrier() throws(StoreError) {
-    try appendFrame()
-    try barrierState.withLock { state throws(StoreError) in try appendBarrier(&state) }
-  }
-
-  /// The only function that knows the order of syncs. The number is taken first: what comes
-  /// meanwhile is the next barrier's.
-  private func appendBarrier(_ state: inout BarrierState) throws(StoreError) {
-    let (last, content) = journal.withLock { journal in
-      let covered = (journal.writer.position.frame, journal.lastFrame)
-      journal.oldestUncovered = 0
-      return covered
-    }
-    do throws(StoreError) {
-      try files.sync([.data, .checkpoint])
-      try journal.withLock { journal throws(StoreError) in
-        try journal.writer.append(Space.barrierItem(last), syncAll: syncAll)
-      }
-      try files.sync([.journal])
-    } catch {
-      turnReadOnly(error)
-      throw error
-    }
-    state.covered = max(state.covered, content)
-    state.lastBarrier = Space.now
-  }
-
-  private static func barrierItem(_ frame: FrameNumber) -> [UInt8] {
-    var writer = ByteWriter()
-    JournalItem.barrier(frame).encode(into: &writer)
-    return writer.bytes
-  }
+  // MARK: What comes before a barrier
 
   /// Called, with no lock held, before each barrier that comes by itself, about every 2 seconds
   /// while there is something: the file system takes the chance to put into the catalog what open

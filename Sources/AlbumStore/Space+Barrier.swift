@@ -1,0 +1,91 @@
+import AlbumFormat
+import AlbumModel
+import Posix
+
+// How changes become durable. A commit appends a frame: what it states survives the end of the
+// process. A barrier makes frames survive a power cut.
+
+extension Space {
+  /// Appends a frame with all that was changed before the call, and the records that it refers to:
+  /// returns when that survives the end of the process. The only function that knows that a record
+  /// is in its segment before the frame that refers to it is appended.
+  package func commit() throws(StoreError) {
+    try appendFrame()
+    try waitForLateBarrier()
+  }
+
+  private func appendFrame() throws(StoreError) {
+    try requireCommittable()
+    try journal.withLock { journal throws(StoreError) in
+      guard let items = catalog.withLock({ $0.hasChanges ? $0.takeChanges() : nil }) else { return }
+      do throws(StoreError) {
+        try content.flush()
+        try journal.writer.append(items, syncAll: syncAll)
+      } catch {
+        turnReadOnly(error)
+        throw error
+      }
+      journal.lastFrame = journal.writer.position.frame
+      if journal.oldestUncovered == 0 {
+        journal.oldestUncovered = SystemClock.monotonicMilliseconds()
+      }
+    }
+  }
+
+  /// A read-only mount has nothing to commit and may say so; one that failed may not.
+  private func requireCommittable() throws(StoreError) {
+    if options.readOnly { return }
+    try requireWritable()
+  }
+
+  private func syncAll() throws(StoreError) { try files.sync(SegmentKind.allCases) }
+
+  /// The 5 seconds are real: when the oldest frame without a barrier nears them, new ones wait.
+  private func waitForLateBarrier() throws(StoreError) {
+    let oldest = journal.withLock { $0.oldestUncovered }
+    if oldest != 0, SystemClock.monotonicMilliseconds() - oldest > 4500 { try barrier() }
+  }
+
+  /// Returns when all that was changed before the call is on disk.
+  package func barrier() throws(StoreError) {
+    try appendFrame()
+    try barrierState.withLock { state throws(StoreError) in
+      if journal.withLock({ $0.lastFrame }) <= state.covered { return }
+      try appendBarrier(&state)
+    }
+  }
+
+  /// A barrier also where the last one covers everything: it proves that one.
+  func forcedBarrier() throws(StoreError) {
+    try appendFrame()
+    try barrierState.withLock { state throws(StoreError) in try appendBarrier(&state) }
+  }
+
+  /// The only function that knows the order of syncs. The number is taken first: what comes
+  /// meanwhile is the next barrier's.
+  private func appendBarrier(_ state: inout BarrierState) throws(StoreError) {
+    let (last, content) = journal.withLock { journal in
+      let covered = (journal.writer.position.frame, journal.lastFrame)
+      journal.oldestUncovered = 0
+      return covered
+    }
+    do throws(StoreError) {
+      try files.sync([.data, .checkpoint])
+      try journal.withLock { journal throws(StoreError) in
+        try journal.writer.append(Space.barrierItem(last), syncAll: syncAll)
+      }
+      try files.sync([.journal])
+    } catch {
+      turnReadOnly(error)
+      throw error
+    }
+    state.covered = max(state.covered, content)
+    state.lastBarrier = Space.now
+  }
+
+  static func barrierItem(_ frame: FrameNumber) -> [UInt8] {
+    var writer = ByteWriter()
+    JournalItem.barrier(frame).encode(into: &writer)
+    return writer.bytes
+  }
+}

@@ -1,0 +1,116 @@
+import AlbumFormat
+import AlbumModel
+package import AlbumSecrets
+import Logging
+import Posix
+
+// A space's life: birth, opening, what follows a crash, and the end of a session.
+
+extension Space {
+  /// Writes the first journal segment of a new space; the step before its key slot is written.
+  package static func create(in store: Store, keys: SpaceKeys, options: SpaceOptions)
+    throws(StoreError)
+  {
+    let files = SegmentFiles(
+      directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize)
+    let now = Space.now
+    var catalog = Catalog(
+      rootOwner: options.owner, group: options.group, permissions: 0o755, time: now)
+    catalog.setProperty(.thumbnailEdge, to: UInt64(options.thumbnailEdge))
+    catalog.releaseReserve()
+    var writer = JournalWriter(
+      JournalPosition(), newest: SegmentNumber(0), byteCount: 0, files: files)
+    let syncAll = { () throws(StoreError) in try files.sync(SegmentKind.allCases) }
+    try writer.append(catalog.takeChanges(), syncAll: syncAll)
+    for _ in 0..<2 {
+      try syncAll()
+      try writer.append(Space.barrierItem(writer.position.frame), syncAll: syncAll)
+    }
+    try writer.finish()
+    try syncAll()
+  }
+
+  /// Opens a space: takes its lock, brings its catalog back and, where the last session did not end
+  /// by an unmount, makes what is believed durable and says so before anything else is written.
+  package static func open(_ store: Store, keys: SpaceKeys, options: SpaceOpenOptions)
+    throws(StoreError) -> Space
+  {
+    let lock = try SpaceLock.take(store: store, keys: keys, readOnly: options.readOnly)
+    let files = SegmentFiles(
+      directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize)
+    let content = ContentStore(files: files)
+    var catalog = Catalog()
+    var recovery = Recovery(files: files, content: content)
+    try recovery.run(into: &catalog)
+    let journals = recovery.newest.rawValue - recovery.firstJournal.rawValue + 1
+    let writer = JournalWriter(
+      recovery.position, newest: recovery.newest, byteCount: Int(journals) * files.segmentSize,
+      files: files)
+    let space = Space(
+      store: store, files: files, content: content, catalog: catalog, writer: writer,
+      recovery: recovery.report,
+      lock: lock, options: options)
+    space.logRecovery()
+    if options.readOnly { return space }
+    if !recovery.report.wasClean { try space.settle(recovery) }
+    if options.worksInBackground { try space.startKeeper() }
+    return space
+  }
+
+  /// After a crash: what is believed is synced, and a new journal segment states the exact cut.
+  private func settle(_ recovery: Recovery) throws(StoreError) {
+    for number in recovery.believedSegments {
+      try resync(SegmentID(kind: .data, number: number))
+    }
+    try resync(SegmentID(kind: .journal, number: recovery.position.segment))
+    try journal.withLock { journal throws(StoreError) in
+      try journal.writer.begin { () throws(StoreError) in try files.sync(SegmentKind.allCases) }
+      try files.sync(SegmentKind.allCases)
+    }
+  }
+
+  private func resync(_ id: SegmentID) throws(StoreError) {
+    let path = files.path(id)
+    do throws(Errno) {
+      let file = try files.directory.open(path, .readWrite)
+      try file.setModificationTime(seconds: SegmentLayout.restingModificationTime)
+      try file.sync()
+      try files.directory.syncDirectory(SegmentPath.directory(of: files.name(id)))
+      try files.directory.syncDirectory(SegmentPath.root)
+    } catch {
+      throw StoreError(syncing: path, error)
+    }
+  }
+
+  private func logRecovery() {
+    let report = recovery
+    if !report.wasClean {
+      options.logger.notice(
+        "the last session did not end by an unmount: \(report.believedFrames) frames behind the last barrier kept, \(report.cutFrames) cut"
+      )
+    }
+    if report.isDamaged {
+      options.logger.error(
+        "the store is damaged: \(report.damagedFrames) frames missing, \(report.lostEntries) names lost, former checkpoint used: \(report.usedFormerCheckpoint)"
+      )
+    }
+  }
+
+  /// Writes everything out and ends the session. The caller has stopped using the space.
+  package func close() throws(StoreError) {
+    defer { lock?.release() }
+    keeper.stop()
+    if options.readOnly { return }
+    // One that turned read-only says why once more: not everything is on disk.
+    try requireWritable()
+    try commit()
+    let wasUsed = journal.withLock { $0.writer.isBegun } || catalog.withLock { $0.hasChanges }
+    if !wasUsed { return }
+    catalog.withLock { $0.releaseReserve() }
+    try commit()
+    try content.finish()
+    for _ in 0..<2 { try forcedBarrier() }
+    try journal.withLock { journal throws(StoreError) in try journal.writer.finish() }
+    try files.sync(SegmentKind.allCases)
+  }
+}
