@@ -1,0 +1,151 @@
+import Foundation
+
+/// What one person's tools did in one session, from the journal that they kept outside the mount.
+struct ToolHistory {
+  /// When a run began and ended, in microseconds since 1970; nil: it did not.
+  struct Time {
+    var began: Int?
+    var ended: Int?
+  }
+
+  let runs: [ToolRun]
+  private(set) var times: [Time]
+  /// `trees[k]` is what is there after `k` runs.
+  let trees: [Tree]
+  /// A run that failed: its number and when.
+  private(set) var failure: (run: Int, time: Int)?
+
+  init(_ runs: [ToolRun], from tree: Tree, journal: String) {
+    self.runs = runs
+    var trees = [tree]
+    for run in runs {
+      var next = trees.last!
+      run.apply(to: &next)
+      trees.append(next)
+    }
+    self.trees = trees
+    times = runs.map { _ in Time() }
+    for line in journal.split(separator: "\n") {
+      let words = line.split(separator: " ")
+      // A time is written as seconds with six digits behind the point.
+      guard words.count == 3, let run = Int(words[1]),
+        let time = Int(words[2].filter { $0 != "." && $0 != "," })
+      else { continue }
+      switch words[0] {
+      case "begin": times[run].began = time
+      case "end": times[run].ended = time
+      default: failure = (run, time)
+      }
+    }
+  }
+
+  /// What a shell runs: each run, with a line in the journal before and after.
+  static func script(_ runs: [ToolRun]) -> String {
+    let lines = runs.enumerated().map { number, run in
+      """
+      echo "begin \(number) $EPOCHREALTIME"
+      { \(run.script); } || { echo "failed \(number) $EPOCHREALTIME"; exit; }
+      echo "end \(number) $EPOCHREALTIME"
+      """
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  var begun: Int { times.prefix { $0.began != nil }.count }
+  var ended: Int { times.prefix { $0.ended != nil }.count }
+
+  /// How many runs have to be there after a kill, by what this person's own tools closed.
+  var kept: Int {
+    for number in (0..<ended).reversed() {
+      switch runs[number].kept {
+      case .whole: return number + 1
+      case .former: return number
+      case .nothing: continue
+      }
+    }
+    return 0
+  }
+
+  /// How many runs had ended before a moment.
+  func ended(before time: Int) -> Int {
+    times.prefix { $0.ended.map { $0 < time } ?? false }.count
+  }
+
+  /// The least number of runs, from `least` on, of which `seen` is the outcome; the next one may be
+  /// under way.
+  func explain(_ seen: Tree, least: Int) -> Int? {
+    (least...max(least, begun)).first { count in
+      count < begun ? runs[count].mayTurn(trees[count], into: seen) : seen == trees[count]
+    }
+  }
+}
+
+/// What several persons did at once in one session that was killed.
+struct SharedHistory {
+  let persons: [ToolHistory]
+
+  /// Whether what is seen is one instant of history, not before anything that was closed; answers
+  /// what is wrong otherwise.
+  func complaint(_ seen: [Tree]) -> String? {
+    var least = persons.indices.map { person in
+      max(persons[person].kept, persons.map { endedBeforeKept(person, $0) }.max() ?? 0)
+    }
+    // One person's run that is there brings those of others that had ended before it began.
+    while true {
+      var found: [Int] = []
+      for (person, history) in persons.enumerated() {
+        guard let count = history.explain(seen[person], least: least[person]) else {
+          return describe(person, least[person], seen[person])
+        }
+        found.append(count)
+      }
+      let needed = persons.indices.map { person in
+        persons.indices.map { other in
+          visible(found[other], persons[other], seen[other])
+            .map { persons[person].ended(before: $0) } ?? 0
+        }.max() ?? 0
+      }
+      let raised = zip(found, needed).map { max($0, $1) }
+      if raised == found { return nil }
+      least = raised
+    }
+  }
+
+  /// How many runs of a person had ended before the last one began that another one closed.
+  private func endedBeforeKept(_ person: Int, _ other: ToolHistory) -> Int {
+    guard other.kept > 0, let began = other.times[other.kept - 1].began else { return 0 }
+    return persons[person].ended(before: began)
+  }
+
+  /// When the last run began of which something is seen.
+  private func visible(_ count: Int, _ history: ToolHistory, _ seen: Tree) -> Int? {
+    let isPartly = count < history.begun && seen != history.trees[count]
+    let last = isPartly ? count : count - 1
+    return last >= 0 ? history.times[last].began : nil
+  }
+
+  private func describe(_ person: Int, _ least: Int, _ seen: Tree) -> String {
+    let history = persons[person]
+    var lines = [
+      "person \(person): after \(least) of \(history.ended) runs that ended, \(history.begun) begun"
+    ]
+    for number in max(0, least - 3)..<history.begun {
+      lines.append("  \(number) \(history.runs[number].kept) \(history.runs[number].script)")
+    }
+    for count in Set([least, history.ended]).sorted() {
+      lines.append("unlike the outcome of \(count):")
+      let tree = history.trees[count]
+      for path in Set(tree.keys).union(seen.keys).sorted() where tree[path] != seen[path] {
+        lines.append(
+          "  \(path): \(Self.short(seen[path])) where \(Self.short(tree[path])) should be")
+      }
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  private static func short(_ content: Data?) -> String {
+    guard let content else { return "nothing" }
+    let isZero = !content.isEmpty && content.allSatisfy { $0 == 0 }
+    return "\(content.count) bytes\(isZero ? ", all zero" : "")"
+  }
+}
