@@ -3,6 +3,8 @@ package enum SegmentKind: UInt8, Sendable, BitwiseCopyable, CaseIterable {
   case data = 1
   case journal = 2
   case checkpoint = 3
+  /// Random bytes, kept so that files can go when the disk is full.
+  case reserve = 4
 }
 
 /// What a record holds. Part of its associated data: never renumbered.

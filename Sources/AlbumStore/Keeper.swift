@@ -83,11 +83,15 @@ extension Space {
     }
   }
 
+  /// Whether this session has written anything.
+  private var hasWritten: Bool { journal.withLock { $0.writer.isBegun } }
+
   /// One round; answers whether there will be something to do soon.
   private func keep(_ rounds: KeeperRounds) -> Bool {
     if isReadOnly { return false }
+    let now = SystemClock.monotonicMilliseconds()
+    if isShort, now - rounds.lastSweep < Space.sweepInterval { return true }
     do throws(StoreError) {
-      let now = SystemClock.monotonicMilliseconds()
       try commit()
       if now - rounds.lastBarrier >= Space.barrierInterval {
         rounds.lastBarrier = now
@@ -95,16 +99,22 @@ extension Space {
         try barrier()
         try checkpointIfDue()
       }
-      if now - rounds.lastSweep >= Space.sweepInterval, journal.withLock({ $0.writer.isBegun }) {
+      if now - rounds.lastSweep >= Space.sweepInterval, isShort || hasWritten {
         rounds.lastSweep = now
         if rounds.sweep == nil { rounds.sweep = try beginSweep() }
         try rounds.sweep?.round(self)
+        if isShort { try requireRoom() }
+        noteRoom()
       }
       return keeper.isBusy || journal.withLock { $0.oldestUncovered != 0 }
         || rounds.sweep?.isWaiting ?? false
     } catch {
       // A commit or barrier that failed has turned the space read-only and said so. What else
       // fails here (a segment that cannot be removed) is tried again when there is work.
+      if error.isShortage {
+        rounds.lastSweep = now
+        return true
+      }
       if !isReadOnly { options.logger.warning("background work: \(error)") }
       return false
     }

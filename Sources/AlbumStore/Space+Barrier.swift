@@ -16,20 +16,37 @@ extension Space {
 
   private func appendFrame() throws(StoreError) {
     try requireCommittable()
-    try journal.withLock { journal throws(StoreError) in
-      guard let items = catalog.withLock({ $0.hasChanges ? $0.takeChanges() : nil }) else { return }
-      do throws(StoreError) {
-        try content.flush()
-        try journal.writer.append(items, syncAll: syncAll)
-      } catch {
-        turnReadOnly(error)
-        throw error
+    do throws(StoreError) {
+      try journal.withLock { journal throws(StoreError) in
+        if let items = catalog.withLock({ $0.hasChanges ? $0.takeChanges() : nil }) {
+          journal.writer.enqueue(items)
+        }
+        if journal.writer.hasWaiting { try writeFrames(&journal) }
       }
-      journal.lastFrame = journal.writer.position.frame
-      if journal.oldestUncovered == 0 {
-        journal.oldestUncovered = SystemClock.monotonicMilliseconds()
-      }
+    } catch {
+      try failed(error)
     }
+  }
+
+  private func writeFrames(_ journal: inout Journal) throws(StoreError) {
+    try flushContent()
+    try journal.writer.write(syncAll: syncAll)
+    journal.lastFrame = journal.writer.position.frame
+    if journal.oldestUncovered == 0 {
+      journal.oldestUncovered = SystemClock.monotonicMilliseconds()
+    }
+  }
+
+  /// Writes every record that was sealed before the call to its segment.
+  func flushContent() throws(StoreError) {
+    try content.flush { number in change { $0.setState(of: number, to: .living) } }
+  }
+
+  /// What a failed write or sync means for the space. Where only room is missing, nothing is lost:
+  /// what waits is written by the next commit. All else ends the writing.
+  private func failed(_ error: StoreError) throws(StoreError) {
+    if error.isShortage { noteShortage(error) } else { turnReadOnly(error) }
+    throw error
   }
 
   /// A read-only mount has nothing to commit and may say so; one that failed may not.
@@ -64,23 +81,36 @@ extension Space {
   /// The only function that knows the order of syncs. The number is taken first: what comes
   /// meanwhile is the next barrier's.
   private func appendBarrier(_ state: inout BarrierState) throws(StoreError) {
-    let (last, content) = journal.withLock { journal in
-      let covered = (journal.writer.position.frame, journal.lastFrame)
-      journal.oldestUncovered = 0
-      return covered
-    }
     do throws(StoreError) {
+      if state.isUnfinished { try finishBarrier() }
+      state.isUnfinished = true
+      let (last, content) = journal.withLock { journal in
+        let covered = (journal.writer.position.frame, journal.lastFrame)
+        journal.oldestUncovered = 0
+        return covered
+      }
       try files.sync([.data, .checkpoint])
       try journal.withLock { journal throws(StoreError) in
-        try journal.writer.append(Space.barrierItem(last), syncAll: syncAll)
+        try flushContent()
+        journal.writer.enqueue(Space.barrierItem(last))
+        try journal.writer.write(syncAll: syncAll)
       }
       try files.sync([.journal])
+      state.isUnfinished = false
+      state.covered = max(state.covered, content)
+      state.lastBarrier = Space.now
     } catch {
-      turnReadOnly(error)
-      throw error
+      try failed(error)
     }
-    state.covered = max(state.covered, content)
-    state.lastBarrier = Space.now
+  }
+
+  /// A barrier that could not be written for want of room is on disk before the next one begins: it
+  /// is by the next one that it counts as proven.
+  private func finishBarrier() throws(StoreError) {
+    try journal.withLock { journal throws(StoreError) in
+      if journal.writer.hasWaiting { try writeFrames(&journal) }
+    }
+    try files.sync([.data, .journal])
   }
 
   static func barrierItem(_ frame: FrameNumber) -> [UInt8] {

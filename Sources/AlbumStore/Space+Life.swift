@@ -21,10 +21,12 @@ extension Space {
     var writer = JournalWriter(
       JournalPosition(), newest: SegmentNumber(0), byteCount: 0, files: files)
     let syncAll = { () throws(StoreError) in try files.sync(SegmentKind.allCases) }
-    try writer.append(catalog.takeChanges(), syncAll: syncAll)
+    writer.enqueue(catalog.takeChanges())
+    try writer.write(syncAll: syncAll)
     for _ in 0..<2 {
       try syncAll()
-      try writer.append(Space.barrierItem(writer.position.frame), syncAll: syncAll)
+      writer.enqueue(Space.barrierItem(writer.position.frame))
+      try writer.write(syncAll: syncAll)
     }
     try writer.finish()
     try syncAll()

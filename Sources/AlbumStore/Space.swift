@@ -37,6 +37,8 @@ package struct SpaceOpenOptions: Sendable {
 package struct SpaceStatus: Sendable {
   /// Why nothing can be changed; nil: all is well.
   package var readOnlyReason: String?
+  /// What is missing for the moment: room on the disk; nil: nothing.
+  package var shortage: String?
   /// When everything was on disk last; nil: nothing was written in this session.
   package var lastBarrier: Timestamp?
   package var recovery: RecoveryReport
@@ -64,6 +66,8 @@ package final class Space: Sendable {
   let barrierState = Mutex(BarrierState())
   private let sequences = Mutex((next: UInt64(0), end: UInt64(0)))
   private let poison = Mutex<StoreError?>(nil)
+  /// Why nothing can be taken over for the moment.
+  private let shortage = Mutex<StoreError?>(nil)
   private let beforeBarrier = Mutex<(@Sendable () -> Void)?>(nil)
   let keeper: Keeper
   /// A checkpoint was taken since the last sweep.
@@ -82,6 +86,8 @@ package final class Space: Sendable {
 
   struct BarrierState {
     var covered = FrameNumber.none
+    /// The last one was begun and failed.
+    var isUnfinished = false
     var lastBarrier: Timestamp?
   }
 
@@ -150,9 +156,11 @@ package final class Space: Sendable {
   package var status: SpaceStatus {
     let (inodes, segments) = catalog.withLock { ($0.inodeCount, $0.segments.accounts.count) }
     let reason = poison.withLock { $0?.message }
+    let missing = shortage.withLock { $0?.message }
     let last = barrierState.withLock { $0.lastBarrier }
     return SpaceStatus(
-      readOnlyReason: reason, lastBarrier: last, recovery: recovery, inodes: inodes,
+      readOnlyReason: reason, shortage: missing, lastBarrier: last, recovery: recovery,
+      inodes: inodes,
       segments: segments)
   }
 
@@ -190,24 +198,55 @@ package final class Space: Sendable {
     }
   }
 
-  /// Segments that are kept free on the disk below for journal and checkpoint, so that files can be
-  /// removed when it is full.
-  private static let reservedSegments: Int64 = 4
+  /// Room that is left on the disk below for checkpoints, in segments.
+  private static let checkpointRoom: Int64 = 4
 
   private func beginSegment() throws(StoreError) -> SegmentNumber {
-    let available = try capacity().availableBytes
-    if available < (Space.reservedSegments + 1) * Int64(files.segmentSize) {
-      throw StoreError(
-        .noSpace,
-        "the disk that holds the store is full: \(available >> 20) MiB are left, "
-          + "which albumfs keeps to be able to remove files; free some space")
+    do throws(StoreError) { try requireRoom() } catch {
+      if error.isShortage { noteShortage(error) }
+      throw error
     }
+    noteRoom()
     return catalog.withLock { catalog in
       let number = catalog.takeDataSegment()
       catalog.setState(of: number, to: .filling)
       return number
     }
   }
+
+  /// Throws `.noSpace` or `.quotaExceeded` where no new data segment may be begun.
+  func requireRoom() throws(StoreError) {
+    try files.fillReserve()
+    let available = try capacity().availableBytes
+    if available < (Space.checkpointRoom + 1) * Int64(files.segmentSize) {
+      throw StoreError(
+        .noSpace,
+        "the disk that holds the store is full: \(available >> 20) MiB are left, "
+          + "which albumfs keeps to be able to remove files; free some space")
+    }
+  }
+
+  /// Says once that room is missing.
+  func noteShortage(_ error: StoreError) {
+    let isFirst = shortage.withLock { shortage in
+      defer { shortage = error }
+      return shortage == nil
+    }
+    if isFirst { options.logger.error("nothing more can be stored for now: \(error)") }
+    keeper.wake()
+  }
+
+  /// Something could be written.
+  func noteRoom() {
+    let wasShort = shortage.withLock { shortage in
+      defer { shortage = nil }
+      return shortage != nil
+    }
+    if wasShort { options.logger.notice("there is room on the disk again") }
+  }
+
+  /// Whether the disk is too full to take anything over.
+  var isShort: Bool { shortage.withLock { $0 != nil } }
 
   /// Reads the whole of `extent` (clipped by the caller to what is wanted) into `buffer`, which has
   /// its length. Up to 64 bytes before the buffer must be writable and are clobbered. Throws

@@ -52,6 +52,9 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
   }
 
   package var description: String { message }
+
+  /// Whether it is only room that is missing: what failed may be tried again.
+  package var isShortage: Bool { code == .noSpace || code == .quotaExceeded }
 }
 
 extension StoreError {

@@ -92,6 +92,8 @@ package struct MountStatus: Codable, Sendable, Equatable {
   package var readOnly: Bool
   /// Why it is read-only; nil when it is not.
   package var readOnlyReason: String?
+  /// Why nothing more can be stored for now; nil: there is room.
+  package var shortage: String?
   /// What recovery found when it was mounted, one line each; empty after a clean unmount.
   package var recovery: [String]
   /// The daemon's last messages, oldest first.
@@ -100,7 +102,7 @@ package struct MountStatus: Codable, Sendable, Equatable {
   package init(
     store: String, mountPoint: String, pid: Int32, albums: Int, photos: Int, files: Int,
     bytes: Int64, thumbnails: Thumbnails, lastBarrier: Double?, readOnly: Bool,
-    readOnlyReason: String?, recovery: [String], messages: [String]
+    readOnlyReason: String?, shortage: String?, recovery: [String], messages: [String]
   ) {
     self.store = store
     self.mountPoint = mountPoint
@@ -113,6 +115,7 @@ package struct MountStatus: Codable, Sendable, Equatable {
     self.lastBarrier = lastBarrier
     self.readOnly = readOnly
     self.readOnlyReason = readOnlyReason
+    self.shortage = shortage
     self.recovery = recovery
     self.messages = messages
   }

@@ -18,7 +18,7 @@ extension Parts {
       albums: contents.albums, photos: contents.photos, files: contents.files,
       bytes: contents.bytes, thumbnails: thumbnails(),
       lastBarrier: status.lastBarrier.map { Double($0.nanoseconds) / 1e9 },
-      readOnly: reason != nil, readOnlyReason: reason,
+      readOnly: reason != nil, readOnlyReason: reason, shortage: status.shortage,
       recovery: RecoveryNotes.lines(status.recovery), messages: messages)
   }
 

@@ -16,13 +16,13 @@ struct SegmentWriterTests {
       directory: place.store.directory, keys: place.keys, segmentSize: StorePlace.segmentSize)
     let id = SegmentID(kind: .data, number: SegmentNumber(1000))
     let writer = SegmentWriter(id, files: files)
-    #expect(try append(1000, to: writer) == 0)
+    #expect(append(1000, to: writer) == 0)
     try writer.finish()
-    #expect(try append(1000, to: writer) == nil)
+    #expect(append(1000, to: writer) == nil)
   }
 
-  private func append(_ count: Int, to writer: SegmentWriter) throws -> Int? {
+  private func append(_ count: Int, to writer: SegmentWriter) -> Int? {
     let bytes = [UInt8](repeating: 7, count: count)
-    return try unsafe bytes.withUnsafeBytes { try unsafe writer.append($0, kind: .data) }
+    return unsafe bytes.withUnsafeBytes { unsafe writer.append($0, kind: .data) }
   }
 }

@@ -218,6 +218,19 @@ extension Space {
   }
 
   func write(_ bytes: [UInt8], to name: String) throws {
+    state(try seal(bytes, for: name))
+    try commit()
+  }
+
+  /// Content that was taken over and that no frame states yet.
+  struct Sealed {
+    var index: InodeIndex
+    var extents: [Extent]
+    var size: Int64
+  }
+
+  /// Makes the file where it is not there.
+  func seal(_ bytes: [UInt8], for name: String) throws -> Sealed {
     let name = Array(name.utf8)
     let (number, index) = change { catalog in
       let root = catalog.index(of: .root)!
@@ -240,11 +253,14 @@ extension Space {
             at: Int64(start), fileLength: Int64(bytes.count))
         })
     }
+    return Sealed(index: index, extents: extents, size: Int64(bytes.count))
+  }
+
+  func state(_ sealed: Sealed) {
     change { catalog in
-      catalog.replaceExtents(of: index, from: 0, to: .max, with: extents)
-      catalog.update(index) { $0.size = Int64(bytes.count) }
+      catalog.replaceExtents(of: sealed.index, from: 0, to: .max, with: sealed.extents)
+      catalog.update(sealed.index) { $0.size = sealed.size }
     }
-    try commit()
   }
 
   func content(of name: String) throws -> [UInt8]? {

@@ -35,7 +35,7 @@ struct CheckpointWriter {
     while true {
       let record = CheckpointRecord(
         checkpoint: reference.firstSegment, place: place, continuation: continuation, items: items)
-      if try seal(record.encoded()) { break }
+      if seal(record.encoded()) { break }
       try writer?.finish()
       begin()
     }
@@ -49,15 +49,9 @@ struct CheckpointWriter {
     writer = SegmentWriter(SegmentID(kind: .checkpoint, number: number), files: files)
   }
 
-  private func seal(_ plaintext: [UInt8]) throws(StoreError) -> Bool {
+  private func seal(_ plaintext: [UInt8]) -> Bool {
     guard let writer else { return false }
-    var result: Result<Int?, StoreError> = .success(nil)
-    unsafe plaintext.withUnsafeBytes { bytes in
-      do throws(StoreError) {
-        result = .success(try unsafe writer.append(bytes, kind: .checkpoint))
-      } catch { result = .failure(error) }
-    }
-    return try result.get() != nil
+    return unsafe plaintext.withUnsafeBytes { unsafe writer.append($0, kind: .checkpoint) } != nil
   }
 
   /// Writes out the last segment.

@@ -22,6 +22,15 @@ struct JournalWriter {
   private(set) var newest: SegmentNumber
   /// Bytes of journal segments that replay would have to read.
   private(set) var byteCount: Int
+  /// Items that no frame states yet, oldest first.
+  private var waiting: [[UInt8]] = []
+  /// What is left of the first of them continues a frame.
+  private var isContinued = false
+  /// The last `write` failed: something waits, in `waiting` or in the segment's image.
+  private var isBehind = false
+
+  /// Whether `write` has something to do.
+  var hasWaiting: Bool { isBehind || !waiting.isEmpty }
 
   init(_ position: JournalPosition, newest: SegmentNumber, byteCount: Int, files: SegmentFiles) {
     self.position = position
@@ -30,21 +39,26 @@ struct JournalWriter {
     self.files = files
   }
 
-  /// Appends items as one frame, or as several that count only together, and writes them to the
-  /// segment. `syncAll` is called when a new segment must begin: it syncs everything that was
-  /// written, since the head of the new one says so of the old.
-  mutating func append(_ items: [UInt8], syncAll: () throws(StoreError) -> Void) throws(StoreError)
-  {
-    var start = 0
-    repeat {
-      let end = min(start + JournalFrame.itemByteLimit, items.count)
+  /// Notes items that are to be stated as one frame, or as several that count only together.
+  mutating func enqueue(_ items: [UInt8]) { waiting.append(items) }
+
+  /// Appends frames with all that waits and writes them to the segment. The records that they refer
+  /// to are in their segments. `syncAll` is called when a new segment must begin: it syncs everything
+  /// that was written, since the head of the new one says so of the old. After it threw it may be
+  /// called again, and goes on where it stopped.
+  mutating func write(syncAll: () throws(StoreError) -> Void) throws(StoreError) {
+    isBehind = true
+    while let items = waiting.first {
+      let count = min(JournalFrame.itemByteLimit, items.count)
       let frame = JournalFrame(
-        number: position.frame.next, previousHash: position.hash, continues: end < items.count,
-        isContinuation: start > 0, items: Array(items[start..<end]))
+        number: position.frame.next, previousHash: position.hash, continues: count < items.count,
+        isContinuation: isContinued, items: Array(items[..<count]))
       try append(frame, syncAll)
-      start = end
-    } while start < items.count
+      isContinued = count < items.count
+      if isContinued { waiting[0].removeFirst(count) } else { waiting.removeFirst() }
+    }
     try writer?.flush()
+    isBehind = false
   }
 
   private mutating func append(_ frame: JournalFrame, _ syncAll: () throws(StoreError) -> Void)
@@ -53,10 +67,10 @@ struct JournalWriter {
     let plaintext = frame.encoded()
     let padded = RecordLayout.paddedByteCount(plaintext: plaintext.count)
     if writer == nil { try begin(syncAll) }
-    var offset = try seal(plaintext, .frame)
+    var offset = seal(plaintext, .frame)
     if offset == nil {
       try begin(syncAll)
-      offset = try seal(plaintext, .frame)
+      offset = seal(plaintext, .frame)
     }
     guard let offset else {
       throw StoreError(.inputOutput, "a frame of \(padded) bytes is larger than a segment")
@@ -82,7 +96,7 @@ struct JournalWriter {
     byteCount += files.segmentSize
     position.segment = newest
     for _ in 0..<2 {
-      guard let offset = try seal(head.encoded(), .journalHead) else { break }
+      guard let offset = seal(head.encoded(), .journalHead) else { break }
       position.offset = offset + RecordLayout.paddedByteCount(plaintext: JournalHead.byteCount)
     }
     try writer?.flush()
@@ -107,14 +121,8 @@ struct JournalWriter {
     writer = nil
   }
 
-  private func seal(_ plaintext: [UInt8], _ kind: RecordKind) throws(StoreError) -> Int? {
+  private func seal(_ plaintext: [UInt8], _ kind: RecordKind) -> Int? {
     guard let writer else { return nil }
-    var result: Result<Int?, StoreError> = .success(nil)
-    unsafe plaintext.withUnsafeBytes { bytes in
-      do throws(StoreError) {
-        result = .success(try unsafe writer.append(bytes, kind: kind))
-      } catch { result = .failure(error) }
-    }
-    return try result.get()
+    return unsafe plaintext.withUnsafeBytes { unsafe writer.append($0, kind: kind) }
   }
 }

@@ -5,7 +5,8 @@ import Posix
 
 /// The content of files: seals it into data segments and reads it back. Any thread.
 ///
-/// Lock order: `tail`, then a `SegmentWriter`'s own. Sealing and disk work are done under neither.
+/// Lock order: `births`, `tail`, then a `SegmentWriter`'s own. Sealing and disk work are done under
+/// none of them, but that a new segment is begun, and its room looked for, under `births`.
 final class ContentStore: Sendable {
   private let files: SegmentFiles
   private let scratch: ScratchPool
@@ -17,6 +18,7 @@ final class ContentStore: Sendable {
     var open: [SegmentNumber: SegmentWriter] = [:]
   }
   private let tail = Mutex(Tail())
+  private let births = Mutex(())
 
   init(files: SegmentFiles) {
     self.files = files
@@ -44,7 +46,7 @@ final class ContentStore: Sendable {
     unsafe header.encode(into: plaintext)
     while true {
       let writer = try currentWriter(begin)
-      if let offset = try unsafe writer.append(UnsafeRawBufferPointer(plaintext), kind: .data) {
+      if let offset = unsafe writer.append(UnsafeRawBufferPointer(plaintext), kind: .data) {
         return Extent(
           offset: header.offset, length: Int64(content.count), segment: writer.id.number,
           grid: UInt32(offset / RecordLayout.grid), skip: 0)
@@ -56,12 +58,15 @@ final class ContentStore: Sendable {
   private func currentWriter(_ begin: () throws(StoreError) -> SegmentNumber) throws(StoreError)
     -> SegmentWriter
   {
-    try tail.withLock { tail throws(StoreError) in
-      if let current = tail.current { return current }
+    if let current = tail.withLock({ $0.current }) { return current }
+    return try births.withLock { _ throws(StoreError) in
+      if let current = tail.withLock({ $0.current }) { return current }
       let number = try begin()
       let writer = SegmentWriter(SegmentID(kind: .data, number: number), files: files)
-      tail.current = writer
-      tail.open[number] = writer
+      tail.withLock { tail in
+        tail.current = writer
+        tail.open[number] = writer
+      }
       return writer
     }
   }
@@ -75,15 +80,23 @@ final class ContentStore: Sendable {
       tail.current = nil
       return true
     }
-    if !isMine { return }
+    if isMine { try finish(writer, finished) }
+  }
+
+  /// Where it throws, the writer stays open, and the next flush tries again.
+  private func finish(_ writer: SegmentWriter, _ finished: (SegmentNumber) -> Void)
+    throws(StoreError)
+  {
     try writer.finish()
     tail.withLock { tail in tail.open[writer.id.number] = nil }
     finished(writer.id.number)
   }
 
   /// Writes every record that was sealed before the call to its file.
-  func flush() throws(StoreError) {
-    for writer in tail.withLock({ Array($0.open.values) }) { try writer.flush() }
+  func flush(finished: (SegmentNumber) -> Void) throws(StoreError) {
+    for writer in tail.withLock({ Array($0.open.values) }) {
+      if writer.isEnded { try finish(writer, finished) } else { try writer.flush() }
+    }
   }
 
   /// Ends the open segment as it is: whatever fill it has.

@@ -39,7 +39,7 @@ extension Space {
   private func moveLiving(outOf number: SegmentNumber) throws(StoreError) {
     var pieces = catalog.withLock { $0.extents(in: number) }.map { Piece(inode: $0, old: $1) }
     for place in pieces.indices { pieces[place].new = try copy(pieces[place]) }
-    try content.flush()
+    try flushContent()
     try files.sync([.data])
     let copied = pieces
     change { catalog in

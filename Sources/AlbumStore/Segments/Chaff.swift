@@ -54,7 +54,8 @@ package enum Chaff {
     }
   }
 
-  private static func fill(_ file: any StorageFile, _ byteCount: Int) throws(Errno) {
+  /// Writes random bytes from the beginning.
+  static func fill(_ file: any StorageFile, _ byteCount: Int) throws(Errno) {
     let piece = UnsafeMutableRawBufferPointer.allocate(
       byteCount: min(byteCount, pieceByteCount), alignment: 4096)
     defer { unsafe piece.deallocate() }

@@ -29,8 +29,18 @@ final class SegmentFiles: Sendable {
     var unsynced: [SegmentID: any StorageFile] = [:]
     var unsyncedDirectories: Set<String> = []
     var knownDirectories: Set<String> = []
+    /// Those whose sync failed: what was written to them may be on disk or not, and no later sync
+    /// tells.
+    var suspects: Set<SegmentID> = []
+    /// A directory could not be synced: which segments exist is uncertain from then on.
+    var lostDirectory: StoreError?
   }
   private let state = Mutex(State())
+  /// Held while files are synced, outside `state`: who finds nothing left to sync must not go on
+  /// while another still syncs it.
+  private let syncing = Mutex(())
+  /// Which of the reserved segments exist; nil: nobody has looked. Held while they are made.
+  let reserve = Mutex<Set<SegmentNumber>?>(nil)
 
   init(directory: any StorageDirectory, keys: SpaceKeys, segmentSize: Int) {
     self.directory = directory
@@ -89,22 +99,56 @@ final class SegmentFiles: Sendable {
     state.withLock { $0.unsynced[id] = file }
   }
 
-  /// Syncs what was written of these kinds, and all new directory entries. What failed to sync is
-  /// never tried again and believed: the caller stops writing.
+  /// Syncs what was written of these kinds, and all new directory entries. A file whose sync failed
+  /// becomes a suspect: it is never synced again and believed, and while there is one nothing
+  /// counts as synced.
   func sync(_ kinds: [SegmentKind]) throws(StoreError) {
-    let (files, folders) = state.withLock { state in
-      let files = state.unsynced.filter { kinds.contains($0.key.kind) }
-      for id in files.keys { state.unsynced[id] = nil }
+    try syncing.withLock { _ throws(StoreError) in
+      try syncFiles(kinds)
+      try syncDirectories()
+      if let suspect = suspects.first(where: { kinds.contains($0.kind) }) {
+        throw StoreError(syncing: path(suspect), .io)
+      }
+    }
+  }
+
+  private func syncFiles(_ kinds: [SegmentKind]) throws(StoreError) {
+    let unsynced = state.withLock { $0.unsynced.filter { kinds.contains($0.key.kind) } }
+    var failure: StoreError?
+    for (id, file) in unsynced {
+      // Written to meanwhile, it is noted anew.
+      state.withLock { $0.unsynced[id] = nil }
+      do throws(Errno) { try file.sync() } catch {
+        failure = StoreError(syncing: path(id), error)
+        state.withLock { _ = $0.suspects.insert(id) }
+      }
+    }
+    if let failure { throw failure }
+  }
+
+  private func syncDirectories() throws(StoreError) {
+    let (folders, lost) = state.withLock { state in
       defer { state.unsyncedDirectories = [] }
-      return (files, state.unsyncedDirectories)
+      return (state.unsyncedDirectories, state.lostDirectory)
     }
-    for (id, file) in files {
-      do throws(Errno) { try file.sync() } catch { throw StoreError(syncing: path(id), error) }
-    }
+    if let lost { throw lost }
     for folder in folders {
       do throws(Errno) { try directory.syncDirectory(folder) } catch {
-        throw StoreError(syncing: folder, error)
+        let failure = StoreError(syncing: folder, error)
+        state.withLock { $0.lostDirectory = failure }
+        throw failure
       }
+    }
+  }
+
+  /// Segments whose sync failed.
+  var suspects: Set<SegmentID> { state.withLock { $0.suspects } }
+
+  /// Nothing that counts is in a suspect any more.
+  func clear(suspect id: SegmentID) {
+    state.withLock { state in
+      state.suspects.remove(id)
+      state.unsynced[id] = nil
     }
   }
 

@@ -10,8 +10,8 @@ import Posix
 /// Invariants:
 /// 1. `written` <= every offset that is reserved and not sealed; `written` <= `reserved`.
 /// 2. What lies below `written` is in the file as it is in the image, and neither changes again.
-/// 3. No offset of the file is written twice with records: after a write that failed the segment
-///    is `broken` and nothing is written to it any more.
+/// 3. No offset is ever sealed twice. A write that failed (the disk is full, say) is tried again by
+///    the next `flush`, with the very same bytes: `written` has not moved, the image keeps them.
 final class SegmentWriter: Sendable {
   let id: SegmentID
   let name: SegmentName
@@ -20,6 +20,8 @@ final class SegmentWriter: Sendable {
 
   private struct State {
     var file: (any StorageFile)?
+    /// Whether the file has its full size.
+    var isBorn = false
     /// Where the next record goes: always on the grid.
     var reserved = 0
     /// Offsets that are reserved and not sealed yet.
@@ -29,7 +31,6 @@ final class SegmentWriter: Sendable {
     /// No more records go in: a smaller one might still fit that came with the one for which the
     /// segment was full, and would never be written.
     var isEnded = false
-    var broken: StoreError?
   }
   private let state = Monitor(State())
 
@@ -44,13 +45,14 @@ final class SegmentWriter: Sendable {
 
   /// How much is in use, in bytes.
   var used: Int { state.withLock { $0.reserved } }
+  /// Whether no more records go in.
+  var isEnded: Bool { state.withLock { $0.isEnded } }
 
   /// Seals a record and answers its offset; nil where it does not fit any more. The plaintext may
   /// be larger than what the caller sees as content: its own header comes first.
-  func append(_ plaintext: UnsafeRawBufferPointer, kind: RecordKind) throws(StoreError) -> Int? {
+  func append(_ plaintext: UnsafeRawBufferPointer, kind: RecordKind) -> Int? {
     let padded = RecordLayout.paddedByteCount(plaintext: plaintext.count)
-    let reservation = try state.withLock { state throws(StoreError) -> Int? in
-      if let broken = state.broken { throw broken }
+    let reservation = state.withLock { state -> Int? in
       let offset = state.reserved
       if state.isEnded { return nil }
       if offset + padded > files.segmentSize { return nil }
@@ -78,62 +80,71 @@ final class SegmentWriter: Sendable {
     return offset
   }
 
-  /// Writes everything that was reserved before the call.
+  /// Writes everything that was reserved before the call. After it threw it may be called again.
   func flush() throws(StoreError) {
     let target = state.withLock { $0.reserved }
     while true {
-      let next = try state.waiting { (state) throws(StoreError) -> Step? in
-        if let broken = state.broken { throw broken }
+      let next = state.waiting { state -> Step? in
         if state.written >= target { return .done }
         let sealed = state.sealing.min() ?? state.reserved
         if state.isFlushing || sealed < target { return nil }
         state.isFlushing = true
-        return .write(from: state.written, to: sealed, file: state.file)
+        return .write(from: state.written, to: sealed)
       }
-      guard case .write(let from, let to, let file) = next else { return }
-      try write(from, to, file)
+      guard case .write(let from, let to) = next else { return }
+      try write(from, to)
     }
   }
 
   private enum Step {
     case done
-    case write(from: Int, to: Int, file: (any StorageFile)?)
+    case write(from: Int, to: Int)
   }
 
-  private func write(_ from: Int, _ to: Int, _ known: (any StorageFile)?) throws(StoreError) {
+  /// A full disk gives up a reserved segment for what was sealed already.
+  private func write(_ from: Int, _ to: Int) throws(StoreError) {
     var failure: StoreError?
-    var file = known
-    do throws(StoreError) {
-      if file == nil { file = try files.create(id) }
-      try write(from, to, into: file!, isBirth: known == nil)
-    } catch { failure = error }
+    repeat {
+      do throws(StoreError) {
+        try writeOnce(from, to)
+        failure = nil
+      } catch { failure = error }
+    } while failure?.isShortage == true && files.spendReserve()
     let error = failure
     state.withLock { state in
       state.isFlushing = false
-      state.file = file
-      if let error { state.broken = error } else { state.written = to }
+      if error == nil { state.written = to }
     }
     state.notifyAll()
     if let error { throw error }
   }
 
-  private func write(_ from: Int, _ to: Int, into file: any StorageFile, isBirth: Bool)
-    throws(StoreError)
-  {
+  private func writeOnce(_ from: Int, _ to: Int) throws(StoreError) {
+    var (file, isBorn) = state.withLock { ($0.file, $0.isBorn) }
+    if file == nil {
+      let made = try files.create(id)
+      state.withLock { $0.file = made }
+      file = made
+    }
     do throws(Errno) {
-      try unsafe file.write(
+      try unsafe file!.write(
         UnsafeRawBufferPointer(rebasing: image.bytes[from..<to]), at: Int64(from))
-      if isBirth, to < files.segmentSize {
-        let scratch = files.images.take()
-        defer { files.images.give(scratch) }
-        let tail = unsafe UnsafeMutableRawBufferPointer(rebasing: scratch.bytes[to...])
-        unsafe RandomFill.fill(tail)
-        try unsafe file.write(UnsafeRawBufferPointer(tail), at: Int64(to))
-      }
+      if !isBorn { try writeTail(from: to, file!) }
+      isBorn = true
     } catch {
       throw StoreError(writing: files.path(id), error)
     }
-    files.noteWritten(id, file)
+    state.withLock { $0.isBorn = true }
+    files.noteWritten(id, file!)
+  }
+
+  private func writeTail(from start: Int, _ file: any StorageFile) throws(Errno) {
+    if start == files.segmentSize { return }
+    let scratch = files.images.take()
+    defer { files.images.give(scratch) }
+    let tail = unsafe UnsafeMutableRawBufferPointer(rebasing: scratch.bytes[start...])
+    unsafe RandomFill.fill(tail)
+    try unsafe file.write(UnsafeRawBufferPointer(tail), at: Int64(start))
   }
 
   /// Ends the segment: writes all of it and gives it the time that all finished segments have. No

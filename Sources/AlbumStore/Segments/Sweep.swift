@@ -59,7 +59,7 @@ struct Sweep {
   }
 
   private mutating func removeUnneeded(_ space: Space) throws(StoreError) {
-    let limit = SystemClock.wallSeconds() - space.options.graceSeconds
+    let limit = SystemClock.wallSeconds() - space.graceSeconds
     let due = unneeded.filter { $0.since <= limit }
     unneeded.removeAll { $0.since <= limit }
     for (id, _) in due { try space.files.remove(id) }
@@ -113,6 +113,10 @@ extension Space {
     return unneeded.filter { names.contains(SegmentPath.fileName(of: files.name($0))) }
   }
 
+  /// How long an unneeded segment stays, in seconds: on a full disk no longer than it must, since
+  /// who removes files there wants room, more than a copy of the store under way wants to be whole.
+  var graceSeconds: Int64 { isShort ? 0 : options.graceSeconds }
+
   /// Retires the data segments in which nothing lives any more.
   func retireEmptied() throws(StoreError) {
     let open = content.openSegments
@@ -134,7 +138,7 @@ extension Space {
   /// that frames behind the last *proven* barrier refer to, and would cut history at one that wrote
   /// into a segment which is gone.
   func removeRetired() throws(StoreError) {
-    let limit = SystemClock.wallSeconds() - options.graceSeconds
+    let limit = SystemClock.wallSeconds() - graceSeconds
     let due = catalog.withLock { catalog in
       catalog.segments.accounts.filter { $0.value.state == .retired && $0.value.retiredAt <= limit }
         .keys

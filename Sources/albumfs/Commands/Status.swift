@@ -49,6 +49,7 @@ struct Status: ParsableCommand {
         + (status.lastBarrier.map { "everything up to \(localTime($0))" } ?? "nothing new"))
     lines.append(
       "Writable:    " + (status.readOnly ? "no: \(status.readOnlyReason ?? "read-only")" : "yes"))
+    if let shortage = status.shortage { lines.append("Room:        none: \(shortage)") }
     for line in status.recovery { lines.append("Recovered:   \(line)") }
     if verbose { lines += status.messages.map { "Message:     \($0)" } }
     return lines.joined(separator: "\n")

@@ -1,0 +1,152 @@
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+import AlbumTestSupport
+import Logging
+import Posix
+import Testing
+
+@testable import AlbumStore
+
+// A full disk. Promised: who writes is told; no other file is harmed and all stays readable; files
+// can be removed and their room comes back; then writing goes on, with no remount.
+
+struct FullDiskTests {
+  /// `statfs` tells of a full disk beforehand; of a quota it does not.
+  @Test(arguments: [Errno.noSpace, .quota])
+  func aFullDiskRefusesWhatDoesNotFitAndHarmsNothingElse(_ error: Errno) throws {
+    var run = try FullDiskRun()
+    let space = try run.open()
+    run.disk.limit(run.disk.used + 24 << 18, with: error)
+    try run.fill(space, expecting: error == .quota ? .quotaExceeded : .noSpace)
+    #expect(space.status.shortage != nil)
+    #expect(!space.isReadOnly)
+    try run.expectAllThere(space)
+
+    try run.removeHalf(space)
+    try run.sweep(space)
+    try run.expectAllThere(space)
+    // There is room again, for about what was removed.
+    for file in 0..<3 { try run.write(space, "again \(file)", 100_000) }
+    #expect(space.status.shortage == nil)
+    try space.close()
+    try run.expectAllThere(try run.open())
+  }
+
+  @Test func onADiskThatWasFullAtTheMountFilesCanBeRemoved() throws {
+    var run = try FullDiskRun()
+    let space = try run.open()
+    run.disk.limit(run.disk.used + 24 << 18)
+    try run.fill(space, expecting: .noSpace)
+    try space.close()
+
+    let again = try run.open()
+    #expect(throws: StoreError.self) { try run.write(again, "more", 100_000) }
+    try run.removeHalf(again)
+    try run.sweep(again)
+    try run.write(again, "more", 100_000)
+    try again.close()
+    try run.expectAllThere(try run.open())
+  }
+
+  /// Another program takes all that is left, the moment before what was taken over is written.
+  @Test func whatWasTakenOverIsWrittenAlthoughOthersFilledTheDisk() throws {
+    var run = try FullDiskRun()
+    let space = try run.open()
+    try run.write(space, "before", 300_000)
+    let content = [UInt8](repeating: 7, count: 200_000)
+    let sealed = try space.seal(content, for: "taken over")
+    run.disk.limit(run.disk.used)
+    space.state(sealed)
+    run.files["taken over"] = content
+    try space.barrier()
+    #expect(throws: StoreError.self) { try run.write(space, "no more", 300_000) }
+    try run.removeHalf(space)
+    run.disk.limit(nil)
+    try run.write(space, "more", 300_000)
+    try run.expectAllThere(space)
+    space.abandon()
+    try run.expectAllThere(try run.open())
+  }
+
+  @Test func whileNothingAtAllCanBeWrittenNothingIsLost() throws {
+    var run = try FullDiskRun()
+    let space = try run.open()
+    try run.write(space, "before", 300_000)
+    let content = [UInt8](repeating: 7, count: 100_000)
+    space.state(try space.seal(content, for: "late"))
+    run.files["late"] = content
+    // The reserve is of no use: not a byte can be written, not even over what is there.
+    run.disk.fail(.write, with: .noSpace, count: .max)
+    run.disk.fail(.create, with: .noSpace, count: .max)
+    #expect(throws: StoreError.self) { try space.commit() }
+    space.remove("before")
+    #expect(throws: StoreError.self) { try space.commit() }
+    #expect(!space.isReadOnly)
+    run.disk.heal()
+    try space.barrier()
+    run.files["before"] = nil
+    space.abandon()
+    try run.expectAllThere(try run.open())
+  }
+}
+
+/// A space on a disk of little room, and the files that are to be in it.
+struct FullDiskRun {
+  let disk = FaultyDisk(SimulatedDisk())
+  var files: [String: [UInt8]] = [:]
+  private let keys = SpaceKeys()
+  private var random = SeededRandom()
+  private let store: Store
+
+  init() throws {
+    try disk.makeDirectory("segments")
+    store = Store(directory: disk, segmentSize: 256 << 10)
+    try Space.create(in: store, keys: keys, options: SpaceOptions(owner: 0, group: 0))
+    print("seed \(random.seed)")
+  }
+
+  func open() throws -> Space {
+    var options = SpaceOpenOptions(logger: Logger(label: "full") { _ in SwiftLogNoOpLogHandler() })
+    options.worksInBackground = false
+    return try Space.open(store, keys: keys, options: options)
+  }
+
+  mutating func write(_ space: Space, _ name: String, _ count: Int) throws {
+    let content = random.bytes(count)
+    try space.write(content, to: name)
+    files[name] = content
+  }
+
+  /// Writes until that is refused.
+  mutating func fill(_ space: Space, expecting code: StoreError.Code) throws {
+    for file in 100..<1000 {
+      do { try write(space, "f\(file)", 100_000) } catch let error as StoreError {
+        #expect(error.code == code)
+        space.remove("f\(file)")
+        try space.commit()
+        #expect(files.count > 10)
+        return
+      }
+    }
+    Issue.record("the disk was never full")
+  }
+
+  /// The older half, so that whole segments empty.
+  mutating func removeHalf(_ space: Space) throws {
+    for name in files.keys.sorted().prefix(files.count / 2) {
+      space.remove(name)
+      files[name] = nil
+    }
+    try space.commit()
+  }
+
+  func sweep(_ space: Space) throws {
+    var sweep = try space.beginSweep()
+    for _ in 0..<3 { try sweep.round(space) }
+  }
+
+  func expectAllThere(_ space: Space) throws {
+    for (name, content) in files { #expect(try space.content(of: name) == content) }
+  }
+}

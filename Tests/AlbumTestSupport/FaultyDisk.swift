@@ -1,0 +1,194 @@
+package import Posix
+
+/// A disk on which calls fail when told to, over another that works: errors of every kind of call,
+/// and a limit of room. As on Linux, a file whose sync failed once counts as synced from then on,
+/// though what was written before may never reach the disk.
+package final class FaultyDisk: StorageDirectory {
+  package enum Call: CaseIterable, Sendable {
+    case open, create, read, write, sync, syncDirectory, makeDirectory, rename, remove, list,
+      capacity
+  }
+
+  private struct Fault {
+    var call: Call
+    var error: Errno
+    /// Calls that still go well before the first that fails.
+    var skipped: Int
+    /// How many fail.
+    var count: Int
+  }
+
+  private struct State {
+    var faults: [Fault] = []
+    var failures = 0
+    /// Bytes that fit, and what is said when they are used up.
+    var room: (limit: Int64, error: Errno)?
+    var sizes: [String: Int64] = [:]
+    /// Files of which a sync failed.
+    var believedSynced: Set<String> = []
+  }
+
+  private let base: any StorageDirectory
+  private let state = Mutex(State())
+
+  package init(_ base: any StorageDirectory) { self.base = base }
+
+  // MARK: Faults
+
+  /// The calls of this kind fail, `count` of them, after `skipped` that go well.
+  package func fail(_ call: Call, with error: Errno, skipping skipped: Int = 0, count: Int = 1) {
+    state.withLock {
+      $0.faults.append(Fault(call: call, error: error, skipped: skipped, count: count))
+    }
+  }
+
+  /// From now on all goes well again; answers how many calls failed.
+  @discardableResult
+  package func heal() -> Int {
+    state.withLock { state in
+      state.faults = []
+      defer { state.failures = 0 }
+      return state.failures
+    }
+  }
+
+  /// No more than `bytes` of room in all; nil: without limit. `.noSpace` shows in `capacity` as well,
+  /// `.quota` does not.
+  package func limit(_ bytes: Int64?, with error: Errno = .noSpace) {
+    state.withLock { $0.room = bytes.map { ($0, error) } }
+  }
+
+  /// Bytes in use.
+  package var used: Int64 { state.withLock { $0.sizes.values.reduce(0, +) } }
+
+  fileprivate func meet(_ call: Call) throws(Errno) {
+    try state.withLock { state throws(Errno) in
+      guard let place = state.faults.firstIndex(where: { $0.call == call && $0.count > 0 }) else {
+        return
+      }
+      if state.faults[place].skipped > 0 {
+        state.faults[place].skipped -= 1
+        return
+      }
+      state.faults[place].count -= 1
+      state.failures += 1
+      throw state.faults[place].error
+    }
+  }
+
+  /// How much of a write up to `end` fits.
+  fileprivate func take(_ path: String, from start: Int64, to end: Int64) -> (Int64, Errno?) {
+    state.withLock { state in
+      let size = state.sizes[path] ?? 0
+      guard let room = state.room, end > size else {
+        state.sizes[path] = max(size, end)
+        return (end, nil)
+      }
+      let left = room.limit - state.sizes.values.reduce(0, +)
+      let reach = min(end, size + max(0, left))
+      state.sizes[path] = max(size, reach)
+      return (max(start, reach), reach < end ? room.error : nil)
+    }
+  }
+
+  // MARK: StorageDirectory
+
+  package func open(_ path: String, _ access: StorageAccess) throws(Errno) -> any StorageFile {
+    if case .createNew = access { try meet(.create) } else { try meet(.open) }
+    let file = try base.open(path, access)
+    let size = try file.size()
+    state.withLock { $0.sizes[path] = size }
+    return OpenedFile(file, path, self)
+  }
+
+  package func makeDirectory(_ path: String) throws(Errno) {
+    try meet(.makeDirectory)
+    try base.makeDirectory(path)
+  }
+
+  package func rename(_ from: String, to: String) throws(Errno) {
+    try meet(.rename)
+    try base.rename(from, to: to)
+    state.withLock { $0.sizes[to] = $0.sizes.removeValue(forKey: from) }
+  }
+
+  package func remove(_ path: String) throws(Errno) {
+    try meet(.remove)
+    try base.remove(path)
+    state.withLock { _ = $0.sizes.removeValue(forKey: path) }
+  }
+
+  package func list(_ path: String) throws(Errno) -> [String] {
+    try meet(.list)
+    return try base.list(path)
+  }
+
+  package func syncDirectory(_ path: String) throws(Errno) {
+    try meet(.syncDirectory)
+    try base.syncDirectory(path)
+  }
+
+  package func capacity() throws(Errno) -> StorageCapacity {
+    try meet(.capacity)
+    var capacity = try base.capacity()
+    let room = state.withLock { $0.room }
+    if let room, room.error == .noSpace {
+      capacity.availableBytes = max(0, room.limit - used)
+      capacity.freeBytes = capacity.availableBytes
+    }
+    return capacity
+  }
+
+  fileprivate func isBelieved(_ path: String) -> Bool {
+    state.withLock { $0.believedSynced.contains(path) }
+  }
+
+  fileprivate func sync(_ path: String, _ file: any StorageFile) throws(Errno) {
+    do throws(Errno) { try meet(.sync) } catch {
+      state.withLock { _ = $0.believedSynced.insert(path) }
+      throw error
+    }
+    if !isBelieved(path) { try file.sync() }
+  }
+
+  private final class OpenedFile: StorageFile {
+    private let file: any StorageFile
+    private let path: String
+    private let disk: FaultyDisk
+
+    init(_ file: any StorageFile, _ path: String, _ disk: FaultyDisk) {
+      self.file = file
+      self.path = path
+      self.disk = disk
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
+      try disk.meet(.read)
+      return try unsafe file.read(into: buffer, at: offset)
+    }
+
+    func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(Errno) {
+      try disk.meet(.write)
+      let (end, error) = disk.take(path, from: offset, to: offset + Int64(buffer.count))
+      if end > offset {
+        try unsafe file.write(
+          UnsafeRawBufferPointer(rebasing: buffer[..<Int(end - offset)]), at: offset)
+      }
+      if let error { throw error }
+    }
+
+    func sync() throws(Errno) { try disk.sync(path, file) }
+    func startWriteback() { file.startWriteback() }
+    func size() throws(Errno) -> Int64 { try file.size() }
+    func modificationTime() throws(Errno) -> Int64 { try file.modificationTime() }
+    func setModificationTime(seconds: Int64) throws(Errno) {
+      try file.setModificationTime(seconds: seconds)
+    }
+    func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno) {
+      try file.lock(exclusive: exclusive, offset: offset, length: length, wait: wait)
+    }
+    func unlock(offset: Int64, length: Int64) throws(Errno) {
+      try file.unlock(offset: offset, length: length)
+    }
+  }
+}
