@@ -99,7 +99,8 @@ extension Catalog {
     }
   }
 
-  private mutating func expect(_ number: InodeNumber, _ kind: FileKind) -> InodeIndex {
+  /// The inode with this number, or a place kept for it until it is stated.
+  mutating func expect(_ number: InodeNumber, _ kind: FileKind) -> InodeIndex {
     if let index = inodes.find(number) {
       if kind == .directory, inodes[index].isExpected, inodes[index].directory == .max {
         inodes[index].directory = directories.make()

@@ -67,6 +67,13 @@ enum CheckpointReader {
   static func load(
     _ reference: CheckpointReference, files: SegmentFiles, into catalog: inout Catalog
   ) throws(StoreError) -> Bool {
+    try read(reference, files: files) { catalog.apply($0) }
+  }
+
+  /// Calls `body` with every item; answers whether all of it was there and opened.
+  static func read(
+    _ reference: CheckpointReference, files: SegmentFiles, _ body: (JournalItem) -> Void
+  ) throws(StoreError) -> Bool {
     var place: UInt32 = 0
     var pending: [UInt8] = []
     var isComplete = false
@@ -84,7 +91,7 @@ enum CheckpointReader {
           place += 1
           pending += record.items
           if record.continuation == .continues { continue }
-          try decodeItems(pending) { catalog.apply($0) }
+          try decodeItems(pending, body)
           pending = []
           isComplete = record.continuation == .last
         } catch {

@@ -12,6 +12,8 @@ struct JournalScan {
   }
 
   var head: JournalHead?
+  /// How many of the two heads open.
+  var headCount = 0
   var frames: [Frame] = []
   /// Where the frames begin.
   var start = 0
@@ -26,6 +28,7 @@ struct JournalScan {
       case .journalHead:
         if let found = try? JournalHead(decoding: record.plaintext), found.number == id.number {
           head = head ?? found
+          headCount += 1
         }
         start = max(start, record.end)
       case .frame:

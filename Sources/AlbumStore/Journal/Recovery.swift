@@ -31,17 +31,20 @@ package struct RecoveryReport: Equatable, Sendable {
 /// 3. Frames behind it are believed one after the other as long as each names the hash of the one
 ///    before and all records that it refers to open.
 struct Recovery {
-  private(set) var position = JournalPosition()
-  private(set) var newest = SegmentNumber(0)
-  private(set) var report = RecoveryReport()
+  var position = JournalPosition()
+  var newest = SegmentNumber(0)
+  var report = RecoveryReport()
   /// Data segments that frames behind the last proven barrier refer to.
   private(set) var believedSegments: Set<SegmentNumber> = []
   /// Journal segments that replay read, the first of them.
-  private(set) var firstJournal = SegmentNumber(0)
+  var firstJournal = SegmentNumber(0)
 
-  private let files: SegmentFiles
+  let files: SegmentFiles
   private let content: ContentStore
   private var scans: [SegmentNumber: JournalScan] = [:]
+
+  /// What only a check wants to know; nil where a mount runs. See `salvage`.
+  var salvaged: SalvageReport?
 
   init(files: SegmentFiles, content: ContentStore) {
     self.files = files
@@ -94,26 +97,11 @@ struct Recovery {
 
   /// The numbers of the journal segments that exist. Names are keyed hashes, so numbers are tried
   /// from 1 up; old ones are gone, the living ones follow one another but for damage.
-  private func journalNumbers() throws(StoreError) -> [SegmentNumber] {
-    let names = try files.allNames()
-    var found: [SegmentNumber] = []
-    var misses = 0
-    var raw: UInt32 = 1
-    while found.isEmpty ? raw < 1 << 22 : misses < 1024 {
-      let number = SegmentNumber(raw)
-      let name = files.name(SegmentID(kind: .journal, number: number))
-      if names.contains(SegmentPath.fileName(of: name)) {
-        found.append(number)
-        misses = 0
-      } else {
-        misses += 1
-      }
-      raw += 1
-    }
-    return found
+  func journalNumbers() throws(StoreError) -> [SegmentNumber] {
+    try files.numbers(of: .journal, tries: 1 << 20, misses: 1024)
   }
 
-  private mutating func scan(_ number: SegmentNumber) throws(StoreError) -> JournalScan {
+  mutating func scan(_ number: SegmentNumber) throws(StoreError) -> JournalScan {
     if let known = scans[number] { return known }
     let scan = try JournalScan(SegmentID(kind: .journal, number: number), files: files)
     scans[number] = scan
@@ -121,7 +109,7 @@ struct Recovery {
   }
 
   /// A journal segment to replay, and the frame behind which it is dead; nil for the newest.
-  private struct Link {
+  struct Link {
     var number: SegmentNumber
     var cut: FrameNumber?
   }
@@ -169,7 +157,7 @@ struct Recovery {
 
   // MARK: Replay
 
-  private mutating func replay(
+  mutating func replay(
     _ chain: [Link], behind start: FrameNumber, into catalog: inout Catalog
   ) throws(StoreError) {
     position.frame = start
@@ -179,7 +167,7 @@ struct Recovery {
       let believed = try replay(scan, of: link, into: &catalog)
       if let cut = link.cut {
         if position.frame < cut {
-          report.damagedFrames += Int(cut.rawValue - position.frame.rawValue)
+          miss(Int(cut.rawValue - position.frame.rawValue), catalog)
           position.frame = cut
         }
       } else {
@@ -211,9 +199,9 @@ struct Recovery {
       if number > proven {
         isBelieved = isNext && found.frame.previousHash == previous.hash
       } else if !isNext || found.frame.isContinuation == group.isEmpty {
-        report.damagedFrames += Int(number.rawValue - position.frame.next.rawValue)
+        miss(Int(number.rawValue - position.frame.next.rawValue), catalog)
         group = []
-        if found.frame.isContinuation { report.damagedFrames += 1 }
+        if found.frame.isContinuation { miss(1, catalog) }
       }
       if found.frame.isContinuation == group.isEmpty { continue }
       if isBelieved { group.append(found) }
@@ -231,6 +219,13 @@ struct Recovery {
     return isBelieved && group.isEmpty
   }
 
+  /// Frames that were on disk are missing.
+  private mutating func miss(_ count: Int, _ catalog: borrowing Catalog) {
+    if count == 0 { return }
+    report.damagedFrames += count
+    salvaged?.noteGap(catalog)
+  }
+
   /// Where the journal stands if nothing in this segment is believed.
   private mutating func enter(_ number: SegmentNumber, _ scan: JournalScan) {
     position.segment = number
@@ -244,7 +239,12 @@ struct Recovery {
     _ group: [JournalScan.Frame], _ segment: SegmentNumber, into catalog: inout Catalog
   ) throws(StoreError) {
     let bytes = group.count == 1 ? group[0].frame.items : group.flatMap(\.frame.items)
-    do throws(FormatError) { try decodeItems(bytes) { catalog.apply($0) } } catch {
+    do throws(FormatError) {
+      try decodeItems(bytes) { item in
+        catalog.apply(item)
+        salvaged?.note(item)
+      }
+    } catch {
       throw StoreError(
         .unsupportedFeature, "journal frame \(group[0].frame.number.rawValue): \(error)")
     }
@@ -259,7 +259,7 @@ struct Recovery {
   }
 
   /// The last frame that is known to have been on disk: what the last barrier but one says.
-  private func provenFrame(_ scan: JournalScan) -> FrameNumber {
+  func provenFrame(_ scan: JournalScan) -> FrameNumber {
     let barriers = scan.frames.compactMap(\.frame.barrier)
     let stated = scan.head?.cutFrame ?? .none
     return barriers.count < 2 ? stated : max(stated, barriers[barriers.count - 2])
@@ -285,9 +285,19 @@ struct Recovery {
       throw StoreError(
         .unsupportedFeature, "journal frame \(group[0].frame.number.rawValue): \(error)")
     }
-    for extent in referred where try !content.opens(extent) { return false }
+    for extent in referred where try !opens(extent) { return false }
     believedSegments.formUnion(referred.map(\.segment))
     return true
+  }
+}
+
+extension Recovery {
+  /// A check goes on where the disk answers an error, and names the files that it costs.
+  private func opens(_ extent: Extent) throws(StoreError) -> Bool {
+    do throws(StoreError) { return try content.opens(extent) } catch {
+      if salvaged == nil || error.code != .inputOutput { throw error }
+      return true
+    }
   }
 }
 

@@ -20,6 +20,8 @@ final class SegmentFiles: Sendable {
   let segmentSize: Int
   /// Images of segments that are being filled.
   let images: ScratchPool
+  /// Where the disk answers errors `load` gives what can be read and zeros for the rest: for a check.
+  let readsAround: Bool
 
   /// Descriptors kept open for reading; a file under way keeps its own reference.
   private static let cacheLimit = 256
@@ -42,10 +44,13 @@ final class SegmentFiles: Sendable {
   /// Which of the reserved segments exist; nil: nobody has looked. Held while they are made.
   let reserve = Mutex<Set<SegmentNumber>?>(nil)
 
-  init(directory: any StorageDirectory, keys: SpaceKeys, segmentSize: Int) {
+  init(
+    directory: any StorageDirectory, keys: SpaceKeys, segmentSize: Int, readsAround: Bool = false
+  ) {
     self.directory = directory
     self.keys = keys
     self.segmentSize = segmentSize
+    self.readsAround = readsAround
     images = ScratchPool(byteCount: segmentSize, kept: 3)
   }
 
@@ -165,14 +170,26 @@ final class SegmentFiles: Sendable {
 
   /// The whole of a segment; `nil` where there is none. Short where the file is.
   func contents(_ id: SegmentID) throws(StoreError) -> SegmentImage? {
+    let image = SegmentImage(byteCount: segmentSize)
+    return try load(id, into: image) ? image : nil
+  }
+
+  /// Reads the whole of a segment into an image of its size; false where there is none.
+  func load(_ id: SegmentID, into image: SegmentImage) throws(StoreError) -> Bool {
     let path = path(id)
+    image.used = 0
+    image.hasReadErrors = false
     do throws(Errno) {
       let file = try directory.open(path, .read)
-      let image = SegmentImage(byteCount: segmentSize)
-      image.used = try unsafe file.read(into: image.bytes, at: 0)
-      return image
+      do throws(Errno) {
+        image.used = try unsafe file.read(into: image.bytes, at: 0)
+      } catch {
+        if !readsAround { throw error }
+        image.readAround(file)
+      }
+      return true
     } catch {
-      if error == .noEntry { return nil }
+      if error == .noEntry { return false }
       throw StoreError(reading: path, error)
     }
   }

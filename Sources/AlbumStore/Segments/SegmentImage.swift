@@ -8,6 +8,8 @@ import Posix
   let byteCount: Int
   /// How many of them were read.
   var used = 0
+  /// The disk answered an error for some of them: they are zero.
+  var hasReadErrors = false
 
   init(byteCount: Int) {
     self.byteCount = byteCount
@@ -15,6 +17,26 @@ import Posix
   }
 
   deinit { unsafe bytes.deallocate() }
+
+  /// Reads what can be read of a file, block by block; what cannot is zero, so that no record opens
+  /// there.
+  func readAround(_ file: any StorageFile) {
+    let block = 4096
+    hasReadErrors = true
+    used = 0
+    for start in stride(from: 0, to: byteCount, by: block) {
+      let part = unsafe UnsafeMutableRawBufferPointer(
+        rebasing: bytes[start..<min(byteCount, start + block)])
+      do throws(Errno) {
+        let count = try unsafe file.read(into: part, at: Int64(start))
+        used = start + count
+        if count < part.count { return }
+      } catch {
+        unsafe part.initializeMemory(as: UInt8.self, repeating: 0)
+        used = start + part.count
+      }
+    }
+  }
 }
 
 /// Large buffers, used again: getting such memory from the kernel anew costs more than reading

@@ -1,0 +1,272 @@
+import AlbumFormat
+import AlbumModel
+
+// What was found, as what a person is told.
+
+extension Examination {
+  /// Everything that was found, by path; what has none comes first.
+  func report(_ store: Store) -> CheckReport {
+    var report = CheckReport()
+    report.recovery = recovery.report
+    report.isComplete = isComplete
+    report.totals.files = catalogCheck.fileCount
+    report.totals.directories = catalogCheck.directoryCount
+    report.totals.records = segments.reduce(0) { $0 + $1.recordCount }
+    report.totals.bytes = segments.reduce(0) { $0 + $1.byteCount }
+    report.totals.segments = segments.count + journalCheck.segmentCount
+    let paths = CatalogPaths(catalog, of: affectedInodes)
+    report.findings = store.warnings.map { CheckFinding(.note, .store, $0) }
+    report.findings += journalFindings() + catalogFindings() + segmentFindings()
+    let named = contentFindings(paths) + looseFindings(paths) + problemFindings(paths)
+    report.findings += named.sorted { ($0.path ?? "") < ($1.path ?? "") }
+    return report
+  }
+
+  private var affectedInodes: Set<InodeNumber> {
+    var inodes = Set(segments.flatMap { ($0.damaged + $0.misplaced).map(\.inode) })
+    if let loose { inodes.formUnion(loose.newer.keys) }
+    inodes.formUnion(catalogCheck.problems.compactMap(\.inode))
+    inodes.formUnion(salvaged.lost.lostEntries.map(\.directory))
+    return inodes
+  }
+
+  // MARK: Of the space
+
+  private func journalFindings() -> [CheckFinding] {
+    var findings: [CheckFinding] = []
+    for (segment, count) in journalCheck.missingFrames {
+      findings.append(
+        CheckFinding(
+          .damage, .journal, segments: [files.path(SegmentID(kind: .journal, number: segment))],
+          "\(frames(count)) of the journal cannot be read (\(named(.journal, segment)) is damaged)"
+            + (recovery.report.damagedFrames == 0 ? ": a spare that is not needed now" : "")))
+    }
+    for segment in salvaged.headless {
+      findings.append(
+        CheckFinding(
+          .damage, .journal, segments: [files.path(SegmentID(kind: .journal, number: segment))],
+          "both heads of \(named(.journal, segment)), a journal segment, are damaged"))
+    }
+    for segment in journalCheck.singleHeads {
+      findings.append(
+        CheckFinding(
+          .note, .journal, segments: [files.path(SegmentID(kind: .journal, number: segment))],
+          "one of the two heads of \(named(.journal, segment)), a journal segment, does not open"))
+    }
+    for segment in journalCheck.missingSegments {
+      findings.append(
+        CheckFinding(
+          .damage, .segmentMissing,
+          segments: [files.path(SegmentID(kind: .journal, number: segment))],
+          "\(named(.journal, segment)), a journal segment, is not there"))
+    }
+    if isEndMissing {
+      findings.append(
+        CheckFinding(
+          .damage, .journal,
+          "the end of the journal is missing: there are segments that were begun behind it"))
+    }
+    return findings
+  }
+
+  private func frames(_ count: Int) -> String { count == 1 ? "1 frame" : "\(count) frames" }
+
+  /// `segment 3f9a…`
+  private func named(_ kind: SegmentKind, _ number: SegmentNumber) -> String {
+    "segment \(files.name(SegmentID(kind: kind, number: number)).text.prefix(8))…"
+  }
+
+  private func catalogFindings() -> [CheckFinding] {
+    var findings = salvaged.damagedCheckpoints.map { reference in
+      CheckFinding(
+        .damage, .checkpoint, segments: checkpointPaths(reference),
+        "a checkpoint is damaged"
+          + (salvaged.damagedCheckpoints.count < salvaged.checkpoints.count
+            ? ": the other one is used" : ""))
+    }
+    if salvaged.hasNoJournal {
+      findings.append(
+        CheckFinding(.damage, .catalog, "no journal segment is left: names are lost"))
+    } else if salvaged.isIncomplete || salvaged.rootWasLost {
+      findings.append(
+        CheckFinding(.damage, .catalog, "the catalog is lost in part: names are missing"))
+    }
+    return findings
+  }
+
+  private func checkpointPaths(_ reference: CheckpointReference) -> [String] {
+    (0..<reference.segmentCount).map { step in
+      let number = SegmentNumber(reference.firstSegment.rawValue + step)
+      return files.path(SegmentID(kind: .checkpoint, number: number))
+    }
+  }
+
+  private func segmentFindings() -> [CheckFinding] {
+    segments.compactMap { segment -> CheckFinding? in
+      let path = files.path(SegmentID(kind: .data, number: segment.segment))
+      let name = named(.data, segment.segment)
+      if segment.hasReadErrors {
+        return CheckFinding(
+          .damage, .store, segments: [path], "the disk cannot read all of \(name)")
+      }
+      switch segment.state {
+      case .whole: return nil
+      case .missing where segment.damaged.isEmpty: return nil
+      case .missing:
+        return CheckFinding(.damage, .segmentMissing, segments: [path], "\(name) is not there")
+      case .short(let count):
+        return CheckFinding(
+          segment.damaged.isEmpty ? .note : .damage, .segmentShort, segments: [path],
+          "\(name) is cut short: \(count) bytes are left of \(files.segmentSize)")
+      }
+    }
+  }
+
+  // MARK: Of files
+
+  private func contentFindings(_ paths: CatalogPaths) -> [CheckFinding] {
+    var unreadable: [InodeNumber: (ranges: [Range<Int64>], segments: Set<SegmentNumber>)] = [:]
+    var misplaced = unreadable
+    for segment in segments {
+      for stretch in segment.damaged {
+        unreadable[stretch.inode, default: ([], [])].ranges.append(stretch.range)
+        unreadable[stretch.inode]?.segments.insert(segment.segment)
+      }
+      for stretch in segment.misplaced {
+        misplaced[stretch.inode, default: ([], [])].ranges.append(stretch.range)
+        misplaced[stretch.inode]?.segments.insert(segment.segment)
+      }
+    }
+    return unreadable.flatMap { unreadableFindings($0, $1.ranges, $1.segments, paths) }
+      + misplaced.flatMap { inode, found in
+        findings(
+          .misplacedContent, inode, paths, found.ranges, found.segments,
+          meaning: "\(ranges(found.ranges)) are not what the catalog says")
+      }
+  }
+
+  private func unreadableFindings(
+    _ inode: InodeNumber, _ ranges: [Range<Int64>], _ segments: Set<SegmentNumber>,
+    _ paths: CatalogPaths
+  ) -> [CheckFinding] {
+    let isThumbnail =
+      catalog.index(of: inode).map { catalog.state($0).marks.contains(.madeThumbnail) } ?? false
+    let states = Dictionary(self.segments.map { ($0.segment, $0.state) }) { one, _ in one }
+    let causes = segments.sorted().map { segment in
+      "\(named(.data, segment)) is \(states[segment] == .missing ? "not there" : "damaged")"
+    }
+    return findings(
+      isThumbnail ? .unreadableThumbnail : .unreadableContent, inode, paths, ranges, segments,
+      meaning: "\(self.ranges(ranges)) cannot be read (\(causes.joined(separator: ", ")))")
+  }
+
+  /// One finding for each path.
+  private func findings(
+    _ kind: CheckFinding.Kind, _ inode: InodeNumber, _ paths: CatalogPaths,
+    _ ranges: [Range<Int64>] = [], _ segments: Set<SegmentNumber> = [],
+    severity: CheckFinding.Severity = .damage, meaning: String
+  ) -> [CheckFinding] {
+    var joined = ranges
+    joined.joinNeighbours()
+    let all = paths.all(inode)
+    return (all.isEmpty ? ["(inode \(inode.rawValue))"] : all).map { path in
+      CheckFinding(
+        severity, kind, path: path, inode: inode.rawValue, ranges: joined,
+        segments: segments.sorted().map { files.path(SegmentID(kind: .data, number: $0)) }, meaning)
+    }
+  }
+
+  /// `bytes 0-65535, 131072-196607`
+  private func ranges(_ ranges: [Range<Int64>]) -> String {
+    var joined = ranges
+    joined.joinNeighbours()
+    let shown = joined.prefix(8).map { "\($0.lowerBound)-\($0.upperBound - 1)" }
+    let rest = joined.count - shown.count
+    return "bytes \(shown.joined(separator: ", "))"
+      + (rest > 0 ? " and \(rest) more stretches" : "")
+  }
+
+  private func looseFindings(_ paths: CatalogPaths) -> [CheckFinding] {
+    guard let loose else { return [] }
+    let newer = loose.newer.flatMap { inode, found in
+      findings(
+        .lostChanges, inode, paths, found.ranges, Set(found.records.map(\.segment)),
+        meaning:
+          "there is newer content of \(ranges(found.ranges)), which the journal that is lost told of"
+      )
+    }
+    let unknown = loose.unknown.flatMap { inode, records in
+      findings(
+        .lostFile, inode, paths, [], Set(records.map(\.segment)),
+        meaning:
+          "the name of this file is lost, its content (\(LostFile(inode, records).size) bytes) is not"
+      )
+    }
+    return newer + unknown
+  }
+
+  // MARK: Of the catalog
+
+  private func problemFindings(_ paths: CatalogPaths) -> [CheckFinding] {
+    let entries = salvaged.lost.lostEntries.map { entry in
+      let way = catalog.index(of: entry.directory).map { catalog.way(to: $0) } ?? DirectoryWay()
+      return CheckFinding(
+        .damage, .lostEntry, path: way.path(of: entry.name),
+        "what this name led to is lost")
+    }
+    return entries + catalogCheck.problems.flatMap { findings(of: $0, paths) }
+  }
+
+  private func findings(of problem: CatalogProblem, _ paths: CatalogPaths) -> [CheckFinding] {
+    switch problem {
+    case .orphan(let inode):
+      return findings(.orphan, inode, paths, meaning: "no name leads to it")
+    case .secondName(let directory, let name, let child):
+      let way = catalog.index(of: directory).map { catalog.way(to: $0) } ?? DirectoryWay()
+      return [
+        CheckFinding(
+          .damage, .names, path: way.path(of: name), inode: child.rawValue,
+          "this directory has another name, too")
+      ]
+    case .linkCount(let inode, let stated, let names):
+      return findings(
+        .linkCount, inode, paths, meaning: "its link count is \(stated), but it has \(names)")
+    case .extentOutside(let inode, let extent):
+      return findings(
+        .extents, inode, paths, [extent.offset..<extent.end], [extent.segment],
+        meaning: "\(ranges([extent.offset..<extent.end])) lie outside of any segment")
+    case .contentBeyondEnd(let inode, let from, let to):
+      return findings(
+        .extents, inode, paths, [from..<to], severity: .note,
+        meaning: "there is content behind the end of the file")
+    case .ledger(let segment, let stated, let found):
+      return [
+        CheckFinding(
+          .damage, .ledger, segments: [files.path(SegmentID(kind: .data, number: segment))],
+          "\(found) bytes of \(named(.data, segment)) are in use, \(stated) are counted")
+      ]
+    case .albumPart(let inode):
+      return findings(
+        .album, inode, paths, meaning: "it is marked as a part of an album, and is none")
+    case .thumbnailGone(let photo):
+      return findings(.thumbnail, photo, paths, meaning: "its thumbnail is not there")
+    case .counter(let what):
+      return [
+        CheckFinding(
+          .damage, .counters, "the next \(what) number is in use already")
+      ]
+    }
+  }
+}
+
+extension CatalogProblem {
+  /// Whom it is about.
+  var inode: InodeNumber? {
+    switch self {
+    case .orphan(let inode), .linkCount(let inode, _, _), .extentOutside(let inode, _),
+      .contentBeyondEnd(let inode, _, _), .albumPart(let inode), .thumbnailGone(let inode):
+      inode
+    case .secondName, .ledger, .counter: nil
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import AlbumFormat
+import AlbumModel
+
+/// Whether every frame that was on disk opens, also those that only the former checkpoint needs.
+struct JournalCheck: Sendable {
+  /// Segments in which frames are missing, and how many.
+  private(set) var missingFrames: [(segment: SegmentNumber, count: Int)] = []
+  /// Segments of which one of the two heads opens.
+  private(set) var singleHeads: [SegmentNumber] = []
+  /// Segments that should be there.
+  private(set) var missingSegments: [SegmentNumber] = []
+  private(set) var segmentCount = 0
+
+  init(_ recovery: inout Recovery, _ salvaged: SalvageReport) throws(StoreError) {
+    let needed = salvaged.checkpoints.map(\.firstJournal).min() ?? SegmentNumber(0)
+    let before = salvaged.checkpoints.map(\.lastFrame).min() ?? .none
+    for link in salvaged.chain where link.number >= needed {
+      let scan = try recovery.scan(link.number)
+      segmentCount += 1
+      if scan.headCount == 1 { singleHeads.append(link.number) }
+      let lower = max(before, scan.head?.cutFrame ?? .none)
+      let upper = link.cut ?? recovery.provenFrame(scan)
+      let found = scan.frames.filter { $0.frame.number > lower && $0.frame.number <= upper }
+      let count = upper > lower ? Int(upper.rawValue - lower.rawValue) : 0
+      if scan.head != nil, found.count < count {
+        missingFrames.append((link.number, count - found.count))
+      }
+    }
+    missingSegments = salvaged.missing.filter { $0 >= needed }
+  }
+}

@@ -1,0 +1,96 @@
+import AlbumFormat
+import AlbumModel
+
+/// What data records say that the catalog does not know of: looked at where a part of the journal is
+/// missing, since otherwise it is the garbage of files that were changed and removed.
+struct LooseContent {
+  /// Records in the order of their sequences.
+  typealias Records = [SegmentFindings.Loose]
+
+  /// Newer content of files that the catalog knows.
+  private(set) var newer: [InodeNumber: (ranges: [Range<Int64>], records: Records)] = [:]
+  /// Content of inodes that the catalog does not know.
+  private(set) var unknown: [InodeNumber: Records] = [:]
+
+  /// `known`: no inode up to this number is a lost one. `gone`: nor are these.
+  init(
+    _ findings: [SegmentFindings], _ catalog: borrowing Catalog, known: UInt64,
+    gone: Set<InodeNumber>
+  ) {
+    let sequences = Sequences(findings)
+    for loose in findings.flatMap(\.loose).sorted(by: { $0.record.sequence < $1.record.sequence }) {
+      let inode = loose.record.inode
+      if let index = catalog.index(of: inode) {
+        let ranges = LooseContent.newerRanges(loose, index, catalog, sequences)
+        if ranges.isEmpty { continue }
+        newer[inode, default: ([], [])].ranges += ranges
+        newer[inode]?.records.append(loose)
+      } else if inode.rawValue > known, !gone.contains(inode) {
+        unknown[inode, default: []].append(loose)
+      }
+    }
+    for inode in newer.keys { newer[inode]?.ranges.joinNeighbours() }
+  }
+
+  /// Where a record is newer than what the catalog has there.
+  private static func newerRanges(
+    _ loose: SegmentFindings.Loose, _ index: InodeIndex, _ catalog: borrowing Catalog,
+    _ sequences: Sequences
+  ) -> [Range<Int64>] {
+    let record = loose.record
+    guard catalog.state(index).kind == .regular else { return [] }
+    var ranges: [Range<Int64>] = []
+    var position = record.offset
+    let end = record.offset + Int64(record.length)
+    let newest = sequences.newest(catalog.extents(of: index, from: 0, to: .max))
+    // A file without content was never written as far as the catalog knows, or was emptied.
+    let isNewInHoles =
+      newest.map { $0 < record.sequence } ?? (catalog.state(index).contentVersion == 0)
+    for extent in catalog.extents(of: index, from: position, to: end) {
+      if isNewInHoles, extent.offset > position { ranges.append(position..<extent.offset) }
+      // One that does not open is damage of another kind.
+      if let known = sequences.newest([extent]), known < record.sequence {
+        ranges.append(extent.offset..<extent.end)
+      }
+      position = extent.end
+    }
+    if isNewInHoles, position < end { ranges.append(position..<end) }
+    return ranges
+  }
+
+  /// When the content was written that extents point to.
+  private struct Sequences {
+    private var bySegment: [SegmentNumber: [Int: UInt64]] = [:]
+
+    init(_ findings: [SegmentFindings]) {
+      for segment in findings { bySegment[segment.segment] = segment.sequences }
+    }
+
+    func newest(_ extents: [Extent]) -> UInt64? {
+      var newest: UInt64?
+      for extent in extents {
+        let known = bySegment[extent.segment] ?? [:]
+        for offset in RecordUse(inode: .root, extent: extent).offsets {
+          if let sequence = known[offset] { newest = max(newest ?? 0, sequence) }
+        }
+      }
+      return newest
+    }
+  }
+}
+
+extension [Range<Int64>] {
+  /// Puts ranges in order, and those that meet together.
+  mutating func joinNeighbours() {
+    var joined: [Range<Int64>] = []
+    for range in sorted(by: { $0.lowerBound < $1.lowerBound }) where !range.isEmpty {
+      if let last = joined.last, last.upperBound >= range.lowerBound {
+        joined[joined.count - 1] =
+          last.lowerBound..<Swift.max(last.upperBound, range.upperBound)
+      } else {
+        joined.append(range)
+      }
+    }
+    self = joined
+  }
+}

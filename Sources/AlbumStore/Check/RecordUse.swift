@@ -1,0 +1,53 @@
+import AlbumFormat
+import AlbumModel
+
+/// A stretch of a file and the records that it needs: one line of what a check has to open.
+struct RecordUse: Sendable {
+  var inode: InodeNumber
+  var extent: Extent
+
+  /// The places of the records in the segment, in bytes.
+  var offsets: StrideTo<Int> {
+    let start = Int(extent.grid) * RecordLayout.grid
+    let stride = Int(DataRecord.fullGridCount) * RecordLayout.grid
+    let last = (Int64(extent.skip) + extent.length - 1) / DataRecord.contentLimit
+    return Swift.stride(from: start, to: start + (Int(last) + 1) * stride, by: stride)
+  }
+
+  /// The stretch of the file that lies in the record at `place` among them.
+  func range(ofRecord place: Int) -> Range<Int64> {
+    let start = Int64(place) * DataRecord.contentLimit - Int64(extent.skip)
+    let end = start + DataRecord.contentLimit
+    return extent.offset + max(0, start)..<extent.offset + min(extent.length, end)
+  }
+
+  /// Whether the record at `place` holds what the extent says. A record that another file shares
+  /// may stem from there, and from another offset.
+  func agrees(with record: DataRecord, at place: Int) -> Bool {
+    let start = extent.offset - Int64(extent.skip) + Int64(place) * DataRecord.contentLimit
+    return record.inode != inode || record.offset == start
+  }
+
+  /// How much content the record at `place` must have, in bytes.
+  func neededByteCount(ofRecord place: Int) -> Int64 {
+    let end = Int64(extent.skip) + extent.length - Int64(place) * DataRecord.contentLimit
+    return min(end, DataRecord.contentLimit)
+  }
+}
+
+extension Catalog {
+  /// Every stretch of every file, in the order of segments and of places in them.
+  func recordUses() -> [RecordUse] {
+    var uses: [RecordUse] = []
+    for raw in 0..<inodes.upperBound {
+      guard let index = inodes.occupant(raw) else { continue }
+      for extent in extents.all(inodes[index].extents) {
+        uses.append(RecordUse(inode: inodes[index].state.number, extent: extent))
+      }
+    }
+    uses.sort {
+      ($0.extent.segment.rawValue, $0.extent.grid) < ($1.extent.segment.rawValue, $1.extent.grid)
+    }
+    return uses
+  }
+}

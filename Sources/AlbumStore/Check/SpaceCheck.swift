@@ -1,0 +1,127 @@
+import AlbumFormat
+import AlbumModel
+package import AlbumSecrets
+import Posix
+
+/// How a check goes.
+package struct CheckOptions: Sendable {
+  /// Whether the space is made consistent. Without it nothing in the store is changed.
+  package var repairs = false
+  package init() {}
+}
+
+/// Checks a space: opens every record that its catalog refers to, and holds the catalog against
+/// itself. Does not give up where a mount is refused; what it finds it tells by album and photo.
+///
+/// 1. The catalog is brought back as at a mount, or gathered from what is left (`Recovery.salvage`).
+/// 2. It is checked for itself: names, links, extents, thumbnails, counters (`CatalogCheck`).
+/// 3. Every record that extents point to is opened, once, segment by segment (`RecordPass`).
+/// 4. Where a part of the journal is missing, all other records of the space are looked at, too: they
+///    tell which files the lost part was about (`LooseContent`).
+package enum SpaceCheck {
+  /// Takes the space's lock; any thread. `progress` is called now and then, from threads of the
+  /// check's own, and answers whether to go on. Throws `.inUse` where the space is mounted,
+  /// `.missing` where the store holds nothing that these keys open, `.unsupportedFeature`, and what
+  /// the disk answers.
+  package static func run(
+    _ store: Store, keys: SpaceKeys, options: CheckOptions = CheckOptions(),
+    progress: @escaping @Sendable (CheckProgress) -> Bool = { _ in true }
+  ) throws(StoreError) -> CheckReport {
+    let lock = try SpaceLock.take(store: store, keys: keys, readOnly: !options.repairs)
+    defer { lock.release() }
+    var examination = try Examination(store, keys: keys, progress: progress)
+    try examination.run()
+    return examination.report(store)
+  }
+}
+
+/// One look at a space, and all that was found.
+struct Examination: ~Copyable {
+  let files: SegmentFiles
+  private(set) var catalog: Catalog
+  private(set) var recovery: Recovery
+  let salvaged: SalvageReport
+  let catalogCheck: CatalogCheck
+  let journalCheck: JournalCheck
+  private(set) var segments: [SegmentFindings] = []
+  private(set) var loose: LooseContent?
+  private(set) var isComplete = true
+  /// Segments are there that were begun behind the end of the journal.
+  let isEndMissing: Bool
+  /// A part of the journal is missing, so that records tell more than the catalog knows.
+  let isJournalIncomplete: Bool
+  private let progress: @Sendable (CheckProgress) -> Bool
+
+  /// Brings the catalog back. The caller holds the space's lock.
+  init(
+    _ store: Store, keys: SpaceKeys, progress: @escaping @Sendable (CheckProgress) -> Bool
+  ) throws(StoreError) {
+    _ = progress(CheckProgress(step: .catalog))
+    let files = SegmentFiles(
+      directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize,
+      readsAround: true)
+    var catalog = Catalog()
+    var recovery = Recovery(files: files, content: ContentStore(files: files))
+    try recovery.salvage(into: &catalog)
+    let salvaged = recovery.salvaged ?? SalvageReport()
+    if salvaged.hasNoJournal { try Examination.requireSegments(files) }
+    let journalCheck = try JournalCheck(&recovery, salvaged)
+    isEndMissing = try Examination.hasSegmentsBeyond(catalog.counters, files)
+    isJournalIncomplete =
+      isEndMissing || recovery.report.damagedFrames > 0 || salvaged.isIncomplete
+      || salvaged.rootWasLost
+    catalogCheck = CatalogCheck(catalog, segmentSize: files.segmentSize)
+    self.files = files
+    self.catalog = catalog
+    self.recovery = recovery
+    self.salvaged = salvaged
+    self.journalCheck = journalCheck
+    self.progress = progress
+  }
+
+  /// A password that opens a slot of this store opens a space of it, however damaged; a recovery key
+  /// may be of another store. Its segments tell.
+  private static func requireSegments(_ files: SegmentFiles) throws(StoreError) {
+    for kind in [SegmentKind.data, .checkpoint] {
+      if try !files.numbers(of: kind).isEmpty { return }
+    }
+    throw StoreError(
+      .missing,
+      "the store holds nothing of this space: the copy is incomplete, or the recovery key is of "
+        + "another store; restore the folder segments from a backup", path: SegmentPath.root)
+  }
+
+  /// Whether there are data segments whose numbers were never given out, as far as the catalog knows:
+  /// the end of the journal is missing.
+  private static func hasSegmentsBeyond(_ counters: SpaceCounters, _ files: SegmentFiles)
+    throws(StoreError) -> Bool
+  {
+    let names = try files.allNames()
+    let next = counters.nextDataSegment
+    return (next..<next + 2048).contains { raw in
+      let id = SegmentID(kind: .data, number: SegmentNumber(raw))
+      return names.contains(SegmentPath.fileName(of: files.name(id)))
+    }
+  }
+
+  /// Opens the records.
+  mutating func run() throws(StoreError) {
+    var walked: Set<SegmentNumber> = []
+    if isJournalIncomplete { walked = Set(try files.numbers(of: .data)) }
+    let pass = RecordPass(
+      files: files, uses: catalog.recordUses(), segments: walked, walksAll: isJournalIncomplete,
+      progress: progress)
+    guard let found = try pass.run() else {
+      isComplete = false
+      return
+    }
+    segments = found
+    if isJournalIncomplete {
+      let isGathered = salvaged.isIncomplete || salvaged.rootWasLost
+      loose = LooseContent(
+        found, catalog,
+        known: isGathered ? 0 : salvaged.greatestBeforeGap ?? catalog.greatestInode,
+        gone: salvaged.gone)
+    }
+  }
+}

@@ -1,0 +1,154 @@
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+
+// A check's way to the catalog: the same replay as at a mount, but it goes on where a mount is
+// refused, and gathers what is left:
+//
+// 1. Journal segments are followed down from the newest that holds anything. Where both heads of one
+//    are damaged, the segment below it in number goes before it, up to its first frame.
+// 2. Without a whole checkpoint every checkpoint record that opens is applied, older ones first, and
+//    then all frames that there are.
+// 3. What is known in part stays in the catalog, so that it can be brought back.
+
+extension Recovery {
+  /// Replays into `catalog` as `run` does and changes nothing on disk either; throws only what the
+  /// disk answers and `.unsupportedFeature`. `salvaged` says then what was found missing.
+  mutating func salvage(into catalog: inout Catalog) throws(StoreError) {
+    salvaged = SalvageReport()
+    let numbers = try journalNumbers()
+    salvaged?.hasNoJournal = numbers.isEmpty
+    newest = numbers.last ?? SegmentNumber(0)
+    let all = try gatherChain(numbers)
+    let start = try gatherCheckpoint(all, into: &catalog)
+    let chain = all.filter { $0.number >= start.firstJournal }
+    firstJournal = chain.first?.number ?? newest
+    try replay(chain, behind: try firstFrame(chain, start), into: &catalog)
+    salvaged?.chain = all
+    salvaged?.rootWasLost = catalog.keepWhatIsExpected()
+    let lost = catalog.finishReplay()
+    salvaged?.lost = lost
+    report.lostEntries = lost.lostEntries.count
+  }
+
+  /// The journal segments that belong together, oldest first.
+  private mutating func gatherChain(_ numbers: [SegmentNumber]) throws(StoreError) -> [Link] {
+    var links: [Link] = []
+    var rest = numbers
+    var cut: FrameNumber?
+    while let number = rest.popLast() {
+      let scan = try scan(number)
+      // Born just before a crash.
+      if links.isEmpty, scan.head == nil, scan.frames.isEmpty { continue }
+      links.append(Link(number: number, cut: cut))
+      guard let head = scan.head else {
+        salvaged?.headless.append(number)
+        cut = scan.frames.first.map { FrameNumber($0.frame.number.rawValue - 1) }
+        continue
+      }
+      if head.predecessor.rawValue == 0 { break }
+      while let last = rest.last, last > head.predecessor { rest.removeLast() }
+      let isThere = rest.last == head.predecessor
+      if !isThere { salvaged?.missing.append(head.predecessor) }
+      cut = isThere ? head.cutFrame : nil
+    }
+    return links.reversed()
+  }
+
+  private mutating func gatherCheckpoint(_ chain: [Link], into catalog: inout Catalog)
+    throws(StoreError) -> CheckpointReference
+  {
+    var head: JournalHead?
+    for link in chain.reversed() where head == nil { head = try scan(link.number).head }
+    position.checkpoint = head?.checkpoint ?? CheckpointReference()
+    position.formerCheckpoint = head?.formerCheckpoint ?? CheckpointReference()
+    let named = [position.checkpoint, position.formerCheckpoint].filter(\.exists)
+    salvaged?.checkpoints = named
+    var found: CheckpointReference?
+    for reference in named {
+      if found != nil {
+        let isWhole = try CheckpointReader.read(reference, files: files) { _ in }
+        if !isWhole { salvaged?.damagedCheckpoints.append(reference) }
+        continue
+      }
+      var loaded = Catalog()
+      loaded.beginReplay()
+      if try CheckpointReader.load(reference, files: files, into: &loaded) {
+        catalog = loaded
+        found = reference
+      } else {
+        report.usedFormerCheckpoint = true
+        salvaged?.damagedCheckpoints.append(reference)
+      }
+    }
+    if let found { return found }
+    catalog = Catalog()
+    catalog.beginReplay()
+    if head == nil || !named.isEmpty { try gatherCheckpointRecords(into: &catalog) }
+    return CheckpointReference()
+  }
+
+  /// Applies every checkpoint record that opens. Checkpoints are found by their names' numbers.
+  private mutating func gatherCheckpointRecords(into catalog: inout Catalog) throws(StoreError) {
+    for number in try files.numbers(of: .checkpoint) {
+      let id = SegmentID(kind: .checkpoint, number: number)
+      guard let image = try files.contents(id) else { continue }
+      var walk = SegmentWalk(image, name: files.name(id), cipher: files.keys.cipher)
+      var pending: (items: [UInt8], next: UInt32)?
+      while let found = walk.next() {
+        guard let record = try? CheckpointRecord(decoding: found.plaintext) else { continue }
+        // What goes on from a record that is lost cannot be read.
+        let items: [UInt8]
+        if let open = pending, open.next == record.place {
+          items = open.items + record.items
+        } else {
+          items = record.items
+        }
+        pending = nil
+        if record.continuation == .continues {
+          pending = (items, record.place + 1)
+        } else {
+          try? decodeItems(items) { catalog.apply($0) }
+        }
+      }
+    }
+  }
+
+  /// The frame behind which replay begins. Without a checkpoint that is the beginning of the space,
+  /// or of what is left of its journal.
+  private mutating func firstFrame(_ chain: [Link], _ start: CheckpointReference)
+    throws(StoreError) -> FrameNumber
+  {
+    if start.exists { return start.lastFrame }
+    var first: FrameNumber?
+    for link in chain where first == nil {
+      first = try scan(link.number).frames.first?.frame.number
+    }
+    let before = FrameNumber((first?.rawValue ?? 1) - 1)
+    salvaged?.isIncomplete = first == nil || before.rawValue > 0
+    return before
+  }
+}
+
+extension SegmentFiles {
+  /// How many numbers are tried where no segment is found: at 4 MiB each, 1 TiB of what was written
+  /// before the oldest that is left. Journals take fewer.
+  static let triedNumbers: UInt32 = 1 << 18
+
+  /// The numbers of the space's segments of a kind that are in the store, rising. Names are keyed
+  /// hashes, so numbers are tried from 1 up: `tries` until one is found, and then until `misses` of
+  /// them one after the other have no segment.
+  func numbers(of kind: SegmentKind, tries: UInt32 = triedNumbers, misses: UInt32 = 1 << 16)
+    throws(StoreError) -> [SegmentNumber]
+  {
+    let names = Set(try allNames().compactMap { SegmentName(text: $0) })
+    var found: [SegmentNumber] = []
+    var raw: UInt32 = 1
+    while raw < found.last.map({ $0.rawValue + misses }) ?? tries {
+      let number = SegmentNumber(raw)
+      if names.contains(name(SegmentID(kind: kind, number: number))) { found.append(number) }
+      raw += 1
+    }
+    return found
+  }
+}

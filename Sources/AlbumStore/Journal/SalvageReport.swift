@@ -1,0 +1,73 @@
+import AlbumFormat
+import AlbumModel
+
+/// What a salvage found of journal and checkpoints, beyond what a mount needs to know.
+struct SalvageReport: Sendable {
+  /// The journal segments that were replayed, oldest first, and the frame behind which each is dead.
+  var chain: [Recovery.Link] = []
+  /// Those of which neither head opens.
+  var headless: [SegmentNumber] = []
+  /// Those that a later one names and that are not there.
+  var missing: [SegmentNumber] = []
+  /// There is no journal segment at all.
+  var hasNoJournal = false
+  /// No checkpoint was whole, and the journal does not begin with the space: the catalog is what
+  /// could be gathered.
+  var isIncomplete = false
+  /// Nothing stated the root.
+  var rootWasLost = false
+  /// Checkpoints that the newest head names, and which of them are damaged.
+  var checkpoints: [CheckpointReference] = []
+  var damagedCheckpoints: [CheckpointReference] = []
+  /// Inodes that the journal says are gone: what is left of their content is garbage.
+  private(set) var gone: Set<InodeNumber> = []
+  /// The greatest inode number that was known where the first missing frame should be.
+  private(set) var greatestBeforeGap: UInt64?
+  var lost = ReplayFindings()
+
+  mutating func noteGap(_ catalog: borrowing Catalog) {
+    if greatestBeforeGap == nil { greatestBeforeGap = catalog.greatestInode }
+  }
+
+  mutating func note(_ item: JournalItem) {
+    if case .inodeGone(let number) = item { gone.insert(number) }
+  }
+}
+
+extension Catalog {
+  /// The greatest number of an inode that was ever stated.
+  var greatestInode: UInt64 {
+    var greatest: UInt64 = 0
+    for raw in 0..<inodes.upperBound {
+      if let index = inodes.occupant(raw) {
+        greatest = max(greatest, inodes[index].state.number.rawValue)
+      }
+    }
+    return greatest
+  }
+
+  /// Before the end of a replay that found things missing: what is known in part is kept. A directory
+  /// with names in it and a file with content are stated, the root in any case. Answers whether the
+  /// root was lost.
+  mutating func keepWhatIsExpected() -> Bool {
+    let rootWasLost = inodes.find(.root).map { inodes[$0].isExpected } ?? true
+    _ = expect(.root, .directory)
+    for raw in 0..<inodes.upperBound {
+      guard let index = inodes.occupant(raw), inodes[index].isExpected else { continue }
+      let record = inodes[index]
+      let isRoot = record.state.number == .root
+      if isRoot || record.directory != .max && directories[record.directory].count > 0 {
+        inodes[index].state.mode = UInt16(FileKind.directory.rawValue) << 12 | 0o755
+      } else if record.extents.count > 0 {
+        let last = extents.extent(record.extents, Int(record.extents.count) - 1)
+        inodes[index].state.mode = UInt16(FileKind.regular.rawValue) << 12 | 0o644
+        inodes[index].state.size = last.end
+      } else {
+        continue
+      }
+      inodes[index].state.links = 1
+      inodes[index].isExpected = false
+    }
+    return rootWasLost
+  }
+}

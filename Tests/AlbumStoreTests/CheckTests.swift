@@ -1,0 +1,287 @@
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+import AlbumTestSupport
+import Logging
+import Posix
+import Testing
+
+@testable import AlbumStore
+
+// `albumfs check`, the core of it: a healthy space finds nothing; each kind of damage is named, by
+// path and bytes, and nothing else is; a check changes nothing.
+
+struct CheckTests {
+  let place: CheckPlace
+  init() throws { place = try CheckPlace() }
+
+  @Test func aHealthySpaceFindsNothing() throws {
+    let report = try place.check()
+    #expect(report.findings == [])
+    #expect(report.totals.files == place.contents.count + 1)
+    #expect(report.totals.bytes >= Int64(place.contents.values.reduce(0) { $0 + $1.count }))
+    #expect(report.isComplete)
+  }
+
+  @Test func aSpaceThatWasKilledFindsNothing() throws {
+    let space = try place.store.open()
+    try space.write([1, 2, 3], to: "late")
+    space.remove("big")
+    try space.commit()
+    space.abandon()
+    #expect(try place.check().findings == [])
+  }
+
+  @Test func aCheckChangesNothing() throws {
+    let before = try place.bytes()
+    _ = try place.check()
+    #expect(try place.bytes() == before)
+  }
+
+  @Test func aMountedSpaceIsRefused() throws {
+    let space = try place.store.open()
+    defer { space.abandon() }
+    #expect { try place.check() } throws: { ($0 as? StoreError)?.code == .inUse }
+  }
+
+  @Test func aDamagedRecordIsNamedByPathAndBytes() throws {
+    let extent = try place.extent(of: "big", at: 70_000)
+    try place.flip(.data, extent.segment, at: Int(extent.grid) * 256 + 100)
+    let report = try place.check()
+    #expect(report.damagedPaths == ["big"])
+    #expect(report.findings.map(\.kind) == [.unreadableContent])
+    #expect(report.findings.first?.ranges == [65_536..<131_072])
+    #expect(
+      report.findings.first?.description.contains("bytes 65536-131071 cannot be read") == true)
+  }
+
+  @Test func aDamagedThumbnailIsNamedWhereThumbShowsIt() throws {
+    let extent = try place.extent(of: place.thumbnail, at: 0)
+    try place.flip(.data, extent.segment, at: Int(extent.grid) * 256 + 60)
+    let report = try place.check()
+    #expect(report.findings.map(\.kind) == [.unreadableThumbnail])
+    #expect(report.damagedPaths == ["Trip/Thumb/IMG_1.jpg"])
+  }
+
+  @Test func aSegmentThatIsGoneIsToldWithAllItsFiles() throws {
+    let extent = try place.extent(of: "big", at: 0)
+    try place.store.store.directory.remove(place.path(.data, extent.segment))
+    let report = try place.check()
+    #expect(report.findings.contains { $0.kind == .segmentMissing })
+    #expect(report.damagedPaths == (try place.paths(in: extent.segment)))
+  }
+
+  @Test func aShortSegmentIsToldWithTheFilesBehindItsEnd() throws {
+    let extent = try place.extent(of: "big", at: 200_000)
+    try place.cut(.data, extent.segment, to: Int(extent.grid) * 256)
+    let report = try place.check()
+    #expect(report.findings.contains { $0.kind == .segmentShort && $0.severity == .damage })
+    #expect(report.damagedPaths.contains("big"))
+    #expect(!report.damagedPaths.contains("first"))
+  }
+
+  @Test func aFlipInTheRandomTailIsNoConcern() throws {
+    let extent = try place.lastExtent()
+    try place.flip(.data, extent.segment, at: StorePlace.segmentSize - 1)
+    #expect(try place.check().findings == [])
+  }
+
+  @Test func aDamagedCheckpointIsToldAndCostsNothing() throws {
+    let position = try place.checkpoints()
+    try place.flip(.checkpoint, position.firstSegment, at: 60)
+    let report = try place.check()
+    #expect(report.findings.map(\.kind) == [.checkpoint])
+    #expect(report.damagedPaths == [])
+  }
+
+  @Test func aMissingFrameNamesTheFilesThatItWasAbout() throws {
+    // The frames of one session, in a journal segment that another has followed.
+    var space = try place.store.open()
+    try space.write([UInt8](repeating: 7, count: 5000), to: "only here")
+    try space.write([UInt8](repeating: 8, count: 6000), to: "first")
+    try space.barrier()
+    let journal = space.journal.withLock { $0.writer.position.segment }
+    try space.close()
+    space = try place.store.open()
+    try space.write([9], to: "later")
+    try space.close()
+    try place.zero(.journal, journal)
+    let report = try place.check()
+    #expect(report.findings.contains { $0.kind == .lostFile })
+    #expect(report.findings.contains { $0.kind == .lostChanges && $0.path == "first" })
+    #expect(!report.damagedPaths.contains("later"))
+    #expect(!report.damagedPaths.contains("big"))
+  }
+
+  @Test func aLinkCountAndAnOrphanAreTold() throws {
+    let space = try place.store.open()
+    space.change { catalog in
+      let first = catalog.child(Array("first".utf8), of: catalog.index(of: .root)!)!
+      catalog.update(first) { $0.links = 5 }
+      let lost = catalog.create(
+        kind: .regular, permissions: 0o600, owner: 0, group: 0, time: Space.now)
+      catalog.update(lost) { $0.links = 1 }
+    }
+    try space.close()
+    let report = try place.check()
+    #expect(Set(report.findings.map(\.kind)) == [.linkCount, .orphan])
+    #expect(report.damagedPaths.contains("first"))
+  }
+
+  @Test func aCheckCanBeStopped() throws {
+    let report = try SpaceCheck.run(place.store.store, keys: place.store.keys) { progress in
+      progress.step != .records
+    }
+    #expect(!report.isComplete)
+  }
+
+  @Test func keysOfAnotherStoreAreToldFromALostJournal() throws {
+    #expect {
+      try SpaceCheck.run(place.store.store, keys: SpaceKeys())
+    } throws: {
+      ($0 as? StoreError)?.code == .missing
+    }
+  }
+}
+
+/// A space with some files, an album with a photo and its thumbnail, a checkpoint and a former one.
+struct CheckPlace {
+  let store: StorePlace
+  private(set) var contents: [String: [UInt8]] = [:]
+  let thumbnail: InodeNumber
+
+  init() throws {
+    store = try StorePlace()
+    var random = SeededRandom()
+    let space = try store.open()
+    contents["first"] = random.bytes(3000)
+    contents["big"] = random.bytes(400_000)
+    for file in 0..<8 { contents["f\(file)"] = random.bytes(40_000 + file) }
+    for name in contents.keys.sorted() { try space.write(contents[name]!, to: name) }
+    try space.write(random.bytes(30_000), to: "IMG_1.jpg")
+    try space.write(random.bytes(2000), to: "thumbnail")
+    thumbnail = space.arrangeAlbum()
+    contents["Trip/Photo/IMG_1.jpg"] = random.bytes(0)
+    try space.checkpoint()
+    try space.checkpoint()
+    try space.write([1], to: "last")
+    contents["last"] = [1]
+    try space.close()
+  }
+
+  func check(repairs: Bool = false) throws -> CheckReport {
+    var options = CheckOptions()
+    options.repairs = repairs
+    return try SpaceCheck.run(store.store, keys: store.keys, options: options)
+  }
+
+  // MARK: Where things are
+
+  func path(_ kind: SegmentKind, _ number: SegmentNumber) -> String {
+    SegmentPath.path(of: store.keys.name(of: kind, number: number))
+  }
+
+  private func reading<T>(_ body: (borrowing Catalog) throws -> T) throws -> T {
+    let space = try store.open(readOnly: true)
+    defer { try? space.close() }
+    return try space.read(body)
+  }
+
+  func extent(of name: String, at offset: Int64) throws -> Extent {
+    try reading { catalog in
+      let index = catalog.child(Array(name.utf8), of: catalog.index(of: .root)!)!
+      return catalog.extents(of: index, from: offset / 65_536 * 65_536, to: offset + 1)[0]
+    }
+  }
+
+  func extent(of inode: InodeNumber, at offset: Int64) throws -> Extent {
+    try reading { $0.extents(of: $0.index(of: inode)!, from: offset, to: offset + 1)[0] }
+  }
+
+  func lastExtent() throws -> Extent { try reading { $0.recordUses().last!.extent } }
+
+  func checkpoints() throws -> CheckpointReference {
+    let space = try store.open(readOnly: true)
+    defer { try? space.close() }
+    return space.journal.withLock { $0.writer.position.checkpoint }
+  }
+
+  /// The paths of all files with something in a segment, sorted.
+  func paths(in segment: SegmentNumber) throws -> [String] {
+    try reading { catalog in
+      let inodes = Set(catalog.recordUses().filter { $0.extent.segment == segment }.map(\.inode))
+      let paths = CatalogPaths(catalog, of: inodes)
+      return inodes.flatMap { paths.all($0) }.sorted()
+    }
+  }
+
+  /// Everything in the store.
+  func bytes() throws -> [String: [UInt8]] {
+    var result: [String: [UInt8]] = [:]
+    for name in try store.snapshot().keys {
+      let path = "segments/\(name.prefix(2))/\(name)"
+      result[path] = try store.store.directory.contents(of: path, limit: StorePlace.segmentSize)
+    }
+    return result
+  }
+
+  // MARK: Damage
+
+  func flip(_ kind: SegmentKind, _ number: SegmentNumber, at offset: Int) throws {
+    try store.store.directory.damage(path(kind, number)) { $0[offset] ^= 1 }
+  }
+
+  func zero(_ kind: SegmentKind, _ number: SegmentNumber) throws {
+    try store.store.directory.damage(path(kind, number)) { bytes in
+      bytes = [UInt8](repeating: 0, count: bytes.count)
+    }
+  }
+
+  func cut(_ kind: SegmentKind, _ number: SegmentNumber, to count: Int) throws {
+    try store.store.directory.damage(path(kind, number)) { $0.removeLast($0.count - count) }
+  }
+}
+
+extension StorageDirectory {
+  /// Replaces a file by what `change` makes of its bytes.
+  func damage(_ path: String, _ change: (inout [UInt8]) -> Void) throws {
+    var bytes = try contents(of: path, limit: 64 << 20)
+    change(&bytes)
+    try remove(path)
+    let file = try open(path, .createNew)
+    try unsafe bytes.withUnsafeBytes { try unsafe file.write($0, at: 0) }
+  }
+}
+
+extension Space {
+  /// Makes the album Trip with the root's IMG_1.jpg as a photo and `thumbnail` as its thumbnail.
+  fileprivate func arrangeAlbum() -> InodeNumber {
+    change { catalog in
+      let root = catalog.index(of: .root)!
+      func directory(_ name: String, in parent: InodeIndex, _ marks: InodeState.Marks)
+        -> InodeIndex
+      {
+        let made = catalog.create(
+          kind: .directory, permissions: 0o755, owner: 0, group: 0, time: Space.now)
+        catalog.update(made) { $0.marks = marks }
+        catalog.insertEntry(Array(name.utf8), in: parent, child: made)
+        catalog.unpin(made)
+        return made
+      }
+      let album = directory("Trip", in: root, .album)
+      let photos = directory("Photo", in: album, .photoDirectory)
+      _ = directory("Thumb", in: album, [.thumbDirectory, .implicit])
+      let name = Array("IMG_1.jpg".utf8)
+      catalog.moveEntry(name, of: root, to: name, in: photos)
+      let photo = catalog.child(name, of: photos)!
+      let thumbnail = catalog.child(Array("thumbnail".utf8), of: root)!
+      catalog.pin(thumbnail)
+      catalog.removeEntry(Array("thumbnail".utf8), in: root)
+      catalog.update(thumbnail) { $0.marks = .madeThumbnail }
+      catalog.setThumbnail(thumbnail, of: photo)
+      catalog.update(photo) { $0.thumbnailState = .made }
+      catalog.unpin(thumbnail)
+      return catalog.state(thumbnail).number
+    }
+  }
+}
