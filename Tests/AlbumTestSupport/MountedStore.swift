@@ -35,6 +35,8 @@ package final class MountedStore {
     package var albums: Int
     package var photos: Int
     package var readOnly: Bool
+    package var readOnlyReason: String?
+    package var shortage: String?
     package var thumbnails: Thumbnails
     package var recovery: [String]
   }
@@ -49,30 +51,34 @@ package final class MountedStore {
   private var daemons: [String: Int32] = [:]
 
   package var mountPoint: String { scratch.path("mnt") }
-  package var store: String { scratch.path("store") }
+  package let store: String
   package var work: String { scratch.path("work") }
 
   /// Makes a store, mounts its space, runs the body and unmounts, which has to succeed. Whatever
   /// happens, nothing stays mounted.
   package static func use(
     as person: Person = .tester, initOptions: [String] = [], mountOptions: [String] = [],
-    _ body: (MountedStore) throws -> Void
+    storeIn folder: String? = nil, _ body: (MountedStore) throws -> Void
   ) throws {
-    let mounted = try MountedStore(as: person, initOptions: initOptions)
+    let mounted = try MountedStore(as: person, initOptions: initOptions, storeIn: folder)
     defer { mounted.abandon() }
     try mounted.mount(mountOptions)
     try body(mounted)
     for point in mounted.daemons.keys.sorted() { try mounted.unmount(point) }
   }
 
-  /// A store with one space, not mounted. Whoever mounts it calls `abandon` in the end.
-  package init(as person: Person = .tester, initOptions: [String] = []) throws {
+  /// A store with one space, not mounted; in a folder of its own unless told. Whoever mounts it calls
+  /// `abandon` in the end.
+  package init(
+    as person: Person = .tester, initOptions: [String] = [], storeIn folder: String? = nil
+  ) throws {
     guard unsafe access("/dev/fuse", R_OK | W_OK) == 0 else {
       throw Failed(
         description: "These tests mount for real, and /dev/fuse cannot be used: \(errno).")
     }
     self.person = person
     scratch = try ScratchDirectory()
+    store = (folder ?? scratch.path) + "/store"
     programs = try MountedStore.programs(for: person, in: scratch)
     for name in ["mnt", "mnt2", "work"] {
       try FileManager.default.createDirectory(
