@@ -78,7 +78,7 @@ let package = Package(
       "albumfs",
       [
         "AlbumModel", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore",
-        "ControlProtocol", "Daemon", arguments, logging,
+        "ThumbnailProtocol", "ControlProtocol", "Daemon", arguments, logging,
       ]),
 
     // Tests mirror Sources.

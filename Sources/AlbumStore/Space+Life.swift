@@ -71,7 +71,7 @@ extension Space {
     }
   }
 
-  private func resync(_ id: SegmentID) throws(StoreError) {
+  func resync(_ id: SegmentID) throws(StoreError) {
     let path = files.path(id)
     do throws(Errno) {
       let file = try files.directory.open(path, .readWrite)

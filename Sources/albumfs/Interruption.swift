@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 
 /// Ctrl-C and SIGTERM end a command at once with the exit code for it, the terminal as it was.
 /// The daemon replaces this by its own handling.
@@ -15,6 +16,23 @@ enum Interruption {
       let former = signal(number) { _ in
         TerminalEcho.restore()
         _exit(15)
+      }
+      if isIgnored(former) { _ = signal(number, SIG_IGN) }
+    }
+  }
+
+  private static let asked = Atomic(false)
+
+  /// Whether Ctrl-C or the like came since `collect`.
+  static var wasAsked: Bool { asked.load(ordering: .relaxed) }
+
+  /// From now on the first of these signals only says so, for a command that can stop by itself; the
+  /// second one ends it.
+  static func collect() {
+    asked.store(false, ordering: .relaxed)
+    for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+      let former = signal(number) { _ in
+        if Interruption.asked.exchange(true, ordering: .relaxed) { _exit(15) }
       }
       if isIgnored(former) { _ = signal(number, SIG_IGN) }
     }

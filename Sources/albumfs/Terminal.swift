@@ -23,6 +23,16 @@ enum Terminal {
     write(text + (text.hasSuffix("\n") ? "" : "\n"), to: STDERR_FILENO)
   }
 
+  /// Names of files may hold anything: what would steer the terminal is shown as `\u{1B}`.
+  static func printable(_ text: String) -> String {
+    var shown = ""
+    for scalar in text.unicodeScalars {
+      let isControl = scalar.properties.generalCategory == .control
+      shown += isControl ? scalar.escaped(asASCII: true) : String(scalar)
+    }
+    return shown
+  }
+
   static func complain(_ text: String) { message("albumfs: " + text) }
 
   /// Asks; the answer stands behind it on the same line.

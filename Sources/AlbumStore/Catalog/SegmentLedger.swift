@@ -27,6 +27,12 @@ package struct SegmentLedger: Sendable {
     if account.live <= 0, account.state != .retired { emptied.insert(extent.segment) }
   }
 
+  /// For a repair: what was counted anew.
+  mutating func correct(_ number: SegmentNumber, live: Int64) {
+    accounts[number, default: Account()].live = live
+    if live > 0 { emptied.remove(number) }
+  }
+
   mutating func set(_ number: SegmentNumber, _ state: SegmentState, retiredAt: Int64) {
     if state == .removed {
       accounts[number] = nil

@@ -13,6 +13,8 @@ enum CatalogProblem: Sendable {
   /// Content behind the end of its file, or of what has no content.
   case contentBeyondEnd(InodeNumber, from: Int64, to: Int64)
   case ledger(SegmentNumber, stated: Int64, found: Int64)
+  /// Stated to hold nothing that lives, and it does: it would be removed.
+  case segmentInUse(SegmentNumber)
   /// Marked as an album's Photo or Thumb, and it is not.
   case albumPart(InodeNumber)
   /// A photo whose thumbnail is not there.
@@ -183,8 +185,10 @@ struct CatalogCheck {
       }
     }
     for segment in Set(live.keys).union(catalog.segments.accounts.keys).sorted() {
-      let stated = catalog.segments.accounts[segment]?.live ?? 0
+      let account = catalog.segments.accounts[segment]
+      let stated = account?.live ?? 0
       let found = live[segment] ?? 0
+      if found > 0, account?.state == .retired { problems.append(.segmentInUse(segment)) }
       if stated != found {
         problems.append(.ledger(segment, stated: stated, found: found))
       }

@@ -41,7 +41,7 @@ extension Examination {
           "\(frames(count)) of the journal cannot be read (\(named(.journal, segment)) is damaged)"
             + (recovery.report.damagedFrames == 0 ? ": a spare that is not needed now" : "")))
     }
-    for segment in salvaged.headless {
+    for segment in journalCheck.headless {
       findings.append(
         CheckFinding(
           .damage, .journal, segments: [files.path(SegmentID(kind: .journal, number: segment))],
@@ -245,6 +245,12 @@ extension Examination {
           .damage, .ledger, segments: [files.path(SegmentID(kind: .data, number: segment))],
           "\(found) bytes of \(named(.data, segment)) are in use, \(stated) are counted")
       ]
+    case .segmentInUse(let segment):
+      return [
+        CheckFinding(
+          .damage, .ledger, segments: [files.path(SegmentID(kind: .data, number: segment))],
+          "\(named(.data, segment)) is to be removed, and is in use")
+      ]
     case .albumPart(let inode):
       return findings(
         .album, inode, paths, meaning: "it is marked as a part of an album, and is none")
@@ -266,7 +272,7 @@ extension CatalogProblem {
     case .orphan(let inode), .linkCount(let inode, _, _), .extentOutside(let inode, _),
       .contentBeyondEnd(let inode, _, _), .albumPart(let inode), .thumbnailGone(let inode):
       inode
-    case .secondName, .ledger, .counter: nil
+    case .secondName, .ledger, .segmentInUse, .counter: nil
     }
   }
 }

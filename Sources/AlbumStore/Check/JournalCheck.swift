@@ -5,6 +5,8 @@ import AlbumModel
 struct JournalCheck: Sendable {
   /// Segments in which frames are missing, and how many.
   private(set) var missingFrames: [(segment: SegmentNumber, count: Int)] = []
+  /// Segments of which neither head opens.
+  private(set) var headless: [SegmentNumber] = []
   /// Segments of which one of the two heads opens.
   private(set) var singleHeads: [SegmentNumber] = []
   /// Segments that should be there.
@@ -26,6 +28,7 @@ struct JournalCheck: Sendable {
         missingFrames.append((link.number, count - found.count))
       }
     }
+    headless = salvaged.headless.filter { $0 >= needed }
     missingSegments = salvaged.missing.filter { $0 >= needed }
   }
 }

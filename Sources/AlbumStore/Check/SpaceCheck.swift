@@ -7,6 +7,12 @@ import Posix
 package struct CheckOptions: Sendable {
   /// Whether the space is made consistent. Without it nothing in the store is changed.
   package var repairs = false
+  /// Owner and group of the root, should nothing be left that states them.
+  package var owner: UInt32 = 0
+  package var group: UInt32 = 0
+  /// What the name of a file whose name is lost ends with, told by its first bytes (512 at most);
+  /// nil: nothing.
+  package var fileEnding: (@Sendable ([UInt8]) -> String?)?
   package init() {}
 }
 
@@ -31,7 +37,12 @@ package enum SpaceCheck {
     defer { lock.release() }
     var examination = try Examination(store, keys: keys, progress: progress)
     try examination.run()
-    return examination.report(store)
+    var report = examination.report(store)
+    if options.repairs, report.isComplete, report.wantsRepair {
+      _ = progress(CheckProgress(step: .repair))
+      report.repairs = try examination.repair(store, options: options)
+    }
+    return report
   }
 }
 

@@ -1,0 +1,110 @@
+import AlbumFormat
+import AlbumModel
+
+// Changes that only a repair makes: what the file system does leaves no such contradictions.
+
+extension Catalog {
+  /// A directory has another name, which it knows as its own: this one goes, the directory stays.
+  mutating func dropSecondName(_ name: [UInt8], in parent: InodeIndex) {
+    if child(name, of: parent) == nil { return }
+    dropEntry(name, in: parent)
+    directories[inodes[parent].directory].subdirectories -= 1
+    noteEntry(name, in: parent)
+  }
+
+  mutating func correctLinks(of index: InodeIndex, to count: UInt32) {
+    inodes[index].state.links = count
+    note(index, .state)
+  }
+
+  /// A photo refers to a thumbnail that is not there, or that is none.
+  mutating func forgetThumbnail(of photo: InodeIndex) {
+    let number = inodes[photo].state.thumbnail
+    if let thumbnail = inodes.find(number), number.rawValue != 0,
+      inodes[thumbnail].state.links > 0
+    {
+      setThumbnail(nil, of: photo)
+    } else {
+      inodes[photo].state.thumbnail = InodeNumber(0)
+    }
+    update(photo) { state in
+      if state.thumbnailState == .made { state.thumbnailState = .pending }
+    }
+  }
+
+  /// The next inode's number.
+  mutating func takeInodeNumber() -> InodeNumber {
+    defer { counters.nextInode += 1 }
+    noteCounters()
+    return InodeNumber(counters.nextInode)
+  }
+
+  /// Brings back a file that only its records tell of, under the number that it had; without a name,
+  /// and pinned once.
+  mutating func revive(
+    _ file: LostFile, number: InodeNumber, like model: InodeState, time: Timestamp
+  ) -> InodeIndex {
+    var state = InodeState(number: number, kind: .regular, permissions: 0o644)
+    state.owner = model.owner
+    state.group = model.group
+    state.size = file.size
+    state.contentVersion = 1
+    state.accessed = time
+    state.modified = time
+    state.changed = time
+    var record = InodeRecord(state: state)
+    record.pins = 1
+    let index = inodes.insert(record)
+    note(index, .state)
+    for extent in file.map.extents { hold(extent) }
+    replaceExtents(of: index, from: 0, to: .max, with: file.map.extents)
+    return index
+  }
+
+  /// Numbers that are in use, or were as far as anybody can tell, are not given out again.
+  mutating func raiseCounters(above used: SpaceCounters) {
+    counters.nextInode = max(
+      counters.nextInode, max(used.nextInode, greatestInode + 1) + Catalog.inodeReserve)
+    counters.nextSequence = max(
+      counters.nextSequence, used.nextSequence + Catalog.sequenceReserve)
+    counters.nextDataSegment = max(
+      counters.nextDataSegment, used.nextDataSegment + Catalog.segmentReserve)
+    counters.nextCheckpointSegment = max(
+      counters.nextCheckpointSegment, used.nextCheckpointSegment + Catalog.segmentReserve)
+    changes.counters = true
+  }
+
+  /// What extents point to lives, whatever was stated of its segment.
+  mutating func correctLedger() {
+    var live: [SegmentNumber: Int64] = [:]
+    for use in recordUses() { live[use.extent.segment, default: 0] += use.extent.length }
+    for (segment, count) in live {
+      let account = segments.accounts[segment]
+      segments.correct(segment, live: count)
+      if account == nil || account?.state == .retired { setState(of: segment, to: .living) }
+    }
+    for (segment, account) in segments.accounts where live[segment] == nil && account.live != 0 {
+      segments.correct(segment, live: 0)
+    }
+  }
+
+  /// The names of some inodes.
+  func names(of wanted: Set<InodeNumber>) -> [InodeNumber: [(
+    directory: InodeNumber, name: [UInt8]
+  )]] {
+    var names: [InodeNumber: [(directory: InodeNumber, name: [UInt8])]] = [:]
+    for raw in 0..<inodes.upperBound {
+      guard let directory = inodes.occupant(raw), state(directory).kind == .directory else {
+        continue
+      }
+      forEachEntry(of: directory) { name, child, _ in
+        let number = state(child).number
+        if wanted.contains(number) {
+          names[number, default: []].append((state(directory).number, name))
+        }
+        return true
+      }
+    }
+    return names
+  }
+}

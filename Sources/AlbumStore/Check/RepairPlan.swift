@@ -1,0 +1,206 @@
+import AlbumFormat
+import AlbumModel
+
+/// What a repair changes in the catalog, worked out from what a check found: one step of history.
+/// Every sentence that it answers says what was done to one file.
+struct RepairPlan {
+  let problems: [CatalogProblem]
+  /// Stretches that do not open.
+  let unreadable: [InodeNumber: [Range<Int64>]]
+  let loose: LooseContent?
+  let lostEntries: Int
+  let time: Timestamp
+  /// What the names of files end with whose names are lost, told by their content.
+  var endings: [InodeNumber: String] = [:]
+  private var album: RecoveredAlbum?
+  private(set) var done: [String] = []
+
+  init(_ examination: borrowing Examination, time: Timestamp) {
+    problems = examination.catalogCheck.problems
+    loose = examination.loose
+    lostEntries = examination.salvaged.lost.lostEntries.count
+    self.time = time
+    var unreadable: [InodeNumber: [Range<Int64>]] = [:]
+    for stretch in examination.segments.flatMap(\.damaged) {
+      unreadable[stretch.inode, default: []].append(stretch.range)
+    }
+    self.unreadable = unreadable.mapValues { ranges in
+      var joined = ranges
+      joined.joinNeighbours()
+      return joined
+    }
+  }
+
+  /// The files that will be named by their numbers, with where their content is.
+  func nameless(_ catalog: borrowing Catalog) -> [(inode: InodeNumber, extents: [Extent])] {
+    var files: [(InodeNumber, [Extent])] = []
+    for problem in problems {
+      guard case .orphan(let inode) = problem, let index = catalog.index(of: inode) else {
+        continue
+      }
+      files.append((inode, catalog.extents(of: index, from: 0, to: 512)))
+    }
+    for (inode, records) in loose?.unknown ?? [:] {
+      files.append((inode, LostFile(inode, records).map.overlapping(from: 0, to: 512)))
+    }
+    return files
+  }
+
+  /// Changes the catalog. Thumbnails that do not open are dropped and made again; files that do not
+  /// open whole, and what has no name, go to the album `Recovered`.
+  mutating func apply(to catalog: inout Catalog) {
+    for problem in problems { correct(problem, &catalog) }
+    let names = catalog.names(of: Set(unreadable.keys).union(loose?.newer.keys.map { $0 } ?? []))
+    for inode in unreadable.keys.sorted() { rescue(inode, names[inode] ?? [], &catalog) }
+    for (inode, newer) in (loose?.newer ?? [:]).sorted(by: { $0.key < $1.key }) {
+      addNewer(inode, newer.records, names[inode]?.first?.name, &catalog)
+    }
+    for (inode, records) in (loose?.unknown ?? [:]).sorted(by: { $0.key < $1.key }) {
+      revive(inode, records, &catalog)
+    }
+    // Last, so that what the steps above left without a name is in it.
+    for problem in problems {
+      if case .orphan(let inode) = problem { bringBack(inode, &catalog) }
+    }
+    catalog.correctLedger()
+    if lostEntries > 0 {
+      done.append("\(counted(lostEntries, "name")) that led to nothing were dropped")
+    }
+  }
+
+  // MARK: Contradictions
+
+  private mutating func correct(_ problem: CatalogProblem, _ catalog: inout Catalog) {
+    switch problem {
+    case .secondName(let directory, let name, let child):
+      guard let parent = catalog.index(of: directory) else { return }
+      let path = catalog.way(to: parent).path(of: name)
+      catalog.dropSecondName(name, in: parent)
+      done.append("\(path): this second name of directory \(child.rawValue) was dropped")
+    case .linkCount(let inode, _, let count):
+      guard let index = catalog.index(of: inode) else { return }
+      catalog.correctLinks(of: index, to: count)
+    case .albumPart(let inode):
+      guard let index = catalog.index(of: inode) else { return }
+      catalog.update(index) { $0.marks.subtract([.photoDirectory, .thumbDirectory]) }
+    case .thumbnailGone(let photo):
+      guard let index = catalog.index(of: photo) else { return }
+      catalog.forgetThumbnail(of: index)
+    case .orphan, .extentOutside, .contentBeyondEnd, .ledger, .segmentInUse, .counter:
+      // Brought back, rescued, counted anew or left as they are.
+      return
+    }
+  }
+
+  // MARK: Files
+
+  /// Unreadable stretches become holes. A thumbnail is dropped, to be made again.
+  private mutating func rescue(
+    _ inode: InodeNumber, _ names: [(directory: InodeNumber, name: [UInt8])],
+    _ catalog: inout Catalog
+  ) {
+    guard let index = catalog.index(of: inode), let ranges = unreadable[inode] else { return }
+    if names.isEmpty, dropThumbnail(inode, &catalog) { return }
+    for range in ranges {
+      catalog.replaceExtents(of: index, from: range.lowerBound, to: range.upperBound, with: [])
+    }
+    catalog.update(index) { state in
+      state.contentVersion += 1
+      if state.thumbnailState == .made || state.thumbnailState == .failed {
+        state.thumbnailState = .pending
+      }
+    }
+    guard let first = names.first else { return }
+    let parent = catalog.index(of: first.directory)
+    let old = parent.map { catalog.way(to: $0).path(of: first.name) } ?? ""
+    let new = move(index, names, &catalog) ?? old
+    let lost = ranges.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
+    done.append("\(old): \(lost) bytes that cannot be read are zeros now; the file is \(new)")
+  }
+
+  /// Answers false where it is no thumbnail.
+  private mutating func dropThumbnail(_ inode: InodeNumber, _ catalog: inout Catalog) -> Bool {
+    var photos: [InodeIndex] = []
+    catalog.forEachInode { index, state in if state.thumbnail == inode { photos.append(index) } }
+    for photo in photos { catalog.forgetThumbnail(of: photo) }
+    if !photos.isEmpty {
+      done.append("thumbnail \(inode.rawValue) cannot be read and will be made again")
+    }
+    return !photos.isEmpty
+  }
+
+  /// Takes all names of a file away and gives it one in `Recovered`, unless it is there already.
+  private mutating func move(
+    _ index: InodeIndex, _ names: [(directory: InodeNumber, name: [UInt8])],
+    _ catalog: inout Catalog
+  ) -> String? {
+    let album = recovered(&catalog)
+    if names.contains(where: { album.holds($0.directory, in: catalog) }) { return nil }
+    catalog.pin(index)
+    for entry in names {
+      if let parent = catalog.index(of: entry.directory) {
+        catalog.removeEntry(entry.name, in: parent)
+      }
+    }
+    let path = album.place(index, named: names[0].name, in: &catalog)
+    catalog.unpin(index)
+    return path
+  }
+
+  private mutating func addNewer(
+    _ inode: InodeNumber, _ records: LooseContent.Records, _ name: [UInt8]?,
+    _ catalog: inout Catalog
+  ) {
+    guard let index = catalog.index(of: inode) else { return }
+    let state = catalog.state(index)
+    let file = LostFile(
+      inode, records, over: ExtentMap(catalog.extents(of: index, from: 0, to: .max)),
+      size: state.size)
+    let number = catalog.takeInodeNumber()
+    let made = catalog.revive(file, number: number, like: state, time: time)
+    let album = recovered(&catalog)
+    let path = album.place(made, named: name ?? nameByNumber(inode), in: &catalog)
+    catalog.unpin(made)
+    done.append("\(path): newer content of a file of that name, whose place in the journal is lost")
+  }
+
+  private mutating func revive(
+    _ inode: InodeNumber, _ records: LooseContent.Records, _ catalog: inout Catalog
+  ) {
+    guard catalog.index(of: inode) == nil, let root = catalog.index(of: .root) else { return }
+    let index = catalog.revive(
+      LostFile(inode, records), number: inode, like: catalog.state(root), time: time)
+    let path = recovered(&catalog).place(index, named: nameByNumber(inode), in: &catalog)
+    catalog.unpin(index)
+    done.append("\(path): a file whose name is lost")
+  }
+
+  private mutating func bringBack(_ inode: InodeNumber, _ catalog: inout Catalog) {
+    guard let index = catalog.index(of: inode) else { return }
+    let state = catalog.state(index)
+    // One that only itself leads to, in a circle.
+    if state.kind == .directory, let name = catalog.name(of: index),
+      let parent = catalog.index(of: catalog.parent(of: index))
+    {
+      catalog.dropSecondName(name, in: parent)
+    }
+    catalog.correctLinks(of: index, to: 0)
+    let path = recovered(&catalog).place(index, named: nameByNumber(inode), in: &catalog)
+    done.append("\(path): no name led to it")
+  }
+
+  private func nameByNumber(_ inode: InodeNumber) -> [UInt8] {
+    Array("inode-\(inode.rawValue)\(endings[inode] ?? "")".utf8)
+  }
+
+  private mutating func recovered(_ catalog: inout Catalog) -> RecoveredAlbum {
+    if let album { return album }
+    let made = RecoveredAlbum(in: &catalog, time: time)
+    album = made
+    return made
+  }
+
+  private func counted(_ count: Int, _ noun: String) -> String {
+    "\(count) \(noun)\(count == 1 ? "" : "s")"
+  }
+}

@@ -1,0 +1,167 @@
+import AlbumSecrets
+import AlbumStore
+import ArgumentParser
+import ControlProtocol
+import Daemon
+import Glibc
+import Posix
+import ThumbnailProtocol
+
+struct Check: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Check a space, and repair it.",
+    discussion: """
+      Opens everything that the space has in the store and names what is damaged, by album and \
+      photo. Changes nothing unless --repair is given. The space must not be mounted. Exits with \
+      26 when it finds damage.
+
+      With --repair the space is made consistent: what can be read is kept; a file of which a part \
+      cannot be read goes to the album Recovered, that part as zeros; so do files whose names are \
+      lost. Restore damaged files of the store from a backup first, if there is one.
+
+        albumfs check ~/Album.store
+        albumfs check ~/Album.store --repair
+      """)
+
+  @Argument(help: "The store's directory.", completion: .directory)
+  var store: String
+
+  @Flag(help: "Make the space consistent.")
+  var repair = false
+
+  @Flag(help: "As JSON.")
+  var json = false
+
+  @Flag(help: "Ask for the recovery key in place of the password.")
+  var recoveryKey = false
+
+  @OptionGroup var password: PasswordOptions
+  @OptionGroup var output: OutputOptions
+
+  func run() throws {
+    Hardening.protectMemory()
+    let opened = try StoreCommands.open(store)
+    let keys = try unlock(opened)
+    let bar = ProgressBar(isShown: !output.quiet && !json)
+    Interruption.collect()
+    let report = try StoreCommands.reporting { () throws(StoreError) in
+      try SpaceCheck.run(opened, keys: keys, options: options) { progress in
+        bar.show(progress)
+        return !Interruption.wasAsked
+      }
+    }
+    bar.clear()
+    if json { Terminal.result(json: CheckDescription(report)) } else { tell(report) }
+    if !report.isComplete {
+      throw Failure(.interrupted, "Stopped; what was found until then is told.")
+    }
+    if report.isDamaged { throw Failure(.damaged, verdict(report)) }
+  }
+
+  private func unlock(_ opened: Store) throws(Failure) -> SpaceKeys {
+    let prompt = recoveryKey ? "Recovery key: " : "Password: "
+    let secret = try PasswordInput.existing(password.source, prompt: prompt)
+    return try StoreCommands.reporting { () throws(StoreError) in
+      recoveryKey
+        ? try opened.unlock(recoveryKey: secret) : try opened.unlock(password: secret)
+    }
+  }
+
+  private var options: CheckOptions {
+    var options = CheckOptions()
+    options.repairs = repair
+    options.owner = getuid()
+    options.group = getgid()
+    options.fileEnding = { ImageKind(sniffing: $0).map { ".\($0.fileEnding)" } }
+    return options
+  }
+
+  private func tell(_ report: CheckReport) {
+    for finding in report.findings {
+      Terminal.result(Terminal.printable("\(finding.severity.rawValue): \(finding)"))
+    }
+    for repair in report.repairs { Terminal.result(Terminal.printable("repaired: \(repair)")) }
+    let totals = report.totals
+    output.say(
+      "Checked \(counted(totals.files, "file")), \(SizeArgument.readable(totals.bytes)) "
+        + "in \(counted(totals.records, "record"))"
+        + (report.isDamaged ? "." : ": nothing is damaged."))
+  }
+
+  private func verdict(_ report: CheckReport) -> String {
+    let count = report.findings.count { $0.severity == .damage }
+    let found = "The space is damaged: \(counted(count, "finding"))."
+    if repair { return found + " It is repaired; check again to be sure." }
+    return found
+      + " Restore what is damaged from a backup of the store, or run albumfs check --repair."
+  }
+}
+
+/// The report as `--json` prints it, version 1: fields are added, none is changed or removed.
+private struct CheckDescription: Encodable {
+  struct Stretch: Encodable {
+    var offset: Int64
+    var length: Int64
+  }
+  struct Finding: Encodable {
+    var severity: String
+    var kind: String
+    var path: String?
+    var inode: UInt64?
+    var ranges: [Stretch]
+    var segments: [String]
+    var message: String
+
+    init(_ finding: CheckFinding) {
+      severity = finding.severity.rawValue
+      kind = finding.kind.rawValue
+      path = finding.path
+      inode = finding.inode
+      ranges = finding.ranges.map {
+        Stretch(offset: $0.lowerBound, length: $0.upperBound - $0.lowerBound)
+      }
+      segments = finding.segments
+      message = finding.meaning
+    }
+  }
+  struct Totals: Encodable {
+    var files: Int
+    var directories: Int
+    var records: Int
+    var bytes: Int64
+    var segments: Int
+  }
+  var version = 1
+  var complete: Bool
+  var damaged: Bool
+  var findings: [Finding]
+  var repairs: [String]
+  var totals: Totals
+
+  init(_ report: CheckReport) {
+    complete = report.isComplete
+    damaged = report.isDamaged
+    findings = report.findings.map { Finding($0) }
+    repairs = report.repairs
+    totals = Totals(
+      files: report.totals.files, directories: report.totals.directories,
+      records: report.totals.records, bytes: report.totals.bytes,
+      segments: report.totals.segments)
+  }
+}
+
+extension ImageKind {
+  /// What names of such pictures end with, without the dot.
+  fileprivate var fileEnding: String {
+    switch self {
+    case .jpeg: "jpg"
+    case .png: "png"
+    case .webp: "webp"
+    case .gif: "gif"
+    case .tiff: "tif"
+    case .heif: "heic"
+    case .avif: "avif"
+    case .jpegXL: "jxl"
+    }
+  }
+}

@@ -1,0 +1,326 @@
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+import AlbumTestSupport
+import Logging
+import Posix
+import Testing
+
+@testable import AlbumStore
+
+// `albumfs check --repair`, the core of it: what can be read is kept, and is where the report says;
+// afterwards the space mounts and a check finds nothing. However much of journal and checkpoints is
+// lost, no photo is. Other spaces of the store are not touched.
+
+struct RepairTests {
+  let place: CheckPlace
+  init() throws { place = try CheckPlace() }
+
+  /// Repairs, and sees that nothing is left to repair.
+  @discardableResult
+  private func repair() throws -> CheckReport {
+    let report = try place.check(repairs: true)
+    let after = try place.check()
+    #expect(after.findings == [])
+    let space = try place.store.open()
+    #expect(!space.status.recovery.isDamaged)
+    try space.close()
+    return report
+  }
+
+  @Test func aHealthySpaceIsNotWrittenTo() throws {
+    let before = try place.bytes()
+    let report = try place.check(repairs: true)
+    #expect(report.repairs == [])
+    #expect(try place.bytes() == before)
+  }
+
+  @Test func aDamagedFileIsMovedWithWhatIsLeftOfIt() throws {
+    let extent = try place.extent(of: "big", at: 70_000)
+    try place.flip(.data, extent.segment, at: Int(extent.grid) * 256 + 100)
+    let report = try repair()
+    #expect(report.damagedPaths == ["big"])
+    #expect(report.repairs.contains { $0.contains("Recovered/Photo/big") })
+    let files = try place.files()
+    var expected = place.contents["big"]!
+    expected.replaceSubrange(65_536..<131_072, with: [UInt8](repeating: 0, count: 65_536))
+    #expect(files["big"] == nil)
+    #expect(files["Recovered/Photo/big"] == expected)
+    #expect(files["first"] == place.contents["first"])
+  }
+
+  @Test func aDamagedThumbnailIsMadeAgain() throws {
+    let extent = try place.extent(of: place.thumbnail, at: 0)
+    try place.flip(.data, extent.segment, at: Int(extent.grid) * 256 + 60)
+    try repair()
+    let space = try place.store.open(readOnly: true)
+    let photo = try #require(space.find("Trip/Photo/IMG_1.jpg"))
+    #expect(space.read { $0.state(photo).thumbnailState } == .pending)
+    #expect(space.read { $0.index(of: place.thumbnail) } == nil)
+    try space.close()
+  }
+
+  @Test func linkCountsOrphansAndLostAlbumsAreSetRight() throws {
+    let space = try place.store.open()
+    let album = space.change { catalog -> InodeNumber in
+      let root = catalog.index(of: .root)!
+      let first = catalog.child(Array("first".utf8), of: root)!
+      catalog.update(first) { $0.links = 5 }
+      // The album loses its name, as when a frame is lost.
+      let album = catalog.child(Array("Trip".utf8), of: root)!
+      catalog.dropEntry(Array("Trip".utf8), in: root)
+      catalog.noteEntry(Array("Trip".utf8), in: root)
+      return catalog.state(album).number
+    }
+    try space.close()
+    try repair()
+    let files = try place.files()
+    #expect(files["Recovered/inode-\(album.rawValue)/Photo/IMG_1.jpg"] != nil)
+    #expect(files["first"] == place.contents["first"])
+  }
+
+  @Test func bothCheckpointsAreDamagedAndEveryFileComesBack() throws {
+    let (newest, former) = try place.bothCheckpoints()
+    try place.flip(.checkpoint, newest.firstSegment, at: 60)
+    try place.flip(.checkpoint, former.firstSegment, at: 60)
+    try repair()
+    try expectAllContents()
+  }
+
+  @Test func bothHeadsOfTheNewestJournalSegmentAreDamaged() throws {
+    let number = try #require(try place.journals().last)
+    try place.flip(.journal, number, at: 60)
+    try place.flip(.journal, number, at: 256 + 60)
+    try repair()
+    let files = try place.files()
+    #expect(files["big"] == place.contents["big"])
+    #expect(files["last"] == place.contents["last"])
+  }
+
+  @Test func withoutAnyJournalEveryFileComesBack() throws {
+    for number in try place.journals() { try place.remove(.journal, number) }
+    let report = try repair()
+    #expect(report.findings.contains { $0.kind == .catalog })
+    try expectAllContents()
+  }
+
+  @Test func withoutJournalAndCheckpointsEveryFileComesBackByNumber() throws {
+    for number in try place.journals() { try place.remove(.journal, number) }
+    for number in try place.numbers(.checkpoint) { try place.remove(.checkpoint, number) }
+    var options = CheckOptions()
+    options.repairs = true
+    options.fileEnding = { $0.isEmpty ? nil : ".jpg" }
+    _ = try SpaceCheck.run(place.store.store, keys: place.store.keys, options: options)
+    #expect(try place.check().findings == [])
+    try expectAllContents()
+    #expect(try place.files().keys.allSatisfy { $0.hasPrefix("Recovered/Photo/inode-") })
+    #expect(try place.files().keys.allSatisfy { $0.hasSuffix(".jpg") })
+  }
+
+  @Test func aRebuiltSpaceGoesOn() throws {
+    for number in try place.journals() { try place.remove(.journal, number) }
+    for number in try place.numbers(.checkpoint) { try place.remove(.checkpoint, number) }
+    try repair()
+    var random = SeededRandom()
+    let content = random.bytes(100_000)
+    for round in 0..<3 {
+      let space = try place.store.open()
+      try space.write(content, to: "new \(round)")
+      try space.close()
+    }
+    #expect(try place.check().findings == [])
+    #expect(try place.files()["new 1"] == content)
+    try expectAllContents()
+  }
+
+  @Test func framesThatAreLostCostNamesAtWorst() throws {
+    var space = try place.store.open()
+    let only = [UInt8](repeating: 7, count: 5000)
+    let newer = [UInt8](repeating: 8, count: 6000)
+    try space.write(only, to: "only here")
+    try space.write(newer, to: "first")
+    let journal = space.journal.withLock { $0.writer.position.segment }
+    try space.close()
+    space = try place.store.open()
+    try space.write([9], to: "later")
+    try space.close()
+    try place.zero(.journal, journal)
+    try repair()
+    let files = try place.files()
+    #expect(files.values.contains(only))
+    #expect(files["Recovered/Photo/first"] == newer)
+    #expect(files["first"] == place.contents["first"])
+    #expect(files["later"] == [9])
+  }
+
+  @Test func anotherSpaceIsNotTouchedByteForByte() throws {
+    let other = SpaceKeys()
+    try Space.create(in: place.store.store, keys: other, options: SpaceOptions(owner: 0, group: 0))
+    let space = try Space.open(
+      place.store.store, keys: other, options: SpaceOpenOptions(logger: Logger(label: "test")))
+    try space.write([UInt8](repeating: 1, count: 300_000), to: "secret")
+    try space.close()
+    let mine = Set(try place.ownPaths())
+    let before = try place.bytes().filter { !mine.contains($0.key) }
+    #expect(before.count >= 3)
+    for number in try place.journals() { try place.remove(.journal, number) }
+    try repair()
+    let after = try place.bytes()
+    for (path, bytes) in before { #expect(after[path] == bytes, "\(path)") }
+  }
+
+  @Test func whatTheDiskCannotReadIsNotGivenUp() throws {
+    let faulty = UnreadableDisk(place.store.store.directory)
+    let extent = try place.extent(of: "big", at: 0)
+    faulty.path.withLock { $0 = place.path(.data, extent.segment) }
+    let store = Store(faulty, place.store.store.configuration)
+    let report = try SpaceCheck.run(store, keys: place.store.keys)
+    #expect(report.damagedPaths.contains("big"))
+    #expect(report.findings.contains { $0.meaning.contains("the disk cannot read") })
+    let before = try place.bytes()
+    var options = CheckOptions()
+    options.repairs = true
+    #expect {
+      try SpaceCheck.run(store, keys: place.store.keys, options: options)
+    } throws: {
+      ($0 as? StoreError)?.code == .inputOutput
+    }
+    #expect(try place.bytes() == before)
+  }
+
+  /// Whatever the names: every content is there.
+  private func expectAllContents() throws {
+    let files = Set(try place.files().values)
+    for (name, content) in place.contents where !content.isEmpty {
+      #expect(files.contains(content), "\(name)")
+    }
+  }
+}
+
+extension CheckPlace {
+  func journals() throws -> [SegmentNumber] { try numbers(.journal) }
+
+  func numbers(_ kind: SegmentKind) throws -> [SegmentNumber] {
+    try segmentFiles.numbers(of: kind, tries: 4096, misses: 64)
+  }
+
+  private var segmentFiles: SegmentFiles {
+    SegmentFiles(
+      directory: store.store.directory, keys: store.keys, segmentSize: StorePlace.segmentSize)
+  }
+
+  func ownPaths() throws -> [String] {
+    try SegmentKind.allCases.flatMap { kind in
+      try numbers(kind).map { path(kind, $0) }
+    }
+  }
+
+  func remove(_ kind: SegmentKind, _ number: SegmentNumber) throws {
+    try store.store.directory.remove(path(kind, number))
+  }
+
+  func bothCheckpoints() throws -> (newest: CheckpointReference, former: CheckpointReference) {
+    let space = try store.open(readOnly: true)
+    defer { try? space.close() }
+    return space.journal.withLock {
+      ($0.writer.position.checkpoint, $0.writer.position.formerCheckpoint)
+    }
+  }
+
+  /// All files of the space by path, with their content.
+  func files() throws -> [String: [UInt8]] {
+    let space = try store.open(readOnly: true)
+    defer { try? space.close() }
+    var result: [String: [UInt8]] = [:]
+    let found = space.read { catalog -> [(String, Int64, [Extent])] in
+      var inodes: Set<InodeNumber> = []
+      catalog.forEachInode { _, state in
+        if state.kind == .regular, !state.marks.contains(.madeThumbnail) {
+          inodes.insert(state.number)
+        }
+      }
+      let paths = CatalogPaths(catalog, of: inodes)
+      return inodes.flatMap { inode in
+        let index = catalog.index(of: inode)!
+        let size = catalog.state(index).size
+        let extents = catalog.extents(of: index, from: 0, to: size)
+        return paths.all(inode).map { ($0, size, extents) }
+      }
+    }
+    for (path, size, extents) in found { result[path] = try space.bytes(size, extents) }
+    return result
+  }
+}
+
+extension Space {
+  /// Follows a path.
+  func find(_ path: String) -> InodeIndex? {
+    read { catalog in
+      var at = catalog.index(of: .root)
+      for name in path.split(separator: "/") {
+        at = at.flatMap { catalog.child(Array(name.utf8), of: $0) }
+      }
+      return at
+    }
+  }
+
+  fileprivate func bytes(_ size: Int64, _ extents: [Extent]) throws -> [UInt8] {
+    let headroom = ReadHeadroom.byteCount
+    var bytes = [UInt8](repeating: 0, count: headroom + Int(size))
+    for extent in extents {
+      // The record's header lands before the content and is put back.
+      try unsafe bytes.withUnsafeMutableBytes {
+        let from = headroom + Int(extent.offset)
+        try unsafe read(
+          extent,
+          into: UnsafeMutableRawBufferPointer(rebasing: $0[from..<from + Int(extent.length)]))
+      }
+    }
+    return Array(bytes[headroom...])
+  }
+}
+
+/// A disk of which one file answers an error from its second block on.
+private final class UnreadableDisk: StorageDirectory {
+  let path = Mutex("")
+  private let base: any StorageDirectory
+
+  init(_ base: any StorageDirectory) { self.base = base }
+
+  func open(_ path: String, _ access: StorageAccess) throws(Errno) -> any StorageFile {
+    let file = try base.open(path, access)
+    return path == self.path.withLock { $0 } ? UnreadableFile(file) : file
+  }
+  func makeDirectory(_ path: String) throws(Errno) { try base.makeDirectory(path) }
+  func rename(_ from: String, to: String) throws(Errno) { try base.rename(from, to: to) }
+  func remove(_ path: String) throws(Errno) { try base.remove(path) }
+  func list(_ path: String) throws(Errno) -> [String] { try base.list(path) }
+  func syncDirectory(_ path: String) throws(Errno) { try base.syncDirectory(path) }
+  func capacity() throws(Errno) -> StorageCapacity { try base.capacity() }
+}
+
+private final class UnreadableFile: StorageFile {
+  private let base: any StorageFile
+  init(_ base: any StorageFile) { self.base = base }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
+    if offset + Int64(buffer.count) > 4096 { throw .io }
+    return try unsafe base.read(into: buffer, at: offset)
+  }
+  func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(Errno) {
+    try unsafe base.write(buffer, at: offset)
+  }
+  func sync() throws(Errno) { try base.sync() }
+  func startWriteback() { base.startWriteback() }
+  func size() throws(Errno) -> Int64 { try base.size() }
+  func modificationTime() throws(Errno) -> Int64 { try base.modificationTime() }
+  func setModificationTime(seconds: Int64) throws(Errno) {
+    try base.setModificationTime(seconds: seconds)
+  }
+  func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno) {
+    try base.lock(exclusive: exclusive, offset: offset, length: length, wait: wait)
+  }
+  func unlock(offset: Int64, length: Int64) throws(Errno) {
+    try base.unlock(offset: offset, length: length)
+  }
+}
