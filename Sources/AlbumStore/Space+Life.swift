@@ -44,6 +44,9 @@ extension Space {
     var catalog = Catalog()
     var recovery = Recovery(files: files, content: content)
     try recovery.run(into: &catalog)
+    let beyond = try SegmentsBeyond(catalog.counters, files: files)
+    catalog.stepOver(beyond)
+    recovery.report.isEndMissing = beyond.provesLostJournal
     let journals = recovery.newest.rawValue - recovery.firstJournal.rawValue + 1
     let writer = JournalWriter(
       recovery.position, newest: recovery.newest, byteCount: Int(journals) * files.segmentSize,
@@ -93,7 +96,7 @@ extension Space {
     }
     if report.isDamaged {
       options.logger.error(
-        "the store is damaged: \(report.damagedFrames) frames missing, \(report.lostEntries) names lost, former checkpoint used: \(report.usedFormerCheckpoint)"
+        "the store is damaged: \(report.damagedFrames) frames missing, end of the journal missing: \(report.isEndMissing), \(report.lostEntries) names lost, former checkpoint used: \(report.usedFormerCheckpoint)"
       )
     }
   }

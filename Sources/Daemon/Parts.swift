@@ -124,6 +124,13 @@ enum RecoveryNotes {
       lines.append(
         "The store is damaged: \(report.damagedFrames) steps of its history are missing.")
     }
+    if report.isEndMissing {
+      lines.append("The store is damaged: the end of its history is missing.")
+    }
+    if report.isJournalIncomplete {
+      lines.append(
+        "albumfs check --repair may bring back what is missing; until then no room is given back.")
+    }
     if report.lostEntries > 0 {
       lines.append("The store is damaged: \(report.lostEntries) files are lost.")
     }

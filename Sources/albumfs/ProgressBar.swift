@@ -19,8 +19,9 @@ final class ProgressBar: Sendable {
     if !isShown { return }
     let now = SystemClock.monotonicMilliseconds()
     let elapsed = state.withLock { state -> Int64? in
-      if progress.step == .records, state.start == 0 { state.start = now }
-      if progress.step == .records, now - state.lastShown < 100 { return nil }
+      let isFirst = state.start == 0
+      if progress.step == .records, isFirst { state.start = now }
+      if progress.step == .records, !isFirst, now - state.lastShown < 100 { return nil }
       state.lastShown = now
       return state.start == 0 ? 0 : now - state.start
     }

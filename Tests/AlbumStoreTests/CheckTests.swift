@@ -113,6 +113,18 @@ struct CheckTests {
     #expect(!report.damagedPaths.contains("big"))
   }
 
+  @Test func theEndOfTheJournalIsMissingAndItsFilesAreNamed() throws {
+    let space = try place.store.open()
+    try space.write([UInt8](repeating: 7, count: 5000), to: "only here")
+    let journal = space.journal.withLock { $0.writer.position.segment }
+    try space.close()
+    try place.remove(.journal, journal)
+    let report = try place.check()
+    #expect(report.recovery.isEndMissing)
+    #expect(report.findings.contains { $0.kind == .lostFile })
+    #expect(!report.damagedPaths.contains("big"))
+  }
+
   @Test func aLinkCountAndAnOrphanAreTold() throws {
     let space = try place.store.open()
     space.change { catalog in

@@ -153,6 +153,40 @@ struct RepairTests {
     #expect(files["later"] == [9])
   }
 
+  @Test func whatALostJournalToldOfIsKeptUntilItIsRepaired() throws {
+    var space = try place.store.open()
+    let only = [UInt8](repeating: 7, count: 5000)
+    try space.write(only, to: "only here")
+    let journal = space.journal.withLock { $0.writer.position.segment }
+    try space.close()
+    try place.remove(.journal, journal)
+    // Mounted all the same, and worked with: numbers are not used again, and nothing is swept away.
+    for round in 0..<3 {
+      space = try place.store.open(grace: 0)
+      try space.write([UInt8(round)], to: "later \(round)")
+      var sweep = try space.beginSweep()
+      for _ in 0..<4 { try sweep.round(space) }
+      try space.close()
+    }
+    // The evidence that the journal is missing is behind the counters now, its content still there.
+    let files = try place.files()
+    #expect(files["later 2"] == [2])
+    #expect(try place.everyRecord().contains(only))
+  }
+
+  @Test func aSessionThatWasKilledBeforeItsFirstFrameDoesNotHinderTheNext() throws {
+    let space = try place.store.open(background: false)
+    let extent = try space.appendOnly([UInt8](repeating: 3, count: 4000))
+    try space.content.flush { _ in }
+    space.abandon()
+    #expect(try place.check().findings == [])
+    let again = try place.store.open()
+    try again.write([4], to: "goes on")
+    try again.close()
+    #expect(try place.extent(of: "goes on", at: 0).segment > extent.segment)
+    #expect(try place.check().findings == [])
+  }
+
   @Test func anotherSpaceIsNotTouchedByteForByte() throws {
     let other = SpaceKeys()
     try Space.create(in: place.store.store, keys: other, options: SpaceOptions(owner: 0, group: 0))
@@ -219,6 +253,20 @@ extension CheckPlace {
     try store.store.directory.remove(path(kind, number))
   }
 
+  /// The content of every data record that the space has in the store.
+  func everyRecord() throws -> Set<[UInt8]> {
+    var found: Set<[UInt8]> = []
+    for number in try numbers(.data) {
+      let id = SegmentID(kind: .data, number: number)
+      guard let image = try segmentFiles.contents(id) else { continue }
+      var walk = SegmentWalk(image, name: segmentFiles.name(id), cipher: store.keys.cipher)
+      while let record = walk.next() {
+        found.insert(Array(record.plaintext.dropFirst(DataRecord.headerByteCount)))
+      }
+    }
+    return found
+  }
+
   func bothCheckpoints() throws -> (newest: CheckpointReference, former: CheckpointReference) {
     let space = try store.open(readOnly: true)
     defer { try? space.close() }
@@ -253,6 +301,16 @@ extension CheckPlace {
 }
 
 extension Space {
+  /// Seals content that no frame will name.
+  fileprivate func appendOnly(_ bytes: [UInt8]) throws -> Extent {
+    var buffer = [UInt8](repeating: 0, count: ReadHeadroom.byteCount) + bytes
+    return try unsafe buffer.withUnsafeMutableBytes {
+      try unsafe append(
+        UnsafeMutableRawBufferPointer(rebasing: $0[ReadHeadroom.byteCount...]),
+        of: InodeNumber(99), at: 0, fileLength: Int64(bytes.count))
+    }
+  }
+
   /// Follows a path.
   func find(_ path: String) -> InodeIndex? {
     read { catalog in

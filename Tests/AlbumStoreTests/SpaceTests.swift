@@ -186,10 +186,13 @@ struct StorePlace {
     try Space.create(in: store, keys: keys, options: SpaceOptions(owner: 0, group: 0))
   }
 
-  func open(readOnly: Bool = false, grace: Int64 = 900) throws -> Space {
+  func open(readOnly: Bool = false, grace: Int64 = 900, background: Bool = true) throws
+    -> Space
+  {
     var options = SpaceOpenOptions(logger: Logger(label: "test"))
     options.readOnly = readOnly
     options.graceSeconds = grace
+    options.worksInBackground = background
     return try Space.open(store, keys: keys, options: options)
   }
 

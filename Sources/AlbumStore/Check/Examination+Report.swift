@@ -60,7 +60,7 @@ extension Examination {
           segments: [files.path(SegmentID(kind: .journal, number: segment))],
           "\(named(.journal, segment)), a journal segment, is not there"))
     }
-    if isEndMissing {
+    if recovery.report.isEndMissing {
       findings.append(
         CheckFinding(
           .damage, .journal,

@@ -18,10 +18,17 @@ struct LooseContent {
     gone: Set<InodeNumber>
   ) {
     let sequences = Sequences(findings)
+    // A file's newest sequence is asked for once.
+    var newest: [InodeNumber: UInt64?] = [:]
     for loose in findings.flatMap(\.loose).sorted(by: { $0.record.sequence < $1.record.sequence }) {
       let inode = loose.record.inode
       if let index = catalog.index(of: inode) {
-        let ranges = LooseContent.newerRanges(loose, index, catalog, sequences)
+        if newest[inode] == nil {
+          newest[inode] = .some(
+            sequences.newest(catalog.extents(of: index, from: 0, to: .max)))
+        }
+        let ranges = LooseContent.newerRanges(
+          loose, index, catalog, sequences, newest: newest[inode] ?? nil)
         if ranges.isEmpty { continue }
         newer[inode, default: ([], [])].ranges += ranges
         newer[inode]?.records.append(loose)
@@ -35,14 +42,13 @@ struct LooseContent {
   /// Where a record is newer than what the catalog has there.
   private static func newerRanges(
     _ loose: SegmentFindings.Loose, _ index: InodeIndex, _ catalog: borrowing Catalog,
-    _ sequences: Sequences
+    _ sequences: Sequences, newest: UInt64?
   ) -> [Range<Int64>] {
     let record = loose.record
     guard catalog.state(index).kind == .regular else { return [] }
     var ranges: [Range<Int64>] = []
     var position = record.offset
     let end = record.offset + Int64(record.length)
-    let newest = sequences.newest(catalog.extents(of: index, from: 0, to: .max))
     // A file without content was never written as far as the catalog knows, or was emptied.
     let isNewInHoles =
       newest.map { $0 < record.sequence } ?? (catalog.state(index).contentVersion == 0)

@@ -57,8 +57,6 @@ struct Examination: ~Copyable {
   private(set) var segments: [SegmentFindings] = []
   private(set) var loose: LooseContent?
   private(set) var isComplete = true
-  /// Segments are there that were begun behind the end of the journal.
-  let isEndMissing: Bool
   /// A part of the journal is missing, so that records tell more than the catalog knows.
   let isJournalIncomplete: Bool
   private let progress: @Sendable (CheckProgress) -> Bool
@@ -77,10 +75,11 @@ struct Examination: ~Copyable {
     let salvaged = recovery.salvaged ?? SalvageReport()
     if salvaged.hasNoJournal { try Examination.requireSegments(files) }
     let journalCheck = try JournalCheck(&recovery, salvaged)
-    isEndMissing = try Examination.hasSegmentsBeyond(catalog.counters, files)
+    let beyond = try SegmentsBeyond(catalog.counters, files: files)
+    recovery.report.isEndMissing = beyond.provesLostJournal
+    catalog.stepOver(beyond)
     isJournalIncomplete =
-      isEndMissing || recovery.report.damagedFrames > 0 || salvaged.isIncomplete
-      || salvaged.rootWasLost
+      recovery.report.isJournalIncomplete || salvaged.isIncomplete || salvaged.rootWasLost
     catalogCheck = CatalogCheck(catalog, segmentSize: files.segmentSize)
     self.files = files
     self.catalog = catalog
@@ -100,19 +99,6 @@ struct Examination: ~Copyable {
       .missing,
       "the store holds nothing of this space: the copy is incomplete, or the recovery key is of "
         + "another store; restore the folder segments from a backup", path: SegmentPath.root)
-  }
-
-  /// Whether there are data segments whose numbers were never given out, as far as the catalog knows:
-  /// the end of the journal is missing.
-  private static func hasSegmentsBeyond(_ counters: SpaceCounters, _ files: SegmentFiles)
-    throws(StoreError) -> Bool
-  {
-    let names = try files.allNames()
-    let next = counters.nextDataSegment
-    return (next..<next + 2048).contains { raw in
-      let id = SegmentID(kind: .data, number: SegmentNumber(raw))
-      return names.contains(SegmentPath.fileName(of: files.name(id)))
-    }
   }
 
   /// Opens the records.

@@ -21,6 +21,7 @@ extension Space {
 
   /// Writes a checkpoint where the journal since the last one exceeds max(8 MiB, half of it).
   func checkpointIfDue() throws(StoreError) {
+    if keepsEverything { return }
     let (bytes, last) = journal.withLock { ($0.writer.byteCount, $0.writer.position.checkpoint) }
     let half = Int(last.segmentCount) * files.segmentSize / 2
     if bytes > max(Space.checkpointThreshold, half) { try checkpoint() }

@@ -11,13 +11,18 @@ package struct RecoveryReport: Equatable, Sendable {
   package var damagedFrames = 0
   /// Whether the checkpoint was damaged and the one before it used.
   package var usedFormerCheckpoint = false
+  /// Whether the end of the journal is missing: segments are there that were begun behind it.
+  package var isEndMissing = false
   /// Names that led to a file which damage took.
   package var lostEntries = 0
   /// Whether the last session ended by an unmount.
   package var wasClean = true
   package init() {}
 
-  package var isDamaged: Bool { damagedFrames > 0 || lostEntries > 0 || usedFormerCheckpoint }
+  package var isDamaged: Bool { isJournalIncomplete || lostEntries > 0 || usedFormerCheckpoint }
+
+  /// Frames are missing: there may be content in the store that the catalog does not know.
+  package var isJournalIncomplete: Bool { damagedFrames > 0 || isEndMissing }
 }
 
 /// Brings a space's catalog back from its checkpoint and journal. Reads alone, changes nothing on

@@ -80,8 +80,13 @@ extension Space {
     return sweep
   }
 
+  /// Frames of the journal are missing: what looks like garbage may be what they told of. No segment
+  /// goes, and no checkpoint makes that forgotten, until `albumfs check --repair` has brought it back.
+  var keepsEverything: Bool { recovery.isJournalIncomplete }
+
   /// Data segments that a crash left and no frame names: nobody refers to them.
   private func adoptLeftOvers() throws(StoreError) {
+    if keepsEverything { return }
     let names = try files.allNames()
     let known = catalog.withLock { $0.segments.accounts }
     let top = known.keys.map(\.rawValue).filter { $0 < firstOwnSegment }.max() ?? 0
@@ -98,6 +103,7 @@ extension Space {
 
   /// Checkpoint and journal segments that exist and are not needed.
   func unneededSegments() throws(StoreError) -> [SegmentID] {
+    if keepsEverything { return [] }
     let names = try files.allNames()
     let position = journal.withLock { $0.writer.position }
     let next = catalog.withLock { $0.counters.nextCheckpointSegment }
@@ -119,6 +125,7 @@ extension Space {
 
   /// Retires the data segments in which nothing lives any more.
   func retireEmptied() throws(StoreError) {
+    if keepsEverything { return }
     let open = content.openSegments
     let now = SystemClock.wallSeconds()
     let isRetired = catalog.withLock { catalog in
@@ -138,6 +145,7 @@ extension Space {
   /// that frames behind the last *proven* barrier refer to, and would cut history at one that wrote
   /// into a segment which is gone.
   func removeRetired() throws(StoreError) {
+    if keepsEverything { return }
     let limit = SystemClock.wallSeconds() - graceSeconds
     let due = catalog.withLock { catalog in
       catalog.segments.accounts.filter { $0.value.state == .retired && $0.value.retiredAt <= limit }

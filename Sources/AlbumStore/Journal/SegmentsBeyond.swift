@@ -1,0 +1,80 @@
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+import Posix
+
+/// Segments in the store whose numbers were never given out, as far as the catalog knows. A crash can
+/// leave some: segments are written before the frame that states them. Or the end of the journal is
+/// missing; then what is in them must not be taken for garbage.
+struct SegmentsBeyond: Equatable, Sendable {
+  /// The greatest numbers that exist.
+  private(set) var greatestData: UInt32?
+  private(set) var greatestCheckpoint: UInt32?
+  /// No crash leaves them so.
+  private(set) var provesLostJournal = false
+
+  /// How many numbers are looked at.
+  private static let window: UInt32 = 2048
+  /// A crash leaves what was written within 100 ms, and at most 5 s.
+  private static let mostAfterCrash = 256
+
+  init(_ counters: SpaceCounters, files: SegmentFiles) throws(StoreError) {
+    let names = try files.allNames()
+    let data = SegmentsBeyond.existing(.data, from: counters.nextDataSegment, names, files)
+    greatestData = data.last
+    greatestCheckpoint =
+      SegmentsBeyond.existing(.checkpoint, from: counters.nextCheckpointSegment, names, files).last
+    if data.count > SegmentsBeyond.mostAfterCrash {
+      provesLostJournal = true
+    } else if let last = data.last {
+      let id = SegmentID(kind: .data, number: SegmentNumber(last))
+      provesLostJournal = try SegmentsBeyond.wasFinishedHalfFull(id, files)
+    }
+  }
+
+  private static func existing(
+    _ kind: SegmentKind, from first: UInt32, _ names: Set<String>, _ files: SegmentFiles
+  ) -> [UInt32] {
+    (first..<first + window).filter { raw in
+      let id = SegmentID(kind: kind, number: SegmentNumber(raw))
+      return names.contains(SegmentPath.fileName(of: files.name(id)))
+    }
+  }
+
+  /// A session that goes on finishes full segments only. One that is finished and not full was the
+  /// last of a session that ended by an unmount, with frames that stated it.
+  private static func wasFinishedHalfFull(_ id: SegmentID, _ files: SegmentFiles)
+    throws(StoreError) -> Bool
+  {
+    guard let file = try? files.directory.open(files.path(id), .read),
+      let modified = try? file.modificationTime(),
+      modified == SegmentLayout.restingModificationTime,
+      let image = try files.contents(id)
+    else { return false }
+    var walk = SegmentWalk(image, name: files.name(id), cipher: files.keys.cipher)
+    var end = 0
+    while let record = walk.next() { end = record.end }
+    let largest = RecordLayout.paddedByteCount(plaintext: RecordLayout.maximumPlaintext)
+    return end > 0 && end + largest <= files.segmentSize
+  }
+}
+
+extension Catalog {
+  /// Leaves out numbers that exist. Where the end of the journal is missing, so many that no session
+  /// takes what bears them for garbage that a crash left, and none of what it told of is given out
+  /// again.
+  mutating func stepOver(_ beyond: SegmentsBeyond) {
+    var distance: UInt32 = 1
+    if beyond.provesLostJournal {
+      distance = 4096
+      counters.nextInode += Catalog.inodeReserve
+      counters.nextSequence += Catalog.sequenceReserve
+    }
+    if let greatest = beyond.greatestData {
+      counters.nextDataSegment = max(counters.nextDataSegment, greatest + distance)
+    }
+    if let greatest = beyond.greatestCheckpoint {
+      counters.nextCheckpointSegment = max(counters.nextCheckpointSegment, greatest + distance)
+    }
+  }
+}
