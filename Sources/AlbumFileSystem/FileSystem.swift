@@ -40,7 +40,9 @@ package final class FileSystem: Sendable {
     if !space.isReadOnly {
       pendingPhotos.add(space.read { catalog in catalog.photosWithoutThumbnail() })
     }
-    space.setBeforeBarrier { [weak self] in self?.commitContents(pendingFor: 2_000_000_000) }
+    space.setBeforeBarrier { [weak self] milliseconds in
+      self?.commitContents(pendingFor: milliseconds * 1_000_000)
+    }
   }
 
   /// Puts what open files have pending into the catalog. Answers the first error of those whose

@@ -16,15 +16,19 @@ extension Space {
 
   private func appendFrame() throws(StoreError) {
     try requireCommittable()
-    do throws(StoreError) {
-      try journal.withLock { journal throws(StoreError) in
-        if let items = catalog.withLock({ $0.hasChanges ? $0.takeChanges() : nil }) {
-          journal.writer.enqueue(items)
-        }
-        if journal.writer.hasWaiting { try writeFrames(&journal) }
+    do throws(StoreError) { try frameChanges() } catch {
+      try barrierState.withLock { state throws(StoreError) in
+        try rescuing(&state) { _ throws(StoreError) in try frameChanges() }
       }
-    } catch {
-      try failed(error)
+    }
+  }
+
+  private func frameChanges() throws(StoreError) {
+    try journal.withLock { journal throws(StoreError) in
+      if let items = catalog.withLock({ $0.hasChanges ? $0.takeChanges() : nil }) {
+        journal.writer.enqueue(items)
+      }
+      if journal.writer.hasWaiting { try writeFrames(&journal) }
     }
   }
 
@@ -40,13 +44,6 @@ extension Space {
   /// Writes every record that was sealed before the call to its segment.
   func flushContent() throws(StoreError) {
     try content.flush { number in change { $0.setState(of: number, to: .living) } }
-  }
-
-  /// What a failed write or sync means for the space. Where only room is missing, nothing is lost:
-  /// what waits is written by the next commit. All else ends the writing.
-  private func failed(_ error: StoreError) throws(StoreError) {
-    if error.isShortage { noteShortage(error) } else { turnReadOnly(error) }
-    throw error
   }
 
   /// A read-only mount has nothing to commit and may say so; one that failed may not.
@@ -68,44 +65,46 @@ extension Space {
     try appendFrame()
     try barrierState.withLock { state throws(StoreError) in
       if journal.withLock({ $0.lastFrame }) <= state.covered { return }
-      try appendBarrier(&state)
+      try rescuing(&state, appendBarrier)
     }
   }
 
   /// A barrier also where the last one covers everything: it proves that one.
   func forcedBarrier() throws(StoreError) {
     try appendFrame()
-    try barrierState.withLock { state throws(StoreError) in try appendBarrier(&state) }
+    try barrierState.withLock { state throws(StoreError) in
+      try rescuing(&state, appendBarrier)
+    }
   }
 
   /// The only function that knows the order of syncs. The number is taken first: what comes
   /// meanwhile is the next barrier's.
   private func appendBarrier(_ state: inout BarrierState) throws(StoreError) {
-    do throws(StoreError) {
-      if state.isUnfinished { try finishBarrier() }
-      state.isUnfinished = true
-      let (last, content) = journal.withLock { journal in
-        let covered = (journal.writer.position.frame, journal.lastFrame)
-        journal.oldestUncovered = 0
-        return covered
-      }
-      try files.sync([.data, .checkpoint])
-      try journal.withLock { journal throws(StoreError) in
-        try flushContent()
-        journal.writer.enqueue(Space.barrierItem(last))
-        try journal.writer.write(syncAll: syncAll)
-      }
-      try files.sync([.journal])
-      state.isUnfinished = false
-      state.covered = max(state.covered, content)
-      state.lastBarrier = Space.now
-    } catch {
-      try failed(error)
+    if state.isUnfinished { try finishBarrier() }
+    state.isUnfinished = true
+    let (last, content) = journal.withLock { journal in
+      let covered = (journal.writer.position.frame, journal.lastFrame)
+      journal.oldestUncovered = 0
+      return covered
     }
+    try files.sync([.data, .checkpoint])
+    try journal.withLock { journal throws(StoreError) in
+      try flushContent()
+      journal.writer.enqueue(Space.barrierItem(last))
+      try journal.writer.write(syncAll: syncAll)
+    }
+    try files.sync([.journal])
+    state.isUnfinished = false
+    if state.needsProof {
+      state.needsProof = false
+      return try appendBarrier(&state)
+    }
+    state.covered = max(state.covered, content)
+    state.lastBarrier = Space.now
   }
 
-  /// A barrier that could not be written for want of room is on disk before the next one begins: it
-  /// is by the next one that it counts as proven.
+  /// A barrier that failed on its way is on disk before the next one begins, and all frames with it:
+  /// it is by the next one that it counts as proven.
   private func finishBarrier() throws(StoreError) {
     try journal.withLock { journal throws(StoreError) in
       if journal.writer.hasWaiting { try writeFrames(&journal) }

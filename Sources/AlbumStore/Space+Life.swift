@@ -113,7 +113,9 @@ extension Space {
     if !wasUsed { return }
     catalog.withLock { $0.releaseReserve() }
     try commit()
-    try content.finish()
+    try barrierState.withLock { state throws(StoreError) in
+      try rescuing(&state) { _ throws(StoreError) in try content.finish() }
+    }
     for _ in 0..<2 { try forcedBarrier() }
     try journal.withLock { journal throws(StoreError) in try journal.writer.finish() }
     try files.sync(SegmentKind.allCases)

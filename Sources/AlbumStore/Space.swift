@@ -68,7 +68,7 @@ package final class Space: Sendable {
   private let poison = Mutex<StoreError?>(nil)
   /// Why nothing can be taken over for the moment.
   private let shortage = Mutex<StoreError?>(nil)
-  private let beforeBarrier = Mutex<(@Sendable () -> Void)?>(nil)
+  private let beforeBarrier = Mutex<(@Sendable (Int64) -> Void)?>(nil)
   let keeper: Keeper
   /// A checkpoint was taken since the last sweep.
   let checkpointTaken = Mutex(false)
@@ -80,14 +80,24 @@ package final class Space: Sendable {
     var writer: JournalWriter
     /// The last frame that states something; barriers state nothing.
     var lastFrame: FrameNumber
+    /// The checkpoints that a head on disk names; what they need is kept.
+    var checkpoints: [CheckpointReference]
     /// When the oldest frame was appended that no barrier covers, on the monotonic clock; 0: none.
     var oldestUncovered: Int64 = 0
+
+    /// The head that names the newest checkpoint is on disk.
+    mutating func noteCheckpoints() {
+      checkpoints = [writer.position.checkpoint, writer.position.formerCheckpoint]
+    }
   }
 
   struct BarrierState {
     var covered = FrameNumber.none
     /// The last one was begun and failed.
     var isUnfinished = false
+    /// Frames may refer to records that are lost and were written anew: they must not be what
+    /// recovery believes record by record, but lie before a proven barrier.
+    var needsProof = false
     var lastBarrier: Timestamp?
   }
 
@@ -104,10 +114,14 @@ package final class Space: Sendable {
     self.recovery = recovery
     firstOwnSegment = catalog.counters.nextDataSegment
     self.catalog = Mutex(catalog)
-    journal = Mutex(Journal(writer: writer, lastFrame: writer.position.frame))
+    let position = writer.position
+    journal = Mutex(
+      Journal(
+        writer: writer, lastFrame: position.frame,
+        checkpoints: [position.checkpoint, position.formerCheckpoint]))
     // What was found is on disk, or `settle` sees to it: without this the first round of the keeper
     // would write a barrier in a session that changes nothing.
-    barrierState.withLock { $0.covered = writer.position.frame }
+    barrierState.withLock { $0.covered = position.frame }
     keeper = Keeper()
     if options.readOnly {
       poison.withLock { $0 = StoreError(.readOnly, "the space was mounted read-only") }
@@ -179,11 +193,10 @@ package final class Space: Sendable {
     let header = DataRecord(
       inode: inode, offset: offset, length: UInt32(content.count), sequence: takeSequence(),
       fileLength: fileLength)
-    let extent = try unsafe self.content.append(
+    return try unsafe self.content.append(
       content, header: header, begin: beginSegment,
-      finished: { number in self.change { $0.setState(of: number, to: .living) } })
-    catalog.withLock { $0.hold(extent) }
-    return extent
+      finished: { number in self.change { $0.setState(of: number, to: .living) } },
+      held: { extent in catalog.withLock { $0.hold(extent) } })
   }
 
   /// Numbers are taken from the catalog a thousand at a time.
@@ -266,10 +279,10 @@ package final class Space: Sendable {
 
   // MARK: What comes before a barrier
 
-  /// Called, with no lock held, before each barrier that comes by itself, about every 2 seconds
-  /// while there is something: the file system takes the chance to put into the catalog what open
-  /// files have had pending for 2 seconds.
-  package func setBeforeBarrier(_ hook: @escaping @Sendable () -> Void) {
+  /// Called before each barrier that comes by itself, about every 2 seconds while there is
+  /// something: the file system takes the chance to put into the catalog what open files have had
+  /// pending for so many milliseconds. It must neither commit nor wait for a barrier.
+  package func setBeforeBarrier(_ hook: @escaping @Sendable (_ pendingFor: Int64) -> Void) {
     beforeBarrier.withLock { $0 = hook }
   }
 
@@ -277,7 +290,9 @@ package final class Space: Sendable {
   /// `beforeBarrier` is called. Cheap.
   package func stir() { keeper.wake() }
 
-  func callBeforeBarrier() { beforeBarrier.withLock { $0 }?() }
+  func callBeforeBarrier(pendingFor milliseconds: Int64 = Space.barrierInterval) {
+    beforeBarrier.withLock { $0 }?(milliseconds)
+  }
 
   func takeCheckpointTaken() -> Bool {
     checkpointTaken.withLock { taken in

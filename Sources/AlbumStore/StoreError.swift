@@ -76,6 +76,10 @@ extension StoreError {
 
   package init(reading path: String, _ cause: Errno) { self.init("read", path, cause) }
   package init(writing path: String, _ cause: Errno) { self.init("write", path, cause) }
-  package init(syncing path: String, _ cause: Errno) { self.init("write out", path, cause) }
+  /// Whatever the disk says, also that it is full: what was written before may be lost.
+  package init(syncing path: String, _ cause: Errno) {
+    self.init("write out", path, cause)
+    code = .inputOutput
+  }
   package init(removing path: String, _ cause: Errno) { self.init("remove", path, cause) }
 }

@@ -14,6 +14,9 @@ package enum SystemClock {
   /// On the clock that nobody sets.
   package static func monotonicMilliseconds() -> Int64 { monotonicNanoseconds() / 1_000_000 }
 
+  /// Lets the calling thread wait.
+  package static func sleep(milliseconds: UInt32) { usleep(milliseconds * 1000) }
+
   private static func read(_ clock: clockid_t) -> Int64 {
     var time = timespec()
     unsafe clock_gettime(clock, &time)

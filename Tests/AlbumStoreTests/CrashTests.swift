@@ -93,7 +93,7 @@ struct CrashRun {
       guard let instant = history.lastIndex(of: found), instant >= floor else {
         let matching = history.lastIndex(of: found)
         Issue.record(
-          "mounted state is instant \(matching.map(String.init) ?? "none") of \(history.count), floor \(floor)"
+          "mounted state is instant \(matching.map(String.init) ?? "none") of \(history.count), floor \(floor): \(space.status.recovery)"
         )
         return
       }

@@ -44,6 +44,7 @@ extension Space {
       try writer.finish()
       try barrier()
       var reference = writer.reference
+      try requireSynced(reference)
       reference.lastFrame = last
       reference.firstJournal = first
       reference.takenAt = SystemClock.wallSeconds()
@@ -53,6 +54,7 @@ extension Space {
         }
       }
       try files.sync([.journal])
+      journal.withLock { $0.noteCheckpoints() }
       checkpointTaken.withLock { $0 = true }
     } catch {
       // Nothing refers to a checkpoint that is not whole; its segments are swept by a later session.
@@ -61,6 +63,15 @@ extension Space {
         return
       }
       throw error
+    }
+  }
+
+  /// Throws where a sync of one of its segments failed: it counts for nothing then.
+  private func requireSynced(_ reference: CheckpointReference) throws(StoreError) {
+    for step in 0..<reference.segmentCount {
+      let number = SegmentNumber(reference.firstSegment.rawValue + step)
+      let id = SegmentID(kind: .checkpoint, number: number)
+      if files.isGivenUp(id) { throw StoreError(syncing: files.path(id), .io) }
     }
   }
 
@@ -83,6 +94,17 @@ extension Space {
       if !items.isEmpty { try writer.append(items) }
       if cursor.isAtEnd { return }
     }
+  }
+}
+
+extension Catalog {
+  /// The whole catalog at one instant.
+  func encodeAll() -> [UInt8] {
+    var items = encodeSpace()
+    items += encodeInodes(from: 0, count: inodes.upperBound).0
+    var cursor = NameCursor()
+    while !cursor.isAtEnd { items += encodeNames(&cursor, count: .max) }
+    return items
   }
 }
 

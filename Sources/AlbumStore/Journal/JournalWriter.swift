@@ -108,12 +108,21 @@ struct JournalWriter {
   {
     position.formerCheckpoint = position.checkpoint
     position.checkpoint = checkpoint
-    byteCount = Int(newest.rawValue - checkpoint.firstJournal.rawValue + 1) * files.segmentSize
+    let journals = Int(newest.rawValue) + 1 - Int(checkpoint.firstJournal.rawValue)
+    byteCount = journals * files.segmentSize
     try begin(syncAll)
   }
 
   /// Whether this session has begun a segment.
   var isBegun: Bool { writer != nil }
+
+  /// Gives up the segment, and what no frame states yet: a checkpoint will state it.
+  mutating func abandon() {
+    waiting = []
+    isContinued = false
+    isBehind = false
+    writer = nil
+  }
 
   /// Nothing is appended any more.
   mutating func finish() throws(StoreError) {

@@ -16,8 +16,13 @@ final class ContentStore: Sendable {
     var current: SegmentWriter?
     /// Writers whose image may hold what is not in a file yet, `current` among them.
     var open: [SegmentNumber: SegmentWriter] = [:]
+    /// Writers that could not write: what is in their images is read from there until it is
+    /// written elsewhere.
+    var givenUp: [SegmentNumber: SegmentWriter] = [:]
+    /// How many calls are sealing a record into a segment or have not yet told where it is.
+    var appending: [SegmentNumber: Int] = [:]
   }
-  private let tail = Mutex(Tail())
+  private let tail = Monitor(Tail())
   private let births = Mutex(())
 
   init(files: SegmentFiles) {
@@ -34,41 +39,62 @@ final class ContentStore: Sendable {
   // MARK: Writing
 
   /// Seals one record, see `Space.append`. `begin` gives the number of a new segment and refuses
-  /// where the disk is full; `finished` is told of one that is full and written.
+  /// where the disk is full; `finished` is told of one that is full and written, `held` of the
+  /// record, before its segment can be thought empty.
   func append(
     _ content: UnsafeMutableRawBufferPointer, header: DataRecord,
     begin: () throws(StoreError) -> SegmentNumber,
-    finished: (SegmentNumber) -> Void
+    finished: (SegmentNumber) -> Void, held: (Extent) -> Void
   ) throws(StoreError) -> Extent {
     let plaintext = unsafe UnsafeMutableRawBufferPointer(
       start: content.baseAddress! - DataRecord.headerByteCount,
       count: content.count + DataRecord.headerByteCount)
     unsafe header.encode(into: plaintext)
     while true {
-      let writer = try currentWriter(begin)
-      if let offset = unsafe writer.append(UnsafeRawBufferPointer(plaintext), kind: .data) {
-        return Extent(
+      let writer = try enter(begin)
+      let offset = unsafe writer.append(UnsafeRawBufferPointer(plaintext), kind: .data)
+      let extent = offset.map {
+        Extent(
           offset: header.offset, length: Int64(content.count), segment: writer.id.number,
-          grid: UInt32(offset / RecordLayout.grid), skip: 0)
+          grid: UInt32($0 / RecordLayout.grid), skip: 0)
       }
+      if let extent { held(extent) }
+      leave(writer)
+      if let extent { return extent }
       try retire(writer, finished)
     }
   }
 
-  private func currentWriter(_ begin: () throws(StoreError) -> SegmentNumber) throws(StoreError)
+  /// The writer that records go into now. To be followed by `leave`.
+  private func enter(_ begin: () throws(StoreError) -> SegmentNumber) throws(StoreError)
     -> SegmentWriter
   {
-    if let current = tail.withLock({ $0.current }) { return current }
-    return try births.withLock { _ throws(StoreError) in
-      if let current = tail.withLock({ $0.current }) { return current }
-      let number = try begin()
-      let writer = SegmentWriter(SegmentID(kind: .data, number: number), files: files)
-      tail.withLock { tail in
-        tail.current = writer
-        tail.open[number] = writer
+    while true {
+      let entered = tail.withLock { tail in
+        if let current = tail.current { tail.appending[current.id.number, default: 0] += 1 }
+        return tail.current
       }
-      return writer
+      if let entered { return entered }
+      try births.withLock { _ throws(StoreError) in
+        if tail.withLock({ $0.current != nil }) { return }
+        let number = try begin()
+        let writer = SegmentWriter(SegmentID(kind: .data, number: number), files: files)
+        tail.withLock { tail in
+          tail.current = writer
+          tail.open[number] = writer
+        }
+      }
     }
+  }
+
+  private func leave(_ writer: SegmentWriter) {
+    let isAwaited = tail.withLock { tail in
+      let number = writer.id.number
+      tail.appending[number]! -= 1
+      if tail.appending[number] == 0 { tail.appending[number] = nil }
+      return tail.givenUp[number] != nil
+    }
+    if isAwaited { tail.notifyAll() }
   }
 
   /// A full segment: written out by the thread that found it full, which so pays for its haste.
@@ -109,8 +135,26 @@ final class ContentStore: Sendable {
     tail.withLock { $0.open = [:] }
   }
 
-  /// Segments that may still be written to.
-  var openSegments: Set<SegmentNumber> { tail.withLock { Set($0.open.keys) } }
+  /// No more records go into this segment and nothing of it is written any more. Returns when
+  /// everybody who sealed one there has told where.
+  func giveUp(_ number: SegmentNumber) {
+    let writer = tail.withLock { tail in
+      if tail.current?.id.number == number { tail.current = nil }
+      if let writer = tail.open.removeValue(forKey: number) { tail.givenUp[number] = writer }
+      return tail.givenUp[number]
+    }
+    guard let writer else { return }
+    writer.end()
+    tail.waiting { $0.appending[number] == nil ? () : nil }
+  }
+
+  /// Nothing that counts is in a segment that was given up any more.
+  func forget(_ number: SegmentNumber) { tail.withLock { $0.givenUp[number] = nil } }
+
+  /// Segments that may still be written to, or that somebody is about to refer to.
+  var openSegments: Set<SegmentNumber> {
+    tail.withLock { Set($0.open.keys).union($0.givenUp.keys).union($0.appending.keys) }
+  }
 
   // MARK: Reading
 
@@ -286,7 +330,7 @@ final class ContentStore: Sendable {
   private func source(of number: SegmentNumber) throws(StoreError) -> Source {
     let id = SegmentID(kind: .data, number: number)
     let name = files.name(id)
-    if let writer = tail.withLock({ $0.open[number] }) {
+    if let writer = tail.withLock({ $0.open[number] ?? $0.givenUp[number] }) {
       return Source(name: name, path: files.path(id), writer: writer, file: nil)
     }
     return Source(name: name, path: files.path(id), writer: nil, file: try files.open(id))

@@ -36,7 +36,7 @@ extension Space {
     var new: [Extent] = []
   }
 
-  private func moveLiving(outOf number: SegmentNumber) throws(StoreError) {
+  func moveLiving(outOf number: SegmentNumber) throws(StoreError) {
     var pieces = catalog.withLock { $0.extents(in: number) }.map { Piece(inode: $0, old: $1) }
     for place in pieces.indices { pieces[place].new = try copy(pieces[place]) }
     try flushContent()

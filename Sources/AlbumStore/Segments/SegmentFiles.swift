@@ -34,6 +34,8 @@ final class SegmentFiles: Sendable {
     /// Those whose sync failed: what was written to them may be on disk or not, and no later sync
     /// tells.
     var suspects: Set<SegmentID> = []
+    /// Former suspects: what counts in them was written anew, or does not count.
+    var givenUp: Set<SegmentID> = []
     /// A directory could not be synced: which segments exist is uncertain from then on.
     var lostDirectory: StoreError?
   }
@@ -125,7 +127,7 @@ final class SegmentFiles: Sendable {
       state.withLock { $0.unsynced[id] = nil }
       do throws(Errno) { try file.sync() } catch {
         failure = StoreError(syncing: path(id), error)
-        state.withLock { _ = $0.suspects.insert(id) }
+        suspect(id)
       }
     }
     if let failure { throw failure }
@@ -146,16 +148,24 @@ final class SegmentFiles: Sendable {
     }
   }
 
-  /// Segments whose sync failed.
+  /// Segments of which a write or sync failed.
   var suspects: Set<SegmentID> { state.withLock { $0.suspects } }
 
-  /// Nothing that counts is in a suspect any more.
-  func clear(suspect id: SegmentID) {
+  func suspect(_ id: SegmentID) { state.withLock { _ = $0.suspects.insert(id) } }
+
+  /// Nothing that is in a suspect will count: it need not be synced any more.
+  func giveUp(_ id: SegmentID) {
     state.withLock { state in
       state.suspects.remove(id)
       state.unsynced[id] = nil
+      state.givenUp.insert(id)
     }
   }
+
+  func isGivenUp(_ id: SegmentID) -> Bool { state.withLock { $0.givenUp.contains(id) } }
+
+  /// Whether it is uncertain which segments exist.
+  var hasLostDirectory: Bool { state.withLock { $0.lostDirectory != nil } }
 
   func remove(_ id: SegmentID) throws(StoreError) {
     let path = path(id)

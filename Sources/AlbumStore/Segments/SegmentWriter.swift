@@ -111,6 +111,7 @@ final class SegmentWriter: Sendable {
       } catch { failure = error }
     } while failure?.isShortage == true && files.spendReserve()
     let error = failure
+    if let error, !error.isShortage { files.suspect(id) }
     state.withLock { state in
       state.isFlushing = false
       if error == nil { state.written = to }
@@ -147,10 +148,12 @@ final class SegmentWriter: Sendable {
     try unsafe file.write(UnsafeRawBufferPointer(tail), at: Int64(start))
   }
 
-  /// Ends the segment: writes all of it and gives it the time that all finished segments have. No
-  /// more records go in.
+  /// No more records go in.
+  func end() { state.withLock { $0.isEnded = true } }
+
+  /// Ends the segment: writes all of it and gives it the time that all finished segments have.
   func finish() throws(StoreError) {
-    state.withLock { $0.isEnded = true }
+    end()
     try flush()
     guard let file = state.withLock({ $0.file }) else { return }
     try? file.setModificationTime(seconds: SegmentLayout.restingModificationTime)

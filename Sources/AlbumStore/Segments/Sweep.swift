@@ -105,10 +105,12 @@ extension Space {
   func unneededSegments() throws(StoreError) -> [SegmentID] {
     if keepsEverything { return [] }
     let names = try files.allNames()
-    let position = journal.withLock { $0.writer.position }
+    let needed = journal.withLock { $0.checkpoints }
     let next = catalog.withLock { $0.counters.nextCheckpointSegment }
-    let needed = [position.checkpoint, position.formerCheckpoint].filter(\.exists)
-    guard let firstJournal = needed.map(\.firstJournal).min() else { return [] }
+    // Without a former checkpoint the journal from its beginning is the second chance.
+    guard needed.allSatisfy(\.exists), let firstJournal = needed.map(\.firstJournal).min() else {
+      return []
+    }
     var unneeded: [SegmentID] = []
     for raw in 1..<max(1, firstJournal.rawValue) {
       unneeded.append(SegmentID(kind: .journal, number: SegmentNumber(raw)))

@@ -1,0 +1,124 @@
+import AlbumFormat
+import AlbumModel
+import Logging
+import Posix
+
+// After a write or a sync that failed for another reason than want of room. What was in the segment
+// may be on disk or not, and asking again tells nothing: Linux forgets a failed writeback once it was
+// reported. So the segment is given up, and what counts in it is written anew:
+//
+// - Data: no more records go in; what lives in it is read back (from memory where it never reached
+//   the file, else from the file, where each record proves itself), sealed anew in another segment
+//   and framed.
+// - Journal: a checkpoint of the whole catalog, taken at one instant, makes all frames so far
+//   needless; a new journal segment begins with it.
+// - Checkpoint: it is not adopted; the next one is tried later.
+//
+// Meanwhile nobody appends a frame or syncs. Where this fails as well, or a directory could not be
+// synced, the space turns read-only.
+
+extension Space {
+  /// How often something is written anew before the space gives up.
+  private static let rescueAttempts = 3
+
+  /// Runs `body`, again after what it failed on was written anew. Throws where only room is missing
+  /// (`body` may be tried again later), and where the space had to turn read-only.
+  func rescuing(
+    _ state: inout BarrierState, _ body: (inout BarrierState) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    for attempt in 0...Space.rescueAttempts {
+      try requireWritable()
+      do throws(StoreError) { return try body(&state) } catch {
+        try handle(error, isLast: attempt == Space.rescueAttempts)
+        do throws(StoreError) { try rescue(&state) } catch let second {
+          try handle(second, isLast: true)
+        }
+      }
+    }
+  }
+
+  private func handle(_ error: StoreError, isLast: Bool) throws(StoreError) {
+    let isHopeless = isLast || files.hasLostDirectory
+    if !isHopeless, !files.suspects.isEmpty {
+      options.logger.error("\(error); what is affected is written anew elsewhere")
+    } else if error.isShortage, !files.hasLostDirectory {
+      noteShortage(error)
+      throw error
+    } else {
+      turnReadOnly(error)
+      throw error
+    }
+  }
+
+  /// Writes anew what is in segments whose write or sync failed.
+  private func rescue(_ state: inout BarrierState) throws(StoreError) {
+    try journal.withLock { journal throws(StoreError) in
+      let suspects = files.suspects
+      for id in suspects where id.kind != .data { files.giveUp(id) }
+      for id in suspects where id.kind == .data {
+        try rescueData(id)
+        state.needsProof = true
+      }
+      if suspects.contains(where: { $0.kind == .journal }) {
+        do throws(StoreError) { try restart(&journal) } catch {
+          turnReadOnly(error)
+          throw error
+        }
+        state.covered = max(state.covered, journal.lastFrame)
+        state.isUnfinished = false
+      } else if catalog.withLock({ $0.hasChanges }) {
+        journal.writer.enqueue(catalog.withLock { $0.takeChanges() })
+      }
+    }
+  }
+
+  private func rescueData(_ id: SegmentID) throws(StoreError) {
+    files.giveUp(id)
+    content.giveUp(id.number)
+    do throws(StoreError) {
+      for _ in 0..<50 {
+        // What open files have sealed there goes into the catalog, to be moved with the rest.
+        callBeforeBarrier(pendingFor: 0)
+        try moveLiving(outOf: id.number)
+        let live = catalog.withLock { $0.segments.accounts[id.number]?.live ?? 0 }
+        if live <= 0 { return content.forget(id.number) }
+        // Somebody has sealed a record and not yet said where it is.
+        SystemClock.sleep(milliseconds: 20)
+      }
+    } catch {
+      files.suspect(id)
+      throw error
+    }
+    files.suspect(id)
+    throw StoreError(
+      .inputOutput, "what was in a segment that could not be written cannot be written elsewhere",
+      path: files.path(id))
+  }
+
+  /// Begins the journal anew with a checkpoint of this instant.
+  private func restart(_ journal: inout Journal) throws(StoreError) {
+    let items = catalog.withLock { catalog in
+      // All of it is in the checkpoint.
+      _ = catalog.takeChanges()
+      return catalog.encodeAll()
+    }
+    journal.writer.abandon()
+    try flushContent()
+    var writer = CheckpointWriter(files: files) {
+      self.catalog.withLock { $0.takeCheckpointSegment() }
+    }
+    try writer.append(items, isLast: true)
+    try writer.finish()
+    try files.sync([.data, .checkpoint])
+    var reference = writer.reference
+    reference.lastFrame = journal.writer.position.frame
+    reference.firstJournal = SegmentNumber(journal.writer.newest.rawValue + 1)
+    reference.takenAt = SystemClock.wallSeconds()
+    try journal.writer.adopt(reference) { () throws(StoreError) in try files.sync([.data]) }
+    try files.sync([.journal])
+    journal.lastFrame = journal.writer.position.frame
+    journal.oldestUncovered = 0
+    journal.noteCheckpoints()
+    checkpointTaken.withLock { $0 = true }
+  }
+}

@@ -1,0 +1,208 @@
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+import AlbumTestSupport
+import Logging
+import Posix
+import Testing
+
+@testable import AlbumStore
+
+// A disk that answers errors. Promised, whatever call it is: the space goes on correctly, or turns
+// read-only and says why; what was committed stays readable as long as it is mounted; what a barrier
+// confirmed is there after a power cut.
+
+struct DiskErrorTests {
+  @Test(arguments: FaultyDisk.Call.allCases, [Errno.io, .noSpace, .quota])
+  func anErrorOfOneCallCostsNothing(_ call: FaultyDisk.Call, _ error: Errno) throws {
+    var random = SeededRandom()
+    print("seed \(random.seed)")
+    for _ in 0..<3 {
+      var run = try DiskErrorRun(&random)
+      try run.run(failing: call, error, skipping: Int.random(in: 0..<12, using: &random), count: 1)
+    }
+  }
+
+  @Test(arguments: FaultyDisk.Call.allCases) func aDiskThatFailsForGoodTurnsTheSpaceReadOnly(
+    _ call: FaultyDisk.Call
+  ) throws {
+    var random = SeededRandom()
+    print("seed \(random.seed)")
+    var run = try DiskErrorRun(&random)
+    try run.run(failing: call, .io, skipping: 3, count: .max)
+  }
+
+  @Test func whatADataSegmentHeldWhoseSyncFailedIsWrittenAnew() throws {
+    var random = SeededRandom()
+    var run = try DiskErrorRun(&random)
+    let space = try run.open()
+    for file in 0..<8 { try run.write(space, "f\(file)", &random) }
+    run.disk.fail(.sync, with: .io)
+    try space.barrier()
+    #expect(run.disk.heal() == 1)
+    #expect(!space.isReadOnly)
+    space.abandon()
+    try run.expectAllThereAfterPowerCuts(&random)
+  }
+
+  @Test func whatAJournalSegmentHeldWhoseSyncFailedIsWrittenAnew() throws {
+    var random = SeededRandom()
+    var run = try DiskErrorRun(&random)
+    let space = try run.open()
+    for file in 0..<8 { try run.write(space, "f\(file)", &random) }
+    // No content is to be synced any more: the next sync is the journal's.
+    try space.barrier()
+    space.remove("f3")
+    run.files["f3"] = nil
+    run.disk.fail(.sync, with: .io)
+    try space.barrier()
+    #expect(run.disk.heal() == 1)
+    #expect(!space.isReadOnly)
+    try run.write(space, "after", &random)
+    try space.barrier()
+    space.abandon()
+    try run.expectAllThereAfterPowerCuts(&random)
+  }
+
+  @Test func whatWasSealedForASegmentThatCannotBeWrittenGoesIntoAnother() throws {
+    var random = SeededRandom()
+    var run = try DiskErrorRun(&random)
+    let space = try run.open()
+    try run.write(space, "before", &random)
+    run.disk.fail(.write, with: .io)
+    try run.write(space, "at the error", &random)
+    #expect(run.disk.heal() == 1)
+    try space.barrier()
+    #expect(!space.isReadOnly)
+    try run.expectAllThere(space)
+    space.abandon()
+    try run.expectAllThereAfterPowerCuts(&random)
+  }
+
+  @Test func aDirectoryThatCannotBeSyncedTurnsTheSpaceReadOnly() throws {
+    var random = SeededRandom()
+    var run = try DiskErrorRun(&random)
+    let space = try run.open()
+    run.disk.fail(.syncDirectory, with: .io)
+    try? run.write(space, "f", &random)
+    #expect(throws: StoreError.self) { try space.barrier() }
+    #expect(space.status.readOnlyReason?.contains("segments") == true)
+    #expect(throws: StoreError.self) { try space.barrier() }
+  }
+}
+
+/// A space on a disk that answers errors, over one that forgets what was not synced.
+struct DiskErrorRun {
+  let disk: FaultyDisk
+  private let base = SimulatedDisk()
+  var files: [String: [UInt8]] = [:]
+  private let keys = SpaceKeys()
+  private let store: Store
+
+  init(_ random: inout SeededRandom) throws {
+    disk = FaultyDisk(base)
+    try disk.makeDirectory("segments")
+    store = Store(directory: disk, segmentSize: 256 << 10)
+    try Space.create(in: store, keys: keys, options: SpaceOptions(owner: 0, group: 0))
+    let space = try open()
+    for file in 0..<4 { try write(space, "old \(file)", &random) }
+    try space.close()
+  }
+
+  func open(_ other: (any StorageDirectory)? = nil) throws -> Space {
+    var options = SpaceOpenOptions(logger: Logger(label: "error") { _ in SwiftLogNoOpLogHandler() })
+    options.worksInBackground = false
+    options.graceSeconds = 0
+    let store = other.map { Store(directory: $0, segmentSize: 256 << 10) } ?? store
+    return try Space.open(store, keys: keys, options: options)
+  }
+
+  mutating func write(_ space: Space, _ name: String, _ random: inout SeededRandom) throws {
+    let content = random.bytes(Int.random(in: 1...90_000, using: &random))
+    do { space.state(try space.seal(content, for: name)) } catch {
+      space.remove(name)
+      throw error
+    }
+    // It is in the space from now on, whether it can be written yet or not.
+    files[name] = content
+    try space.commit()
+  }
+
+  /// A session in which calls fail. After each step all is readable that is in the space.
+  mutating func run(failing call: FaultyDisk.Call, _ error: Errno, skipping: Int, count: Int) throws
+  {
+    var random = SeededRandom()
+    let space = try open()
+    disk.fail(call, with: error, skipping: skipping, count: count)
+    var confirmed = files
+    for step in 0..<20 {
+      let before = files
+      do {
+        try self.step(space, step, &random)
+        try space.barrier()
+        confirmed = files
+      } catch let error as StoreError {
+        #expect(error.message.isEmpty == false)
+        if space.isReadOnly {
+          #expect(space.status.readOnlyReason != nil)
+          files = before
+          break
+        }
+      }
+    }
+    disk.heal()
+    if space.isReadOnly {
+      #expect(error == .io || call == .syncDirectory || call == .sync, "for want of room alone")
+      #expect(throws: StoreError.self) { try space.close() }
+      files = confirmed
+      try expectConfirmed(confirmed, &random)
+    } else {
+      try expectAllThere(space)
+      try space.barrier()
+      space.abandon()
+      try expectAllThereAfterPowerCuts(&random)
+    }
+  }
+
+  private mutating func step(_ space: Space, _ step: Int, _ random: inout SeededRandom) throws {
+    switch step % 5 {
+    case 0, 1, 2: try write(space, "new \(step)", &random)
+    case 3:
+      space.remove("new \(step - 2)")
+      files["new \(step - 2)"] = nil
+      try space.commit()
+    default:
+      if step == 9 { try space.checkpoint() }
+      var sweep = try space.beginSweep()
+      try sweep.round(space)
+    }
+  }
+
+  func expectAllThere(_ space: Space) throws {
+    for (name, content) in files { #expect(try space.content(of: name) == content, "\(name)") }
+  }
+
+  /// What no barrier confirmed may be there or not.
+  private func expectConfirmed(_ confirmed: [String: [UInt8]], _ random: inout SeededRandom) throws
+  {
+    let space = try open(base.crashed(&random))
+    let found = try space.files()
+    for (name, content) in confirmed where name.hasPrefix("old") {
+      #expect(found[name] == content, "\(name)")
+    }
+    for (name, content) in confirmed {
+      if let other = found[name] { #expect(other == content, "\(name)") }
+    }
+    #expect(!space.status.recovery.isDamaged)
+  }
+
+  func expectAllThereAfterPowerCuts(_ random: inout SeededRandom) throws {
+    for _ in 0..<3 {
+      let space = try open(base.crashed(&random))
+      let found = try space.files()
+      #expect(found.keys.sorted() == files.keys.sorted())
+      for (name, content) in files { #expect(found[name] == content, "\(name)") }
+      #expect(!space.status.recovery.isDamaged)
+    }
+  }
+}
