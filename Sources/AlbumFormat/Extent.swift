@@ -51,6 +51,35 @@ package struct Extent: Equatable, Sendable, BitwiseCopyable {
   }
 }
 
+extension Extent {
+  /// Bytes of the segment, on the grid, that records with just this content take: each byte of a
+  /// segment that is in this range of some extent is in use, however many extents share it.
+  package var occupied: Range<Int64> {
+    let grid = Int64(RecordLayout.grid)
+    let start = place(of: 0) / grid * grid
+    let overhead = Int64(DataRecord.headerByteCount + RecordLayout.overhead)
+    return start..<((place(of: length - 1) + overhead) / grid + 1) * grid
+  }
+
+  /// Orders extents of one segment as their content lies in it: where the byte `into` of the content
+  /// is, less the headers of its record.
+  package func place(of into: Int64) -> Int64 {
+    let position = Int64(skip) + into
+    let record = Int64(grid) + position / DataRecord.contentLimit * Int64(DataRecord.fullGridCount)
+    return record * Int64(RecordLayout.grid) + position % DataRecord.contentLimit
+  }
+
+  /// Bytes of content from the beginning of this up to that of `other`, where both lie in one run of
+  /// records; nil where they do not. Two extents share content where this is below the length of
+  /// the first and, negated, below that of the second.
+  package func distance(to other: Extent) -> Int64? {
+    let grids = Int64(other.grid) - Int64(grid)
+    let (records, rest) = grids.quotientAndRemainder(dividingBy: Int64(DataRecord.fullGridCount))
+    if other.segment != segment || rest != 0 { return nil }
+    return records * DataRecord.contentLimit + Int64(other.skip) - Int64(skip)
+  }
+}
+
 /// The content of a data record, in clear:
 ///
 /// | bytes | what |

@@ -43,7 +43,7 @@ extension Space {
 
   /// Writes every record that was sealed before the call to its segment.
   func flushContent() throws(StoreError) {
-    try content.flush { number in change { $0.setState(of: number, to: .living) } }
+    try content.flush { number in catalog.withLock { $0.setState(of: number, to: .living) } }
   }
 
   /// A read-only mount has nothing to commit and may say so; one that failed may not.

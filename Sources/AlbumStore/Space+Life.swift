@@ -104,6 +104,7 @@ extension Space {
   /// Writes everything out and ends the session. The caller has stopped using the space.
   package func close() throws(StoreError) {
     defer { lock?.release() }
+    compaction.stop()
     keeper.stop()
     if options.readOnly { return }
     // One that turned read-only says why once more: not everything is on disk.

@@ -4,6 +4,8 @@ import AlbumSecrets
 package import Logging
 package import Posix
 
+import struct Synchronization.Atomic
+
 /// What a new space is given at birth.
 package struct SpaceOptions: Sendable {
   /// Long edge of a thumbnail, in pixels.
@@ -44,15 +46,19 @@ package struct SpaceStatus: Sendable {
   package var recovery: RecoveryReport
   package var inodes: Int
   package var segments: Int
+  /// Segments with content that does not open, as far as compaction came across it in this session:
+  /// they stay as they are.
+  package var unreadableSegments: Int
 }
 
 /// One opened space of a store: its catalog in memory, its segments and its journal. All calls may
 /// come from any thread at once.
 ///
-/// Lock order, outermost first: `barrierState`, `journal`, then `catalog`; the locks of
-/// `ContentStore`, `SegmentWriter` and `SegmentFiles` come last. `catalog` is never held during disk
-/// work, sealing or a call of somebody else's. `barrierState` and `journal` are held during the disk
-/// work that they put in order; nobody who looks at the catalog or reads content waits for them.
+/// Lock order, outermost first: a turn of `compaction`, `checkpointing`, `barrierState`, `journal`,
+/// then `catalog`; the locks of `ContentStore`, `SegmentWriter` and `SegmentFiles` come last.
+/// `catalog` is never held during disk work, sealing or a call of somebody else's. `barrierState` and
+/// `journal` are held during the disk work that they put in order; nobody who looks at the catalog or
+/// reads content waits for them.
 package final class Space: Sendable {
   let store: Store
   let files: SegmentFiles
@@ -72,6 +78,11 @@ package final class Space: Sendable {
   let keeper: Keeper
   /// A checkpoint was taken since the last sweep.
   let checkpointTaken = Mutex(false)
+  /// One at a time is written.
+  let checkpointing = Mutex(())
+  let compaction = Compaction()
+  /// Rises with whatever users of the space do: work in the background looks whether they are idle.
+  let activity = Atomic<UInt64>(0)
   /// Data segments from this number on were begun by this session.
   let firstOwnSegment: UInt32
 
@@ -142,6 +153,7 @@ package final class Space: Sendable {
   package func change<Result: ~Copyable, Failure: Error>(
     _ body: (inout Catalog) throws(Failure) -> Result
   ) throws(Failure) -> Result {
+    activity.wrappingAdd(1, ordering: .relaxed)
     defer { keeper.wake() }
     return try catalog.withLock { catalog throws(Failure) in try body(&catalog) }
   }
@@ -174,8 +186,7 @@ package final class Space: Sendable {
     let last = barrierState.withLock { $0.lastBarrier }
     return SpaceStatus(
       readOnlyReason: reason, shortage: missing, lastBarrier: last, recovery: recovery,
-      inodes: inodes,
-      segments: segments)
+      inodes: inodes, segments: segments, unreadableSegments: compaction.unreadable.count)
   }
 
   // MARK: Content
@@ -188,14 +199,62 @@ package final class Space: Sendable {
     _ content: UnsafeMutableRawBufferPointer, of inode: InodeNumber, at offset: Int64,
     fileLength: Int64
   ) throws(StoreError) -> Extent {
+    activity.wrappingAdd(1, ordering: .relaxed)
+    let header = newRecord(content.count, of: inode, at: offset, fileLength)
+    return try unsafe seal(content, header, mayCut: false)
+  }
+
+  /// The same, in two records where the first fills a segment to its end.
+  package func appendPieces(
+    _ content: UnsafeMutableRawBufferPointer, of inode: InodeNumber, at offset: Int64,
+    fileLength: Int64
+  ) throws(StoreError) -> [Extent] {
+    activity.wrappingAdd(1, ordering: .relaxed)
+    let header = newRecord(content.count, of: inode, at: offset, fileLength)
+    let first = try unsafe seal(content, header, mayCut: true)
+    if first.end == offset + Int64(content.count) { return [first] }
+    do throws(StoreError) {
+      return [first, try unsafe appendRest(content, of: inode, behind: first, fileLength)]
+    } catch {
+      catalog.withLock { $0.letGo(first) }
+      throw error
+    }
+  }
+
+  /// From a copy: what lies before it is content that others may be reading.
+  private func appendRest(
+    _ content: UnsafeMutableRawBufferPointer, of inode: InodeNumber, behind first: Extent,
+    _ fileLength: Int64
+  ) throws(StoreError) -> Extent {
+    let rest = unsafe UnsafeRawBufferPointer(rebasing: content[Int(first.length)...])
+    let copy = SegmentImage(byteCount: ReadHeadroom.byteCount + rest.count)
+    defer { unsafe erase(copy.bytes) }
+    let target = unsafe UnsafeMutableRawBufferPointer(
+      rebasing: copy.bytes[ReadHeadroom.byteCount...])
+    unsafe target.copyMemory(from: rest)
+    return try unsafe append(target, of: inode, at: first.end, fileLength: fileLength)
+  }
+
+  private func newRecord(
+    _ byteCount: Int, of inode: InodeNumber, at offset: Int64, _ fileLength: Int64
+  ) -> DataRecord {
+    DataRecord(
+      inode: inode, offset: offset, length: UInt32(byteCount), sequence: takeSequence(),
+      fileLength: fileLength)
+  }
+
+  /// Seals content under a header that is complete; with `mayCut` perhaps only its beginning. The
+  /// extent is held. What is moved may take more of a full disk, since it gives room.
+  func seal(
+    _ content: UnsafeMutableRawBufferPointer, _ header: DataRecord, mayCut: Bool,
+    isMoved: Bool = false
+  ) throws(StoreError) -> Extent {
     precondition(content.count > 0 && content.count <= Int(DataRecord.contentLimit))
     try requireWritable()
-    let header = DataRecord(
-      inode: inode, offset: offset, length: UInt32(content.count), sequence: takeSequence(),
-      fileLength: fileLength)
     return try unsafe self.content.append(
-      content, header: header, begin: beginSegment,
-      finished: { number in self.change { $0.setState(of: number, to: .living) } },
+      content, header: header, mayCut: mayCut,
+      begin: isMoved ? beginSegmentForMove : beginSegment,
+      finished: { number in self.catalog.withLock { $0.setState(of: number, to: .living) } },
       held: { extent in catalog.withLock { $0.hold(extent) } })
   }
 
@@ -212,7 +271,7 @@ package final class Space: Sendable {
   }
 
   /// Room that is left on the disk below for checkpoints, in segments.
-  private static let checkpointRoom: Int64 = 4
+  static let checkpointRoom: Int64 = 4
 
   private func beginSegment() throws(StoreError) -> SegmentNumber {
     do throws(StoreError) { try requireRoom() } catch {
@@ -220,18 +279,27 @@ package final class Space: Sendable {
       throw error
     }
     noteRoom()
-    return catalog.withLock { catalog in
+    return takeSegment()
+  }
+
+  private func beginSegmentForMove() throws(StoreError) -> SegmentNumber {
+    try requireRoom(leaving: 1)
+    return takeSegment()
+  }
+
+  private func takeSegment() -> SegmentNumber {
+    catalog.withLock { catalog in
       let number = catalog.takeDataSegment()
       catalog.setState(of: number, to: .filling)
       return number
     }
   }
 
-  /// Throws `.noSpace` or `.quotaExceeded` where no new data segment may be begun.
-  func requireRoom() throws(StoreError) {
+  /// Throws `.noSpace` or `.quotaExceeded` where no new data segment may be begun that leaves as many.
+  func requireRoom(leaving segments: Int64 = Space.checkpointRoom) throws(StoreError) {
     try files.fillReserve()
     let available = try capacity().availableBytes
-    if available < (Space.checkpointRoom + 1) * Int64(files.segmentSize) {
+    if available < (segments + 1) * Int64(files.segmentSize) {
       throw StoreError(
         .noSpace,
         "the disk that holds the store is full: \(available >> 20) MiB are left, "
@@ -267,6 +335,7 @@ package final class Space: Sendable {
   /// be shown.
   package func read(_ extent: Extent, into buffer: UnsafeMutableRawBufferPointer) throws(StoreError)
   {
+    activity.wrappingAdd(1, ordering: .relaxed)
     try unsafe content.read(extent, into: buffer)
   }
 

@@ -16,18 +16,20 @@ package struct ControlClient: ~Copyable {
     stream = MessageStream(socket)
   }
 
-  /// Asks and waits for the last answer; each answer before it goes to `progress`.
-  package func ask(_ request: ControlRequest, progress: (Int) -> Void = { _ in }) throws(Failure)
-    -> ControlReply
-  {
+  /// Asks and waits for the last answer; each `progress` before it goes to `progress`, each `moved` to
+  /// `moved`.
+  package func ask(
+    _ request: ControlRequest, progress: (Int) -> Void = { _ in },
+    moved: (_ bytes: Int64, _ total: Int64) -> Void = { _, _ in }
+  ) throws(Failure) -> ControlReply {
     do throws(MessageStream.Problem) {
       try stream.send(request)
       while true {
         let reply = try stream.receive(ControlReply.self)
-        if case .progress(let pending) = reply {
-          progress(pending)
-        } else {
-          return reply
+        switch reply {
+        case .progress(let pending): progress(pending)
+        case .moved(let bytes, let total): moved(bytes, total)
+        default: return reply
         }
       }
     } catch {

@@ -17,6 +17,9 @@ package enum ControlRequest: Codable, Sendable, Equatable {
   case thumbnails(under: String, which: ThumbnailSelection)
   /// Moves photos that lie right in an album into its Photo; nil: in all albums.
   case tidy(album: String?)
+  /// Gives the room of removed files back, as far as it is worth it. Answered by `moved` now and then,
+  /// in the end by `compacted` or `failed`. Ends early when the client is gone.
+  case compact
 }
 
 package enum ThumbnailSelection: String, Codable, Sendable, Equatable {
@@ -32,6 +35,9 @@ package enum ControlReply: Codable, Sendable, Equatable {
   case status(MountStatus)
   /// More to come. How many photos still wait for a thumbnail.
   case progress(pending: Int)
+  /// More to come. How many bytes of how many were moved.
+  case moved(bytes: Int64, of: Int64)
+  case compacted(CompactionSummary)
   /// The request is done; what it did, in numbers.
   case done(ControlSummary)
   case failed(Failure)
@@ -45,6 +51,34 @@ package struct ControlSummary: Codable, Sendable, Equatable {
   package init(count: Int = 0, notes: [String] = []) {
     self.count = count
     self.notes = notes
+  }
+}
+
+/// What `albumfs compact` did, and shows; its JSON form is this, word for word. Bytes.
+package struct CompactionSummary: Codable, Sendable, Equatable {
+  package var version: Int = ControlVersion.current
+  /// Given back to the disk.
+  package var freed: Int64
+  /// Will be given back when the grace time is over, in `graceSeconds` at the latest.
+  package var waiting: Int64
+  package var graceSeconds: Int64
+  /// What the space takes, less what waits.
+  package var taken: Int64
+  /// What the content of its files takes of that.
+  package var living: Int64
+  /// Segments that stay as they are, since content in them does not open.
+  package var unreadableSegments: Int
+
+  package init(
+    freed: Int64, waiting: Int64, graceSeconds: Int64, taken: Int64, living: Int64,
+    unreadableSegments: Int
+  ) {
+    self.freed = freed
+    self.waiting = waiting
+    self.graceSeconds = graceSeconds
+    self.taken = taken
+    self.living = living
+    self.unreadableSegments = unreadableSegments
   }
 }
 
@@ -94,6 +128,8 @@ package struct MountStatus: Codable, Sendable, Equatable {
   package var readOnlyReason: String?
   /// Why nothing more can be stored for now; nil: there is room.
   package var shortage: String?
+  /// Segments that compaction left as they are, since content in them does not open.
+  package var unreadableSegments: Int
   /// What recovery found when it was mounted, one line each; empty after a clean unmount.
   package var recovery: [String]
   /// The daemon's last messages, oldest first.
@@ -102,7 +138,8 @@ package struct MountStatus: Codable, Sendable, Equatable {
   package init(
     store: String, mountPoint: String, pid: Int32, albums: Int, photos: Int, files: Int,
     bytes: Int64, thumbnails: Thumbnails, lastBarrier: Double?, readOnly: Bool,
-    readOnlyReason: String?, shortage: String?, recovery: [String], messages: [String]
+    readOnlyReason: String?, shortage: String?, unreadableSegments: Int, recovery: [String],
+    messages: [String]
   ) {
     self.store = store
     self.mountPoint = mountPoint
@@ -116,6 +153,7 @@ package struct MountStatus: Codable, Sendable, Equatable {
     self.readOnly = readOnly
     self.readOnlyReason = readOnlyReason
     self.shortage = shortage
+    self.unreadableSegments = unreadableSegments
     self.recovery = recovery
     self.messages = messages
   }

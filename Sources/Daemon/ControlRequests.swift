@@ -48,6 +48,9 @@ final class ControlRequests: Sendable {
         return .done(try parts.retryThumbnails(under: path, which))
       case .tidy(let album):
         return .done(try parts.tidy(album))
+      case .compact:
+        return .compacted(
+          try parts.compact { progress(.moved(bytes: $0, of: $1)) })
       }
     } catch {
       return .failed(error)

@@ -18,11 +18,14 @@ package struct LaunchOptions: Codable, Sendable, Equatable {
   /// Whether implicit entries look at the caller's system call (DESIGN section 5). Off only in
   /// tests, which try the second way by that.
   package var inspectsSystemCalls: Bool
+  /// How long a segment of the store that is no longer needed stays, in seconds.
+  package var graceSeconds: Int64
   package var verbose: Bool
 
   package init(
     store: String, mountPoint: String, readOnly: Bool, allowOther: Bool, mountOptions: String,
-    secretKind: SecretKind, thumbnailer: String?, inspectsSystemCalls: Bool, verbose: Bool
+    secretKind: SecretKind, thumbnailer: String?, inspectsSystemCalls: Bool, graceSeconds: Int64,
+    verbose: Bool
   ) {
     self.store = store
     self.mountPoint = mountPoint
@@ -32,6 +35,7 @@ package struct LaunchOptions: Codable, Sendable, Equatable {
     self.secretKind = secretKind
     self.thumbnailer = thumbnailer
     self.inspectsSystemCalls = inspectsSystemCalls
+    self.graceSeconds = graceSeconds
     self.verbose = verbose
   }
 }

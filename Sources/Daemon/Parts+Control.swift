@@ -19,6 +19,7 @@ extension Parts {
       bytes: contents.bytes, thumbnails: thumbnails(),
       lastBarrier: status.lastBarrier.map { Double($0.nanoseconds) / 1e9 },
       readOnly: reason != nil, readOnlyReason: reason, shortage: status.shortage,
+      unreadableSegments: status.unreadableSegments,
       recovery: RecoveryNotes.lines(status.recovery), messages: messages)
   }
 
@@ -112,6 +113,20 @@ extension Parts {
         })
     } catch {
       throw Failure(error, album ?? "")
+    }
+  }
+
+  /// `progress` is told how many bytes of how many were moved, and answers whether to go on.
+  func compact(_ progress: (Int64, Int64) -> Bool) throws(Failure) -> CompactionSummary {
+    if isReadOnly { throw Failure(.other, "The space was mounted read-only.") }
+    do throws(StoreError) {
+      let report = try space.compact { progress($0.moved, $0.total) }
+      return CompactionSummary(
+        freed: report.freed, waiting: report.waiting, graceSeconds: options.graceSeconds,
+        taken: report.taken, living: report.living,
+        unreadableSegments: report.unreadableSegments)
+    } catch {
+      throw Failure(error)
     }
   }
 

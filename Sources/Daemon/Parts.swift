@@ -84,6 +84,7 @@ final class Parts: Sendable {
         }
       var opening = SpaceOpenOptions(logger: logger)
       opening.readOnly = readOnly
+      opening.graceSeconds = options.graceSeconds
       return try Space.open(store, keys: keys, options: opening)
     } catch {
       if options.secretKind == .recoveryKey, error.code == .missing || error.code == .notAStore {

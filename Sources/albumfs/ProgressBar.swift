@@ -2,8 +2,8 @@ import AlbumStore
 import Glibc
 import Posix
 
-/// A line on the terminal that says how far a check is, and how long it will still take. Says nothing
-/// where there is no terminal. Any thread.
+/// A line on the terminal that says how far a check or a compaction is, and how long it will still
+/// take. Says nothing where there is no terminal. Any thread.
 final class ProgressBar: Sendable {
   private struct State {
     var start: Int64 = 0
@@ -26,6 +26,11 @@ final class ProgressBar: Sendable {
       return state.start == 0 ? 0 : now - state.start
     }
     if let elapsed { Terminal.transient(ProgressBar.line(progress, milliseconds: elapsed)) }
+  }
+
+  /// The same for any work that is counted in bytes.
+  func show(_ bytes: Int64, of total: Int64) {
+    show(CheckProgress(step: .records, doneBytes: bytes, totalBytes: total))
   }
 
   func clear() { if isShown { Terminal.transient("") } }

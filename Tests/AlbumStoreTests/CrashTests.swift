@@ -45,10 +45,10 @@ struct CrashRun {
   private(set) var disk: SimulatedDisk
   private let keys = SpaceKeys()
   /// The files at each commit that was tried, in order.
-  private(set) var history: [[String: [UInt8]]] = [[:]]
+  fileprivate(set) var history: [[String: [UInt8]]] = [[:]]
   /// Index in `history` of what the last barrier that returned covers.
-  private var floor = 0
-  private var files: [String: [UInt8]] = [:]
+  fileprivate var floor = 0
+  fileprivate var files: [String: [UInt8]] = [:]
 
   init(_ random: inout SeededRandom) throws {
     disk = SimulatedDisk()
@@ -113,7 +113,7 @@ struct CrashRun {
 
   mutating func step(_ space: Space, _ random: inout SeededRandom) throws {
     let name = "f\(Int.random(in: 0..<6, using: &random))"
-    switch Int.random(in: 0..<20, using: &random) {
+    switch Int.random(in: 0..<23, using: &random) {
     case 0..<8:
       let content = random.bytes(Int.random(in: 1...100_000, using: &random))
       // The helper makes the file and commits with its content: two instants.
@@ -140,11 +140,38 @@ struct CrashRun {
     case 18:
       try commit(space)
       try space.checkpoint()
+    case 19: try compact(space)
+    case 20..<22: try share(name, space, &random)
     default:
       try commit(space)
       var sweep = try space.beginSweep()
       try sweep.round(space)
     }
+  }
+}
+
+extension CrashRun {
+  /// Moves what lives, and removes what it moved it out of: no instant of history of its own.
+  private mutating func compact(_ space: Space) throws {
+    try commit(space)
+    let covered = history.count - 1
+    try space.compact()
+    floor = covered
+  }
+
+  /// Another file that shares content with one, as copy_file_range makes it.
+  private mutating func share(
+    _ name: String, _ space: Space, _ random: inout SeededRandom
+  ) throws {
+    guard let content = files[name], !content.isEmpty else { return }
+    let other = "s\(Int.random(in: 0..<3, using: &random))"
+    // The helper empties the file first, and commits with it.
+    files[other] = []
+    history.append(files)
+    let length = Int.random(in: 1...content.count, using: &random)
+    files[other] = Array(content[..<length])
+    history.append(files)
+    try space.share(name, 0..<Int64(length), as: other)
   }
 }
 

@@ -186,13 +186,11 @@ struct StorePlace {
     try Space.create(in: store, keys: keys, options: SpaceOptions(owner: 0, group: 0))
   }
 
-  func open(readOnly: Bool = false, grace: Int64 = 900, background: Bool = true) throws
-    -> Space
-  {
+  func open(readOnly: Bool = false, grace: Int64 = 900, background: Bool = true) throws -> Space {
     var options = SpaceOpenOptions(logger: Logger(label: "test"))
     options.readOnly = readOnly
-    options.graceSeconds = grace
     options.worksInBackground = background
+    options.graceSeconds = grace
     return try Space.open(store, keys: keys, options: options)
   }
 
@@ -249,12 +247,11 @@ extension Space {
     for start in stride(from: 0, to: bytes.count, by: 65_536) {
       let part = Array(bytes[start..<min(start + 65_536, bytes.count)])
       var buffer = [UInt8](repeating: 0, count: headroom) + part
-      extents.append(
-        try unsafe buffer.withUnsafeMutableBytes {
-          try unsafe append(
-            UnsafeMutableRawBufferPointer(rebasing: $0[headroom...]), of: number,
-            at: Int64(start), fileLength: Int64(bytes.count))
-        })
+      extents += try unsafe buffer.withUnsafeMutableBytes {
+        try unsafe appendPieces(
+          UnsafeMutableRawBufferPointer(rebasing: $0[headroom...]), of: number,
+          at: Int64(start), fileLength: Int64(bytes.count))
+      }
     }
     return Sealed(index: index, extents: extents, size: Int64(bytes.count))
   }

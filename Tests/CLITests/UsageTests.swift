@@ -5,7 +5,7 @@ import Testing
 @Suite struct UsageTests {
   @Test(arguments: [
     [], ["--help"], ["help"], ["init", "--help"], ["mount", "--help"], ["space", "--help"],
-    ["space", "add", "--help"], ["--version"],
+    ["space", "add", "--help"], ["compact", "--help"], ["--version"],
   ])
   func helpAndVersionAreResults(arguments: [String]) throws {
     let outcome = try TestStore.run(arguments)
@@ -45,6 +45,7 @@ import Testing
 
   @Test(arguments: [
     ["status", "/"], ["sync", "/"], ["thumbs", "/"], ["tidy", "/"], ["umount", "/"],
+    ["compact", "/"],
   ])
   func whatIsNotMountedIsNamed(arguments: [String]) throws {
     let outcome = try TestStore.run(arguments)

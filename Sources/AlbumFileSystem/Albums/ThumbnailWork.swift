@@ -61,19 +61,27 @@ extension FileSystem {
   package func readPhoto(
     _ photo: PhotoVersion, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) -> Int? {
-    let wanted = Int64(buffer.count)
-    let plan = space.read { catalog -> (count: Int, extents: [Extent])? in
+    var plan = readPlan(photo, offset, Int64(buffer.count))
+    while let known = plan {
+      let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<known.count])
+      do throws(StoreError) {
+        try unsafe space.fill(target, at: offset, from: known.extents)
+        return known.count
+      } catch {
+        plan = readPlan(photo, offset, Int64(buffer.count))
+        if !error.isOfMovedContent || plan?.extents == known.extents { return nil }
+      }
+    }
+    return nil
+  }
+
+  private func readPlan(_ photo: PhotoVersion, _ offset: Int64, _ wanted: Int64)
+    -> (count: Int, extents: [Extent])?
+  {
+    space.read { catalog in
       guard let index = catalog.find(photo) else { return nil }
       let count = max(0, min(wanted, catalog.state(index).size - offset))
       return (Int(count), catalog.extents(of: index, from: offset, to: offset + count))
-    }
-    guard let plan else { return nil }
-    let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<plan.count])
-    do throws(StoreError) {
-      try unsafe space.fill(target, at: offset, from: plan.extents)
-      return plan.count
-    } catch {
-      return nil
     }
   }
 

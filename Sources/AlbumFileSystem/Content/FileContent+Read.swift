@@ -17,22 +17,31 @@ extension FileContent {
   /// `ReadHeadroom` says, are clobbered.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FSError) -> Int {
     if offset < 0 { throw FSError(.invalid) }
-    let plan = monitor.withLock { state in makePlan(state, offset, buffer.count) }
-    if plan.count == 0 { return 0 }
-    let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<plan.count])
-    do throws(StoreError) {
-      try unsafe space.fill(target, at: offset, from: plan.extents)
-    } catch {
-      throw FSError(error)
-    }
-    if !plan.layers.isEmpty {
-      monitor.withLock { _ in
-        for layer in plan.layers {
-          unsafe layer.chunk.copy(layer.range, into: target, from: offset)
-        }
+    var plan = monitor.withLock { state in makePlan(state, offset, buffer.count) }
+    while plan.count > 0 {
+      let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<plan.count])
+      do throws(StoreError) {
+        try unsafe space.fill(target, at: offset, from: plan.extents)
+        unsafe copyLayers(of: plan, into: target, from: offset)
+        return plan.count
+      } catch {
+        let newPlan = monitor.withLock { state in makePlan(state, offset, buffer.count) }
+        if !error.isOfMovedContent || newPlan.extents == plan.extents { throw FSError(error) }
+        plan = newPlan
       }
     }
-    return plan.count
+    return 0
+  }
+
+  private func copyLayers(
+    of plan: Plan, into target: UnsafeMutableRawBufferPointer, from offset: Int64
+  ) {
+    if plan.layers.isEmpty { return }
+    monitor.withLock { _ in
+      for layer in plan.layers {
+        unsafe layer.chunk.copy(layer.range, into: target, from: offset)
+      }
+    }
   }
 
   private func makePlan(_ state: State, _ offset: Int64, _ wanted: Int) -> Plan {
@@ -57,6 +66,12 @@ extension FileContent {
     plan.extents = map.extents
     return plan
   }
+}
+
+extension StoreError {
+  /// Whether content may have been moved and its segment removed between the look at the extents and
+  /// the reading: whoever finds other extents now reads again, and only else is it damage.
+  var isOfMovedContent: Bool { code == .missing || code == .damaged }
 }
 
 extension Space {

@@ -142,11 +142,11 @@ final class FileContent: Sendable {
 
   private func seal(_ handover: Handover) throws(FSError) {
     do throws(StoreError) {
-      let extent = try unsafe space.append(
+      let extents = try unsafe space.appendPieces(
         handover.chunk.content, of: inode, at: handover.chunk.offset,
         fileLength: handover.fileLength)
       monitor.withLock { state in
-        handover.outcome = .sealed(extent)
+        handover.outcome = .sealed(extents)
         landFinished(&state)
       }
       monitor.notifyAll()
@@ -162,9 +162,11 @@ final class FileContent: Sendable {
     var dropped: [Extent] = []
     var landed = 0
     while landed < state.inFlight.count,
-      case .sealed(let extent) = state.inFlight[landed].outcome
+      case .sealed(let extents) = state.inFlight[landed].outcome
     {
-      dropped += state.pending.replace(from: extent.offset, to: extent.end, with: [extent])
+      for extent in extents {
+        dropped += state.pending.replace(from: extent.offset, to: extent.end, with: [extent])
+      }
       landed += 1
     }
     state.inFlight.removeFirst(landed)

@@ -6,7 +6,7 @@ import AlbumStore
 final class Handover: @unchecked Sendable {  // `outcome` is only touched under the content's lock
   enum Outcome {
     case sealing
-    case sealed(Extent)
+    case sealed([Extent])
     /// Kept, and tried again before anything else is taken over.
     case failed(StoreError)
   }

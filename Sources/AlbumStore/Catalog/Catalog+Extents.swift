@@ -25,12 +25,51 @@ extension Catalog {
     of index: InodeIndex, from: Int64, to: Int64, with new: [Extent]
   ) {
     if from >= to { return }
+    noteSharers(index, new)
     if !appendExtents(index, from, new) {
       var map = ExtentMap(extents.all(inodes[index].extents))
       for extent in map.replace(from: from, to: to, with: new) { segments.letGo(extent) }
       extents.replace(&inodes[index].extents, with: map.extents)
     }
     noteExtents(index, from, to)
+  }
+
+  /// Lets a file's content lie in `new`, held extents in order, and leaves the rest as it is.
+  package mutating func placeExtents(_ new: [Extent], of index: InodeIndex) {
+    let runs = Catalog.runs(of: new)
+    // Each call rebuilds the file's list: many scattered pieces go in together with what lies
+    // between them.
+    if runs.count > 16, let first = new.first, let last = new.last {
+      var map = ExtentMap(extents(of: index, from: first.offset, to: last.end))
+      for extent in map.extents { hold(extent) }
+      for run in runs {
+        let range = new[run]
+        for dropped in map.replace(
+          from: range.first!.offset, to: range.last!.end, with: Array(range))
+        {
+          letGo(dropped)
+        }
+      }
+      replaceExtents(of: index, from: first.offset, to: last.end, with: map.extents)
+      return
+    }
+    for run in runs {
+      let range = new[run]
+      replaceExtents(
+        of: index, from: range.first!.offset, to: range.last!.end, with: Array(range))
+    }
+  }
+
+  /// Stretches of extents without a gap between them.
+  private static func runs(of extents: [Extent]) -> [Range<Int>] {
+    var runs: [Range<Int>] = []
+    var start = 0
+    for index in extents.indices.dropFirst() where extents[index].offset != extents[index - 1].end {
+      runs.append(start..<index)
+      start = index
+    }
+    if !extents.isEmpty { runs.append(start..<extents.count) }
+    return runs
   }
 
   /// The usual case, writing on at the end, looks at the last extent alone.
@@ -61,7 +100,12 @@ extension Catalog {
 
   /// Counts sealed content as alive before an extent of the catalog points to it.
   package mutating func hold(_ extent: Extent) {
-    if segments.accounts[extent.segment] == nil { changes.segments.insert(extent.segment) }
+    switch segments.accounts[extent.segment]?.state {
+    case nil: changes.segments.insert(extent.segment)
+    // Its content went in the moment between the sealing of this and now.
+    case .retired: setState(of: extent.segment, to: .living)
+    default: break
+    }
     segments.hold(extent)
   }
 

@@ -30,6 +30,8 @@ package struct Catalog: ~Copyable, Sendable {
   var isClosing = false
   /// While the journal is replayed nothing is noted as changed.
   var isReplaying = false
+  /// Segments that are being emptied, by a number for each who does it.
+  var emptyings: [Int: Emptying] = [:]
 
   package init() {}
 

@@ -4,7 +4,9 @@ package import AlbumModel
 /// Which data segments a space has, and how much in each is alive. Not thread-safe.
 package struct SegmentLedger: Sendable {
   package struct Account: Equatable, Sendable {
-    /// Bytes of content that extents point to; counted once for each that does.
+    /// Bytes of content that extents point to, or that are held for some; counted once for each that
+    /// does. So 0 says that nothing lives there, and else it is an upper bound: how much of a segment
+    /// with shared content is garbage is measured by `SegmentSurvey`.
     package var live: Int64 = 0
     package var state = SegmentState.living
     /// Seconds since 1970; 0 while it lives.
@@ -14,6 +16,8 @@ package struct SegmentLedger: Sendable {
   package private(set) var accounts: [SegmentNumber: Account] = [:]
   /// Those in use whose last live byte went: to be looked at.
   package var emptied: Set<SegmentNumber> = []
+  /// Bytes that were let go since the space was opened: as much may have become garbage.
+  package private(set) var released: Int64 = 0
 
   /// Counts content that is sealed in a segment, whether the catalog refers to it already or not.
   package mutating func hold(_ extent: Extent) {
@@ -21,6 +25,7 @@ package struct SegmentLedger: Sendable {
   }
 
   package mutating func letGo(_ extent: Extent) {
+    released += extent.length
     guard var account = accounts[extent.segment] else { return }
     account.live -= extent.length
     accounts[extent.segment] = account

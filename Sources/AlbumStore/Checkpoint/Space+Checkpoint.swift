@@ -27,8 +27,12 @@ extension Space {
     if bytes > max(Space.checkpointThreshold, half) { try checkpoint() }
   }
 
-  /// Writes a checkpoint now. For the keeper's thread alone, or while it does not run.
+  /// Writes a checkpoint now.
   func checkpoint() throws(StoreError) {
+    try checkpointing.withLock { _ throws(StoreError) in try writeCheckpoint() }
+  }
+
+  private func writeCheckpoint() throws(StoreError) {
     try commit()
     let (last, first) = journal.withLock {
       ($0.writer.position.frame, $0.writer.position.segment)

@@ -40,29 +40,49 @@ final class ContentStore: Sendable {
 
   /// Seals one record, see `Space.append`. `begin` gives the number of a new segment and refuses
   /// where the disk is full; `finished` is told of one that is full and written, `held` of the
-  /// record, before its segment can be thought empty.
+  /// record, before its segment can be thought empty. With `mayCut` the record may hold only the
+  /// beginning of the content, where that fills a segment to its end.
   func append(
-    _ content: UnsafeMutableRawBufferPointer, header: DataRecord,
+    _ content: UnsafeMutableRawBufferPointer, header: DataRecord, mayCut: Bool = false,
     begin: () throws(StoreError) -> SegmentNumber,
     finished: (SegmentNumber) -> Void, held: (Extent) -> Void
   ) throws(StoreError) -> Extent {
-    let plaintext = unsafe UnsafeMutableRawBufferPointer(
-      start: content.baseAddress! - DataRecord.headerByteCount,
-      count: content.count + DataRecord.headerByteCount)
-    unsafe header.encode(into: plaintext)
     while true {
       let writer = try enter(begin)
-      let offset = unsafe writer.append(UnsafeRawBufferPointer(plaintext), kind: .data)
-      let extent = offset.map {
-        Extent(
-          offset: header.offset, length: Int64(content.count), segment: writer.id.number,
-          grid: UInt32($0 / RecordLayout.grid), skip: 0)
-      }
+      let extent = unsafe
+      seal(content, header, in: writer)
+        ?? (mayCut ? sealBeginning(content, header, in: writer) : nil)
       if let extent { held(extent) }
       leave(writer)
       if let extent { return extent }
       try retire(writer, finished)
     }
+  }
+
+  /// As much as fills the segment to its end; nil where that is too little to be worth it.
+  private func sealBeginning(
+    _ content: UnsafeMutableRawBufferPointer, _ header: DataRecord, in writer: SegmentWriter
+  ) -> Extent? {
+    guard let room = writer.worthwhileRoom, room < content.count else { return nil }
+    var shorter = header
+    shorter.length = UInt32(room)
+    return unsafe seal(
+      UnsafeMutableRawBufferPointer(rebasing: content[..<room]), shorter, in: writer)
+  }
+
+  /// nil where the segment has no room for it.
+  private func seal(
+    _ content: UnsafeMutableRawBufferPointer, _ header: DataRecord, in writer: SegmentWriter
+  ) -> Extent? {
+    let plaintext = unsafe UnsafeMutableRawBufferPointer(
+      start: content.baseAddress! - DataRecord.headerByteCount,
+      count: content.count + DataRecord.headerByteCount)
+    unsafe header.encode(into: plaintext)
+    guard let offset = unsafe writer.append(UnsafeRawBufferPointer(plaintext), kind: .data)
+    else { return nil }
+    return Extent(
+      offset: header.offset, length: Int64(content.count), segment: writer.id.number,
+      grid: UInt32(offset / RecordLayout.grid), skip: 0)
   }
 
   /// The writer that records go into now. To be followed by `leave`.
@@ -156,10 +176,23 @@ final class ContentStore: Sendable {
     tail.withLock { Set($0.open.keys).union($0.givenUp.keys).union($0.appending.keys) }
   }
 
+  /// Bytes that the segment still takes which records go into now.
+  var openRoom: Int {
+    tail.withLock { $0.current }.map { files.segmentSize - $0.used } ?? 0
+  }
+
   // MARK: Reading
 
   /// Reads the whole of an extent, see `Space.read`.
   func read(_ extent: Extent, into buffer: UnsafeMutableRawBufferPointer) throws(StoreError) {
+    var origin = RecordOrigin()
+    try unsafe read(extent, into: buffer, noting: &origin)
+  }
+
+  /// The same; `origin` learns what the records say of themselves.
+  func read(
+    _ extent: Extent, into buffer: UnsafeMutableRawBufferPointer, noting origin: inout RecordOrigin
+  ) throws(StoreError) {
     precondition(Int64(buffer.count) == extent.length)
     let limit = Int64(ContentStore.recordsPerRead - 1) * DataRecord.contentLimit
     var position: Int64 = 0
@@ -168,14 +201,14 @@ final class ContentStore: Sendable {
         from: extent.offset + position, to: extent.offset + min(position + limit, extent.length))
       let target = unsafe UnsafeMutableRawBufferPointer(
         rebasing: buffer[Int(position)..<Int(position + part.length)])
-      try unsafe readPart(part, into: target)
+      try unsafe readPart(part, into: target, noting: &origin)
       position += part.length
     }
   }
 
-  private func readPart(_ extent: Extent, into buffer: UnsafeMutableRawBufferPointer)
-    throws(StoreError)
-  {
+  private func readPart(
+    _ extent: Extent, into buffer: UnsafeMutableRawBufferPointer, noting origin: inout RecordOrigin
+  ) throws(StoreError) {
     let source = try source(of: extent.segment)
     let into = Int64(extent.skip) + extent.length
     let last = Int((into - 1) / DataRecord.contentLimit)
@@ -194,8 +227,9 @@ final class ContentStore: Sendable {
       let skip = record == 0 ? Int(extent.skip) : 0
       let count = min(Int(DataRecord.contentLimit) - skip, buffer.count - done)
       let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done..<done + count])
-      try unsafe open(
-        image, start, available: wanted - start, base + start, source, skip: skip, into: target)
+      origin.note(
+        try unsafe open(
+          image, start, available: wanted - start, base + start, source, skip: skip, into: target))
       done += count
     }
   }
@@ -205,7 +239,7 @@ final class ContentStore: Sendable {
   private func open(
     _ image: SegmentImage, _ start: Int, available: Int, _ offset: Int, _ source: Source,
     skip: Int, into target: UnsafeMutableRawBufferPointer
-  ) throws(StoreError) {
+  ) throws(StoreError) -> DataRecord {
     let cipher = files.keys.cipher
     let front = unsafe UnsafeRawBufferPointer(rebasing: image.bytes[start..<start + available])
     guard let (kind, byteCount) = unsafe cipher.header(of: front), kind == .data,
@@ -222,11 +256,12 @@ final class ContentStore: Sendable {
     let sealed = unsafe UnsafeMutableRawBufferPointer(
       rebasing: image.bytes[start..<start + length])
     let isWhole = byteCount == DataRecord.headerByteCount + target.count
-    let isGenuine =
+    let header =
       unsafe isWhole
       ? openInPlace(sealed, byteCount, source.name, offset, target)
       : openAside(sealed, byteCount, source.name, offset, skip, target)
-    if !isGenuine { throw source.damaged(offset) }
+    guard let header else { throw source.damaged(offset) }
+    return header
   }
 
   /// The whole content of a record is wanted: it is opened where it is to be, its header landing
@@ -234,7 +269,7 @@ final class ContentStore: Sendable {
   private func openInPlace(
     _ sealed: UnsafeMutableRawBufferPointer, _ byteCount: Int, _ name: SegmentName, _ offset: Int,
     _ target: UnsafeMutableRawBufferPointer
-  ) -> Bool {
+  ) -> DataRecord? {
     let header = DataRecord.headerByteCount
     let start = unsafe target.baseAddress! - header
     return unsafe withUnsafeTemporaryAllocation(
@@ -247,10 +282,10 @@ final class ContentStore: Sendable {
         unsafe files.keys.cipher.open(
           UnsafeRawBufferPointer(sealed), kind: .data, byteCount: byteCount, segment: name,
           offset: Int64(offset), into: plaintext)
-      else { return false }
+      else { return nil }
       return unsafe DataRecord(
         decoding: UnsafeRawBufferPointer(rebasing: plaintext[..<header]),
-        plaintextByteCount: byteCount) != nil
+        plaintextByteCount: byteCount)
     }
   }
 
@@ -258,7 +293,7 @@ final class ContentStore: Sendable {
   private func openAside(
     _ sealed: UnsafeMutableRawBufferPointer, _ byteCount: Int, _ name: SegmentName, _ offset: Int,
     _ skip: Int, _ target: UnsafeMutableRawBufferPointer
-  ) -> Bool {
+  ) -> DataRecord? {
     let aside = scratch.take()
     defer { scratch.give(aside, wiping: byteCount) }
     let plaintext = unsafe UnsafeMutableRawBufferPointer(rebasing: aside.bytes[..<byteCount])
@@ -266,13 +301,13 @@ final class ContentStore: Sendable {
       unsafe files.keys.cipher.open(
         UnsafeRawBufferPointer(sealed), kind: .data, byteCount: byteCount, segment: name,
         offset: Int64(offset), into: plaintext),
-      unsafe DataRecord(
-        decoding: UnsafeRawBufferPointer(plaintext), plaintextByteCount: byteCount) != nil
-    else { return false }
+      let header = unsafe DataRecord(
+        decoding: UnsafeRawBufferPointer(plaintext), plaintextByteCount: byteCount)
+    else { return nil }
     let from = DataRecord.headerByteCount + skip
     unsafe target.copyMemory(
       from: UnsafeRawBufferPointer(rebasing: plaintext[from..<from + target.count]))
-    return true
+    return header
   }
 
   /// Whether all records of an extent open. Throws where the disk answers an error instead.
@@ -280,6 +315,7 @@ final class ContentStore: Sendable {
     let image = scratch.take()
     defer { scratch.give(image, wiping: image.byteCount) }
     let piece = ContentStore.recordsPerRead - 1
+    var origin = RecordOrigin()
     var position = extent.offset
     while position < extent.end {
       let next = min(extent.end, position + Int64(piece) * DataRecord.contentLimit)
@@ -287,7 +323,8 @@ final class ContentStore: Sendable {
         rebasing: image.bytes[
           DataRecord.headerByteCount..<(DataRecord.headerByteCount + Int(next - position))])
       do throws(StoreError) {
-        try unsafe readPart(extent.clipped(from: position, to: next), into: target)
+        try unsafe readPart(
+          extent.clipped(from: position, to: next), into: target, noting: &origin)
       } catch {
         if error.code == .damaged || error.code == .missing { return false }
         throw error
@@ -334,5 +371,18 @@ final class ContentStore: Sendable {
       return Source(name: name, path: files.path(id), writer: writer, file: nil)
     }
     return Source(name: name, path: files.path(id), writer: nil, file: try files.open(id))
+  }
+}
+
+/// What the newest of some records says of itself: a copy of their content says the same, so that
+/// it never passes for newer than it is.
+struct RecordOrigin {
+  private(set) var sequence: UInt64 = 0
+  private(set) var fileLength: Int64 = 0
+
+  mutating func note(_ header: DataRecord) {
+    if header.sequence < sequence { return }
+    sequence = header.sequence
+    fileLength = header.fileLength
   }
 }

@@ -12,7 +12,7 @@ struct SegmentID: Hashable, Sendable {
 /// The segment files of one space: finds them by their keyed names, opens and makes them, and
 /// knows which files and directories were written since they were last synced. Any thread.
 ///
-/// Its lock is innermost: nothing else is called under it.
+/// The lock of its state is innermost: nothing else is called under it.
 final class SegmentFiles: Sendable {
   let directory: any StorageDirectory
   let keys: SpaceKeys

@@ -48,6 +48,14 @@ final class SegmentWriter: Sendable {
   /// Whether no more records go in.
   var isEnded: Bool { state.withLock { $0.isEnded } }
 
+  /// How much content a last data record may hold that fills the segment to its end, in bytes; nil
+  /// where that is too little to cut content for: what is lost so is less than a 64th.
+  var worthwhileRoom: Int? {
+    let room = files.segmentSize - used
+    if room < files.segmentSize / 64 { return nil }
+    return room - RecordLayout.overhead - DataRecord.headerByteCount
+  }
+
   /// Seals a record and answers its offset; nil where it does not fit any more. The plaintext may
   /// be larger than what the caller sees as content: its own header comes first.
   func append(_ plaintext: UnsafeRawBufferPointer, kind: RecordKind) -> Int? {

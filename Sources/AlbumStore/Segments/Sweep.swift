@@ -6,7 +6,8 @@ import Posix
 
 // What a session that writes does for its segments in the background:
 //
-// - What lives in a segment that an earlier session left half-filled is carried over into a new one.
+// - Segments that are mostly garbage, or that an earlier session left half-filled, are emptied where
+//   the space takes much more than what lives in it (`Compaction`).
 // - Segments in which nothing lives are retired: stated in a frame, covered by a barrier, left for
 //   the grace time so that a copy of the store under way still finds them, then removed.
 // - Checkpoints and journal segments that neither the checkpoint nor its predecessor need go the
@@ -17,33 +18,49 @@ import Posix
 // A space removes only segments of its own, whose names it can derive.
 
 struct Sweep {
-  /// Segments that earlier sessions left half-filled.
-  private var halfFilled: [SegmentNumber]
   /// Checkpoint and journal segments that are not needed, and since when that was seen.
   private var unneeded: [(id: SegmentID, since: Int64)] = []
 
   /// When this session adds a segment of chaff, in monotonic milliseconds; nil: it does not.
   private var chaffAt: Int64?
 
-  fileprivate init(halfFilled: [SegmentNumber]) {
-    self.halfFilled = halfFilled
+  /// Whether compaction has something to do as soon as it may.
+  private(set) var wantsToMove = true
+
+  fileprivate init() {
     if Int.random(in: 0..<4) == 0 {
       chaffAt = SystemClock.monotonicMilliseconds() + Int64.random(in: 0..<600_000)
     }
   }
 
-  /// Whether something waits that no change of the user's will announce.
-  var isWaiting: Bool { !halfFilled.isEmpty }
-
-  mutating func round(_ space: Space) throws(StoreError) {
-    if let number = halfFilled.popLast() { try space.carryOver(number) }
-    try space.retireEmptied()
+  /// One round: moves living content of about `moving` bytes at most (nil: none), and does what else
+  /// is due.
+  mutating func round(_ space: Space, moving: Int64? = Space.compactionPiece) throws(StoreError) {
+    let isWanted = try space.compaction.turn(waits: false) { work throws(StoreError) in
+      if let moving { try space.compactPiece(&work, limit: moving) }
+      try space.retireEmptied()
+      try space.removeRetired()
+      return space.isCompactionDue(work)
+    }
+    if let isWanted { wantsToMove = isWanted }
     if space.takeCheckpointTaken() {
       noteUnneeded(try space.unneededSegments(), since: SystemClock.wallSeconds())
     }
     try removeUnneeded(space)
-    try space.removeRetired()
     try addChaff(space)
+  }
+
+  /// When something is due that no change of the user's will announce, in monotonic milliseconds.
+  func nextDue(_ space: Space) -> Int64? {
+    let (now, wall) = (SystemClock.monotonicMilliseconds(), SystemClock.wallSeconds())
+    let grace = space.graceSeconds
+    let retired = space.catalog.withLock { catalog in
+      catalog.segments.accounts.values.filter { $0.state == .retired }.map(\.retiredAt).min()
+    }
+    let since = [retired, unneeded.map(\.since).min()].compactMap { $0 }.min()
+    // Never at once: a wall clock that was set back must not make this a busy loop.
+    let removal = since.map { now + max(1, $0 + grace - wall) * 1000 }
+    return [removal, chaffAt].compactMap { $0 }.min()
   }
 
   private mutating func addChaff(_ space: Space) throws(StoreError) {
@@ -69,10 +86,7 @@ struct Sweep {
 extension Space {
   /// At the first change of a session: looks at what earlier ones left.
   func beginSweep() throws(StoreError) -> Sweep {
-    let filling = catalog.withLock { catalog in
-      catalog.segments.accounts.filter { $0.value.state == .filling }.keys
-    }
-    var sweep = Sweep(halfFilled: filling.filter { $0.rawValue < firstOwnSegment })
+    var sweep = Sweep()
     try adoptLeftOvers()
     let taken = journal.withLock { $0.writer.position.checkpoint.takenAt }
     sweep.noteUnneeded(try unneededSegments(), since: taken)
@@ -84,19 +98,26 @@ extension Space {
   /// goes, and no checkpoint makes that forgotten, until `albumfs check --repair` has brought it back.
   var keepsEverything: Bool { recovery.isJournalIncomplete }
 
-  /// Data segments that a crash left and no frame names: nobody refers to them.
-  private func adoptLeftOvers() throws(StoreError) {
+  /// Half-filled data segments of earlier sessions are not filled any more: like others, they are
+  /// emptied when that is worth it, so that a session that changes little rewrites little. Those
+  /// that a crash left and no frame names are retired: nobody refers to them.
+  func adoptLeftOvers() throws(StoreError) {
     if keepsEverything { return }
     let names = try files.allNames()
-    let known = catalog.withLock { $0.segments.accounts }
-    let top = known.keys.map(\.rawValue).filter { $0 < firstOwnSegment }.max() ?? 0
-    let lowest = max(1, top > 2048 ? top - 2048 : 1)
-    for raw in lowest..<max(lowest, firstOwnSegment) {
-      let number = SegmentNumber(raw)
-      if known[number] != nil { continue }
-      let name = files.name(SegmentID(kind: .data, number: number))
-      if names.contains(SegmentPath.fileName(of: name)) {
-        change { $0.setState(of: number, to: .retired, retiredAt: SystemClock.wallSeconds()) }
+    catalog.withLock { catalog in
+      let known = catalog.segments.accounts
+      for (number, account) in known
+      where account.state == .filling && number.rawValue < firstOwnSegment {
+        catalog.setState(of: number, to: .living)
+      }
+      let top = known.keys.map(\.rawValue).filter { $0 < firstOwnSegment }.max() ?? 0
+      let lowest = max(1, top > 2048 ? top - 2048 : 1)
+      for raw in lowest..<max(lowest, firstOwnSegment) where known[SegmentNumber(raw)] == nil {
+        let name = files.name(SegmentID(kind: .data, number: SegmentNumber(raw)))
+        if names.contains(SegmentPath.fileName(of: name)) {
+          let now = SystemClock.wallSeconds()
+          catalog.setState(of: SegmentNumber(raw), to: .retired, retiredAt: now)
+        }
       }
     }
   }
@@ -150,14 +171,15 @@ extension Space {
     if keepsEverything { return }
     let limit = SystemClock.wallSeconds() - graceSeconds
     let due = catalog.withLock { catalog in
-      catalog.segments.accounts.filter { $0.value.state == .retired && $0.value.retiredAt <= limit }
-        .keys
+      catalog.segments.accounts.filter {
+        $0.value.state == .retired && $0.value.retiredAt <= limit && $0.value.live <= 0
+      }.keys
     }
     if due.isEmpty { return }
     for _ in 0..<2 { try forcedBarrier() }
     for number in due {
       try files.remove(SegmentID(kind: .data, number: number))
-      change { $0.setState(of: number, to: .removed) }
+      catalog.withLock { $0.setState(of: number, to: .removed) }
     }
   }
 

@@ -45,6 +45,14 @@ struct Mount: ParsableCommand {
     completion: .file())
   var thumbnailer: String?
 
+  @Option(
+    help: ArgumentHelp(
+      """
+      How long old parts of the store stay after they are no longer needed, so that a copy of the \
+      store that is being made still finds them. On a full disk they go at once.
+      """, valueName: "s"))
+  var grace: Int64 = 900
+
   @Flag(
     help: ArgumentHelp(
       "For tests: implicit entries do not look at the caller's system call.",
@@ -53,6 +61,12 @@ struct Mount: ParsableCommand {
 
   @OptionGroup var password: PasswordOptions
   @OptionGroup var output: OutputOptions
+
+  func validate() throws {
+    if !(0...31_536_000).contains(grace) {
+      throw ValidationError("--grace takes seconds, from 0 to a year.")
+    }
+  }
 
   func run() throws {
     Hardening.protectMemory()
@@ -77,7 +91,7 @@ struct Mount: ParsableCommand {
       mountOptions: options.joined(separator: ","),
       secretKind: recoveryKey ? .recoveryKey : .password,
       thumbnailer: Thumbnailer.find(thumbnailer),
-      inspectsSystemCalls: !noSyscallInspection, verbose: output.verbose)
+      inspectsSystemCalls: !noSyscallInspection, graceSeconds: grace, verbose: output.verbose)
     try launch.check()
     return launch
   }

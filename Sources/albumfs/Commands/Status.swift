@@ -50,6 +50,11 @@ struct Status: ParsableCommand {
     lines.append(
       "Writable:    " + (status.readOnly ? "no: \(status.readOnlyReason ?? "read-only")" : "yes"))
     if let shortage = status.shortage { lines.append("Room:        none: \(shortage)") }
+    if status.unreadableSegments > 0 {
+      lines.append(
+        "Damaged:     \(counted(status.unreadableSegments, "segment")) of the store cannot be read; "
+          + "`albumfs check` names the files")
+    }
     for line in status.recovery { lines.append("Recovered:   \(line)") }
     if verbose { lines += status.messages.map { "Message:     \($0)" } }
     return lines.joined(separator: "\n")

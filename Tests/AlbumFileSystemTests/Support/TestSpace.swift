@@ -15,6 +15,7 @@ final class TestSpace: @unchecked Sendable {
   private let directory = TemporaryDirectory()
   private let store: Store
   private let keys = SpaceKeys()
+  private let grace: Int64
   let disk: FillableDirectory
   let inspector = FakeInspector()
   let notifier = FakeNotifier()
@@ -22,15 +23,22 @@ final class TestSpace: @unchecked Sendable {
   private(set) var space: Space
   private(set) var fileSystem: FileSystem
 
-  init() throws {
+  /// `grace`: how long segments that are no longer needed stay, in seconds.
+  init(grace: Int64 = 900) throws {
+    self.grace = grace
     disk = FillableDirectory(try PosixDirectory(path: directory.path))
     try disk.makeDirectory("segments")
     store = Store(directory: disk, segmentSize: 256 << 10)
     try Space.create(in: store, keys: keys, options: SpaceOptions(owner: 1000, group: 1000))
-    space = try Space.open(
-      store, keys: keys, options: SpaceOpenOptions(logger: Logger(label: "test")))
+    space = try Space.open(store, keys: keys, options: TestSpace.options(grace))
     fileSystem = FileSystem(
       space: space, inspector: inspector, notifier: notifier, clock: clock.clock)
+  }
+
+  private static func options(_ grace: Int64) -> SpaceOpenOptions {
+    var options = SpaceOpenOptions(logger: Logger(label: "test"))
+    options.graceSeconds = grace
+    return options
   }
 
   deinit { space.keeper.stop() }
@@ -50,8 +58,7 @@ final class TestSpace: @unchecked Sendable {
   }
 
   private func mount() throws {
-    space = try Space.open(
-      store, keys: keys, options: SpaceOpenOptions(logger: Logger(label: "test")))
+    space = try Space.open(store, keys: keys, options: TestSpace.options(grace))
     fileSystem = FileSystem(
       space: space, inspector: inspector, notifier: notifier, clock: clock.clock)
   }

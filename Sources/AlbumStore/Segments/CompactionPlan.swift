@@ -1,0 +1,88 @@
+import AlbumModel
+
+/// Which segments to empty: pure arithmetic.
+///
+/// Emptying costs what lives in a segment and gives the rest, so those with the most garbage come
+/// first (greedy; survivors of photos do not die younger than others, so age says nothing). Only so
+/// many are taken as the goal needs, and none unless at least one segment is gained: what is moved
+/// needs room itself, in whole segments.
+struct CompactionPlan {
+  /// When to begin, how far to go, and what is never worth its cost.
+  struct Goal {
+    /// Begin when the store takes more than that many times what lives in it,
+    let begin: Double
+    /// and go on until it takes no more than that many times.
+    let end: Double
+    /// Leave segments alone that live to more than this share: emptying one at 0.9 writes nine
+    /// times what it frees.
+    let fullest: Double
+
+    /// Well below the 1.15 that are promised, and with a gap, so that it does not begin anew with
+    /// each removed file.
+    static let background = Goal(begin: 1.12, end: 1.07, fullest: 0.9)
+    /// Somebody asked for it and waits.
+    static let demanded = Goal(begin: 1.03, end: 1.02, fullest: 0.95)
+  }
+
+  /// A segment that may be emptied.
+  struct Candidate {
+    let number: SegmentNumber
+    /// Bytes of it that live.
+    let living: Int64
+  }
+
+  /// What the store takes besides.
+  struct Store {
+    let segmentSize: Int64
+    /// Bytes of all segments of the space that are not retired.
+    let total: Int64
+    /// Bytes of content that live in all of them.
+    let living: Int64
+    /// Bytes free in the segment that is being filled.
+    let openRoom: Int64
+  }
+
+  /// In the order in which to empty them.
+  private(set) var victims: [Candidate] = []
+
+  init() {}
+
+  init(_ candidates: [Candidate], of store: Store, goal: Goal) {
+    if Double(store.total) <= Double(store.living) * goal.begin { return }
+    let sorted = candidates.sorted {
+      ($0.living, $0.number.rawValue) < ($1.living, $1.number.rawValue)
+    }
+    var moved: Int64 = 0
+    var best = (count: 0, gain: Int64(0))
+    for (place, candidate) in sorted.enumerated() {
+      if Double(candidate.living) > Double(store.segmentSize) * goal.fullest { break }
+      moved += candidate.living
+      let filled = max(0, moved - store.openRoom)
+      let needed = (filled + store.segmentSize - 1) / store.segmentSize
+      let gain = Int64(place + 1) - needed
+      if gain > best.gain { best = (place + 1, gain) }
+      let left = store.total - best.gain * store.segmentSize
+      if Double(left) <= Double(store.living) * goal.end { break }
+    }
+    victims = Array(sorted.prefix(best.count))
+  }
+
+  /// Takes the next victims, one at least, of which together no more than `limit` bytes live.
+  mutating func takeNext(limit: Int64) -> [Candidate] {
+    var sum: Int64 = 0
+    var count = 0
+    for victim in victims {
+      sum += victim.living
+      if count > 0, sum > limit { break }
+      count += 1
+    }
+    defer { victims.removeFirst(count) }
+    return Array(victims.prefix(count))
+  }
+
+  /// They were taken and not emptied: they are next again.
+  mutating func putBack(_ candidates: [Candidate]) { victims.insert(contentsOf: candidates, at: 0) }
+
+  /// Bytes that are to be moved yet.
+  var remaining: Int64 { victims.reduce(0) { $0 + $1.living } }
+}

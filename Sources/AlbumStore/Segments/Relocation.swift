@@ -1,0 +1,121 @@
+import AlbumFormat
+import AlbumModel
+
+// Which content of the segments to be emptied is copied, and where each byte of it went: pure
+// arithmetic on extents.
+
+/// An extent of a file that points into a segment to be emptied.
+struct Reference {
+  var inode: InodeNumber
+  var extent: Extent
+}
+
+enum LivingParts {
+  /// The content that these refer to, each byte once: for what several share, by the one of them
+  /// that comes first in the segment. In the order of files and their offsets, so that pieces of a
+  /// file that follow one another come together again.
+  static func of(_ references: [Reference]) -> [Reference] {
+    let ordered = references.sorted {
+      ($0.extent.segment.rawValue, $0.extent.place(of: 0), $0.inode.rawValue)
+        < ($1.extent.segment.rawValue, $1.extent.place(of: 0), $1.inode.rawValue)
+    }
+    var parts: [Reference] = []
+    // The first of those that overlap, and how far from its beginning content is in a part already.
+    var base = ordered.first?.extent
+    var covered: Int64 = 0
+    for reference in ordered {
+      let extent = reference.extent
+      guard let distance = base?.distance(to: extent), distance < covered else {
+        base = extent
+        covered = extent.length
+        parts.append(reference)
+        continue
+      }
+      if distance + extent.length <= covered { continue }
+      let rest = extent.clipped(from: extent.offset + covered - distance, to: extent.end)
+      parts.append(Reference(inode: reference.inode, extent: rest))
+      covered = distance + extent.length
+    }
+    return parts.sorted {
+      ($0.inode.rawValue, $0.extent.offset) < ($1.inode.rawValue, $1.extent.offset)
+    }
+  }
+}
+
+/// Where content was copied to.
+struct Relocations {
+  private struct Move {
+    /// What was copied; its offset means nothing.
+    var source: Extent
+    var target: Extent
+  }
+  /// By segment, in the order of its content.
+  private var moves: [SegmentNumber: [Move]] = [:]
+  private var isOrdered = true
+  /// Every copy that was made, held once by who made it.
+  private(set) var copies: [Extent] = []
+
+  /// `target` holds a copy of `source`, of the same length.
+  mutating func note(_ source: Extent, to target: Extent) {
+    moves[source.segment, default: []].append(Move(source: source, target: target))
+    isOrdered = false
+  }
+
+  mutating func noteCopy(_ copy: Extent) { copies.append(copy) }
+
+  /// To be called once, before `moved`.
+  mutating func order() {
+    for segment in Array(moves.keys) {
+      moves[segment]?.sort { $0.source.place(of: 0) < $1.source.place(of: 0) }
+    }
+    isOrdered = true
+  }
+
+  /// Where the content of `extent` is now, in order; what was not copied is where it was. nil where
+  /// nothing of it was copied.
+  func moved(_ extent: Extent) -> [Extent]? {
+    precondition(isOrdered, "relocations looked up before they were ordered")
+    guard let moves = moves[extent.segment] else { return nil }
+    var result: [Extent] = []
+    var position: Int64 = 0
+    var isMoved = false
+    let last = extent.place(of: extent.length - 1)
+    for move in moves[Relocations.first(in: moves, reaching: extent)...] {
+      if move.source.place(of: 0) > last { break }
+      guard let distance = extent.distance(to: move.source) else { continue }
+      let lower = max(position, distance)
+      let upper = min(extent.length, distance + move.source.length)
+      if upper <= lower { continue }
+      if lower > position { result.append(Relocations.part(of: extent, position, lower)) }
+      let start = move.target.offset + (lower - distance)
+      var copy = move.target.clipped(from: start, to: start + upper - lower)
+      copy.offset = extent.offset + lower
+      result.append(copy)
+      position = upper
+      isMoved = true
+    }
+    if !isMoved { return nil }
+    if position < extent.length {
+      result.append(Relocations.part(of: extent, position, extent.length))
+    }
+    return result
+  }
+
+  private static func part(of extent: Extent, _ lower: Int64, _ upper: Int64) -> Extent {
+    extent.clipped(from: extent.offset + lower, to: extent.offset + upper)
+  }
+
+  /// The first move whose source ends behind the beginning of `extent`. Sources do not overlap, so
+  /// they end in the order in which they begin.
+  private static func first(in moves: [Move], reaching extent: Extent) -> Int {
+    let place = extent.place(of: 0)
+    var low = 0
+    var high = moves.count
+    while low < high {
+      let middle = (low + high) / 2
+      let source = moves[middle].source
+      if source.place(of: source.length - 1) >= place { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+}

@@ -1,0 +1,85 @@
+import AlbumFormat
+import AlbumModel
+import Posix
+
+/// How much of each data segment is in use: the bytes of the records, on the grid, that content of
+/// files lies in. What several extents share counts once, and a record of which only a part is
+/// referred to counts with that part: this is what the content would take if it were moved.
+///
+/// `SegmentLedger.live` counts a shared stretch once for each extent that points to it. So it is
+/// exact where it is zero, which is when a segment is retired, but says too much of a segment with
+/// shared content; how much of one is garbage is therefore measured here, by looking at all extents.
+struct SegmentSurvey {
+  private(set) var living: [SegmentNumber: Int64] = [:]
+
+  var total: Int64 { living.values.reduce(0, +) }
+
+  /// A range of bytes of a segment that some extent needs.
+  struct Stretch {
+    var segment: UInt32
+    var start: UInt32
+    var end: UInt32
+  }
+
+  init(_ unordered: [Stretch]) {
+    let stretches = unordered.sorted { ($0.segment, $0.start) < ($1.segment, $1.start) }
+    var segment = SegmentNumber(0)
+    var covered: UInt32 = 0
+    for stretch in stretches {
+      if stretch.segment != segment.rawValue {
+        segment = SegmentNumber(stretch.segment)
+        covered = 0
+      }
+      let start = max(stretch.start, covered)
+      if stretch.end <= start { continue }
+      living[segment, default: 0] += Int64(stretch.end - start)
+      covered = stretch.end
+    }
+  }
+}
+
+extension Space {
+  /// How many inodes are looked at under one hold of the catalog's lock.
+  static let inodesPerLook: UInt32 = 2048
+
+  /// Looks at all extents, in slices under short locks. What changes meanwhile may be seen or not.
+  func survey() -> SegmentSurvey {
+    var stretches: [SegmentSurvey.Stretch] = []
+    forEachSlice { catalog, range in catalog.noteStretches(of: range, in: &stretches) }
+    return SegmentSurvey(stretches)
+  }
+
+  /// Calls `body` under the catalog's lock with all places of inodes, a slice at a time. An inode
+  /// stays in its place; those that are made meanwhile may be missed.
+  func forEachSlice(_ body: (borrowing Catalog, Range<UInt32>) -> Void) {
+    var next: UInt32 = 0
+    while true {
+      let isOver = catalog.withLock { catalog in
+        let end = min(catalog.inodes.upperBound, next + Space.inodesPerLook)
+        body(catalog, next..<max(next, end))
+        next = end
+        return end == catalog.inodes.upperBound
+      }
+      if isOver { return }
+    }
+  }
+}
+
+extension Catalog {
+  fileprivate borrowing func noteStretches(
+    of range: Range<UInt32>, in stretches: inout [SegmentSurvey.Stretch]
+  ) {
+    for raw in range {
+      guard let index = inodes.occupant(raw) else { continue }
+      let block = inodes[index].extents
+      for position in 0..<Int(block.count) {
+        let extent = extents.extent(block, position)
+        let bytes = extent.occupied
+        stretches.append(
+          SegmentSurvey.Stretch(
+            segment: extent.segment.rawValue, start: UInt32(clamping: bytes.lowerBound),
+            end: UInt32(clamping: bytes.upperBound)))
+      }
+    }
+  }
+}

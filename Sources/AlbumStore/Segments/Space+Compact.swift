@@ -1,0 +1,139 @@
+import AlbumFormat
+import AlbumModel
+import Posix
+
+/// How far compaction is.
+package struct CompactionProgress: Sendable, Equatable {
+  /// Bytes of living content that were moved, and that are to be moved altogether.
+  package var moved: Int64
+  package var total: Int64
+}
+
+/// What compaction did. All in bytes, of whole segments but for `living`.
+package struct CompactionReport: Sendable, Equatable {
+  /// Gone from the disk.
+  package var freed: Int64 = 0
+  /// Goes when the grace time is over.
+  package var waiting: Int64 = 0
+  /// What the space takes now, less what is waiting to go.
+  package var taken: Int64 = 0
+  /// What the living content takes of that, sealed; shared content once.
+  package var living: Int64 = 0
+  /// Segments that were left as they are since content in them does not open.
+  package var unreadableSegments = 0
+  /// Whether `progress` wanted it to end early.
+  package var wasStopped = false
+}
+
+extension Space {
+  /// Compacts at once, as far as it is worth it, whether users are idle or not: returns when what
+  /// lives has been moved, the segments that are no longer needed are retired and those whose grace
+  /// is over removed. `progress` is told about ten times a second how far it is and answers whether
+  /// to go on; what was moved till then stays moved.
+  ///
+  /// Throws `.noSpace` where the disk has no room for the copies, `.readOnly` where nothing may be
+  /// changed or the session ends, `.damaged` where nothing may be removed before a repair. Any
+  /// thread; several calls take turns.
+  @discardableResult
+  package func compact(
+    progress: (CompactionProgress) -> Bool = { _ in true }
+  ) throws(StoreError) -> CompactionReport {
+    try requireWritable()
+    if keepsEverything {
+      throw StoreError(
+        .damaged,
+        "a part of the journal is missing, and nothing of the store is removed until "
+          + "`albumfs check --repair` has been run")
+    }
+    try barrier()
+    var report = CompactionReport()
+    let before = try filesInUse()
+    try compactionTurn { _ throws(StoreError) in
+      try adoptLeftOvers()
+      try retireEmptied()
+    }
+    try moveAll(&report, progress)
+    try compactionTurn { work throws(StoreError) in
+      try retireEmptied()
+      try shortenJournal()
+      try barrier()
+      try removeRetired()
+      try removeUnneeded()
+      try barrier()
+      report.unreadableSegments = work.unreadable.count
+      report.living = survey().total
+    }
+    let after = try filesInUse()
+    report.freed = max(0, before.total - after.total)
+    report.waiting = after.waiting
+    report.taken = after.total - after.waiting
+    return report
+  }
+
+  private func compactionTurn<Result>(
+    _ body: (inout CompactionWork) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    guard let result = try compaction.turn(waits: true, body) else {
+      throw StoreError(.readOnly, "the space is being unmounted")
+    }
+    return result
+  }
+
+  /// Plans anew when a plan is done: it may have met segments that cannot be emptied.
+  private func moveAll(
+    _ report: inout CompactionReport, _ progress: (CompactionProgress) -> Bool
+  ) throws(StoreError) {
+    for _ in 0..<4 {
+      let total = try compactionTurn { work throws(StoreError) in
+        plan(&work, .demanded)
+        return work.plan.remaining
+      }
+      var remaining = total
+      while remaining > 0 {
+        if !progress(CompactionProgress(moved: total - remaining, total: total)) {
+          report.wasStopped = true
+          return
+        }
+        remaining = try compactionTurn { work throws(StoreError) in
+          try emptyNext(&work, limit: Space.compactionPiece)
+          try commit()
+          return work.plan.remaining
+        }
+      }
+      if total == 0 { return }
+      _ = progress(CompactionProgress(moved: total, total: total))
+      try compactionTurn { _ throws(StoreError) in try retireEmptied() }
+    }
+  }
+
+  /// Two checkpoints, where the journal is much longer than they are: it is kept since the former of
+  /// them.
+  private func shortenJournal() throws(StoreError) {
+    let (position, newest) = journal.withLock { ($0.writer.position, $0.writer.newest) }
+    let checkpoint = max(1, position.checkpoint.segmentCount)
+    let first =
+      [position.checkpoint, position.formerCheckpoint].filter(\.exists)
+      .map(\.firstJournal.rawValue).min() ?? 1
+    if newest.rawValue - min(first, newest.rawValue) < 2 * checkpoint + 4 { return }
+    for _ in 0..<2 { try self.checkpoint() }
+  }
+
+  /// Removes the segments of checkpoints and journal that are not needed, when their grace is over.
+  private func removeUnneeded() throws(StoreError) {
+    let taken = journal.withLock { $0.writer.position.checkpoint.takenAt }
+    if taken > SystemClock.wallSeconds() - graceSeconds { return }
+    for id in try unneededSegments() { try files.remove(id) }
+  }
+
+  /// Bytes of all segments of the space, and of those that wait for the end of their grace.
+  private func filesInUse() throws(StoreError) -> (total: Int64, waiting: Int64) {
+    let accounts = catalog.withLock { $0.segments.accounts.values.map(\.state) }
+    let retired = accounts.count { $0 == .retired }
+    let unneeded = try unneededSegments().count
+    let size = Int64(files.segmentSize)
+    return (
+      (Int64(accounts.count + unneeded) + metadataSegments) * size,
+      Int64(retired + unneeded) * size
+    )
+  }
+}

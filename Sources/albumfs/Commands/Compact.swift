@@ -1,0 +1,63 @@
+import ArgumentParser
+import ControlProtocol
+
+struct Compact: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Give the room of removed files back at once.",
+    discussion: """
+      albumfs does that by itself while nobody uses the space; this does it now, and a little more \
+      thoroughly. What is no longer needed goes after the grace time of the mount (15 minutes; see \
+      `albumfs mount --grace`). Ctrl-C ends the waiting; what was done stays done.
+
+        albumfs compact ~/Album
+      """)
+
+  @Argument(help: "Anything in the mount.", completion: .directory)
+  var path: String
+
+  @Flag(help: "As JSON.")
+  var json = false
+
+  @OptionGroup var output: OutputOptions
+
+  func run() throws {
+    let client = try ControlClient(MountPath.find(path).mount)
+    let bar = ProgressBar(isShown: !output.quiet && !json)
+    let reply = try client.ask(.compact, moved: { bar.show($0, of: $1) })
+    bar.clear()
+    guard case .compacted(let summary) = try reply.orThrow() else {
+      throw Failure.unexpectedReply
+    }
+    if json {
+      Terminal.result(json: summary)
+    } else if !output.quiet {
+      Terminal.result(Compact.text(summary))
+    }
+    if summary.unreadableSegments > 0 { throw Compact.damage(summary.unreadableSegments) }
+  }
+
+  static func text(_ summary: CompactionSummary) -> String {
+    var lines = ["Freed \(SizeArgument.readable(summary.freed))."]
+    if summary.waiting > 0 {
+      lines.append(
+        "\(SizeArgument.readable(summary.waiting)) more will be freed within "
+          + "\(duration(summary.graceSeconds)).")
+    }
+    lines.append(
+      "The space takes \(SizeArgument.readable(summary.taken)), its content "
+        + "\(SizeArgument.readable(summary.living)) of that.")
+    return lines.joined(separator: "\n")
+  }
+
+  private static func duration(_ seconds: Int64) -> String {
+    seconds < 120
+      ? counted(Int(seconds), "second") : counted(Int((seconds + 59) / 60), "minute")
+  }
+
+  private static func damage(_ segments: Int) -> Failure {
+    Failure(
+      .damaged,
+      "\(counted(segments, "segment")) of the store cannot be read and stays as it is; "
+        + "`albumfs check` names the files.")
+  }
+}
