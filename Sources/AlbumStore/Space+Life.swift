@@ -119,10 +119,12 @@ extension Space {
     if !wasUsed { return }
     catalog.withLock { $0.releaseReserve() }
     try commit()
+    var ended: [SegmentWriter] = []
     try barrierState.withLock { state throws(StoreError) in
-      try rescuing(&state) { _ throws(StoreError) in try content.finish() }
+      try rescuing(&state) { _ throws(StoreError) in ended = try content.finish() }
     }
     for _ in 0..<2 { try forcedBarrier() }
+    for writer in ended { writer.rest() }
     try journal.withLock { journal throws(StoreError) in try journal.writer.finish() }
     try files.sync(SegmentKind.allCases)
   }

@@ -163,8 +163,14 @@ final class SegmentWriter: Sendable {
   func finish() throws(StoreError) {
     end()
     try flush()
+    rest()
+  }
+
+  /// Gives an ended segment that time.
+  func rest() {
     guard let file = state.withLock({ $0.file }) else { return }
     try? file.setModificationTime(seconds: SegmentLayout.restingModificationTime)
+    files.noteWritten(id, file)
     file.startWriteback()
   }
 
