@@ -71,4 +71,16 @@ extension Catalog {
     for extent in moved { hold(extent) }
     placeExtents(moved, of: index)
   }
+
+  /// What the crash harness does instead: the content is put where it was when it was copied, whatever
+  /// lies there now.
+  mutating func applyBlindly(_ relocations: Relocations, to references: [Reference]) {
+    for reference in references {
+      guard let index = index(of: reference.inode), let moved = relocations.moved(reference.extent)
+      else { continue }
+      for extent in moved { hold(extent) }
+      let extent = reference.extent
+      replaceExtents(of: index, from: extent.offset, to: extent.end, with: moved)
+    }
+  }
 }

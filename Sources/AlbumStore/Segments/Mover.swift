@@ -61,7 +61,7 @@ struct Mover {
       mover.letGoOfCopies()
       return .unreadable(unreadable)
     }
-    try mover.apply(to: Set(references.map(\.inode)))
+    try mover.apply(to: references)
     return .moved(bytes: mover.copied)
   }
 
@@ -179,7 +179,7 @@ struct Mover {
 
   // MARK: Applying
 
-  private mutating func apply(to inodes: Set<InodeNumber>) throws(StoreError) {
+  private mutating func apply(to references: [Reference]) throws(StoreError) {
     do throws(StoreError) {
       try space.flushContent()
       try space.files.sync([.data])
@@ -189,7 +189,10 @@ struct Mover {
     }
     relocations.order()
     let relocations = relocations
+    let inodes = Set(references.map(\.inode))
+    let isBlind = space.options.omitting.contains(.comparedMove)
     space.catalog.withLock { catalog in
+      if isBlind { catalog.applyBlindly(relocations, to: references) }
       catalog.applyMoves(relocations, of: inodes, emptying)
       for copy in relocations.copies { catalog.letGo(copy) }
     }
