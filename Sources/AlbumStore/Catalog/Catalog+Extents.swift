@@ -61,7 +61,9 @@ extension Catalog {
 
   /// Counts sealed content as alive before an extent of the catalog points to it.
   package mutating func hold(_ extent: Extent) {
-    if segments.accounts[extent.segment] == nil { changes.segments.insert(extent.segment) }
+    if segments.accounts[extent.segment] == nil, !extent.isLost {
+      changes.segments.insert(extent.segment)
+    }
     segments.hold(extent)
   }
 

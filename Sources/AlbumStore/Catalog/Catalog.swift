@@ -30,6 +30,8 @@ package struct Catalog: ~Copyable, Sendable {
   var isClosing = false
   /// While the journal is replayed nothing is noted as changed.
   var isReplaying = false
+  /// What was noted since replay met a gap: frames before those that follow are lost.
+  var gap: ReplayGap?
 
   package init() {}
 
