@@ -12,6 +12,8 @@ struct LooseContent {
   /// Content of inodes that the catalog does not know.
   private(set) var unknown: [InodeNumber: Records] = [:]
 
+  var isEmpty: Bool { newer.isEmpty && unknown.isEmpty }
+
   /// `known`: no inode up to this number is a lost one. `gone`: nor are these.
   init(
     _ findings: [SegmentFindings], _ catalog: borrowing Catalog, known: UInt64,
