@@ -48,6 +48,7 @@ extension Space {
       catalog.counters, files: files, known: catalog.knownSegments + recovery.journalSegments)
     catalog.stepOver(beyond)
     recovery.report.isEndMissing = beyond.provesLostJournal
+    let corrections = catalog.settle()
     let journals = recovery.newest.rawValue - recovery.firstJournal.rawValue + 1
     let writer = JournalWriter(
       recovery.position, newest: recovery.newest, byteCount: Int(journals) * files.segmentSize,
@@ -57,6 +58,10 @@ extension Space {
       recovery: recovery.report,
       lock: lock, options: options)
     space.logRecovery()
+    if corrections > 0 {
+      options.logger.warning(
+        "damage left \(corrections) contradictions in the catalog, which were settled")
+    }
     if options.readOnly { return space }
     if !recovery.report.wasClean { try space.settle(recovery) }
     if options.worksInBackground { try space.startKeeper() }
