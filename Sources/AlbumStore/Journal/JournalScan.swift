@@ -43,6 +43,18 @@ struct JournalScan {
   }
 }
 
+extension JournalScan {
+  /// Whether a session ended here: an unmount leaves no frames behind its head, or two barriers at the
+  /// end.
+  var isClean: Bool {
+    guard let last = frames.last else { return true }
+    guard frames.count >= 2, let barrier = frames[frames.count - 2].frame.barrier else {
+      return false
+    }
+    return last.frame.barrier != nil && barrier.rawValue + 2 == last.frame.number.rawValue
+  }
+}
+
 /// Finds every record of a segment without the catalog.
 struct SegmentWalk {
   struct Record {

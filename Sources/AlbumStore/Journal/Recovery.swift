@@ -17,6 +17,8 @@ package struct RecoveryReport: Equatable, Sendable {
   package var lostEntries = 0
   /// Whether the last session ended by an unmount.
   package var wasClean = true
+  /// Whether the store is a copy that was taken while it was written; see `LivingCopy`.
+  package var isLivingCopy = false
   package init() {}
 
   package var isDamaged: Bool { isJournalIncomplete || lostEntries > 0 || usedFormerCheckpoint }
@@ -35,12 +37,15 @@ package struct RecoveryReport: Equatable, Sendable {
 ///    the first was synced; and the cut that a head states is proven by the head.
 /// 3. Frames behind it are believed one after the other as long as each names the hash of the one
 ///    before and all records that it refers to open.
+/// 4. In a copy that was taken while the store was written barriers prove nothing; see `LivingCopy`.
 struct Recovery {
   var position = JournalPosition()
   var newest = SegmentNumber(0)
   var report = RecoveryReport()
   /// Data segments that frames behind the last proven barrier refer to.
   private(set) var believedSegments: Set<SegmentNumber> = []
+  /// Where history ends in a copy of a living store; nil: this is none.
+  private(set) var end: HistoryEnd?
   /// Journal segments that replay read, the first of them.
   var firstJournal = SegmentNumber(0)
 
@@ -66,7 +71,7 @@ struct Recovery {
     }
     newest = last
     var usable: SegmentNumber?
-    for number in numbers.reversed() {
+    for number in try endingCopy(numbers).reversed() {
       let scan = try scan(number)
       if scan.head != nil {
         usable = number
@@ -96,6 +101,26 @@ struct Recovery {
     scans = [:]
     let findings = catalog.finishReplay()
     report.lostEntries = findings.lostEntries.count
+    try skipCutNumbers(of: &catalog)
+  }
+
+  /// What was cut off a copy has used numbers that the catalog does not know of: goes on behind them.
+  func skipCutNumbers(of catalog: inout Catalog) throws(StoreError) {
+    if end == nil { return }
+    catalog.skipNumbers(
+      dataSegment: try files.numbers(of: .data).last,
+      checkpointSegment: try files.numbers(of: .checkpoint).last)
+  }
+
+  /// The journal segments that count, of those that are there: in a copy of a living store no later
+  /// ones than that in which its history ends.
+  mutating func endingCopy(_ journals: [SegmentNumber]) throws(StoreError) -> [SegmentNumber] {
+    end = try LivingCopy.end(of: journals, files: files, content: content)
+    guard let end else { return journals }
+    report.isLivingCopy = true
+    report.cutFrames = end.cutFrames
+    believedSegments = end.unfinished
+    return journals.filter { $0 <= end.journal }
   }
 
   // MARK: Finding the journal
@@ -122,7 +147,7 @@ struct Recovery {
   private mutating func chain(from newest: SegmentNumber, to first: SegmentNumber)
     throws(StoreError) -> [Link]
   {
-    var links = [Link(number: newest, cut: nil)]
+    var links = [Link(number: newest, cut: end?.frame)]
     while let link = links.last, link.number > first, let head = try scan(link.number).head,
       head.predecessor.rawValue != 0
     {
@@ -136,12 +161,12 @@ struct Recovery {
   private mutating func loadCheckpoint(_ head: JournalHead, into catalog: inout Catalog)
     throws(StoreError) -> CheckpointReference
   {
-    for reference in [head.checkpoint, head.formerCheckpoint] where reference.exists {
+    for reference in checkpoints(head) where reference.exists {
       var loaded = Catalog()
       loaded.beginReplay()
       if try CheckpointReader.load(reference, files: files, into: &loaded) {
         catalog = loaded
-        if report.usedFormerCheckpoint {
+        if report.usedFormerCheckpoint || reference != position.checkpoint {
           position.checkpoint = reference
           position.formerCheckpoint = CheckpointReference()
         }
@@ -160,6 +185,11 @@ struct Recovery {
     return CheckpointReference()
   }
 
+  /// The checkpoints that may be started from, the best first.
+  func checkpoints(_ head: JournalHead) -> [CheckpointReference] {
+    end.map { [$0.checkpoint] } ?? [head.checkpoint, head.formerCheckpoint]
+  }
+
   // MARK: Replay
 
   mutating func replay(
@@ -176,9 +206,10 @@ struct Recovery {
           position.frame = cut
         }
       } else {
-        report.wasClean = believed && isClean(scan)
+        report.wasClean = believed && scan.isClean
       }
     }
+    if end != nil { report.wasClean = false }
   }
 
   /// Replays one segment; answers whether all frames in it that may count were believed.
@@ -268,15 +299,6 @@ struct Recovery {
     let barriers = scan.frames.compactMap(\.frame.barrier)
     let stated = scan.head?.cutFrame ?? .none
     return barriers.count < 2 ? stated : max(stated, barriers[barriers.count - 2])
-  }
-
-  /// An unmount leaves no frames behind its head, or two barriers at the end.
-  private func isClean(_ scan: JournalScan) -> Bool {
-    guard let last = scan.frames.last else { return true }
-    guard scan.frames.count >= 2, let barrier = scan.frames[scan.frames.count - 2].frame.barrier
-    else { return false }
-    return last.frame.barrier != nil
-      && barrier.rawValue + 2 == last.frame.number.rawValue
   }
 
   /// Whether all records open that these frames refer to.
