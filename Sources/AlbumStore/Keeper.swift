@@ -106,6 +106,7 @@ extension Space {
         if isShort { try requireRoom() }
         noteRoom()
       }
+      tellReturnedRoom()
       return keeper.isBusy || journal.withLock { $0.oldestUncovered != 0 }
         || rounds.sweep?.isWaiting ?? false
     } catch {
