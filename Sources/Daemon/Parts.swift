@@ -117,7 +117,11 @@ final class Parts: Sendable {
 enum RecoveryNotes {
   static func lines(_ report: RecoveryReport) -> [String] {
     var lines: [String] = []
-    if !report.wasClean {
+    if report.isLivingCopy {
+      lines.append(
+        "The store is a copy that was taken while it was written. Everything from before is there, "
+          + "and what came meanwhile up to some moment.")
+    } else if !report.wasClean {
       lines.append(
         "The last session did not end by an unmount. Everything up to its last moments is there.")
     }

@@ -11,6 +11,7 @@ import Posix
 ///    something says that it was on disk whole once: then mounting would lose what it held.
 /// 2. Where the head of an older one is lost, the one before it is the next that exists.
 /// 3. The frames are replayed by `JournalReplay`.
+/// 4. In a copy that was taken while the store was written barriers prove nothing; see `LivingCopy`.
 struct Recovery {
   var position = JournalPosition()
   var newest = SegmentNumber(0)
@@ -19,6 +20,9 @@ struct Recovery {
   private(set) var believedSegments: Set<SegmentNumber> = []
   /// Journal segments that replay read, the first of them.
   var firstJournal = SegmentNumber(0)
+
+  /// Where history ends in a copy of a living store; nil: this is none.
+  private(set) var end: HistoryEnd?
 
   let files: SegmentFiles
   private let content: ContentStore
@@ -43,7 +47,7 @@ struct Recovery {
           + "incomplete; restore the folder segments from a backup", path: SegmentPath.root)
     }
     newest = last
-    let (usable, head) = try newestUsable(numbers)
+    let (usable, head) = try newestUsable(try endingCopy(numbers))
     position.checkpoint = head.checkpoint
     position.formerCheckpoint = head.formerCheckpoint
     let start = try loadCheckpoint(head, into: &catalog)
@@ -56,6 +60,26 @@ struct Recovery {
     report.lostContents = findings.lostContents
     report.orphans = findings.orphans
     try requireRoot(catalog)
+    try skipCutNumbers(of: &catalog)
+  }
+
+  /// What was cut off a copy has used numbers that the catalog does not know of: goes on behind them.
+  func skipCutNumbers(of catalog: inout Catalog) throws(StoreError) {
+    if end == nil { return }
+    catalog.skipNumbers(
+      dataSegment: try files.numbers(of: .data).last,
+      checkpointSegment: try files.numbers(of: .checkpoint).last)
+  }
+
+  /// The journal segments that count, of those that are there: in a copy of a living store no later
+  /// ones than that in which its history ends.
+  mutating func endingCopy(_ journals: [SegmentNumber]) throws(StoreError) -> [SegmentNumber] {
+    end = try LivingCopy.end(of: journals, files: files, content: content)
+    guard let end else { return journals }
+    report.isLivingCopy = true
+    report.cutFrames = end.cutFrames
+    believedSegments = end.unfinished
+    return journals.filter { $0 <= end.journal }
   }
 
   private func requireRoot(_ catalog: borrowing Catalog) throws(StoreError) {
@@ -138,7 +162,7 @@ struct Recovery {
   private mutating func chain(
     from newest: SegmentNumber, to first: SegmentNumber, among numbers: [SegmentNumber]
   ) throws(StoreError) -> [Link] {
-    var links = [Link(number: newest, cut: nil)]
+    var links = [Link(number: newest, cut: end?.frame)]
     while let link = links.last, link.number > first {
       let scan = try scan(link.number)
       if let head = scan.head {
@@ -161,12 +185,12 @@ struct Recovery {
   private mutating func loadCheckpoint(_ head: JournalHead, into catalog: inout Catalog)
     throws(StoreError) -> CheckpointReference
   {
-    for reference in [head.checkpoint, head.formerCheckpoint] where reference.exists {
+    for reference in checkpoints(head) where reference.exists {
       var loaded = Catalog()
       loaded.beginReplay()
       if try CheckpointReader.load(reference, files: files, into: &loaded) {
         catalog = loaded
-        if report.usedFormerCheckpoint {
+        if report.usedFormerCheckpoint || reference != position.checkpoint {
           position.checkpoint = reference
           position.formerCheckpoint = CheckpointReference()
         }
@@ -185,6 +209,11 @@ struct Recovery {
     return CheckpointReference()
   }
 
+  /// The checkpoints that may be started from, the best first.
+  func checkpoints(_ head: JournalHead) -> [CheckpointReference] {
+    end.map { [$0.checkpoint] } ?? [head.checkpoint, head.formerCheckpoint]
+  }
+
   // MARK: Replay
 
   mutating func replay(
@@ -198,10 +227,15 @@ struct Recovery {
       try replay.replay(try scan(link.number), of: link.number, cut: link.cut, into: &catalog)
     }
     if let newest = chain.last {
-      try replay.finish(try scan(newest.number), of: newest.number, into: &catalog)
+      let scan = try scan(newest.number)
+      if let end {
+        try replay.replay(scan, of: newest.number, cut: end.frame, into: &catalog)
+      } else {
+        try replay.finish(scan, of: newest.number, into: &catalog)
+      }
     }
     position = replay.position
-    believedSegments = replay.believedSegments
+    believedSegments.formUnion(replay.believedSegments)
     salvaged = replay.salvaged
     adopt(replay.report)
   }
@@ -211,6 +245,6 @@ struct Recovery {
     report.cutFrames += found.cutFrames
     report.damagedFrames = found.damagedFrames
     report.isCutShort = found.isCutShort
-    report.wasClean = found.wasClean && report.unreadableJournals == 0
+    report.wasClean = found.wasClean && report.unreadableJournals == 0 && end == nil
   }
 }

@@ -25,6 +25,8 @@ package struct RecoveryReport: Equatable, Sendable {
   package var isEndMissing = false
   /// Whether the last session ended by an unmount.
   package var wasClean = true
+  /// Whether the store is a copy that was taken while it was written; see `LivingCopy`.
+  package var isLivingCopy = false
   package init() {}
 
   package var isDamaged: Bool {
