@@ -49,9 +49,8 @@ final class ContentStore: Sendable {
   ) throws(StoreError) -> Extent {
     while true {
       let writer = try enter(begin)
-      let extent = unsafe
-      seal(content, header, in: writer)
-        ?? (mayCut ? sealBeginning(content, header, in: writer) : nil)
+      var extent = unsafe seal(content, header, in: writer)
+      if mayCut, extent == nil { extent = unsafe sealBeginning(content, header, in: writer) }
       if let extent { held(extent) }
       leave(writer)
       if let extent { return extent }
