@@ -121,11 +121,10 @@ extension Space {
 
   /// How many segments of journal, checkpoints and reserve are needed.
   var metadataSegments: Int64 {
-    let (position, newest) = journal.withLock { ($0.writer.position, $0.writer.newest) }
-    let needed = [position.checkpoint, position.formerCheckpoint].filter(\.exists)
+    let (needed, newest) = journal.withLock { ($0.checkpoints, $0.writer.newest) }
     let first = needed.map(\.firstJournal.rawValue).min() ?? 1
     let reserve = files.reserve.withLock { $0?.count ?? 0 }
-    return Int64(newest.rawValue) - Int64(first) + 1 + Int64(reserve)
+    return Int64(newest.rawValue) - Int64(max(1, first)) + 1 + Int64(reserve)
       + needed.reduce(0) { $0 + Int64($1.segmentCount) }
   }
 

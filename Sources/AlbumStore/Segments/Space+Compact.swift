@@ -109,12 +109,10 @@ extension Space {
   /// Two checkpoints, where the journal is much longer than they are: it is kept since the former of
   /// them.
   private func shortenJournal() throws(StoreError) {
-    let (position, newest) = journal.withLock { ($0.writer.position, $0.writer.newest) }
-    let checkpoint = max(1, position.checkpoint.segmentCount)
-    let first =
-      [position.checkpoint, position.formerCheckpoint].filter(\.exists)
-      .map(\.firstJournal.rawValue).min() ?? 1
-    if newest.rawValue - min(first, newest.rawValue) < 2 * checkpoint + 4 { return }
+    let (needed, newest) = journal.withLock { ($0.checkpoints, $0.writer.newest) }
+    let length =
+      newest.rawValue - min(newest.rawValue, needed.map(\.firstJournal.rawValue).min() ?? 1)
+    if length < 2 * (needed.map(\.segmentCount).max() ?? 1) + 4 { return }
     for _ in 0..<2 { try self.checkpoint() }
   }
 
