@@ -108,6 +108,12 @@ let package = Package(
         "AlbumModel", "Posix", "ThumbnailProtocol", "Thumbnails", "AlbumTestSupport",
         "albumfs-thumbnailer", logging,
       ]),
+    tests(
+      "CrashTests",
+      [
+        "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
+        "AlbumTestSupport", logging,
+      ]),
     tests("FUSEDriverTests", ["AlbumModel", "Posix", "AlbumFileSystem", "FUSEDriver"]),
     tests("CLITests", ["Posix", "ControlProtocol", "AlbumTestSupport", "albumfs"]),
     tests("MountTests", ["AlbumTestSupport", "albumfs", "albumfs-thumbnailer"]),

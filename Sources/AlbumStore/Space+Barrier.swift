@@ -82,12 +82,9 @@ extension Space {
   private func appendBarrier(_ state: inout BarrierState) throws(StoreError) {
     if state.isUnfinished { try finishBarrier() }
     state.isUnfinished = true
-    let (last, content) = journal.withLock { journal in
-      let covered = (journal.writer.position.frame, journal.lastFrame)
-      journal.oldestUncovered = 0
-      return covered
-    }
+    var (last, content) = takeBarrierNumber()
     try files.sync([.data, .checkpoint])
+    if options.omitting.contains(.barrierNumberFirst) { (last, content) = takeBarrierNumber() }
     try journal.withLock { journal throws(StoreError) in
       try flushContent()
       journal.writer.enqueue(Space.barrierItem(last))
@@ -110,6 +107,14 @@ extension Space {
       if journal.writer.hasWaiting { try writeFrames(&journal) }
     }
     try files.sync([.data, .journal])
+  }
+
+  /// The last frame, and the last that states something.
+  private func takeBarrierNumber() -> (FrameNumber, FrameNumber) {
+    journal.withLock { journal in
+      journal.oldestUncovered = 0
+      return (journal.writer.position.frame, journal.lastFrame)
+    }
   }
 
   static func barrierItem(_ frame: FrameNumber) -> [UInt8] {

@@ -42,9 +42,10 @@ extension Space {
       directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize)
     let content = ContentStore(files: files)
     var catalog = Catalog()
-    var recovery = Recovery(files: files, content: content)
+    var recovery = Recovery(files: files, content: content, omitting: options.omitting)
     try recovery.run(into: &catalog)
-    let beyond = try SegmentsBeyond(catalog.counters, files: files)
+    let beyond = try SegmentsBeyond(
+      catalog.counters, files: files, known: catalog.knownSegments + recovery.journalSegments)
     catalog.stepOver(beyond)
     recovery.report.isEndMissing = beyond.provesLostJournal
     let journals = recovery.newest.rawValue - recovery.firstJournal.rawValue + 1
@@ -64,14 +65,18 @@ extension Space {
 
   /// After a crash: what is believed is synced, and a new journal segment states the exact cut.
   private func settle(_ recovery: Recovery) throws(StoreError) {
-    for number in recovery.believedSegments {
-      try resync(SegmentID(kind: .data, number: number))
-    }
-    try resync(SegmentID(kind: .journal, number: recovery.position.segment))
+    if !options.omitting.contains(.syncBeforeCut) { try resyncBelieved(recovery) }
     try journal.withLock { journal throws(StoreError) in
       try journal.writer.begin { () throws(StoreError) in try files.sync(SegmentKind.allCases) }
       try files.sync(SegmentKind.allCases)
     }
+  }
+
+  private func resyncBelieved(_ recovery: Recovery) throws(StoreError) {
+    for number in recovery.believedSegments {
+      try resync(SegmentID(kind: .data, number: number))
+    }
+    try resync(SegmentID(kind: .journal, number: recovery.position.segment))
   }
 
   func resync(_ id: SegmentID) throws(StoreError) {

@@ -28,6 +28,8 @@ package struct SpaceOpenOptions: Sendable {
   /// Whether a thread of the space's own frames, syncs and sweeps. Without it only what is called
   /// happens: for tests that need every step in order.
   package var worksInBackground = true
+  /// What the crash harness leaves out.
+  package var omitting: Set<Precaution> = []
   package var logger: Logger
 
   package init(logger: Logger) { self.logger = logger }

@@ -33,6 +33,7 @@ struct CrashTests {
       let space = try run.open()
       for _ in 0..<Int.random(in: 1...30, using: &random) { try run.step(space, &random) }
       try run.commit(space)
+      space.lock?.release()
       let after = try run.open()
       #expect(try after.files() == run.history.last)
       #expect(!after.status.recovery.isDamaged)

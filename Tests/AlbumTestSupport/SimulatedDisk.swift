@@ -1,40 +1,79 @@
 package import Posix
 
 // A disk in memory that forgets what was not synced. It answers the core's calls as a local file
-// system does, and `crashed` gives one of the states that a power cut may leave: of the writes to
-// each file since its last sync any subset, torn at 512-byte sectors; entries made, renamed or
-// removed since their directory was synced kept or lost each on its own; lengths likewise.
+// system does, records every call that changes something, and can fail, lie or let somebody else in
+// at any of them. What a power cut leaves of it, `DiskImage` says.
+
+/// What a disk pretends. With it a test shows that it would notice if the core left the call out.
+package enum DiskLie: Sendable, Hashable {
+  /// Directory syncs return and have done nothing.
+  case ignoresDirectorySyncs
+  /// File syncs return and have done nothing.
+  case ignoresFileSyncs
+  /// Nobody ever holds a lock.
+  case ignoresLocks
+  /// A sync that failed says that it did not: what the core believes if it does not look.
+  case hidesFailedSyncs
+}
+
+/// A call that a test can cut into.
+package enum DiskCall: Sendable {
+  case changed(DiskEvent)
+  /// A file was opened that was there.
+  case opened(path: String)
+}
 
 package final class SimulatedDisk: StorageDirectory {
-  package static let sectorSize = 512
-
-  fileprivate final class File: Sendable {
-    struct Content {
-      var bytes: [UInt8] = []
-      var durable: [UInt8] = []
-      /// Since the last sync, in order.
-      var writes: [Range<Int>] = []
-      var modified: Int64 = 0
-    }
-    let content = Mutex(Content())
+  struct Lock {
+    var file: Int
+    var owner: ObjectIdentifier
+    var range: Range<Int64>
+    var isExclusive: Bool
   }
 
-  private enum Node {
-    case file(File)
-    case directory
-  }
-
-  private struct State {
-    var nodes: [String: Node] = ["": .directory]
-    /// What a power cut leaves of the entries for certain.
-    var durable: [String: Node] = ["": .directory]
+  struct State {
+    var image: DiskImage
+    var events: [DiskEvent] = []
+    var nextFile: Int
+    var locks: [Lock] = []
+    var waiters = 0
     var calls = 0
     var failsFrom = Int.max
     var failure = Errno.io
+    var failsSyncIn: Int?
+    var interruption: (when: (DiskCall) -> Bool, body: () -> Void)?
   }
-  private let state = Mutex(State())
 
-  package init() {}
+  let state: Monitor<State>
+  let recordsEvents: Bool
+  let lies: Set<DiskLie>
+
+  /// An empty disk, or one that holds this; `records` keeps what happens for `recording`.
+  package init(_ image: DiskImage = DiskImage(), records: Bool = false, lies: Set<DiskLie> = []) {
+    let next = (image.files.keys.max() ?? 0) + 1
+    start = image
+    state = Monitor(State(image: image, nextFile: next))
+    recordsEvents = records
+    self.lies = lies
+  }
+
+  private let start: DiskImage
+
+  // MARK: States
+
+  package var image: DiskImage { state.withLock { $0.image } }
+
+  /// How many events were recorded so far.
+  package var position: Int { state.withLock { $0.events.count } }
+
+  package var recording: DiskRecording {
+    DiskRecording(start: start, events: state.withLock { $0.events })
+  }
+
+  /// The disk as a power cut now may leave it.
+  package func crashed(_ random: inout SeededRandom) -> SimulatedDisk {
+    SimulatedDisk(image.afterPowerCut(.random, &random))
+  }
 
   // MARK: Faults
 
@@ -49,146 +88,113 @@ package final class SimulatedDisk: StorageDirectory {
     }
   }
 
-  fileprivate func count() throws(Errno) {
-    try state.withLock { state throws(Errno) in
+  /// The sync of a file that comes after `count` others fails, and what it was to write is lost.
+  package func failSync(after count: Int) { state.withLock { $0.failsSyncIn = count } }
+
+  /// Runs `body` once, within the first call for which `condition` holds, after it took effect and
+  /// before it returns. No lock of the disk's is held.
+  package func interrupt(
+    when condition: @escaping (DiskCall) -> Bool, _ body: @escaping () -> Void
+  ) {
+    state.withLock { $0.interruption = (condition, body) }
+  }
+
+  /// Whether somebody waits for a lock.
+  package var hasWaiters: Bool { state.withLock { $0.waiters > 0 } }
+
+  // MARK: Changing
+
+  /// Counts a call, and lets `body` say what it does; throws where calls fail.
+  func change(_ body: (inout State) throws(Errno) -> DiskEvent) throws(Errno) {
+    let interruption = try state.withLock { state throws(Errno) -> (() -> Void)? in
       state.calls += 1
       if state.calls > state.failsFrom { throw state.failure }
+      let event = try body(&state)
+      perform(event, &state)
+      return takeInterruption(.changed(event), &state)
     }
+    interruption?()
   }
 
-  /// The disk as a power cut now may leave it.
-  package func crashed(_ random: inout SeededRandom) -> SimulatedDisk {
-    let disk = SimulatedDisk()
-    let (now, durable) = state.withLock { ($0.nodes, $0.durable) }
-    var survivors: [String: Node] = durable
-    for path in Set(now.keys).union(durable.keys).sorted() {
-      if same(now[path], durable[path]) { continue }
-      if Bool.random(using: &random) { survivors[path] = now[path] }
-    }
-    // An entry needs its directory.
-    for path in survivors.keys.sorted() where survivors[SimulatedDisk.parent(path)] == nil {
-      survivors[path] = nil
-    }
-    var copies: [String: Node] = [:]
-    for path in survivors.keys.sorted() {
-      guard let node = survivors[path] else { continue }
-      switch node {
-      case .directory: copies[path] = .directory
-      case .file(let file): copies[path] = .file(SimulatedDisk.torn(file, &random))
-      }
-    }
-    let result = copies
-    disk.state.withLock { state in
-      state.nodes = result
-      state.durable = result
-    }
-    return disk
+  private func takeInterruption(_ call: DiskCall, _ state: inout State) -> (() -> Void)? {
+    guard let interruption = state.interruption, interruption.when(call) else { return nil }
+    state.interruption = nil
+    return interruption.body
   }
 
-  private static func torn(_ file: File, _ random: inout SeededRandom) -> File {
-    let content = file.content.withLock { $0 }
-    var bytes = content.durable
-    let reaches = content.writes.map(\.upperBound).max() ?? 0
-    if reaches > bytes.count {
-      let length =
-        Bool.random(using: &random)
-        ? reaches : Int.random(in: bytes.count...reaches, using: &random)
-      bytes += [UInt8](repeating: 0, count: length - bytes.count)
-    }
-    let mode = Int.random(in: 0..<3, using: &random)
-    for write in content.writes {
-      var position = write.lowerBound
-      while position < write.upperBound {
-        let end = min(write.upperBound, (position / sectorSize + 1) * sectorSize)
-        let isKept = mode == 0 ? Bool.random(using: &random) : mode == 1
-        if isKept, end <= bytes.count {
-          bytes.replaceSubrange(position..<end, with: content.bytes[position..<end])
-        }
-        position = end
-      }
-    }
-    let copy = File()
-    let result = bytes
-    copy.content.withLock {
-      $0.bytes = result
-      $0.durable = result
-    }
-    return copy
-  }
-
-  private func same(_ one: Node?, _ other: Node?) -> Bool {
-    switch (one, other) {
-    case (nil, nil), (.directory, .directory): true
-    case (.file(let a), .file(let b)): a === b
-    default: false
+  private func perform(_ event: DiskEvent, _ state: inout State) {
+    switch event {
+    case .syncDirectory where lies.contains(.ignoresDirectorySyncs): return
+    case .sync where lies.contains(.ignoresFileSyncs): return
+    default:
+      state.image.apply(event)
+      if recordsEvents { state.events.append(event) }
     }
   }
-
-  private static func parent(_ path: String) -> String {
-    path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
-  }
-
-  // MARK: StorageDirectory
 
   package func open(_ path: String, _ access: StorageAccess) throws(Errno) -> any StorageFile {
-    if case .createNew = access { try count() }
-    return try state.withLock { state throws(Errno) -> OpenedFile in
-      if let node = state.nodes[path] {
-        guard case .file(let file) = node else { throw .isDirectory }
-        if case .createNew = access { throw .exists }
-        return OpenedFile(file, self)
-      }
-      guard case .createNew = access else { throw .noEntry }
-      guard case .directory? = state.nodes[SimulatedDisk.parent(path)] else { throw .noEntry }
-      let file = File()
-      state.nodes[path] = .file(file)
-      return OpenedFile(file, self)
+    if case .createNew = access { return try make(path) }
+    var number = 0
+    let interruption = try state.withLock { state throws(Errno) -> (() -> Void)? in
+      guard let node = state.image.nodes[path] else { throw .noEntry }
+      guard case .file(let found) = node else { throw .isDirectory }
+      number = found
+      return takeInterruption(.opened(path: path), &state)
     }
+    let file = SimulatedFile(number, self)
+    interruption?()
+    return file
+  }
+
+  private func make(_ path: String) throws(Errno) -> any StorageFile {
+    var number = 0
+    try change { state throws(Errno) in
+      switch state.image.nodes[path] {
+      case .file?: throw .exists
+      case .directory?: throw .isDirectory
+      case nil: break
+      }
+      guard state.image.nodes[DiskImage.parent(path)] == .directory else { throw .noEntry }
+      number = state.nextFile
+      state.nextFile += 1
+      return .makeFile(path: path, file: number)
+    }
+    return SimulatedFile(number, self)
   }
 
   package func makeDirectory(_ path: String) throws(Errno) {
-    try count()
-    try state.withLock { state throws(Errno) in
-      if state.nodes[path] != nil { throw .exists }
-      state.nodes[path] = .directory
+    try change { state throws(Errno) in
+      if state.image.nodes[path] != nil { throw .exists }
+      guard state.image.nodes[DiskImage.parent(path)] == .directory else { throw .noEntry }
+      return .makeDirectory(path: path)
     }
   }
 
   package func rename(_ from: String, to: String) throws(Errno) {
-    try count()
-    try state.withLock { state throws(Errno) in
-      guard let node = state.nodes[from] else { throw .noEntry }
-      state.nodes[from] = nil
-      state.nodes[to] = node
+    try change { state throws(Errno) in
+      if state.image.nodes[from] == nil { throw .noEntry }
+      return .rename(from: from, to: to)
     }
   }
 
   package func remove(_ path: String) throws(Errno) {
-    try count()
-    try state.withLock { state throws(Errno) in
-      if state.nodes.removeValue(forKey: path) == nil { throw .noEntry }
-    }
-  }
-
-  package func list(_ path: String) throws(Errno) -> [String] {
-    try state.withLock { state throws(Errno) in
-      guard case .directory? = state.nodes[path] else { throw .noEntry }
-      let prefix = path.isEmpty ? "" : path + "/"
-      return state.nodes.keys.filter { $0 != path && $0.hasPrefix(prefix) }
-        .map { String($0.dropFirst(prefix.count)) }.filter { !$0.contains("/") && !$0.isEmpty }
+    try change { state throws(Errno) in
+      if state.image.nodes[path] == nil { throw .noEntry }
+      return .remove(path: path)
     }
   }
 
   package func syncDirectory(_ path: String) throws(Errno) {
-    try count()
-    state.withLock { state in
-      for (name, node) in state.nodes where SimulatedDisk.parent(name) == path && name != "" {
-        state.durable[name] = node
-      }
-      for name in Array(state.durable.keys)
-      where SimulatedDisk.parent(name) == path && state.nodes[name] == nil {
-        state.durable[name] = nil
-      }
+    try change { _ throws(Errno) in .syncDirectory(path: path) }
+  }
+
+  // MARK: Looking
+
+  package func list(_ path: String) throws(Errno) -> [String] {
+    try state.withLock { state throws(Errno) in
+      guard state.image.nodes[path] == .directory else { throw .noEntry }
+      return state.image.nodes.keys.filter { $0 != "" && DiskImage.parent($0) == path }
+        .map { path.isEmpty ? $0 : String($0.dropFirst(path.count + 1)) }
     }
   }
 
@@ -197,55 +203,101 @@ package final class SimulatedDisk: StorageDirectory {
       blockSize: 4096, totalBytes: 1 << 40, freeBytes: 1 << 39, availableBytes: 1 << 39,
       totalFiles: 1 << 20, freeFiles: 1 << 20)
   }
+}
 
-  /// One open file of the simulated disk.
-  private final class OpenedFile: StorageFile {
-    private let file: File
-    private let disk: SimulatedDisk
+/// One open file of the simulated disk.
+final class SimulatedFile: StorageFile {
+  private let number: Int
+  private let disk: SimulatedDisk
 
-    init(_ file: File, _ disk: SimulatedDisk) {
-      self.file = file
-      self.disk = disk
+  init(_ number: Int, _ disk: SimulatedDisk) {
+    self.number = number
+    self.disk = disk
+  }
+
+  deinit { release(0..<Int64.max) }
+
+  private func content<Result>(_ body: (DiskImage.File) -> Result) throws(Errno) -> Result {
+    try disk.state.withLock { state throws(Errno) in
+      guard let file = state.image.files[number] else { throw .io }
+      return body(file)
     }
+  }
 
-    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
-      file.content.withLock { content in
-        let start = min(Int(offset), content.bytes.count)
-        let count = min(buffer.count, content.bytes.count - start)
-        unsafe content.bytes[start..<start + count].withUnsafeBytes {
-          unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]).copyMemory(from: $0)
-        }
-        return count
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
+    let bytes = try content(\.bytes)
+    let start = min(Int(offset), bytes.count)
+    let count = min(buffer.count, bytes.count - start)
+    unsafe bytes[start..<start + count].withUnsafeBytes {
+      unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]).copyMemory(from: $0)
+    }
+    return count
+  }
+
+  func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(Errno) {
+    let bytes = unsafe [UInt8](buffer)
+    try disk.change { _ throws(Errno) in
+      .write(file: number, offset: Int(offset), bytes: bytes)
+    }
+  }
+
+  func sync() throws(Errno) {
+    var isFailed = false
+    try disk.change { state throws(Errno) in
+      if let left = state.failsSyncIn {
+        state.failsSyncIn = left == 0 ? nil : left - 1
+        isFailed = left == 0
       }
+      return isFailed ? .failedSync(file: number) : .sync(file: number)
     }
+    if isFailed, !disk.lies.contains(.hidesFailedSyncs) { throw .io }
+  }
 
-    func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(Errno) {
-      try disk.count()
-      file.content.withLock { content in
-        let end = Int(offset) + buffer.count
-        if end > content.bytes.count {
-          content.bytes += [UInt8](repeating: 0, count: end - content.bytes.count)
-        }
-        unsafe content.bytes.replaceSubrange(Int(offset)..<end, with: buffer)
-        content.writes.append(Int(offset)..<end)
+  func startWriteback() {}
+  func size() throws(Errno) -> Int64 { Int64(try content(\.bytes.count)) }
+  func modificationTime() throws(Errno) -> Int64 { try content(\.modified) }
+  func setModificationTime(seconds: Int64) throws(Errno) {
+    try disk.change { _ throws(Errno) in .setTime(file: number, seconds: seconds) }
+  }
+
+  // MARK: Locks, as of open file descriptions: another opening of the same file is somebody else.
+
+  func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno) {
+    if disk.lies.contains(.ignoresLocks) { return }
+    let end = length == 0 ? Int64.max : offset + length
+    let wanted = SimulatedDisk.Lock(
+      file: number, owner: ObjectIdentifier(self), range: offset..<end, isExclusive: exclusive)
+    var hasWaited = false
+    let isTaken = disk.state.waiting { state -> Bool? in
+      if state.locks.contains(where: wanted.conflicts) {
+        if !wait { return false }
+        if !hasWaited { state.waiters += 1 }
+        hasWaited = true
+        return nil
       }
+      if hasWaited { state.waiters -= 1 }
+      state.locks.append(wanted)
+      return true
     }
+    if !isTaken { throw .again }
+  }
 
-    func sync() throws(Errno) {
-      try disk.count()
-      file.content.withLock { content in
-        content.durable = content.bytes
-        content.writes = []
-      }
-    }
+  func unlock(offset: Int64, length: Int64) throws(Errno) {
+    release(offset..<(length == 0 ? Int64.max : offset + length))
+  }
 
-    func startWriteback() {}
-    func size() throws(Errno) -> Int64 { Int64(file.content.withLock { $0.bytes.count }) }
-    func modificationTime() throws(Errno) -> Int64 { file.content.withLock { $0.modified } }
-    func setModificationTime(seconds: Int64) throws(Errno) {
-      file.content.withLock { $0.modified = seconds }
+  private func release(_ range: Range<Int64>) {
+    let owner = ObjectIdentifier(self)
+    disk.state.withLock { state in
+      state.locks.removeAll { $0.owner == owner && $0.range.overlaps(range) }
     }
-    func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno) {}
-    func unlock(offset: Int64, length: Int64) throws(Errno) {}
+    disk.state.notifyAll()
+  }
+}
+
+extension SimulatedDisk.Lock {
+  fileprivate func conflicts(_ other: SimulatedDisk.Lock) -> Bool {
+    file == other.file && owner != other.owner && range.overlaps(other.range)
+      && (isExclusive || other.isExclusive)
   }
 }

@@ -46,14 +46,16 @@ struct Recovery {
 
   let files: SegmentFiles
   private let content: ContentStore
+  private let omitted: Set<Precaution>
   private var scans: [SegmentNumber: JournalScan] = [:]
 
   /// What only a check wants to know; nil where a mount runs. See `salvage`.
   var salvaged: SalvageReport?
 
-  init(files: SegmentFiles, content: ContentStore) {
+  init(files: SegmentFiles, content: ContentStore, omitting omitted: Set<Precaution> = []) {
     self.files = files
     self.content = content
+    self.omitted = omitted
   }
 
   mutating func run(into catalog: inout Catalog) throws(StoreError) {
@@ -100,11 +102,21 @@ struct Recovery {
 
   // MARK: Finding the journal
 
+  /// Those that replay read.
+  var journalSegments: [SegmentID] {
+    (firstJournal.rawValue...max(firstJournal.rawValue, newest.rawValue)).map {
+      SegmentID(kind: .journal, number: SegmentNumber($0))
+    }
+  }
+
   /// The numbers of the journal segments that exist. Names are keyed hashes, so numbers are tried
   /// from 1 up; old ones are gone, the living ones follow one another but for damage.
   func journalNumbers() throws(StoreError) -> [SegmentNumber] {
-    try files.numbers(of: .journal, tries: 1 << 20, misses: 1024)
+    try files.numbers(of: .journal, tries: 1 << 20, misses: Recovery.missesAllowed)
   }
+
+  /// So many journal segments in a row may be lost: far more than there are between two checkpoints.
+  private static let missesAllowed: UInt32 = 256
 
   mutating func scan(_ number: SegmentNumber) throws(StoreError) -> JournalScan {
     if let known = scans[number] { return known }
@@ -126,7 +138,8 @@ struct Recovery {
     while let link = links.last, link.number > first, let head = try scan(link.number).head,
       head.predecessor.rawValue != 0
     {
-      links.append(Link(number: head.predecessor, cut: head.cutFrame))
+      let cut = omitted.contains(.statedCut) ? nil : head.cutFrame
+      links.append(Link(number: head.predecessor, cut: cut))
     }
     return links.reversed()
   }
@@ -203,6 +216,7 @@ struct Recovery {
       let isNext = number == previous.frame.number.next
       if number > proven {
         isBelieved = isNext && found.frame.previousHash == previous.hash
+        if omitted.contains(.chainedFrames) { isBelieved = true }
       } else if !isNext || found.frame.isContinuation == group.isEmpty {
         miss(Int(number.rawValue - position.frame.next.rawValue), catalog)
         group = []

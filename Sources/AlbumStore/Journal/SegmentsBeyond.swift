@@ -18,8 +18,12 @@ struct SegmentsBeyond: Equatable, Sendable {
   /// A crash leaves what was written within 100 ms, and at most 5 s.
   private static let mostAfterCrash = 256
 
-  init(_ counters: SpaceCounters, files: SegmentFiles) throws(StoreError) {
-    let names = try files.allNames()
+  /// `known` are segments that need not be looked for: where the store holds no others, no numbers
+  /// are tried.
+  init(_ counters: SpaceCounters, files: SegmentFiles, known: [SegmentID] = []) throws(StoreError) {
+    let names = Set(try files.allNames().compactMap { SegmentName(text: $0) })
+      .subtracting(known.map(files.name))
+    if names.isEmpty { return }
     let data = SegmentsBeyond.existing(.data, from: counters.nextDataSegment, names, files)
     greatestData = data.last
     greatestCheckpoint =
@@ -33,11 +37,10 @@ struct SegmentsBeyond: Equatable, Sendable {
   }
 
   private static func existing(
-    _ kind: SegmentKind, from first: UInt32, _ names: Set<String>, _ files: SegmentFiles
+    _ kind: SegmentKind, from first: UInt32, _ names: Set<SegmentName>, _ files: SegmentFiles
   ) -> [UInt32] {
     (first..<first + window).filter { raw in
-      let id = SegmentID(kind: kind, number: SegmentNumber(raw))
-      return names.contains(SegmentPath.fileName(of: files.name(id)))
+      names.contains(files.name(SegmentID(kind: kind, number: SegmentNumber(raw))))
     }
   }
 
@@ -60,6 +63,11 @@ struct SegmentsBeyond: Equatable, Sendable {
 }
 
 extension Catalog {
+  /// Data segments that hold something of this space.
+  var knownSegments: [SegmentID] {
+    segments.accounts.keys.map { SegmentID(kind: .data, number: $0) }
+  }
+
   /// Leaves out numbers that exist. Where the end of the journal is missing, so many that no session
   /// takes what bears them for garbage that a crash left, and none of what it told of is given out
   /// again.

@@ -44,7 +44,8 @@ extension Space {
     let copied = pieces
     change { catalog in
       for piece in copied {
-        if catalog.pointsStill(piece.inode, piece.old) {
+        let isUnchanged = options.omitting.contains(.comparedMove)
+        if isUnchanged || catalog.pointsStill(piece.inode, piece.old) {
           let index = catalog.index(of: piece.inode)!
           catalog.replaceExtents(
             of: index, from: piece.old.offset, to: piece.old.end, with: piece.new)

@@ -154,7 +154,9 @@ extension Space {
         .keys
     }
     if due.isEmpty { return }
-    for _ in 0..<2 { try forcedBarrier() }
+    if !options.omitting.contains(.retiredBeforeUnlinked) {
+      for _ in 0..<2 { try forcedBarrier() }
+    }
     for number in due {
       try files.remove(SegmentID(kind: .data, number: number))
       change { $0.setState(of: number, to: .removed) }

@@ -1,0 +1,16 @@
+/// A step that the promises of a space rest on. Exists for the crash harness alone, which leaves one
+/// out at a time to show that it would notice; nothing else ever does.
+package enum Precaution: Sendable, Hashable, CaseIterable {
+  /// A barrier takes the number of the last frame before it syncs what frames refer to.
+  case barrierNumberFirst
+  /// Behind the last proven barrier only frames are believed that follow one another.
+  case chainedFrames
+  /// What lies behind a cut that the head of a journal segment states is dead.
+  case statedCut
+  /// What recovery believes is synced before a head states the cut behind it.
+  case syncBeforeCut
+  /// That a segment is retired is on disk before its file goes.
+  case retiredBeforeUnlinked
+  /// A move is applied only to content that is still where it was moved from.
+  case comparedMove
+}

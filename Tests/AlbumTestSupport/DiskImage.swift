@@ -1,0 +1,258 @@
+// A disk as a value: what is on it, and what of that a power cut can take. Copies share their
+// bytes, so that thousands of states can be built from one recording.
+//
+// A write is certain once its file was synced; a name that was made, moved or removed once its
+// directory was; a length with the writes that made it. Until then each may be kept or lost on its
+// own, a write in part, at the borders of 512-byte sectors.
+
+/// One call that changed a disk.
+package enum DiskEvent: Sendable {
+  case makeFile(path: String, file: Int)
+  case makeDirectory(path: String)
+  case write(file: Int, offset: Int, bytes: [UInt8])
+  case sync(file: Int)
+  /// A sync that answered an error: what it was to write is lost for good, although the file still
+  /// reads as if it were there and later syncs return without an error, as on Linux.
+  case failedSync(file: Int)
+  case setTime(file: Int, seconds: Int64)
+  case rename(from: String, to: String)
+  case remove(path: String)
+  case syncDirectory(path: String)
+}
+
+/// How much of what is not certain a power cut leaves.
+package enum Survival: Sendable, Hashable {
+  case nothing
+  /// Also what is there when only the process was killed.
+  case everything
+  /// All but one write or name, counted from 0.
+  case allBut(Int)
+  case only(Int)
+  case random
+}
+
+package struct DiskImage: Sendable {
+  package static let sectorSize = 512
+
+  struct Write: Sendable {
+    var offset: Int
+    var bytes: [UInt8]
+    var isLost = false
+    var end: Int { offset + bytes.count }
+  }
+
+  struct File: Sendable {
+    /// As it reads now.
+    var bytes: [UInt8] = []
+    /// As it was when it was last synced.
+    var durable: [UInt8] = []
+    /// Since then, in order.
+    var pending: [Write] = []
+    var modified: Int64 = 0
+  }
+
+  enum Node: Sendable, Equatable {
+    case file(Int)
+    case directory
+  }
+
+  var files: [Int: File] = [:]
+  var nodes: [String: Node] = ["": .directory]
+  /// The names that a power cut leaves for certain.
+  var durable: [String: Node] = ["": .directory]
+
+  package init() {}
+
+  static func parent(_ path: String) -> String {
+    path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? ""
+  }
+
+  // MARK: What happens
+
+  package mutating func apply(_ event: DiskEvent) {
+    switch event {
+    case .makeFile(let path, let file):
+      nodes[path] = .file(file)
+      files[file] = File()
+    case .makeDirectory(let path): nodes[path] = .directory
+    case .write(let file, let offset, let bytes):
+      files[file]?.write(Write(offset: offset, bytes: bytes))
+    case .sync(let file): files[file]?.sync()
+    case .failedSync(let file): files[file]?.loseWrites()
+    case .setTime(let file, let seconds): files[file]?.modified = seconds
+    case .rename(let from, let to):
+      nodes[to] = nodes[from]
+      nodes[from] = nil
+    case .remove(let path): nodes[path] = nil
+    case .syncDirectory(let path): syncDirectory(path)
+    }
+  }
+
+  private mutating func syncDirectory(_ path: String) {
+    for name in changedNames where DiskImage.parent(name) == path && name != "" {
+      durable[name] = nodes[name]
+    }
+  }
+
+  /// Names that are not certain to be as they are, in order.
+  private var changedNames: [String] {
+    var changed: [String] = []
+    for (path, node) in nodes where durable[path] != node { changed.append(path) }
+    for path in durable.keys where nodes[path] == nil { changed.append(path) }
+    return changed.sorted()
+  }
+
+  // MARK: What a power cut leaves
+
+  /// Writes and names that are not certain.
+  package var uncertainCount: Int {
+    changedNames.count + files.values.reduce(0) { $0 + $1.pending.count }
+  }
+
+  /// A state that a power cut now may leave. Everything in it is certain.
+  package func afterPowerCut(_ survival: Survival, _ random: inout SeededRandom) -> DiskImage {
+    var unit = 0
+    func survives() -> Bool {
+      defer { unit += 1 }
+      return switch survival {
+      case .nothing: false
+      case .everything: true
+      case .allBut(let lost): unit != lost
+      case .only(let kept): unit == kept
+      case .random: Bool.random(using: &random)
+      }
+    }
+    var left = DiskImage()
+    left.nodes = durable
+    for path in changedNames where survives() { left.nodes[path] = nodes[path] }
+    for (number, file) in files.sorted(by: { $0.key < $1.key }) {
+      var copy = File()
+      if file.pending.isEmpty {
+        copy.bytes = file.durable
+      } else if survival == .random {
+        copy.bytes = file.torn(&random)
+      } else {
+        copy.bytes = file.keeping { _ in survives() }
+      }
+      copy.durable = copy.bytes
+      copy.modified = file.modified
+      left.files[number] = copy
+    }
+    left.dropUnreachable()
+    return left
+  }
+
+  /// A name needs its directory, and a file a name.
+  private mutating func dropUnreachable() {
+    for path in nodes.keys.sorted() where nodes[DiskImage.parent(path)] != .directory {
+      nodes[path] = nil
+    }
+    durable = nodes
+    var named: [Int: File] = [:]
+    for case .file(let number) in nodes.values { named[number] = files[number] }
+    files = named
+  }
+}
+
+extension DiskImage.File {
+  fileprivate mutating func write(_ write: DiskImage.Write) {
+    DiskImage.put(write.bytes[...], at: write.offset, into: &bytes)
+    pending.append(write)
+  }
+
+  fileprivate mutating func sync() {
+    if pending.contains(where: \.isLost) {
+      for write in pending where !write.isLost {
+        DiskImage.put(write.bytes[...], at: write.offset, into: &durable)
+      }
+      pending.removeAll { !$0.isLost }
+    } else {
+      durable = bytes
+      pending = []
+    }
+  }
+
+  fileprivate mutating func loseWrites() {
+    for place in pending.indices { pending[place].isLost = true }
+  }
+
+  /// What is certain and those writes for which `isKept`.
+  fileprivate func keeping(_ isKept: (DiskImage.Write) -> Bool) -> [UInt8] {
+    var result = durable
+    for write in pending where isKept(write) && !write.isLost {
+      DiskImage.put(write.bytes[...], at: write.offset, into: &result)
+    }
+    return result
+  }
+
+  /// A random part of the writes, cut at sectors, and a length of its own.
+  fileprivate func torn(_ random: inout SeededRandom) -> [UInt8] {
+    let mode = Int.random(in: 0..<5, using: &random)
+    if mode == 0 { return durable }
+    if mode == 1 { return keeping { _ in true } }
+    let tear = Int.random(in: 0...pending.count, using: &random)
+    var result = durable
+    for (place, write) in pending.enumerated() where !write.isLost {
+      if mode == 2 && !Bool.random(using: &random) { continue }
+      if mode == 3 && place > tear { continue }
+      var start = write.offset
+      while start < write.end {
+        let end = min(write.end, (start / DiskImage.sectorSize + 1) * DiskImage.sectorSize)
+        let isTorn = mode == 4 || mode == 3 && place == tear
+        if !isTorn || Bool.random(using: &random) {
+          let part = write.bytes[start - write.offset..<end - write.offset]
+          DiskImage.put(part, at: start, into: &result)
+        }
+        start = end
+      }
+    }
+    let reach = pending.filter { !$0.isLost }.map(\.end).max() ?? 0
+    if reach > durable.count, Bool.random(using: &random) {
+      let length = Int.random(in: durable.count...reach, using: &random)
+      if length <= result.count {
+        result.removeLast(result.count - length)
+      } else {
+        result += [UInt8](repeating: 0, count: length - result.count)
+      }
+    }
+    return result
+  }
+}
+
+extension DiskImage {
+  /// Writes into bytes that grow as a file does.
+  fileprivate static func put(_ new: ArraySlice<UInt8>, at offset: Int, into bytes: inout [UInt8]) {
+    let end = offset + new.count
+    if end > bytes.count { bytes += [UInt8](repeating: 0, count: end - bytes.count) }
+    bytes.replaceSubrange(offset..<end, with: new)
+  }
+}
+
+/// What happened to a disk from one state of it on.
+package struct DiskRecording: Sendable {
+  package let start: DiskImage
+  package let events: [DiskEvent]
+
+  package init(start: DiskImage, events: [DiskEvent]) {
+    self.start = start
+    self.events = events
+  }
+
+  /// The disk after so many events.
+  package func image(after count: Int) -> DiskImage {
+    var image = start
+    for event in events.prefix(count) { image.apply(event) }
+    return image
+  }
+
+  /// Calls `body` with the disk before the first event, and after each: the count of events and
+  /// the disk then.
+  package func forEachPrefix(_ body: (Int, DiskImage) throws -> Void) rethrows {
+    var image = start
+    try body(0, image)
+    for (place, event) in events.enumerated() {
+      image.apply(event)
+      try body(place + 1, image)
+    }
+  }
+}

@@ -1,0 +1,193 @@
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+import AlbumTestSupport
+import Posix
+
+@testable import AlbumFileSystem
+@testable import AlbumStore
+
+/// Builds the states that a crash can leave of a workload, mounts each, and holds it against the
+/// workload's history.
+struct CrashExamination {
+  private(set) var states = 0
+  private(set) var violations: [String] = []
+  private let workload: Workload
+  private let history: History
+  private let keys: SpaceKeys
+  private var random: SeededRandom
+
+  /// In so many states out of one is also written, and what was written looked for.
+  private static let writtenIn = 16
+
+  init(_ workload: Workload, _ random: SeededRandom) {
+    self.workload = workload
+    history = workload.history
+    keys = workload.circumstances.store.keys
+    self.random = random
+  }
+
+  /// Every prefix of what the disk was told: all of it kept; after each sync nothing kept that was
+  /// not certain; and `samples` others.
+  mutating func examineAll(samples: Int) {
+    let recording = workload.disk.recording
+    recording.forEachPrefix { position, disk in
+      let uncertain = disk.uncertainCount
+      let event = position == 0 ? nil : recording.events[position - 1]
+      let isSync = event?.isSync ?? true
+      if !isSync || uncertain == 0 { examine(disk, .everything, at: position) }
+      if uncertain == 0 { return }
+      if isSync || position == recording.events.count { examine(disk, .nothing, at: position) }
+      if uncertain == 1 && samples < 2 { return }
+      for _ in 0..<samples { examine(disk, choose(uncertain), at: position) }
+    }
+  }
+
+  private mutating func choose(_ uncertain: Int) -> Survival {
+    switch Int.random(in: 0..<4, using: &random) {
+    case 0: .allBut(Int.random(in: 0..<uncertain, using: &random))
+    case 1: .only(Int.random(in: 0..<uncertain, using: &random))
+    default: .random
+    }
+  }
+
+  /// Mounts one state and answers the instant that it is, where it may be one.
+  @discardableResult
+  mutating func examine(_ disk: DiskImage, _ survival: Survival, at position: Int) -> Int? {
+    let left = disk.afterPowerCut(survival, &random)
+    let afterKill = survival == .everything && !workload.hasFailed
+    return examine(left, survival, at: position, afterKill: afterKill)
+  }
+
+  private mutating func examine(
+    _ left: DiskImage, _ survival: Survival, at position: Int, afterKill: Bool
+  ) -> Int? {
+    states += 1
+    do {
+      let instant = try mount(left, at: position, afterKill: afterKill)
+      try examineKeys(left, at: position)
+      return instant
+    } catch {
+      violations.append("after \(position) events, \(survival) kept: \(error)")
+      return nil
+    }
+  }
+
+  private mutating func mount(_ image: DiskImage, at position: Int, afterKill: Bool) throws -> Int {
+    let disk = SimulatedDisk(image)
+    let mounted = try MountedSpace(
+      disk, keys, clock: TestClock(), omitting: workload.circumstances.omitted)
+    defer { mounted.kill() }
+    let report = mounted.space.status.recovery
+    if report.isDamaged { throw Finding(text: "the mount reports damage: \(report)") }
+    let snapshot = try Snapshot(mounted)
+    guard let instant = history.find(snapshot, at: position, afterKill: afterKill) else {
+      throw Finding(
+        text: history.complaint(about: snapshot, at: position, afterKill: afterKill))
+    }
+    if Int.random(in: 0..<CrashExamination.writtenIn, using: &random) == 0 {
+      try examineWriting(mounted, disk, snapshot)
+    }
+    return instant
+  }
+
+  /// Life goes on: a file is made, and everything is there after an unmount.
+  private func examineWriting(_ mounted: MountedSpace, _ disk: SimulatedDisk, _ before: Snapshot)
+    throws
+  {
+    let content = [UInt8](repeating: 7, count: 5000)
+    let (entry, file) = try mounted.fileSystem.create(
+      FileName("afterwards"), in: .root, permissions: 0o644,
+      mode: OpenMode(reads: true, writes: true), for: .daemon)
+    mounted.fileSystem.forget(entry.attributes.inode, count: 1)
+    try unsafe content.withUnsafeBytes { try unsafe file.write($0, at: 0) }
+    try file.flush()
+    file.release()
+    try mounted.space.checkpoint()
+    var sweep = try mounted.space.beginSweep()
+    for _ in 0..<2 { try sweep.round(mounted.space) }
+    try mounted.close()
+    let report = try SpaceCheck.run(CrashStore.store(on: disk), keys: keys)
+    if let finding = report.findings.first {
+      throw Finding(text: "written on, and a check finds \(finding)")
+    }
+    let again = try MountedSpace(disk, keys, clock: TestClock())
+    defer { again.kill() }
+    let after = try Snapshot(again)
+    var expected = before.entries
+    expected["afterwards"] = after.entries["afterwards"]
+    expected[""] = after.entries[""]
+    if after.entries["afterwards"]?.content != content || after.entries != expected {
+      throw Finding(text: "written on: \(after.difference(from: before))")
+    }
+  }
+
+  // MARK: Going on
+
+  /// A random state that this session may leave, after any of its calls: what another session finds,
+  /// and what it is by the plain model. Nil where it breaks a promise.
+  @discardableResult
+  mutating func crash(_ random: inout SeededRandom) -> (image: DiskImage, tree: PlainTree)? {
+    let recording = workload.disk.recording
+    let position = Int.random(in: 0...recording.events.count, using: &random)
+    let disk = recording.image(after: position)
+    let survival = disk.uncertainCount == 0 ? .everything : choose(disk.uncertainCount)
+    let left = disk.afterPowerCut(survival, &random)
+    // Everything in it is certain: nothing is left to chance.
+    guard let instant = examine(left, .everything, at: position, afterKill: false) else {
+      return nil
+    }
+    var tree = history.instants[instant].tree
+    tree.endProcess()
+    return (left, tree)
+  }
+
+  // MARK: Keys
+
+  /// Every password opens what it should, before, while and after it is changed.
+  private func examineKeys(_ image: DiskImage, at position: Int) throws {
+    if workload.keyChanges.isEmpty { return }
+    let disk = SimulatedDisk(image)
+    let store = try Store.open(disk)
+    var mine: [String] = [CrashStore.password]
+    for change in workload.keyChanges where change.start < position {
+      let isDone = change.end <= position
+      switch change.kind {
+      case .password(_, let new): mine = isDone ? [new] : mine + [new]
+      case .space(let password): try examineSpace(password, isDone: isDone, store, disk)
+      }
+    }
+    let opening = mine.filter { identity($0, store) == keys.name(of: .journal, number: .init(1)) }
+    if opening.count != 1 {
+      throw Finding(text: "of the passwords \(mine) \(opening) open the space")
+    }
+  }
+
+  private func identity(_ password: String, _ store: Store) -> SegmentName? {
+    try? store.unlock(password: secret(password)).name(of: .journal, number: SegmentNumber(1))
+  }
+
+  private func examineSpace(
+    _ password: String, isDone: Bool, _ store: Store, _ disk: SimulatedDisk
+  ) throws {
+    let found: SpaceKeys
+    do throws(StoreError) { found = try store.unlock(password: secret(password)) } catch {
+      if isDone || error.code != .wrongPassword { throw error }
+      return
+    }
+    let mounted = try MountedSpace(disk, found, clock: TestClock())
+    defer { mounted.kill() }
+    if try Snapshot(mounted).entries.count != 1 {
+      throw Finding(text: "the space that was added is not empty")
+    }
+  }
+}
+
+extension DiskEvent {
+  fileprivate var isSync: Bool {
+    switch self {
+    case .sync, .failedSync, .syncDirectory: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import AlbumFileSystem
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+import AlbumTestSupport
+import Logging
+import Posix
+
+@testable import AlbumStore
+
+/// A store on a simulated disk, at rest, and what opens its first space. Its segments are small, so
+/// that states are cheap and that they fill up within a few operations; passwords cost the least.
+struct CrashStore: Sendable {
+  static let password = "one"
+  /// Smaller than any real store's: no record of the workloads is larger.
+  static let segmentSize = 16 << 10
+
+  var image: DiskImage
+  let keys: SpaceKeys
+
+  /// A new store with an empty space.
+  init() throws {
+    let disk = SimulatedDisk()
+    var options = StoreOptions()
+    options.cost = KDFCost(operations: 1, memory: 8 << 10)
+    options.segmentSize = SegmentLayout.minimumByteCount
+    options.chaffByteCount = 0
+    let store = try Store.create(
+      in: disk, options: options, password: secret(CrashStore.password), birth: CrashStore.birth)
+    keys = try store.unlock(password: secret(CrashStore.password))
+    var random = SeededRandom(seed: 0)
+    image = disk.image.afterPowerCut(.everything, &random)
+  }
+
+  /// The store as spaces see it. What changes `keys` goes by `Store.open`.
+  static func store(on disk: any StorageDirectory) -> Store {
+    let salt = [UInt8](repeating: 0, count: KeyDerivation.saltByteCount)
+    var configuration = StoreConfiguration(
+      segmentSize: SegmentLayout.minimumByteCount,
+      derivations: [KeyDerivation(number: 1, cost: .interactive, salt: salt)])
+    configuration.segmentSize = segmentSize
+    return Store(disk, configuration)
+  }
+
+  @Sendable static func birth(_ store: Store, _ keys: SpaceKeys) throws(StoreError) {
+    try Space.create(
+      in: CrashStore.store(on: store.directory), keys: keys,
+      options: SpaceOptions(owner: 1000, group: 1000))
+  }
+}
+
+/// A space of that store, mounted, where nothing happens but what is called.
+struct MountedSpace {
+  let space: Space
+  let fileSystem: FileSystem
+
+  init(
+    _ disk: any StorageDirectory, _ keys: SpaceKeys, clock: TestClock,
+    omitting omitted: Set<Precaution> = []
+  ) throws(StoreError) {
+    var options = SpaceOpenOptions(logger: Logger(label: "crash") { _ in SwiftLogNoOpLogHandler() })
+    options.worksInBackground = false
+    options.graceSeconds = 0
+    options.omitting = omitted
+    space = try Space.open(CrashStore.store(on: disk), keys: keys, options: options)
+    fileSystem = FileSystem(
+      space: space, inspector: IdleCallers(), notifier: NoKernel(), clock: clock.clock)
+  }
+
+  /// An unmount.
+  func close() throws {
+    if let error = fileSystem.close() { throw error }
+    try space.close()
+  }
+
+  /// The process ends; nothing is written any more.
+  func kill() {
+    space.keeper.stop()
+    space.lock?.release()
+  }
+}
+
+/// Goes on by a little with each look, so that changes show in the times of files.
+final class TestClock: Sendable {
+  private let nanoseconds: Mutex<Int64>
+
+  init(from start: Int64 = 1_000_000_000_000_000) { nanoseconds = Mutex(start) }
+
+  func advance(seconds: Int64) { nanoseconds.withLock { $0 += seconds * 1_000_000_000 } }
+
+  var clock: FileSystemClock {
+    FileSystemClock(
+      now: {
+        self.nanoseconds.withLock { now in
+          now += 1000
+          return Timestamp(nanoseconds: now)
+        }
+      }, monotonic: { self.nanoseconds.withLock { $0 } })
+  }
+}
+
+private struct IdleCallers: CallerInspector {
+  func intent(of thread: Int32, toward name: FileName) -> CallerIntent { .other }
+  func process(of thread: Int32) -> Int32? { nil }
+}
+
+private struct NoKernel: KernelNotifier {
+  func forget(entry name: FileName, in directory: InodeNumber) {}
+  func forget(contentOf inode: InodeNumber) {}
+}
+
+func secret(_ text: String) -> SecretBytes {
+  var bytes = Array(text.utf8)
+  return SecretBytes(wiping: &bytes)
+}

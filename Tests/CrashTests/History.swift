@@ -1,0 +1,82 @@
+/// What a space was, call by call, and what was promised of it meanwhile. Positions are counts of
+/// the disk's events.
+struct History: Sendable {
+  struct Instant: Sendable {
+    var snapshot: Snapshot
+    var tree: PlainTree
+    /// Events that came before the call which made it: after so many the disk cannot know of it.
+    var start: Int
+    /// Once so many have come it may not come back: a mount has stated that it never was.
+    var end = Int.max
+  }
+
+  /// A promise: once so many events have come, nothing older than this instant is found again.
+  struct Floor: Sendable {
+    var position: Int
+    var instant: Int
+  }
+
+  private(set) var instants: [Instant] = []
+  /// By fsync, barrier or unmount: holds whatever happens.
+  private(set) var synced: [Floor] = []
+  /// By close: holds when the process is killed.
+  private(set) var closed: [Floor] = []
+
+  var last: Int { instants.count - 1 }
+
+  mutating func append(_ snapshot: Snapshot, _ tree: PlainTree, start: Int) {
+    let start = max(start, instants.last?.start ?? -1)
+    instants.append(Instant(snapshot: snapshot, tree: tree, start: start))
+  }
+
+  mutating func noteSync(of instant: Int, at position: Int) {
+    synced.append(Floor(position: position, instant: instant))
+  }
+
+  mutating func noteClose(at position: Int) {
+    closed.append(Floor(position: position, instant: last))
+  }
+
+  /// A mount found this instant: what came after it never was.
+  mutating func settle(on instant: Int, start: Int, position: Int) {
+    for dead in instants.indices where dead > instant {
+      instants[dead].end = min(instants[dead].end, position)
+    }
+    var tree = instants[instant].tree
+    tree.endProcess()
+    append(instants[instant].snapshot, tree, start: start)
+    noteSync(of: last, at: position)
+  }
+
+  /// The oldest instant that may be found after so many events.
+  func floor(at position: Int, afterKill: Bool) -> Int {
+    let floors = afterKill ? synced + closed : synced
+    return floors.filter { $0.position <= position }.map(\.instant).max() ?? 0
+  }
+
+  /// The instant that a state is, among those that it may be.
+  func find(_ snapshot: Snapshot, at position: Int, afterKill: Bool) -> Int? {
+    let floor = floor(at: position, afterKill: afterKill)
+    return instants.indices.last { place in
+      // A call that returned before has been made, whether it came to the disk or not.
+      let isMade = place == floor || instants[place].start < position
+      return place >= floor && isMade && position < instants[place].end
+        && instants[place].snapshot == snapshot
+    }
+  }
+
+  /// Why no instant fits.
+  func complaint(about snapshot: Snapshot, at position: Int, afterKill: Bool) -> String {
+    let floor = floor(at: position, afterKill: afterKill)
+    if let place = instants.lastIndex(where: { $0.snapshot == snapshot }) {
+      let instant = instants[place]
+      return position >= instant.end
+        ? "instant \(place) is back, which a mount had stated never to have been"
+        : "it is instant \(place), older than \(floor), which was promised"
+    }
+    let nearest = instants.indices.suffix(from: floor).map { place in
+      "\(place): \(snapshot.difference(from: instants[place].snapshot))"
+    }
+    return "it is no instant of history (\(nearest.joined(separator: "; ")))"
+  }
+}

@@ -1,0 +1,462 @@
+import AlbumFormat
+import AlbumModel
+import AlbumTestSupport
+
+@testable import AlbumFileSystem
+@testable import AlbumStore
+
+/// Under which circumstances workloads run: the store that they find, and what is left out so that
+/// the harness can show its teeth.
+struct Circumstances: Sendable {
+  var store: CrashStore
+  var tree: PlainTree
+  var lies: Set<DiskLie> = []
+  var omitted: Set<Precaution> = []
+  /// The sync of a file after so many others fails.
+  var failsSyncAfter: Int?
+
+  /// The store after `Operation.preparation`, at rest.
+  static func prepared() throws -> Circumstances {
+    let empty = Circumstances(store: try CrashStore(), tree: PlainTree())
+    let workload = try Workload(empty)
+    for operation in Operation.preparation { workload.perform(operation) }
+    if let finding = workload.findings.first { throw Finding(text: finding) }
+    try workload.mounted.close()
+    var random = SeededRandom(seed: 0)
+    var result = empty
+    result.store.image = workload.disk.image.afterPowerCut(.everything, &random)
+    result.tree = workload.tree
+    result.tree.endProcess()
+    return result
+  }
+}
+
+struct Finding: Error, CustomStringConvertible {
+  let text: String
+  var description: String { text }
+}
+
+/// A session on a recording disk: performs operations, holds each against the plain model, and
+/// keeps the history that crash states are compared with. One thread.
+final class Workload {
+  let circumstances: Circumstances
+  let disk: SimulatedDisk
+  private let clock = TestClock()
+  private(set) var mounted: MountedSpace
+  private(set) var tree: PlainTree
+  private(set) var history = History()
+  /// What was wrong while it ran.
+  private(set) var findings: [String] = []
+  /// Changes of `keys`, in order.
+  private(set) var keyChanges: [KeyChange] = []
+  private var password = CrashStore.password
+  private var handles: [(number: Int, file: OpenFile)] = []
+  private var sweep: Sweep?
+  private var writes = 0
+  /// A call failed where the disk did: from then on the plain model does not know.
+  private(set) var hasFailed = false
+
+  struct KeyChange {
+    enum Kind {
+      case password(from: String, to: String)
+      case space(String)
+    }
+    var kind: Kind
+    var start: Int
+    var end: Int
+  }
+
+  init(_ circumstances: Circumstances) throws {
+    self.circumstances = circumstances
+    tree = circumstances.tree
+    disk = SimulatedDisk(circumstances.store.image, records: true, lies: circumstances.lies)
+    mounted = try MountedSpace(
+      disk, circumstances.store.keys, clock: clock, omitting: circumstances.omitted)
+    if let count = circumstances.failsSyncAfter { disk.failSync(after: count) }
+    record(-1)
+  }
+
+  deinit { mounted.kill() }
+
+  private var fileSystem: FileSystem { mounted.fileSystem }
+  private static let me = Caller(user: 1000, group: 1000, thread: 4201)
+
+  // MARK: What each call is held against
+
+  /// Makes a call. `change` is what it does by the plain model, false where it must be refused.
+  /// Answers whether it was done.
+  @discardableResult
+  private func call(_ change: (inout PlainTree) -> Bool = { _ in true }, _ body: () throws -> Void)
+    -> Bool
+  {
+    let start = disk.position
+    let before = tree
+    let isAllowed = change(&tree)
+    if !isAllowed { tree = before }
+    var isDone = false
+    do {
+      try body()
+      isDone = true
+      if !isAllowed { findings.append("a call was done that was to be refused") }
+    } catch {
+      if isAllowed { failed(error) }
+    }
+    record(start)
+    return isDone && isAllowed
+  }
+
+  private func failed(_ error: any Error) {
+    if circumstances.failsSyncAfter == nil { findings.append("a call failed: \(error)") }
+    hasFailed = true
+  }
+
+  private func record(_ start: Int) {
+    do {
+      let snapshot = try Snapshot(mounted)
+      if !hasFailed, let disagreement = tree.disagreement(with: snapshot) {
+        findings.append("the mounted space is not as it was told: \(disagreement)")
+        hasFailed = true
+      }
+      history.append(snapshot, tree, start: start)
+    } catch {
+      findings.append("the mounted space cannot be read: \(error)")
+    }
+  }
+
+  private func sync(_ body: () throws -> Void) {
+    let covered = history.last
+    if call({ _ in true }, body) { history.noteSync(of: covered, at: disk.position) }
+  }
+
+  // MARK: Operations
+
+  func perform(_ operation: Operation) {
+    switch operation {
+    case .create(let path): create(path)
+    case .write(let path, let count): write(path, count)
+    case .append(let path, let count): put(path, at: tree[path]?.live.count ?? 0, count)
+    case .overwrite(let path, let offset, let count): put(path, at: offset, count)
+    case .leaveOpen(let path, let count): leaveOpen(path, count)
+    case .closeAll: closeAll()
+    case .replace(let path, let count):
+      write(path + ".new", count)
+      rename(path + ".new", path)
+    case .rename(let from, let to): rename(from, to)
+    case .exchange(let one, let other): rename(one, other, exchanging: true)
+    case .syncFile(let path), .syncDirectory(let path): synchronize(path)
+    case .barrier: barrier()
+    case .thumbnails: makeThumbnails()
+    case .checkpoint: call { try mounted.space.checkpoint() }
+    case .compaction: compact()
+    case .addSpace: addSpace()
+    case .changePassword: changePassword()
+    case .kill: kill()
+    case .remount: remount()
+    default: performOnNames(operation)
+    }
+  }
+
+  private func performOnNames(_ operation: Operation) {
+    switch operation {
+    case .truncate(let path, let size):
+      call({ $0.truncate(path, to: size) }) {
+        var change = AttributeChange()
+        change.size = Int64(size)
+        _ = try fileSystem.change(change, of: number(path), for: Workload.me)
+      }
+    case .allocate(let path, let range): allocate(path, range)
+    case .link(let path, let new):
+      call({ $0.link(path, new) }) {
+        let (parent, name) = try split(new)
+        let entry = try fileSystem.link(number(path), as: name, in: parent, for: Workload.me)
+        fileSystem.forget(entry.attributes.inode, count: 1)
+      }
+    case .unlink(let path):
+      call({ $0.unlink(path) }) {
+        let (parent, name) = try split(path)
+        try fileSystem.unlink(name, in: parent, for: Workload.me)
+      }
+    case .makeDirectory(let path):
+      call({ $0.makeDirectory(path) }) {
+        let (parent, name) = try split(path)
+        let entry = try fileSystem.makeDirectory(
+          name, in: parent, permissions: 0o755, for: Workload.me)
+        fileSystem.forget(entry.attributes.inode, count: 1)
+      }
+    case .removeDirectory(let path):
+      call({ $0.removeDirectory(path) }) {
+        let (parent, name) = try split(path)
+        try fileSystem.removeDirectory(name, in: parent, for: Workload.me)
+      }
+    case .setAttribute(let path, let count):
+      let (name, value) = (Array("user.note".utf8), bytes(count))
+      call({ $0.setAttribute(path, name, value) }) {
+        try fileSystem.setExtendedAttribute(
+          name, to: value, of: number(path), mode: AttributeMode(), for: Workload.me)
+      }
+    default: findings.append("\(operation) is not known")
+    }
+  }
+
+  /// Bytes that no other write has.
+  private func bytes(_ count: Int) -> [UInt8] {
+    writes += 1
+    var random = SeededRandom(seed: UInt64(writes))
+    return random.bytes(count)
+  }
+
+  private func split(_ path: String) throws -> (parent: InodeNumber, name: FileName) {
+    let name = path.split(separator: "/").last.map(String.init) ?? ""
+    return (try number(PlainTree.parent(path)), try FileName(name))
+  }
+
+  private func number(_ path: String) throws -> InodeNumber {
+    try fileSystem.resolve(path: Array(path.utf8))
+  }
+
+  // MARK: Content
+
+  private func opened(_ path: String, creates: Bool) -> OpenFile? {
+    var file: OpenFile?
+    if creates {
+      call({ $0.create(path) && $0.open(path) }) {
+        let (parent, name) = try split(path)
+        let (entry, opened) = try fileSystem.create(
+          name, in: parent, permissions: 0o644, mode: OpenMode(reads: true, writes: true),
+          for: Workload.me)
+        fileSystem.forget(entry.attributes.inode, count: 1)
+        file = opened
+      }
+    } else {
+      call({ $0.open(path) }) {
+        file = try fileSystem.open(
+          number(path), mode: OpenMode(reads: true, writes: true), for: Workload.me)
+      }
+    }
+    return file
+  }
+
+  private func create(_ path: String) {
+    guard let file = opened(path, creates: true), let number = tree.names[path] else { return }
+    close(file, number)
+  }
+
+  private func write(_ path: String, _ count: Int) {
+    let isNew = tree.names[path] == nil
+    guard let file = opened(path, creates: isNew), let number = tree.names[path] else { return }
+    if !isNew {
+      call({ $0.truncate(path, to: 0) }) {
+        var change = AttributeChange()
+        change.size = 0
+        _ = try fileSystem.change(change, of: file.inode, for: Workload.me)
+      }
+    }
+    write(file, number, at: 0, count)
+    close(file, number)
+  }
+
+  /// Records must fit into the small segments.
+  private static let sizeLimit = 12_000
+
+  private func put(_ path: String, at offset: Int, _ count: Int) {
+    if offset + count > Workload.sizeLimit { return }
+    guard let file = opened(path, creates: false), let number = tree.names[path] else { return }
+    write(file, number, at: offset, count)
+    close(file, number)
+  }
+
+  /// Not history yet.
+  private func write(_ file: OpenFile, _ number: Int, at offset: Int, _ count: Int) {
+    let bytes = bytes(count)
+    tree.write(number, bytes, at: offset)
+    do {
+      try unsafe bytes.withUnsafeBytes { try unsafe file.write($0, at: Int64(offset)) }
+    } catch {
+      failed(error)
+    }
+  }
+
+  private func close(_ file: OpenFile, _ number: Int) {
+    let isStored = call({ $0.committed(number) }) { try file.flush() }
+    if isStored { history.noteClose(at: disk.position) }
+    call({ $0.released(number) }) { file.release() }
+  }
+
+  private func leaveOpen(_ path: String, _ count: Int) {
+    if (tree[path]?.live.count ?? 0) + count > Workload.sizeLimit { return }
+    guard let file = opened(path, creates: false), let number = tree.names[path] else { return }
+    handles.append((number, file))
+    write(file, number, at: tree.files[number]?.live.count ?? 0, count)
+  }
+
+  private func closeAll() {
+    for handle in handles { close(handle.file, handle.number) }
+    handles = []
+  }
+
+  private func allocate(_ path: String, _ range: Range<Int>) {
+    guard let file = opened(path, creates: false), let number = tree.names[path] else { return }
+    call({ $0.zero(path, range) }) {
+      try file.allocate(
+        at: Int64(range.lowerBound), length: Int64(range.count),
+        mode: AllocationMode(zeroesRange: true))
+    }
+    close(file, number)
+  }
+
+  private func rename(_ from: String, _ to: String, exchanging: Bool = false) {
+    call({ exchanging ? $0.exchange(from, to) : $0.rename(from, to) }) {
+      let (parent, name) = try split(from)
+      let (newParent, newName) = try split(to)
+      try fileSystem.rename(
+        name, in: parent, to: newName, in: newParent, mode: RenameMode(exchange: exchanging),
+        for: Workload.me)
+    }
+  }
+
+  // MARK: What makes it durable
+
+  private func synchronize(_ path: String) {
+    guard let file = tree.names[path], let inode = try? number(path) else { return }
+    call({ $0.committed(file) }) { try fileSystem.contents.find(inode)?.commit() }
+    sync { try fileSystem.synchronize(inode) }
+  }
+
+  /// As the keeper does it when 2 seconds have passed.
+  private func barrier() {
+    clock.advance(seconds: 3)
+    call({
+      $0.commitAll()
+      return true
+    }) { mounted.space.callBeforeBarrier() }
+    sync { try mounted.space.barrier() }
+  }
+
+  private func compact() {
+    call {
+      if sweep == nil { sweep = try mounted.space.beginSweep() }
+      for _ in 0..<2 { try sweep?.round(mounted.space) }
+    }
+  }
+
+  private func makeThumbnails() {
+    call({
+      $0.makeThumbnails()
+      return true
+    }) {
+      while let photo = fileSystem.nextPhoto() {
+        guard let content = content(of: photo) else {
+          fileSystem.fail(photo, reason: 9)
+          continue
+        }
+        try fileSystem.finish(photo, thumbnail: PlainTree.thumbnail(of: content))
+      }
+    }
+  }
+
+  private func content(of photo: PhotoVersion) -> [UInt8]? {
+    guard let size = fileSystem.photoSize(photo) else { return nil }
+    let memory = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: ReadHeadroom.byteCount + Int(size), alignment: 64)
+    defer { unsafe memory.deallocate() }
+    let buffer = unsafe UnsafeMutableRawBufferPointer(
+      rebasing: memory[ReadHeadroom.byteCount...])
+    guard unsafe fileSystem.readPhoto(photo, into: buffer, at: 0) != nil else { return nil }
+    return unsafe [UInt8](buffer)
+  }
+
+  // MARK: Keys
+
+  private func addSpace() {
+    let new = "space \(keyChanges.count)"
+    changeKeys(.space(new)) { store throws(StoreError) in
+      try store.addSpace(password: secret(new), birth: CrashStore.birth)
+    }
+  }
+
+  private func changePassword() {
+    let new = "password \(keyChanges.count)"
+    let old = password
+    changeKeys(.password(from: old, to: new)) { store throws(StoreError) in
+      try store.changePassword(old: secret(old), new: secret(new))
+    }
+    password = new
+  }
+
+  private func changeKeys(
+    _ kind: KeyChange.Kind, _ body: (Store) throws(StoreError) -> Void
+  ) {
+    let start = disk.position
+    do throws(StoreError) { try body(Store.open(disk)) } catch { failed(error) }
+    keyChanges.append(KeyChange(kind: kind, start: start, end: disk.position))
+  }
+
+  // MARK: Ends of a session
+
+  private func kill() {
+    let start = disk.position
+    mounted.kill()
+    handles = []
+    sweep = nil
+    remount(expecting: nil, start)
+  }
+
+  private func remount() {
+    closeAll()
+    sync { try mounted.close() }
+    handles = []
+    sweep = nil
+    if hasFailed { return }
+    remount(expecting: history.last, disk.position)
+  }
+
+  private func remount(expecting instant: Int?, _ start: Int) {
+    do {
+      mounted = try MountedSpace(
+        disk, circumstances.store.keys, clock: clock, omitting: circumstances.omitted)
+      let snapshot = try Snapshot(mounted)
+      let position = disk.position
+      let found = history.find(snapshot, at: position + 1, afterKill: true)
+      guard let found, instant == nil || found >= instant ?? 0 else {
+        let complaint = history.complaint(about: snapshot, at: position + 1, afterKill: true)
+        findings.append("mounted again: \(complaint)")
+        hasFailed = true
+        return
+      }
+      if mounted.space.status.recovery.isDamaged { findings.append("mounted again: damaged") }
+      history.settle(on: found, start: start, position: position)
+      tree = history.instants[history.last].tree
+    } catch {
+      findings.append("does not mount again: \(error)")
+      hasFailed = true
+    }
+  }
+}
+
+extension Workload {
+  /// Performs `other` within the first sync of a file that the operation waits for.
+  func perform(_ operation: Operation, interruptedBy other: Operation) {
+    disk.interrupt(when: { if case .changed(.sync) = $0 { true } else { false } }) {
+      self.perform(other)
+    }
+    perform(operation)
+    disk.interrupt(when: { _ in false }) {}
+  }
+}
+
+extension PlainTree.File {
+  /// What a reader of the open file sees.
+  var live: [UInt8] { pending ?? content }
+}
+
+extension PlainTree {
+  fileprivate mutating func committed(_ number: Int) -> Bool {
+    commit(number)
+    return true
+  }
+
+  fileprivate mutating func released(_ number: Int) -> Bool {
+    release(number)
+    return true
+  }
+}
