@@ -112,11 +112,8 @@ struct Recovery {
   /// The numbers of the journal segments that exist. Names are keyed hashes, so numbers are tried
   /// from 1 up; old ones are gone, the living ones follow one another but for damage.
   func journalNumbers() throws(StoreError) -> [SegmentNumber] {
-    try files.numbers(of: .journal, tries: 1 << 20, misses: Recovery.missesAllowed)
+    try files.numbers(of: .journal, tries: 1 << 20, misses: 1024)
   }
-
-  /// So many journal segments in a row may be lost: far more than there are between two checkpoints.
-  private static let missesAllowed: UInt32 = 256
 
   mutating func scan(_ number: SegmentNumber) throws(StoreError) -> JournalScan {
     if let known = scans[number] { return known }
