@@ -166,6 +166,7 @@ final class Workload {
       }
     case .allocate(let path, let range): allocate(path, range)
     case .link(let path, let new):
+      state(path)
       call({ $0.link(path, new) }) {
         let (parent, name) = try split(new)
         let entry = try fileSystem.link(number(path), as: name, in: parent, for: Workload.me)
@@ -289,6 +290,14 @@ final class Workload {
     write(file, number, at: tree.files[number]?.live.count ?? 0, count)
   }
 
+  /// What is pending of a file goes before its names, also where the change of names is then refused.
+  private func state(_ path: String) {
+    guard tree[path]?.pending != nil, let file = tree.names[path],
+      let inode = try? number(path)
+    else { return }
+    call({ $0.committed(file) }) { try fileSystem.contents.find(inode)?.commit() }
+  }
+
   private func closeAll() {
     for handle in handles { close(handle.file, handle.number) }
     handles = []
@@ -305,6 +314,7 @@ final class Workload {
   }
 
   private func rename(_ from: String, _ to: String, exchanging: Bool = false) {
+    state(from)
     call({ exchanging ? $0.exchange(from, to) : $0.rename(from, to) }) {
       let (parent, name) = try split(from)
       let (newParent, newName) = try split(to)
@@ -317,8 +327,8 @@ final class Workload {
   // MARK: What makes it durable
 
   private func synchronize(_ path: String) {
-    guard let file = tree.names[path], let inode = try? number(path) else { return }
-    call({ $0.committed(file) }) { try fileSystem.contents.find(inode)?.commit() }
+    guard let inode = try? number(path) else { return }
+    state(path)
     sync { try fileSystem.synchronize(inode) }
   }
 
