@@ -114,3 +114,16 @@ let package = Package(
     tests("TidyTests", []),
   ]
 )
+
+// The fuzzers are there only when they are asked for, by `scripts/fuzz`: they link libFuzzer, whose
+// `main` calls theirs, and so build with its sanitizers alone.
+if Context.environment["ALBUMFS_FUZZ"] != nil {
+  package.targets.append(
+    .executableTarget(
+      name: "albumfs-fuzz",
+      dependencies: [
+        "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "ThumbnailProtocol",
+        "FUSEDriver", "ControlProtocol", "AlbumTestSupport", logging,
+      ],
+      path: "Tests/Fuzz", swiftSettings: settings))
+}
