@@ -47,6 +47,7 @@ extension Space {
     let beyond = try SegmentsBeyond(catalog.counters, files: files)
     catalog.stepOver(beyond)
     recovery.report.isEndMissing = beyond.provesLostJournal
+    let corrections = catalog.settle()
     let journals = recovery.newest.rawValue - recovery.firstJournal.rawValue + 1
     let writer = JournalWriter(
       recovery.position, newest: recovery.newest, byteCount: Int(journals) * files.segmentSize,
@@ -56,6 +57,10 @@ extension Space {
       recovery: recovery.report,
       lock: lock, options: options)
     space.logRecovery()
+    if corrections > 0 {
+      options.logger.warning(
+        "damage left \(corrections) contradictions in the catalog, which were settled")
+    }
     if options.readOnly { return space }
     if !recovery.report.wasClean { try space.settle(recovery) }
     if options.worksInBackground { try space.startKeeper() }

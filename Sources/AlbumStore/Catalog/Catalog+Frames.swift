@@ -122,6 +122,7 @@ extension Catalog {
       ahead.nextDataSegment += Catalog.segmentReserve
       ahead.nextCheckpointSegment += Catalog.segmentReserve
     }
+    ahead = ahead.withinLimits
     reserved = ahead
     JournalItem.counters(ahead).encode(into: &writer)
   }

@@ -57,7 +57,8 @@ extension Catalog {
     var unnamed: [InodeIndex] = []
     for raw in 0..<inodes.upperBound {
       guard let index = inodes.occupant(raw) else { continue }
-      if inodes[index].state.kind == .directory { finishDirectory(index, &findings) }
+      if inodes[index].state.kind != .directory { dropFalseListing(index, &findings) }
+      if inodes[index].directory != .max { finishDirectory(index, &findings) }
       if inodes[index].state.links == 0 || inodes[index].isExpected { unnamed.append(index) }
     }
     for index in unnamed where inodes.occupant(index.rawValue) == index { discard(index) }
@@ -112,6 +113,20 @@ extension Catalog {
     record.isExpected = true
     if kind == .directory { record.directory = directories.make() }
     return inodes.insert(record)
+  }
+
+  /// What was taken for a directory, since names in it were stated, and then stated as a file: it has
+  /// no names.
+  private mutating func dropFalseListing(_ index: InodeIndex, _ findings: inout ReplayFindings) {
+    let listing = inodes[index].directory
+    if listing == .max { return }
+    forEachEntry(of: index) { name, _, _ in
+      findings.lostEntries.append((inodes[index].state.number, name))
+      return true
+    }
+    empty(index)
+    directories.remove(listing)
+    inodes[index].directory = .max
   }
 
   private mutating func finishDirectory(_ index: InodeIndex, _ findings: inout ReplayFindings) {
