@@ -5,12 +5,13 @@ import AlbumModel
 /// adds it to others, need not think of an overflow. No space comes near them.
 package enum NumberLimits {
   /// Of inodes, and of contents' versions.
-  package static let inode: UInt64 = 1 << 61
-  /// Of what the counters say is taken: above `inode` and `segment`, as they count on from these.
-  package static let counter: UInt64 = 1 << 62
-  package static let segmentCounter: UInt32 = .max - 1 << 20
-  /// Of segments of each kind: 512 TiB of the smallest.
-  package static let segment: UInt32 = 1 << 31
+  package static let inode: UInt64 = 1 << 62
+  /// Of segments of each kind.
+  package static let segment: UInt32 = .max - 1 << 20
+  /// Of what the counters say is taken: well below the two, as numbers are counted on from these.
+  package static let counter: UInt64 = 1 << 61
+  /// 512 TiB of the smallest segments.
+  package static let segmentCounter: UInt32 = 1 << 31
   /// Of frames: nine thousand years at a thousand a second.
   package static let frame: UInt64 = 1 << 48
 }

@@ -63,7 +63,7 @@ struct HostileValuesTests {
 
   @Test func countersAndFramesLeaveRoomToCountOn() throws {
     var counters = SpaceCounters()
-    counters.nextInode = NumberLimits.inode + 1
+    counters.nextInode = NumberLimits.counter
     try decode(.counters(counters))
     counters.nextInode = .max
     refuses(.counters(counters))

@@ -127,6 +127,7 @@ extension Catalog {
     // None of them begins at 0, which means: none.
     needed.nextCheckpointSegment = max(needed.nextCheckpointSegment, 1)
     needed.nextDataSegment = max(needed.nextDataSegment, 1)
+    needed = needed.withinLimits
     if needed == counters { return false }
     counters = needed
     changes.counters = true
