@@ -140,6 +140,7 @@ package struct InodeState: Equatable, Sendable, BitwiseCopyable {
     else {
       throw FormatError("inode with impossible fields")
     }
+    if number == .root, kind != .directory { throw FormatError("a root that is no directory") }
   }
 }
 

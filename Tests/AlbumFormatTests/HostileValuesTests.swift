@@ -55,6 +55,12 @@ struct HostileValuesTests {
     refuses(.inode(state))
   }
 
+  @Test func theRootIsADirectory() throws {
+    try decode(.inode(InodeState(number: .root, kind: .directory, permissions: 0o755)))
+    refuses(.inode(InodeState(number: .root, kind: .regular, permissions: 0o755)))
+    refuses(.inode(InodeState(number: .root, kind: .symlink, permissions: 0o755)))
+  }
+
   @Test(arguments: ["", ".", "..", "a/b", "/", "a\0b"]) func aNameThatNobodyCanAskForIsRefused(
     _ name: String
   ) {
