@@ -103,6 +103,12 @@ let package = Package(
         "AlbumTestSupport", logging,
       ]),
     tests(
+      "DamageTests",
+      [
+        "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
+        "AlbumTestSupport", logging,
+      ]),
+    tests(
       "ThumbnailTests",
       [
         "AlbumModel", "Posix", "ThumbnailProtocol", "Thumbnails", "AlbumTestSupport",
@@ -120,3 +126,16 @@ let package = Package(
     tests("TidyTests", []),
   ]
 )
+
+// The fuzzers are there only when they are asked for, by `scripts/fuzz`: they link libFuzzer, whose
+// `main` calls theirs, and so build with its sanitizers alone.
+if Context.environment["ALBUMFS_FUZZ"] != nil {
+  package.targets.append(
+    .executableTarget(
+      name: "albumfs-fuzz",
+      dependencies: [
+        "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "ThumbnailProtocol",
+        "FUSEDriver", "ControlProtocol", "AlbumTestSupport", logging,
+      ],
+      path: "Tests/Fuzz", swiftSettings: settings))
+}

@@ -43,6 +43,12 @@ package final class FileSystem: Sendable {
     space.setBeforeBarrier { [weak self] milliseconds in
       self?.commitContents(pendingFor: milliseconds * 1_000_000)
     }
+    space.setWhenRoomReturns { [weak self] in self?.reconsiderPhotos() }
+  }
+
+  /// Thumbnails that found no room are made now.
+  private func reconsiderPhotos() {
+    pendingPhotos.add(space.read { catalog in catalog.photosWithoutThumbnail() })
   }
 
   /// Puts what open files have pending into the catalog. Answers the first error of those whose

@@ -9,12 +9,16 @@ package final class OpenFile: Sendable {
   private let content: FileContent
   private let fileSystem: FileSystem
   private let writes: Bool
+  /// What is written goes to the store at once, so that write(2) tells who has no room for it: on a
+  /// disk that is nearly full.
+  package let writesThrough: Bool
 
   init(_ content: FileContent, of fileSystem: FileSystem, writes: Bool) {
     inode = content.inode
     self.content = content
     self.fileSystem = fileSystem
     self.writes = writes
+    writesThrough = writes && fileSystem.space.isNearlyFull
   }
 
   /// Reads until the buffer is full or the file ends; answers the bytes read. Up to
@@ -29,6 +33,7 @@ package final class OpenFile: Sendable {
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FSError) {
     try fileSystem.writable()
     try unsafe content.write(bytes, at: offset)
+    if writesThrough { try content.commit() }
   }
 
   /// close(2) of one descriptor: what was written survives the daemon's end when this returns.

@@ -44,7 +44,7 @@ package struct CheckpointRecord: Equatable, Sendable {
 
   package init(decoding plaintext: [UInt8]) throws(FormatError) {
     var reader = unsafe ByteReader(plaintext.span.bytes)
-    checkpoint = SegmentNumber(try reader.read())
+    checkpoint = try reader.readSegment()
     place = try reader.read()
     let flags: UInt8 = try reader.read()
     guard let known = Continuation(rawValue: flags) else {

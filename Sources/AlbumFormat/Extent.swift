@@ -30,6 +30,26 @@ package struct Extent: Equatable, Sendable, BitwiseCopyable {
 
   package var end: Int64 { offset + length }
 
+  /// Of content that nobody knows any more, see `isLost`: no segment has this number.
+  package static let lostSegment = SegmentNumber(0)
+  /// No extent of lost content is longer, in bytes: its grid would overflow.
+  package static let lostLimit: Int64 = 1 << 39
+
+  /// What the file held here was stated in a part of the journal that is damaged: reading it is an
+  /// error, until it is written again.
+  package var isLost: Bool { segment == Extent.lostSegment }
+
+  /// Whether its records could be in a segment of the greatest size, or are lost: of any other
+  /// extent no arithmetic is possible.
+  var fitsSegment: Bool {
+    let limit = Int64(SegmentLayout.maximumByteCount)
+    if isLost { return length > 0 && length <= Extent.lostLimit }
+    guard length > 0, length <= limit, Int64(skip) < DataRecord.contentLimit else { return false }
+    let lastRecord = (Int64(skip) + length - 1) / DataRecord.contentLimit
+    let last = Int64(grid) + lastRecord * Int64(DataRecord.fullGridCount)
+    return last < limit / Int64(RecordLayout.grid)
+  }
+
   /// The part of it from `lower` up to `upper`, both offsets in the file and within it.
   package func clipped(from lower: Int64, to upper: Int64) -> Extent {
     let into = Int64(skip) + (lower - offset)
@@ -141,8 +161,8 @@ package struct DataRecord: Equatable, Sendable {
       littleEndian: unsafe header.loadUnaligned(fromByteOffset: 24, as: UInt64.self))
     fileLength = Int64(
       littleEndian: unsafe header.loadUnaligned(fromByteOffset: 32, as: Int64.self))
-    guard Int(length) + DataRecord.headerByteCount == plaintextByteCount, offset >= 0 else {
-      return nil
-    }
+    guard Int(length) + DataRecord.headerByteCount == plaintextByteCount, length > 0, offset >= 0,
+      offset <= .max - Int64(length), fileLength >= 0
+    else { return nil }
   }
 }

@@ -48,7 +48,8 @@ package struct JournalFrame: Equatable, Sendable {
 
   package init(decoding plaintext: [UInt8]) throws(FormatError) {
     var reader = unsafe ByteReader(plaintext.span.bytes)
-    number = FrameNumber(try reader.read())
+    number = try reader.readFrame()
+    if number == .none { throw FormatError("frame without a number") }
     previousHash = try reader.read(count: JournalFrame.hashByteCount)
     let flags: UInt8 = try reader.read()
     if flags > 3 { throw FormatError("frame with unknown flags: written by a newer albumfs") }

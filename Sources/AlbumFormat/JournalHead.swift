@@ -26,11 +26,14 @@ package struct CheckpointReference: Equatable, Sendable {
   }
 
   init(from reader: inout ByteReader) throws(FormatError) {
-    firstSegment = SegmentNumber(try reader.read())
+    firstSegment = try reader.readSegment()
     segmentCount = try reader.read()
-    lastFrame = FrameNumber(try reader.read())
-    firstJournal = SegmentNumber(try reader.read())
+    lastFrame = try reader.readFrame()
+    firstJournal = try reader.readSegment()
     takenAt = try reader.read()
+    if segmentCount > NumberLimits.segment - firstSegment.rawValue {
+      throw FormatError("checkpoint of \(segmentCount) segments")
+    }
   }
 }
 
@@ -79,9 +82,9 @@ package struct JournalHead: Equatable, Sendable {
       throw FormatError("journal head of \(plaintext.count) bytes")
     }
     var reader = unsafe ByteReader(plaintext.span.bytes)
-    number = SegmentNumber(try reader.read())
-    predecessor = SegmentNumber(try reader.read())
-    cutFrame = FrameNumber(try reader.read())
+    number = try reader.readSegment()
+    predecessor = try reader.readSegment()
+    cutFrame = try reader.readFrame()
     cutOffset = try reader.read()
     cutHash = try reader.read(count: JournalFrame.hashByteCount)
     checkpoint = try CheckpointReference(from: &reader)

@@ -24,7 +24,8 @@ package import AlbumModel
 ///
 /// number u64 | size i64 | accessed i64 | modified i64 | changed i64 (nanoseconds since 1970) |
 /// thumbnail u64 | content version u64 | mode u16 (as in `st_mode`) | marks u16 | links u32 |
-/// owner u32 | group u32 | device u32 | thumbnail state u8 | thumbnail reason u8 | 18 zero bytes.
+/// owner u32 | group u32 | device u32 | thumbnail state u8 | thumbnail reason u8 | 2 zero bytes |
+/// content statements u64 | 8 zero bytes.
 package struct InodeState: Equatable, Sendable, BitwiseCopyable {
   package static let byteCount = 96
 
@@ -47,6 +48,9 @@ package struct InodeState: Equatable, Sendable, BitwiseCopyable {
   package var thumbnailState = ThumbnailState.none
   /// Why there is none: a `ThumbnailFailure`'s raw value, 0 when there was no failure.
   package var thumbnailReason: UInt8 = 0
+  /// How often frames have stated where its content lies, this one included. Where a frame before is
+  /// lost, the count tells whether it stated something of this file.
+  package var contentStatements: UInt64 = 0
 
   package init(number: InodeNumber, kind: FileKind, permissions: UInt16) {
     self.number = number
@@ -104,17 +108,17 @@ package struct InodeState: Equatable, Sendable, BitwiseCopyable {
     writer.write(thumbnailState.rawValue)
     writer.write(thumbnailReason)
     writer.write(UInt16(0))
-    writer.write(UInt64(0))
+    writer.write(contentStatements)
     writer.write(UInt64(0))
   }
 
   init(from reader: inout ByteReader) throws(FormatError) {
-    number = InodeNumber(try reader.read())
+    number = try reader.readInode()
     size = try reader.read()
     accessed = Timestamp(nanoseconds: try reader.read())
     modified = Timestamp(nanoseconds: try reader.read())
     changed = Timestamp(nanoseconds: try reader.read())
-    thumbnail = InodeNumber(try reader.read())
+    thumbnail = try reader.readOptionalInode() ?? InodeNumber(0)
     contentVersion = try reader.read()
     mode = try reader.read()
     marks = Marks(rawValue: try reader.read())
@@ -124,14 +128,19 @@ package struct InodeState: Equatable, Sendable, BitwiseCopyable {
     device = try reader.read()
     let state: UInt8 = try reader.read()
     thumbnailReason = try reader.read()
-    _ = try reader.read(count: 18)
+    _ = try reader.read(count: 2)
+    contentStatements = try reader.read()
+    _ = try reader.read(count: 8)
     guard let known = ThumbnailState(rawValue: state) else {
       throw FormatError("inode with unknown thumbnail state \(state)")
     }
     thumbnailState = known
-    guard FileKind(rawValue: UInt8(mode >> 12)) != nil, number.rawValue != 0, size >= 0 else {
+    guard FileKind(rawValue: UInt8(mode >> 12)) != nil, size >= 0,
+      contentVersion <= NumberLimits.inode
+    else {
       throw FormatError("inode with impossible fields")
     }
+    if number == .root, kind != .directory { throw FormatError("a root that is no directory") }
   }
 }
 
@@ -160,6 +169,16 @@ package struct SpaceCounters: Equatable, Sendable, BitwiseCopyable {
   package var nextCheckpointSegment: UInt32 = 1
   package var nextSequence: UInt64 = 1
   package init() {}
+
+  /// As far as a journal may state them: what is stated can be read again.
+  package var withinLimits: SpaceCounters {
+    var counters = self
+    counters.nextInode = min(nextInode, NumberLimits.counter)
+    counters.nextSequence = min(nextSequence, NumberLimits.counter)
+    counters.nextDataSegment = min(nextDataSegment, NumberLimits.segmentCounter)
+    counters.nextCheckpointSegment = min(nextCheckpointSegment, NumberLimits.segmentCounter)
+    return counters
+  }
 }
 
 package enum JournalItem: Equatable, Sendable {
@@ -266,21 +285,21 @@ package enum JournalItem: Equatable, Sendable {
   {
     switch type {
     case 1: return .inode(try InodeState(from: &body))
-    case 2: return .inodeGone(InodeNumber(try body.read()))
+    case 2: return .inodeGone(try body.readInode())
     case 3: return try decodeExtents(&body)
     case 4:
-      let directory = InodeNumber(try body.read())
-      let inode: UInt64 = try body.read()
+      let directory = try body.readInode()
+      let inode = try body.readOptionalInode()
       let name = try body.read(count: body.remaining)
-      if name.isEmpty || name.count > FileName.maximumLength {
-        throw FormatError("entry with a name of \(name.count) bytes")
+      do throws(FileName.Invalid) { _ = try FileName(name) } catch {
+        throw FormatError("entry with a name that is none: \(error)")
       }
-      return .entry(directory: directory, name: name, inode: inode == 0 ? nil : InodeNumber(inode))
+      return .entry(directory: directory, name: name, inode: inode)
     case 5:
       return .symlink(
-        InodeNumber(try body.read()), target: try body.read(count: body.remaining))
+        try body.readInode(), target: try body.read(count: body.remaining))
     case 6:
-      let number = InodeNumber(try body.read())
+      let number = try body.readInode()
       let present: UInt8 = try body.read()
       let nameLength: UInt8 = try body.read()
       let name = try body.read(count: Int(nameLength))
@@ -292,16 +311,18 @@ package enum JournalItem: Equatable, Sendable {
       guard let kind = SegmentKind(rawValue: kind), let state = SegmentState(rawValue: state) else {
         throw FormatError("segment of unknown kind or state")
       }
-      return .segment(
-        kind, SegmentNumber(try body.read()), state, retiredAt: try body.read())
+      return .segment(kind, try body.readSegment(), state, retiredAt: try body.read())
     case 8:
       var counters = SpaceCounters()
       counters.nextInode = try body.read()
       counters.nextDataSegment = try body.read()
       counters.nextCheckpointSegment = try body.read()
       counters.nextSequence = try body.read()
+      if counters != counters.withinLimits {
+        throw FormatError("counters beyond what a space can use")
+      }
       return .counters(counters)
-    case 9: return .barrier(FrameNumber(try body.read()))
+    case 9: return .barrier(try body.readFrame())
     case 10:
       let key: UInt16 = try body.read()
       let value: UInt64 = try body.read()
@@ -313,7 +334,7 @@ package enum JournalItem: Equatable, Sendable {
   }
 
   private static func decodeExtents(_ body: inout ByteReader) throws(FormatError) -> JournalItem {
-    let number = InodeNumber(try body.read())
+    let number = try body.readInode()
     let from: Int64 = try body.read()
     let to: Int64 = try body.read()
     if from < 0 || to < from { throw FormatError("extents of an impossible range") }
@@ -322,10 +343,10 @@ package enum JournalItem: Equatable, Sendable {
     var end = from
     while !body.isAtEnd {
       let extent = Extent(
-        offset: try body.read(), length: try body.read(), segment: SegmentNumber(try body.read()),
+        offset: try body.read(), length: try body.read(), segment: try body.readSegment(),
         grid: try body.read(), skip: try body.read())
       guard extent.offset >= end, extent.length > 0, extent.length <= to - extent.offset,
-        Int64(extent.skip) < DataRecord.contentLimit
+        extent.fitsSegment
       else { throw FormatError("extents of inode \(number.rawValue) overlap or leave their range") }
       end = extent.end
       extents.append(extent)

@@ -10,7 +10,10 @@ package struct Timestamp: Hashable, Comparable, Sendable, BitwiseCopyable {
   package static func < (a: Timestamp, b: Timestamp) -> Bool { a.nanoseconds < b.nanoseconds }
 
   /// Whole seconds, rounded down; with `subsecond` the pair that `struct timespec` wants.
-  package var seconds: Int64 { (nanoseconds - subsecond) / 1_000_000_000 }
+  package var seconds: Int64 {
+    let (quotient, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+    return rest < 0 ? quotient - 1 : quotient
+  }
   package var subsecond: Int64 {
     let rest = nanoseconds % 1_000_000_000
     return rest < 0 ? rest + 1_000_000_000 : rest

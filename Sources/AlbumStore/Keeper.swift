@@ -121,6 +121,7 @@ extension Space {
         try checkpointIfDue()
       }
       if isShort || hasWritten { try sweep(rounds, now) }
+      tellReturnedRoom()
       let isSoon =
         keeper.isBusy || journal.withLock { $0.oldestUncovered != 0 }
         || catalog.withLock { $0.hasChanges } || rounds.sweep?.wantsToMove ?? false

@@ -48,6 +48,7 @@ extension Space {
       catalog.counters, files: files, known: catalog.knownSegments + recovery.journalSegments)
     catalog.stepOver(beyond)
     recovery.report.isEndMissing = beyond.provesLostJournal
+    let corrections = catalog.settle()
     let journals = recovery.newest.rawValue - recovery.firstJournal.rawValue + 1
     let writer = JournalWriter(
       recovery.position, newest: recovery.newest, byteCount: Int(journals) * files.segmentSize,
@@ -57,6 +58,10 @@ extension Space {
       recovery: recovery.report,
       lock: lock, options: options)
     space.logRecovery()
+    if corrections > 0 {
+      options.logger.warning(
+        "damage left \(corrections) contradictions in the catalog, which were settled")
+    }
     if options.readOnly { return space }
     if !recovery.report.wasClean { try space.settle(recovery) }
     if options.worksInBackground { try space.startKeeper() }
@@ -96,12 +101,12 @@ extension Space {
     let report = recovery
     if !report.wasClean {
       options.logger.notice(
-        "the last session did not end by an unmount: \(report.believedFrames) frames behind the last barrier kept, \(report.cutFrames) cut"
+        "the last session did not end by an unmount: \(report.believedFrames) frames behind the last barrier kept, \(report.cutFrames) cut, \(report.unreadableJournals) journal segments unreadable"
       )
     }
     if report.isDamaged {
       options.logger.error(
-        "the store is damaged: \(report.damagedFrames) frames missing, end of the journal missing: \(report.isEndMissing), \(report.lostEntries) names lost, former checkpoint used: \(report.usedFormerCheckpoint)"
+        "the store is damaged: \(report.damagedFrames) frames missing, \(report.lostEntries) names lost, \(report.lostContents) files with lost content, \(report.orphans) without a name, journal cut short: \(report.isCutShort), its end missing: \(report.isEndMissing), former checkpoint used: \(report.usedFormerCheckpoint)"
       )
     }
   }

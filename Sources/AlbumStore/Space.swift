@@ -76,6 +76,7 @@ package final class Space: Sendable {
   private let poison = Mutex<StoreError?>(nil)
   /// Why nothing can be taken over for the moment.
   private let shortage = Mutex<StoreError?>(nil)
+  private let room = Mutex(Room())
   private let beforeBarrier = Mutex<(@Sendable (Int64) -> Void)?>(nil)
   let keeper: Keeper
   /// A checkpoint was taken since the last sweep.
@@ -87,6 +88,15 @@ package final class Space: Sendable {
   let activity = Atomic<UInt64>(0)
   /// Data segments from this number on were begun by this session.
   let firstOwnSegment: UInt32
+
+  /// What is known of the room on the disk.
+  private struct Room {
+    var hook: (@Sendable () -> Void)?
+    var hasReturned = false
+    /// When it was looked at last, in monotonic milliseconds, and what was seen.
+    var lookedAt = Int64.min / 2
+    var isNearlyFull = false
+  }
 
   /// What the lock of `commit` guards.
   struct Journal {
@@ -325,7 +335,41 @@ package final class Space: Sendable {
       defer { shortage = nil }
       return shortage != nil
     }
-    if wasShort { options.logger.notice("there is room on the disk again") }
+    if !wasShort { return }
+    options.logger.notice("there is room on the disk again")
+    room.withLock { $0.hasReturned = true }
+    keeper.wake()
+  }
+
+  /// Called from the keeper's thread, with no lock held, when there is room again after a shortage.
+  package func setWhenRoomReturns(_ hook: @escaping @Sendable () -> Void) {
+    room.withLock { $0.hook = hook }
+  }
+
+  /// Calls it if room has returned since the last call.
+  func tellReturnedRoom() {
+    let hook = room.withLock { room in
+      defer { room.hasReturned = false }
+      return room.hasReturned ? room.hook : nil
+    }
+    hook?()
+  }
+
+  /// Whether the next segments may find no room: then whoever writes is better told at once than when
+  /// the file is closed, which not every program looks at. Looks at the disk once a second at most.
+  package var isNearlyFull: Bool {
+    if isShort { return true }
+    let now = SystemClock.monotonicMilliseconds()
+    if let known = room.withLock({ now - $0.lookedAt < 1000 ? $0.isNearlyFull : nil }) {
+      return known
+    }
+    let least = 2 * Space.checkpointRoom * Int64(files.segmentSize)
+    let isNearlyFull = ((try? capacity())?.availableBytes ?? .max) < least
+    room.withLock {
+      $0.lookedAt = now
+      $0.isNearlyFull = isNearlyFull
+    }
+    return isNearlyFull
   }
 
   /// Whether the disk is too full to take anything over.

@@ -117,7 +117,11 @@ final class Parts: Sendable {
 enum RecoveryNotes {
   static func lines(_ report: RecoveryReport) -> [String] {
     var lines: [String] = []
-    if !report.wasClean {
+    if report.isLivingCopy {
+      lines.append(
+        "The store is a copy that was taken while it was written. Everything from before is there, "
+          + "and what came meanwhile up to some moment.")
+    } else if !report.wasClean {
       lines.append(
         "The last session did not end by an unmount. Everything up to its last moments is there.")
     }
@@ -134,6 +138,19 @@ enum RecoveryNotes {
     }
     if report.lostEntries > 0 {
       lines.append("The store is damaged: \(report.lostEntries) files are lost.")
+    }
+    if report.lostContents > 0 {
+      lines.append(
+        "The store is damaged: \(report.lostContents) files have lost content; "
+          + "reading it is an error, all else can be read.")
+    }
+    if report.orphans > 0 {
+      lines.append(
+        "The store is damaged: \(report.orphans) files and folders have lost their name; "
+          + "albumfs check --repair brings them back.")
+    }
+    if report.isCutShort {
+      lines.append("The store is damaged: the newest part of its journal was cut short.")
     }
     if report.usedFormerCheckpoint {
       lines.append("The newest checkpoint is damaged; the one before it was used.")

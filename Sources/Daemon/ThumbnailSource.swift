@@ -32,8 +32,8 @@ struct ThumbnailSource: PhotoSource {
 
   func finish(_ photo: PhotoVersion, thumbnail: [UInt8]) {
     do throws(FSError) { try fileSystem.finish(photo, thumbnail: thumbnail) } catch {
-      logger.warning(
-        "a thumbnail cannot be stored; its photo gets it after the next mount: \(error)")
+      let when = error.code == .noSpace ? "when there is room" : "after the next mount"
+      logger.warning("a thumbnail cannot be stored; its photo gets it \(when): \(error)")
     }
   }
 

@@ -113,6 +113,15 @@ package struct FileDescriptor: ~Copyable, Sendable {
     return Int64(status.st_mtim.tv_sec)
   }
 
+  /// Whether something changed the file's inode, such as futimens(2), since the time that is its
+  /// modification time: a write sets that and the time of change alike.
+  package func hasSetModificationTime() throws(Errno) -> Bool {
+    var status = stat()
+    try retrying { unsafe fstat(rawValue, &status) }
+    return status.st_mtim.tv_sec != status.st_ctim.tv_sec
+      || status.st_mtim.tv_nsec != status.st_ctim.tv_nsec
+  }
+
   /// Sets the modification time (futimens(2)), leaving the access time alone.
   package func setModificationTime(seconds: Int64) throws(Errno) {
     let times = [

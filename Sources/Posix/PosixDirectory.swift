@@ -105,6 +105,8 @@ private final class PosixFile: StorageFile {
 
   func modificationTime() throws(Errno) -> Int64 { try descriptor.modificationTime() }
 
+  func hasSetTime() throws(Errno) -> Bool { try descriptor.hasSetModificationTime() }
+
   func setModificationTime(seconds: Int64) throws(Errno) {
     try descriptor.setModificationTime(seconds: seconds)
   }

@@ -47,6 +47,8 @@ package protocol StorageFile: AnyObject, Sendable {
   /// Seconds since 1970.
   func modificationTime() throws(Errno) -> Int64
   func setModificationTime(seconds: Int64) throws(Errno)
+  /// Whether the modification time was set, as copying tools do, rather than by the last write.
+  func hasSetTime() throws(Errno) -> Bool
   /// An open-file-description lock over `length` bytes (0: to the end). Without `wait` throws
   /// `.again` when somebody else holds it.
   func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno)
@@ -64,6 +66,10 @@ package protocol StorageDirectory: AnyObject, Sendable {
   /// Returns when all entries made and removed in this directory before the call are on disk.
   func syncDirectory(_ path: String) throws(Errno)
   func capacity() throws(Errno) -> StorageCapacity
+}
+
+extension StorageFile {
+  package func hasSetTime() throws(Errno) -> Bool { false }
 }
 
 extension StorageDirectory {

@@ -30,5 +30,11 @@ struct TimestampTests {
   @Test func timesBeyondTheRangeAreTheNearestThatCanBeSaid() {
     #expect(Timestamp(seconds: .max, nanoseconds: 0).nanoseconds == .max)
     #expect(Timestamp(seconds: .min, nanoseconds: 0).nanoseconds == .min)
+    for extreme in [Int64.min, .max] {
+      let stamp = Timestamp(nanoseconds: extreme)
+      #expect(stamp.seconds &* 1_000_000_000 &+ stamp.subsecond == extreme)
+      #expect((0..<1_000_000_000).contains(stamp.subsecond))
+    }
+    #expect(Timestamp(nanoseconds: .min).seconds == -9_223_372_037)
   }
 }

@@ -187,7 +187,7 @@ struct CatalogRun: ~Copyable {
     let length = Int64.random(in: 1...200_000, using: &random)
     let extent = Extent(
       offset: offset, length: length, segment: SegmentNumber(nextGrid / 10_000 + 1),
-      grid: nextGrid, skip: 0)
+      grid: nextGrid % 10_000, skip: 0)
     nextGrid += DataRecord.fullGridCount * 4
     catalog.hold(extent)
     catalog.replaceExtents(of: index, from: offset, to: offset + length, with: [extent])

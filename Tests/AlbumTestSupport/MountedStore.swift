@@ -52,6 +52,8 @@ package final class MountedStore {
 
   package var mountPoint: String { scratch.path("mnt") }
   package let store: String
+  /// A second one, for another space or a copy.
+  package var secondMountPoint: String { scratch.path("mnt2") }
   package var work: String { scratch.path("work") }
 
   /// Makes a store, mounts its space, runs the body and unmounts, which has to succeed. Whatever
@@ -92,15 +94,18 @@ package final class MountedStore {
 
   // MARK: Mounting
 
-  /// Mounts the space of a password, which is one of `--password-file`'s unless told.
-  package func mount(_ options: [String] = [], at point: String? = nil, password: String? = nil)
-    throws
-  {
+  /// Mounts the space of a password, which is one of `--password-file`'s unless told; of a copy of the
+  /// store where one is given.
+  package func mount(
+    _ options: [String] = [], at point: String? = nil, password: String? = nil,
+    of copy: String? = nil
+  ) throws {
     let point = point ?? mountPoint
     if let password { try setPassword(password, "password-of-mount") }
     let file = password == nil ? "$P" : "$W/../password-of-mount"
     try sh(
-      "albumfs mount \(options.joined(separator: " ")) --password-file \(file) $S '\(point)'")
+      "albumfs mount \(options.joined(separator: " ")) --password-file \(file) '\(copy ?? store)' '\(point)'"
+    )
     daemons[point] = try status(point).pid
   }
 

@@ -14,7 +14,6 @@ import Testing
 @Suite(.serialized) struct KillTests {
   private static let kills =
     ProcessInfo.processInfo.environment["ALBUMFS_LONG_TESTS"] == nil ? 100 : 5000
-  private static let persons = 3
 
   @Test func whatWasClosedSurvivesEveryKillWhileToolsRun() throws {
     var random = SeededRandom()
@@ -22,50 +21,33 @@ import Testing
     print("kill test: seed \(seed)")
     let mounted = try MountedStore(initOptions: ["--chaff", "0"])
     defer { mounted.abandon() }
-    let pool = try Pool.make(in: mounted, &random)
     try mounted.mount()
-    for person in 0..<Self.persons {
-      for folder in Planner.folders(of: person) { try mounted.sh("mkdir -p \"$M/\(folder)\"") }
-    }
-    try mounted.sync()
-    var trees = [Tree](repeating: [:], count: Self.persons)
+    var persons = try Persons(on: mounted, &random)
     var (runs, files) = (0, 0)
     for kill in 0..<Self.kills {
-      let history = try session(mounted, pool, trees, kill, &random)
+      try persons.plan(80, names: kill * 1000, &random)
+      // Most in the thick of it, some before anything was done.
+      let milliseconds = Int.random(in: 0..<(kill % 4 == 0 ? 40 : 500), using: &random)
+      let history = try persons.history(end: work(mounted, killedAfter: milliseconds))
       try mountAgain(mounted, &random)
-      trees = try look(mounted)
-      let complaint = history.complaint(trees)
+      try persons.look()
+      let complaint = history.complaint(persons.trees)
       #expect(complaint == nil, "seed \(seed), kill \(kill)")
       if complaint != nil { return }
       runs += history.persons.map(\.ended).reduce(0, +)
-      files += trees.map(\.count).reduce(0, +)
+      files += persons.trees.map(\.count).reduce(0, +)
     }
     print("kill test: \(Self.kills) kills, \(runs) runs of tools ended, \(files) files compared")
     #expect(runs > Self.kills, "the tools got nothing done between the kills")
-    try expectWhole(mounted, trees)
+    try expectWhole(persons)
   }
 
-  /// Lets the tools run until the daemon is killed.
-  private func session(
-    _ mounted: MountedStore, _ pool: Pool, _ trees: [Tree], _ kill: Int,
-    _ random: inout SeededRandom
-  ) throws -> SharedHistory {
-    var plans: [[ToolRun]] = []
-    for person in 0..<Self.persons {
-      var planner = Planner(pool, worker: person, tree: trees[person], names: kill * 1000)
-      let plan = (0..<80).map { _ in planner.plan(&random) }
-      try mounted.write(Data(ToolHistory.script(plan).utf8), "plan\(person)")
-      plans.append(plan)
-    }
-    // Most in the thick of it, some before anything was done.
-    let milliseconds = Int.random(in: 0..<(kill % 4 == 0 ? 40 : 500), using: &random)
-    let moment = milliseconds < 10 ? "00\(milliseconds)" : String("0\(milliseconds)".suffix(3))
+  /// Lets the persons work until the daemon is killed; answers when that was.
+  private func work(_ mounted: MountedStore, killedAfter milliseconds: Int) throws -> Int {
     let output = try mounted.sh(
       """
-      for person in \((0..<Self.persons).map(String.init).joined(separator: " ")); do
-        ( trap - ERR; set +Ee; source $W/plan$person ) > $W/journal$person 2> $W/errors$person &
-      done
-      sleep 0.\(moment)
+      \(Persons.start)
+      sleep \(Double(milliseconds) / 1000)
       cat /proc/\(mounted.daemon)/task/*/children 2> $W/errors || true
       echo; echo $EPOCHREALTIME
       kill -KILL \(mounted.daemon)
@@ -74,21 +56,7 @@ import Testing
     let lines = output.split(separator: "\n", omittingEmptySubsequences: false)
     try mounted.kill()
     try expectEnded(lines[0])
-    let killed = Int(lines.last!.filter { $0 != "." && $0 != "," })!
-    return SharedHistory(
-      persons: try plans.indices.map { person in
-        let history = ToolHistory(
-          plans[person], from: trees[person],
-          journal: try mounted.sh("cat $W/journal\(person)"))
-        if let failure = history.failure, failure.time < killed {
-          Issue.record(
-            """
-            failed before the kill: \(plans[person][failure.run].script)
-            \(try mounted.sh("cat $W/errors\(person)"))
-            """)
-        }
-        return history
-      })
+    return try #require(Persons.microseconds(lines.last!))
   }
 
   /// The workers that made thumbnails end with their daemon.
@@ -119,36 +87,17 @@ import Testing
     try mounted.mount()
   }
 
-  /// What the persons find in their folders.
-  private func look(_ mounted: MountedStore) throws -> [Tree] {
-    try mounted.sh(
-      """
-      rm -rf $W/seen; mkdir $W/seen
-      tar -C $M --exclude=Thumb -cf - . | tar -C $W/seen -xf -
-      """)
-    let top = mounted.work + "/seen"
-    var trees = [Tree](repeating: [:], count: Self.persons)
-    for path in FileManager.default.subpaths(atPath: top) ?? [] {
-      var isFolder: ObjCBool = false
-      unsafe _ = FileManager.default.fileExists(atPath: "\(top)/\(path)", isDirectory: &isFolder)
-      if isFolder.boolValue { continue }
-      let folder = path.split(separator: "/")[0]
-      let person = Int(folder.split(separator: " ")[1])!
-      trees[person][path] = try Data(contentsOf: URL(fileURLWithPath: "\(top)/\(path)"))
-    }
-    return trees
-  }
-
   /// In the end the space is whole: it unmounts and mounts as any other, with the same files, and
   /// every photo gets its thumbnail.
-  private func expectWhole(_ mounted: MountedStore, _ trees: [Tree]) throws {
+  private func expectWhole(_ persons: Persons) throws {
+    let mounted = persons.mounted
     try mounted.sh("cp $W/pool/0 \"$M/Trip 0/Photo/last.jpg\"")
     try mounted.sync()
     #expect(try mounted.sh("ls \"$M/Trip 0/Thumb/\"").contains("last.jpg"))
     try mounted.sh("rm \"$M/Trip 0/Photo/last.jpg\"")
     try mounted.remount()
     #expect(try mounted.status().recovery == [])
-    #expect(try look(mounted) == trees)
+    #expect(try persons.look(at: mounted.mountPoint) == persons.trees)
     try mounted.unmount()
   }
 }

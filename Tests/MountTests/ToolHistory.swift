@@ -15,8 +15,12 @@ struct ToolHistory {
   /// A run that failed: its number and when.
   private(set) var failure: (run: Int, time: Int)?
 
-  init(_ runs: [ToolRun], from tree: Tree, journal: String) {
+  /// What was closed before this moment has to be there.
+  private let horizon: Int
+
+  init(_ runs: [ToolRun], from tree: Tree, journal: String, horizon: Int = .max) {
     self.runs = runs
+    self.horizon = horizon
     var trees = [tree]
     for run in runs {
       var next = trees.last!
@@ -43,6 +47,7 @@ struct ToolHistory {
   static func script(_ runs: [ToolRun]) -> String {
     let lines = runs.enumerated().map { number, run in
       """
+      if [ -e $W/stop ]; then exit; fi
       echo "begin \(number) $EPOCHREALTIME"
       { \(run.script); } || { echo "failed \(number) $EPOCHREALTIME"; exit; }
       echo "end \(number) $EPOCHREALTIME"
@@ -54,9 +59,9 @@ struct ToolHistory {
   var begun: Int { times.prefix { $0.began != nil }.count }
   var ended: Int { times.prefix { $0.ended != nil }.count }
 
-  /// How many runs have to be there after a kill, by what this person's own tools closed.
+  /// How many runs have to be there, by what this person's own tools closed.
   var kept: Int {
-    for number in (0..<ended).reversed() {
+    for number in (0..<ended(before: horizon)).reversed() {
       switch runs[number].kept {
       case .whole: return number + 1
       case .former: return number

@@ -64,22 +64,23 @@ extension Catalog {
     }
   }
 
-  /// The same without a look at what extents say now, as the crash harness must notice.
-  mutating func applyMoves(_ relocations: Relocations, toFormer references: [Reference]) {
-    for reference in references {
-      guard let index = index(of: reference.inode),
-        let moved = relocations.moved(reference.extent)
-      else { continue }
-      for extent in moved { hold(extent) }
-      placeExtents(moved, of: index)
-    }
-  }
-
   private mutating func applyMoves(_ relocations: Relocations, of index: InodeIndex) {
     var moved: [Extent] = []
     for extent in extents.all(inodes[index].extents) { moved += relocations.moved(extent) ?? [] }
     if moved.isEmpty { return }
     for extent in moved { hold(extent) }
     placeExtents(moved, of: index)
+  }
+
+  /// What the crash harness does instead: the content is put where it was when it was copied, whatever
+  /// lies there now.
+  mutating func applyBlindly(_ relocations: Relocations, to references: [Reference]) {
+    for reference in references {
+      guard let index = index(of: reference.inode), let moved = relocations.moved(reference.extent)
+      else { continue }
+      for extent in moved { hold(extent) }
+      let extent = reference.extent
+      replaceExtents(of: index, from: extent.offset, to: extent.end, with: moved)
+    }
   }
 }

@@ -186,18 +186,25 @@ extension Examination {
       + (rest > 0 ? " and \(rest) more stretches" : "")
   }
 
+  /// Whether there is content to bring back that the catalog does not know of.
+  var hasLooseContent: Bool { !(loose?.isEmpty ?? true) }
+
+  /// Damage where a part of the journal is seen to be missing. Else the store only holds more than the
+  /// catalog knows: worth a note, since it may be of files that were removed.
   private func looseFindings(_ paths: CatalogPaths) -> [CheckFinding] {
     guard let loose else { return [] }
+    let severity: CheckFinding.Severity = isJournalIncomplete ? .damage : .note
     let newer = loose.newer.flatMap { inode, found in
       findings(
         .lostChanges, inode, paths, found.ranges, Set(found.records.map(\.segment)),
+        severity: severity,
         meaning:
           "there is newer content of \(ranges(found.ranges)), which the journal that is lost told of"
       )
     }
     let unknown = loose.unknown.flatMap { inode, records in
       findings(
-        .lostFile, inode, paths, [], Set(records.map(\.segment)),
+        .lostFile, inode, paths, [], Set(records.map(\.segment)), severity: severity,
         meaning:
           "the name of this file is lost, its content (\(LostFile(inode, records).size) bytes) is not"
       )

@@ -12,6 +12,8 @@ struct LooseContent {
   /// Content of inodes that the catalog does not know.
   private(set) var unknown: [InodeNumber: Records] = [:]
 
+  var isEmpty: Bool { newer.isEmpty && unknown.isEmpty }
+
   /// `known`: no inode up to this number is a lost one. `gone`: nor are these.
   init(
     _ findings: [SegmentFindings], _ catalog: borrowing Catalog, known: UInt64,
@@ -39,7 +41,7 @@ struct LooseContent {
     for inode in newer.keys { newer[inode]?.ranges.joinNeighbours() }
   }
 
-  /// Where a record is newer than what the catalog has there.
+  /// Where a record is newer than what the catalog has there, or that cannot be read.
   private static func newerRanges(
     _ loose: SegmentFindings.Loose, _ index: InodeIndex, _ catalog: borrowing Catalog,
     _ sequences: Sequences, newest: UInt64?
@@ -54,8 +56,8 @@ struct LooseContent {
       newest.map { $0 < record.sequence } ?? (catalog.state(index).contentVersion == 0)
     for extent in catalog.extents(of: index, from: position, to: end) {
       if isNewInHoles, extent.offset > position { ranges.append(position..<extent.offset) }
-      // One that does not open is damage of another kind.
-      if let known = sequences.newest([extent]), known < record.sequence {
+      // What cannot be read any more may have been moved, and the move be in the lost part.
+      if sequences.newest([extent]).map({ $0 < record.sequence }) ?? true {
         ranges.append(extent.offset..<extent.end)
       }
       position = extent.end

@@ -16,11 +16,9 @@ struct LostFile {
     self.map = map
     self.size = size
     for loose in records { put(loose) }
-    // What was longer once was cut to the length that the newest record states.
-    if let newest = records.last?.record {
-      self.size = max(newest.fileLength, newest.offset + Int64(newest.length))
-    }
-    self.map.replace(from: self.size, to: .max, with: [])
+    // A record that was moved states the length of its file when it was first written: only what
+    // there is content for can be told from what was cut off. Rather too much than too little.
+    self.size = max(size, records.last?.record.fileLength ?? 0, self.map.extents.last?.end ?? 0)
   }
 
   private mutating func put(_ loose: SegmentFindings.Loose) {

@@ -18,21 +18,21 @@ final class RecordPass: Sendable {
   private let files: SegmentFiles
   private let uses: [RecordUse]
   private let segments: [SegmentNumber]
-  private let walksAll: Bool
+  private let walked: Set<SegmentNumber>
   private let progress: @Sendable (CheckProgress) -> Bool
 
   private static let threadCount = 2
 
-  /// `uses` in the order of their segments. `segments`: what is read beyond those that are used.
-  /// `walksAll`: also records that nothing refers to are opened.
+  /// `uses` in the order of their segments. `walked`: segments of which also records are opened that
+  /// nothing refers to.
   init(
-    files: SegmentFiles, uses: [RecordUse], segments: Set<SegmentNumber>, walksAll: Bool,
+    files: SegmentFiles, uses: [RecordUse], walked: Set<SegmentNumber>,
     progress: @escaping @Sendable (CheckProgress) -> Bool
   ) {
     self.files = files
     self.uses = uses
-    self.segments = segments.union(uses.map(\.extent.segment)).sorted()
-    self.walksAll = walksAll
+    self.segments = walked.union(uses.map(\.extent.segment)).sorted()
+    self.walked = walked
     self.progress = progress
   }
 
@@ -87,7 +87,7 @@ final class RecordPass: Sendable {
     let isThere = try files.load(id, into: image)
     var inspection = SegmentInspection(
       segment, name: files.name(id), cipher: files.keys.cipher, image: image, plaintext: plaintext)
-    var findings = inspection.run(uses(of: segment), walksAll: walksAll)
+    var findings = inspection.run(uses(of: segment), walksAll: walked.contains(segment))
     if !isThere {
       findings.state = .missing
     } else if image.used < files.segmentSize {

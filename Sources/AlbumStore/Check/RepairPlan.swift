@@ -161,7 +161,7 @@ struct RepairPlan {
     let album = recovered(&catalog)
     let path = album.place(made, named: name ?? nameByNumber(inode), in: &catalog)
     catalog.unpin(made)
-    done.append("\(path): newer content of a file of that name, whose place in the journal is lost")
+    done.append("\(path): content of a file of that name that the lost part of the journal told of")
   }
 
   private mutating func revive(

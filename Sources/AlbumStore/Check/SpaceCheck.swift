@@ -38,7 +38,7 @@ package enum SpaceCheck {
     var examination = try Examination(store, keys: keys, progress: progress)
     try examination.run()
     var report = examination.report(store)
-    if options.repairs, report.isComplete, report.wantsRepair {
+    if options.repairs, report.isComplete, report.wantsRepair || examination.hasLooseContent {
       _ = progress(CheckProgress(step: .repair))
       report.repairs = try examination.repair(store, options: options)
     }
@@ -56,6 +56,8 @@ struct Examination: ~Copyable {
   let journalCheck: JournalCheck
   private(set) var segments: [SegmentFindings] = []
   private(set) var loose: LooseContent?
+  /// Segments that a session finished and that the catalog does not know.
+  private(set) var strays: Set<SegmentNumber> = []
   private(set) var isComplete = true
   /// A part of the journal is missing, so that records tell more than the catalog knows.
   let isJournalIncomplete: Bool
@@ -103,22 +105,37 @@ struct Examination: ~Copyable {
 
   /// Opens the records.
   mutating func run() throws(StoreError) {
-    var walked: Set<SegmentNumber> = []
-    if isJournalIncomplete { walked = Set(try files.numbers(of: .data)) }
+    let numbers = Set(try files.numbers(of: .data))
+    if !isJournalIncomplete { strays = try finishedStrays(numbers) }
     let pass = RecordPass(
-      files: files, uses: catalog.recordUses(), segments: walked, walksAll: isJournalIncomplete,
+      files: files, uses: catalog.recordUses(), walked: isJournalIncomplete ? numbers : strays,
       progress: progress)
     guard let found = try pass.run() else {
       isComplete = false
       return
     }
     segments = found
-    if isJournalIncomplete {
-      let isGathered = salvaged.isIncomplete || salvaged.rootWasLost
-      loose = LooseContent(
-        found, catalog,
-        known: isGathered ? 0 : salvaged.greatestBeforeGap ?? catalog.greatestInode,
-        gone: salvaged.gone)
+    if isJournalIncomplete || !strays.isEmpty {
+      loose = LooseContent(found, catalog, known: greatestKnownInode, gone: salvaged.gone)
     }
+  }
+
+  /// No inode up to this number is one that only the lost part of the journal told of.
+  private var greatestKnownInode: UInt64 {
+    if salvaged.isIncomplete || salvaged.rootWasLost || !isJournalIncomplete { return 0 }
+    return salvaged.greatestBeforeGap ?? catalog.greatestInode
+  }
+
+  /// What the end of a journal told of that went missing some sessions ago: nothing else leaves
+  /// segments of earlier sessions that were finished and that no frame names.
+  private borrowing func finishedStrays(_ numbers: Set<SegmentNumber>) throws(StoreError)
+    -> Set<SegmentNumber>
+  {
+    var strays: Set<SegmentNumber> = []
+    for number in numbers where catalog.segments.accounts[number] == nil {
+      let id = SegmentID(kind: .data, number: number)
+      if try SegmentsBeyond.wasFinishedHalfFull(id, files) { strays.insert(number) }
+    }
+    return strays
   }
 }

@@ -19,7 +19,7 @@ extension Recovery {
     let numbers = try journalNumbers()
     salvaged?.hasNoJournal = numbers.isEmpty
     newest = numbers.last ?? SegmentNumber(0)
-    let all = try gatherChain(numbers)
+    let all = try gatherChain(endingCopy(numbers))
     let start = try gatherCheckpoint(all, into: &catalog)
     let chain = all.filter { $0.number >= start.firstJournal }
     firstJournal = chain.first?.number ?? newest
@@ -29,13 +29,16 @@ extension Recovery {
     let lost = catalog.finishReplay()
     salvaged?.lost = lost
     report.lostEntries = lost.lostEntries.count
+    report.lostContents = lost.lostContents
+    report.orphans = lost.orphans
+    try skipCutNumbers(of: &catalog)
   }
 
   /// The journal segments that belong together, oldest first.
   private mutating func gatherChain(_ numbers: [SegmentNumber]) throws(StoreError) -> [Link] {
     var links: [Link] = []
     var rest = numbers
-    var cut: FrameNumber?
+    var cut = end?.frame
     while let number = rest.popLast() {
       let scan = try scan(number)
       // Born just before a crash.
@@ -62,7 +65,7 @@ extension Recovery {
     for link in chain.reversed() where head == nil { head = try scan(link.number).head }
     position.checkpoint = head?.checkpoint ?? CheckpointReference()
     position.formerCheckpoint = head?.formerCheckpoint ?? CheckpointReference()
-    let named = [position.checkpoint, position.formerCheckpoint].filter(\.exists)
+    let named = (head.map { checkpoints($0) } ?? []).filter(\.exists)
     salvaged?.checkpoints = named
     var found: CheckpointReference?
     for reference in named {

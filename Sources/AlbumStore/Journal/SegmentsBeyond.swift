@@ -46,7 +46,7 @@ struct SegmentsBeyond: Equatable, Sendable {
 
   /// A session that goes on finishes full segments only. One that is finished and not full was the
   /// last of a session that ended by an unmount, with frames that stated it.
-  private static func wasFinishedHalfFull(_ id: SegmentID, _ files: SegmentFiles)
+  static func wasFinishedHalfFull(_ id: SegmentID, _ files: SegmentFiles)
     throws(StoreError) -> Bool
   {
     guard let file = try? files.directory.open(files.path(id), .read),

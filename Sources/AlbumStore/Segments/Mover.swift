@@ -190,9 +190,9 @@ struct Mover {
     relocations.order()
     let relocations = relocations
     let inodes = Set(references.map(\.inode))
-    let isCompared = !space.options.omitting.contains(.comparedMove)
+    let isBlind = space.options.omitting.contains(.comparedMove)
     space.catalog.withLock { catalog in
-      if !isCompared { catalog.applyMoves(relocations, toFormer: references) }
+      if isBlind { catalog.applyBlindly(relocations, to: references) }
       catalog.applyMoves(relocations, of: inodes, emptying)
       for copy in relocations.copies { catalog.letGo(copy) }
     }

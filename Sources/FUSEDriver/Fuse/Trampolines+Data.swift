@@ -15,7 +15,7 @@ internal import Glibc
       FileName(kernel: name), in: InodeNumber(parent), mode: mode, flags: info.pointee.flags,
       for: request.caller)
     let handle = unsafe Handle(retaining: file)
-    unsafe info.keepPages(handle.number)
+    unsafe info.keepPages(handle.number, writesThrough: file.writesThrough)
     if unsafe request.reply(entry, opened: info) { return }
     unsafe driver.release(handle.take(), flags: info.pointee.flags)
     driver.forget(entry.attributes.inode, count: 1)
@@ -34,7 +34,7 @@ internal import Glibc
     let file = try unsafe driver.open(
       InodeNumber(inode), flags: info.pointee.flags, for: request.caller)
     let handle = unsafe Handle(retaining: file)
-    unsafe info.keepPages(handle.number)
+    unsafe info.keepPages(handle.number, writesThrough: file.writesThrough)
     if unsafe request.reply(opened: info) { return }
     unsafe driver.release(handle.take(), flags: info.pointee.flags)
   } catch {
@@ -52,7 +52,7 @@ internal import Glibc
     let count = try unsafe Handle<OpenFile>(info).object.read(into: buffer, at: Int64(offset))
     unsafe _ = request.reply(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
   } catch {
-    request.reply(error)
+    request.reply(error, reading: InodeNumber(inode))
   }
 }
 
@@ -155,8 +155,10 @@ internal import Glibc
 
 extension UnsafeMutablePointer<fuse_file_info> {
   /// A file is opened: the kernel keeps its pages, since no content changes behind its back.
-  fileprivate func keepPages(_ handle: UInt64) {
+  /// Where writes go through none wait there, and write(2) itself tells of an error.
+  fileprivate func keepPages(_ handle: UInt64, writesThrough: Bool) {
     unsafe pointee.fh = handle
     unsafe pointee.keep_cache = 1
+    unsafe pointee.direct_io = writesThrough ? 1 : 0
   }
 }

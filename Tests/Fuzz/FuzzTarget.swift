@@ -1,0 +1,34 @@
+/// One parser, and what it promises for any bytes whatever: to answer or to throw, in bounded time
+/// and memory, and what its `run` checks besides.
+protocol FuzzTarget: SendableMetatype {
+  /// Valid inputs, made by the code itself, to begin with.
+  static func seeds() -> [[UInt8]]
+  static func run(_ bytes: [UInt8])
+}
+
+let allTargets: [String: any FuzzTarget.Type] = [
+  "Configuration": ConfigurationTarget.self,
+  "ConfigurationFiles": ConfigurationFilesTarget.self,
+  "KeySlots": KeySlotsTarget.self,
+  "SlotContent": SlotContentTarget.self,
+  "SealedRecords": SealedRecordsTarget.self,
+  "DataRecord": DataRecordTarget.self,
+  "JournalHead": JournalHeadTarget.self,
+  "JournalFrame": JournalFrameTarget.self,
+  "JournalItems": JournalItemsTarget.self,
+  "JournalSegment": JournalSegmentTarget.self,
+  "Recovery": RecoveryTarget.self,
+  "CheckpointRecord": CheckpointRecordTarget.self,
+  "CheckpointSegment": CheckpointSegmentTarget.self,
+  "ThumbnailRequest": ThumbnailRequestTarget.self,
+  "ThumbnailReply": ThumbnailReplyTarget.self,
+  "ImageKind": ImageKindTarget.self,
+  "RecoveryKey": RecoveryKeyTarget.self,
+  "ControlMessage": ControlMessageTarget.self,
+  "MountTable": MountTableTarget.self,
+]
+
+/// A promise that does not hold is a finding.
+func require(_ condition: Bool, _ promise: String) {
+  if !condition { fatalError("broken promise: \(promise)") }
+}
