@@ -70,25 +70,29 @@ extension Space {
 
   /// After a crash: what is believed is synced, and a new journal segment states the exact cut.
   private func settle(_ recovery: Recovery) throws(StoreError) {
-    if !options.omitting.contains(.syncBeforeCut) { try resyncBelieved(recovery) }
+    let believed =
+      recovery.believedSegments.map { SegmentID(kind: .data, number: $0) }
+      + [SegmentID(kind: .journal, number: recovery.position.segment)]
+    if !options.omitting.contains(.syncBeforeCut) {
+      for id in believed { try resync(id) }
+    }
     try journal.withLock { journal throws(StoreError) in
       try journal.writer.begin { () throws(StoreError) in try files.sync(SegmentKind.allCases) }
       try files.sync(SegmentKind.allCases)
     }
+    for id in believed { try resync(id, resting: true) }
   }
 
-  private func resyncBelieved(_ recovery: Recovery) throws(StoreError) {
-    for number in recovery.believedSegments {
-      try resync(SegmentID(kind: .data, number: number))
-    }
-    try resync(SegmentID(kind: .journal, number: recovery.position.segment))
-  }
-
-  func resync(_ id: SegmentID) throws(StoreError) {
+  /// Syncs what an earlier session wrote. `resting` gives it the time that all finished segments
+  /// have: only when it is on disk, with the frames that state it, since that is what this time
+  /// proves to a later mount.
+  func resync(_ id: SegmentID, resting: Bool = false) throws(StoreError) {
     let path = files.path(id)
     do throws(Errno) {
       let file = try files.directory.open(path, .readWrite)
-      try file.setModificationTime(seconds: SegmentLayout.restingModificationTime)
+      if resting {
+        try file.setModificationTime(seconds: SegmentLayout.restingModificationTime)
+      }
       try file.sync()
       try files.directory.syncDirectory(SegmentPath.directory(of: files.name(id)))
       try files.directory.syncDirectory(SegmentPath.root)

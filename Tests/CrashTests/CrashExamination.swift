@@ -18,7 +18,7 @@ struct CrashExamination {
   private var random: SeededRandom
 
   /// In so many states out of one is also written, and what was written looked for.
-  private static let writtenIn = 16
+  private static let writtenIn = 48
 
   init(_ workload: Workload, _ random: SeededRandom) {
     self.workload = workload

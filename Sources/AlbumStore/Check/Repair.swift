@@ -143,7 +143,7 @@ extension Space {
   private func syncFound(_ recovery: Recovery) throws(StoreError) {
     for number in recovery.believedSegments {
       let id = SegmentID(kind: .data, number: number)
-      do throws(StoreError) { try resync(id) } catch {
+      do throws(StoreError) { try resync(id, resting: true) } catch {
         if error.code != .missing { throw error }
       }
     }

@@ -21,13 +21,13 @@ struct SegmentsBeyond: Equatable, Sendable {
   /// `known` are segments that need not be looked for: where the store holds no others, no numbers
   /// are tried.
   init(_ counters: SpaceCounters, files: SegmentFiles, known: [SegmentID] = []) throws(StoreError) {
-    let names = Set(try files.allNames().compactMap { SegmentName(text: $0) })
+    var names = Set(try files.allNames().compactMap { SegmentName(text: $0) })
       .subtracting(known.map(files.name))
     if names.isEmpty { return }
-    let data = SegmentsBeyond.existing(.data, from: counters.nextDataSegment, names, files)
+    let data = SegmentsBeyond.existing(.data, from: counters.nextDataSegment, &names, files)
     greatestData = data.last
     greatestCheckpoint =
-      SegmentsBeyond.existing(.checkpoint, from: counters.nextCheckpointSegment, names, files).last
+      SegmentsBeyond.existing(.checkpoint, from: counters.nextCheckpointSegment, &names, files).last
     if data.count > SegmentsBeyond.mostAfterCrash {
       provesLostJournal = true
     } else if let last = data.last {
@@ -36,12 +36,16 @@ struct SegmentsBeyond: Equatable, Sendable {
     }
   }
 
+  /// Takes out of `names` those that are found, and looks no further when none is left.
   private static func existing(
-    _ kind: SegmentKind, from first: UInt32, _ names: Set<SegmentName>, _ files: SegmentFiles
+    _ kind: SegmentKind, from first: UInt32, _ names: inout Set<SegmentName>, _ files: SegmentFiles
   ) -> [UInt32] {
-    (first..<first + window).filter { raw in
-      names.contains(files.name(SegmentID(kind: kind, number: SegmentNumber(raw))))
+    var found: [UInt32] = []
+    for raw in first..<first + window where !names.isEmpty {
+      let id = SegmentID(kind: kind, number: SegmentNumber(raw))
+      if names.remove(files.name(id)) != nil { found.append(raw) }
     }
+    return found
   }
 
   /// A session that goes on finishes full segments only. One that is finished and not full was the
