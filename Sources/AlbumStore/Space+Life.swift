@@ -124,10 +124,9 @@ extension Space {
     if !wasUsed { return }
     catalog.withLock { $0.releaseReserve() }
     try commit()
-    try barrierState.withLock { state throws(StoreError) in
-      try rescuing(&state) { _ throws(StoreError) in try content.finish() }
-    }
     for _ in 0..<2 { try forcedBarrier() }
+    // Only now: a half-filled segment with the time of those at rest says that its session ended so.
+    try content.finish()
     try journal.withLock { journal throws(StoreError) in try journal.writer.finish() }
     try files.sync(SegmentKind.allCases)
   }
