@@ -105,9 +105,11 @@ import Testing
     for first in all { result += all.map { Sequence(operations: [first, $0]) } }
     for outer in Operation.interrupted {
       result += Operation.interrupting.map {
-        // The first begins the journal and syncs for that; what the second writes waits for `outer`.
-        Sequence(
-          operations: [.append("a", 400), .append("a", 300), outer, .syncDirectory("")], within: $0)
+        // The first begins the journal and syncs for that; what the second writes waits for `outer`,
+        // but compaction has a barrier of its own first, and is to be interrupted after that.
+        let second: Operation = outer == .compaction ? .barrier : .append("a", 300)
+        return Sequence(
+          operations: [.append("a", 400), second, outer, .syncDirectory("")], within: $0)
       }
     }
     var triples: [Sequence] = []

@@ -49,10 +49,10 @@ import Testing
       operations: [.append("a", 400), .kill, .append("b", 400)]),
     Tooth(
       name: "a segment is retired before it is unlinked", omitted: [.retiredBeforeUnlinked],
-      operations: [.compaction]),
+      operations: [.append("a", 400), .compaction]),
     Tooth(
       name: "a move is compared when it is applied", omitted: [.comparedMove],
-      operations: [.append("b", 100), .compaction, .barrier],
+      operations: [.append("b", 100), .barrier, .compaction, .barrier],
       within: .overwrite("a", at: 300, 600)),
     Tooth(
       name: "a failed sync is not believed", lies: [.hidesFailedSyncs], failsSync: true,

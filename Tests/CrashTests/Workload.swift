@@ -344,8 +344,9 @@ final class Workload {
 
   private func compact() {
     call {
+      try mounted.space.compact()
       if sweep == nil { sweep = try mounted.space.beginSweep() }
-      for _ in 0..<2 { try sweep?.round(mounted.space) }
+      try sweep?.round(mounted.space)
     }
   }
 
