@@ -103,6 +103,12 @@ let package = Package(
         "AlbumTestSupport", logging,
       ]),
     tests(
+      "DamageTests",
+      [
+        "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
+        "AlbumTestSupport", logging,
+      ]),
+    tests(
       "ThumbnailTests",
       [
         "AlbumModel", "Posix", "ThumbnailProtocol", "Thumbnails", "AlbumTestSupport",

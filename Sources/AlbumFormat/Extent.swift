@@ -30,6 +30,15 @@ package struct Extent: Equatable, Sendable, BitwiseCopyable {
 
   package var end: Int64 { offset + length }
 
+  /// Of content that nobody knows any more, see `isLost`: no segment has this number.
+  package static let lostSegment = SegmentNumber(0)
+  /// No extent of lost content is longer, in bytes: its grid would overflow.
+  package static let lostLimit: Int64 = 1 << 39
+
+  /// What the file held here was stated in a part of the journal that is damaged: reading it is an
+  /// error, until it is written again.
+  package var isLost: Bool { segment == Extent.lostSegment }
+
   /// The part of it from `lower` up to `upper`, both offsets in the file and within it.
   package func clipped(from lower: Int64, to upper: Int64) -> Extent {
     let into = Int64(skip) + (lower - offset)

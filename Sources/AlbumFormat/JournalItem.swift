@@ -24,7 +24,8 @@ package import AlbumModel
 ///
 /// number u64 | size i64 | accessed i64 | modified i64 | changed i64 (nanoseconds since 1970) |
 /// thumbnail u64 | content version u64 | mode u16 (as in `st_mode`) | marks u16 | links u32 |
-/// owner u32 | group u32 | device u32 | thumbnail state u8 | thumbnail reason u8 | 18 zero bytes.
+/// owner u32 | group u32 | device u32 | thumbnail state u8 | thumbnail reason u8 | 2 zero bytes |
+/// content statements u64 | 8 zero bytes.
 package struct InodeState: Equatable, Sendable, BitwiseCopyable {
   package static let byteCount = 96
 
@@ -47,6 +48,9 @@ package struct InodeState: Equatable, Sendable, BitwiseCopyable {
   package var thumbnailState = ThumbnailState.none
   /// Why there is none: a `ThumbnailFailure`'s raw value, 0 when there was no failure.
   package var thumbnailReason: UInt8 = 0
+  /// How often frames have stated where its content lies, this one included. Where a frame before is
+  /// lost, the count tells whether it stated something of this file.
+  package var contentStatements: UInt64 = 0
 
   package init(number: InodeNumber, kind: FileKind, permissions: UInt16) {
     self.number = number
@@ -104,7 +108,7 @@ package struct InodeState: Equatable, Sendable, BitwiseCopyable {
     writer.write(thumbnailState.rawValue)
     writer.write(thumbnailReason)
     writer.write(UInt16(0))
-    writer.write(UInt64(0))
+    writer.write(contentStatements)
     writer.write(UInt64(0))
   }
 
@@ -124,7 +128,9 @@ package struct InodeState: Equatable, Sendable, BitwiseCopyable {
     device = try reader.read()
     let state: UInt8 = try reader.read()
     thumbnailReason = try reader.read()
-    _ = try reader.read(count: 18)
+    _ = try reader.read(count: 2)
+    contentStatements = try reader.read()
+    _ = try reader.read(count: 8)
     guard let known = ThumbnailState(rawValue: state) else {
       throw FormatError("inode with unknown thumbnail state \(state)")
     }

@@ -91,12 +91,12 @@ extension Space {
     let report = recovery
     if !report.wasClean {
       options.logger.notice(
-        "the last session did not end by an unmount: \(report.believedFrames) frames behind the last barrier kept, \(report.cutFrames) cut"
+        "the last session did not end by an unmount: \(report.believedFrames) frames behind the last barrier kept, \(report.cutFrames) cut, \(report.unreadableJournals) journal segments unreadable"
       )
     }
     if report.isDamaged {
       options.logger.error(
-        "the store is damaged: \(report.damagedFrames) frames missing, end of the journal missing: \(report.isEndMissing), \(report.lostEntries) names lost, former checkpoint used: \(report.usedFormerCheckpoint)"
+        "the store is damaged: \(report.damagedFrames) frames missing, \(report.lostEntries) names lost, \(report.lostContents) files with lost content, \(report.orphans) without a name, journal cut short: \(report.isCutShort), its end missing: \(report.isEndMissing), former checkpoint used: \(report.usedFormerCheckpoint)"
       )
     }
   }

@@ -135,6 +135,19 @@ enum RecoveryNotes {
     if report.lostEntries > 0 {
       lines.append("The store is damaged: \(report.lostEntries) files are lost.")
     }
+    if report.lostContents > 0 {
+      lines.append(
+        "The store is damaged: \(report.lostContents) files have lost content; "
+          + "reading it is an error, all else can be read.")
+    }
+    if report.orphans > 0 {
+      lines.append(
+        "The store is damaged: \(report.orphans) files and folders have lost their name; "
+          + "albumfs check --repair brings them back.")
+    }
+    if report.isCutShort {
+      lines.append("The store is damaged: the newest part of its journal was cut short.")
+    }
     if report.usedFormerCheckpoint {
       lines.append("The newest checkpoint is damaged; the one before it was used.")
     }

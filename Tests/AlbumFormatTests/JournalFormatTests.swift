@@ -16,6 +16,7 @@ struct JournalFormatTests {
         state.modified = Timestamp(seconds: 1_700_000_000, nanoseconds: 5)
         state.thumbnail = InodeNumber(43)
         state.contentVersion = 9
+        state.contentStatements = 11
         state.links = 2
         state.thumbnailState = .made
         return state

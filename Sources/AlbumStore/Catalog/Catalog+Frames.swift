@@ -140,13 +140,14 @@ extension Catalog {
     inodes[index].dirty = []
     let number = record.state.number
     if record.dirty.contains(.extents), let changed = changes.extents[index] {
+      inodes[index].state.contentStatements += 1
       for range in changed.ranges {
         let list = extents(of: index, from: range.lowerBound, to: range.upperBound)
         JournalItem.extents(number, from: range.lowerBound, to: range.upperBound, list)
           .encode(into: &writer)
       }
     }
-    JournalItem.inode(record.state).encode(into: &writer)
+    JournalItem.inode(inodes[index].state).encode(into: &writer)
     if record.dirty.contains(.symlink) {
       JournalItem.symlink(number, target: symlinkTarget(index)).encode(into: &writer)
     }

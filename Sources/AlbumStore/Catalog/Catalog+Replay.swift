@@ -9,12 +9,15 @@ package import AlbumModel
 package struct ReplayFindings: Equatable, Sendable {
   /// Entries that led to an inode which nothing states: dropped.
   package var lostEntries: [(directory: InodeNumber, name: [UInt8])] = []
-  /// Frames and checkpoint records that did not open or made no sense: stepped over.
-  package var damagedRecords = 0
+  /// Files of which some content is not known any more.
+  package var lostContents = 0
+  /// Inodes that should have a name, and have none.
+  package var orphans = 0
   package init() {}
 
   package static func == (a: ReplayFindings, b: ReplayFindings) -> Bool {
-    a.damagedRecords == b.damagedRecords
+    a.lostContents == b.lostContents
+      && a.orphans == b.orphans
       && a.lostEntries.elementsEqual(b.lostEntries) { $0 == $1 }
   }
 }
@@ -54,6 +57,7 @@ extension Catalog {
   /// name leads to any more.
   package mutating func finishReplay() -> ReplayFindings {
     var findings = ReplayFindings()
+    mend(&findings)
     var unnamed: [InodeIndex] = []
     for raw in 0..<inodes.upperBound {
       guard let index = inodes.occupant(raw) else { continue }
@@ -67,6 +71,7 @@ extension Catalog {
       segments.emptied.insert(number)
     }
     isReplaying = false
+    gap = nil
     return findings
   }
 
@@ -149,8 +154,10 @@ extension Catalog {
 
   private mutating func discard(_ index: InodeIndex) {
     empty(index)
+    let thumbnail = inodes[index].state.thumbnail
     inodes[index].state.thumbnail = InodeNumber(0)
     free(index)
+    if let made = inodes.find(thumbnail), inodes[made].state.links > 0 { dropLink(made) }
   }
 
   private mutating func empty(_ index: InodeIndex) {

@@ -21,6 +21,7 @@ package struct SegmentLedger: Sendable {
 
   /// Counts content that is sealed in a segment, whether the catalog refers to it already or not.
   package mutating func hold(_ extent: Extent) {
+    if extent.isLost { return }
     accounts[extent.segment, default: Account()].live += extent.length
   }
 

@@ -21,7 +21,7 @@ struct JournalCheck: Sendable {
       segmentCount += 1
       if scan.headCount == 1 { singleHeads.append(link.number) }
       let lower = max(before, scan.head?.cutFrame ?? .none)
-      let upper = link.cut ?? recovery.provenFrame(scan)
+      let upper = link.cut ?? scan.provenFrame
       let found = scan.frames.filter { $0.frame.number > lower && $0.frame.number <= upper }
       let count = upper > lower ? Int(upper.rawValue - lower.rawValue) : 0
       if scan.head != nil, found.count < count {

@@ -78,7 +78,7 @@ enum CheckpointReader {
     var pending: [UInt8] = []
     var isComplete = false
     for step in 0..<reference.segmentCount {
-      let number = SegmentNumber(reference.firstSegment.rawValue + step)
+      let number = SegmentNumber(reference.firstSegment.rawValue &+ step)
       let id = SegmentID(kind: .checkpoint, number: number)
       guard let image = try files.contents(id) else { return false }
       var walk = SegmentWalk(image, name: files.name(id), cipher: files.keys.cipher)

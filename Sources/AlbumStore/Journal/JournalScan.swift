@@ -17,11 +17,14 @@ struct JournalScan {
   var frames: [Frame] = []
   /// Where the frames begin.
   var start = 0
+  /// The file has its full size, and no sector of zeros: as it was born.
+  var isWhole = false
 
   /// Walks the grid. What does not open is random tail, a stretch that a failed write left, or
   /// damage; which of them, only the order of the frames can tell.
   init(_ id: SegmentID, files: SegmentFiles) throws(StoreError) {
     guard let image = try files.contents(id) else { return }
+    isWhole = image.used == files.segmentSize && !image.hasEmptySector
     var walk = SegmentWalk(image, name: files.name(id), cipher: files.keys.cipher)
     while let record = walk.next() {
       switch record.kind {
@@ -93,5 +96,20 @@ struct SegmentWalk {
       initialized = count
     }
     return isGenuine ? plaintext : nil
+  }
+}
+
+extension SegmentImage {
+  /// Whether 512 bytes on a grid of 512 are all zeros: never so in what was sealed or random.
+  fileprivate var hasEmptySector: Bool {
+    var start = 0
+    while start + 512 <= used {
+      let sector = unsafe UnsafeRawBufferPointer(rebasing: bytes[start..<start + 512])
+      if unsafe sector.loadUnaligned(as: UInt64.self) == 0, unsafe sector.allSatisfy({ $0 == 0 }) {
+        return true
+      }
+      start += 512
+    }
+    return false
   }
 }

@@ -29,6 +29,8 @@ extension Recovery {
     let lost = catalog.finishReplay()
     salvaged?.lost = lost
     report.lostEntries = lost.lostEntries.count
+    report.lostContents = lost.lostContents
+    report.orphans = lost.orphans
   }
 
   /// The journal segments that belong together, oldest first.

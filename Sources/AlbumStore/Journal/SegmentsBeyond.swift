@@ -19,7 +19,7 @@ struct SegmentsBeyond: Equatable, Sendable {
   private static let mostAfterCrash = 256
 
   init(_ counters: SpaceCounters, files: SegmentFiles) throws(StoreError) {
-    let names = try files.allNames()
+    let names = Set(try files.allNames().compactMap { SegmentName(text: $0) })
     let data = SegmentsBeyond.existing(.data, from: counters.nextDataSegment, names, files)
     greatestData = data.last
     greatestCheckpoint =
@@ -33,11 +33,10 @@ struct SegmentsBeyond: Equatable, Sendable {
   }
 
   private static func existing(
-    _ kind: SegmentKind, from first: UInt32, _ names: Set<String>, _ files: SegmentFiles
+    _ kind: SegmentKind, from first: UInt32, _ names: Set<SegmentName>, _ files: SegmentFiles
   ) -> [UInt32] {
     (first..<first + window).filter { raw in
-      let id = SegmentID(kind: kind, number: SegmentNumber(raw))
-      return names.contains(SegmentPath.fileName(of: files.name(id)))
+      names.contains(files.name(SegmentID(kind: kind, number: SegmentNumber(raw))))
     }
   }
 

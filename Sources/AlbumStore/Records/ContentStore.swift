@@ -364,6 +364,12 @@ final class ContentStore: Sendable {
   }
 
   private func source(of number: SegmentNumber) throws(StoreError) -> Source {
+    if number == Extent.lostSegment {
+      throw StoreError(
+        .damaged,
+        "what this part of the file held was stated in a part of the journal that is damaged; "
+          + "restore the file from a backup, or write it anew")
+    }
     let id = SegmentID(kind: .data, number: number)
     let name = files.name(id)
     if let writer = tail.withLock({ $0.open[number] ?? $0.givenUp[number] }) {

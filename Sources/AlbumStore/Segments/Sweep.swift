@@ -194,11 +194,14 @@ extension Space {
         let file = try files.directory.open(path, .read)
         let size = Int(try file.size())
         if size >= files.segmentSize { continue }
-        if try file.modificationTime() > old { continue }
+        let modified = try file.modificationTime()
+        if modified > old { continue }
         let tail = SegmentImage(byteCount: files.segmentSize - size)
         unsafe RandomFill.fill(tail.bytes)
-        try unsafe files.directory.open(path, .readWrite)
-          .write(UnsafeRawBufferPointer(tail.bytes), at: Int64(size))
+        let written = try files.directory.open(path, .readWrite)
+        try unsafe written.write(UnsafeRawBufferPointer(tail.bytes), at: Int64(size))
+        // Whether it was finished once tells its space's recovery damage from a birth cut short.
+        try written.setModificationTime(seconds: modified)
       } catch {
         options.logger.warning("\(StoreError(writing: path, error))")
       }

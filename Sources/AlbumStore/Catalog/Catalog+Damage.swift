@@ -1,0 +1,206 @@
+import AlbumFormat
+import AlbumModel
+
+// Replay behind a gap: frames before those that follow are lost. Each item states the new state of
+// one thing, so what no lost frame touched is as it was, and what a later frame states whole is as it
+// is to be. Left to see to:
+//
+// 1. Content. A frame states where the changed stretches of a file lie; with another frame of that
+//    file lost, old and new stretches would mix, and stretches never stated would read as zeros. Each
+//    inode counts how often its content was stated: where a later frame counts further than the
+//    catalog knows, what that frame does not state itself is lost content, an error to read.
+// 2. Names. The frame that took a name away may be lost, and then two names lead to one directory, or
+//    more names to a file than it counts links; names that were given in it are missing, and what
+//    they led to is there without one.
+// 3. Numbers. What the lost frames gave out must not be given out again.
+
+/// What is noted from the first gap on.
+struct ReplayGap {
+  /// The newest name of each inode that was given one since.
+  var names: [InodeNumber: EntryPlace] = [:]
+  /// Files with stretches that nobody knows any more.
+  var lostContents: Set<InodeNumber> = []
+
+  struct EntryPlace: Equatable {
+    var directory: InodeNumber
+    var name: [UInt8]
+  }
+}
+
+extension Catalog {
+  /// From now on the items of each frame come by `apply(behindGap:)`.
+  mutating func noteGap() { if gap == nil { gap = ReplayGap() } }
+
+  /// Applies all items of one frame, where frames before it are lost.
+  mutating func apply(behindGap items: [JournalItem]) {
+    if gap == nil {
+      for item in items { apply(item) }
+      return
+    }
+    var stated: Set<InodeNumber> = []
+    for case .extents(let number, _, _, _) in items { stated.insert(number) }
+    for case .inode(let state) in items {
+      let own: UInt64 = stated.contains(state.number) ? 1 : 0
+      let known = inodes.find(state.number).map { inodes[$0].state.contentStatements } ?? 0
+      if state.contentStatements > known &+ own { loseContent(of: state) }
+    }
+    for item in items {
+      if case .entry(let directory, let name, let inode?) = item {
+        gap?.names[inode] = ReplayGap.EntryPlace(directory: directory, name: name)
+      }
+      apply(item)
+    }
+  }
+
+  private mutating func loseContent(of state: InodeState) {
+    guard state.kind == .regular else { return }
+    let index = expect(state.number, .regular)
+    var lost: [Extent] = []
+    var offset: Int64 = 0
+    while offset < state.size {
+      let length = min(Extent.lostLimit, state.size - offset)
+      lost.append(
+        Extent(offset: offset, length: length, segment: Extent.lostSegment, grid: 0, skip: 0))
+      offset += length
+    }
+    replaceExtents(of: index, from: 0, to: .max, with: lost)
+    gap?.lostContents.insert(state.number)
+  }
+
+  // MARK: The end of replay
+
+  /// Makes the catalog consistent again where frames are lost; nothing is removed but names that
+  /// lead nowhere or to a directory that has a newer one.
+  mutating func mend(_ findings: inout ReplayFindings) {
+    guard let gap else { return }
+    raiseCounters()
+    mendRoot()
+    let references = mendNames(gap, &findings)
+    mendLinks(references, &findings)
+    for number in gap.lostContents {
+      guard let index = inodes.find(number) else { continue }
+      if extents.all(inodes[index].extents).contains(where: \.isLost) { findings.lostContents += 1 }
+    }
+    // What was stated to be needed no more may be needed by an older state.
+    for (number, account) in segments.accounts where account.live > 0 && account.state == .retired {
+      segments.set(number, .living, retiredAt: 0)
+    }
+  }
+
+  private mutating func raiseCounters() {
+    for raw in 0..<inodes.upperBound {
+      guard let index = inodes.occupant(raw) else { continue }
+      let state = inodes[index].state
+      counters.nextInode = max(
+        counters.nextInode, max(state.number.rawValue, state.thumbnail.rawValue) + 1)
+    }
+    if let top = segments.accounts.keys.max() {
+      counters.nextDataSegment = max(counters.nextDataSegment, top.rawValue + 1)
+    }
+    counters.nextInode += Catalog.inodeReserve
+    counters.nextSequence += Catalog.sequenceReserve
+    counters.nextDataSegment += Catalog.segmentReserve
+    counters.nextCheckpointSegment += Catalog.segmentReserve
+  }
+
+  /// Without the frame that states the root, it is as at birth, and belongs to whom its entries do.
+  private mutating func mendRoot() {
+    let index = expect(.root, .directory)
+    guard inodes[index].isExpected else { return }
+    var root = InodeState(number: .root, kind: .directory, permissions: 0o755)
+    root.links = 1
+    forEachEntry(of: index) { _, child, _ in
+      let state = inodes[child].state
+      if inodes[child].isExpected { return true }
+      root.owner = state.owner
+      root.group = state.group
+      root.modified = state.modified
+      root.changed = state.changed
+      return false
+    }
+    inodes[index].state = root
+    inodes[index].isExpected = false
+  }
+
+  /// Drops names that lead nowhere; answers how many names and photos refer to each inode.
+  private mutating func mendNames(_ gap: ReplayGap, _ findings: inout ReplayFindings)
+    -> [InodeIndex: UInt32]
+  {
+    var references: [InodeIndex: UInt32] = [:]
+    var stale: [(directory: InodeIndex, name: [UInt8])] = []
+    let newest = newestNames(gap)
+    for raw in 0..<inodes.upperBound {
+      guard let index = inodes.occupant(raw), inodes[index].state.kind == .directory,
+        inodes[index].directory != .max, !inodes[index].isExpected
+      else { continue }
+      let number = inodes[index].state.number
+      forEachEntry(of: index) { name, child, _ in
+        let place = ReplayGap.EntryPlace(directory: number, name: name)
+        if !isWorthKeeping(child) {
+          findings.lostEntries.append((number, name))
+          stale.append((index, name))
+        } else if inodes[child].state.kind == .directory,
+          references[child] != nil || newest[child].map({ $0 != place }) ?? false
+        {
+          stale.append((index, name))
+        } else {
+          references[child, default: 0] += 1
+        }
+        return true
+      }
+    }
+    for entry in stale { dropEntry(entry.name, in: entry.directory) }
+    return references
+  }
+
+  /// Where the newest names lead to directories, as far as they still do.
+  private func newestNames(_ gap: ReplayGap) -> [InodeIndex: ReplayGap.EntryPlace] {
+    var newest: [InodeIndex: ReplayGap.EntryPlace] = [:]
+    for (number, place) in gap.names {
+      guard let child = inodes.find(number), inodes[child].state.kind == .directory,
+        let directory = inodes.find(place.directory), inodes[directory].directory != .max,
+        !inodes[directory].isExpected, self.child(place.name, of: directory) == child
+      else { continue }
+      newest[child] = place
+    }
+    return newest
+  }
+
+  /// Whether an entry leads to something that is known whole.
+  private func isWorthKeeping(_ child: InodeIndex) -> Bool {
+    let record = inodes[child]
+    if record.isExpected || record.state.links == 0 || record.state.number == .root { return false }
+    return record.state.kind != .symlink || !symlinkTarget(child).isEmpty
+  }
+
+  private mutating func mendLinks(
+    _ names: [InodeIndex: UInt32], _ findings: inout ReplayFindings
+  ) {
+    var references = names
+    for raw in 0..<inodes.upperBound {
+      guard let photo = inodes.occupant(raw), inodes[photo].state.thumbnail.rawValue != 0 else {
+        continue
+      }
+      if let made = inodes.find(inodes[photo].state.thumbnail), !inodes[made].isExpected,
+        inodes[made].state.links > 0, inodes[made].state.kind == .regular
+      {
+        references[made, default: 0] += 1
+      } else {
+        // The thumbnail is lost: made again.
+        inodes[photo].state.thumbnail = InodeNumber(0)
+        inodes[photo].state.thumbnailState = .pending
+      }
+    }
+    for raw in 0..<inodes.upperBound {
+      guard let index = inodes.occupant(raw), !inodes[index].isExpected,
+        inodes[index].state.links > 0, inodes[index].state.number != .root
+      else { continue }
+      let count = references[index] ?? 0
+      if count == 0 {
+        findings.orphans += 1
+      } else if inodes[index].state.kind != .directory {
+        inodes[index].state.links = count
+      }
+    }
+  }
+}

@@ -1,0 +1,248 @@
+import AlbumFormat
+import AlbumModel
+
+/// Applies the frames of one journal segment after the other to a catalog, and tells what is proven,
+/// believed, cut and damaged.
+///
+/// 1. Frames up to the last proven barrier of a segment, or up to the cut that the head behind it
+///    states, were on disk. One that is missing is damage: stepped over, counted, and the catalog is
+///    told, so that nothing half known is shown (`Catalog.apply(behindGap:)`).
+/// 2. Frames behind it are believed one after the other as long as each names the hash of the one
+///    before and all records that it refers to open.
+/// 3. Frames that count only together are applied together; they may go on in the next segment.
+struct JournalReplay {
+  /// Behind the last frame that was applied or given up.
+  private(set) var position: JournalPosition
+  private(set) var report = RecoveryReport()
+  /// Data segments that frames behind the last proven barrier refer to.
+  private(set) var believedSegments: Set<SegmentNumber> = []
+
+  /// What only a check wants to know.
+  private(set) var salvaged: SalvageReport?
+
+  private let content: ContentStore
+  /// The last frame that was seen in order, `group` included.
+  private var reached: FrameNumber
+  /// Its hash; nil where that frame is lost.
+  private var reachedHash: [UInt8]?
+  /// Frames that count only together with the next.
+  private var group: [JournalScan.Frame] = []
+  /// What follows is neither proven nor believed.
+  private var isCut = false
+
+  /// `position` names the frame behind which replay begins.
+  init(from position: JournalPosition, content: ContentStore, salvaged: SalvageReport? = nil) {
+    self.salvaged = salvaged
+    self.position = position
+    self.content = content
+    reached = position.frame
+    reachedHash = position.frame == .none ? position.hash : nil
+  }
+
+  /// A segment that others follow. `cut`: behind this frame it is dead; nil: the head that says so
+  /// is lost.
+  mutating func replay(
+    _ scan: JournalScan, of number: SegmentNumber, cut: FrameNumber?, into catalog: inout Catalog
+  ) throws(StoreError) {
+    enter(number, scan)
+    let proven = cut ?? scan.provenFrame
+    for found in scan.frames {
+      if let cut, found.frame.number > cut { break }
+      try take(found, number, proven, into: &catalog)
+    }
+    if let cut, reached < cut { lose(upTo: cut, &catalog) }
+  }
+
+  /// The newest segment.
+  mutating func finish(
+    _ scan: JournalScan, of number: SegmentNumber, into catalog: inout Catalog
+  ) throws(StoreError) {
+    enter(number, scan)
+    let proven = scan.provenFrame
+    for found in scan.frames { try take(found, number, proven, into: &catalog) }
+    if reached < proven { lose(upTo: proven, &catalog) }
+    report.cutFrames += group.count
+    report.wasClean = !isCut && group.isEmpty && scan.endsByUnmount
+    report.isCutShort = scan.isProvenDurable && !scan.isWhole
+  }
+
+  private mutating func enter(_ number: SegmentNumber, _ scan: JournalScan) {
+    isCut = false
+    if let head = scan.head, head.cutFrame == reached { reachedHash = head.cutHash }
+    if !group.isEmpty { return }
+    position.segment = number
+    position.offset = scan.start
+    if let reachedHash { position.hash = reachedHash }
+  }
+
+  // MARK: One frame
+
+  private mutating func take(
+    _ found: JournalScan.Frame, _ segment: SegmentNumber, _ proven: FrameNumber,
+    into catalog: inout Catalog
+  ) throws(StoreError) {
+    let number = found.frame.number
+    if number <= reached {
+      if number == reached, group.isEmpty { stand(behind: found, in: segment) }
+      return
+    }
+    if isCut {
+      report.cutFrames += 1
+      return
+    }
+    if number <= proven {
+      if number != reached.next { lose(upTo: FrameNumber(number.rawValue - 1), &catalog) }
+    } else {
+      if reached < proven { lose(upTo: proven, &catalog) }
+      if !continues(found) { return cut(found) }
+    }
+    reached = number
+    reachedHash = found.hash
+    if !fits(found) {
+      // The beginning, or the end, of what counts only together is lost.
+      giveUp(found, &catalog)
+      if found.frame.isContinuation { return }
+    }
+    group.append(found)
+    if found.frame.continues { return }
+    if number > proven, try !opens(group) { return cut(found) }
+    try apply(segment, into: &catalog)
+  }
+
+  /// Whether a frame behind the last proven one is the next.
+  private func continues(_ found: JournalScan.Frame) -> Bool {
+    if found.frame.number != reached.next { return false }
+    guard let reachedHash else { return true }
+    return found.frame.previousHash == reachedHash && fits(found)
+  }
+
+  private func fits(_ found: JournalScan.Frame) -> Bool {
+    found.frame.isContinuation != group.isEmpty
+  }
+
+  private mutating func cut(_ found: JournalScan.Frame) {
+    isCut = true
+    report.cutFrames += group.isEmpty ? 1 : group.count
+    if group.last?.frame.number != found.frame.number, !group.isEmpty { report.cutFrames += 1 }
+    group = []
+  }
+
+  // MARK: Damage
+
+  /// Frames up to `number` were on disk and are not there any more.
+  private mutating func lose(upTo number: FrameNumber, _ catalog: inout Catalog) {
+    noteGap(&catalog)
+    let missing = number.rawValue - reached.rawValue
+    report.damagedFrames += Int(clamping: missing) + group.count
+    group = []
+    reached = number
+    reachedHash = nil
+    position.frame = number
+  }
+
+  private mutating func noteGap(_ catalog: inout Catalog) {
+    salvaged?.noteGap(catalog)
+    catalog.noteGap()
+  }
+
+  /// What is left of frames that count only together cannot be used.
+  private mutating func giveUp(_ found: JournalScan.Frame, _ catalog: inout Catalog) {
+    noteGap(&catalog)
+    report.damagedFrames += group.count
+    group = []
+    guard found.frame.isContinuation else { return }
+    report.damagedFrames += 1
+    position.frame = found.frame.number
+  }
+
+  // MARK: Applying
+
+  private mutating func apply(_ segment: SegmentNumber, into catalog: inout Catalog)
+    throws(StoreError)
+  {
+    guard let last = group.last else { return }
+    var items: [JournalItem] = []
+    if catalog.gap == nil, salvaged == nil {
+      try decode(group) { catalog.apply($0) }
+    } else {
+      try decode(group) { items.append($0) }
+      catalog.apply(behindGap: items)
+    }
+    for item in items { salvaged?.note(item) }
+    if last.frame.number > position.frame { stand(behind: last, in: segment) }
+    group = []
+  }
+
+  private mutating func stand(behind found: JournalScan.Frame, in segment: SegmentNumber) {
+    position.segment = segment
+    position.frame = found.frame.number
+    position.hash = found.hash
+    position.offset = found.end
+    reachedHash = found.hash
+  }
+
+  /// Whether all records open that these frames refer to.
+  private mutating func opens(_ group: [JournalScan.Frame]) throws(StoreError) -> Bool {
+    var referred: [Extent] = []
+    try decode(group) { item in
+      if case .extents(_, _, _, let extents) = item { referred += extents.filter { !$0.isLost } }
+    }
+    for extent in referred where try !opens(extent) { return false }
+    believedSegments.formUnion(referred.map(\.segment))
+    report.believedFrames += group.count
+    return true
+  }
+
+  /// A check goes on where the disk answers an error, and names the files that it costs.
+  private func opens(_ extent: Extent) throws(StoreError) -> Bool {
+    do throws(StoreError) { return try content.opens(extent) } catch {
+      if salvaged == nil || error.code != .inputOutput { throw error }
+      return true
+    }
+  }
+
+  private func decode(_ group: [JournalScan.Frame], _ body: (JournalItem) -> Void)
+    throws(StoreError)
+  {
+    let bytes = group.count == 1 ? group[0].frame.items : group.flatMap(\.frame.items)
+    do throws(FormatError) { try decodeItems(bytes, body) } catch {
+      throw StoreError(
+        .unsupportedFeature, "journal frame \(group[0].frame.number.rawValue): \(error)")
+    }
+  }
+}
+
+extension JournalScan {
+  /// The last frame that is known to have been on disk: what the last barrier but one says, since
+  /// the last one began only when that was synced.
+  var provenFrame: FrameNumber {
+    let barriers = frames.compactMap(\.frame.barrier)
+    let stated = head?.cutFrame ?? .none
+    return barriers.count < 2 ? stated : max(stated, barriers[barriers.count - 2])
+  }
+
+  /// Whether the segment was synced once, and so was on disk in its full size, head and tail.
+  var isProvenDurable: Bool { frames.filter { $0.frame.barrier != nil }.count >= 2 }
+
+  /// An unmount leaves no frames behind the head, or two barriers at the end.
+  var endsByUnmount: Bool {
+    guard let last = frames.last else { return true }
+    guard frames.count >= 2, let barrier = frames[frames.count - 2].frame.barrier else {
+      return false
+    }
+    return last.frame.barrier != nil && barrier.rawValue &+ 2 == last.frame.number.rawValue
+  }
+}
+
+extension JournalFrame {
+  /// The frame that this one says is on disk, if it is a barrier.
+  var barrier: FrameNumber? {
+    var found: FrameNumber?
+    var count = 0
+    try? decodeItems(items) { item in
+      count += 1
+      if case .barrier(let frame) = item { found = frame }
+    }
+    return count == 1 ? found : nil
+  }
+}

@@ -1,0 +1,72 @@
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+import AlbumTestSupport
+import Testing
+
+@testable import AlbumStore
+
+// A damaged checkpoint costs a longer replay from the former one, and nothing else. With both
+// damaged the mount is refused: what there is cannot be told.
+
+struct CheckpointDamageTests {
+  private let sample: SampleStore
+  init() throws { sample = try SampleStore.shared.get() }
+
+  @Test func aFlippedByteCostsALongerReplayAndNothingElse() throws {
+    var random = SeededRandom()
+    print("seed \(random.seed)")
+    var flips = FlipCount()
+    let number = try #require(sample.segments(.checkpoint).last)
+    let used = try usedBytes(number)
+    let end = Thoroughness.isLong ? SampleStore.segmentSize : used.end
+    for offset in Thoroughness.places(0..<end, 700, &random) {
+      let disk = sample.disk()
+      disk.flip(sample.path(.checkpoint, number), offset, random.bit())
+      let mounted = try MountedAlbums(disk, sample.keys)
+      flips.add(mounted)
+      #expect(mounted.space.observe() == sample.newest, "byte \(offset)")
+      let report = mounted.space.status.recovery
+      #expect(report.usedFormerCheckpoint == used.records.contains { $0.contains(offset) })
+      #expect(report.damagedFrames == 0 && report.wasClean)
+      if flips.count % 100 == 0 {
+        let faults = try sample.liveOn(mounted)
+        #expect(faults == [], "byte \(offset)")
+      }
+    }
+    print("checkpoint: \(flips)")
+  }
+
+  @Test func theFormerCheckpointIsNotLookedAtWhileTheNewestIsWhole() throws {
+    let number = try #require(sample.segments(.checkpoint).first)
+    let disk = sample.disk()
+    try disk.remove(sample.path(.checkpoint, number))
+    let mounted = try MountedAlbums(disk, sample.keys)
+    #expect(mounted.space.observe() == sample.newest)
+    #expect(!mounted.space.status.recovery.isDamaged)
+  }
+
+  @Test func withBothDamagedTheMountIsRefusedAndSaysWhatToDo() throws {
+    let disk = sample.disk()
+    for number in sample.segments(.checkpoint) {
+      disk.flip(sample.path(.checkpoint, number), 100, 1)
+    }
+    let error = refusal { _ = try MountedAlbums(disk, sample.keys) }
+    #expect(error?.code == .damaged)
+    #expect(error?.message.contains("albumfs check --repair") == true)
+  }
+
+  private func usedBytes(_ number: UInt32) throws -> (end: Int, records: [Range<Int>]) {
+    let files = SegmentFiles(
+      directory: sample.disk(), keys: sample.keys, segmentSize: SampleStore.segmentSize)
+    let id = SegmentID(kind: .checkpoint, number: SegmentNumber(number))
+    let image = try #require(try files.contents(id))
+    var walk = SegmentWalk(image, name: files.name(id), cipher: sample.keys.cipher)
+    var records: [Range<Int>] = []
+    while let record = walk.next() {
+      let count = RecordLayout.sealedByteCount(plaintext: record.plaintext.count)
+      records.append(record.offset..<record.offset + count)
+    }
+    return (records.last?.upperBound ?? 0, records)
+  }
+}

@@ -1,0 +1,91 @@
+import AlbumFormat
+import AlbumModel
+import AlbumTestSupport
+import Testing
+
+@testable import AlbumStore
+
+// A byte of a data segment flipped: the files whose record it is in answer an I/O error where that
+// record is, read on everywhere else, and can be removed. No other file notices.
+
+struct DataDamageTests {
+  private let sample: SampleStore
+  init() throws { sample = try SampleStore.shared.get() }
+
+  /// Of all files together most records.
+  private var segment: SegmentNumber {
+    sample.records.max { $0.value.count < $1.value.count }?.key ?? SegmentNumber(0)
+  }
+
+  @Test func aFlippedByteIsAnErrorForTheFilesThatItIsInAndNobodyElse() throws {
+    var random = SeededRandom()
+    print("seed \(random.seed)")
+    let path = sample.path(.data, segment.rawValue)
+    let records = sample.records[segment] ?? []
+    let disk = sample.disk()
+    let mounted = try MountedAlbums(disk, sample.keys)
+    var (count, errors) = (0, 0)
+    let size = SampleStore.segmentSize
+    for offset in Thoroughness.places(0..<size, 4000, &random) {
+      let bit = random.bit()
+      disk.flip(path, offset, bit)
+      let hit = records.first { $0.range.contains(offset) }?.inodes ?? []
+      count += 1
+      errors += hit.isEmpty ? 0 : 1
+      for inode in hit {
+        let content = try mounted.content(of: inode)
+        #expect(content == nil, "byte \(offset)")
+      }
+      if count % 200 == 0 {
+        let faults = try sample.readingFaults(mounted, hit: hit)
+        #expect(faults == [], "byte \(offset)")
+      }
+      disk.flip(path, offset, bit)
+      for inode in hit where count % 20 == 0 {
+        let content = try mounted.content(of: inode)
+        #expect(content == sample.newestContents[inode])
+      }
+    }
+    print("data: \(count) flips, \(errors) in living records")
+  }
+
+  @Test func whatIsDamagedCanBeRemovedAndWrittenAnew() throws {
+    var random = SeededRandom()
+    print("seed \(random.seed)")
+    for record in sample.records[segment] ?? [] {
+      let disk = sample.disk()
+      disk.flip(
+        sample.path(.data, segment.rawValue), record.range.randomElement(using: &random)!,
+        random.bit())
+      let mounted = try MountedAlbums(disk, sample.keys)
+      var faults = try sample.readingFaults(mounted, hit: record.inodes)
+      faults += try sample.liveOn(mounted)
+      #expect(faults == [], "record at \(record.range.lowerBound)")
+    }
+  }
+
+  @Test func aFileIsReadOnBehindAndBeforeADamagedRecord() throws {
+    let big = try #require(sample.newest.items["/Trip/Photo/big.jpg"])
+    let whole = try #require(sample.newestContents[big.inode])
+    let extent = try #require(big.extents.first)
+    let disk = sample.disk()
+    disk.flip(
+      sample.path(.data, extent.segment.rawValue), Int(extent.grid) * RecordLayout.grid + 100, 1)
+    let mounted = try MountedAlbums(disk, sample.keys)
+    let record = Int(min(extent.length, DataRecord.contentLimit - Int64(extent.skip)))
+    #expect(try mounted.content(of: big.inode, at: 0, count: record) == nil)
+    let rest = try mounted.content(of: big.inode, at: Int64(record), count: whole.count - record)
+    #expect(rest == Array(whole[record...]))
+  }
+
+  @Test func aReadErrorIsAnErrorForTheFilesOfThatSegment() throws {
+    let disk = sample.disk()
+    disk.makeUnreadable(sample.path(.data, segment.rawValue))
+    let mounted = try MountedAlbums(disk, sample.keys)
+    let hit = (sample.records[segment] ?? []).reduce(into: Set<InodeNumber>()) {
+      $0.formUnion($1.inodes)
+    }
+    let faults = try sample.readingFaults(mounted, hit: hit)
+    #expect(faults == [])
+  }
+}

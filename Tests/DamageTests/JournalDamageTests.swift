@@ -1,0 +1,168 @@
+import AlbumFormat
+import AlbumModel
+import AlbumTestSupport
+import Posix
+import Testing
+
+@testable import AlbumStore
+
+// A byte of the journal flipped: one frame is lost at most. Promised: what that frame did not state
+// is as it was; a file that it did state shows something that it was at some instant, or an I/O
+// error, or is not there; never other bytes. Whatever is missing is reported at the mount. What is
+// damaged can be removed, and the space goes on being written.
+
+struct JournalDamageTests {
+  private let sample: SampleStore
+  init() throws { sample = try SampleStore.shared.get() }
+
+  @Test func anUndamagedStoreMountsAsItWasLeft() throws {
+    let mounted = try MountedAlbums(sample.disk(), sample.keys)
+    #expect(mounted.space.observe() == sample.newest)
+    #expect(!mounted.space.status.recovery.isDamaged)
+    #expect(mounted.space.status.recovery.wasClean)
+    #expect(mounted.space.status.recovery.unknownSegments == 0)
+    let faults = try sample.readingFaults(mounted, hit: []) + sample.liveOn(mounted)
+    #expect(faults == [])
+    #expect(sample.segments(.checkpoint).count >= 2 && sample.segments(.journal).count >= 6)
+    #expect(sample.segments(.data).count >= 4)
+  }
+
+  @Test func aFlippedByteCostsNoMoreThanTheFrameItIsIn() throws {
+    var random = SeededRandom()
+    print("seed \(random.seed)")
+    var flips = FlipCount()
+    for number in sample.frames.keys.sorted() {
+      let frames = sample.frames[number] ?? []
+      let end = Thoroughness.isLong ? SampleStore.segmentSize : frames.used
+      for offset in Thoroughness.places(0..<end, 120, &random) {
+        let disk = sample.disk()
+        disk.flip(sample.path(.journal, number.rawValue), offset, random.bit())
+        var reach = Reach()
+        if let hit = frames.first(where: { $0.range.contains(offset) }) { reach.add(hit) }
+        let mounted = try MountedAlbums(disk, sample.keys)
+        var faults = try sample.faults(mounted, reach)
+        flips.add(mounted)
+        if flips.count % 40 == 0 { faults += try sample.liveOn(mounted) }
+        #expect(faults == [], "journal \(number.rawValue), byte \(offset)")
+      }
+    }
+    print("journal: \(flips)")
+  }
+
+  @Test func behindAnUncleanEndAFlippedByteCutsHistoryAtOneOfItsInstants() throws {
+    var random = SeededRandom()
+    print("seed \(random.seed)")
+    var flips = FlipCount()
+    let number = try #require(sample.killedFrames.keys.max())
+    let frames = sample.killedFrames[number] ?? []
+    for offset in Thoroughness.places(0..<frames.used, 500, &random) {
+      let disk = DamagedDisk(sample.killed)
+      disk.flip(sample.path(.journal, number.rawValue), offset, random.bit())
+      var reach = Reach()
+      reach.instants = sample.killedStates
+      if let hit = frames.first(where: { $0.range.contains(offset) }) { reach.add(hit) }
+      let mounted = try MountedAlbums(disk, sample.keys)
+      var faults = try sample.faults(
+        mounted, reach, newest: sample.killedStates[sample.killedStates.count - 1])
+      flips.add(mounted)
+      if flips.count % 40 == 0 { faults += try sample.liveOn(mounted) }
+      #expect(faults == [], "byte \(offset)")
+    }
+    print("journal of a killed session: \(flips)")
+  }
+
+  /// Two bytes at once: more can be lost, wrong bytes never shown. Where one of them takes the proof
+  /// that the other's frame was on disk, that looks like the end of a session that was cut off.
+  @Test func twoFlippedBytesShowNoWrongBytesEither() throws {
+    var random = SeededRandom()
+    print("seed \(random.seed)")
+    var flips = FlipCount()
+    let spans = sample.frames.flatMap { number, frames in frames.map { (number, $0) } }
+    for _ in 0..<(Thoroughness.isLong ? 5000 : 300) {
+      let disk = sample.disk()
+      var reach = Reach()
+      reach.instants = sample.states
+      for _ in 0..<2 {
+        guard let (number, frame) = spans.randomElement(using: &random) else { continue }
+        disk.flip(
+          sample.path(.journal, number.rawValue), frame.range.randomElement(using: &random)!,
+          random.bit())
+        reach.add(frame)
+      }
+      let mounted = try MountedAlbums(disk, sample.keys)
+      var faults = try sample.faults(mounted, reach)
+      flips.add(mounted)
+      if flips.count % 20 == 0 { faults += try sample.liveOn(mounted) }
+      #expect(faults == [], "names: \(reach.names)")
+    }
+    print("two bytes of the journal: \(flips)")
+  }
+
+  @Test func bothHeadsOfTheNewestSegmentDamagedRefuseTheMountAndSayWhatToDo() throws {
+    let number = try #require(sample.segments(.journal).last)
+    let disk = sample.disk()
+    disk.flip(sample.path(.journal, number), 40, 1)
+    disk.flip(sample.path(.journal, number), 256 + 40, 1)
+    let error = refusal { _ = try MountedAlbums(disk, sample.keys) }
+    #expect(error?.code == .damaged)
+    #expect(error?.message.contains("albumfs check --repair") == true)
+  }
+
+  @Test func bothHeadsOfAnOlderSegmentDamagedCostNothing() throws {
+    for number in sample.segments(.journal).dropLast() {
+      let disk = sample.disk()
+      disk.flip(sample.path(.journal, number), 40, 1)
+      disk.flip(sample.path(.journal, number), 256 + 40, 1)
+      let mounted = try MountedAlbums(disk, sample.keys)
+      let faults = try sample.faults(mounted, Reach())
+      #expect(faults == [], "journal \(number)")
+    }
+  }
+
+  /// An error of the disk is no damage: the next try may read what is there.
+  @Test func aReadErrorRefusesTheMount() throws {
+    for kind in [SegmentKind.journal, .checkpoint] {
+      for number in sample.segments(kind).suffix(2) {
+        let disk = sample.disk()
+        disk.makeUnreadable(sample.path(kind, number))
+        let error = refusal { _ = try MountedAlbums(disk, sample.keys) }
+        let isNeeded = kind == .journal || number == sample.segments(kind).last
+        #expect(error?.code == (isNeeded ? .inputOutput : nil), "\(kind) \(number)")
+        #expect(error?.cause == (isNeeded ? .io : nil))
+      }
+    }
+  }
+}
+
+/// Why a mount is refused; nil where it is not.
+func refusal(_ body: () throws -> Void) -> StoreError? {
+  do {
+    try body()
+    return nil
+  } catch {
+    return error as? StoreError
+  }
+}
+
+/// How many flips were made, and at how many mounts damage was reported.
+struct FlipCount: CustomStringConvertible {
+  var count = 0
+  var damaged = 0
+
+  mutating func add(_ mounted: MountedAlbums) {
+    count += 1
+    if mounted.space.status.recovery.isDamaged { damaged += 1 }
+  }
+
+  var description: String { "\(count) flips, damage reported by \(damaged)" }
+}
+
+extension [SampleStore.FrameSpan] {
+  /// Bytes up to the end of the last frame.
+  fileprivate var used: Int { last?.range.upperBound ?? 512 }
+}
+
+extension SeededRandom {
+  /// One bit of a byte.
+  mutating func bit() -> UInt8 { 1 << UInt8.random(in: 0..<8, using: &self) }
+}

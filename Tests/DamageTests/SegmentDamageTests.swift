@@ -1,0 +1,148 @@
+import AlbumFormat
+import AlbumModel
+import AlbumTestSupport
+import Testing
+
+@testable import AlbumStore
+
+// Whole segments damaged: cut short, zeroed, removed, exchanged with another, replaced by an older
+// copy of themselves. What does not open is as if it were not there: a record says which segment it
+// is of and where in it. Only a newest journal segment that is gone or older than it was is the space
+// at an earlier instant, which nobody can tell from a copy of the store that was made then.
+
+struct SegmentDamageTests {
+  private let sample: SampleStore
+  init() throws { sample = try SampleStore.shared.get() }
+
+  @Test(arguments: SegmentKind.allCases) func cutShort(_ kind: SegmentKind) throws {
+    var random = SeededRandom()
+    print("seed \(random.seed)")
+    for number in sample.segments(kind) {
+      for _ in 0..<(Thoroughness.isLong ? 300 : 12) {
+        let length = Int.random(in: 0..<SampleStore.segmentSize, using: &random)
+        let cut = Bool.random(using: &random) ? length : length % 12_000
+        try damage(kind, number, "cut at \(cut)") { $0.removeLast($0.count - cut) }
+      }
+    }
+  }
+
+  @Test(arguments: SegmentKind.allCases) func zeroed(_ kind: SegmentKind) throws {
+    for number in sample.segments(kind) {
+      try damage(kind, number, "zeroed") { $0 = [UInt8](repeating: 0, count: $0.count) }
+      for start in [256, 512, 4096, 8192] {
+        try damage(kind, number, "zeroed from \(start)") { bytes in
+          for place in start..<bytes.count { bytes[place] = 0 }
+        }
+        try damage(kind, number, "4096 zeros from \(start)") { bytes in
+          for place in start..<start + 4096 { bytes[place] = 0 }
+        }
+      }
+    }
+  }
+
+  @Test(arguments: SegmentKind.allCases) func removed(_ kind: SegmentKind) throws {
+    for number in sample.segments(kind) {
+      var store = sample.frozen
+      store.files[sample.path(kind, number)] = nil
+      try judge(store, "\(kind) \(number) removed")
+    }
+  }
+
+  @Test func exchanged() throws {
+    let all = SegmentKind.allCases.flatMap { kind in
+      sample.segments(kind).map { (kind, $0) }
+    }
+    var random = SeededRandom()
+    print("seed \(random.seed)")
+    for (place, one) in all.enumerated() {
+      let others = Array(all[(place + 1)...])
+      for other in Thoroughness.isLong ? others : Array(others.shuffled(using: &random).prefix(4)) {
+        let paths = (sample.path(one.0, one.1), sample.path(other.0, other.1))
+        var store = sample.frozen
+        store.files[paths.0] = sample.frozen.files[paths.1]
+        store.files[paths.1] = sample.frozen.files[paths.0]
+        try judge(store, "\(one) and \(other) exchanged")
+      }
+    }
+  }
+
+  @Test func replacedByAnOlderCopy() throws {
+    var count = 0
+    for former in sample.former {
+      for (path, file) in former.files {
+        guard let now = sample.frozen.files[path], now.bytes != file.bytes else { continue }
+        var store = sample.frozen
+        store.files[path] = file
+        try judge(store, "\(path) older")
+        count += 1
+      }
+    }
+    #expect(count > 4)
+  }
+
+  // MARK: What is right
+
+  private func damage(
+    _ kind: SegmentKind, _ number: UInt32, _ what: String, _ change: (inout [UInt8]) -> Void
+  ) throws {
+    var store = sample.frozen
+    change(&store.files[sample.path(kind, number)]!.bytes)
+    try judge(store, "\(kind) \(number) \(what)")
+  }
+
+  /// Mounts, looks, reads, and lives on.
+  private func judge(_ store: FrozenStore, _ what: String) throws {
+    let newestJournal = sample.segments(.journal).last ?? 0
+    let isNewestHit = isDamaged(.journal, newestJournal, 0..<SampleStore.segmentSize, in: store)
+    let mounted: MountedAlbums
+    do {
+      mounted = try MountedAlbums(DamagedDisk(store), sample.keys)
+    } catch {
+      let error = try #require(error as? StoreError, "\(what)")
+      #expect(error.code == .damaged, "\(what): \(error)")
+      #expect(error.message.contains("albumfs check --repair"), "\(what): \(error)")
+      #expect(isNewestHit || areCheckpointsDamaged(in: store), "\(what): \(error)")
+      return
+    }
+    var reach = Reach()
+    for (number, frames) in sample.frames {
+      for frame in frames where isDamaged(.journal, number.rawValue, frame.range, in: store) {
+        reach.add(frame)
+      }
+    }
+    if isNewestHit { reach.instants = sample.states }
+    var faults = try sample.faults(mounted, reach)
+    if mounted.space.observe() == sample.newest {
+      faults += try sample.readingFaults(mounted, hit: hitInodes(in: store))
+    }
+    faults += try sample.liveOn(mounted)
+    #expect(faults == [], "\(what): \(mounted.space.status.recovery)")
+  }
+
+  private func hitInodes(in store: FrozenStore) -> Set<InodeNumber> {
+    var hit: Set<InodeNumber> = []
+    for (number, records) in sample.records {
+      for record in records where isDamaged(.data, number.rawValue, record.range, in: store) {
+        hit.formUnion(record.inodes)
+      }
+    }
+    return hit
+  }
+
+  private func areCheckpointsDamaged(in store: FrozenStore) -> Bool {
+    sample.segments(.checkpoint).allSatisfy {
+      isDamaged(.checkpoint, $0, 0..<SampleStore.segmentSize, in: store)
+    }
+  }
+
+  /// Whether bytes of a segment are not what they were.
+  private func isDamaged(
+    _ kind: SegmentKind, _ number: UInt32, _ range: Range<Int>, in store: FrozenStore
+  ) -> Bool {
+    let path = sample.path(kind, number)
+    guard let now = store.files[path]?.bytes, let then = sample.frozen.files[path]?.bytes,
+      now.count >= range.upperBound
+    else { return true }
+    return now[range] != then[range]
+  }
+}

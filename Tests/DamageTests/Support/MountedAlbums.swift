@@ -1,0 +1,224 @@
+import AlbumFileSystem
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+import AlbumTestSupport
+import Logging
+import Posix
+
+@testable import AlbumStore
+
+/// A space on a damaged disk, mounted without a thread of its own, and spoken to by paths.
+struct MountedAlbums {
+  static let me = Caller(user: 1000, group: 1000, thread: 4201)
+
+  let disk: DamagedDisk
+  let space: Space
+  let fileSystem: FileSystem
+
+  /// Mounts. Throws `StoreError` where the mount is refused.
+  init(_ disk: DamagedDisk, _ keys: SpaceKeys, segmentSize: Int = 256 << 10) throws {
+    self.disk = disk
+    var options = SpaceOpenOptions(
+      logger: Logger(label: "damage") { _ in SwiftLogNoOpLogHandler() })
+    options.worksInBackground = false
+    space = try Space.open(
+      Store(directory: disk, segmentSize: segmentSize), keys: keys, options: options)
+    fileSystem = FileSystem(space: space, inspector: NobodyCalls(), notifier: NobodyHears())
+  }
+
+  func unmount() throws {
+    if let error = fileSystem.close() { throw error }
+    try space.close()
+  }
+
+  // MARK: Calls
+
+  private func number(_ path: String) throws -> InodeNumber {
+    try fileSystem.resolve(path: Array(path.utf8))
+  }
+
+  private func split(_ path: String) throws -> (InodeNumber, FileName) {
+    var parts = path.split(separator: "/").map(String.init)
+    let last = parts.removeLast()
+    return (try number(parts.joined(separator: "/")), try FileName(last))
+  }
+
+  private func forget(_ entry: Entry) { fileSystem.forget(entry.attributes.inode, count: 1) }
+
+  func mkdir(_ path: String) throws {
+    let (parent, name) = try split(path)
+    forget(
+      try fileSystem.makeDirectory(name, in: parent, permissions: 0o755, for: MountedAlbums.me))
+  }
+
+  /// Creates a file, or opens it, and writes at an offset.
+  func write(_ bytes: [UInt8], to path: String, at offset: Int64 = 0, truncates: Bool = true)
+    throws
+  {
+    let file: OpenFile
+    if let inode = try? number(path) {
+      file = try fileSystem.open(
+        inode, mode: OpenMode(reads: true, writes: true, truncates: truncates),
+        for: MountedAlbums.me)
+    } else {
+      let (parent, name) = try split(path)
+      let made = try fileSystem.create(
+        name, in: parent, permissions: 0o644, mode: OpenMode(reads: true, writes: true),
+        for: MountedAlbums.me)
+      forget(made.0)
+      file = made.1
+    }
+    defer { file.release() }
+    var failure: FSError?
+    unsafe bytes.withUnsafeBytes { buffer in
+      do throws(FSError) { try unsafe file.write(buffer, at: offset) } catch { failure = error }
+    }
+    if let failure { throw failure }
+    try file.flush()
+  }
+
+  func copy(_ path: String, to destination: String) throws {
+    try write([], to: destination)
+    let mode = OpenMode(reads: true, writes: true)
+    let source = try fileSystem.open(number(path), mode: mode, for: MountedAlbums.me)
+    let target = try fileSystem.open(number(destination), mode: mode, for: MountedAlbums.me)
+    _ = try fileSystem.copyRange(of: source, at: 0, to: target, at: 0, length: .max)
+    target.release()
+    source.release()
+  }
+
+  func truncate(_ path: String, to size: Int64) throws {
+    var change = AttributeChange()
+    change.size = size
+    _ = try fileSystem.change(change, of: number(path), for: MountedAlbums.me)
+  }
+
+  func chmod(_ path: String, _ permissions: UInt16) throws {
+    var change = AttributeChange()
+    change.permissions = permissions
+    _ = try fileSystem.change(change, of: number(path), for: MountedAlbums.me)
+  }
+
+  func link(_ path: String, _ newPath: String) throws {
+    let (parent, name) = try split(newPath)
+    forget(try fileSystem.link(number(path), as: name, in: parent, for: MountedAlbums.me))
+  }
+
+  func symlink(_ target: String, _ path: String) throws {
+    let (parent, name) = try split(path)
+    forget(
+      try fileSystem.makeSymlink(
+        name, in: parent, target: Array(target.utf8), for: MountedAlbums.me))
+  }
+
+  func setAttribute(_ name: String, _ value: String, _ path: String) throws {
+    try fileSystem.setExtendedAttribute(
+      Array(name.utf8), to: Array(value.utf8), of: number(path), mode: AttributeMode(),
+      for: MountedAlbums.me)
+  }
+
+  func rename(_ path: String, _ newPath: String, exchange: Bool = false) throws {
+    let (parent, name) = try split(path)
+    let (newParent, newName) = try split(newPath)
+    try fileSystem.rename(
+      name, in: parent, to: newName, in: newParent, mode: RenameMode(exchange: exchange),
+      for: MountedAlbums.me)
+  }
+
+  func unlink(_ path: String) throws {
+    let (parent, name) = try split(path)
+    try fileSystem.unlink(name, in: parent, for: MountedAlbums.me)
+  }
+
+  func rmdir(_ path: String) throws {
+    let (parent, name) = try split(path)
+    try fileSystem.removeDirectory(name, in: parent, for: MountedAlbums.me)
+  }
+
+  /// The thumbnailer's work: a thumbnail is "thumbnail of " and the photo's content.
+  func makeThumbnails() throws {
+    while let photo = fileSystem.nextPhoto() {
+      guard let size = fileSystem.photoSize(photo),
+        let content = unsafe withHeadroom(
+          Int(size), { unsafe fileSystem.readPhoto(photo, into: $0, at: 0) })
+      else {
+        fileSystem.fail(photo, reason: 9)
+        continue
+      }
+      try fileSystem.finish(photo, thumbnail: Array("thumbnail of ".utf8) + content)
+    }
+  }
+
+  // MARK: Reading
+
+  /// The whole content; nil where reading answers an I/O error.
+  func content(of inode: InodeNumber) throws -> [UInt8]? {
+    let size = Int(try fileSystem.attributes(of: inode).0.size)
+    return try content(of: inode, at: 0, count: size)
+  }
+
+  func content(of inode: InodeNumber, at offset: Int64, count: Int) throws -> [UInt8]? {
+    let file = try fileSystem.open(inode, mode: OpenMode(reads: true, writes: false), for: .daemon)
+    defer { file.release() }
+    do throws(FSError) {
+      return try unsafe withHeadroom(count) { (buffer) throws(FSError) in
+        try unsafe file.read(into: buffer, at: offset)
+      }
+    } catch {
+      if error.code == .inputOutput { return nil }
+      throw error
+    }
+  }
+
+  func content(_ path: String) throws -> [UInt8]? { try content(of: number(path)) }
+
+  /// Names in a directory, as the user sees them.
+  func list(_ path: String) throws -> [String] {
+    let directory = try fileSystem.openDirectory(number(path), for: MountedAlbums.me)
+    defer { directory.release() }
+    var names: [String] = []
+    try directory.list(from: 0) { entry in
+      names.append(entry.name.display)
+      return true
+    }
+    return names.filter { $0 != "." && $0 != ".." }.sorted()
+  }
+
+  /// `rm -r` of everything.
+  func removeAll(below path: String = "") throws {
+    for name in try list(path) {
+      let child = path.isEmpty ? name : "\(path)/\(name)"
+      guard let inode = try? number(child) else { continue }
+      if try fileSystem.attributes(of: inode).0.kind == .directory {
+        try removeAll(below: child)
+        try rmdir(child)
+      } else {
+        try unlink(child)
+      }
+    }
+  }
+}
+
+/// Runs `body` with a buffer that has the headroom a reader may clobber; answers what was filled.
+private func withHeadroom<E: Error>(
+  _ count: Int, _ body: (UnsafeMutableRawBufferPointer) throws(E) -> Int?
+) throws(E) -> [UInt8]? {
+  let memory = UnsafeMutableRawBufferPointer.allocate(
+    byteCount: count + ReadHeadroom.byteCount, alignment: 64)
+  defer { unsafe memory.deallocate() }
+  unsafe memory.initializeMemory(as: UInt8.self, repeating: 0xAA)
+  let buffer = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[ReadHeadroom.byteCount...])
+  guard let filled = try unsafe body(buffer) else { return nil }
+  return unsafe Array(buffer[..<filled])
+}
+
+private struct NobodyCalls: CallerInspector {
+  func intent(of thread: Int32, toward name: FileName) -> CallerIntent { .other }
+  func process(of thread: Int32) -> Int32? { nil }
+}
+
+private struct NobodyHears: KernelNotifier {
+  func forget(entry name: FileName, in directory: InodeNumber) {}
+  func forget(contentOf inode: InodeNumber) {}
+}

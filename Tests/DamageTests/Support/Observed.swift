@@ -1,0 +1,74 @@
+import AlbumFormat
+import AlbumModel
+
+@testable import AlbumStore
+
+/// A name in a directory.
+struct Name: Hashable {
+  var directory: InodeNumber
+  var name: [UInt8]
+}
+
+/// All that the catalog of a mount says, by path. A photo's thumbnail stands under the photo's path
+/// and `#thumbnail`.
+struct Observed: Equatable {
+  struct Item: Equatable {
+    var state: InodeState
+    var extents: [Extent]
+    var target: [UInt8]
+    var attributes: [[UInt8]: [UInt8]]
+    /// The names that lead to it, from the root on, and the photo that leads to a thumbnail.
+    var way: [Name]
+    var photo: InodeNumber?
+
+    var inode: InodeNumber { state.number }
+  }
+  var items: [String: Item] = [:]
+  /// Directories nest without an end.
+  var isCyclic = false
+
+  static let thumbnailMark = "#thumbnail"
+}
+
+extension Space {
+  func observe() -> Observed {
+    read { catalog in
+      var observed = Observed()
+      if let root = catalog.index(of: .root) { catalog.observe(root, "", [], into: &observed) }
+      return observed
+    }
+  }
+}
+
+extension Catalog {
+  fileprivate func observe(
+    _ index: InodeIndex, _ path: String, _ way: [Name], into observed: inout Observed
+  ) {
+    if way.count > 32 {
+      observed.isCyclic = true
+      return
+    }
+    let item = item(index, way)
+    observed.items[path] = item
+    if item.state.thumbnail.rawValue != 0, let made = self.index(of: item.state.thumbnail) {
+      var thumbnail = self.item(made, way)
+      thumbnail.photo = item.inode
+      observed.items[path + Observed.thumbnailMark] = thumbnail
+    }
+    guard item.state.kind == .directory else { return }
+    forEachEntry(of: index) { name, child, _ in
+      observe(
+        child, path + "/" + String(decoding: name, as: UTF8.self),
+        way + [Name(directory: item.inode, name: name)], into: &observed)
+      return true
+    }
+  }
+
+  private func item(_ index: InodeIndex, _ way: [Name]) -> Observed.Item {
+    var attributes: [[UInt8]: [UInt8]] = [:]
+    for name in attributeNames(of: index) { attributes[name] = attribute(name, of: index) }
+    return Observed.Item(
+      state: state(index), extents: extents(of: index, from: 0, to: .max),
+      target: symlinkTarget(index), attributes: attributes, way: way)
+  }
+}
