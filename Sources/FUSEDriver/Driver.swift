@@ -17,6 +17,10 @@ package final class Driver: Sendable {
   /// How many handles each file has that may be written through: whose pages the kernel may hold
   /// back (innermost lock).
   private let writers = Mutex<[InodeNumber: Int]>([:])
+  /// Files that the log says cannot be read (innermost lock).
+  private let unreadable = Mutex<Set<InodeNumber>>([])
+  /// How many such lines the log gets in one mount.
+  private static let unreadableLimit = 200
 
   package init(
     fileSystem: FileSystem, logger: Logger, onReady: @escaping @Sendable () -> Void = {}
@@ -36,9 +40,27 @@ package final class Driver: Sendable {
 
   /// Tells the log what the caller's error number cannot: why data could not be read or written.
   /// All else is the answer to a question, and no news.
-  func note(_ error: FSError) {
+  func note(_ error: FSError, reading file: InodeNumber? = nil) {
     guard error.code == .inputOutput else { return }
+    if let file { return noteUnreadable(file, error) }
     logger.error("a request failed", metadata: ["reason": "\(error)"])
+  }
+
+  /// One line for each file, whoever tries how often: readers try again, page by page. Without its
+  /// name, which is nothing for the system's log.
+  private func noteUnreadable(_ file: InodeNumber, _ error: FSError) {
+    let count = unreadable.withLock { known -> Int? in
+      if known.count > Driver.unreadableLimit { return nil }
+      return known.insert(file).inserted ? known.count : nil
+    }
+    guard let count else { return }
+    if count > Driver.unreadableLimit {
+      logger.error("more files cannot be read; albumfs check names them all")
+    } else {
+      logger.error(
+        "the file with inode number \(file.rawValue) cannot be read",
+        metadata: ["reason": "\(error)"])
+    }
   }
 
   func forget(_ inode: InodeNumber, count: UInt64) { fileSystem.forget(inode, count: count) }

@@ -75,8 +75,9 @@ struct Recovery {
     try files.numbers(of: .journal, tries: 1 << 20, misses: Recovery.patience)
   }
 
-  /// How many numbers may be missing in a row before those that exist are taken to end.
-  private static let patience: UInt32 = 256
+  /// How many numbers may be missing in a row before those that exist are taken to end. More than a
+  /// repair leaves out.
+  private static let patience: UInt32 = 1024
 
   /// The newest journal segment whose head opens.
   private mutating func newestUsable(_ numbers: [SegmentNumber]) throws(StoreError)

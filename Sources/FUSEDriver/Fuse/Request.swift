@@ -34,8 +34,8 @@ internal import Posix
 
   // MARK: Replies
 
-  consuming func reply(_ error: FSError) {
-    driver.note(error)
+  consuming func reply(_ error: FSError, reading file: InodeNumber? = nil) {
+    driver.note(error, reading: file)
     unsafe _ = fuse_reply_err(raw, ErrnoTable.number(for: error.code).rawValue)
     discard self
   }

@@ -52,7 +52,7 @@ internal import Glibc
     let count = try unsafe Handle<OpenFile>(info).object.read(into: buffer, at: Int64(offset))
     unsafe _ = request.reply(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
   } catch {
-    request.reply(error)
+    request.reply(error, reading: InodeNumber(inode))
   }
 }
 
