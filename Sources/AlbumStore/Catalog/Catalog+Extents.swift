@@ -102,7 +102,7 @@ extension Catalog {
   package mutating func hold(_ extent: Extent) {
     if extent.isLost { return }
     switch segments.accounts[extent.segment]?.state {
-    case nil: if !extent.isLost { changes.segments.insert(extent.segment) }
+    case nil: changes.segments.insert(extent.segment)
     // Its content went in the moment between the sealing of this and now.
     case .retired: setState(of: extent.segment, to: .living)
     default: break
