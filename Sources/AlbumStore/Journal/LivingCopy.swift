@@ -54,14 +54,15 @@ struct LivingCopy {
   ) throws(StoreError) -> HistoryEnd? {
     var copy = LivingCopy(files: files, content: content)
     guard try copy.isOne(journals) else { return nil }
-    let checkpoints = try copy.checkpoints(journals)
+    let starts = try copy.starts(journals)
     // What a frame behind the end says is not needed any more is needed still at the end.
     var limit = FrameNumber(.max)
     while true {
       try copy.noteGone(journals, upTo: limit)
       var found: HistoryEnd?
-      for checkpoint in checkpoints where found == nil && checkpoint.lastFrame <= limit {
-        found = try copy.end(behind: checkpoint, journals)
+      for start in starts where found == nil && start.leastEnd <= limit {
+        found = try copy.end(behind: start.checkpoint, journals)
+        if let end = found, end.frame < start.leastEnd { found = nil }
       }
       guard let found else { return nil }
       if found.frame >= limit || !copy.usesGone { return found }
@@ -178,19 +179,27 @@ struct LivingCopy {
 
   // MARK: Checkpoints
 
-  /// All that the journal names, the newest first, and the beginning.
-  private mutating func checkpoints(_ journals: [SegmentNumber]) throws(StoreError)
-    -> [CheckpointReference]
-  {
-    var found: [CheckpointReference] = []
+  /// A checkpoint, and the frame up to which replay has to go at least: it was written while work
+  /// went on, so that it is of one instant only with the frames that came meanwhile.
+  private struct Start {
+    var checkpoint = CheckpointReference()
+    var leastEnd = FrameNumber.none
+  }
+
+  /// All checkpoints that the journal names, the newest first, and the beginning.
+  private mutating func starts(_ journals: [SegmentNumber]) throws(StoreError) -> [Start] {
+    var found: [Start] = []
     for number in journals.reversed() {
       guard let head = try scan(number).head else { continue }
-      for reference in [head.checkpoint, head.formerCheckpoint]
-      where reference.exists && !found.contains(reference) {
-        found.append(reference)
+      for reference in [head.checkpoint, head.formerCheckpoint] where reference.exists {
+        if let place = found.firstIndex(where: { $0.checkpoint == reference }) {
+          found[place].leastEnd = head.cutFrame
+        } else {
+          found.append(Start(checkpoint: reference, leastEnd: head.cutFrame))
+        }
       }
     }
-    return found + [CheckpointReference()]
+    return found + [Start()]
   }
 
   private mutating func isWhole(_ checkpoint: CheckpointReference) throws(StoreError) -> Bool {
