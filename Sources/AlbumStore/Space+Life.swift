@@ -45,7 +45,8 @@ extension Space {
     var recovery = Recovery(files: files, content: content, omitting: options.omitting)
     try recovery.run(into: &catalog)
     let beyond = try SegmentsBeyond(
-      catalog.counters, files: files, known: catalog.knownSegments + recovery.journalSegments)
+      catalog.counters, files: files,
+      known: catalog.knownSegments + recovery.journalSegments + SegmentFiles.reserved)
     catalog.stepOver(beyond)
     recovery.report.isEndMissing = beyond.provesLostJournal
     let corrections = catalog.settle()
