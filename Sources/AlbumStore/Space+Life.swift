@@ -45,7 +45,8 @@ extension Space {
     var recovery = Recovery(files: files, content: content, omitting: options.omitting)
     try recovery.run(into: &catalog)
     let beyond = try SegmentsBeyond(
-      catalog.counters, files: files, known: catalog.knownSegments + recovery.journalSegments)
+      catalog.counters, files: files,
+      known: catalog.knownSegments + recovery.journalSegments + SegmentFiles.reserved)
     catalog.stepOver(beyond)
     recovery.report.isEndMissing = beyond.provesLostJournal
     let corrections = catalog.settle()
@@ -90,10 +91,9 @@ extension Space {
     let path = files.path(id)
     do throws(Errno) {
       let file = try files.directory.open(path, .readWrite)
-      if resting {
-        try file.setModificationTime(seconds: SegmentLayout.restingModificationTime)
-      }
       try file.sync()
+      // Not before: the time says that nothing of it is missing.
+      try file.setModificationTime(seconds: SegmentLayout.restingModificationTime)
       try files.directory.syncDirectory(SegmentPath.directory(of: files.name(id)))
       try files.directory.syncDirectory(SegmentPath.root)
     } catch {
@@ -128,12 +128,9 @@ extension Space {
     if !wasUsed { return }
     catalog.withLock { $0.releaseReserve() }
     try commit()
-    var ended: [SegmentWriter] = []
-    try barrierState.withLock { state throws(StoreError) in
-      try rescuing(&state) { _ throws(StoreError) in ended = try content.finish() }
-    }
     for _ in 0..<2 { try forcedBarrier() }
-    for writer in ended { writer.rest() }
+    // Only now: a half-filled segment with the time of those at rest says that its session ended so.
+    try content.finish()
     try journal.withLock { journal throws(StoreError) in try journal.writer.finish() }
     try files.sync(SegmentKind.allCases)
   }

@@ -49,6 +49,22 @@ struct RepairTests {
     #expect(files["first"] == place.contents["first"])
   }
 
+  @Test func contentThatNobodyKnowsAnyMoreIsNamedAndBecomesZeros() throws {
+    let space = try place.store.open()
+    space.change { catalog in
+      let first = catalog.child(Array("first".utf8), of: catalog.index(of: .root)!)!
+      let lost = Extent(
+        offset: 0, length: 2000, segment: Extent.lostSegment, grid: 0, skip: 0)
+      catalog.replaceExtents(of: first, from: 0, to: 2000, with: [lost])
+    }
+    try space.close()
+    let report = try repair()
+    #expect(report.findings.map(\.kind) == [.unreadableContent])
+    #expect(report.damagedPaths == ["first"])
+    let zeros = [UInt8](repeating: 0, count: 2000)
+    #expect(try place.files()["Recovered/Photo/first"] == zeros + place.contents["first"]![2000...])
+  }
+
   @Test func aDamagedThumbnailIsMadeAgain() throws {
     let extent = try place.extent(of: place.thumbnail, at: 0)
     try place.flip(.data, extent.segment, at: Int(extent.grid) * 256 + 60)

@@ -42,7 +42,7 @@ struct Snapshot: Equatable, Sendable {
     let (entry, extents) = try mounted.space.read { catalog throws(FSError) -> (Entry, [Extent]) in
       let index = try catalog.require(inode)
       var entry = Entry(state: catalog.state(index))
-      // Counts where content lies anew: compaction and joining change it, and nobody sees it.
+      // Counts frames, and no person sees it.
       entry.state.contentStatements = 0
       for name in catalog.attributeNames(of: index) {
         entry.attributes[name] = catalog.attribute(name, of: index)

@@ -100,8 +100,9 @@ extension Catalog {
 
   /// Counts sealed content as alive before an extent of the catalog points to it.
   package mutating func hold(_ extent: Extent) {
+    if extent.isLost { return }
     switch segments.accounts[extent.segment]?.state {
-    case nil: if !extent.isLost { changes.segments.insert(extent.segment) }
+    case nil: changes.segments.insert(extent.segment)
     // Its content went in the moment between the sealing of this and now.
     case .retired: setState(of: extent.segment, to: .living)
     default: break

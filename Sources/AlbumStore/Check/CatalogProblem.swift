@@ -10,6 +10,8 @@ enum CatalogProblem: Sendable {
   case linkCount(InodeNumber, stated: UInt32, names: UInt32)
   /// Points outside of any segment.
   case extentOutside(InodeNumber, Extent)
+  /// Content of which nobody knows any more where it is.
+  case contentLost(InodeNumber, Range<Int64>)
   /// Content behind the end of its file, or of what has no content.
   case contentBeyondEnd(InodeNumber, from: Int64, to: Int64)
   case ledger(SegmentNumber, stated: Int64, found: Int64)
@@ -142,8 +144,12 @@ struct CatalogCheck {
     of index: InodeIndex, _ state: InodeState, _ catalog: borrowing Catalog
   ) {
     let all = catalog.extents.all(catalog.inodes[index].extents)
-    for extent in all where extent.end(inSegmentOf: segmentSize) > segmentSize {
-      problems.append(.extentOutside(state.number, extent))
+    for extent in all {
+      if extent.isLost {
+        problems.append(.contentLost(state.number, extent.offset..<extent.end))
+      } else if extent.end(inSegmentOf: segmentSize) > segmentSize {
+        problems.append(.extentOutside(state.number, extent))
+      }
     }
     let limit = state.kind == .regular ? state.size : 0
     if let last = all.last, last.end > limit {
@@ -180,7 +186,7 @@ struct CatalogCheck {
     var live: [SegmentNumber: Int64] = [:]
     for raw in 0..<catalog.inodes.upperBound {
       guard let index = catalog.inodes.occupant(raw) else { continue }
-      for extent in catalog.extents.all(catalog.inodes[index].extents) {
+      for extent in catalog.extents.all(catalog.inodes[index].extents) where !extent.isLost {
         live[extent.segment, default: 0] += extent.length
       }
     }

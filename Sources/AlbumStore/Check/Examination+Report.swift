@@ -242,6 +242,10 @@ extension Examination {
       return findings(
         .extents, inode, paths, [extent.offset..<extent.end], [extent.segment],
         meaning: "\(ranges([extent.offset..<extent.end])) lie outside of any segment")
+    case .contentLost(let inode, let range):
+      return findings(
+        .unreadableContent, inode, paths, [range],
+        meaning: "\(ranges([range])) cannot be read (the journal that told where they are is lost)")
     case .contentBeyondEnd(let inode, let from, let to):
       return findings(
         .extents, inode, paths, [from..<to], severity: .note,
@@ -277,7 +281,8 @@ extension CatalogProblem {
   var inode: InodeNumber? {
     switch self {
     case .orphan(let inode), .linkCount(let inode, _, _), .extentOutside(let inode, _),
-      .contentBeyondEnd(let inode, _, _), .albumPart(let inode), .thumbnailGone(let inode):
+      .contentLost(let inode, _), .contentBeyondEnd(let inode, _, _), .albumPart(let inode),
+      .thumbnailGone(let inode):
       inode
     case .secondName, .ledger, .segmentInUse, .counter: nil
     }

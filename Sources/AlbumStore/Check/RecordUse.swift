@@ -41,7 +41,7 @@ extension Catalog {
     var uses: [RecordUse] = []
     for raw in 0..<inodes.upperBound {
       guard let index = inodes.occupant(raw) else { continue }
-      for extent in extents.all(inodes[index].extents) {
+      for extent in extents.all(inodes[index].extents) where !extent.isLost {
         uses.append(RecordUse(inode: inodes[index].state.number, extent: extent))
       }
     }

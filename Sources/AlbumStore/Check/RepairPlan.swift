@@ -24,6 +24,9 @@ struct RepairPlan {
     for stretch in examination.segments.flatMap(\.damaged) {
       unreadable[stretch.inode, default: []].append(stretch.range)
     }
+    for case .contentLost(let inode, let range) in problems {
+      unreadable[inode, default: []].append(range)
+    }
     self.unreadable = unreadable.mapValues { ranges in
       var joined = ranges
       joined.joinNeighbours()
@@ -86,7 +89,7 @@ struct RepairPlan {
     case .thumbnailGone(let photo):
       guard let index = catalog.index(of: photo) else { return }
       catalog.forgetThumbnail(of: index)
-    case .orphan, .extentOutside, .contentBeyondEnd, .ledger, .segmentInUse, .counter:
+    case .orphan, .extentOutside, .contentLost, .contentBeyondEnd, .ledger, .segmentInUse, .counter:
       // Brought back, rescued, counted anew or left as they are.
       return
     }

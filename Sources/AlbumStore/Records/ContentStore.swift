@@ -144,20 +144,14 @@ final class ContentStore: Sendable {
     }
   }
 
-  /// Ends the open segment as it is: whatever fill it has. Those that were ended are given back, to
-  /// be put to rest when the frames that state them are on disk: a mount takes a half-filled segment
-  /// at rest, of which no frame tells, for proof that frames are missing.
-  func finish() throws(StoreError) -> [SegmentWriter] {
+  /// Ends the open segment as it is: whatever fill it has.
+  func finish() throws(StoreError) {
     let writers = tail.withLock { tail in
       tail.current = nil
       return Array(tail.open.values)
     }
-    for writer in writers {
-      writer.end()
-      try writer.flush()
-    }
+    for writer in writers { try writer.finish() }
     tail.withLock { $0.open = [:] }
-    return writers
   }
 
   /// No more records go into this segment and nothing of it is written any more. Returns when

@@ -12,6 +12,10 @@ import Posix
 extension SegmentFiles {
   static let reservedSegments: UInt32 = 2
 
+  static var reserved: [SegmentID] {
+    (1...reservedSegments).map { SegmentID(kind: .reserve, number: SegmentNumber($0)) }
+  }
+
   /// Makes what is missing of the reserve. Throws `.noSpace` or `.quotaExceeded` where the disk is
   /// too full for it. Cheap when all is there.
   func fillReserve() throws(StoreError) {

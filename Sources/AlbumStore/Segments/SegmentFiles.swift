@@ -29,6 +29,8 @@ final class SegmentFiles: Sendable {
   private struct State {
     var readable: [SegmentID: any StorageFile] = [:]
     var unsynced: [SegmentID: any StorageFile] = [:]
+    /// Finished ones that do not have the resting time yet.
+    var ended: [SegmentID: any StorageFile] = [:]
     var unsyncedDirectories: Set<String> = []
     var knownDirectories: Set<String> = []
     /// Those whose sync failed: what was written to them may be on disk or not, and no later sync
@@ -106,12 +108,30 @@ final class SegmentFiles: Sendable {
     state.withLock { $0.unsynced[id] = file }
   }
 
+  /// Notes that nothing more is written to a file. Once it is synced, and not before, it gets the
+  /// resting time: that says that nothing of it is missing.
+  func noteEnded(_ id: SegmentID, _ file: any StorageFile) {
+    state.withLock { $0.ended[id] = file }
+  }
+
+  private func restEnded() {
+    let ended = state.withLock { state in
+      let ended = state.ended.filter { state.unsynced[$0.key] == nil }
+      for id in ended.keys { state.ended[id] = nil }
+      return ended.filter { !state.suspects.contains($0.key) && !state.givenUp.contains($0.key) }
+    }
+    for file in ended.values {
+      try? file.setModificationTime(seconds: SegmentLayout.restingModificationTime)
+    }
+  }
+
   /// Syncs what was written of these kinds, and all new directory entries. A file whose sync failed
   /// becomes a suspect: it is never synced again and believed, and while there is one nothing
   /// counts as synced.
   func sync(_ kinds: [SegmentKind]) throws(StoreError) {
     try syncing.withLock { _ throws(StoreError) in
       try syncFiles(kinds)
+      restEnded()
       try syncDirectories()
       if let suspect = suspects.first(where: { kinds.contains($0.kind) }) {
         throw StoreError(syncing: path(suspect), .io)

@@ -159,18 +159,13 @@ final class SegmentWriter: Sendable {
   /// No more records go in.
   func end() { state.withLock { $0.isEnded = true } }
 
-  /// Ends the segment: writes all of it and gives it the time that all finished segments have.
+  /// Ends the segment: writes all of it. With the next sync it gets the time that all finished
+  /// segments have.
   func finish() throws(StoreError) {
     end()
     try flush()
-    rest()
-  }
-
-  /// Gives an ended segment that time.
-  func rest() {
     guard let file = state.withLock({ $0.file }) else { return }
-    try? file.setModificationTime(seconds: SegmentLayout.restingModificationTime)
-    files.noteWritten(id, file)
+    files.noteEnded(id, file)
     file.startWriteback()
   }
 
