@@ -92,8 +92,9 @@ extension Space {
     do throws(Errno) {
       let file = try files.directory.open(path, .readWrite)
       try file.sync()
-      // Not before: the time says that nothing of it is missing.
-      try file.setModificationTime(seconds: SegmentLayout.restingModificationTime)
+      if resting {
+        try file.setModificationTime(seconds: SegmentLayout.restingModificationTime)
+      }
       try files.directory.syncDirectory(SegmentPath.directory(of: files.name(id)))
       try files.directory.syncDirectory(SegmentPath.root)
     } catch {

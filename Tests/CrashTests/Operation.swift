@@ -30,6 +30,8 @@ enum Operation: Hashable, Sendable {
   case thumbnails
   case checkpoint
   case compaction
+  /// A round of background compaction.
+  case sweep
   case addSpace
   case changePassword
   /// The process is killed, and another mounts.
@@ -45,14 +47,14 @@ enum Operation: Hashable, Sendable {
     .replace("a", 900), .exchange("a", "A/Photo/x"), .link("a", ".d/l"), .unlink("a"),
     .unlink("A/Photo/x"), .makeDirectory("B"), .removeDirectory(".e"), .setAttribute("a", 300),
     .leaveOpen("b", 800), .syncFile("b"), .syncDirectory(""), .barrier, .thumbnails, .checkpoint,
-    .compaction, .addSpace, .changePassword, .kill, .remount,
+    .compaction, .sweep, .addSpace, .changePassword, .kill, .remount,
   ]
 
   /// What may be done from within another call's sync: it takes no barrier of its own.
   static let interrupting: [Operation] = all.filter { operation in
     switch operation {
-    case .syncFile, .syncDirectory, .barrier, .checkpoint, .compaction, .addSpace, .changePassword,
-      .kill, .remount:
+    case .syncFile, .syncDirectory, .barrier, .checkpoint, .compaction, .sweep, .addSpace,
+      .changePassword, .kill, .remount:
       false
     default: true
     }
@@ -99,7 +101,8 @@ enum Operation: Hashable, Sendable {
     case 27: return .barrier
     case 28: return .thumbnails
     case 29: return .checkpoint
-    case 30, 31: return .compaction
+    case 30: return .compaction
+    case 31: return .sweep
     case 32: return .kill
     default: return .remount
     }

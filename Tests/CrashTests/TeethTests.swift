@@ -38,9 +38,7 @@ import Testing
       operations: [.append("a", 400), .syncFile("a")]),
     Tooth(
       name: "what lies behind a stated cut is dead", omitted: [.statedCut],
-      operations: [
-        .append("a", 400), .kill, .write("a", 300), .compaction, .write("c", 100), .barrier,
-      ]),
+      operations: [.append("a", 400), .kill, .write("a", 300), .sweep, .barrier]),
     Tooth(
       name: "frames are chained", omitted: [.chainedFrames],
       operations: [.append("a", 400), .append("b", 400), .makeDirectory("B"), .create("c")]),
@@ -49,7 +47,7 @@ import Testing
       operations: [.append("a", 400), .kill, .append("b", 400)]),
     Tooth(
       name: "a segment is retired before it is unlinked", omitted: [.retiredBeforeUnlinked],
-      operations: [.append("a", 400), .compaction]),
+      operations: [.append("a", 400), .sweep]),
     Tooth(
       name: "a move is compared when it is applied", omitted: [.comparedMove],
       operations: [.append("b", 100), .barrier, .compaction, .barrier],
@@ -71,11 +69,12 @@ import Testing
       let without = try TeethTests.search(tooth, prepared, seed)
       #expect(without.isEmpty, "seed \(seed): \(without.first ?? "")")
     }
+    print("\(tooth.name): \(found.first ?? "nothing was found")")
     #expect(!found.isEmpty, "\(tooth.name): nothing found, seed \(Harness.seed)")
   }
 
   /// So often other states are drawn until one shows it.
-  private static let rounds = 20
+  private static let rounds = 6
 
   /// The first violations that show.
   private static func search(_ tooth: Tooth, _ circumstances: Circumstances, _ seed: UInt64) throws

@@ -147,7 +147,8 @@ final class Workload {
     case .barrier: barrier()
     case .thumbnails: makeThumbnails()
     case .checkpoint: call { try mounted.space.checkpoint() }
-    case .compaction: compact()
+    case .compaction: call { try mounted.space.compact() }
+    case .sweep: sweepOnce()
     case .addSpace: addSpace()
     case .changePassword: changePassword()
     case .kill: kill()
@@ -342,9 +343,9 @@ final class Workload {
     sync { try mounted.space.barrier() }
   }
 
-  private func compact() {
+  /// As the keeper does it in the background.
+  private func sweepOnce() {
     call {
-      try mounted.space.compact()
       if sweep == nil { sweep = try mounted.space.beginSweep() }
       try sweep?.round(mounted.space)
     }

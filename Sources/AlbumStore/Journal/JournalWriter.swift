@@ -82,11 +82,8 @@ struct JournalWriter {
 
   /// Begins the next journal segment: its head states where the one before ends.
   mutating func begin(_ syncAll: () throws(StoreError) -> Void) throws(StoreError) {
-    writer?.end()
-    try writer?.flush()
+    try writer?.finish()
     try syncAll()
-    // Not before it is on disk: a mount takes this time for proof of that.
-    writer?.rest()
     newest.rawValue += 1
     var head = JournalHead(number: newest)
     head.predecessor = position.segment
