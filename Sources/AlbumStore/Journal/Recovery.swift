@@ -167,7 +167,9 @@ struct Recovery {
       let scan = try scan(link.number)
       if let head = scan.head {
         if head.predecessor.rawValue == 0 { break }
-        let cut = omitted.contains(.statedCut) ? nil : head.cutFrame
+        let cut =
+          omitted.contains(.statedCut)
+          ? try self.scan(head.predecessor).frames.last?.frame.number : head.cutFrame
         links.append(Link(number: head.predecessor, cut: cut))
       } else if let former = numbers.last(where: { $0 < link.number }) {
         // Its first frame tells as well where the one before ends.
