@@ -94,21 +94,14 @@ struct LivingCopy {
     let scan = try scan(newest)
     if !scan.frames.isEmpty, scan.endsByUnmount { return false }
     let path = files.path(SegmentID(kind: .journal, number: newest))
-    if try !isResting(path) { return try hasSetTime(path) }
+    if try !files.isResting(path) { return try hasSetTime(path) }
     // Finished just before it was copied, and the one that followed is not there.
     for name in try files.allNames() {
       guard let name = SegmentName(text: name) else { continue }
       let path = SegmentPath.path(of: name)
-      if try !isResting(path), try hasSetTime(path) { return true }
+      if try !files.isResting(path), try hasSetTime(path) { return true }
     }
     return false
-  }
-
-  private func isResting(_ path: String) throws(StoreError) -> Bool {
-    do throws(Errno) {
-      return try files.directory.open(path, .read).modificationTime()
-        == SegmentLayout.restingModificationTime
-    } catch { throw StoreError(reading: path, error) }
   }
 
   private func hasSetTime(_ path: String) throws(StoreError) -> Bool {
@@ -125,7 +118,7 @@ struct LivingCopy {
       usesGone = true
     } else {
       do throws(StoreError) {
-        let isResting = try isResting(files.path(SegmentID(kind: .data, number: number)))
+        let isResting = try files.isResting(files.path(SegmentID(kind: .data, number: number)))
         found = isResting ? .whole : .unfinished
       } catch {
         if error.code != .missing { throw error }

@@ -120,7 +120,8 @@ struct Recovery {
       let scan = try scan(number)
       if let head = scan.head { return (number, head) }
       let id = SegmentID(kind: .journal, number: number)
-      let wasFinished = try wasFinished(id)
+      // One at rest was finished by a session, and so had begun.
+      let wasFinished = try files.isResting(files.path(id))
       if scan.isProvenDurable || wasFinished {
         throw StoreError(
           .damaged,
@@ -133,16 +134,6 @@ struct Recovery {
     throw StoreError(
       .damaged, "no journal segment of this space has a readable head; \(Recovery.advice)",
       path: SegmentPath.root)
-  }
-
-  /// Whether a session ended a segment, and so had begun it: it has the time of those at rest.
-  private func wasFinished(_ id: SegmentID) throws(StoreError) -> Bool {
-    do throws(Errno) {
-      return try files.directory.open(files.path(id), .read).modificationTime()
-        == SegmentLayout.restingModificationTime
-    } catch {
-      throw StoreError(reading: files.path(id), error)
-    }
   }
 
   mutating func scan(_ number: SegmentNumber) throws(StoreError) -> JournalScan {

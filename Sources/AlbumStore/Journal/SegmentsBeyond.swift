@@ -53,11 +53,9 @@ struct SegmentsBeyond: Equatable, Sendable {
   static func wasFinishedHalfFull(_ id: SegmentID, _ files: SegmentFiles)
     throws(StoreError) -> Bool
   {
-    guard let file = try? files.directory.open(files.path(id), .read),
-      let modified = try? file.modificationTime(),
-      modified == SegmentLayout.restingModificationTime,
-      let image = try files.contents(id)
-    else { return false }
+    guard (try? files.isResting(files.path(id))) == true, let image = try files.contents(id) else {
+      return false
+    }
     var walk = SegmentWalk(image, name: files.name(id), cipher: files.keys.cipher)
     var end = 0
     while let record = walk.next() { end = record.end }

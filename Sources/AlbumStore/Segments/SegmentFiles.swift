@@ -108,6 +108,14 @@ final class SegmentFiles: Sendable {
     state.withLock { $0.unsynced[id] = file }
   }
 
+  /// Whether a segment has the time of those at rest: it was finished, and nothing of it was missing.
+  func isResting(_ path: String) throws(StoreError) -> Bool {
+    do throws(Errno) {
+      return try directory.open(path, .read).modificationTime()
+        == SegmentLayout.restingModificationTime
+    } catch { throw StoreError(reading: path, error) }
+  }
+
   /// Notes that nothing more is written to a file. Once it is synced, and not before, it gets the
   /// resting time: that says that nothing of it is missing.
   func noteEnded(_ id: SegmentID, _ file: any StorageFile) {
