@@ -325,21 +325,6 @@ extension Space {
       return at
     }
   }
-
-  fileprivate func bytes(_ size: Int64, _ extents: [Extent]) throws -> [UInt8] {
-    let headroom = ReadHeadroom.byteCount
-    var bytes = [UInt8](repeating: 0, count: headroom + Int(size))
-    for extent in extents {
-      // The record's header lands before the content and is put back.
-      try unsafe bytes.withUnsafeMutableBytes {
-        let from = headroom + Int(extent.offset)
-        try unsafe read(
-          extent,
-          into: UnsafeMutableRawBufferPointer(rebasing: $0[from..<from + Int(extent.length)]))
-      }
-    }
-    return Array(bytes[headroom...])
-  }
 }
 
 /// A disk of which one file answers an error from its second block on.

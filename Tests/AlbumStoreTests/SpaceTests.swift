@@ -272,9 +272,15 @@ extension Space {
       return (size, catalog.extents(of: index, from: 0, to: size))
     }
     guard let (size, extents) = found else { return nil }
+    return try bytes(size, extents)
+  }
+
+  /// The content that lies in these, and zeros between them.
+  func bytes(_ size: Int64, _ extents: [Extent]) throws -> [UInt8] {
     let headroom = ReadHeadroom.byteCount
     var bytes = [UInt8](repeating: 0, count: headroom + Int(size))
     for extent in extents {
+      // The record's header lands before the content and is put back.
       try unsafe bytes.withUnsafeMutableBytes {
         let from = headroom + Int(extent.offset)
         try unsafe read(
