@@ -36,18 +36,7 @@ struct CompactionTests {
       }
       group.addTask {
         defer { ended.set() }
-        for round in 0..<25 {
-          // Garbage around what is kept, and copies that share content with it.
-          for number in 0..<4 {
-            try space.write(content(number, round), to: ".files/gone \(number)")
-            try space.copy(".files/kept \(number)", to: ".files/copy \(number)")
-            try space.unlink(".files/gone \(number)")
-          }
-          let moving = ".files/kept \(round % 12)"
-          try space.copy(moving, to: ".files/new")
-          try space.rename(".files/new", moving)
-          try space.space.compact()
-        }
+        try churn(space)
       }
       try await group.waitForAll()
     }
@@ -102,6 +91,21 @@ struct CompactionTests {
     let before = try (0..<3).map { try space.read(".files/\($0)") }
     try space.remount()
     #expect(try (0..<3).map { try space.read(".files/\($0)") } == before)
+  }
+}
+
+/// Makes garbage around what is kept, and copies that share content with it, and compacts.
+private func churn(_ space: TestSpace) throws {
+  for round in 0..<25 {
+    for number in 0..<4 {
+      try space.write(content(number, round), to: ".files/gone \(number)")
+      try space.copy(".files/kept \(number)", to: ".files/copy \(number)")
+      try space.unlink(".files/gone \(number)")
+    }
+    let moving = ".files/kept \(round % 12)"
+    try space.copy(moving, to: ".files/new")
+    try space.rename(".files/new", moving)
+    try space.space.compact()
   }
 }
 
