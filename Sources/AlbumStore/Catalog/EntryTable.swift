@@ -1,7 +1,7 @@
 internal import AlbumModel
 
 /// One name in one directory. 28 bytes.
-struct EntryRecord: BitwiseCopyable, Sendable {
+struct EntryRecord: IndexedRecord {
   /// Index of the directory's inode; of the next free record where this one is free.
   var parent: UInt32
   var child: UInt32
@@ -11,19 +11,22 @@ struct EntryRecord: BitwiseCopyable, Sendable {
   var cookie: UInt32
   /// 0 where the record is free.
   var nameLength: UInt8
+
+  var indexHash: Int { Int(hash) }
 }
 
-/// All names of a space: entries and the bytes of their names in flat arenas, found through one
-/// open-addressing hash table over (directory, name). The hash is seeded anew for each mount, so
+/// All names of a space: entries and the bytes of their names in flat arenas, found through one hash
+/// table over (directory, name). The hash is seeded anew for each mount, so
 /// that no choice of names makes it slow. Not thread-safe.
 struct EntryTable: ~Copyable, Sendable {
   private var entries = FlatArena<EntryRecord>()
   private var firstFree: UInt32 = .max
   private var names = FlatArena<UInt8>(capacity: 4096)
   private var deadNameBytes: UInt32 = 0
-  private var slots = [UInt32](repeating: .max, count: 64)
-  private(set) var count = 0
+  private var table = IndexTable()
   private let seed = UInt64.random(in: .min ... .max)
+
+  var count: Int { table.count }
 
   subscript(index: UInt32) -> EntryRecord { entries[index] }
 
@@ -36,18 +39,12 @@ struct EntryTable: ~Copyable, Sendable {
 
   func find(_ name: [UInt8], in parent: UInt32) -> UInt32? {
     let hash = hash(name, parent)
-    var slot = Int(hash) & (slots.count - 1)
-    while slots[slot] != .max {
-      if matches(slots[slot], hash, name, parent) { return slots[slot] }
-      slot = (slot + 1) & (slots.count - 1)
-    }
-    return nil
+    return table.find(Int(hash)) { matches($0, hash, name, parent) }
   }
 
   /// Adds a name that is not there.
   mutating func insert(_ name: [UInt8], in parent: UInt32, child: UInt32, cookie: UInt32) -> UInt32
   {
-    if (count + 1) * 3 > slots.count * 2 { rehash(slots.count * 2) }
     let record = EntryRecord(
       parent: parent, child: child, nameStart: names.count, hash: hash(name, parent),
       cookie: cookie, nameLength: UInt8(name.count))
@@ -60,20 +57,16 @@ struct EntryTable: ~Copyable, Sendable {
     } else {
       index = entries.append(record)
     }
-    place(index)
-    count += 1
+    table.insert(index, in: entries)
     return index
   }
 
   mutating func remove(_ index: UInt32) {
-    var slot = Int(entries[index].hash) & (slots.count - 1)
-    while slots[slot] != index { slot = (slot + 1) & (slots.count - 1) }
-    closeGap(at: slot)
+    table.remove(index, in: entries)
     deadNameBytes += UInt32(entries[index].nameLength)
     entries[index].nameLength = 0
     entries[index].parent = firstFree
     firstFree = index
-    count -= 1
     if deadNameBytes > 1 << 20, deadNameBytes > names.count / 2 { compactNames() }
   }
 
@@ -96,34 +89,6 @@ struct EntryTable: ~Copyable, Sendable {
     }
     state = (state ^ (state >> 32)) &* 0xD6E8_FEB8_6659_FD93
     return UInt32(truncatingIfNeeded: state >> 32)
-  }
-
-  private mutating func place(_ index: UInt32) {
-    var slot = Int(entries[index].hash) & (slots.count - 1)
-    while slots[slot] != .max { slot = (slot + 1) & (slots.count - 1) }
-    slots[slot] = index
-  }
-
-  /// Linear probing without tombstones: moves later entries of the same run back.
-  private mutating func closeGap(at slot: Int) {
-    let mask = slots.count - 1
-    var gap = slot
-    var next = (slot + 1) & mask
-    while slots[next] != .max {
-      let home = Int(entries[slots[next]].hash) & mask
-      if (next - home) & mask >= (next - gap) & mask {
-        slots[gap] = slots[next]
-        gap = next
-      }
-      next = (next + 1) & mask
-    }
-    slots[gap] = .max
-  }
-
-  private mutating func rehash(_ size: Int) {
-    let old = slots
-    slots = [UInt32](repeating: .max, count: size)
-    for index in old where index != .max { place(index) }
   }
 
   private mutating func compactNames() {

@@ -7,7 +7,7 @@ package struct InodeIndex: Hashable, Sendable, BitwiseCopyable {
 }
 
 /// What memory holds of one inode.
-struct InodeRecord: BitwiseCopyable, Sendable {
+struct InodeRecord: IndexedRecord {
   var state: InodeState
   var extents = ExtentBlock()
   /// Index in the table of directories; of the next free record where this one is free.
@@ -19,6 +19,8 @@ struct InodeRecord: BitwiseCopyable, Sendable {
   /// Named by an entry before it was stated itself; only while replaying.
   var isExpected = false
 
+  var indexHash: Int { InodeTable.hash(state.number) }
+
   struct Dirty: OptionSet, BitwiseCopyable, Sendable {
     let rawValue: UInt8
     static let state = Dirty(rawValue: 1)
@@ -28,12 +30,13 @@ struct InodeRecord: BitwiseCopyable, Sendable {
   }
 }
 
-/// All inodes in one flat arena, found by number through an open-addressing table. Not thread-safe.
+/// All inodes in one flat arena, found by number through a hash table. Not thread-safe.
 struct InodeTable: ~Copyable, Sendable {
   private var records = FlatArena<InodeRecord>()
   private var firstFree: UInt32 = .max
-  private var slots = [UInt32](repeating: .max, count: 64)
-  private(set) var count = 0
+  private var table = IndexTable()
+
+  var count: Int { table.count }
 
   subscript(index: InodeIndex) -> InodeRecord {
     get { records[index.rawValue] }
@@ -49,16 +52,11 @@ struct InodeTable: ~Copyable, Sendable {
   }
 
   func find(_ number: InodeNumber) -> InodeIndex? {
-    var slot = home(number)
-    while slots[slot] != .max {
-      if records[slots[slot]].state.number == number { return InodeIndex(rawValue: slots[slot]) }
-      slot = (slot + 1) & (slots.count - 1)
-    }
-    return nil
+    table.find(InodeTable.hash(number)) { records[$0].state.number == number }
+      .map { InodeIndex(rawValue: $0) }
   }
 
   mutating func insert(_ record: InodeRecord) -> InodeIndex {
-    if (count + 1) * 3 > slots.count * 2 { rehash(slots.count * 2) }
     let index: UInt32
     if firstFree != .max {
       index = firstFree
@@ -67,46 +65,20 @@ struct InodeTable: ~Copyable, Sendable {
     } else {
       index = records.append(record)
     }
-    place(index)
-    count += 1
+    table.insert(index, in: records)
     return InodeIndex(rawValue: index)
   }
 
   mutating func remove(_ index: InodeIndex) {
-    let mask = slots.count - 1
-    var gap = home(records[index.rawValue].state.number)
-    while slots[gap] != index.rawValue { gap = (gap + 1) & mask }
-    var next = (gap + 1) & mask
-    while slots[next] != .max {
-      let home = home(records[slots[next]].state.number)
-      if (next - home) & mask >= (next - gap) & mask {
-        slots[gap] = slots[next]
-        gap = next
-      }
-      next = (next + 1) & mask
-    }
-    slots[gap] = .max
+    table.remove(index.rawValue, in: records)
     records[index.rawValue].state.number = InodeNumber(0)
     records[index.rawValue].directory = firstFree
     firstFree = index.rawValue
-    count -= 1
   }
 
   /// Fibonacci hashing: numbers are handed out in order by ourselves, nobody can choose them.
-  private func home(_ number: InodeNumber) -> Int {
+  fileprivate static func hash(_ number: InodeNumber) -> Int {
     let product = number.rawValue &* 0x9E37_79B9_7F4A_7C15
-    return Int(truncatingIfNeeded: product >> 24) & (slots.count - 1)
-  }
-
-  private mutating func place(_ index: UInt32) {
-    var slot = home(records[index].state.number)
-    while slots[slot] != .max { slot = (slot + 1) & (slots.count - 1) }
-    slots[slot] = index
-  }
-
-  private mutating func rehash(_ size: Int) {
-    let old = slots
-    slots = [UInt32](repeating: .max, count: size)
-    for index in old where index != .max { place(index) }
+    return Int(truncatingIfNeeded: product >> 24)
   }
 }
