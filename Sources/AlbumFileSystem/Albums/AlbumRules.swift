@@ -17,14 +17,6 @@ enum Zone: Equatable {
   /// A directory whose name begins with a dot, and all below it.
   case plain
 
-  /// Where mkdir makes an album.
-  var holdsAlbums: Bool {
-    switch self {
-    case .root, .album: true
-    default: false
-    }
-  }
-
   /// Where a picture is a photo and gets a thumbnail.
   var holdsPhotos: Bool {
     switch self {
