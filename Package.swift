@@ -135,7 +135,7 @@ if Context.environment["ALBUMFS_FUZZ"] != nil {
       name: "albumfs-fuzz",
       dependencies: [
         "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "ThumbnailProtocol",
-        "FUSEDriver", "ControlProtocol", "AlbumTestSupport", logging,
+        "ControlProtocol", "AlbumTestSupport", logging,
       ],
       path: "Tests/Fuzz", swiftSettings: settings))
 }

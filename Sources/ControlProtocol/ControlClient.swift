@@ -1,5 +1,5 @@
 internal import Glibc
-import Posix
+package import Posix
 
 /// A command's connection to the daemon of one mount. Not to be shared between threads.
 package struct ControlClient: ~Copyable {
@@ -9,7 +9,7 @@ package struct ControlClient: ~Copyable {
 
   /// Connects to the daemon of a mount. Fails with `unreachable` when there is none or when who
   /// answers is not who mounted it.
-  package init(_ mount: MountedSpace) throws(Failure) {
+  package init(_ mount: MountEntry) throws(Failure) {
     let socket = try ControlClient.connect(mount)
     let daemon = try ControlClient.trustedPeer(of: socket, for: mount)
     self.daemon = daemon
@@ -37,7 +37,7 @@ package struct ControlClient: ~Copyable {
     }
   }
 
-  private static func connect(_ mount: MountedSpace) throws(Failure) -> FileDescriptor {
+  private static func connect(_ mount: MountEntry) throws(Failure) -> FileDescriptor {
     do throws(Errno) { return try ControlSocket.connect(to: mount.device) } catch {
       throw Failure(
         .unreachable,
@@ -48,7 +48,7 @@ package struct ControlClient: ~Copyable {
     }
   }
 
-  private static func trustedPeer(of socket: borrowing FileDescriptor, for mount: MountedSpace)
+  private static func trustedPeer(of socket: borrowing FileDescriptor, for mount: MountEntry)
     throws(Failure) -> Peer
   {
     let peer: Peer
@@ -79,7 +79,7 @@ package struct ControlClient: ~Copyable {
 extension ControlClient {
   /// The daemon of a mount, nil where nobody serves it or where it cannot be told. Asks the kernel
   /// only, so that a daemon that hangs is found too.
-  package static func daemon(of mount: MountedSpace) -> Peer? {
+  package static func daemon(of mount: MountEntry) -> Peer? {
     guard let socket = try? connect(mount) else { return nil }
     return try? trustedPeer(of: socket, for: mount)
   }

@@ -22,21 +22,21 @@ package struct CallingSyscall: CallerInspector {
   }
 
   package func process(of thread: Int32) -> Int32? {
-    guard thread > 0, let status = try? ProcFile.contents("/proc/\(thread)/status") else {
+    guard thread > 0, let status = try? readWholeFile("/proc/\(thread)/status") else {
       return nil
     }
     return ThreadStatus.process(inStatus: status)
   }
 
   private func command(of process: Int32) -> String {
-    guard process > 0, var name = try? ProcFile.contents("/proc/\(process)/comm") else { return "" }
+    guard process > 0, var name = try? readWholeFile("/proc/\(process)/comm") else { return "" }
     if name.last == UInt8(ascii: "\n") { name.removeLast() }
     return String(decoding: name, as: UTF8.self)
   }
 
   /// nil when the thread cannot be traced.
   private func tracedIntent(of thread: Int32, toward name: FileName) -> CallerIntent? {
-    guard let text = try? ProcFile.contents("/proc/\(thread)/syscall") else { return nil }
+    guard let text = try? readWholeFile("/proc/\(thread)/syscall") else { return nil }
     guard let call = SystemCall(procText: text), let creation = Creation(call) else {
       return .other
     }

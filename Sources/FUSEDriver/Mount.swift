@@ -17,7 +17,7 @@ package final class Mount: Sendable {
     var link: SessionLink?
     /// How many threads use the link; the session may not end before they are through.
     var linkUsers = 0
-    var device: String?
+    var device: DeviceNumber?
     var isStopping = false
   }
   /// Never held while the kernel is asked.
@@ -37,7 +37,9 @@ package final class Mount: Sendable {
     self.logger = logger
     let path = self.mountPoint.path
     driver = Driver(fileSystem: fileSystem, logger: logger) {
-      if let device = MountTable.entry(at: path)?.device { ReadAhead.widen(device: device) }
+      if let device = MountTable.mount(at: path)?.device {
+        ReadAhead.widen(device: device)
+      }
       onReady()
     }
   }
@@ -63,7 +65,7 @@ package final class Mount: Sendable {
     let link = session.link
     let isStopping = state.withLock { state in
       state.link = link
-      state.device = MountTable.entry(at: path)?.device
+      state.device = MountTable.mount(at: path)?.device
       return state.isStopping
     }
     notifications.start(link)
@@ -119,7 +121,7 @@ package final class Mount: Sendable {
   /// Unmounts what `run` mounted, if it is still what is seen there.
   private func detach() {
     let device = state.withLock { $0.device }
-    guard let device, MountTable.entry(at: path)?.device == device else { return }
+    guard let device, MountTable.mount(at: path)?.device == device else { return }
     do throws(MountError) {
       try Mounting.detach(path)
     } catch {

@@ -13,7 +13,7 @@ package struct MountPoint: Equatable, Sendable {
     }
     defer { unsafe free(resolved) }
     self.path = unsafe String(cString: resolved)
-    if MountTable.entry(at: self.path) != nil {
+    if MountTable.mount(at: self.path) != nil {
       throw MountError(.mountPointBusy, "Something is mounted on \(path) already.")
     }
     if !names.isEmpty {
@@ -42,18 +42,5 @@ package struct MountPoint: Equatable, Sendable {
       MountError(.mountPointNotPermitted, "\(path) cannot be entered: \(error).")
     default: MountError(.refused, "\(path): \(error).")
     }
-  }
-
-  /// Clears away the mount of a daemon that is gone, if that is what is at this path. Answers
-  /// whether it was.
-  package static func clearDeadMount(at path: String) throws(MountError) -> Bool {
-    do throws(Errno) {
-      _ = try PosixDirectory(path: path)
-      return false
-    } catch {
-      guard error == .notConnected else { return false }
-    }
-    try Mounting.detach(path)
-    return true
   }
 }

@@ -39,7 +39,7 @@ enum Mounting {
     }
     let data = options.kernelData(device: device.rawValue, user: getuid(), group: getgid())
     let result = unsafe Glibc.mount(
-      options.source, point.path, MountTable.type, options.kernelFlags, data)
+      options.source, point.path, MountTable.fileSystemType, options.kernelFlags, data)
     if result == 0 { return device }
     let error = Errno.last
     if error == .notPermitted { return nil }

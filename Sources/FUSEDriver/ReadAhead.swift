@@ -7,8 +7,8 @@ internal import Posix
 enum ReadAhead {
   static let kibibytes = 1024
 
-  /// `device` is the `major:minor` of a mount. To be called when INIT has been answered.
-  static func widen(device: String) {
+  /// `device` is that of a mount. To be called when INIT has been answered.
+  static func widen(device: DeviceNumber) {
     guard
       let file = try? FileDescriptor(open: "/sys/class/bdi/\(device)/read_ahead_kb", O_WRONLY)
     else { return }

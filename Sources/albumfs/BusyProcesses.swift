@@ -14,7 +14,7 @@ struct BusyProcess {
 /// root, program, open files and mapped files. Nothing in the mount itself is touched. Processes of
 /// other users show only to root.
 enum BusyProcesses {
-  static func of(_ mount: MountedSpace) -> [BusyProcess] {
+  static func of(_ mount: MountEntry) -> [BusyProcess] {
     entries("/proc").compactMap { Int32($0) }.filter { $0 != getpid() }.sorted().compactMap { pid in
       use(of: mount, by: pid).map {
         BusyProcess(pid: pid, name: name(of: pid), uses: $0)
@@ -22,7 +22,7 @@ enum BusyProcesses {
     }
   }
 
-  private static func use(of mount: MountedSpace, by pid: Int32) -> String? {
+  private static func use(of mount: MountEntry, by pid: Int32) -> String? {
     for (link, verb) in [("cwd", "works in"), ("root", "has its root in"), ("exe", "runs")] {
       if let path = target("/proc/\(pid)/\(link)"), path.lies(in: mount.mountPoint) {
         return "\(verb) \(path)"
@@ -37,7 +37,7 @@ enum BusyProcesses {
   }
 
   /// A line of maps: `address perms offset dev inode path`.
-  private static func mapping(in mount: MountedSpace, by pid: Int32) -> String? {
+  private static func mapping(in mount: MountEntry, by pid: Int32) -> String? {
     guard let text = try? readWholeFile("/proc/\(pid)/maps") else { return nil }
     for line in text.split(separator: UInt8(ascii: "\n")) {
       let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 5)

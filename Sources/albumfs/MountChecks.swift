@@ -12,7 +12,7 @@ enum MountChecks {
       Terminal.complain("cleared the dead mount on \(resolved)")
     }
     if let mount = try MountPath.table().mount(at: resolved) {
-      throw Failure(.mountPoint, "\(path) is busy: \(mount.store) is mounted there already.")
+      throw Failure(.mountPoint, "\(path) is busy: \(mount.source) is mounted there already.")
     }
     if resolved.lies(in: store) {
       throw Failure(.mountPoint, "The mount point \(path) lies in the store.")

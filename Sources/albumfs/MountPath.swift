@@ -7,7 +7,7 @@ import Posix
 enum MountPath {
   /// The mount of albumfs that a path lies in, and the path relative to its mount point (empty: the
   /// mount point itself).
-  static func find(_ path: String) throws(Failure) -> (mount: MountedSpace, inside: String) {
+  static func find(_ path: String) throws(Failure) -> (mount: MountEntry, inside: String) {
     let absolute = resolve(path)
     guard let mount = try table().space(holding: absolute) else {
       throw Failure(.noSuchMount, "\(path) is in no mounted space of albumfs.")

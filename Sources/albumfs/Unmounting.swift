@@ -25,7 +25,7 @@ enum Unmounting {
 
   /// Whether nobody serves a mount any more: then every call on it fails with ENOTCONN. Only a
   /// mount whose daemon is not there is touched, so a hanging one hangs nobody.
-  static func isDead(_ mount: MountedSpace) -> Bool {
+  static func isDead(_ mount: MountEntry) -> Bool {
     if ControlClient.daemon(of: mount) != nil { return false }
     var status = statvfs()
     return unsafe statvfs(mount.mountPoint, &status) != 0 && errno == ENOTCONN

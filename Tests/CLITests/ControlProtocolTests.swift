@@ -10,11 +10,11 @@ import struct Synchronization.Atomic
 @Suite struct ControlProtocolTests {
   /// A device number that no mount has: majors of 12 bits are all there are.
   private static let nextMinor = Atomic<UInt32>(0)
-  private func mount(user: UInt32 = getuid()) -> MountedSpace {
+  private func mount(user: UInt32 = getuid()) -> MountEntry {
     let minor = Self.nextMinor.add(1, ordering: .relaxed).newValue
-    return MountedSpace(
+    return MountEntry(
       device: DeviceNumber(major: 5000 + UInt32(getpid()), minor: minor), mountPoint: "/nowhere",
-      store: "/store", type: MountTable.fileSystemType, readOnly: false, user: user)
+      source: "/store", type: MountTable.fileSystemType, readOnly: false, user: user)
   }
 
   @Test func aQuestionGetsItsAnswer() throws {

@@ -26,13 +26,6 @@ import Testing
     }
   }
 
-  @Test func aLivingDirectoryIsNotClearedAway() throws {
-    try withTemporaryDirectory { directory in
-      let wasDead = try MountPoint.clearDeadMount(at: directory)
-      #expect(!wasDead)
-    }
-  }
-
   private func code(_ path: String) -> MountError.Code? {
     do throws(MountError) {
       _ = try MountPoint(path)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import ControlProtocol
 import Glibc
+import Posix
 
 struct List: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -30,7 +31,7 @@ struct List: ParsableCommand {
     let entries = try MountPath.table().spaces.map { mount in
       let daemon = ControlClient.daemon(of: mount)
       return Entry(
-        mountPoint: mount.mountPoint, store: mount.store,
+        mountPoint: mount.mountPoint, store: mount.source,
         alive: daemon != nil || !Unmounting.isDead(mount), readOnly: mount.readOnly,
         user: mount.user, pid: daemon?.pid)
     }
@@ -47,7 +48,7 @@ struct List: ParsableCommand {
   }
 }
 
-extension MountedSpace {
+extension MountEntry {
   /// Whether the caller mounted it; root may speak for everybody.
   var isOurs: Bool { geteuid() == 0 || user == getuid() }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ControlProtocol
+import Posix
 
 struct Tidy: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -32,7 +33,7 @@ struct Tidy: ParsableCommand {
     for mount in try MountPath.table().spaces where mount.isOurs { try tidy(mount, nil) }
   }
 
-  private func tidy(_ mount: MountedSpace, _ album: String?) throws {
+  private func tidy(_ mount: MountEntry, _ album: String?) throws {
     let reply = try ControlClient(mount).ask(.tidy(album: album)).orThrow()
     guard case .done(let summary) = reply else { throw Failure.unexpectedReply }
     output.say("Moved \(counted(summary.count, "photo")).")

@@ -48,7 +48,7 @@ struct Umount: ParsableCommand {
     if let failure { throw failure }
   }
 
-  private static func mount(at path: String) throws(Failure) -> MountedSpace {
+  private static func mount(at path: String) throws(Failure) -> MountEntry {
     let absolute = MountPath.resolve(path)
     let table = try MountPath.table()
     if let mount = table.mount(at: absolute), mount.type == MountTable.fileSystemType {
@@ -60,7 +60,7 @@ struct Umount: ParsableCommand {
     throw Failure(.noSuchMount, "Nothing of albumfs is mounted on \(path).")
   }
 
-  private func unmount(_ mount: MountedSpace) throws(Failure) {
+  private func unmount(_ mount: MountEntry) throws(Failure) {
     // Connected first, so that the end of the connection tells the daemon's end.
     guard ControlClient.daemon(of: mount) != nil else {
       _ = try Unmounting.unmount(mount.mountPoint, lazy: true)
@@ -89,7 +89,7 @@ struct Umount: ParsableCommand {
     }
   }
 
-  private func busy(_ mount: MountedSpace) -> Failure {
+  private func busy(_ mount: MountEntry) -> Failure {
     let processes = BusyProcesses.of(mount)
     var lines = ["\(mount.mountPoint) is busy."]
     if processes.isEmpty {

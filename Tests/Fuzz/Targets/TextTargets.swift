@@ -1,5 +1,4 @@
 import AlbumSecrets
-import FUSEDriver
 import Glibc
 import Posix
 
@@ -90,10 +89,9 @@ enum MountTableTarget: FuzzTarget {
   }
 
   static func run(_ bytes: [UInt8]) {
-    let table = ControlProtocol.MountTable(text: bytes)
+    let table = MountTable(text: bytes)
     _ = table.spaces
     _ = table.space(holding: "/mnt/a b/c")
     _ = table.mount(at: "/mnt")
-    _ = FUSEDriver.MountTable.parse(bytes)
   }
 }

@@ -1,6 +1,3 @@
-internal import Glibc
-package import Posix
-
 /// The number of a mounted file system's device, as in `st_dev`.
 package struct DeviceNumber: Hashable, Sendable, CustomStringConvertible {
   package var major: UInt32
@@ -13,23 +10,23 @@ package struct DeviceNumber: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// One line of /proc/self/mountinfo (proc_pid_mountinfo(5)).
-package struct MountedSpace: Sendable, Equatable {
+package struct MountEntry: Sendable, Equatable {
   package var device: DeviceNumber
   package var mountPoint: String
-  /// What was mounted: the store's path.
-  package var store: String
+  /// What was mounted: of a space the store's path.
+  package var source: String
   package var type: String
   package var readOnly: Bool
   /// Who mounted it (`user_id=`), nil where the line does not say.
   package var user: UInt32?
 
   package init(
-    device: DeviceNumber, mountPoint: String, store: String, type: String, readOnly: Bool,
+    device: DeviceNumber, mountPoint: String, source: String, type: String, readOnly: Bool,
     user: UInt32?
   ) {
     self.device = device
     self.mountPoint = mountPoint
-    self.store = store
+    self.source = source
     self.type = type
     self.readOnly = readOnly
     self.user = user
@@ -39,10 +36,11 @@ package struct MountedSpace: Sendable, Equatable {
 /// What is mounted, read from the kernel's table. Never touches a mount itself: a dead one is
 /// found like a living one, and a hung one hangs nobody.
 package struct MountTable: Sendable {
+  /// The type of the file systems of albumfs.
   package static let fileSystemType = "fuse.albumfs"
 
   /// All mounts, in the order in which they were made; a later one hides an earlier one.
-  package let mounts: [MountedSpace]
+  package let mounts: [MountEntry]
 
   package init(text: [UInt8]) {
     mounts = text.split(separator: UInt8(ascii: "\n")).compactMap(MountTable.parse)
@@ -54,27 +52,31 @@ package struct MountTable: Sendable {
   }
 
   /// The mounts of albumfs.
-  package var spaces: [MountedSpace] {
+  package var spaces: [MountEntry] {
     mounts.filter { $0.type == MountTable.fileSystemType }
   }
 
   /// The mount of albumfs that an absolute path lies in, unless another file system is mounted in
   /// between.
-  package func space(holding path: String) -> MountedSpace? {
-    var best: MountedSpace?
+  package func space(holding path: String) -> MountEntry? {
+    var best: MountEntry?
     for mount in mounts where path.lies(in: mount.mountPoint) {
       if mount.mountPoint.utf8.count >= (best?.mountPoint.utf8.count ?? 0) { best = mount }
     }
     return best?.type == MountTable.fileSystemType ? best : nil
   }
 
+  /// The topmost mount exactly at an absolute path now; nil too where the table cannot be read.
+  package static func mount(at path: String) -> MountEntry? { (try? current())?.mount(at: path) }
+
   /// The topmost mount exactly at an absolute path.
-  package func mount(at path: String) -> MountedSpace? {
+  package func mount(at path: String) -> MountEntry? {
     mounts.last { $0.mountPoint == path }
   }
 
-  private static func parse(_ line: ArraySlice<UInt8>) -> MountedSpace? {
-    let fields = line.split(separator: UInt8(ascii: " ")).map { unescape($0) }
+  private static func parse(_ line: ArraySlice<UInt8>) -> MountEntry? {
+    let fields = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+      .map { unescape($0) }
     // 36 35 98:0 /root /mount/point rw,options [optional fields…] - type source superoptions
     guard fields.count >= 10, let dash = fields[6...].firstIndex(of: "-"), fields.count > dash + 3
     else { return nil }
@@ -84,9 +86,10 @@ package struct MountTable: Sendable {
     }
     let options = fields[5].split(separator: ",") + fields[dash + 3].split(separator: ",")
     let user = options.first { $0.hasPrefix("user_id=") }.flatMap { UInt32($0.dropFirst(8)) }
-    return MountedSpace(
+    return MountEntry(
       device: DeviceNumber(major: major, minor: minor), mountPoint: fields[4],
-      store: fields[dash + 2], type: fields[dash + 1], readOnly: options.contains("ro"), user: user)
+      source: fields[dash + 2], type: fields[dash + 1], readOnly: options.contains("ro"), user: user
+    )
   }
 
   /// Space, tab, newline and backslash stand as `\040` and so on.
@@ -111,26 +114,5 @@ extension String {
   /// Whether an absolute path is a directory or lies below it.
   package func lies(in directory: String) -> Bool {
     self == directory || hasPrefix(directory.hasSuffix("/") ? directory : directory + "/")
-  }
-}
-
-/// Reads a file of /proc, whose size is not known before.
-package func readWholeFile(_ path: String) throws(Errno) -> [UInt8] {
-  let file = try FileDescriptor(open: path, O_RDONLY)
-  var content: [UInt8] = []
-  var buffer = [UInt8](repeating: 0, count: 1 << 16)
-  while true {
-    let count = try read(file, &buffer)
-    if count == 0 { return content }
-    content += buffer[..<count]
-  }
-}
-
-private func read(_ file: borrowing FileDescriptor, _ buffer: inout [UInt8]) throws(Errno) -> Int {
-  let descriptor = file.rawValue
-  return try retrying {
-    unsafe buffer.withUnsafeMutableBytes {
-      unsafe Glibc.read(descriptor, $0.baseAddress, $0.count)
-    }
   }
 }
