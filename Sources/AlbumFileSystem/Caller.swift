@@ -44,6 +44,4 @@ package protocol CallerInspector: Sendable {
 package protocol KernelNotifier: Sendable {
   /// The name in this directory, and whether it exists.
   func forget(entry name: FileName, in directory: InodeNumber)
-  /// Attributes and cached pages of an inode.
-  func forget(contentOf inode: InodeNumber)
 }

@@ -10,8 +10,8 @@ import Posix
 /// `forget`. An inode without names lives until its references and open files are gone.
 ///
 /// Lock order, outermost first: a shard of `contents`, a `FileContent`, the catalog. `pendingPhotos`,
-/// `implicit` and `activity` hold leaf locks of their own. No lock is held while sealing, reading
-/// records, reading /proc or calling the notifier.
+/// `implicit`, `activity` and `generations` hold leaf locks of their own. No lock is held while sealing,
+/// reading records, reading /proc or calling the notifier.
 package final class FileSystem: Sendable {
   /// For how long the kernel may believe what only it can change, in seconds.
   static let longLifetime = 3600.0
@@ -24,6 +24,7 @@ package final class FileSystem: Sendable {
   let activity: AlbumActivity
   let pendingPhotos: PendingPhotos
   let origins = ThumbnailOrigins()
+  let generations = Generations()
 
   /// Takes over an opened space; the caller closes it after `close`.
   package init(
@@ -104,15 +105,17 @@ package final class FileSystem: Sendable {
 
   /// Gives back `count` references.
   package func forget(_ inode: InodeNumber, count: UInt64) {
-    space.change { catalog in
-      guard let index = catalog.index(of: inode) else { return }
+    let isGone = space.change { catalog in
+      guard let index = catalog.index(of: inode) else { return true }
       var rest = count
       while rest > 0 {
         let part = UInt32(min(rest, UInt64(UInt32.max)))
         catalog.unpin(index, count: part)
         rest -= UInt64(part)
       }
+      return catalog.index(of: inode) == nil
     }
+    if isGone { generations.forget(inode) }
   }
 
   // MARK: Entries
@@ -140,7 +143,8 @@ package final class FileSystem: Sendable {
       if !isSettled { name = 0 }
     }
     return Entry(
-      attributes: current(found.attributes), nameLifetime: name,
+      attributes: current(found.attributes), generation: generations[found.attributes.inode],
+      nameLifetime: name,
       attributesLifetime: attributesLifetime(found.attributes))
   }
 

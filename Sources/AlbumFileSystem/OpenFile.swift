@@ -31,9 +31,14 @@ package final class OpenFile: Sendable {
 
   /// Takes all of it over, or throws.
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FSError) {
-    try fileSystem.writable()
-    try unsafe content.write(bytes, at: offset)
-    if writesThrough { try content.commit() }
+    do throws(FSError) {
+      try fileSystem.writable()
+      try unsafe content.write(bytes, at: offset)
+      if writesThrough { try content.commit() }
+    } catch {
+      content.noteLoss()
+      throw error
+    }
   }
 
   /// close(2) of one descriptor: what was written survives the daemon's end when this returns.
@@ -145,19 +150,33 @@ extension FileSystem {
 
   /// Ends one handle of an inode.
   func release(_ inode: InodeNumber, writes: Bool) {
-    if writes, let content = contents.find(inode) { finish(content) }
+    if let content = contents.leave(inode), writes || leavesWork(content) { finish(content) }
     if contents.release(inode, writes: writes) { considerPhoto(inode) }
+  }
+
+  /// Whether a handle that was only read was the last, and those that were written failed.
+  private func leavesWork(_ content: FileContent) -> Bool {
+    contents.whenUnused(content) { !content.isFinished } == true
   }
 
   /// Writes out what is pending. What cannot be stored is given up with the last handle: flush and
   /// fsync have said so.
   private func finish(_ content: FileContent) {
-    let isLast = contents.isLast(content.inode)
     do throws(FSError) {
       try content.commit()
-      if isLast { try content.joinPieces() }
+      if contents.whenUnused(content, {}) != nil { try content.joinPieces() }
     } catch {
-      if isLast, content.abandonFailed() { try? content.commit() }
+      if contents.whenUnused(content, content.abandonFailed) == true { try? content.commit() }
+    }
+    if contents.whenUnused(content, content.takeLoss) == true { showStored(content) }
+  }
+
+  /// The kernel is to show what is stored, and not what it had handed over.
+  private func showStored(_ content: FileContent) {
+    generations.renew(content.inode)
+    let names = space.read { catalog in catalog.names(of: content.index) }
+    for (bytes, directory) in names {
+      if let name = try? FileName(bytes) { notifier.forget(entry: name, in: directory) }
     }
   }
 

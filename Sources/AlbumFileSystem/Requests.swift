@@ -4,6 +4,8 @@ package import AlbumModel
 /// believe the name and the attributes, in seconds.
 package struct Entry: Sendable {
   package var attributes: Attributes
+  /// Another one: what the kernel knows of an inode of this number is of the past.
+  package var generation: UInt64
   package var nameLifetime: Double
   package var attributesLifetime: Double
 }

@@ -3,7 +3,7 @@ package import AlbumModel
 import Posix
 
 /// Tells the kernel's caches what albumfs changed by itself: a thumbnail that came, a photo that was
-/// tidied away.
+/// tidied away, a file whose content was lost.
 ///
 /// Such a message may wait in the kernel for a lock that the sender of a request holds, and so for
 /// the answer to that request. Hence calls only put their message into a queue, under a lock that
@@ -19,7 +19,7 @@ package final class Notifications: KernelNotifier {
   private struct State {
     var isOpen = false
     var names: Set<Name> = []
-    var inodes: Set<InodeNumber> = []
+    var directories: Set<InodeNumber> = []
     var thread: ServiceThread?
   }
 
@@ -30,19 +30,12 @@ package final class Notifications: KernelNotifier {
   package init() {}
 
   package func forget(entry name: FileName, in directory: InodeNumber) {
-    post { state in
-      let isNew = state.names.insert(Name(directory: directory, name: name)).inserted
+    let isNews = state.withLock { state in
+      if !state.isOpen { return false }
       // The kernel drops a listing it keeps only when it knew the name, which a new one it did not.
-      return state.inodes.insert(directory).inserted || isNew
+      state.directories.insert(directory)
+      return state.names.insert(Name(directory: directory, name: name)).inserted
     }
-  }
-
-  package func forget(contentOf inode: InodeNumber) {
-    post { $0.inodes.insert(inode).inserted }
-  }
-
-  private func post(_ add: (inout State) -> Bool) {
-    let isNews = state.withLock { $0.isOpen && add(&$0) }
     if isNews { news.post() }
   }
 
@@ -59,7 +52,7 @@ package final class Notifications: KernelNotifier {
   func stop() {
     let thread = state.withLock { state in
       state.isOpen = false
-      (state.names, state.inodes) = ([], [])
+      (state.names, state.directories) = ([], [])
       return state.thread.take()
     }
     guard let thread else { return }
@@ -70,13 +63,13 @@ package final class Notifications: KernelNotifier {
   private func run(_ link: SessionLink) {
     while true {
       news.wait()
-      let (isOpen, names, inodes) = state.withLock { state in
-        defer { (state.names, state.inodes) = ([], []) }
-        return (state.isOpen, state.names, state.inodes)
+      let (isOpen, names, directories) = state.withLock { state in
+        defer { (state.names, state.directories) = ([], []) }
+        return (state.isOpen, state.names, state.directories)
       }
       if !isOpen { break }
       for item in names { link.expire(item.name.bytes, in: item.directory.rawValue) }
-      for inode in inodes { link.invalidate(inode.rawValue) }
+      for directory in directories { link.invalidate(directory.rawValue) }
     }
   }
 }

@@ -1,6 +1,7 @@
 import AlbumFileSystem
 import AlbumModel
 import AlbumTestSupport
+import Posix
 import Testing
 
 import struct Synchronization.Atomic
@@ -154,6 +155,49 @@ struct ContentTests {
     while refusal({ try file.put(chunk, at: end) }) == nil { end += 65_536 }
     file.release()
     #expect(try space.read(".plain/f") == [UInt8](repeating: 5, count: Int(end)))
+  }
+
+  /// Writes until the disk is full, in chunks; answers what was taken over.
+  private func fill(_ file: OpenFile) -> [UInt8] {
+    space.disk.isFull.store(true, ordering: .relaxed)
+    var end = 0
+    let chunk = [UInt8](repeating: 5, count: 65_536)
+    while refusal({ try file.put(chunk, at: Int64(end)) }) == nil { end += chunk.count }
+    return [UInt8](repeating: 5, count: end)
+  }
+
+  @Test func whatCouldNotBeStoredIsForgottenByTheKernelUnderAllItsNames() throws {
+    let file = try space.create(".plain/f")
+    try space.link(".plain/f", ".plain/twin")
+    let before = try space.lookup(".plain/f")
+    _ = fill(file)
+    #expect(refusal { try file.flush() } == .noSpace)
+    #expect(space.notifier.entries.withLock { $0.isEmpty }, "the handle still has all of it")
+    file.release()
+    let told = space.notifier.entries.withLock { $0.map(\.name).sorted() }
+    #expect(told == ["f", "twin"])
+    for name in [".plain/f", ".plain/twin"] {
+      let after = try space.lookup(name)
+      #expect(after.attributes.inode == before.attributes.inode)
+      #expect(after.generation != before.generation, "\(name): the kernel goes on with its pages")
+    }
+  }
+
+  @Test func whoeverIsLastToCloseGivesUpWhatCouldNotBeStored() throws {
+    let file = try space.create(".plain/f")
+    let reader = try space.open(".plain/f")
+    let written = fill(file)
+    #expect(refusal { try file.flush() } == .noSpace)
+    file.release()
+    #expect(try reader.get(written.count, at: 0) == written)
+    let before = try space.lookup(".plain/f")
+    reader.release()
+    #expect(try space.lookup(".plain/f").generation != before.generation)
+    #expect(try space.read(".plain/f") == written)
+    #expect(try space.status(".plain/f").size == Int64(written.count))
+    space.disk.isFull.store(false, ordering: .relaxed)
+    try space.remount()
+    #expect(try space.read(".plain/f") == written)
   }
 
   @Test func aFileInVeryManyPiecesIsJoinedWhenItIsClosed() throws {

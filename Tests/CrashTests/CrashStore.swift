@@ -106,7 +106,6 @@ private struct IdleCallers: CallerInspector {
 
 private struct NoKernel: KernelNotifier {
   func forget(entry name: FileName, in directory: InodeNumber) {}
-  func forget(contentOf inode: InodeNumber) {}
 }
 
 func secret(_ text: String) -> SecretBytes {

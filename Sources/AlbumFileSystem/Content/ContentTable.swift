@@ -9,6 +9,9 @@ import struct Synchronization.Atomic
 final class ContentTable: Sendable {
   private struct Slot {
     let content: FileContent
+    /// Open ones, and those that are being given back.
+    var users: Int
+    /// Open ones.
     var handles: Int
     var writers: Int
   }
@@ -35,9 +38,10 @@ final class ContentTable: Sendable {
   func acquire(_ inode: InodeNumber, writes: Bool) throws(FSError) -> FileContent {
     try shard(inode).slots.withLock { (slots) throws(FSError) -> FileContent in
       if slots[inode] == nil {
-        slots[inode] = Slot(content: try make(inode), handles: 0, writers: 0)
+        slots[inode] = Slot(content: try make(inode), users: 0, handles: 0, writers: 0)
         count.wrappingAdd(1, ordering: .relaxed)
       }
+      slots[inode]!.users += 1
       slots[inode]!.handles += 1
       if writes { slots[inode]!.writers += 1 }
       return slots[inode]!.content
@@ -71,19 +75,29 @@ final class ContentTable: Sendable {
     shard(inode).slots.withLock { ($0[inode]?.writers ?? 0) > 0 }
   }
 
-  /// Whether the caller's is the only handle.
-  func isLast(_ inode: InodeNumber) -> Bool {
-    shard(inode).slots.withLock { $0[inode]?.handles == 1 }
+  /// Begins to give a handle back: there is nobody any more who could be told an error through it.
+  func leave(_ inode: InodeNumber) -> FileContent? {
+    shard(inode).slots.withLock { slots in
+      slots[inode]?.handles -= 1
+      return slots[inode]?.content
+    }
   }
 
-  /// Gives a handle back; answers whether it was the last that writes.
+  /// Runs `body` while nobody has the content open or can open it; nil where somebody has.
+  func whenUnused<Result>(_ content: FileContent, _ body: () -> Result) -> Result? {
+    shard(content.inode).slots.withLock { slots in
+      slots[content.inode]?.handles == 0 ? body() : nil
+    }
+  }
+
+  /// Ends what `leave` began; answers whether the handle was the last that writes.
   func release(_ inode: InodeNumber, writes: Bool) -> Bool {
     let (removed, wasLastWriter) = shard(inode).slots.withLock { slots -> (FileContent?, Bool) in
       guard var slot = slots[inode] else { return (nil, false) }
-      slot.handles -= 1
+      slot.users -= 1
       if writes { slot.writers -= 1 }
-      slots[inode] = slot.handles == 0 ? nil : slot
-      return (slot.handles == 0 ? slot.content : nil, writes && slot.writers == 0)
+      slots[inode] = slot.users == 0 ? nil : slot
+      return (slot.users == 0 ? slot.content : nil, writes && slot.writers == 0)
     }
     if let removed {
       count.wrappingSubtract(1, ordering: .relaxed)

@@ -35,6 +35,8 @@ final class FileContent: Sendable {
     var changedAt: Int64 = 0
     /// Rises when the size shrinks: a goal taken before does not hold any more.
     var epoch: UInt64 = 0
+    /// Whether bytes that somebody handed over were refused or given up. The kernel may show them.
+    var hasLost = false
 
     var isClean: Bool { !isChanged && dirty.isEmpty && inFlight.isEmpty && pending.isEmpty }
   }
@@ -280,8 +282,22 @@ final class FileContent: Sendable {
     monitor.withLock { $0.isChanged && $0.changedAt <= time }
   }
 
-  /// With the last handle: gives up what could not be stored. The file then ends before it where it
-  /// would have grown by it. Answers whether there was any.
+  /// Whether nothing is left to do for the last handle.
+  var isFinished: Bool { monitor.withLock { $0.isClean && !$0.hasLost } }
+
+  /// Bytes were not taken over.
+  func noteLoss() { monitor.withLock { $0.hasLost = true } }
+
+  /// Whether something was lost since this was asked last.
+  func takeLoss() -> Bool {
+    monitor.withLock { state in
+      defer { state.hasLost = false }
+      return state.hasLost
+    }
+  }
+
+  /// Gives up what could not be stored. The file then ends before it where it would have grown by it.
+  /// Answers whether there was any.
   func abandonFailed() -> Bool {
     monitor.withLock { state in
       var isAny = false
@@ -296,6 +312,7 @@ final class FileContent: Sendable {
       state.inFlight.removeAll { if case .failed = $0.outcome { true } else { false } }
       landFinished(&state)
       letGo(state.pending.replace(from: state.size, to: .max, with: []))
+      if isAny { state.hasLost = true }
       return isAny
     }
   }

@@ -1,11 +1,22 @@
 import AlbumFormat
-import AlbumModel
+package import AlbumModel
 
 extension Catalog {
   /// The name of a directory; nil of the root and of one that has no name.
   package func name(of directory: InodeIndex) -> [UInt8]? {
     let entry = directories[inodes[directory].directory].entry
     return entry == .max ? nil : entries.name(of: entry)
+  }
+
+  /// All names of a file, with their directories. Looks at every entry of the space: a millisecond for
+  /// 100,000 files.
+  package func names(of file: InodeIndex) -> [(name: [UInt8], directory: InodeNumber)] {
+    var names: [(name: [UInt8], directory: InodeNumber)] = []
+    for entry in entries.leading(to: file.rawValue) {
+      let directory = inodes[InodeIndex(rawValue: entries[entry].parent)].state.number
+      names.append((entries.name(of: entry), directory))
+    }
+    return names
   }
 
   /// The cookie of the newest entry that the directory ever had; 0 when it had none.

@@ -42,8 +42,7 @@ extension fuse_entry_param {
   init(_ entry: Entry) {
     self.init()
     ino = entry.attributes.inode.rawValue
-    // Inode numbers are never reused, so one generation does.
-    generation = 0
+    generation = entry.generation
     attr = stat(entry.attributes)
     attr_timeout = entry.attributesLifetime
     entry_timeout = entry.nameLifetime

@@ -23,8 +23,6 @@ final class FakeNotifier: KernelNotifier {
   func forget(entry name: FileName, in directory: InodeNumber) {
     entries.withLock { $0.append((name.display, directory)) }
   }
-
-  func forget(contentOf inode: InodeNumber) {}
 }
 
 /// Clocks that go on only when the test says so.
