@@ -12,8 +12,7 @@ struct Compact: ParsableCommand {
         albumfs compact ~/Album
       """)
 
-  @Argument(help: "Anything in the mount.", completion: .directory)
-  var path: String
+  @OptionGroup var mount: MountArgument
 
   @Flag(help: "As JSON.")
   var json = false
@@ -21,7 +20,7 @@ struct Compact: ParsableCommand {
   @OptionGroup var output: OutputOptions
 
   func run() throws {
-    let client = try ControlClient(MountPath.find(path).mount)
+    let client = try mount.connect()
     let bar = ProgressBar(isShown: !output.quiet && !json)
     let reply = try client.ask(.compact, moved: { bar.show($0, of: $1) })
     bar.clear()

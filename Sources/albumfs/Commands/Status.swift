@@ -10,8 +10,7 @@ struct Status: ParsableCommand {
         albumfs status ~/Album --json
       """)
 
-  @Argument(help: "Anything in the mount.", completion: .directory)
-  var path: String
+  @OptionGroup var mount: MountArgument
 
   @Flag(help: "As JSON.")
   var json = false
@@ -19,7 +18,7 @@ struct Status: ParsableCommand {
   @OptionGroup var output: OutputOptions
 
   func run() throws {
-    let client = try ControlClient(MountPath.find(path).mount)
+    let client = try mount.connect()
     guard case .status(let status) = try client.ask(.status).orThrow() else {
       throw Failure.unexpectedReply
     }
@@ -80,16 +79,4 @@ struct Status: ParsableCommand {
     let count = unsafe strftime(&text, text.count, "%F %T", &parts)
     return String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
-}
-
-extension ControlReply {
-  /// A refusal becomes the error that it is.
-  func orThrow() throws(Failure) -> ControlReply {
-    if case .failed(let failure) = self { throw failure }
-    return self
-  }
-}
-
-extension Failure {
-  static let unexpectedReply = Failure(.unreachable, "The daemon answered something else.")
 }

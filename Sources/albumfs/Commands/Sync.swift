@@ -11,8 +11,7 @@ struct Sync: ParsableCommand {
         cp ~/Pictures/*.jpg ~/Album/Trip/Photo/ && albumfs sync ~/Album
       """)
 
-  @Argument(help: "Anything in the mount.", completion: .directory)
-  var path: String
+  @OptionGroup var mount: MountArgument
 
   @Option(help: ArgumentHelp("Give up after that many seconds.", valueName: "s"))
   var timeout: Double?
@@ -26,12 +25,11 @@ struct Sync: ParsableCommand {
   }
 
   func run() throws {
-    let client = try ControlClient(MountPath.find(path).mount)
+    let client = try mount.connect()
     let reply = try client.ask(.sync(timeoutSeconds: timeout)) { pending in
       if !output.quiet { Terminal.transient("\(counted(pending, "photo")) to go") }
     }
     if !output.quiet { Terminal.transient("") }
-    guard case .done(let summary) = try reply.orThrow() else { throw Failure.unexpectedReply }
-    for note in summary.notes { output.say(note) }
+    for note in try reply.done().notes { output.say(note) }
   }
 }

@@ -37,8 +37,7 @@ struct Thumbs: ParsableCommand {
   func run() throws {
     let (mount, inside) = try MountPath.find(path)
     let client = try ControlClient(mount)
-    let reply = try client.ask(.thumbnails(under: inside, which: which.requested)).orThrow()
-    guard case .done(let summary) = reply else { throw Failure.unexpectedReply }
+    let summary = try client.ask(.thumbnails(under: inside, which: which.requested)).done()
     for note in summary.notes { output.say(note) }
     output.say("Making \(counted(summary.count, "thumbnail")).")
   }

@@ -34,8 +34,7 @@ struct Tidy: ParsableCommand {
   }
 
   private func tidy(_ mount: MountEntry, _ album: String?) throws {
-    let reply = try ControlClient(mount).ask(.tidy(album: album)).orThrow()
-    guard case .done(let summary) = reply else { throw Failure.unexpectedReply }
+    let summary = try ControlClient(mount).ask(.tidy(album: album)).done()
     output.say("Moved \(counted(summary.count, "photo")).")
     if !summary.notes.isEmpty {
       throw Failure(.clash, summary.notes.joined(separator: "\n"))
