@@ -39,15 +39,16 @@ package struct Extent: Equatable, Sendable, BitwiseCopyable {
   /// error, until it is written again.
   package var isLost: Bool { segment == Extent.lostSegment }
 
-  /// Whether its records could be in a segment of the greatest size, or are lost: of any other
-  /// extent no arithmetic is possible.
+  /// Whether its records could be in a segment of the greatest size, or are lost and could be
+  /// counted: of any other extent no arithmetic is possible.
   var fitsSegment: Bool {
-    let limit = Int64(SegmentLayout.maximumByteCount)
-    if isLost { return length > 0 && length <= Extent.lostLimit }
+    let segmentLimit = Int64(SegmentLayout.maximumByteCount)
+    let limit = isLost ? Extent.lostLimit : segmentLimit
     guard length > 0, length <= limit, Int64(skip) < DataRecord.contentLimit else { return false }
     let lastRecord = (Int64(skip) + length - 1) / DataRecord.contentLimit
     let last = Int64(grid) + lastRecord * Int64(DataRecord.fullGridCount)
-    return last < limit / Int64(RecordLayout.grid)
+    let lastGrid = Int64(UInt32.max - DataRecord.fullGridCount)
+    return last < (isLost ? lastGrid : segmentLimit / Int64(RecordLayout.grid))
   }
 
   /// The part of it from `lower` up to `upper`, both offsets in the file and within it.
@@ -150,7 +151,8 @@ package struct DataRecord: Equatable, Sendable {
     unsafe header.storeBytes(of: fileLength.littleEndian, toByteOffset: 32, as: Int64.self)
   }
 
-  /// Reads the 40 bytes; nil where they contradict `plaintextByteCount`, the whole record's length.
+  /// Reads the 40 bytes; nil where they make no sense, or contradict
+  /// `plaintextByteCount`, the whole record's length.
   package init?(decoding header: UnsafeRawBufferPointer, plaintextByteCount: Int) {
     guard header.count >= DataRecord.headerByteCount else { return nil }
     inode = InodeNumber(
@@ -162,7 +164,8 @@ package struct DataRecord: Equatable, Sendable {
     fileLength = Int64(
       littleEndian: unsafe header.loadUnaligned(fromByteOffset: 32, as: Int64.self))
     guard Int(length) + DataRecord.headerByteCount == plaintextByteCount, length > 0, offset >= 0,
-      offset <= .max - Int64(length), fileLength >= 0
+      offset <= .max - Int64(length), fileLength >= 0,
+      1...NumberLimits.inode ~= inode.rawValue, sequence <= NumberLimits.inode
     else { return nil }
   }
 }

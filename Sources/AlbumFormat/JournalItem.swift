@@ -16,7 +16,7 @@ package import AlbumModel
 // | 5 | symlink | number u64, target |
 // | 6 | attribute | number u64, present u8, name length u8, name, value |
 // | 7 | segment | kind u8, state u8 (1 living, 2 retired, 3 removed, 4 filling), number u32, seconds i64 since 1970 of its retirement |
-// | 8 | counters | next inode u64, next data segment u32, next checkpoint segment u32, next write sequence u64: all numbers below are taken |
+// | 8 | counters | next inode u64, next data segment u32, next checkpoint segment u32, next write sequence u64: all numbers below are taken; at least 2, 1, 1, 1 |
 // | 9 | barrier | number u64 of the last frame that is known to be on disk |
 // | 10 | property | key u16, value u64: of the whole space, see `SpaceProperty` |
 
@@ -136,7 +136,7 @@ package struct InodeState: Equatable, Sendable, BitwiseCopyable {
     }
     thumbnailState = known
     guard FileKind(rawValue: UInt8(mode >> 12)) != nil, size >= 0,
-      contentVersion <= NumberLimits.inode
+      contentVersion <= NumberLimits.inode, contentStatements <= NumberLimits.inode
     else {
       throw FormatError("inode with impossible fields")
     }
@@ -170,13 +170,17 @@ package struct SpaceCounters: Equatable, Sendable, BitwiseCopyable {
   package var nextSequence: UInt64 = 1
   package init() {}
 
-  /// As far as a journal may state them: what is stated can be read again.
+  /// As a journal may state them: what is stated can be read again. None is less than at birth, since
+  /// 0 means none, and inode 1 is the root.
   package var withinLimits: SpaceCounters {
+    let first = SpaceCounters()
     var counters = self
-    counters.nextInode = min(nextInode, NumberLimits.counter)
-    counters.nextSequence = min(nextSequence, NumberLimits.counter)
-    counters.nextDataSegment = min(nextDataSegment, NumberLimits.segmentCounter)
-    counters.nextCheckpointSegment = min(nextCheckpointSegment, NumberLimits.segmentCounter)
+    counters.nextInode = min(max(nextInode, first.nextInode), NumberLimits.counter)
+    counters.nextSequence = min(max(nextSequence, first.nextSequence), NumberLimits.counter)
+    counters.nextDataSegment = min(
+      max(nextDataSegment, first.nextDataSegment), NumberLimits.segmentCounter)
+    counters.nextCheckpointSegment = min(
+      max(nextCheckpointSegment, first.nextCheckpointSegment), NumberLimits.segmentCounter)
     return counters
   }
 }

@@ -4,7 +4,7 @@ import AlbumModel
 /// sensible: a greater one is refused as no encoding, so that whoever counts on from a number, or
 /// adds it to others, need not think of an overflow. No space comes near them.
 package enum NumberLimits {
-  /// Of inodes, and of contents' versions.
+  /// Of inodes, of contents' versions and statements, and of write sequences.
   package static let inode: UInt64 = 1 << 62
   /// Of segments of each kind.
   package static let segment: UInt32 = .max - 1 << 20

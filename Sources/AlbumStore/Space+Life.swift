@@ -42,10 +42,12 @@ extension Space {
       directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize)
     let content = ContentStore(files: files)
     var catalog = Catalog()
-    var recovery = Recovery(files: files, content: content, omitting: options.omitting)
+    let listing = try files.list()
+    var recovery = Recovery(
+      listing, files: files, content: content, omitting: options.omitting)
     try recovery.run(into: &catalog)
     let beyond = try SegmentsBeyond(
-      catalog.counters, files: files,
+      catalog.counters, in: listing, files: files,
       known: catalog.knownSegments + recovery.journalSegments + SegmentFiles.reserved)
     catalog.stepOver(beyond)
     recovery.report.isEndMissing = beyond.provesLostJournal

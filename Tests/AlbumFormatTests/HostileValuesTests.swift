@@ -34,6 +34,12 @@ struct HostileValuesTests {
     refuses(item(length: 65_537, grid: cells - DataRecord.fullGridCount))
     refuses(item(length: 2, grid: cells - 1, skip: 65_535))
     refuses(item(length: 1, grid: 0, segment: .max))
+    // Lost content is counted in records, too, though no segment holds it.
+    try decode(item(length: Extent.lostLimit, grid: 0, segment: 0))
+    refuses(item(length: Extent.lostLimit + 1, grid: 0, segment: 0))
+    refuses(item(length: 1, grid: .max, segment: 0))
+    refuses(item(length: Extent.lostLimit, grid: 1 << 31, segment: 0))
+    refuses(item(length: 1, grid: 0, skip: .max, segment: 0))
   }
 
   @Test func inodesHaveNumbersThatCanBeCountedOnFrom() {
@@ -52,6 +58,9 @@ struct HostileValuesTests {
     refuses(.inode(state))
     state.thumbnail = InodeNumber(0)
     state.contentVersion = .max
+    refuses(.inode(state))
+    state.contentVersion = 0
+    state.contentStatements = .max
     refuses(.inode(state))
   }
 
@@ -81,6 +90,21 @@ struct HostileValuesTests {
     refuses(.counters(counters))
     counters = SpaceCounters()
     counters.nextCheckpointSegment = .max
+    refuses(.counters(counters))
+    // The root's number, and those that mean none, are never given out.
+    for number in [0, 1] as [UInt64] {
+      counters = SpaceCounters()
+      counters.nextInode = number
+      refuses(.counters(counters))
+    }
+    counters = SpaceCounters()
+    counters.nextSequence = 0
+    refuses(.counters(counters))
+    counters = SpaceCounters()
+    counters.nextDataSegment = 0
+    refuses(.counters(counters))
+    counters = SpaceCounters()
+    counters.nextCheckpointSegment = 0
     refuses(.counters(counters))
     refuses(.barrier(FrameNumber(.max)))
     for number in [0, UInt64.max] {

@@ -255,9 +255,10 @@ struct CompactionTests {
 
   @Test func whoStopsItKeepsWhatWasDone() throws {
     var random = SeededRandom()
+    print("seed \(random.seed)")
     let space = try place.open(grace: 0, background: false)
-    var files = try fill(space, 300, &random)
-    try removeHalf(space, &files, 300)
+    var files = try fill(space, 500, &random)
+    try removeHalf(space, &files, 500)
     var told = 0
     let report = try space.compact { progress in
       told += 1

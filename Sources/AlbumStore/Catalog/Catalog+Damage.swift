@@ -73,7 +73,7 @@ extension Catalog {
   /// lead nowhere or to a directory that has a newer one.
   mutating func mend(_ findings: inout ReplayFindings) {
     guard let gap else { return }
-    raiseCounters()
+    skipNumbers(leavingOut: .reserve)
     mendRoot()
     let references = mendNames(gap, &findings)
     mendLinks(references, &findings)
@@ -85,22 +85,6 @@ extension Catalog {
     for (number, account) in segments.accounts where account.live > 0 && account.state == .retired {
       segments.set(number, .living, retiredAt: 0)
     }
-  }
-
-  private mutating func raiseCounters() {
-    for raw in 0..<inodes.upperBound {
-      guard let index = inodes.occupant(raw) else { continue }
-      let state = inodes[index].state
-      counters.nextInode = max(
-        counters.nextInode, max(state.number.rawValue, state.thumbnail.rawValue) + 1)
-    }
-    if let top = segments.accounts.keys.max() {
-      counters.nextDataSegment = max(counters.nextDataSegment, top.rawValue + 1)
-    }
-    counters.nextInode += Catalog.inodeReserve
-    counters.nextSequence += Catalog.sequenceReserve
-    counters.nextDataSegment += Catalog.segmentReserve
-    counters.nextCheckpointSegment += Catalog.segmentReserve
   }
 
   /// Without the frame that states the root, it is as at birth, and belongs to whom its entries do.

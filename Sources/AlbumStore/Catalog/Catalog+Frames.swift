@@ -49,11 +49,6 @@ struct ChangedRanges {
 }
 
 extension Catalog {
-  /// How far the numbers are reserved beyond those in use: more than 5 seconds can use up.
-  static let inodeReserve: UInt64 = 1 << 20
-  static let sequenceReserve: UInt64 = 1 << 24
-  static let segmentReserve: UInt32 = 1 << 10
-
   /// Whether there is anything for a frame to state.
   package var hasChanges: Bool { !changes.isEmpty }
 
@@ -74,25 +69,6 @@ extension Catalog {
     changes.extents[index, default: ChangedRanges()].insert(from..<to)
   }
 
-  /// Reserves ahead when half of what was reserved is used.
-  mutating func noteCounters() {
-    if isReplaying { return }
-    if counters.nextInode + Catalog.inodeReserve / 2 > reserved.nextInode
-      || counters.nextSequence + Catalog.sequenceReserve / 2 > reserved.nextSequence
-      || counters.nextDataSegment + Catalog.segmentReserve / 2 > reserved.nextDataSegment
-      || counters.nextCheckpointSegment >= reserved.nextCheckpointSegment
-    {
-      changes.counters = true
-    }
-  }
-
-  /// The last frame of a session states the exact counters, so that the next wastes no numbers.
-  package mutating func releaseReserve() {
-    if reserved == counters { return }
-    changes.counters = true
-    isClosing = true
-  }
-
   /// Takes what is to be stated and encodes it.
   package mutating func takeChanges() -> [UInt8] {
     var writer = ByteWriter()
@@ -111,20 +87,6 @@ extension Catalog {
     for number in changes.gone { JournalItem.inodeGone(number).encode(into: &writer) }
     changes = PendingChanges()
     return writer.bytes
-  }
-
-  private mutating func encodeCounters(into writer: inout ByteWriter) {
-    if !changes.counters { return }
-    var ahead = counters
-    if !isClosing {
-      ahead.nextInode += Catalog.inodeReserve
-      ahead.nextSequence += Catalog.sequenceReserve
-      ahead.nextDataSegment += Catalog.segmentReserve
-      ahead.nextCheckpointSegment += Catalog.segmentReserve
-    }
-    ahead = ahead.withinLimits
-    reserved = ahead
-    JournalItem.counters(ahead).encode(into: &writer)
   }
 
   func encode(_ segment: SegmentNumber, into writer: inout ByteWriter) {

@@ -33,7 +33,7 @@ extension Catalog {
       guard let index = inodes.occupant(raw) else { continue }
       if settleLinks(of: index, tree) { corrections += 1 }
     }
-    if settleCounters() { corrections += 1 }
+    if skipNumbers() { corrections += 1 }
     return corrections
   }
 
@@ -110,27 +110,6 @@ extension Catalog {
     let links = inodes[index].directory == .max ? tree.links[Int(index.rawValue)] : 1
     if links == 0 || links == inodes[index].state.links { return false }
     update(index) { $0.links = links }
-    return true
-  }
-
-  // MARK: Numbers
-
-  private mutating func settleCounters() -> Bool {
-    var needed = counters
-    for raw in 0..<inodes.upperBound {
-      guard let index = inodes.occupant(raw) else { continue }
-      needed.nextInode = max(needed.nextInode, inodes[index].state.number.rawValue + 1)
-    }
-    for segment in segments.accounts.keys {
-      needed.nextDataSegment = max(needed.nextDataSegment, segment.rawValue + 1)
-    }
-    // None of them begins at 0, which means: none.
-    needed.nextCheckpointSegment = max(needed.nextCheckpointSegment, 1)
-    needed.nextDataSegment = max(needed.nextDataSegment, 1)
-    needed = needed.withinLimits
-    if needed == counters { return false }
-    counters = needed
-    changes.counters = true
     return true
   }
 }

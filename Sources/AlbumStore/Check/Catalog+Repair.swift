@@ -61,19 +61,6 @@ extension Catalog {
     return index
   }
 
-  /// Numbers that are in use, or were as far as anybody can tell, are not given out again.
-  mutating func raiseCounters(above used: SpaceCounters) {
-    counters.nextInode = max(
-      counters.nextInode, max(used.nextInode, greatestInode + 1) + Catalog.inodeReserve)
-    counters.nextSequence = max(
-      counters.nextSequence, used.nextSequence + Catalog.sequenceReserve)
-    counters.nextDataSegment = max(
-      counters.nextDataSegment, used.nextDataSegment + Catalog.segmentReserve)
-    counters.nextCheckpointSegment = max(
-      counters.nextCheckpointSegment, used.nextCheckpointSegment + Catalog.segmentReserve)
-    changes.counters = true
-  }
-
   /// What extents point to lives, whatever was stated of its segment.
   mutating func correctLedger() {
     var live: [SegmentNumber: Int64] = [:]

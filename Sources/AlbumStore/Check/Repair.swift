@@ -14,7 +14,7 @@ extension Examination {
   consuming func repair(_ store: Store, options: CheckOptions) throws(StoreError) -> [String] {
     try requireReadableDisk()
     var plan = RepairPlan(self, time: Space.now)
-    let used = try usedNumbers()
+    let used = usedNumbers
     let position = startOfJournal
     let mayReuseNumbers =
       isJournalIncomplete || catalogCheck.problems.contains(where: \.isCounter)
@@ -22,7 +22,7 @@ extension Examination {
     let recovery = recovery
     let files = files
     var catalog = catalog
-    if mayReuseNumbers { catalog.raiseCounters(above: used) }
+    if mayReuseNumbers { catalog.skipNumbers(before: used, leavingOut: .reserve) }
     if lostRoot { catalog.ownRoot(options, time: plan.time) }
     let space = Space(repairing: store, files, catalog, recovery, position)
     plan.endings = try space.endings(of: plan, options.fileEnding)
@@ -42,12 +42,10 @@ extension Examination {
   }
 
   /// Numbers that exist in the store, whether the catalog knows them or not.
-  private borrowing func usedNumbers() throws(StoreError) -> SpaceCounters {
-    var used = SpaceCounters()
+  private var usedNumbers: SpaceCounters {
+    var used = recovery.listing.usedSegments
     used.nextInode = (segments.map(\.greatestInode).max() ?? 0) + 1
     used.nextSequence = (segments.map(\.greatestSequence).max() ?? 0) + 1
-    used.nextDataSegment = (try files.numbers(of: .data).last?.rawValue ?? 0) + 1
-    used.nextCheckpointSegment = (try files.numbers(of: .checkpoint).last?.rawValue ?? 0) + 1
     return used
   }
 

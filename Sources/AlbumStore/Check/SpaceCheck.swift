@@ -72,17 +72,18 @@ struct Examination: ~Copyable {
       directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize,
       readsAround: true)
     var catalog = Catalog()
-    var recovery = Recovery(files: files, content: ContentStore(files: files))
+    let listing = try files.list()
+    var recovery = Recovery(listing, files: files, content: ContentStore(files: files))
     try recovery.salvage(into: &catalog)
     let salvaged = recovery.salvaged ?? SalvageReport()
-    if salvaged.hasNoJournal { try Examination.requireSegments(files) }
+    if salvaged.hasNoJournal { try Examination.requireSegments(listing) }
     let journalCheck = try JournalCheck(&recovery, salvaged)
-    let beyond = try SegmentsBeyond(catalog.counters, files: files)
+    let beyond = try SegmentsBeyond(catalog.counters, in: listing, files: files)
     recovery.report.isEndMissing = beyond.provesLostJournal
-    catalog.stepOver(beyond)
     isJournalIncomplete =
       recovery.report.isJournalIncomplete || salvaged.isIncomplete || salvaged.rootWasLost
     catalogCheck = CatalogCheck(catalog, segmentSize: files.segmentSize)
+    catalog.stepOver(beyond)
     self.files = files
     self.catalog = catalog
     self.recovery = recovery
@@ -93,9 +94,9 @@ struct Examination: ~Copyable {
 
   /// A password that opens a slot of this store opens a space of it, however damaged; a recovery key
   /// may be of another store. Its segments tell.
-  private static func requireSegments(_ files: SegmentFiles) throws(StoreError) {
+  private static func requireSegments(_ listing: SegmentListing) throws(StoreError) {
     for kind in [SegmentKind.data, .checkpoint] {
-      if try !files.numbers(of: kind).isEmpty { return }
+      if !listing.numbers(of: kind).isEmpty { return }
     }
     throw StoreError(
       .missing,
@@ -105,7 +106,7 @@ struct Examination: ~Copyable {
 
   /// Opens the records.
   mutating func run() throws(StoreError) {
-    let numbers = Set(try files.numbers(of: .data))
+    let numbers = Set(recovery.listing.numbers(of: .data))
     if !isJournalIncomplete { strays = try finishedStrays(numbers) }
     let pass = RecordPass(
       files: files, uses: catalog.recordUses(), walked: isJournalIncomplete ? numbers : strays,

@@ -50,10 +50,11 @@ struct LivingCopy {
   /// The end of history; nil where this is no copy of a living store, or where no checkpoint in it is
   /// whole, so that it is to be treated as damaged. `journals` are those that are there, rising.
   static func end(
-    of journals: [SegmentNumber], files: SegmentFiles, content: ContentStore
+    of journals: [SegmentNumber], in listing: SegmentListing, files: SegmentFiles,
+    content: ContentStore
   ) throws(StoreError) -> HistoryEnd? {
     var copy = LivingCopy(files: files, content: content)
-    guard try copy.isOne(journals) else { return nil }
+    guard try copy.isOne(journals, listing) else { return nil }
     let starts = try copy.starts(journals)
     // What a frame behind the end says is not needed any more is needed still at the end.
     var limit = FrameNumber(.max)
@@ -84,7 +85,9 @@ struct LivingCopy {
 
   // MARK: Is it one
 
-  private mutating func isOne(_ journals: [SegmentNumber]) throws(StoreError) -> Bool {
+  private mutating func isOne(_ journals: [SegmentNumber], _ listing: SegmentListing)
+    throws(StoreError) -> Bool
+  {
     var newest: SegmentNumber?
     for number in journals.reversed() where try scan(number).head != nil {
       newest = number
@@ -96,8 +99,7 @@ struct LivingCopy {
     let path = files.path(SegmentID(kind: .journal, number: newest))
     if try !files.isResting(path) { return try hasSetTime(path) }
     // Finished just before it was copied, and the one that followed is not there.
-    for name in try files.allNames() {
-      guard let name = SegmentName(text: name) else { continue }
+    for name in listing.names {
       let path = SegmentPath.path(of: name)
       if try !files.isResting(path), try hasSetTime(path) { return true }
     }
@@ -296,19 +298,5 @@ struct LivingCopy {
       if case .extents(_, _, _, let list) = item { extents += list }
     }
     return extents
-  }
-}
-
-extension Catalog {
-  /// Goes on behind these segments, and behind what was given out with them.
-  mutating func skipNumbers(dataSegment: SegmentNumber?, checkpointSegment: SegmentNumber?) {
-    if let last = dataSegment {
-      counters.nextDataSegment = max(counters.nextDataSegment, last.rawValue + 1)
-    }
-    if let last = checkpointSegment {
-      counters.nextCheckpointSegment = max(counters.nextCheckpointSegment, last.rawValue + 1)
-    }
-    counters.nextInode += 1 << 24
-    counters.nextSequence += 1 << 32
   }
 }

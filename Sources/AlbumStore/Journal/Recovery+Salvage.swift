@@ -16,7 +16,7 @@ extension Recovery {
   /// disk answers and `.unsupportedFeature`. `salvaged` says then what was found missing.
   mutating func salvage(into catalog: inout Catalog) throws(StoreError) {
     salvaged = SalvageReport()
-    let numbers = try journalNumbers()
+    let numbers = journalNumbers()
     salvaged?.hasNoJournal = numbers.isEmpty
     newest = numbers.last ?? SegmentNumber(0)
     let all = try gatherChain(endingCopy(numbers))
@@ -31,7 +31,7 @@ extension Recovery {
     report.lostEntries = lost.lostEntries.count
     report.lostContents = lost.lostContents
     report.orphans = lost.orphans
-    try skipCutNumbers(of: &catalog)
+    skipCutNumbers(of: &catalog)
   }
 
   /// The journal segments that belong together, oldest first.
@@ -93,7 +93,7 @@ extension Recovery {
 
   /// Applies every checkpoint record that opens. Checkpoints are found by their names' numbers.
   private mutating func gatherCheckpointRecords(into catalog: inout Catalog) throws(StoreError) {
-    for number in try files.numbers(of: .checkpoint) {
+    for number in listing.numbers(of: .checkpoint) {
       let id = SegmentID(kind: .checkpoint, number: number)
       guard let image = try files.contents(id) else { continue }
       var walk = SegmentWalk(image, name: files.name(id), cipher: files.keys.cipher)
@@ -130,28 +130,5 @@ extension Recovery {
     let before = FrameNumber((first?.rawValue ?? 1) - 1)
     salvaged?.isIncomplete = first == nil || before.rawValue > 0
     return before
-  }
-}
-
-extension SegmentFiles {
-  /// How many numbers are tried where no segment is found: at 4 MiB each, 1 TiB of what was written
-  /// before the oldest that is left. Journals take fewer.
-  static let triedNumbers: UInt32 = 1 << 18
-
-  /// The numbers of the space's segments of a kind that are in the store, rising. Names are keyed
-  /// hashes, so numbers are tried from 1 up: `tries` until one is found, and then until `misses` of
-  /// them one after the other have no segment.
-  func numbers(of kind: SegmentKind, tries: UInt32 = triedNumbers, misses: UInt32 = 1 << 16)
-    throws(StoreError) -> [SegmentNumber]
-  {
-    let names = Set(try allNames().compactMap { SegmentName(text: $0) })
-    var found: [SegmentNumber] = []
-    var raw: UInt32 = 1
-    while raw < found.last.map({ $0.rawValue + misses }) ?? tries {
-      let number = SegmentNumber(raw)
-      if names.contains(name(SegmentID(kind: kind, number: number))) { found.append(number) }
-      raw += 1
-    }
-    return found
   }
 }

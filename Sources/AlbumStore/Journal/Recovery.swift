@@ -24,6 +24,7 @@ struct Recovery {
   /// Where history ends in a copy of a living store; nil: this is none.
   private(set) var end: HistoryEnd?
 
+  let listing: SegmentListing
   let files: SegmentFiles
   private let content: ContentStore
   private let omitted: Set<Precaution>
@@ -32,14 +33,19 @@ struct Recovery {
   /// What only a check wants to know; nil where a mount runs. See `salvage`.
   var salvaged: SalvageReport?
 
-  init(files: SegmentFiles, content: ContentStore, omitting omitted: Set<Precaution> = []) {
+  /// `listing` is taken under the space's lock.
+  init(
+    _ listing: SegmentListing, files: SegmentFiles, content: ContentStore,
+    omitting omitted: Set<Precaution> = []
+  ) {
+    self.listing = listing
     self.files = files
     self.content = content
     self.omitted = omitted
   }
 
   mutating func run(into catalog: inout Catalog) throws(StoreError) {
-    let numbers = try journalNumbers()
+    let numbers = journalNumbers()
     guard let last = numbers.last else {
       throw StoreError(
         .missing,
@@ -60,21 +66,19 @@ struct Recovery {
     report.lostContents = findings.lostContents
     report.orphans = findings.orphans
     try requireRoot(catalog)
-    try skipCutNumbers(of: &catalog)
+    skipCutNumbers(of: &catalog)
   }
 
   /// What was cut off a copy has used numbers that the catalog does not know of: goes on behind them.
-  func skipCutNumbers(of catalog: inout Catalog) throws(StoreError) {
+  func skipCutNumbers(of catalog: inout Catalog) {
     if end == nil { return }
-    catalog.skipNumbers(
-      dataSegment: try files.numbers(of: .data).last,
-      checkpointSegment: try files.numbers(of: .checkpoint).last)
+    catalog.skipNumbers(before: listing.usedSegments, leavingOut: .cutCopy)
   }
 
   /// The journal segments that count, of those that are there: in a copy of a living store no later
   /// ones than that in which its history ends.
   mutating func endingCopy(_ journals: [SegmentNumber]) throws(StoreError) -> [SegmentNumber] {
-    end = try LivingCopy.end(of: journals, files: files, content: content)
+    end = try LivingCopy.end(of: journals, in: listing, files: files, content: content)
     guard let end else { return journals }
     report.isLivingCopy = true
     report.cutFrames = end.cutFrames
@@ -104,8 +108,8 @@ struct Recovery {
 
   /// The numbers of the journal segments that exist. Names are keyed hashes, so numbers are tried
   /// from 1 up; old ones are gone, the living ones follow one another but for damage.
-  func journalNumbers() throws(StoreError) -> [SegmentNumber] {
-    try files.numbers(of: .journal, tries: 1 << 20, misses: Recovery.patience)
+  func journalNumbers() -> [SegmentNumber] {
+    listing.numbers(of: .journal, tries: 1 << 20, misses: Recovery.patience)
   }
 
   /// How many numbers may be missing in a row before those that exist are taken to end. More than a

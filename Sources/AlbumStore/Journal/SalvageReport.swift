@@ -35,17 +35,6 @@ struct SalvageReport: Sendable {
 }
 
 extension Catalog {
-  /// The greatest number of an inode that was ever stated.
-  var greatestInode: UInt64 {
-    var greatest: UInt64 = 0
-    for raw in 0..<inodes.upperBound {
-      if let index = inodes.occupant(raw) {
-        greatest = max(greatest, inodes[index].state.number.rawValue)
-      }
-    }
-    return greatest
-  }
-
   /// Before the end of a replay that found things missing: what is known in part is kept. A directory
   /// with names in it and a file with content are stated, the root in any case. Answers whether the
   /// root was lost.

@@ -20,9 +20,11 @@ struct SegmentsBeyond: Equatable, Sendable {
 
   /// `known` are segments that need not be looked for: where the store holds no others, no numbers
   /// are tried.
-  init(_ counters: SpaceCounters, files: SegmentFiles, known: [SegmentID] = []) throws(StoreError) {
-    var names = Set(try files.allNames().compactMap { SegmentName(text: $0) })
-      .subtracting(known.map(files.name))
+  init(
+    _ counters: SpaceCounters, in listing: SegmentListing, files: SegmentFiles,
+    known: [SegmentID] = []
+  ) throws(StoreError) {
+    var names = listing.names.subtracting(known.map(files.name))
     if names.isEmpty { return }
     let data = SegmentsBeyond.existing(.data, from: counters.nextDataSegment, &names, files)
     greatestData = data.last
@@ -70,21 +72,12 @@ extension Catalog {
     segments.accounts.keys.map { SegmentID(kind: .data, number: $0) }
   }
 
-  /// Leaves out numbers that exist. Where the end of the journal is missing, so many that no session
-  /// takes what bears them for garbage that a crash left, and none of what it told of is given out
-  /// again.
+  /// Goes on behind what exists. Where the end of the journal is missing, none of what it told of is
+  /// given out again.
   mutating func stepOver(_ beyond: SegmentsBeyond) {
-    var distance: UInt32 = 1
-    if beyond.provesLostJournal {
-      distance = 4096
-      counters.nextInode += Catalog.inodeReserve
-      counters.nextSequence += Catalog.sequenceReserve
-    }
-    if let greatest = beyond.greatestData {
-      counters.nextDataSegment = max(counters.nextDataSegment, greatest + distance)
-    }
-    if let greatest = beyond.greatestCheckpoint {
-      counters.nextCheckpointSegment = max(counters.nextCheckpointSegment, greatest + distance)
-    }
+    var used = SpaceCounters()
+    used.nextDataSegment = (beyond.greatestData ?? 0) + 1
+    used.nextCheckpointSegment = (beyond.greatestCheckpoint ?? 0) + 1
+    skipNumbers(before: used, leavingOut: beyond.provesLostJournal ? .lostEnd : .none)
   }
 }

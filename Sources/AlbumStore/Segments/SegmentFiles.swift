@@ -231,21 +231,4 @@ final class SegmentFiles: Sendable {
       throw StoreError(reading: path, error)
     }
   }
-
-  /// The names of all segment files of the store, whosever they are.
-  func allNames() throws(StoreError) -> Set<String> {
-    var names: Set<String> = []
-    do throws(Errno) {
-      for folder in try directory.list(SegmentPath.root) {
-        do throws(Errno) {
-          names.formUnion(try directory.list("\(SegmentPath.root)/\(folder)"))
-        } catch {
-          if error != .notDirectory { throw error }
-        }
-      }
-    } catch {
-      throw StoreError(reading: SegmentPath.root, error)
-    }
-    return names
-  }
 }

@@ -11,9 +11,6 @@ package enum SegmentPath {
     "\(root)/\(name.text.prefix(2))"
   }
 
-  /// The last part of `path(of:)`.
-  package static func fileName(of name: SegmentName) -> String { name.text }
-
   /// The file of a segment.
   package static func path(of name: SegmentName) -> String {
     let text = name.text

@@ -103,7 +103,7 @@ extension Space {
   /// that a crash left and no frame names are retired: nobody refers to them.
   func adoptLeftOvers() throws(StoreError) {
     if keepsEverything { return }
-    let names = try files.allNames()
+    let listing = try files.list()
     catalog.withLock { catalog in
       let known = catalog.segments.accounts
       for (number, account) in known
@@ -113,8 +113,7 @@ extension Space {
       let top = known.keys.map(\.rawValue).filter { $0 < firstOwnSegment }.max() ?? 0
       let lowest = max(1, top > 2048 ? top - 2048 : 1)
       for raw in lowest..<max(lowest, firstOwnSegment) where known[SegmentNumber(raw)] == nil {
-        let name = files.name(SegmentID(kind: .data, number: SegmentNumber(raw)))
-        if names.contains(SegmentPath.fileName(of: name)) {
+        if listing.contains(SegmentID(kind: .data, number: SegmentNumber(raw))) {
           let now = SystemClock.wallSeconds()
           catalog.setState(of: SegmentNumber(raw), to: .retired, retiredAt: now)
         }
@@ -125,7 +124,7 @@ extension Space {
   /// Checkpoint and journal segments that exist and are not needed.
   func unneededSegments() throws(StoreError) -> [SegmentID] {
     if keepsEverything { return [] }
-    let names = try files.allNames()
+    let listing = try files.list()
     let needed = journal.withLock { $0.checkpoints }
     let next = catalog.withLock { $0.counters.nextCheckpointSegment }
     // Without a former checkpoint the journal from its beginning is the second chance.
@@ -139,7 +138,7 @@ extension Space {
     for raw in 1..<max(1, next) where !needed.contains(where: { $0.contains(raw) }) {
       unneeded.append(SegmentID(kind: .checkpoint, number: SegmentNumber(raw)))
     }
-    return unneeded.filter { names.contains(SegmentPath.fileName(of: files.name($0))) }
+    return unneeded.filter(listing.contains)
   }
 
   /// How long an unneeded segment stays, in seconds: on a full disk no longer than it must, since
@@ -189,8 +188,7 @@ extension Space {
   /// what is younger than ten minutes, which another albumfs may be writing.
   private func fillShortFiles() throws(StoreError) {
     let old = SystemClock.wallSeconds() - 600
-    for name in try files.allNames() {
-      guard let name = SegmentName(text: name) else { continue }
+    for name in try files.list().names {
       let path = SegmentPath.path(of: name)
       do throws(Errno) {
         let file = try files.directory.open(path, .read)

@@ -1,0 +1,110 @@
+import AlbumFormat
+import AlbumModel
+
+// Inodes, segments, checkpoints and write sequences have numbers that are given out once and never
+// again: records are known by them. Frames state them ahead, so that a crash costs some numbers and
+// none is given out twice; a session that ends states them exactly. Where something that numbers were
+// given out for may be unknown, because frames are lost or were cut, the space goes on behind all of
+// it.
+
+/// So many numbers of each kind.
+struct NumberGap: Sendable {
+  var inodes: UInt64
+  var sequences: UInt64
+  var dataSegments: UInt32
+  var checkpointSegments: UInt32
+
+  static let none = NumberGap(inodes: 0, sequences: 0, dataSegments: 0, checkpointSegments: 0)
+
+  /// How far frames state numbers ahead: more than 5 seconds can use up.
+  static let reserve = NumberGap(
+    inodes: 1 << 20, sequences: 1 << 24, dataSegments: 1 << 10, checkpointSegments: 1 << 10)
+
+  /// Where the end of the journal is missing: so many segments that no session takes those that bear
+  /// its numbers for garbage that a crash left.
+  static let lostEnd = NumberGap(
+    inodes: 1 << 20, sequences: 1 << 24, dataSegments: 1 << 12, checkpointSegments: 1 << 12)
+
+  /// Where a copy's history was cut: its segments are there to be counted, and what they hold was
+  /// written within one run of rsync.
+  static let cutCopy = NumberGap(
+    inodes: 1 << 24, sequences: 1 << 32, dataSegments: 0, checkpointSegments: 0)
+}
+
+extension SpaceCounters {
+  /// So much further, as far as numbers go.
+  func ahead(by gap: NumberGap) -> SpaceCounters {
+    var ahead = withinLimits
+    ahead.nextInode += gap.inodes
+    ahead.nextSequence += gap.sequences
+    ahead.nextDataSegment += gap.dataSegments
+    ahead.nextCheckpointSegment += gap.checkpointSegments
+    return ahead.withinLimits
+  }
+
+  /// The greater of each.
+  func orLater(_ other: SpaceCounters) -> SpaceCounters {
+    var later = self
+    later.nextInode = max(nextInode, other.nextInode)
+    later.nextSequence = max(nextSequence, other.nextSequence)
+    later.nextDataSegment = max(nextDataSegment, other.nextDataSegment)
+    later.nextCheckpointSegment = max(nextCheckpointSegment, other.nextCheckpointSegment)
+    return later
+  }
+}
+
+extension Catalog {
+  /// The greatest number of an inode that was ever stated.
+  var greatestInode: UInt64 {
+    var greatest: UInt64 = 0
+    for raw in 0..<inodes.upperBound {
+      if let index = inodes.occupant(raw) {
+        greatest = max(greatest, inodes[index].state.number.rawValue)
+      }
+    }
+    return greatest
+  }
+
+  /// Goes on behind the numbers in use and those before `used`, and leaves out `gap` more. Answers
+  /// whether that changed anything; then a frame is to state it.
+  @discardableResult
+  mutating func skipNumbers(
+    before used: SpaceCounters = SpaceCounters(), leavingOut gap: NumberGap = .none
+  ) -> Bool {
+    var inUse = used
+    inUse.nextInode = max(inUse.nextInode, greatestInode + 1)
+    let greatestSegment = segments.accounts.keys.max()?.rawValue ?? 0
+    inUse.nextDataSegment = max(inUse.nextDataSegment, greatestSegment + 1)
+    let next = counters.orLater(inUse).ahead(by: gap)
+    if next == counters { return false }
+    counters = next
+    if !isReplaying { changes.counters = true }
+    return true
+  }
+
+  /// Reserves ahead when half of what was reserved is used.
+  mutating func noteCounters() {
+    if isReplaying { return }
+    let gap = NumberGap.reserve
+    if counters.nextInode + gap.inodes / 2 > reserved.nextInode
+      || counters.nextSequence + gap.sequences / 2 > reserved.nextSequence
+      || counters.nextDataSegment + gap.dataSegments / 2 > reserved.nextDataSegment
+      || counters.nextCheckpointSegment >= reserved.nextCheckpointSegment
+    {
+      changes.counters = true
+    }
+  }
+
+  /// The last frame of a session states the exact counters, so that the next wastes no numbers.
+  package mutating func releaseReserve() {
+    if reserved == counters { return }
+    changes.counters = true
+    isClosing = true
+  }
+
+  mutating func encodeCounters(into writer: inout ByteWriter) {
+    if !changes.counters { return }
+    reserved = counters.ahead(by: isClosing ? .none : .reserve)
+    JournalItem.counters(reserved).encode(into: &writer)
+  }
+}
