@@ -142,6 +142,38 @@ struct SettleTests {
     #expect(segment == SegmentNumber(8))
   }
 
+  @Test func aNumberInUseIsNotGivenOutWhereCountersCannotGoOnBehindIt() {
+    let top = NumberLimits.counter
+    let extent = Extent(
+      offset: 0, length: 5, segment: SegmentNumber(NumberLimits.segmentCounter), grid: 0, skip: 0)
+    var catalog = settled(
+      [
+        inode(1, .directory), inode(top), entry(1, "a", top), inode(top + 1),
+        entry(1, "b", top + 1), .extents(InodeNumber(top), from: 0, to: 5, [extent]),
+      ], corrections: 1)
+    let new = catalog.create(
+      kind: .regular, permissions: 0, owner: 0, group: 0, time: SettleTests.time)
+    #expect(catalog.state(new).number == InodeNumber(top + 2))
+    #expect(catalog.takeDataSegment() == SegmentNumber(NumberLimits.segmentCounter + 1))
+  }
+
+  @Test func whatGoesWithWhatReferredToItLeavesNoNameBehind() {
+    // Without a name the photo goes, and with it what it has for a thumbnail: counted once, though it
+    // has a name as well.
+    var catalog = settled(
+      [
+        counters, inode(1, .directory), inode(5), entry(1, "named", 5),
+        inode(6, links: 0) { $0.thumbnail = InodeNumber(5) },
+      ], corrections: 0)
+    let root = catalog.index(of: .root)!
+    #expect(catalog.child(Array("named".utf8), of: root) == nil)
+    let new = catalog.create(
+      kind: .regular, permissions: 0, owner: 0, group: 0, time: SettleTests.time)
+    catalog.insertEntry(Array("other".utf8), in: root, child: new)
+    #expect(catalog.child(Array("named".utf8), of: root) == nil)
+    #expect(catalog.child(Array("other".utf8), of: root) == new)
+  }
+
   @Test func countersAtTheirLimitAreStatedSoThatTheyCanBeRead() throws {
     var stated = SpaceCounters()
     stated.nextInode = .max

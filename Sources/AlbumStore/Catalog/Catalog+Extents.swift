@@ -113,26 +113,6 @@ extension Catalog {
   /// Gives up held content that will not be in the catalog.
   package mutating func letGo(_ extent: Extent) { segments.letGo(extent) }
 
-  /// The next data segment's number.
-  package mutating func takeDataSegment() -> SegmentNumber {
-    defer { counters.nextDataSegment += 1 }
-    noteCounters()
-    return SegmentNumber(counters.nextDataSegment)
-  }
-
-  package mutating func takeCheckpointSegment() -> SegmentNumber {
-    defer { counters.nextCheckpointSegment += 1 }
-    noteCounters()
-    return SegmentNumber(counters.nextCheckpointSegment)
-  }
-
-  /// `count` write sequence numbers that follow one another; answers the first.
-  package mutating func takeSequence(count: UInt64) -> UInt64 {
-    defer { counters.nextSequence += count }
-    noteCounters()
-    return counters.nextSequence
-  }
-
   package mutating func setState(
     of segment: SegmentNumber, to state: SegmentState, retiredAt: Int64 = 0
   ) {

@@ -1,5 +1,5 @@
 import AlbumFormat
-import AlbumModel
+package import AlbumModel
 
 // Inodes, segments, checkpoints and write sequences have numbers that are given out once and never
 // again: records are known by them. Frames state them ahead, so that a crash costs some numbers and
@@ -63,6 +63,37 @@ extension Catalog {
       }
     }
     return greatest
+  }
+
+  /// The next inode's number. One in use is left out, whatever the counters say.
+  mutating func takeInodeNumber() -> InodeNumber {
+    while inodes.find(InodeNumber(counters.nextInode)) != nil { counters.nextInode += 1 }
+    defer { counters.nextInode += 1 }
+    noteCounters()
+    return InodeNumber(counters.nextInode)
+  }
+
+  /// The next data segment's number.
+  package mutating func takeDataSegment() -> SegmentNumber {
+    while segments.accounts[SegmentNumber(counters.nextDataSegment)] != nil {
+      counters.nextDataSegment += 1
+    }
+    defer { counters.nextDataSegment += 1 }
+    noteCounters()
+    return SegmentNumber(counters.nextDataSegment)
+  }
+
+  package mutating func takeCheckpointSegment() -> SegmentNumber {
+    defer { counters.nextCheckpointSegment += 1 }
+    noteCounters()
+    return SegmentNumber(counters.nextCheckpointSegment)
+  }
+
+  /// `count` write sequence numbers that follow one another; answers the first.
+  package mutating func takeSequence(count: UInt64) -> UInt64 {
+    defer { counters.nextSequence += count }
+    noteCounters()
+    return counters.nextSequence
   }
 
   /// Goes on behind the numbers in use and those before `used`, and leaves out `gap` more. Answers

@@ -62,10 +62,15 @@ extension Catalog {
     for raw in 0..<inodes.upperBound {
       guard let index = inodes.occupant(raw) else { continue }
       if inodes[index].state.kind != .directory { dropFalseListing(index, &findings) }
-      if inodes[index].directory != .max { finishDirectory(index, &findings) }
       if inodes[index].state.links == 0 || inodes[index].isExpected { unnamed.append(index) }
     }
     for index in unnamed where inodes.occupant(index.rawValue) == index { discard(index) }
+    // Last, since with what is discarded goes what only that referred to, by wrong counts even what
+    // has a name.
+    for raw in 0..<inodes.upperBound {
+      guard let index = inodes.occupant(raw) else { continue }
+      if inodes[index].directory != .max { finishDirectory(index, &findings) }
+    }
     segments.emptied = []
     for (number, account) in segments.accounts where account.live <= 0 && account.state != .retired
     {
@@ -138,7 +143,7 @@ extension Catalog {
     var lost: [[UInt8]] = []
     var subdirectories: [(name: [UInt8], index: InodeIndex)] = []
     forEachEntry(of: index) { name, child, _ in
-      if inodes[child].isExpected || inodes[child].state.links == 0 {
+      if inodes.occupant(child.rawValue) == nil {
         lost.append(name)
       } else if inodes[child].state.kind == .directory {
         subdirectories.append((name, child))

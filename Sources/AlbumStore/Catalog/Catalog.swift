@@ -92,10 +92,7 @@ package struct Catalog: ~Copyable, Sendable {
     kind: FileKind, permissions: UInt16, owner: UInt32, group: UInt32, device: UInt32 = 0,
     time: Timestamp
   ) -> InodeIndex {
-    var state = InodeState(
-      number: InodeNumber(counters.nextInode), kind: kind, permissions: permissions)
-    counters.nextInode += 1
-    noteCounters()
+    var state = InodeState(number: takeInodeNumber(), kind: kind, permissions: permissions)
     state.owner = owner
     state.group = group
     state.device = device

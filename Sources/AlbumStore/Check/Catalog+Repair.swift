@@ -32,13 +32,6 @@ extension Catalog {
     }
   }
 
-  /// The next inode's number.
-  mutating func takeInodeNumber() -> InodeNumber {
-    defer { counters.nextInode += 1 }
-    noteCounters()
-    return InodeNumber(counters.nextInode)
-  }
-
   /// Brings back a file that only its records tell of, under the number that it had; without a name,
   /// and pinned once.
   mutating func revive(
