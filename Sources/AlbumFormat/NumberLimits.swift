@@ -14,6 +14,10 @@ package enum NumberLimits {
   package static let segmentCounter: UInt32 = 1 << 31
   /// Of frames: nine thousand years at a thousand a second.
   package static let frame: UInt64 = 1 << 48
+
+  /// The version, or statement, after this one. Behind the last, which no space comes near, it begins
+  /// anew, so that it can still be stated.
+  package static func following(_ number: UInt64) -> UInt64 { number < inode ? number + 1 : 1 }
 }
 
 extension ByteReader {

@@ -174,6 +174,27 @@ struct SettleTests {
     #expect(catalog.child(Array("other".utf8), of: root) == new)
   }
 
+  @Test func thumbnailsOfThumbnailsGoWithWrongCounts() {
+    let catalog = settled(
+      [
+        counters, inode(1, .directory), inode(5) { $0.thumbnail = InodeNumber(6) },
+        inode(6, links: 0), inode(7, links: 0) { $0.thumbnail = InodeNumber(5) },
+      ], corrections: 0)
+    #expect(catalog.inodeCount == 1)
+  }
+
+  @Test func whatWasStatedToTheLastNumberCanBeStatedAgain() throws {
+    var catalog = settled(
+      [
+        counters, inode(1, .directory), entry(1, "a", 5),
+        inode(5) { $0.contentStatements = NumberLimits.inode },
+      ], corrections: 0)
+    let file = catalog.index(of: InodeNumber(5))!
+    let extent = Extent(offset: 0, length: 5, segment: SegmentNumber(1), grid: 0, skip: 0)
+    catalog.replaceExtents(of: file, from: 0, to: 5, with: [extent])
+    try decodeItems(catalog.takeChanges()) { _ in }
+  }
+
   @Test func countersAtTheirLimitAreStatedSoThatTheyCanBeRead() throws {
     var stated = SpaceCounters()
     stated.nextInode = .max

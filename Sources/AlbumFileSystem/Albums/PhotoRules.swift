@@ -56,7 +56,7 @@ extension Catalog {
   mutating func contentChanged(_ file: InodeIndex, size: Int64, hadContent: Bool) {
     update(file) { state in
       state.size = size
-      state.contentVersion += 1
+      state.contentVersion = NumberLimits.following(state.contentVersion)
       switch state.thumbnailState {
       case .none: return
       // What the user put into Thumb before the photo had content stays.

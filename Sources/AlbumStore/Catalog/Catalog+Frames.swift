@@ -103,7 +103,8 @@ extension Catalog {
     inodes[index].dirty = []
     let number = record.state.number
     if record.dirty.contains(.extents), let changed = changes.extents[index] {
-      inodes[index].state.contentStatements += 1
+      inodes[index].state.contentStatements = NumberLimits.following(
+        record.state.contentStatements)
       for range in changed.ranges {
         let list = extents(of: index, from: range.lowerBound, to: range.upperBound)
         JournalItem.extents(number, from: range.lowerBound, to: range.upperBound, list)

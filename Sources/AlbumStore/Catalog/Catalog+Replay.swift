@@ -172,12 +172,20 @@ extension Catalog {
     inodes[index].isExpected = true
   }
 
-  private mutating func discard(_ index: InodeIndex) {
-    empty(index)
-    let thumbnail = inodes[index].state.thumbnail
-    inodes[index].state.thumbnail = InodeNumber(0)
-    free(index)
-    if let made = inodes.find(thumbnail), inodes[made].state.links > 0 { dropLink(made) }
+  /// Removes an inode, and what only that has for a thumbnail. Nothing is known yet of whether links
+  /// are counted right.
+  private mutating func discard(_ first: InodeIndex) {
+    var next: InodeIndex? = first
+    while let index = next {
+      empty(index)
+      let thumbnail = inodes[index].state.thumbnail
+      inodes[index].state.thumbnail = InodeNumber(0)
+      free(index)
+      next = nil
+      guard let made = inodes.find(thumbnail), inodes[made].state.links > 0 else { continue }
+      inodes[made].state.links -= 1
+      if inodes[made].state.links == 0 { next = made }
+    }
   }
 
   private mutating func empty(_ index: InodeIndex) {

@@ -108,7 +108,7 @@ struct RepairPlan {
       catalog.replaceExtents(of: index, from: range.lowerBound, to: range.upperBound, with: [])
     }
     catalog.update(index) { state in
-      state.contentVersion += 1
+      state.contentVersion = NumberLimits.following(state.contentVersion)
       if state.thumbnailState == .made || state.thumbnailState == .failed {
         state.thumbnailState = .pending
       }
