@@ -10,7 +10,8 @@ import Testing
 /// run is planned by a random number, noted when it begins and when it has returned, and known to a
 /// model. At a random moment the daemon is killed; the space is mounted again, and every file is
 /// compared, byte by byte, with what the model allows: the outcome of a prefix of the runs that
-/// holds everything closed, the next run perhaps half done.
+/// holds everything closed, the next run perhaps half done. Beside every third session `albumfs compact`
+/// goes on all the while, with no grace time: what it moves and removes is in use.
 @Suite(.serialized) struct KillTests {
   private static let kills =
     ProcessInfo.processInfo.environment["ALBUMFS_LONG_TESTS"] == nil ? 100 : 5000
@@ -25,11 +26,13 @@ import Testing
     var persons = try Persons(on: mounted, &random)
     var (runs, files) = (0, 0)
     for kill in 0..<Self.kills {
-      try persons.plan(80, names: kill * 1000, &random)
-      // Most in the thick of it, some before anything was done.
-      let milliseconds = Int.random(in: 0..<(kill % 4 == 0 ? 40 : 500), using: &random)
-      let history = try persons.history(end: work(mounted, killedAfter: milliseconds))
-      try mountAgain(mounted, &random)
+      let compacts = Self.compacts(kill)
+      // Most in the thick of it, some before anything was done, a few after something was compacted.
+      let longest = kill % 4 == 0 ? 40 : kill % 12 == 11 ? 2500 : 500
+      let milliseconds = Int.random(in: 0..<longest, using: &random)
+      try persons.plan(milliseconds > 500 ? 300 : 80, names: kill * 1000, &random)
+      let history = try persons.history(end: work(mounted, compacts, killedAfter: milliseconds))
+      try mountAgain(mounted, Self.compacts(kill + 1) ? ["--grace", "0"] : [], &random)
       try persons.look()
       let complaint = history.complaint(persons.trees)
       #expect(complaint == nil, "seed \(seed), kill \(kill)")
@@ -37,16 +40,40 @@ import Testing
       runs += history.persons.map(\.ended).reduce(0, +)
       files += persons.trees.map(\.count).reduce(0, +)
     }
-    print("kill test: \(Self.kills) kills, \(runs) runs of tools ended, \(files) files compared")
+    let freed = try mounted.sh(Self.freed)
+    print(
+      """
+      kill test: \(Self.kills) kills, \(runs) runs of tools ended, \(files) files compared; \
+      compaction freed \(freed) bytes
+      """)
     #expect(runs > Self.kills, "the tools got nothing done between the kills")
+    #expect(freed != "0", "compaction got nothing done between the kills")
     try expectWhole(persons)
   }
 
+  private static func compacts(_ kill: Int) -> Bool { kill % 3 == 2 }
+
+  /// Compacts again and again, until the daemon is killed.
+  private static let compacting = """
+    (
+      while albumfs compact --json $M >> $W/compacted 2> $W/uncompacted; do sleep 0.02; done
+      echo $EPOCHREALTIME > $W/compacting-ended
+    ) &
+    """
+
+  /// The bytes that compaction has given back, by what it told.
+  private static let freed = """
+    awk -F: '/"freed"/ { sum += $2 } END { print sum + 0 }' $W/compacted
+    """
+
   /// Lets the persons work until the daemon is killed; answers when that was.
-  private func work(_ mounted: MountedStore, killedAfter milliseconds: Int) throws -> Int {
+  private func work(_ mounted: MountedStore, _ compacts: Bool, killedAfter milliseconds: Int) throws
+    -> Int
+  {
     let output = try mounted.sh(
       """
       \(Persons.start)
+      \(compacts ? Self.compacting : "")
       sleep \(Double(milliseconds) / 1000)
       cat /proc/\(mounted.daemon)/task/*/children 2> $W/errors || true
       echo; echo $EPOCHREALTIME
@@ -56,7 +83,13 @@ import Testing
     let lines = output.split(separator: "\n", omittingEmptySubsequences: false)
     try mounted.kill()
     try expectEnded(lines[0])
-    return try #require(Persons.microseconds(lines.last!))
+    let killed = try #require(Persons.microseconds(lines.last!))
+    if compacts {
+      let ended = try mounted.sh("cat $W/compacting-ended")
+      let complaint = try mounted.sh("cat $W/uncompacted")
+      #expect(Persons.microseconds(ended[...]) ?? 0 >= killed, "compaction failed: \(complaint)")
+    }
+    return killed
   }
 
   /// The workers that made thumbnails end with their daemon.
@@ -73,7 +106,9 @@ import Testing
   }
 
   /// Now and then the daemon is killed again while it brings the space back.
-  private func mountAgain(_ mounted: MountedStore, _ random: inout SeededRandom) throws {
+  private func mountAgain(
+    _ mounted: MountedStore, _ options: [String], _ random: inout SeededRandom
+  ) throws {
     try mounted.sh("fusermount3 -uz $M")
     if Int.random(in: 0..<8, using: &random) == 0 {
       let moment = Int.random(in: 10..<100, using: &random)
@@ -84,7 +119,7 @@ import Testing
         fusermount3 -uz $M 2> $W/interrupted || true
         """)
     }
-    try mounted.mount()
+    try mounted.mount(options)
   }
 
   /// In the end the space is whole: it unmounts and mounts as any other, with the same files, and
