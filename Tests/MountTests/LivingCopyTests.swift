@@ -12,7 +12,7 @@ import Testing
 /// pass. What the copy holds is compared, byte by byte, with the model of what they did.
 @Suite(.serialized) struct LivingCopyTests {
   private static let rounds =
-    ProcessInfo.processInfo.environment["ALBUMFS_LONG_TESTS"] == nil ? 4 : 300
+    ProcessInfo.processInfo.environment["ALBUMFS_LONG_TESTS"] == nil ? 2 : 300
 
   @Test func aCopyOfTheLivingStoreIsWhole() throws {
     var random = SeededRandom()
