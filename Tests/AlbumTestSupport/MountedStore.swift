@@ -138,12 +138,12 @@ package final class MountedStore {
   package func forget() { daemons[mountPoint] = nil }
 
   private func waitForEnd(of process: Int32) throws {
-    for _ in 0..<600 {
+    for _ in 0..<6000 {
       // The end of what is no child of ours is seen in /proc; a zombie has ended.
       guard let line = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
         let state = line.split(separator: ")").last?.split(separator: " ").first, state != "Z"
       else { return }
-      usleep(100_000)
+      usleep(10_000)
     }
     throw Failed(description: "the daemon \(process) does not end")
   }

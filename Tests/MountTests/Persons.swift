@@ -55,7 +55,9 @@ struct Persons {
     SharedHistory(
       persons: try plans.indices.map { person in
         let history = ToolHistory(
-          plans[person], from: trees[person], journal: try mounted.sh("cat $W/journal\(person)"),
+          plans[person], from: trees[person],
+          journal: try String(
+            contentsOfFile: "\(mounted.work)/journal\(person)", encoding: .utf8),
           horizon: horizon)
         if let failure = history.failure, failure.time < end {
           Issue.record(
