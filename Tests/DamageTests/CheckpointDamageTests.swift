@@ -20,9 +20,10 @@ struct CheckpointDamageTests {
     let number = try #require(sample.segments(.checkpoint).last)
     let used = try usedBytes(number)
     let end = Thoroughness.isLong ? SampleStore.segmentSize : used.end
-    for offset in Thoroughness.places(0..<end, 700, &random) {
+    for offset in Thoroughness.places(0..<end, 250, &random) {
       let disk = sample.disk()
       disk.flip(sample.path(.checkpoint, number), offset, random.bit())
+      let store = disk.frozen()
       let mounted = try MountedAlbums(disk, sample.keys)
       flips.add(mounted)
       #expect(mounted.space.observe() == sample.newest, "byte \(offset)")
@@ -30,7 +31,7 @@ struct CheckpointDamageTests {
       #expect(report.usedFormerCheckpoint == used.records.contains { $0.contains(offset) })
       #expect(report.damagedFrames == 0 && report.wasClean)
       if flips.count % 100 == 0 {
-        let faults = try sample.liveOn(mounted)
+        let faults = try sample.namingFaults(store, mounted) + sample.liveOn(mounted)
         #expect(faults == [], "byte \(offset)")
       }
     }
@@ -46,6 +47,18 @@ struct CheckpointDamageTests {
     #expect(!mounted.space.status.recovery.isDamaged)
   }
 
+  /// Nothing is lost: a check names the checkpoint, and no file.
+  @Test func aCheckNamesTheCheckpointAndNoFile() throws {
+    for number in sample.segments(.checkpoint).suffix(2) {
+      let disk = sample.disk()
+      disk.flip(sample.path(.checkpoint, number), 100, 1)
+      let report = try disk.check(sample.keys)
+      #expect(report.findings.map(\.kind) == [.checkpoint])
+      #expect(report.findings.first?.severity == .damage)
+      #expect(report.findings.first?.segments == [sample.path(.checkpoint, number)])
+    }
+  }
+
   @Test func withBothDamagedTheMountIsRefusedAndSaysWhatToDo() throws {
     let disk = sample.disk()
     for number in sample.segments(.checkpoint) {
@@ -54,6 +67,10 @@ struct CheckpointDamageTests {
     let error = refusal { _ = try MountedAlbums(disk, sample.keys) }
     #expect(error?.code == .damaged)
     #expect(error?.message.contains("albumfs check --repair") == true)
+    // All content is there, though names may not be: none is said not to read.
+    let report = try disk.check(sample.keys)
+    #expect(report.findings.filter { $0.kind == .checkpoint }.count == 2)
+    #expect(report.unreadableStretches == [:])
   }
 
   private func usedBytes(_ number: UInt32) throws -> (end: Int, records: [Range<Int>]) {

@@ -49,6 +49,29 @@ struct DataDamageTests {
     print("data: \(count) flips, \(errors) in living records")
   }
 
+  @Test func aCheckNamesExactlyWhatAFlippedByteIsIn() throws {
+    var random = SeededRandom()
+    print("seed \(random.seed)")
+    var count = 0
+    for number in sample.segments(.data) {
+      let records = sample.records[SegmentNumber(number)] ?? []
+      let beside = Int.random(in: 0..<SampleStore.segmentSize, using: &random)
+      let inside = records.map { $0.range.randomElement(using: &random)! }
+      for offset in Thoroughness.isLong ? inside + [beside] : Array(inside.prefix(2)) + [beside] {
+        let disk = sample.disk()
+        disk.flip(sample.path(.data, number), offset, random.bit())
+        let store = disk.frozen()
+        let hit = records.first { $0.range.contains(offset) }?.inodes ?? []
+        let named = try DamagedDisk(store).check(sample.keys).namedInodes
+        #expect(named == hit, "data \(number), byte \(offset)")
+        let faults = try sample.namingFaults(store, MountedAlbums(disk, sample.keys))
+        #expect(faults == [], "data \(number), byte \(offset)")
+        count += 1
+      }
+    }
+    print("data: \(count) flips checked")
+  }
+
   @Test func whatIsDamagedCanBeRemovedAndWrittenAnew() throws {
     var random = SeededRandom()
     print("seed \(random.seed)")
@@ -62,6 +85,20 @@ struct DataDamageTests {
       faults += try sample.liveOn(mounted)
       #expect(faults == [], "record at \(record.range.lowerBound)")
     }
+  }
+
+  @Test func aCheckNamesNobodyWhenWhatWasDamagedIsRemoved() throws {
+    let record = try #require(sample.records[segment]?.first)
+    let disk = sample.disk()
+    disk.flip(sample.path(.data, segment.rawValue), record.range.lowerBound + 100, 1)
+    #expect(try disk.check(sample.keys).isDamaged)
+    let mounted = try MountedAlbums(disk, sample.keys)
+    for (path, item) in mounted.space.observe().items where item.photo == nil {
+      if record.inodes.contains(item.inode) { try mounted.unlink(path) }
+    }
+    try mounted.makeThumbnails()
+    try mounted.unmount()
+    #expect(try disk.check(sample.keys).findings == [])
   }
 
   @Test func aFileIsReadOnBehindAndBeforeADamagedRecord() throws {
@@ -87,5 +124,8 @@ struct DataDamageTests {
     }
     let faults = try sample.readingFaults(mounted, hit: hit)
     #expect(faults == [])
+    let report = try disk.check(sample.keys)
+    #expect(report.namedInodes == hit)
+    #expect(report.findings.contains { $0.meaning.contains("the disk cannot read") })
   }
 }

@@ -22,6 +22,7 @@ struct JournalDamageTests {
     #expect(mounted.space.status.recovery.wasClean)
     let faults = try sample.readingFaults(mounted, hit: []) + sample.liveOn(mounted)
     #expect(faults == [])
+    #expect(try sample.disk().check(sample.keys).findings == [])
     #expect(sample.segments(.checkpoint).count >= 2 && sample.segments(.journal).count >= 6)
     #expect(sample.segments(.data).count >= 4)
   }
@@ -33,14 +34,16 @@ struct JournalDamageTests {
     for number in sample.frames.keys.sorted() {
       let frames = sample.frames[number] ?? []
       let end = Thoroughness.isLong ? SampleStore.segmentSize : frames.used
-      for offset in Thoroughness.places(0..<end, 120, &random) {
+      for offset in Thoroughness.places(0..<end, 50, &random) {
         let disk = sample.disk()
         disk.flip(sample.path(.journal, number.rawValue), offset, random.bit())
         var reach = Reach()
         if let hit = frames.first(where: { $0.range.contains(offset) }) { reach.add(hit) }
+        let store = disk.frozen()
         let mounted = try MountedAlbums(disk, sample.keys)
         var faults = try sample.faults(mounted, reach)
         flips.add(mounted)
+        if flips.isCheckDue { faults += try sample.namingFaults(store, mounted, reach) }
         if flips.count % 40 == 0 { faults += try sample.liveOn(mounted) }
         #expect(faults == [], "journal \(number.rawValue), byte \(offset)")
       }
@@ -54,16 +57,18 @@ struct JournalDamageTests {
     var flips = FlipCount()
     let number = try #require(sample.killedFrames.keys.max())
     let frames = sample.killedFrames[number] ?? []
-    for offset in Thoroughness.places(0..<frames.used, 500, &random) {
+    for offset in Thoroughness.places(0..<frames.used, 200, &random) {
       let disk = DamagedDisk(sample.killed)
       disk.flip(sample.path(.journal, number.rawValue), offset, random.bit())
       var reach = Reach()
       reach.instants = sample.killedStates
       if let hit = frames.first(where: { $0.range.contains(offset) }) { reach.add(hit) }
+      let store = disk.frozen()
       let mounted = try MountedAlbums(disk, sample.keys)
       var faults = try sample.faults(
         mounted, reach, newest: sample.killedStates[sample.killedStates.count - 1])
       flips.add(mounted)
+      if flips.isCheckDue { faults += try sample.namingFaults(store, mounted, reach) }
       if flips.count % 40 == 0 { faults += try sample.liveOn(mounted) }
       #expect(faults == [], "byte \(offset)")
     }
@@ -77,7 +82,7 @@ struct JournalDamageTests {
     print("seed \(random.seed)")
     var flips = FlipCount()
     let spans = sample.frames.flatMap { number, frames in frames.map { (number, $0) } }
-    for _ in 0..<(Thoroughness.isLong ? 5000 : 300) {
+    for _ in 0..<(Thoroughness.isLong ? 5000 : 150) {
       let disk = sample.disk()
       var reach = Reach()
       reach.instants = sample.states
@@ -88,9 +93,11 @@ struct JournalDamageTests {
           random.bit())
         reach.add(frame)
       }
+      let store = disk.frozen()
       let mounted = try MountedAlbums(disk, sample.keys)
       var faults = try sample.faults(mounted, reach)
       flips.add(mounted)
+      if flips.isCheckDue { faults += try sample.namingFaults(store, mounted, reach) }
       if flips.count % 20 == 0 { faults += try sample.liveOn(mounted) }
       #expect(faults == [], "names: \(reach.names)")
     }
@@ -105,6 +112,10 @@ struct JournalDamageTests {
     let error = refusal { _ = try MountedAlbums(disk, sample.keys) }
     #expect(error?.code == .damaged)
     #expect(error?.message.contains("albumfs check --repair") == true)
+    let report = try disk.check(sample.keys)
+    #expect(report.findings.map(\.kind) == [.journal])
+    #expect(report.findings.first?.segments == [sample.path(.journal, number)])
+    #expect(report.damagedPaths == [])
   }
 
   @Test func bothHeadsOfAnOlderSegmentDamagedCostNothing() throws {
@@ -112,8 +123,9 @@ struct JournalDamageTests {
       let disk = sample.disk()
       disk.flip(sample.path(.journal, number), 40, 1)
       disk.flip(sample.path(.journal, number), 256 + 40, 1)
+      let store = disk.frozen()
       let mounted = try MountedAlbums(disk, sample.keys)
-      let faults = try sample.faults(mounted, Reach())
+      let faults = try sample.faults(mounted, Reach()) + sample.namingFaults(store, mounted)
       #expect(faults == [], "journal \(number)")
     }
   }
@@ -145,15 +157,23 @@ func refusal(_ body: () throws -> Void) -> StoreError? {
 
 /// How many flips were made, and at how many mounts damage was reported.
 struct FlipCount: CustomStringConvertible {
-  var count = 0
-  var damaged = 0
+  private(set) var count = 0
+  private var damaged = 0
+  private var checked = 0
+  /// After some of the mounts, the store is checked, too: more often after those that report damage.
+  private(set) var isCheckDue = false
 
   mutating func add(_ mounted: MountedAlbums) {
+    let isDamaged = mounted.space.status.recovery.isDamaged
     count += 1
-    if mounted.space.status.recovery.isDamaged { damaged += 1 }
+    if isDamaged { damaged += 1 }
+    isCheckDue = count % 50 == 0 || isDamaged && damaged % 6 == 0
+    if isCheckDue { checked += 1 }
   }
 
-  var description: String { "\(count) flips, damage reported by \(damaged)" }
+  var description: String {
+    "\(count) flips, \(checked) of them checked, damage reported by \(damaged)"
+  }
 }
 
 extension [SampleStore.FrameSpan] {

@@ -3,8 +3,8 @@ import AlbumTestSupport
 import Posix
 
 /// The files of a store at one instant, to be damaged. Copies share their bytes.
-struct FrozenStore: Sendable {
-  struct File: Sendable {
+struct FrozenStore: Sendable, Equatable {
+  struct File: Sendable, Equatable {
     var bytes: [UInt8]
     var modified: Int64
   }

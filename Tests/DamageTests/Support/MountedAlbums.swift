@@ -34,7 +34,7 @@ struct MountedAlbums {
 
   // MARK: Calls
 
-  private func number(_ path: String) throws -> InodeNumber {
+  func number(_ path: String) throws -> InodeNumber {
     try fileSystem.resolve(path: Array(path.utf8))
   }
 
@@ -171,7 +171,22 @@ struct MountedAlbums {
     }
   }
 
+  func content(of inode: InodeNumber, _ range: Range<Int64>) throws -> [UInt8]? {
+    try content(of: inode, at: range.lowerBound, count: range.count)
+  }
+
   func content(_ path: String) throws -> [UInt8]? { try content(of: number(path)) }
+
+  /// All regular files, thumbnails and those without a name included, with their sizes.
+  var files: [InodeNumber: Int64] {
+    space.read { catalog in
+      var files: [InodeNumber: Int64] = [:]
+      catalog.forEachInode { _, state in
+        if state.kind == .regular { files[state.number] = state.size }
+      }
+      return files
+    }
+  }
 
   /// Names in a directory, as the user sees them.
   func list(_ path: String) throws -> [String] {

@@ -1,0 +1,136 @@
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+import AlbumTestSupport
+
+@testable import AlbumStore
+
+// What a check says of a damaged store, held against what a mount of it shows: it names exactly what
+// does not read, to the byte, by every name, and of the rest only what a lost frame stated.
+
+extension SampleStore {
+  /// What is wrong with what a check of the store says; `mounted` shows the same store, not yet
+  /// changed, and `reach` is what lost frames may have told of. Answers nothing where all is right.
+  func namingFaults(
+    _ store: FrozenStore, _ mounted: MountedAlbums, _ reach: Reach = Reach()
+  ) throws -> [String] {
+    let disk = DamagedDisk(store)
+    let report = try disk.check(keys)
+    var faults = disk.frozen() == store ? [] : ["the check wrote to the store"]
+    let said = report.unreadableStretches
+    faults += try differences(said, mounted) + unsaidNames(report, mounted)
+    for finding in report.findings where finding.severity == .damage {
+      if let fault = fault(finding, mounted, reach) { faults.append(fault) }
+    }
+    if mounted.space.status.recovery.isDamaged, !report.isDamaged {
+      faults.append("the mount reports damage, and the check finds none")
+    }
+    // That history was longer, nobody can tell.
+    if reach.instants.contains(mounted.space.observe()) { return faults }
+    return faults + (try unnamedLosses(report, mounted))
+  }
+
+  /// Files, and stretches of them, that are said not to read and do, and the other way round.
+  private func differences(_ said: [InodeNumber: [Range<Int64>]], _ mounted: MountedAlbums) throws
+    -> [String]
+  {
+    var faults: [String] = []
+    for (inode, size) in mounted.files {
+      guard let ranges = said[inode] else {
+        if try mounted.content(of: inode) == nil {
+          faults.append("inode \(inode.rawValue) does not read and is not named")
+        }
+        continue
+      }
+      var position: Int64 = 0
+      for range in ranges + [size..<size] {
+        if range.lowerBound > position,
+          try mounted.content(of: inode, position..<range.lowerBound) == nil
+        {
+          faults.append("inode \(inode.rawValue) does not read before \(range), which is not named")
+        }
+        for start in stride(from: range.lowerBound, to: range.upperBound, by: 16_384) {
+          let piece = start..<min(start + 16_384, range.upperBound)
+          if try mounted.content(of: inode, piece) != nil {
+            faults.append("inode \(inode.rawValue) reads at \(start), and \(range) is named")
+          }
+        }
+        position = range.upperBound
+      }
+    }
+    for inode in said.keys where mounted.files[inode] == nil {
+      faults.append("inode \(inode.rawValue) is named as unreadable, and is not there")
+    }
+    return faults
+  }
+
+  /// A file has several names where it has links.
+  private func unsaidNames(_ report: CheckReport, _ mounted: MountedAlbums) -> [String] {
+    let unreadable = report.findings.filter(\.isUnreadable)
+    let inodes = Set(unreadable.compactMap { $0.inode.map { InodeNumber($0) } })
+    let names = mounted.space.observe().items.filter {
+      $0.value.photo == nil && inodes.contains($0.value.inode)
+    }
+    return Set(names.keys.map { String($0.dropFirst()) })
+      .subtracting(unreadable.compactMap(\.path)).map { "\($0) is not named" }
+  }
+
+  /// Why one finding should not be there.
+  private func fault(_ finding: CheckFinding, _ mounted: MountedAlbums, _ reach: Reach) -> String? {
+    let inode = finding.inode.map { InodeNumber($0) }
+    if finding.isUnreadable {
+      guard let inode, let path = finding.path else { return "\(finding) names nobody" }
+      if (try? mounted.number(path)) == inode { return nil }
+      return path.hasPrefix("(inode") ? nil : "\(path) does not lead to inode \(inode.rawValue)"
+    }
+    if let inode { return reach.inodes.contains(inode) ? nil : "\(finding) was not touched" }
+    guard let path = finding.path else { return nil }
+    let wasTouched = (states + killedStates).contains { state in
+      state.items["/" + path].map { !reach.spares($0) } ?? false
+    }
+    return wasTouched ? nil : "\(finding) was not touched"
+  }
+
+  /// Files of which newer content than the mount shows lies in records of their own, and that are not
+  /// named.
+  private func unnamedLosses(_ report: CheckReport, _ mounted: MountedAlbums) throws -> [String] {
+    let named = report.namedInodes
+    var faults: [String] = []
+    for (path, item) in newest.items
+    where item.state.kind == .regular && !named.contains(item.inode) {
+      let isThere = mounted.files[item.inode] != nil
+      if isThere, try mounted.content(of: item.inode) == newestContents[item.inode] { continue }
+      faults.append("\(path) (inode \(item.inode.rawValue)) has lost something, and is not named")
+    }
+    return faults
+  }
+}
+
+extension DamagedDisk {
+  /// `albumfs check`, as on the command line.
+  func check(_ keys: SpaceKeys) throws -> CheckReport {
+    try SpaceCheck.run(Store(directory: self, segmentSize: SampleStore.segmentSize), keys: keys)
+  }
+}
+
+extension CheckFinding {
+  /// It says that some content cannot be read.
+  var isUnreadable: Bool { kind == .unreadableContent || kind == .unreadableThumbnail }
+}
+
+extension CheckReport {
+  /// The files that damage affects.
+  var namedInodes: Set<InodeNumber> {
+    Set(findings.filter { $0.severity == .damage }.compactMap { $0.inode.map { InodeNumber($0) } })
+  }
+
+  /// What is said not to read, of each file in order.
+  var unreadableStretches: [InodeNumber: [Range<Int64>]] {
+    var stretches: [InodeNumber: [Range<Int64>]] = [:]
+    for finding in findings where finding.isUnreadable {
+      stretches[InodeNumber(finding.inode ?? 0), default: []] += finding.ranges
+    }
+    for inode in stretches.keys { stretches[inode]?.joinNeighbours() }
+    return stretches
+  }
+}
