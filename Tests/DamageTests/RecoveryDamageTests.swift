@@ -133,6 +133,9 @@ struct RecoveryDamageTests {
     let again = try MountedAlbums(DamagedDisk(store), keys)
     #expect(again.space.status.recovery.isCutShort)
     #expect(again.space.status.recovery.isDamaged)
+    let report = try DamagedDisk(store).check(keys)
+    let findings = report.findings.filter { $0.kind == .journal && $0.severity == .damage }
+    #expect(findings.contains { $0.segments == [path(.journal, newest)] })
   }
 
   @Test func aSegmentThatIsNeededAgainIsNotRetired() throws {

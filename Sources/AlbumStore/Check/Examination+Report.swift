@@ -60,6 +60,13 @@ extension Examination {
           segments: [files.path(SegmentID(kind: .journal, number: segment))],
           "\(named(.journal, segment)), a journal segment, is not there"))
     }
+    if recovery.report.isCutShort, let newest = salvaged.chain.last?.number {
+      findings.append(
+        CheckFinding(
+          .damage, .journal, segments: [files.path(SegmentID(kind: .journal, number: newest))],
+          "\(named(.journal, newest)), the newest of the journal, is cut short or holds zeros: its "
+            + "last frames may be missing"))
+    }
     if recovery.report.isEndMissing {
       findings.append(
         CheckFinding(
