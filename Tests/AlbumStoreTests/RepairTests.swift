@@ -222,9 +222,9 @@ struct RepairTests {
   }
 
   @Test func whatTheDiskCannotReadIsNotGivenUp() throws {
-    let faulty = UnreadableDisk(place.store.store.directory)
+    let faulty = FaultyDisk(place.store.store.directory)
     let extent = try place.extent(of: "big", at: 0)
-    faulty.path.withLock { $0 = place.path(.data, extent.segment) }
+    faulty.makeUnreadable(place.path(.data, extent.segment), behind: 4096)
     let store = Store(faulty, place.store.store.configuration)
     let report = try SpaceCheck.run(store, keys: place.store.keys)
     #expect(report.damagedPaths.contains("big"))
@@ -324,50 +324,5 @@ extension Space {
       }
       return at
     }
-  }
-}
-
-/// A disk of which one file answers an error from its second block on.
-private final class UnreadableDisk: StorageDirectory {
-  let path = Mutex("")
-  private let base: any StorageDirectory
-
-  init(_ base: any StorageDirectory) { self.base = base }
-
-  func open(_ path: String, _ access: StorageAccess) throws(Errno) -> any StorageFile {
-    let file = try base.open(path, access)
-    return path == self.path.withLock { $0 } ? UnreadableFile(file) : file
-  }
-  func makeDirectory(_ path: String) throws(Errno) { try base.makeDirectory(path) }
-  func rename(_ from: String, to: String) throws(Errno) { try base.rename(from, to: to) }
-  func remove(_ path: String) throws(Errno) { try base.remove(path) }
-  func list(_ path: String) throws(Errno) -> [String] { try base.list(path) }
-  func syncDirectory(_ path: String) throws(Errno) { try base.syncDirectory(path) }
-  func capacity() throws(Errno) -> StorageCapacity { try base.capacity() }
-}
-
-private final class UnreadableFile: StorageFile {
-  private let base: any StorageFile
-  init(_ base: any StorageFile) { self.base = base }
-
-  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
-    if offset + Int64(buffer.count) > 4096 { throw .io }
-    return try unsafe base.read(into: buffer, at: offset)
-  }
-  func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(Errno) {
-    try unsafe base.write(buffer, at: offset)
-  }
-  func sync() throws(Errno) { try base.sync() }
-  func startWriteback() { base.startWriteback() }
-  func size() throws(Errno) -> Int64 { try base.size() }
-  func modificationTime() throws(Errno) -> Int64 { try base.modificationTime() }
-  func setModificationTime(seconds: Int64) throws(Errno) {
-    try base.setModificationTime(seconds: seconds)
-  }
-  func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno) {
-    try base.lock(exclusive: exclusive, offset: offset, length: length, wait: wait)
-  }
-  func unlock(offset: Int64, length: Int64) throws(Errno) {
-    try base.unlock(offset: offset, length: length)
   }
 }

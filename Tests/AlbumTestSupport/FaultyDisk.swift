@@ -16,6 +16,14 @@ package final class FaultyDisk: StorageDirectory {
     var skipped: Int
     /// How many fail.
     var count: Int
+    /// The only file that has it, and the bytes at its beginning that do not.
+    var place: (path: String, soundBytes: Int64)?
+
+    func concerns(_ call: Call, _ path: String?, upTo end: Int64) -> Bool {
+      guard self.call == call, count > 0 else { return false }
+      guard let place else { return true }
+      return place.path == path && end > place.soundBytes
+    }
   }
 
   private struct State {
@@ -42,6 +50,14 @@ package final class FaultyDisk: StorageDirectory {
     }
   }
 
+  /// Reads of one file fail for good where they reach behind its first `soundBytes`.
+  package func makeUnreadable(_ path: String, behind soundBytes: Int64) {
+    state.withLock {
+      $0.faults.append(
+        Fault(call: .read, error: .io, skipped: 0, count: .max, place: (path, soundBytes)))
+    }
+  }
+
   /// From now on all goes well again; answers how many calls failed.
   @discardableResult
   package func heal() -> Int {
@@ -61,11 +77,12 @@ package final class FaultyDisk: StorageDirectory {
   /// Bytes in use.
   package var used: Int64 { state.withLock { $0.sizes.values.reduce(0, +) } }
 
-  fileprivate func meet(_ call: Call) throws(Errno) {
+  /// `end`: where in the file the call ends.
+  fileprivate func meet(_ call: Call, _ path: String? = nil, upTo end: Int64 = 0) throws(Errno) {
     try state.withLock { state throws(Errno) in
-      guard let place = state.faults.firstIndex(where: { $0.call == call && $0.count > 0 }) else {
-        return
-      }
+      guard
+        let place = state.faults.firstIndex(where: { $0.concerns(call, path, upTo: end) })
+      else { return }
       if state.faults[place].skipped > 0 {
         state.faults[place].skipped -= 1
         return
@@ -163,7 +180,7 @@ package final class FaultyDisk: StorageDirectory {
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
-      try disk.meet(.read)
+      try disk.meet(.read, path, upTo: offset + Int64(buffer.count))
       return try unsafe file.read(into: buffer, at: offset)
     }
 

@@ -210,19 +210,6 @@ final class TestSpace: @unchecked Sendable {
   }
 }
 
-/// Runs `body` with a buffer that has the headroom a reader may clobber; answers what was filled.
-func withHeadroom<E: Error>(
-  _ count: Int, _ body: (UnsafeMutableRawBufferPointer) throws(E) -> Int?
-) throws(E) -> [UInt8]? {
-  let memory = UnsafeMutableRawBufferPointer.allocate(
-    byteCount: count + ReadHeadroom.byteCount, alignment: 64)
-  defer { unsafe memory.deallocate() }
-  unsafe memory.initializeMemory(as: UInt8.self, repeating: 0xAA)
-  let buffer = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[ReadHeadroom.byteCount...])
-  guard let filled = try unsafe body(buffer) else { return nil }
-  return unsafe Array(buffer[..<filled])
-}
-
 extension OpenFile {
   func put(_ bytes: [UInt8], at offset: Int64) throws(FSError) {
     var failure: FSError?

@@ -19,8 +19,9 @@ extension SampleStore {
     var faults = disk.frozen() == store ? [] : ["the check wrote to the store"]
     let said = report.unreadableStretches
     faults += try differences(said, mounted) + unsaidNames(report, mounted)
+    let affected = reach.inodes.union(said.keys)
     for finding in report.findings where finding.severity == .damage {
-      if let fault = fault(finding, mounted, reach) { faults.append(fault) }
+      if let fault = fault(finding, mounted, reach, affected) { faults.append(fault) }
     }
     if mounted.space.status.recovery.isDamaged, !report.isDamaged {
       faults.append("the mount reports damage, and the check finds none")
@@ -75,15 +76,21 @@ extension SampleStore {
       .subtracting(unreadable.compactMap(\.path)).map { "\($0) is not named" }
   }
 
-  /// Why one finding should not be there.
-  private func fault(_ finding: CheckFinding, _ mounted: MountedAlbums, _ reach: Reach) -> String? {
+  /// Why one finding should not be there. Of a file that does not read anyway older content may be
+  /// told, too.
+  private func fault(
+    _ finding: CheckFinding, _ mounted: MountedAlbums, _ reach: Reach,
+    _ affected: Set<InodeNumber>
+  ) -> String? {
     let inode = finding.inode.map { InodeNumber($0) }
     if finding.isUnreadable {
       guard let inode, let path = finding.path else { return "\(finding) names nobody" }
       if (try? mounted.number(path)) == inode { return nil }
       return path.hasPrefix("(inode") ? nil : "\(path) does not lead to inode \(inode.rawValue)"
     }
-    if let inode { return reach.inodes.contains(inode) ? nil : "\(finding) was not touched" }
+    if let inode {
+      return affected.contains(inode) ? nil : "\(finding) was not touched"
+    }
     guard let path = finding.path else { return nil }
     let wasTouched = (states + killedStates).contains { state in
       state.items["/" + path].map { !reach.spares($0) } ?? false

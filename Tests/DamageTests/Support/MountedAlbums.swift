@@ -215,19 +215,6 @@ struct MountedAlbums {
   }
 }
 
-/// Runs `body` with a buffer that has the headroom a reader may clobber; answers what was filled.
-private func withHeadroom<E: Error>(
-  _ count: Int, _ body: (UnsafeMutableRawBufferPointer) throws(E) -> Int?
-) throws(E) -> [UInt8]? {
-  let memory = UnsafeMutableRawBufferPointer.allocate(
-    byteCount: count + ReadHeadroom.byteCount, alignment: 64)
-  defer { unsafe memory.deallocate() }
-  unsafe memory.initializeMemory(as: UInt8.self, repeating: 0xAA)
-  let buffer = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[ReadHeadroom.byteCount...])
-  guard let filled = try unsafe body(buffer) else { return nil }
-  return unsafe Array(buffer[..<filled])
-}
-
 private struct NobodyCalls: CallerInspector {
   func intent(of thread: Int32, toward name: FileName) -> CallerIntent { .other }
   func process(of thread: Int32) -> Int32? { nil }
