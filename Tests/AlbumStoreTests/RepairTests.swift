@@ -170,7 +170,7 @@ struct RepairTests {
   }
 
   @Test func whatALostJournalToldOfIsKeptUntilItIsRepaired() throws {
-    var space = try place.store.open()
+    var space = try place.store.open(background: false)
     let only = [UInt8](repeating: 7, count: 5000)
     try space.write(only, to: "only here")
     let journal = space.journal.withLock { $0.writer.position.segment }
@@ -178,7 +178,7 @@ struct RepairTests {
     try place.remove(.journal, journal)
     // Mounted all the same, and worked with: numbers are not used again, and nothing is swept away.
     for round in 0..<3 {
-      space = try place.store.open(grace: 0)
+      space = try place.store.open(grace: 0, background: false)
       try space.write([UInt8(round)], to: "later \(round)")
       var sweep = try space.beginSweep()
       for _ in 0..<4 { try sweep.round(space) }
@@ -190,6 +190,26 @@ struct RepairTests {
     let files = try place.files()
     #expect(files["later 2"] == [2])
     #expect(files.values.contains(only))
+  }
+
+  /// A session that writes no content uses no segment, so that those before and behind the lost ones
+  /// are far apart.
+  @Test func whatALostJournalToldOfIsKeptWhenNoContentIsWrittenAfterwards() throws {
+    var space = try place.store.open(background: false)
+    let only = [UInt8](repeating: 7, count: 5000)
+    try space.write(only, to: "only here")
+    let journal = space.journal.withLock { $0.writer.position.segment }
+    try space.close()
+    try place.remove(.journal, journal)
+    for round in 0..<3 {
+      space = try place.store.open(grace: 0, background: false)
+      try space.write([], to: "empty \(round)")
+      var sweep = try space.beginSweep()
+      for _ in 0..<4 { try sweep.round(space) }
+      try space.close()
+    }
+    try repair()
+    #expect(try place.files().values.contains(only))
   }
 
   @Test func aSessionThatWasKilledBeforeItsFirstFrameDoesNotHinderTheNext() throws {

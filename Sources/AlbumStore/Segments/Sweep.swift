@@ -110,8 +110,10 @@ extension Space {
       where account.state == .filling && number.rawValue < firstOwnSegment {
         catalog.setState(of: number, to: .living)
       }
-      let top = known.keys.map(\.rawValue).filter { $0 < firstOwnSegment }.max() ?? 0
-      let lowest = max(1, top > 2048 ? top - 2048 : 1)
+      // No further back than a crash leaves some: there, a lost end of the journal may have told of
+      // them, which `Catalog.stepOver` leaves so far behind, whether or not sessions since then wrote
+      // content.
+      let lowest = firstOwnSegment > 2048 ? firstOwnSegment - 2048 : 1
       for raw in lowest..<max(lowest, firstOwnSegment) where known[SegmentNumber(raw)] == nil {
         if listing.contains(SegmentID(kind: .data, number: SegmentNumber(raw))) {
           let now = SystemClock.wallSeconds()
