@@ -112,9 +112,11 @@ enum CatalogProbe {
     let extent = Extent(offset: 0, length: 10, segment: segment, grid: 0, skip: 0)
     catalog.hold(extent)
     catalog.replaceExtents(of: file, from: 0, to: 10, with: [extent])
-    var all: [InodeIndex] = []
-    catalog.forEachInode { index, state in if state.kind == .regular { all.append(index) } }
-    for index in all.prefix(8) {
+    var all: [InodeNumber] = []
+    catalog.forEachInode { _, state in if state.kind == .regular { all.append(state.number) } }
+    for number in all.prefix(8) {
+      // One that was a thumbnail only may have gone with the last photo that had it.
+      guard let index = catalog.index(of: number) else { continue }
       let held = Extent(offset: 5, length: 7, segment: segment, grid: 1, skip: 0)
       catalog.hold(held)
       catalog.replaceExtents(of: index, from: 5, to: 12, with: [held])
