@@ -127,14 +127,38 @@ struct CrashExamination {
 
   // MARK: Going on
 
-  /// A random state that this session may leave, after any of its calls: what another session finds,
-  /// and what it is by the plain model. Nil where it breaks a promise.
+  /// What a session left behind: what the next finds, and what that is by the plain model.
+  struct Remains {
+    var image: DiskImage
+    var tree: PlainTree
+  }
+
+  /// A random state that this session may leave, after any of its calls. Nil where it breaks a promise.
   @discardableResult
-  mutating func crash(_ random: inout SeededRandom) -> (image: DiskImage, tree: PlainTree)? {
+  mutating func crash(_ random: inout SeededRandom) -> Remains? {
     let recording = workload.disk.recording
     let position = Int.random(in: 0...recording.events.count, using: &random)
     let disk = recording.image(after: position)
     let survival = disk.uncertainCount == 0 ? .everything : choose(disk.uncertainCount)
+    return remains(of: disk, survival, at: position)
+  }
+
+  /// What a crash after the last call may leave that loses one of the things that were not certain, for
+  /// each of them.
+  mutating func crashesLosingOne() -> [Remains] {
+    let recording = workload.disk.recording
+    let position = recording.events.count
+    let disk = recording.image(after: position)
+    var found: [Remains] = []
+    for lost in 0..<disk.uncertainCount {
+      if let remains = remains(of: disk, .allBut(lost), at: position) { found.append(remains) }
+    }
+    return found
+  }
+
+  private mutating func remains(of disk: DiskImage, _ survival: Survival, at position: Int)
+    -> Remains?
+  {
     let left = disk.afterPowerCut(survival, &random)
     // Everything in it is certain: nothing is left to chance.
     guard let instant = examine(left, .everything, at: position, afterKill: false) else {
@@ -142,7 +166,7 @@ struct CrashExamination {
     }
     var tree = history.instants[instant].tree
     tree.endProcess()
-    return (left, tree)
+    return Remains(image: left, tree: tree)
   }
 
   // MARK: Keys
