@@ -59,8 +59,10 @@ enum TerminalEcho {
 
   /// Typed characters stay invisible, those already typed are dropped.
   static func switchOff() {
-    guard unsafe tcgetattr(STDIN_FILENO, &saved) == 0 else { return }
-    var silent = unsafe saved
+    // By way of locals: C writes 60 bytes, and the compiler declares 57 for a global.
+    var silent = termios()
+    guard unsafe tcgetattr(STDIN_FILENO, &silent) == 0 else { return }
+    unsafe saved = silent
     silent.c_lflag &= ~tcflag_t(ECHO)
     silent.c_lflag |= tcflag_t(ECHONL | ICANON | ISIG)
     unsafe isOff = true
@@ -69,7 +71,8 @@ enum TerminalEcho {
 
   static func restore() {
     guard unsafe isOff else { return }
-    unsafe tcsetattr(STDIN_FILENO, TCSANOW, &saved)
+    var state = unsafe saved
+    unsafe tcsetattr(STDIN_FILENO, TCSANOW, &state)
     unsafe isOff = false
   }
 }

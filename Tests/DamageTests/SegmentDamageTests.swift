@@ -69,7 +69,7 @@ struct SegmentDamageTests {
         var store = sample.frozen
         store.files[paths.0] = sample.frozen.files[paths.1]
         store.files[paths.1] = sample.frozen.files[paths.0]
-        try judge(store, "\(one) and \(other) exchanged", checks: round == 0)
+        try judge(store, "\(one) and \(other) exchanged", checks: round == 0 || Thoroughness.isLong)
       }
     }
   }
@@ -120,7 +120,9 @@ struct SegmentDamageTests {
     if mounted.space.observe() == sample.newest {
       faults += try sample.readingFaults(mounted, hit: hitInodes(in: store))
     }
-    if checks { faults += try sample.namingFaults(store, mounted, reach) }
+    if checks {
+      faults += try sample.namingFaults(store, mounted, reach, hit: hitInodes(in: store))
+    }
     faults += try sample.liveOn(mounted)
     #expect(faults == [], "\(what): \(mounted.space.status.recovery)")
   }

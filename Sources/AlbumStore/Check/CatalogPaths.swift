@@ -70,8 +70,13 @@ extension Catalog {
     // A circle is damage, and must not be one here.
     while state(at).number != .root, way.steps.count < 4096 {
       let label = name(of: at).map { String(decoding: $0, as: UTF8.self) }
-      way.steps.append((label ?? "(inode \(state(at).number.rawValue))", state(at).marks))
-      guard label != nil, let parent = index(of: parent(of: at)) else { break }
+      // What has no name is shown as nothing, whatever part of an album it was.
+      guard let label else {
+        way.steps.append(("(inode \(state(at).number.rawValue))", []))
+        break
+      }
+      way.steps.append((label, state(at).marks))
+      guard let parent = index(of: parent(of: at)) else { break }
       at = parent
     }
     way.steps.reverse()

@@ -41,8 +41,11 @@ extension Recovery {
     var cut = end?.frame
     while let number = rest.popLast() {
       let scan = try scan(number)
-      // Born just before a crash.
-      if links.isEmpty, scan.head == nil, scan.frames.isEmpty { continue }
+      // Where frames of an older one are missing, the numbers of those that follow tell.
+      if links.isEmpty, scan.head == nil, scan.frames.isEmpty {
+        if try !wasBegun(number, scan) { continue }
+        salvaged?.isIncomplete = true
+      }
       links.append(Link(number: number, cut: cut))
       guard let head = scan.head else {
         salvaged?.headless.append(number)
@@ -128,7 +131,7 @@ extension Recovery {
       first = try scan(link.number).frames.first?.frame.number
     }
     let before = FrameNumber((first?.rawValue ?? 1) - 1)
-    salvaged?.isIncomplete = first == nil || before.rawValue > 0
+    if first == nil || before.rawValue > 0 { salvaged?.isIncomplete = true }
     return before
   }
 }

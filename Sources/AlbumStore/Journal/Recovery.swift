@@ -123,10 +123,8 @@ struct Recovery {
     for number in numbers.reversed() {
       let scan = try scan(number)
       if let head = scan.head { return (number, head) }
-      let id = SegmentID(kind: .journal, number: number)
-      // One at rest was finished by a session, and so had begun.
-      let wasFinished = try files.isResting(files.path(id))
-      if scan.isProvenDurable || wasFinished {
+      if try wasBegun(number, scan) {
+        let id = SegmentID(kind: .journal, number: number)
         throw StoreError(
           .damaged,
           "the newest journal segment is damaged: neither of its heads opens, and mounting would "
@@ -138,6 +136,13 @@ struct Recovery {
     throw StoreError(
       .damaged, "no journal segment of this space has a readable head; \(Recovery.advice)",
       path: SegmentPath.root)
+  }
+
+  /// Whether a journal segment of which no head opens was on disk whole once, so that it is damaged; else
+  /// it was born just before a crash. One at rest was finished by a session.
+  func wasBegun(_ number: SegmentNumber, _ scan: JournalScan) throws(StoreError) -> Bool {
+    if scan.isProvenDurable { return true }
+    return try files.isResting(files.path(SegmentID(kind: .journal, number: number)))
   }
 
   mutating func scan(_ number: SegmentNumber) throws(StoreError) -> JournalScan {

@@ -10,9 +10,11 @@ import AlbumTestSupport
 
 extension SampleStore {
   /// What is wrong with what a check of the store says; `mounted` shows the same store, not yet
-  /// changed, and `reach` is what lost frames may have told of. Answers nothing where all is right.
+  /// changed, `reach` is what lost frames may have told of, and `hit` are files with records that are
+  /// lost, too. Answers nothing where all is right.
   func namingFaults(
-    _ store: FrozenStore, _ mounted: MountedAlbums, _ reach: Reach = Reach()
+    _ store: FrozenStore, _ mounted: MountedAlbums, _ reach: Reach = Reach(),
+    hit: Set<InodeNumber> = []
   ) throws -> [String] {
     let disk = DamagedDisk(store)
     let report = try disk.check(keys)
@@ -28,7 +30,8 @@ extension SampleStore {
     }
     // That history was longer, nobody can tell.
     if reach.instants.contains(mounted.space.observe()) { return faults }
-    return faults + (try unnamedLosses(report, mounted))
+    // Of what neither a frame nor a record is left, nobody can tell.
+    return faults + (try unnamedLosses(report, mounted, silent: reach.inodes.intersection(hit)))
   }
 
   /// Files, and stretches of them, that are said not to read and do, and the other way round.
@@ -100,11 +103,15 @@ extension SampleStore {
 
   /// Files of which newer content than the mount shows lies in records of their own, and that are not
   /// named.
-  private func unnamedLosses(_ report: CheckReport, _ mounted: MountedAlbums) throws -> [String] {
+  private func unnamedLosses(
+    _ report: CheckReport, _ mounted: MountedAlbums, silent: Set<InodeNumber>
+  ) throws -> [String] {
     let named = report.namedInodes
     var faults: [String] = []
     for (path, item) in newest.items
-    where item.state.kind == .regular && !named.contains(item.inode) {
+    where item.state.kind == .regular && !named.contains(item.inode)
+      && !silent.contains(item.inode)
+    {
       let isThere = mounted.files[item.inode] != nil
       if isThere, try mounted.content(of: item.inode) == newestContents[item.inode] { continue }
       faults.append("\(path) (inode \(item.inode.rawValue)) has lost something, and is not named")
