@@ -174,8 +174,8 @@ extension FileSystem {
   /// The kernel is to show what is stored, and not what it had handed over.
   private func showStored(_ content: FileContent) {
     generations.renew(content.inode)
-    let names = space.read { catalog in catalog.names(of: content.index) }
-    for (bytes, directory) in names {
+    let names = space.read { catalog in catalog.names(of: [content.inode]) }
+    for (directory, bytes) in names[content.inode] ?? [] {
       if let name = try? FileName(bytes) { notifier.forget(entry: name, in: directory) }
     }
   }

@@ -42,13 +42,14 @@ package struct Extent: Equatable, Sendable, BitwiseCopyable {
   /// Whether its records could be in a segment of the greatest size, or are lost and could be
   /// counted: of any other extent no arithmetic is possible.
   var fitsSegment: Bool {
-    let segmentLimit = Int64(SegmentLayout.maximumByteCount)
-    let limit = isLost ? Extent.lostLimit : segmentLimit
-    guard length > 0, length <= limit, Int64(skip) < DataRecord.contentLimit else { return false }
+    let segment = Int64(SegmentLayout.maximumByteCount)
+    let (longest, gridCount) =
+      isLost
+      ? (Extent.lostLimit, Int64(UInt32.max - DataRecord.fullGridCount))
+      : (segment, segment / Int64(RecordLayout.grid))
+    guard length > 0, length <= longest, Int64(skip) < DataRecord.contentLimit else { return false }
     let lastRecord = (Int64(skip) + length - 1) / DataRecord.contentLimit
-    let last = Int64(grid) + lastRecord * Int64(DataRecord.fullGridCount)
-    let lastGrid = Int64(UInt32.max - DataRecord.fullGridCount)
-    return last < (isLost ? lastGrid : segmentLimit / Int64(RecordLayout.grid))
+    return Int64(grid) + lastRecord * Int64(DataRecord.fullGridCount) < gridCount
   }
 
   /// The part of it from `lower` up to `upper`, both offsets in the file and within it.

@@ -169,16 +169,22 @@ struct RepairTests {
     #expect(files["later"] == [9])
   }
 
-  @Test func whatALostJournalToldOfIsKeptUntilItIsRepaired() throws {
-    var space = try place.store.open(background: false)
+  /// The journal segment that told of a file is not there any more; answers what was in the file.
+  private func loseTheJournalOfAFile() throws -> [UInt8] {
+    let space = try place.store.open(background: false)
     let only = [UInt8](repeating: 7, count: 5000)
     try space.write(only, to: "only here")
     let journal = space.journal.withLock { $0.writer.position.segment }
     try space.close()
     try place.remove(.journal, journal)
+    return only
+  }
+
+  @Test func whatALostJournalToldOfIsKeptUntilItIsRepaired() throws {
+    let only = try loseTheJournalOfAFile()
     // Mounted all the same, and worked with: numbers are not used again, and nothing is swept away.
     for round in 0..<3 {
-      space = try place.store.open(grace: 0, background: false)
+      let space = try place.store.open(grace: 0, background: false)
       try space.write([UInt8(round)], to: "later \(round)")
       var sweep = try space.beginSweep()
       for _ in 0..<4 { try sweep.round(space) }
@@ -195,14 +201,9 @@ struct RepairTests {
   /// A session that writes no content uses no segment, so that those before and behind the lost ones
   /// are far apart.
   @Test func whatALostJournalToldOfIsKeptWhenNoContentIsWrittenAfterwards() throws {
-    var space = try place.store.open(background: false)
-    let only = [UInt8](repeating: 7, count: 5000)
-    try space.write(only, to: "only here")
-    let journal = space.journal.withLock { $0.writer.position.segment }
-    try space.close()
-    try place.remove(.journal, journal)
+    let only = try loseTheJournalOfAFile()
     for round in 0..<3 {
-      space = try place.store.open(grace: 0, background: false)
+      let space = try place.store.open(grace: 0, background: false)
       try space.write([], to: "empty \(round)")
       var sweep = try space.beginSweep()
       for _ in 0..<4 { try sweep.round(space) }

@@ -96,17 +96,20 @@ extension Catalog {
     return counters.nextSequence
   }
 
-  /// Goes on behind the numbers in use and those before `used`, and leaves out `gap` more. Answers
-  /// whether that changed anything; then a frame is to state it.
+  /// Counters above the numbers of all inodes and data segments that the catalog knows. Looks at every
+  /// inode.
+  var numbersInUse: SpaceCounters {
+    var used = SpaceCounters()
+    used.nextInode = greatestInode + 1
+    used.nextDataSegment = (segments.accounts.keys.max()?.rawValue ?? 0) + 1
+    return used
+  }
+
+  /// Goes on behind the numbers before `used`, and leaves out `gap` more. Answers whether that changed
+  /// anything; then a frame is to state it.
   @discardableResult
-  mutating func skipNumbers(
-    before used: SpaceCounters = SpaceCounters(), leavingOut gap: NumberGap = .none
-  ) -> Bool {
-    var inUse = used
-    inUse.nextInode = max(inUse.nextInode, greatestInode + 1)
-    let greatestSegment = segments.accounts.keys.max()?.rawValue ?? 0
-    inUse.nextDataSegment = max(inUse.nextDataSegment, greatestSegment + 1)
-    let next = counters.orLater(inUse).ahead(by: gap)
+  mutating func skipNumbers(before used: SpaceCounters, leavingOut gap: NumberGap = .none) -> Bool {
+    let next = counters.orLater(used).ahead(by: gap)
     if next == counters { return false }
     counters = next
     if !isReplaying { changes.counters = true }

@@ -33,7 +33,7 @@ extension Catalog {
       guard let index = inodes.occupant(raw) else { continue }
       if settleLinks(of: index, tree) { corrections += 1 }
     }
-    if skipNumbers() { corrections += 1 }
+    if skipNumbers(before: numbersInUse) { corrections += 1 }
     return corrections
   }
 

@@ -37,14 +37,6 @@ struct EntryTable: ~Copyable, Sendable {
     return names.slice(entry.nameStart, count: UInt32(entry.nameLength))
   }
 
-  /// All entries that lead to an inode. Looks at every one there is.
-  func leading(to child: UInt32) -> [UInt32] {
-    var found: [UInt32] = []
-    for index in 0..<entries.count
-    where entries[index].child == child && entries[index].nameLength > 0 { found.append(index) }
-    return found
-  }
-
   func find(_ name: [UInt8], in parent: UInt32) -> UInt32? {
     let hash = hash(name, parent)
     return table.find(Int(hash)) { matches($0, hash, name, parent) }

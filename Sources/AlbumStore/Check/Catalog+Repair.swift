@@ -67,24 +67,4 @@ extension Catalog {
       segments.correct(segment, live: 0)
     }
   }
-
-  /// The names of some inodes.
-  func names(of wanted: Set<InodeNumber>) -> [InodeNumber: [(
-    directory: InodeNumber, name: [UInt8]
-  )]] {
-    var names: [InodeNumber: [(directory: InodeNumber, name: [UInt8])]] = [:]
-    for raw in 0..<inodes.upperBound {
-      guard let directory = inodes.occupant(raw), state(directory).kind == .directory else {
-        continue
-      }
-      forEachEntry(of: directory) { name, child, _ in
-        let number = state(child).number
-        if wanted.contains(number) {
-          names[number, default: []].append((state(directory).number, name))
-        }
-        return true
-      }
-    }
-    return names
-  }
 }

@@ -202,10 +202,9 @@ struct CatalogCheck {
   }
 
   private mutating func checkCounters(_ catalog: borrowing Catalog) {
-    let next = catalog.counters
-    if catalog.greatestInode >= next.nextInode { problems.append(.counter("inode")) }
-    let segment = catalog.segments.accounts.keys.max()?.rawValue ?? 0
-    if segment >= next.nextDataSegment { problems.append(.counter("segment")) }
+    let (next, used) = (catalog.counters, catalog.numbersInUse)
+    if used.nextInode > next.nextInode { problems.append(.counter("inode")) }
+    if used.nextDataSegment > next.nextDataSegment { problems.append(.counter("segment")) }
   }
 }
 

@@ -22,7 +22,9 @@ extension Examination {
     let recovery = recovery
     let files = files
     var catalog = catalog
-    if mayReuseNumbers { catalog.skipNumbers(before: used, leavingOut: .reserve) }
+    if mayReuseNumbers {
+      catalog.skipNumbers(before: used.orLater(catalog.numbersInUse), leavingOut: .reserve)
+    }
     if lostRoot { catalog.ownRoot(options, time: plan.time) }
     let space = Space(repairing: store, files, catalog, recovery, position)
     plan.endings = try space.endings(of: plan, options.fileEnding)
