@@ -83,7 +83,9 @@ extension Space {
       try journal.writer.begin { () throws(StoreError) in try files.sync(SegmentKind.allCases) }
       try files.sync(SegmentKind.allCases)
     }
-    for id in believed { try resync(id, resting: true) }
+    for id in believed where id.kind == .data || !recovery.lacksHead {
+      try resync(id, resting: true)
+    }
   }
 
   /// Syncs what an earlier session wrote. `resting` gives it the time that all finished segments

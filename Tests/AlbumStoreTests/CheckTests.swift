@@ -32,6 +32,20 @@ struct CheckTests {
     #expect(try place.check().findings == [])
   }
 
+  /// The journal segment that it was about to begin may be on disk in part.
+  @Test(arguments: [0, 256]) func aHeadTornByAPowerCutIsNoDamage(_ head: Int) throws {
+    var space = try place.store.open()
+    try space.write([1, 2, 3], to: "late")
+    let journal = space.journal.withLock { $0.writer.position.segment }
+    space.abandon()
+    try place.flip(.journal, journal, at: head + 40)
+    #expect(try place.check().findings == [])
+    space = try place.store.open()
+    try space.write([4], to: "later")
+    try space.close()
+    #expect(try place.check().findings == [])
+  }
+
   @Test func aCheckChangesNothing() throws {
     let before = try place.bytes()
     _ = try place.check()

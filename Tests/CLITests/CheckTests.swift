@@ -96,14 +96,16 @@ import Testing
     #expect(try check(store).code == 0)
   }
 
-  @Test func aDamagedConfIsANoteAndNoDamage() throws {
+  @Test func aConfThatIsGoneIsDamageThatNoRepairIsOfferedFor() throws {
     let store = try TestStore()
     try FileManager.default.removeItem(atPath: store.path + "/albumfs.conf.bak")
     let outcome = try check(store, ["--json"])
-    #expect(outcome.code == 0)
+    #expect(outcome.code == 26)
+    #expect(outcome.errors.contains("do what is said there"))
     let findings = try #require(try json(outcome)["findings"] as? [[String: Any]])
     #expect(findings.map { $0["kind"] as? String } == ["store"])
-    #expect(findings.map { $0["severity"] as? String } == ["note"])
+    #expect(findings.map { $0["severity"] as? String } == ["damage"])
+    #expect((findings.first?["message"] as? String)?.contains("copy it over") == true)
   }
 
   @Test func aStoreWithoutItsSegmentsIsToldFromADamagedOne() throws {

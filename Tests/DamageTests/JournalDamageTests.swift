@@ -104,6 +104,16 @@ struct JournalDamageTests {
     print("two bytes of the journal: \(flips)")
   }
 
+  @Test(arguments: [0, 256]) func oneHeadOfTwoDamagedCostsNothingAndIsNamed(_ head: Int) throws {
+    let number = try #require(sample.segments(.journal).last)
+    let disk = sample.disk()
+    disk.flip(sample.path(.journal, number), head + 40, 1)
+    let report = try disk.check(sample.keys)
+    #expect(report.findings.map(\.kind) == [.journal] && report.isDamaged)
+    #expect(report.findings.first?.segments == [sample.path(.journal, number)])
+    #expect(try MountedAlbums(disk, sample.keys).space.observe() == sample.newest)
+  }
+
   @Test func bothHeadsOfTheNewestSegmentDamagedRefuseTheMountAndSayWhatToDo() throws {
     let number = try #require(sample.segments(.journal).last)
     let disk = sample.disk()

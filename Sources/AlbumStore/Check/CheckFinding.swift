@@ -108,7 +108,9 @@ package struct CheckReport: Sendable {
   package init() {}
 
   /// Whether there is anything that a repair can do.
-  var wantsRepair: Bool { findings.contains { $0.severity == .damage && $0.kind != .store } }
+  package var wantsRepair: Bool {
+    findings.contains { $0.severity == .damage && $0.kind != .store }
+  }
 
   package var isDamaged: Bool { findings.contains { $0.severity == .damage } }
 

@@ -15,7 +15,7 @@ extension Examination {
     report.totals.bytes = segments.reduce(0) { $0 + $1.byteCount }
     report.totals.segments = segments.count + journalCheck.segmentCount
     let paths = CatalogPaths(catalog, of: affectedInodes)
-    report.findings = store.warnings.map { CheckFinding(.note, .store, $0) }
+    report.findings = store.warnings.map { CheckFinding(.damage, .store, $0) }
     report.findings += journalFindings() + catalogFindings() + segmentFindings()
     let named = contentFindings(paths) + looseFindings(paths) + problemFindings(paths)
     report.findings += named.sorted { ($0.path ?? "") < ($1.path ?? "") }
@@ -50,8 +50,8 @@ extension Examination {
     for segment in journalCheck.singleHeads {
       findings.append(
         CheckFinding(
-          .note, .journal, segments: [files.path(SegmentID(kind: .journal, number: segment))],
-          "one of the two heads of \(named(.journal, segment)), a journal segment, does not open"))
+          .damage, .journal, segments: [files.path(SegmentID(kind: .journal, number: segment))],
+          "one of the two heads of \(named(.journal, segment)), a journal segment, is damaged"))
     }
     for segment in journalCheck.missingSegments {
       findings.append(

@@ -7,7 +7,7 @@ struct JournalCheck: Sendable {
   private(set) var missingFrames: [(segment: SegmentNumber, count: Int)] = []
   /// Segments of which neither head opens.
   private(set) var headless: [SegmentNumber] = []
-  /// Segments of which one of the two heads opens.
+  /// Segments of which one of the two heads opens, and was not torn by a crash at their birth.
   private(set) var singleHeads: [SegmentNumber] = []
   /// Segments that should be there.
   private(set) var missingSegments: [SegmentNumber] = []
@@ -19,7 +19,9 @@ struct JournalCheck: Sendable {
     for link in salvaged.chain where link.number >= needed {
       let scan = try recovery.scan(link.number)
       segmentCount += 1
-      if scan.headCount == 1 { singleHeads.append(link.number) }
+      if scan.headCount == 1, try recovery.wasBegun(link.number, scan) {
+        singleHeads.append(link.number)
+      }
       let lower = max(before, scan.head?.cutFrame ?? .none)
       let upper = link.cut ?? scan.provenFrame
       let found = scan.frames.filter { $0.frame.number > lower && $0.frame.number <= upper }

@@ -18,6 +18,9 @@ struct Recovery {
   var report = RecoveryReport()
   /// Data segments that frames behind the last proven barrier refer to.
   private(set) var believedSegments: Set<SegmentNumber> = []
+  /// One of the two heads of the last journal segment that replay read does not open: a crash may have
+  /// torn it.
+  private(set) var lacksHead = false
   /// Journal segments that replay read, the first of them.
   var firstJournal = SegmentNumber(0)
 
@@ -60,6 +63,7 @@ struct Recovery {
     let chain = try chain(from: usable, to: start.firstJournal, among: numbers)
     firstJournal = chain.first?.number ?? usable
     try replay(chain, behind: start.lastFrame, into: &catalog)
+    lacksHead = try scan(position.segment).headCount == 1
     scans = [:]
     let findings = catalog.finishReplay()
     report.lostEntries = findings.lostEntries.count
@@ -138,7 +142,7 @@ struct Recovery {
       path: SegmentPath.root)
   }
 
-  /// Whether a journal segment of which no head opens was on disk whole once, so that it is damaged; else
+  /// Whether a journal segment was on disk whole once, so that a head that does not open is damage; else
   /// it was born just before a crash. One at rest was finished by a session.
   func wasBegun(_ number: SegmentNumber, _ scan: JournalScan) throws(StoreError) -> Bool {
     if scan.isProvenDurable { return true }

@@ -91,6 +91,7 @@ struct Check: ParsableCommand {
   private func verdict(_ report: CheckReport) -> String {
     let count = report.findings.count { $0.severity == .damage }
     let found = "The space is damaged: \(counted(count, "finding"))."
+    if !report.wantsRepair { return found + " No repair mends that: do what is said there." }
     if repair { return found + " It is repaired; check again to be sure." }
     return found
       + " Restore what is damaged from a backup of the store, or run albumfs check --repair."
