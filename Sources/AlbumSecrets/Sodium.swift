@@ -126,6 +126,18 @@ package enum Sodium {
       UInt64(message.count), key.baseAddress.map { unsafe bytes($0) }, key.count)
   }
 
+  /// BLAKE2b-128 with a key of the first `byteCount` bytes of a word in little-endian, as it lies in
+  /// memory. A mount calls it thousands of times, to find its segments.
+  static func keyedHash(_ word: UInt64, byteCount: Int, key: UnsafeRawBufferPointer) -> (
+    UInt64, UInt64
+  ) {
+    var message = word.littleEndian
+    var hash: (UInt64, UInt64) = (0, 0)
+    unsafe _ = albumfs_generichash(
+      &hash, MemoryLayout.size(ofValue: hash), &message, byteCount, key.baseAddress, key.count)
+    return hash
+  }
+
   /// crypto_pwhash(3), Argon2id. False when the memory cannot be had.
   package static func passwordHash(
     _ password: UnsafeRawBufferPointer, salt: UnsafeRawBufferPointer, operations: UInt64,

@@ -46,18 +46,11 @@ package final class SpaceKeys: Sendable {
   /// The name of a segment's file: BLAKE2b-128, keyed, over the kind as one byte and the number as
   /// u32 little-endian. Its first 8 bytes are `high`, big-endian.
   package func name(of kind: SegmentKind, number: SegmentNumber) -> SegmentName {
-    // 5 bytes in one word: the message is its first 5 bytes in little-endian.
-    var message = (UInt64(kind.rawValue) | UInt64(number.rawValue) << 8).littleEndian
-    var hash: (UInt64, UInt64) = (0, 0)
-    unsafe names.withUnsafeBytes { key in
-      unsafe withUnsafeBytes(of: &message) { message in
-        unsafe withUnsafeMutableBytes(of: &hash) { hash in
-          unsafe Sodium.keyedHash(
-            UnsafeRawBufferPointer(rebasing: message[..<5]), into: hash, key: key)
-        }
-      }
+    let message = UInt64(kind.rawValue) | UInt64(number.rawValue) << 8
+    return unsafe names.withUnsafeBytes { key in
+      let hash = unsafe Sodium.keyedHash(message, byteCount: 5, key: key)
+      return SegmentName(high: UInt64(bigEndian: hash.0), low: UInt64(bigEndian: hash.1))
     }
-    return SegmentName(high: UInt64(bigEndian: hash.0), low: UInt64(bigEndian: hash.1))
   }
 
   static func derive(_ purpose: Purpose, from master: borrowing SecretBytes) -> SecretBytes {

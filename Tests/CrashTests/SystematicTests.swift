@@ -44,6 +44,10 @@ import Testing
         progress.states += examination.states
         progress.workloads += 1
         progress.violations += violations.count
+        if Harness.isLong && progress.workloads % 500 == 0 {
+          print("\(progress.states) states, \(progress.violations) violations until now")
+          fflush(nil)
+        }
       }
     }
     report(all.sequences.count)

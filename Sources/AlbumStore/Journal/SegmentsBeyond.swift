@@ -43,9 +43,11 @@ struct SegmentsBeyond: Equatable, Sendable {
     _ kind: SegmentKind, from first: UInt32, _ names: inout Set<SegmentName>, _ files: SegmentFiles
   ) -> [UInt32] {
     var found: [UInt32] = []
-    for raw in first..<first + window where !names.isEmpty {
+    var raw = first
+    while raw < first + window && !names.isEmpty {
       let id = SegmentID(kind: kind, number: SegmentNumber(raw))
       if names.remove(files.name(id)) != nil { found.append(raw) }
+      raw += 1
     }
     return found
   }

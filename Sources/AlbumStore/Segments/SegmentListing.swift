@@ -30,10 +30,13 @@ struct SegmentListing: Sendable {
     -> [SegmentNumber]
   {
     var found: [SegmentNumber] = []
-    var raw: UInt32 = 1
-    while raw < found.last.map({ $0.rawValue + misses }) ?? tries {
+    var (raw, end): (UInt32, UInt32) = (1, tries)
+    while raw < end {
       let id = SegmentID(kind: kind, number: SegmentNumber(raw))
-      if contains(id) { found.append(id.number) }
+      if contains(id) {
+        found.append(id.number)
+        end = raw + misses
+      }
       raw += 1
     }
     return found
