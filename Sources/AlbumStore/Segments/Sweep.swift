@@ -113,7 +113,8 @@ extension Space {
       // No further back than a crash leaves some: there, a lost end of the journal may have told of
       // them, which `Catalog.stepOver` leaves so far behind, whether or not sessions since then wrote
       // content.
-      let lowest = firstOwnSegment > 2048 ? firstOwnSegment - 2048 : 1
+      let window = SegmentsBeyond.window
+      let lowest = firstOwnSegment > window ? firstOwnSegment - window : 1
       for raw in lowest..<max(lowest, firstOwnSegment) where known[SegmentNumber(raw)] == nil {
         if listing.contains(SegmentID(kind: .data, number: SegmentNumber(raw))) {
           let now = SystemClock.wallSeconds()

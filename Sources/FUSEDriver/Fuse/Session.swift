@@ -78,13 +78,14 @@ internal import Posix
   /// The name, and whether it exists, is asked again when it is needed next. Waits for the lock that
   /// the kernel holds during a change of this directory.
   func expire(_ name: [UInt8], in directory: UInt64) {
-    unsafe name.withUnsafeBytes { bytes in
+    // libfuse hands the kernel one byte more than it is told: the zero at the end of a C string.
+    unsafe (name + [0]).withUnsafeBytes { bytes in
       let start = unsafe bytes.baseAddress!.assumingMemoryBound(to: CChar.self)
       let result = unsafe fuse_lowlevel_notify_expire_entry(
-        raw, directory, start, bytes.count, FUSE_LL_EXPIRE_ONLY)
+        raw, directory, start, name.count, FUSE_LL_EXPIRE_ONLY)
       // Linux before 6.2 does not tell apart what it forgets from what it only doubts.
       if result == -ENOSYS {
-        unsafe _ = fuse_lowlevel_notify_inval_entry(raw, directory, start, bytes.count)
+        unsafe _ = fuse_lowlevel_notify_inval_entry(raw, directory, start, name.count)
       }
     }
   }
