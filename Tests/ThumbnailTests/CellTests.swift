@@ -46,7 +46,7 @@ struct CellTests {
     #expect(limits.contains(#/Max open files +0 +0 /#))
     #expect(limits.contains(#/Max core file size +0 +0 /#))
     #expect(limits.contains(#/Max file size +0 +0 /#))
-    if !TestWorker.isSanitized {
+    if !Sanitizer.isOn {
       #expect(limits.contains(#/Max address space +2147483648 /#))
     }
     let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd")
@@ -71,7 +71,7 @@ struct CellTests {
       "crash", "hungry", "babble", "overlong",
     ])
   func misbehaviour(_ word: String) throws {
-    if word == "hungry", TestWorker.isSanitized { return }
+    if word == "hungry", Sanitizer.isOn { return }
     let worker = try TestWorker()
     #expect(throws: Worker.Failure.died) { try worker.ask(Misbehaving.picture(word)) }
   }

@@ -19,10 +19,6 @@ struct TestWorker: ~Copyable {
     return "albumfs-thumbnailer"
   }()
 
-  /// Under a sanitizer the worker's memory has no bound, and eating it would take the machine's.
-  static let isSanitized =
-    unsafe dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
-
   static var launch: WorkerLaunch {
     var launch = WorkerLaunch(program: program)
     launch.allowsMisbehaviour = true

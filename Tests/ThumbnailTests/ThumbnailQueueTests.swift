@@ -44,7 +44,7 @@ struct ThumbnailQueueTests {
     "A worker that crashes, eats memory or talks nonsense costs one photo its thumbnail",
     arguments: ["crash", "hungry", "babble", "overlong", "wrong-id"])
   func misbehaviour(_ word: String) throws {
-    if word == "hungry", TestWorker.isSanitized { return }
+    if word == "hungry", Sanitizer.isOn { return }
     let source = TestSource()
     source.add(1, picture)
     source.add(2, Misbehaving.picture(word))

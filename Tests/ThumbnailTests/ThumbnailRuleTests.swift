@@ -229,7 +229,7 @@ struct ThumbnailRuleTests {
 
   @Test(
     "A picture that needs more memory than the cell has is refused, and the next works",
-    .disabled(if: TestWorker.isSanitized))
+    .disabled(if: Sanitizer.isOn))
   func memory() throws {
     var launch = TestWorker.launch
     launch.memory = 700 << 20
