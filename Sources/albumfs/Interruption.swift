@@ -51,27 +51,29 @@ enum Interruption {
 /// Echo of the terminal at standard input, switched off while a password is typed.
 enum TerminalEcho {
   // Written by the main thread before a signal can want it, and read by a signal handler: only
-  // tcsetattr and these plain values are used there, which is safe in one.
-  private nonisolated(unsafe) static var saved = termios()
+  // tcgetattr, tcsetattr and these plain values are used there, which is safe in one. (A global of the
+  // type `termios` is 3 bytes too short: Swift 6.3 leaves out its padding.)
+  private nonisolated(unsafe) static var flags: tcflag_t = 0
   private nonisolated(unsafe) static var isOff = false
 
   static func prepare() { unsafe isOff = false }
 
   /// Typed characters stay invisible, those already typed are dropped.
   static func switchOff() {
-    // By way of locals: C writes 60 bytes, and the compiler declares 57 for a global.
-    var silent = termios()
-    guard unsafe tcgetattr(STDIN_FILENO, &silent) == 0 else { return }
-    unsafe saved = silent
-    silent.c_lflag &= ~tcflag_t(ECHO)
-    silent.c_lflag |= tcflag_t(ECHONL | ICANON | ISIG)
+    var state = termios()
+    guard unsafe tcgetattr(STDIN_FILENO, &state) == 0 else { return }
+    unsafe flags = state.c_lflag
+    state.c_lflag &= ~tcflag_t(ECHO)
+    state.c_lflag |= tcflag_t(ECHONL | ICANON | ISIG)
     unsafe isOff = true
-    unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+    unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &state)
   }
 
   static func restore() {
     guard unsafe isOff else { return }
-    var state = unsafe saved
+    var state = termios()
+    guard unsafe tcgetattr(STDIN_FILENO, &state) == 0 else { return }
+    unsafe state.c_lflag = flags
     unsafe tcsetattr(STDIN_FILENO, TCSANOW, &state)
     unsafe isOff = false
   }

@@ -139,9 +139,13 @@ package final class MountedStore {
 
   private func waitForEnd(of process: Int32) throws {
     for _ in 0..<6000 {
-      // The end of what is no child of ours is seen in /proc; a zombie has ended.
-      guard let line = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
-        let state = line.split(separator: ")").last?.split(separator: " ").first, state != "Z"
+      // The end of what is no child of ours is seen in /proc. A zombie has ended when its other threads
+      // have, too: until then they hold the mount.
+      let directory = "/proc/\(process)"
+      guard let line = try? String(contentsOfFile: directory + "/stat", encoding: .utf8),
+        let state = line.split(separator: ")").last?.split(separator: " ").first,
+        let threads = try? FileManager.default.contentsOfDirectory(atPath: directory + "/task"),
+        state != "Z" || threads.count > 1
       else { return }
       usleep(10_000)
     }

@@ -1,5 +1,6 @@
 internal import CFuse3
 internal import Glibc
+internal import Synchronization
 
 /// How libfuse reads and writes the FUSE device: as it would by itself, except that the answer to
 /// INIT gets what libfuse 3.14 has no word for, and that the driver learns when it was sent.
@@ -8,6 +9,11 @@ enum Device {
     unsafe fuse_custom_io(
       writev: albumfs_device_write, read: cfuse3_read, splice_receive: nil, splice_send: nil)
   }
+
+  /// The kernel orders an answer before the requests that come of it: what one thread made for `open`,
+  /// another uses for `read`. Here that is said in the language's own terms, which know of no kernel: a
+  /// release with each answer, an acquire with each request.
+  static let answers = Atomic<UInt>(0)
 
   /// FUSE_HANDLE_KILLPRIV_V2 of linux/fuse.h: the driver drops set-id bits (`SetIDBits`). Without
   /// it the kernel asks before each single write(2) whether the file has capabilities to drop, which
@@ -32,6 +38,7 @@ enum Device {
   _ device: CInt, _ vectors: UnsafeMutablePointer<iovec>?, _ count: CInt,
   _ context: UnsafeMutableRawPointer?
 ) -> Int {
+  Device.answers.wrappingAdd(1, ordering: .releasing)
   let driver = unsafe Unmanaged<Driver>.fromOpaque(context!).takeUnretainedValue()
   if driver.isReady { return unsafe writev(device, vectors, count) }
   if count == 2 { unsafe Device.addFlags(toInitAnswer: vectors![1]) }

@@ -3,6 +3,7 @@ internal import AlbumModel
 internal import CFuse3
 internal import Glibc
 internal import Posix
+internal import Synchronization
 
 /// One request of the kernel, which must get exactly one answer: every `reply` consumes it, and one
 /// that is forgotten answers EIO, so that no caller hangs.
@@ -12,7 +13,10 @@ internal import Posix
 @safe struct Request: ~Copyable {
   private let raw: fuse_req_t
 
-  init(_ raw: fuse_req_t?) { unsafe self.raw = raw! }
+  init(_ raw: fuse_req_t?) {
+    _ = Device.answers.load(ordering: .acquiring)
+    unsafe self.raw = raw!
+  }
 
   deinit { unsafe _ = fuse_reply_err(raw, EIO) }
 
