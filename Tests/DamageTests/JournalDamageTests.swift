@@ -31,10 +31,14 @@ struct JournalDamageTests {
     var random = SeededRandom()
     print("seed \(random.seed)")
     var flips = FlipCount()
-    for number in sample.frames.keys.sorted() {
-      let frames = sample.frames[number] ?? []
-      let end = Thoroughness.isLong ? SampleStore.segmentSize : frames.used
-      for offset in Thoroughness.places(0..<end, 50, &random) {
+    let fullest = sample.frames.max { $0.value.used < $1.value.used }?.key
+    for (number, frames) in sample.frames.sorted(by: { $0.key < $1.key }) {
+      // In a long run each byte of one segment, its random tail too.
+      let isWhole = Thoroughness.isLong && number == fullest
+      let places =
+        isWhole
+        ? Array(0..<SampleStore.segmentSize) : Thoroughness.some(0..<frames.used, 50, &random)
+      for offset in places {
         let disk = sample.disk()
         disk.flip(sample.path(.journal, number.rawValue), offset, random.bit())
         var reach = Reach()

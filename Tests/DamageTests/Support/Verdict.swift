@@ -133,11 +133,16 @@ extension SampleStore {
 enum Thoroughness {
   static let isLong = unsafe getenv("ALBUMFS_LONG_TESTS") != nil
 
-  /// Some places of a range, about `count` of them evenly with a random beginning; all in long runs.
+  /// `some` places of a range; all in long runs.
   static func places(_ range: Range<Int>, _ count: Int, _ random: inout SeededRandom)
     -> [Int]
   {
-    if isLong || range.count <= count { return Array(range) }
+    isLong ? Array(range) : some(range, count, &random)
+  }
+
+  /// Some places of a range, about `count` of them evenly with a random beginning.
+  static func some(_ range: Range<Int>, _ count: Int, _ random: inout SeededRandom) -> [Int] {
+    if range.count <= count { return Array(range) }
     let step = range.count / count
     return Array(stride(from: Int.random(in: 0..<step, using: &random), to: range.count, by: step))
       .map { range.lowerBound + $0 }
