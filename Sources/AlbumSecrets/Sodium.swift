@@ -121,9 +121,8 @@ package enum Sodium {
     _ message: UnsafeRawBufferPointer, into hash: UnsafeMutableRawBufferPointer,
     key: UnsafeRawBufferPointer
   ) {
-    unsafe _ = crypto_generichash(
-      bytes(hash), hash.count, message.baseAddress.map { unsafe bytes($0) },
-      UInt64(message.count), key.baseAddress.map { unsafe bytes($0) }, key.count)
+    unsafe _ = albumfs_generichash(
+      hash.baseAddress, hash.count, message.baseAddress, message.count, key.baseAddress, key.count)
   }
 
   /// BLAKE2b-128 with a key of the first `byteCount` bytes of a word in little-endian, as it lies in
