@@ -1,3 +1,4 @@
+import AlbumFormat
 package import Foundation
 
 /// Pictures made for these tests: four quarters of one colour each, so that it can be seen which way
@@ -85,19 +86,17 @@ package enum TestPictures {
     try Workshop.open { shop in
       try shop.write(Data(picture), "picture")
       try shop.run("vips", "copy", "picture", "out.v")
-      // libvips' own format: a header of 64 bytes in the machine's order, then the pixels.
+      // libvips' own format: a header of 64 bytes, which begins with a magic number and three sizes in
+      // the order of bytes of the machine that wrote it (ours: little-endian), then the pixels.
       let bytes = try shop.read("out.v")
-      func field(_ offset: Int) -> Int {
-        Int(
-          UInt32(
-            littleEndian: unsafe bytes.withUnsafeBytes {
-              unsafe $0.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
-            }))
-      }
-      let (width, height, bands) = (field(4), field(8), field(12))
-      let count = width * height * bands
+      var header = unsafe ByteReader(bytes.span.bytes)
+      _ = try header.read(UInt32.self)
+      let width = Int(try header.read(UInt32.self))
+      let height = Int(try header.read(UInt32.self))
+      let bands = Int(try header.read(UInt32.self))
       return Pixels(
-        width: width, height: height, bands: bands, bytes: Array(bytes.dropFirst(64).prefix(count)))
+        width: width, height: height, bands: bands,
+        bytes: Array(bytes.dropFirst(64).prefix(width * height * bands)))
     }
   }
 }
