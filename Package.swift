@@ -84,7 +84,7 @@ let package = Package(
     // Tests mirror Sources.
     .target(
       name: "AlbumTestSupport",
-      dependencies: ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore"],
+      dependencies: ["AlbumModel", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore"],
       path: "Tests/AlbumTestSupport", swiftSettings: settings),
     tests("AlbumModelTests", ["AlbumModel"]),
     tests("PosixTests", ["Posix", "AlbumTestSupport"]),

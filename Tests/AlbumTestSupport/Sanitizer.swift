@@ -1,8 +1,7 @@
-import Glibc
+import CLinux
 
 /// The tests and the programs that they try were built for one: all takes several times as long and as
 /// much memory. That of the cell has no bound then, and eating it would take the machine's.
 package enum Sanitizer {
-  package static let isOn =
-    unsafe dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
+  package static let isOn = clinux_is_sanitized() != 0
 }
