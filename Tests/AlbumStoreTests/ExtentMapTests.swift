@@ -33,7 +33,7 @@ struct ExtentMapTests {
   @Test(arguments: 0..<6) func everyByteIsWhereItWasWrittenLast(_ round: Int) {
     var random = SeededRandom()
     print("seed \(random.seed)")
-    let length = 200_000
+    let length = 400_000
     var map = ExtentMap()
     var model = [Home?](repeating: nil, count: length)
     var grid: UInt32 = 0
