@@ -1,6 +1,7 @@
 import AlbumFormat
 import AlbumModel
 import AlbumTestSupport
+import Posix
 
 @testable import AlbumFileSystem
 @testable import AlbumStore
@@ -446,10 +447,18 @@ final class Workload {
 }
 
 extension Workload {
-  /// Performs `other` within the first sync of a file that the operation waits for.
+  /// Performs `other` within the first sync of a file that the operation waits for, on a thread of its
+  /// own: it takes locks in an order that would be wrong for the one that holds those of the sync.
   func perform(_ operation: Operation, interruptedBy other: Operation) {
+    // Only one of the two threads is at work at any time.
+    nonisolated(unsafe) let workload = self
     disk.interrupt(when: { if case .changed(.sync) = $0 { true } else { false } }) {
-      self.perform(other)
+      do {
+        try PosixThread(name: "interrupting") { unsafe workload.perform(other) }.join()
+      } catch {
+        self.findings.append("no thread for the interrupting operation: \(error)")
+        self.hasFailed = true
+      }
     }
     perform(operation)
     disk.interrupt(when: { _ in false }) {}
