@@ -222,5 +222,4 @@ private struct NobodyCalls: CallerInspector {
 
 private struct NobodyHears: KernelNotifier {
   func forget(entry name: FileName, in directory: InodeNumber) {}
-  func forget(contentOf inode: InodeNumber) {}
 }
