@@ -14,6 +14,12 @@ extension Space {
     try waitForLateBarrier()
   }
 
+  /// Appends a frame where very many extents were changed since the last one. Who changes content calls
+  /// this, so that however fast that goes a frame states a bounded number of extents.
+  package func commitIfCrowded() throws(StoreError) {
+    if catalog.withLock({ $0.isCrowded }) { try commit() }
+  }
+
   private func appendFrame() throws(StoreError) {
     try requireCommittable()
     do throws(StoreError) { try frameChanges() } catch {

@@ -69,7 +69,7 @@ package final class Space: Sendable {
   let lock: SpaceLock?
   let recovery: RecoveryReport
 
-  let catalog: Mutex<Catalog>
+  let catalog: CatalogLock
   let journal: Mutex<Journal>
   let barrierState = Mutex(BarrierState())
   private let sequences = Mutex((next: UInt64(0), end: UInt64(0)))
@@ -136,7 +136,7 @@ package final class Space: Sendable {
     self.lock = lock
     self.recovery = recovery
     firstOwnSegment = catalog.counters.nextDataSegment
-    self.catalog = Mutex(catalog)
+    self.catalog = CatalogLock(catalog)
     let position = writer.position
     journal = Mutex(
       Journal(

@@ -57,6 +57,7 @@ extension Catalog {
   /// name leads to any more.
   package mutating func finishReplay() -> ReplayFindings {
     var findings = ReplayFindings()
+    while letGoOfDetached(limit: Catalog.extentsPerSlice) {}
     mend(&findings)
     var unnamed: [InodeIndex] = []
     for raw in 0..<inodes.upperBound {
@@ -71,6 +72,7 @@ extension Catalog {
       guard let index = inodes.occupant(raw) else { continue }
       if inodes[index].directory != .max { finishDirectory(index, &findings) }
     }
+    while letGoOfDetached(limit: Catalog.extentsPerSlice) {}
     segments.emptied = []
     for (number, account) in segments.accounts where account.live <= 0 && account.state != .retired
     {
@@ -164,8 +166,7 @@ extension Catalog {
   /// that took its names away, none of them may lead to another inode that got the place.
   private mutating func bury(_ index: InodeIndex) {
     empty(index)
-    for extent in extents.all(inodes[index].extents) { segments.letGo(extent) }
-    extents.release(&inodes[index].extents)
+    dropExtents(of: index)
     extras[index] = nil
     inodes[index].state.thumbnail = InodeNumber(0)
     inodes[index].state.links = 0

@@ -11,8 +11,8 @@ package import AlbumModel
 /// 1. `links` of a file is the number of entries that name it, plus one while a photo has it for
 ///    its thumbnail; of a directory 1 while it has a name (the root: always), else 0.
 /// 2. An inode with `links` 0 lives only while it is pinned.
-/// 3. Of every segment, `live` is the sum of the lengths of all extents that point into it and of
-///    those held for content that is not in the catalog yet.
+/// 3. Of every segment, `live` is the sum of the lengths of all extents that point into it, of those
+///    held for content that is not in the catalog yet, and of those detached and not yet let go.
 package struct Catalog: ~Copyable, Sendable {
   var inodes = InodeTable()
   var entries = EntryTable()
@@ -270,8 +270,7 @@ package struct Catalog: ~Copyable, Sendable {
 
   mutating func free(_ index: InodeIndex) {
     let state = inodes[index].state
-    for extent in extents.all(inodes[index].extents) { segments.letGo(extent) }
-    extents.release(&inodes[index].extents)
+    dropExtents(of: index)
     extras[index] = nil
     if inodes[index].directory != .max { directories.remove(inodes[index].directory) }
     changes.extents[index] = nil

@@ -1,76 +1,274 @@
 internal import AlbumFormat
 internal import AlbumModel
 
-/// Where the extents of one file lie in the arena.
+/// Where the extents of one file lie in the arena, and what they come to.
 struct ExtentBlock: BitwiseCopyable, Sendable {
-  var first: UInt32 = 0
-  var count: UInt32 = 0
+  /// Sum of the lengths of all extents, in bytes.
+  fileprivate(set) var byteCount: Int64 = 0
+  /// How many extents there are.
+  fileprivate(set) var count: UInt32 = 0
+  /// Where the root begins: a run of extents where `height` is 0, else a run of branches.
+  fileprivate var first: UInt32 = 0
+  /// How many elements of the root are in use.
+  fileprivate var used: UInt8 = 0
+  /// Levels of branches above the leaves.
+  fileprivate(set) var height: UInt8 = 0
 }
 
-/// The extents of all files: blocks of 1, 2, 4, … extents in one flat arena; freed blocks of each
-/// size wait in a list of their own, linked through their first extent. Not thread-safe.
-struct ExtentArena: ~Copyable, Sendable {
-  private var extents = FlatArena<Extent>()
-  private var freed = [UInt32](repeating: .max, count: 32)
+/// A node of a tree as its parent knows it.
+struct Branch: BitwiseCopyable, Sendable {
+  /// Where the first extent below begins.
+  var offset: Int64 = .max
+  /// Sum of the lengths of all extents below.
+  var byteCount: Int64 = 0
+  /// How many extents are below.
+  var count: UInt32 = 0
+  /// Where its elements begin.
+  var first: UInt32 = 0
+  /// How many are in use.
+  var used = 0
+}
 
-  private static func sizeClass(_ count: UInt32) -> Int {
-    count <= 1 ? 0 : 32 - (count - 1).leadingZeroBitCount
-  }
+/// The extents of all files, in flat arenas. A file with few has them in one run of 1, 2, 4, … 32. A
+/// file with more has a B+ tree: leaves are runs of 32 extents, inner nodes runs of 32 branches, so that
+/// insertion and removal touch O(log n) nodes however many extents the file has. Not thread-safe.
+///
+/// Whole subtrees that a removal covers are detached in one step, since their sums stand in the branch;
+/// `takeDetached` hands out their extents later, as many at a time as the caller wants.
+///
+/// Invariants of a tree:
+/// 1. All leaves are at the same depth, and no node is empty.
+/// 2. Extents are in order and do not overlap, none continues the one before it.
+/// 3. `offset`, `count` and `byteCount` of each branch hold for what is below.
+/// 4. A removal leaves no two neighbours below one node beside it that fit into three quarters of one.
+struct ExtentArena: ~Copyable, Sendable {
+  /// Elements of a node.
+  static let fanOut = 32
+  private static let mergeLimit = fanOut * 3 / 4
+
+  private var extents = FlatArena<Extent>()
+  private var branches = FlatArena<Branch>()
+  /// Freed runs of extents by size class, linked through their first extent.
+  private var freed = [UInt32](repeating: .max, count: sizeClass(fanOut) + 1)
+  /// Freed inner nodes, linked through their first branch.
+  private var freedNodes: UInt32 = .max
+  /// Subtrees that no file has any more.
+  private var detached: [(node: Branch, height: UInt8)] = []
+  /// How many extents and nodes were touched.
+  let steps = StepCounter()
+
+  // MARK: Looking
 
   func all(_ block: ExtentBlock) -> [Extent] {
-    block.count == 0 ? [] : extents.slice(block.first, count: block.count)
+    var result: [Extent] = []
+    result.reserveCapacity(Int(block.count))
+    forEach(block) { extent in
+      result.append(extent)
+      return true
+    }
+    return result
   }
 
-  func extent(_ block: ExtentBlock, _ index: Int) -> Extent {
-    extents[block.first + UInt32(index)]
+  /// Calls `body` with the extents that end behind `offset`, in order, until it returns false.
+  func forEach(
+    _ block: ExtentBlock, endingBehind offset: Int64 = .min, _ body: (Extent) -> Bool
+  ) {
+    _ = visit(ExtentArena.root(block), block.height, offset, body)
   }
 
-  /// The index of the first extent that ends behind `offset`, or `count`.
-  func firstIndex(_ block: ExtentBlock, endingBehind offset: Int64) -> Int {
+  func first(_ block: ExtentBlock, endingBehind offset: Int64) -> Extent? {
+    var found: Extent?
+    forEach(block, endingBehind: offset) { extent in
+      found = extent
+      return false
+    }
+    return found
+  }
+
+  func last(_ block: ExtentBlock) -> Extent? {
+    if block.count == 0 { return nil }
+    var node = ExtentArena.root(block)
+    for _ in 0..<block.height {
+      steps.count()
+      node = branches[node.first + UInt32(node.used - 1)]
+    }
+    return extents[node.first + UInt32(node.used - 1)]
+  }
+
+  private func visit(
+    _ node: Branch, _ height: UInt8, _ offset: Int64, _ body: (Extent) -> Bool
+  ) -> Bool {
+    steps.count()
+    if height == 0 {
+      for place in firstPlace(in: node, endingBehind: offset)..<node.used {
+        steps.count()
+        if !body(extents[node.first + UInt32(place)]) { return false }
+      }
+      return true
+    }
+    for place in child(of: node, at: offset)..<node.used {
+      if !visit(branches[node.first + UInt32(place)], height - 1, offset, body) { return false }
+    }
+    return true
+  }
+
+  /// The first extent of a leaf that ends behind `offset`.
+  private func firstPlace(in leaf: Branch, endingBehind offset: Int64) -> Int {
+    partition(leaf.used) { extents[leaf.first + UInt32($0)].end > offset }
+  }
+
+  /// The first extent of a leaf that begins at `offset` or behind it.
+  private func firstPlace(in leaf: Branch, from offset: Int64) -> Int {
+    partition(leaf.used) { extents[leaf.first + UInt32($0)].offset >= offset }
+  }
+
+  /// The branch below which an extent that begins at `offset` belongs.
+  private func child(of node: Branch, at offset: Int64) -> Int {
+    max(1, partition(node.used) { branches[node.first + UInt32($0)].offset > offset }) - 1
+  }
+
+  /// The first place below `count` where `isBehind`, which once true stays true; `count` if none.
+  private func partition(_ count: Int, _ isBehind: (Int) -> Bool) -> Int {
     var low = 0
-    var high = Int(block.count)
+    var high = count
     while low < high {
       let middle = (low + high) / 2
-      if extent(block, middle).end > offset { high = middle } else { low = middle + 1 }
+      if isBehind(middle) { high = middle } else { low = middle + 1 }
     }
     return low
   }
 
-  mutating func replace(_ block: inout ExtentBlock, with new: [Extent]) {
-    let count = UInt32(new.count)
-    let size = ExtentArena.sizeClass(count)
-    if block.count == 0 || count == 0 || size != ExtentArena.sizeClass(block.count) {
-      release(&block)
-      if count == 0 { return }
-      block.first = allocate(size)
+  // MARK: Changing
+
+  /// Content in [from, to), which is not empty, is from now on in `new` (in order, within the range),
+  /// and else a hole. Returns the extents, or parts of such, that are no longer referred to, as far as
+  /// they were not detached.
+  mutating func replace(
+    _ block: inout ExtentBlock, from: Int64, to: Int64, with new: [Extent]
+  ) -> [Extent] {
+    if block.height == 0 {
+      if appendToRun(&block, from, new) { return [] }
+      var map = ExtentMap(all(block))
+      let dropped = map.replace(from: from, to: to, with: new)
+      store(map.extents, in: &block)
+      return dropped
+    }
+    var root = ExtentArena.root(block)
+    var dropped: [Extent] = []
+    var list: [Extent] = []
+    for extent in new { ExtentMap.append(extent, to: &list) }
+    // What reaches into the range from before it, and what reaches out of it.
+    if let old = first(block, endingBehind: from), old.offset < from {
+      set(old.offset, to: old.clipped(from: old.offset, to: from), in: &root, block.height)
+      dropped.append(old.clipped(from: from, to: min(old.end, to)))
+      if old.end > to { ExtentMap.append(old.clipped(from: to, to: old.end), to: &list) }
+    }
+    if let old = first(block, endingBehind: to), from..<to ~= old.offset {
+      set(old.offset, to: old.clipped(from: to, to: old.end), in: &root, block.height)
+      dropped.append(old.clipped(from: old.offset, to: to))
+    }
+    remove(from: from, to: to, in: &root, block.height, end: .max, &dropped)
+    finish(&block, root)
+    insert(list, into: &block)
+    return dropped
+  }
+
+  /// Lets a file have no extents. Returns those that are no longer referred to, as far as they were not
+  /// detached.
+  mutating func release(_ block: inout ExtentBlock) -> [Extent] {
+    var dropped: [Extent] = []
+    if block.height > 0 {
+      detached.append((ExtentArena.root(block), block.height))
+    } else if block.count > 0 {
+      dropped = all(block)
+      freeRun(block.first, ExtentArena.sizeClass(Int(block.used)))
+    }
+    block = ExtentBlock()
+    return dropped
+  }
+
+  /// Takes about `limit` extents of what was detached; none where nothing is left of it.
+  mutating func takeDetached(limit: Int) -> [Extent] {
+    var taken: [Extent] = []
+    while taken.count < limit, let (node, height) = detached.popLast() {
+      steps.count()
+      if height == 0 {
+        steps.count(node.used)
+        taken += extents.slice(node.first, count: UInt32(node.used))
+      } else {
+        for branch in branches.slice(node.first, count: UInt32(node.used)) {
+          detached.append((branch, height - 1))
+        }
+      }
+      free(node, height)
+    }
+    return taken
+  }
+
+  // MARK: Runs
+
+  private static func sizeClass(_ count: Int) -> Int {
+    count <= 1 ? 0 : Int.bitWidth - (count - 1).leadingZeroBitCount
+  }
+
+  private static func root(_ block: ExtentBlock) -> Branch {
+    Branch(
+      offset: .min, byteCount: block.byteCount, count: block.count, first: block.first,
+      used: Int(block.used))
+  }
+
+  /// The usual case, writing on at the end, looks at the last extent alone.
+  private mutating func appendToRun(_ block: inout ExtentBlock, _ from: Int64, _ new: [Extent])
+    -> Bool
+  {
+    var last = last(block)
+    if let last, last.end > from { return false }
+    if block.count + UInt32(new.count) > ExtentArena.fanOut { return false }
+    for extent in new {
+      if let before = last, before.isContinued(by: extent) {
+        last = before.joined(with: extent)
+        extents[block.first + block.count - 1] = before.joined(with: extent)
+        block.byteCount += extent.length
+      } else {
+        last = extent
+        resize(&block, to: block.count + 1)
+        extents[block.first + block.count - 1] = extent
+        block.byteCount += extent.length
+      }
+      steps.count()
+    }
+    return true
+  }
+
+  /// Moves the extents of a run to one that has room for `count`.
+  private mutating func resize(_ block: inout ExtentBlock, to count: UInt32) {
+    let (old, new) = (ExtentArena.sizeClass(Int(block.used)), ExtentArena.sizeClass(Int(count)))
+    if block.used == 0 {
+      block.first = allocateRun(new)
+    } else if old != new {
+      let run = allocateRun(new)
+      extents.move(block.first, to: run, count: min(block.count, count))
+      freeRun(block.first, old)
+      block.first = run
     }
     block.count = count
-    extents.replace(at: block.first, with: new)
+    block.used = UInt8(count)
   }
 
-  /// Changes the last extent without looking at the others.
-  mutating func setLast(_ block: ExtentBlock, to extent: Extent) {
-    extents[block.first + block.count - 1] = extent
-  }
-
-  mutating func append(_ extent: Extent, to block: inout ExtentBlock) {
-    if block.count == 0 || block.count.nonzeroBitCount == 1 {
-      replace(&block, with: all(block) + [extent])
-    } else {
-      extents[block.first + block.count] = extent
-      block.count += 1
+  /// Lets a block, which is a run, have just these extents.
+  private mutating func store(_ list: [Extent], in block: inout ExtentBlock) {
+    steps.count(list.count)
+    if list.isEmpty || list.count > ExtentArena.fanOut {
+      if block.used > 0 { freeRun(block.first, ExtentArena.sizeClass(Int(block.used))) }
+      block = list.isEmpty ? ExtentBlock() : build(list)
+      return
     }
+    resize(&block, to: UInt32(list.count))
+    extents.replace(at: block.first, with: list)
+    block.byteCount = list.reduce(0) { $0 + $1.length }
   }
 
-  mutating func release(_ block: inout ExtentBlock) {
-    if block.count == 0 { return }
-    let size = ExtentArena.sizeClass(block.count)
-    extents[block.first].grid = freed[size]
-    freed[size] = block.first
-    block = ExtentBlock()
-  }
-
-  private mutating func allocate(_ size: Int) -> UInt32 {
+  private mutating func allocateRun(_ size: Int) -> UInt32 {
     let first = freed[size]
     if first != .max {
       freed[size] = extents[first].grid
@@ -78,5 +276,355 @@ struct ExtentArena: ~Copyable, Sendable {
     }
     let blank = Extent(offset: 0, length: 0, segment: SegmentNumber(0), grid: 0, skip: 0)
     return extents.append(blank, count: 1 << size)
+  }
+
+  private mutating func freeRun(_ first: UInt32, _ size: Int) {
+    extents[first].grid = freed[size]
+    freed[size] = first
+  }
+
+  // MARK: Nodes
+
+  private mutating func allocate(_ height: UInt8) -> UInt32 {
+    if height == 0 { return allocateRun(ExtentArena.sizeClass(ExtentArena.fanOut)) }
+    let first = freedNodes
+    if first != .max {
+      freedNodes = branches[first].first
+      return first
+    }
+    return branches.append(Branch(), count: UInt32(ExtentArena.fanOut))
+  }
+
+  private mutating func free(_ node: Branch, _ height: UInt8) {
+    if height == 0 { return freeRun(node.first, ExtentArena.sizeClass(ExtentArena.fanOut)) }
+    branches[node.first].first = freedNodes
+    freedNodes = node.first
+  }
+
+  /// Sums up what is in a node.
+  private mutating func measure(_ node: inout Branch, _ height: UInt8) {
+    node.offset = .max
+    node.count = 0
+    node.byteCount = 0
+    for place in node.first..<node.first + UInt32(node.used) {
+      if height == 0 {
+        node.offset = min(node.offset, extents[place].offset)
+        node.count += 1
+        node.byteCount += extents[place].length
+      } else {
+        node.offset = min(node.offset, branches[place].offset)
+        node.count += branches[place].count
+        node.byteCount += branches[place].byteCount
+      }
+    }
+  }
+
+  /// Moves `count` elements of one node to a place in another or the same.
+  private mutating func move(
+    _ count: Int, from node: Branch, _ place: Int, to other: Branch, _ otherPlace: Int,
+    _ height: UInt8
+  ) {
+    let (source, target) = (node.first + UInt32(place), other.first + UInt32(otherPlace))
+    if height == 0 {
+      extents.move(source, to: target, count: UInt32(count))
+    } else {
+      branches.move(source, to: target, count: UInt32(count))
+    }
+  }
+
+  /// Makes room for one more element.
+  private mutating func open(_ place: Int, in node: inout Branch, _ height: UInt8) {
+    move(node.used - place, from: node, place, to: node, place + 1, height)
+    node.used += 1
+  }
+
+  /// Takes elements out.
+  private mutating func close(_ range: Range<Int>, in node: inout Branch, _ height: UInt8) {
+    move(
+      node.used - range.upperBound, from: node, range.upperBound, to: node, range.lowerBound,
+      height)
+    node.used -= range.count
+  }
+
+  /// Builds a tree of more extents than one run has.
+  private mutating func build(_ list: [Extent]) -> ExtentBlock {
+    var level: [Branch] = []
+    for start in stride(from: 0, to: list.count, by: ExtentArena.fanOut) {
+      let part = Array(list[start..<min(start + ExtentArena.fanOut, list.count)])
+      var leaf = Branch(first: allocate(0), used: part.count)
+      extents.replace(at: leaf.first, with: part)
+      measure(&leaf, 0)
+      level.append(leaf)
+    }
+    var height: UInt8 = 0
+    while level.count > 1 {
+      height += 1
+      var above: [Branch] = []
+      for start in stride(from: 0, to: level.count, by: ExtentArena.fanOut) {
+        let part = Array(level[start..<min(start + ExtentArena.fanOut, level.count)])
+        var node = Branch(first: allocate(height), used: part.count)
+        branches.replace(at: node.first, with: part)
+        measure(&node, height)
+        above.append(node)
+      }
+      level = above
+    }
+    return ExtentArena.block(level[0], height)
+  }
+
+  private static func block(_ root: Branch, _ height: UInt8) -> ExtentBlock {
+    ExtentBlock(
+      byteCount: root.byteCount, count: root.count, first: root.first, used: UInt8(root.used),
+      height: height)
+  }
+
+  /// Puts back the root of a tree, which may have fewer levels now, or be no tree any more.
+  private mutating func finish(_ block: inout ExtentBlock, _ changed: Branch) {
+    var root = changed
+    var height = block.height
+    while height > 0, root.used <= 1 {
+      let only = root.used == 1 ? branches[root.first] : nil
+      free(root, height)
+      guard let only else {
+        block = ExtentBlock()
+        return
+      }
+      root = only
+      height -= 1
+    }
+    block = ExtentArena.block(root, height)
+    if height > 0 { return }
+    // A leaf has room for 32, whatever is in use.
+    let list = extents.slice(root.first, count: UInt32(root.used))
+    free(root, 0)
+    block = ExtentBlock()
+    store(list, in: &block)
+  }
+
+  // MARK: Trees
+
+  /// Adds extents, joined among themselves, to a stretch that is free.
+  private mutating func insert(_ extents: [Extent], into block: inout ExtentBlock) {
+    var list = extents
+    guard let start = list.first?.offset, let end = list.last?.end else { return }
+    if block.height == 0 {
+      _ = replace(&block, from: start, to: end, with: list)
+      return
+    }
+    if let after = first(block, endingBehind: end), list[list.count - 1].isContinued(by: after) {
+      list[list.count - 1] = list[list.count - 1].joined(with: after)
+      var root = ExtentArena.root(block)
+      var joined: [Extent] = []
+      remove(
+        from: after.offset, to: after.offset + 1, in: &root, block.height, end: .max, &joined)
+      finish(&block, root)
+      return insert(list, into: &block)
+    }
+    var root = ExtentArena.root(block)
+    if start > 0, let before = first(block, endingBehind: start - 1),
+      before.isContinued(by: list[0])
+    {
+      set(before.offset, to: before.joined(with: list.removeFirst()), in: &root, block.height)
+    }
+    for extent in list {
+      guard let right = insert(extent, into: &root, block.height, isLast: true) else { continue }
+      block.height += 1
+      var above = Branch(first: allocate(block.height), used: 2)
+      branches.replace(at: above.first, with: [root, right])
+      measure(&above, block.height)
+      root = above
+    }
+    block = ExtentArena.block(root, block.height)
+  }
+
+  /// Returns the new right half where the node was split.
+  private mutating func insert(
+    _ extent: Extent, into node: inout Branch, _ height: UInt8, isLast: Bool
+  ) -> Branch? {
+    steps.count()
+    if height == 0 {
+      let place = firstPlace(in: node, from: extent.offset)
+      return put(at: place, in: &node, 0, isLast) { arena, spot in arena.extents[spot] = extent }
+    }
+    let place = child(of: node, at: extent.offset)
+    let spot = node.first + UInt32(place)
+    var child = branches[spot]
+    let right = insert(extent, into: &child, height - 1, isLast: isLast && place == node.used - 1)
+    branches[spot] = child
+    guard let right else {
+      node.offset = min(node.offset, child.offset)
+      node.count += 1
+      node.byteCount += extent.length
+      return nil
+    }
+    return put(at: place + 1, in: &node, height, isLast) { arena, spot in
+      arena.branches[spot] = right
+    }
+  }
+
+  /// Puts an element into a node. A full one is split in halves; one that grows at the end of the file
+  /// stays full.
+  private mutating func put(
+    at place: Int, in node: inout Branch, _ height: UInt8, _ isLast: Bool,
+    _ write: (inout ExtentArena, UInt32) -> Void
+  ) -> Branch? {
+    if node.used < ExtentArena.fanOut {
+      open(place, in: &node, height)
+      write(&self, node.first + UInt32(place))
+      measure(&node, height)
+      return nil
+    }
+    let half = isLast && place == node.used ? node.used : node.used / 2
+    var right = Branch(first: allocate(height), used: node.used - half)
+    move(node.used - half, from: node, half, to: right, 0, height)
+    node.used = half
+    if place > half || half == ExtentArena.fanOut {
+      open(place - half, in: &right, height)
+      write(&self, right.first + UInt32(place - half))
+    } else {
+      open(place, in: &node, height)
+      write(&self, node.first + UInt32(place))
+    }
+    measure(&node, height)
+    measure(&right, height)
+    return right
+  }
+
+  /// Replaces the extent that begins at `offset` by one that lies in the same place among the others.
+  private mutating func set(
+    _ offset: Int64, to new: Extent, in node: inout Branch, _ height: UInt8
+  ) {
+    steps.count()
+    if height == 0 {
+      let spot = node.first + UInt32(firstPlace(in: node, from: offset))
+      node.byteCount += new.length - extents[spot].length
+      extents[spot] = new
+      node.offset = extents[node.first].offset
+      return
+    }
+    let spot = node.first + UInt32(child(of: node, at: offset))
+    var child = branches[spot]
+    node.byteCount -= child.byteCount
+    set(offset, to: new, in: &child, height - 1)
+    node.byteCount += child.byteCount
+    branches[spot] = child
+    node.offset = branches[node.first].offset
+  }
+
+  /// Removes the extents that begin in [from, to). `end`: all extents below begin before that.
+  private mutating func remove(
+    from: Int64, to: Int64, in node: inout Branch, _ height: UInt8, end: Int64,
+    _ dropped: inout [Extent]
+  ) {
+    steps.count()
+    if height == 0 {
+      let range = firstPlace(in: node, from: from)..<firstPlace(in: node, from: to)
+      for place in range {
+        let extent = extents[node.first + UInt32(place)]
+        dropped.append(extent)
+        node.count -= 1
+        node.byteCount -= extent.length
+      }
+      steps.count(range.count)
+      close(range, in: &node, 0)
+      if node.used > 0 { node.offset = extents[node.first].offset }
+      return
+    }
+    let start = child(of: node, at: from)
+    var kept = start
+    var place = start
+    while place < node.used {
+      var child = branches[node.first + UInt32(place)]
+      if place > start, child.offset >= to { break }
+      let next = place + 1 < node.used ? branches[node.first + UInt32(place + 1)].offset : end
+      node.count -= child.count
+      node.byteCount -= child.byteCount
+      place += 1
+      if child.offset >= from, next <= to {
+        detached.append((child, height - 1))
+        continue
+      }
+      remove(from: from, to: to, in: &child, height - 1, end: next, &dropped)
+      if child.used == 0 {
+        free(child, height - 1)
+        continue
+      }
+      node.count += child.count
+      node.byteCount += child.byteCount
+      branches[node.first + UInt32(kept)] = child
+      kept += 1
+    }
+    close(kept..<place, in: &node, height)
+    if node.used > 0 { node.offset = branches[node.first].offset }
+    mergeChildren(of: &node, height, around: start)
+  }
+
+  /// Joins neighbours that a removal left with little in them.
+  private mutating func mergeChildren(of node: inout Branch, _ height: UInt8, around place: Int) {
+    var left = max(0, place - 1)
+    while left + 1 < node.used, left <= place + 1 {
+      var child = branches[node.first + UInt32(left)]
+      let next = branches[node.first + UInt32(left + 1)]
+      if child.used + next.used > ExtentArena.mergeLimit {
+        left += 1
+        continue
+      }
+      move(next.used, from: next, 0, to: child, child.used, height - 1)
+      child.used += next.used
+      child.count += next.count
+      child.byteCount += next.byteCount
+      branches[node.first + UInt32(left)] = child
+      free(next, height - 1)
+      close(left + 1..<left + 2, in: &node, height)
+    }
+  }
+}
+
+extension ExtentArena {
+  /// Memory that extents and nodes take, those that are free included.
+  var byteCount: Int {
+    Int(extents.count) * MemoryLayout<Extent>.stride
+      + Int(branches.count) * MemoryLayout<Branch>.stride
+  }
+
+  /// Checks the invariants of a tree; returns what is broken, nil where nothing is.
+  func fault(in block: ExtentBlock) -> String? {
+    var last: Extent?
+    var found = ExtentArena.root(block)
+    let fault = fault(in: &found, block.height, &last)
+    if fault != nil { return fault }
+    let isRight = found.count == block.count && found.byteCount == block.byteCount
+    return isRight ? nil : "the sums of a file are wrong"
+  }
+
+  /// Lets `node` state what is found below it.
+  private func fault(in node: inout Branch, _ height: UInt8, _ last: inout Extent?) -> String? {
+    if node.used == 0 && height > 0 { return "a node is empty" }
+    (node.count, node.byteCount) = (0, 0)
+    for place in 0..<node.used {
+      let spot = node.first + UInt32(place)
+      if height == 0 {
+        let extent = extents[spot]
+        if let last, last.end > extent.offset { return "extents overlap" }
+        if let last, last.isContinued(by: extent) { return "neighbours are not joined" }
+        if place == 0 { node.offset = extent.offset }
+        node.count += 1
+        node.byteCount += extent.length
+        last = extent
+        continue
+      }
+      let stated = branches[spot]
+      var child = stated
+      if child.used == 0 { return "a node is empty" }
+      if let fault = fault(in: &child, height - 1, &last) { return fault }
+      if child.offset != stated.offset { return "a branch states a wrong offset" }
+      if child.count != stated.count || child.byteCount != stated.byteCount {
+        return "the sums of a branch are wrong"
+      }
+      if place == 0 { node.offset = child.offset }
+      node.count += child.count
+      node.byteCount += child.byteCount
+    }
+    return nil
   }
 }

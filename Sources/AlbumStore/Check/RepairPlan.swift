@@ -52,6 +52,8 @@ struct RepairPlan {
   /// Changes the catalog. Thumbnails that do not open are dropped and made again; files that do not
   /// open whole, and what has no name, go to the album `Recovered`.
   mutating func apply(to catalog: inout Catalog) {
+    // Nobody waits for the lock: the session is the repair's alone.
+    catalog.extents.steps.permit(.max / 2)
     for problem in problems { correct(problem, &catalog) }
     let names = catalog.names(of: Set(unreadable.keys).union(loose?.newer.keys.map { $0 } ?? []))
     for inode in unreadable.keys.sorted() { rescue(inode, names[inode] ?? [], &catalog) }

@@ -15,7 +15,8 @@ import Posix
 //    second chance should this one be damaged.
 
 extension Space {
-  private static let inodesPerSlice: UInt32 = 512
+  /// Inodes and extents.
+  private static let inodesPerSlice = 1024
   private static let namesPerSlice = 1024
   static let checkpointThreshold = 8 << 20
 
@@ -80,14 +81,10 @@ extension Space {
   }
 
   private func writeInodes(_ writer: inout CheckpointWriter) throws(StoreError) {
-    var next: UInt32 = 0
-    while true {
-      let (items, end) = catalog.withLock {
-        $0.encodeInodes(from: next, count: Space.inodesPerSlice)
-      }
+    var cursor = InodeCursor()
+    while !cursor.isAtEnd {
+      let items = catalog.withLock { $0.encodeInodes(&cursor, count: Space.inodesPerSlice) }
       if !items.isEmpty { try writer.append(items) }
-      guard let end else { return }
-      next = end
     }
   }
 
@@ -102,10 +99,13 @@ extension Space {
 }
 
 extension Catalog {
-  /// The whole catalog at one instant.
+  /// The whole catalog at one instant: for the journal that begins anew where it could not be written.
+  /// Cannot be sliced, since nothing may be framed before.
   func encodeAll() -> [UInt8] {
+    extents.steps.permit(.max / 2)
     var items = encodeSpace()
-    items += encodeInodes(from: 0, count: inodes.upperBound).0
+    var inodes = InodeCursor()
+    while !inodes.isAtEnd { items += encodeInodes(&inodes, count: .max) }
     var cursor = NameCursor()
     while !cursor.isAtEnd { items += encodeNames(&cursor, count: .max) }
     return items
@@ -131,14 +131,18 @@ extension Catalog {
     return writer.bytes
   }
 
-  /// The inodes at `count` places; nil for the next place at the end.
-  func encodeInodes(from first: UInt32, count: UInt32) -> ([UInt8], next: UInt32?) {
+  /// The next inodes and extents, about `count`. A file with many extents is stated in several items,
+  /// each of a stretch. When it changes between two slices, a frame says so.
+  func encodeInodes(_ cursor: inout InodeCursor, count: Int) -> [UInt8] {
     var writer = ByteWriter()
-    let end = min(inodes.upperBound, first + count)
-    for raw in first..<max(first, end) {
-      if let index = inodes.occupant(raw) { encodeWhole(index, into: &writer) }
+    walk(&cursor, count: count) { slice in
+      if slice.from == 0 { encodeWhole(slice.index, into: &writer) }
+      if slice.extents.isEmpty { return }
+      let number = inodes[slice.index].state.number
+      JournalItem.extents(number, from: slice.from, to: slice.to, slice.extents)
+        .encode(into: &writer)
     }
-    return (writer.bytes, end < inodes.upperBound ? end : nil)
+    return writer.bytes
   }
 
   /// The next names, at least `count` unless there are no more.

@@ -151,6 +151,7 @@ extension Space {
   /// Retires the data segments in which nothing lives any more.
   func retireEmptied() throws(StoreError) {
     if keepsEverything { return }
+    letGoOfDetached()
     let open = content.openSegments
     let now = SystemClock.wallSeconds()
     let isRetired = catalog.withLock { catalog in
