@@ -77,51 +77,15 @@ package final class OpenFile: Sendable {
 
   /// lseek(2) with SEEK_DATA or SEEK_HOLE.
   package func seek(to target: SeekTarget, from offset: Int64) throws(FSError) -> Int64 {
-    try content.commit()
-    let index = content.index
-    return try fileSystem.space.read { (catalog: borrowing Catalog) throws(FSError) -> Int64 in
-      let size = catalog.state(index).size
-      if offset < 0 || offset >= size { throw FSError(.noSuchOffset) }
-      let extents = catalog.extents(of: index, from: offset, to: size)
-      switch target {
-      case .data:
-        guard let first = extents.first else { throw FSError(.noSuchOffset) }
-        return first.offset
-      case .hole:
-        var end = offset
-        for extent in extents {
-          if extent.offset > end { break }
-          end = extent.end
-        }
-        return end
-      }
-    }
+    try content.seek(to: target, from: offset)
   }
 
   /// Another file's content, shared with this one.
   fileprivate func share(
     _ source: OpenFile, from: Int64, to: Int64, at destination: Int64
   ) throws(FSError) -> Int64 {
-    try source.content.commit()
-    let (own, other) = (content.index, source.content.index)
     let time = fileSystem.clock.now()
-    var copied: Int64 = 0
-    try content.change { catalog, size in
-      let end = min(to, catalog.state(other).size)
-      if end <= from { return size }
-      copied = end - from
-      let shared = catalog.extents(of: other, from: from, to: end).map { extent in
-        var moved = extent
-        moved.offset += destination - from
-        return moved
-      }
-      for extent in shared { catalog.hold(extent) }
-      catalog.replaceExtents(
-        of: own, from: destination, to: destination + copied, with: shared)
-      catalog.touch(own, time)
-      return max(size, destination + copied)
-    }
-    return copied
+    return try content.share(source.content, from: from, to: to, at: destination, time: time)
   }
 }
 
@@ -180,7 +144,8 @@ extension FileSystem {
     }
   }
 
-  /// copy_file_range: shares sealed records where it can. Answers the bytes copied.
+  /// copy_file_range: shares sealed records where it can. Answers the bytes copied, of a source in
+  /// very many pieces perhaps not all that there are: the caller asks for the rest.
   package func copyRange(
     of source: OpenFile, at sourceOffset: Int64, to destination: OpenFile,
     at destinationOffset: Int64, length: Int64

@@ -78,11 +78,10 @@ extension FileSystem {
   private func readPlan(_ photo: PhotoVersion, _ offset: Int64, _ wanted: Int64)
     -> (count: Int, extents: [Extent])?
   {
-    space.read { catalog in
-      guard let index = catalog.find(photo) else { return nil }
-      let count = max(0, min(wanted, catalog.state(index).size - offset))
-      return (Int(count), catalog.extents(of: index, from: offset, to: offset + count))
-    }
+    guard let size = photoSize(photo) else { return nil }
+    let count = max(0, min(wanted, size - offset))
+    let extents = space.extents(from: offset, to: offset + count) { $0.find(photo) }
+    return extents.map { (Int(count), $0) }
   }
 
   /// The thumbnail of a photo: in the space in one step of history, or dropped when the photo has
