@@ -45,6 +45,7 @@ extension FileSystem {
     mode.truncates = false
     do throws(FSError) {
       let file = try open(entry.attributes.inode, mode: mode, for: caller)
+      entry.attributes = current(entry.attributes)
       entry.attributesLifetime = attributesLifetime(entry.attributes)
       return (entry, file)
     } catch {

@@ -159,6 +159,9 @@ package final class FileSystem: Sendable {
   }
 
   /// Attributes with what is pending of the content.
+  ///
+  /// The kernel may hold more of a file that is open for writing, and says its size itself. Such a
+  /// file never has 0 blocks: tar takes that for nothing but a hole, and does not read it.
   func current(_ attributes: Attributes) -> Attributes {
     guard attributes.kind == .regular, let content = contents.find(attributes.inode) else {
       return attributes
@@ -167,6 +170,7 @@ package final class FileSystem: Sendable {
     let measure = content.measure
     result.size = measure.size
     result.blocks += (measure.unstated + 511) / 512
+    if result.blocks == 0 && contents.hasWriter(attributes.inode) { result.blocks = 1 }
     return result
   }
 

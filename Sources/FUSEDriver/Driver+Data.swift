@@ -8,7 +8,11 @@ extension Driver {
     let mode = OpenMode(flags: flags)
     if mode.truncates { try dropSetID(of: inode, for: caller) }
     let file = try fileSystem.open(inode, mode: mode, for: caller)
-    if mode.writes { countWriter(of: file.inode) }
+    if mode.writes {
+      countWriter(of: file.inode)
+      // What the kernel knows of its blocks is not true for long: see `FileSystem.current`.
+      pages.forgetAttributes(of: file.inode)
+    }
     return file
   }
 
@@ -39,6 +43,18 @@ extension Driver {
   ) throws(FSError) {
     try dropSetID(of: file.inode, for: caller)
     try file.allocate(at: offset, length: length, mode: AllocationMode(flags: mode))
+  }
+
+  /// Has the kernel write out what it holds of a file that may be data from `offset` on, and calls
+  /// `answer` after that: from another thread, or at once where there is nothing to wait for. The
+  /// kernel does not do so by itself before it asks for data and holes.
+  func withPages(
+    of file: OpenFile, from offset: Int64, then answer: @escaping @Sendable (FSError?) -> Void
+  ) {
+    if offset < 0 || !hasWriter(file.inode) { return answer(nil) }
+    pages.writeOut(file.inode, from: offset) { isWritten in
+      answer(isWritten ? nil : FSError(.interrupted, "the mount ends"))
+    }
   }
 
   /// `whence` as in lseek(2); the kernel asks for these two alone.
