@@ -45,14 +45,16 @@ extension Driver {
     try file.allocate(at: offset, length: length, mode: AllocationMode(flags: mode))
   }
 
-  /// Has the kernel write out what it holds of a file that may be data from `offset` on, and calls
-  /// `answer` after that: from another thread, or at once where there is nothing to wait for. The
-  /// kernel does not do so by itself before it asks for data and holes.
+  /// Has the kernel write out what it holds of files from `offset` on, and calls `answer` after that:
+  /// from another thread, or at once where there is nothing to wait for. The kernel does not do so by
+  /// itself before it asks for data and holes, nor before a rename.
   func withPages(
-    of file: OpenFile, from offset: Int64, then answer: @escaping @Sendable (FSError?) -> Void
+    of files: [InodeNumber], from offset: Int64 = 0,
+    then answer: @escaping @Sendable (FSError?) -> Void
   ) {
-    if offset < 0 || !hasWriter(file.inode) { return answer(nil) }
-    pages.writeOut(file.inode, from: offset) { isWritten in
+    let written = files.filter(hasWriter)
+    if offset < 0 || written.isEmpty { return answer(nil) }
+    pages.writeOut(written, from: offset) { isWritten in
       answer(isWritten ? nil : FSError(.interrupted, "the mount ends"))
     }
   }

@@ -13,7 +13,7 @@ final class KernelPages: Sendable {
   private static let threadCount = 2
 
   private struct Job {
-    var inode: InodeNumber
+    var inodes: [InodeNumber]
     var offset: Int64
     var answer: @Sendable (_ isWritten: Bool) -> Void
   }
@@ -48,15 +48,15 @@ final class KernelPages: Sendable {
     for thread in threads { thread.join() }
   }
 
-  /// Has the kernel write out the dirty pages of a file from `offset` on, and calls `answer` after
-  /// that, from a thread of its own; at once, with false, where there is no kernel to ask. The file
+  /// Has the kernel write out the dirty pages of files from `offset` on, and calls `answer` after
+  /// that, from a thread of its own; at once, with false, where there is no kernel to ask. The files
   /// must be open.
   func writeOut(
-    _ inode: InodeNumber, from offset: Int64, then answer: @escaping @Sendable (Bool) -> Void
+    _ inodes: [InodeNumber], from offset: Int64, then answer: @escaping @Sendable (Bool) -> Void
   ) {
     let isQueued = monitor.withLock { state in
       if state.link == nil { return false }
-      state.jobs.append(Job(inode: inode, offset: offset, answer: answer))
+      state.jobs.append(Job(inodes: inodes, offset: offset, answer: answer))
       return true
     }
     if isQueued { monitor.notifyAll() } else { answer(false) }
@@ -71,7 +71,7 @@ final class KernelPages: Sendable {
   /// Whoever ends the session joins this thread first, so the link is good as long as it runs.
   private func run(_ link: SessionLink) {
     while let job = next() {
-      link.writeOut(job.inode.rawValue, from: job.offset)
+      for inode in job.inodes { link.writeOut(inode.rawValue, from: job.offset) }
       job.answer(true)
     }
   }

@@ -70,6 +70,17 @@ struct ContentTests {
     #expect(try space.text(".plain/document") == "new")
   }
 
+  @Test func anExchangeCarriesTheContentOfBothFilesWithIt() throws {
+    let names = [".plain/one", ".plain/other"]
+    let files = try names.map { try space.create($0) }
+    for (file, name) in zip(files, names) { try file.put(Array(name.utf8), at: 0) }
+    try space.rename(names[0], names[1], exchange: true)
+    try space.space.commit()
+    try space.crash()
+    #expect(try space.text(names[0]) == names[1])
+    #expect(try space.text(names[1]) == names[0])
+  }
+
   @Test func aFileThatWasRemovedWhileOpenWorksOn() throws {
     let file = try space.create(".plain/f")
     let inode = try space.lookup(".plain/f").attributes.inode

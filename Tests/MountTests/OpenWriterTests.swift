@@ -101,4 +101,34 @@ import Testing
           """)
     }
   }
+
+  /// Replacing by rename gives the old file or the new one, and never half of it: also where who wrote
+  /// the new one has not closed it yet.
+  @Test(arguments: ["", "RENAME_EXCHANGE"]) func aRenameCarriesWhatIsStillInTheKernel(
+    _ flag: String
+  ) throws {
+    try MountedStore.use { mounted in
+      let isExchange = !flag.isEmpty
+      try mounted.python(
+        Self.writer + """
+          put(D + "/old", b"old" * 1000)
+          writers = [Writer(D + "/new", "w:0:300000:65").wait()]
+          if \(isExchange ? "True" : "False"):
+              writers.append(Writer(D + "/old", "t:0,w:0:200000:66").wait())
+          renameat2(D + "/new", D + "/old", \(isExchange ? flag : "0"))
+          # Closing a file has all that was done before in the journal.
+          put(D + "/another"); os.kill(\(mounted.daemon), 9)
+          for writer in writers: writer.process.kill()
+          """)
+      mounted.forget()
+      try mounted.mount()
+      try mounted.python(
+        """
+        D = M + "/.plain"
+        assert get(D + "/old") == b"A" * 300_000, len(get(D + "/old"))
+        if \(isExchange ? "True" : "False"):
+            assert get(D + "/new") == b"B" * 200_000, len(get(D + "/new"))
+        """)
+    }
+  }
 }

@@ -132,7 +132,7 @@ internal import Glibc
   // The handle stays open until the request is answered.
   let file: OpenFile = unsafe Handle(info).object
   let waiting = WaitingRequest(request)
-  driver.withPages(of: file, from: Int64(offset)) { failure in
+  driver.withPages(of: [file.inode], from: Int64(offset)) { failure in
     let request = waiting.take()
     do throws(FSError) {
       if let failure { throw failure }
