@@ -27,8 +27,6 @@ package struct CheckFinding: Sendable, Equatable {
     case linkCount = "link-count"
     /// Extents that point outside of any segment, or beyond the end of their file.
     case extents = "extents"
-    /// A record says that it is of another place than the extent that points to it.
-    case misplacedContent = "misplaced-content"
     /// Live bytes of a segment that are not what the extents say.
     case ledger = "ledger"
     /// An album's Photo or Thumb that is none.

@@ -23,7 +23,7 @@ extension Examination {
   }
 
   private var affectedInodes: Set<InodeNumber> {
-    var inodes = Set(segments.flatMap { ($0.damaged + $0.misplaced).map(\.inode) })
+    var inodes = Set(segments.flatMap { $0.damaged.map(\.inode) })
     if let loose { inodes.formUnion(loose.newer.keys) }
     inodes.formUnion(catalogCheck.problems.compactMap(\.inode))
     inodes.formUnion(salvaged.lost.lostEntries.map(\.directory))
@@ -133,23 +133,13 @@ extension Examination {
 
   private func contentFindings(_ paths: CatalogPaths) -> [CheckFinding] {
     var unreadable: [InodeNumber: (ranges: [Range<Int64>], segments: Set<SegmentNumber>)] = [:]
-    var misplaced = unreadable
     for segment in segments {
       for stretch in segment.damaged {
         unreadable[stretch.inode, default: ([], [])].ranges.append(stretch.range)
         unreadable[stretch.inode]?.segments.insert(segment.segment)
       }
-      for stretch in segment.misplaced {
-        misplaced[stretch.inode, default: ([], [])].ranges.append(stretch.range)
-        misplaced[stretch.inode]?.segments.insert(segment.segment)
-      }
     }
     return unreadable.flatMap { unreadableFindings($0, $1.ranges, $1.segments, paths) }
-      + misplaced.flatMap { inode, found in
-        findings(
-          .misplacedContent, inode, paths, found.ranges, found.segments,
-          meaning: "\(ranges(found.ranges)) are not what the catalog says")
-      }
   }
 
   private func unreadableFindings(
