@@ -32,6 +32,7 @@ package struct Catalog: ~Copyable, Sendable {
   var isReplaying = false
   /// Segments that are being emptied, by a number for each who does it.
   var emptyings: [Int: Emptying] = [:]
+  package let memo = DirectoryMemo()
   /// What was noted since replay met a gap: frames before those that follow are lost.
   var gap: ReplayGap?
 
