@@ -5,6 +5,10 @@ package enum SystemClock {
   /// Since 1970-01-01 UTC.
   package static func wallNanoseconds() -> Int64 { read(CLOCK_REALTIME) }
 
+  /// The same as the kernel stamps files with it: as of the last tick, a few milliseconds ago at
+  /// most. A precise time would be later than the kernel's own time of a change that came after it.
+  package static func fileTimeNanoseconds() -> Int64 { read(CLOCK_REALTIME_COARSE) }
+
   /// On a clock that nobody sets.
   package static func monotonicNanoseconds() -> Int64 { read(CLOCK_MONOTONIC) }
 

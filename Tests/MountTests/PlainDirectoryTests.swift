@@ -180,6 +180,19 @@ import Testing
       """)
   }
 
+  /// The kernel stamps what is written, albumfs what is made: both by the same clock.
+  @Test func whatIsDoneLaterIsNeverOlder() throws {
+    try inPlainDirectory(
+      """
+      written = os.open(D + "/written", os.O_CREAT | os.O_WRONLY)
+      for number in range(300):
+          os.mknod(f"{D}/{number}")
+          os.write(written, b"x")
+          made, after = os.stat(f"{D}/{number}").st_mtime_ns, os.fstat(written).st_mtime_ns
+          assert after >= made, (number, made - after)
+      """)
+  }
+
   @Test func locksKeepOthersOut() throws {
     try inPlainDirectory(
       """
