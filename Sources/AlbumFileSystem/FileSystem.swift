@@ -57,8 +57,9 @@ package final class FileSystem: Sendable {
   @discardableResult
   package func close() -> FSError? { commitContents(pendingFor: 0) }
 
+  /// The same of what has been pending for so long.
   @discardableResult
-  private func commitContents(pendingFor nanoseconds: Int64) -> FSError? {
+  func commitContents(pendingFor nanoseconds: Int64) -> FSError? {
     let limit = clock.monotonic() - nanoseconds
     var failure: FSError?
     for content in contents.all where content.isPending(since: limit) {
