@@ -7,6 +7,10 @@ import AlbumStore
 // thumbnail hangs on the photo's inode, so it follows the photo by construction; nothing is
 // entered into Thumb for it.
 //
+// A Thumb that was removed stays removed, also when photos come: a mirror of a folder that has none
+// (rsync --delete) would remove it at each run. It comes back with `mkdir Thumb`, or with `mkdir Photo`
+// where that was removed, too. Until then thumbnails are made all the same, and show nowhere.
+//
 // Folders of Photo have a twin in Thumb: a real directory, marked implicit, made and moved and
 // removed together with the folder.
 
@@ -118,7 +122,8 @@ extension Catalog {
     }
   }
 
-  /// The same, made with all above it where it is missing; nil where something else has its name.
+  /// The same, made with all above it where it is missing; nil where something else has its name, and
+  /// where the album's Thumb was removed.
   @discardableResult
   mutating func ensureTwin(of folder: InodeIndex, time: Timestamp) -> InodeIndex? {
     let album: InodeIndex
@@ -128,11 +133,7 @@ extension Catalog {
     case .photo(let index, let top): (album, photo) = (index, top)
     default: return nil
     }
-    guard
-      let thumb = ensureDirectory(
-        FileName.thumb.bytes, in: album, like: album, marks: [.thumbDirectory, .implicit],
-        time: time)
-    else { return nil }
+    guard let thumb = thumbDirectory(of: album) else { return nil }
     var (missing, at) = knownCounterpart(of: folder, below: photo ?? folder, in: thumb)
     while let next = missing.popLast() {
       guard let name = name(of: next),

@@ -165,6 +165,28 @@ extension FileSystem {
     return photos.count
   }
 
+  /// The albums of the photos at and under a directory whose Thumb was removed: their thumbnails are
+  /// made, and show nowhere. Paths from the root of the space, without a leading `/`.
+  package func albumsWithoutThumb(under top: InodeNumber) -> [[UInt8]] {
+    var albums: Set<InodeNumber> = []
+    var waiting = [top]
+    while let directory = waiting.popLast() {
+      space.read { catalog in
+        guard let index = catalog.index(of: directory), catalog.state(index).isDirectory else {
+          return
+        }
+        let zone = catalog.zone(of: index)
+        if zone.holdsPhotos, let album = zone.album, catalog.thumbDirectory(of: album) == nil,
+          catalog.holdsPhoto(index)
+        {
+          albums.insert(catalog.state(album).number)
+        }
+        waiting += catalog.subdirectories(of: index).map { catalog.state($0.index).number }
+      }
+    }
+    return albums.compactMap { try? path(of: $0) }.sorted { $0.lexicographicallyPrecedes($1) }
+  }
+
   /// Queues a photo if it needs a thumbnail and nobody writes to it.
   func considerPhoto(_ inode: InodeNumber) {
     let isDue = space.read { catalog in
@@ -213,6 +235,16 @@ extension InodeState {
 }
 
 extension Catalog {
+  /// Whether a photo lies right in a directory.
+  fileprivate func holdsPhoto(_ directory: InodeIndex) -> Bool {
+    var isThere = false
+    forEachEntry(of: directory) { _, child, _ in
+      isThere = state(child).thumbnailState != .none
+      return !isThere
+    }
+    return isThere
+  }
+
   /// All that a space still owes a thumbnail.
   func photosWithoutThumbnail() -> [InodeNumber] {
     var photos: [InodeNumber] = []
