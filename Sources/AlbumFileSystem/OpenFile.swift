@@ -10,15 +10,17 @@ package final class OpenFile: Sendable {
   private let fileSystem: FileSystem
   private let writes: Bool
   /// What is written goes to the store at once, so that write(2) tells who has no room for it: on a
-  /// disk that is nearly full.
+  /// disk that is nearly full, where the file was opened only to be written, as the shell does, which
+  /// does not look whether close succeeds. Past the kernel's pages no memory can be shared, so whoever
+  /// can map the file is told by fsync and close.
   package let writesThrough: Bool
 
-  init(_ content: FileContent, of fileSystem: FileSystem, writes: Bool) {
+  init(_ content: FileContent, of fileSystem: FileSystem, mode: OpenMode) {
     inode = content.inode
     self.content = content
     self.fileSystem = fileSystem
-    self.writes = writes
-    writesThrough = writes && fileSystem.space.isNearlyFull
+    writes = mode.writes || mode.truncates
+    writesThrough = writes && !mode.canBeMapped && fileSystem.space.isNearlyFull
   }
 
   /// Reads until the buffer is full or the file ends; answers the bytes read. Up to
@@ -145,7 +147,7 @@ extension FileSystem {
         throw error
       }
     }
-    return OpenFile(content, of: self, writes: writes)
+    return OpenFile(content, of: self, mode: mode)
   }
 
   /// Ends one handle of an inode.

@@ -86,7 +86,8 @@ extension OpenMode {
   /// in part. O_APPEND means nothing here, since the kernel knows the size and gives the offset.
   init(flags: CInt) {
     self.init(
-      reads: true, writes: flags & O_ACCMODE != O_RDONLY, truncates: flags & O_TRUNC != 0)
+      reads: true, writes: flags & O_ACCMODE != O_RDONLY, truncates: flags & O_TRUNC != 0,
+      canBeMapped: flags & O_ACCMODE != O_WRONLY)
   }
 }
 

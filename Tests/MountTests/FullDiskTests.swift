@@ -209,6 +209,41 @@ struct FullDiskTests {
     }
   }
 
+  /// What shares memory works with little room as with much: sqlite in WAL mode does.
+  @Test func memoryIsSharedOnADiskThatIsNearlyFull() throws {
+    try onSmallDisk { mounted, disk in
+      try mounted.sh("echo small > $M/Trip/Photo/small")
+      try mounted.sync()
+      // Less than twice what is kept for checkpoints (4 segments), and more than that.
+      let filler = try disk.available() - 31 << 18
+      try mounted.sh("fallocate -l \(filler) \(disk.path)/filler; sync -f \(disk.path)")
+      #expect((4 << 20..<8 << 20).contains(try disk.available()))
+      try mounted.python(
+        """
+        import sqlite3
+        time.sleep(1.5)
+        database = sqlite3.connect(M + "/.db", isolation_level=None)
+        assert database.execute("PRAGMA journal_mode=WAL").fetchone() == ("wal",)
+        database.execute("CREATE TABLE t (n INTEGER, b BLOB)")
+        for n in range(20): database.execute("INSERT INTO t VALUES (?, ?)", (n, bytes([n]) * 5000))
+        other = sqlite3.connect(M + "/.db")
+        assert [row[0] for row in other.execute("SELECT n FROM t ORDER BY n")] == list(range(20))
+        assert other.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        other.close(); database.close()
+        fd = os.open(M + "/.map", os.O_CREAT | os.O_RDWR); os.ftruncate(fd, 10_000)
+        with mmap.mmap(fd, 10_000) as memory: memory[5000:5005] = b"hello"; memory.flush()
+        os.close(fd); assert get(M + "/.map") == bytes(5000) + b"hello" + bytes(4995)
+        """)
+      try mounted.remount()
+      try mounted.python(
+        """
+        import sqlite3
+        assert sqlite3.connect(M + "/.db").execute("SELECT sum(length(b)) FROM t").fetchone() == (100_000,)
+        assert get(M + "/.map")[5000:5005] == b"hello"
+        """)
+    }
+  }
+
   @Test func aSpaceCanBeMountedAndUnmountedWithNoByteLeft() throws {
     try onSmallDisk { mounted, disk in
       try fill(mounted)
