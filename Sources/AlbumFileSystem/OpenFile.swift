@@ -56,22 +56,21 @@ package final class OpenFile: Sendable {
   /// The last close of this handle. Writes out what flush did not see.
   package func release() { fileSystem.release(inode, writes: writes) }
 
-  /// fallocate(2).
+  /// fallocate(2), to punch holes and to zero. Room cannot be reserved, and is not said to be: what is
+  /// written, also over something older, goes into new records. posix_fallocate(3) then writes zeros.
   package func allocate(at offset: Int64, length: Int64, mode: AllocationMode) throws(FSError) {
     try fileSystem.writable()
     if offset < 0 || length <= 0 { throw FSError(.invalid) }
     if length > Int64.max - offset { throw FSError(.tooBig) }
+    if !mode.punchesHole && !mode.zeroesRange {
+      throw FSError(.notSupported, "room cannot be reserved")
+    }
     if mode.punchesHole && (mode.zeroesRange || !mode.keepsSize) { throw FSError(.notSupported) }
     let end = offset + length
     let time = fileSystem.clock.now()
     let index = content.index
-    if !mode.punchesHole && !mode.zeroesRange && (mode.keepsSize || end <= content.measure.size) {
-      return
-    }
     try content.change { catalog, size in
-      if mode.punchesHole || mode.zeroesRange {
-        catalog.replaceExtents(of: index, from: offset, to: min(end, size), with: [])
-      }
+      catalog.replaceExtents(of: index, from: offset, to: min(end, size), with: [])
       catalog.touch(index, time)
       return mode.keepsSize ? size : max(size, end)
     }

@@ -41,8 +41,9 @@ extension Driver {
   func allocate(
     _ file: OpenFile, at offset: Int64, length: Int64, mode: CInt, for caller: Caller
   ) throws(FSError) {
+    let mode = try AllocationMode(flags: mode)
     try dropSetID(of: file.inode, for: caller)
-    try file.allocate(at: offset, length: length, mode: AllocationMode(flags: mode))
+    try file.allocate(at: offset, length: length, mode: mode)
   }
 
   /// Has the kernel write out what it holds of files from `offset` on, and calls `answer` after that:
@@ -93,12 +94,13 @@ extension OpenMode {
 
 extension AllocationMode {
   /// The flags of fallocate(2), which Glibc's Swift module hides. To collapse or insert a range is
-  /// not supported: it would move what other handles hold in their pages.
+  /// not supported: it would move what other handles hold in their pages. Nor is to reserve room alone.
   init(flags: CInt) throws(FSError) {
     let keepSize: CInt = 1
     let punchHole: CInt = 2
     let zeroRange: CInt = 16
-    guard flags & ~(keepSize | punchHole | zeroRange) == 0 else { throw FSError(.notSupported) }
+    guard flags & ~(keepSize | punchHole | zeroRange) == 0, flags & (punchHole | zeroRange) != 0
+    else { throw FSError(.notSupported) }
     self.init(
       keepsSize: flags & keepSize != 0, punchesHole: flags & punchHole != 0,
       zeroesRange: flags & zeroRange != 0)

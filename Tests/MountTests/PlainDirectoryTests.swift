@@ -193,6 +193,28 @@ import Testing
       """)
   }
 
+  /// Room is not reserved: who asks is told, and posix_fallocate writes zeros in its place.
+  @Test func roomCannotBeReservedButHolesAreMade() throws {
+    try inPlainDirectory(
+      """
+      put(D + "/file", b"x" * 100_000)
+      fd = os.open(D + "/file", os.O_RDWR)
+      def fallocate(mode, at, count):
+          if libc.fallocate(fd, mode, ctypes.c_long(at), ctypes.c_long(count)) != 0:
+              raise OSError(ctypes.get_errno(), "fallocate")
+      for mode in 0, 1:
+          fails(errno.EOPNOTSUPP, fallocate, mode, 0, 1000)
+          fails(errno.EOPNOTSUPP, fallocate, mode, 0, 1 << 50)
+      assert os.fstat(fd).st_size == 100_000
+      fallocate(3, 1000, 2000); fallocate(16, 110_000, 5000)
+      os.posix_fallocate(fd, 0, 200_000)
+      content = b"x" * 1000 + bytes(2000) + b"x" * 97_000 + bytes(100_000)
+      assert os.pread(fd, 300_000, 0) == content
+      os.close(fd); assert get(D + "/file") == content
+      assert os.stat(D + "/file").st_blocks * 512 >= 190_000
+      """)
+  }
+
   @Test func locksKeepOthersOut() throws {
     try inPlainDirectory(
       """
