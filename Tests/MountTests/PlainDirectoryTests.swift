@@ -215,6 +215,45 @@ import Testing
       """)
   }
 
+  /// Whoever changes a file that runs as its owner sees at once that it does so no more.
+  @Test func setIDBitsAreSeenToGo() throws {
+    try MountedStore.use(as: .ordinary) { mounted in
+      try mounted.python(
+        """
+        D = M + "/.plain"; os.mkdir(D); put(D + "/source", b"s" * 100_000)
+        libc.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_long, ctypes.c_long]
+        def direct(fd):
+            one = os.open(D + "/file", os.O_RDWR | os.O_DIRECT)
+            assert os.pwritev(one, [mmap.mmap(-1, 4096)], 0) == 4096; os.close(one)
+        def shared(fd):
+            source = os.open(D + "/source", os.O_RDONLY)
+            assert os.copy_file_range(source, fd, 4096, 0, 0) == 4096; os.close(source)
+        ways = {
+            "write": lambda fd: os.write(fd, b"y"),
+            "direct write": direct,
+            "punch": lambda fd: libc.fallocate(fd, 3, 0, 4096),
+            "zero": lambda fd: libc.fallocate(fd, 16, 0, 4096),
+            "copy_file_range": shared,
+            "ftruncate": lambda fd: os.ftruncate(fd, 50_000),
+            "O_TRUNC": lambda fd: os.close(os.open(D + "/file", os.O_WRONLY | os.O_TRUNC)),
+        }
+        # Asks for the mode alone, which the kernel answers from memory as long as it believes that.
+        def mode_of(path): return int(subprocess.check_output(["stat", "-c", "%a", path]), 8)
+        for way, change in ways.items():
+            for mode in 0o6775, 0o4755, 0o2711:
+                put(D + "/file", b"x" * 100_000); os.chmod(D + "/file", mode)
+                # Closed and known: the kernel believes it for long.
+                time.sleep(0.01); assert mode_of(D + "/file") == mode
+                fd = os.open(D + "/file", os.O_RDWR)
+                assert mode_of(D + "/file") == mode
+                change(fd)
+                found = mode_of(D + "/file")
+                assert found == mode & 0o777, (way, oct(mode), oct(found))
+                os.close(fd)
+        """)
+    }
+  }
+
   @Test func locksKeepOthersOut() throws {
     try inPlainDirectory(
       """
