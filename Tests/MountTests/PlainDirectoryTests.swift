@@ -254,6 +254,43 @@ import Testing
     }
   }
 
+  /// While one reads a file in the usual way, another writes it past the kernel's pages, with requests
+  /// that it waits for later: what is read after that is what was written.
+  @Test func directWritesThatAreWaitedForLaterLeaveNoOldPages() throws {
+    try inPlainDirectory(
+      """
+      import struct, threading
+      size = 65536
+      libc.syscall.restype = ctypes.c_long
+      context = ctypes.c_ulong(0)
+      assert libc.syscall(206, 8, ctypes.byref(context)) == 0
+      memory = mmap.mmap(-1, size)
+      address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+      put(D + "/file", bytes(size))
+      direct = os.open(D + "/file", os.O_RDWR | os.O_DIRECT)
+      reader = os.open(D + "/file", os.O_RDONLY)
+      over = False
+      def read():
+          while not over: os.pread(reader, size, 0)
+      threads = [threading.Thread(target=read) for _ in range(2)]
+      for thread in threads: thread.start()
+      try:
+          for step in range(1, 400):
+              memory[:] = bytes([step % 251]) * size
+              request = ctypes.create_string_buffer(struct.pack(
+                  "=QIIHhIQQqQII", 0, 0, 0, 1, 0, direct, address, size, 0, 0, 0, 0))
+              pointer = ctypes.c_void_p(ctypes.addressof(request))
+              assert libc.syscall(209, context, 1, ctypes.byref(pointer)) == 1
+              event = ctypes.create_string_buffer(32)
+              assert libc.syscall(208, context, 1, 1, event, None) == 1
+              assert struct.unpack("=QQqq", event.raw)[2] == size
+              assert os.pread(reader, size, 0) == memory[:], step
+      finally:
+          over = True
+          for thread in threads: thread.join()
+      """)
+  }
+
   @Test func locksKeepOthersOut() throws {
     try inPlainDirectory(
       """
