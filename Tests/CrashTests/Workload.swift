@@ -144,7 +144,10 @@ final class Workload {
       rename(path + ".new", path)
     case .rename(let from, let to): rename(from, to)
     case .exchange(let one, let other): rename(one, other, exchanging: true)
-    case .syncFile(let path), .syncDirectory(let path): synchronize(path)
+    case .syncFile(let path): synchronize(path)
+    case .syncDirectory(let path):
+      stateAll()
+      synchronize(path)
     case .barrier: barrier()
     case .thumbnails: makeThumbnails()
     case .checkpoint: call { try mounted.space.checkpoint() }
@@ -300,6 +303,16 @@ final class Workload {
     call({ $0.committed(file) }) { try fileSystem.contents.find(inode)?.commit() }
   }
 
+  /// The same of all files: fsync of a directory is for all that there is.
+  private func stateAll() {
+    call({
+      $0.commitAll()
+      return true
+    }) {
+      if let failure = fileSystem.commitContents(pendingFor: 0) { throw failure }
+    }
+  }
+
   private func closeAll() {
     for handle in handles { close(handle.file, handle.number) }
     handles = []
@@ -317,6 +330,7 @@ final class Workload {
 
   private func rename(_ from: String, _ to: String, exchanging: Bool = false) {
     state(from)
+    if exchanging { state(to) }
     call({ exchanging ? $0.exchange(from, to) : $0.rename(from, to) }) {
       let (parent, name) = try split(from)
       let (newParent, newName) = try split(to)
