@@ -73,7 +73,7 @@ extension Catalog {
   /// lead nowhere or to a directory that has a newer one.
   mutating func mend(_ findings: inout ReplayFindings) {
     guard let gap else { return }
-    skipNumbers(before: numbersInUse, leavingOut: .reserve)
+    skipNumbers(before: numbersInUse, leavingOut: .lostFrames)
     mendRoot()
     let references = mendNames(gap, &findings)
     mendLinks(references, &findings)

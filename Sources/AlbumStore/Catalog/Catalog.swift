@@ -24,6 +24,8 @@ package struct Catalog: ~Copyable, Sendable {
   var counters = SpaceCounters()
   /// The counters that the journal states: no number below is given out again after a crash.
   var reserved = SpaceCounters()
+  /// The number of the first data segment that this session took; nil: it took none.
+  var firstDataSegment: UInt32?
   package internal(set) var properties: [SpaceProperty: UInt64] = [:]
   var changes = PendingChanges()
   /// The session ends: nothing is reserved beyond what is used.

@@ -23,7 +23,7 @@ extension Examination {
     let files = files
     var catalog = catalog
     if mayReuseNumbers {
-      catalog.skipNumbers(before: used.orLater(catalog.numbersInUse), leavingOut: .reserve)
+      catalog.skipNumbers(before: used.orLater(catalog.numbersInUse), leavingOut: .lostFrames)
     }
     if lostRoot { catalog.ownRoot(options, time: plan.time) }
     let space = Space(repairing: store, files, catalog, recovery, position)

@@ -14,7 +14,7 @@ struct SegmentsBeyond: Equatable, Sendable {
   private(set) var provesLostJournal = false
 
   /// How many numbers are looked at: more than a crash leaves, and than a session states ahead
-  /// (`NumberGap.reserve`); fewer than are left out where the journal's end is lost (`lostEnd`).
+  /// (`NumberGap.reserve(used:)`); fewer than are left out where the journal's end is lost (`lostEnd`).
   static let window: UInt32 = 2048
   /// A crash leaves what was written within 100 ms, and at most 5 s.
   private static let mostAfterCrash = 256
