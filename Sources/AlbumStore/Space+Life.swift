@@ -4,6 +4,8 @@ package import AlbumSecrets
 import Logging
 import Posix
 
+import struct Synchronization.Atomic
+
 // A space's life: birth, opening, what follows a crash, and the end of a session.
 
 extension Space {
@@ -66,7 +68,7 @@ extension Space {
         "damage left \(corrections) contradictions in the catalog, which were settled")
     }
     if options.readOnly { return space }
-    if !recovery.report.wasClean { try space.settle(recovery) }
+    if recovery.report.wasClean { space.makeRoomAtMount() } else { try space.settle(recovery) }
     if options.worksInBackground { try space.startKeeper() }
     return space
   }
@@ -79,12 +81,19 @@ extension Space {
     if !options.omitting.contains(.syncBeforeCut) {
       for id in believed { try resync(id) }
     }
+    // The head that says what is needed is on disk now.
+    makeRoomAtMount()
     try journal.withLock { journal throws(StoreError) in
-      try journal.writer.begin { () throws(StoreError) in try files.sync(SegmentKind.allCases) }
+      try makeJournalFit(&journal)
+      if !journal.writer.isBegun { try journal.writer.begin(syncAll) }
       try files.sync(SegmentKind.allCases)
     }
+    provenFrame.store(recovery.position.frame.rawValue, ordering: .releasing)
     for id in believed where id.kind == .data || !recovery.lacksHead {
-      try resync(id, resting: true)
+      do throws(StoreError) { try resync(id, resting: true) } catch {
+        // On a full disk it went already.
+        if error.cause != .noEntry { throw error }
+      }
     }
   }
 
@@ -123,20 +132,31 @@ extension Space {
   /// Writes everything out and ends the session. The caller has stopped using the space.
   package func close() throws(StoreError) {
     defer { lock?.release() }
+    stopReclaims()
     compaction.stop()
     keeper.stop()
     if options.readOnly { return }
     // One that turned read-only says why once more: not everything is on disk.
     try requireWritable()
-    try commit()
-    let wasUsed = journal.withLock { $0.writer.isBegun } || catalog.withLock { $0.hasChanges }
+    try commitInTheEnd()
+    let wasUsed = hasWritten || catalog.withLock { $0.hasChanges }
     if !wasUsed { return }
+    try giveBackInTheEnd()
     catalog.withLock { $0.releaseReserve() }
-    try commit()
+    try commitNow()
     for _ in 0..<2 { try forcedBarrier() }
     // Only now: a half-filled segment with the time of those at rest says that its session ended so.
     try content.finish()
     try journal.withLock { journal throws(StoreError) in try journal.writer.finish() }
     try files.sync(SegmentKind.allCases)
+  }
+
+  /// On a full disk gives room first, if need be.
+  private func commitInTheEnd() throws(StoreError) {
+    do throws(StoreError) { try commitNow() } catch {
+      if !error.isShortage { throw error }
+      try? giveBack()
+      try commitNow()
+    }
   }
 }

@@ -116,6 +116,11 @@ import Testing
           operations: [.append("a", 400), second, outer, .syncDirectory("")], within: $0)
       }
     }
+    result += Operation.besideCheckpoint.map {
+      Sequence(
+        operations: [.checkpoint, .append("a", 400), .checkpoint, .checkpoint, .syncDirectory("")],
+        within: $0)
+    }
     var triples: [Sequence] = []
     for first in all {
       for second in all { triples += all.map { Sequence(operations: [first, second, $0]) } }

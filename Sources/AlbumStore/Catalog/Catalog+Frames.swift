@@ -69,6 +69,14 @@ extension Catalog {
     changes.extents[index, default: ChangedRanges()].insert(from..<to)
   }
 
+  /// Segments that the next frame states to be retired.
+  var newlyRetired: [SegmentNumber] {
+    changes.segments.filter { segments.accounts[$0]?.state == .retired }
+  }
+
+  /// Whether the next frame states something about a segment.
+  func hasChanged(_ segment: SegmentNumber) -> Bool { changes.segments.contains(segment) }
+
   /// Takes what is to be stated and encodes it.
   package mutating func takeChanges() -> [UInt8] {
     var writer = ByteWriter()

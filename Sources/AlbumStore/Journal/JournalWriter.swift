@@ -81,7 +81,9 @@ struct JournalWriter {
   }
 
   /// Begins the next journal segment: its head states where the one before ends.
-  mutating func begin(_ syncAll: () throws(StoreError) -> Void) throws(StoreError) {
+  mutating func begin(
+    spendsReserve: Bool = true, _ syncAll: () throws(StoreError) -> Void
+  ) throws(StoreError) {
     try writer?.finish()
     try syncAll()
     newest.rawValue += 1
@@ -92,7 +94,8 @@ struct JournalWriter {
     head.cutHash = position.hash
     head.checkpoint = position.checkpoint
     head.formerCheckpoint = position.formerCheckpoint
-    writer = SegmentWriter(SegmentID(kind: .journal, number: newest), files: files)
+    writer = SegmentWriter(
+      SegmentID(kind: .journal, number: newest), files: files, spendsReserve: spendsReserve)
     byteCount += files.segmentSize
     position.segment = newest
     for _ in 0..<2 {
@@ -103,15 +106,20 @@ struct JournalWriter {
   }
 
   /// From now on replay starts at this checkpoint: begins a segment that says so.
-  mutating func adopt(_ checkpoint: CheckpointReference, syncAll: () throws(StoreError) -> Void)
-    throws(StoreError)
-  {
-    position.formerCheckpoint = position.checkpoint
+  /// With `keepsFormer` the one before stays as the second chance.
+  mutating func adopt(
+    _ checkpoint: CheckpointReference, keepsFormer: Bool = true,
+    syncAll: () throws(StoreError) -> Void
+  ) throws(StoreError) {
+    position.formerCheckpoint = keepsFormer ? position.checkpoint : CheckpointReference()
     position.checkpoint = checkpoint
     let journals = Int(newest.rawValue) + 1 - Int(checkpoint.firstJournal.rawValue)
     byteCount = journals * files.segmentSize
     try begin(syncAll)
   }
+
+  /// From the next segment on no head names a former checkpoint.
+  mutating func giveUpFormerCheckpoint() { position.formerCheckpoint = CheckpointReference() }
 
   /// Whether this session has begun a segment.
   var isBegun: Bool { writer != nil }

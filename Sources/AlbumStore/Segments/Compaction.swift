@@ -121,8 +121,9 @@ extension Space {
 
   /// How many segments of journal, checkpoints and reserve are needed.
   var metadataSegments: Int64 {
-    let (needed, newest) = journal.withLock { ($0.checkpoints, $0.writer.newest) }
-    let first = needed.map(\.firstJournal.rawValue).min() ?? 1
+    let (needed, newest, first) = journal.withLock {
+      ($0.checkpoints, $0.writer.newest, $0.oldestNeeded ?? lowestUnneeded.withLock(\.journal))
+    }
     let reserve = files.reserve.withLock { $0?.count ?? 0 }
     return Int64(newest.rawValue) - Int64(max(1, first)) + 1 + Int64(reserve)
       + needed.reduce(0) { $0 + Int64($1.segmentCount) }

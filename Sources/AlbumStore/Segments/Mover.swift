@@ -10,7 +10,8 @@ import Posix
 // 1. Who refers to content in these segments is looked up.
 // 2. Each byte of it is copied once, however many share it, in whole records as far as pieces of a
 //    file follow one another.
-// 3. The copies are synced.
+// 3. The copies are synced, so that the barrier behind their frame has little to sync; nobody waits for
+//    that.
 // 4. In one step of history every extent that still points to what was copied points to the copy.
 //    Its frame is appended by the next commit: behind the copies, before the segment is retired.
 //
@@ -182,7 +183,7 @@ struct Mover {
   private mutating func apply(to references: [Reference]) throws(StoreError) {
     do throws(StoreError) {
       try space.flushContent()
-      try space.files.sync([.data])
+      try space.files.syncAhead(.data)
     } catch {
       letGoOfCopies()
       throw error

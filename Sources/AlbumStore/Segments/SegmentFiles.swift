@@ -31,7 +31,9 @@ final class SegmentFiles: Sendable {
     var unsynced: [SegmentID: any StorageFile] = [:]
     /// Finished ones that do not have the resting time yet.
     var ended: [SegmentID: any StorageFile] = [:]
-    var unsyncedDirectories: Set<String> = []
+    /// Folders with new or removed names, by the kind of the segments: who syncs one kind waits for no
+    /// other.
+    var unsyncedDirectories: [SegmentKind: Set<String>] = [:]
     var knownDirectories: Set<String> = []
     /// Those whose sync failed: what was written to them may be on disk or not, and no later sync
     /// tells.
@@ -42,9 +44,12 @@ final class SegmentFiles: Sendable {
     var lostDirectory: StoreError?
   }
   private let state = Mutex(State())
-  /// Held while files are synced, outside `state`: who finds nothing left to sync must not go on
-  /// while another still syncs it.
-  private let syncing = Mutex(())
+  /// Held while files of one kind are synced, outside `state`: a caller that finds nothing left to sync
+  /// must not go on while another still syncs it. One lock a kind, so that a barrier does not wait while
+  /// a slow disk takes a checkpoint.
+  private final class SyncLock: Sendable { let mutex = Mutex(()) }
+  private let syncing = Dictionary(
+    uniqueKeysWithValues: SegmentKind.allCases.map { ($0, SyncLock()) })
   /// Which of the reserved segments exist; nil: nobody has looked. Held while they are made.
   let reserve = Mutex<Set<SegmentNumber>?>(nil)
 
@@ -84,7 +89,7 @@ final class SegmentFiles: Sendable {
     do throws(Errno) {
       try makeFolder(folder)
       let file = try directory.open(path, .createNew)
-      state.withLock { _ = $0.unsyncedDirectories.insert(folder) }
+      state.withLock { _ = $0.unsyncedDirectories[id.kind, default: []].insert(folder) }
       return file
     } catch {
       throw StoreError(writing: path, error)
@@ -99,7 +104,9 @@ final class SegmentFiles: Sendable {
     // One that exists may stem from a session that was killed before it was synced.
     state.withLock {
       $0.knownDirectories.insert(folder)
-      $0.unsyncedDirectories.insert(SegmentPath.root)
+      for kind in SegmentKind.allCases {
+        $0.unsyncedDirectories[kind, default: []].insert(SegmentPath.root)
+      }
     }
   }
 
@@ -122,9 +129,9 @@ final class SegmentFiles: Sendable {
     state.withLock { $0.ended[id] = file }
   }
 
-  private func restEnded() {
+  private func restEnded(_ kind: SegmentKind) {
     let ended = state.withLock { state in
-      let ended = state.ended.filter { state.unsynced[$0.key] == nil }
+      let ended = state.ended.filter { $0.key.kind == kind && state.unsynced[$0.key] == nil }
       for id in ended.keys { state.ended[id] = nil }
       return ended.filter { !state.suspects.contains($0.key) && !state.givenUp.contains($0.key) }
     }
@@ -137,18 +144,32 @@ final class SegmentFiles: Sendable {
   /// becomes a suspect: it is never synced again and believed, and while there is one nothing
   /// counts as synced.
   func sync(_ kinds: [SegmentKind]) throws(StoreError) {
-    try syncing.withLock { _ throws(StoreError) in
-      try syncFiles(kinds)
-      restEnded()
-      try syncDirectories()
-      if let suspect = suspects.first(where: { kinds.contains($0.kind) }) {
-        throw StoreError(syncing: path(suspect), .io)
+    for kind in kinds {
+      guard let lock = syncing[kind] else { continue }
+      try lock.mutex.withLock { _ throws(StoreError) in
+        try syncFiles(kind)
+        restEnded(kind)
+        try syncDirectories(kind)
+        if let suspect = suspects.first(where: { $0.kind == kind }) {
+          throw StoreError(syncing: path(suspect), .io)
+        }
       }
     }
   }
 
-  private func syncFiles(_ kinds: [SegmentKind]) throws(StoreError) {
-    let unsynced = state.withLock { $0.unsynced.filter { kinds.contains($0.key.kind) } }
+  /// Syncs what was written of one kind, and holds nobody up meanwhile: what is synced so is synced again
+  /// by the next `sync`, which then finds little to do.
+  func syncAhead(_ kind: SegmentKind) throws(StoreError) {
+    for (id, file) in state.withLock({ $0.unsynced.filter { $0.key.kind == kind } }) {
+      do throws(Errno) { try file.sync() } catch {
+        suspect(id)
+        throw StoreError(syncing: path(id), error)
+      }
+    }
+  }
+
+  private func syncFiles(_ kind: SegmentKind) throws(StoreError) {
+    let unsynced = state.withLock { $0.unsynced.filter { $0.key.kind == kind } }
     var failure: StoreError?
     for (id, file) in unsynced {
       // Written to meanwhile, it is noted anew.
@@ -161,10 +182,9 @@ final class SegmentFiles: Sendable {
     if let failure { throw failure }
   }
 
-  private func syncDirectories() throws(StoreError) {
+  private func syncDirectories(_ kind: SegmentKind) throws(StoreError) {
     let (folders, lost) = state.withLock { state in
-      defer { state.unsyncedDirectories = [] }
-      return (state.unsyncedDirectories, state.lostDirectory)
+      (state.unsyncedDirectories.removeValue(forKey: kind) ?? [], state.lostDirectory)
     }
     if let lost { throw lost }
     for folder in folders {
@@ -195,14 +215,13 @@ final class SegmentFiles: Sendable {
   /// Whether it is uncertain which segments exist.
   var hasLostDirectory: Bool { state.withLock { $0.lostDirectory != nil } }
 
-  func remove(_ id: SegmentID) throws(StoreError) {
-    let path = path(id)
-    do throws(Errno) { try directory.remove(path) } catch {
-      if error != .noEntry { throw StoreError(removing: path, error) }
-    }
+  /// Notes that the file of a segment was unlinked.
+  func noteRemoved(_ id: SegmentID) {
     state.withLock {
       $0.readable[id] = nil
-      $0.unsyncedDirectories.insert(SegmentPath.directory(of: name(id)))
+      $0.unsynced[id] = nil
+      $0.ended[id] = nil
+      $0.unsyncedDirectories[id.kind, default: []].insert(SegmentPath.directory(of: name(id)))
     }
   }
 

@@ -17,6 +17,8 @@ final class SegmentWriter: Sendable {
   let name: SegmentName
   private let files: SegmentFiles
   private let image: SegmentImage
+  /// Whether a full disk gives up the reserve for this segment.
+  private let spendsReserve: Bool
 
   private struct State {
     var file: (any StorageFile)?
@@ -34,9 +36,10 @@ final class SegmentWriter: Sendable {
   }
   private let state = Monitor(State())
 
-  init(_ id: SegmentID, files: SegmentFiles) {
+  init(_ id: SegmentID, files: SegmentFiles, spendsReserve: Bool = true) {
     self.id = id
     self.files = files
+    self.spendsReserve = spendsReserve
     name = files.name(id)
     image = files.images.take()
   }
@@ -117,7 +120,7 @@ final class SegmentWriter: Sendable {
         try writeOnce(from, to)
         failure = nil
       } catch { failure = error }
-    } while failure?.isShortage == true && files.spendReserve()
+    } while failure?.isShortage == true && spendsReserve && files.spendReserve()
     let error = failure
     if let error, !error.isShortage { files.suspect(id) }
     state.withLock { state in

@@ -45,7 +45,7 @@ extension Space {
         "a part of the journal is missing, and nothing of the store is removed until "
           + "`albumfs check --repair` has been run")
     }
-    try barrier()
+    try barrierNow()
     var report = CompactionReport()
     let before = try filesInUse()
     try compactionTurn { _ throws(StoreError) in
@@ -56,10 +56,10 @@ extension Space {
     try compactionTurn { work throws(StoreError) in
       try retireEmptied()
       try shortenJournal()
-      try barrier()
+      try barrierNow()
       try removeRetired()
       try removeUnneeded()
-      try barrier()
+      try barrierNow()
       report.unreadableSegments = work.unreadable.count
       report.living = survey().total
     }
@@ -96,7 +96,7 @@ extension Space {
         }
         remaining = try compactionTurn { work throws(StoreError) in
           try emptyNext(&work, limit: Space.compactionPiece)
-          try commit()
+          try commitNow()
           return work.plan.remaining
         }
       }
@@ -120,7 +120,7 @@ extension Space {
   private func removeUnneeded() throws(StoreError) {
     let taken = journal.withLock { $0.writer.position.checkpoint.takenAt }
     if taken > SystemClock.wallSeconds() - graceSeconds { return }
-    for id in try unneededSegments() { try files.remove(id) }
+    try unlink(unneededSegments())
   }
 
   /// Bytes of all segments of the space, and of those that wait for the end of their grace.
