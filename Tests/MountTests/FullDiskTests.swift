@@ -242,6 +242,69 @@ struct FullDiskTests {
     }
   }
 
+  /// A store that filled its disk by itself, and then sessions that change little.
+  @Test func shortSessionsOnAFullDiskEndInNoDeadEnd() throws {
+    try onSmallDisk { mounted, disk in
+      try fill(mounted)
+      for session in 0..<10 {
+        try mounted.sh(
+          """
+          mkdir $M/session-\(session); rm $M/Trip/Photo/1-5000-\(session)
+          sed -i '/-5000-\(session)$/d' $W/closed
+          """)
+        // What another program leaves, and then nothing at all.
+        if session == 5 { try disk.fill() }
+        try mounted.remount()
+        #expect(try mounted.status().recovery == [])
+        #expect(try mounted.outcome("cat $M/Trip/Photo/1-5000-\(session)").code != 0, "it is back")
+      }
+      #expect(try mounted.sh("ls -d $M/session-* | wc -l") == "10")
+      try expectIntact(mounted, "after short sessions")
+      // Removal gives room, within the session or at its end.
+      let before = try disk.available()
+      try mounted.sh("rm $M/Trip/Photo/1-2000000-*; sed -i '/1-2000000-/d' $W/closed")
+      try mounted.remount()
+      #expect(try disk.available() > before + 8 << 20)
+      try mounted.sh("head -c 4M /dev/zero > $W/zeros; cp $W/zeros $M/Trip/Photo/zeros")
+      try expectIntact(mounted, "in the end")
+    }
+  }
+
+  /// Almost all of the disk is garbage that waits for the end of its grace.
+  @Test(arguments: [SmallDisk.Kind.ext4, .tmpfs])
+  func overwritingAgainAndAgainIsNeverRefused(_ kind: SmallDisk.Kind) throws {
+    try onSmallDisk(kind) { mounted, _ in
+      try mounted.python(
+        """
+        random.seed(4)
+        for number in range(60):
+            content = random.randbytes(4_000_000)
+            put(M + "/Trip/Photo/big", content)
+            put(f"{M}/Trip/Photo/small-{number}", b"a bystander's")
+        assert get(M + "/Trip/Photo/big") == content
+        """)
+      #expect(try mounted.status().shortage == nil)
+      try mounted.remount()
+      #expect(try mounted.sh("ls $M/Trip/Photo/small-* | wc -l") == "60")
+    }
+  }
+
+  @Test func umountTellsHowTheDaemonEnded() throws {
+    try onSmallDisk { mounted, _ in
+      try mounted.sh("echo kept > $M/Trip/Photo/kept")
+      try mounted.remount()
+      // The store cannot be written any more; nobody but the keeper notices.
+      try mounted.sh("mv $S/segments $S/away; mkdir $M/lost")
+      let outcome = try mounted.outcome("albumfs umount $M")
+      #expect(outcome.code == 6, "\(outcome.errors)")
+      #expect(outcome.errors.contains("not everything was written"), "\(outcome.errors)")
+      mounted.forget()
+      try mounted.sh("mv $S/away $S/segments")
+      try mounted.mount()
+      #expect(try mounted.sh("cat $M/Trip/Photo/kept") == "kept")
+    }
+  }
+
   @Test func thumbnailsThatFoundNoRoomComeByThemselves() throws {
     try onSmallDisk { mounted, disk in
       try mounted.makePictures()
