@@ -135,6 +135,10 @@ enum Harness {
   static let wantedStates =
     variable("ALBUMFS_CRASH_STATES").map { Int($0) } ?? (isLong ? .max : 20_000)
 
+  /// How many states of copies are looked at; nil: as many as `CopyTally` says.
+  static let wantedCopies =
+    variable("ALBUMFS_COPY_STATES").map { Int($0) } ?? (isLong ? 1_000_000 : nil)
+
   private static func variable(_ name: String) -> UInt64? {
     guard let text = unsafe getenv(name) else { return nil }
     return unsafe UInt64(String(cString: text))

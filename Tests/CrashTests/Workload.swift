@@ -15,6 +15,10 @@ struct Circumstances: Sendable {
   var omitted: Set<Precaution> = []
   /// The sync of a file after so many others fails.
   var failsSyncAfter: Int?
+  /// How long segments stay that are not needed any more.
+  var graceSeconds: Int64 = 0
+  /// What tells the bytes that one workload writes from those of another.
+  var salt: UInt64 = 0
 
   /// The store after `Operation.preparation`, at rest.
   static func prepared() throws -> Circumstances {
@@ -42,7 +46,7 @@ struct Finding: Error, CustomStringConvertible {
 final class Workload {
   let circumstances: Circumstances
   let disk: SimulatedDisk
-  private let clock = TestClock()
+  private let clock: TestClock
   private(set) var mounted: MountedSpace
   private(set) var tree: PlainTree
   private(set) var history = History()
@@ -67,12 +71,14 @@ final class Workload {
     var end: Int
   }
 
-  init(_ circumstances: Circumstances) throws {
+  init(_ circumstances: Circumstances, clock: TestClock = TestClock()) throws {
     self.circumstances = circumstances
+    self.clock = clock
     tree = circumstances.tree
     disk = SimulatedDisk(circumstances.store.image, records: true, lies: circumstances.lies)
     mounted = try MountedSpace(
-      disk, circumstances.store.keys, clock: clock, omitting: circumstances.omitted)
+      disk, circumstances.store.keys, clock: clock, omitting: circumstances.omitted,
+      graceSeconds: circumstances.graceSeconds)
     if let count = circumstances.failsSyncAfter { disk.failSync(after: count) }
     record(-1)
   }
@@ -204,7 +210,7 @@ final class Workload {
   /// Bytes that no other write has.
   private func bytes(_ count: Int) -> [UInt8] {
     writes += 1
-    var random = SeededRandom(seed: UInt64(writes))
+    var random = SeededRandom(seed: UInt64(writes) &+ circumstances.salt)
     return random.bytes(count)
   }
 
@@ -426,7 +432,8 @@ final class Workload {
   private func remount(expecting instant: Int?, _ start: Int) {
     do {
       mounted = try MountedSpace(
-        disk, circumstances.store.keys, clock: clock, omitting: circumstances.omitted)
+        disk, circumstances.store.keys, clock: clock, omitting: circumstances.omitted,
+        graceSeconds: circumstances.graceSeconds)
       let snapshot = try Snapshot(mounted)
       let position = disk.position
       let found = history.find(snapshot, at: position + 1, afterKill: true)

@@ -1,0 +1,191 @@
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+import AlbumTestSupport
+
+@testable import AlbumStore
+
+/// A store or a copy with and without one of its segments.
+///
+/// Promise 3: each file without content in the segment is what it was; the others answer an error or
+/// a content that they had before, and a check names them. Promise 4: who goes on writing loses
+/// nothing of it for good: the rest of what is not shown stays byte for byte.
+struct LossExamination {
+  let whole: StoreCopy
+  /// What it shows with all segments.
+  let seen: Sighting
+  let view: Snapshot
+  let keys: SpaceKeys
+  let timeline: Timeline
+  let omitted: Set<Precaution>
+
+  /// Nil where it does not even mount with all segments.
+  init?(
+    _ whole: StoreCopy, _ keys: SpaceKeys, _ timeline: Timeline,
+    omitting omitted: Set<Precaution> = []
+  ) {
+    seen = Sighting(whole, keys, omitting: omitted)
+    guard let view = seen.view else { return nil }
+    self.whole = whole
+    self.view = view
+    self.keys = keys
+    self.timeline = timeline
+    self.omitted = omitted
+  }
+
+  /// The segments that hold content, and those that hold content of this kind.
+  var segments: [String] {
+    Set(seen.segments.values.flatMap { $0 }).filter { $0.hasPrefix("segments/") }.sorted()
+  }
+
+  func isAffected(_ path: String, by segment: String) -> Bool {
+    seen.segments[path]?.contains(segment) ?? false
+  }
+
+  func without(_ segment: String) -> StoreCopy {
+    var copy = whole
+    copy.files[segment] = nil
+    return copy
+  }
+
+  /// Files with content in a segment, thumbnails left out.
+  func affected(by segment: String) -> [String] {
+    view.entries.keys.sorted().filter {
+      isAffected($0, by: segment) && !Timeline.isThumbnail($0)
+    }
+  }
+
+  // MARK: Promise 3
+
+  func faults(_ hurt: Sighting, without segment: String) -> [Fault] {
+    guard let found = hurt.view else { return [Fault("does not mount", hurt.refusal)] }
+    var faults: [Fault] = []
+    for (path, entry) in view.entries.sorted(by: { $0.key < $1.key })
+    where !Timeline.isThumbnail(path) && view.unreadable[path] == nil {
+      if isAffected(path, by: segment) {
+        faults += affectedFaults(path, entry, found, hurt)
+      } else if !LossExamination.isSame(entry, found.entries[path])
+        || found.unreadable[path] != nil
+      {
+        faults.append(Fault("another file is different", path))
+      }
+    }
+    faults += timeline.foreign(in: found) { path in
+      // A thumbnail in the segment may be an error until another is made.
+      Timeline.isThumbnail(path) && isAffected(path, by: segment)
+        || view.unreadable[path] != nil && found.unreadable[path] != nil
+    }
+    return faults + strangers(hurt, without: segment)
+  }
+
+  private func affectedFaults(
+    _ path: String, _ entry: Snapshot.Entry, _ found: Snapshot, _ hurt: Sighting
+  ) -> [Fault] {
+    let shown = found.entries[path]
+    // Content that was moved may still be where it was.
+    let isAsBefore = found.unreadable[path] == nil && LossExamination.isSame(entry, shown)
+    if !isAsBefore, !hurt.names(path, entry) { return [Fault("lost and not named", path)] }
+    guard let shown else { return [] }
+    let isItsOwn =
+      shown.state.number == entry.state.number
+      || timeline.isFormer(shown.state.number, of: entry.state.number)
+    return isItsOwn ? [] : [Fault("another file has its name", path)]
+  }
+
+  /// Files that a check calls damaged and that lost nothing.
+  private func strangers(_ hurt: Sighting, without segment: String) -> [Fault] {
+    let known = Set(seen.findings.compactMap(\.path))
+    return hurt.findings.compactMap { finding in
+      guard finding.severity == .damage, let path = finding.path, !known.contains(path),
+        view.entries[path]?.state.kind == .regular, !isAffected(path, by: segment)
+      else { return nil }
+      return Fault("names a file that lost nothing", "\(finding)")
+    }
+  }
+
+  /// But for what a lost thumbnail changes.
+  static func isSame(_ one: Snapshot.Entry, _ other: Snapshot.Entry?) -> Bool {
+    guard let other else { return false }
+    if one.state.kind == .directory {
+      return other.state.kind == .directory && one.state.number == other.state.number
+        && one.attributes == other.attributes
+    }
+    return withoutThumbnail(one) == withoutThumbnail(other)
+  }
+
+  private static func withoutThumbnail(_ entry: Snapshot.Entry) -> Snapshot.Entry {
+    var entry = entry
+    entry.state.thumbnail = InodeNumber(0)
+    entry.state.thumbnailState = .none
+    entry.state.thumbnailReason = 0
+    return entry
+  }
+
+  // MARK: Promise 4
+
+  /// Writes to the store without the segment; then the segment comes back. Answers the state after
+  /// that, too.
+  func writingFaults(
+    without segment: String, _ hurt: Sighting, _ random: inout SeededRandom
+  ) -> [Fault] {
+    var session = WritingSession(without(segment), keys, omitting: omitted)
+    session.run(&random)
+    if let failure = session.failure { return [Fault("cannot be written to", failure)] }
+    var faults = removed(segment, session.copy)
+    if !session.wasReadOnly, let before = hurt.view {
+      let after = Sighting(session.copy, keys, omitting: omitted)
+      if let view = after.view {
+        faults += session.faults(in: view, after: before)
+      } else {
+        faults.append(Fault("does not mount any more", after.refusal))
+      }
+    }
+    var completed = session.copy
+    completed.files[segment] = whole.files[segment]
+    return faults + returnFaults(Sighting(completed, keys, omitting: omitted), segment)
+  }
+
+  /// Other segments with content of the files that lost something.
+  private func removed(_ segment: String, _ left: StoreCopy) -> [Fault] {
+    var faults: [Fault] = []
+    for path in affected(by: segment) {
+      for other in seen.segments[path, default: []].sorted()
+      where other != segment && other.hasPrefix("segments/") {
+        guard let old = whole.files[other] else { continue }
+        guard let new = left.files[other] else {
+          faults.append(Fault("what was set aside is removed", "\(other) of \(path)"))
+          continue
+        }
+        if !new.bytes.starts(with: old.bytes) {
+          faults.append(Fault("what was set aside is overwritten", "\(other) of \(path)"))
+        }
+      }
+    }
+    return faults
+  }
+
+  /// The segment is there again: its files are, or a check still speaks of them.
+  private func returnFaults(_ again: Sighting, _ segment: String) -> [Fault] {
+    guard let found = again.view else {
+      return [Fault("does not mount with the segment back", again.refusal)]
+    }
+    var faults: [Fault] = []
+    for (path, entry) in view.entries.sorted(by: { $0.key < $1.key })
+    where !Timeline.isThumbnail(path) && view.unreadable[path] == nil {
+      let shown = found.entries[path]
+      let isThere =
+        found.unreadable[path] == nil && shown?.content == entry.content
+        && shown?.state.number == entry.state.number
+      if !isThere, !again.names(path, entry) {
+        let kind =
+          isAffected(path, by: segment) ? "gone with the segment back" : "another file is gone"
+        faults.append(Fault(kind, path))
+      }
+    }
+    faults += timeline.foreign(in: found) { path in
+      path == WritingSession.name || view.unreadable[path] != nil
+        || Timeline.isThumbnail(path) && found.unreadable[path] != nil
+    }
+    return faults
+  }
+}
