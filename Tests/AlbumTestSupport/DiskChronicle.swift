@@ -120,10 +120,14 @@ package struct DiskChronicle: Sendable {
     files[file].last { $0.position <= position }
   }
 
-  /// The folders that there are, each after the one that it is in.
+  /// The folders that there are, in the order in which they were made: names are random.
   package func folders(at position: Int) -> [String] {
-    directories.filter { $0.value <= position }.keys.sorted()
+    directories.filter { $0.value <= position }
+      .sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
   }
+
+  /// Whether there was a file of this name at any time.
+  package func knows(_ path: String) -> Bool { names[path] != nil }
 
   /// The files in a folder, by path.
   package func paths(in folder: String, at position: Int) -> [String] {

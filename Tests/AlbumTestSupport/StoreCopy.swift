@@ -155,7 +155,7 @@ package struct CopyPass: Sendable, CustomStringConvertible {
   ) -> [Listed] {
     let (first, last) = (window.lowerBound, window.upperBound)
     // What comes in a folder of its own that was made meanwhile is met or not.
-    let folders = chronicle.folders(at: instant(window, &random))
+    let folders = chronicle.folders(at: instant(window, &random)).shuffled(using: &random)
     copy.directories.formUnion(folders)
     var cursors: [Int] = []
     for _ in 0...folders.count { cursors.append(Int.random(in: window, using: &random)) }

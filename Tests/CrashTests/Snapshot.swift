@@ -82,11 +82,19 @@ struct Snapshot: Equatable, Sendable {
     return (result, nil)
   }
 
+  /// In stretches that do not touch.
   private static func readable(_ extents: [Extent], _ space: Space) -> [Piece] {
-    extents.compactMap { extent in
-      let bytes = try? content(Int(extent.length), [extent], space, from: extent.offset)
-      return bytes.map { Piece(offset: Int(extent.offset), bytes: $0) }
+    var pieces: [Piece] = []
+    for extent in extents {
+      guard let bytes = try? content(Int(extent.length), [extent], space, from: extent.offset)
+      else { continue }
+      if let last = pieces.last, last.offset + last.bytes.count == Int(extent.offset) {
+        pieces[pieces.count - 1].bytes += bytes
+      } else {
+        pieces.append(Piece(offset: Int(extent.offset), bytes: bytes))
+      }
     }
+    return pieces
   }
 
   private static func content(
@@ -103,6 +111,13 @@ struct Snapshot: Equatable, Sendable {
 }
 
 extension Snapshot {
+  /// With another entry at a path, or none: what a test pretends to have seen.
+  func pretending(_ entry: Entry?, at path: String) -> Snapshot {
+    var result = self
+    result.entries[path] = entry
+    return result
+  }
+
   /// What makes two of them differ, in words.
   func difference(from other: Snapshot) -> String {
     var words: [String] = []

@@ -77,6 +77,24 @@ struct CopyLife {
     Int.random(in: 0..<3, using: &random) == 0 ? Int64.random(in: 1...4, using: &random) : 0
   }
 
+  /// Another timeline of the same store: it goes on from here, and knows nothing of this one.
+  func forked() -> CopyLife {
+    var other = self
+    other.circumstances.salt &+= 1 << 36
+    return other
+  }
+
+  /// Sessions of random operations.
+  mutating func liveOn(sessions: Int, _ random: inout SeededRandom) throws {
+    for _ in 0..<sessions where findings.isEmpty {
+      var operations: [Operation] = []
+      for _ in 0..<Int.random(in: 6...28, using: &random) {
+        operations.append(Operation.random(&random))
+      }
+      try live(operations, end: End.allCases.randomElement(using: &random)!, &random)
+    }
+  }
+
   /// What the next session finds.
   private mutating func settle(_ workload: Workload, _ end: End, _ random: inout SeededRandom)
     throws
@@ -104,14 +122,7 @@ struct CopyLife {
     var circumstances = prepared
     circumstances.salt = random.next() << 40
     var life = CopyLife(circumstances)
-    for _ in 0..<Int.random(in: 1...sessions, using: &random) {
-      var operations: [Operation] = []
-      for _ in 0..<Int.random(in: 8...30, using: &random) {
-        operations.append(Operation.random(&random))
-      }
-      try life.live(operations, end: End.allCases.randomElement(using: &random)!, &random)
-      if !life.findings.isEmpty { break }
-    }
+    try life.liveOn(sessions: Int.random(in: 1...sessions, using: &random), &random)
     return life
   }
 

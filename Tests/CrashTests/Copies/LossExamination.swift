@@ -33,9 +33,15 @@ struct LossExamination {
     self.omitted = omitted
   }
 
-  /// The segments that hold content, and those that hold content of this kind.
+  /// The segments that hold content of what is shown, in an order that does not hang on their random
+  /// names.
   var segments: [String] {
-    Set(seen.segments.values.flatMap { $0 }).filter { $0.hasPrefix("segments/") }.sorted()
+    let all = Set(seen.segments.values.flatMap { $0 }).filter { $0.hasPrefix("segments/") }
+    let files = view.entries.keys.sorted()
+    let contents = all.map { segment in
+      (files.filter { isAffected($0, by: segment) }.joined(separator: ", "), segment)
+    }
+    return contents.sorted { $0 < $1 }.map(\.1)
   }
 
   func isAffected(_ path: String, by segment: String) -> Bool {
