@@ -27,6 +27,14 @@ package struct DiskChronicle: Sendable {
 
   package init() {}
 
+  /// Begins with what a copy holds.
+  package init(_ copy: StoreCopy) {
+    for folder in copy.directories { directories[folder] = 0 }
+    for (path, file) in copy.files {
+      append(file.bytes, file.modified, file.fraction, to: make(path))
+    }
+  }
+
   // MARK: What happened
 
   /// Goes on with a recording: the disk is what the recording begins with, and then all its events
@@ -34,7 +42,7 @@ package struct DiskChronicle: Sendable {
   /// instant at which the recording begins.
   @discardableResult
   package mutating func append(_ recording: DiskRecording, second: (Int) -> Int64) -> Int {
-    let base = names.isEmpty ? 0 : end + 1
+    let base = next
     end = base
     var known: [Int: Int] = [:]
     begin(recording.start, &known)
@@ -46,6 +54,9 @@ package struct DiskChronicle: Sendable {
     }
     return base
   }
+
+  /// The instant at which a recording begins that is appended.
+  package var next: Int { names.isEmpty ? 0 : end + 1 }
 
   /// What a power cut left replaces what was there. What did not change keeps its time.
   private mutating func begin(_ image: DiskImage, _ known: inout [Int: Int]) {

@@ -29,8 +29,6 @@ struct CopyLife {
     keys = circumstances.store.keys
   }
 
-  /// Its present: what another timeline can go on from.
-  var present: Circumstances { circumstances }
   var now: Int64 { clock.seconds }
 
   func second(at position: Int) -> Int64 {
@@ -50,7 +48,7 @@ struct CopyLife {
   /// A session of these operations.
   mutating func live(_ operations: [Operation], end: End, _ random: inout SeededRandom) throws {
     circumstances.salt &+= 1 << 32
-    let base = chronicle.end == 0 ? 0 : chronicle.end + 1
+    let base = chronicle.next
     seconds.append((base, clock.seconds))
     let workload = try Workload(circumstances, clock: clock)
     for operation in operations {
@@ -77,10 +75,20 @@ struct CopyLife {
     Int.random(in: 0..<3, using: &random) == 0 ? Int64.random(in: 1...4, using: &random) : 0
   }
 
-  /// Another timeline of the same store: it goes on from here, and knows nothing of this one.
-  func forked() -> CopyLife {
-    var other = self
+  /// Another timeline of the same store: that of a copy that was made at this instant.
+  func forked(at position: Int) throws -> CopyLife {
+    let copy = StoreCopy(of: chronicle, at: position)
+    let mounted = try MountedSpace(CopiedDisk(copy), keys, clock: TestClock())
+    defer { mounted.kill() }
+    guard let instant = timeline.instant(try Snapshot(mounted)) else {
+      throw Finding(text: "killed at \(position) it is no instant of its history")
+    }
+    var other = CopyLife(circumstances, clock: clock)
     other.circumstances.salt &+= 1 << 36
+    other.circumstances.store.image = copy.image
+    other.circumstances.tree = timeline.tree(instant)
+    other.chronicle = DiskChronicle(copy)
+    other.timeline = timeline.common(through: instant)
     return other
   }
 

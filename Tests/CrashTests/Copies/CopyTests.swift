@@ -61,8 +61,7 @@ import Testing
   }
 
   /// A store that was killed or unmounted, or a copy.
-  private static func store(of life: CopyLife, _ random: inout SeededRandom) -> (StoreCopy, String)
-  {
+  static func store(of life: CopyLife, _ random: inout SeededRandom) -> (StoreCopy, String) {
     let position = Int.random(in: 0...life.chronicle.end, using: &random)
     switch Int.random(in: 0..<4, using: &random) {
     case 0: return (life.killed(at: position), "killed at \(position)")
@@ -82,20 +81,23 @@ import Testing
   }
 
   /// Two of the segments in turn.
-  private static func lose(
-    _ copy: StoreCopy, _ life: CopyLife, _ origin: String, _ random: inout SeededRandom
+  static func lose(
+    _ copy: StoreCopy, _ life: CopyLife, _ origin: String, _ random: inout SeededRandom,
+    omitting omitted: Set<Precaution> = []
   ) -> (Int, [Fault]) {
-    guard let examination = LossExamination(copy, life.keys, life.timeline) else {
+    guard let examination = LossExamination(copy, life.keys, life.timeline, omitting: omitted)
+    else {
       return (1, [])
     }
     var states = 1
     var faults: [Fault] = []
     for segment in examination.segments.shuffled(using: &random).prefix(2) {
       let hurtCopy = examination.without(segment)
-      let hurt = Sighting(hurtCopy, life.keys)
+      let hurt = Sighting(hurtCopy, life.keys, omitting: omitted)
       var found = examination.faults(hurt, without: segment).map { Fault("P3 \($0.kind)", $0.text) }
       let times = StoreCopy.Times.allCases.dropFirst().randomElement(using: &random)!
-      let other = Sighting(hurtCopy.with(times, now: life.now, &random), life.keys)
+      let other = Sighting(
+        hurtCopy.with(times, now: life.now, &random), life.keys, omitting: omitted)
       if let text = other.difference(from: hurt) {
         found.append(Fault("times of a store with a loss, \(times)", text))
       }

@@ -37,13 +37,10 @@ struct Fork {
   let position: Int
 
   init(_ prepared: Circumstances, _ random: inout SeededRandom) throws {
-    source = try CopyLife.random(prepared, sessions: 2, &random)
-    copy = source.forked()
-    position = source.chronicle.end
-    let isSourceFirst = Bool.random(using: &random)
-    if isSourceFirst { try source.liveOn(sessions: 1, &random) }
+    source = try CopyLife.random(prepared, &random)
+    position = Int.random(in: 0...source.chronicle.end, using: &random)
+    copy = try source.forked(at: position)
     try copy.liveOn(sessions: Int.random(in: 1...2, using: &random), &random)
-    if !isSourceFirst { try source.liveOn(sessions: 1, &random) }
   }
 }
 
@@ -79,7 +76,7 @@ struct ForkExamination {
     var second = source.randomPass(from: first.window.upperBound, &random)
     if source.duration(second.window) >= CopyLife.grace { return }
     (first.deletes, second.deletes) = (deletes, deletes)
-    // What is in the same second is another promise.
+    // What is written within one second is another promise's.
     (first.comparesFractions, second.comparesFractions) = (true, true)
     var mixed = StoreCopy(of: fork.copy.chronicle, at: fork.copy.chronicle.end)
     first.run(source.chronicle, into: &mixed, &random)

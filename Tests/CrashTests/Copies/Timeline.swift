@@ -39,12 +39,22 @@ struct Timeline: Sendable {
   private var former: [InodeNumber: Set<InodeNumber>] = [:]
   private var living: [Place: InodeNumber] = [:]
   private var snapshots: [Snapshot] = []
+  private var trees: [PlainTree] = []
+  /// Instants that a mount went back to.
+  private var returns: Set<Int> = []
   private var floors: [History.Floor] = []
   /// The instants of the disk before which it cannot know of each.
   private var starts: [Int] = []
 
-  var last: Int { snapshots.count - 1 }
-  func snapshot(_ instant: Int) -> Snapshot { snapshots[instant] }
+  /// The last instant that the space was like this.
+  func instant(_ snapshot: Snapshot) -> Int? { snapshots.lastIndex(of: snapshot) }
+
+  /// The plain model of an instant, when the process has ended.
+  func tree(_ instant: Int) -> PlainTree {
+    var tree = trees[instant]
+    tree.endProcess()
+    return tree
+  }
 
   // MARK: What happened
 
@@ -56,7 +66,7 @@ struct Timeline: Sendable {
     for (place, instant) in history.instants.enumerated() {
       // Where an instant is dead, the one behind it is what a mount went back to.
       let isReturn = place == 0 || history.instants[place - 1].end != .max
-      append(instant.snapshot, isReturn: isReturn)
+      append(instant.snapshot, instant.tree, isReturn: isReturn)
       starts.append(base + instant.start)
     }
     for floor in history.synced + history.closed {
@@ -65,8 +75,10 @@ struct Timeline: Sendable {
     }
   }
 
-  private mutating func append(_ snapshot: Snapshot, isReturn: Bool) {
+  private mutating func append(_ snapshot: Snapshot, _ tree: PlainTree, isReturn: Bool) {
     let instant = snapshots.count
+    if isReturn { returns.insert(instant) }
+    trees.append(tree)
     var places: [Place: InodeNumber] = [:]
     for (path, entry) in snapshot.entries where !Timeline.isThumbnail(path) {
       let inode = entry.state.number
@@ -117,12 +129,35 @@ struct Timeline: Sendable {
     leases[place] = known
   }
 
+  /// What another timeline has in common with this one, which leaves it behind an instant.
+  func common(through instant: Int) -> Timeline {
+    var result = Timeline()
+    for place in 0...instant {
+      result.append(snapshots[place], trees[place], isReturn: returns.contains(place))
+    }
+    result.starts = [Int](repeating: -1, count: instant + 1)
+    return result
+  }
+
   // MARK: Asking
 
   /// A thumbnail is a matter of its photo's.
   static func isThumbnail(_ path: String) -> Bool {
     let parts = path.split(separator: "/")
     return parts.count == 3 && parts[1] == "Thumb"
+  }
+
+  func versions(of inode: InodeNumber) -> [Version] { versions[inode, default: []] }
+
+  func versions(of path: String, in view: Snapshot) -> [Version] {
+    view.entries[path].map { versions(of: $0.state.number) } ?? []
+  }
+
+  /// The files that a name in the root ever led to.
+  func inodes(named name: String, in view: Snapshot) -> Set<InodeNumber> {
+    view.entries[""].map {
+      inodes(of: Place(directory: $0.state.number, name: name), since: 0)
+    } ?? []
   }
 
   /// The instant that was promised to whoever begins to copy then.
