@@ -106,6 +106,12 @@ import Testing
       faults += found.map { Fault($0.kind, "\($0.text) (\(origin), \(segment) lost)") }
       states += 4
     }
+    for segment in examination.others.shuffled(using: &random).prefix(1) {
+      faults += examination.otherFaults(without: segment, &random).map {
+        Fault("journal lost: \($0.kind)", "\($0.text) (\(origin), \(segment) lost)")
+      }
+      states += 3
+    }
     return (states, faults)
   }
 }

@@ -129,15 +129,14 @@ struct LossExamination {
 
   // MARK: Promise 4
 
-  /// Writes to the store without the segment; then the segment comes back. Answers the state after
-  /// that, too.
+  /// Writes to the store without the segment; then the segment comes back.
   func writingFaults(
     without segment: String, _ hurt: Sighting, _ random: inout SeededRandom
   ) -> [Fault] {
     var session = WritingSession(without(segment), keys, omitting: omitted)
     session.run(&random)
     if let failure = session.failure { return [Fault("cannot be written to", failure)] }
-    var faults = removed(segment, session.copy)
+    var faults = removed(affected(by: segment), hurt, besides: segment, session.copy)
     if !session.wasReadOnly, let before = hurt.view {
       let after = Sighting(session.copy, keys, omitting: omitted)
       if let view = after.view {
@@ -151,10 +150,12 @@ struct LossExamination {
     return faults + returnFaults(Sighting(completed, keys, omitting: omitted), segment)
   }
 
-  /// Other segments with content of the files that lost something.
-  private func removed(_ segment: String, _ left: StoreCopy) -> [Fault] {
+  /// The other segments with content of files that are not shown as they were: gone, or changed.
+  private func removed(
+    _ paths: [String], _ hurt: Sighting, besides segment: String, _ left: StoreCopy
+  ) -> [Fault] {
     var faults: [Fault] = []
-    for path in affected(by: segment) {
+    for path in paths where !isInUse(path, hurt) {
       for other in seen.segments[path, default: []].sorted()
       where other != segment && other.hasPrefix("segments/") {
         guard let old = whole.files[other] else { continue }
@@ -170,6 +171,15 @@ struct LossExamination {
     return faults
   }
 
+  /// Whether a file is shown in its newest state, an error where the segment is missing: what opens of
+  /// it lives, and compaction may move it.
+  private func isInUse(_ path: String, _ hurt: Sighting) -> Bool {
+    guard let old = view.entries[path]?.state, let new = hurt.view?.entries[path]?.state else {
+      return false
+    }
+    return old.number == new.number && old.modified == new.modified && old.size == new.size
+  }
+
   /// The segment is there again: its files are, or a check still speaks of them.
   private func returnFaults(_ again: Sighting, _ segment: String) -> [Fault] {
     guard let found = again.view else {
@@ -182,7 +192,8 @@ struct LossExamination {
       let isThere =
         found.unreadable[path] == nil && shown?.content == entry.content
         && shown?.state.number == entry.state.number
-      if !isThere, !again.names(path, entry) {
+      // Who has it named is asked for consent.
+      if !isThere, again.findings == seen.findings {
         let kind =
           isAffected(path, by: segment) ? "gone with the segment back" : "another file is gone"
         faults.append(Fault(kind, path))
@@ -193,5 +204,40 @@ struct LossExamination {
         || Timeline.isThumbnail(path) && found.unreadable[path] != nil
     }
     return faults
+  }
+
+  // MARK: Journal and checkpoints
+
+  /// All other segments of the store.
+  var others: [String] {
+    let known = Set(segments)
+    return whole.files.keys.filter { $0.hasPrefix("segments/") && !known.contains($0) }.sorted()
+  }
+
+  /// Without a segment that holds no content of what is shown history may end earlier: without the newest
+  /// of the journal it is one that the store had, which nobody can tell. Nothing is shown that never was,
+  /// and where something is said to be missing nothing is removed of what is not shown any more.
+  func otherFaults(without segment: String, _ random: inout SeededRandom) -> [Fault] {
+    let hurt = Sighting(without(segment), keys, omitting: omitted)
+    guard let found = hurt.view else {
+      return hurt.isCheckDamaged ? [] : [Fault("does not mount, and check is clean", hurt.refusal)]
+    }
+    var faults = timeline.foreign(in: found) { path in
+      Timeline.isThumbnail(path) || view.unreadable[path] != nil && found.unreadable[path] != nil
+    }
+    let changed = view.entries.keys.sorted().filter { path in
+      guard let entry = view.entries[path], !Timeline.isThumbnail(path),
+        view.unreadable[path] == nil
+      else { return false }
+      return !LossExamination.isSame(entry, found.entries[path]) || found.unreadable[path] != nil
+    }
+    let isTold = hurt.isMountDamaged || hurt.findings != seen.findings
+    if changed.isEmpty || !isTold { return faults }
+    var session = WritingSession(without(segment), keys, omitting: omitted)
+    session.run(&random)
+    faults += removed(changed, hurt, besides: segment, session.copy)
+    var completed = session.copy
+    completed.files[segment] = whole.files[segment]
+    return faults + returnFaults(Sighting(completed, keys, omitting: omitted), segment)
   }
 }
