@@ -36,12 +36,19 @@ struct CopyExamination {
   /// Promise 1: what was closed before the first of two runs began is in the copy, which is not
   /// damaged. The second takes less than the grace time; the first as long as it likes.
   mutating func examineTwoPasses() {
-    let first = life.randomPass(from: 0, &random)
+    var first = life.randomPass(from: 0, &random)
     var second = life.randomPass(from: first.window.upperBound, &random)
     second.deletes = Bool.random(using: &random)
     second.comparesFractions = Bool.random(using: &random)
+    first.comparesFractions = second.comparesFractions
     if life.duration(second.window) >= CopyLife.grace { return }
     var copy = StoreCopy()
+    if Int.random(in: 0..<3, using: &random) == 0 {
+      // An older copy is brought up to date.
+      let begin = first.window.lowerBound
+      CopyPass(Int.random(in: 0...begin, using: &random)...begin)
+        .run(life.chronicle, into: &copy, &random)
+    }
     first.run(life.chronicle, into: &copy, &random)
     second.run(life.chronicle, into: &copy, &random)
     let rule = second.comparesFractions ? "P1" : "P1 whole seconds:"

@@ -144,6 +144,16 @@ struct CopyLife {
 
   // MARK: Being copied
 
+  /// Segments that files were read from at some instant: mounts of a few of them tell.
+  func contentSegments() -> Set<String> {
+    var found: Set<String> = []
+    for position in stride(from: 0, through: chronicle.end, by: max(1, chronicle.end / 10)) {
+      let seen = Sighting(StoreCopy(of: chronicle, at: position), keys, checks: false)
+      found.formUnion(seen.segments.values.joined())
+    }
+    return found.filter { $0.hasPrefix("segments/") }
+  }
+
   /// A run of a tool at a random time, not before `start`; short ones as often as long ones.
   func randomPass(from start: Int, _ random: inout SeededRandom) -> CopyPass {
     let begin = Int.random(in: start...chronicle.end, using: &random)

@@ -215,9 +215,13 @@ import Testing
       examination.examineOnePass()
     }
     var losses: [Fault] = []
+    let content = life.contentSegments()
     for _ in 0..<3 {
       let (copy, origin) = CopyTests.store(of: life, &random)
-      losses += CopyTests.lose(copy, life, origin, &random, omitting: omitted).1
+      losses +=
+        CopyTests.lose(
+          copy, life, origin, content: content, &random, omitting: omitted
+        ).1
     }
     return examination.faults + losses
   }

@@ -51,9 +51,10 @@ import Testing
       var random = tally.next()
       let life = try CopyLife.random(prepared, &random)
       tally.add(life.findings)
+      let content = life.contentSegments()
       for _ in 0..<4 {
         let (copy, origin) = CopyTests.store(of: life, &random)
-        let (states, faults) = CopyTests.lose(copy, life, origin, &random)
+        let (states, faults) = CopyTests.lose(copy, life, origin, content: content, &random)
         tally.add(states, faults)
       }
     }
@@ -80,10 +81,10 @@ import Testing
     return (copy, "copied: \(first), \(second)")
   }
 
-  /// Two of the segments in turn.
+  /// Two of the segments in turn, one that `content` says held content, and one that did not.
   static func lose(
-    _ copy: StoreCopy, _ life: CopyLife, _ origin: String, _ random: inout SeededRandom,
-    omitting omitted: Set<Precaution> = []
+    _ copy: StoreCopy, _ life: CopyLife, _ origin: String, content: Set<String>,
+    _ random: inout SeededRandom, omitting omitted: Set<Precaution> = []
   ) -> (Int, [Fault]) {
     guard let examination = LossExamination(copy, life.keys, life.timeline, omitting: omitted)
     else {
@@ -106,7 +107,14 @@ import Testing
       faults += found.map { Fault($0.kind, "\($0.text) (\(origin), \(segment) lost)") }
       states += 4
     }
-    for segment in examination.others.shuffled(using: &random).prefix(1) {
+    for segment in examination.former(content).shuffled(using: &random).prefix(1) {
+      let hurt = Sighting(examination.without(segment), life.keys, omitting: omitted)
+      faults += examination.faults(hurt, without: segment).map {
+        Fault("former content lost: \($0.kind)", "\($0.text) (\(origin), \(segment) lost)")
+      }
+      states += 1
+    }
+    for segment in examination.others(content).shuffled(using: &random).prefix(1) {
       faults += examination.otherFaults(without: segment, &random).map {
         Fault("journal lost: \($0.kind)", "\($0.text) (\(origin), \(segment) lost)")
       }

@@ -206,12 +206,18 @@ struct LossExamination {
     return faults
   }
 
-  // MARK: Journal and checkpoints
+  // MARK: Other segments
 
-  /// All other segments of the store.
-  var others: [String] {
-    let known = Set(segments)
-    return whole.files.keys.filter { $0.hasPrefix("segments/") && !known.contains($0) }.sorted()
+  /// Segments of the store that hold content of nothing that is shown: what they held was written anew,
+  /// moved or removed. Their loss costs nothing. `known` are segments that held content at any time.
+  func former(_ known: Set<String>) -> [String] {
+    known.subtracting(segments).filter { whole.files[$0] != nil }.sorted()
+  }
+
+  /// Those of the journal and of checkpoints, and others that hold no content.
+  func others(_ known: Set<String>) -> [String] {
+    let content = known.union(segments)
+    return whole.files.keys.filter { $0.hasPrefix("segments/") && !content.contains($0) }.sorted()
   }
 
   /// Without a segment that holds no content of what is shown history may end earlier: without the newest

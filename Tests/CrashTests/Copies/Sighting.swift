@@ -19,7 +19,11 @@ struct Sighting {
   /// The segments that each file was read from.
   private(set) var segments: [String: Set<String>] = [:]
 
-  init(_ copy: StoreCopy, _ keys: SpaceKeys, omitting omitted: Set<Precaution> = []) {
+  /// Without `checks` a mount alone is made.
+  init(
+    _ copy: StoreCopy, _ keys: SpaceKeys, omitting omitted: Set<Precaution> = [],
+    checks: Bool = true
+  ) {
     let disk = CopiedDisk(copy)
     do {
       let mounted = try MountedSpace(
@@ -33,6 +37,7 @@ struct Sighting {
     } catch {
       refusal = "\(error)"
     }
+    if !checks { return }
     do {
       let report = try SpaceCheck.run(CrashStore.store(on: disk), keys: keys)
       findings = report.findings
