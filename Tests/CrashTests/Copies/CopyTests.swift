@@ -155,8 +155,13 @@ struct CopyTally {
   }
 
   mutating func add(_ states: Int, _ faults: [Fault]) {
+    let before = self.states
     self.states += states
     for fault in faults { count(fault) }
+    if Harness.isLong, before / 10_000 != self.states / 10_000 {
+      print("\(self.states) states of \(name), shard \(shard), \(counts) until now")
+      fflush(nil)
+    }
   }
 
   private mutating func count(_ fault: Fault) {
