@@ -121,7 +121,8 @@ def power_cut(case):
     verdict = read(view, store.boot, case.rule)
     case.ask('P5 power cut', power_cut_prefix(store, verdict, store.proven, last), verdict, view)
     if not verdict.mounts: return
-    case.store = Store.mount(case.random, case.births, view, verdict, store.t + 4, [store], case.without)
+    case.store = Store.mount(case.random, case.births, view, verdict, store.t + 4, [store], case.without,
+                             store.next['inode'])
     case.store.log = store.log + [f't{case.store.t} power cut: frames behind {verdict.end} lost']
 
 

@@ -111,7 +111,7 @@ def differs(whole, hurt, touched_inodes, touched_names):
             if number not in hurt.directories: return f'lost directory: {name}'
             continue
         if number not in whole.readable: continue
-        if hurt.names.get(name) != number: return f'lost name: {name} of i{number}'
+        if name[0] != RECOVERED and hurt.names.get(name) != number: return f'lost name: {name} of i{number}'
         if hurt.values.get(number) != whole.values[number]: return f'lost: i{number} {name}'
     return None
 

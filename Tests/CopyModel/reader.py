@@ -180,7 +180,8 @@ class Reader:
         later_starts = {s.last: s for s in starts if s.last > position}
         self.gone, self.hole = set(), ''
         self.holders = collections.defaultdict(list)   # name -> inodes that had it
-        self.replacer = {}                             # inode -> (what was renamed over it, its name)
+        # inode -> ([(what was renamed over it, that name)], its own names where that is a guess)
+        self.replaced = {}
         self.placed = {}                               # inode -> its newest name
         self.steps, holes = [], []
 
@@ -190,6 +191,7 @@ class Reader:
             if holes and position in later_starts:
                 # A checkpoint bridges a hole; the frames before it were replayed for who replaced whom.
                 start = later_starts.pop(position)
+                self.note_vanished(start, before, inodes, names)
                 inodes, names, self.ledger = dict(start.inodes), dict(start.names), dict(start.ledger)
                 holes, self.hole, stamp = [], '', start.stamp
                 note()
@@ -199,6 +201,7 @@ class Reader:
                 continue
             if number not in self.frames:
                 hole = self.hole_at(number)
+                if not holes: before = dict(inodes)
                 holes.append(hole)
                 if self.rule.hole == 'cut' and not hole.is_old and not any(k >= hole.last for k in later_starts):
                     self.verdict.cut = len([n for n in self.frames if n > number])
@@ -208,7 +211,7 @@ class Reader:
                 continue
             frame = self.frames[number]
             position, stamp = number, frame.stamp
-            self.apply(frame, inodes, names)
+            self.apply(frame, inodes, names, self.hole or number <= start.cut)
             note()
         self.verdict.holes, self.verdict.end = holes, position
         return True
@@ -220,12 +223,13 @@ class Reader:
         if last + 1 in self.frames: far.append(self.frames[last + 1].stamp)
         return Hole(first, last, min(far) < self.floor)
 
-    def apply(self, frame, inodes, names):
+    def apply(self, frame, inodes, names, is_blurred):
+        """`is_blurred`: what a name led to before may be stated by a frame that is lost, or not any more: slices of a
+        checkpoint may know what comes later."""
         extents = collections.defaultdict(dict)
         for item in frame.items:
             if item[0] == 'segment': self.ledger[item[1]] = item[2]
             elif item[0] == 'extents': extents[item[1]][item[2]] = item[3]
-        thumbs = {i for i, known in inodes.items() if known.kind == 'thumb'}
         had = {}                       # names of this frame -> what they led to
         gone = []
         for item in frame.items:
@@ -244,14 +248,28 @@ class Reader:
         given = [(names[name], name) for name in had if name in names]
         for number in gone:
             over = [(new, name) for new, name in given if had[name] == number]
-            if self.hole and number not in thumbs: over = over or given[-1:]   # its name may have changed in the hole
-            if over: self.replacer[number] = over[-1]
+            own = [name for name, i in list(names.items()) + list(had.items()) if i == number]
+            self.note_replaced(number, over, given if is_blurred else [], own)
+
+    def note_vanished(self, start, before, inodes, names):
+        """What is in no checkpoint behind a hole may have been replaced in the hole by what was not there `before`."""
+        born = [(i, name) for name, i in start.names.items() if i not in before]
+        for number in sorted(inodes.keys() - start.inodes.keys()):
+            mine = [name for name, i in names.items() if i == number]
+            self.note_replaced(number, [(i, name) for i, name in born if name in mine], born, mine)
+
+    def note_replaced(self, number, over, guessed, own):
+        """`over`: what was renamed over it, and where; `guessed`: what may have been, if that is not known."""
+        self.replaced.pop(number, None)      # the latest is the last
+        if over: self.replaced[number] = over, None
+        elif guessed: self.replaced[number] = guessed, own
 
     def apply_inode(self, number, state, extents, frame, inodes):
         old = inodes.get(number)
         count, own = (old.count if old else 0), (1 if extents else 0)
         self.verdict.counts[number] = max(state.count, self.verdict.counts.get(number, 0))
         if self.rule.counts and state.count < count: return      # a slice of a checkpoint knew more
+        if old and len(old.content) != state.stretches: old, count = None, 0
         content = list(old.content) if old else [None] * state.stretches
         lost, stamp = (old.lost, old.stamp) if old else ('', frame.stamp)
         if self.rule.counts and state.count > count + own:       # a frame that is lost stated its content
@@ -344,7 +362,7 @@ class Reader:
         if not self.verdict.cut: return
         self.steps, self.verdict.end = keep, keep[-1].number
         self.verdict.holes = [hole for hole in self.verdict.holes if hole.first <= self.verdict.end]
-        self.gone, self.replacer = set(), {}
+        self.gone, self.replaced = set(), {}
 
     # ---- What is shown ----
 
@@ -353,7 +371,7 @@ class Reader:
         self.names = dict(full.names)
         self.shown = {}
         aside = self.set_aside_unstated() + self.set_aside_unfinished()
-        for number, names in aside: self.put_back(number, names, set())
+        self.put_back(aside)
         for number, names in aside:
             # A name that is left free leads to what is set aside: it does not read.
             if number in full.inodes:
@@ -405,23 +423,38 @@ class Reader:
     def set_aside_unfinished(self):
         """Step 4: files that were born behind the floor and were never whole since."""
         if not self.rule.aside: return []
-        numbers = [i for i in sorted(set(self.names.values())) if self.how(i)[1] == 'aside']
+        there = set(self.names.values())
+        if self.verdict.holes:       # what has lost its name in a hole
+            there |= {i for i, known in self.steps[-1].inodes.items() if known.kind == 'file' and i not in self.gone}
+        numbers = [i for i in sorted(there) if self.how(i)[1] == 'aside']
         self.verdict.aside |= set(numbers)
         return [self.take_names(number) for number in numbers]
 
-    def put_back(self, number, names, seen):
-        """What this one was renamed over comes back: by the name that it had, else by one of its replacement."""
-        for old, (new, name) in reversed(self.replacer.items()):
-            if new != number or old in seen: continue
-            seen.add(old)
-            known, how = self.how(old)
-            if how == 'aside':
-                self.verdict.aside.add(old)
-                self.put_back(old, names, seen)
-            elif how != 'unknown' and known.kind != 'thumb' and old not in self.names.values():
-                free = [n for n in [name] + names if n not in self.names and self.is_directory(n[0])]
-                self.names[free[0] if free else (RECOVERED, f'i{old}')] = old
-                if not free: self.verdict.recovered.add(old)
+    def put_back(self, aside):
+        """What was renamed over by what is set aside comes back, the one replaced last first: under the name at which it
+        was replaced if its replacement has that, or nobody; else under another of its replacement; else in Recovered.
+        Where the replacement is a guess it has its own name or none."""
+        free = {}                      # inode -> names that it may take
+        waiting = [(number, names, set()) for number, names in aside]
+        while waiting:
+            number, names, seen = waiting.pop()
+            for old, (over, own) in self.replaced.items():
+                if old in seen or number not in [new for new, _ in over]: continue
+                seen.add(old)
+                known, how = self.how(old)
+                at = [name for new, name in over if new == number]
+                if how in ('aside', 'unknown'):
+                    if how == 'aside': self.verdict.aside.add(old)
+                    waiting.append((old, names or at, seen))
+                elif known.kind != 'thumb':
+                    nobodys = [n for n in at if n not in self.steps[-1].names]
+                    first = [n for n in names if n in at] + nobodys + [n for n in names if n not in at]
+                    free.setdefault(old, []).extend(first if own is None else own)
+        for old in reversed(self.replaced):
+            if old not in free or old in self.names.values(): continue
+            names = [n for n in free[old] if n not in self.names and self.is_directory(n[0])]
+            self.names[names[0] if names else (RECOVERED, f'i{old}')] = old
+            if not names: self.verdict.recovered.add(old)
 
     def is_directory(self, number):
         known = self.steps[-1].inodes.get(number)

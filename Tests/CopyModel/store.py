@@ -95,8 +95,9 @@ class Store:
         self.picture = {}                     # value of a thumbnail -> values of the photo that it shows
 
     @classmethod
-    def mount(cls, random, births, view, verdict, t, former, without=()):
-        """Mounts what a reader found, for writing. `former`: the stores that wrote it.
+    def mount(cls, random, births, view, verdict, t, former, without=(), least=0):
+        """Mounts what a reader found, for writing. `former`: the stores that wrote it. `least`: inode numbers that
+        were reserved.
 
         What is shown is stated whole first, and what is set aside is held."""
         store = cls.__new__(cls)
@@ -131,7 +132,9 @@ class Store:
         store.cut_journal(verdict.end)
         store.ancestors = {('j',) + entry[:2] for entry in store.ancestry}
         numbers = lambda kind: [key[1] for key in view if key[0] == kind]
-        store.next = {'inode': 1 + max([0] + list(verdict.counts) + list(store.inodes)),
+        # Numbers that lost frames gave out are not given out again.
+        skipped = 1000 if verdict.is_partial and 'restart' not in without else 0
+        store.next = {'inode': 1 + skipped + max([least] + list(verdict.counts) + list(store.inodes)),
                       'frame': 1 + max([verdict.end, reader.last] + [
                           cell.number for key, seen in view.items() if key[0] == 'j' for cell in seen.cells[1:]
                           if isinstance(cell, Frame)]),
