@@ -332,8 +332,8 @@ def session(store):
     return 'unmount, mount'
 
 
-EVENTS = {f.__name__: f for f in (create, over, whole, thumb, replace, rename, link, rm, exchange, mkdir, rmdir, movedir,
-                                  barrier, compact, retire, checkpoint, journal, kill, session)}
+EVENTS = {f.__name__: f for f in (create, over, whole, thumb, replace, rename, link, rm, exchange, mkdir, rmdir,
+                                  movedir, barrier, compact, retire, checkpoint, journal, kill, session)}
 
 
 def live(store, count, profile='mixed', pace=4):

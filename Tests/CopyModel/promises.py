@@ -59,7 +59,8 @@ def p1(store, verdict, begin):
     for name, number in names.items():
         if number in store.unreadable: continue
         if inodes[number] == ():
-            if number not in store.removed and number not in verdict.directories: return f'lost directory: i{number} {name}'
+            if number not in store.removed and number not in verdict.directories:
+                return f'lost directory: i{number} {name}'
         elif not is_kept(store, number, good): return f'lost: i{number} {name}'
         if number in verdict.recovered: continue
         if verdict.names.get(name) != number and all(entry[1].get(name) == number for entry in since):

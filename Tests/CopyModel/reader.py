@@ -7,10 +7,11 @@ from store import GARBAGE, GRACE, RECOVERED, ROOT, Frame, Head
 # power: what follows the last barrier may be cut after a power cut: '' never; 'synced': content is asked for
 #   behind the last barrier, frames behind the last but one; 'proven': both behind the last but one.
 # window: how much of the grace the floor reaches back; 'barrier': only to the last barrier.
-# aside, counts, evidence: leave out step 4, the count of statements, or what seals and tails prove.
+# aside, replaced, counts, evidence: leave out that unfinished files are set aside, what may have been replaced where a
+#   hole hides it, the count of statements, or what seals and tails prove.
 # ancestry: how many predecessors a head names. guess: an unnamed one is taken to be the next lower number.
-Rule = collections.namedtuple('Rule', 'hole power window aside counts evidence ancestry guess')
-NEXT = Rule('step', 'synced', 1, True, True, True, 99, False)
+Rule = collections.namedtuple('Rule', 'hole power window aside replaced counts evidence ancestry guess')
+NEXT = Rule('step', 'synced', 1, True, True, True, True, 99, False)
 REC = NEXT._replace(hole='cut', power='')
 
 # An inode as replay knows it. content: (number, birth, cell), or None where no frame that is there states it;
@@ -262,7 +263,7 @@ class Reader:
         """`over`: what was renamed over it, and where; `guessed`: what may have been, if that is not known."""
         self.replaced.pop(number, None)      # the latest is the last
         if over: self.replaced[number] = over, None
-        elif guessed: self.replaced[number] = guessed, own
+        elif guessed and self.rule.replaced: self.replaced[number] = guessed, own
 
     def apply_inode(self, number, state, extents, frame, inodes):
         old = inodes.get(number)
@@ -431,9 +432,9 @@ class Reader:
         return [self.take_names(number) for number in numbers]
 
     def put_back(self, aside):
-        """What was renamed over by what is set aside comes back, the one replaced last first: under the name at which it
-        was replaced if its replacement has that, or nobody; else under another of its replacement; else in Recovered.
-        Where the replacement is a guess it has its own name or none."""
+        """What was renamed over by what is set aside comes back, the one replaced last first: under the name at which
+        it was replaced if its replacement has that, or nobody; else under another of its replacement; else in
+        Recovered. Where the replacement is a guess it has its own name or none."""
         free = {}                      # inode -> names that it may take
         waiting = [(number, names, set()) for number, names in aside]
         while waiting:
