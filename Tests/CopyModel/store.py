@@ -151,10 +151,12 @@ class Store:
     def state_whole(self, verdict):
         """What is shown is what there is: no frame before this one counts, not even one that comes back."""
         items = [] if 'restart' in self.without else [('restart',)]
+        # No count of a frame that comes back may fit to one that follows.
+        skipped = 1 if 'restart' in self.without else 1000
         for number in list(self.inodes):
             inode = self.inodes[number]
             if inode.kind != 'dir':
-                self.inodes[number] = inode._replace(count=1 + max(verdict.counts.get(number, 0), inode.count))
+                self.inodes[number] = inode._replace(count=skipped + max(verdict.counts.get(number, 0), inode.count))
             items.append(('inode', number, self.state(number)))
             items += [('extents', number, k, place) for k, place in enumerate(inode.content)]
         full = verdict.reader.steps[-1]
