@@ -6,6 +6,9 @@ extension FileSystem {
   /// Limits of Linux, in bytes.
   static let attributeNameLimit = 255
   static let attributeValueLimit = 65_536
+  /// Of all names of one file, each with a NUL behind it: a longer list could not be read
+  /// (XATTR_LIST_MAX).
+  static let attributeListLimit = 65_536
 
   package func setExtendedAttribute(
     _ name: [UInt8], to value: [UInt8], of inode: InodeNumber, mode: AttributeMode,
@@ -20,6 +23,12 @@ extension FileSystem {
       let isThere = catalog.attribute(name, of: index) != nil
       if mode.create && isThere { throw FSError(.exists) }
       if mode.replace && !isThere { throw FSError(.noAttribute) }
+      if !isThere,
+        catalog.attributeListLength(of: index) + name.count + 1
+          > FileSystem.attributeListLimit
+      {
+        throw FSError(.noSpace, "no room for another extended attribute")
+      }
       if catalog.isCover(name, of: index) { try catalog.checkCover(value, of: index) }
       catalog.setAttribute(name, of: index, to: value)
       catalog.update(index) { $0.changed = time }
@@ -67,5 +76,12 @@ extension FileSystem {
       let namespace = FileSystem.namespaces.first(where: { name.starts(with: $0) })
     else { throw FSError(.notSupported) }
     if name.count == namespace.count { throw FSError(.invalid) }
+  }
+}
+
+extension Catalog {
+  /// What listxattr(2) answers, in bytes.
+  fileprivate func attributeListLength(of index: InodeIndex) -> Int {
+    attributeNames(of: index).reduce(0) { $0 + $1.count + 1 }
   }
 }

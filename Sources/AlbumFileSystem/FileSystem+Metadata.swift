@@ -43,8 +43,19 @@ extension FileSystem {
   }
 
   /// fsync of a file without a handle, or of a directory: returns when it is on disk.
+  ///
+  /// The kernel passes on neither sync(2) nor syncfs(2). So fsync of a directory, whichever, does what
+  /// these should: all that was closed before, and all that albumfs was handed of open files, is on
+  /// disk when it returns.
   package func synchronize(_ inode: InodeNumber) throws(FSError) {
-    try contents.find(inode)?.commit()
+    let isDirectory = space.read { catalog in
+      catalog.index(of: inode).map { catalog.state($0).isDirectory } ?? false
+    }
+    if isDirectory {
+      if let failure = commitContents(pendingFor: 0) { throw failure }
+    } else {
+      try contents.find(inode)?.commit()
+    }
     try storing { () throws(StoreError) in try space.barrier() }
   }
 

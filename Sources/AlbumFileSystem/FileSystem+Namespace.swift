@@ -45,6 +45,7 @@ extension FileSystem {
     mode.truncates = false
     do throws(FSError) {
       let file = try open(entry.attributes.inode, mode: mode, for: caller)
+      entry.attributes = current(entry.attributes)
       entry.attributesLifetime = attributesLifetime(entry.attributes)
       return (entry, file)
     } catch {
@@ -169,14 +170,23 @@ extension Catalog {
     let zone = zone(of: parent)
     if zone.isThumb { giveUpThumbnail(for: name.bytes, in: parent) }
     if marks.contains(.album) {
-      _ = ensureDirectory(
-        FileName.photo.bytes, in: index, like: index, marks: [.photoDirectory, .implicit],
-        time: time)
-      ensureTwin(of: index, time: time)
+      ensurePart(.photo, .photoDirectory, of: index, time: time)
+      ensurePart(.thumb, .thumbDirectory, of: index, time: time)
+    } else if marks.contains(.photoDirectory) {
+      ensurePart(.thumb, .thumbDirectory, of: parent, time: time)
+    } else if marks.contains(.thumbDirectory) {
+      // It shows at once what it would show had it never been removed.
+      if let photo = photoDirectory(of: parent) { ensureTwins(below: photo, time: time) }
     } else if case .photo = self.zone(of: index), !name.isHidden {
       ensureTwins(below: index, time: time)
     }
     return index
+  }
+
+  private mutating func ensurePart(
+    _ name: FileName, _ mark: InodeState.Marks, of album: InodeIndex, time: Timestamp
+  ) {
+    _ = ensureDirectory(name.bytes, in: album, like: album, marks: [mark, .implicit], time: time)
   }
 
   /// The user makes a directory that albumfs had made already: it is the user's from now on.

@@ -8,12 +8,10 @@ extension FileSystem {
     mode: RenameMode, for caller: Caller
   ) throws(FSError) {
     try writable()
-    // Replacing by rename gives the old file or the new one: content goes before the name.
-    let moving = space.read { catalog in
-      catalog.index(of: parent).flatMap { catalog.child(name.bytes, of: $0) }
-        .map { catalog.state($0).number }
-    }
-    if let moving { try contents.find(moving)?.commit() }
+    // Replacing by rename gives the old file or the new one: content goes before the name. An exchange
+    // gives both files a name.
+    try commitContent(of: name, in: parent)
+    if mode.exchange { try commitContent(of: newName, in: newParent) }
     let time = clock.now()
     let effects = try space.change { (catalog: inout Catalog) throws(FSError) -> RenameEffects in
       let from = Place(name: name, directory: try catalog.requireDirectory(parent))
@@ -23,6 +21,18 @@ extension FileSystem {
     created(in: effects.album)
     for photo in effects.due { considerPhoto(photo) }
     for twin in effects.twins { notifier.forget(entry: twin.name, in: twin.directory) }
+  }
+
+  private func commitContent(of name: FileName, in parent: InodeNumber) throws(FSError) {
+    if let file = entry(name, in: parent) { try contents.find(file)?.commit() }
+  }
+
+  /// The inode that an entry of a directory names; nil where there is none. Counts no reference.
+  package func entry(_ name: FileName, in parent: InodeNumber) -> InodeNumber? {
+    space.read { catalog in
+      catalog.index(of: parent).flatMap { catalog.child(name.bytes, of: $0) }
+        .map { catalog.state($0).number }
+    }
   }
 }
 

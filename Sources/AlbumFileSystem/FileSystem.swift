@@ -57,8 +57,9 @@ package final class FileSystem: Sendable {
   @discardableResult
   package func close() -> FSError? { commitContents(pendingFor: 0) }
 
+  /// The same of what has been pending for so long.
   @discardableResult
-  private func commitContents(pendingFor nanoseconds: Int64) -> FSError? {
+  func commitContents(pendingFor nanoseconds: Int64) -> FSError? {
     let limit = clock.monotonic() - nanoseconds
     var failure: FSError?
     for content in contents.all where content.isPending(since: limit) {
@@ -159,6 +160,9 @@ package final class FileSystem: Sendable {
   }
 
   /// Attributes with what is pending of the content.
+  ///
+  /// The kernel may hold more of a file that is open for writing, and says its size itself. Such a
+  /// file never has 0 blocks: tar takes that for nothing but a hole, and does not read it.
   func current(_ attributes: Attributes) -> Attributes {
     guard attributes.kind == .regular, let content = contents.find(attributes.inode) else {
       return attributes
@@ -167,6 +171,7 @@ package final class FileSystem: Sendable {
     let measure = content.measure
     result.size = measure.size
     result.blocks += (measure.unstated + 511) / 512
+    if result.blocks == 0 && contents.hasWriter(attributes.inode) { result.blocks = 1 }
     return result
   }
 

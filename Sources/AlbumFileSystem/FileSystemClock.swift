@@ -3,7 +3,7 @@ import Posix
 
 /// Where the file system takes its times from; tests bring their own.
 package struct FileSystemClock: Sendable {
-  /// The time of day, for time stamps.
+  /// The time of day, for time stamps, on the clock of the kernel's own.
   package var now: @Sendable () -> Timestamp
   /// Nanoseconds on a clock that nobody sets, for how long something was.
   package var monotonic: @Sendable () -> Int64
@@ -16,6 +16,6 @@ package struct FileSystemClock: Sendable {
   }
 
   package static let system = FileSystemClock(
-    now: { Timestamp(nanoseconds: SystemClock.wallNanoseconds()) },
+    now: { Timestamp(nanoseconds: SystemClock.fileTimeNanoseconds()) },
     monotonic: { SystemClock.monotonicNanoseconds() })
 }

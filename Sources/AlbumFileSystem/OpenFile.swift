@@ -10,15 +10,17 @@ package final class OpenFile: Sendable {
   private let fileSystem: FileSystem
   private let writes: Bool
   /// What is written goes to the store at once, so that write(2) tells who has no room for it: on a
-  /// disk that is nearly full.
+  /// disk that is nearly full, where the file was opened only to be written, as the shell does, which
+  /// does not look whether close succeeds. Past the kernel's pages no memory can be shared, so whoever
+  /// can map the file is told by fsync and close.
   package let writesThrough: Bool
 
-  init(_ content: FileContent, of fileSystem: FileSystem, writes: Bool) {
+  init(_ content: FileContent, of fileSystem: FileSystem, mode: OpenMode) {
     inode = content.inode
     self.content = content
     self.fileSystem = fileSystem
-    self.writes = writes
-    writesThrough = writes && fileSystem.space.isNearlyFull
+    writes = mode.writes || mode.truncates
+    writesThrough = writes && !mode.canBeMapped && fileSystem.space.isNearlyFull
   }
 
   /// Reads until the buffer is full or the file ends; answers the bytes read. Up to
@@ -54,22 +56,21 @@ package final class OpenFile: Sendable {
   /// The last close of this handle. Writes out what flush did not see.
   package func release() { fileSystem.release(inode, writes: writes) }
 
-  /// fallocate(2).
+  /// fallocate(2), to punch holes and to zero. Room cannot be reserved, and is not said to be: what is
+  /// written, also over something older, goes into new records. posix_fallocate(3) then writes zeros.
   package func allocate(at offset: Int64, length: Int64, mode: AllocationMode) throws(FSError) {
     try fileSystem.writable()
     if offset < 0 || length <= 0 { throw FSError(.invalid) }
     if length > Int64.max - offset { throw FSError(.tooBig) }
+    if !mode.punchesHole && !mode.zeroesRange {
+      throw FSError(.notSupported, "room cannot be reserved")
+    }
     if mode.punchesHole && (mode.zeroesRange || !mode.keepsSize) { throw FSError(.notSupported) }
     let end = offset + length
     let time = fileSystem.clock.now()
     let index = content.index
-    if !mode.punchesHole && !mode.zeroesRange && (mode.keepsSize || end <= content.measure.size) {
-      return
-    }
     try content.change { catalog, size in
-      if mode.punchesHole || mode.zeroesRange {
-        catalog.replaceExtents(of: index, from: offset, to: min(end, size), with: [])
-      }
+      catalog.replaceExtents(of: index, from: offset, to: min(end, size), with: [])
       catalog.touch(index, time)
       return mode.keepsSize ? size : max(size, end)
     }
@@ -77,51 +78,15 @@ package final class OpenFile: Sendable {
 
   /// lseek(2) with SEEK_DATA or SEEK_HOLE.
   package func seek(to target: SeekTarget, from offset: Int64) throws(FSError) -> Int64 {
-    try content.commit()
-    let index = content.index
-    return try fileSystem.space.read { (catalog: borrowing Catalog) throws(FSError) -> Int64 in
-      let size = catalog.state(index).size
-      if offset < 0 || offset >= size { throw FSError(.noSuchOffset) }
-      let extents = catalog.extents(of: index, from: offset, to: size)
-      switch target {
-      case .data:
-        guard let first = extents.first else { throw FSError(.noSuchOffset) }
-        return first.offset
-      case .hole:
-        var end = offset
-        for extent in extents {
-          if extent.offset > end { break }
-          end = extent.end
-        }
-        return end
-      }
-    }
+    try content.seek(to: target, from: offset)
   }
 
   /// Another file's content, shared with this one.
   fileprivate func share(
     _ source: OpenFile, from: Int64, to: Int64, at destination: Int64
   ) throws(FSError) -> Int64 {
-    try source.content.commit()
-    let (own, other) = (content.index, source.content.index)
     let time = fileSystem.clock.now()
-    var copied: Int64 = 0
-    try content.change { catalog, size in
-      let end = min(to, catalog.state(other).size)
-      if end <= from { return size }
-      copied = end - from
-      let shared = catalog.extents(of: other, from: from, to: end).map { extent in
-        var moved = extent
-        moved.offset += destination - from
-        return moved
-      }
-      for extent in shared { catalog.hold(extent) }
-      catalog.replaceExtents(
-        of: own, from: destination, to: destination + copied, with: shared)
-      catalog.touch(own, time)
-      return max(size, destination + copied)
-    }
-    return copied
+    return try content.share(source.content, from: from, to: to, at: destination, time: time)
   }
 }
 
@@ -145,7 +110,7 @@ extension FileSystem {
         throw error
       }
     }
-    return OpenFile(content, of: self, writes: writes)
+    return OpenFile(content, of: self, mode: mode)
   }
 
   /// Ends one handle of an inode.
@@ -180,7 +145,8 @@ extension FileSystem {
     }
   }
 
-  /// copy_file_range: shares sealed records where it can. Answers the bytes copied.
+  /// copy_file_range: shares sealed records where it can. Answers the bytes copied, of a source in
+  /// very many pieces perhaps not all that there are: the caller asks for the rest.
   package func copyRange(
     of source: OpenFile, at sourceOffset: Int64, to destination: OpenFile,
     at destinationOffset: Int64, length: Int64

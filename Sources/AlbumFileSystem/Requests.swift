@@ -30,10 +30,13 @@ package struct OpenMode: Sendable {
   package var reads: Bool
   package var writes: Bool
   package var truncates: Bool
-  package init(reads: Bool, writes: Bool, truncates: Bool = false) {
+  /// mmap(2) may share memory through it: what was opened only to be written cannot be mapped.
+  package var canBeMapped: Bool
+  package init(reads: Bool, writes: Bool, truncates: Bool = false, canBeMapped: Bool = true) {
     self.reads = reads
     self.writes = writes
     self.truncates = truncates
+    self.canBeMapped = canBeMapped
   }
 }
 

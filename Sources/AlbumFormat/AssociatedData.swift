@@ -9,7 +9,7 @@ package import AlbumModel
 /// | 2 | kind of the record |
 /// | 3 | zero |
 /// | 4..<8 | length of the plaintext, as u32 little-endian |
-/// | 8..<24 | name of the segment: the 16 bytes whose hexadecimal digits are the file's name |
+/// | 8..<24 | name of the segment, and so its kind, number and birth: the 16 bytes whose hexadecimal digits are the file's name |
 /// | 24..<32 | offset of the record's nonce in the segment, as u64 little-endian |
 package struct AssociatedData: Equatable, Sendable, BitwiseCopyable {
   package static let byteCount = 32

@@ -7,7 +7,7 @@ package import AlbumModel
 /// | 0..<8 | number of the frame |
 /// | 8..<40 | BLAKE2b-256 of the plaintext of the frame before it, zeros before the first |
 /// | 40 | bits: 1: the next frame goes on where this one's items end, and both count only together; 2: this one goes on from the one before |
-/// | 41..<48 | zero |
+/// | 41..<48 | when it was appended, in milliseconds of `StoreTime` |
 /// | 48... | items, see `JournalItem` |
 ///
 /// A frame holds at most 65,536 bytes of items; what is longer is cut anywhere, also within an
@@ -23,16 +23,18 @@ package struct JournalFrame: Equatable, Sendable {
   package var previousHash: [UInt8]
   package var continues: Bool
   package var isContinuation: Bool
+  package var time: StoreTime
   package var items: [UInt8]
 
   package init(
     number: FrameNumber, previousHash: [UInt8], continues: Bool, isContinuation: Bool,
-    items: [UInt8]
+    time: StoreTime = .none, items: [UInt8]
   ) {
     self.number = number
     self.previousHash = previousHash
     self.continues = continues
     self.isContinuation = isContinuation
+    self.time = time
     self.items = items
   }
 
@@ -41,7 +43,8 @@ package struct JournalFrame: Equatable, Sendable {
     writer.write(number.rawValue)
     writer.write(previousHash)
     writer.write(UInt8((continues ? 1 : 0) | (isContinuation ? 2 : 0)))
-    writer.write([0, 0, 0, 0, 0, 0, 0])
+    let time = UInt64(min(max(time.milliseconds, 0), StoreTime.limit - 1))
+    for byte in 0..<7 { writer.write(UInt8(truncatingIfNeeded: time >> (8 * byte))) }
     writer.write(items)
     return writer.bytes
   }
@@ -55,7 +58,9 @@ package struct JournalFrame: Equatable, Sendable {
     if flags > 3 { throw FormatError("frame with unknown flags: written by a newer albumfs") }
     continues = flags & 1 != 0
     isContinuation = flags & 2 != 0
-    _ = try reader.read(count: 7)
+    let stamp = try reader.read(count: 7)
+    time = StoreTime(
+      milliseconds: stamp.reversed().reduce(0) { $0 << 8 | Int64($1) })
     items = try reader.read(count: reader.remaining)
   }
 }

@@ -1,18 +1,21 @@
 package import AlbumModel
 
-/// Where a checkpoint is and what follows it: first segment u32, number of segments u32, last frame
-/// u64, first journal segment u32, time i64: 28 bytes. All zero: there is none.
+/// Where a checkpoint is and what follows it: first segment u32, number of segments u32, birth of all
+/// its segments u64, last frame u64, first journal segment u32, time i64: 36 bytes. All zero: there
+/// is none.
 package struct CheckpointReference: Equatable, Sendable {
   /// Its first segment; the others follow in number.
   package var firstSegment = SegmentNumber(0)
   package var segmentCount: UInt32 = 0
+  /// All its segments have the same.
+  package var birth = SegmentBirth.none
   /// Replay goes on with the frame behind this one, …
   package var lastFrame = FrameNumber.none
   /// … which is in this journal segment or a later one.
   package var firstJournal = SegmentNumber(0)
 
-  /// When it was finished, in seconds since 1970: since then what only earlier ones need is unneeded.
-  package var takenAt: Int64 = 0
+  /// When it was finished: since then what only earlier ones need is unneeded.
+  package var takenAt = StoreTime.none
 
   package init() {}
   package var exists: Bool { segmentCount > 0 }
@@ -20,17 +23,19 @@ package struct CheckpointReference: Equatable, Sendable {
   func encode(into writer: inout ByteWriter) {
     writer.write(firstSegment.rawValue)
     writer.write(segmentCount)
+    writer.write(birth.rawValue)
     writer.write(lastFrame.rawValue)
     writer.write(firstJournal.rawValue)
-    writer.write(takenAt)
+    writer.write(takenAt.milliseconds)
   }
 
   init(from reader: inout ByteReader) throws(FormatError) {
     firstSegment = try reader.readSegment()
     segmentCount = try reader.read()
+    birth = try reader.readBirth()
     lastFrame = try reader.readFrame()
     firstJournal = try reader.readSegment()
-    takenAt = try reader.read()
+    takenAt = try reader.readTime()
     if segmentCount > NumberLimits.segment - firstSegment.rawValue {
       throw FormatError("checkpoint of \(segmentCount) segments")
     }
@@ -44,22 +49,28 @@ package struct CheckpointReference: Equatable, Sendable {
 /// |---|---|
 /// | 0..<4 | number of this journal segment |
 /// | 4..<8 | number of the one before, 0: this is the first |
-/// | 8..<16 | where that one ends: number of its last believed frame |
-/// | 16..<24 | offset in it at which the next frame would begin |
-/// | 24..<56 | BLAKE2b-256 of the plaintext of its last believed frame |
-/// | 56..<84 | the checkpoint to start from |
-/// | 84..<112 | the one before that, should it be damaged |
+/// | 8..<16 | birth of the one before: the chain goes on only with that one |
+/// | 16..<24 | where that one ends: number of its last believed frame |
+/// | 24..<32 | offset in it at which the next frame would begin |
+/// | 32..<64 | BLAKE2b-256 of the plaintext of its last believed frame |
+/// | 64..<72 | when this segment was begun, in milliseconds of `StoreTime` |
+/// | 72..<88 | `BootIdentity` of the machine that wrote it |
+/// | 88..<124 | the checkpoint to start from |
+/// | 124..<160 | the one before that, should it be damaged |
 ///
 /// When a head is written all frames up to the cut are on disk, with all that they refer to. What
 /// lies behind the cut in the segment before, and in segments between the two, is dead for ever.
 package struct JournalHead: Equatable, Sendable {
-  package static let byteCount = 112
+  package static let byteCount = 160
 
   package var number: SegmentNumber
   package var predecessor = SegmentNumber(0)
+  package var predecessorBirth = SegmentBirth.none
   package var cutFrame = FrameNumber.none
   package var cutOffset: UInt64 = 0
   package var cutHash = [UInt8](repeating: 0, count: JournalFrame.hashByteCount)
+  package var time = StoreTime.none
+  package var boot = BootIdentity.unknown
   package var checkpoint = CheckpointReference()
   package var formerCheckpoint = CheckpointReference()
 
@@ -69,9 +80,12 @@ package struct JournalHead: Equatable, Sendable {
     var writer = ByteWriter(reserving: JournalHead.byteCount)
     writer.write(number.rawValue)
     writer.write(predecessor.rawValue)
+    writer.write(predecessorBirth.rawValue)
     writer.write(cutFrame.rawValue)
     writer.write(cutOffset)
     writer.write(cutHash)
+    writer.write(time.milliseconds)
+    writer.write(boot.bytes)
     checkpoint.encode(into: &writer)
     formerCheckpoint.encode(into: &writer)
     return writer.bytes
@@ -84,11 +98,32 @@ package struct JournalHead: Equatable, Sendable {
     var reader = unsafe ByteReader(plaintext.span.bytes)
     number = try reader.readSegment()
     predecessor = try reader.readSegment()
+    predecessorBirth = try reader.readBirth()
     cutFrame = try reader.readFrame()
     cutOffset = try reader.read()
     cutHash = try reader.read(count: JournalFrame.hashByteCount)
+    time = try reader.readTime()
+    boot = BootIdentity(bytes: try reader.read(count: BootIdentity.byteCount))
     checkpoint = try CheckpointReference(from: &reader)
     formerCheckpoint = try CheckpointReference(from: &reader)
     if predecessor >= number { throw FormatError("journal head that follows itself") }
   }
+}
+
+/// Which start of a machine wrote something: 16 bytes of a hash. What was written and is not there may
+/// have been lost by a power cut only where the machine has been started anew since.
+package struct BootIdentity: Hashable, Sendable {
+  package static let byteCount = 16
+  package let bytes: [UInt8]
+
+  package init(bytes: [UInt8]) {
+    precondition(bytes.count == BootIdentity.byteCount)
+    self.bytes = bytes
+  }
+
+  /// Of a machine that does not say: equal to none.
+  package static let unknown = BootIdentity(bytes: [UInt8](repeating: 0, count: byteCount))
+
+  /// Whether no machine has been started anew between the two: then what was written is there.
+  package func isSame(as other: BootIdentity) -> Bool { self == other && self != .unknown }
 }

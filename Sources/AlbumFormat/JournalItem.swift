@@ -15,10 +15,11 @@ package import AlbumModel
 // | 4 | entry | directory u64, inode u64 (0: the name is gone), name |
 // | 5 | symlink | number u64, target |
 // | 6 | attribute | number u64, present u8, name length u8, name, value |
-// | 7 | segment | kind u8, state u8 (1 living, 2 retired, 3 removed, 4 filling), number u32, seconds i64 since 1970 of its retirement |
+// | 7 | segment | kind u8, state u8 (1 living, 2 retired, 3 removed, 4 filling), number u32, birth u64, milliseconds i64 of `StoreTime` of its retirement |
 // | 8 | counters | next inode u64, next data segment u32, next checkpoint segment u32, next write sequence u64: all numbers below are taken; at least 2, 1, 1, 1 |
 // | 9 | barrier | number u64 of the last frame that is known to be on disk |
 // | 10 | property | key u16, value u64: of the whole space, see `SpaceProperty` |
+// | 11 | session | birth u64, first journal segment u32, first checkpoint segment u32: a session of this timeline; its segments have these numbers or greater ones, and lower ones than those of the session behind it. Both 0: nothing of it is left but data segments |
 
 /// Everything about an inode but its content, names and extended attributes:
 ///
@@ -77,6 +78,9 @@ package struct InodeState: Equatable, Sendable, BitwiseCopyable {
     package static let implicit = Marks(rawValue: 8)
     /// The content was made by albumfs from a photo.
     package static let madeThumbnail = Marks(rawValue: 16)
+    /// A file without a name: what another was last, or a new file, of which content was not in the
+    /// store when it was mounted. It stays until a repair brings it back.
+    package static let leftOut = Marks(rawValue: 32)
   }
 
   /// How far the thumbnail of a photo is.
@@ -144,6 +148,21 @@ package struct InodeState: Equatable, Sendable, BitwiseCopyable {
   }
 }
 
+/// The numbers of the first journal and checkpoint segments that a session may have made.
+package struct SessionStart: Equatable, Sendable, BitwiseCopyable {
+  package var journal: SegmentNumber
+  package var checkpoint: SegmentNumber
+
+  package init(journal: SegmentNumber, checkpoint: SegmentNumber) {
+    self.journal = journal
+    self.checkpoint = checkpoint
+  }
+
+  /// Nothing of it is left.
+  package static let gone = SessionStart(
+    journal: SegmentNumber(0), checkpoint: SegmentNumber(0))
+}
+
 /// A property of the whole space.
 package enum SpaceProperty: UInt16, Sendable {
   /// Long edge of a thumbnail, in pixels.
@@ -192,10 +211,11 @@ package enum JournalItem: Equatable, Sendable {
   case entry(directory: InodeNumber, name: [UInt8], inode: InodeNumber?)
   case symlink(InodeNumber, target: [UInt8])
   case attribute(InodeNumber, name: [UInt8], value: [UInt8]?)
-  case segment(SegmentKind, SegmentNumber, SegmentState, retiredAt: Int64)
+  case segment(SegmentKind, SegmentNumber, SegmentBirth, SegmentState, retiredAt: StoreTime)
   case counters(SpaceCounters)
   case barrier(FrameNumber)
   case property(SpaceProperty, UInt64)
+  case session(SegmentBirth, SessionStart)
   /// Of a type that this version does not know and may ignore.
   case ignorable
 
@@ -224,6 +244,7 @@ package enum JournalItem: Equatable, Sendable {
     case .counters: 8
     case .barrier: 9
     case .property: 10
+    case .session: 11
     case .ignorable: 0x8000
     }
   }
@@ -256,11 +277,12 @@ package enum JournalItem: Equatable, Sendable {
       writer.write(UInt8(name.count))
       writer.write(name)
       writer.write(value ?? [])
-    case .segment(let kind, let number, let state, let retiredAt):
+    case .segment(let kind, let number, let birth, let state, let retiredAt):
       writer.write(kind.rawValue)
       writer.write(state.rawValue)
       writer.write(number.rawValue)
-      writer.write(retiredAt)
+      writer.write(birth.rawValue)
+      writer.write(retiredAt.milliseconds)
     case .counters(let counters):
       writer.write(counters.nextInode)
       writer.write(counters.nextDataSegment)
@@ -270,6 +292,10 @@ package enum JournalItem: Equatable, Sendable {
     case .property(let key, let value):
       writer.write(key.rawValue)
       writer.write(value)
+    case .session(let birth, let start):
+      writer.write(birth.rawValue)
+      writer.write(start.journal.rawValue)
+      writer.write(start.checkpoint.rawValue)
     case .ignorable: break
     }
   }
@@ -315,7 +341,8 @@ package enum JournalItem: Equatable, Sendable {
       guard let kind = SegmentKind(rawValue: kind), let state = SegmentState(rawValue: state) else {
         throw FormatError("segment of unknown kind or state")
       }
-      return .segment(kind, try body.readSegment(), state, retiredAt: try body.read())
+      return .segment(
+        kind, try body.readSegment(), try body.readBirth(), state, retiredAt: try body.readTime())
     case 8:
       var counters = SpaceCounters()
       counters.nextInode = try body.read()
@@ -331,6 +358,10 @@ package enum JournalItem: Equatable, Sendable {
       let key: UInt16 = try body.read()
       let value: UInt64 = try body.read()
       return SpaceProperty(rawValue: key).map { .property($0, value) } ?? .ignorable
+    case 11:
+      let birth = try body.readBirth()
+      return .session(
+        birth, SessionStart(journal: try body.readSegment(), checkpoint: try body.readSegment()))
     case 0x8000...: return .ignorable
     default:
       throw FormatError("item of unknown type \(type): written by a newer albumfs")

@@ -44,6 +44,22 @@ extension ByteReader {
     return SegmentNumber(number)
   }
 
+  @_lifetime(self: copy self)
+  mutating func readBirth() throws(FormatError) -> SegmentBirth {
+    let birth: UInt64 = try read()
+    if birth >= SegmentBirth.limit { throw FormatError("birth \(birth)") }
+    return SegmentBirth(birth)
+  }
+
+  @_lifetime(self: copy self)
+  mutating func readTime() throws(FormatError) -> StoreTime {
+    let milliseconds: Int64 = try read()
+    if milliseconds < 0 || milliseconds >= StoreTime.limit {
+      throw FormatError("time \(milliseconds)")
+    }
+    return StoreTime(milliseconds: milliseconds)
+  }
+
   /// 0: none.
   @_lifetime(self: copy self)
   mutating func readFrame() throws(FormatError) -> FrameNumber {

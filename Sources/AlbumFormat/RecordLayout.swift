@@ -17,6 +17,8 @@ package enum RecordKind: UInt8, Sendable, BitwiseCopyable, CaseIterable {
   case frame = 3
   /// A part of a checkpoint.
   case checkpoint = 4
+  /// At the beginning of a segment: that all of it is there, see `SegmentSeal`.
+  case seal = 5
 }
 
 /// A record in its segment: one sealed (AEAD) run of plaintext, beginning on a 256-byte grid.

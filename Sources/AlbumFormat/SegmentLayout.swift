@@ -7,10 +7,6 @@ package enum SegmentLayout {
   package static let minimumByteCount = 256 << 10
   package static let maximumByteCount = 64 << 20
 
-  /// The modification time of every finished segment, in seconds since 1970 (2000-01-01 UTC): a
-  /// store at rest does not tell when something was added.
-  package static let restingModificationTime: Int64 = 946_684_800
-
   /// Whether segments may have this size: a power of two from 256 KiB to 64 MiB.
   package static func isValidByteCount(_ count: Int) -> Bool {
     count >= minimumByteCount && count <= maximumByteCount && count & (count - 1) == 0

@@ -7,11 +7,50 @@ package struct InodeNumber: Hashable, Comparable, Sendable, BitwiseCopyable {
 }
 
 /// The number of one data segment, journal segment or checkpoint segment of a space, counted for
-/// each kind on its own from 1, never reused. Its file name is a keyed hash of kind and number.
+/// each kind on its own from 1. Two copies of a store that live on apart give out the same numbers;
+/// `SegmentBirth` tells their segments apart.
 package struct SegmentNumber: Hashable, Comparable, Sendable, BitwiseCopyable {
   package var rawValue: UInt32
   package init(_ rawValue: UInt32) { self.rawValue = rawValue }
   package static func < (a: SegmentNumber, b: SegmentNumber) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// The session that made a segment: a random number of 48 bits, never 0, that a session gets when it
+/// begins. It is part of the segment's name and so of the associated data of each of its records. Two
+/// segments of one number, made by two copies of a store that live on apart, have different births.
+package struct SegmentBirth: Hashable, Sendable, BitwiseCopyable {
+  package var rawValue: UInt64
+  package init(_ rawValue: UInt64) { self.rawValue = rawValue }
+  /// The birth of no segment.
+  package static let none = SegmentBirth(0)
+  /// One more than the greatest birth.
+  package static let limit: UInt64 = 1 << 48
+
+  package static func random() -> SegmentBirth { SegmentBirth(.random(in: 1..<limit)) }
+}
+
+/// A time of a space's own clock, in milliseconds. It never falls: within a session it goes with the
+/// clock that counts from the start of the machine, and a session begins at the wall clock's time,
+/// or where the last one ended if that is later. It measures how long ago something happened; file
+/// times, which copying tools set, are never asked.
+package struct StoreTime: Hashable, Comparable, Sendable, BitwiseCopyable {
+  package var milliseconds: Int64
+  package init(milliseconds: Int64) { self.milliseconds = milliseconds }
+  package static let none = StoreTime(milliseconds: 0)
+  /// The greatest time that a frame can state: 56 bits.
+  package static let limit: Int64 = 1 << 56
+  package static func < (a: StoreTime, b: StoreTime) -> Bool { a.milliseconds < b.milliseconds }
+
+  /// Whole seconds.
+  package var seconds: Int64 { milliseconds / 1000 }
+
+  /// How long the store keeps what it does not need any more, so that a copy under way finds it:
+  /// 15 minutes.
+  package static let grace: Int64 = 15 * 60 * 1000
+
+  /// What is stated before this time was in the store when a copy was begun that took less than the
+  /// grace time, and of which this is the newest time.
+  package var floor: StoreTime { StoreTime(milliseconds: milliseconds - StoreTime.grace) }
 }
 
 /// The number of a journal frame, counted from 1 over the whole life of a space.

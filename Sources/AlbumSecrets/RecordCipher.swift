@@ -30,7 +30,7 @@ package final class RecordCipher: Sendable {
     init(_ kind: RecordKind) {
       switch kind {
       case .data: self = .data
-      case .journalHead, .frame: self = .journal
+      case .journalHead, .frame, .seal: self = .journal
       case .checkpoint: self = .checkpoint
       }
     }

@@ -125,16 +125,15 @@ package enum Sodium {
       hash.baseAddress, hash.count, message.baseAddress, message.count, key.baseAddress, key.count)
   }
 
-  /// BLAKE2b-128 with a key of the first `byteCount` bytes of a word in little-endian, as it lies in
-  /// memory. A mount calls it thousands of times, to find its segments.
-  static func keyedHash(_ word: UInt64, byteCount: Int, key: UnsafeRawBufferPointer) -> (
-    UInt64, UInt64
-  ) {
-    var message = word.littleEndian
+  /// The first 8 bytes, little-endian, of BLAKE2b-128 with a key over two words in little-endian. A
+  /// mount calls it four times for each segment of the store.
+  static func keyedHash(_ one: UInt64, _ other: UInt64, key: UnsafeRawBufferPointer) -> UInt64 {
+    var message = (one.littleEndian, other.littleEndian)
     var hash: (UInt64, UInt64) = (0, 0)
     unsafe _ = albumfs_generichash(
-      &hash, MemoryLayout.size(ofValue: hash), &message, byteCount, key.baseAddress, key.count)
-    return hash
+      &hash, MemoryLayout.size(ofValue: hash), &message, MemoryLayout.size(ofValue: message),
+      key.baseAddress, key.count)
+    return UInt64(littleEndian: hash.0)
   }
 
   /// crypto_pwhash(3), Argon2id. False when the memory cannot be had.

@@ -43,15 +43,48 @@ package final class SpaceKeys: Sendable {
     self.init(master: SecretBytes(randomCount: Sodium.keyByteCount))
   }
 
-  /// The name of a segment's file: BLAKE2b-128, keyed, over the kind as one byte and the number as
-  /// u32 little-endian. Its first 8 bytes are `high`, big-endian.
-  package func name(of kind: SegmentKind, number: SegmentNumber) -> SegmentName {
-    let message = UInt64(kind.rawValue) | UInt64(number.rawValue) << 8
-    return unsafe names.withUnsafeBytes { key in
-      let hash = unsafe Sodium.keyedHash(message, byteCount: 5, key: key)
-      return SegmentName(high: UInt64(bigEndian: hash.0), low: UInt64(bigEndian: hash.1))
+  /// The name of a segment's file: 128 bits that say kind, number and birth to who has the keys, and
+  /// nothing to others.
+  ///
+  /// In clear, from the most significant bit on: birth (48 bits) | zero (16) | number (32) | kind (8) |
+  /// zero (24). A Feistel network of four rounds (Luby and Rackoff, 1988) turns them into the name:
+  /// round i replaces (left, right) by (right, left XOR F), where F is the first 8 bytes, little-endian,
+  /// of BLAKE2b-128 over right and i (two u64, little-endian), keyed with the sub-key of segment names.
+  /// `high` is left and `low` is right after the last round.
+  package func name(of kind: SegmentKind, number: SegmentNumber, birth: SegmentBirth)
+    -> SegmentName
+  {
+    unsafe names.withUnsafeBytes { key in
+      var left = birth.rawValue << 16
+      var right = UInt64(number.rawValue) << 32 | UInt64(kind.rawValue) << 24
+      for round in 0..<SpaceKeys.nameRounds {
+        (left, right) = (right, left ^ (unsafe Sodium.keyedHash(right, round, key: key)))
+      }
+      return SegmentName(high: left, low: right)
     }
   }
+
+  /// The twin of `name(of:number:birth:)`. Nil where a name is none of this space: of those of others
+  /// one in 2^45 or so passes, and of its records none opens.
+  package func segment(named name: SegmentName) -> (
+    kind: SegmentKind, number: SegmentNumber, birth: SegmentBirth
+  )? {
+    let (left, right) = unsafe names.withUnsafeBytes { key in
+      var (left, right) = (name.high, name.low)
+      for round in (0..<SpaceKeys.nameRounds).reversed() {
+        (left, right) = (right ^ (unsafe Sodium.keyedHash(left, round, key: key)), left)
+      }
+      return (left, right)
+    }
+    guard left & 0xFFFF == 0, right & 0xFF_FFFF == 0, left > 0,
+      let kind = SegmentKind(rawValue: UInt8(truncatingIfNeeded: right >> 24))
+    else { return nil }
+    let number = UInt32(truncatingIfNeeded: right >> 32)
+    if number == 0 || number > NumberLimits.segment { return nil }
+    return (kind, SegmentNumber(number), SegmentBirth(left >> 16))
+  }
+
+  private static let nameRounds: UInt64 = 4
 
   static func derive(_ purpose: Purpose, from master: borrowing SecretBytes) -> SecretBytes {
     unsafe master.withUnsafeBytes { master in

@@ -4,25 +4,29 @@ import Posix
 
 import struct Synchronization.Atomic
 
-/// The space's own thread: frames what was changed within 100 ms, barriers every 2 seconds while
-/// there is something to cover, checkpoints, and what else is done in the background. Sleeps while
-/// nobody changes anything.
+/// The space's own threads. Each does one kind of work in rounds and sleeps while nobody changes
+/// anything, so that none waits for another's work.
 final class Keeper: Sendable {
+  /// Does some work; returns when there is more to do, in monotonic milliseconds; nil: when somebody
+  /// wakes the keeper.
+  typealias Round = @Sendable () -> Int64?
+
   private struct State {
-    var isAwake = false
+    /// One bit for each thread that has been woken and has not begun its round.
+    var awake: UInt8 = 0
     /// When somebody last had work, in monotonic milliseconds.
     var lastWake: Int64 = 0
     var isStopping = false
-    var thread: PosixThread?
+    var threads: [PosixThread] = []
   }
   private let state = Monitor(State())
 
   /// There is something to do. Cheap, any thread.
   func wake() {
     let wasAsleep = state.withLock { state in
-      defer { state.isAwake = true }
+      defer { state.awake = .max }
       state.lastWake = SystemClock.monotonicMilliseconds()
-      return !state.isAwake
+      return state.awake != .max
     }
     if wasAsleep { state.notifyAll() }
   }
@@ -30,33 +34,37 @@ final class Keeper: Sendable {
   /// Whether somebody had work within the last 5 seconds.
   var isBusy: Bool { SystemClock.monotonicMilliseconds() - state.withLock { $0.lastWake } < 5000 }
 
-  /// Runs `round` when somebody wakes the keeper, and when the time has come that it answers, in
-  /// monotonic milliseconds; at most every 100 ms.
-  func start(_ round: @escaping @Sendable () -> Int64?) throws(Errno) {
-    let thread = try PosixThread(name: "albumfs-keeper") { self.run(round) }
-    state.withLock { $0.thread = thread }
+  /// Starts one more thread. It runs `round` when somebody wakes the keeper, and when the time has come
+  /// that it returns; at most every 100 ms. With `atOnce` the first comes without a wake.
+  func start(_ name: String, atOnce: Bool = false, _ round: @escaping Round) throws(Errno) {
+    let place = state.withLock { $0.threads.count }
+    let first = atOnce ? SystemClock.monotonicMilliseconds() : nil
+    let thread = try PosixThread(name: name) { self.run(place, first, round) }
+    state.withLock { $0.threads.append(thread) }
   }
 
+  /// Returns when all threads have ended.
   func stop() {
-    let thread = state.withLock { state in
+    let threads = state.withLock { state in
       state.isStopping = true
-      defer { state.thread = nil }
-      return state.thread
+      defer { state.threads = [] }
+      return state.threads
     }
     state.notifyAll()
-    thread?.join()
+    for thread in threads { thread.join() }
   }
 
-  private func run(_ round: () -> Int64?) {
-    var next: Int64?
+  private func run(_ place: Int, _ first: Int64?, _ round: Round) {
+    let bit = UInt8(1) << UInt8(place)
+    var next = first
     while true {
       let due = next.map { $0 * 1_000_000 } ?? .max
-      _ = state.waiting(until: due) { $0.isStopping || $0.isAwake ? () : nil }
-      // Company is waited for: what else changes within this time goes into the same frame.
+      _ = state.waiting(until: due) { $0.isStopping || $0.awake & bit != 0 ? () : nil }
+      // Batches changes for 100 ms so they share a frame.
       let until = SystemClock.monotonicNanoseconds() + 100_000_000
       _ = state.waiting(until: until) { $0.isStopping ? () : nil }
       let wasStopped = state.withLock { state in
-        state.isAwake = false
+        state.awake &= ~bit
         return state.isStopping
       }
       if wasStopped { return }
@@ -65,11 +73,24 @@ final class Keeper: Sendable {
   }
 }
 
-/// How the background work stands. Only the keeper's thread touches it.
-private final class KeeperRounds: @unchecked Sendable {  // see above
+// Three threads:
+//
+// - Framing appends frames within 100 ms of a change, and barriers every 2 seconds while there is
+//   something to cover. It does nothing else, so that the 5 seconds hold whatever the others do.
+// - Stating puts into the catalog what open files have had pending for long. It may wait for a thread
+//   that seals, and so for the disk.
+// - Housekeeping writes checkpoints, makes room, sweeps and compacts.
+
+/// When framing appended its last barrier. Only its thread touches it.
+private final class FramingRounds: @unchecked Sendable {  // see above
   var lastBarrier: Int64 = 0
+}
+
+/// How the housekeeping stands. Only its thread touches it.
+private final class HousekeepingRounds: @unchecked Sendable {  // see above
   var lastSweep: Int64 = 0
   var lastMove: Int64 = 0
+  var lastCheckpointLook: Int64 = 0
   var sweep: Sweep?
   /// `Space.activity` when it was seen to change last, and when that was.
   private var activity: UInt64 = 0
@@ -87,6 +108,8 @@ private final class KeeperRounds: @unchecked Sendable {  // see above
 
 extension Space {
   static let barrierInterval: Int64 = 2000
+  /// How often open files are looked at for what they have pending, in milliseconds.
+  static let statingInterval: Int64 = 500
   static let sweepInterval: Int64 = 1000
   /// Nobody works on the space when nothing was asked of it for so long: file managers and copying
   /// tools do not pause for a second. In milliseconds.
@@ -96,43 +119,68 @@ extension Space {
   static let busyMoveInterval: Int64 = 5000
 
   func startKeeper() throws(StoreError) {
-    let rounds = KeeperRounds()
+    let (framing, housekeeping) = (FramingRounds(), HousekeepingRounds())
     do throws(Errno) {
-      try keeper.start { self.keep(rounds) }
+      try keeper.start("albumfs-keeper") { self.frame(framing) }
+      try keeper.start("albumfs-stater") { self.statePending() }
+      try keeper.start("albumfs-sweeper", atOnce: true) { self.keepHouse(housekeeping) }
     } catch {
       throw StoreError(.inputOutput, "cannot start a thread: \(error)", cause: error)
     }
   }
 
-  /// Whether this session has written anything.
-  private var hasWritten: Bool { journal.withLock { $0.writer.isBegun } }
-
-  /// One round; answers when there will be something to do, in monotonic milliseconds.
-  private func keep(_ rounds: KeeperRounds) -> Int64? {
+  /// One round of framing; returns the time of the next, in monotonic milliseconds.
+  private func frame(_ rounds: FramingRounds) -> Int64? {
     if isReadOnly { return nil }
     let now = SystemClock.monotonicMilliseconds()
-    if isShort, now - rounds.lastSweep < Space.sweepInterval { return now }
     do throws(StoreError) {
-      try commit()
+      try commitNow()
       if now - rounds.lastBarrier >= Space.barrierInterval {
         rounds.lastBarrier = now
-        callBeforeBarrier()
-        try barrier()
-        try checkpointIfDue()
+        try barrierNow()
       }
-      if isShort || hasWritten { try sweep(rounds, now) }
-      tellReturnedRoom()
       let isSoon =
         keeper.isBusy || journal.withLock { $0.oldestUncovered != 0 }
-        || catalog.withLock { $0.hasChanges } || rounds.sweep?.wantsToMove ?? false
+        || catalog.withLock { $0.hasChanges }
+      return isSoon ? now : nil
+    } catch {
+      // A commit or barrier that failed has turned the space read-only and said so, unless only room is
+      // missing.
+      return error.isShortage ? now + Space.sweepInterval : nil
+    }
+  }
+
+  /// One round of stating; returns the time of the next, in monotonic milliseconds.
+  private func statePending() -> Int64? {
+    if isReadOnly { return nil }
+    callBeforeBarrier()
+    return keeper.isBusy ? SystemClock.monotonicMilliseconds() + Space.statingInterval : nil
+  }
+
+  /// One round of housekeeping; returns the time of the next, in monotonic milliseconds.
+  private func keepHouse(_ rounds: HousekeepingRounds) -> Int64? {
+    if isReadOnly {
+      reclaimIfWanted()
+      return nil
+    }
+    let now = SystemClock.monotonicMilliseconds()
+    reclaimIfWanted()
+    do throws(StoreError) {
+      if now - rounds.lastCheckpointLook >= Space.barrierInterval {
+        rounds.lastCheckpointLook = now
+        try refillReserve()
+        if try !checkpointIfDue() { rounds.lastCheckpointLook = now + 30_000 }
+      }
+      try sweep(rounds, now)
+      tellReturnedRoom()
+      let isSoon =
+        keeper.isBusy || isShort || rounds.sweep?.wantsToMove ?? false
+        || rounds.sweep?.hasUnexamined ?? false
       return isSoon ? now : rounds.sweep?.nextDue(self)
     } catch {
-      // A commit or barrier that failed has turned the space read-only and said so. What else
-      // fails here (a segment that cannot be removed) is tried again when there is work.
-      if error.isShortage {
-        rounds.lastSweep = now
-        return now
-      }
+      // What fails here (a segment that cannot be removed) is tried again when there is work.
+      rounds.lastSweep = now
+      if error.isShortage { return now + Space.sweepInterval }
       if !isReadOnly { options.logger.warning("background work: \(error)") }
       return nil
     }
@@ -140,7 +188,7 @@ extension Space {
 
   /// Moves content at full speed while nobody uses the space, a piece a round; now and then a
   /// segment while somebody does.
-  private func sweep(_ rounds: KeeperRounds, _ now: Int64) throws(StoreError) {
+  private func sweep(_ rounds: HousekeepingRounds, _ now: Int64) throws(StoreError) {
     let idle = rounds.idleTime(activity.load(ordering: .relaxed), now: now)
     let isFree = isShort || idle >= Space.idleAfter
     let wantsToMove = rounds.sweep?.wantsToMove ?? false
@@ -155,7 +203,9 @@ extension Space {
     } else {
       try rounds.sweep?.round(self, moving: nil)
     }
-    if isShort { try requireRoom() }
-    noteRoom()
+    if isShort {
+      try requireRoom()
+      noteRoom()
+    }
   }
 }

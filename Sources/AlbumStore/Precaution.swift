@@ -11,6 +11,12 @@ package enum Precaution: Sendable, Hashable, CaseIterable {
   case syncBeforeCut
   /// That a segment is retired is on disk before its file goes.
   case retiredBeforeUnlinked
+  /// What is unlinked is proven unneeded at that moment, the checkpoint under way included.
+  case provenAtUnlink
   /// A move is applied only to content that is still where it was moved from.
   case comparedMove
+  /// A file whose newest content is missing falls back alone.
+  case fallbackPerFile
+  /// What a mount leaves out is kept.
+  case keptVersions
 }

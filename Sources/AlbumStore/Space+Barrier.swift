@@ -2,6 +2,8 @@ import AlbumFormat
 import AlbumModel
 import Posix
 
+import struct Synchronization.Atomic
+
 // How changes become durable. A commit appends a frame: what it states survives the end of the
 // process. A barrier makes frames survive a power cut.
 
@@ -9,9 +11,21 @@ extension Space {
   /// Appends a frame with all that was changed before the call, and the records that it refers to:
   /// returns when that survives the end of the process. The only function that knows that a record
   /// is in its segment before the frame that refers to it is appended.
+  /// On a full disk waits until room was made.
   package func commit() throws(StoreError) {
+    try whenThereIsRoom { () throws(StoreError) in try commitNow() }
+  }
+
+  /// The same, but throws at once where there is no room: for work in the background.
+  func commitNow() throws(StoreError) {
     try appendFrame()
     try waitForLateBarrier()
+  }
+
+  /// Appends a frame where very many extents were changed since the last one. Who changes content calls
+  /// this, so that however fast that goes a frame states a bounded number of extents.
+  package func commitIfCrowded() throws(StoreError) {
+    if catalog.withLock({ $0.isCrowded }) { try commit() }
   }
 
   private func appendFrame() throws(StoreError) {
@@ -25,17 +39,31 @@ extension Space {
 
   private func frameChanges() throws(StoreError) {
     try journal.withLock { journal throws(StoreError) in
-      if let items = catalog.withLock({ $0.hasChanges ? $0.takeChanges() : nil }) {
-        journal.writer.enqueue(items)
-      }
-      if journal.writer.hasWaiting { try writeFrames(&journal) }
+      if !journal.writer.hasWaiting, catalog.withLock({ !$0.hasChanges }) { return }
+      try makeJournalFit(&journal)
+      enqueueChanges(&journal)
+      try writeFrames(&journal)
     }
+  }
+
+  /// Takes what changed, to be stated by the next frames.
+  func enqueueChanges(_ journal: inout Journal) {
+    let (items, retired) = catalog.withLock { catalog -> ([UInt8]?, [SegmentNumber]) in
+      guard catalog.hasChanges else { return (nil, []) }
+      let retired = catalog.newlyRetired
+      return (catalog.takeChanges(), retired)
+    }
+    guard let items else { return }
+    journal.writer.enqueue(items)
+    journal.unstatedRetirements.formUnion(retired)
   }
 
   private func writeFrames(_ journal: inout Journal) throws(StoreError) {
     try flushContent()
     try journal.writer.write(syncAll: syncAll)
     journal.lastFrame = journal.writer.position.frame
+    for number in journal.unstatedRetirements { journal.retirements[number] = journal.lastFrame }
+    journal.unstatedRetirements = []
     if journal.oldestUncovered == 0 {
       journal.oldestUncovered = SystemClock.monotonicMilliseconds()
     }
@@ -52,16 +80,23 @@ extension Space {
     try requireWritable()
   }
 
-  private func syncAll() throws(StoreError) { try files.sync(SegmentKind.allCases) }
+  /// What history rests on. A checkpoint is synced by who writes it, before a head names it.
+  func syncAll() throws(StoreError) { try files.sync([.data, .journal, .reserve]) }
 
   /// The 5 seconds are real: when the oldest frame without a barrier nears them, new ones wait.
   private func waitForLateBarrier() throws(StoreError) {
     let oldest = journal.withLock { $0.oldestUncovered }
-    if oldest != 0, SystemClock.monotonicMilliseconds() - oldest > 4500 { try barrier() }
+    if oldest != 0, SystemClock.monotonicMilliseconds() - oldest > 4500 { try barrierNow() }
   }
 
-  /// Returns when all that was changed before the call is on disk.
+  /// Returns when all that was changed before the call is on disk. On a full disk waits until room was
+  /// made.
   package func barrier() throws(StoreError) {
+    try whenThereIsRoom { () throws(StoreError) in try barrierNow() }
+  }
+
+  /// The same, but throws at once where there is no room.
+  func barrierNow() throws(StoreError) {
     try appendFrame()
     try barrierState.withLock { state throws(StoreError) in
       if journal.withLock({ $0.lastFrame }) <= state.covered { return }
@@ -83,15 +118,20 @@ extension Space {
     if state.isUnfinished { try finishBarrier() }
     state.isUnfinished = true
     var (last, content) = takeBarrierNumber()
-    try files.sync([.data, .checkpoint])
+    try files.sync([.data])
     if options.omitting.contains(.barrierNumberFirst) { (last, content) = takeBarrierNumber() }
     try journal.withLock { journal throws(StoreError) in
       try flushContent()
+      try makeJournalFit(&journal)
       journal.writer.enqueue(Space.barrierItem(last))
       try journal.writer.write(syncAll: syncAll)
     }
     try files.sync([.journal])
     state.isUnfinished = false
+    // This one proves the one before it. Only here, and under the lock of barriers, is it written.
+    let proven = max(provenFrame.load(ordering: .relaxed), state.stated.rawValue)
+    provenFrame.store(proven, ordering: .releasing)
+    state.stated = last
     if state.needsProof {
       state.needsProof = false
       return try appendBarrier(&state)

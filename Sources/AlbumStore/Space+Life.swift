@@ -4,6 +4,8 @@ package import AlbumSecrets
 import Logging
 import Posix
 
+import struct Synchronization.Atomic
+
 // A space's life: birth, opening, what follows a crash, and the end of a session.
 
 extension Space {
@@ -18,8 +20,10 @@ extension Space {
       rootOwner: options.owner, group: options.group, permissions: 0o755, time: now)
     catalog.setProperty(.thumbnailEdge, to: UInt64(options.thumbnailEdge))
     catalog.releaseReserve()
+    catalog.beginSession(
+      files.session, SessionStart(journal: SegmentNumber(1), checkpoint: SegmentNumber(1)))
     var writer = JournalWriter(
-      JournalPosition(), newest: SegmentNumber(0), byteCount: 0, files: files)
+      JournalPosition(), newest: SegmentNumber(0), byteCount: 0, files: files, boot: .current)
     let syncAll = { () throws(StoreError) in try files.sync(SegmentKind.allCases) }
     writer.enqueue(catalog.takeChanges())
     try writer.write(syncAll: syncAll)
@@ -39,23 +43,21 @@ extension Space {
   {
     let lock = try SpaceLock.take(store: store, keys: keys, readOnly: options.readOnly)
     let files = SegmentFiles(
-      directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize)
+      directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize,
+      clock: StoreClock(options.time))
     let content = ContentStore(files: files)
     var catalog = Catalog()
     let listing = try files.list()
     var recovery = Recovery(
-      listing, files: files, content: content, omitting: options.omitting)
+      listing, files: files, content: content, boot: options.boot, omitting: options.omitting)
     try recovery.run(into: &catalog)
-    let beyond = try SegmentsBeyond(
-      catalog.counters, in: listing, files: files,
-      known: catalog.knownSegments + recovery.journalSegments + SegmentFiles.reserved)
-    catalog.stepOver(beyond)
-    recovery.report.isEndMissing = beyond.provesLostJournal
+    try recovery.showWhole(&catalog)
+    if !options.readOnly { catalog.beginSession(files.session, behind: recovery) }
     let corrections = catalog.settle()
     let journals = recovery.newest.rawValue - recovery.firstJournal.rawValue + 1
     let writer = JournalWriter(
       recovery.position, newest: recovery.newest, byteCount: Int(journals) * files.segmentSize,
-      files: files)
+      files: files, boot: options.boot)
     let space = Space(
       store: store, files: files, content: content, catalog: catalog, writer: writer,
       recovery: recovery.report,
@@ -66,7 +68,7 @@ extension Space {
         "damage left \(corrections) contradictions in the catalog, which were settled")
     }
     if options.readOnly { return space }
-    if !recovery.report.wasClean { try space.settle(recovery) }
+    if recovery.report.wasClean { space.makeRoomAtMount() } else { try space.settle(recovery) }
     if options.worksInBackground { try space.startKeeper() }
     return space
   }
@@ -77,28 +79,29 @@ extension Space {
       recovery.believedSegments.map { SegmentID(kind: .data, number: $0) }
       + [SegmentID(kind: .journal, number: recovery.position.segment)]
     if !options.omitting.contains(.syncBeforeCut) {
-      for id in believed { try resync(id) }
+      for id in believed {
+        // What is not there costs the files that had content in it.
+        do throws(StoreError) { try resync(id) } catch {
+          if error.cause != .noEntry { throw error }
+        }
+      }
     }
+    // The head that says what is needed is on disk now.
+    makeRoomAtMount()
     try journal.withLock { journal throws(StoreError) in
-      try journal.writer.begin { () throws(StoreError) in try files.sync(SegmentKind.allCases) }
+      try makeJournalFit(&journal)
+      if !journal.writer.isBegun { try journal.writer.begin(syncAll) }
       try files.sync(SegmentKind.allCases)
     }
-    for id in believed where id.kind == .data || !recovery.lacksHead {
-      try resync(id, resting: true)
-    }
+    provenFrame.store(recovery.position.frame.rawValue, ordering: .releasing)
   }
 
-  /// Syncs what an earlier session wrote. `resting` gives it the time that all finished segments
-  /// have: only when it is on disk, with the frames that state it, since that is what this time
-  /// proves to a later mount.
-  func resync(_ id: SegmentID, resting: Bool = false) throws(StoreError) {
+  /// Syncs what an earlier session wrote.
+  func resync(_ id: SegmentID) throws(StoreError) {
     let path = files.path(id)
     do throws(Errno) {
       let file = try files.directory.open(path, .readWrite)
       try file.sync()
-      if resting {
-        try file.setModificationTime(seconds: SegmentLayout.restingModificationTime)
-      }
       try files.directory.syncDirectory(SegmentPath.directory(of: files.name(id)))
       try files.directory.syncDirectory(SegmentPath.root)
     } catch {
@@ -123,20 +126,31 @@ extension Space {
   /// Writes everything out and ends the session. The caller has stopped using the space.
   package func close() throws(StoreError) {
     defer { lock?.release() }
+    stopReclaims()
     compaction.stop()
     keeper.stop()
     if options.readOnly { return }
     // One that turned read-only says why once more: not everything is on disk.
     try requireWritable()
-    try commit()
-    let wasUsed = journal.withLock { $0.writer.isBegun } || catalog.withLock { $0.hasChanges }
+    try commitInTheEnd()
+    let wasUsed = hasWritten || catalog.withLock { $0.hasChanges }
     if !wasUsed { return }
+    try giveBackInTheEnd()
     catalog.withLock { $0.releaseReserve() }
-    try commit()
+    try commitNow()
     for _ in 0..<2 { try forcedBarrier() }
     // Only now: a half-filled segment with the time of those at rest says that its session ended so.
     try content.finish()
     try journal.withLock { journal throws(StoreError) in try journal.writer.finish() }
     try files.sync(SegmentKind.allCases)
+  }
+
+  /// On a full disk gives room first, if need be.
+  private func commitInTheEnd() throws(StoreError) {
+    do throws(StoreError) { try commitNow() } catch {
+      if !error.isShortage { throw error }
+      try? giveBack()
+      try commitNow()
+    }
   }
 }

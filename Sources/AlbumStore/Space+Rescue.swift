@@ -3,6 +3,8 @@ import AlbumModel
 import Logging
 import Posix
 
+import struct Synchronization.Atomic
+
 // After a write or a sync that failed for another reason than want of room. What was in the segment
 // may be on disk or not, and asking again tells nothing: Linux forgets a failed writeback once it was
 // reported. So the segment is given up, and what counts in it is written anew:
@@ -52,6 +54,11 @@ extension Space {
 
   /// Writes anew what is in segments whose write or sync failed.
   private func rescue(_ state: inout BarrierState) throws(StoreError) {
+    // Who waits for room may hold what is to be written anew.
+    try hinderingReclaims { () throws(StoreError) in try rescueSuspects(&state) }
+  }
+
+  private func rescueSuspects(_ state: inout BarrierState) throws(StoreError) {
     try journal.withLock { journal throws(StoreError) in
       let suspects = files.suspects
       for id in suspects where id.kind != .data { files.giveUp(id) }
@@ -66,8 +73,8 @@ extension Space {
         }
         state.covered = max(state.covered, journal.lastFrame)
         state.isUnfinished = false
-      } else if catalog.withLock({ $0.hasChanges }) {
-        journal.writer.enqueue(catalog.withLock { $0.takeChanges() })
+      } else {
+        enqueueChanges(&journal)
       }
     }
   }
@@ -103,22 +110,26 @@ extension Space {
       return catalog.encodeAll()
     }
     journal.writer.abandon()
+    journal.restarts += 1
+    // The checkpoint states them, and its head will be on disk.
+    journal.unstatedRetirements = []
     try flushContent()
-    var writer = CheckpointWriter(files: files) {
-      self.catalog.withLock { $0.takeCheckpointSegment() }
-    }
+    var writer = CheckpointWriter(
+      files: files, spendsReserve: true, nextSegment: checkpointNumbers(items.count))
     try writer.append(items, isLast: true)
     try writer.finish()
     try files.sync([.data, .checkpoint])
+    if !writer.isContiguous { throw Space.interrupted }
     var reference = writer.reference
     reference.lastFrame = journal.writer.position.frame
     reference.firstJournal = SegmentNumber(journal.writer.newest.rawValue + 1)
-    reference.takenAt = SystemClock.wallSeconds()
+    reference.takenAt = files.clock.now
     try journal.writer.adopt(reference) { () throws(StoreError) in try files.sync([.data]) }
     try files.sync([.journal])
     journal.lastFrame = journal.writer.position.frame
     journal.oldestUncovered = 0
     journal.noteCheckpoints()
+    checkpointSegments.store(max(1, reference.segmentCount), ordering: .relaxed)
     checkpointTaken.withLock { $0 = true }
   }
 }

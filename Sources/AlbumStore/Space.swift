@@ -30,6 +30,10 @@ package struct SpaceOpenOptions: Sendable {
   /// Whether a thread of the space's own frames, syncs and sweeps. Without it only what is called
   /// happens: for tests that need every step in order.
   package var worksInBackground = true
+  /// Where the times come from that decide how long something is kept.
+  package var time = TimeSource.system
+  /// The start of the machine that this session is of.
+  package var boot = BootIdentity.current
   /// What the crash harness leaves out.
   package var omitting: Set<Precaution> = []
   package var logger: Logger
@@ -57,10 +61,12 @@ package struct SpaceStatus: Sendable {
 /// come from any thread at once.
 ///
 /// Lock order, outermost first: a turn of `compaction`, `checkpointing`, `barrierState`, `journal`,
-/// then `catalog`; the locks of `ContentStore`, `SegmentWriter` and `SegmentFiles` come last.
-/// `catalog` is never held during disk work, sealing or a call of somebody else's. `barrierState` and
-/// `journal` are held during the disk work that they put in order; nobody who looks at the catalog or
-/// reads content waits for them.
+/// then `catalog`; the locks of `ContentStore`, `SegmentWriter` and `SegmentFiles` come last, among them
+/// the sync lock of each kind of segment. `catalog` is never held during disk work, sealing or a call of
+/// somebody else's. `barrierState` and `journal` are held during the disk work that they put in order,
+/// which is never the sync of a checkpoint; nobody who looks at the catalog or reads content waits for
+/// them. A segment file is unlinked under `journal` (`Removal.swift`). A caller that waits for room
+/// (`Space+Room.swift`) holds none of these locks.
 package final class Space: Sendable {
   let store: Store
   let files: SegmentFiles
@@ -69,7 +75,7 @@ package final class Space: Sendable {
   let lock: SpaceLock?
   let recovery: RecoveryReport
 
-  let catalog: Mutex<Catalog>
+  let catalog: CatalogLock
   let journal: Mutex<Journal>
   let barrierState = Mutex(BarrierState())
   private let sequences = Mutex((next: UInt64(0), end: UInt64(0)))
@@ -77,6 +83,14 @@ package final class Space: Sendable {
   /// Why nothing can be taken over for the moment.
   private let shortage = Mutex<StoreError?>(nil)
   private let room = Mutex(Room())
+  /// Who waits until room was made.
+  let reclaims = Monitor(Reclaims())
+  /// Frames up to this number are behind a barrier that another one proves.
+  let provenFrame: Atomic<UInt64>
+  /// The head of this session's journal is on disk.
+  let isAnnounced = Atomic<Bool>(false)
+  /// How many segments the newest checkpoint has.
+  let checkpointSegments: Atomic<UInt32>
   private let beforeBarrier = Mutex<(@Sendable (Int64) -> Void)?>(nil)
   let keeper: Keeper
   /// A checkpoint was taken since the last sweep.
@@ -107,10 +121,25 @@ package final class Space: Sendable {
     var checkpoints: [CheckpointReference]
     /// When the oldest frame was appended that no barrier covers, on the monotonic clock; 0: none.
     var oldestUncovered: Int64 = 0
+    /// Retired data segments that a frame states which is not written yet, and, for the others that this
+    /// session retired, a frame before which their statement lies.
+    var unstatedRetirements: Set<SegmentNumber> = []
+    var retirements: [SegmentNumber: FrameNumber] = [:]
+    /// The first segment of the checkpoint that is being written; this one and later ones stay.
+    var checkpointUnderWay: UInt32?
+    /// What the crash harness leaves out: the checkpoint under way counts as unneeded.
+    var ignoresCheckpointUnderWay = false
+    /// How often the journal was begun anew: a checkpoint that was begun before does not count.
+    var restarts = 0
+    /// Checkpoint segments from this number on were begun by this session.
+    var firstOwnCheckpoint: UInt32 = 0
+    /// This session gave up the former checkpoint for want of room; what only that needs may go.
+    var hasGivenUpFormer = false
 
     /// The head that names the newest checkpoint is on disk.
     mutating func noteCheckpoints() {
       checkpoints = [writer.position.checkpoint, writer.position.formerCheckpoint]
+      if checkpoints.allSatisfy(\.exists) { hasGivenUpFormer = false }
     }
   }
 
@@ -122,6 +151,8 @@ package final class Space: Sendable {
     /// recovery believes record by record, but lie before a proven barrier.
     var needsProof = false
     var lastBarrier: Timestamp?
+    /// The frame that the last barrier states.
+    var stated = FrameNumber.none
   }
 
   init(
@@ -136,12 +167,22 @@ package final class Space: Sendable {
     self.lock = lock
     self.recovery = recovery
     firstOwnSegment = catalog.counters.nextDataSegment
-    self.catalog = Mutex(catalog)
+    let firstOwnCheckpoint = catalog.counters.nextCheckpointSegment
+    let retired = catalog.segments.accounts.filter { $0.value.state == .retired }.map(\.key)
+    self.catalog = CatalogLock(catalog)
     let position = writer.position
-    journal = Mutex(
-      Journal(
-        writer: writer, lastFrame: position.frame,
-        checkpoints: [position.checkpoint, position.formerCheckpoint]))
+    var journal = Journal(
+      writer: writer, lastFrame: position.frame,
+      checkpoints: [position.checkpoint, position.formerCheckpoint])
+    journal.ignoresCheckpointUnderWay = options.omitting.contains(.provenAtUnlink)
+    journal.firstOwnCheckpoint = firstOwnCheckpoint
+    // An unmount proves all frames; after a crash `settle` does.
+    if !recovery.wasClean {
+      for number in retired { journal.retirements[number] = position.frame }
+    }
+    self.journal = Mutex(journal)
+    provenFrame = Atomic(recovery.wasClean ? position.frame.rawValue : 0)
+    checkpointSegments = Atomic(max(1, position.checkpoint.segmentCount))
     // What was found is on disk, or `settle` sees to it: without this the first round of the keeper
     // would write a barrier in a session that changes nothing.
     barrierState.withLock { $0.covered = position.frame }
@@ -263,7 +304,16 @@ package final class Space: Sendable {
   ) throws(StoreError) -> Extent {
     precondition(content.count > 0 && content.count <= Int(DataRecord.contentLimit))
     try requireWritable()
-    return try unsafe self.content.append(
+    if isMoved { return try unsafe sealOnce(content, header, mayCut: mayCut, isMoved: true) }
+    return try whenThereIsRoom { () throws(StoreError) in
+      try unsafe sealOnce(content, header, mayCut: mayCut, isMoved: false)
+    }
+  }
+
+  private func sealOnce(
+    _ content: UnsafeMutableRawBufferPointer, _ header: DataRecord, mayCut: Bool, isMoved: Bool
+  ) throws(StoreError) -> Extent {
+    try unsafe self.content.append(
       content, header: header, mayCut: mayCut,
       begin: isMoved ? beginSegmentForMove : beginSegment,
       finished: { number in self.catalog.withLock { $0.setState(of: number, to: .living) } },
@@ -282,36 +332,55 @@ package final class Space: Sendable {
     }
   }
 
-  /// Room that is left on the disk below for checkpoints, in segments.
-  static let checkpointRoom: Int64 = 4
+  /// Room that is left on the disk below for journal and checkpoints, in segments: the next checkpoint
+  /// fits into it with the journal segment that names it.
+  var checkpointRoom: Int64 {
+    max(4, Int64(checkpointSegments.load(ordering: .relaxed)) + 2)
+  }
 
   private func beginSegment() throws(StoreError) -> SegmentNumber {
-    do throws(StoreError) { try requireRoom() } catch {
-      if error.isShortage { noteShortage(error) }
-      throw error
-    }
+    try requireRoom()
     noteRoom()
+    try announceSession()
     return takeSegment()
   }
 
   private func beginSegmentForMove() throws(StoreError) -> SegmentNumber {
     try requireRoom(leaving: 1)
+    try announceSession()
     return takeSegment()
+  }
+
+  /// A session's first data segment is made when the head of its journal is on disk: so what a crash
+  /// leaves of it is known to be of this timeline, even if no frame names it.
+  private func announceSession() throws(StoreError) {
+    if isAnnounced.load(ordering: .acquiring) { return }
+    try journal.withLock { journal throws(StoreError) in
+      if !journal.writer.isBegun {
+        try makeJournalFit(&journal)
+        if !journal.writer.isBegun {
+          try journal.writer.begin { () throws(StoreError) in try files.sync(SegmentKind.allCases) }
+        }
+      }
+      try files.sync([.journal])
+    }
+    isAnnounced.store(true, ordering: .releasing)
   }
 
   private func takeSegment() -> SegmentNumber {
     catalog.withLock { catalog in
       let number = catalog.takeDataSegment()
-      catalog.setState(of: number, to: .filling)
+      let id = SegmentID(kind: .data, number: number)
+      catalog.setState(of: number, to: .filling, birth: files.bear(id))
       return number
     }
   }
 
   /// Throws `.noSpace` or `.quotaExceeded` where no new data segment may be begun that leaves as many.
-  func requireRoom(leaving segments: Int64 = Space.checkpointRoom) throws(StoreError) {
+  func requireRoom(leaving segments: Int64? = nil) throws(StoreError) {
     try files.fillReserve()
     let available = try capacity().availableBytes
-    if available < (segments + 1) * Int64(files.segmentSize) {
+    if available < ((segments ?? checkpointRoom) + 1) * Int64(files.segmentSize) {
       throw StoreError(
         .noSpace,
         "the disk that holds the store is full: \(available >> 20) MiB are left, "
@@ -363,7 +432,7 @@ package final class Space: Sendable {
     if let known = room.withLock({ now - $0.lookedAt < 1000 ? $0.isNearlyFull : nil }) {
       return known
     }
-    let least = 2 * Space.checkpointRoom * Int64(files.segmentSize)
+    let least = 2 * checkpointRoom * Int64(files.segmentSize)
     let isNearlyFull = ((try? capacity())?.availableBytes ?? .max) < least
     room.withLock {
       $0.lookedAt = now
@@ -406,7 +475,11 @@ package final class Space: Sendable {
   package func stir() { keeper.wake() }
 
   func callBeforeBarrier(pendingFor milliseconds: Int64 = Space.barrierInterval) {
-    beforeBarrier.withLock { $0 }?(milliseconds)
+    guard let hook = beforeBarrier.withLock({ $0 }) else { return }
+    // What is sealed by it does not wait for room: locks may be held here.
+    reclaims.withLock { _ = $0.impatient.insert(PosixThread.current) }
+    hook(milliseconds)
+    reclaims.withLock { _ = $0.impatient.remove(PosixThread.current) }
   }
 
   func takeCheckpointTaken() -> Bool {

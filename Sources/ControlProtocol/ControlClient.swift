@@ -37,6 +37,47 @@ package struct ControlClient: ~Copyable {
     }
   }
 
+  /// Asks to be told how the daemon ends, and returns when the question has come. To be called before
+  /// the unmount, so that the end cannot come first. A daemon that hangs may take longer than that: it
+  /// is unmounted all the same.
+  package func askForEnd() throws(Failure) {
+    var refusal: Failure?
+    do throws(MessageStream.Problem) {
+      try stream.send(ControlRequest.end)
+      try? stream.setReceiveTimeout(seconds: 3)
+      if case .failed(let failure) = try stream.receive(ControlReply.self) { refusal = failure }
+    } catch {
+      // Whether it is there shows when its end is waited for.
+    }
+    try? stream.setReceiveTimeout(seconds: nil)
+    if let refusal { throw refusal }
+  }
+
+  /// Waits for the end after `askForEnd`; returns why not everything is on disk, nil where all is.
+  /// `late` is called once when it takes longer than 3 seconds.
+  package func waitForEnd(late: () -> Void) throws(Failure) -> Failure? {
+    let deadline = SystemClock.monotonicNanoseconds() + 3_000_000_000
+    var isLate = false
+    do throws(MessageStream.Problem) {
+      while true {
+        let reply = try stream.receive(ControlReply.self)
+        if !isLate, SystemClock.monotonicNanoseconds() > deadline {
+          isLate = true
+          late()
+        }
+        if case .ended(let failure) = reply { return failure }
+        if case .failed(let failure) = reply { return failure }
+      }
+    } catch {
+      switch error {
+      case .ended, .system(Errno(ECONNRESET)), .system(Errno(EPIPE)):
+        return Failure(
+          .unreachable, "the daemon ended before it said that everything is on disk.")
+      default: throw ControlClient.failure(error)
+      }
+    }
+  }
+
   private static func connect(_ mount: MountEntry) throws(Failure) -> FileDescriptor {
     do throws(Errno) { return try ControlSocket.connect(to: mount.device) } catch {
       throw Failure(

@@ -20,6 +20,9 @@ package enum ControlRequest: Codable, Sendable, Equatable {
   /// Gives the room of removed files back, as far as it is worth it. Answered by `moved` now and then,
   /// in the end by `compacted` or `failed`. Ends early when the client is gone.
   case compact
+  /// Returns when the session has ended: sent before an unmount. Answered by `progress` now and then, so
+  /// that the daemon notices a client that is gone, in the end by `ended`.
+  case end
 }
 
 package enum ThumbnailSelection: String, Codable, Sendable, Equatable {
@@ -41,6 +44,8 @@ package enum ControlReply: Codable, Sendable, Equatable {
   /// The request is done; what it did, in numbers.
   case done(ControlSummary)
   case failed(Failure)
+  /// The mount has gone and the session is over; nil: everything is on disk, else why it is not.
+  case ended(Failure?)
 }
 
 package struct ControlSummary: Codable, Sendable, Equatable {

@@ -35,8 +35,10 @@ package final class AlbumDaemon: Sendable {
     Hardening.raiseDescriptorLimit()
     Hardening.boundMemory()
     let parts = try Parts(options, secret: secret, logger: logger)
-    let failure = serve(parts, signals)
-    try parts.close()
+    let control = ControlRequests(parts, options: options, log: log)
+    var failure = serve(parts, control, signals)
+    do throws(Failure) { try parts.close() } catch { failure = error }
+    control.tellEnd(failure)
     if let failure { throw failure }
     logger.info("unmounted; everything is on disk")
   }
@@ -50,8 +52,8 @@ package final class AlbumDaemon: Sendable {
   }
 
   /// Answers why it did not come about or ended otherwise than by an unmount.
-  private func serve(_ parts: Parts, _ signals: SignalWatch) -> Failure? {
-    let control = ControlRequests(parts, options: options, log: log)
+  private func serve(_ parts: Parts, _ control: ControlRequests, _ signals: SignalWatch) -> Failure?
+  {
     do throws(MountError) {
       let mount = try parts.mount { [self] in
         let warnings = parts.warnings + control.start()

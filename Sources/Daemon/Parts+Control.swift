@@ -92,9 +92,14 @@ extension Parts {
     do throws(FSError) {
       let top = try fileSystem.resolve(path: Array(path.utf8))
       let count = try fileSystem.retryThumbnails(under: top, which.choice)
-      return ControlSummary(
-        count: count,
-        notes: whyNoThumbnailsNow.map { ["No thumbnails are being made: \($0)."] } ?? [])
+      var notes = whyNoThumbnailsNow.map { ["No thumbnails are being made: \($0)."] } ?? []
+      for album in fileSystem.albumsWithoutThumb(under: top) {
+        let name = String(decoding: album, as: UTF8.self)
+        notes.append(
+          "\(name)/Thumb was removed, so the thumbnails of \(name) show nowhere. "
+            + "To bring it back: mkdir \(name)/Thumb")
+      }
+      return ControlSummary(count: count, notes: notes)
     } catch {
       throw Failure(error, path)
     }

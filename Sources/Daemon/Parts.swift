@@ -115,13 +115,56 @@ final class Parts: Sendable {
 
 /// What recovery found, for a person.
 enum RecoveryNotes {
+  private static let mostNamed = 20
+
+  /// The files that lack their newest content, and what to do.
+  private static func incompleteFiles(_ report: RecoveryReport) -> [String] {
+    let files = report.incompleteFiles
+    if files.isEmpty {
+      if report.leftOutFiles == 0 { return [] }
+      return [
+        "\(report.leftOutFiles) versions of files are kept that a mount left out, since content of them "
+          + "was missing. albumfs check --repair brings back what can be read of them."
+      ]
+    }
+    var lines = files.prefix(mostNamed).map { file in
+      "\(file.path ?? "A file without a name"): \(file.outcome.sentence) (\(time(file.since)))."
+    }
+    if files.count > mostNamed { lines.append("… and \(files.count - mostNamed) more files.") }
+    let isCopy = files.allSatisfy(\.isEndOfCopy)
+    let cause =
+      isCopy
+      ? "was written while this store was copied, and is not in it"
+      : "is missing in this store"
+    lines.insert(
+      "The newest content of \(files.count) \(files.count == 1 ? "file" : "files") \(cause). "
+        + "Nothing that is left of it is removed. "
+        + "\(isCopy ? "Run rsync again to complete the copy, or run" : "Restore the store from a backup, or run") "
+        + "albumfs check --repair to bring back what can be read.", at: 0)
+    return lines
+  }
+
+  private static func time(_ since: StoreTime) -> String {
+    "written \(SystemClock.localTime(seconds: since.seconds))"
+  }
+
   static func lines(_ report: RecoveryReport) -> [String] {
     var lines: [String] = []
-    if report.isLivingCopy {
+    if report.isMixed {
       lines.append(
-        "The store is a copy that was taken while it was written. Everything from before is there, "
-          + "and what came meanwhile up to some moment.")
-    } else if !report.wasClean {
+        "The store holds segments of another copy of it, which was written to. Nothing of either was "
+          + "removed. albumfs check names the files that this costs; to make this store a copy again, "
+          + "run rsync once with --delete.")
+    }
+    lines += incompleteFiles(report)
+    if !report.cutFiles.isEmpty {
+      let shown = report.cutFiles.prefix(mostNamed).joined(separator: ", ")
+      let rest = report.cutFiles.count - mostNamed
+      lines.append(
+        "The machine was started anew since. Changes of the last seconds before that are left out: "
+          + shown + (rest > 0 ? " and \(rest) more." : "."))
+    }
+    if !report.wasClean {
       lines.append(
         "The last session did not end by an unmount. Everything up to its last moments is there.")
     }
@@ -156,5 +199,16 @@ enum RecoveryNotes {
       lines.append("The newest checkpoint is damaged; the one before it was used.")
     }
     return lines
+  }
+}
+
+extension IncompleteFile.Outcome {
+  /// What became of the file, for a person.
+  fileprivate var sentence: String {
+    switch self {
+    case .formerContent: "shown as it was before"
+    case .leftOut: "left out, since nothing of it is whole"
+    case .unreadable: "cannot be read whole"
+    }
   }
 }

@@ -8,7 +8,11 @@ extension Driver {
     let mode = OpenMode(flags: flags)
     if mode.truncates { try dropSetID(of: inode, for: caller) }
     let file = try fileSystem.open(inode, mode: mode, for: caller)
-    if mode.writes { countWriter(of: file.inode) }
+    if mode.writes {
+      countWriter(of: file.inode)
+      // What the kernel knows of its blocks is not true for long: see `FileSystem.current`.
+      pages.forgetAttributes(of: file.inode)
+    }
     return file
   }
 
@@ -37,8 +41,23 @@ extension Driver {
   func allocate(
     _ file: OpenFile, at offset: Int64, length: Int64, mode: CInt, for caller: Caller
   ) throws(FSError) {
+    let mode = try AllocationMode(flags: mode)
     try dropSetID(of: file.inode, for: caller)
-    try file.allocate(at: offset, length: length, mode: AllocationMode(flags: mode))
+    try file.allocate(at: offset, length: length, mode: mode)
+  }
+
+  /// Has the kernel write out what it holds of files from `offset` on, and calls `answer` after that:
+  /// from another thread, or at once where there is nothing to wait for. The kernel does not do so by
+  /// itself before it asks for data and holes, nor before a rename.
+  func withPages(
+    of files: [InodeNumber], from offset: Int64 = 0,
+    then answer: @escaping @Sendable (FSError?) -> Void
+  ) {
+    let written = files.filter(hasWriter)
+    if offset < 0 || written.isEmpty { return answer(nil) }
+    pages.writeOut(written, from: offset) { isWritten in
+      answer(isWritten ? nil : FSError(.interrupted, "the mount ends"))
+    }
   }
 
   /// `whence` as in lseek(2); the kernel asks for these two alone.
@@ -68,18 +87,20 @@ extension OpenMode {
   /// in part. O_APPEND means nothing here, since the kernel knows the size and gives the offset.
   init(flags: CInt) {
     self.init(
-      reads: true, writes: flags & O_ACCMODE != O_RDONLY, truncates: flags & O_TRUNC != 0)
+      reads: true, writes: flags & O_ACCMODE != O_RDONLY, truncates: flags & O_TRUNC != 0,
+      canBeMapped: flags & O_ACCMODE != O_WRONLY)
   }
 }
 
 extension AllocationMode {
   /// The flags of fallocate(2), which Glibc's Swift module hides. To collapse or insert a range is
-  /// not supported: it would move what other handles hold in their pages.
+  /// not supported: it would move what other handles hold in their pages. Nor is to reserve room alone.
   init(flags: CInt) throws(FSError) {
     let keepSize: CInt = 1
     let punchHole: CInt = 2
     let zeroRange: CInt = 16
-    guard flags & ~(keepSize | punchHole | zeroRange) == 0 else { throw FSError(.notSupported) }
+    guard flags & ~(keepSize | punchHole | zeroRange) == 0, flags & (punchHole | zeroRange) != 0
+    else { throw FSError(.notSupported) }
     self.init(
       keepsSize: flags & keepSize != 0, punchesHole: flags & punchHole != 0,
       zeroesRange: flags & zeroRange != 0)

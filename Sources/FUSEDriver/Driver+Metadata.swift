@@ -29,6 +29,8 @@ extension Driver {
     var change = AttributeChange()
     change.permissions = permissions
     _ = try fileSystem.change(change, of: inode, for: caller)
+    // The answer to this request brings no attributes along.
+    pages.forgetAttributes(of: inode)
   }
 
   /// `flags` as in setxattr(2).

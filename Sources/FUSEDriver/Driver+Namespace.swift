@@ -52,16 +52,30 @@ extension Driver {
 
   /// `flags` as in renameat2(2); RENAME_WHITEOUT is for overlay file systems and not supported.
   func rename(
-    _ name: FileName, in parent: InodeNumber, to newName: FileName, in newParent: InodeNumber,
-    flags: UInt32, for caller: Caller
+    _ from: DirectoryPlace, to: DirectoryPlace, flags: UInt32, for caller: Caller
   ) throws(FSError) {
     try fileSystem.rename(
-      name, in: parent, to: newName, in: newParent, mode: RenameMode(flags: flags), for: caller)
+      from.name, in: from.parent, to: to.name, in: to.parent, mode: RenameMode(flags: flags),
+      for: caller)
+  }
+
+  /// The files whose content a rename carries to another name.
+  func filesToRename(_ from: DirectoryPlace, _ to: DirectoryPlace, flags: UInt32) -> [InodeNumber] {
+    let isExchange = (try? RenameMode(flags: flags))?.exchange ?? false
+    return (isExchange ? [from, to] : [from]).compactMap {
+      fileSystem.entry($0.name, in: $0.parent)
+    }
   }
 
   func symlinkTarget(of inode: InodeNumber) throws(FSError) -> [UInt8] {
     try fileSystem.symlinkTarget(of: inode)
   }
+}
+
+/// A name in a directory, as the kernel gives it.
+struct DirectoryPlace: Sendable {
+  var name: FileName
+  var parent: InodeNumber
 }
 
 extension FileKind {

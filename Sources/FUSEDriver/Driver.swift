@@ -12,6 +12,7 @@ import struct Synchronization.Atomic
 package final class Driver: Sendable {
   let fileSystem: FileSystem
   let logger: Logger
+  let pages = KernelPages()
   private let onReady: @Sendable () -> Void
   private let ready = Atomic(false)
   /// How many handles each file has that may be written through: whose pages the kernel may hold
@@ -79,6 +80,9 @@ extension Driver {
       writers[inode] = count > 1 ? count - 1 : nil
     }
   }
+
+  /// True while the kernel may hold pages of a file that albumfs has not seen.
+  func hasWriter(_ inode: InodeNumber) -> Bool { writers.withLock { $0[inode] != nil } }
 
   /// The files that are open for writing.
   func writtenInodes() -> [InodeNumber] { writers.withLock { Array($0.keys) } }

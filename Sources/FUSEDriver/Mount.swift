@@ -69,6 +69,7 @@ package final class Mount: Sendable {
       return state.isStopping
     }
     notifications.start(link)
+    driver.pages.start(link)
     if isStopping { detach() }
     defer { end() }
     try session.loop()
@@ -78,6 +79,7 @@ package final class Mount: Sendable {
   /// more. Either way the thread that tells the kernel is free to end.
   private func end() {
     notifications.stop()
+    driver.pages.stop()
     state.withLock { $0.link = nil }
     while state.withLock({ $0.linkUsers > 0 }) { linkUnused.wait() }
     detach()
@@ -97,6 +99,7 @@ package final class Mount: Sendable {
     detach()
     if !ended.wait(seconds: seconds) {
       logger.notice("files are still open in the mount: cutting them off")
+      driver.pages.stop()
       withLink { link in
         for inode in driver.writtenInodes() { link.invalidate(inode.rawValue) }
         link.exit()

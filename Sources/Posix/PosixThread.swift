@@ -23,6 +23,9 @@ package final class PosixThread: @unchecked Sendable {  // written once, before 
     }
   }
 
+  /// Identifies the calling thread while it runs.
+  package static var current: UInt { UInt(pthread_self()) }
+
   /// Returns when the thread has ended. To be called once.
   package func join() { _ = pthread_join(handle, nil) }
 

@@ -75,6 +75,31 @@ struct AlbumTests {
     #expect(try space.text("Trip/Thumb/a.jpg") == "thumbnail of a")
   }
 
+  /// A mirror of a folder without Thumb removes it, and finds it removed the next time.
+  @Test func aRemovedThumbStaysRemovedUntilItIsMade() throws {
+    try space.mkdir("Trip")
+    try space.mkdir("Trip/Photo/Day 1")
+    try space.mkdir(".plain")
+    try space.mkdir(".plain/Day 2")
+    try space.write("d", to: ".plain/Day 2/d.jpg")
+    try space.rmdir("Trip/Thumb")
+    try space.write("a", to: "Trip/a.jpg")
+    try space.write("b", to: "b.jpg")
+    try space.rename("b.jpg", "Trip/b.jpg")
+    try space.write("c", to: "Trip/Photo/Day 1/c.jpg")
+    try space.rename(".plain/Day 2", "Trip/Photo/Day 2")
+    try space.makeThumbnails()
+    #expect(try space.list("Trip") == ["Photo", "a.jpg", "b.jpg"])
+    let albums = space.fileSystem.albumsWithoutThumb(under: .root)
+    #expect(albums.map { String(decoding: $0, as: UTF8.self) } == ["Trip"])
+    try space.mkdir("Trip/Thumb")
+    #expect(try space.list("Trip/Thumb") == ["Day 1", "Day 2", "a.jpg", "b.jpg"])
+    #expect(try space.text("Trip/Thumb/b.jpg") == "thumbnail of b")
+    #expect(try space.text("Trip/Thumb/Day 1/c.jpg") == "thumbnail of c")
+    #expect(try space.text("Trip/Thumb/Day 2/d.jpg") == "thumbnail of d")
+    #expect(space.fileSystem.albumsWithoutThumb(under: .root).isEmpty)
+  }
+
   @Test func photoAndThumbStayWhereTheyAre() throws {
     try space.mkdir("Trip")
     try space.mkdir(".plain")

@@ -60,6 +60,18 @@ struct ContentTests {
     #expect(try space.read(".plain/video") == [UInt8](repeating: 7, count: 100_000))
   }
 
+  @Test func fsyncOfAnyDirectoryHasEverythingOnDisk() throws {
+    let one = try space.create(".plain/one")
+    try one.put(Array("one".utf8), at: 0)
+    try space.mkdir("Trip")
+    let other = try space.create("Trip/Photo/other")
+    try other.put(Array("other".utf8), at: 0)
+    try space.fileSystem.synchronize(space.number("Trip/Thumb"))
+    try space.crash()
+    #expect(try space.text(".plain/one") == "one")
+    #expect(try space.text("Trip/Photo/other") == "other")
+  }
+
   @Test func aRenameCarriesTheContentWithIt() throws {
     try space.write("old", to: ".plain/document")
     let file = try space.create(".plain/document.new")
@@ -68,6 +80,17 @@ struct ContentTests {
     try space.space.commit()
     try space.crash()
     #expect(try space.text(".plain/document") == "new")
+  }
+
+  @Test func anExchangeCarriesTheContentOfBothFilesWithIt() throws {
+    let names = [".plain/one", ".plain/other"]
+    let files = try names.map { try space.create($0) }
+    for (file, name) in zip(files, names) { try file.put(Array(name.utf8), at: 0) }
+    try space.rename(names[0], names[1], exchange: true)
+    try space.space.commit()
+    try space.crash()
+    #expect(try space.text(names[0]) == names[1])
+    #expect(try space.text(names[1]) == names[0])
   }
 
   @Test func aFileThatWasRemovedWhileOpenWorksOn() throws {

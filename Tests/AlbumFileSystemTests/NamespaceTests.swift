@@ -124,6 +124,25 @@ struct NamespaceTests {
     #expect(refusal { try space.fileSystem.extendedAttribute(name, of: file) } == .noAttribute)
   }
 
+  /// listxattr(2) hands over 65,536 bytes at most: what does not fit into its list is refused.
+  @Test func namesOfExtendedAttributesStayListable() throws {
+    try space.write("", to: ".p/f")
+    let file = try space.number(".p/f")
+    func set(_ number: Int, _ length: Int = 255, _ value: [UInt8] = []) throws {
+      let name = "user.\(number)."
+      try space.fileSystem.setExtendedAttribute(
+        Array(name.utf8) + [UInt8](repeating: 7, count: length - name.utf8.count), to: value,
+        of: file, mode: AttributeMode(), for: TestSpace.me)
+    }
+    for number in 0..<255 { try set(number) }
+    #expect(refusal { try set(255, 256) } == .nameTooLong)
+    try set(255, 254)
+    #expect(refusal { try set(256, 20) } == .noSpace)
+    try set(255, 254, [1, 2, 3])
+    let list = try space.fileSystem.extendedAttributeNames(of: file).reduce(0) { $0 + $1.count + 1 }
+    #expect(list == 65_535)
+  }
+
   @Test func whatWasRemovedCannotBeFilled() throws {
     try space.mkdir(".p/d")
     let removed = try space.lookup(".p/d").attributes.inode

@@ -128,6 +128,12 @@ struct HostileValuesTests {
     head = JournalHead(number: SegmentNumber(9))
     head.cutFrame = FrameNumber(.max)
     #expect(throws: FormatError.self) { try JournalHead(decoding: head.encoded()) }
+    head = JournalHead(number: SegmentNumber(9))
+    head.predecessorBirth = SegmentBirth(SegmentBirth.limit)
+    #expect(throws: FormatError.self) { try JournalHead(decoding: head.encoded()) }
+    head = JournalHead(number: SegmentNumber(9))
+    head.time = StoreTime(milliseconds: StoreTime.limit)
+    #expect(throws: FormatError.self) { try JournalHead(decoding: head.encoded()) }
     head = JournalHead(number: SegmentNumber(.max))
     #expect(throws: FormatError.self) { try JournalHead(decoding: head.encoded()) }
   }

@@ -33,7 +33,12 @@ struct JournalFormatTests {
     .symlink(InodeNumber(44), target: Array("../x".utf8)),
     .attribute(InodeNumber(42), name: Array("user.a".utf8), value: []),
     .attribute(InodeNumber(42), name: Array("user.a".utf8), value: nil),
-    .segment(.data, SegmentNumber(3), .retired, retiredAt: 1_700_000_000),
+    .segment(
+      .data, SegmentNumber(3), SegmentBirth(0xFFFF_FFFF_FFFF), .retired,
+      retiredAt: StoreTime(milliseconds: 1_700_000_000_000)),
+    .session(
+      SegmentBirth(9), SessionStart(journal: SegmentNumber(7), checkpoint: SegmentNumber(8))),
+    .session(SegmentBirth(9), .gone),
     .counters(SpaceCounters()),
     .barrier(FrameNumber(12)),
     .property(.thumbnailEdge, 512),
@@ -106,7 +111,8 @@ struct JournalFormatTests {
   @Test func framesHeadsAndCheckpointRecordsAreReadBack() throws {
     let frame = JournalFrame(
       number: FrameNumber(5), previousHash: Array(0..<32), continues: true, isContinuation: false,
-      items: [1, 2, 3])
+      time: StoreTime(milliseconds: 0x01_0203_0405_0607), items: [1, 2, 3])
+    #expect(Array(frame.encoded()[41..<48]) == [7, 6, 5, 4, 3, 2, 1])
     #expect(frame.encoded().count == JournalFrame.headerByteCount + 3)
     #expect(try JournalFrame(decoding: frame.encoded()) == frame)
     var head = JournalHead(number: SegmentNumber(9))
@@ -115,9 +121,20 @@ struct JournalFormatTests {
     head.cutOffset = 4096
     head.checkpoint.firstSegment = SegmentNumber(3)
     head.checkpoint.segmentCount = 2
-    head.checkpoint.takenAt = 1_700_000_000
+    head.checkpoint.birth = SegmentBirth(5)
+    head.checkpoint.takenAt = StoreTime(milliseconds: 1_700_000_000_000)
+    head.predecessorBirth = SegmentBirth(6)
+    head.time = StoreTime(milliseconds: 1_700_000_000_001)
+    head.boot = BootIdentity(bytes: Array(1...16))
     #expect(head.encoded().count == JournalHead.byteCount)
     #expect(try JournalHead(decoding: head.encoded()) == head)
+    for reason in [SegmentSeal.Reason.full, .endOfSession] {
+      let seal = SegmentSeal(time: head.time, reason: reason)
+      #expect(seal.encoded().count == SegmentSeal.byteCount)
+      #expect(try SegmentSeal(decoding: seal.encoded()) == seal)
+    }
+    #expect(SegmentSeal.reservedByteCount == RecordLayout.grid)
+    #expect(RecordLayout.paddedByteCount(plaintext: JournalHead.byteCount) == RecordLayout.grid)
     let record = CheckpointRecord(
       checkpoint: SegmentNumber(3), place: 4, continuation: .last, items: [9])
     #expect(record.encoded().count == CheckpointRecord.headerByteCount + 1)

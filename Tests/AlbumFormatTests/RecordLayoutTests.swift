@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test(arguments: [
-    0, UInt64(5) << 32, UInt64(1) << 32 | UInt64(RecordLayout.maximumPlaintext + 1),
+    0, UInt64(6) << 32, UInt64(1) << 32 | UInt64(RecordLayout.maximumPlaintext + 1),
     UInt64(1) << 32 | 1 << 40, UInt64(1) << 32 | 1 << 63, .max,
   ])
   func `what cannot be a header is none`(header: UInt64) {

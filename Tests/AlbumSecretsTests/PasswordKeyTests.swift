@@ -19,8 +19,9 @@ import Testing
     let content = opened(key("correct horse").unwrap(slot[...]))
     #expect(content?.header == KeySlot.Content())
     #expect(
-      content?.spaceKeys().name(of: .journal, number: SegmentNumber(7)).text
-        == "48e01810bbede1e5b1e787b271bbb6ef")
+      content?.spaceKeys().name(
+        of: .journal, number: SegmentNumber(7), birth: SegmentBirth(0x0102_0304_0506)
+      ).text == "d2611a865b5d8d14fa98a0844155b3d2")
   }
 
   @Test func `what was wrapped is unwrapped, feature words and all`() {

@@ -31,8 +31,9 @@ import Testing
     let keys = fixedKeys()
     let sealed = bytes(
       "6465666768696a6b6c6d6e6f707172737475767778797a7b50cb04b705f41adb91d7a399660922a57eba95a69ed0c446"
-        + "3a1c2db832456e43ae7c14a958c97647366cc627a168")
-    let name = keys.name(of: .journal, number: SegmentNumber(7))
+        + "3a1c2db83245ed2161b084973391575ad85b04ee0ae3")
+    let name = keys.name(
+      of: .journal, number: SegmentNumber(7), birth: SegmentBirth(0x0102_0304_0506))
     let header = unsafe sealed.withUnsafeBytes { unsafe keys.cipher.header(of: $0) }
     #expect(header?.kind == .frame)
     #expect(header?.byteCount == 22)

@@ -10,19 +10,43 @@ import Testing
   @Test func `names of segments are the documented ones`() {
     let keys = fixedKeys()
     #expect(
-      keys.name(of: .journal, number: SegmentNumber(7)).text
-        == "48e01810bbede1e5b1e787b271bbb6ef")
+      keys.name(
+        of: .journal, number: SegmentNumber(7), birth: SegmentBirth(0x0102_0304_0506)
+      ).text == "d2611a865b5d8d14fa98a0844155b3d2")
     #expect(
-      keys.name(of: .data, number: SegmentNumber(0x0102_0304)).text
-        == "79d8f25c9e2daa3e1cc0a59bd99518d6")
+      keys.name(
+        of: .data, number: SegmentNumber(0x0102_0304), birth: SegmentBirth(0xFFFE_FDFC_FBFA)
+      ).text == "df305c6cfd21cc7a8f726e7271aff377")
   }
 
-  @Test func `kinds, numbers and spaces never share a name`() {
+  @Test func `a name says its segment to who has the keys, and nothing to others`() {
+    let (keys, others) = (SpaceKeys(), SpaceKeys())
+    for kind in SegmentKind.allCases {
+      for raw in [1, 2, 77, NumberLimits.segment] {
+        let (number, birth) = (SegmentNumber(raw), SegmentBirth.random())
+        let name = keys.name(of: kind, number: number, birth: birth)
+        let found = keys.segment(named: name)
+        #expect(found?.kind == kind && found?.number == number && found?.birth == birth)
+        #expect(others.segment(named: name) == nil)
+        #expect(keys.segment(named: SegmentName(high: name.high ^ 1, low: name.low)) == nil)
+      }
+    }
+    for _ in 0..<1000 {
+      let name = SegmentName(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
+      #expect(keys.segment(named: name) == nil)
+    }
+  }
+
+  @Test func `kinds, numbers, births and spaces never share a name`() {
     var names = Set<SegmentName>()
     for keys in [SpaceKeys(), SpaceKeys()] {
       for kind in SegmentKind.allCases {
         for number in 1...300 {
-          #expect(names.insert(keys.name(of: kind, number: SegmentNumber(UInt32(number)))).inserted)
+          for birth in [1, 2, SegmentBirth.limit - 1] {
+            let name = keys.name(
+              of: kind, number: SegmentNumber(UInt32(number)), birth: SegmentBirth(birth))
+            #expect(names.insert(name).inserted)
+          }
         }
       }
     }

@@ -39,11 +39,9 @@ struct CatalogTests {
       frames.append(run.catalog.takeChanges())
     }
     try decodeItems(run.catalog.encodeSpace()) { replayed.apply($0) }
-    var next: UInt32? = 0
-    while let from = next {
-      let (items, end) = run.catalog.encodeInodes(from: from, count: 20)
-      try decodeItems(items) { replayed.apply($0) }
-      next = end
+    var inodes = InodeCursor()
+    while !inodes.isAtEnd {
+      try decodeItems(run.catalog.encodeInodes(&inodes, count: 20)) { replayed.apply($0) }
       work()
     }
     var cursor = NameCursor()
@@ -68,6 +66,130 @@ struct CatalogTests {
     for frame in frames + frames[5...] { try decodeItems(frame) { replayed.apply($0) } }
     _ = replayed.finishReplay()
     #expect(replayed.dump() == run.catalog.dump())
+  }
+
+  /// A file of pieces of a byte each, with holes between them, put in by random.
+  private func scatter(
+    _ count: Int, _ catalog: inout Catalog, _ random: inout SeededRandom
+  ) -> InodeIndex {
+    let index = catalog.create(
+      kind: .regular, permissions: 0o644, owner: 0, group: 0, time: .init(nanoseconds: 0))
+    catalog.insertEntry(Array("big".utf8), in: catalog.index(of: .root)!, child: index)
+    for place in (0..<count).shuffled(using: &random) { rewrite(place, 0, index, &catalog) }
+    catalog.update(index) { $0.size = Int64(count) * 4096 }
+    catalog.unpin(index)
+    return index
+  }
+
+  private func rewrite(
+    _ place: Int, _ life: UInt32, _ index: InodeIndex, _ catalog: inout Catalog
+  ) {
+    let extent = Extent(
+      offset: Int64(place) * 4096, length: 1, segment: SegmentNumber(1 + UInt32(place % 9)),
+      grid: (7919 * life + UInt32(place)) % 16_000, skip: 0)
+    catalog.hold(extent)
+    catalog.replaceExtents(of: index, from: extent.offset, to: extent.end, with: [extent])
+  }
+
+  @Test func aFrameStatesWhatWasChangedHoweverManyExtentsTheFileHas() throws {
+    var random = SeededRandom()
+    print("seed \(random.seed)")
+    var catalog = Catalog(rootOwner: 0, group: 0, permissions: 0o755, time: .init(nanoseconds: 0))
+    let index = scatter(40_000, &catalog, &random)
+    var replayed = Catalog()
+    replayed.beginReplay()
+    try decodeItems(catalog.takeChanges()) { replayed.apply($0) }
+    for life in 1...3 as ClosedRange<UInt32> {
+      for place in (0..<40_000).shuffled(using: &random).prefix(1000) {
+        rewrite(place, life, index, &catalog)
+      }
+      let before = catalog.extents.steps.taken
+      let frame = catalog.takeChanges()
+      #expect(frame.count < 1000 * 70)
+      #expect(catalog.extents.steps.taken - before < 1000 * 16)
+      try decodeItems(frame) { replayed.apply($0) }
+    }
+    #expect(replayed.finishReplay() == ReplayFindings())
+    #expect(replayed.dump() == catalog.dump())
+  }
+
+  @Test func aFileOfVeryManyExtentsIsWrittenIntoACheckpointInSlices() throws {
+    var random = SeededRandom()
+    print("seed \(random.seed)")
+    var catalog = Catalog(rootOwner: 0, group: 0, permissions: 0o755, time: .init(nanoseconds: 0))
+    let index = scatter(20_000, &catalog, &random)
+    let gone = catalog.create(
+      kind: .regular, permissions: 0o644, owner: 0, group: 0, time: .init(nanoseconds: 0))
+    for place in 0..<5000 { rewrite(place, 7, gone, &catalog) }
+    catalog.setSymlinkTarget(gone, to: [1])
+    _ = catalog.takeChanges()
+    var replayed = Catalog()
+    replayed.beginReplay()
+    var frames: [[UInt8]] = []
+    try decodeItems(catalog.encodeSpace()) { replayed.apply($0) }
+    var cursor = InodeCursor()
+    var slices = 0
+    while !cursor.isAtEnd {
+      let before = catalog.extents.steps.taken
+      let items = catalog.encodeInodes(&cursor, count: 500)
+      #expect(catalog.extents.steps.taken - before < 1000)
+      try decodeItems(items) { replayed.apply($0) }
+      slices += 1
+      for _ in 0..<20 {
+        rewrite(Int.random(in: 0..<20_000, using: &random), UInt32(slices), index, &catalog)
+      }
+      if slices == 30 {
+        catalog.replaceExtents(of: index, from: 30_000_000, to: 50_000_000, with: [])
+      }
+      // One goes while it is written, and its place is another's.
+      if slices == 44 {
+        catalog.unpin(gone)
+        let other = catalog.create(
+          kind: .regular, permissions: 0o600, owner: 0, group: 0, time: .init(nanoseconds: 0))
+        #expect(other == gone)
+        catalog.insertEntry(Array("o".utf8), in: catalog.index(of: .root)!, child: other)
+        for place in 0..<700 { rewrite(place, 8, other, &catalog) }
+      }
+      frames.append(catalog.takeChanges())
+    }
+    #expect(slices > 44)
+    var names = NameCursor()
+    while !names.isAtEnd {
+      try decodeItems(catalog.encodeNames(&names, count: 20)) { replayed.apply($0) }
+    }
+    for frame in frames { try decodeItems(frame) { replayed.apply($0) } }
+    _ = replayed.finishReplay()
+    while catalog.letGoOfDetached(limit: 1000) {}
+    #expect(replayed.dump() == catalog.dump())
+  }
+
+  @Test func nothingThatIsDoneToAFileOfVeryManyExtentsTouchesThemAll() throws {
+    var random = SeededRandom()
+    print("seed \(random.seed)")
+    var catalog = Catalog(rootOwner: 0, group: 0, permissions: 0o755, time: .init(nanoseconds: 0))
+    let index = scatter(50_000, &catalog, &random)
+    _ = catalog.takeChanges()
+    func steps(_ limit: Int, _ catalog: inout Catalog, _ body: (inout Catalog) -> Void) {
+      let before = catalog.extents.steps.taken
+      body(&catalog)
+      #expect(catalog.extents.steps.taken - before <= limit)
+    }
+    steps(0, &catalog) { #expect($0.attributes(index).blocks == (50_000 + 511) / 512) }
+    steps(30, &catalog) {
+      #expect($0.extents(of: index, from: 90_000_000, to: .max, limit: 10).count == 10)
+    }
+    steps(1000, &catalog) {
+      $0.replaceExtents(of: index, from: 90_000_000, to: 180_000_000, with: [])
+    }
+    steps(3000, &catalog) {
+      #expect($0.removeEntry(Array("big".utf8), in: $0.index(of: .root)!) != nil)
+    }
+    #expect(catalog.index(of: InodeNumber(2)) == nil)
+    #expect(catalog.segments.accounts.values.contains { $0.live > 0 }, "let go of later")
+    var rest = true
+    while rest { steps(1200, &catalog) { rest = $0.letGoOfDetached(limit: 1000) } }
+    #expect(catalog.segments.accounts.values.allSatisfy { $0.live == 0 })
+    #expect(catalog.segments.emptied.count == 9)
   }
 
   @Test func inodeNumbersAreNeverGivenTwiceAlsoNotAfterALostFrame() throws {

@@ -41,7 +41,9 @@ import Testing
       for byte in bytes { counts[Int(byte)] += 1 }
       var status = stat()
       #expect(unsafe lstat("\(place.directory.path)/\(path)", &status) == 0)
-      #expect(status.st_mtim.tv_sec == 946_684_800 && status.st_mtim.tv_nsec == 0)
+      let checksum = unsafe bytes.withUnsafeBytes { unsafe SegmentChecksum($0) }
+      #expect(status.st_mtim.tv_sec == Int(checksum.time) && status.st_mtim.tv_nsec == 0)
+      #expect(SegmentChecksum.isPossible(time: checksum.time))
     }
     let expected = Double(4 * size) / 256
     let chiSquare = counts.reduce(0) { $0 + ($1 - expected) * ($1 - expected) / expected }

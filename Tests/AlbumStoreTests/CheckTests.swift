@@ -102,7 +102,7 @@ struct CheckTests {
 
   @Test func aDamagedCheckpointIsToldAndCostsNothing() throws {
     let position = try place.checkpoints()
-    try place.flip(.checkpoint, position.firstSegment, at: 60)
+    try place.flip(.checkpoint, position.firstSegment, at: 256 + 60)
     let report = try place.check()
     #expect(report.findings.map(\.kind) == [.checkpoint])
     #expect(report.damagedPaths == [])
@@ -204,7 +204,8 @@ struct CheckPlace {
   // MARK: Where things are
 
   func path(_ kind: SegmentKind, _ number: SegmentNumber) -> String {
-    SegmentPath.path(of: store.keys.name(of: kind, number: number))
+    store.keys.path(kind, number, among: store.store.directory.segmentPaths())
+      ?? "no such segment"
   }
 
   private func reading<T>(_ body: (borrowing Catalog) throws -> T) throws -> T {

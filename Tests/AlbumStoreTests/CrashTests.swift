@@ -64,6 +64,8 @@ struct CrashRun {
     var options = SpaceOpenOptions(logger: Logger(label: "crash") { _ in SwiftLogNoOpLogHandler() })
     options.worksInBackground = false
     options.graceSeconds = 0
+    // Each mount may be behind a power cut.
+    options.boot = .unknown
     return try Space.open(store, keys: keys, options: options)
   }
 

@@ -111,6 +111,8 @@ struct DiskErrorRun {
 
   func open(_ other: (any StorageDirectory)? = nil) throws -> Space {
     var options = SpaceOpenOptions(logger: Logger(label: "error") { _ in SwiftLogNoOpLogHandler() })
+    // Each mount may be behind a power cut.
+    options.boot = .unknown
     options.worksInBackground = false
     options.graceSeconds = 0
     let store = other.map { Store(directory: $0, segmentSize: 256 << 10) } ?? store

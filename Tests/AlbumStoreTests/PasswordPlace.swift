@@ -55,7 +55,7 @@ struct PasswordPlace {
 }
 
 extension SpaceKeys {
-  var identity: SegmentName { name(of: .journal, number: SegmentNumber(1)) }
+  var identity: SegmentName { name(of: .journal, number: SegmentNumber(1), birth: .none) }
 }
 
 func secret(_ text: String) -> SecretBytes {

@@ -138,7 +138,9 @@ struct RelocationTests {
       self.place(extent(1, UInt32(place) * 100), inode, &catalog)
     }
     let emptying = catalog.beginEmptying([SegmentNumber(1)])
-    let references = catalog.references(of: 0..<4, emptying)
+    let references = files.prefix(2).flatMap { inode in
+      extents(inode, catalog).map { Reference(inode: InodeNumber(inode), extent: $0) }
+    }
     #expect(references.count == 2)
     var relocations = Relocations()
     for (place, part) in LivingParts.of(references).enumerated() {
@@ -151,7 +153,9 @@ struct RelocationTests {
     // Meanwhile the first file is written anew, and the third comes to share the second's content.
     place(extent(7, 0), files[0], &catalog)
     place(extent(1, 100), files[2], &catalog)
-    catalog.applyMoves(relocations, of: Set(references.map(\.inode)), emptying)
+    var ranges = references.map { ContentRange($0.inode, $0.extent) }
+    ranges += catalog.takeSharers(emptying)
+    while !ranges.isEmpty { catalog.applyMoves(relocations, to: &ranges, limit: 1) }
     for copy in relocations.copies { catalog.letGo(copy) }
     catalog.endEmptying(emptying)
     #expect(extents(files[0], catalog) == [extent(7, 0)])

@@ -274,7 +274,7 @@ extension CheckPlace {
   func journals() throws -> [SegmentNumber] { try numbers(.journal) }
 
   func numbers(_ kind: SegmentKind) throws -> [SegmentNumber] {
-    try segmentFiles.list().numbers(of: kind, tries: 4096, misses: 64)
+    try segmentFiles.list().numbers(of: kind)
   }
 
   private var segmentFiles: SegmentFiles {

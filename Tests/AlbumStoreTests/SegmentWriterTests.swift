@@ -16,7 +16,7 @@ struct SegmentWriterTests {
       directory: place.store.directory, keys: place.keys, segmentSize: StorePlace.segmentSize)
     let id = SegmentID(kind: .data, number: SegmentNumber(1000))
     let writer = SegmentWriter(id, files: files)
-    #expect(append(1000, to: writer) == 0)
+    #expect(append(1000, to: writer) == SegmentSeal.reservedByteCount)
     try writer.finish()
     #expect(append(1000, to: writer) == nil)
   }

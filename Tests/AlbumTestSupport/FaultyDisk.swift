@@ -36,8 +36,15 @@ package final class FaultyDisk: StorageDirectory {
     var believedSynced: Set<String> = []
   }
 
+  /// Calls that take long: they wait until a test lets them go on.
+  private struct Slow {
+    var isSlow: ((Call, String?) -> Bool)?
+    var held = 0
+  }
+
   private let base: any StorageDirectory
   private let state = Mutex(State())
+  private let slow = Monitor(Slow())
 
   package init(_ base: any StorageDirectory) { self.base = base }
 
@@ -67,6 +74,32 @@ package final class FaultyDisk: StorageDirectory {
       return state.failures
     }
   }
+
+  // MARK: Slow calls
+
+  /// From now on every call for which `isSlow` holds, asked on the calling thread, takes until
+  /// `goOn` is called; meanwhile other calls go their way.
+  package func hold(_ isSlow: @escaping @Sendable (_ call: Call, _ path: String?) -> Bool) {
+    slow.withLock { $0.isSlow = isSlow }
+  }
+
+  /// How many calls are held now.
+  package var held: Int { slow.withLock { $0.held } }
+
+  /// Lets all held calls go on, and holds no more.
+  package func goOn() {
+    slow.withLock { $0.isSlow = nil }
+    slow.notifyAll()
+  }
+
+  fileprivate func beSlow(_ call: Call, _ path: String?) {
+    guard let isSlow = slow.withLock({ $0.isSlow }), isSlow(call, path) else { return }
+    slow.withLock { $0.held += 1 }
+    slow.waiting { $0.isSlow == nil ? () : nil }
+    slow.withLock { $0.held -= 1 }
+  }
+
+  // MARK: Room
 
   /// No more than `bytes` of room in all; nil: without limit. `.noSpace` shows in `capacity` as well,
   /// `.quota` does not.
@@ -112,6 +145,7 @@ package final class FaultyDisk: StorageDirectory {
 
   package func open(_ path: String, _ access: StorageAccess) throws(Errno) -> any StorageFile {
     if case .createNew = access { try meet(.create) } else { try meet(.open) }
+    if case .createNew = access {} else { beSlow(.open, path) }
     let file = try base.open(path, access)
     let size = try file.size()
     state.withLock { $0.sizes[path] = size }
@@ -161,6 +195,7 @@ package final class FaultyDisk: StorageDirectory {
   }
 
   fileprivate func sync(_ path: String, _ file: any StorageFile) throws(Errno) {
+    beSlow(.sync, path)
     do throws(Errno) { try meet(.sync) } catch {
       state.withLock { _ = $0.believedSynced.insert(path) }
       throw error

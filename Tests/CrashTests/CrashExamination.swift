@@ -81,7 +81,9 @@ struct CrashExamination {
       disk, keys, clock: TestClock(), omitting: workload.circumstances.omitted)
     defer { mounted.kill() }
     let report = mounted.space.status.recovery
-    if report.isDamaged { throw Finding(text: "the mount reports damage: \(report)") }
+    if report.isDamaged || report.usedFormerCheckpoint {
+      throw Finding(text: "the mount reports damage: \(report)")
+    }
     let snapshot = try Snapshot(mounted)
     guard let instant = history.find(snapshot, at: position, afterKill: afterKill) else {
       throw Finding(
@@ -184,14 +186,17 @@ struct CrashExamination {
       case .space(let password): try examineSpace(password, isDone: isDone, store, disk)
       }
     }
-    let opening = mine.filter { identity($0, store) == keys.name(of: .journal, number: .init(1)) }
+    let opening = mine.filter {
+      identity($0, store) == keys.name(of: .journal, number: .init(1), birth: .none)
+    }
     if opening.count != 1 {
       throw Finding(text: "of the passwords \(mine) \(opening) open the space")
     }
   }
 
   private func identity(_ password: String, _ store: Store) -> SegmentName? {
-    try? store.unlock(password: secret(password)).name(of: .journal, number: SegmentNumber(1))
+    try? store.unlock(password: secret(password)).name(
+      of: .journal, number: SegmentNumber(1), birth: .none)
   }
 
   private func examineSpace(

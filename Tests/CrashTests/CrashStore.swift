@@ -56,12 +56,15 @@ struct MountedSpace {
 
   init(
     _ disk: any StorageDirectory, _ keys: SpaceKeys, clock: TestClock,
-    omitting omitted: Set<Precaution> = []
+    omitting omitted: Set<Precaution> = [], graceSeconds: Int64 = 0, readOnly: Bool = false
   ) throws(StoreError) {
     var options = SpaceOpenOptions(logger: Logger(label: "crash") { _ in SwiftLogNoOpLogHandler() })
     options.worksInBackground = false
-    options.graceSeconds = 0
+    options.graceSeconds = graceSeconds
+    options.readOnly = readOnly
     options.omitting = omitted
+    // Each mount may be behind a power cut.
+    options.boot = .unknown
     space = try Space.open(CrashStore.store(on: disk), keys: keys, options: options)
     fileSystem = FileSystem(
       space: space, inspector: IdleCallers(), notifier: NoKernel(), clock: clock.clock)
@@ -87,6 +90,8 @@ final class TestClock: Sendable {
   init(from start: Int64 = 1_000_000_000_000_000) { nanoseconds = Mutex(start) }
 
   func advance(seconds: Int64) { nanoseconds.withLock { $0 += seconds * 1_000_000_000 } }
+
+  var seconds: Int64 { nanoseconds.withLock { $0 / 1_000_000_000 } }
 
   var clock: FileSystemClock {
     FileSystemClock(

@@ -60,6 +60,9 @@ enum Operation: Hashable, Sendable {
     }
   }
 
+  /// What may be done besides while a slow disk takes a checkpoint, which nobody waits for.
+  static let besideCheckpoint: [Operation] = [.syncFile("b"), .barrier, .compaction, .sweep]
+
   /// Those that sync, and may be interrupted there.
   static let interrupted: [Operation] = [.syncFile("b"), .barrier, .checkpoint, .compaction]
 

@@ -146,6 +146,7 @@ struct PlainTree: Equatable, Sendable {
   mutating func exchange(_ one: String, _ other: String) -> Bool {
     guard let first = names[one], let second = names[other] else { return false }
     commit(first)
+    commit(second)
     if first == second { return true }
     names[one] = second
     names[other] = first

@@ -14,16 +14,34 @@ struct Snapshot: Equatable, Sendable {
     var attributes: [[UInt8]: [UInt8]] = [:]
   }
 
-  private(set) var entries: [String: Entry] = [:]
-
-  /// Lists and reads all there is, each record among it. Throws where something does not open.
-  init(_ mounted: MountedSpace) throws {
-    try add(.root, "", mounted)
+  /// A stretch of a file.
+  struct Piece: Equatable, Sendable {
+    var offset: Int
+    var bytes: [UInt8]
   }
 
-  private mutating func add(_ inode: InodeNumber, _ path: String, _ mounted: MountedSpace) throws {
-    let found = try Snapshot.entry(inode, mounted)
+  private(set) var entries: [String: Entry] = [:]
+  /// Files of which some content does not open, with what does. Their entries hold none.
+  private(set) var unreadable: [String: [Piece]] = [:]
+
+  /// Lists and reads all there is, each record among it. Throws where something does not open, or
+  /// with `toleratesErrors` where it cannot be listed. `didRead` is called when a file was read.
+  init(
+    _ mounted: MountedSpace, toleratesErrors: Bool = false,
+    didRead: (String) -> Void = { _ in }
+  ) throws {
+    try add(.root, "", mounted, toleratesErrors, didRead)
+  }
+
+  private mutating func add(
+    _ inode: InodeNumber, _ path: String, _ mounted: MountedSpace, _ toleratesErrors: Bool,
+    _ didRead: (String) -> Void
+  ) throws {
+    let (found, pieces) = try Snapshot.entry(inode, mounted, toleratesErrors)
+    didRead(path)
     entries[path] = found
+    unreadable[path] = pieces
+    if path.count > 1000 { throw Finding(text: "directories nest without an end") }
     if found.state.kind != .directory { return }
     let directory = try mounted.fileSystem.openDirectory(inode, for: .daemon)
     defer { directory.release() }
@@ -34,11 +52,15 @@ struct Snapshot: Equatable, Sendable {
     }
     for child in children {
       let name = child.name.display
-      try add(child.inode, path.isEmpty ? name : "\(path)/\(name)", mounted)
+      let childPath = path.isEmpty ? name : "\(path)/\(name)"
+      try add(child.inode, childPath, mounted, toleratesErrors, didRead)
     }
   }
 
-  private static func entry(_ inode: InodeNumber, _ mounted: MountedSpace) throws -> Entry {
+  /// And what opens of it, where not everything does.
+  private static func entry(
+    _ inode: InodeNumber, _ mounted: MountedSpace, _ toleratesErrors: Bool
+  ) throws -> (Entry, [Piece]?) {
     let (entry, extents) = try mounted.space.read { catalog throws(FSError) -> (Entry, [Extent]) in
       let index = try catalog.require(inode)
       var entry = Entry(state: catalog.state(index))
@@ -50,26 +72,52 @@ struct Snapshot: Equatable, Sendable {
       return (entry, catalog.extents(of: index, from: 0, to: entry.state.size))
     }
     var result = entry
-    if entry.state.kind == .regular {
+    if entry.state.kind != .regular { return (result, nil) }
+    do throws(StoreError) {
       result.content = try content(Int(entry.state.size), extents, mounted.space)
+    } catch {
+      if !toleratesErrors { throw error }
+      return (result, readable(extents, mounted.space))
     }
-    return result
+    return (result, nil)
   }
 
-  private static func content(_ count: Int, _ extents: [Extent], _ space: Space) throws(StoreError)
-    -> [UInt8]
-  {
+  /// In stretches that do not touch.
+  private static func readable(_ extents: [Extent], _ space: Space) -> [Piece] {
+    var pieces: [Piece] = []
+    for extent in extents {
+      guard let bytes = try? content(Int(extent.length), [extent], space, from: extent.offset)
+      else { continue }
+      if let last = pieces.last, last.offset + last.bytes.count == Int(extent.offset) {
+        pieces[pieces.count - 1].bytes += bytes
+      } else {
+        pieces.append(Piece(offset: Int(extent.offset), bytes: bytes))
+      }
+    }
+    return pieces
+  }
+
+  private static func content(
+    _ count: Int, _ extents: [Extent], _ space: Space, from start: Int64 = 0
+  ) throws(StoreError) -> [UInt8] {
     let headroom = ReadHeadroom.byteCount
     let memory = UnsafeMutableRawBufferPointer.allocate(
       byteCount: headroom + count, alignment: 64)
     defer { unsafe memory.deallocate() }
     let buffer = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[headroom...])
-    try unsafe space.fill(buffer, at: 0, from: extents)
+    try unsafe space.fill(buffer, at: start, from: extents)
     return unsafe [UInt8](buffer)
   }
 }
 
 extension Snapshot {
+  /// With another entry at a path, or none: what a test pretends to have seen.
+  func pretending(_ entry: Entry?, at path: String) -> Snapshot {
+    var result = self
+    result.entries[path] = entry
+    return result
+  }
+
   /// What makes two of them differ, in words.
   func difference(from other: Snapshot) -> String {
     var words: [String] = []

@@ -116,6 +116,11 @@ import Testing
           operations: [.append("a", 400), second, outer, .syncDirectory("")], within: $0)
       }
     }
+    result += Operation.besideCheckpoint.map {
+      Sequence(
+        operations: [.checkpoint, .append("a", 400), .checkpoint, .checkpoint, .syncDirectory("")],
+        within: $0)
+    }
     var triples: [Sequence] = []
     for first in all {
       for second in all { triples += all.map { Sequence(operations: [first, second, $0]) } }
@@ -134,6 +139,10 @@ enum Harness {
   static let isLimited = unsafe getenv("ALBUMFS_CRASH_STATES") != nil
   static let wantedStates =
     variable("ALBUMFS_CRASH_STATES").map { Int($0) } ?? (isLong ? .max : 20_000)
+
+  /// How many states of copies are looked at; nil: as many as `CopyTally` says.
+  static let wantedCopies =
+    variable("ALBUMFS_COPY_STATES").map { Int($0) } ?? (isLong ? 1_000_000 : nil)
 
   private static func variable(_ name: String) -> UInt64? {
     guard let text = unsafe getenv(name) else { return nil }

@@ -46,6 +46,12 @@ import Testing
       name: "a segment is retired before it is unlinked", omitted: [.retiredBeforeUnlinked],
       operations: [.append("a", 400), .sweep]),
     Tooth(
+      name: "what is unlinked is proven unneeded then", omitted: [.provenAtUnlink],
+      operations: [
+        .checkpoint, .append("a", 400), .checkpoint, .append("a", 300), .checkpoint,
+        .syncDirectory(""),
+      ], within: .sweep),
+    Tooth(
       name: "a move is compared when it is applied", omitted: [.comparedMove],
       operations: [.append("b", 100), .barrier, .compaction, .barrier],
       within: .overwrite("a", at: 300, 600)),

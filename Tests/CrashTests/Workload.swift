@@ -15,6 +15,10 @@ struct Circumstances: Sendable {
   var omitted: Set<Precaution> = []
   /// The sync of a file after so many others fails.
   var failsSyncAfter: Int?
+  /// How long segments stay that are not needed any more.
+  var graceSeconds: Int64 = 0
+  /// What tells the bytes that one workload writes from those of another.
+  var salt: UInt64 = 0
 
   /// The store after `Operation.preparation`, at rest.
   static func prepared() throws -> Circumstances {
@@ -42,7 +46,7 @@ struct Finding: Error, CustomStringConvertible {
 final class Workload {
   let circumstances: Circumstances
   let disk: SimulatedDisk
-  private let clock = TestClock()
+  private let clock: TestClock
   private(set) var mounted: MountedSpace
   private(set) var tree: PlainTree
   private(set) var history = History()
@@ -67,12 +71,14 @@ final class Workload {
     var end: Int
   }
 
-  init(_ circumstances: Circumstances) throws {
+  init(_ circumstances: Circumstances, clock: TestClock = TestClock()) throws {
     self.circumstances = circumstances
+    self.clock = clock
     tree = circumstances.tree
     disk = SimulatedDisk(circumstances.store.image, records: true, lies: circumstances.lies)
     mounted = try MountedSpace(
-      disk, circumstances.store.keys, clock: clock, omitting: circumstances.omitted)
+      disk, circumstances.store.keys, clock: clock, omitting: circumstances.omitted,
+      graceSeconds: circumstances.graceSeconds)
     if let count = circumstances.failsSyncAfter { disk.failSync(after: count) }
     record(-1)
   }
@@ -144,7 +150,10 @@ final class Workload {
       rename(path + ".new", path)
     case .rename(let from, let to): rename(from, to)
     case .exchange(let one, let other): rename(one, other, exchanging: true)
-    case .syncFile(let path), .syncDirectory(let path): synchronize(path)
+    case .syncFile(let path): synchronize(path)
+    case .syncDirectory(let path):
+      stateAll()
+      synchronize(path)
     case .barrier: barrier()
     case .thumbnails: makeThumbnails()
     case .checkpoint: call { try mounted.space.checkpoint() }
@@ -204,7 +213,7 @@ final class Workload {
   /// Bytes that no other write has.
   private func bytes(_ count: Int) -> [UInt8] {
     writes += 1
-    var random = SeededRandom(seed: UInt64(writes))
+    var random = SeededRandom(seed: UInt64(writes) &+ circumstances.salt)
     return random.bytes(count)
   }
 
@@ -300,6 +309,16 @@ final class Workload {
     call({ $0.committed(file) }) { try fileSystem.contents.find(inode)?.commit() }
   }
 
+  /// The same of all files: fsync of a directory is for all that there is.
+  private func stateAll() {
+    call({
+      $0.commitAll()
+      return true
+    }) {
+      if let failure = fileSystem.commitContents(pendingFor: 0) { throw failure }
+    }
+  }
+
   private func closeAll() {
     for handle in handles { close(handle.file, handle.number) }
     handles = []
@@ -317,6 +336,7 @@ final class Workload {
 
   private func rename(_ from: String, _ to: String, exchanging: Bool = false) {
     state(from)
+    if exchanging { state(to) }
     call({ exchanging ? $0.exchange(from, to) : $0.rename(from, to) }) {
       let (parent, name) = try split(from)
       let (newParent, newName) = try split(to)
@@ -426,7 +446,8 @@ final class Workload {
   private func remount(expecting instant: Int?, _ start: Int) {
     do {
       mounted = try MountedSpace(
-        disk, circumstances.store.keys, clock: clock, omitting: circumstances.omitted)
+        disk, circumstances.store.keys, clock: clock, omitting: circumstances.omitted,
+        graceSeconds: circumstances.graceSeconds)
       let snapshot = try Snapshot(mounted)
       let position = disk.position
       let found = history.find(snapshot, at: position + 1, afterKill: true)

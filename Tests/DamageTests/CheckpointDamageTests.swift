@@ -51,7 +51,7 @@ struct CheckpointDamageTests {
   @Test func aCheckNamesTheCheckpointAndNoFile() throws {
     for number in sample.segments(.checkpoint).suffix(2) {
       let disk = sample.disk()
-      disk.flip(sample.path(.checkpoint, number), 100, 1)
+      disk.flip(sample.path(.checkpoint, number), 256 + 100, 1)
       let report = try disk.check(sample.keys)
       #expect(report.findings.map(\.kind) == [.checkpoint])
       #expect(report.findings.first?.severity == .damage)
@@ -62,7 +62,7 @@ struct CheckpointDamageTests {
   @Test func withBothDamagedTheMountIsRefusedAndSaysWhatToDo() throws {
     let disk = sample.disk()
     for number in sample.segments(.checkpoint) {
-      disk.flip(sample.path(.checkpoint, number), 100, 1)
+      disk.flip(sample.path(.checkpoint, number), 256 + 100, 1)
     }
     let error = refusal { _ = try MountedAlbums(disk, sample.keys) }
     #expect(error?.code == .damaged)
@@ -76,11 +76,13 @@ struct CheckpointDamageTests {
   private func usedBytes(_ number: UInt32) throws -> (end: Int, records: [Range<Int>]) {
     let files = SegmentFiles(
       directory: sample.disk(), keys: sample.keys, segmentSize: SampleStore.segmentSize)
+    _ = try files.list()
     let id = SegmentID(kind: .checkpoint, number: SegmentNumber(number))
     let image = try #require(try files.contents(id))
     var walk = SegmentWalk(image, name: files.name(id), cipher: sample.keys.cipher)
     var records: [Range<Int>] = []
     while let record = walk.next() {
+      if record.kind != .checkpoint { continue }
       let count = RecordLayout.sealedByteCount(plaintext: record.plaintext.count)
       records.append(record.offset..<record.offset + count)
     }

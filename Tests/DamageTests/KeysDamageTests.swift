@@ -38,7 +38,7 @@ struct KeysDamageTests {
     }
     spaces = try KeysDamageTests.passwords.map {
       try opened.unlock(password: KeysDamageTests.secret($0)).name(
-        of: .journal, number: SegmentNumber(1))
+        of: .journal, number: SegmentNumber(1), birth: .none)
     }
   }
 
@@ -57,7 +57,9 @@ struct KeysDamageTests {
       throw error
     }
     // Of a fourth there is none: -1 is nobody's place.
-    return spaces.firstIndex(of: found.name(of: .journal, number: SegmentNumber(1))) ?? -1
+    return spaces.firstIndex(
+      of: found.name(
+        of: .journal, number: SegmentNumber(1), birth: .none)) ?? -1
   }
 
   @Test func aFlippedByteOfKeysCostsTheSpaceOfThatSlotAndNoOther() throws {

@@ -21,12 +21,12 @@ struct RecoveryDamageTests {
     return try MountedAlbums(disk, keys)
   }
 
-  private func path(_ kind: SegmentKind, _ number: UInt32) -> String {
-    SegmentPath.path(of: keys.name(of: kind, number: SegmentNumber(number)))
+  private func path(_ kind: SegmentKind, _ number: UInt32, _ disk: DamagedDisk) -> String {
+    keys.path(kind, SegmentNumber(number), among: disk.segmentPaths()) ?? "no such segment"
   }
 
   private func segments(_ kind: SegmentKind, _ disk: DamagedDisk) -> [UInt32] {
-    (1..<2000).filter { disk.bytes(path(kind, $0)) != nil }
+    keys.numbers(kind, among: disk.segmentPaths()).map(\.rawValue)
   }
 
   // MARK: Frames that count only together
@@ -63,7 +63,8 @@ struct RecoveryDamageTests {
     let newest = try #require(segments(.journal, mounted.disk).last)
     for length in [0, 300, 512, 4096] {
       var store = mounted.disk.frozen()
-      store.files[path(.journal, newest)]?.bytes.removeLast(SampleStore.segmentSize - length)
+      store.files[path(.journal, newest, mounted.disk)]?.bytes.removeLast(
+        SampleStore.segmentSize - length)
       let cut = try MountedAlbums(DamagedDisk(store), keys)
       #expect(try cut.list(".many") == [], "cut at \(length)")
       #expect(!cut.space.status.recovery.isDamaged, "cut at \(length)")
@@ -83,7 +84,7 @@ struct RecoveryDamageTests {
     try mounted.unmount()
     let number = try #require(segments(.journal, mounted.disk).dropFirst().first)
     let disk = DamagedDisk(mounted.disk.frozen())
-    disk.flip(path(.journal, number), 120_000, 1)
+    disk.flip(path(.journal, number, disk), 120_000, 1)
     let again = try MountedAlbums(disk, keys)
     let report = again.space.status.recovery
     #expect(report.damagedFrames > 2 && report.damagedFrames < 15)
@@ -104,7 +105,7 @@ struct RecoveryDamageTests {
     try second.unmount()
     let data = segments(.data, mounted.disk)
     for number in segments(.journal, mounted.disk) where number > newest {
-      try mounted.disk.remove(path(.journal, number))
+      try mounted.disk.remove(path(.journal, number, mounted.disk))
     }
     let third = try MountedAlbums(mounted.disk, keys)
     #expect(third.space.status.recovery.isEndMissing)
@@ -114,7 +115,7 @@ struct RecoveryDamageTests {
     var sweep = try third.space.beginSweep()
     for _ in 0..<3 { try sweep.round(third.space) }
     try third.unmount()
-    for number in data { #expect(mounted.disk.bytes(path(.data, number)) != nil) }
+    for number in data { #expect(mounted.disk.bytes(path(.data, number, mounted.disk)) != nil) }
     let fourth = try MountedAlbums(mounted.disk, keys)
     #expect(try fourth.content("third") == content)
     #expect(try fourth.content("first") == [1])
@@ -129,13 +130,14 @@ struct RecoveryDamageTests {
     try mounted.unmount()
     let newest = try #require(segments(.journal, mounted.disk).last)
     var store = mounted.disk.frozen()
-    store.files[path(.journal, newest)]?.bytes.removeLast(SampleStore.segmentSize - 5000)
+    store.files[path(.journal, newest, mounted.disk)]?.bytes.removeLast(
+      SampleStore.segmentSize - 5000)
     let again = try MountedAlbums(DamagedDisk(store), keys)
     #expect(again.space.status.recovery.isCutShort)
     #expect(again.space.status.recovery.isDamaged)
     let report = try DamagedDisk(store).check(keys)
     let findings = report.findings.filter { $0.kind == .journal && $0.severity == .damage }
-    #expect(findings.contains { $0.segments == [path(.journal, newest)] })
+    #expect(findings.contains { $0.segments == [path(.journal, newest, mounted.disk)] })
   }
 
   @Test func aSegmentThatIsNeededAgainIsNotRetired() throws {
@@ -152,7 +154,10 @@ struct RecoveryDamageTests {
     catalog.apply(.inode(file))
     catalog.apply(.entry(directory: .root, name: [65], inode: file.number))
     catalog.noteGap()
-    catalog.apply(behindGap: [.segment(.data, SegmentNumber(3), .retired, retiredAt: 5)])
+    catalog.apply(behindGap: [
+      .segment(
+        .data, SegmentNumber(3), SegmentBirth(1), .retired, retiredAt: StoreTime(milliseconds: 5))
+    ])
     let findings = catalog.finishReplay()
     #expect(findings == ReplayFindings())
     #expect(catalog.segments.accounts[SegmentNumber(3)]?.state == .living)

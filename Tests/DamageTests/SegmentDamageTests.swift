@@ -115,7 +115,16 @@ struct SegmentDamageTests {
       if checks { try judgeCheckOfRefused(store, reach, what) }
       return
     }
-    if isNewestHit { reach.instants = sample.states }
+    if isNewestHit {
+      reach.instants = sample.states
+      // What the files held of which a part is missing, within the last 15 minutes before that end.
+      let hit = hitInodes(in: store)
+      reach.inodes.formUnion(hit)
+      // A thumbnail that is not there is to be made again, which its photo states.
+      for item in sample.newest.items.values where hit.contains(item.inode) {
+        if let photo = item.photo { reach.inodes.insert(photo) }
+      }
+    }
     var faults = try sample.faults(mounted, reach)
     if mounted.space.observe() == sample.newest {
       faults += try sample.readingFaults(mounted, hit: hitInodes(in: store))

@@ -33,6 +33,41 @@ import Testing
     }
   }
 
+  /// Records that files share say where they were first: in another file, or elsewhere in this one.
+  @Test func contentThatWasCopiedWithinTheMountIsNoDamage() throws {
+    try MountedStore.use { mounted in
+      try mounted.python(
+        """
+        D = M + "/.plain"; os.mkdir(D); random.seed(10)
+        def share(source, at, target, to, count):
+            with open(source, "rb") as one, open(target, "r+b") as other:
+                while count > 0:
+                    n = os.copy_file_range(one.fileno(), other.fileno(), count, at, to)
+                    assert n > 0; at += n; to += n; count -= n
+        whole = random.randbytes(300_000)
+        put(D + "/within", whole); share(D + "/within", 0, D + "/within", 400_000, 300_000)
+        assert get(D + "/within") == whole + bytes(100_000) + whole
+        put(D + "/a", whole); put(D + "/b")
+        share(D + "/a", 10_000, D + "/b", 70_001, 200_000)
+        share(D + "/b", 70_001, D + "/a", 500_000, 200_000); os.remove(D + "/b")
+        put(W + "/sum", hashlib.sha256(get(D + "/a") + get(D + "/within")).digest())
+        """)
+      for way in ["written", "compacted"] {
+        try mounted.sync()
+        try mounted.unmount()
+        let told = try mounted.sh("\(Self.check) --json")
+        #expect(told.contains("\"damaged\" : false"), "\(way)")
+        try mounted.mount()
+        try mounted.python(
+          """
+          D = M + "/.plain"
+          assert get(W + "/sum") == hashlib.sha256(get(D + "/a") + get(D + "/within")).digest()
+          """)
+        try mounted.sh("albumfs compact $M")
+      }
+    }
+  }
+
   @Test func aDamagedPhotoIsNamedAndBroughtBackWithWhatIsLeft() throws {
     try MountedStore.use { mounted in
       try mounted.makePictures()

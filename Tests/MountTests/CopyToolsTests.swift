@@ -125,6 +125,31 @@ import Testing
     }
   }
 
+  /// The first run removes what the source has not, Photo and Thumb included; the second has nothing to
+  /// do. Thumb comes back when it is made.
+  @Test(arguments: Way.all) func aMirrorOfAFolderIsIdleTheSecondTime(_ way: Way) throws {
+    try using(way) { mounted in
+      try mounted.sh(
+        """
+        mkdir -p $W/B/Photo; cp -a $W/pictures/* $W/B/Photo/
+        mkdir $M/B; rsync -a --delete $W/B/ $M/B/
+        """)
+      try mounted.sync()
+      #expect(try mounted.sh("rsync -ai --delete $W/B/ $M/B/") == "", "with a Photo")
+      #expect(try mounted.sh("ls $M/B") == "Photo")
+      try mounted.sh("mkdir $M/A; rsync -a --delete $W/pictures/ $M/A/")
+      try mounted.sync()
+      #expect(try mounted.sh("rsync -ai --delete $W/pictures/ $M/A/") == "")
+      #expect(try mounted.sh("ls $M/A") == mounted.sh("ls $W/pictures"))
+      let told = try mounted.sh("albumfs thumbs --all $M 2>&1")
+      #expect(told.contains("A/Thumb was removed"), "\(told)")
+      #expect(told.contains("mkdir A/Thumb"), "\(told)")
+      try mounted.sh("mkdir $M/A/Thumb")
+      try expectPictures(mounted, in: "$M/A", thumbs: "$M/A/Thumb")
+      #expect(try !mounted.sh("albumfs thumbs --all $M/A 2>&1").contains("removed"))
+    }
+  }
+
   @Test(arguments: Way.all) func rsyncWithDeleteNeverTakesAPhotoThatItsSourceHas(_ way: Way) throws
   {
     try using(way) { mounted in

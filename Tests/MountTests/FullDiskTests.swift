@@ -209,6 +209,41 @@ struct FullDiskTests {
     }
   }
 
+  /// What shares memory works with little room as with much: sqlite in WAL mode does.
+  @Test func memoryIsSharedOnADiskThatIsNearlyFull() throws {
+    try onSmallDisk { mounted, disk in
+      try mounted.sh("echo small > $M/Trip/Photo/small")
+      try mounted.sync()
+      // Less than twice what is kept for checkpoints (4 segments), and more than that.
+      let filler = try disk.available() - 31 << 18
+      try mounted.sh("fallocate -l \(filler) \(disk.path)/filler; sync -f \(disk.path)")
+      #expect((4 << 20..<8 << 20).contains(try disk.available()))
+      try mounted.python(
+        """
+        import sqlite3
+        time.sleep(1.5)
+        database = sqlite3.connect(M + "/.db", isolation_level=None)
+        assert database.execute("PRAGMA journal_mode=WAL").fetchone() == ("wal",)
+        database.execute("CREATE TABLE t (n INTEGER, b BLOB)")
+        for n in range(20): database.execute("INSERT INTO t VALUES (?, ?)", (n, bytes([n]) * 5000))
+        other = sqlite3.connect(M + "/.db")
+        assert [row[0] for row in other.execute("SELECT n FROM t ORDER BY n")] == list(range(20))
+        assert other.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        other.close(); database.close()
+        fd = os.open(M + "/.map", os.O_CREAT | os.O_RDWR); os.ftruncate(fd, 10_000)
+        with mmap.mmap(fd, 10_000) as memory: memory[5000:5005] = b"hello"; memory.flush()
+        os.close(fd); assert get(M + "/.map") == bytes(5000) + b"hello" + bytes(4995)
+        """)
+      try mounted.remount()
+      try mounted.python(
+        """
+        import sqlite3
+        assert sqlite3.connect(M + "/.db").execute("SELECT sum(length(b)) FROM t").fetchone() == (100_000,)
+        assert get(M + "/.map")[5000:5005] == b"hello"
+        """)
+    }
+  }
+
   @Test func aSpaceCanBeMountedAndUnmountedWithNoByteLeft() throws {
     try onSmallDisk { mounted, disk in
       try fill(mounted)
@@ -239,6 +274,73 @@ struct FullDiskTests {
       try mounted.sh("rm $M/Trip/Photo/1-2000000-*; sed -i '/1-2000000-/d' $W/closed")
       #expect(try becomesTrue(mounted, "cp $W/closed $M/Trip/Photo/again"))
       try expectIntact(mounted, "in the end")
+    }
+  }
+
+  /// A store that filled its disk by itself, and then sessions that change little.
+  @Test func shortSessionsOnAFullDiskEndInNoDeadEnd() throws {
+    try onSmallDisk { mounted, disk in
+      try fill(mounted)
+      for session in 0..<10 {
+        try mounted.sh(
+          """
+          mkdir $M/session-\(session); rm $M/Trip/Photo/1-5000-\(session)
+          sed -i '/-5000-\(session)$/d' $W/closed
+          """)
+        // What another program leaves, and then nothing at all.
+        if session == 5 { try disk.fill() }
+        try mounted.remount()
+        #expect(try mounted.status().recovery == [])
+        #expect(try mounted.outcome("cat $M/Trip/Photo/1-5000-\(session)").code != 0, "it is back")
+      }
+      #expect(try mounted.sh("ls -d $M/session-* | wc -l") == "10")
+      try expectIntact(mounted, "after short sessions")
+      // Removal gives room, within the session or at its end.
+      let before = try disk.available()
+      try mounted.sh("rm $M/Trip/Photo/1-2000000-*; sed -i '/1-2000000-/d' $W/closed")
+      try mounted.remount()
+      #expect(try disk.available() > before + 8 << 20)
+      try mounted.sh("head -c 4M /dev/zero > $W/zeros; cp $W/zeros $M/Trip/Photo/zeros")
+      try expectIntact(mounted, "in the end")
+    }
+  }
+
+  /// Almost all of the disk is garbage that waits for the end of its grace.
+  @Test(arguments: [SmallDisk.Kind.ext4, .tmpfs])
+  func overwritingAgainAndAgainIsNeverRefused(_ kind: SmallDisk.Kind) throws {
+    try onSmallDisk(kind) { mounted, _ in
+      try mounted.python(
+        """
+        random.seed(4)
+        for number in range(60):
+            content = random.randbytes(4_000_000)
+            put(M + "/Trip/Photo/big", content)
+            put(f"{M}/Trip/Photo/small-{number}", b"a bystander's")
+        assert get(M + "/Trip/Photo/big") == content
+        """)
+      #expect(try mounted.status().shortage == nil)
+      try mounted.remount()
+      #expect(try mounted.sh("ls $M/Trip/Photo/small-* | wc -l") == "60")
+    }
+  }
+
+  @Test func umountTellsHowTheDaemonEnded() throws {
+    try onSmallDisk { mounted, _ in
+      try mounted.sh("echo kept > $M/Trip/Photo/kept")
+      try mounted.remount()
+      // The store cannot be written any more; nobody but the daemon notices.
+      try mounted.sh("mv $S/segments $S/away; mkdir $M/lost")
+      for _ in 0..<120 {
+        if try mounted.status().readOnly { break }
+        usleep(250_000)
+      }
+      let outcome = try mounted.outcome("albumfs umount $M")
+      #expect(outcome.code == 11, "\(outcome.errors)")
+      #expect(outcome.errors.contains("not everything was written"), "\(outcome.errors)")
+      mounted.forget()
+      try mounted.sh("mv $S/away $S/segments")
+      try mounted.mount()
+      #expect(try mounted.sh("cat $M/Trip/Photo/kept") == "kept")
     }
   }
 

@@ -180,6 +180,117 @@ import Testing
       """)
   }
 
+  /// The kernel stamps what is written, albumfs what is made: both by the same clock.
+  @Test func whatIsDoneLaterIsNeverOlder() throws {
+    try inPlainDirectory(
+      """
+      written = os.open(D + "/written", os.O_CREAT | os.O_WRONLY)
+      for number in range(300):
+          os.mknod(f"{D}/{number}")
+          os.write(written, b"x")
+          made, after = os.stat(f"{D}/{number}").st_mtime_ns, os.fstat(written).st_mtime_ns
+          assert after >= made, (number, made - after)
+      """)
+  }
+
+  /// Room is not reserved: who asks is told, and posix_fallocate writes zeros in its place.
+  @Test func roomCannotBeReservedButHolesAreMade() throws {
+    try inPlainDirectory(
+      """
+      put(D + "/file", b"x" * 100_000)
+      fd = os.open(D + "/file", os.O_RDWR)
+      def fallocate(mode, at, count):
+          if libc.fallocate(fd, mode, ctypes.c_long(at), ctypes.c_long(count)) != 0:
+              raise OSError(ctypes.get_errno(), "fallocate")
+      for mode in 0, 1:
+          fails(errno.EOPNOTSUPP, fallocate, mode, 0, 1000)
+          fails(errno.EOPNOTSUPP, fallocate, mode, 0, 1 << 50)
+      assert os.fstat(fd).st_size == 100_000
+      fallocate(3, 1000, 2000); fallocate(16, 110_000, 5000)
+      os.posix_fallocate(fd, 0, 200_000)
+      content = b"x" * 1000 + bytes(2000) + b"x" * 97_000 + bytes(100_000)
+      assert os.pread(fd, 300_000, 0) == content
+      os.close(fd); assert get(D + "/file") == content
+      assert os.stat(D + "/file").st_blocks * 512 >= 190_000
+      """)
+  }
+
+  /// Whoever changes a file that runs as its owner sees at once that it does so no more.
+  @Test func setIDBitsAreSeenToGo() throws {
+    try MountedStore.use(as: .ordinary) { mounted in
+      try mounted.python(
+        """
+        D = M + "/.plain"; os.mkdir(D); put(D + "/source", b"s" * 100_000)
+        libc.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_long, ctypes.c_long]
+        def direct(fd):
+            one = os.open(D + "/file", os.O_RDWR | os.O_DIRECT)
+            assert os.pwritev(one, [mmap.mmap(-1, 4096)], 0) == 4096; os.close(one)
+        def shared(fd):
+            source = os.open(D + "/source", os.O_RDONLY)
+            assert os.copy_file_range(source, fd, 4096, 0, 0) == 4096; os.close(source)
+        ways = {
+            "write": lambda fd: os.write(fd, b"y"),
+            "direct write": direct,
+            "punch": lambda fd: libc.fallocate(fd, 3, 0, 4096),
+            "zero": lambda fd: libc.fallocate(fd, 16, 0, 4096),
+            "copy_file_range": shared,
+            "ftruncate": lambda fd: os.ftruncate(fd, 50_000),
+            "O_TRUNC": lambda fd: os.close(os.open(D + "/file", os.O_WRONLY | os.O_TRUNC)),
+        }
+        # Asks for the mode alone, which the kernel answers from memory as long as it believes that.
+        def mode_of(path): return int(subprocess.check_output(["stat", "-c", "%a", path]), 8)
+        for way, change in ways.items():
+            for mode in 0o6775, 0o4755, 0o2711:
+                put(D + "/file", b"x" * 100_000); os.chmod(D + "/file", mode)
+                # Closed and known: the kernel believes it for long.
+                time.sleep(0.01); assert mode_of(D + "/file") == mode
+                fd = os.open(D + "/file", os.O_RDWR)
+                assert mode_of(D + "/file") == mode
+                change(fd)
+                found = mode_of(D + "/file")
+                assert found == mode & 0o777, (way, oct(mode), oct(found))
+                os.close(fd)
+        """)
+    }
+  }
+
+  /// While one reads a file in the usual way, another writes it past the kernel's pages, with requests
+  /// that it waits for later: what is read after that is what was written.
+  @Test func directWritesThatAreWaitedForLaterLeaveNoOldPages() throws {
+    try inPlainDirectory(
+      """
+      import struct, threading
+      size = 65536
+      libc.syscall.restype = ctypes.c_long
+      context = ctypes.c_ulong(0)
+      assert libc.syscall(206, 8, ctypes.byref(context)) == 0
+      memory = mmap.mmap(-1, size)
+      address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+      put(D + "/file", bytes(size))
+      direct = os.open(D + "/file", os.O_RDWR | os.O_DIRECT)
+      reader = os.open(D + "/file", os.O_RDONLY)
+      over = False
+      def read():
+          while not over: os.pread(reader, size, 0)
+      threads = [threading.Thread(target=read) for _ in range(2)]
+      for thread in threads: thread.start()
+      try:
+          for step in range(1, 400):
+              memory[:] = bytes([step % 251]) * size
+              request = ctypes.create_string_buffer(struct.pack(
+                  "=QIIHhIQQqQII", 0, 0, 0, 1, 0, direct, address, size, 0, 0, 0, 0))
+              pointer = ctypes.c_void_p(ctypes.addressof(request))
+              assert libc.syscall(209, context, 1, ctypes.byref(pointer)) == 1
+              event = ctypes.create_string_buffer(32)
+              assert libc.syscall(208, context, 1, 1, event, None) == 1
+              assert struct.unpack("=QQqq", event.raw)[2] == size
+              assert os.pread(reader, size, 0) == memory[:], step
+      finally:
+          over = True
+          for thread in threads: thread.join()
+      """)
+  }
+
   @Test func locksKeepOthersOut() throws {
     try inPlainDirectory(
       """

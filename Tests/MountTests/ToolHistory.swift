@@ -11,7 +11,7 @@ struct ToolHistory {
   let runs: [ToolRun]
   private(set) var times: [Time]
   /// `trees[k]` is what is there after `k` runs.
-  let trees: [Tree]
+  private(set) var trees: [Tree]
   /// A run that failed: its number and when.
   private(set) var failure: (run: Int, time: Int)?
 
@@ -54,6 +54,13 @@ struct ToolHistory {
       """
     }
     return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// The same, where some files are not looked at.
+  func excusing(_ paths: Set<String>) -> ToolHistory {
+    var history = self
+    history.trees = trees.map { tree in tree.filter { !paths.contains($0.key) } }
+    return history
   }
 
   var begun: Int { times.prefix { $0.began != nil }.count }

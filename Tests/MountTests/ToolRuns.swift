@@ -194,6 +194,7 @@ struct Planner {
   private mutating func rename(_ random: inout SeededRandom) -> ToolRun? {
     guard let old = somePath(&random) else { return nil }
     let new = newPath(&random)
+    if new == old { return nil }
     return ToolRun(
       script: "mv -T \"$M/\(old)\" \"$M/\(new)\"",
       changes: [old: .init(before: tree[old]), new: .init(after: tree[old])],

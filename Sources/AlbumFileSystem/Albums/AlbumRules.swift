@@ -46,17 +46,40 @@ extension InodeState {
 
 extension Catalog {
   func zone(of directory: InodeIndex) -> Zone {
+    let own = state(directory)
+    if own.number == .root { return .root }
+    if own.marks.contains(.album) { return .album(directory) }
+    guard let top = albumPart(of: directory), let album = index(of: parent(of: top)) else {
+      return .plain
+    }
+    let isPhoto = state(top).marks.contains(.photoDirectory)
+    return isPhoto ? .photo(album: album, top: top) : .thumb(album: album, top: top)
+  }
+
+  /// The Photo or Thumb that a directory is or lies in, without a hidden directory between them.
+  /// Climbs as far as nobody has climbed before.
+  private func albumPart(of directory: InodeIndex) -> InodeIndex? {
     var at = directory
+    var climbed: [InodeNumber] = []
+    var part: InodeIndex?
     while true {
       let state = state(at)
-      if state.number == .root { return at == directory ? .root : .plain }
-      if state.marks.contains(.album) { return at == directory ? .album(at) : .plain }
-      guard let name = name(of: at), let parent = index(of: parent(of: at)) else { return .plain }
-      if state.marks.contains(.photoDirectory) { return .photo(album: parent, top: at) }
-      if state.marks.contains(.thumbDirectory) { return .thumb(album: parent, top: at) }
-      if name[0] == UInt8(ascii: ".") { return .plain }
+      if state.number == .root || state.marks.contains(.album) { break }
+      guard let name = name(of: at), let parent = index(of: parent(of: at)) else { break }
+      if state.isAlbumPart {
+        part = at
+        break
+      }
+      if name[0] == UInt8(ascii: ".") { break }
+      if let known = memo.part(of: state.number) {
+        part = known.flatMap { index(of: $0) }
+        break
+      }
+      climbed.append(state.number)
       at = parent
     }
+    if !climbed.isEmpty { memo.remember(part: part.map { state($0).number }, of: climbed) }
+    return part
   }
 
   /// The names that lead from a directory down to one below it, or nothing where they are the same.
@@ -71,14 +94,39 @@ extension Catalog {
     return names.reversed()
   }
 
-  /// Follows names of directories.
-  func descend(_ names: [[UInt8]], from top: InodeIndex) -> InodeIndex? {
-    var at = top
-    for name in names {
-      guard let next = child(name, of: at), state(next).isDirectory else { return nil }
+  /// The directory that lies below `otherTop` as `directory` does below `top`; nil where there is
+  /// none. Climbs as far as nobody has climbed before.
+  func counterpart(of directory: InodeIndex, below top: InodeIndex, in otherTop: InodeIndex)
+    -> InodeIndex?
+  {
+    var (missing, at) = knownCounterpart(of: directory, below: top, in: otherTop)
+    while let folder = missing.popLast() {
+      guard let name = name(of: folder), let next = child(name, of: at), state(next).isDirectory
+      else { return nil }
+      memo.remember(counterparts: state(folder).number, state(next).number)
       at = next
     }
     return at
+  }
+
+  /// The nearest directory at or above whose counterpart is known has this one; those below it are
+  /// in `missing`, the highest last.
+  func knownCounterpart(of directory: InodeIndex, below top: InodeIndex, in otherTop: InodeIndex)
+    -> (missing: [InodeIndex], counterpart: InodeIndex)
+  {
+    var missing: [InodeIndex] = []
+    var at = directory
+    while at != top {
+      if let known = memo.counterpart(of: state(at).number), let index = index(of: known),
+        state(index).links > 0
+      {
+        return (missing, index)
+      }
+      missing.append(at)
+      guard let parent = index(of: parent(of: at)) else { break }
+      at = parent
+    }
+    return (missing, otherTop)
   }
 
   /// An album's Photo; nil where it was removed.
@@ -120,10 +168,14 @@ extension Catalog {
 
   /// Whether an album lies anywhere in a directory, as in a trash.
   private func holdsAlbum(_ directory: InodeIndex) -> Bool {
-    if subdirectoryCount(of: directory) == 0 { return false }
-    return subdirectories(of: directory).contains { child in
-      state(child.index).marks.contains(.album) || holdsAlbum(child.index)
+    var waiting = [directory]
+    while let next = waiting.popLast() {
+      for child in subdirectories(of: next) {
+        if state(child.index).marks.contains(.album) { return true }
+        waiting.append(child.index)
+      }
     }
+    return false
   }
 
   /// A directory's directories, copied out.

@@ -9,12 +9,23 @@ extension Catalog {
   /// Whether a directory holds nothing of the user's: an empty Photo or Thumb is not, nor are
   /// implicit folders and entries that a newer thumbnail goes before.
   func isFreeOfUser(_ directory: InodeIndex) -> Bool {
-    if entryCount(of: directory) == 0 { return true }
+    var waiting = [directory]
+    while let next = waiting.popLast() {
+      guard let folders = foldersIfFreeOfUser(next) else { return false }
+      waiting += folders
+    }
+    return true
+  }
+
+  /// The directories in a directory where all that is in it may be albumfs' own; nil where it is not.
+  private func foldersIfFreeOfUser(_ directory: InodeIndex) -> [InodeIndex]? {
+    var folders: [InodeIndex] = []
     var isFree = true
     forEachEntry(of: directory) { name, child, _ in
       let state = state(child)
       if state.isDirectory {
-        isFree = (state.isAlbumPart || state.marks.contains(.implicit)) && isFreeOfUser(child)
+        isFree = state.isAlbumPart || state.marks.contains(.implicit)
+        folders.append(child)
       } else {
         // Not `map`: the compiler (6.3.1) crashes on a method of a noncopyable type as a value.
         guard let photo = photo(shownAs: name, in: directory) else {
@@ -25,7 +36,7 @@ extension Catalog {
       }
       return isFree
     }
-    return isFree
+    return isFree ? folders : nil
   }
 
   /// Removes a directory that is free of the user's with all that is in it.
@@ -36,12 +47,17 @@ extension Catalog {
 
   /// Removes all that is in a directory that is free of the user's.
   mutating func emptyTree(_ directory: InodeIndex) {
-    guard state(directory).isDirectory else { return }
-    var names: [[UInt8]] = []
-    forEachEntry(of: directory) { name, _, _ in
-      names.append(name)
-      return true
+    var found: [(name: [UInt8], directory: InodeIndex)] = []
+    var waiting = [directory]
+    while let next = waiting.popLast() {
+      guard state(next).isDirectory else { continue }
+      forEachEntry(of: next) { name, child, _ in
+        found.append((name, next))
+        waiting.append(child)
+        return true
+      }
     }
-    for name in names { removeTree(name, in: directory) }
+    // What is in a directory was found after it.
+    for entry in found.reversed() { removeEntry(entry.name, in: entry.directory) }
   }
 }

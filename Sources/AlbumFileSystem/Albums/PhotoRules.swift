@@ -33,7 +33,17 @@ extension Catalog {
   /// The same for all files below a directory that has come to a photo's place. Answers those for
   /// which a thumbnail is due.
   mutating func becomePhotos(below directory: InodeIndex, time: Timestamp) -> [InodeNumber] {
-    guard case .photo = zone(of: directory) else { return [] }
+    var due: [InodeNumber] = []
+    var waiting = [directory]
+    while let next = waiting.popLast() {
+      guard case .photo = zone(of: next) else { continue }
+      due += becomePhotos(in: next, time: time)
+      waiting += subdirectories(of: next).reversed().map(\.index)
+    }
+    return due
+  }
+
+  private mutating func becomePhotos(in directory: InodeIndex, time: Timestamp) -> [InodeNumber] {
     var files: [(name: [UInt8], index: InodeIndex)] = []
     forEachEntry(of: directory) { name, child, _ in
       if state(child).kind == .regular { files.append((name, child)) }
@@ -45,9 +55,6 @@ extension Catalog {
       if becomePhoto(file.index, name, in: directory, time: time) {
         due.append(state(file.index).number)
       }
-    }
-    for child in subdirectories(of: directory) {
-      due += becomePhotos(below: child.index, time: time)
     }
     return due
   }

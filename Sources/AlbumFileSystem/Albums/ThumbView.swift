@@ -7,6 +7,10 @@ import AlbumStore
 // thumbnail hangs on the photo's inode, so it follows the photo by construction; nothing is
 // entered into Thumb for it.
 //
+// A Thumb that was removed stays removed, also when photos come: a mirror of a folder that has none
+// (rsync --delete) would remove it at each run. It comes back with `mkdir Thumb`, or with `mkdir Photo`
+// where that was removed, too. Until then thumbnails are made all the same, and show nowhere.
+//
 // Folders of Photo have a twin in Thumb: a real directory, marked implicit, made and moved and
 // removed together with the folder.
 
@@ -29,11 +33,12 @@ extension Catalog {
   func photoDirectories(shownIn directory: InodeIndex) -> [InodeIndex] {
     guard case .thumb(let album, let top) = zone(of: directory) else { return [] }
     var result: [InodeIndex] = []
-    let names = names(from: top, to: directory)
-    if let photo = photoDirectory(of: album), let folder = descend(names, from: photo) {
+    if let photo = photoDirectory(of: album),
+      let folder = counterpart(of: directory, below: top, in: photo)
+    {
       result.append(folder)
     }
-    if names.isEmpty { result.append(album) }
+    if directory == top { result.append(album) }
     return result
   }
 
@@ -112,35 +117,30 @@ extension Catalog {
     case .album(let album): return thumbDirectory(of: album)
     case .photo(let album, let top):
       guard let thumb = thumbDirectory(of: album) else { return nil }
-      return descend(names(from: top, to: folder), from: thumb)
+      return counterpart(of: folder, below: top, in: thumb)
     default: return nil
     }
   }
 
-  /// The same, made with all above it where it is missing; nil where something else has its name.
+  /// The same, made with all above it where it is missing; nil where something else has its name, and
+  /// where the album's Thumb was removed.
   @discardableResult
   mutating func ensureTwin(of folder: InodeIndex, time: Timestamp) -> InodeIndex? {
-    let names: [[UInt8]]
     let album: InodeIndex
+    let photo: InodeIndex?
     switch zone(of: folder) {
-    case .album(let index):
-      album = index
-      names = []
-    case .photo(let index, let top):
-      album = index
-      names = self.names(from: top, to: folder)
+    case .album(let index): (album, photo) = (index, nil)
+    case .photo(let index, let top): (album, photo) = (index, top)
     default: return nil
     }
-    guard
-      var at = ensureDirectory(
-        FileName.thumb.bytes, in: album, like: album, marks: [.thumbDirectory, .implicit],
-        time: time)
-    else { return nil }
-    for name in names {
-      guard
-        let next = ensureDirectory(name, in: at, like: folder, marks: .implicit, time: time)
+    guard let thumb = thumbDirectory(of: album) else { return nil }
+    var (missing, at) = knownCounterpart(of: folder, below: photo ?? folder, in: thumb)
+    while let next = missing.popLast() {
+      guard let name = name(of: next),
+        let twin = ensureDirectory(name, in: at, like: folder, marks: .implicit, time: time)
       else { return nil }
-      at = next
+      memo.remember(counterparts: state(next).number, state(twin).number)
+      at = twin
     }
     return at
   }
@@ -163,9 +163,12 @@ extension Catalog {
 
   /// The twins of a folder and of all folders in it.
   mutating func ensureTwins(below folder: InodeIndex, time: Timestamp) {
-    if ensureTwin(of: folder, time: time) == nil { return }
-    for child in subdirectories(of: folder) where child.name[0] != UInt8(ascii: ".") {
-      ensureTwins(below: child.index, time: time)
+    var waiting = [folder]
+    while let next = waiting.popLast() {
+      if ensureTwin(of: next, time: time) == nil { continue }
+      for child in subdirectories(of: next).reversed() where child.name[0] != UInt8(ascii: ".") {
+        waiting.append(child.index)
+      }
     }
   }
 

@@ -78,11 +78,10 @@ extension FileSystem {
   private func readPlan(_ photo: PhotoVersion, _ offset: Int64, _ wanted: Int64)
     -> (count: Int, extents: [Extent])?
   {
-    space.read { catalog in
-      guard let index = catalog.find(photo) else { return nil }
-      let count = max(0, min(wanted, catalog.state(index).size - offset))
-      return (Int(count), catalog.extents(of: index, from: offset, to: offset + count))
-    }
+    guard let size = photoSize(photo) else { return nil }
+    let count = max(0, min(wanted, size - offset))
+    let extents = space.extents(from: offset, to: offset + count) { $0.find(photo) }
+    return extents.map { (Int(count), $0) }
   }
 
   /// The thumbnail of a photo: in the space in one step of history, or dropped when the photo has
@@ -165,6 +164,28 @@ extension FileSystem {
     return photos.count
   }
 
+  /// The albums of the photos at and under a directory whose Thumb was removed: their thumbnails are
+  /// made, and show nowhere. Paths from the root of the space, without a leading `/`.
+  package func albumsWithoutThumb(under top: InodeNumber) -> [[UInt8]] {
+    var albums: Set<InodeNumber> = []
+    var waiting = [top]
+    while let directory = waiting.popLast() {
+      space.read { catalog in
+        guard let index = catalog.index(of: directory), catalog.state(index).isDirectory else {
+          return
+        }
+        let zone = catalog.zone(of: index)
+        if zone.holdsPhotos, let album = zone.album, catalog.thumbDirectory(of: album) == nil,
+          catalog.holdsPhoto(index)
+        {
+          albums.insert(catalog.state(album).number)
+        }
+        waiting += catalog.subdirectories(of: index).map { catalog.state($0.index).number }
+      }
+    }
+    return albums.compactMap { try? path(of: $0) }.sorted { $0.lexicographicallyPrecedes($1) }
+  }
+
   /// Queues a photo if it needs a thumbnail and nobody writes to it.
   func considerPhoto(_ inode: InodeNumber) {
     let isDue = space.read { catalog in
@@ -213,6 +234,16 @@ extension InodeState {
 }
 
 extension Catalog {
+  /// Whether a photo lies right in a directory.
+  fileprivate func holdsPhoto(_ directory: InodeIndex) -> Bool {
+    var isThere = false
+    forEachEntry(of: directory) { _, child, _ in
+      isThere = state(child).thumbnailState != .none
+      return !isThere
+    }
+    return isThere
+  }
+
   /// All that a space still owes a thumbnail.
   func photosWithoutThumbnail() -> [InodeNumber] {
     var photos: [InodeNumber] = []

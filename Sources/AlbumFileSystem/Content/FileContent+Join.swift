@@ -13,40 +13,63 @@ extension FileContent {
   /// Stores the content of a file in very many small pieces anew, in whole records. For the last
   /// handle; does nothing where it is not worth it, or where somebody writes meanwhile.
   func joinPieces() throws(FSError) {
-    let (pieces, version, size) = space.read { catalog in
+    let (version, size, count) = space.read { catalog in
       let state = catalog.state(index)
-      let isScattered =
-        catalog.extentCount(of: index) > FileContent.joinCount
-        && state.size <= FileContent.joinLimit && state.links > 0
-      let pieces = isScattered ? catalog.extents(of: index, from: 0, to: state.size) : []
-      return (pieces, state.contentVersion, state.size)
+      let isSmall = state.size <= FileContent.joinLimit && state.links > 0
+      return (state.contentVersion, state.size, isSmall ? catalog.extentCount(of: index) : 0)
     }
+    if count <= FileContent.joinCount { return }
+    let pieces =
+      space.extents(from: 0, to: size) { catalog in
+        catalog.state(index).contentVersion == version ? index : nil
+      } ?? []
     let total = pieces.reduce(0) { $0 + $1.length }
     if pieces.isEmpty || total / Int64(pieces.count) >= FileContent.joinAverage { return }
-    var joined = ExtentMap()
-    for stretch in FileContent.stretches(of: pieces) {
+    // Pieces with holes between them would only be copied.
+    let stretches = FileContent.stretches(of: pieces)
+    if stretches.count > pieces.count / 2 { return }
+    var joined: [Extent] = []
+    for stretch in stretches {
       do throws(StoreError) {
-        let extent = try restore(stretch, fileLength: size)
-        joined.replace(from: extent.offset, to: extent.end, with: [extent])
+        joined.append(try restore(stretch, fileLength: size))
       } catch {
-        abandon(joined.extents)
+        abandon(joined[...])
         throw FSError(error)
       }
     }
-    monitor.withLock { state in
-      space.change { catalog in
-        if state.isClean && catalog.state(index).contentVersion == version {
-          catalog.placeExtents(joined.extents, of: index)
-        } else {
-          for extent in joined.extents { catalog.letGo(extent) }
+    try place(joined, version)
+  }
+
+  /// Lets the file lie in `joined`, a slice at a time: its bytes are the same whichever of them are
+  /// placed.
+  private func place(_ joined: [Extent], _ version: UInt64) throws(FSError) {
+    var rest = joined[...]
+    while !rest.isEmpty {
+      let slice = rest.prefix(Catalog.extentsPerSlice)
+      let isPlaced = monitor.withLock { state in
+        space.change { catalog in
+          let isSame = state.isClean && catalog.state(index).contentVersion == version
+          if isSame { catalog.placeExtents(Array(slice), of: index) }
+          return isSame
         }
+      }
+      if !isPlaced { return abandon(rest) }
+      rest = rest.dropFirst(slice.count)
+      do throws(FSError) { try frameIfCrowded() } catch {
+        abandon(rest)
+        throw error
       }
     }
   }
 
-  private func abandon(_ extents: [Extent]) {
-    space.change { catalog in
-      for extent in extents { catalog.letGo(extent) }
+  private func abandon(_ extents: ArraySlice<Extent>) {
+    var rest = extents
+    while !rest.isEmpty {
+      let slice = rest.prefix(Catalog.extentsPerSlice)
+      space.change { catalog in
+        for extent in slice { catalog.letGo(extent) }
+      }
+      rest = rest.dropFirst(slice.count)
     }
   }
 

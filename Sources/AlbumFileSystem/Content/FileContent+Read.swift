@@ -48,7 +48,7 @@ extension FileContent {
     if offset >= state.size { return Plan(count: 0, extents: [], layers: []) }
     let count = Int(min(Int64(wanted), state.size - offset))
     let end = offset + Int64(count)
-    let stated = space.read { catalog in catalog.extents(of: index, from: offset, to: end) }
+    let stated = space.extents(from: offset, to: end) { _ in index } ?? []
     var plan = Plan(count: count, extents: stated, layers: [])
     for chunk in state.inFlight.map(\.chunk) + state.dirty.chunks
     where chunk.offset < end && chunk.end > offset {
@@ -75,6 +75,27 @@ extension StoreError {
 }
 
 extension Space {
+  /// Where the content of a file in [from, to) lies, looked up in slices; nil once `find` finds the file
+  /// no more. As of one moment where nobody changes the content meanwhile: who holds the content's lock
+  /// sees to that, or who finds the file by the version of its content.
+  func extents(
+    from: Int64, to: Int64, of find: (borrowing Catalog) -> InodeIndex?
+  ) -> [Extent]? {
+    var extents: [Extent] = []
+    var next = from
+    while true {
+      let slice = read { catalog in
+        find(catalog).map {
+          catalog.extents(of: $0, from: next, to: to, limit: Catalog.extentsPerSlice)
+        }
+      }
+      guard let slice else { return nil }
+      extents += slice
+      guard slice.count == Catalog.extentsPerSlice, let last = slice.last else { return extents }
+      next = last.end
+    }
+  }
+
   /// Fills a buffer with a file's content from `offset` on: `extents` are within it, the rest is
   /// holes. From the end to the beginning, since reading an extent clobbers the bytes before it.
   func fill(

@@ -13,7 +13,8 @@ import Posix
 // Bytes go from the bottom of this list to its top: `write` puts them into dirty chunks; a chunk
 // that is full is handed over and sealed by the thread that filled it, with no lock held; what is
 // sealed is taken from the front of the flight in order, so that a later write always wins; `commit`
-// states what is pending in one step of history. Invariants:
+// states what is pending in one step of history. Who writes very many small pieces commits between them,
+// so that a step of history is of a bounded number. Invariants:
 //
 // 1. What is read is the file as of some moment during the call, whatever layer its bytes are in.
 // 2. A size is only stated together with all that was written below it.
@@ -101,6 +102,21 @@ final class FileContent: Sendable {
       done += part.count
     }
     if pool.isCrowded { try seal(handOverAll()) }
+    if isScattered {
+      try commit()
+      try frameIfCrowded()
+    }
+  }
+
+  /// Whether more pieces wait for the catalog than one hold of its lock may place.
+  private var isScattered: Bool {
+    monitor.withLock { $0.pending.extents.count >= Catalog.extentsPerSlice }
+  }
+
+  /// Called without a lock by who changes content, since the keeper may be busy and the next frame
+  /// states all that was changed until it is appended.
+  func frameIfCrowded() throws(FSError) {
+    do throws(StoreError) { try space.commitIfCrowded() } catch { throw FSError(error) }
   }
 
   /// Returns when no other thread is sealing the first chunk of the flight, or memory is not short.
@@ -333,6 +349,7 @@ final class FileContent: Sendable {
         also(&catalog)
       }
     }
+    try frameIfCrowded()
   }
 
   /// Changes the extents of a quiet file, and its size, in one step of history.
@@ -347,5 +364,6 @@ final class FileContent: Sendable {
         return size
       }
     }
+    try frameIfCrowded()
   }
 }

@@ -73,7 +73,7 @@ extension Catalog {
   /// lead nowhere or to a directory that has a newer one.
   mutating func mend(_ findings: inout ReplayFindings) {
     guard let gap else { return }
-    skipNumbers(before: numbersInUse, leavingOut: .reserve)
+    skipNumbers(before: numbersInUse, leavingOut: .lostFrames)
     mendRoot()
     let references = mendNames(gap, &findings)
     mendLinks(references, &findings)
@@ -83,7 +83,7 @@ extension Catalog {
     }
     // What was stated to be needed no more may be needed by an older state.
     for (number, account) in segments.accounts where account.live > 0 && account.state == .retired {
-      segments.set(number, .living, retiredAt: 0)
+      segments.set(number, .living)
     }
   }
 

@@ -1,17 +1,24 @@
 package import AlbumFormat
 package import AlbumModel
 
+// Every call here touches about as many extents as it is given, returns or replaces, and some nodes for
+// each, however many the file has. Who walks over all extents of a file that may be in use does so in
+// slices, each under a hold of the lock of its own.
+
 extension Catalog {
-  /// Where the content in [from, to) lies; what is in none of the extents is a hole.
-  package func extents(of index: InodeIndex, from: Int64, to: Int64) -> [Extent] {
-    let block = inodes[index].extents
+  /// How many extents a slice has: of what is walked over, moved or let go under one hold of the lock.
+  package static let extentsPerSlice = 512
+
+  /// Where the content in [from, to) lies, as far as `limit` extents reach; what is in none of them up
+  /// to the last is a hole.
+  package func extents(
+    of index: InodeIndex, from: Int64, to: Int64, limit: Int = .max
+  ) -> [Extent] {
     var result: [Extent] = []
-    var position = extents.firstIndex(block, endingBehind: from)
-    while position < Int(block.count) {
-      let extent = extents.extent(block, position)
-      if extent.offset >= to { break }
+    extents.forEach(inodes[index].extents, endingBehind: from) { extent in
+      if extent.offset >= to || result.count == limit { return false }
       result.append(extent.clipped(from: max(extent.offset, from), to: min(extent.end, to)))
-      position += 1
+      return true
     }
     return result
   }
@@ -20,40 +27,22 @@ extension Catalog {
   package func extentCount(of index: InodeIndex) -> Int { Int(inodes[index].extents.count) }
 
   /// Content in [from, to) is from now on in `new`, which were held before (`hold`), and else a
-  /// hole. What is no longer referred to is let go.
+  /// hole. What is no longer referred to is let go, very much of it later (`letGoOfDetached`).
   package mutating func replaceExtents(
     of index: InodeIndex, from: Int64, to: Int64, with new: [Extent]
   ) {
     if from >= to { return }
     noteSharers(index, new)
-    if !appendExtents(index, from, new) {
-      var map = ExtentMap(extents.all(inodes[index].extents))
-      for extent in map.replace(from: from, to: to, with: new) { segments.letGo(extent) }
-      extents.replace(&inodes[index].extents, with: map.extents)
+    for dropped in extents.replace(&inodes[index].extents, from: from, to: to, with: new) {
+      segments.letGo(dropped)
     }
-    noteExtents(index, from, to)
+    letGoOfDetached(limit: 2 * ExtentArena.fanOut)
+    noteExtents(index, from, to, count: new.count)
   }
 
   /// Lets a file's content lie in `new`, held extents in order, and leaves the rest as it is.
   package mutating func placeExtents(_ new: [Extent], of index: InodeIndex) {
-    let runs = Catalog.runs(of: new)
-    // Each call rebuilds the file's list: many scattered pieces go in together with what lies
-    // between them.
-    if runs.count > 16, let first = new.first, let last = new.last {
-      var map = ExtentMap(extents(of: index, from: first.offset, to: last.end))
-      for extent in map.extents { hold(extent) }
-      for run in runs {
-        let range = new[run]
-        for dropped in map.replace(
-          from: range.first!.offset, to: range.last!.end, with: Array(range))
-        {
-          letGo(dropped)
-        }
-      }
-      replaceExtents(of: index, from: first.offset, to: last.end, with: map.extents)
-      return
-    }
-    for run in runs {
+    for run in Catalog.runs(of: new) {
       let range = new[run]
       replaceExtents(
         of: index, from: range.first!.offset, to: range.last!.end, with: Array(range))
@@ -72,37 +61,31 @@ extension Catalog {
     return runs
   }
 
-  /// The usual case, writing on at the end, looks at the last extent alone.
-  private mutating func appendExtents(_ index: InodeIndex, _ from: Int64, _ new: [Extent]) -> Bool {
-    var block = inodes[index].extents
-    if block.count > 0, extents.extent(block, Int(block.count) - 1).end > from { return false }
-    for extent in new {
-      if block.count > 0 {
-        let last = extents.extent(block, Int(block.count) - 1)
-        if last.isContinued(by: extent) {
-          extents.setLast(block, to: last.joined(with: extent))
-          continue
-        }
-      }
-      extents.append(extent, to: &block)
-    }
-    inodes[index].extents = block
-    return true
+  /// Lets a file that goes have no content.
+  mutating func dropExtents(of index: InodeIndex) {
+    for dropped in extents.release(&inodes[index].extents) { segments.letGo(dropped) }
+    letGoOfDetached(limit: Catalog.extentsPerSlice)
+  }
+
+  /// Lets go of about `limit` extents that files do not have any more; until then their segments count
+  /// as in use. Returns false where none were left.
+  @discardableResult
+  mutating func letGoOfDetached(limit: Int) -> Bool {
+    let taken = extents.takeDetached(limit: limit)
+    for extent in taken { segments.letGo(extent) }
+    return !taken.isEmpty
   }
 
   /// Bytes of content that are not holes.
-  func allocated(_ index: InodeIndex) -> Int64 {
-    let block = inodes[index].extents
-    var sum: Int64 = 0
-    for position in 0..<Int(block.count) { sum += extents.extent(block, position).length }
-    return sum
-  }
+  func allocated(_ index: InodeIndex) -> Int64 { inodes[index].extents.byteCount }
 
   /// Counts sealed content as alive before an extent of the catalog points to it.
   package mutating func hold(_ extent: Extent) {
     if extent.isLost { return }
     switch segments.accounts[extent.segment]?.state {
-    case nil: changes.segments.insert(extent.segment)
+    case nil:
+      segments.set(extent.segment, .living, birth: foundBirths[extent.segment])
+      changes.segments.insert(extent.segment)
     // Its content went in the moment between the sealing of this and now.
     case .retired: setState(of: extent.segment, to: .living)
     default: break
@@ -114,14 +97,72 @@ extension Catalog {
   package mutating func letGo(_ extent: Extent) { segments.letGo(extent) }
 
   package mutating func setState(
-    of segment: SegmentNumber, to state: SegmentState, retiredAt: Int64 = 0
+    of segment: SegmentNumber, to state: SegmentState, retiredAt: StoreTime = .none,
+    birth: SegmentBirth? = nil
   ) {
-    segments.set(segment, state, retiredAt: retiredAt)
+    segments.set(segment, state, retiredAt: retiredAt, birth: birth)
     changes.segments.insert(segment)
+  }
+
+  /// What the frame said that is lost.
+  mutating func findBirth(of segment: SegmentNumber, _ birth: SegmentBirth) {
+    guard let account = segments.accounts[segment] else { return }
+    segments.set(segment, account.state, retiredAt: account.retiredAt, birth: birth)
   }
 
   package mutating func setProperty(_ property: SpaceProperty, to value: UInt64) {
     properties[property] = value
     changes.properties.insert(property)
+  }
+}
+
+/// How far a walk over all inodes and their extents has come.
+struct InodeCursor {
+  /// The place of an inode, and up to where its content was walked over.
+  private(set) var place: UInt32 = 0
+  private(set) var inode = InodeNumber(0)
+  private(set) var offset: Int64 = 0
+  fileprivate(set) var isAtEnd = false
+
+  /// The place may belong to another inode since the last slice.
+  fileprivate mutating func enter(_ number: InodeNumber) {
+    if inode != number { (inode, offset) = (number, 0) }
+  }
+
+  fileprivate mutating func advance(to end: Int64) {
+    offset = end
+    if end == .max { (place, inode, offset) = (place + 1, InodeNumber(0), 0) }
+  }
+}
+
+/// A stretch of a file and where its content lies.
+struct ContentSlice {
+  var index: InodeIndex
+  var from: Int64
+  var to: Int64
+  var extents: [Extent]
+}
+
+extension Catalog {
+  /// Walks on over all inodes and their extents, about `count` of both. Each file comes in one slice or
+  /// in several that follow one another. An inode stays in its place; those that are made meanwhile may
+  /// be missed.
+  func walk(_ cursor: inout InodeCursor, count: Int, _ body: (ContentSlice) -> Void) {
+    var left = count
+    while left > 0, cursor.place < inodes.upperBound {
+      left -= 1
+      guard let index = inodes.occupant(cursor.place) else {
+        cursor.advance(to: .max)
+        continue
+      }
+      cursor.enter(inodes[index].state.number)
+      let limit = max(1, left)
+      let list = extents(of: index, from: cursor.offset, to: .max, limit: limit)
+      let end = list.count < limit ? .max : list[limit - 1].end
+      body(ContentSlice(index: index, from: cursor.offset, to: end, extents: list))
+      left -= list.count
+      cursor.advance(to: end)
+    }
+    cursor.isAtEnd = cursor.place >= inodes.upperBound
   }
 }

@@ -16,8 +16,12 @@ struct PendingChanges {
   var entries: [(directory: InodeNumber, name: [UInt8])] = []
   /// Stretches of content whose extents changed.
   var extents: [InodeIndex: ChangedRanges] = [:]
+  /// How many extents were placed and stretches emptied: no more than a few times as many are to be
+  /// stated.
+  var extentCount = 0
   var segments: Set<SegmentNumber> = []
   var properties: Set<SpaceProperty> = []
+  var sessions: Set<SegmentBirth> = []
   var counters = false
 
   var isEmpty: Bool {
@@ -26,31 +30,58 @@ struct PendingChanges {
   }
 }
 
-/// A few disjoint ranges of offsets; too many become one.
+/// Disjoint ranges of offsets. What was inserted last is put in order with the rest when there is as much
+/// of it: so n insertions take O(n log n) steps, and there are at most twice as many ranges as needed.
 struct ChangedRanges {
-  private(set) var ranges: [Range<Int64>] = []
+  /// In order, none meeting the next.
+  private var ordered: [Range<Int64>] = []
+  private var recent: [Range<Int64>] = []
+
+  /// All of them in order, none meeting the next.
+  var ranges: [Range<Int64>] {
+    var all = self
+    all.order()
+    return all.ordered
+  }
 
   mutating func insert(_ new: Range<Int64>) {
-    var merged = new
-    ranges.removeAll { old in
-      guard old.lowerBound <= merged.upperBound, merged.lowerBound <= old.upperBound else {
-        return false
-      }
-      merged = min(old.lowerBound, merged.lowerBound)..<max(old.upperBound, merged.upperBound)
-      return true
-    }
-    ranges.append(merged)
-    if ranges.count > 64, let low = ranges.map(\.lowerBound).min(),
-      let high = ranges.map(\.upperBound).max()
+    // Who writes on in order needs one range.
+    if let last = recent.last, last.lowerBound <= new.upperBound,
+      new.lowerBound <= last.upperBound
     {
-      ranges = [low..<high]
+      recent[recent.count - 1] =
+        min(last.lowerBound, new.lowerBound)..<max(last.upperBound, new.upperBound)
+      return
     }
+    recent.append(new)
+    if recent.count > max(64, ordered.count) { order() }
+  }
+
+  private mutating func order() {
+    recent.sort { $0.lowerBound < $1.lowerBound }
+    var merged: [Range<Int64>] = []
+    merged.reserveCapacity(ordered.count + recent.count)
+    var (old, new) = (ordered[...], recent[...])
+    while true {
+      let takesOld = old.first.map { $0.lowerBound <= new.first?.lowerBound ?? .max } ?? false
+      guard let next = takesOld ? old.popFirst() : new.popFirst() else { break }
+      if let last = merged.last, next.lowerBound <= last.upperBound {
+        merged[merged.count - 1] = last.lowerBound..<max(last.upperBound, next.upperBound)
+      } else {
+        merged.append(next)
+      }
+    }
+    (ordered, recent) = (merged, [])
   }
 }
 
 extension Catalog {
   /// Whether there is anything for a frame to state.
   package var hasChanges: Bool { !changes.isEmpty }
+
+  /// Whether the next frame states so many extents that who changes content is to append it now
+  /// (`Space.commitIfCrowded`), rather than the keeper in its time.
+  var isCrowded: Bool { changes.extentCount >= 4 * Catalog.extentsPerSlice }
 
   mutating func note(_ index: InodeIndex, _ what: InodeRecord.Dirty) {
     if isReplaying { return }
@@ -63,19 +94,33 @@ extension Catalog {
     changes.entries.append((inodes[directory].state.number, name))
   }
 
-  mutating func noteExtents(_ index: InodeIndex, _ from: Int64, _ to: Int64) {
+  mutating func noteExtents(_ index: InodeIndex, _ from: Int64, _ to: Int64, count: Int) {
     if isReplaying { return }
     note(index, .extents)
+    changes.extentCount += 1 + count
     changes.extents[index, default: ChangedRanges()].insert(from..<to)
   }
 
-  /// Takes what is to be stated and encodes it.
+  /// Segments that the next frame states to be retired.
+  var newlyRetired: [SegmentNumber] {
+    changes.segments.filter { segments.accounts[$0]?.state == .retired }
+  }
+
+  /// Whether the next frame states something about a segment.
+  func hasChanged(_ segment: SegmentNumber) -> Bool { changes.segments.contains(segment) }
+
+  /// Takes what is to be stated and encodes it. A frame is one instant, so this cannot be sliced: it
+  /// touches as many extents as were changed since the last frame, not as many as the files have.
   package mutating func takeChanges() -> [UInt8] {
+    extents.steps.permit(16 * changes.extentCount)
     var writer = ByteWriter()
     encodeCounters(into: &writer)
     for segment in changes.segments { encode(segment, into: &writer) }
     for property in changes.properties {
       JournalItem.property(property, properties[property] ?? 0).encode(into: &writer)
+    }
+    for session in changes.sessions {
+      JournalItem.session(session, sessions[session] ?? .gone).encode(into: &writer)
     }
     for index in changes.inodes { encodeChanges(of: index, into: &writer) }
     for change in changes.entries {
@@ -92,7 +137,8 @@ extension Catalog {
   func encode(_ segment: SegmentNumber, into writer: inout ByteWriter) {
     let account = segments.accounts[segment]
     JournalItem.segment(
-      .data, segment, account?.state ?? .removed, retiredAt: account?.retiredAt ?? 0
+      .data, segment, account?.birth ?? .none, account?.state ?? .removed,
+      retiredAt: account?.retiredAt ?? .none
     ).encode(into: &writer)
   }
 
@@ -102,16 +148,19 @@ extension Catalog {
     if record.dirty.isEmpty { return }
     inodes[index].dirty = []
     let number = record.state.number
-    if record.dirty.contains(.extents), let changed = changes.extents[index] {
+    if record.dirty.contains(.extents), changes.extents[index] != nil {
       inodes[index].state.contentStatements = NumberLimits.following(
         record.state.contentStatements)
+    }
+    // Before its extents: the count of statements tells whether they are older than what is known.
+    JournalItem.inode(inodes[index].state).encode(into: &writer)
+    if record.dirty.contains(.extents), let changed = changes.extents[index] {
       for range in changed.ranges {
         let list = extents(of: index, from: range.lowerBound, to: range.upperBound)
         JournalItem.extents(number, from: range.lowerBound, to: range.upperBound, list)
           .encode(into: &writer)
       }
     }
-    JournalItem.inode(inodes[index].state).encode(into: &writer)
     if record.dirty.contains(.symlink) {
       JournalItem.symlink(number, target: symlinkTarget(index)).encode(into: &writer)
     }
@@ -124,15 +173,10 @@ extension Catalog {
     }
   }
 
-  /// Everything about an inode but the names in it, for a checkpoint.
+  /// Everything about an inode but names and content, for a checkpoint.
   func encodeWhole(_ index: InodeIndex, into writer: inout ByteWriter) {
-    let record = inodes[index]
-    let number = record.state.number
-    JournalItem.inode(record.state).encode(into: &writer)
-    let all = extents.all(record.extents)
-    if !all.isEmpty {
-      JournalItem.extents(number, from: 0, to: .max, all).encode(into: &writer)
-    }
+    let number = inodes[index].state.number
+    JournalItem.inode(inodes[index].state).encode(into: &writer)
     guard let extra = extras[index] else { return }
     if !extra.symlinkTarget.isEmpty {
       JournalItem.symlink(number, target: extra.symlinkTarget).encode(into: &writer)

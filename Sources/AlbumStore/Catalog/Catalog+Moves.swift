@@ -8,8 +8,21 @@ import AlbumModel
 /// Which segments are being emptied.
 struct Emptying {
   var segments: Set<SegmentNumber> = []
-  /// Inodes that got content in them since that began.
-  var sharers: Set<InodeIndex> = []
+  /// Where files got content in them since that began.
+  var sharers: [ContentRange] = []
+}
+
+/// A stretch of a file.
+struct ContentRange {
+  var inode: InodeNumber
+  var from: Int64
+  var to: Int64
+
+  init(_ inode: InodeNumber, _ extent: Extent) {
+    self.inode = inode
+    from = extent.offset
+    to = extent.end
+  }
 }
 
 extension Catalog {
@@ -25,51 +38,44 @@ extension Catalog {
 
   /// Called for extents that a file gets.
   mutating func noteSharers(_ index: InodeIndex, _ extents: [Extent]) {
-    for (number, emptying) in emptyings
-    where extents.contains(where: { emptying.segments.contains($0.segment) }) {
-      emptyings[number]?.sharers.insert(index)
-    }
-  }
-
-  /// The extents of a slice of inodes that point into the segments being emptied.
-  borrowing func references(of range: Range<UInt32>, _ number: Int) -> [Reference] {
-    let segments = emptyings[number]?.segments ?? []
-    var found: [Reference] = []
-    for raw in range {
-      guard let index = inodes.occupant(raw) else { continue }
-      let block = inodes[index].extents
-      for position in 0..<Int(block.count) {
-        let extent = extents.extent(block, position)
-        if segments.contains(extent.segment) {
-          found.append(Reference(inode: inodes[index].state.number, extent: extent))
-        }
+    for number in emptyings.keys {
+      for extent in extents where emptyings[number]?.segments.contains(extent.segment) ?? false {
+        emptyings[number]?.sharers.append(ContentRange(inodes[index].state.number, extent))
       }
     }
-    return found
   }
 
-  /// Lets every extent that points to content which was copied point to the copy, in one step of
-  /// history for all who share it. What an extent says *now* decides: one that was replaced meanwhile
-  /// points elsewhere and stays. `inodes` are those that referred to such content when it was looked
-  /// for. The copies are held once by the caller, who lets them go afterwards.
+  /// Takes the stretches that got content in the segments being emptied.
+  mutating func takeSharers(_ number: Int) -> [ContentRange] {
+    defer { emptyings[number]?.sharers = [] }
+    return emptyings[number]?.sharers ?? []
+  }
+
+  /// Lets extents in these stretches that point to content which was copied point to the copy, as far
+  /// as about `limit` extents reach; takes from the end what is done. What an extent says *now* decides:
+  /// one that was replaced meanwhile points elsewhere and stays. Who shares a record may move in another
+  /// step of history: the old one lives until nobody points to it. The copies are held once by the
+  /// caller, who lets them go afterwards.
   mutating func applyMoves(
-    _ relocations: Relocations, of inodes: Set<InodeNumber>, _ number: Int
+    _ relocations: Relocations, to ranges: inout [ContentRange], limit: Int
   ) {
-    var places = emptyings[number]?.sharers ?? []
-    for inode in inodes {
-      if let index = index(of: inode) { places.insert(index) }
+    var left = limit
+    while left > 0, let range = ranges.popLast() {
+      left -= 1
+      guard let index = index(of: range.inode) else { continue }
+      // One extent may become very many.
+      let count = min(left + 1, 64)
+      let list = extents(of: index, from: range.from, to: range.to, limit: count)
+      if list.count == count, let last = list.last, last.end < range.to {
+        ranges.append(range)
+        ranges[ranges.count - 1].from = last.end
+      }
+      var moved: [Extent] = []
+      for extent in list { moved += relocations.moved(extent) ?? [] }
+      for extent in moved { hold(extent) }
+      placeExtents(moved, of: index)
+      left -= max(list.count, moved.count)
     }
-    for index in places where self.inodes.occupant(index.rawValue) != nil {
-      applyMoves(relocations, of: index)
-    }
-  }
-
-  private mutating func applyMoves(_ relocations: Relocations, of index: InodeIndex) {
-    var moved: [Extent] = []
-    for extent in extents.all(inodes[index].extents) { moved += relocations.moved(extent) ?? [] }
-    if moved.isEmpty { return }
-    for extent in moved { hold(extent) }
-    placeExtents(moved, of: index)
   }
 
   /// What the crash harness does instead: the content is put where it was when it was copied, whatever

@@ -86,6 +86,7 @@ extension Catalog {
   }
 
   mutating func noteParent(of child: InodeIndex, _ directory: InodeIndex, entry: UInt32?) {
+    memo.forget(inodes[child].state.number, andBelow: entryCount(of: child) > 0)
     directories[inodes[child].directory].parent = inodes[directory].state.number
     directories[inodes[child].directory].entry = entry ?? .max
   }

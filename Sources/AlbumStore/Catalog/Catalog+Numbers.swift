@@ -16,19 +16,22 @@ struct NumberGap: Sendable {
 
   static let none = NumberGap(inodes: 0, sequences: 0, dataSegments: 0, checkpointSegments: 0)
 
-  /// How far frames state numbers ahead: more than 5 seconds can use up.
-  static let reserve = NumberGap(
+  /// How far frames state numbers ahead in a session that has used `used` numbers of data segments: as
+  /// many again, so that a session that is killed wastes few where it wrote little. A session that
+  /// writes much states more ahead than 5 seconds can use up.
+  static func reserve(used: UInt32) -> NumberGap {
+    NumberGap(
+      inodes: 1 << 20, sequences: 1 << 24, dataSegments: min(max(used, 8), 1 << 10),
+      checkpointSegments: 8)
+  }
+
+  /// Where frames are lost that may have given out numbers.
+  static let lostFrames = NumberGap(
     inodes: 1 << 20, sequences: 1 << 24, dataSegments: 1 << 10, checkpointSegments: 1 << 10)
 
-  /// Where the end of the journal is missing: so many segments that no session takes those that bear
-  /// its numbers for garbage that a crash left.
+  /// Where the end of the journal is missing. Segments are there to be counted.
   static let lostEnd = NumberGap(
-    inodes: 1 << 20, sequences: 1 << 24, dataSegments: 1 << 12, checkpointSegments: 1 << 12)
-
-  /// Where a copy's history was cut: its segments are there to be counted, and what they hold was
-  /// written within one run of rsync.
-  static let cutCopy = NumberGap(
-    inodes: 1 << 24, sequences: 1 << 32, dataSegments: 0, checkpointSegments: 0)
+    inodes: 1 << 20, sequences: 1 << 24, dataSegments: 0, checkpointSegments: 0)
 }
 
 extension SpaceCounters {
@@ -78,6 +81,7 @@ extension Catalog {
     while segments.accounts[SegmentNumber(counters.nextDataSegment)] != nil {
       counters.nextDataSegment += 1
     }
+    if firstDataSegment == nil { firstDataSegment = counters.nextDataSegment }
     defer { counters.nextDataSegment += 1 }
     noteCounters()
     return SegmentNumber(counters.nextDataSegment)
@@ -116,10 +120,16 @@ extension Catalog {
     return true
   }
 
+  /// How far the next frame states numbers ahead.
+  private var reserveGap: NumberGap {
+    let first = firstDataSegment ?? counters.nextDataSegment
+    return .reserve(used: counters.nextDataSegment - min(first, counters.nextDataSegment))
+  }
+
   /// Reserves ahead when half of what was reserved is used.
   mutating func noteCounters() {
     if isReplaying { return }
-    let gap = NumberGap.reserve
+    let gap = reserveGap
     if counters.nextInode + gap.inodes / 2 > reserved.nextInode
       || counters.nextSequence + gap.sequences / 2 > reserved.nextSequence
       || counters.nextDataSegment + gap.dataSegments / 2 > reserved.nextDataSegment
@@ -138,7 +148,7 @@ extension Catalog {
 
   mutating func encodeCounters(into writer: inout ByteWriter) {
     if !changes.counters { return }
-    reserved = counters.ahead(by: isClosing ? .none : .reserve)
+    reserved = counters.ahead(by: isClosing ? .none : reserveGap)
     JournalItem.counters(reserved).encode(into: &writer)
   }
 }

@@ -29,10 +29,22 @@ extension Catalog {
   /// change nothing.
   package mutating func apply(_ item: JournalItem) {
     switch item {
-    case .inode(let state): apply(state)
+    case .inode(let state):
+      // A checkpoint is written while work goes on, so that it may know an inode already as a later
+      // frame states it. What an earlier one states is left out: with that later frame lost it would
+      // stay, mixed with newer content.
+      if let known = inodes.find(state.number), !inodes[known].isExpected,
+        inodes[known].state.contentStatements > state.contentStatements
+      {
+        outdated.insert(state.number)
+      } else {
+        outdated.remove(state.number)
+        apply(state)
+      }
     case .inodeGone(let number):
       if let index = inodes.find(number) { bury(index) }
     case .extents(let number, let from, let to, let list):
+      if outdated.contains(number) { return }
       let index = expect(number, .regular)
       for extent in list { segments.hold(extent) }
       replaceExtents(of: index, from: from, to: to, with: list)
@@ -42,13 +54,14 @@ extension Catalog {
     case .attribute(let number, let name, let value):
       setAttribute(name, of: expect(number, .regular), to: value)
       extras[expect(number, .regular)]?.changedAttributes = []
-    case .segment(.data, let number, let state, let retiredAt):
-      segments.set(number, state, retiredAt: retiredAt)
+    case .segment(.data, let number, let birth, let state, let retiredAt):
+      segments.set(number, state, retiredAt: retiredAt, birth: birth)
     case .segment: break
     case .counters(let stated):
       counters = stated
       reserved = stated
     case .property(let property, let value): properties[property] = value
+    case .session(let birth, let start): sessions[birth] = start == .gone ? nil : start
     case .barrier, .ignorable: break
     }
   }
@@ -57,6 +70,7 @@ extension Catalog {
   /// name leads to any more.
   package mutating func finishReplay() -> ReplayFindings {
     var findings = ReplayFindings()
+    while letGoOfDetached(limit: Catalog.extentsPerSlice) {}
     mend(&findings)
     var unnamed: [InodeIndex] = []
     for raw in 0..<inodes.upperBound {
@@ -71,6 +85,7 @@ extension Catalog {
       guard let index = inodes.occupant(raw) else { continue }
       if inodes[index].directory != .max { finishDirectory(index, &findings) }
     }
+    while letGoOfDetached(limit: Catalog.extentsPerSlice) {}
     segments.emptied = []
     for (number, account) in segments.accounts where account.live <= 0 && account.state != .retired
     {
@@ -164,8 +179,7 @@ extension Catalog {
   /// that took its names away, none of them may lead to another inode that got the place.
   private mutating func bury(_ index: InodeIndex) {
     empty(index)
-    for extent in extents.all(inodes[index].extents) { segments.letGo(extent) }
-    extents.release(&inodes[index].extents)
+    dropExtents(of: index)
     extras[index] = nil
     inodes[index].state.thumbnail = InodeNumber(0)
     inodes[index].state.links = 0

@@ -11,8 +11,8 @@ package import AlbumModel
 /// 1. `links` of a file is the number of entries that name it, plus one while a photo has it for
 ///    its thumbnail; of a directory 1 while it has a name (the root: always), else 0.
 /// 2. An inode with `links` 0 lives only while it is pinned.
-/// 3. Of every segment, `live` is the sum of the lengths of all extents that point into it and of
-///    those held for content that is not in the catalog yet.
+/// 3. Of every segment, `live` is the sum of the lengths of all extents that point into it, of those
+///    held for content that is not in the catalog yet, and of those detached and not yet let go.
 package struct Catalog: ~Copyable, Sendable {
   var inodes = InodeTable()
   var entries = EntryTable()
@@ -24,6 +24,8 @@ package struct Catalog: ~Copyable, Sendable {
   var counters = SpaceCounters()
   /// The counters that the journal states: no number below is given out again after a crash.
   var reserved = SpaceCounters()
+  /// The number of the first data segment that this session took; nil: it took none.
+  var firstDataSegment: UInt32?
   package internal(set) var properties: [SpaceProperty: UInt64] = [:]
   var changes = PendingChanges()
   /// The session ends: nothing is reserved beyond what is used.
@@ -32,6 +34,15 @@ package struct Catalog: ~Copyable, Sendable {
   var isReplaying = false
   /// Segments that are being emptied, by a number for each who does it.
   var emptyings: [Int: Emptying] = [:]
+  /// Sessions of this timeline whose journal and checkpoint segments may still be in the store: only
+  /// what they made is removed.
+  var sessions: [SegmentBirth: SessionStart] = [:]
+  /// The births of the data segments in the store, as they were found there: what a segment has that
+  /// only a repair finds to be in use.
+  var foundBirths: [SegmentNumber: SegmentBirth] = [:]
+  /// Inodes that the last frame of them states as they were before what is known of them.
+  var outdated: Set<InodeNumber> = []
+  package let memo = DirectoryMemo()
   /// What was noted since replay met a gap: frames before those that follow are lost.
   var gap: ReplayGap?
 
@@ -270,8 +281,7 @@ package struct Catalog: ~Copyable, Sendable {
 
   mutating func free(_ index: InodeIndex) {
     let state = inodes[index].state
-    for extent in extents.all(inodes[index].extents) { segments.letGo(extent) }
-    extents.release(&inodes[index].extents)
+    dropExtents(of: index)
     extras[index] = nil
     if inodes[index].directory != .max { directories.remove(inodes[index].directory) }
     changes.extents[index] = nil

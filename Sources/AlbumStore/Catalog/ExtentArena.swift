@@ -1,76 +1,274 @@
 internal import AlbumFormat
 internal import AlbumModel
 
-/// Where the extents of one file lie in the arena.
+/// Where the extents of one file lie in the arena, and what they come to.
 struct ExtentBlock: BitwiseCopyable, Sendable {
-  var first: UInt32 = 0
+  /// Sum of the lengths of all extents, in bytes.
+  var byteCount: Int64 = 0
+  /// How many extents there are.
   var count: UInt32 = 0
+  /// Where the root begins: a run of extents where `height` is 0, else a run of branches.
+  var first: UInt32 = 0
+  /// How many elements of the root are in use.
+  var used: UInt8 = 0
+  /// Levels of branches above the leaves.
+  var height: UInt8 = 0
 }
 
-/// The extents of all files: blocks of 1, 2, 4, … extents in one flat arena; freed blocks of each
-/// size wait in a list of their own, linked through their first extent. Not thread-safe.
-struct ExtentArena: ~Copyable, Sendable {
-  private var extents = FlatArena<Extent>()
-  private var freed = [UInt32](repeating: .max, count: 32)
+/// A node of a tree as its parent knows it.
+struct Branch: BitwiseCopyable, Sendable {
+  /// Where the first extent below begins.
+  var offset: Int64 = .max
+  /// Sum of the lengths of all extents below.
+  var byteCount: Int64 = 0
+  /// How many extents are below.
+  var count: UInt32 = 0
+  /// Where its elements begin.
+  var first: UInt32 = 0
+  /// How many are in use.
+  var used = 0
+}
 
-  private static func sizeClass(_ count: UInt32) -> Int {
-    count <= 1 ? 0 : 32 - (count - 1).leadingZeroBitCount
-  }
+/// The extents of all files, in flat arenas. A file with few has them in one run of 1, 2, 4, … 32. A
+/// file with more has a B+ tree: leaves are runs of 32 extents, inner nodes runs of 32 branches, so that
+/// insertion and removal touch O(log n) nodes however many extents the file has. Not thread-safe.
+///
+/// Whole subtrees that a removal covers are detached in one step, since their sums stand in the branch;
+/// `takeDetached` hands out their extents later, as many at a time as the caller wants.
+///
+/// Invariants of a tree:
+/// 1. All leaves are at the same depth, and no node is empty.
+/// 2. Extents are in order and do not overlap, none continues the one before it.
+/// 3. `offset`, `count` and `byteCount` of each branch hold for what is below.
+/// 4. A removal leaves no two neighbours below one node beside it that fit into three quarters of one.
+struct ExtentArena: ~Copyable, Sendable {
+  /// Elements of a node.
+  static let fanOut = 32
+  static let mergeLimit = fanOut * 3 / 4
+
+  var extents = FlatArena<Extent>()
+  var branches = FlatArena<Branch>()
+  /// Freed runs of extents by size class, linked through their first extent.
+  private var freed = [UInt32](repeating: .max, count: sizeClass(fanOut) + 1)
+  /// Freed inner nodes, linked through their first branch.
+  var freedNodes: UInt32 = .max
+  /// Subtrees that no file has any more.
+  var detached: [(node: Branch, height: UInt8)] = []
+  /// How many extents and nodes were touched.
+  let steps = StepCounter()
+
+  // MARK: Looking
 
   func all(_ block: ExtentBlock) -> [Extent] {
-    block.count == 0 ? [] : extents.slice(block.first, count: block.count)
+    var result: [Extent] = []
+    result.reserveCapacity(Int(block.count))
+    forEach(block) { extent in
+      result.append(extent)
+      return true
+    }
+    return result
   }
 
-  func extent(_ block: ExtentBlock, _ index: Int) -> Extent {
-    extents[block.first + UInt32(index)]
+  /// Calls `body` with the extents that end behind `offset`, in order, until it returns false.
+  func forEach(
+    _ block: ExtentBlock, endingBehind offset: Int64 = .min, _ body: (Extent) -> Bool
+  ) {
+    _ = visit(ExtentArena.root(block), block.height, offset, body)
   }
 
-  /// The index of the first extent that ends behind `offset`, or `count`.
-  func firstIndex(_ block: ExtentBlock, endingBehind offset: Int64) -> Int {
+  func first(_ block: ExtentBlock, endingBehind offset: Int64) -> Extent? {
+    var found: Extent?
+    forEach(block, endingBehind: offset) { extent in
+      found = extent
+      return false
+    }
+    return found
+  }
+
+  func last(_ block: ExtentBlock) -> Extent? {
+    if block.count == 0 { return nil }
+    var node = ExtentArena.root(block)
+    for _ in 0..<block.height {
+      steps.count()
+      node = branches[node.first + UInt32(node.used - 1)]
+    }
+    return extents[node.first + UInt32(node.used - 1)]
+  }
+
+  func visit(
+    _ node: Branch, _ height: UInt8, _ offset: Int64, _ body: (Extent) -> Bool
+  ) -> Bool {
+    steps.count()
+    if height == 0 {
+      for place in firstPlace(in: node, endingBehind: offset)..<node.used {
+        steps.count()
+        if !body(extents[node.first + UInt32(place)]) { return false }
+      }
+      return true
+    }
+    for place in child(of: node, at: offset)..<node.used {
+      if !visit(branches[node.first + UInt32(place)], height - 1, offset, body) { return false }
+    }
+    return true
+  }
+
+  /// The first extent of a leaf that ends behind `offset`.
+  func firstPlace(in leaf: Branch, endingBehind offset: Int64) -> Int {
+    partition(leaf.used) { extents[leaf.first + UInt32($0)].end > offset }
+  }
+
+  /// The first extent of a leaf that begins at `offset` or behind it.
+  func firstPlace(in leaf: Branch, from offset: Int64) -> Int {
+    partition(leaf.used) { extents[leaf.first + UInt32($0)].offset >= offset }
+  }
+
+  /// The branch below which an extent that begins at `offset` belongs.
+  func child(of node: Branch, at offset: Int64) -> Int {
+    max(1, partition(node.used) { branches[node.first + UInt32($0)].offset > offset }) - 1
+  }
+
+  /// The first place below `count` where `isBehind`, which once true stays true; `count` if none.
+  func partition(_ count: Int, _ isBehind: (Int) -> Bool) -> Int {
     var low = 0
-    var high = Int(block.count)
+    var high = count
     while low < high {
       let middle = (low + high) / 2
-      if extent(block, middle).end > offset { high = middle } else { low = middle + 1 }
+      if isBehind(middle) { high = middle } else { low = middle + 1 }
     }
     return low
   }
 
-  mutating func replace(_ block: inout ExtentBlock, with new: [Extent]) {
-    let count = UInt32(new.count)
-    let size = ExtentArena.sizeClass(count)
-    if block.count == 0 || count == 0 || size != ExtentArena.sizeClass(block.count) {
-      release(&block)
-      if count == 0 { return }
-      block.first = allocate(size)
+  // MARK: Changing
+
+  /// Content in [from, to), which is not empty, is from now on in `new` (in order, within the range),
+  /// and else a hole. Returns the extents, or parts of such, that are no longer referred to, as far as
+  /// they were not detached.
+  mutating func replace(
+    _ block: inout ExtentBlock, from: Int64, to: Int64, with new: [Extent]
+  ) -> [Extent] {
+    if block.height == 0 {
+      if appendToRun(&block, from, new) { return [] }
+      var map = ExtentMap(all(block))
+      let dropped = map.replace(from: from, to: to, with: new)
+      store(map.extents, in: &block)
+      return dropped
+    }
+    var root = ExtentArena.root(block)
+    var dropped: [Extent] = []
+    var list: [Extent] = []
+    for extent in new { ExtentMap.append(extent, to: &list) }
+    // What reaches into the range from before it, and what reaches out of it.
+    if let old = first(block, endingBehind: from), old.offset < from {
+      set(old.offset, to: old.clipped(from: old.offset, to: from), in: &root, block.height)
+      dropped.append(old.clipped(from: from, to: min(old.end, to)))
+      if old.end > to { ExtentMap.append(old.clipped(from: to, to: old.end), to: &list) }
+    }
+    if let old = first(block, endingBehind: to), from..<to ~= old.offset {
+      set(old.offset, to: old.clipped(from: to, to: old.end), in: &root, block.height)
+      dropped.append(old.clipped(from: old.offset, to: to))
+    }
+    remove(from: from, to: to, in: &root, block.height, end: .max, &dropped)
+    finish(&block, root)
+    insert(list, into: &block)
+    return dropped
+  }
+
+  /// Lets a file have no extents. Returns those that are no longer referred to, as far as they were not
+  /// detached.
+  mutating func release(_ block: inout ExtentBlock) -> [Extent] {
+    var dropped: [Extent] = []
+    if block.height > 0 {
+      detached.append((ExtentArena.root(block), block.height))
+    } else if block.count > 0 {
+      dropped = all(block)
+      freeRun(block.first, ExtentArena.sizeClass(Int(block.used)))
+    }
+    block = ExtentBlock()
+    return dropped
+  }
+
+  /// Takes about `limit` extents of what was detached; none where nothing is left of it.
+  mutating func takeDetached(limit: Int) -> [Extent] {
+    var taken: [Extent] = []
+    while taken.count < limit, let (node, height) = detached.popLast() {
+      steps.count()
+      if height == 0 {
+        steps.count(node.used)
+        taken += extents.slice(node.first, count: UInt32(node.used))
+      } else {
+        for branch in branches.slice(node.first, count: UInt32(node.used)) {
+          detached.append((branch, height - 1))
+        }
+      }
+      free(node, height)
+    }
+    return taken
+  }
+
+  // MARK: Runs
+
+  static func sizeClass(_ count: Int) -> Int {
+    count <= 1 ? 0 : Int.bitWidth - (count - 1).leadingZeroBitCount
+  }
+
+  static func root(_ block: ExtentBlock) -> Branch {
+    Branch(
+      offset: .min, byteCount: block.byteCount, count: block.count, first: block.first,
+      used: Int(block.used))
+  }
+
+  /// The usual case, writing on at the end, looks at the last extent alone.
+  private mutating func appendToRun(_ block: inout ExtentBlock, _ from: Int64, _ new: [Extent])
+    -> Bool
+  {
+    var last = last(block)
+    if let last, last.end > from { return false }
+    if block.count + UInt32(new.count) > ExtentArena.fanOut { return false }
+    for extent in new {
+      if let before = last, before.isContinued(by: extent) {
+        last = before.joined(with: extent)
+        extents[block.first + block.count - 1] = before.joined(with: extent)
+        block.byteCount += extent.length
+      } else {
+        last = extent
+        resize(&block, to: block.count + 1)
+        extents[block.first + block.count - 1] = extent
+        block.byteCount += extent.length
+      }
+      steps.count()
+    }
+    return true
+  }
+
+  /// Moves the extents of a run to one that has room for `count`.
+  private mutating func resize(_ block: inout ExtentBlock, to count: UInt32) {
+    let (old, new) = (ExtentArena.sizeClass(Int(block.used)), ExtentArena.sizeClass(Int(count)))
+    if block.used == 0 {
+      block.first = allocateRun(new)
+    } else if old != new {
+      let run = allocateRun(new)
+      extents.move(block.first, to: run, count: min(block.count, count))
+      freeRun(block.first, old)
+      block.first = run
     }
     block.count = count
-    extents.replace(at: block.first, with: new)
+    block.used = UInt8(count)
   }
 
-  /// Changes the last extent without looking at the others.
-  mutating func setLast(_ block: ExtentBlock, to extent: Extent) {
-    extents[block.first + block.count - 1] = extent
-  }
-
-  mutating func append(_ extent: Extent, to block: inout ExtentBlock) {
-    if block.count == 0 || block.count.nonzeroBitCount == 1 {
-      replace(&block, with: all(block) + [extent])
-    } else {
-      extents[block.first + block.count] = extent
-      block.count += 1
+  /// Lets a block, which is a run, have just these extents.
+  mutating func store(_ list: [Extent], in block: inout ExtentBlock) {
+    steps.count(list.count)
+    if list.isEmpty || list.count > ExtentArena.fanOut {
+      if block.used > 0 { freeRun(block.first, ExtentArena.sizeClass(Int(block.used))) }
+      block = list.isEmpty ? ExtentBlock() : build(list)
+      return
     }
+    resize(&block, to: UInt32(list.count))
+    extents.replace(at: block.first, with: list)
+    block.byteCount = list.reduce(0) { $0 + $1.length }
   }
 
-  mutating func release(_ block: inout ExtentBlock) {
-    if block.count == 0 { return }
-    let size = ExtentArena.sizeClass(block.count)
-    extents[block.first].grid = freed[size]
-    freed[size] = block.first
-    block = ExtentBlock()
-  }
-
-  private mutating func allocate(_ size: Int) -> UInt32 {
+  mutating func allocateRun(_ size: Int) -> UInt32 {
     let first = freed[size]
     if first != .max {
       freed[size] = extents[first].grid
@@ -78,5 +276,10 @@ struct ExtentArena: ~Copyable, Sendable {
     }
     let blank = Extent(offset: 0, length: 0, segment: SegmentNumber(0), grid: 0, skip: 0)
     return extents.append(blank, count: 1 << size)
+  }
+
+  mutating func freeRun(_ first: UInt32, _ size: Int) {
+    extents[first].grid = freed[size]
+    freed[size] = first
   }
 }

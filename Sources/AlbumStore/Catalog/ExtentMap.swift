@@ -1,6 +1,7 @@
 package import AlbumFormat
 
-/// The extents of one file in the order of their offsets, none overlapping: pure arithmetic. Not
+/// A few extents of one file in the order of their offsets, none overlapping: pure arithmetic. Each
+/// insertion moves those behind it; where there may be very many, `ExtentArena` has them. Not
 /// thread-safe.
 package struct ExtentMap: Equatable, Sendable {
   package private(set) var extents: [Extent]
@@ -64,7 +65,8 @@ package struct ExtentMap: Equatable, Sendable {
     return low
   }
 
-  private static func append(_ extent: Extent, to list: inout [Extent]) {
+  /// Adds an extent to the end of a list, joined with the last where it continues that.
+  static func append(_ extent: Extent, to list: inout [Extent]) {
     if let last = list.last, last.isContinued(by: extent) {
       list[list.count - 1] = last.joined(with: extent)
     } else {

@@ -63,4 +63,10 @@ internal import Glibc
     precondition(UInt64(first) + UInt64(elements.count) <= UInt64(count))
     for (step, element) in elements.enumerated() { unsafe base[Int(first) + step] = element }
   }
+
+  /// Copies a run over another, which may overlap it.
+  mutating func move(_ first: UInt32, to target: UInt32, count number: UInt32) {
+    precondition(UInt64(max(first, target)) + UInt64(number) <= UInt64(count))
+    unsafe (base + Int(target)).update(from: base + Int(first), count: Int(number))
+  }
 }

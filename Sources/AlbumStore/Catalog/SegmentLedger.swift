@@ -9,8 +9,10 @@ package struct SegmentLedger: Sendable {
     /// with shared content is garbage is measured by `SegmentSurvey`.
     package var live: Int64 = 0
     package var state = SegmentState.living
-    /// Seconds since 1970; 0 while it lives.
-    package var retiredAt: Int64 = 0
+    /// `none` while it lives.
+    package var retiredAt = StoreTime.none
+    /// Of the segment that is meant, whatever others of this number there are.
+    package var birth = SegmentBirth.none
   }
 
   package private(set) var accounts: [SegmentNumber: Account] = [:]
@@ -39,7 +41,11 @@ package struct SegmentLedger: Sendable {
     if live > 0 { emptied.remove(number) }
   }
 
-  mutating func set(_ number: SegmentNumber, _ state: SegmentState, retiredAt: Int64) {
+  /// `birth` is nil where it stays as it is.
+  mutating func set(
+    _ number: SegmentNumber, _ state: SegmentState, retiredAt: StoreTime = .none,
+    birth: SegmentBirth? = nil
+  ) {
     if state == .removed {
       accounts[number] = nil
       emptied.remove(number)
@@ -47,5 +53,6 @@ package struct SegmentLedger: Sendable {
     }
     accounts[number, default: Account()].state = state
     accounts[number]?.retiredAt = retiredAt
+    if let birth { accounts[number]?.birth = birth }
   }
 }

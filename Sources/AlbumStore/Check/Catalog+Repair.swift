@@ -56,6 +56,7 @@ extension Catalog {
 
   /// What extents point to lives, whatever was stated of its segment.
   mutating func correctLedger() {
+    while letGoOfDetached(limit: Catalog.extentsPerSlice) {}
     var live: [SegmentNumber: Int64] = [:]
     for use in recordUses() { live[use.extent.segment, default: 0] += use.extent.length }
     for (segment, count) in live {

@@ -120,7 +120,11 @@ struct CatalogCheck {
     for raw in 0..<catalog.inodes.upperBound {
       guard let index = catalog.inodes.occupant(raw) else { continue }
       let state = catalog.state(index)
-      if state.kind == .directory { directoryCount += 1 } else { fileCount += 1 }
+      if state.kind == .directory {
+        directoryCount += 1
+      } else if !state.marks.contains(.leftOut) {
+        fileCount += 1
+      }
       checkLinks(state, place: Int(raw))
       checkExtents(of: index, state, catalog)
       if state.thumbnail.rawValue != 0 || state.thumbnailState == .made {

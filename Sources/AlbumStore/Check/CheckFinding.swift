@@ -17,6 +17,12 @@ package struct CheckFinding: Sendable, Equatable {
     case lostChanges = "lost-changes"
     /// The store holds content of a file that the catalog does not know: its name is lost.
     case lostFile = "lost-file"
+    /// A file is not shown as it was last, since content of it is not in the store.
+    case formerContent = "former-content"
+    /// Versions of files, or segments, that a mount left out are kept until a repair.
+    case leftOut = "left-out"
+    /// Segments of another copy of the store, which was written to, are in it.
+    case timeline = "timeline"
     /// A name leads to a file of which nothing is left.
     case lostEntry = "lost-entry"
     /// A file or a directory that no name leads to.
@@ -27,8 +33,6 @@ package struct CheckFinding: Sendable, Equatable {
     case linkCount = "link-count"
     /// Extents that point outside of any segment, or beyond the end of their file.
     case extents = "extents"
-    /// A record says that it is of another place than the extent that points to it.
-    case misplacedContent = "misplaced-content"
     /// Live bytes of a segment that are not what the extents say.
     case ledger = "ledger"
     /// An album's Photo or Thumb that is none.
@@ -109,7 +113,10 @@ package struct CheckReport: Sendable {
 
   /// Whether there is anything that a repair can do.
   package var wantsRepair: Bool {
-    findings.contains { $0.severity == .damage && $0.kind != .store }
+    findings.contains {
+      $0.severity == .damage && $0.kind != .store && $0.kind != .timeline
+        || [.formerContent, .leftOut].contains($0.kind)
+    }
   }
 
   package var isDamaged: Bool { findings.contains { $0.severity == .damage } }

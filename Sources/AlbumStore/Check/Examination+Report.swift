@@ -17,13 +17,28 @@ extension Examination {
     let paths = CatalogPaths(catalog, of: affectedInodes)
     report.findings = store.warnings.map { CheckFinding(.damage, .store, $0) }
     report.findings += journalFindings() + catalogFindings() + segmentFindings()
-    let named = contentFindings(paths) + looseFindings(paths) + problemFindings(paths)
+    report.findings += timelineFindings() + leftOutFindings()
+    let named =
+      incompleteFindings() + contentFindings(paths) + looseFindings(paths) + problemFindings(paths)
     report.findings += named.sorted { ($0.path ?? "") < ($1.path ?? "") }
+    if recovery.report.mayLackJournalAsCopy {
+      report.findings = report.findings.map(Examination.asOfCopy)
+    }
     return report
   }
 
+  /// What is missing of the journal was not there yet when the store was copied, and so what it tells of.
+  private static func asOfCopy(_ finding: CheckFinding) -> CheckFinding {
+    let kinds: [CheckFinding.Kind] = [.lostChanges, .lostFile, .lostEntry, .orphan]
+    let isLost = finding.kind == .unreadableContent && finding.segments.isEmpty
+    if !kinds.contains(finding.kind), !isLost { return finding }
+    var note = finding
+    note.severity = .note
+    return note
+  }
+
   private var affectedInodes: Set<InodeNumber> {
-    var inodes = Set(segments.flatMap { ($0.damaged + $0.misplaced).map(\.inode) })
+    var inodes = Set(segments.flatMap { $0.damaged.map(\.inode) })
     if let loose { inodes.formUnion(loose.newer.keys) }
     inodes.formUnion(catalogCheck.problems.compactMap(\.inode))
     inodes.formUnion(salvaged.lost.lostEntries.map(\.directory))
@@ -34,10 +49,12 @@ extension Examination {
 
   private func journalFindings() -> [CheckFinding] {
     var findings: [CheckFinding] = []
-    for (segment, count) in journalCheck.missingFrames {
+    let absence: CheckFinding.Severity = recovery.report.mayLackJournalAsCopy ? .note : .damage
+    for (segment, count, isSealed) in journalCheck.missingFrames {
       findings.append(
         CheckFinding(
-          .damage, .journal, segments: [files.path(SegmentID(kind: .journal, number: segment))],
+          isSealed ? .damage : absence, .journal,
+          segments: [files.path(SegmentID(kind: .journal, number: segment))],
           "\(frames(count)) of the journal cannot be read (\(named(.journal, segment)) is damaged)"
             + (recovery.report.damagedFrames == 0 ? ": a spare that is not needed now" : "")))
     }
@@ -56,7 +73,7 @@ extension Examination {
     for segment in journalCheck.missingSegments {
       findings.append(
         CheckFinding(
-          .damage, .segmentMissing,
+          absence, .segmentMissing,
           segments: [files.path(SegmentID(kind: .journal, number: segment))],
           "\(named(.journal, segment)), a journal segment, is not there"))
     }
@@ -86,7 +103,8 @@ extension Examination {
   private func catalogFindings() -> [CheckFinding] {
     var findings = salvaged.damagedCheckpoints.map { reference in
       CheckFinding(
-        .damage, .checkpoint, segments: checkpointPaths(reference),
+        recovery.report.mayLackJournalAsCopy && recovery.report.lacksCheckpoint ? .note : .damage,
+        .checkpoint, segments: checkpointPaths(reference),
         "a checkpoint is damaged"
           + (salvaged.damagedCheckpoints.count < salvaged.checkpoints.count
             ? ": the other one is used" : ""))
@@ -116,11 +134,14 @@ extension Examination {
         return CheckFinding(
           .damage, .store, segments: [path], "the disk cannot read all of \(name)")
       }
+      let ends = endsOfCopy
+      let costs = segment.damaged.contains { !ends.contains($0.inode) && !isLeftOut($0.inode) }
       switch segment.state {
       case .whole: return nil
       case .missing where segment.damaged.isEmpty: return nil
       case .missing:
-        return CheckFinding(.damage, .segmentMissing, segments: [path], "\(name) is not there")
+        return CheckFinding(
+          costs ? .damage : .note, .segmentMissing, segments: [path], "\(name) is not there")
       case .short(let count):
         return CheckFinding(
           segment.damaged.isEmpty ? .note : .damage, .segmentShort, segments: [path],
@@ -129,27 +150,81 @@ extension Examination {
     }
   }
 
+  private func timelineFindings() -> [CheckFinding] {
+    let unknown = recovery.report.unknownSegments
+    if recovery.report.foreignJournals.isEmpty {
+      if unknown.isEmpty || isJournalIncomplete || !strays.isEmpty { return [] }
+      let what = unknown.count == 1 ? "1 segment" : "\(unknown.count) segments"
+      return [
+        CheckFinding(
+          .note, .timeline, segments: unknown.map(SegmentPath.path),
+          "\(what) of this space are in the store that its journal does not tell of: of another copy of "
+            + "the store, or of a part of the journal that is not there; they are left alone")
+      ]
+    }
+    return [
+      CheckFinding(
+        .damage, .timeline, segments: recovery.report.foreignJournals.map(SegmentPath.path),
+        "the store holds segments of another copy of it, which was written to: nothing of either is "
+          + "removed; to make this store a copy again, run rsync once with --delete")
+    ]
+  }
+
+  /// What mounts have left out is kept.
+  private func leftOutFindings() -> [CheckFinding] {
+    let count = recovery.report.leftOutFiles
+    if count == 0 { return [] }
+    return [
+      CheckFinding(
+        .note, .leftOut,
+        "\(count == 1 ? "1 version of a file is" : "\(count) versions of files are") kept that a mount left "
+          + "out, since content was missing; --repair brings back what can be read")
+    ]
+  }
+
   // MARK: Of files
+
+  /// Files that are not shown as they were last.
+  private func incompleteFindings() -> [CheckFinding] {
+    let cut = recovery.report.cutFiles.map { path in
+      CheckFinding(
+        .note, .formerContent, path: path,
+        "changes of the last seconds before a crash are left out")
+    }
+    return cut
+      + recovery.report.incompleteFiles.compactMap { file in
+        let meaning: String
+        switch file.outcome {
+        case .unreadable: return nil
+        case .formerContent:
+          meaning = "shown as it was before: what was written last is not in the store"
+        case .leftOut:
+          meaning = "left out, or shown as it was before it was replaced: the new file is not whole"
+        }
+        return CheckFinding(
+          file.isEndOfCopy ? .note : .damage, .formerContent, path: file.path,
+          inode: file.inode.rawValue, meaning)
+      }
+  }
+
+  /// Files of which something is missing that was not in the store yet when it was copied.
+  private var endsOfCopy: Set<InodeNumber> {
+    Set(recovery.report.incompleteFiles.filter(\.isEndOfCopy).map(\.inode))
+  }
+
+  private func isLeftOut(_ inode: InodeNumber) -> Bool {
+    catalog.index(of: inode).map { catalog.state($0).marks.contains(.leftOut) } ?? false
+  }
 
   private func contentFindings(_ paths: CatalogPaths) -> [CheckFinding] {
     var unreadable: [InodeNumber: (ranges: [Range<Int64>], segments: Set<SegmentNumber>)] = [:]
-    var misplaced = unreadable
     for segment in segments {
-      for stretch in segment.damaged {
+      for stretch in segment.damaged where !isLeftOut(stretch.inode) {
         unreadable[stretch.inode, default: ([], [])].ranges.append(stretch.range)
         unreadable[stretch.inode]?.segments.insert(segment.segment)
       }
-      for stretch in segment.misplaced {
-        misplaced[stretch.inode, default: ([], [])].ranges.append(stretch.range)
-        misplaced[stretch.inode]?.segments.insert(segment.segment)
-      }
     }
     return unreadable.flatMap { unreadableFindings($0, $1.ranges, $1.segments, paths) }
-      + misplaced.flatMap { inode, found in
-        findings(
-          .misplacedContent, inode, paths, found.ranges, found.segments,
-          meaning: "\(ranges(found.ranges)) are not what the catalog says")
-      }
   }
 
   private func unreadableFindings(
@@ -164,6 +239,7 @@ extension Examination {
     }
     return findings(
       isThumbnail ? .unreadableThumbnail : .unreadableContent, inode, paths, ranges, segments,
+      severity: endsOfCopy.contains(inode) ? .note : .damage,
       meaning: "\(self.ranges(ranges)) cannot be read (\(causes.joined(separator: ", ")))")
   }
 
@@ -233,6 +309,7 @@ extension Examination {
 
   private func findings(of problem: CatalogProblem, _ paths: CatalogPaths) -> [CheckFinding] {
     switch problem {
+    case .orphan(let inode) where isLeftOut(inode): return []
     case .orphan(let inode):
       return findings(.orphan, inode, paths, meaning: "no name leads to it")
     case .secondName(let directory, let name, let child):

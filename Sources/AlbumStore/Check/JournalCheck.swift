@@ -4,7 +4,7 @@ import AlbumModel
 /// Whether every frame that was on disk opens, also those that only the former checkpoint needs.
 struct JournalCheck: Sendable {
   /// Segments in which frames are missing, and how many.
-  private(set) var missingFrames: [(segment: SegmentNumber, count: Int)] = []
+  private(set) var missingFrames: [(segment: SegmentNumber, count: Int, isSealed: Bool)] = []
   /// Segments of which neither head opens.
   private(set) var headless: [SegmentNumber] = []
   /// Segments of which one of the two heads opens, and was not torn by a crash at their birth.
@@ -19,15 +19,16 @@ struct JournalCheck: Sendable {
     for link in salvaged.chain where link.number >= needed {
       let scan = try recovery.scan(link.number)
       segmentCount += 1
-      if scan.headCount == 1, try recovery.wasBegun(link.number, scan) {
+      if scan.headCount == 1, recovery.wasBegun(scan) {
         singleHeads.append(link.number)
       }
       let lower = max(before, scan.head?.cutFrame ?? .none)
-      let upper = link.cut ?? scan.provenFrame
+      let upper = link.cut ?? max(scan.provenFrame, recovery.lastFrame)
       let found = scan.frames.filter { $0.frame.number > lower && $0.frame.number <= upper }
       let count = upper > lower ? Int(upper.rawValue - lower.rawValue) : 0
       if scan.head != nil, found.count < count {
-        missingFrames.append((link.number, count - found.count))
+        missingFrames.append(
+          (link.number, count - found.count, scan.seal != nil || link.cut == nil))
       }
     }
     headless = salvaged.headless.filter { $0 >= needed }

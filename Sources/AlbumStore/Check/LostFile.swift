@@ -13,19 +13,25 @@ struct LostFile {
     size: Int64 = 0
   ) {
     self.inode = inode
-    self.map = map
-    self.size = size
-    for loose in records { put(loose) }
+    // There may be very many records.
+    var arena = ExtentArena()
+    var all = ExtentBlock()
+    _ = arena.replace(&all, from: 0, to: .max, with: map.extents)
+    for loose in records {
+      let extent = loose.extent
+      _ = arena.replace(&all, from: extent.offset, to: extent.end, with: [extent])
+    }
+    self.map = ExtentMap(arena.all(all))
     // A record that was moved states the length of its file when it was first written: only what
     // there is content for can be told from what was cut off. Rather too much than too little.
     self.size = max(size, records.last?.record.fileLength ?? 0, self.map.extents.last?.end ?? 0)
   }
+}
 
-  private mutating func put(_ loose: SegmentFindings.Loose) {
-    let record = loose.record
-    let extent = Extent(
-      offset: record.offset, length: Int64(record.length), segment: loose.segment,
-      grid: UInt32(loose.offset / RecordLayout.grid), skip: 0)
-    map.replace(from: extent.offset, to: extent.end, with: [extent])
+extension SegmentFindings.Loose {
+  fileprivate var extent: Extent {
+    Extent(
+      offset: record.offset, length: Int64(record.length), segment: segment,
+      grid: UInt32(offset / RecordLayout.grid), skip: 0)
   }
 }

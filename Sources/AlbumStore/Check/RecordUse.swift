@@ -2,6 +2,10 @@ import AlbumFormat
 import AlbumModel
 
 /// A stretch of a file and the records that it needs: one line of what a check has to open.
+///
+/// What a record states of its inode and offset is not compared: copy_file_range shares records, within
+/// a file as well as between files, and where they were written first may be gone since. That a record
+/// is the one for this place in this segment is bound by its associated data.
 struct RecordUse: Sendable {
   var inode: InodeNumber
   var extent: Extent
@@ -19,13 +23,6 @@ struct RecordUse: Sendable {
     let start = Int64(place) * DataRecord.contentLimit - Int64(extent.skip)
     let end = start + DataRecord.contentLimit
     return extent.offset + max(0, start)..<extent.offset + min(extent.length, end)
-  }
-
-  /// Whether the record at `place` holds what the extent says. A record that another file shares
-  /// may stem from there, and from another offset.
-  func agrees(with record: DataRecord, at place: Int) -> Bool {
-    let start = extent.offset - Int64(extent.skip) + Int64(place) * DataRecord.contentLimit
-    return record.inode != inode || record.offset == start
   }
 
   /// How much content the record at `place` must have, in bytes.

@@ -23,9 +23,14 @@ extension Examination {
     let files = files
     var catalog = catalog
     if mayReuseNumbers {
-      catalog.skipNumbers(before: used.orLater(catalog.numbersInUse), leavingOut: .reserve)
+      catalog.skipNumbers(before: used.orLater(catalog.numbersInUse), leavingOut: .lostFrames)
     }
     if lostRoot { catalog.ownRoot(options, time: plan.time) }
+    catalog.beginSession(
+      files.session,
+      SessionStart(
+        journal: SegmentNumber(position.rawValue + 1),
+        checkpoint: SegmentNumber(catalog.counters.nextCheckpointSegment)))
     let space = Space(repairing: store, files, catalog, recovery, position)
     plan.endings = try space.endings(of: plan, options.fileEnding)
     space.change { plan.apply(to: &$0) }
@@ -91,7 +96,8 @@ extension Space {
       logger: Logger(label: "albumfs.repair") { _ in SwiftLogNoOpLogHandler() })
     options.worksInBackground = false
     let writer = JournalWriter(
-      recovery.position, newest: newest, byteCount: files.segmentSize, files: files)
+      recovery.position, newest: newest, byteCount: files.segmentSize, files: files,
+      boot: .current)
     self.init(
       store: store, files: files, content: ContentStore(files: files), catalog: catalog,
       writer: writer, recovery: recovery.report, lock: nil, options: options)
@@ -143,8 +149,8 @@ extension Space {
   private func syncFound(_ recovery: Recovery) throws(StoreError) {
     for number in recovery.believedSegments {
       let id = SegmentID(kind: .data, number: number)
-      do throws(StoreError) { try resync(id, resting: true) } catch {
-        if error.code != .missing { throw error }
+      do throws(StoreError) { try resync(id) } catch {
+        if error.cause != .noEntry { throw error }
       }
     }
   }

@@ -52,6 +52,8 @@ struct RepairPlan {
   /// Changes the catalog. Thumbnails that do not open are dropped and made again; files that do not
   /// open whole, and what has no name, go to the album `Recovered`.
   mutating func apply(to catalog: inout Catalog) {
+    // Nobody waits for the lock: the session is the repair's alone.
+    catalog.extents.steps.permit(.max / 2)
     for problem in problems { correct(problem, &catalog) }
     let names = catalog.names(of: Set(unreadable.keys).union(loose?.newer.keys.map { $0 } ?? []))
     for inode in unreadable.keys.sorted() { rescue(inode, names[inode] ?? [], &catalog) }
@@ -188,8 +190,11 @@ struct RepairPlan {
       catalog.dropSecondName(name, in: parent)
     }
     catalog.correctLinks(of: index, to: 0)
+    catalog.update(index) { $0.marks.remove(.leftOut) }
     let path = recovered(&catalog).place(index, named: nameByNumber(inode), in: &catalog)
-    done.append("\(path): no name led to it")
+    done.append(
+      state.marks.contains(.leftOut)
+        ? "\(path): what a mount had left out" : "\(path): no name led to it")
   }
 
   private func nameByNumber(_ inode: InodeNumber) -> [UInt8] {

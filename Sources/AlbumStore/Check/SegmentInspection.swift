@@ -26,7 +26,6 @@ struct SegmentFindings: Sendable {
   /// The disk answered an error for some of it.
   var hasReadErrors = false
   var damaged: [Stretch] = []
-  var misplaced: [Stretch] = []
   var loose: [Loose] = []
   /// Write sequences by place in the segment, of records that extents refer to; only where the
   /// whole segment was walked.
@@ -71,14 +70,12 @@ struct SegmentInspection {
   private mutating func inspect(_ use: RecordUse) {
     for (place, offset) in use.offsets.enumerated() {
       let range = use.range(ofRecord: place)
-      let stretch = SegmentFindings.Stretch(inode: use.inode, range: range)
       guard let record = record(at: offset),
         Int64(record.length) >= use.neededByteCount(ofRecord: place)
       else {
-        findings.damaged.append(stretch)
+        findings.damaged.append(SegmentFindings.Stretch(inode: use.inode, range: range))
         continue
       }
-      if !use.agrees(with: record, at: place) { findings.misplaced.append(stretch) }
     }
   }
 

@@ -73,17 +73,16 @@ struct Examination: ~Copyable {
       readsAround: true)
     var catalog = Catalog()
     let listing = try files.list()
-    var recovery = Recovery(listing, files: files, content: ContentStore(files: files))
+    var recovery = Recovery(
+      listing, files: files, content: ContentStore(files: files), boot: .current)
     try recovery.salvage(into: &catalog)
     let salvaged = recovery.salvaged ?? SalvageReport()
     if salvaged.hasNoJournal { try Examination.requireSegments(listing) }
     let journalCheck = try JournalCheck(&recovery, salvaged)
-    let beyond = try SegmentsBeyond(catalog.counters, in: listing, files: files)
-    recovery.report.isEndMissing = beyond.provesLostJournal
+    try recovery.showWhole(&catalog)
     isJournalIncomplete =
       recovery.report.isJournalIncomplete || salvaged.isIncomplete || salvaged.rootWasLost
     catalogCheck = CatalogCheck(catalog, segmentSize: files.segmentSize)
-    catalog.stepOver(beyond)
     self.files = files
     self.catalog = catalog
     self.recovery = recovery
@@ -135,7 +134,7 @@ struct Examination: ~Copyable {
     var strays: Set<SegmentNumber> = []
     for number in numbers where catalog.segments.accounts[number] == nil {
       let id = SegmentID(kind: .data, number: number)
-      if try SegmentsBeyond.wasFinishedHalfFull(id, files) { strays.insert(number) }
+      if try files.seal(of: id)?.reason == .endOfSession { strays.insert(number) }
     }
     return strays
   }

@@ -9,9 +9,16 @@ struct CheckpointWriter {
   private var writer: SegmentWriter?
   private(set) var reference = CheckpointReference()
   private var place: UInt32 = 0
+  private let spendsReserve: Bool
+  /// The segments that were begun, in order.
+  private(set) var segments: [SegmentID] = []
 
-  /// `nextSegment` gives numbers that follow one another.
-  init(files: SegmentFiles, nextSegment: @escaping () -> SegmentNumber) {
+  /// `nextSegment` gives numbers that follow one another; where somebody else took one in between,
+  /// `isContiguous` says so.
+  init(
+    files: SegmentFiles, spendsReserve: Bool = false, nextSegment: @escaping () -> SegmentNumber
+  ) {
+    self.spendsReserve = spendsReserve
     self.files = files
     self.nextSegment = nextSegment
   }
@@ -46,8 +53,14 @@ struct CheckpointWriter {
     let number = nextSegment()
     if reference.segmentCount == 0 { reference.firstSegment = number }
     reference.segmentCount += 1
-    writer = SegmentWriter(SegmentID(kind: .checkpoint, number: number), files: files)
+    let id = SegmentID(kind: .checkpoint, number: number)
+    reference.birth = files.bear(id)
+    segments.append(id)
+    writer = SegmentWriter(id, files: files, spendsReserve: spendsReserve)
   }
+
+  /// Whether its numbers follow one another, as a reference to it says.
+  var isContiguous: Bool { segments.allSatisfy { reference.contains($0.number.rawValue) } }
 
   private func seal(_ plaintext: [UInt8]) -> Bool {
     guard let writer else { return false }
@@ -80,6 +93,7 @@ enum CheckpointReader {
     for step in 0..<reference.segmentCount {
       let number = SegmentNumber(reference.firstSegment.rawValue &+ step)
       let id = SegmentID(kind: .checkpoint, number: number)
+      files.use(id, reference.birth)
       guard let image = try files.contents(id) else { return false }
       var walk = SegmentWalk(image, name: files.name(id), cipher: files.keys.cipher)
       while let found = walk.next() {

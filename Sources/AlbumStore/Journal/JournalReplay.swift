@@ -7,8 +7,11 @@ import AlbumModel
 /// 1. Frames up to the last proven barrier of a segment, or up to the cut that the head behind it
 ///    states, were on disk. One that is missing is damage: stepped over, counted, and the catalog is
 ///    told, so that nothing half known is shown (`Catalog.apply(behindGap:)`).
-/// 2. Frames behind it are believed one after the other as long as each names the hash of the one
-///    before and all records that it refers to open.
+/// 2. Where a power cut may have taken what was not synced, frames behind it are believed one after
+///    the other as long as each names the hash of the one before. Behind what the last barrier covers,
+///    proven or not, all records must open that they refer to: a barrier is written when those are on
+///    disk, and they may be gone since. Elsewhere all frames that are there were written, and so were
+///    those before them.
 /// 3. Frames that count only together are applied together; they may go on in the next segment.
 struct JournalReplay {
   /// Behind the last frame that was applied or given up.
@@ -19,25 +22,41 @@ struct JournalReplay {
 
   /// What only a check wants to know.
   private(set) var salvaged: SalvageReport?
+  /// What frames stated that are not older than the grace time.
+  private(set) var recent: RecentHistory
+
+  /// Content behind the last barrier is missing that no power cut took: of a segment that was whole, or
+  /// of one that is not there though a barrier covers that it was made.
+  private(set) var provesLoss = false
+  /// Files and names that frames behind the cut state.
+  private(set) var cutFiles: [InodeNumber: RecentHistory.EntryPlace?] = [:]
 
   private let content: ContentStore
+  /// Segments that only frames behind the last barrier state.
+  private var lateSegments: Set<SegmentNumber> = []
   /// The last frame that was seen in order, `group` included.
   private var reached: FrameNumber
   /// Its hash; nil where that frame is lost.
   private var reachedHash: [UInt8]?
   /// Frames that count only together with the next.
   private var group: [JournalScan.Frame] = []
+  /// The content that frames up to this one refer to was synced.
+  private var synced = FrameNumber.none
   /// What follows is neither proven nor believed.
   private var isCut = false
 
+  /// A power cut may have taken what was not synced.
+  private let mayHaveLostPower: Bool
   /// What the crash harness leaves out: that frames follow one another.
   private let believesAll: Bool
 
   /// `position` names the frame behind which replay begins.
   init(
-    from position: JournalPosition, content: ContentStore, salvaged: SalvageReport? = nil,
-    believesAll: Bool = false
+    from position: JournalPosition, content: ContentStore, recent: RecentHistory,
+    mayHaveLostPower: Bool, salvaged: SalvageReport? = nil, believesAll: Bool = false
   ) {
+    self.recent = recent
+    self.mayHaveLostPower = mayHaveLostPower
     self.salvaged = salvaged
     self.believesAll = believesAll
     self.position = position
@@ -53,11 +72,16 @@ struct JournalReplay {
   ) throws(StoreError) {
     enter(number, scan)
     let proven = cut ?? scan.provenFrame
+    synced = proven
     for found in scan.frames {
       if let cut, found.frame.number > cut { break }
       try take(found, number, proven, into: &catalog)
     }
-    if let cut, reached < cut { lose(upTo: cut, &catalog) }
+    if let cut, reached < cut {
+      // A segment that was copied before it was full, or that was not there yet, has no seal.
+      if scan.seal == nil { report.absentFrames += Int(clamping: cut.rawValue - reached.rawValue) }
+      lose(upTo: cut, &catalog)
+    }
   }
 
   /// The newest segment.
@@ -66,6 +90,7 @@ struct JournalReplay {
   ) throws(StoreError) {
     enter(number, scan)
     let proven = scan.provenFrame
+    synced = scan.syncedFrame
     for found in scan.frames { try take(found, number, proven, into: &catalog) }
     if reached < proven { lose(upTo: proven, &catalog) }
     report.cutFrames += group.count
@@ -94,6 +119,7 @@ struct JournalReplay {
       return
     }
     if isCut {
+      noteCut([found])
       report.cutFrames += 1
       return
     }
@@ -101,7 +127,10 @@ struct JournalReplay {
       if number != reached.next { lose(upTo: FrameNumber(number.rawValue - 1), &catalog) }
     } else {
       if reached < proven { lose(upTo: proven, &catalog) }
-      if !continues(found) { return cut(found) }
+      if !continues(found) {
+        if mayHaveLostPower || isOfAnotherChain(found) { return cut(found) }
+        if number != reached.next { lose(upTo: FrameNumber(number.rawValue - 1), &catalog) }
+      }
     }
     reached = number
     reachedHash = found.hash
@@ -112,7 +141,8 @@ struct JournalReplay {
     }
     group.append(found)
     if found.frame.continues { return }
-    if number > proven, try !opens(group) { return cut(found) }
+    if number > synced, mayHaveLostPower, try !opens(group) { return cut(found) }
+    if number > proven { noteBelieved(group) }
     try apply(segment, into: &catalog)
   }
 
@@ -124,12 +154,19 @@ struct JournalReplay {
     return found.frame.previousHash == reachedHash && fits(found)
   }
 
+  /// Whether a frame is the next by its number, and follows another than the one that is there.
+  private func isOfAnotherChain(_ found: JournalScan.Frame) -> Bool {
+    guard let reachedHash, found.frame.number == reached.next else { return false }
+    return found.frame.previousHash != reachedHash
+  }
+
   private func fits(_ found: JournalScan.Frame) -> Bool {
     found.frame.isContinuation != group.isEmpty
   }
 
   private mutating func cut(_ found: JournalScan.Frame) {
     isCut = true
+    noteCut(group + [found])
     report.cutFrames += group.isEmpty ? 1 : group.count
     if group.last?.frame.number != found.frame.number, !group.isEmpty { report.cutFrames += 1 }
     group = []
@@ -170,11 +207,14 @@ struct JournalReplay {
   {
     guard let last = group.last else { return }
     var items: [JournalItem] = []
-    if catalog.gap == nil, salvaged == nil {
+    let isRecent = recent.reaches(last.frame.time)
+    if catalog.gap == nil, salvaged == nil, !isRecent {
       try decode(group) { catalog.apply($0) }
     } else {
       try decode(group) { items.append($0) }
+      if isRecent { recent.willApply(items, to: catalog) }
       catalog.apply(behindGap: items)
+      if isRecent { recent.didApply(items, at: last.frame.time, to: catalog) }
     }
     for item in items { salvaged?.note(item) }
     if last.frame.number > position.frame { stand(behind: last, in: segment) }
@@ -193,12 +233,51 @@ struct JournalReplay {
   private mutating func opens(_ group: [JournalScan.Frame]) throws(StoreError) -> Bool {
     var referred: [Extent] = []
     try decode(group) { item in
-      if case .extents(_, _, _, let extents) = item { referred += extents.filter { !$0.isLost } }
+      switch item {
+      case .extents(_, _, _, let extents): referred += extents.filter { !$0.isLost }
+      case .segment(let kind, let number, let birth, _, _):
+        let id = SegmentID(kind: kind, number: number)
+        if content.files.birth(id) != birth { lateSegments.insert(number) }
+        content.files.use(id, birth)
+      default: break
+      }
     }
-    for extent in referred where try !opens(extent) { return false }
-    believedSegments.formUnion(referred.map(\.segment))
-    report.believedFrames += group.count
+    for extent in referred {
+      if try opens(extent) { continue }
+      let isLost = try isLost(extent.segment)
+      provesLoss = provesLoss || isLost
+      return false
+    }
     return true
+  }
+
+  /// Whether what a segment lacks was there when a barrier was written.
+  private func isLost(_ number: SegmentNumber) throws(StoreError) -> Bool {
+    let id = SegmentID(kind: .data, number: number)
+    if try content.files.seal(of: id) != nil { return true }
+    if lateSegments.contains(number) { return false }
+    return try !content.files.exists(id)
+  }
+
+  private mutating func noteCut(_ frames: [JournalScan.Frame]) {
+    for found in frames {
+      try? decodeItems(found.frame.items) { item in
+        switch item {
+        case .extents(let inode, _, _, _): cutFiles[inode] = cutFiles[inode] ?? .some(nil)
+        case .entry(let directory, let name, let inode?):
+          cutFiles[inode] = RecentHistory.EntryPlace(directory: directory, name: name)
+        default: break
+        }
+      }
+    }
+  }
+
+  private mutating func noteBelieved(_ group: [JournalScan.Frame]) {
+    try? decode(group) { item in
+      guard case .extents(_, _, _, let extents) = item else { return }
+      for extent in extents where !extent.isLost { believedSegments.insert(extent.segment) }
+    }
+    report.believedFrames += group.count
   }
 
   /// A check goes on where the disk answers an error, and names the files that it costs.
@@ -227,6 +306,11 @@ extension JournalScan {
     let barriers = frames.compactMap(\.frame.barrier)
     let stated = head?.cutFrame ?? .none
     return barriers.count < 2 ? stated : max(stated, barriers[barriers.count - 2])
+  }
+
+  /// The last frame of which all content was synced: what the last barrier says.
+  var syncedFrame: FrameNumber {
+    max(head?.cutFrame ?? .none, frames.compactMap(\.frame.barrier).last ?? .none)
   }
 
   /// Whether the segment was synced once, and so was on disk in its full size, head and tail.

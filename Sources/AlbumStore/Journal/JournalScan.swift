@@ -12,6 +12,8 @@ struct JournalScan {
   }
 
   var head: JournalHead?
+  /// Says that the segment was finished and is whole; nil: it was not, or nobody can tell.
+  var seal: SegmentSeal?
   /// How many of the two heads open.
   var headCount = 0
   var frames: [Frame] = []
@@ -20,10 +22,14 @@ struct JournalScan {
   /// The file has its full size, and no sector of zeros: as it was born.
   var isWhole = false
 
+  /// Of a segment that is not there.
+  init() {}
+
   /// Walks the grid. What does not open is random tail, a stretch that a failed write left, or
   /// damage; which of them, only the order of the frames can tell.
   init(_ id: SegmentID, files: SegmentFiles) throws(StoreError) {
     guard let image = try files.contents(id) else { return }
+    seal = SegmentSeal(in: image, of: files.name(id), files.keys.cipher)
     isWhole = image.used == files.segmentSize && !image.hasEmptySector
     var walk = SegmentWalk(image, name: files.name(id), cipher: files.keys.cipher)
     while let record = walk.next() {
@@ -40,7 +46,7 @@ struct JournalScan {
           throw StoreError(.unsupportedFeature, "journal: \(error)", path: files.path(id))
         }
         frames.append(Frame(frame: frame, hash: Digest.blake2b(record.plaintext), end: record.end))
-      case .data, .checkpoint: break
+      case .data, .checkpoint, .seal: break
       }
     }
   }

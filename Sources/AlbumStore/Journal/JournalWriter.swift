@@ -5,6 +5,7 @@ import AlbumSecrets
 /// Where the journal stands: what the next frame continues.
 struct JournalPosition: Sendable {
   var segment = SegmentNumber(0)
+  var birth = SegmentBirth.none
   var frame = FrameNumber.none
   var hash = [UInt8](repeating: 0, count: JournalFrame.hashByteCount)
   /// In `segment`: where the next frame would begin.
@@ -18,6 +19,7 @@ struct JournalWriter {
   private(set) var position: JournalPosition
   private var writer: SegmentWriter?
   private let files: SegmentFiles
+  private let boot: BootIdentity
   /// The number of the newest journal segment that exists, dead ones included.
   private(set) var newest: SegmentNumber
   /// Bytes of journal segments that replay would have to read.
@@ -32,7 +34,11 @@ struct JournalWriter {
   /// Whether `write` has something to do.
   var hasWaiting: Bool { isBehind || !waiting.isEmpty }
 
-  init(_ position: JournalPosition, newest: SegmentNumber, byteCount: Int, files: SegmentFiles) {
+  init(
+    _ position: JournalPosition, newest: SegmentNumber, byteCount: Int, files: SegmentFiles,
+    boot: BootIdentity
+  ) {
+    self.boot = boot
     self.position = position
     self.newest = newest
     self.byteCount = byteCount
@@ -52,7 +58,7 @@ struct JournalWriter {
       let count = min(JournalFrame.itemByteLimit, items.count)
       let frame = JournalFrame(
         number: position.frame.next, previousHash: position.hash, continues: count < items.count,
-        isContinuation: isContinued, items: Array(items[..<count]))
+        isContinuation: isContinued, time: files.clock.now, items: Array(items[..<count]))
       try append(frame, syncAll)
       isContinued = count < items.count
       if isContinued { waiting[0].removeFirst(count) } else { waiting.removeFirst() }
@@ -81,18 +87,25 @@ struct JournalWriter {
   }
 
   /// Begins the next journal segment: its head states where the one before ends.
-  mutating func begin(_ syncAll: () throws(StoreError) -> Void) throws(StoreError) {
+  mutating func begin(
+    spendsReserve: Bool = true, _ syncAll: () throws(StoreError) -> Void
+  ) throws(StoreError) {
     try writer?.finish()
     try syncAll()
     newest.rawValue += 1
     var head = JournalHead(number: newest)
     head.predecessor = position.segment
+    head.predecessorBirth = position.birth
     head.cutFrame = position.frame
     head.cutOffset = UInt64(position.offset)
     head.cutHash = position.hash
     head.checkpoint = position.checkpoint
     head.formerCheckpoint = position.formerCheckpoint
-    writer = SegmentWriter(SegmentID(kind: .journal, number: newest), files: files)
+    head.time = files.clock.now
+    head.boot = boot
+    let id = SegmentID(kind: .journal, number: newest)
+    position.birth = files.bear(id)
+    writer = SegmentWriter(id, files: files, spendsReserve: spendsReserve)
     byteCount += files.segmentSize
     position.segment = newest
     for _ in 0..<2 {
@@ -103,15 +116,20 @@ struct JournalWriter {
   }
 
   /// From now on replay starts at this checkpoint: begins a segment that says so.
-  mutating func adopt(_ checkpoint: CheckpointReference, syncAll: () throws(StoreError) -> Void)
-    throws(StoreError)
-  {
-    position.formerCheckpoint = position.checkpoint
+  /// With `keepsFormer` the one before stays as the second chance.
+  mutating func adopt(
+    _ checkpoint: CheckpointReference, keepsFormer: Bool = true,
+    syncAll: () throws(StoreError) -> Void
+  ) throws(StoreError) {
+    position.formerCheckpoint = keepsFormer ? position.checkpoint : CheckpointReference()
     position.checkpoint = checkpoint
     let journals = Int(newest.rawValue) + 1 - Int(checkpoint.firstJournal.rawValue)
     byteCount = journals * files.segmentSize
     try begin(syncAll)
   }
+
+  /// From the next segment on no head names a former checkpoint.
+  mutating func giveUpFormerCheckpoint() { position.formerCheckpoint = CheckpointReference() }
 
   /// Whether this session has begun a segment.
   var isBegun: Bool { writer != nil }
@@ -126,7 +144,7 @@ struct JournalWriter {
 
   /// Nothing is appended any more.
   mutating func finish() throws(StoreError) {
-    try writer?.finish()
+    try writer?.finish(.endOfSession)
     writer = nil
   }
 

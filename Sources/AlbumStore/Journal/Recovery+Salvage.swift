@@ -16,34 +16,38 @@ extension Recovery {
   /// disk answers and `.unsupportedFeature`. `salvaged` says then what was found missing.
   mutating func salvage(into catalog: inout Catalog) throws(StoreError) {
     salvaged = SalvageReport()
-    let numbers = journalNumbers()
+    let numbers = try journalNumbers()
     salvaged?.hasNoJournal = numbers.isEmpty
     newest = numbers.last ?? SegmentNumber(0)
-    let all = try gatherChain(endingCopy(numbers))
+    let all = try gatherChain(numbers)
     let start = try gatherCheckpoint(all, into: &catalog)
     let chain = all.filter { $0.number >= start.firstJournal }
     firstJournal = chain.first?.number ?? newest
-    try replay(chain, behind: try firstFrame(chain, start), into: &catalog)
+    try replay(chain, from: start, behind: try firstFrame(chain, start), into: &catalog) {
+      recovery, catalog throws(StoreError) in
+      let known = recovery.salvaged
+      _ = try recovery.gatherCheckpoint(all, into: &catalog)
+      recovery.salvaged = known
+    }
     salvaged?.chain = all
     salvaged?.rootWasLost = catalog.keepWhatIsExpected()
-    let lost = catalog.finishReplay()
+    let lost = finish(&catalog)
     salvaged?.lost = lost
     report.lostEntries = lost.lostEntries.count
     report.lostContents = lost.lostContents
     report.orphans = lost.orphans
-    skipCutNumbers(of: &catalog)
   }
 
   /// The journal segments that belong together, oldest first.
   private mutating func gatherChain(_ numbers: [SegmentNumber]) throws(StoreError) -> [Link] {
     var links: [Link] = []
     var rest = numbers
-    var cut = end?.frame
+    var cut: FrameNumber?
     while let number = rest.popLast() {
       let scan = try scan(number)
       // Where frames of an older one are missing, the numbers of those that follow tell.
       if links.isEmpty, scan.head == nil, scan.frames.isEmpty {
-        if try !wasBegun(number, scan) { continue }
+        if !wasBegun(scan) { continue }
         salvaged?.isIncomplete = true
       }
       links.append(Link(number: number, cut: cut))
@@ -68,22 +72,23 @@ extension Recovery {
     for link in chain.reversed() where head == nil { head = try scan(link.number).head }
     position.checkpoint = head?.checkpoint ?? CheckpointReference()
     position.formerCheckpoint = head?.formerCheckpoint ?? CheckpointReference()
-    let named = (head.map { checkpoints($0) } ?? []).filter(\.exists)
+    let named = [position.checkpoint, position.formerCheckpoint].filter(\.exists)
     salvaged?.checkpoints = named
     var found: CheckpointReference?
     for reference in named {
       if found != nil {
         let isWhole = try CheckpointReader.read(reference, files: files) { _ in }
-        if !isWhole { salvaged?.damagedCheckpoints.append(reference) }
+        if !isWhole {
+          salvaged?.damagedCheckpoints.append(reference)
+          report.lacksCheckpoint = try lacksSegment(of: reference)
+        }
         continue
       }
-      var loaded = Catalog()
-      loaded.beginReplay()
-      if try CheckpointReader.load(reference, files: files, into: &loaded) {
-        catalog = loaded
+      if try load(reference, into: &catalog) {
         found = reference
       } else {
         report.usedFormerCheckpoint = true
+        report.lacksCheckpoint = try lacksSegment(of: reference)
         salvaged?.damagedCheckpoints.append(reference)
       }
     }

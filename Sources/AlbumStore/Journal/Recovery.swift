@@ -3,52 +3,76 @@ import AlbumModel
 import Posix
 
 /// Brings a space's catalog back from its checkpoint and journal. Reads alone, changes nothing on
-/// disk. A read error refuses the mount: only what was read and does not open is cut.
+/// disk. A read error refuses the mount: only what was read and does not open is cut. No file time is
+/// looked at.
 ///
 /// 1. The newest journal segment is found by name. Its head says how the ones before it end and
 ///    where the checkpoint is.
 ///    A newest one without a head was born just before a crash and is passed over, unless
 ///    something says that it was on disk whole once: then mounting would lose what it held.
 /// 2. Where the head of an older one is lost, the one before it is the next that exists.
-/// 3. The frames are replayed by `JournalReplay`.
-/// 4. In a copy that was taken while the store was written barriers prove nothing; see `LivingCopy`.
+/// 3. The frames are replayed by `JournalReplay`. Where the machine was started anew since the session
+///    that wrote last, a power cut may have taken the end of history, and it is cut where something is
+///    missing behind the last proven barrier.
+/// 4. Else, and where something is missing before that barrier, each file for itself falls back to what
+///    it was within the last 15 minutes, see `MissingContent` and `FileFallback`.
 struct Recovery {
   var position = JournalPosition()
   var newest = SegmentNumber(0)
   var report = RecoveryReport()
   /// Data segments that frames behind the last proven barrier refer to.
   private(set) var believedSegments: Set<SegmentNumber> = []
-  /// One of the two heads of the last journal segment that replay read does not open: a crash may have
-  /// torn it.
-  private(set) var lacksHead = false
   /// Journal segments that replay read, the first of them.
   var firstJournal = SegmentNumber(0)
+  /// Births of sessions of another copy of the store.
+  private var foreignSessions: Set<SegmentBirth> = []
+  /// Births of the sessions of the journal segments that were replayed.
+  private var sessions: Set<SegmentBirth> = []
+  /// The last session of which a frame counts, and those behind it, with their first journal segments:
+  /// what they left and no frame names is garbage of a crash.
+  private var crashed: [SegmentBirth: SegmentNumber] = [:]
+  /// How files are shown of which the newest content is not there. To be applied to the catalog when
+  /// replay has ended.
+  private(set) var fallback = FileFallback()
 
-  /// Where history ends in a copy of a living store; nil: this is none.
-  private(set) var end: HistoryEnd?
+  /// The first number of a data segment that the journal does not state to be taken.
+  private(set) var nextDataSegment = SegmentNumber(1)
+  /// The newest journal segment was full and its successor is not there: what that told of is not known.
+  private var lacksSuccessor = false
+  /// Content is missing that no power cut took.
+  private var provesLoss = false
+  /// Files that frames state which a power cut left without their content, or without those before them.
+  private var cutFiles: [InodeNumber: RecentHistory.EntryPlace?] = [:]
+  /// A power cut may have taken the end of history.
+  private var mayHaveLostPower = true
+  /// The last frame that was written, as far as can be told.
+  private(set) var lastFrame = FrameNumber.none
 
   let listing: SegmentListing
   let files: SegmentFiles
   private let content: ContentStore
+  private let boot: BootIdentity
   private let omitted: Set<Precaution>
-  private var scans: [SegmentNumber: JournalScan] = [:]
+  private var journals: JournalTimelines
 
   /// What only a check wants to know; nil where a mount runs. See `salvage`.
   var salvaged: SalvageReport?
 
-  /// `listing` is taken under the space's lock.
+  /// `listing` is taken under the space's lock. `boot` is the start of the machine that reads.
   init(
-    _ listing: SegmentListing, files: SegmentFiles, content: ContentStore,
+    _ listing: SegmentListing, files: SegmentFiles, content: ContentStore, boot: BootIdentity,
     omitting omitted: Set<Precaution> = []
   ) {
     self.listing = listing
     self.files = files
     self.content = content
+    self.boot = boot
     self.omitted = omitted
+    journals = JournalTimelines(listing, files: files)
   }
 
   mutating func run(into catalog: inout Catalog) throws(StoreError) {
-    let numbers = journalNumbers()
+    let numbers = try journalNumbers()
     guard let last = numbers.last else {
       throw StoreError(
         .missing,
@@ -56,38 +80,91 @@ struct Recovery {
           + "incomplete; restore the folder segments from a backup", path: SegmentPath.root)
     }
     newest = last
-    let (usable, head) = try newestUsable(try endingCopy(numbers))
+    let (usable, head) = try newestUsable(numbers)
     position.checkpoint = head.checkpoint
     position.formerCheckpoint = head.formerCheckpoint
     let start = try loadCheckpoint(head, into: &catalog)
     let chain = try chain(from: usable, to: start.firstJournal, among: numbers)
     firstJournal = chain.first?.number ?? usable
-    try replay(chain, behind: start.lastFrame, into: &catalog)
-    lacksHead = try scan(position.segment).headCount == 1
-    scans = [:]
-    let findings = catalog.finishReplay()
+    try replay(chain, from: start, into: &catalog) { recovery, catalog throws(StoreError) in
+      _ = try recovery.loadCheckpoint(head, into: &catalog)
+    }
+    let findings = finish(&catalog)
     report.lostEntries = findings.lostEntries.count
     report.lostContents = findings.lostContents
     report.orphans = findings.orphans
     try requireRoot(catalog)
-    skipCutNumbers(of: &catalog)
   }
 
-  /// What was cut off a copy has used numbers that the catalog does not know of: goes on behind them.
-  func skipCutNumbers(of catalog: inout Catalog) {
-    if end == nil { return }
-    catalog.skipNumbers(before: listing.usedSegments, leavingOut: .cutCopy)
+  /// Ends replay: the catalog is whole then, and says which segments are meant.
+  mutating func finish(_ catalog: inout Catalog) -> ReplayFindings {
+    catalog.foundBirths = listing.births(of: .data)
+    let findings = catalog.finishReplay()
+    for (number, account) in catalog.segments.accounts where account.birth != .none {
+      files.use(SegmentID(kind: .data, number: number), account.birth)
+    }
+    nextDataSegment = SegmentNumber(catalog.counters.nextDataSegment)
+    catalog.skipNumbers(before: listing.usedSegments)
+    return findings
   }
 
-  /// The journal segments that count, of those that are there: in a copy of a living store no later
-  /// ones than that in which its history ends.
-  mutating func endingCopy(_ journals: [SegmentNumber]) throws(StoreError) -> [SegmentNumber] {
-    end = try LivingCopy.end(of: journals, in: listing, files: files, content: content)
-    guard let end else { return journals }
-    report.isLivingCopy = true
-    report.cutFrames = end.cutFrames
-    believedSegments = end.unfinished
-    return journals.filter { $0 <= end.journal }
+  /// Lets the catalog show what is whole, and hold what is left out. After `run` or `salvage`, and
+  /// before anybody else changes the catalog.
+  mutating func showWhole(_ catalog: inout Catalog) throws(StoreError) {
+    report.incompleteFiles = fallback.apply(to: &catalog)
+    report.cutFiles = cutPaths(catalog)
+    // A copy holds no journal segment that does not say what it is.
+    if report.unreadableJournals > 0 {
+      for place in report.incompleteFiles.indices {
+        report.incompleteFiles[place].isEndOfCopy = false
+      }
+    }
+    for (birth, journal) in crashed {
+      let checkpoint = SegmentNumber(listing.usedSegments.nextCheckpointSegment)
+      catalog.beginSession(birth, SessionStart(journal: journal, checkpoint: checkpoint))
+    }
+    let strays = StraySegments(catalog, in: listing, of: Set(crashed.keys))
+    // Nothing but damage takes a successor away whose content is there, where no power cut was.
+    let lacksEnd = lacksSuccessor && !mayHaveLostPower && !strays.leftOver.isEmpty
+    let isProven = try strays.proveLostJournal(
+      behind: nextDataSegment, ofOthers: foreignSessions, files: files)
+    report.isEndMissing = lacksEnd || isProven
+    if !report.isJournalIncomplete, !lacksSuccessor {
+      for (number, birth) in strays.leftOver {
+        catalog.setState(of: number, to: .retired, retiredAt: files.clock.now, birth: birth)
+      }
+    }
+    report.unknownSegments = strays.unknown.map {
+      files.name(SegmentID(kind: .data, number: $0.key), $0.value)
+    }
+    for segment in try journals.outsiders(where: { !catalog.isOwn($0.id, $0.birth) }) {
+      let name = files.name(segment.id, segment.birth)
+      if !report.foreignJournals.contains(name) { report.unknownSegments.append(name) }
+    }
+    // Records of files that the lost part told of say which inodes they are of.
+    if report.isEndMissing || report.isMixed {
+      catalog.skipNumbers(before: SpaceCounters(), leavingOut: .lostEnd)
+    }
+    catalog.forEachInode { _, state in
+      if state.marks.contains(.leftOut) { report.leftOutFiles += 1 }
+    }
+  }
+
+  /// The paths of files that are not shown as frames behind the cut state them.
+  private func cutPaths(_ catalog: borrowing Catalog) -> [String] {
+    if cutFiles.isEmpty { return [] }
+    let names = catalog.names(of: Set(cutFiles.keys))
+    var paths: Set<String> = []
+    for (inode, place) in cutFiles {
+      var places = names[inode] ?? []
+      if let place { places.append((place.directory, place.name)) }
+      for place in places {
+        if let directory = catalog.index(of: place.directory) {
+          paths.insert(catalog.way(to: directory).path(of: place.name))
+        }
+      }
+    }
+    return paths.sorted()
   }
 
   private func requireRoot(_ catalog: borrowing Catalog) throws(StoreError) {
@@ -103,22 +180,17 @@ struct Recovery {
 
   // MARK: Finding the journal
 
-  /// Those that replay read.
-  var journalSegments: [SegmentID] {
-    (firstJournal.rawValue...max(firstJournal.rawValue, newest.rawValue)).map {
-      SegmentID(kind: .journal, number: SegmentNumber($0))
+  /// The numbers of the journal segments that there are of this timeline, rising.
+  mutating func journalNumbers() throws(StoreError) -> [SegmentNumber] {
+    let foreign = try journals.chooseTimeline()
+    report.foreignJournals = foreign.map { files.name($0.id, $0.birth) }
+    foreignSessions = Set(foreign.map(\.birth))
+    var numbers: [SegmentNumber] = []
+    for segment in journals.all where numbers.last != segment.number {
+      numbers.append(segment.number)
     }
+    return numbers
   }
-
-  /// The numbers of the journal segments that exist. Names are keyed hashes, so numbers are tried
-  /// from 1 up; old ones are gone, the living ones follow one another but for damage.
-  func journalNumbers() -> [SegmentNumber] {
-    listing.numbers(of: .journal, tries: 1 << 20, misses: Recovery.patience)
-  }
-
-  /// How many numbers may be missing in a row before those that exist are taken to end. More than a
-  /// repair leaves out.
-  private static let patience: UInt32 = 1024
 
   /// The newest journal segment whose head opens.
   private mutating func newestUsable(_ numbers: [SegmentNumber]) throws(StoreError)
@@ -127,7 +199,7 @@ struct Recovery {
     for number in numbers.reversed() {
       let scan = try scan(number)
       if let head = scan.head { return (number, head) }
-      if try wasBegun(number, scan) {
+      if wasBegun(scan) {
         let id = SegmentID(kind: .journal, number: number)
         throw StoreError(
           .damaged,
@@ -143,17 +215,12 @@ struct Recovery {
   }
 
   /// Whether a journal segment was on disk whole once, so that a head that does not open is damage; else
-  /// it was born just before a crash. One at rest was finished by a session.
-  func wasBegun(_ number: SegmentNumber, _ scan: JournalScan) throws(StoreError) -> Bool {
-    if scan.isProvenDurable { return true }
-    return try files.isResting(files.path(SegmentID(kind: .journal, number: number)))
-  }
+  /// it was born just before a crash.
+  func wasBegun(_ scan: JournalScan) -> Bool { scan.isProvenDurable || scan.seal != nil }
 
   mutating func scan(_ number: SegmentNumber) throws(StoreError) -> JournalScan {
-    if let known = scans[number] { return known }
-    let scan = try JournalScan(SegmentID(kind: .journal, number: number), files: files)
-    scans[number] = scan
-    return scan
+    guard let segment = journals.segment(number) else { return JournalScan() }
+    return try journals.scan(segment)
   }
 
   /// A journal segment to replay, and the frame behind which it is dead; nil for the newest, and
@@ -166,7 +233,7 @@ struct Recovery {
   private mutating func chain(
     from newest: SegmentNumber, to first: SegmentNumber, among numbers: [SegmentNumber]
   ) throws(StoreError) -> [Link] {
-    var links = [Link(number: newest, cut: end?.frame)]
+    var links = [Link(number: newest)]
     while let link = links.last, link.number > first {
       let scan = try scan(link.number)
       if let head = scan.head {
@@ -191,11 +258,8 @@ struct Recovery {
   private mutating func loadCheckpoint(_ head: JournalHead, into catalog: inout Catalog)
     throws(StoreError) -> CheckpointReference
   {
-    for reference in checkpoints(head) where reference.exists {
-      var loaded = Catalog()
-      loaded.beginReplay()
-      if try CheckpointReader.load(reference, files: files, into: &loaded) {
-        catalog = loaded
+    for reference in [head.checkpoint, head.formerCheckpoint] where reference.exists {
+      if try load(reference, into: &catalog) {
         if report.usedFormerCheckpoint || reference != position.checkpoint {
           position.checkpoint = reference
           position.formerCheckpoint = CheckpointReference()
@@ -203,8 +267,14 @@ struct Recovery {
         return reference
       }
       report.usedFormerCheckpoint = true
+      report.lacksCheckpoint = try lacksSegment(of: reference)
     }
-    if report.usedFormerCheckpoint {
+    // Without a former checkpoint the journal from its beginning is the second chance.
+    let isFromBeginning =
+      !head.formerCheckpoint.exists && journals.segment(SegmentNumber(1)) != nil
+    if report.usedFormerCheckpoint, isFromBeginning {
+      position.checkpoint = CheckpointReference()
+    } else if report.usedFormerCheckpoint {
       throw StoreError(
         .damaged, "no checkpoint of this space is whole; \(Recovery.advice)",
         path: SegmentPath.root)
@@ -215,42 +285,213 @@ struct Recovery {
     return CheckpointReference()
   }
 
-  /// The checkpoints that may be started from, the best first.
-  func checkpoints(_ head: JournalHead) -> [CheckpointReference] {
-    end.map { [$0.checkpoint] } ?? [head.checkpoint, head.formerCheckpoint]
+  /// Whether a segment of a checkpoint is not there, or was copied before it was finished.
+  func lacksSegment(of reference: CheckpointReference) throws(StoreError) -> Bool {
+    for step in 0..<reference.segmentCount {
+      let number = SegmentNumber(reference.firstSegment.rawValue &+ step)
+      if try files.seal(of: SegmentID(kind: .checkpoint, number: number)) == nil { return true }
+    }
+    return false
+  }
+
+  /// False where it is not whole; then the catalog is as it was.
+  func load(_ reference: CheckpointReference, into catalog: inout Catalog) throws(StoreError)
+    -> Bool
+  {
+    var loaded = Catalog()
+    loaded.beginReplay()
+    guard try CheckpointReader.load(reference, files: files, into: &loaded) else { return false }
+    catalog = loaded
+    return true
   }
 
   // MARK: Replay
 
+  /// Replays a chain over the checkpoint that it begins with, which is loaded, and which `reload` loads
+  /// again where the same history is to be replayed by another rule.
   mutating func replay(
-    _ chain: [Link], behind start: FrameNumber, into catalog: inout Catalog
+    _ chain: [Link], from start: CheckpointReference, behind first: FrameNumber? = nil,
+    into catalog: inout Catalog,
+    reload: (inout Recovery, inout Catalog) throws(StoreError) -> Void
   ) throws(StoreError) {
+    let first = first ?? start.lastFrame
+    let floor = try newestTime(of: chain).floor
+    let before = (position: position, report: report, salvaged: salvaged)
+    mayHaveLostPower = try hasNewStart(chain)
+    var hasEnded = false
+    if let newest = chain.last {
+      hasEnded = try scan(newest.number).seal?.reason == .endOfSession
+    }
+    report.hasSessionEnded = hasEnded
+    let isOmitted = omitted.contains(.fallbackPerFile)
+    var recent = try replayOnce(
+      chain, behind: first, RecentHistory(floor: floor), mayHaveLostPower, into: &catalog)
+    var missing = try MissingContent(
+      recent, catalog, listing, content: content, sessionHasEnded: hasEnded)
+    if mayHaveLostPower, provesLoss || !missing.isEmpty, !isOmitted {
+      // What a barrier proved is missing: no power cut did that.
+      (position, report, salvaged) = before
+      try reload(&self, &catalog)
+      recent = try replayOnce(
+        chain, behind: first, RecentHistory(floor: floor), false, into: &catalog)
+      missing = try MissingContent(
+        recent, catalog, listing, content: content, sessionHasEnded: hasEnded)
+    }
+    missing.addLost(catalog, recent)
+    if missing.isEmpty || isOmitted { return }
+    fallback = try fallback(for: missing, chain, floor: floor, catalog)
+    report.isIncomplete = true
+  }
+
+  private mutating func replayOnce(
+    _ chain: [Link], behind start: FrameNumber, _ recent: RecentHistory, _ mayHaveLostPower: Bool,
+    into catalog: inout Catalog
+  ) throws(StoreError) -> RecentHistory {
+    var position = position
     position.frame = start
     var replay = JournalReplay(
-      from: position, content: content, salvaged: salvaged,
-      believesAll: omitted.contains(.chainedFrames))
+      from: position, content: content, recent: recent, mayHaveLostPower: mayHaveLostPower,
+      salvaged: salvaged, believesAll: omitted.contains(.chainedFrames))
     for link in chain.dropLast() {
       try replay.replay(try scan(link.number), of: link.number, cut: link.cut, into: &catalog)
     }
     if let newest = chain.last {
-      let scan = try scan(newest.number)
-      if let end {
-        try replay.replay(scan, of: newest.number, cut: end.frame, into: &catalog)
-      } else {
-        try replay.finish(scan, of: newest.number, into: &catalog)
+      try replay.finish(try scan(newest.number), of: newest.number, into: &catalog)
+    }
+    self.position = replay.position
+    self.position.birth = journals.segment(replay.position.segment)?.birth ?? .none
+    lastFrame = mayHaveLostPower ? .none : replay.position.frame
+    believedSegments = replay.believedSegments
+    sessions = Set(chain.compactMap { journals.segment($0.number)?.birth })
+    crashed = [:]
+    for link in chain.reversed() {
+      guard let birth = journals.segment(link.number)?.birth else { continue }
+      crashed[birth] = link.number
+      let cut = link.cut ?? replay.position.frame
+      if try scan(link.number).frames.contains(where: { $0.frame.number <= cut }) { break }
+    }
+    if salvaged == nil || replay.salvaged != nil { salvaged = replay.salvaged }
+    if let newest = chain.last { lacksSuccessor = try scan(newest.number).seal?.reason == .full }
+    adopt(replay.report)
+    provesLoss = replay.provesLoss
+    cutFiles = replay.cutFiles
+    findBirths(&catalog)
+    return replay.recent
+  }
+
+  /// Where the frame is lost that stated the birth of a data segment: one of its number that a session of
+  /// this timeline made is the one.
+  private func findBirths(_ catalog: inout Catalog) {
+    let known = sessions.union(catalog.sessions.keys)
+    for (number, account) in catalog.segments.accounts where account.birth == .none {
+      let found = listing.own[SegmentID(kind: .data, number: number)] ?? []
+      if let own = found.first(where: { known.contains($0.birth) }) {
+        catalog.findBirth(of: number, own.birth)
       }
     }
-    position = replay.position
-    believedSegments.formUnion(replay.believedSegments)
-    salvaged = replay.salvaged
-    adopt(replay.report)
+  }
+
+  private mutating func newestTime(of chain: [Link]) throws(StoreError) -> StoreTime {
+    var newest = StoreTime.none
+    for link in chain {
+      let scan = try scan(link.number)
+      newest = max(newest, scan.head?.time ?? .none, scan.frames.map(\.frame.time).max() ?? .none)
+    }
+    files.clock.goOn(from: newest)
+    return newest
+  }
+
+  /// Whether the machine was started anew since the session that wrote last, so that it may have ended
+  /// by a power cut.
+  private mutating func hasNewStart(_ chain: [Link]) throws(StoreError) -> Bool {
+    guard let newest = chain.last, let head = try scan(newest.number).head else { return true }
+    return !head.boot.isSame(as: boot)
   }
 
   private mutating func adopt(_ found: RecoveryReport) {
     report.believedFrames = found.believedFrames
     report.cutFrames += found.cutFrames
     report.damagedFrames = found.damagedFrames
+    report.absentFrames = found.absentFrames
     report.isCutShort = found.isCutShort
-    report.wasClean = found.wasClean && report.unreadableJournals == 0 && end == nil
+    report.wasClean = found.wasClean && report.unreadableJournals == 0
+  }
+
+  // MARK: Content that is not there
+
+  /// Replays the last 15 minutes once more, from the newest checkpoint before them that is whole, and
+  /// says how each file that lacks content is shown.
+  private mutating func fallback(
+    for missing: MissingContent, _ chain: [Link], floor: StoreTime, _ catalog: borrowing Catalog
+  ) throws(StoreError) -> FileFallback {
+    var wanted = missing.files
+    while true {
+      var older = Catalog()
+      let empty = RecentHistory(floor: floor, wanted: wanted)
+      var recent = try replayHistory(chain, empty, &older)
+      if older.gap != nil {
+        // A checkpoint behind the gap knows what the frames in it stated.
+        recent.add(try replayHistory(chain, empty, &older, newestFirst: true))
+      }
+      let fallback = try FileFallback(
+        missing, recent, catalog, content: content)
+      if fallback.wanted.isSubset(of: wanted) { return fallback }
+      wanted.formUnion(fallback.wanted)
+    }
+  }
+
+  private mutating func replayHistory(
+    _ chain: [Link], _ recent: RecentHistory, _ catalog: inout Catalog, newestFirst: Bool = false
+  ) throws(StoreError) -> RecentHistory {
+    let numbers = journals.all.map(\.number)
+    guard let newest = chain.last?.number else { return recent }
+    let whole = try self.chain(from: newest, to: SegmentNumber(1), among: numbers)
+    let start = try historyStart(
+      whole, floor: newestFirst ? StoreTime(milliseconds: .max) : recent.floor, into: &catalog)
+    let part = whole.filter { $0.number >= start.firstJournal }
+    var replay = JournalReplay(
+      from: JournalPosition(frame: start.exists ? start.lastFrame : try firstFrame(part)),
+      content: content, recent: recent, mayHaveLostPower: false)
+    for link in part.dropLast() {
+      try replay.replay(try scan(link.number), of: link.number, cut: link.cut, into: &catalog)
+    }
+    try replay.finish(try scan(newest), of: newest, into: &catalog)
+    return replay.recent
+  }
+
+  private mutating func firstFrame(_ chain: [Link]) throws(StoreError) -> FrameNumber {
+    for link in chain {
+      if let first = try scan(link.number).frames.first {
+        return FrameNumber(first.frame.number.rawValue - 1)
+      }
+    }
+    return .none
+  }
+
+  /// The newest checkpoint that is whole and was in force at the floor, else the oldest that is whole,
+  /// else the beginning.
+  private mutating func historyStart(
+    _ chain: [Link], floor: StoreTime, into catalog: inout Catalog
+  ) throws(StoreError) -> CheckpointReference {
+    var references: [CheckpointReference] = []
+    for link in chain.reversed() {
+      guard let head = try scan(link.number).head else { continue }
+      for reference in [head.checkpoint, head.formerCheckpoint]
+      where reference.exists && !references.contains(reference) {
+        references.append(reference)
+      }
+    }
+    let isWhole = chain.first?.number.rawValue == 1
+    for reference in references where reference.takenAt <= floor {
+      if try load(reference, into: &catalog) { return reference }
+    }
+    if !isWhole {
+      for reference in references.reversed() where reference.takenAt > floor {
+        if try load(reference, into: &catalog) { return reference }
+      }
+    }
+    catalog = Catalog()
+    catalog.beginReplay()
+    return CheckpointReference()
   }
 }

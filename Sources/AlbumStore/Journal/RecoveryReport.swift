@@ -1,3 +1,5 @@
+import AlbumModel
+
 /// What a mount found in the journal.
 package struct RecoveryReport: Equatable, Sendable {
   /// Frames behind the last proven barrier that were believed.
@@ -7,8 +9,15 @@ package struct RecoveryReport: Equatable, Sendable {
   /// Frames before the last proven barrier that are missing or do not open: damage. What they stated
   /// is lost; files show a former state, an error, or are not there.
   package var damagedFrames = 0
+  /// Those of them that are missing at the end of a journal segment that another has followed, or with the
+  /// segment: a copy that was made while the store was written may lack them.
+  package var absentFrames = 0
+  /// Whether the session that wrote last had ended by an unmount, all of its journal being there.
+  package internal(set) var hasSessionEnded = false
   /// Whether the checkpoint was damaged and the one before it used.
   package var usedFormerCheckpoint = false
+  /// Whether a part of that checkpoint is not there, or was copied before it was finished.
+  package internal(set) var lacksCheckpoint = false
   /// Names that led to a file which damage took.
   package var lostEntries = 0
   /// Files of which some content is not known any more: reading it is an error.
@@ -25,13 +34,36 @@ package struct RecoveryReport: Equatable, Sendable {
   package var isEndMissing = false
   /// Whether the last session ended by an unmount.
   package var wasClean = true
-  /// Whether the store is a copy that was taken while it was written; see `LivingCopy`.
-  package var isLivingCopy = false
+  /// Files that are not shown as they were last, since content of them is not in the store.
+  package var incompleteFiles: [IncompleteFile] = []
+  /// Files of which the changes of the last seconds before a power cut are left out.
+  package internal(set) var cutFiles: [String] = []
+  /// Whether there are such files, or may be: then the next mount that writes states what it shows.
+  package internal(set) var isIncomplete = false
+  /// Journal segments in the store that belong to another copy of it, which was written to.
+  var foreignJournals: [SegmentName] = []
+  /// Data segments that no session made of which the journal tells.
+  var unknownSegments: [SegmentName] = []
+  /// Files without a name that hold what this mount, or one before, left out.
+  package internal(set) var leftOutFiles = 0
+
+  /// Whether segments of a copy that lived on for itself are in the store.
+  package var isMixed: Bool { !foreignJournals.isEmpty }
   package init() {}
 
+  /// Whether all that is missing of the journal, if anything is, may not have been written yet when the
+  /// store was copied.
+  package var mayLackJournalAsCopy: Bool {
+    damagedFrames == absentFrames && !hasSessionEnded && !isCutShort
+      && !isEndMissing && unreadableJournals == 0 && (!usedFormerCheckpoint || lacksCheckpoint)
+  }
+
   package var isDamaged: Bool {
-    isJournalIncomplete || lostEntries > 0 || lostContents > 0 || orphans > 0
-      || usedFormerCheckpoint
+    if mayLackJournalAsCopy {
+      return isMixed || incompleteFiles.contains { !$0.isEndOfCopy }
+    }
+    return isJournalIncomplete || lostEntries > 0 || lostContents > 0 || orphans > 0
+      || usedFormerCheckpoint || isMixed || incompleteFiles.contains { !$0.isEndOfCopy }
   }
 
   /// Frames are missing: there may be content in the store that the catalog does not know.

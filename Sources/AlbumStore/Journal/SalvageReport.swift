@@ -47,8 +47,7 @@ extension Catalog {
       let isRoot = record.state.number == .root
       if isRoot || record.directory != .max && directories[record.directory].count > 0 {
         inodes[index].state.mode = UInt16(FileKind.directory.rawValue) << 12 | 0o755
-      } else if record.extents.count > 0 {
-        let last = extents.extent(record.extents, Int(record.extents.count) - 1)
+      } else if let last = extents.last(record.extents) {
         inodes[index].state.mode = UInt16(FileKind.regular.rawValue) << 12 | 0o644
         inodes[index].state.size = last.end
       } else {

@@ -8,7 +8,7 @@ import Posix
 /// Lock order: `births`, `tail`, then a `SegmentWriter`'s own. Sealing and disk work are done under
 /// none of them, but that a new segment is begun, and its room looked for, under `births`.
 final class ContentStore: Sendable {
-  private let files: SegmentFiles
+  let files: SegmentFiles
   private let scratch: ScratchPool
 
   private struct Tail {
@@ -150,7 +150,7 @@ final class ContentStore: Sendable {
       tail.current = nil
       return Array(tail.open.values)
     }
-    for writer in writers { try writer.finish() }
+    for writer in writers { try writer.finish(.endOfSession) }
     tail.withLock { $0.open = [:] }
   }
 

@@ -42,7 +42,6 @@ package enum Chaff {
     }
     do throws(Errno) {
       try fill(file, store.configuration.segmentSize)
-      try file.setModificationTime(seconds: SegmentLayout.restingModificationTime)
       try file.sync()
     } catch {
       // A short one would be filled up by the next mount; but the room may be needed now.
@@ -54,17 +53,20 @@ package enum Chaff {
     }
   }
 
-  /// Writes random bytes from the beginning.
+  /// Writes random bytes from the beginning, and sets the time that all segments have.
   static func fill(_ file: any StorageFile, _ byteCount: Int) throws(Errno) {
     let piece = UnsafeMutableRawBufferPointer.allocate(
       byteCount: min(byteCount, pieceByteCount), alignment: 4096)
     defer { unsafe piece.deallocate() }
     var offset = 0
+    var checksum = SegmentChecksum()
     while offset < byteCount {
       unsafe RandomFill.fill(piece)
+      unsafe checksum.add(UnsafeRawBufferPointer(piece))
       try unsafe file.write(UnsafeRawBufferPointer(piece), at: Int64(offset))
       offset += piece.count
     }
+    try file.setModificationTime(seconds: checksum.time)
   }
 
   private static func makeFolder(

@@ -109,7 +109,9 @@ extension Space {
     let open = content.openSegments
     let accounts = catalog.withLock { $0.segments.accounts }
     let inUse = accounts.filter { $0.value.state != .retired }
-    let candidates = inUse.keys.filter { !open.contains($0) && !work.unreadable.contains($0) }
+    let candidates = inUse.filter {
+      !open.contains($0.key) && !survey.kept.contains($0.key) && !work.unreadable.contains($0.key)
+    }.keys
     let size = Int64(files.segmentSize)
     work.plan = CompactionPlan(
       candidates.map { CompactionPlan.Candidate(number: $0, living: survey.living[$0] ?? 0) },
@@ -121,8 +123,9 @@ extension Space {
 
   /// How many segments of journal, checkpoints and reserve are needed.
   var metadataSegments: Int64 {
-    let (needed, newest) = journal.withLock { ($0.checkpoints, $0.writer.newest) }
-    let first = needed.map(\.firstJournal.rawValue).min() ?? 1
+    let (needed, newest, first) = journal.withLock {
+      ($0.checkpoints, $0.writer.newest, $0.oldestNeeded ?? 1)
+    }
     let reserve = files.reserve.withLock { $0?.count ?? 0 }
     return Int64(newest.rawValue) - Int64(max(1, first)) + 1 + Int64(reserve)
       + needed.reduce(0) { $0 + Int64($1.segmentCount) }

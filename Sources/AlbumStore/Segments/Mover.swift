@@ -10,9 +10,11 @@ import Posix
 // 1. Who refers to content in these segments is looked up.
 // 2. Each byte of it is copied once, however many share it, in whole records as far as pieces of a
 //    file follow one another.
-// 3. The copies are synced.
-// 4. In one step of history every extent that still points to what was copied points to the copy.
-//    Its frame is appended by the next commit: behind the copies, before the segment is retired.
+// 3. The copies are synced, so that the barrier behind their frame has little to sync; nobody waits for
+//    that.
+// 4. Every extent that still points to what was copied is made to point to the copy, a slice at a time:
+//    between two of them some sharers read the original and some the copy. The frames are appended by
+//    the next commits: behind the copies, before the segment is retired.
 //
 // A copy says of itself what the newest of the records says that it was read from: inode, place in
 // the file, write sequence. So one that was made in vain never passes for newer than what replaced
@@ -30,6 +32,7 @@ struct Mover {
   private static let window = 16 * Int(DataRecord.contentLimit)
 
   private let space: Space
+  private let segments: Set<SegmentNumber>
   /// What the catalog calls this.
   private let emptying: Int
   private let buffer = SegmentImage(byteCount: ReadHeadroom.byteCount + Mover.window)
@@ -37,8 +40,9 @@ struct Mover {
   /// Bytes that were copied.
   private(set) var copied: Int64 = 0
 
-  private init(_ space: Space, _ emptying: Int) {
+  private init(_ space: Space, _ segments: Set<SegmentNumber>, _ emptying: Int) {
     self.space = space
+    self.segments = segments
     self.emptying = emptying
   }
 
@@ -53,9 +57,11 @@ struct Mover {
   /// Moves what lives in these segments. Throws when there is no room or a sync failed; then nothing
   /// was moved.
   static func empty(_ segments: [SegmentNumber], of space: Space) throws(StoreError) -> Outcome {
-    let emptying = space.catalog.withLock { $0.beginEmptying(Set(segments)) }
+    space.letGoOfDetached()
+    let segments = Set(segments)
+    let emptying = space.catalog.withLock { $0.beginEmptying(segments) }
     defer { space.catalog.withLock { $0.endEmptying(emptying) } }
-    var mover = Mover(space, emptying)
+    var mover = Mover(space, segments, emptying)
     let references = mover.references()
     if let unreadable = try mover.copy(LivingParts.of(references)) {
       mover.letGoOfCopies()
@@ -67,7 +73,11 @@ struct Mover {
 
   private func references() -> [Reference] {
     var found: [Reference] = []
-    space.forEachSlice { catalog, range in found += catalog.references(of: range, emptying) }
+    space.forEachExtent { state, extent in
+      if segments.contains(extent.segment) {
+        found.append(Reference(inode: state.number, extent: extent))
+      }
+    }
     return found
   }
 
@@ -182,26 +192,33 @@ struct Mover {
   private mutating func apply(to references: [Reference]) throws(StoreError) {
     do throws(StoreError) {
       try space.flushContent()
-      try space.files.sync([.data])
+      try space.files.syncAhead(.data)
     } catch {
       letGoOfCopies()
       throw error
     }
     relocations.order()
-    let relocations = relocations
-    let inodes = Set(references.map(\.inode))
-    let isBlind = space.options.omitting.contains(.comparedMove)
-    space.catalog.withLock { catalog in
-      if isBlind { catalog.applyBlindly(relocations, to: references) }
-      catalog.applyMoves(relocations, of: inodes, emptying)
-      for copy in relocations.copies { catalog.letGo(copy) }
+    if space.options.omitting.contains(.comparedMove) {
+      space.catalog.withLock { $0.applyBlindly(relocations, to: references) }
     }
+    // Backwards, so that what follows one another in a file is moved in that order.
+    var ranges = references.reversed().map { ContentRange($0.inode, $0.extent) }
+    while !ranges.isEmpty {
+      space.catalog.withLock {
+        $0.applyMoves(relocations, to: &ranges, limit: Catalog.extentsPerSlice)
+      }
+      // Who came to share such content meanwhile.
+      if ranges.isEmpty { ranges = space.catalog.withLock { $0.takeSharers(emptying) } }
+    }
+    letGoOfCopies()
   }
 
   private func letGoOfCopies() {
     let copies = relocations.copies
-    space.catalog.withLock { catalog in
-      for copy in copies { catalog.letGo(copy) }
+    for start in stride(from: 0, to: copies.count, by: Catalog.extentsPerSlice) {
+      space.catalog.withLock { catalog in
+        for copy in copies[start...].prefix(Catalog.extentsPerSlice) { catalog.letGo(copy) }
+      }
     }
   }
 }

@@ -8,13 +8,16 @@ import Posix
 // before its first data segment, named by its keys like any other and as random as any other. When a
 // segment cannot be written for want of room, one of them is removed first. No new data segment is
 // begun for users until they are all there again; that they can be made shows that there is room.
+// Checkpoints do not take of the reserve: they can wait, and removal cannot.
 
 extension SegmentFiles {
-  static let reservedSegments: UInt32 = 2
+  /// One is spent on what was taken over before the disk was full; two more are what a checkpoint and the
+  /// journal segment that names it take, which give older ones back (`Space.makeJournalFit`).
+  static let reservedSegments: UInt32 = 3
 
-  static var reserved: [SegmentID] {
+  static let reserved: [SegmentID] = {
     (1...reservedSegments).map { SegmentID(kind: .reserve, number: SegmentNumber($0)) }
-  }
+  }()
 
   /// Makes what is missing of the reserve. Throws `.noSpace` or `.quotaExceeded` where the disk is
   /// too full for it. Cheap when all is there.
@@ -35,10 +38,17 @@ extension SegmentFiles {
       var left = present ?? reserveFound()
       defer { present = left }
       guard let number = left.popFirst() else { return false }
-      do throws(StoreError) {
-        try remove(SegmentID(kind: .reserve, number: number))
-      } catch { return false }
+      do throws(StoreError) { try unlinkReserved(number) } catch { return false }
       return true
+    }
+  }
+
+  /// How many segments of the reserve are missing.
+  var missingReserve: Int64 {
+    reserve.withLock { present in
+      let found = present ?? reserveFound()
+      present = found
+      return Int64(SegmentFiles.reservedSegments) - Int64(found.count)
     }
   }
 
@@ -55,18 +65,15 @@ extension SegmentFiles {
   }
 
   private func makeReserved(_ id: SegmentID) throws(StoreError) {
-    let path = path(id)
     // One that a full disk or a power cut left short.
-    do throws(Errno) { try directory.remove(path) } catch {
-      if error != .noEntry { throw StoreError(removing: path, error) }
-    }
+    try unlinkReserved(id.number)
+    bear(id)
     let file = try create(id)
     do throws(Errno) {
       try Chaff.fill(file, segmentSize)
-      try file.setModificationTime(seconds: SegmentLayout.restingModificationTime)
     } catch {
-      try? directory.remove(path)
-      throw StoreError(writing: path, error)
+      try? directory.remove(path(id))
+      throw StoreError(writing: path(id), error)
     }
   }
 }

@@ -22,6 +22,9 @@ final class SegmentFiles: Sendable {
   let images: ScratchPool
   /// Where the disk answers errors `load` gives what can be read and zeros for the rest: for a check.
   let readsAround: Bool
+  let clock: StoreClock
+  /// The birth of all segments that are made.
+  let session = SegmentBirth.random()
 
   /// Descriptors kept open for reading; a file under way keeps its own reference.
   private static let cacheLimit = 256
@@ -29,9 +32,13 @@ final class SegmentFiles: Sendable {
   private struct State {
     var readable: [SegmentID: any StorageFile] = [:]
     var unsynced: [SegmentID: any StorageFile] = [:]
-    /// Finished ones that do not have the resting time yet.
-    var ended: [SegmentID: any StorageFile] = [:]
-    var unsyncedDirectories: Set<String> = []
+    /// Finished ones that have no seal yet.
+    var ended: [SegmentID: EndedSegment] = [:]
+    /// The names of segments, as far as their births are known.
+    var names: [SegmentID: (birth: SegmentBirth, name: SegmentName)] = [:]
+    /// Folders with new or removed names, by the kind of the segments: who syncs one kind waits for no
+    /// other.
+    var unsyncedDirectories: [SegmentKind: Set<String>] = [:]
     var knownDirectories: Set<String> = []
     /// Those whose sync failed: what was written to them may be on disk or not, and no later sync
     /// tells.
@@ -42,24 +49,68 @@ final class SegmentFiles: Sendable {
     var lostDirectory: StoreError?
   }
   private let state = Mutex(State())
-  /// Held while files are synced, outside `state`: who finds nothing left to sync must not go on
-  /// while another still syncs it.
-  private let syncing = Mutex(())
+  /// Held while files of one kind are synced, outside `state`: a caller that finds nothing left to sync
+  /// must not go on while another still syncs it. One lock a kind, so that a barrier does not wait while
+  /// a slow disk takes a checkpoint.
+  private final class SyncLock: Sendable { let mutex = Mutex(()) }
+  private let syncing = Dictionary(
+    uniqueKeysWithValues: SegmentKind.allCases.map { ($0, SyncLock()) })
   /// Which of the reserved segments exist; nil: nobody has looked. Held while they are made.
   let reserve = Mutex<Set<SegmentNumber>?>(nil)
 
   init(
-    directory: any StorageDirectory, keys: SpaceKeys, segmentSize: Int, readsAround: Bool = false
+    directory: any StorageDirectory, keys: SpaceKeys, segmentSize: Int, readsAround: Bool = false,
+    clock: StoreClock = StoreClock()
   ) {
     self.directory = directory
     self.keys = keys
     self.segmentSize = segmentSize
     self.readsAround = readsAround
+    self.clock = clock
     images = ScratchPool(byteCount: segmentSize, kept: 3)
   }
 
-  func name(_ id: SegmentID) -> SegmentName { keys.name(of: id.kind, number: id.number) }
+  /// The name of a segment. One whose birth nobody knows has a name that no file has.
+  func name(_ id: SegmentID) -> SegmentName {
+    state.withLock { $0.names[id]?.name } ?? name(id, .none)
+  }
+
+  func name(_ id: SegmentID, _ birth: SegmentBirth) -> SegmentName {
+    keys.name(of: id.kind, number: id.number, birth: birth)
+  }
+
   func path(_ id: SegmentID) -> String { SegmentPath.path(of: name(id)) }
+
+  /// The birth of a segment, as far as it is known.
+  func birth(_ id: SegmentID) -> SegmentBirth? {
+    state.withLock { $0.names[id]?.birth }
+  }
+
+  /// From now on the segment of this number is the one of this birth, whatever others there are.
+  func use(_ id: SegmentID, _ birth: SegmentBirth) {
+    if self.birth(id) == birth { return }
+    let name = name(id, birth)
+    state.withLock { state in
+      state.names[id] = (birth, name)
+      state.readable[id] = nil
+    }
+  }
+
+  /// Gives a segment that is to be made its birth: that of this session.
+  @discardableResult
+  func bear(_ id: SegmentID) -> SegmentBirth {
+    use(id, session)
+    return session
+  }
+
+  /// Finds segments by the names that they have in the store, where nobody has said which is meant.
+  func adoptNames(_ listing: SegmentListing) {
+    state.withLock { state in
+      for (id, found) in listing.own where state.names[id] == nil {
+        state.names[id] = found[found.count - 1]
+      }
+    }
+  }
 
   /// The file of a segment, for reading.
   func open(_ id: SegmentID) throws(StoreError) -> any StorageFile {
@@ -84,7 +135,7 @@ final class SegmentFiles: Sendable {
     do throws(Errno) {
       try makeFolder(folder)
       let file = try directory.open(path, .createNew)
-      state.withLock { _ = $0.unsyncedDirectories.insert(folder) }
+      state.withLock { _ = $0.unsyncedDirectories[id.kind, default: []].insert(folder) }
       return file
     } catch {
       throw StoreError(writing: path, error)
@@ -99,7 +150,9 @@ final class SegmentFiles: Sendable {
     // One that exists may stem from a session that was killed before it was synced.
     state.withLock {
       $0.knownDirectories.insert(folder)
-      $0.unsyncedDirectories.insert(SegmentPath.root)
+      for kind in SegmentKind.allCases {
+        $0.unsyncedDirectories[kind, default: []].insert(SegmentPath.root)
+      }
     }
   }
 
@@ -108,47 +161,77 @@ final class SegmentFiles: Sendable {
     state.withLock { $0.unsynced[id] = file }
   }
 
-  /// Whether a segment has the time of those at rest: it was finished, and nothing of it was missing.
-  func isResting(_ path: String) throws(StoreError) -> Bool {
+  /// The seal of a segment; nil where it has none, or is not there. One that is there says that the
+  /// segment is whole, see `SegmentSeal`.
+  func seal(of id: SegmentID) throws(StoreError) -> SegmentSeal? {
+    let name = name(id)
+    let cell = SegmentImage(byteCount: SegmentSeal.reservedByteCount)
     do throws(Errno) {
-      return try directory.open(path, .read).modificationTime()
-        == SegmentLayout.restingModificationTime
-    } catch { throw StoreError(reading: path, error) }
+      let file = try directory.open(SegmentPath.path(of: name), .read)
+      guard try unsafe file.read(into: cell.bytes, at: 0) == cell.byteCount else { return nil }
+    } catch {
+      if error == .noEntry { return nil }
+      throw StoreError(reading: SegmentPath.path(of: name), error)
+    }
+    cell.used = cell.byteCount
+    return SegmentSeal(in: cell, of: name, keys.cipher)
   }
 
-  /// Notes that nothing more is written to a file. Once it is synced, and not before, it gets the
-  /// resting time: that says that nothing of it is missing.
-  func noteEnded(_ id: SegmentID, _ file: any StorageFile) {
-    state.withLock { $0.ended[id] = file }
+  /// Whether the file of a segment is there.
+  func exists(_ id: SegmentID) throws(StoreError) -> Bool {
+    do throws(Errno) { _ = try directory.open(path(id), .read) } catch {
+      if error == .noEntry { return false }
+      throw StoreError(reading: path(id), error)
+    }
+    return true
   }
 
-  private func restEnded() {
+  /// Notes that nothing more is written to a segment. Once it is synced, and not before, it gets its
+  /// seal.
+  func noteEnded(_ id: SegmentID, _ ended: EndedSegment) {
+    state.withLock { $0.ended[id] = ended }
+  }
+
+  /// Seals what has ended and is synced. One that gets no seal is only believed less by a later mount.
+  private func sealEnded(_ kind: SegmentKind) {
     let ended = state.withLock { state in
-      let ended = state.ended.filter { state.unsynced[$0.key] == nil }
+      let ended = state.ended.filter { $0.key.kind == kind && state.unsynced[$0.key] == nil }
       for id in ended.keys { state.ended[id] = nil }
       return ended.filter { !state.suspects.contains($0.key) && !state.givenUp.contains($0.key) }
     }
-    for file in ended.values {
-      try? file.setModificationTime(seconds: SegmentLayout.restingModificationTime)
-    }
+    for (id, segment) in ended { segment.seal(name(id), keys.cipher) }
   }
 
   /// Syncs what was written of these kinds, and all new directory entries. A file whose sync failed
   /// becomes a suspect: it is never synced again and believed, and while there is one nothing
   /// counts as synced.
   func sync(_ kinds: [SegmentKind]) throws(StoreError) {
-    try syncing.withLock { _ throws(StoreError) in
-      try syncFiles(kinds)
-      restEnded()
-      try syncDirectories()
-      if let suspect = suspects.first(where: { kinds.contains($0.kind) }) {
-        throw StoreError(syncing: path(suspect), .io)
+    for kind in kinds {
+      guard let lock = syncing[kind] else { continue }
+      try lock.mutex.withLock { _ throws(StoreError) in
+        try syncFiles(kind)
+        sealEnded(kind)
+        try syncDirectories(kind)
+        if let suspect = suspects.first(where: { $0.kind == kind }) {
+          throw StoreError(syncing: path(suspect), .io)
+        }
       }
     }
   }
 
-  private func syncFiles(_ kinds: [SegmentKind]) throws(StoreError) {
-    let unsynced = state.withLock { $0.unsynced.filter { kinds.contains($0.key.kind) } }
+  /// Syncs what was written of one kind, and holds nobody up meanwhile: what is synced so is synced again
+  /// by the next `sync`, which then finds little to do.
+  func syncAhead(_ kind: SegmentKind) throws(StoreError) {
+    for (id, file) in state.withLock({ $0.unsynced.filter { $0.key.kind == kind } }) {
+      do throws(Errno) { try file.sync() } catch {
+        suspect(id)
+        throw StoreError(syncing: path(id), error)
+      }
+    }
+  }
+
+  private func syncFiles(_ kind: SegmentKind) throws(StoreError) {
+    let unsynced = state.withLock { $0.unsynced.filter { $0.key.kind == kind } }
     var failure: StoreError?
     for (id, file) in unsynced {
       // Written to meanwhile, it is noted anew.
@@ -161,10 +244,9 @@ final class SegmentFiles: Sendable {
     if let failure { throw failure }
   }
 
-  private func syncDirectories() throws(StoreError) {
+  private func syncDirectories(_ kind: SegmentKind) throws(StoreError) {
     let (folders, lost) = state.withLock { state in
-      defer { state.unsyncedDirectories = [] }
-      return (state.unsyncedDirectories, state.lostDirectory)
+      (state.unsyncedDirectories.removeValue(forKey: kind) ?? [], state.lostDirectory)
     }
     if let lost { throw lost }
     for folder in folders {
@@ -195,14 +277,14 @@ final class SegmentFiles: Sendable {
   /// Whether it is uncertain which segments exist.
   var hasLostDirectory: Bool { state.withLock { $0.lostDirectory != nil } }
 
-  func remove(_ id: SegmentID) throws(StoreError) {
-    let path = path(id)
-    do throws(Errno) { try directory.remove(path) } catch {
-      if error != .noEntry { throw StoreError(removing: path, error) }
-    }
+  /// Notes that the file of a segment was unlinked.
+  func noteRemoved(_ id: SegmentID) {
+    let folder = SegmentPath.directory(of: name(id))
     state.withLock {
       $0.readable[id] = nil
-      $0.unsyncedDirectories.insert(SegmentPath.directory(of: name(id)))
+      $0.unsynced[id] = nil
+      $0.ended[id] = nil
+      $0.unsyncedDirectories[id.kind, default: []].insert(folder)
     }
   }
 

@@ -4,42 +4,42 @@ import AlbumSecrets
 import Posix
 
 /// The segment files that the store held at one moment, whosever they are. A space finds its own
-/// among them by their names, which are keyed hashes: it can say whether a segment is there, and finds
-/// out which are there by trying numbers.
+/// among them, since their names say kind, number and birth to who has its keys.
 struct SegmentListing: Sendable {
+  /// Names of all segments, those of other spaces and chaff included.
   let names: Set<SegmentName>
-  private let keys: SpaceKeys
-
-  /// How many numbers are tried where no segment is found: at 4 MiB each, 1 TiB of what was written
-  /// before the oldest that is left. Journals take fewer.
-  private static let triedNumbers: UInt32 = 1 << 18
+  /// Those of this space. Several of one number are of timelines that grew from one store.
+  private(set) var own: [SegmentID: [(birth: SegmentBirth, name: SegmentName)]] = [:]
 
   fileprivate init(_ names: Set<SegmentName>, keys: SpaceKeys) {
     self.names = names
-    self.keys = keys
-  }
-
-  func contains(_ id: SegmentID) -> Bool {
-    names.contains(keys.name(of: id.kind, number: id.number))
-  }
-
-  /// The numbers of the space's segments of a kind that are there, rising. Numbers are tried from 1
-  /// up: `tries` until one is found, and then until `misses` of them one after the other have no
-  /// segment.
-  func numbers(of kind: SegmentKind, tries: UInt32 = triedNumbers, misses: UInt32 = 1 << 16)
-    -> [SegmentNumber]
-  {
-    var found: [SegmentNumber] = []
-    var (raw, end): (UInt32, UInt32) = (1, tries)
-    while raw < end {
-      let id = SegmentID(kind: kind, number: SegmentNumber(raw))
-      if contains(id) {
-        found.append(id.number)
-        end = raw + misses
-      }
-      raw += 1
+    for name in names {
+      guard let found = keys.segment(named: name) else { continue }
+      own[SegmentID(kind: found.kind, number: found.number), default: []].append(
+        (found.birth, name))
     }
-    return found
+    for id in own.keys { own[id]?.sort { $0.birth.rawValue < $1.birth.rawValue } }
+  }
+
+  /// Whether a segment of this number is there, of whatever birth.
+  func contains(_ id: SegmentID) -> Bool { own[id] != nil }
+
+  func contains(_ id: SegmentID, _ birth: SegmentBirth) -> Bool {
+    own[id]?.contains { $0.birth == birth } ?? false
+  }
+
+  /// The births of the segments of a kind; of several of one number, of one of them.
+  func births(of kind: SegmentKind) -> [SegmentNumber: SegmentBirth] {
+    var births: [SegmentNumber: SegmentBirth] = [:]
+    for (id, found) in own where id.kind == kind {
+      births[id.number] = found[found.count - 1].birth
+    }
+    return births
+  }
+
+  /// The numbers of the space's segments of a kind that are there, rising.
+  func numbers(of kind: SegmentKind) -> [SegmentNumber] {
+    own.keys.filter { $0.kind == kind }.map(\.number).sorted()
   }
 
   /// Counters above those of the segments that are there.
@@ -52,7 +52,8 @@ struct SegmentListing: Sendable {
 }
 
 extension SegmentFiles {
-  /// What is there now: reads every folder of segments.
+  /// What is there now: reads every folder of segments. Segments whose birth nobody has said yet are
+  /// found by the names that they have here.
   func list() throws(StoreError) -> SegmentListing {
     var names: Set<SegmentName> = []
     do throws(Errno) {
@@ -68,6 +69,8 @@ extension SegmentFiles {
     } catch {
       throw StoreError(reading: SegmentPath.root, error)
     }
-    return SegmentListing(names, keys: keys)
+    let listing = SegmentListing(names, keys: keys)
+    adoptNames(listing)
+    return listing
   }
 }

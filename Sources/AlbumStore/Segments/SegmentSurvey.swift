@@ -11,6 +11,9 @@ import Posix
 /// shared content; how much of one is garbage is therefore measured here, by looking at all extents.
 struct SegmentSurvey {
   private(set) var living: [SegmentNumber: Int64] = [:]
+  /// Segments with content of files that a mount left out (`InodeState.Marks.leftOut`): not touched until
+  /// a repair has brought those back.
+  let kept: Set<SegmentNumber>
 
   var total: Int64 { living.values.reduce(0, +) }
 
@@ -21,7 +24,8 @@ struct SegmentSurvey {
     var end: UInt32
   }
 
-  init(_ unordered: [Stretch]) {
+  init(_ unordered: [Stretch], kept: Set<SegmentNumber> = []) {
+    self.kept = kept
     let stretches = unordered.sorted { ($0.segment, $0.start) < ($1.segment, $1.start) }
     var segment = SegmentNumber(0)
     var covered: UInt32 = 0
@@ -39,47 +43,36 @@ struct SegmentSurvey {
 }
 
 extension Space {
-  /// How many inodes are looked at under one hold of the catalog's lock.
-  static let inodesPerLook: UInt32 = 2048
-
-  /// Looks at all extents, in slices under short locks. What changes meanwhile may be seen or not.
+  /// Looks at all extents. What changes meanwhile may be seen or not.
   func survey() -> SegmentSurvey {
     var stretches: [SegmentSurvey.Stretch] = []
-    forEachSlice { catalog, range in catalog.noteStretches(of: range, in: &stretches) }
-    return SegmentSurvey(stretches)
+    var kept: Set<SegmentNumber> = []
+    forEachExtent { state, extent in
+      if state.marks.contains(.leftOut) { kept.insert(extent.segment) }
+      let bytes = extent.occupied
+      stretches.append(
+        SegmentSurvey.Stretch(
+          segment: extent.segment.rawValue, start: UInt32(clamping: bytes.lowerBound),
+          end: UInt32(clamping: bytes.upperBound)))
+    }
+    return SegmentSurvey(stretches, kept: kept)
   }
 
-  /// Calls `body` under the catalog's lock with all places of inodes, a slice at a time. An inode
-  /// stays in its place; those that are made meanwhile may be missed.
-  func forEachSlice(_ body: (borrowing Catalog, Range<UInt32>) -> Void) {
-    var next: UInt32 = 0
-    while true {
-      let isOver = catalog.withLock { catalog in
-        let end = min(catalog.inodes.upperBound, next + Space.inodesPerLook)
-        body(catalog, next..<max(next, end))
-        next = end
-        return end == catalog.inodes.upperBound
+  /// Calls `body` under the catalog's lock with all extents of all files, a slice at a time.
+  func forEachExtent(_ body: (InodeState, Extent) -> Void) {
+    var cursor = InodeCursor()
+    while !cursor.isAtEnd {
+      catalog.withLock { catalog in
+        catalog.walk(&cursor, count: 2 * Catalog.extentsPerSlice) { slice in
+          let state = catalog.state(slice.index)
+          for extent in slice.extents { body(state, extent) }
+        }
       }
-      if isOver { return }
     }
   }
-}
 
-extension Catalog {
-  fileprivate borrowing func noteStretches(
-    of range: Range<UInt32>, in stretches: inout [SegmentSurvey.Stretch]
-  ) {
-    for raw in range {
-      guard let index = inodes.occupant(raw) else { continue }
-      let block = inodes[index].extents
-      for position in 0..<Int(block.count) {
-        let extent = extents.extent(block, position)
-        let bytes = extent.occupied
-        stretches.append(
-          SegmentSurvey.Stretch(
-            segment: extent.segment.rawValue, start: UInt32(clamping: bytes.lowerBound),
-            end: UInt32(clamping: bytes.upperBound)))
-      }
-    }
+  /// Lets go of all content that files do not have any more, a slice at a time.
+  func letGoOfDetached() {
+    while catalog.withLock({ $0.letGoOfDetached(limit: 2 * Catalog.extentsPerSlice) }) {}
   }
 }

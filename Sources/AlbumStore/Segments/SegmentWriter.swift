@@ -10,33 +10,46 @@ import Posix
 /// Invariants:
 /// 1. `written` <= every offset that is reserved and not sealed; `written` <= `reserved`.
 /// 2. What lies below `written` is in the file as it is in the image, and neither changes again.
-/// 3. No offset is ever sealed twice. A write that failed (the disk is full, say) is tried again by
+/// 3. The first cell is kept for the seal (`SegmentSeal`): it is random as long as more may be written.
+/// 4. The file's modification time is the checksum of what was written (`SegmentChecksum`).
+/// 5. No offset is ever sealed twice. A write that failed (the disk is full, say) is tried again by
 ///    the next `flush`, with the very same bytes: `written` has not moved, the image keeps them.
 final class SegmentWriter: Sendable {
   let id: SegmentID
   let name: SegmentName
   private let files: SegmentFiles
   private let image: SegmentImage
+  /// Whether a full disk gives up the reserve for this segment.
+  private let spendsReserve: Bool
 
   private struct State {
     var file: (any StorageFile)?
     /// Whether the file has its full size.
     var isBorn = false
     /// Where the next record goes: always on the grid.
-    var reserved = 0
+    var reserved = SegmentSeal.reservedByteCount
     /// Offsets that are reserved and not sealed yet.
     var sealing: [Int] = []
-    var written = 0
+    var written = SegmentSeal.reservedByteCount
     var isFlushing = false
+    /// Of all that is in the file.
+    var checksum = SegmentChecksum()
+    /// The first 8 bytes of each cell of the random tail that the file was born with, from the cell
+    /// `tailStart` on: what is taken out of the checksum when a record replaces it.
+    var tail: [UInt64] = []
+    var tailStart = 0
+    /// The first 8 bytes of the cell that is kept for the seal.
+    var firstWord: UInt64 = 0
     /// No more records go in: a smaller one might still fit that came with the one for which the
     /// segment was full, and would never be written.
     var isEnded = false
   }
   private let state = Monitor(State())
 
-  init(_ id: SegmentID, files: SegmentFiles) {
+  init(_ id: SegmentID, files: SegmentFiles, spendsReserve: Bool = true) {
     self.id = id
     self.files = files
+    self.spendsReserve = spendsReserve
     name = files.name(id)
     image = files.images.take()
   }
@@ -45,6 +58,8 @@ final class SegmentWriter: Sendable {
 
   /// How much is in use, in bytes.
   var used: Int { state.withLock { $0.reserved } }
+  /// Whether no record is in it.
+  var isEmpty: Bool { used == SegmentSeal.reservedByteCount }
   /// Whether no more records go in.
   var isEnded: Bool { state.withLock { $0.isEnded } }
 
@@ -117,7 +132,7 @@ final class SegmentWriter: Sendable {
         try writeOnce(from, to)
         failure = nil
       } catch { failure = error }
-    } while failure?.isShortage == true && files.spendReserve()
+    } while failure?.isShortage == true && spendsReserve && files.spendReserve()
     let error = failure
     if let error, !error.isShortage { files.suspect(id) }
     state.withLock { state in
@@ -136,37 +151,79 @@ final class SegmentWriter: Sendable {
       file = made
     }
     do throws(Errno) {
-      try unsafe file!.write(
-        UnsafeRawBufferPointer(rebasing: image.bytes[from..<to]), at: Int64(from))
-      if !isBorn { try writeTail(from: to, file!) }
-      isBorn = true
+      if isBorn {
+        try write(from..<to, file!)
+      } else {
+        try bear(to, file!)
+        isBorn = true
+      }
+      try file!.setModificationTime(seconds: state.withLock { $0.checksum.time })
     } catch {
       throw StoreError(writing: files.path(id), error)
     }
-    state.withLock { $0.isBorn = true }
     files.noteWritten(id, file!)
   }
 
-  private func writeTail(from start: Int, _ file: any StorageFile) throws(Errno) {
-    if start == files.segmentSize { return }
+  /// Writes records over random bytes.
+  private func write(_ range: Range<Int>, _ file: any StorageFile) throws(Errno) {
+    let bytes = unsafe UnsafeRawBufferPointer(rebasing: image.bytes[range])
+    try unsafe file.write(bytes, at: Int64(range.lowerBound))
+    state.withLock { state in
+      for cell in range.lowerBound / RecordLayout.grid..<range.upperBound / RecordLayout.grid {
+        state.checksum.add(state.tail[cell - state.tailStart])
+      }
+      unsafe state.checksum.add(bytes)
+    }
+  }
+
+  /// The first write: the whole file, up to `end` from the image, else random.
+  private func bear(_ end: Int, _ file: any StorageFile) throws(Errno) {
+    let records = unsafe UnsafeRawBufferPointer(
+      rebasing: image.bytes[SegmentSeal.reservedByteCount..<end])
+    let first = unsafe UnsafeMutableRawBufferPointer(
+      rebasing: image.bytes[..<SegmentSeal.reservedByteCount])
+    unsafe RandomFill.fill(first)
     let scratch = files.images.take()
     defer { files.images.give(scratch) }
-    let tail = unsafe UnsafeMutableRawBufferPointer(rebasing: scratch.bytes[start...])
+    let tail = unsafe UnsafeMutableRawBufferPointer(
+      rebasing: scratch.bytes[end..<files.segmentSize])
     unsafe RandomFill.fill(tail)
-    try unsafe file.write(UnsafeRawBufferPointer(tail), at: Int64(start))
+    try unsafe file.write(UnsafeRawBufferPointer(rebasing: image.bytes[..<end]), at: 0)
+    if end < files.segmentSize {
+      try unsafe file.write(UnsafeRawBufferPointer(tail), at: Int64(end))
+    }
+    var checksum = unsafe SegmentChecksum(UnsafeRawBufferPointer(first))
+    unsafe checksum.add(records)
+    unsafe checksum.add(UnsafeRawBufferPointer(tail))
+    let words = stride(from: 0, to: tail.count, by: RecordLayout.grid).map {
+      UInt64(littleEndian: unsafe tail.loadUnaligned(fromByteOffset: $0, as: UInt64.self))
+    }
+    state.withLock { state in
+      state.isBorn = true
+      state.checksum = checksum
+      state.tail = words
+      state.tailStart = end / RecordLayout.grid
+      state.firstWord = UInt64(littleEndian: unsafe first.loadUnaligned(as: UInt64.self))
+    }
   }
 
   /// No more records go in.
   func end() { state.withLock { $0.isEnded = true } }
 
-  /// Ends the segment: writes all of it. With the next sync it gets the time that all finished
-  /// segments have.
-  func finish() throws(StoreError) {
+  /// Ends the segment: writes all of it. With the next sync it gets its seal.
+  func finish(_ reason: SegmentSeal.Reason = .full) throws(StoreError) {
     end()
     try flush()
-    guard let file = state.withLock({ $0.file }) else { return }
-    files.noteEnded(id, file)
-    file.startWriteback()
+    let ended = state.withLock { state -> EndedSegment? in
+      guard let file = state.file, state.isBorn else { return nil }
+      state.tail = []
+      return EndedSegment(
+        file: file, seal: SegmentSeal(time: files.clock.now, reason: reason),
+        checksum: state.checksum, firstWord: state.firstWord)
+    }
+    guard let ended else { return }
+    files.noteEnded(id, ended)
+    ended.file.startWriteback()
   }
 
   /// Copies sealed bytes out of memory; what lies beyond the records is left as it is.

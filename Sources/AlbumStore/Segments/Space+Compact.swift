@@ -45,21 +45,21 @@ extension Space {
         "a part of the journal is missing, and nothing of the store is removed until "
           + "`albumfs check --repair` has been run")
     }
-    try barrier()
+    try barrierNow()
     var report = CompactionReport()
     let before = try filesInUse()
     try compactionTurn { _ throws(StoreError) in
-      try adoptLeftOvers()
+      closeLeftOvers()
       try retireEmptied()
     }
     try moveAll(&report, progress)
     try compactionTurn { work throws(StoreError) in
       try retireEmptied()
       try shortenJournal()
-      try barrier()
+      try barrierNow()
       try removeRetired()
       try removeUnneeded()
-      try barrier()
+      try barrierNow()
       report.unreadableSegments = work.unreadable.count
       report.living = survey().total
     }
@@ -96,7 +96,7 @@ extension Space {
         }
         remaining = try compactionTurn { work throws(StoreError) in
           try emptyNext(&work, limit: Space.compactionPiece)
-          try commit()
+          try commitNow()
           return work.plan.remaining
         }
       }
@@ -119,8 +119,8 @@ extension Space {
   /// Removes the segments of checkpoints and journal that are not needed, when their grace is over.
   private func removeUnneeded() throws(StoreError) {
     let taken = journal.withLock { $0.writer.position.checkpoint.takenAt }
-    if taken > SystemClock.wallSeconds() - graceSeconds { return }
-    for id in try unneededSegments() { try files.remove(id) }
+    if taken > graceLimit { return }
+    try unlink(unneededSegments())
   }
 
   /// Bytes of all segments of the space, and of those that wait for the end of their grace.

@@ -4,7 +4,8 @@ import AlbumSecrets
 import Logging
 import Posix
 
-// What a session that writes does for its segments in the background:
+// What a session does for its segments in the background, from the mount on; one that finds nothing to
+// reclaim, and whose user changes nothing, writes nothing:
 //
 // - Segments that are mostly garbage, or that an earlier session left half-filled, are emptied where
 //   the space takes much more than what lives in it (`Compaction`).
@@ -12,14 +13,19 @@ import Posix
 //   the grace time so that a copy of the store under way still finds them, then removed.
 // - Checkpoints and journal segments that neither the checkpoint nor its predecessor need go the
 //   same way; they need no frame, since the head of the newest journal segment says what is needed.
-// - Files that a power cut left short are filled up with random bytes, whosever they are.
+// - Files that a power cut left short are filled up with random bytes, whosever they are, by sessions
+//   that write.
 // - Now and then a segment of chaff is added, so that every store has some that nobody can explain.
 //
-// A space removes only segments of its own, whose names it can derive.
+// A space removes only segments of its own, whose names it can derive. What is decided here names
+// candidates; `Removal.swift` proves that they may go.
 
 struct Sweep {
-  /// Checkpoint and journal segments that are not needed, and since when that was seen.
-  private var unneeded: [(id: SegmentID, since: Int64)] = []
+  /// Files of the store that are looked at in one round for being short.
+  static let filesPerRound = 256
+
+  /// Checkpoint and journal segments that were not needed, and since when that was seen: candidates.
+  private var unneeded: [(id: SegmentID, since: StoreTime)] = []
 
   /// When this session adds a segment of chaff, in monotonic milliseconds; nil: it does not.
   private var chaffAt: Int64?
@@ -27,11 +33,18 @@ struct Sweep {
   /// Whether compaction has something to do as soon as it may.
   private(set) var wantsToMove = true
 
+  /// Files that may be short and were not looked at yet; nil: this session has written nothing yet, and
+  /// so leaves alone what another albumfs may be writing.
+  private var unexamined: [SegmentName]?
+
   fileprivate init() {
     if Int.random(in: 0..<4) == 0 {
       chaffAt = SystemClock.monotonicMilliseconds() + Int64.random(in: 0..<600_000)
     }
   }
+
+  /// Whether files are left to look at.
+  var hasUnexamined: Bool { unexamined.map { !$0.isEmpty } ?? false }
 
   /// One round: moves living content of about `moving` bytes at most (nil: none), and does what else
   /// is due.
@@ -44,53 +57,70 @@ struct Sweep {
     }
     if let isWanted { wantsToMove = isWanted }
     if space.takeCheckpointTaken() {
-      noteUnneeded(try space.unneededSegments(), since: SystemClock.wallSeconds())
+      noteUnneeded(try space.unneededSegments(), since: space.files.clock.now)
     }
     try removeUnneeded(space)
+    if !space.hasWritten { return }
+    try examineFiles(space)
     try addChaff(space)
   }
 
   /// When something is due that no change of the user's will announce, in monotonic milliseconds.
   func nextDue(_ space: Space) -> Int64? {
-    let (now, wall) = (SystemClock.monotonicMilliseconds(), SystemClock.wallSeconds())
-    let grace = space.graceSeconds
+    let (now, time) = (SystemClock.monotonicMilliseconds(), space.files.clock.now)
+    let grace = space.graceSeconds * 1000
     let retired = space.catalog.withLock { catalog in
       catalog.segments.accounts.values.filter { $0.state == .retired }.map(\.retiredAt).min()
     }
     let since = [retired, unneeded.map(\.since).min()].compactMap { $0 }.min()
-    // Never at once: a wall clock that was set back must not make this a busy loop.
-    let removal = since.map { now + max(1, $0 + grace - wall) * 1000 }
-    return [removal, chaffAt].compactMap { $0 }.min()
+    let removal = since.map { now + max(1000, $0.milliseconds + grace - time.milliseconds) }
+    return [removal, space.hasWritten ? chaffAt : nil].compactMap { $0 }.min()
   }
 
   private mutating func addChaff(_ space: Space) throws(StoreError) {
     guard let due = chaffAt, due <= SystemClock.monotonicMilliseconds() else { return }
     chaffAt = nil
+    if space.isNearlyFull { return }
     try Chaff.add(bytes: Int64(space.files.segmentSize), to: space.store)
   }
 
   /// They are unneeded since the checkpoint was taken that is in force.
-  mutating func noteUnneeded(_ ids: [SegmentID], since: Int64) {
+  mutating func noteUnneeded(_ ids: [SegmentID], since: StoreTime) {
     let known = Set(unneeded.map(\.id))
     for id in ids where !known.contains(id) { unneeded.append((id, since)) }
   }
 
   private mutating func removeUnneeded(_ space: Space) throws(StoreError) {
-    let limit = SystemClock.wallSeconds() - space.graceSeconds
+    let limit = space.graceLimit
     let due = unneeded.filter { $0.since <= limit }
     unneeded.removeAll { $0.since <= limit }
-    for (id, _) in due { try space.files.remove(id) }
+    try space.unlink(due.map(\.id))
+  }
+
+  /// Looks at the next files of the store, whosever they are, a slice a round: a store may have hundreds
+  /// of thousands.
+  fileprivate mutating func examineFiles(_ space: Space) throws(StoreError) {
+    if unexamined == nil {
+      space.closeLeftOvers()
+      unexamined = Array(try space.files.list().names)
+    }
+    let slice = unexamined?.suffix(Sweep.filesPerRound) ?? []
+    unexamined?.removeLast(slice.count)
+    space.fillShortFiles(slice)
   }
 }
 
 extension Space {
-  /// At the first change of a session: looks at what earlier ones left.
+  /// Looks at what former sessions left. Writes nothing where that is nothing.
   func beginSweep() throws(StoreError) -> Sweep {
     var sweep = Sweep()
-    try adoptLeftOvers()
+    _ = try compaction.turn(waits: true) { _ throws(StoreError) in
+      if hasWritten { closeLeftOvers() }
+      try forgetSessions()
+    }
     let taken = journal.withLock { $0.writer.position.checkpoint.takenAt }
     sweep.noteUnneeded(try unneededSegments(), since: taken)
-    try fillShortFiles()
+    if hasWritten { try sweep.examineFiles(self) }
     return sweep
   }
 
@@ -99,62 +129,78 @@ extension Space {
   var keepsEverything: Bool { recovery.isJournalIncomplete }
 
   /// Half-filled data segments of earlier sessions are not filled any more: like others, they are
-  /// emptied when that is worth it, so that a session that changes little rewrites little. Those
-  /// that a crash left and no frame names are retired: nobody refers to them.
-  func adoptLeftOvers() throws(StoreError) {
+  /// emptied when that is worth it, so that a session that changes little rewrites little. It says so
+  /// where it writes anyway.
+  func closeLeftOvers() {
     if keepsEverything { return }
-    let listing = try files.list()
     catalog.withLock { catalog in
-      let known = catalog.segments.accounts
-      for (number, account) in known
+      for (number, account) in catalog.segments.accounts
       where account.state == .filling && number.rawValue < firstOwnSegment {
         catalog.setState(of: number, to: .living)
       }
-      // No further back than a crash leaves some: there, a lost end of the journal may have told of
-      // them, which `Catalog.stepOver` leaves so far behind, whether or not sessions since then wrote
-      // content.
-      let window = SegmentsBeyond.window
-      let lowest = firstOwnSegment > window ? firstOwnSegment - window : 1
-      for raw in lowest..<max(lowest, firstOwnSegment) where known[SegmentNumber(raw)] == nil {
-        if listing.contains(SegmentID(kind: .data, number: SegmentNumber(raw))) {
-          let now = SystemClock.wallSeconds()
-          catalog.setState(of: SegmentNumber(raw), to: .retired, retiredAt: now)
-        }
+    }
+  }
+
+  /// Sessions of which no journal or checkpoint segment is left need not be known any more. With the
+  /// next frame that states anything: nothing is written for this alone.
+  private func forgetSessions() throws(StoreError) {
+    if keepsEverything || !hasWritten { return }
+    var present: Set<SegmentBirth> = [files.session]
+    for (id, found) in try files.list().own where [.journal, .checkpoint].contains(id.kind) {
+      present.formUnion(found.map(\.birth))
+    }
+    catalog.withLock { $0.forgetSessions(but: present) }
+  }
+
+  /// Checkpoint and journal segments that exist and are not needed as of now: candidates for `unlink`.
+  func unneededSegments() throws(StoreError) -> [SegmentID] {
+    try unneededSegments(by: journal.withLock { $0 })
+  }
+
+  /// The same, as the journal stood.
+  func unneededSegments(by journal: Journal) throws(StoreError) -> [SegmentID] {
+    if keepsEverything { return [] }
+    guard let oldest = journal.oldestNeeded else { return [] }
+    let next = journal.underWay ?? catalog.withLock { $0.counters.nextCheckpointSegment }
+    let needed = journal.neededCheckpoints
+    let listing = try files.list()
+    let journals = listing.numbers(of: .journal).filter { $0.rawValue < oldest }.map {
+      SegmentID(kind: .journal, number: $0)
+    }
+    let checkpoints = listing.numbers(of: .checkpoint).filter { number in
+      number.rawValue < next && !needed.contains { $0.contains(number.rawValue) }
+    }.map { SegmentID(kind: .checkpoint, number: $0) }
+    return catalog.withLock { catalog in
+      (journals + checkpoints).filter { id in
+        guard let birth = files.birth(id) else { return false }
+        return catalog.isOwn(id, birth) && listing.contains(id, birth)
       }
     }
   }
 
-  /// Checkpoint and journal segments that exist and are not needed.
-  func unneededSegments() throws(StoreError) -> [SegmentID] {
-    if keepsEverything { return [] }
-    let listing = try files.list()
-    let needed = journal.withLock { $0.checkpoints }
-    let next = catalog.withLock { $0.counters.nextCheckpointSegment }
-    // Without a former checkpoint the journal from its beginning is the second chance.
-    guard needed.allSatisfy(\.exists), let firstJournal = needed.map(\.firstJournal).min() else {
-      return []
-    }
-    var unneeded: [SegmentID] = []
-    for raw in 1..<max(1, firstJournal.rawValue) {
-      unneeded.append(SegmentID(kind: .journal, number: SegmentNumber(raw)))
-    }
-    for raw in 1..<max(1, next) where !needed.contains(where: { $0.contains(raw) }) {
-      unneeded.append(SegmentID(kind: .checkpoint, number: SegmentNumber(raw)))
-    }
-    return unneeded.filter(listing.contains)
-  }
+  /// How long an unneeded segment stays, in seconds: on a disk that is nearly full no longer than it
+  /// must, since who removes files there wants room, more than a copy of the store under way wants to be
+  /// whole.
+  var graceSeconds: Int64 { isNearlyFull ? 0 : options.graceSeconds }
 
-  /// How long an unneeded segment stays, in seconds: on a full disk no longer than it must, since
-  /// who removes files there wants room, more than a copy of the store under way wants to be whole.
-  var graceSeconds: Int64 { isShort ? 0 : options.graceSeconds }
+  /// Whether this session has written anything.
+  var hasWritten: Bool { journal.withLock { $0.writer.isBegun } }
+
+  /// What is not needed since this time or longer may go.
+  var graceLimit: StoreTime { graceLimit(graceSeconds) }
+
+  private func graceLimit(_ seconds: Int64) -> StoreTime {
+    StoreTime(milliseconds: files.clock.now.milliseconds - seconds * 1000)
+  }
 
   /// Retires the data segments in which nothing lives any more.
   func retireEmptied() throws(StoreError) {
     if keepsEverything { return }
-    let open = content.openSegments
-    let now = SystemClock.wallSeconds()
+    letGoOfDetached()
+    let now = files.clock.now
     let isRetired = catalog.withLock { catalog in
-      let candidates = catalog.segments.emptied.subtracting(open)
+      // Asked under the same lock: a segment that is begun meanwhile may be emptied meanwhile.
+      let candidates = catalog.segments.emptied.subtracting(content.openSegments)
       for number in candidates {
         catalog.segments.emptied.remove(number)
         guard let account = catalog.segments.accounts[number], account.live <= 0 else { continue }
@@ -162,36 +208,37 @@ extension Space {
       }
       return !candidates.isEmpty
     }
-    if isRetired { try commit() }
+    if isRetired { try commitNow() }
   }
 
   /// Removes the segments whose grace is over. They were stated retired in a frame; a barrier covers
-  /// that, and another proves it, before the first file goes: recovery looks whether the records open
-  /// that frames behind the last *proven* barrier refer to, and would cut history at one that wrote
-  /// into a segment which is gone.
-  func removeRetired() throws(StoreError) {
+  /// that, and another proves it, before the first file goes. Those that a former session retired are
+  /// proven already, and go before anything is written.
+  func removeRetired(grace: Int64? = nil) throws(StoreError) {
     if keepsEverything { return }
-    let limit = SystemClock.wallSeconds() - graceSeconds
+    let due = retiredSegments(grace: grace ?? graceSeconds)
+    if due.isEmpty { return }
+    if try unlink(due) == due.count { return }
+    for _ in 0..<2 { try forcedBarrier() }
+    try unlink(due)
+  }
+
+  /// Retired data segments in which nothing lives and whose grace is over: candidates for `unlink`.
+  func retiredSegments(grace: Int64) -> [SegmentID] {
+    let limit = graceLimit(grace)
     let due = catalog.withLock { catalog in
       catalog.segments.accounts.filter {
         $0.value.state == .retired && $0.value.retiredAt <= limit && $0.value.live <= 0
       }.keys
     }
-    if due.isEmpty { return }
-    if !options.omitting.contains(.retiredBeforeUnlinked) {
-      for _ in 0..<2 { try forcedBarrier() }
-    }
-    for number in due {
-      try files.remove(SegmentID(kind: .data, number: number))
-      catalog.withLock { $0.setState(of: number, to: .removed) }
-    }
+    return due.map { SegmentID(kind: .data, number: $0) }
   }
 
   /// Power cuts can leave short files. Fills them up, touching no byte that exists; leaves alone
   /// what is younger than ten minutes, which another albumfs may be writing.
-  private func fillShortFiles() throws(StoreError) {
+  fileprivate func fillShortFiles(_ names: some Sequence<SegmentName>) {
     let old = SystemClock.wallSeconds() - 600
-    for name in try files.list().names {
+    for name in names {
       let path = SegmentPath.path(of: name)
       do throws(Errno) {
         let file = try files.directory.open(path, .read)
@@ -203,17 +250,16 @@ extension Space {
         unsafe RandomFill.fill(tail.bytes)
         let written = try files.directory.open(path, .readWrite)
         try unsafe written.write(UnsafeRawBufferPointer(tail.bytes), at: Int64(size))
-        // Whether it was finished once tells its space's recovery damage from a birth cut short.
-        try written.setModificationTime(seconds: modified)
+        let whole = SegmentImage(byteCount: files.segmentSize)
+        whole.used = try unsafe written.read(into: whole.bytes, at: 0)
+        let checksum = unsafe SegmentChecksum(UnsafeRawBufferPointer(whole.bytes))
+        if whole.used == files.segmentSize {
+          try written.setModificationTime(seconds: checksum.time)
+        }
       } catch {
-        options.logger.warning("\(StoreError(writing: path, error))")
+        // One that is gone meanwhile was not needed any more.
+        if error != .noEntry { options.logger.warning("\(StoreError(writing: path, error))") }
       }
     }
-  }
-}
-
-extension CheckpointReference {
-  fileprivate func contains(_ raw: UInt32) -> Bool {
-    raw >= firstSegment.rawValue && raw - firstSegment.rawValue < segmentCount
   }
 }

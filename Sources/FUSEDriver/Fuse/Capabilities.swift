@@ -21,7 +21,7 @@ enum Capabilities {
     FUSE_CAP_WRITEBACK_CACHE,
     // A listing brings the attributes along where the reader has shown that it wants them.
     FUSE_CAP_READDIRPLUS, FUSE_CAP_READDIRPLUS_AUTO,
-    FUSE_CAP_PARALLEL_DIROPS, FUSE_CAP_ASYNC_READ, FUSE_CAP_ASYNC_DIO,
+    FUSE_CAP_PARALLEL_DIROPS, FUSE_CAP_ASYNC_READ,
     // open(O_TRUNC) is one request, and one frame of the journal, instead of two.
     FUSE_CAP_ATOMIC_O_TRUNC,
     // A link's target never changes.
@@ -36,6 +36,9 @@ enum Capabilities {
     // author, who may be one that keeps them. The second protocol has no such fault, and is agreed on
     // behind libfuse's back (`Device.dropsSetID`).
     FUSE_CAP_HANDLE_KILLPRIV,
+    // When a direct write of io_submit(2) is done, the kernel drops no pages that somebody read
+    // meanwhile: they would stay as they were. Without this it waits for the write, and drops them.
+    FUSE_CAP_ASYNC_DIO,
     // Contents are made in memory, so there is no file to splice from or to.
     FUSE_CAP_SPLICE_READ, FUSE_CAP_SPLICE_WRITE, FUSE_CAP_SPLICE_MOVE,
     // Locks are the kernel's.

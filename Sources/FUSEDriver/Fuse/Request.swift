@@ -123,3 +123,15 @@ internal import Synchronization
     discard self
   }
 }
+
+/// A request that is answered later, from another thread.
+///
+/// @unchecked because a request may be answered from any thread, and `take` gives it to one alone.
+final class WaitingRequest: @unchecked Sendable {
+  private var request: Request?
+
+  init(_ request: consuming Request) { self.request = consume request }
+
+  /// To be called once.
+  func take() -> Request { request.take()! }
+}

@@ -96,6 +96,17 @@ internal import Posix
     unsafe _ = fuse_lowlevel_notify_inval_inode(raw, inode, 0, 0)
   }
 
+  /// Attributes alone. Waits for nothing while the kernel uses the inode.
+  func forgetAttributes(of inode: UInt64) {
+    unsafe _ = fuse_lowlevel_notify_inval_inode(raw, inode, -1, 0)
+  }
+
+  /// Pages from an offset on: the kernel writes dirty ones out before it drops them. It asks the
+  /// session's own threads to take them, and returns when they have.
+  func writeOut(_ inode: UInt64, from offset: Int64) {
+    unsafe _ = fuse_lowlevel_notify_inval_inode(raw, inode, off_t(offset), 0)
+  }
+
   /// Ends the loop at once, with requests left open. To wake a thread of the loop the kernel is asked
   /// for nothing of the root's pages: the answer comes as a request.
   func exit() {

@@ -128,12 +128,19 @@ internal import Glibc
   _ info: UnsafeMutablePointer<fuse_file_info>?
 ) {
   let request = unsafe Request(raw)
-  do throws(FSError) {
-    let found = try unsafe request.driver.seek(
-      Handle(info).object, from: Int64(offset), whence: whence)
-    request.reply(offset: found)
-  } catch {
-    request.reply(error)
+  let driver = request.driver
+  // The handle stays open until the request is answered.
+  let file: OpenFile = unsafe Handle(info).object
+  let waiting = WaitingRequest(request)
+  driver.withPages(of: [file.inode], from: Int64(offset)) { failure in
+    let request = waiting.take()
+    do throws(FSError) {
+      if let failure { throw failure }
+      let found = try driver.seek(file, from: Int64(offset), whence: whence)
+      request.reply(offset: found)
+    } catch {
+      request.reply(error)
+    }
   }
 }
 

@@ -116,10 +116,21 @@ internal import Glibc
 ) {
   let request = unsafe Request(raw)
   do throws(FSError) {
-    try unsafe request.driver.rename(
-      FileName(kernel: name), in: InodeNumber(parent), to: FileName(kernel: newName),
-      in: InodeNumber(newParent), flags: flags, for: request.caller)
-    request.replyDone()
+    let from = try unsafe DirectoryPlace(name: FileName(kernel: name), parent: InodeNumber(parent))
+    let to = try unsafe DirectoryPlace(
+      name: FileName(kernel: newName), parent: InodeNumber(newParent))
+    let (driver, caller) = (request.driver, request.caller)
+    let waiting = WaitingRequest(request)
+    driver.withPages(of: driver.filesToRename(from, to, flags: flags)) { failure in
+      let request = waiting.take()
+      do throws(FSError) {
+        if let failure { throw failure }
+        try driver.rename(from, to: to, flags: flags, for: caller)
+        request.replyDone()
+      } catch {
+        request.reply(error)
+      }
+    }
   } catch {
     request.reply(error)
   }

@@ -1,6 +1,6 @@
 import ArgumentParser
 import ControlProtocol
-import Glibc
+import Posix
 
 struct Status: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -45,7 +45,9 @@ struct Status: ParsableCommand {
     }
     lines.append(
       "On disk:     "
-        + (status.lastBarrier.map { "everything up to \(localTime($0))" } ?? "nothing new"))
+        + (status.lastBarrier.map {
+          "everything up to \(SystemClock.localTime(seconds: Int64($0)))"
+        } ?? "nothing new"))
     lines.append(
       "Writable:    " + (status.readOnly ? "no: \(status.readOnlyReason ?? "read-only")" : "yes"))
     if let shortage = status.shortage { lines.append("Room:        none: \(shortage)") }
@@ -69,14 +71,5 @@ struct Status: ParsableCommand {
     if thumbnails.pending > 0 { parts.append("\(thumbnails.pending) being made") }
     if thumbnails.failed > 0 { parts.append("\(thumbnails.failed) could not be made") }
     return parts.isEmpty ? "all made" : parts.joined(separator: ", ")
-  }
-
-  private static func localTime(_ seconds: Double) -> String {
-    var time = time_t(seconds)
-    var parts = unsafe tm()
-    guard unsafe localtime_r(&time, &parts) != nil else { return "\(seconds)" }
-    var text = [CChar](repeating: 0, count: 64)
-    let count = unsafe strftime(&text, text.count, "%F %T", &parts)
-    return String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 }

@@ -6,9 +6,10 @@ struct Umount: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Unmount a space; returns when all of it is on disk.",
     discussion: """
-      Waits until the daemon has written everything and ended. When files are still open in the \
-      mount it says which programs have them, and nothing is unmounted. A mount point whose \
-      daemon was killed is cleared.
+      Waits until the daemon has written everything and ended. Where it could not write everything, \
+      umount says why and exits with the code of that. When files are still open in the mount it \
+      says which programs have them, and nothing is unmounted. A mount point whose daemon was \
+      killed is cleared.
 
         albumfs umount ~/Album
         albumfs umount --all
@@ -61,32 +62,32 @@ struct Umount: ParsableCommand {
   }
 
   private func unmount(_ mount: MountEntry) throws(Failure) {
-    // Connected first, so that the end of the connection tells the daemon's end.
+    // Asked first, so that the daemon cannot end before the question.
     guard ControlClient.daemon(of: mount) != nil else {
       _ = try Unmounting.unmount(mount.mountPoint, lazy: true)
       output.say("\(mount.mountPoint): its daemon was gone; the mount point is cleared.")
       return
     }
     let client = try ControlClient(mount)
+    if !lazy { try client.askForEnd() }
     if try Unmounting.unmount(mount.mountPoint, lazy: lazy) == .busy {
       throw busy(mount)
     }
     if lazy { return }
-    do throws(MessageStream.Problem) { try waitForEnd(client) } catch {
+    let failure = try client.waitForEnd {
+      output.say("Unmounted; waiting until everything is on disk …")
+    }
+    if let failure {
+      throw Failure(
+        failure.kind,
+        "\(mount.mountPoint) is unmounted, but not everything was written: \(failure.message)")
+    }
+    // The lock on the space goes with the process.
+    try? client.stream.setReceiveTimeout(seconds: 60)
+    do throws(MessageStream.Problem) { try client.stream.waitForEnd() } catch {
       throw Failure(.unreachable, "Unmounted, but the daemon's end cannot be told: \(error)")
     }
     output.detail("\(mount.mountPoint): unmounted, everything is on disk.")
-  }
-
-  /// The end of the connection is that of the daemon, when all is on disk.
-  private func waitForEnd(_ client: borrowing ControlClient) throws(MessageStream.Problem) {
-    try? client.stream.setReceiveTimeout(seconds: 3)
-    do throws(MessageStream.Problem) { try client.stream.waitForEnd() } catch {
-      if error != .timedOut { throw error }
-      output.say("Unmounted; waiting until everything is on disk …")
-      try? client.stream.setReceiveTimeout(seconds: nil)
-      try client.stream.waitForEnd()
-    }
   }
 
   private func busy(_ mount: MountEntry) -> Failure {

@@ -17,11 +17,17 @@ struct MountedAlbums {
   let fileSystem: FileSystem
 
   /// Mounts. Throws `StoreError` where the mount is refused.
-  init(_ disk: DamagedDisk, _ keys: SpaceKeys, segmentSize: Int = 256 << 10) throws {
+  init(
+    _ disk: DamagedDisk, _ keys: SpaceKeys, segmentSize: Int = 256 << 10, hoursLater: Int64 = 0
+  ) throws {
     self.disk = disk
     var options = SpaceOpenOptions(
       logger: Logger(label: "damage") { _ in SwiftLogNoOpLogHandler() })
     options.worksInBackground = false
+    let ahead = hoursLater * 3_600_000
+    options.time = TimeSource(
+      wall: { SystemClock.wallNanoseconds() / 1_000_000 + ahead },
+      running: { SystemClock.runningMilliseconds() })
     space = try Space.open(
       Store(directory: disk, segmentSize: segmentSize), keys: keys, options: options)
     fileSystem = FileSystem(space: space, inspector: NobodyCalls(), notifier: NobodyHears())

@@ -34,6 +34,9 @@ final class SampleStore: Sendable {
   let killedFrames: [SegmentNumber: [FrameSpan]]
   /// Where records lie in the data segments of `frozen` that files refer to, and which files.
   let records: [SegmentNumber: [RecordSpan]]
+  /// Where the segments of `frozen` and of `killed` lie.
+  private let paths: [SegmentID: String]
+  private let killedPaths: [SegmentID: String]
 
   var newest: Observed { states[states.count - 1] }
 
@@ -68,6 +71,8 @@ final class SampleStore: Sendable {
     killedStates = Array(builder.states[builder.floor...])
     contents = builder.contents
     places = builder.places
+    paths = SampleStore.paths(of: frozen, keys)
+    killedPaths = SampleStore.paths(of: killed, keys)
     frames = try SampleStore.frames(of: frozen, keys)
     killedFrames = try SampleStore.frames(of: killed, keys)
     records = try SampleStore.records(of: frozen, keys, states[builder.end])
@@ -76,12 +81,22 @@ final class SampleStore: Sendable {
   func disk() -> DamagedDisk { DamagedDisk(frozen) }
 
   func path(_ kind: SegmentKind, _ number: UInt32) -> String {
-    SegmentPath.path(of: keys.name(of: kind, number: SegmentNumber(number)))
+    let id = SegmentID(kind: kind, number: SegmentNumber(number))
+    return paths[id] ?? killedPaths[id] ?? "no such segment"
+  }
+
+  private static func paths(of store: FrozenStore, _ keys: SpaceKeys) -> [SegmentID: String] {
+    var paths: [SegmentID: String] = [:]
+    for path in store.files.keys {
+      guard let found = keys.segment(at: path) else { continue }
+      paths[SegmentID(kind: found.kind, number: found.number)] = path
+    }
+    return paths
   }
 
   /// The numbers of the segments that there are.
   func segments(_ kind: SegmentKind) -> [UInt32] {
-    (1..<2000).filter { frozen.files[path(kind, $0)] != nil }
+    keys.numbers(kind, among: frozen.files.keys).map(\.rawValue)
   }
 
   private static func contents(
@@ -99,6 +114,7 @@ final class SampleStore: Sendable {
     of store: FrozenStore, _ keys: SpaceKeys, _ newest: Observed
   ) throws -> [SegmentNumber: [RecordSpan]] {
     let files = SegmentFiles(directory: DamagedDisk(store), keys: keys, segmentSize: segmentSize)
+    _ = try files.list()
     var owners: [SegmentNumber: [Int: Set<InodeNumber>]] = [:]
     for item in newest.items.values {
       for extent in item.extents {
@@ -132,6 +148,7 @@ final class SampleStore: Sendable {
     -> [SegmentNumber: [FrameSpan]]
   {
     let files = SegmentFiles(directory: DamagedDisk(store), keys: keys, segmentSize: segmentSize)
+    _ = try files.list()
     var frames: [SegmentNumber: [FrameSpan]] = [:]
     for raw in 1..<UInt32(100) {
       let number = SegmentNumber(raw)
@@ -228,6 +245,11 @@ private struct SampleBuilder {
     try endSession()
     try fifthSession()
     try mounted.unmount()
+    keep()
+    // What was written before may be missing in no copy that was begun after this.
+    mounted = try MountedAlbums(disk, keys, hoursLater: 1)
+    try step { try $0.chmod("note.txt", 0o644) }
+    try mounted.unmount()
     end = states.count - 1
   }
 
@@ -310,7 +332,7 @@ private struct SampleBuilder {
 
   /// A session that ends without an unmount.
   mutating func kill() throws {
-    mounted = try MountedAlbums(disk, keys)
+    mounted = try MountedAlbums(disk, keys, hoursLater: 2)
     for round in 0..<3 {
       try write("killed\(round).txt", 2000)
       try step { try $0.rename("killed\(round).txt", "Trip/Photo/k\(round).jpg") }

@@ -36,7 +36,10 @@ extension SampleStore {
     if seen == newest || reach.instants.contains(seen) { return [] }
     var faults: [String] = []
     if !report.isDamaged { faults.append("something is missing and no damage reported") }
-    for (path, item) in newest.items where reach.spares(item) && seen.items[path] != item {
+    for (path, item) in newest.items
+    where reach.spares(item) && seen.items[path] != item
+      && !reach.instants.contains(where: { $0.items[path] == seen.items[path] })
+    {
       faults.append("\(path) was not touched and is different")
     }
     for (path, item) in seen.items where item != newest.items[path] {

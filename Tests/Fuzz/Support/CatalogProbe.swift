@@ -36,12 +36,8 @@ enum CatalogProbe {
 
   private static func checkpoint(of catalog: borrowing Catalog) -> [UInt8] {
     var bytes = catalog.encodeSpace()
-    var next: UInt32? = 0
-    while let first = next {
-      let (items, end) = catalog.encodeInodes(from: first, count: 512)
-      bytes += items
-      next = end
-    }
+    var inodes = InodeCursor()
+    while !inodes.isAtEnd { bytes += catalog.encodeInodes(&inodes, count: 512) }
     var cursor = NameCursor()
     while !cursor.isAtEnd { bytes += catalog.encodeNames(&cursor, count: 1024) }
     return bytes

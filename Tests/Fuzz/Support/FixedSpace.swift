@@ -22,8 +22,11 @@ enum FixedSpace {
     unsafe SecretBytes(count: bytes.count) { memory in unsafe memory.copyBytes(from: bytes) }
   }
 
+  /// The session that made all segments.
+  static let birth = SegmentBirth(77)
+
   static func name(_ kind: SegmentKind, _ number: UInt32) -> SegmentName {
-    keys.name(of: kind, number: SegmentNumber(number))
+    keys.name(of: kind, number: SegmentNumber(number), birth: birth)
   }
 
   /// The bytes that the record takes at this offset of a segment, up to the grid.
@@ -72,7 +75,7 @@ struct SegmentSet {
       offset + RecordLayout.paddedByteCount(plaintext: plaintext.count) <= FixedSpace.segmentSize
     else { return nil }
     segments[id, default: []] += FixedSpace.sealed(
-      plaintext, record, in: FixedSpace.keys.name(of: kind, number: id.number), at: offset)
+      plaintext, record, in: FixedSpace.name(kind, number), at: offset)
     return offset
   }
 
@@ -88,7 +91,7 @@ struct SegmentSet {
     let disk = SimulatedDisk()
     disk.makeFolder(SegmentPath.root)
     for (id, bytes) in segments {
-      let name = FixedSpace.keys.name(of: id.kind, number: id.number)
+      let name = FixedSpace.name(id.kind, id.number.rawValue)
       disk.makeFolder(SegmentPath.directory(of: name))
       disk.put(SegmentPath.path(of: name), bytes)
     }

@@ -1,0 +1,67 @@
+import AlbumFormat
+import AlbumModel
+import AlbumStore
+import Posix
+
+// What looks at the extents of a whole file does so in slices: each under a hold of the catalog's lock
+// of its own, of at most `Catalog.extentsPerSlice` extents.
+
+extension FileContent {
+  /// lseek(2) with SEEK_DATA or SEEK_HOLE. Where others write meanwhile, each stretch counts as it was
+  /// at some moment during the call.
+  func seek(to target: SeekTarget, from offset: Int64) throws(FSError) -> Int64 {
+    try commit()
+    if target == .data { return try dataBegin(from: offset) }
+    var end = offset
+    while true {
+      let slice = try extents(from: end, limit: Catalog.extentsPerSlice, isFirst: end == offset)
+      for extent in slice {
+        if extent.offset > end { return end }
+        end = extent.end
+      }
+      if slice.count < Catalog.extentsPerSlice { return end }
+    }
+  }
+
+  private func dataBegin(from offset: Int64) throws(FSError) -> Int64 {
+    let first = try extents(from: offset, limit: 1, isFirst: true).first
+    guard let first else { throw FSError(.noSuchOffset) }
+    return first.offset
+  }
+
+  private func extents(from offset: Int64, limit: Int, isFirst: Bool) throws(FSError) -> [Extent] {
+    try space.read { (catalog: borrowing Catalog) throws(FSError) -> [Extent] in
+      let size = catalog.state(index).size
+      if isFirst, offset < 0 || offset >= size { throw FSError(.noSuchOffset) }
+      return catalog.extents(of: index, from: offset, to: size, limit: limit)
+    }
+  }
+
+  /// Lets this file share another's content, or the beginning of it that one slice holds; returns how
+  /// many bytes.
+  func share(
+    _ source: FileContent, from: Int64, to: Int64, at destination: Int64, time: Timestamp
+  ) throws(FSError) -> Int64 {
+    try source.commit()
+    let (own, other) = (index, source.index)
+    var copied: Int64 = 0
+    try change { catalog, size in
+      var end = min(to, catalog.state(other).size)
+      if end <= from { return size }
+      let limit = Catalog.extentsPerSlice
+      let found = catalog.extents(of: other, from: from, to: end, limit: limit)
+      if found.count == limit, let last = found.last { end = last.end }
+      copied = end - from
+      let shared = found.map { extent in
+        var moved = extent
+        moved.offset += destination - from
+        return moved
+      }
+      for extent in shared { catalog.hold(extent) }
+      catalog.replaceExtents(of: own, from: destination, to: destination + copied, with: shared)
+      catalog.touch(own, time)
+      return max(size, destination + copied)
+    }
+    return copied
+  }
+}

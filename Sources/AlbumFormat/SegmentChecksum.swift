@@ -1,0 +1,48 @@
+/// The modification time of every segment, whosever it is: a checksum of its bytes, as a time. So a
+/// time tells nothing that the bytes do not tell, and yet tools that compare times and sizes, as rsync
+/// does by whole seconds, see each difference. Nothing in albumfs reads it.
+///
+/// The checksum is the XOR of the first 8 bytes, little-endian, of each 256 bytes on the grid:
+/// wherever a record replaces others, or random bytes, it replaces the first 8 bytes of a cell. What
+/// lies behind the last whole cell does not count. Its four parts of 16 bits, shifted by 0, 4, 8 and
+/// 12 bits and XORed, give 28 bits n. The time is 1980-01-01 UTC plus 2n seconds: before 1998, in even
+/// seconds, so that every file system holds it as it is.
+package struct SegmentChecksum: Equatable, Sendable {
+  package private(set) var sum: UInt64 = 0
+
+  package init() {}
+
+  /// The checksum of `bytes`, which begin on the grid.
+  package init(_ bytes: UnsafeRawBufferPointer) {
+    unsafe add(bytes)
+  }
+
+  /// Adds cells, or takes them away if they are in it. `bytes` begin on the grid.
+  package mutating func add(_ bytes: UnsafeRawBufferPointer) {
+    var cell = 0
+    while cell + RecordLayout.grid <= bytes.count {
+      sum ^= UInt64(
+        littleEndian: unsafe bytes.loadUnaligned(fromByteOffset: cell, as: UInt64.self))
+      cell += RecordLayout.grid
+    }
+  }
+
+  /// Adds the first 8 bytes of one cell.
+  package mutating func add(_ word: UInt64) { sum ^= word }
+
+  /// Seconds since 1970.
+  package var time: Int64 {
+    var folded: UInt64 = 0
+    for part in 0..<4 {
+      folded ^= (sum >> UInt64(16 * part) & 0xFFFF) << UInt64(4 * part)
+    }
+    return SegmentChecksum.firstTime + 2 * Int64(folded)
+  }
+
+  /// 1980-01-01 UTC.
+  package static let firstTime: Int64 = 315_532_800
+  /// Whether a time may be a checksum; natural ones of our days are not.
+  package static func isPossible(time: Int64) -> Bool {
+    time >= firstTime && time < firstTime + 1 << 29 && time % 2 == 0
+  }
+}

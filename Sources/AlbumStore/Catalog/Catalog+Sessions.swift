@@ -1,0 +1,52 @@
+import AlbumFormat
+import AlbumModel
+
+// Which segments are of this timeline. A copy of the store that is written to has the same sessions up to
+// the moment when it was made, and the one that was under way then goes on in the other. So a session is
+// known by its birth and by the numbers that its segments may have here: the next session takes numbers
+// behind all that are there when it begins.
+
+extension Catalog {
+  /// A session has begun; the next frame that states anything says so.
+  mutating func beginSession(_ birth: SegmentBirth, _ start: SessionStart) {
+    if sessions[birth] != nil { return }
+    sessions[birth] = start
+    changes.sessions.insert(birth)
+  }
+
+  /// Forgets sessions of which nothing is in the store any more but data segments; the oldest first, since
+  /// where a session ends is known by the one behind it.
+  mutating func forgetSessions(but present: Set<SegmentBirth>) {
+    let oldestFirst = sessions.sorted { $0.value.journal < $1.value.journal }.map(\.key)
+    for birth in oldestFirst.prefix(while: { !present.contains($0) }) {
+      sessions[birth] = nil
+      changes.sessions.insert(birth)
+    }
+  }
+
+  /// Whether a session of this timeline made a journal or checkpoint segment.
+  func isOwn(_ id: SegmentID, _ birth: SegmentBirth) -> Bool {
+    guard let start = sessions[birth] else { return false }
+    let next = sessions.values.filter { $0.journal > start.journal }.min {
+      $0.journal < $1.journal
+    }
+    switch id.kind {
+    case .journal:
+      return id.number >= start.journal && next.map { id.number < $0.journal } ?? true
+    case .checkpoint:
+      return id.number >= start.checkpoint && next.map { id.number < $0.checkpoint } ?? true
+    case .data, .reserve: return false
+    }
+  }
+}
+
+extension Catalog {
+  /// The session that begins behind all that recovery found.
+  mutating func beginSession(_ birth: SegmentBirth, behind recovery: Recovery) {
+    beginSession(
+      birth,
+      SessionStart(
+        journal: SegmentNumber(recovery.newest.rawValue + 1),
+        checkpoint: SegmentNumber(recovery.listing.usedSegments.nextCheckpointSegment)))
+  }
+}

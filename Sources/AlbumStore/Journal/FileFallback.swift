@@ -1,0 +1,295 @@
+import AlbumFormat
+package import AlbumModel
+
+/// A file that a mount does not show as it was last, since content of it is not in the store.
+package struct IncompleteFile: Sendable, Equatable {
+  package enum Outcome: Sendable, Equatable {
+    /// It is shown as it was before.
+    case formerContent
+    /// It was made in the last 15 minutes, and no content of it is whole: it is not shown. The file that
+    /// it replaced has its name.
+    case leftOut
+    /// It is shown as it was last; what is missing cannot be read.
+    case unreadable
+  }
+
+  package var inode: InodeNumber
+  /// From the space's root; nil where it has no name.
+  package var path: String?
+  package var outcome: Outcome
+  /// When that was written which is not there, in milliseconds of store time.
+  package var since: StoreTime
+  /// It was not in the store yet when the store was copied, as far as can be told. False: it was lost.
+  package var isEndOfCopy: Bool
+}
+
+/// How files are shown of which the newest content is not there. No file costs another: each falls back
+/// for itself, by at most 15 minutes.
+///
+/// 1. A file is shown as it was when it was whole last: content, size and time of modification.
+/// 2. One that was whole at no time since then is shown as it was last: what is missing cannot be read.
+/// 3. One that was made since is left out where it was being written while the store was copied, and
+///    where it has replaced other files. Those come back: under the name at which they were replaced, or
+///    under the newest name of what replaced them.
+/// 4. What is left out stays in the catalog as a file without a name (`InodeState.Marks.leftOut`), and so
+///    all that is in the store of its content, until a repair brings it back.
+struct FileFallback {
+  private var shown: [InodeNumber: FileVersion] = [:]
+  private var leftOut: Set<InodeNumber> = []
+  private var unreadable: Set<InodeNumber> = []
+  /// Files that were replaced and are gone, as they were when they were whole last.
+  private var replaced: [InodeNumber: FileVersion] = [:]
+  private var renamed: [(place: RecentHistory.EntryPlace, former: InodeNumber, now: InodeNumber?)] =
+    []
+  /// Thumbnails of which something is missing.
+  private var thumbnails: Set<InodeNumber> = []
+  private var times: [InodeNumber: StoreTime] = [:]
+  private var ends: Set<InodeNumber> = []
+  /// Files of which all versions must be known to decide.
+  private(set) var wanted: Set<InodeNumber> = []
+
+  /// Nothing is missing.
+  init() {}
+
+  init(
+    _ missing: MissingContent, _ recent: RecentHistory, _ catalog: borrowing Catalog,
+    content: ContentStore
+  ) throws(StoreError) {
+    wanted = missing.files
+    renamed = recent.renamed
+    for (number, birth) in recent.births where catalog.segments.accounts[number] == nil {
+      content.files.use(SegmentID(kind: .data, number: number), birth)
+    }
+    var missing = missing
+    for inode in missing.files {
+      times[inode] = recent.written[inode] ?? recent.floor
+      let segments = missing.lacking[inode]!
+      if segments.allSatisfy(missing.isEndOfCopy) { ends.insert(inode) }
+      let isThumbnail =
+        catalog.index(of: inode).map { catalog.state($0).marks.contains(.madeThumbnail) } ?? false
+      if isThumbnail {
+        // What is known not to be there is made again.
+        if !segments.contains(Extent.lostSegment) { thumbnails.insert(inode) }
+        continue
+      }
+      if segments.contains(where: missing.isLost) {
+        unreadable.insert(inode)
+        continue
+      }
+      if let version = try FileFallback.newestWhole(recent.versions[inode], &missing) {
+        shown[inode] = version
+      } else if recent.isOld(inode) || recent.versions[inode] == nil {
+        unreadable.insert(inode)
+      } else {
+        leftOut.insert(inode)
+      }
+    }
+    try addReplaced(recent, catalog, &missing)
+  }
+
+  /// What files that are left out have replaced, and what those had.
+  private mutating func addReplaced(
+    _ recent: RecentHistory, _ catalog: borrowing Catalog, _ missing: inout MissingContent
+  ) throws(StoreError) {
+    var waiting = Array(leftOut)
+    var seen = leftOut
+    while let inode = waiting.popLast() {
+      for rename in recent.renamed where rename.now == inode && seen.insert(rename.former).inserted
+      {
+        let former = rename.former
+        if catalog.index(of: former) != nil { continue }
+        wanted.insert(former)
+        if let version = try FileFallback.newestWhole(recent.versions[former], &missing) {
+          replaced[former] = version
+        } else {
+          waiting.append(former)
+        }
+      }
+    }
+  }
+
+  private static func newestWhole(_ versions: [FileVersion]?, _ missing: inout MissingContent)
+    throws(StoreError) -> FileVersion?
+  {
+    for version in (versions ?? []).reversed() where try missing.isThere(version) { return version }
+    return nil
+  }
+
+  // MARK: Applying
+
+  /// Changes a catalog whose replay has ended, and notes what the next frame is to state. Answers what
+  /// became of each file.
+  mutating func apply(to catalog: inout Catalog) -> [IncompleteFile] {
+    forgetThumbnails(&catalog)
+    if shown.isEmpty && leftOut.isEmpty && unreadable.isEmpty { return [] }
+    let names = catalog.names(of: Set(shown.keys).union(leftOut).union(unreadable))
+    var files: [IncompleteFile] = []
+    for inode in Set(shown.keys).union(leftOut).union(unreadable).sorted() {
+      let places = names[inode] ?? []
+      let path = places.first.flatMap { place in
+        catalog.index(of: place.directory).map { catalog.way(to: $0).path(of: place.name) }
+      }
+      let outcome: IncompleteFile.Outcome =
+        shown[inode] != nil
+        ? .formerContent : isHidden(inode) ? .leftOut : .unreadable
+      files.append(
+        IncompleteFile(
+          inode: inode, path: path, outcome: outcome, since: times[inode] ?? .none,
+          isEndOfCopy: ends.contains(inode)))
+    }
+    for (inode, version) in shown { show(inode, version, &catalog) }
+    for inode in leftOut.sorted() { leaveOut(inode, names[inode] ?? [], &catalog) }
+    return files.filter { $0.path != nil || $0.outcome != .formerContent }
+  }
+
+  private mutating func show(
+    _ inode: InodeNumber, _ version: FileVersion, _ catalog: inout Catalog
+  ) {
+    guard let index = catalog.index(of: inode) else { return }
+    let newest = catalog.extents(of: index, from: 0, to: .max)
+    if newest == version.extents, catalog.state(index).size == version.state.size { return }
+    catalog.keepLeftOut(copyOf: index)
+    catalog.showFormer(version, of: index)
+  }
+
+  private mutating func leaveOut(
+    _ inode: InodeNumber, _ names: [(directory: InodeNumber, name: [UInt8])],
+    _ catalog: inout Catalog
+  ) {
+    guard isHidden(inode) else { return }
+    let index = catalog.index(of: inode)
+    if let index { catalog.pin(index) }
+    for place in names {
+      guard let directory = catalog.index(of: place.directory) else { continue }
+      let entry = RecentHistory.EntryPlace(directory: place.directory, name: place.name)
+      if let former = takeReplaced(by: inode, at: entry) {
+        let back = catalog.bringBack(former)
+        catalog.replaceEntry(place.name, in: directory, child: back)
+        catalog.unpin(back)
+      } else {
+        catalog.removeEntry(place.name, in: directory)
+      }
+    }
+    if let index {
+      catalog.keepLeftOut(index)
+      catalog.unpin(index)
+    }
+    // What it replaced elsewhere gets its name back where that is free.
+    for rename in renamed where rename.now == inode {
+      guard let former = replaced[rename.former],
+        let directory = catalog.index(of: rename.place.directory),
+        catalog.state(directory).kind == .directory,
+        catalog.child(rename.place.name, of: directory) == nil
+      else { continue }
+      replaced[rename.former] = nil
+      let back = catalog.bringBack(former)
+      catalog.insertEntry(rename.place.name, in: directory, child: back)
+      catalog.unpin(back)
+    }
+  }
+
+  /// The file that one replaced under a name, or under any; of several in a row the newest that is
+  /// whole.
+  private mutating func takeReplaced(
+    by inode: InodeNumber, at place: RecentHistory.EntryPlace
+  ) -> FileVersion? {
+    var seen: Set<InodeNumber> = [inode]
+    var current = inode
+    while true {
+      let candidates = renamed.filter { $0.now == current && !seen.contains($0.former) }
+      guard let next = candidates.last(where: { $0.place == place }) ?? candidates.last else {
+        return nil
+      }
+      seen.insert(next.former)
+      if let version = replaced.removeValue(forKey: next.former) { return version }
+      current = next.former
+    }
+  }
+
+  /// Thumbnails that are not there are made again.
+  private func forgetThumbnails(_ catalog: inout Catalog) {
+    if thumbnails.isEmpty { return }
+    var photos: [InodeIndex] = []
+    catalog.forEachInode { index, state in
+      if thumbnails.contains(state.thumbnail) { photos.append(index) }
+    }
+    for photo in photos { catalog.forgetThumbnail(of: photo) }
+  }
+
+  /// Whether a new file of which something is missing is not shown: another takes its name back, or it
+  /// was being written when the store was copied.
+  private func isHidden(_ inode: InodeNumber) -> Bool {
+    leftOut.contains(inode) && (ends.contains(inode) || hasReplaced(inode))
+  }
+
+  /// Whether a file that is left out took the name of one that is whole.
+  private func hasReplaced(_ inode: InodeNumber) -> Bool {
+    guard leftOut.contains(inode) else { return false }
+    var seen: Set<InodeNumber> = [inode]
+    var waiting = [inode]
+    while let current = waiting.popLast() {
+      for rename in renamed where rename.now == current && seen.insert(rename.former).inserted {
+        if replaced[rename.former] != nil { return true }
+        waiting.append(rename.former)
+      }
+    }
+    return false
+  }
+}
+
+extension Catalog {
+  /// Shows a file as it was: its names, owner and mode stay. What was made of its newest content goes.
+  fileprivate mutating func showFormer(_ version: FileVersion, of index: InodeIndex) {
+    for extent in version.extents { hold(extent) }
+    replaceExtents(of: index, from: 0, to: .max, with: version.extents)
+    setThumbnail(nil, of: index)
+    update(index) { state in
+      state.size = version.state.size
+      state.modified = version.state.modified
+      state.contentVersion = NumberLimits.following(state.contentVersion)
+      if state.thumbnailState == .made || state.thumbnailState == .failed {
+        state.thumbnailState = .pending
+      }
+    }
+  }
+
+  /// Keeps a file that has lost its names.
+  fileprivate mutating func keepLeftOut(_ index: InodeIndex) {
+    update(index) { $0.marks.insert(.leftOut) }
+    inodes[index].state.links = 1
+  }
+
+  /// Keeps what a file is now, under a number of its own.
+  fileprivate mutating func keepLeftOut(copyOf index: InodeIndex) {
+    let extents = extents(of: index, from: 0, to: .max)
+    var record = InodeRecord(state: state(index))
+    record.state.number = takeInodeNumber()
+    record.state.thumbnail = InodeNumber(0)
+    record.state.thumbnailState = .none
+    record.state.contentStatements = 0
+    record.state.marks.insert(.leftOut)
+    record.state.links = 1
+    let copy = inodes.insert(record)
+    note(copy, .state)
+    for extent in extents { hold(extent) }
+    replaceExtents(of: copy, from: 0, to: .max, with: extents)
+  }
+
+  /// Brings a file back that is gone, without a name and pinned once.
+  fileprivate mutating func bringBack(_ version: FileVersion) -> InodeIndex {
+    var state = version.state
+    state.links = 0
+    state.thumbnail = InodeNumber(0)
+    if state.thumbnailState == .made || state.thumbnailState == .failed {
+      state.thumbnailState = .pending
+    }
+    var record = InodeRecord(state: state)
+    record.pins = 1
+    let index = inodes.insert(record)
+    note(index, .state)
+    for (name, value) in version.attributes { setAttribute(name, of: index, to: value) }
+    for extent in version.extents { hold(extent) }
+    replaceExtents(of: index, from: 0, to: .max, with: version.extents)
+    return index
+  }
+}

@@ -1,0 +1,116 @@
+import AlbumFormat
+import AlbumModel
+
+/// The journal segments that the store holds, and which of them belong together.
+///
+/// Each head names its predecessor by number and birth, so a chain goes on only with the segments of
+/// one timeline. A copy of the store that was written to is another one: its segments have the same
+/// numbers and other births. Where segments of several are in one store, the chain counts whose newest
+/// time is the latest; what belongs to none of it is left alone and reported.
+struct JournalTimelines {
+  /// One journal segment.
+  struct Segment: Hashable {
+    var number: SegmentNumber
+    var birth: SegmentBirth
+    var id: SegmentID { SegmentID(kind: .journal, number: number) }
+  }
+
+  private let files: SegmentFiles
+  /// All that there are, rising by number.
+  private(set) var all: [Segment] = []
+  private var scans: [Segment: JournalScan] = [:]
+
+  init(_ listing: SegmentListing, files: SegmentFiles) {
+    self.files = files
+    for (id, found) in listing.own where id.kind == .journal {
+      for one in found { all.append(Segment(number: id.number, birth: one.birth)) }
+    }
+    all.sort { ($0.number, $0.birth.rawValue) < ($1.number, $1.birth.rawValue) }
+  }
+
+  /// Reads a segment, once.
+  mutating func scan(_ segment: Segment) throws(StoreError) -> JournalScan {
+    if let known = scans[segment] { return known }
+    files.use(segment.id, segment.birth)
+    let scan = try JournalScan(segment.id, files: files)
+    scans[segment] = scan
+    return scan
+  }
+
+  /// The latest time that a segment states.
+  private mutating func newestTime(_ segment: Segment) throws(StoreError) -> StoreTime {
+    let scan = try scan(segment)
+    return scan.frames.map(\.frame.time).max() ?? scan.head?.time ?? .none
+  }
+
+  /// Narrows `all` to one timeline: the segments that may follow one another. Answers the others of
+  /// which a head opens.
+  mutating func chooseTimeline() throws(StoreError) -> [Segment] {
+    var foreign: [Segment] = []
+    while let other = try newestOutside(try mainChain()) {
+      let rival = try chain(from: other)
+      let main = try mainChain()
+      let isLater = try latest(rival) > latest(main)
+      let losers = Set(isLater ? main : rival).subtracting(isLater ? rival : main)
+      if losers.isEmpty { break }
+      foreign += losers
+      all.removeAll { losers.contains($0) }
+    }
+    return foreign.sorted { $0.number < $1.number }
+  }
+
+  /// Segments with a head that a caller says are of no session of this timeline.
+  mutating func outsiders(where isForeign: (Segment) -> Bool) throws(StoreError) -> [Segment] {
+    var found: [Segment] = []
+    for segment in all where isForeign(segment) {
+      if try scan(segment).head != nil { found.append(segment) }
+    }
+    return found
+  }
+
+  private mutating func latest(_ chain: [Segment]) throws(StoreError) -> StoreTime {
+    guard let newest = chain.first else { return .none }
+    return try newestTime(newest)
+  }
+
+  /// The chain of the newest segment of which a head opens, the newest first.
+  private mutating func mainChain() throws(StoreError) -> [Segment] {
+    for segment in all.reversed() where try scan(segment).head != nil {
+      return try chain(from: segment)
+    }
+    return []
+  }
+
+  private mutating func chain(from newest: Segment) throws(StoreError) -> [Segment] {
+    var chain = [newest]
+    let first = try scan(newest).head?.firstNeeded ?? SegmentNumber(0)
+    while let last = chain.last, last.number > first, let head = try scan(last).head {
+      let former = Segment(number: head.predecessor, birth: head.predecessorBirth)
+      guard all.contains(former) else { break }
+      chain.append(former)
+    }
+    return chain
+  }
+
+  /// The segment of a number that counts; nil where it is not there.
+  func segment(_ number: SegmentNumber) -> Segment? { all.last { $0.number == number } }
+
+  /// A segment with a head that is not in the chain, though the chain reaches below its number.
+  private mutating func newestOutside(_ chain: [Segment]) throws(StoreError) -> Segment? {
+    guard let last = chain.last else { return nil }
+    let members = Set(chain)
+    for segment in all.reversed() where segment.number >= last.number && !members.contains(segment)
+    {
+      if try scan(segment).head != nil { return segment }
+    }
+    return nil
+  }
+}
+
+extension JournalHead {
+  /// The first journal segment that one of its checkpoints needs; 1 where there is none.
+  fileprivate var firstNeeded: SegmentNumber {
+    let needed = [checkpoint, formerCheckpoint].filter(\.exists).map(\.firstJournal).min()
+    return checkpoint.exists && formerCheckpoint.exists ? needed! : SegmentNumber(1)
+  }
+}

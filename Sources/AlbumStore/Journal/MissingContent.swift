@@ -1,0 +1,129 @@
+import AlbumFormat
+import AlbumModel
+
+/// Which files lack content that the frames of the last 15 minutes stated, and what is known of the
+/// segments that should hold it.
+struct MissingContent {
+  /// How much of a segment is in the store.
+  enum Presence {
+    /// It has its seal: nothing of it is missing.
+    case sealed
+    /// It is there. What was written to it last may be missing.
+    case unsealed
+    /// No file has its name.
+    case absent
+  }
+
+  /// The files, with the segments that they lack content of.
+  private(set) var lacking: [InodeNumber: Set<SegmentNumber>] = [:]
+  private var presences: [SegmentNumber: Presence] = [:]
+  private let listing: SegmentListing
+  private let content: ContentStore
+  /// The last session ended by an unmount, and its journal is whole.
+  private let sessionHasEnded: Bool
+  /// The greatest number of a data segment that is there and that the catalog knows.
+  private let newestPresent: SegmentNumber
+  /// Of each segment the last byte of content, on its grid, that was found to be there.
+  private var lastFound: [SegmentNumber: Int64] = [:]
+  private var firstMissing: [SegmentNumber: Int64] = [:]
+
+  var isEmpty: Bool { lacking.isEmpty }
+  var files: Set<InodeNumber> { Set(lacking.keys) }
+
+  init(
+    _ recent: RecentHistory, _ catalog: borrowing Catalog, _ listing: SegmentListing,
+    content: ContentStore, sessionHasEnded: Bool
+  ) throws(StoreError) {
+    self.sessionHasEnded = sessionHasEnded
+    self.listing = listing
+    self.content = content
+    newestPresent =
+      catalog.segments.accounts.filter {
+        listing.contains(SegmentID(kind: .data, number: $0.key), $0.value.birth)
+      }.keys.max() ?? SegmentNumber(0)
+    for (number, account) in catalog.segments.accounts {
+      content.files.use(SegmentID(kind: .data, number: number), account.birth)
+    }
+    for inode in recent.written.keys {
+      // What has lost its last name goes when replay ends, and what was left out before is known.
+      guard let index = catalog.index(of: inode), catalog.state(index).links > 0,
+        !catalog.state(index).marks.contains(.leftOut)
+      else { continue }
+      let extents = catalog.extents(of: index, from: 0, to: .max)
+      for extent in extents where !extent.isLost {
+        if try !isThere(extent) { lacking[inode, default: []].insert(extent.segment) }
+      }
+    }
+  }
+
+  /// Adds files whose newest content nobody knows, since frames that stated it are lost.
+  mutating func addLost(_ catalog: borrowing Catalog, _ recent: RecentHistory) {
+    for inode in catalog.gap?.lostContents ?? [] {
+      guard let index = catalog.index(of: inode), catalog.state(index).links > 0 else { continue }
+      if catalog.extents(of: index, from: 0, to: .max).contains(where: \.isLost) {
+        lacking[inode, default: []].insert(Extent.lostSegment)
+      }
+    }
+    // Names that lead to what no frame states that is there.
+    for inode in catalog.gap?.names.keys.map({ $0 }) ?? [] {
+      if let index = catalog.index(of: inode), catalog.inodes[index].isExpected {
+        lacking[inode, default: []].insert(Extent.lostSegment)
+      }
+    }
+  }
+
+  /// Whether all of an extent's content is there. Throws where the disk answers an error instead.
+  mutating func isThere(_ extent: Extent) throws(StoreError) -> Bool {
+    if extent.isLost { return false }
+    switch try presence(extent.segment) {
+    case .sealed: return true
+    case .absent: return false
+    case .unsealed:
+      let opens = try content.opens(extent)
+      let place = extent.place(of: 0)
+      if opens {
+        lastFound[extent.segment] = max(lastFound[extent.segment] ?? 0, place)
+      } else {
+        firstMissing[extent.segment] = min(firstMissing[extent.segment] ?? .max, place)
+      }
+      return opens
+    }
+  }
+
+  mutating func isThere(_ version: FileVersion) throws(StoreError) -> Bool {
+    for extent in version.extents where try !isThere(extent) { return false }
+    return true
+  }
+
+  private mutating func presence(_ number: SegmentNumber) throws(StoreError) -> Presence {
+    if let known = presences[number] { return known }
+    let id = SegmentID(kind: .data, number: number)
+    let found: Presence
+    if let birth = content.files.birth(id), listing.contains(id, birth) {
+      found = try content.files.seal(of: id) == nil ? .unsealed : .sealed
+    } else {
+      found = .absent
+    }
+    presences[number] = found
+    return found
+  }
+
+  /// Whether a segment was lost: a session that ended left it, and it is not there. Of a segment that a
+  /// copy has from before that end the seal is missing, not the file.
+  func isLost(_ number: SegmentNumber) -> Bool {
+    guard sessionHasEnded, case .absent = presences[number] else { return false }
+    // A copy that was under way when the session ended lacks more, or has some of it without a seal.
+    return presences.values.allSatisfy { $0 == .sealed || $0 == .absent }
+      && presences.values.count { $0 == .absent } == 1
+  }
+
+  /// Whether what a segment lacks may not have been written yet when the store was copied: none that
+  /// was begun later is there, or nothing of it that was written later is. Else it was lost.
+  func isEndOfCopy(_ number: SegmentNumber) -> Bool {
+    switch presences[number] {
+    case .absent: !sessionHasEnded && number > newestPresent
+    case .unsealed: (lastFound[number] ?? 0) < firstMissing[number] ?? .max
+    case .sealed, nil: false
+    }
+  }
+}

@@ -1,0 +1,161 @@
+import AlbumFormat
+import AlbumModel
+import Posix
+
+import struct Synchronization.Atomic
+
+// The only place that unlinks segment files. One rule: no file goes that was not proven unneeded under
+// the lock that keeps it so, at the moment when it goes. Whatever was decided before (what was
+// unneeded when a checkpoint was taken, which segments were retired when a sweep began) names
+// candidates and nothing more.
+//
+// - What another copy of the store made that was written to never goes: each session of this timeline is
+//   known by its birth, which is in the names of what it made.
+// - Journal and checkpoint segments: under the journal's lock neither a head on disk, nor the head that
+//   is about to be written, nor the checkpoint under way needs them.
+// - Data segments: under the journal's lock and the catalog's the ledger says that they are retired and
+//   that nothing lives in them, no writer has them open, and the frame that states this is behind a
+//   proven barrier: recovery looks whether the records open that frames behind the last *proven*
+//   barrier refer to, and would cut history at one that wrote into a segment which is gone.
+// - The reserve: under its own lock, which is held while it is made.
+//
+// The journal's lock is held while one file is unlinked: no frame and no head is appended meanwhile.
+
+/// A segment file that may go. Only this file makes one, under the lock that its reason holds under.
+struct Unneeded {
+  let id: SegmentID
+  fileprivate init(_ id: SegmentID) { self.id = id }
+}
+
+extension Space {
+  /// Unlinks those of `candidates` that nobody needs, one at a time; leaves the others alone. Returns how
+  /// many it unlinked. Takes the journal's lock.
+  @discardableResult
+  func unlink(_ candidates: [SegmentID]) throws(StoreError) -> Int {
+    var count = 0
+    for id in candidates {
+      let isGone = try journal.withLock { journal throws(StoreError) in
+        try unlink(id, &journal)
+      }
+      if isGone { count += 1 }
+    }
+    return count
+  }
+
+  /// The same for a caller that holds the journal's lock.
+  @discardableResult
+  func unlink(_ candidates: [SegmentID], _ journal: inout Journal) throws(StoreError) -> Int {
+    var count = 0
+    for id in candidates {
+      if try unlink(id, &journal) { count += 1 }
+    }
+    return count
+  }
+
+  /// Unlinks a journal segment that could not be written for want of room: it holds no frame, and the
+  /// journal, whose lock the caller holds, goes on as if it had not been begun.
+  func unlinkUnborn(_ number: SegmentNumber, _ journal: Journal) throws(StoreError) {
+    if number <= journal.writer.newest { return }
+    try files.remove(Unneeded(SegmentID(kind: .journal, number: number)))
+  }
+
+  private func unlink(_ id: SegmentID, _ journal: inout Journal) throws(StoreError) -> Bool {
+    guard let unneeded = proveUnneeded(id, journal) else { return false }
+    try files.remove(unneeded)
+    if id.kind == .data {
+      journal.retirements[id.number] = nil
+      catalog.withLock { $0.setState(of: id.number, to: .removed) }
+    }
+    return true
+  }
+
+  /// Decides whether a segment may go, for all kinds: what must never go is said here.
+  private func proveUnneeded(_ id: SegmentID, _ journal: Journal) -> Unneeded? {
+    if keepsEverything { return nil }
+    switch id.kind {
+    case .data: return isSpent(id.number, journal) ? Unneeded(id) : nil
+    case .journal, .checkpoint: return journal.needs(id) || !isOwn(id) ? nil : Unneeded(id)
+    case .reserve: return nil
+    }
+  }
+
+  /// True for what a session of this timeline made. Another copy of the store, which was written to, may
+  /// have segments of the same numbers.
+  private func isOwn(_ id: SegmentID) -> Bool {
+    guard let birth = files.birth(id) else { return false }
+    return birth == files.session || catalog.withLock { $0.isOwn(id, birth) }
+  }
+
+  /// True where a data segment is retired for good: nothing lives in it, and history says so.
+  private func isSpent(_ number: SegmentNumber, _ journal: Journal) -> Bool {
+    let proven = provenFrame.load(ordering: .acquiring)
+    let isProven =
+      !journal.unstatedRetirements.contains(number)
+      && (journal.retirements[number]?.rawValue ?? 0) <= proven
+    if !isProven, !options.omitting.contains(.retiredBeforeUnlinked) { return false }
+    return catalog.withLock { catalog in
+      guard let account = catalog.segments.accounts[number] else { return false }
+      return account.state == .retired && account.live <= 0
+        && (!catalog.hasChanged(number) || options.omitting.contains(.retiredBeforeUnlinked))
+        && !content.openSegments.contains(number)
+    }
+  }
+}
+
+extension Space.Journal {
+  /// The checkpoints that recovery may start from: those that a head on disk names, and those that the
+  /// next head names.
+  var neededCheckpoints: [CheckpointReference] {
+    var needed = checkpoints
+    for reference in [writer.position.checkpoint, writer.position.formerCheckpoint]
+    where !needed.contains(reference) {
+      needed.append(reference)
+    }
+    return needed
+  }
+
+  /// Checkpoint segments from this number on are being written; nil: none is.
+  var underWay: UInt32? { ignoresCheckpointUnderWay ? nil : checkpointUnderWay }
+
+  /// The oldest journal segment that some recovery reads; nil: all of them are needed. Without a former
+  /// checkpoint the journal from its beginning is the second chance, unless that was given up.
+  var oldestNeeded: UInt32? {
+    let needed = neededCheckpoints
+    if needed.contains(where: { !$0.exists }), !hasGivenUpFormer { return nil }
+    return needed.filter(\.exists).map(\.firstJournal.rawValue).min()
+  }
+
+  /// True for a journal or checkpoint segment that recovery may need, now or once the checkpoint under
+  /// way is named.
+  func needs(_ id: SegmentID) -> Bool {
+    if id.kind == .journal { return id.number.rawValue >= oldestNeeded ?? 0 }
+    // One that recovery passed over may be of use to a repair.
+    if oldestNeeded == nil, id.number.rawValue < firstOwnCheckpoint { return true }
+    if let first = underWay, id.number.rawValue >= first { return true }
+    return neededCheckpoints.contains { $0.contains(id.number.rawValue) }
+  }
+}
+
+extension CheckpointReference {
+  func contains(_ raw: UInt32) -> Bool {
+    raw >= firstSegment.rawValue && raw - firstSegment.rawValue < segmentCount
+  }
+}
+
+extension SegmentFiles {
+  /// Unlinks a segment that was proven unneeded.
+  fileprivate func remove(_ unneeded: Unneeded) throws(StoreError) {
+    // One whose birth nobody knows was never there.
+    if birth(unneeded.id) == nil { return }
+    let path = path(unneeded.id)
+    do throws(Errno) { try directory.remove(path) } catch {
+      if error != .noEntry { throw StoreError(removing: path, error) }
+    }
+    noteRemoved(unneeded.id)
+  }
+
+  /// Unlinks a segment of the reserve; called under the reserve's lock.
+  func unlinkReserved(_ number: SegmentNumber) throws(StoreError) {
+    try remove(Unneeded(SegmentID(kind: .reserve, number: number)))
+  }
+}

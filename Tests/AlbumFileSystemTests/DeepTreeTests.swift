@@ -1,0 +1,149 @@
+import AlbumFormat
+import AlbumModel
+import AlbumTestSupport
+import Testing
+
+@testable import AlbumFileSystem
+@testable import AlbumStore
+
+/// Trees deeper than any stack: every walk is a loop. And what is remembered of a directory's place is
+/// what a climb to the root would say.
+struct DeepTreeTests {
+  private static let depth = 19_400
+
+  let space: TestSpace
+  init() throws { space = try TestSpace() }
+
+  /// Makes `depth` directories, one in the other, and answers the lowest.
+  private func makeTree(_ path: String, depth: Int) throws -> InodeNumber {
+    try space.mkdir(path)
+    var at = try space.number(path)
+    for _ in 1..<depth {
+      let entry = try space.fileSystem.makeDirectory(
+        FileName("d"), in: at, permissions: 0o755, for: TestSpace.me)
+      at = entry.attributes.inode
+      space.fileSystem.forget(at, count: 1)
+    }
+    return at
+  }
+
+  private func write(_ text: String, _ name: String, in directory: InodeNumber) throws {
+    let (entry, file) = try space.fileSystem.create(
+      FileName(name), in: directory, permissions: 0o644, mode: OpenMode(reads: true, writes: true),
+      for: TestSpace.me)
+    try file.put(Array(text.utf8), at: 0)
+    try file.flush()
+    file.release()
+    space.fileSystem.forget(entry.attributes.inode, count: 1)
+  }
+
+  private func twin(of directory: InodeNumber) -> InodeNumber? {
+    space.space.read { catalog in
+      catalog.index(of: directory).flatMap { catalog.twin(of: $0) }.map { catalog.state($0).number }
+    }
+  }
+
+  private var directoryCount: Int {
+    space.space.read { catalog in
+      var count = 0
+      catalog.forEachInode { _, state in if state.isDirectory && state.links > 0 { count += 1 } }
+      return count
+    }
+  }
+
+  @Test func aTreeOfAnyDepthGoesIntoPhotoAndOutAgain() throws {
+    try space.mkdir("Trip")
+    try space.mkdir(".plain")
+    let before = directoryCount
+    let bottom = try makeTree(".plain/top", depth: DeepTreeTests.depth)
+    try write("picture", "a.jpg", in: bottom)
+    try space.rename(".plain/top", "Trip/Photo/top")
+    #expect(try space.makeThumbnails() == 1)
+    let shown = try #require(twin(of: bottom))
+    let thumbnail = try space.fileSystem.lookup(FileName("a.jpg"), in: shown, for: TestSpace.me)
+    #expect(thumbnail.attributes.size == Int64("thumbnail of picture".utf8.count))
+    space.fileSystem.forget(thumbnail.attributes.inode, count: 1)
+    #expect(directoryCount == before + 2 * DeepTreeTests.depth)
+    try space.remount()
+    #expect(twin(of: bottom) == shown)
+    #expect(refusal { try space.rename("Trip/Photo/top", "Trip/Photo/top/d/d/d") } == .invalid)
+    try space.rename("Trip/Photo/top", ".plain/again")
+    #expect(directoryCount == before + DeepTreeTests.depth, "the twins have gone")
+    #expect(twin(of: bottom) == nil)
+  }
+
+  @Test func anAlbumAtTheBottomOfADeepTrashIsFound() throws {
+    try space.mkdir("Trip")
+    try space.mkdir(".trash")
+    let bottom = try makeTree(".trash/deep", depth: DeepTreeTests.depth)
+    try space.mkdir("Gone")
+    try space.fileSystem.rename(
+      FileName("Gone"), in: .root, to: FileName("Gone"), in: bottom, mode: RenameMode(),
+      for: TestSpace.me)
+    #expect(refusal { try space.rename(".trash/deep", "Trip/Photo/deep") } == .crossDevice)
+  }
+
+  /// Directories are made, moved, exchanged and removed at random. After each step every directory's
+  /// zone and twin are those that are found when nothing is remembered.
+  @Test func whatIsRememberedOfAPlaceIsWhatAClimbSays() throws {
+    var random = SeededRandom()
+    let names = ["a", "b", ".h", "Photo", "Thumb"]
+    for album in ["One", "Two"] { try space.mkdir(album) }
+    try space.mkdir(".plain")
+    for step in 0..<150 {
+      let paths = directories()
+      let path = paths.randomElement(using: &random)!
+      let target = paths.randomElement(using: &random)! + "/" + names.randomElement(using: &random)!
+      switch Int.random(in: 0..<10, using: &random) {
+      case 0..<5: _ = try? space.mkdir(target)
+      case 5..<8: try? space.rename(path, target)
+      case 8: try? space.rename(path, target, exchange: true)
+      default: try? space.rmdir(path)
+      }
+      let (known, climbed) = space.space.read { catalog in
+        let known = places(in: catalog)
+        catalog.memo.forget(.root, andBelow: true)
+        defer { _ = places(in: catalog) }
+        return (known, places(in: catalog))
+      }
+      #expect(known == climbed, "seed \(random.seed), step \(step)")
+      if known != climbed { return }
+    }
+  }
+
+  private struct Place: Equatable {
+    var zone: Zone
+    var twin: InodeIndex?
+    var shown: [InodeIndex]
+  }
+
+  private func places(in catalog: borrowing Catalog) -> [InodeNumber: Place] {
+    var found: [InodeIndex] = []
+    catalog.forEachInode { index, state in
+      if state.isDirectory && state.links > 0 { found.append(index) }
+    }
+    var places: [InodeNumber: Place] = [:]
+    for index in found {
+      places[catalog.state(index).number] = Place(
+        zone: catalog.zone(of: index), twin: catalog.twin(of: index),
+        shown: catalog.photoDirectories(shownIn: index))
+    }
+    return places
+  }
+
+  /// The paths of all directories but the root.
+  private func directories() -> [String] {
+    var paths: [String] = []
+    var waiting = [""]
+    while let path = waiting.popLast() {
+      for name in (try? space.list(path)) ?? [] {
+        let child = path.isEmpty ? name : path + "/" + name
+        if (try? space.status(child).kind) == .directory {
+          paths.append(child)
+          waiting.append(child)
+        }
+      }
+    }
+    return paths.sorted()
+  }
+}

@@ -1,0 +1,31 @@
+import AlbumFormat
+import AlbumModel
+import AlbumTestSupport
+import Posix
+import Testing
+
+@testable import AlbumStore
+
+// Numbers of segments are not used up by sessions that write little, however they end, so that a repair
+// without a journal finds segments by trying some.
+
+struct NumberTests {
+  @Test func killedSessionsWasteFewNumbers() throws {
+    let run = try RoomRun()
+    for session in 0..<262 {
+      let space = try run.open()
+      try space.write([UInt8(session % 256)], to: "note")
+      if session % 8 == 7 {
+        for _ in 0..<2 { try space.checkpoint() }
+        try space.compact()
+      }
+      space.abandon()
+    }
+    let space = try run.open()
+    let counters = space.read { $0.counters }
+    #expect(counters.nextDataSegment < 262 * 16)
+    #expect(counters.nextCheckpointSegment < 262 * 16)
+    #expect(try space.content(of: "note") == [UInt8(261 % 256)])
+    space.abandon()
+  }
+}

@@ -1,0 +1,171 @@
+import AlbumFormat
+import AlbumModel
+import AlbumTestSupport
+import Posix
+import Testing
+
+@testable import AlbumStore
+
+// A full disk is no dead end: sessions that change little take no room, removal always works and gives
+// room, and nobody is refused while something can be reclaimed.
+
+struct RoomTests {
+  private static let size = Int64(RoomRun.segmentSize)
+
+  /// Fills the space until it refuses more; returns what is in it.
+  private func fill(_ space: Space, _ random: inout SeededRandom) throws -> [String: [UInt8]] {
+    var files: [String: [UInt8]] = [:]
+    for file in 100..<1000 {
+      let content = random.bytes(100_000)
+      do { try space.write(content, to: "f\(file)") } catch let error as StoreError {
+        #expect(error.isShortage)
+        space.remove("f\(file)")
+        try space.commit()
+        return files
+      }
+      files["f\(file)"] = content
+    }
+    Issue.record("the disk was never full")
+    return files
+  }
+
+  /// The store filled the disk by itself; or another program took the rest, to the last byte.
+  @Test(arguments: [false, true], [Errno.noSpace, .quota])
+  func shortSessionsOnAFullDiskTakeNoRoom(_ toTheLastByte: Bool, _ error: Errno) throws {
+    var random = SeededRandom()
+    print("seed \(random.seed)")
+    let run = try RoomRun()
+    run.disk.limit(30 * RoomTests.size, with: error)
+    var space = try run.open(grace: 900)
+    var files = try fill(space, &random)
+    try space.close()
+    if toTheLastByte { run.disk.limit(run.disk.used, with: error) }
+    for session in 0..<20 {
+      space = try run.open(grace: 900)
+      #expect(!space.status.recovery.isDamaged)
+      space.makeDirectory("session \(session)")
+      try space.commit()
+      if session % 3 == 0 { try space.barrier() }
+      // Some sessions are killed.
+      if session % 4 == 3 { space.abandon() } else { try space.close() }
+    }
+    space = try run.open(grace: 900)
+    // A quota tells of itself only when what was taken over is written, which takes one of the reserve.
+    #expect(space.files.missingReserve <= (error == .quota ? 1 : 0))
+    for session in 0..<20 { #expect(space.names.contains("session \(session)")) }
+    for (name, content) in files { #expect(try space.content(of: name) == content) }
+    // Removal works, and room comes back before the session ends.
+    let used = run.disk.used
+    for name in files.keys.sorted().prefix(files.count / 2) {
+      space.remove(name)
+      files[name] = nil
+    }
+    try space.close()
+    #expect(run.disk.used < used - RoomTests.size * Int64(files.count) / 4)
+    space = try run.open(grace: 900)
+    try space.write(random.bytes(100_000), to: "more")
+    for (name, content) in files { #expect(try space.content(of: name) == content) }
+    try space.close()
+    #expect(try run.check().isEmpty)
+  }
+
+  /// 97 % of the disk is garbage that waits for the end of its grace.
+  @Test(arguments: [false, true])
+  func overwritingAgainAndAgainIsNeverRefused(_ background: Bool) throws {
+    var random = SeededRandom()
+    print("seed \(random.seed)")
+    let run = try RoomRun()
+    run.disk.limit(40 * RoomTests.size)
+    let space = try run.open(background: background, grace: 900)
+    var last: [UInt8] = []
+    for round in 0..<40 {
+      last = random.bytes(1_500_000)
+      try space.write(last, to: "big")
+      try space.write([UInt8(round)], to: "small \(round)")
+    }
+    #expect(try space.content(of: "big") == last)
+    #expect(space.status.shortage == nil)
+    try space.close()
+    let again = try run.open()
+    for round in 0..<40 { #expect(try again.content(of: "small \(round)") == [UInt8(round)]) }
+    #expect(try again.content(of: "big") == last)
+    again.abandon()
+    #expect(try run.check().isEmpty)
+  }
+
+  /// Here no segment is all garbage.
+  @Test(arguments: [false, true])
+  func garbageIsCompactedBeforeAWriteIsRefused(_ background: Bool) throws {
+    var random = SeededRandom()
+    print("seed \(random.seed)")
+    let run = try RoomRun()
+    run.disk.limit(40 * RoomTests.size)
+    let space = try run.open(background: background, grace: 900)
+    var files: [String: [UInt8]] = [:]
+    for number in 0..<22 {
+      files["kept \(number)"] = random.bytes(20_000)
+      try space.write(files["kept \(number)"]!, to: "kept \(number)")
+      try space.write(random.bytes(220_000), to: "gone \(number)")
+    }
+    for number in 0..<22 { space.remove("gone \(number)") }
+    try space.commit()
+    for number in 0..<25 {
+      files["new \(number)"] = random.bytes(200_000)
+      try space.write(files["new \(number)"]!, to: "new \(number)")
+    }
+    for (name, content) in files { #expect(try space.content(of: name) == content) }
+    try space.close()
+    #expect(try run.check().isEmpty)
+  }
+
+  @Test func whatASessionLeavesIsSweptFromTheNextMountOn() throws {
+    var random = SeededRandom()
+    print("seed \(random.seed)")
+    let run = try RoomRun()
+    var space = try run.open(grace: 900)
+    for number in 0..<30 { try space.write(random.bytes(100_000), to: "\(number)") }
+    for number in 1..<30 { space.remove("\(number)") }
+    try space.close()
+    let before = try run.segmentCount()
+    // Nobody changes anything.
+    space = try run.open(background: true, grace: 0)
+    try waiting { try run.segmentCount() < before - 8 }
+    try space.close()
+    // And then nothing is left to do.
+    let events = run.base.callCount
+    space = try run.open(background: true, grace: 0)
+    SystemClock.sleep(milliseconds: 2500)
+    try space.close()
+    #expect(run.base.callCount == events, "a session that finds nothing to reclaim writes nothing")
+  }
+
+  @Test func aCheckpointDoesNotTakeTheReserve() throws {
+    var random = SeededRandom()
+    let run = try RoomRun()
+    let space = try run.open(grace: 900)
+    for number in 0..<5 { try space.write(random.bytes(100_000), to: "\(number)") }
+    run.disk.limit(run.disk.used)
+    let before = try run.segmentCount()
+    for _ in 0..<3 { try space.checkpoint() }
+    #expect(space.files.missingReserve == 0)
+    #expect(try run.segmentCount() == before, "what came of it is gone")
+    run.disk.limit(nil)
+    try space.close()
+  }
+
+  @Test func whenRoomReturnsTheReserveIsMadeFullFirst() throws {
+    var random = SeededRandom()
+    let run = try RoomRun()
+    let space = try run.open(background: true, grace: 900)
+    for number in 0..<5 { try space.write(random.bytes(100_000), to: "\(number)") }
+    #expect(space.files.spendReserve())
+    run.disk.limit(run.disk.used)
+    space.makeDirectory("a")
+    try space.barrier()
+    #expect(space.files.missingReserve == 1)
+    run.disk.limit(nil)
+    space.makeDirectory("b")
+    try waiting { space.files.missingReserve == 0 }
+    try space.close()
+  }
+}

@@ -1,0 +1,79 @@
+package import Posix
+
+/// A disk that holds a copy. It tells which files were read, and knows, as file systems do, whose
+/// modification time a tool has set.
+package final class CopiedDisk: StorageDirectory {
+  private let base: SimulatedDisk
+  private let setTimes: Mutex<Set<String>>
+  private let read = Mutex<Set<String>>([])
+
+  package init(_ copy: StoreCopy) {
+    base = SimulatedDisk(copy.image)
+    setTimes = Mutex(Set(copy.files.filter { $0.value.hasSetTime }.keys))
+  }
+
+  /// As it is now.
+  package var copy: StoreCopy {
+    var copy = StoreCopy(base.image)
+    for path in setTimes.withLock({ $0 }) { copy.files[path]?.hasSetTime = true }
+    return copy
+  }
+
+  /// The files that were read since the last call.
+  package func takeRead() -> Set<String> {
+    read.withLock { paths in
+      defer { paths = [] }
+      return paths
+    }
+  }
+
+  package func open(_ path: String, _ access: StorageAccess) throws(Errno) -> any StorageFile {
+    OpenedFile(try base.open(path, access), path, self)
+  }
+
+  package func makeDirectory(_ path: String) throws(Errno) { try base.makeDirectory(path) }
+  package func rename(_ from: String, to: String) throws(Errno) { try base.rename(from, to: to) }
+  package func remove(_ path: String) throws(Errno) { try base.remove(path) }
+  package func list(_ path: String) throws(Errno) -> [String] { try base.list(path) }
+  package func syncDirectory(_ path: String) throws(Errno) { try base.syncDirectory(path) }
+  package func capacity() throws(Errno) -> StorageCapacity { try base.capacity() }
+
+  private final class OpenedFile: StorageFile {
+    private let file: any StorageFile
+    private let path: String
+    private let disk: CopiedDisk
+
+    init(_ file: any StorageFile, _ path: String, _ disk: CopiedDisk) {
+      self.file = file
+      self.path = path
+      self.disk = disk
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
+      disk.read.withLock { _ = $0.insert(path) }
+      return try unsafe file.read(into: buffer, at: offset)
+    }
+
+    func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(Errno) {
+      disk.setTimes.withLock { _ = $0.remove(path) }
+      try unsafe file.write(buffer, at: offset)
+    }
+
+    func setModificationTime(seconds: Int64) throws(Errno) {
+      disk.setTimes.withLock { _ = $0.insert(path) }
+      try file.setModificationTime(seconds: seconds)
+    }
+
+    func hasSetTime() throws(Errno) -> Bool { disk.setTimes.withLock { $0.contains(path) } }
+    func sync() throws(Errno) { try file.sync() }
+    func startWriteback() { file.startWriteback() }
+    func size() throws(Errno) -> Int64 { try file.size() }
+    func modificationTime() throws(Errno) -> Int64 { try file.modificationTime() }
+    func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno) {
+      try file.lock(exclusive: exclusive, offset: offset, length: length, wait: wait)
+    }
+    func unlock(offset: Int64, length: Int64) throws(Errno) {
+      try file.unlock(offset: offset, length: length)
+    }
+  }
+}

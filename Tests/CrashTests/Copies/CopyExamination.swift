@@ -1,0 +1,167 @@
+import AlbumFormat
+import AlbumSecrets
+import AlbumTestSupport
+
+@testable import AlbumStore
+
+/// Holds copies of a life's store against its timeline.
+struct CopyExamination {
+  private(set) var states = 0
+  private(set) var faults: [Fault] = []
+  private let life: CopyLife
+  private let omitted: Set<Precaution>
+  private var random: SeededRandom
+
+  init(_ life: CopyLife, _ random: SeededRandom, omitting omitted: Set<Precaution> = []) {
+    self.life = life
+    self.random = random
+    self.omitted = omitted
+  }
+
+  private var timeline: Timeline { life.timeline }
+
+  private mutating func add(_ found: [Fault], _ rule: String, _ circumstances: String) {
+    for fault in found {
+      faults.append(Fault("\(rule) \(fault.kind)", "\(fault.text) (\(circumstances))"))
+    }
+  }
+
+  mutating func look(_ copy: StoreCopy) -> Sighting {
+    states += 1
+    return Sighting(copy, life.keys, omitting: omitted)
+  }
+
+  // MARK: Two passes, and one
+
+  /// Promise 1: what was closed before the first of two runs began is in the copy, which is not
+  /// damaged. The second takes less than the grace time; the first as long as it likes.
+  mutating func examineTwoPasses() {
+    var first = life.randomPass(from: 0, &random)
+    var second = life.randomPass(from: first.window.upperBound, &random)
+    second.deletes = Bool.random(using: &random)
+    second.comparesFractions = Bool.random(using: &random)
+    first.comparesFractions = second.comparesFractions
+    if life.duration(second.window) >= CopyLife.grace { return }
+    var copy = StoreCopy()
+    if Int.random(in: 0..<3, using: &random) == 0 {
+      // An older copy is brought up to date.
+      let begin = first.window.lowerBound
+      CopyPass(Int.random(in: 0...begin, using: &random)...begin)
+        .run(life.chronicle, into: &copy, &random)
+    }
+    first.run(life.chronicle, into: &copy, &random)
+    second.run(life.chronicle, into: &copy, &random)
+    let rule = second.comparesFractions ? "P1" : "P1 whole seconds:"
+    examine(copy, rule, from: first, to: second)
+  }
+
+  /// Promise 2: one run that takes less than the grace time brings the same. A longer one may lack
+  /// something, and says so.
+  mutating func examineOnePass() {
+    let pass = life.randomPass(from: 0, &random)
+    var copy = StoreCopy()
+    pass.run(life.chronicle, into: &copy, &random)
+    if life.duration(pass.window) < CopyLife.grace {
+      examine(copy, "P2", from: pass, to: pass)
+    } else {
+      examineLongPass(copy, pass)
+    }
+  }
+
+  /// The store itself, killed at any instant.
+  mutating func examineKilled() {
+    let position = Int.random(in: 0...life.chronicle.end, using: &random)
+    let pass = CopyPass(position...position)
+    examine(StoreCopy(of: life.chronicle, at: position), "killed", from: pass, to: pass)
+  }
+
+  private mutating func examine(
+    _ copy: StoreCopy, _ rule: String, from first: CopyPass, to last: CopyPass
+  ) {
+    let circumstances = first.window == last.window ? "\(first)" : "\(first), \(last)"
+    let seen = look(copy)
+    let since = timeline.promised(at: first.window.lowerBound)
+    let until = timeline.latest(at: last.window.upperBound)
+    // One session writes meanwhile: what a copy lacks that is made while others begin or end may look
+    // like damage, and check says so.
+    if life.hasBoundary(in: last.window) {
+      if let view = seen.view {
+        let errors: Set<String> = ["unreadable", "thumbnail does not open"]
+        let found = timeline.foreign(in: view, since: since).filter { !errors.contains($0.kind) }
+        add(found, rule, circumstances)
+      } else if !seen.isCheckDamaged {
+        add([Fault("does not mount, and check is clean", seen.refusal)], rule, circumstances)
+      }
+      return compareTimes(copy, seen, circumstances)
+    }
+    if let view = seen.view {
+      add(timeline.foreign(in: view, since: since), rule, circumstances)
+      add(timeline.missing(in: view, since: since, until: until), rule, circumstances)
+      if seen.isMountDamaged { add([Fault("mount reports damage", "")], rule, circumstances) }
+    } else {
+      add([Fault("does not mount", seen.refusal)], rule, circumstances)
+    }
+    if seen.isCheckDamaged {
+      let said = seen.findings.filter { $0.severity == .damage }.map { "\($0)" }
+      add(
+        [Fault("check reports damage", "\(said) \(seen.checkRefusal)")], rule, circumstances)
+    }
+    compareTimes(copy, seen, circumstances)
+    if Int.random(in: 0..<8, using: &random) == 0 { examineWriting(copy, seen, circumstances) }
+  }
+
+  /// What it shows was there, and what it does not show it speaks of.
+  private mutating func examineLongPass(_ copy: StoreCopy, _ pass: CopyPass) {
+    let seen = look(copy)
+    let since = timeline.promised(at: pass.window.lowerBound)
+    let until = timeline.latest(at: pass.window.upperBound)
+    guard let view = seen.view else {
+      if !seen.isCheckDamaged {
+        add([Fault("does not mount, and check is clean", "")], "P2 long", "\(pass)")
+      }
+      return
+    }
+    add(timeline.foreign(in: view), "P2 long", "\(pass)")
+    let missing = timeline.missing(in: view, since: since, until: until)
+    if seen.findings.isEmpty { add(missing, "P2 long, not told", "\(pass)") }
+    compareTimes(copy, seen, "\(pass)")
+  }
+
+  // MARK: Times
+
+  /// Times decide nothing: whatever becomes of them, the tree, its contents and what is found are the
+  /// same.
+  mutating func compareTimes(_ copy: StoreCopy, _ seen: Sighting, _ circumstances: String) {
+    let times = StoreCopy.Times.allCases.dropFirst().randomElement(using: &random)!
+    let other = look(copy.with(times, now: life.now, &random))
+    if let text = other.difference(from: seen) {
+      add([Fault("\(times)", text)], "times", circumstances)
+    }
+  }
+
+  // MARK: Life goes on
+
+  /// A copy that takes the place of the store: what it showed stays, also when it is killed and looked
+  /// at long afterwards, and what is written is there.
+  private mutating func examineWriting(
+    _ copy: StoreCopy, _ seen: Sighting, _ circumstances: String
+  ) {
+    guard let view = seen.view else { return }
+    var session = WritingSession(copy, life.keys, omitting: omitted)
+    session.run(&random)
+    if let failure = session.failure {
+      add([Fault("cannot be written to", failure)], "writing", circumstances)
+      return
+    }
+    if session.wasReadOnly { return }
+    let after = look(session.copy)
+    guard let later = after.view else {
+      add([Fault("does not mount any more", after.refusal)], "writing", circumstances)
+      return
+    }
+    add(session.faults(in: later, after: view), "writing", circumstances)
+    if after.isCheckDamaged, !seen.isCheckDamaged {
+      add([Fault("check reports damage", "\(after.findings)")], "writing", circumstances)
+    }
+  }
+}

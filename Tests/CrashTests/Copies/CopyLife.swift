@@ -1,0 +1,180 @@
+import AlbumSecrets
+import AlbumTestSupport
+
+@testable import AlbumStore
+
+/// The life of a store, recorded for copiers: sessions that end by an unmount, a kill or a power cut,
+/// what every file of the disk was at each instant, and what the space was.
+struct CopyLife {
+  let keys: SpaceKeys
+  private(set) var chronicle = DiskChronicle()
+  private(set) var timeline = Timeline()
+  /// What was wrong while it was lived.
+  private(set) var findings: [String] = []
+  /// Where sessions ended by an unmount, in instants of the disk.
+  private(set) var rests: [Int] = []
+  /// Where sessions began.
+  private var starts: [Int] = []
+  /// From which instant of the disk on it was which second.
+  private var seconds: [(position: Int, second: Int64)] = []
+  private var circumstances: Circumstances
+  private let clock: TestClock
+
+  /// How long segments stay that are not needed any more: what a copy may take.
+  static let grace: Int64 = 15 * 60
+
+  /// The store goes on from here.
+  init(_ circumstances: Circumstances, clock: TestClock = TestClock()) {
+    self.circumstances = circumstances
+    self.circumstances.graceSeconds = CopyLife.grace
+    self.clock = clock
+    keys = circumstances.store.keys
+  }
+
+  var now: Int64 { clock.seconds }
+
+  func second(at position: Int) -> Int64 {
+    seconds.last { $0.position <= position }?.second ?? 0
+  }
+
+  /// How long a run takes, in seconds.
+  func duration(_ window: ClosedRange<Int>) -> Int64 {
+    second(at: window.upperBound) - second(at: window.lowerBound)
+  }
+
+  /// Whether a session begins or ends in a window. What a copy then lacks may look like damage; another
+  /// run mends it.
+  func hasBoundary(in window: ClosedRange<Int>) -> Bool {
+    starts.contains { window.lowerBound < $0 && $0 <= window.upperBound }
+      || rests.contains { window.contains($0) }
+  }
+
+  // MARK: Living
+
+  /// How a session ends.
+  enum End: CaseIterable { case unmount, kill, powerCut }
+
+  /// A session of these operations.
+  mutating func live(_ operations: [Operation], end: End, _ random: inout SeededRandom) throws {
+    circumstances.salt &+= 1 << 32
+    let base = chronicle.next
+    seconds.append((base, clock.seconds))
+    starts.append(base)
+    let workload = try Workload(circumstances, clock: clock)
+    for operation in operations {
+      clock.advance(seconds: CopyLife.pause(&random))
+      seconds.append((base + workload.disk.position, clock.seconds))
+      workload.perform(operation)
+    }
+    if end == .unmount {
+      workload.perform(.remount)
+      rests.append(base + workload.disk.position)
+    }
+    workload.mounted.kill()
+    findings += workload.findings
+    let times = seconds
+    chronicle.append(workload.disk.recording) { position in
+      times.last { $0.position <= base + position }?.second ?? 0
+    }
+    timeline.append(workload.history, at: base)
+    try settle(workload, end, &random)
+  }
+
+  /// Whether the spaces go by the clock of the test. As long as they go by that of the machine all that a
+  /// life does lies within the grace time for them, and so it has to for the model.
+  static let controlsTime = false
+
+  /// Several operations share a second often; now and then a grace time passes.
+  private static func pause(_ random: inout SeededRandom) -> Int64 {
+    switch Int.random(in: 0..<30, using: &random) {
+    case 0 where controlsTime: Int64.random(in: 60...2 * grace, using: &random)
+    case 1...10: Int64.random(in: 1...4, using: &random)
+    default: 0
+    }
+  }
+
+  /// Another timeline of the same store: that of a copy that was made at this instant.
+  func forked(at position: Int) throws -> CopyLife {
+    let copy = StoreCopy(of: chronicle, at: position)
+    let mounted = try MountedSpace(CopiedDisk(copy), keys, clock: TestClock())
+    defer { mounted.kill() }
+    guard let instant = timeline.instant(try Snapshot(mounted)) else {
+      throw Finding(text: "killed at \(position) it is no instant of its history")
+    }
+    var other = CopyLife(circumstances, clock: clock)
+    other.circumstances.salt &+= 1 << 36
+    other.circumstances.store.image = copy.image
+    other.circumstances.tree = timeline.tree(instant)
+    other.chronicle = DiskChronicle(copy)
+    other.timeline = timeline.common(through: instant)
+    return other
+  }
+
+  /// Sessions of random operations.
+  mutating func liveOn(sessions: Int, _ random: inout SeededRandom) throws {
+    for _ in 0..<sessions where findings.isEmpty {
+      var operations: [Operation] = []
+      for _ in 0..<Int.random(in: 6...28, using: &random) {
+        operations.append(Operation.random(&random))
+      }
+      try live(operations, end: End.allCases.randomElement(using: &random)!, &random)
+    }
+  }
+
+  /// What the next session finds.
+  private mutating func settle(_ workload: Workload, _ end: End, _ random: inout SeededRandom)
+    throws
+  {
+    let survival: Survival = end == .powerCut ? .random : .everything
+    let image = workload.disk.image.afterPowerCut(survival, &random)
+    let mounted = try MountedSpace(SimulatedDisk(image), keys, clock: TestClock())
+    defer { mounted.kill() }
+    let position = workload.disk.position
+    let found = workload.history.find(
+      try Snapshot(mounted), at: position + 1, afterKill: end != .powerCut)
+    guard let found else {
+      findings.append("a session left what is no instant of its history")
+      return
+    }
+    circumstances.store.image = image
+    circumstances.tree = workload.history.instants[found].tree
+    circumstances.tree.endProcess()
+  }
+
+  /// A life of a few random sessions.
+  static func random(
+    _ prepared: Circumstances, sessions: Int = 3, _ random: inout SeededRandom
+  ) throws -> CopyLife {
+    var circumstances = prepared
+    circumstances.salt = random.next() << 40
+    var life = CopyLife(circumstances)
+    try life.liveOn(sessions: Int.random(in: 1...sessions, using: &random), &random)
+    return life
+  }
+
+  // MARK: Being copied
+
+  /// Segments that files were read from at some instant: mounts of a few of them tell.
+  func contentSegments() -> Set<String> {
+    var found: Set<String> = []
+    for position in stride(from: 0, through: chronicle.end, by: max(1, chronicle.end / 10)) {
+      let seen = Sighting(StoreCopy(of: chronicle, at: position), keys, checks: false)
+      found.formUnion(seen.segments.values.joined())
+    }
+    return found.filter { $0.hasPrefix("segments/") }
+  }
+
+  /// A run of a tool at a random time, not before `start`; short ones as often as long ones.
+  func randomPass(from start: Int, _ random: inout SeededRandom) -> CopyPass {
+    let begin = Int.random(in: start...chronicle.end, using: &random)
+    let longest = chronicle.end - begin
+    let limit = Bool.random(using: &random) ? longest : min(longest, 40)
+    var pass = CopyPass(begin...begin + Int.random(in: 0...limit, using: &random))
+    pass.order = CopyPass.Order.allCases.randomElement(using: &random)!
+    pass.isSlow = Int.random(in: 0..<4, using: &random) == 0
+    return pass
+  }
+
+  /// A store that was not copied: killed at this instant.
+  func killed(at position: Int) -> StoreCopy { StoreCopy(of: chronicle, at: position) }
+}

@@ -1,0 +1,183 @@
+import AlbumFormat
+import AlbumTestSupport
+import Testing
+
+@testable import AlbumStore
+
+// Two timelines of one store: a copy is mounted, and lives a life of its own; then it is refreshed from
+// the source by two runs of rsync, or put together from both by hand. No file reads bytes of the other
+// timeline. Refreshed with `--delete` it is what the source is; else the mixture is recognised: mount or
+// check speak of it, and nothing of the other timeline is removed by who goes on writing.
+
+@Suite struct ForkTests {
+  @Test(arguments: 0..<CopyTests.shards)
+  func `two timelines of a store never mix`(_ shard: Int) throws {
+    var tally = CopyTally("two timelines", shard)
+    let prepared = try Circumstances.prepared()
+    while tally.wants(1) {
+      var random = tally.next()
+      let fork = try Fork(prepared, &random)
+      tally.add(fork.source.findings + fork.copy.findings)
+      var examination = ForkExamination(fork, SeededRandom(seed: random.next()))
+      for _ in 0..<3 {
+        examination.refresh(deletes: true)
+        examination.refresh(deletes: false)
+        examination.mixByHand()
+      }
+      tally.add(examination.states, examination.faults)
+    }
+    tally.report()
+  }
+}
+
+/// A source, and a copy of it that went its own way.
+struct Fork {
+  private(set) var source: CopyLife
+  private(set) var copy: CopyLife
+  /// The instant of the disk at which the copy was made.
+  let position: Int
+
+  init(_ prepared: Circumstances, _ random: inout SeededRandom) throws {
+    source = try CopyLife.random(prepared, &random)
+    position = Int.random(in: 0...source.chronicle.end, using: &random)
+    copy = try source.forked(at: position)
+    try copy.liveOn(sessions: Int.random(in: 1...2, using: &random), &random)
+  }
+}
+
+/// Holds mixtures of two timelines against both.
+struct ForkExamination {
+  private(set) var states = 0
+  private(set) var faults: [Fault] = []
+  private let fork: Fork
+  private let omitted: Set<Precaution>
+  private var random: SeededRandom
+
+  init(_ fork: Fork, _ random: SeededRandom, omitting omitted: Set<Precaution> = []) {
+    self.fork = fork
+    self.random = random
+    self.omitted = omitted
+  }
+
+  private mutating func add(_ found: [Fault], _ circumstances: String) {
+    for fault in found {
+      faults.append(Fault("forks: \(fault.kind)", "\(fault.text) (\(circumstances))"))
+    }
+  }
+
+  private mutating func look(_ copy: StoreCopy) -> Sighting {
+    states += 1
+    return Sighting(copy, fork.source.keys, omitting: omitted)
+  }
+
+  /// Brings the copy up to date by two runs while the source lives on.
+  mutating func refresh(deletes: Bool) {
+    let source = fork.source
+    var first = source.randomPass(from: fork.position, &random)
+    var second = source.randomPass(from: first.window.upperBound, &random)
+    if source.duration(second.window) >= CopyLife.grace { return }
+    (first.deletes, second.deletes) = (deletes, deletes)
+    // What is written within one second is another promise's.
+    (first.comparesFractions, second.comparesFractions) = (true, true)
+    var mixed = StoreCopy(of: fork.copy.chronicle, at: fork.copy.chronicle.end)
+    first.run(source.chronicle, into: &mixed, &random)
+    second.run(source.chronicle, into: &mixed, &random)
+    let circumstances = "\(first), \(second)"
+    if deletes {
+      examineRefreshed(mixed, first, second, circumstances)
+    } else {
+      examineMixture(mixed, circumstances)
+    }
+  }
+
+  /// It is a copy of the source like any other.
+  private mutating func examineRefreshed(
+    _ copy: StoreCopy, _ first: CopyPass, _ second: CopyPass, _ circumstances: String
+  ) {
+    let timeline = fork.source.timeline
+    let seen = look(copy)
+    guard let view = seen.view else {
+      return add([Fault("refreshed with --delete does not mount", seen.refusal)], circumstances)
+    }
+    let since = timeline.promised(at: first.window.lowerBound)
+    let until = timeline.latest(at: second.window.upperBound)
+    let found =
+      timeline.foreign(in: view, since: since)
+      + timeline.missing(in: view, since: since, until: until)
+    add(found.map { Fault("refreshed with --delete, \($0.kind)", $0.text) }, circumstances)
+    if seen.isCheckDamaged {
+      add(
+        [Fault("refreshed with --delete, check reports damage", "\(seen.findings)")], circumstances)
+    }
+  }
+
+  /// Every file of both, of each name one or the other.
+  mutating func mixByHand() {
+    let (one, other) = (fork.source.chronicle, fork.copy.chronicle)
+    var mixed = StoreCopy(of: one, at: one.end)
+    let copy = StoreCopy(of: other, at: other.end)
+    mixed.directories.formUnion(copy.directories)
+    for path in copy.files.keys.sorted() {
+      if mixed.files[path] == nil || Bool.random(using: &random) {
+        mixed.files[path] = copy.files[path]
+      }
+    }
+    examineMixture(mixed, "by hand")
+  }
+
+  private mutating func examineMixture(_ mixed: StoreCopy, _ circumstances: String) {
+    let seen = look(mixed)
+    // What the copy alone wrote: of a name of its own, or of one that both gave.
+    let (ofCopy, ofSource) = (
+      mixed.files.keys.filter { !fork.source.chronicle.knows($0) && tells($0) },
+      mixed.files.keys.filter { !fork.copy.chronicle.knows($0) && tells($0) }
+    )
+    if !ofCopy.isEmpty, !ofSource.isEmpty, seen.view != nil, !seen.isMountDamaged,
+      seen.findings.isEmpty
+    {
+      add([Fault("a mixture that nobody speaks of", "")], circumstances)
+    }
+    guard let view = seen.view else {
+      if !seen.isCheckDamaged {
+        add([Fault("does not mount, and check is clean", seen.refusal)], circumstances)
+      }
+      return
+    }
+    add(foreign(in: view), circumstances)
+    // Whose timeline is shown goes on, and may remove what is its own.
+    let isOfSource = fork.source.timeline.foreign(in: view).isEmpty
+    let isOfCopy = fork.copy.timeline.foreign(in: view).isEmpty
+    if isOfSource != isOfCopy, Bool.random(using: &random) {
+      examineWriting(mixed, isOfSource ? ofCopy : ofSource, circumstances)
+    }
+  }
+
+  /// Segments of the reserve, and checkpoints that no journal names, tell nothing.
+  private func tells(_ path: String) -> Bool {
+    fork.source.keys.segment(at: path).map { [.data, .journal].contains($0.kind) } ?? false
+  }
+
+  /// What is of neither timeline.
+  private func foreign(in view: Snapshot) -> [Fault] {
+    let isOfSource = fork.source.timeline.foreign(in: view)
+    let isOfCopy = Dictionary(
+      fork.copy.timeline.foreign(in: view).map { ($0.text, $0) }, uniquingKeysWith: { $1 })
+    return isOfSource.filter { isOfCopy[$0.text] != nil && $0.kind != "thumbnail does not open" }
+  }
+
+  private mutating func examineWriting(
+    _ mixed: StoreCopy, _ strangers: [String], _ circumstances: String
+  ) {
+    var session = WritingSession(mixed, fork.source.keys, omitting: omitted)
+    session.run(&random)
+    // A mixture may refuse to be written to.
+    let gone = strangers.filter { path in
+      let (old, new) = (mixed.files[path]?.bytes ?? [], session.copy.files[path]?.bytes)
+      return !(new?.starts(with: old) ?? false)
+    }
+    if let path = gone.first {
+      let kind = fork.source.keys.segment(at: path).map { "\($0.kind)" } ?? "other"
+      add([Fault("something of the other timeline is removed", "\(kind) \(path)")], circumstances)
+    }
+  }
+}

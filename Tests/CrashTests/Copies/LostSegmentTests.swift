@@ -1,0 +1,64 @@
+import AlbumTestSupport
+import Testing
+
+@testable import AlbumStore
+
+/// As it was seen: 20 files written and synced, the daemon killed, the store moved by a copying tool, one
+/// segment lost. It costs the files that have content in it, a check calls it damage and names them, and
+/// who writes to the store and compacts it does not lose the others.
+@Suite struct LostSegmentTests {
+  @Test func `one lost segment of a killed store costs its own files`() throws {
+    var random = SeededRandom(seed: Harness.seed)
+    let faults = try LostSegmentTests.faults(try Circumstances.prepared(), [], &random)
+    var tally = CopyTally("one store that was killed", 0)
+    tally.add(1, faults)
+    tally.report()
+  }
+
+  static func faults(
+    _ prepared: Circumstances, _ omitted: Set<Precaution>, _ random: inout SeededRandom
+  ) throws -> [Fault] {
+    var life = CopyLife(prepared)
+    let names = (1...20).map { "file \($0)" }
+    let operations = names.flatMap {
+      [Operation.write($0, Int.random(in: 3000...7000, using: &random)), .barrier]
+    }
+    try life.live(operations, end: .kill, &random)
+    let end = life.chronicle.end
+    var copy = StoreCopy()
+    CopyPass(end...end).run(life.chronicle, into: &copy, &random)
+    let examination = try #require(
+      LossExamination(copy, life.keys, life.timeline, omitting: omitted))
+    #expect(life.findings.isEmpty && Set(names).isSubset(of: examination.view.entries.keys))
+    #expect(examination.segments.count > 5)
+    return examination.segments.flatMap { lose($0, examination, life.now, &random) }
+  }
+
+  private static func lose(
+    _ segment: String, _ examination: LossExamination, _ now: Int64,
+    _ random: inout SeededRandom
+  ) -> [Fault] {
+    let affected = examination.affected(by: segment)
+    if affected.isEmpty { return [] }
+    let hurt = examination.without(segment)
+    let seen = Sighting(hurt, examination.keys, omitting: examination.omitted)
+    var faults =
+      examination.faults(seen, without: segment)
+      + examination.writingFaults(without: segment, seen, &random)
+    // Of the newest segment alone nobody can say that it was there when the store was copied; but the
+    // check names each file.
+    let isNewest = segment == examination.newestSegment
+    let isNamed = affected.allSatisfy { path in seen.findings.contains { $0.path == path } }
+    if !seen.isCheckDamaged, !(isNewest && isNamed) {
+      faults.append(Fault("no damage", "\(seen.findings)"))
+    }
+    for times in StoreCopy.Times.allCases {
+      let other = Sighting(
+        hurt.with(times, now: now, &random), examination.keys, omitting: examination.omitted)
+      if let text = other.difference(from: seen) { faults.append(Fault("times \(times)", text)) }
+    }
+    return faults.map {
+      Fault("section 1: \($0.kind)", "\($0.text) (\(segment) with content of \(affected) lost)")
+    }
+  }
+}

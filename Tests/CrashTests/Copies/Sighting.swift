@@ -1,0 +1,68 @@
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+import AlbumTestSupport
+
+@testable import AlbumStore
+
+/// What a person sees of a copy: what a mount shows, and what a check says. Nothing is written.
+struct Sighting {
+  /// What the mount shows; nil where there is none.
+  private(set) var view: Snapshot?
+  /// Why there is none.
+  private(set) var refusal = ""
+  private(set) var isMountDamaged = false
+  private(set) var findings: [CheckFinding] = []
+  private(set) var isCheckDamaged = false
+  /// Why a check could not be made.
+  private(set) var checkRefusal = ""
+  /// The segments that each file was read from.
+  private(set) var segments: [String: Set<String>] = [:]
+
+  /// Without `checks` a mount alone is made.
+  init(
+    _ copy: StoreCopy, _ keys: SpaceKeys, omitting omitted: Set<Precaution> = [],
+    checks: Bool = true
+  ) {
+    let disk = CopiedDisk(copy)
+    do {
+      let mounted = try MountedSpace(
+        disk, keys, clock: TestClock(), omitting: omitted, readOnly: true)
+      defer { mounted.kill() }
+      isMountDamaged = mounted.space.status.recovery.isDamaged
+      _ = disk.takeRead()
+      var found: [String: Set<String>] = [:]
+      view = try Snapshot(mounted, toleratesErrors: true) { found[$0] = disk.takeRead() }
+      segments = found
+    } catch {
+      refusal = "\(error)"
+    }
+    if !checks { return }
+    do {
+      let report = try SpaceCheck.run(CrashStore.store(on: disk), keys: keys)
+      findings = report.findings
+      isCheckDamaged = report.isDamaged
+    } catch {
+      isCheckDamaged = true
+      checkRefusal = "\(error)"
+    }
+  }
+
+  /// Whether the check says something of a file.
+  func names(_ path: String, _ entry: Snapshot.Entry?) -> Bool {
+    findings.contains {
+      $0.path == path || $0.inode != nil && $0.inode == entry?.state.number.rawValue
+    }
+  }
+
+  /// What differs between two looks at the same bytes: nothing should.
+  func difference(from other: Sighting) -> String? {
+    if (view == nil) != (other.view == nil) { return "one mounts: \(refusal)\(other.refusal)" }
+    if let view, let seen = other.view, view != seen { return view.difference(from: seen) }
+    let (mine, its) = (findings.map { "\($0)" }.sorted(), other.findings.map { "\($0)" }.sorted())
+    if mine != its { return "checks say \(mine) and \(its)" }
+    if isCheckDamaged != other.isCheckDamaged { return "one check says that it is damaged" }
+    if isMountDamaged != other.isMountDamaged { return "one mount says that it is damaged" }
+    return nil
+  }
+}

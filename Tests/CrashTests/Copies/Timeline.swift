@@ -1,0 +1,342 @@
+import AlbumFormat
+import AlbumModel
+
+/// The model that copies are held against: every content and every name that each file of one
+/// timeline had, by instants of history. Files are told by their inode numbers, which never change
+/// and are never used again within a timeline.
+struct Timeline: Sendable {
+  struct Version: Sendable {
+    var content: [UInt8]
+    var kind: FileKind
+    var modified: Timestamp
+    /// The instants from the first to the last.
+    var span: ClosedRange<Int>
+  }
+
+  /// A place in a directory.
+  struct Place: Hashable, Sendable {
+    var directory: InodeNumber
+    var name: String
+  }
+
+  /// What a place led to; nil: nothing.
+  private struct Lease {
+    var inode: InodeNumber?
+    var span: ClosedRange<Int>
+  }
+
+  /// How a file came to have no name any more.
+  private struct End {
+    var instant: Int
+    /// The file that took its name; nil: it was removed, or a crash took it back.
+    var heir: InodeNumber?
+  }
+
+  private var versions: [InodeNumber: [Version]] = [:]
+  private var attributes: [InodeNumber: [[[UInt8]: [UInt8]]]] = [:]
+  private var leases: [Place: [Lease]] = [:]
+  private var ends: [InodeNumber: [End]] = [:]
+  private var former: [InodeNumber: Set<InodeNumber>] = [:]
+  private var living: [Place: InodeNumber] = [:]
+  private var snapshots: [Snapshot] = []
+  private var trees: [PlainTree] = []
+  /// Instants that a mount went back to.
+  private var returns: Set<Int> = []
+  private var floors: [History.Floor] = []
+  /// The instants of the disk before which it cannot know of each.
+  private var starts: [Int] = []
+
+  /// The last instant that the space was like this.
+  func instant(_ snapshot: Snapshot) -> Int? { snapshots.lastIndex(of: snapshot) }
+
+  /// The plain model of an instant, when the process has ended.
+  func tree(_ instant: Int) -> PlainTree {
+    var tree = trees[instant]
+    tree.endProcess()
+    return tree
+  }
+
+  // MARK: What happened
+
+  /// Goes on with a session. `base` is the instant of the disk at which it began: a crash may have
+  /// come before.
+  mutating func append(_ history: History, at base: Int) {
+    let first = snapshots.count
+    floors.append(History.Floor(position: base, instant: first))
+    for (place, instant) in history.instants.enumerated() {
+      // Where an instant is dead, the one behind it is what a mount went back to.
+      let isReturn = place == 0 || history.instants[place - 1].end != .max
+      append(instant.snapshot, instant.tree, isReturn: isReturn)
+      starts.append(base + instant.start)
+    }
+    for floor in history.synced + history.closed {
+      floors.append(
+        History.Floor(position: base + floor.position, instant: first + floor.instant))
+    }
+  }
+
+  private mutating func append(_ snapshot: Snapshot, _ tree: PlainTree, isReturn: Bool) {
+    let instant = snapshots.count
+    if isReturn { returns.insert(instant) }
+    trees.append(tree)
+    var places: [Place: InodeNumber] = [:]
+    for (path, entry) in snapshot.entries where !Timeline.isThumbnail(path) {
+      let inode = entry.state.number
+      note(entry, of: inode, at: instant)
+      if let place = snapshot.place(of: path) { places[place] = inode }
+    }
+    for place in Set(places.keys).union(living.keys) {
+      note(place, places[place], at: instant)
+    }
+    let here = Set(places.values)
+    for (place, inode) in living where !here.contains(inode) {
+      let heir = isReturn ? nil : places[place]
+      ends[inode, default: []].append(End(instant: instant, heir: heir))
+      if let heir { former[heir, default: []].insert(inode) }
+    }
+    living = places
+    snapshots.append(snapshot)
+  }
+
+  private mutating func note(_ entry: Snapshot.Entry, of inode: InodeNumber, at instant: Int) {
+    var known = versions[inode, default: []]
+    if let last = known.last, last.content == entry.content, last.kind == entry.state.kind,
+      last.modified == entry.state.modified, last.span.upperBound >= instant - 1
+    {
+      known[known.count - 1].span = last.span.lowerBound...instant
+    } else {
+      known.append(
+        Version(
+          content: entry.content, kind: entry.state.kind, modified: entry.state.modified,
+          span: instant...instant))
+    }
+    versions[inode] = known
+    if attributes[inode]?.last != entry.attributes {
+      attributes[inode, default: []].append(entry.attributes)
+    }
+  }
+
+  private mutating func note(_ place: Place, _ inode: InodeNumber?, at instant: Int) {
+    var known = leases[place, default: []]
+    // Since then it led to nothing.
+    let silent = (known.last?.span.upperBound ?? -1) + 1
+    if silent < instant { known.append(Lease(inode: nil, span: silent...instant - 1)) }
+    if let last = known.last, last.inode == inode {
+      known[known.count - 1].span = last.span.lowerBound...instant
+    } else {
+      known.append(Lease(inode: inode, span: instant...instant))
+    }
+    leases[place] = known
+  }
+
+  /// What another timeline has in common with this one, which leaves it behind an instant.
+  func common(through instant: Int) -> Timeline {
+    var result = Timeline()
+    for place in 0...instant {
+      result.append(snapshots[place], trees[place], isReturn: returns.contains(place))
+    }
+    result.starts = [Int](repeating: -1, count: instant + 1)
+    return result
+  }
+
+  // MARK: Asking
+
+  /// A thumbnail is a matter of its photo's.
+  static func isThumbnail(_ path: String) -> Bool {
+    let parts = path.split(separator: "/")
+    return parts.count == 3 && parts[1] == "Thumb"
+  }
+
+  func versions(of inode: InodeNumber) -> [Version] { versions[inode, default: []] }
+
+  func versions(of path: String, in view: Snapshot) -> [Version] {
+    view.entries[path].map { versions(of: $0.state.number) } ?? []
+  }
+
+  /// The files that a name in the root ever led to.
+  func inodes(named name: String, in view: Snapshot) -> Set<InodeNumber> {
+    view.entries[""].map {
+      inodes(of: Place(directory: $0.state.number, name: name), since: 0)
+    } ?? []
+  }
+
+  /// The instant that was promised to whoever begins to copy then.
+  func promised(at position: Int) -> Int {
+    floors.filter { $0.position <= position }.map(\.instant).max() ?? 0
+  }
+
+  /// The last instant that a disk can know of.
+  func latest(at position: Int) -> Int { starts.lastIndex { $0 < position } ?? 0 }
+
+  /// Whether a file had this content at an instant from `since` on.
+  func had(_ inode: InodeNumber, _ entry: Snapshot.Entry, since: Int = 0) -> Bool {
+    versions[inode, default: []].contains {
+      $0.span.upperBound >= since && $0.content == entry.content && $0.kind == entry.state.kind
+    }
+  }
+
+  /// Whether it had this time when it had that content.
+  private func hadTime(_ inode: InodeNumber, _ entry: Snapshot.Entry) -> Bool {
+    versions[inode, default: []].contains {
+      $0.content == entry.content && $0.modified == entry.state.modified
+    }
+  }
+
+  /// Whether a file had these bytes in that place, in any of its contents.
+  func had(_ inode: InodeNumber, _ piece: Snapshot.Piece) -> Bool {
+    let end = piece.offset + piece.bytes.count
+    return versions[inode, default: []].contains {
+      $0.content.count >= end && $0.content[piece.offset..<end].elementsEqual(piece.bytes)
+    }
+  }
+
+  private func inodes(of place: Place, since: Int) -> Set<InodeNumber> {
+    var found = Set<InodeNumber>()
+    for lease in leases[place, default: []] where lease.span.upperBound >= since {
+      if let inode = lease.inode { found.insert(inode) }
+    }
+    return found
+  }
+
+  /// Whether a place led to a file, or to one that replaced it, from `since` on.
+  private func led(_ place: Place, to inode: InodeNumber, since: Int) -> Bool {
+    inodes(of: place, since: since).contains { $0 == inode || isFormer(inode, of: $0) }
+  }
+
+  /// Whether `later` replaced a file, or what replaced it.
+  func isFormer(_ inode: InodeNumber, of later: InodeNumber) -> Bool {
+    var seen: Set<InodeNumber> = [later]
+    var next = [later]
+    while let one = next.popLast() {
+      for found in former[one, default: []] where seen.insert(found).inserted {
+        if found == inode { return true }
+        next.append(found)
+      }
+    }
+    return false
+  }
+
+  // MARK: Verdicts
+
+  /// Shows nothing that never was: each file has a name that led to it, or to what replaced it, and a
+  /// content, a time and attributes that it had, from the instant `since` on.
+  func foreign(in view: Snapshot, since: Int = 0, except isKnown: (String) -> Bool = { _ in false })
+    -> [Fault]
+  {
+    var faults: [Fault] = []
+    for (path, entry) in view.entries.sorted(by: { $0.key < $1.key }) where !isKnown(path) {
+      if Timeline.isThumbnail(path) {
+        if let text = thumbnailFault(path, entry, view) { faults.append(text) }
+      } else if let text = fault(path, entry, view, since) {
+        faults.append(text)
+      }
+    }
+    return faults
+  }
+
+  private func fault(
+    _ path: String, _ entry: Snapshot.Entry, _ view: Snapshot, _ since: Int
+  ) -> Fault? {
+    let inode = entry.state.number
+    if versions[inode] == nil { return Fault("unknown file", path) }
+    if let place = view.place(of: path), !led(place, to: inode, since: since) {
+      return Fault(led(place, to: inode, since: 0) ? "old name" : "foreign name", path)
+    }
+    if let pieces = view.unreadable[path] {
+      let isRight = pieces.allSatisfy { had(inode, $0) }
+      return isRight ? nil : Fault("foreign bytes", "\(path), in part")
+    }
+    if !had(inode, entry) { return Fault("foreign bytes", path) }
+    if !had(inode, entry, since: since) { return Fault("old content", path) }
+    if entry.state.kind == .regular, !hadTime(inode, entry) {
+      return Fault("content and time of different instants", path)
+    }
+    let isRight = attributes[inode]?.contains(entry.attributes) ?? false
+    return isRight ? nil : Fault("foreign attributes", path)
+  }
+
+  /// A thumbnail is of some content of the photo that it stands for.
+  private func thumbnailFault(_ path: String, _ entry: Snapshot.Entry, _ view: Snapshot) -> Fault? {
+    if view.unreadable[path] != nil { return Fault("thumbnail does not open", path) }
+    let parts = path.split(separator: "/")
+    for photo in ["\(parts[0])/\(parts[2])", "\(parts[0])/Photo/\(parts[2])"] {
+      guard let inode = view.entries[photo]?.state.number else { continue }
+      let isRight = versions[inode, default: []].contains {
+        PlainTree.thumbnail(of: $0.content) == entry.content
+      }
+      if isRight { return nil }
+    }
+    return Fault("foreign thumbnail", path)
+  }
+
+  /// All that was there at an instant is shown as it was then or later: each file, unless it was
+  /// removed or replaced until another one, and each name that did not change.
+  func missing(in view: Snapshot, since: Int, until: Int) -> [Fault] {
+    var faults: [Fault] = []
+    var shown: [Place: InodeNumber] = [:]
+    var right: Set<InodeNumber> = []
+    for (path, entry) in view.entries where !Timeline.isThumbnail(path) {
+      if let place = view.place(of: path) { shown[place] = entry.state.number }
+      if view.unreadable[path] == nil, had(entry.state.number, entry, since: since) {
+        right.insert(entry.state.number)
+      }
+    }
+    for (path, entry) in snapshots[since].entries.sorted(by: { $0.key < $1.key })
+    where !Timeline.isThumbnail(path) {
+      let inode = entry.state.number
+      if !isKept(inode, right, since: since, until: until) {
+        faults.append(Fault(view.unreadable[path] == nil ? "lost file" : "unreadable", path))
+      } else if let place = snapshots[since].place(of: path),
+        isSettled(place, since: since, until: until), shown[place] != inode
+      {
+        faults.append(Fault("lost name", path))
+      }
+    }
+    return faults
+  }
+
+  /// Whether a place led to the same file all the time.
+  private func isSettled(_ place: Place, since: Int, until: Int) -> Bool {
+    leases[place, default: []].contains {
+      $0.span.contains(since) && $0.span.upperBound >= until
+    }
+  }
+
+  private func isKept(_ inode: InodeNumber, _ right: Set<InodeNumber>, since: Int, until: Int)
+    -> Bool
+  {
+    var seen: Set<InodeNumber> = []
+    var next = [inode]
+    while let one = next.popLast() {
+      if right.contains(one) { return true }
+      for end in ends[one, default: []] where end.instant > since && end.instant <= until {
+        guard let heir = end.heir else { return true }
+        if seen.insert(heir).inserted { next.append(heir) }
+      }
+    }
+    return false
+  }
+}
+
+/// A promise that was broken: in a word, by which they are counted, and where.
+struct Fault: Sendable, CustomStringConvertible {
+  var kind: String
+  var text: String
+
+  init(_ kind: String, _ text: String) {
+    self.kind = kind
+    self.text = text
+  }
+
+  var description: String { "\(kind): \(text)" }
+}
+
+extension Snapshot {
+  /// Where a path leads from; nil for the root.
+  func place(of path: String) -> Timeline.Place? {
+    guard !path.isEmpty, let parent = entries[PlainTree.parent(path)],
+      let name = path.split(separator: "/").last
+    else { return nil }
+    return Timeline.Place(directory: parent.state.number, name: String(name))
+  }
+}
