@@ -154,11 +154,13 @@ extension Examination {
     let unknown = recovery.report.unknownSegments
     if recovery.report.foreignJournals.isEmpty {
       if unknown.isEmpty || isJournalIncomplete || !strays.isEmpty { return [] }
-      let what = unknown.count == 1 ? "1 segment" : "\(unknown.count) segments"
+      let what =
+        unknown.count == 1
+        ? "1 segment of this space is" : "\(unknown.count) segments of this space are"
       return [
         CheckFinding(
           .note, .timeline, segments: unknown.map(SegmentPath.path),
-          "\(what) of this space are in the store that its journal does not tell of: of another copy of "
+          "\(what) in the store that its journal does not tell of: of another copy of "
             + "the store, or of a part of the journal that is not there; they are left alone")
       ]
     }

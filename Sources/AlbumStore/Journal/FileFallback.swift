@@ -111,7 +111,12 @@ struct FileFallback {
   private static func newestWhole(_ versions: [FileVersion]?, _ missing: inout MissingContent)
     throws(StoreError) -> FileVersion?
   {
-    for version in (versions ?? []).reversed() where try missing.isThere(version) { return version }
+    let isEmpty = versions?.last.map(\.extents.isEmpty) ?? true
+    for version in (versions ?? []).reversed() {
+      // A new file is empty before something is written to it: that is no content that it had.
+      if version.extents.isEmpty, version.time != nil, !isEmpty { continue }
+      if try missing.isThere(version) { return version }
+    }
     return nil
   }
 
@@ -125,6 +130,8 @@ struct FileFallback {
     let names = catalog.names(of: Set(shown.keys).union(leftOut).union(unreadable))
     var files: [IncompleteFile] = []
     for inode in Set(shown.keys).union(leftOut).union(unreadable).sorted() {
+      // Only where its content lies has changed since.
+      if let index = catalog.index(of: inode), isSameContent(inode, index, catalog) { continue }
       let places = names[inode] ?? []
       let path = places.first.flatMap { place in
         catalog.index(of: place.directory).map { catalog.way(to: $0).path(of: place.name) }
@@ -148,8 +155,21 @@ struct FileFallback {
     guard let index = catalog.index(of: inode) else { return }
     let newest = catalog.extents(of: index, from: 0, to: .max)
     if newest == version.extents, catalog.state(index).size == version.state.size { return }
+    if isSameContent(inode, index, catalog) {
+      for extent in version.extents { catalog.hold(extent) }
+      return catalog.replaceExtents(of: index, from: 0, to: .max, with: version.extents)
+    }
     catalog.keepLeftOut(copyOf: index)
     catalog.showFormer(version, of: index)
+  }
+
+  /// Whether the version that is shown has the newest content, from before that was moved.
+  private func isSameContent(
+    _ inode: InodeNumber, _ index: InodeIndex, _ catalog: borrowing Catalog
+  ) -> Bool {
+    guard let version = shown[inode] else { return false }
+    return version.state.contentVersion == catalog.state(index).contentVersion
+      && version.state.size == catalog.state(index).size
   }
 
   private mutating func leaveOut(

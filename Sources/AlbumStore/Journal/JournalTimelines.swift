@@ -56,7 +56,25 @@ struct JournalTimelines {
       foreign += losers
       all.removeAll { losers.contains($0) }
     }
+    let main = try mainChain()
+    if let older = try wentOnElsewhere().last, try newestTime(older) > latest(main) {
+      let losers = main.filter { $0.number > older.number }
+      foreign += losers
+      all.removeAll { losers.contains($0) }
+    }
     return foreign.sorted { $0.number < $1.number }
+  }
+
+  /// Segments of the chain in which something was written after the next one was begun: the session that
+  /// wrote them went on in the store that a copy was made of, and the copy began the next.
+  mutating func wentOnElsewhere() throws(StoreError) -> [Segment] {
+    let main = try mainChain()
+    var found: [Segment] = []
+    for (successor, former) in zip(main, main.dropFirst()) {
+      guard let head = try scan(successor).head else { continue }
+      if try newestTime(former) > head.time { found.append(former) }
+    }
+    return found
   }
 
   /// Segments with a head that a caller says are of no session of this timeline.

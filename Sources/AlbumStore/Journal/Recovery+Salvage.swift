@@ -59,7 +59,10 @@ extension Recovery {
       if head.predecessor.rawValue == 0 { break }
       while let last = rest.last, last > head.predecessor { rest.removeLast() }
       let isThere = rest.last == head.predecessor
-      if !isThere { salvaged?.missing.append(head.predecessor) }
+      if !isThere {
+        salvaged?.missing.append(head.predecessor)
+        files.use(SegmentID(kind: .journal, number: head.predecessor), head.predecessorBirth)
+      }
       cut = isThere ? head.cutFrame : nil
     }
     return links.reversed()

@@ -2,9 +2,8 @@ import AlbumFormat
 import AlbumModel
 import Posix
 
-/// Brings a space's catalog back from its checkpoint and journal. Reads alone, changes nothing on
-/// disk. A read error refuses the mount: only what was read and does not open is cut. No file time is
-/// looked at.
+/// Brings a space's catalog back from its checkpoint and journal. Reads alone, and looks at no file
+/// time. A read error refuses the mount: only what was read and does not open is cut.
 ///
 /// 1. The newest journal segment is found by name. Its head says how the ones before it end and
 ///    where the checkpoint is.
@@ -128,7 +127,10 @@ struct Recovery {
     let lacksEnd = lacksSuccessor && !mayHaveLostPower && !strays.leftOver.isEmpty
     let isProven = try strays.proveLostJournal(
       behind: nextDataSegment, ofOthers: foreignSessions, files: files)
-    report.isEndMissing = lacksEnd || isProven
+    // A session makes no data segment before the head of its journal is on disk.
+    let told = Set(journals.all.map(\.birth)).union(foreignSessions)
+    let orphans = strays.unknown.filter { $0.key >= nextDataSegment && !told.contains($0.value) }
+    report.isEndMissing = lacksEnd || isProven || !orphans.isEmpty
     if !report.isJournalIncomplete, !lacksSuccessor {
       for (number, birth) in strays.leftOver {
         catalog.setState(of: number, to: .retired, retiredAt: files.clock.now, birth: birth)
@@ -185,6 +187,7 @@ struct Recovery {
     let foreign = try journals.chooseTimeline()
     report.foreignJournals = foreign.map { files.name($0.id, $0.birth) }
     foreignSessions = Set(foreign.map(\.birth))
+    report.foreignJournals += try journals.wentOnElsewhere().map { files.name($0.id, $0.birth) }
     var numbers: [SegmentNumber] = []
     for segment in journals.all where numbers.last != segment.number {
       numbers.append(segment.number)
@@ -214,8 +217,7 @@ struct Recovery {
       path: SegmentPath.root)
   }
 
-  /// Whether a journal segment was on disk whole once, so that a head that does not open is damage; else
-  /// it was born just before a crash.
+  /// Whether a journal segment was on disk whole once; else it was born just before a crash.
   func wasBegun(_ scan: JournalScan) -> Bool { scan.isProvenDurable || scan.seal != nil }
 
   mutating func scan(_ number: SegmentNumber) throws(StoreError) -> JournalScan {

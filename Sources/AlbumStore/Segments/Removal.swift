@@ -37,9 +37,18 @@ extension Space {
       let isGone = try journal.withLock { journal throws(StoreError) in
         try unlink(id, &journal)
       }
-      if isGone { count += 1 }
+      if !isGone { continue }
+      if id.kind == .data { try noteGone(id) }
+      count += 1
     }
     return count
+  }
+
+  /// That a data segment is gone is stated when its name is durably gone: one that came back after a power
+  /// cut would be a segment that nobody knows.
+  private func noteGone(_ id: SegmentID) throws(StoreError) {
+    try files.syncFolder(of: id)
+    catalog.withLock { $0.setState(of: id.number, to: .removed) }
   }
 
   /// The same for a caller that holds the journal's lock.
@@ -47,7 +56,9 @@ extension Space {
   func unlink(_ candidates: [SegmentID], _ journal: inout Journal) throws(StoreError) -> Int {
     var count = 0
     for id in candidates {
-      if try unlink(id, &journal) { count += 1 }
+      if try !unlink(id, &journal) { continue }
+      if id.kind == .data { try noteGone(id) }
+      count += 1
     }
     return count
   }
@@ -62,10 +73,7 @@ extension Space {
   private func unlink(_ id: SegmentID, _ journal: inout Journal) throws(StoreError) -> Bool {
     guard let unneeded = proveUnneeded(id, journal) else { return false }
     try files.remove(unneeded)
-    if id.kind == .data {
-      journal.retirements[id.number] = nil
-      catalog.withLock { $0.setState(of: id.number, to: .removed) }
-    }
+    if id.kind == .data { journal.retirements[id.number] = nil }
     return true
   }
 

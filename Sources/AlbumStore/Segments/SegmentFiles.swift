@@ -258,6 +258,16 @@ final class SegmentFiles: Sendable {
     }
   }
 
+  /// Returns when the name of a segment, or that it is gone, is on disk.
+  func syncFolder(of id: SegmentID) throws(StoreError) {
+    let folder = SegmentPath.directory(of: name(id))
+    do throws(Errno) { try directory.syncDirectory(folder) } catch {
+      let failure = StoreError(syncing: folder, error)
+      state.withLock { $0.lostDirectory = failure }
+      throw failure
+    }
+  }
+
   /// Segments of which a write or sync failed.
   var suspects: Set<SegmentID> { state.withLock { $0.suspects } }
 

@@ -1,0 +1,42 @@
+import AlbumFormat
+import AlbumModel
+import AlbumTestSupport
+import Posix
+
+@testable import AlbumFileSystem
+@testable import AlbumStore
+
+/// Under which circumstances workloads run: the store that they find, and what is left out so that
+/// the harness can show its teeth.
+struct Circumstances: Sendable {
+  var store: CrashStore
+  var tree: PlainTree
+  var lies: Set<DiskLie> = []
+  var omitted: Set<Precaution> = []
+  /// The sync of a file after so many others fails.
+  var failsSyncAfter: Int?
+  /// How long segments stay that are not needed any more.
+  var graceSeconds: Int64 = 0
+  /// What tells the bytes that one workload writes from those of another.
+  var salt: UInt64 = 0
+
+  /// The store after `Operation.preparation`, at rest.
+  static func prepared() throws -> Circumstances {
+    let empty = Circumstances(store: try CrashStore(), tree: PlainTree())
+    let workload = try Workload(empty)
+    for operation in Operation.preparation { workload.perform(operation) }
+    if let finding = workload.findings.first { throw Finding(text: finding) }
+    try workload.mounted.close()
+    var random = SeededRandom(seed: 0)
+    var result = empty
+    result.store.image = workload.disk.image.afterPowerCut(.everything, &random)
+    result.tree = workload.tree
+    result.tree.endProcess()
+    return result
+  }
+}
+
+struct Finding: Error, CustomStringConvertible {
+  let text: String
+  var description: String { text }
+}
