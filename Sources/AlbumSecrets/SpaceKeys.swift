@@ -12,6 +12,7 @@ package final class SpaceKeys: Sendable {
     case segmentNames = 4
     case headerMasks = 5
     case lock = 6
+    case memory = 7
 
     static let context: StaticString = "albumfs1"
   }
@@ -85,6 +86,18 @@ package final class SpaceKeys: Sendable {
   }
 
   private static let nameRounds: UInt64 = 4
+
+  /// What a space is called where a machine remembers it: 32 hexadecimal digits of a sub-key of their own.
+  package var memoryName: String {
+    let key = SpaceKeys.derive(.memory, from: master)
+    return unsafe key.withUnsafeBytes { bytes in
+      let words = unsafe (
+        bytes.loadUnaligned(as: UInt64.self),
+        bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+      )
+      return SegmentName(high: UInt64(bigEndian: words.0), low: UInt64(bigEndian: words.1)).text
+    }
+  }
 
   static func derive(_ purpose: Purpose, from master: borrowing SecretBytes) -> SecretBytes {
     unsafe master.withUnsafeBytes { master in

@@ -20,12 +20,14 @@ package struct LaunchOptions: Codable, Sendable, Equatable {
   package var inspectsSystemCalls: Bool
   /// How long a segment of the store that is no longer needed stays, in seconds.
   package var graceSeconds: Int64
+  /// Where it is remembered how far the history of spaces went; nil: it is not.
+  package var remembersIn: String?
   package var verbose: Bool
 
   package init(
     store: String, mountPoint: String, readOnly: Bool, allowOther: Bool, mountOptions: String,
     secretKind: SecretKind, thumbnailer: String?, inspectsSystemCalls: Bool, graceSeconds: Int64,
-    verbose: Bool
+    remembersIn: String? = nil, verbose: Bool
   ) {
     self.store = store
     self.mountPoint = mountPoint
@@ -36,6 +38,7 @@ package struct LaunchOptions: Codable, Sendable, Equatable {
     self.thumbnailer = thumbnailer
     self.inspectsSystemCalls = inspectsSystemCalls
     self.graceSeconds = graceSeconds
+    self.remembersIn = remembersIn
     self.verbose = verbose
   }
 }

@@ -20,6 +20,8 @@ final class Parts: Sendable {
   /// Why none are made from the start; nil where they are.
   let whyNoThumbnails: String?
   private let storeWarnings: [String]
+  /// How far history went here; nil: nobody wants to know.
+  private let seen: SeenHistory?
   private let mountOptions: MountOptions
   private let notifications = Notifications()
   private let logger: Logger
@@ -34,7 +36,10 @@ final class Parts: Sendable {
     let store = try StoreOpening.open(options.store)
     let isReadOnly = mountOptions.readOnly
     space = try Parts.openSpace(store, options, secret, isReadOnly, logger)
-    storeWarnings = store.warnings
+    let opened = space
+    let history = options.remembersIn.map { SeenHistory(directory: $0, of: opened) }
+    seen = history
+    storeWarnings = store.warnings + (history?.complaint(about: opened).map { [$0] } ?? [])
     fileSystem = FileSystem(
       space: space, inspector: CallingSyscall(readsSystemCalls: options.inspectsSystemCalls),
       notifier: notifications)
@@ -62,6 +67,9 @@ final class Parts: Sendable {
     queue?.stop()
     let unwritten = fileSystem.close()
     do throws(StoreError) { try space.close() } catch { throw lost("\(error)", Failure(error)) }
+    do throws(Errno) { try seen?.remember(space) } catch {
+      logger.warning("the end of history cannot be remembered: \(error)")
+    }
     if let unwritten, !isReadOnly {
       throw lost("\(unwritten)", Failure(.other, "Not everything could be written: \(unwritten)."))
     }
@@ -164,7 +172,8 @@ enum RecoveryNotes {
         "The machine was started anew since. Changes of the last seconds before that are left out: "
           + shown + (rest > 0 ? " and \(rest) more." : "."))
     }
-    if !report.wasClean {
+    if !report.wasClean, report.incompleteFiles.isEmpty, report.cutFiles.isEmpty, !report.isDamaged
+    {
       lines.append(
         "The last session did not end by an unmount. Everything up to its last moments is there.")
     }

@@ -63,6 +63,23 @@ import Testing
     }
   }
 
+  /// An old state of a store that is put back cannot be told from inside; what the machine noted can.
+  @Test func aStoreThatIsOlderThanWhatWasSeenIsNamed() throws {
+    try MountedStore.use { mounted in
+      try mounted.unmount()
+      let mount = "XDG_STATE_HOME=$W/state albumfs mount --remember --password-file $P $S $M"
+      try mounted.sh("\(mount) && touch $M/first && albumfs umount -q $M && cp -a $S $W/old")
+      try mounted.sh("\(mount) && touch $M/second && albumfs umount -q $M")
+      #expect(try !mounted.outcome("\(mount) && albumfs umount -q $M").errors.contains("older"))
+
+      try mounted.sh("rm -r $S && mv $W/old $S")
+      let outcome = try mounted.outcome("\(mount) && albumfs umount -q $M")
+      #expect(outcome.code == 0)
+      #expect(outcome.errors.contains("This store is older than what was seen of it here"))
+      #expect(try mounted.sh("stat -c %a $W/state/albumfs").contains("700"))
+    }
+  }
+
   @Test func aReadOnlyMountAndOneThatChangesNothingWriteNothing() throws {
     try MountedStore.use { mounted in
       try mounted.makePictures()

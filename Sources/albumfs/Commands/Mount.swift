@@ -54,6 +54,13 @@ struct Mount: ParsableCommand {
   var grace: Int64 = 900
 
   @Flag(
+    help: """
+      Remember on this machine how far the space's history went, and warn when the store is older: \
+      in ~/.local/state/albumfs, or $XDG_STATE_HOME/albumfs.
+      """)
+  var remember = false
+
+  @Flag(
     help: ArgumentHelp(
       "For tests: implicit entries do not look at the caller's system call.",
       visibility: .hidden))
@@ -91,7 +98,8 @@ struct Mount: ParsableCommand {
       mountOptions: options.joined(separator: ","),
       secretKind: recoveryKey ? .recoveryKey : .password,
       thumbnailer: Thumbnailer.find(thumbnailer),
-      inspectsSystemCalls: !noSyscallInspection, graceSeconds: grace, verbose: output.verbose)
+      inspectsSystemCalls: !noSyscallInspection, graceSeconds: grace,
+      remembersIn: remember ? try StateDirectory.make() : nil, verbose: output.verbose)
     try launch.check()
     return launch
   }

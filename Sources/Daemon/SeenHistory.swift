@@ -1,0 +1,60 @@
+import AlbumStore
+import ControlProtocol
+import Posix
+
+/// How far the history of a space went when it was last mounted with `--remember` on this machine. A
+/// store that is replaced by an older state of itself cannot tell; what is kept outside of it can.
+///
+/// A file in the user's state directory, one for each space: a line with the number of the last frame
+/// and the seconds since 1970 when it was written. Its name comes from the keys of the space and says
+/// nothing without them; that it is there says that this user mounts some space.
+struct SeenHistory {
+  private let directory: String
+  private let name: String
+
+  init(directory: String, of space: Space) {
+    self.directory = directory
+    name = space.memoryName
+  }
+
+  /// A warning where the space is older than what was seen; nil otherwise.
+  func complaint(about space: Space) -> String? {
+    guard let seen = read(), seen.frame > space.historyEnd.frame else { return nil }
+    let missing = seen.frame - space.historyEnd.frame
+    return
+      "This store is older than what was seen of it here: its history lacks the last \(missing) steps, "
+      + "up to \(SystemClock.localTime(seconds: seen.seconds)). It may be an old copy, or somebody may "
+      + "have put an old state of it back."
+  }
+
+  /// Remembers the end of history, unless more was seen before. Throws what the disk answers.
+  func remember(_ space: Space) throws(Errno) {
+    let end = space.historyEnd
+    if let seen = read(), seen.frame >= end.frame { return }
+    let place = try PosixDirectory(path: directory)
+    let temporary = "\(name).new"
+    do throws(Errno) { try place.remove(temporary) } catch {
+      if error != .noEntry { throw error }
+    }
+    let file = try place.open(temporary, .createNew)
+    var failure: Errno?
+    unsafe Array("\(end.frame) \(end.seconds)\n".utf8).withUnsafeBytes {
+      do throws(Errno) { try unsafe file.write($0, at: 0) } catch { failure = error }
+    }
+    if let failure { throw failure }
+    try file.sync()
+    try place.rename(temporary, to: name)
+    try place.syncDirectory("")
+  }
+
+  private func read() -> (frame: UInt64, seconds: Int64)? {
+    guard let place = try? PosixDirectory(path: directory),
+      let bytes = try? place.contents(of: name, limit: 100)
+    else { return nil }
+    let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+    guard words.count == 2, let frame = UInt64(words[0]), let seconds = Int64(words[1]) else {
+      return nil
+    }
+    return (frame, seconds)
+  }
+}
