@@ -19,7 +19,7 @@ struct JournalCheck: Sendable {
     for link in salvaged.chain where link.number >= needed {
       let scan = try recovery.scan(link.number)
       segmentCount += 1
-      if scan.headCount == 1, recovery.wasBegun(scan) {
+      if scan.headCount == 1, scan.wasBegun {
         singleHeads.append(link.number)
       }
       let lower = max(before, scan.head?.cutFrame ?? .none)

@@ -21,6 +21,8 @@ struct JournalScan {
   var start = 0
   /// The file has its full size, and no sector of zeros: as it was born.
   var isWhole = false
+  /// Records of a segment of another kind are in the file: somebody put that in its place.
+  var holdsOtherKind = false
 
   /// Of a segment that is not there.
   init() {}
@@ -49,7 +51,14 @@ struct JournalScan {
       case .data, .checkpoint, .seal: break
       }
     }
+    if head == nil, frames.isEmpty { holdsOtherKind = image.hasContent(files.keys.cipher) }
   }
+}
+
+extension JournalScan {
+  /// Whether the segment was on disk whole once, so that a head that does not open is damage; else it was
+  /// born just before a crash.
+  var wasBegun: Bool { isProvenDurable || seal != nil || holdsOtherKind }
 }
 
 /// Finds every record of a segment without the catalog.
@@ -106,6 +115,16 @@ struct SegmentWalk {
 }
 
 extension SegmentImage {
+  /// Whether records of files or checkpoints begin anywhere. Their headers are not bound to the name of
+  /// the segment, and random bytes do not look like them.
+  fileprivate func hasContent(_ cipher: RecordCipher) -> Bool {
+    stride(from: 0, through: used - RecordLayout.overhead, by: RecordLayout.grid).contains {
+      let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[$0..<used])
+      let kind = unsafe cipher.header(of: rest)?.kind
+      return kind == .data || kind == .checkpoint
+    }
+  }
+
   /// Whether 512 bytes on a grid of 512 are all zeros: never so in what was sealed or random.
   fileprivate var hasEmptySector: Bool {
     var start = 0

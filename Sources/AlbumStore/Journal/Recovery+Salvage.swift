@@ -47,7 +47,7 @@ extension Recovery {
       let scan = try scan(number)
       // Where frames of an older one are missing, the numbers of those that follow tell.
       if links.isEmpty, scan.head == nil, scan.frames.isEmpty {
-        if !wasBegun(scan) { continue }
+        if !scan.wasBegun { continue }
         salvaged?.isIncomplete = true
       }
       links.append(Link(number: number, cut: cut))

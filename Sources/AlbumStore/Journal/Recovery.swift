@@ -202,7 +202,7 @@ struct Recovery {
     for number in numbers.reversed() {
       let scan = try scan(number)
       if let head = scan.head { return (number, head) }
-      if wasBegun(scan) {
+      if scan.wasBegun {
         let id = SegmentID(kind: .journal, number: number)
         throw StoreError(
           .damaged,
@@ -216,9 +216,6 @@ struct Recovery {
       .damaged, "no journal segment of this space has a readable head; \(Recovery.advice)",
       path: SegmentPath.root)
   }
-
-  /// Whether a journal segment was on disk whole once; else it was born just before a crash.
-  func wasBegun(_ scan: JournalScan) -> Bool { scan.isProvenDurable || scan.seal != nil }
 
   mutating func scan(_ number: SegmentNumber) throws(StoreError) -> JournalScan {
     guard let segment = journals.segment(number) else { return JournalScan() }
