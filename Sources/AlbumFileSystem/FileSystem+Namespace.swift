@@ -44,7 +44,7 @@ extension FileSystem {
     var mode = mode
     mode.truncates = false
     do throws(FSError) {
-      let file = try open(entry.attributes.inode, mode: mode, for: caller)
+      let file = try open(entry.attributes.inode, mode: mode, isNew: true)
       entry.attributes = current(entry.attributes)
       entry.attributesLifetime = attributesLifetime(entry.attributes)
       return (entry, file)

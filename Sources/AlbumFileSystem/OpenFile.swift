@@ -9,13 +9,16 @@ package final class OpenFile: Sendable {
   private let content: FileContent
   private let fileSystem: FileSystem
   private let writes: Bool
+  /// Whether the file was made or emptied by this open.
+  private let beginsContent: Bool
   /// What is written goes to the store at once, so that write(2) tells who has no room for it: on a
   /// disk that is nearly full, where the file was opened only to be written, as the shell does, which
   /// does not look whether close succeeds. Past the kernel's pages no memory can be shared, so whoever
   /// can map the file is told by fsync and close.
   package let writesThrough: Bool
 
-  init(_ content: FileContent, of fileSystem: FileSystem, mode: OpenMode) {
+  init(_ content: FileContent, of fileSystem: FileSystem, mode: OpenMode, beginsContent: Bool) {
+    self.beginsContent = beginsContent
     inode = content.inode
     self.content = content
     self.fileSystem = fileSystem
@@ -47,11 +50,26 @@ package final class OpenFile: Sendable {
   package func flush() throws(FSError) {
     if !writes { return }
     try content.commit()
+    settleContent()
     try storing { () throws(StoreError) in try fileSystem.space.commit() }
   }
 
   /// fsync(2).
-  package func synchronize() throws(FSError) { try fileSystem.synchronize(inode) }
+  package func synchronize() throws(FSError) {
+    settleContent()
+    try fileSystem.synchronize(inode)
+  }
+
+  /// What the file is now is what its writer meant it to be.
+  private func settleContent() {
+    if !beginsContent || fileSystem.space.isReadOnly { return }
+    let index = content.index
+    fileSystem.space.change { catalog in
+      if catalog.state(index).marks.contains(.beingWritten) {
+        catalog.update(index) { $0.marks.remove(.beingWritten) }
+      }
+    }
+  }
 
   /// The last close of this handle. Writes out what flush did not see.
   package func release() { fileSystem.release(inode, writes: writes) }
@@ -95,6 +113,11 @@ extension FileSystem {
   package func open(_ inode: InodeNumber, mode: OpenMode, for caller: Caller) throws(FSError)
     -> OpenFile
   {
+    try open(inode, mode: mode, isNew: false)
+  }
+
+  /// `isNew`: it was made to be opened.
+  func open(_ inode: InodeNumber, mode: OpenMode, isNew: Bool) throws(FSError) -> OpenFile {
     let writes = mode.writes || mode.truncates
     if writes {
       try writable()
@@ -104,13 +127,21 @@ extension FileSystem {
     if mode.truncates {
       do throws(FSError) {
         let time = clock.now()
-        try content.truncate(to: 0) { catalog in catalog.touch(content.index, time) }
+        try content.truncate(to: 0) { catalog in
+          catalog.touch(content.index, time)
+          catalog.update(content.index) { $0.marks.insert(.beingWritten) }
+        }
       } catch {
         release(inode, writes: writes)
         throw error
       }
     }
-    return OpenFile(content, of: self, mode: mode)
+    if isNew, mode.writes {
+      space.change { catalog in
+        catalog.update(content.index) { $0.marks.insert(.beingWritten) }
+      }
+    }
+    return OpenFile(content, of: self, mode: mode, beginsContent: isNew || mode.truncates)
   }
 
   /// Ends one handle of an inode.

@@ -20,6 +20,7 @@ package import AlbumModel
 // | 9 | barrier | number u64 of the last frame that is known to be on disk |
 // | 10 | property | key u16, value u64: of the whole space, see `SpaceProperty` |
 // | 11 | session | birth u64, first journal segment u32, first checkpoint segment u32: a session of this timeline; its segments have these numbers or greater ones, and lower ones than those of the session behind it. Both 0: nothing of it is left but data segments |
+// | 12 | loss | 25 bytes, see `JournalLoss` |
 
 /// Everything about an inode but its content, names and extended attributes:
 ///
@@ -81,6 +82,9 @@ package struct InodeState: Equatable, Sendable, BitwiseCopyable {
     /// A file without a name: what another was last, or a new file, of which content was not in the
     /// store when it was mounted. It stays until a repair brings it back.
     package static let leftOut = Marks(rawValue: 32)
+    /// A file that was made or emptied by an open that has not been closed or synced since: where the
+    /// content is missing that followed, being empty is nothing that the file ever was to anybody.
+    package static let beingWritten = Marks(rawValue: 64)
   }
 
   /// How far the thumbnail of a photo is.
@@ -216,6 +220,7 @@ package enum JournalItem: Equatable, Sendable {
   case barrier(FrameNumber)
   case property(SpaceProperty, UInt64)
   case session(SegmentBirth, SessionStart)
+  case loss(JournalLoss?)
   /// Of a type that this version does not know and may ignore.
   case ignorable
 
@@ -245,6 +250,7 @@ package enum JournalItem: Equatable, Sendable {
     case .barrier: 9
     case .property: 10
     case .session: 11
+    case .loss: 12
     case .ignorable: 0x8000
     }
   }
@@ -296,6 +302,7 @@ package enum JournalItem: Equatable, Sendable {
       writer.write(birth.rawValue)
       writer.write(start.journal.rawValue)
       writer.write(start.checkpoint.rawValue)
+    case .loss(let loss): JournalLoss.encode(loss, into: &writer)
     case .ignorable: break
     }
   }
@@ -362,6 +369,7 @@ package enum JournalItem: Equatable, Sendable {
       let birth = try body.readBirth()
       return .session(
         birth, SessionStart(journal: try body.readSegment(), checkpoint: try body.readSegment()))
+    case 12: return .loss(try JournalLoss.decode(from: &body))
     case 0x8000...: return .ignorable
     default:
       throw FormatError("item of unknown type \(type): written by a newer albumfs")

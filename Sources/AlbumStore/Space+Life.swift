@@ -52,7 +52,12 @@ extension Space {
       listing, files: files, content: content, boot: options.boot, omitting: options.omitting)
     try recovery.run(into: &catalog)
     try recovery.showWhole(&catalog)
-    if !options.readOnly { catalog.beginSession(files.session, behind: recovery) }
+    if !options.readOnly {
+      catalog.beginSession(files.session, behind: recovery)
+      if let first = recovery.report.firstLostInode {
+        catalog.noteLoss(from: first, isEndOfCopy: recovery.report.mayLackJournalAsCopy)
+      }
+    }
     let corrections = catalog.settle()
     let journals = recovery.newest.rawValue - recovery.firstJournal.rawValue + 1
     let writer = JournalWriter(

@@ -184,7 +184,10 @@ enum RecoveryNotes {
     if report.isEndMissing {
       lines.append("The store is damaged: the end of its history is missing.")
     }
-    if report.isJournalIncomplete {
+    if report.loss != nil, !report.isJournalIncomplete {
+      lines.append("A part of this space's history was missing at an earlier mount.")
+    }
+    if report.isJournalIncomplete || report.loss != nil {
       lines.append(
         "albumfs check --repair may bring back what is missing; until then no room is given back.")
     }

@@ -39,6 +39,8 @@ struct JournalFormatTests {
     .session(
       SegmentBirth(9), SessionStart(journal: SegmentNumber(7), checkpoint: SegmentNumber(8))),
     .session(SegmentBirth(9), .gone),
+    .loss(JournalLoss(firstInode: 7, inodeEnd: 9, sequenceEnd: 12, isEndOfCopy: true)),
+    .loss(nil),
     .counters(SpaceCounters()),
     .barrier(FrameNumber(12)),
     .property(.thumbnailEdge, 512),

@@ -146,6 +146,9 @@ package struct DiskChronicle: Sendable {
   /// Whether there was a file of this name at any time.
   package func knows(_ path: String) -> Bool { names[path] != nil }
 
+  /// When each name led to a file first.
+  package var firstInstants: [String: Int] { names.compactMapValues { $0.first?.begin } }
+
   /// The files in a folder, by path.
   package func paths(in folder: String, at position: Int) -> [String] {
     names.keys.filter { DiskImage.parent($0) == folder && file($0, at: position) != nil }.sorted()

@@ -19,6 +19,8 @@ final class Workload {
   private(set) var findings: [String] = []
   /// Changes of `keys`, in order.
   private(set) var keyChanges: [KeyChange] = []
+  /// The instants of the disk while spaces were unmounted.
+  private(set) var unmounts: [ClosedRange<Int>] = []
   private var password = CrashStore.password
   private var handles: [(number: Int, file: OpenFile)] = []
   private var sweep: Sweep?
@@ -400,8 +402,10 @@ final class Workload {
   }
 
   private func remount() {
+    let start = disk.position
     closeAll()
     sync { try mounted.close() }
+    unmounts.append(start...disk.position)
     handles = []
     sweep = nil
     if hasFailed { return }

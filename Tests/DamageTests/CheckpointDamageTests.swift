@@ -59,11 +59,24 @@ struct CheckpointDamageTests {
     }
   }
 
+  /// As long as the journal is there from its beginning, nothing is lost.
+  @Test func withBothDamagedTheWholeJournalIsReplayed() throws {
+    let disk = sample.disk()
+    for number in sample.segments(.checkpoint) {
+      disk.flip(sample.path(.checkpoint, number), 256 + 100, 1)
+    }
+    let mounted = try MountedAlbums(disk, sample.keys)
+    #expect(mounted.space.observe() == sample.newest)
+    #expect(mounted.space.status.recovery.isDamaged)
+  }
+
   @Test func withBothDamagedTheMountIsRefusedAndSaysWhatToDo() throws {
     let disk = sample.disk()
     for number in sample.segments(.checkpoint) {
       disk.flip(sample.path(.checkpoint, number), 256 + 100, 1)
     }
+    let first = try #require(sample.segments(.journal).first)
+    try disk.remove(sample.path(.journal, first))
     let error = refusal { _ = try MountedAlbums(disk, sample.keys) }
     #expect(error?.code == .damaged)
     #expect(error?.message.contains("albumfs check --repair") == true)

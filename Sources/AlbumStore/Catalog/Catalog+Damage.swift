@@ -20,6 +20,10 @@ struct ReplayGap {
   var names: [InodeNumber: EntryPlace] = [:]
   /// Files with stretches that nobody knows any more.
   var lostContents: Set<InodeNumber> = []
+  /// No inode below this number is one that only lost frames tell of.
+  var firstInode: UInt64
+  /// A later frame says that these frames were lost (`JournalLoss`).
+  var isStated = false
 
   struct EntryPlace: Equatable {
     var directory: InodeNumber
@@ -29,7 +33,10 @@ struct ReplayGap {
 
 extension Catalog {
   /// From now on the items of each frame come by `apply(behindGap:)`.
-  mutating func noteGap() { if gap == nil { gap = ReplayGap() } }
+  mutating func noteGap() {
+    if gap == nil { gap = ReplayGap(firstInode: greatestInode + 1) }
+    gap?.isStated = false
+  }
 
   /// Applies all items of one frame, where frames before it are lost.
   mutating func apply(behindGap items: [JournalItem]) {
@@ -65,6 +72,25 @@ extension Catalog {
     }
     replaceExtents(of: index, from: 0, to: .max, with: lost)
     gap?.lostContents.insert(state.number)
+  }
+
+  // MARK: Until a repair
+
+  /// A part of the journal is missing that no frame speaks of: the next one says so. All numbers from now
+  /// on are behind those that the lost part may have given out.
+  mutating func noteLoss(from firstInode: UInt64, isEndOfCopy: Bool) {
+    loss = JournalLoss(
+      firstInode: min(firstInode, loss?.firstInode ?? firstInode),
+      inodeEnd: counters.nextInode, sequenceEnd: counters.nextSequence,
+      isEndOfCopy: isEndOfCopy && loss?.isEndOfCopy ?? true)
+    changes.loss = true
+  }
+
+  /// What could be brought back was.
+  mutating func settleLoss() {
+    if loss == nil { return }
+    loss = nil
+    changes.loss = true
   }
 
   // MARK: The end of replay

@@ -23,10 +23,11 @@ struct PendingChanges {
   var properties: Set<SpaceProperty> = []
   var sessions: Set<SegmentBirth> = []
   var counters = false
+  var loss = false
 
   var isEmpty: Bool {
     inodes.isEmpty && gone.isEmpty && entries.isEmpty && segments.isEmpty && properties.isEmpty
-      && !counters
+      && !counters && !loss
   }
 }
 
@@ -122,6 +123,7 @@ extension Catalog {
     for session in changes.sessions {
       JournalItem.session(session, sessions[session] ?? .gone).encode(into: &writer)
     }
+    if changes.loss { JournalItem.loss(loss).encode(into: &writer) }
     for index in changes.inodes { encodeChanges(of: index, into: &writer) }
     for change in changes.entries {
       guard let directory = inodes.find(change.directory) else { continue }

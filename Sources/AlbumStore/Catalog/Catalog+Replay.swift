@@ -13,6 +13,9 @@ package struct ReplayFindings: Equatable, Sendable {
   package var lostContents = 0
   /// Inodes that should have a name, and have none.
   package var orphans = 0
+  /// The first inode number that only lost frames can have given out, where frames are lost of which the
+  /// journal does not say so itself.
+  package var firstLostInode: UInt64?
   package init() {}
 
   package static func == (a: ReplayFindings, b: ReplayFindings) -> Bool {
@@ -62,6 +65,9 @@ extension Catalog {
       reserved = stated
     case .property(let property, let value): properties[property] = value
     case .session(let birth, let start): sessions[birth] = start == .gone ? nil : start
+    case .loss(let stated):
+      loss = stated
+      gap?.isStated = true
     case .barrier, .ignorable: break
     }
   }
@@ -92,6 +98,7 @@ extension Catalog {
       segments.emptied.insert(number)
     }
     isReplaying = false
+    if let gap, !gap.isStated { findings.firstLostInode = gap.firstInode }
     gap = nil
     return findings
   }

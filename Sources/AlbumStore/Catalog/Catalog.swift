@@ -37,6 +37,8 @@ package struct Catalog: ~Copyable, Sendable {
   /// Sessions of this timeline whose journal and checkpoint segments may still be in the store: only
   /// what they made is removed.
   var sessions: [SegmentBirth: SessionStart] = [:]
+  /// A part of the journal was missing at a mount before, and no repair has settled that yet.
+  var loss: JournalLoss?
   /// The births of the data segments in the store, as they were found there: what a segment has that
   /// only a repair finds to be in use.
   var foundBirths: [SegmentNumber: SegmentBirth] = [:]

@@ -17,11 +17,11 @@ extension Examination {
     let paths = CatalogPaths(catalog, of: affectedInodes)
     report.findings = store.warnings.map { CheckFinding(.damage, .store, $0) }
     report.findings += journalFindings() + catalogFindings() + segmentFindings()
-    report.findings += timelineFindings() + leftOutFindings()
+    report.findings += timelineFindings() + leftOutFindings() + lossFindings()
     let named =
       incompleteFindings() + contentFindings(paths) + looseFindings(paths) + problemFindings(paths)
     report.findings += named.sorted { ($0.path ?? "") < ($1.path ?? "") }
-    if recovery.report.mayLackJournalAsCopy {
+    if recovery.report.isJournalLackedAsCopy {
       report.findings = report.findings.map(Examination.asOfCopy)
     }
     return report
@@ -144,7 +144,7 @@ extension Examination {
           costs ? .damage : .note, .segmentMissing, segments: [path], "\(name) is not there")
       case .short(let count):
         return CheckFinding(
-          segment.damaged.isEmpty ? .note : .damage, .segmentShort, segments: [path],
+          costs ? .damage : .note, .segmentShort, segments: [path],
           "\(name) is cut short: \(count) bytes are left of \(files.segmentSize)")
       }
     }
@@ -169,6 +169,19 @@ extension Examination {
         .damage, .timeline, segments: recovery.report.foreignJournals.map(SegmentPath.path),
         "the store holds segments of another copy of it, which was written to: nothing of either is "
           + "removed; to make this store a copy again, run rsync once with --delete")
+    ]
+  }
+
+  /// What an earlier mount found missing of the journal, where nothing is left to tell what it was.
+  private func lossFindings() -> [CheckFinding] {
+    if recovery.report.loss == nil || recovery.report.isJournalIncomplete || hasLooseContent {
+      return []
+    }
+    return [
+      CheckFinding(
+        .note, .leftOut,
+        "a part of the journal was missing at an earlier mount, and nothing of what it told of was found; "
+          + "nothing is removed from the store until --repair has settled that")
     ]
   }
 
@@ -242,7 +255,9 @@ extension Examination {
     return findings(
       isThumbnail ? .unreadableThumbnail : .unreadableContent, inode, paths, ranges, segments,
       severity: endsOfCopy.contains(inode) ? .note : .damage,
-      meaning: "\(self.ranges(ranges)) cannot be read (\(causes.joined(separator: ", ")))")
+      meaning: (isThumbnail
+        ? "its thumbnail cannot be read" : "\(self.ranges(ranges)) cannot be read")
+        + " (\(causes.joined(separator: ", ")))")
   }
 
   /// One finding for each path.

@@ -23,7 +23,10 @@ struct JournalCheck: Sendable {
         singleHeads.append(link.number)
       }
       let lower = max(before, scan.head?.cutFrame ?? .none)
-      let upper = link.cut ?? max(scan.provenFrame, recovery.lastFrame)
+      // Of one that is not the newest, and whose successor is not there, nobody knows where it ended.
+      let isNewest = link.number == salvaged.chain.last?.number
+      let upper =
+        link.cut ?? (isNewest ? max(scan.provenFrame, recovery.lastFrame) : scan.provenFrame)
       let found = scan.frames.filter { $0.frame.number > lower && $0.frame.number <= upper }
       let count = upper > lower ? Int(upper.rawValue - lower.rawValue) : 0
       if scan.head != nil, found.count < count {

@@ -14,16 +14,18 @@ struct LooseContent {
 
   var isEmpty: Bool { newer.isEmpty && unknown.isEmpty }
 
-  /// `known`: no inode up to this number is a lost one. `gone`: nor are these.
+  /// `known`: no inode up to this number is a lost one. `gone`: nor are these. `loss`: what was written
+  /// since then is no lost content.
   init(
     _ findings: [SegmentFindings], _ catalog: borrowing Catalog, known: UInt64,
-    gone: Set<InodeNumber>
+    gone: Set<InodeNumber>, until loss: JournalLoss?
   ) {
     let sequences = Sequences(findings)
     // A file's newest sequence is asked for once.
     var newest: [InodeNumber: UInt64?] = [:]
     for loose in findings.flatMap(\.loose).sorted(by: { $0.record.sequence < $1.record.sequence }) {
       let inode = loose.record.inode
+      if let loss, loose.record.sequence >= loss.sequenceEnd { continue }
       if let index = catalog.index(of: inode) {
         if newest[inode] == nil {
           newest[inode] = .some(
@@ -34,7 +36,9 @@ struct LooseContent {
         if ranges.isEmpty { continue }
         newer[inode, default: ([], [])].ranges += ranges
         newer[inode]?.records.append(loose)
-      } else if inode.rawValue > known, !gone.contains(inode) {
+      } else if inode.rawValue > known, inode.rawValue < loss?.inodeEnd ?? .max,
+        !gone.contains(inode)
+      {
         unknown[inode, default: []].append(loose)
       }
     }

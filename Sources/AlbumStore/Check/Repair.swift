@@ -33,7 +33,10 @@ extension Examination {
         checkpoint: SegmentNumber(catalog.counters.nextCheckpointSegment)))
     let space = Space(repairing: store, files, catalog, recovery, position)
     plan.endings = try space.endings(of: plan, options.fileEnding)
-    space.change { plan.apply(to: &$0) }
+    space.change { catalog in
+      plan.apply(to: &catalog)
+      catalog.settleLoss()
+    }
     try space.finishRepair(recovery)
     return plan.done + ["the catalog was written anew: nothing that is damaged is needed any more"]
   }

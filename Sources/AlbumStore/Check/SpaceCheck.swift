@@ -82,6 +82,7 @@ struct Examination: ~Copyable {
     try recovery.showWhole(&catalog)
     isJournalIncomplete =
       recovery.report.isJournalIncomplete || salvaged.isIncomplete || salvaged.rootWasLost
+      || recovery.report.loss != nil
     catalogCheck = CatalogCheck(catalog, segmentSize: files.segmentSize)
     self.files = files
     self.catalog = catalog
@@ -116,14 +117,22 @@ struct Examination: ~Copyable {
     }
     segments = found
     if isJournalIncomplete || !strays.isEmpty {
-      loose = LooseContent(found, catalog, known: greatestKnownInode, gone: salvaged.gone)
+      loose = LooseContent(
+        found, catalog, known: greatestKnownInode, gone: salvaged.gone,
+        until: hasNewLoss ? nil : recovery.report.loss)
     }
   }
 
   /// No inode up to this number is one that only the lost part of the journal told of.
   private var greatestKnownInode: UInt64 {
     if salvaged.isIncomplete || salvaged.rootWasLost || !isJournalIncomplete { return 0 }
-    return salvaged.greatestBeforeGap ?? catalog.greatestInode
+    let first = [recovery.report.firstLostInode, recovery.report.loss?.firstInode]
+    return (first.compactMap(\.self).min() ?? catalog.greatestInode + 1) - 1
+  }
+
+  /// A part of the journal is missing of which the journal itself does not say so.
+  private var hasNewLoss: Bool {
+    salvaged.isIncomplete || salvaged.rootWasLost || recovery.report.firstLostInode != nil
   }
 
   /// What the end of a journal told of that went missing some sessions ago: nothing else leaves

@@ -179,6 +179,7 @@ extension Catalog {
     for (birth, start) in sessions {
       JournalItem.session(birth, start).encode(into: &writer)
     }
+    if loss != nil { JournalItem.loss(loss).encode(into: &writer) }
     return writer.bytes
   }
 

@@ -39,8 +39,10 @@ struct FileFallback {
   private var unreadable: Set<InodeNumber> = []
   /// Files that were replaced and are gone, as they were when they were whole last.
   private var replaced: [InodeNumber: FileVersion] = [:]
-  private var renamed: [(place: RecentHistory.EntryPlace, former: InodeNumber, now: InodeNumber?)] =
-    []
+  private var renamed: [RecentHistory.Replacement] = []
+  /// What files were between what is shown of them and what they were last, as far as that holds content
+  /// of its own.
+  private var kept: [InodeNumber: [FileVersion]] = [:]
   /// Thumbnails of which something is missing.
   private var thumbnails: Set<InodeNumber> = []
   private var times: [InodeNumber: StoreTime] = [:]
@@ -72,11 +74,9 @@ struct FileFallback {
         if !segments.contains(Extent.lostSegment) { thumbnails.insert(inode) }
         continue
       }
-      if segments.contains(where: missing.isLost) {
-        unreadable.insert(inode)
-        continue
-      }
-      if let version = try FileFallback.newestWhole(recent.versions[inode], &missing) {
+      let version = try FileFallback.newestWhole(recent.versions[inode], &missing)
+      kept[inode] = FileFallback.between(version, catalog, inode, recent.versions[inode] ?? [])
+      if let version {
         shown[inode] = version
       } else if recent.isOld(inode) || recent.versions[inode] == nil {
         unreadable.insert(inode)
@@ -97,7 +97,7 @@ struct FileFallback {
       for rename in recent.renamed where rename.now == inode && seen.insert(rename.former).inserted
       {
         let former = rename.former
-        if catalog.index(of: former) != nil { continue }
+        if let index = catalog.index(of: former), !catalog.inodes[index].isExpected { continue }
         wanted.insert(former)
         if let version = try FileFallback.newestWhole(recent.versions[former], &missing) {
           replaced[former] = version
@@ -108,13 +108,34 @@ struct FileFallback {
     }
   }
 
+  /// Versions that are newer than `shown`, or all, without the last, which the catalog has: those that refer
+  /// to records which no other does.
+  private static func between(
+    _ shown: FileVersion?, _ catalog: borrowing Catalog, _ inode: InodeNumber,
+    _ versions: [FileVersion]
+  ) -> [FileVersion] {
+    guard let index = catalog.index(of: inode) else { return [] }
+    func records(_ extents: [Extent]) -> Set<[UInt32]> {
+      Set(extents.filter { !$0.isLost }.map { [$0.segment.rawValue, $0.grid] })
+    }
+    var known = records(catalog.extents(of: index, from: 0, to: .max))
+    known.formUnion(records(shown?.extents ?? []))
+    var kept: [FileVersion] = []
+    for version in versions.reversed() {
+      if let shown, version.extents == shown.extents { break }
+      let own = records(version.extents)
+      if own.isSubset(of: known) { continue }
+      known.formUnion(own)
+      kept.append(version)
+    }
+    return kept
+  }
+
   private static func newestWhole(_ versions: [FileVersion]?, _ missing: inout MissingContent)
     throws(StoreError) -> FileVersion?
   {
-    let isEmpty = versions?.last.map(\.extents.isEmpty) ?? true
     for version in (versions ?? []).reversed() {
-      // A new file is empty before something is written to it: that is no content that it had.
-      if version.extents.isEmpty, version.time != nil, !isEmpty { continue }
+      if version.extents.isEmpty, version.state.marks.contains(.beingWritten) { continue }
       if try missing.isThere(version) { return version }
     }
     return nil
@@ -144,7 +165,7 @@ struct FileFallback {
           inode: inode, path: path, outcome: outcome, since: times[inode] ?? .none,
           isEndOfCopy: ends.contains(inode)))
     }
-    for (inode, version) in shown { show(inode, version, &catalog) }
+    for inode in shown.keys.sorted() { show(inode, shown[inode]!, &catalog) }
     for inode in leftOut.sorted() { leaveOut(inode, names[inode] ?? [], &catalog) }
     return files.filter { $0.path != nil || $0.outcome != .formerContent }
   }
@@ -159,8 +180,17 @@ struct FileFallback {
       for extent in version.extents { catalog.hold(extent) }
       return catalog.replaceExtents(of: index, from: 0, to: .max, with: version.extents)
     }
-    catalog.keepLeftOut(copyOf: index)
+    keepVersions(of: inode, index, &catalog)
+    catalog.keepLeftOut(index, as: newest, size: catalog.state(index).size)
     catalog.showFormer(version, of: index)
+  }
+
+  private func keepVersions(
+    of inode: InodeNumber, _ index: InodeIndex, _ catalog: inout Catalog
+  ) {
+    for version in kept[inode] ?? [] {
+      catalog.keepLeftOut(index, as: version.extents, size: version.state.size)
+    }
   }
 
   /// Whether the version that is shown has the newest content, from before that was moved.
@@ -191,10 +221,11 @@ struct FileFallback {
       }
     }
     if let index {
+      keepVersions(of: inode, index, &catalog)
       catalog.keepLeftOut(index)
       catalog.unpin(index)
     }
-    // What it replaced elsewhere gets its name back where that is free.
+    // What it replaced elsewhere, and what it may have replaced, gets its name back where that is free.
     for rename in renamed where rename.now == inode {
       guard let former = replaced[rename.former],
         let directory = catalog.index(of: rename.place.directory),
@@ -216,7 +247,9 @@ struct FileFallback {
     var seen: Set<InodeNumber> = [inode]
     var current = inode
     while true {
-      let candidates = renamed.filter { $0.now == current && !seen.contains($0.former) }
+      let candidates = renamed.filter {
+        $0.now == current && !$0.isGuess && !seen.contains($0.former)
+      }
       guard let next = candidates.last(where: { $0.place == place }) ?? candidates.last else {
         return nil
       }
@@ -279,11 +312,11 @@ extension Catalog {
     inodes[index].state.links = 1
   }
 
-  /// Keeps what a file is now, under a number of its own.
-  fileprivate mutating func keepLeftOut(copyOf index: InodeIndex) {
-    let extents = extents(of: index, from: 0, to: .max)
+  /// Keeps what a file was at one time, under a number of its own.
+  fileprivate mutating func keepLeftOut(_ index: InodeIndex, as extents: [Extent], size: Int64) {
     var record = InodeRecord(state: state(index))
     record.state.number = takeInodeNumber()
+    record.state.size = size
     record.state.thumbnail = InodeNumber(0)
     record.state.thumbnailState = .none
     record.state.contentStatements = 0

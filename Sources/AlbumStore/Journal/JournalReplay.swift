@@ -28,8 +28,8 @@ struct JournalReplay {
   /// Content behind the last barrier is missing that no power cut took: of a segment that was whole, or
   /// of one that is not there though a barrier covers that it was made.
   private(set) var provesLoss = false
-  /// Files and names that frames behind the cut state.
-  private(set) var cutFiles: [InodeNumber: RecentHistory.EntryPlace?] = [:]
+  /// What frames behind the cut state.
+  private(set) var cutChanges = CutChanges()
 
   private let content: ContentStore
   /// Segments that only frames behind the last barrier state.
@@ -70,7 +70,7 @@ struct JournalReplay {
   mutating func replay(
     _ scan: JournalScan, of number: SegmentNumber, cut: FrameNumber?, into catalog: inout Catalog
   ) throws(StoreError) {
-    enter(number, scan)
+    enter(number, scan, &catalog)
     let proven = cut ?? scan.provenFrame
     synced = proven
     for found in scan.frames {
@@ -88,7 +88,7 @@ struct JournalReplay {
   mutating func finish(
     _ scan: JournalScan, of number: SegmentNumber, into catalog: inout Catalog
   ) throws(StoreError) {
-    enter(number, scan)
+    enter(number, scan, &catalog)
     let proven = scan.provenFrame
     synced = scan.syncedFrame
     for found in scan.frames { try take(found, number, proven, into: &catalog) }
@@ -98,8 +98,15 @@ struct JournalReplay {
     report.isCutShort = scan.isProvenDurable && !scan.isWhole
   }
 
-  private mutating func enter(_ number: SegmentNumber, _ scan: JournalScan) {
+  private mutating func enter(
+    _ number: SegmentNumber, _ scan: JournalScan, _ catalog: inout Catalog
+  ) {
     isCut = false
+    if let head = scan.head, head.cutFrame > reached {
+      // The segments between are not there.
+      report.absentFrames += Int(clamping: head.cutFrame.rawValue - reached.rawValue)
+      lose(upTo: head.cutFrame, &catalog)
+    }
     if let head = scan.head, head.cutFrame == reached { reachedHash = head.cutHash }
     if !group.isEmpty { return }
     position.segment = number
@@ -119,7 +126,7 @@ struct JournalReplay {
       return
     }
     if isCut {
-      noteCut([found])
+      cutChanges.note([found])
       report.cutFrames += 1
       return
     }
@@ -141,7 +148,7 @@ struct JournalReplay {
     }
     group.append(found)
     if found.frame.continues { return }
-    if number > synced, mayHaveLostPower, try !opens(group) { return cut(found) }
+    if number > synced, mayHaveLostPower, try !opens(group, catalog) { return cut(found) }
     if number > proven { noteBelieved(group) }
     try apply(segment, into: &catalog)
   }
@@ -166,7 +173,7 @@ struct JournalReplay {
 
   private mutating func cut(_ found: JournalScan.Frame) {
     isCut = true
-    noteCut(group + [found])
+    cutChanges.note(group + [found])
     report.cutFrames += group.isEmpty ? 1 : group.count
     if group.last?.frame.number != found.frame.number, !group.isEmpty { report.cutFrames += 1 }
     group = []
@@ -176,7 +183,7 @@ struct JournalReplay {
 
   /// Frames up to `number` were on disk and are not there any more.
   private mutating func lose(upTo number: FrameNumber, _ catalog: inout Catalog) {
-    noteGap(&catalog)
+    catalog.noteGap()
     let missing = number.rawValue - reached.rawValue
     report.damagedFrames += Int(clamping: missing) + group.count
     group = []
@@ -185,14 +192,9 @@ struct JournalReplay {
     position.frame = number
   }
 
-  private mutating func noteGap(_ catalog: inout Catalog) {
-    salvaged?.noteGap(catalog)
-    catalog.noteGap()
-  }
-
   /// What is left of frames that count only together cannot be used.
   private mutating func giveUp(_ found: JournalScan.Frame, _ catalog: inout Catalog) {
-    noteGap(&catalog)
+    catalog.noteGap()
     report.damagedFrames += group.count
     group = []
     guard found.frame.isContinuation else { return }
@@ -230,19 +232,29 @@ struct JournalReplay {
   }
 
   /// Whether all records open that these frames refer to.
-  private mutating func opens(_ group: [JournalScan.Frame]) throws(StoreError) -> Bool {
+  private mutating func opens(
+    _ group: [JournalScan.Frame], _ catalog: borrowing Catalog
+  ) throws(StoreError) -> Bool {
     var referred: [Extent] = []
+    var stated: Set<SegmentNumber> = []
     try decode(group) { item in
       switch item {
       case .extents(_, _, _, let extents): referred += extents.filter { !$0.isLost }
       case .segment(let kind, let number, let birth, _, _):
-        let id = SegmentID(kind: kind, number: number)
-        if content.files.birth(id) != birth { lateSegments.insert(number) }
-        content.files.use(id, birth)
+        let isKnown = catalog.segments.accounts[number]?.birth == birth
+        if kind != .data { return }
+        if !isKnown { lateSegments.insert(number) }
+        content.files.use(SegmentID(kind: .data, number: number), birth)
+        stated.insert(number)
       default: break
       }
     }
     for extent in referred {
+      if !stated.contains(extent.segment),
+        let birth = catalog.segments.accounts[extent.segment]?.birth
+      {
+        content.files.use(SegmentID(kind: .data, number: extent.segment), birth)
+      }
       if try opens(extent) { continue }
       let isLost = try isLost(extent.segment)
       provesLoss = provesLoss || isLost
@@ -257,19 +269,6 @@ struct JournalReplay {
     if try content.files.seal(of: id) != nil { return true }
     if lateSegments.contains(number) { return false }
     return try !content.files.exists(id)
-  }
-
-  private mutating func noteCut(_ frames: [JournalScan.Frame]) {
-    for found in frames {
-      try? decodeItems(found.frame.items) { item in
-        switch item {
-        case .extents(let inode, _, _, _): cutFiles[inode] = cutFiles[inode] ?? .some(nil)
-        case .entry(let directory, let name, let inode?):
-          cutFiles[inode] = RecentHistory.EntryPlace(directory: directory, name: name)
-        default: break
-        }
-      }
-    }
   }
 
   private mutating func noteBelieved(_ group: [JournalScan.Frame]) {

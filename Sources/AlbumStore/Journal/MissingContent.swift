@@ -44,7 +44,7 @@ struct MissingContent {
     for (number, account) in catalog.segments.accounts {
       content.files.use(SegmentID(kind: .data, number: number), account.birth)
     }
-    for inode in recent.written.keys {
+    for inode in recent.written.keys.sorted() {
       // What has lost its last name goes when replay ends, and what was left out before is known.
       guard let index = catalog.index(of: inode), catalog.state(index).links > 0,
         !catalog.state(index).marks.contains(.leftOut)
@@ -106,15 +106,6 @@ struct MissingContent {
     }
     presences[number] = found
     return found
-  }
-
-  /// Whether a segment was lost: a session that ended left it, and it is not there. Of a segment that a
-  /// copy has from before that end the seal is missing, not the file.
-  func isLost(_ number: SegmentNumber) -> Bool {
-    guard sessionHasEnded, case .absent = presences[number] else { return false }
-    // A copy that was under way when the session ended lacks more, or has some of it without a seal.
-    return presences.values.allSatisfy { $0 == .sealed || $0 == .absent }
-      && presences.values.count { $0 == .absent } == 1
   }
 
   /// Whether what a segment lacks may not have been written yet when the store was copied: none that

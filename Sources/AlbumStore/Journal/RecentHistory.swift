@@ -29,9 +29,18 @@ struct RecentHistory: Sendable {
   /// What files in `wanted` were, oldest first, and what files were last that are gone.
   private(set) var versions: [InodeNumber: [FileVersion]] = [:]
   /// Names that led to one file and then to another, or to none, in the order of history.
-  private(set) var renamed: [(place: EntryPlace, former: InodeNumber, now: InodeNumber?)] = []
+  private(set) var renamed: [Replacement] = []
   /// The place that each inode was named by last.
   private(set) var names: [InodeNumber: EntryPlace] = [:]
+
+  /// A name that led to one file, and what it led to then.
+  struct Replacement: Sendable {
+    var place: EntryPlace
+    var former: InodeNumber
+    var now: InodeNumber?
+    /// The frame that says who replaced the file is lost: `place` is a name that it had.
+    var isGuess = false
+  }
 
   struct EntryPlace: Hashable, Sendable {
     var directory: InodeNumber
@@ -60,6 +69,15 @@ struct RecentHistory: Sendable {
     births.merge(other.births) { one, _ in one }
     names.merge(other.names) { _, later in later }
     renamed += other.renamed
+  }
+
+  /// Notes whose content a frame stated that is not replayed.
+  mutating func noteWritten(_ items: [UInt8], at time: StoreTime) {
+    try? decodeItems(items) { item in
+      if case .extents(let number, _, _, _) = item {
+        written[number] = max(written[number] ?? .none, time)
+      }
+    }
   }
 
   mutating func willApply(_ items: [JournalItem], to catalog: borrowing Catalog) {
@@ -96,20 +114,37 @@ struct RecentHistory: Sendable {
   }
 
   /// Behind a gap it may not be known which name a file had that a frame states to be gone. One that
-  /// gives a name to another file replaces it there.
+  /// gives names to other files may have replaced it.
   private mutating func noteReplacedBehindGap(
     _ items: [JournalItem], _ catalog: borrowing Catalog
   ) {
-    var given: (place: EntryPlace, inode: InodeNumber)?
+    var given: Set<InodeNumber> = []
+    var replaced: Set<InodeNumber> = []
     for case .entry(let directory, let name, let inode?) in items {
-      given = (EntryPlace(directory: directory, name: name), inode)
-    }
-    guard let given else { return }
-    for case .inodeGone(let number) in items where number != given.inode {
-      guard let index = catalog.index(of: number),
-        !catalog.state(index).marks.contains(.madeThumbnail)
+      given.insert(inode)
+      guard let parent = catalog.index(of: directory), catalog.isListed(parent),
+        let child = catalog.child(name, of: parent)
       else { continue }
-      renamed.append((given.place, number, given.inode))
+      replaced.insert(catalog.state(child).number)
+    }
+    if given.isEmpty { return }
+    var gone: Set<InodeNumber> = []
+    for case .inodeGone(let number) in items
+    where !given.contains(number) && !replaced.contains(number) {
+      if let index = catalog.index(of: number),
+        !catalog.state(index).marks.contains(.madeThumbnail)
+      {
+        gone.insert(number)
+      }
+    }
+    if gone.isEmpty { return }
+    let names = catalog.names(of: gone)
+    for number in gone.sorted() {
+      guard let own = names[number]?.first else { continue }
+      let place = EntryPlace(directory: own.directory, name: own.name)
+      for inode in given.sorted() {
+        renamed.append(Replacement(place: place, former: number, now: inode, isGuess: true))
+      }
     }
   }
 
@@ -145,7 +180,7 @@ struct RecentHistory: Sendable {
       let child = catalog.child(name, of: parent)
     else { return }
     let former = catalog.state(child).number
-    if former != inode { renamed.append((place, former, inode)) }
+    if former != inode { renamed.append(Replacement(place: place, former: former, now: inode)) }
   }
 }
 

@@ -96,6 +96,9 @@ extension Recovery {
       }
     }
     if let found { return found }
+    for reference in try checkpoints(of: chain) where !named.contains(reference) {
+      if try load(reference, into: &catalog) { return reference }
+    }
     catalog = Catalog()
     catalog.beginReplay()
     if head == nil || !named.isEmpty { try gatherCheckpointRecords(into: &catalog) }

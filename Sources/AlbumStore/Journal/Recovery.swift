@@ -40,8 +40,8 @@ struct Recovery {
   private var lacksSuccessor = false
   /// Content is missing that no power cut took.
   private var provesLoss = false
-  /// Files that frames state which a power cut left without their content, or without those before them.
-  private var cutFiles: [InodeNumber: RecentHistory.EntryPlace?] = [:]
+  /// What frames state which a power cut left without their content, or without those before them.
+  private var cutChanges = CutChanges()
   /// A power cut may have taken the end of history.
   private var mayHaveLostPower = true
   /// The last frame that was written, as far as can be told.
@@ -49,10 +49,10 @@ struct Recovery {
 
   let listing: SegmentListing
   let files: SegmentFiles
-  private let content: ContentStore
+  let content: ContentStore
   private let boot: BootIdentity
   private let omitted: Set<Precaution>
-  private var journals: JournalTimelines
+  var journals: JournalTimelines
 
   /// What only a check wants to know; nil where a mount runs. See `salvage`.
   var salvaged: SalvageReport?
@@ -82,11 +82,11 @@ struct Recovery {
     let (usable, head) = try newestUsable(numbers)
     position.checkpoint = head.checkpoint
     position.formerCheckpoint = head.formerCheckpoint
-    let start = try loadCheckpoint(head, into: &catalog)
+    let start = try loadCheckpoint(head, of: usable, among: numbers, into: &catalog)
     let chain = try chain(from: usable, to: start.firstJournal, among: numbers)
     firstJournal = chain.first?.number ?? usable
     try replay(chain, from: start, into: &catalog) { recovery, catalog throws(StoreError) in
-      _ = try recovery.loadCheckpoint(head, into: &catalog)
+      _ = try recovery.loadCheckpoint(head, of: usable, among: numbers, into: &catalog)
     }
     let findings = finish(&catalog)
     report.lostEntries = findings.lostEntries.count
@@ -104,6 +104,8 @@ struct Recovery {
     }
     nextDataSegment = SegmentNumber(catalog.counters.nextDataSegment)
     catalog.skipNumbers(before: listing.usedSegments)
+    report.firstLostInode = findings.firstLostInode
+    report.loss = catalog.loss
     return findings
   }
 
@@ -111,7 +113,7 @@ struct Recovery {
   /// before anybody else changes the catalog.
   mutating func showWhole(_ catalog: inout Catalog) throws(StoreError) {
     report.incompleteFiles = fallback.apply(to: &catalog)
-    report.cutFiles = cutPaths(catalog)
+    report.cutFiles = cutChanges.paths(catalog)
     // A copy holds no journal segment that does not say what it is.
     if report.unreadableJournals > 0 {
       for place in report.incompleteFiles.indices {
@@ -131,7 +133,7 @@ struct Recovery {
     let told = Set(journals.all.map(\.birth)).union(foreignSessions)
     let orphans = strays.unknown.filter { $0.key >= nextDataSegment && !told.contains($0.value) }
     report.isEndMissing = lacksEnd || isProven || !orphans.isEmpty
-    if !report.isJournalIncomplete, !lacksSuccessor {
+    if !report.isJournalIncomplete, report.loss == nil, !lacksSuccessor {
       for (number, birth) in strays.leftOver {
         catalog.setState(of: number, to: .retired, retiredAt: files.clock.now, birth: birth)
       }
@@ -147,26 +149,12 @@ struct Recovery {
     if report.isEndMissing || report.isMixed {
       catalog.skipNumbers(before: SpaceCounters(), leavingOut: .lostEnd)
     }
+    if report.firstLostInode == nil, report.isEndMissing || report.isCutShort {
+      report.firstLostInode = catalog.greatestInode + 1
+    }
     catalog.forEachInode { _, state in
       if state.marks.contains(.leftOut) { report.leftOutFiles += 1 }
     }
-  }
-
-  /// The paths of files that are not shown as frames behind the cut state them.
-  private func cutPaths(_ catalog: borrowing Catalog) -> [String] {
-    if cutFiles.isEmpty { return [] }
-    let names = catalog.names(of: Set(cutFiles.keys))
-    var paths: Set<String> = []
-    for (inode, place) in cutFiles {
-      var places = names[inode] ?? []
-      if let place { places.append((place.directory, place.name)) }
-      for place in places {
-        if let directory = catalog.index(of: place.directory) {
-          paths.insert(catalog.way(to: directory).path(of: place.name))
-        }
-      }
-    }
-    return paths.sorted()
   }
 
   private func requireRoot(_ catalog: borrowing Catalog) throws(StoreError) {
@@ -229,7 +217,7 @@ struct Recovery {
     var cut: FrameNumber?
   }
 
-  private mutating func chain(
+  mutating func chain(
     from newest: SegmentNumber, to first: SegmentNumber, among numbers: [SegmentNumber]
   ) throws(StoreError) -> [Link] {
     var links = [Link(number: newest)]
@@ -254,34 +242,60 @@ struct Recovery {
 
   // MARK: Checkpoint
 
-  private mutating func loadCheckpoint(_ head: JournalHead, into catalog: inout Catalog)
-    throws(StoreError) -> CheckpointReference
-  {
+  /// Loads the newest checkpoint that is whole, of those that the head names, else of those that heads
+  /// before it named and that are there still. Without one, replay begins with the space.
+  private mutating func loadCheckpoint(
+    _ head: JournalHead, of newest: SegmentNumber, among numbers: [SegmentNumber],
+    into catalog: inout Catalog
+  ) throws(StoreError) -> CheckpointReference {
     for reference in [head.checkpoint, head.formerCheckpoint] where reference.exists {
       if try load(reference, into: &catalog) {
         if report.usedFormerCheckpoint || reference != position.checkpoint {
-          position.checkpoint = reference
-          position.formerCheckpoint = CheckpointReference()
+          restart(at: reference)
         }
         return reference
       }
       report.usedFormerCheckpoint = true
       report.lacksCheckpoint = try lacksSegment(of: reference)
     }
-    // Without a former checkpoint the journal from its beginning is the second chance.
-    let isFromBeginning =
-      !head.formerCheckpoint.exists && journals.segment(SegmentNumber(1)) != nil
-    if report.usedFormerCheckpoint, isFromBeginning {
+    if report.usedFormerCheckpoint {
+      let whole = try chain(from: newest, to: SegmentNumber(1), among: numbers)
+      for reference in try checkpoints(of: whole)
+      where reference != head.checkpoint && reference != head.formerCheckpoint {
+        if try !load(reference, into: &catalog) { continue }
+        restart(at: reference)
+        return reference
+      }
+      let beginning = SegmentNumber(1)
+      let isThere = try scan(beginning).head != nil
+      if whole.first?.number != beginning || !isThere {
+        throw StoreError(
+          .damaged, "no checkpoint of this space is whole; \(Recovery.advice)",
+          path: SegmentPath.root)
+      }
       position.checkpoint = CheckpointReference()
-    } else if report.usedFormerCheckpoint {
-      throw StoreError(
-        .damaged, "no checkpoint of this space is whole; \(Recovery.advice)",
-        path: SegmentPath.root)
     }
-    // None yet: replay begins with the first journal segment.
     catalog = Catalog()
     catalog.beginReplay()
     return CheckpointReference()
+  }
+
+  private mutating func restart(at reference: CheckpointReference) {
+    position.checkpoint = reference
+    position.formerCheckpoint = CheckpointReference()
+  }
+
+  /// The checkpoints that the heads of these journal segments name, the newest first.
+  mutating func checkpoints(of chain: [Link]) throws(StoreError) -> [CheckpointReference] {
+    var references: [CheckpointReference] = []
+    for link in chain.reversed() {
+      guard let head = try scan(link.number).head else { continue }
+      for reference in [head.checkpoint, head.formerCheckpoint]
+      where reference.exists && !references.contains(reference) {
+        references.append(reference)
+      }
+    }
+    return references
   }
 
   /// Whether a segment of a checkpoint is not there, or was copied before it was finished.
@@ -317,24 +331,20 @@ struct Recovery {
     let floor = try newestTime(of: chain).floor
     let before = (position: position, report: report, salvaged: salvaged)
     mayHaveLostPower = try hasNewStart(chain)
-    var hasEnded = false
     if let newest = chain.last {
-      hasEnded = try scan(newest.number).seal?.reason == .endOfSession
+      report.hasSessionEnded = try scan(newest.number).seal?.reason == .endOfSession
     }
-    report.hasSessionEnded = hasEnded
     let isOmitted = omitted.contains(.fallbackPerFile)
     var recent = try replayOnce(
       chain, behind: first, RecentHistory(floor: floor), mayHaveLostPower, into: &catalog)
-    var missing = try MissingContent(
-      recent, catalog, listing, content: content, sessionHasEnded: hasEnded)
+    var missing = try missingContent(&recent, before: first, catalog)
     if mayHaveLostPower, provesLoss || !missing.isEmpty, !isOmitted {
       // What a barrier proved is missing: no power cut did that.
       (position, report, salvaged) = before
       try reload(&self, &catalog)
       recent = try replayOnce(
         chain, behind: first, RecentHistory(floor: floor), false, into: &catalog)
-      missing = try MissingContent(
-        recent, catalog, listing, content: content, sessionHasEnded: hasEnded)
+      missing = try missingContent(&recent, before: first, catalog)
     }
     missing.addLost(catalog, recent)
     if missing.isEmpty || isOmitted { return }
@@ -373,7 +383,7 @@ struct Recovery {
     if let newest = chain.last { lacksSuccessor = try scan(newest.number).seal?.reason == .full }
     adopt(replay.report)
     provesLoss = replay.provesLoss
-    cutFiles = replay.cutFiles
+    cutChanges = replay.cutChanges
     findBirths(&catalog)
     return replay.recent
   }
@@ -414,83 +424,5 @@ struct Recovery {
     report.absentFrames = found.absentFrames
     report.isCutShort = found.isCutShort
     report.wasClean = found.wasClean && report.unreadableJournals == 0
-  }
-
-  // MARK: Content that is not there
-
-  /// Replays the last 15 minutes once more, from the newest checkpoint before them that is whole, and
-  /// says how each file that lacks content is shown.
-  private mutating func fallback(
-    for missing: MissingContent, _ chain: [Link], floor: StoreTime, _ catalog: borrowing Catalog
-  ) throws(StoreError) -> FileFallback {
-    var wanted = missing.files
-    while true {
-      var older = Catalog()
-      let empty = RecentHistory(floor: floor, wanted: wanted)
-      var recent = try replayHistory(chain, empty, &older)
-      if older.gap != nil {
-        // A checkpoint behind the gap knows what the frames in it stated.
-        recent.add(try replayHistory(chain, empty, &older, newestFirst: true))
-      }
-      let fallback = try FileFallback(
-        missing, recent, catalog, content: content)
-      if fallback.wanted.isSubset(of: wanted) { return fallback }
-      wanted.formUnion(fallback.wanted)
-    }
-  }
-
-  private mutating func replayHistory(
-    _ chain: [Link], _ recent: RecentHistory, _ catalog: inout Catalog, newestFirst: Bool = false
-  ) throws(StoreError) -> RecentHistory {
-    let numbers = journals.all.map(\.number)
-    guard let newest = chain.last?.number else { return recent }
-    let whole = try self.chain(from: newest, to: SegmentNumber(1), among: numbers)
-    let start = try historyStart(
-      whole, floor: newestFirst ? StoreTime(milliseconds: .max) : recent.floor, into: &catalog)
-    let part = whole.filter { $0.number >= start.firstJournal }
-    var replay = JournalReplay(
-      from: JournalPosition(frame: start.exists ? start.lastFrame : try firstFrame(part)),
-      content: content, recent: recent, mayHaveLostPower: false)
-    for link in part.dropLast() {
-      try replay.replay(try scan(link.number), of: link.number, cut: link.cut, into: &catalog)
-    }
-    try replay.finish(try scan(newest), of: newest, into: &catalog)
-    return replay.recent
-  }
-
-  private mutating func firstFrame(_ chain: [Link]) throws(StoreError) -> FrameNumber {
-    for link in chain {
-      if let first = try scan(link.number).frames.first {
-        return FrameNumber(first.frame.number.rawValue - 1)
-      }
-    }
-    return .none
-  }
-
-  /// The newest checkpoint that is whole and was in force at the floor, else the oldest that is whole,
-  /// else the beginning.
-  private mutating func historyStart(
-    _ chain: [Link], floor: StoreTime, into catalog: inout Catalog
-  ) throws(StoreError) -> CheckpointReference {
-    var references: [CheckpointReference] = []
-    for link in chain.reversed() {
-      guard let head = try scan(link.number).head else { continue }
-      for reference in [head.checkpoint, head.formerCheckpoint]
-      where reference.exists && !references.contains(reference) {
-        references.append(reference)
-      }
-    }
-    let isWhole = chain.first?.number.rawValue == 1
-    for reference in references where reference.takenAt <= floor {
-      if try load(reference, into: &catalog) { return reference }
-    }
-    if !isWhole {
-      for reference in references.reversed() where reference.takenAt > floor {
-        if try load(reference, into: &catalog) { return reference }
-      }
-    }
-    catalog = Catalog()
-    catalog.beginReplay()
-    return CheckpointReference()
   }
 }

@@ -1,3 +1,4 @@
+package import AlbumFormat
 import AlbumModel
 
 /// What a mount found in the journal.
@@ -47,6 +48,12 @@ package struct RecoveryReport: Equatable, Sendable {
   /// Files without a name that hold what this mount, or one before, left out.
   package internal(set) var leftOutFiles = 0
 
+  /// What an earlier mount for writing found missing of the journal, and no repair has settled.
+  package internal(set) var loss: JournalLoss?
+  /// The first inode number that only the part of the journal can have given out that this mount was the
+  /// first to find missing; nil: it found nothing new.
+  var firstLostInode: UInt64?
+
   /// Whether segments of a copy that lived on for itself are in the store.
   package var isMixed: Bool { !foreignJournals.isEmpty }
   package init() {}
@@ -58,7 +65,13 @@ package struct RecoveryReport: Equatable, Sendable {
       && !isEndMissing && unreadableJournals == 0 && (!usedFormerCheckpoint || lacksCheckpoint)
   }
 
+  /// The same of what an earlier mount found missing, too.
+  var isJournalLackedAsCopy: Bool {
+    (loss?.isEndOfCopy ?? true) && (mayLackJournalAsCopy || !isJournalIncomplete && loss != nil)
+  }
+
   package var isDamaged: Bool {
+    if let loss, !loss.isEndOfCopy { return true }
     if mayLackJournalAsCopy {
       return isMixed || incompleteFiles.contains { !$0.isEndOfCopy }
     }

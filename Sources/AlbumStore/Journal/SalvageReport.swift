@@ -21,13 +21,7 @@ struct SalvageReport: Sendable {
   var damagedCheckpoints: [CheckpointReference] = []
   /// Inodes that the journal says are gone: what is left of their content is garbage.
   private(set) var gone: Set<InodeNumber> = []
-  /// The greatest inode number that was known where the first missing frame should be.
-  private(set) var greatestBeforeGap: UInt64?
   var lost = ReplayFindings()
-
-  mutating func noteGap(_ catalog: borrowing Catalog) {
-    if greatestBeforeGap == nil { greatestBeforeGap = catalog.greatestInode }
-  }
 
   mutating func note(_ item: JournalItem) {
     if case .inodeGone(let number) = item { gone.insert(number) }

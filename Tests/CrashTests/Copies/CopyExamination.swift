@@ -82,13 +82,17 @@ struct CopyExamination {
     let seen = look(copy)
     let since = timeline.promised(at: first.window.lowerBound)
     let until = timeline.latest(at: last.window.upperBound)
+    let before = faults.count
+    defer { Explanation.explain(copy, life, Array(faults[before...]), circumstances, seen) }
     // One session writes meanwhile: what a copy lacks that is made while others begin or end may look
     // like damage, and check says so.
     if life.hasBoundary(in: last.window) {
       if let view = seen.view {
         let errors: Set<String> = ["unreadable", "thumbnail does not open"]
-        let found = timeline.foreign(in: view, since: since).filter { !errors.contains($0.kind) }
-        add(found, rule, circumstances)
+        let found =
+          timeline.foreign(in: view, since: since)
+          + timeline.missing(in: view, since: since, until: until)
+        add(found.filter { !errors.contains($0.kind) }, rule, circumstances)
       } else if !seen.isCheckDamaged {
         add([Fault("does not mount, and check is clean", seen.refusal)], rule, circumstances)
       }

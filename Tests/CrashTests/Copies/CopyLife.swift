@@ -1,3 +1,5 @@
+import AlbumFormat
+import AlbumModel
 import AlbumSecrets
 import AlbumTestSupport
 
@@ -13,8 +15,10 @@ struct CopyLife {
   private(set) var findings: [String] = []
   /// Where sessions ended by an unmount, in instants of the disk.
   private(set) var rests: [Int] = []
-  /// Where sessions began.
-  private var starts: [Int] = []
+  /// The instants of the disk in which sessions ended by an unmount.
+  private var unmounts: [ClosedRange<Int>] = []
+  /// Those at which sessions made their first journal segments.
+  private var births: Set<Int> = []
   /// From which instant of the disk on it was which second.
   private var seconds: [(position: Int, second: Int64)] = []
   private var circumstances: Circumstances
@@ -42,11 +46,20 @@ struct CopyLife {
     second(at: window.upperBound) - second(at: window.lowerBound)
   }
 
-  /// Whether a session begins or ends in a window. What a copy then lacks may look like damage; another
-  /// run mends it.
+  /// Whether a session writes for the first time in a window, or ends. What a copy then lacks may look
+  /// like damage; another run mends it.
   func hasBoundary(in window: ClosedRange<Int>) -> Bool {
-    starts.contains { window.lowerBound < $0 && $0 <= window.upperBound }
-      || rests.contains { window.contains($0) }
+    births.contains { window.lowerBound < $0 && $0 <= window.upperBound }
+      || unmounts.contains { $0.overlaps(window) }
+  }
+
+  private mutating func noteBirths() {
+    var first: [SegmentBirth: Int] = [:]
+    for (path, instant) in chronicle.firstInstants {
+      guard let found = keys.segment(at: path), found.kind == .journal else { continue }
+      first[found.birth] = min(first[found.birth] ?? .max, instant)
+    }
+    births = Set(first.values)
   }
 
   // MARK: Living
@@ -59,7 +72,6 @@ struct CopyLife {
     circumstances.salt &+= 1 << 32
     let base = chronicle.next
     seconds.append((base, clock.seconds))
-    starts.append(base)
     let workload = try Workload(circumstances, clock: clock)
     for operation in operations {
       clock.advance(seconds: CopyLife.pause(&random))
@@ -76,6 +88,8 @@ struct CopyLife {
     chronicle.append(workload.disk.recording) { position in
       times.last { $0.position <= base + position }?.second ?? 0
     }
+    unmounts += workload.unmounts.map { base + $0.lowerBound...base + $0.upperBound }
+    noteBirths()
     timeline.append(workload.history, at: base)
     try settle(workload, end, &random)
   }

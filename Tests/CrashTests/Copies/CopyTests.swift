@@ -107,6 +107,7 @@ import Testing
       found += examination.writingFaults(without: segment, hurt, &random)
         .map { Fault("P4 \($0.kind)", $0.text) }
       faults += found.map { Fault($0.kind, "\($0.text) (\(origin), \(segment) lost)") }
+      Explanation.explain(hurtCopy, life, found, "\(origin) without \(segment)", hurt)
       states += 4
     }
     for segment in examination.former(content).shuffled(using: &random).prefix(1) {
@@ -144,11 +145,14 @@ struct CopyTally {
     Harness.wantedCopies ?? (Harness.isLimited ? Harness.wantedStates / 4 : 6000)
 
   /// Whether this shard is to go on; of all states the test takes so many tenths.
-  func wants(_ tenths: Int) -> Bool { states < CopyTally.wanted * tenths / 10 / CopyTests.shards }
+  func wants(_ tenths: Int) -> Bool {
+    Explanation.life != nil
+      ? round == 0 : states < CopyTally.wanted * tenths / 10 / CopyTests.shards
+  }
 
   /// The seed of the next life.
   mutating func next() -> SeededRandom {
-    round += 1
+    round = Explanation.life ?? round + 1
     return SeededRandom(seed: Harness.seed &+ UInt64(round * 16 + shard))
   }
 

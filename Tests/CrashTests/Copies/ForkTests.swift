@@ -105,7 +105,7 @@ struct ForkExamination {
       timeline.foreign(in: view, since: since)
       + timeline.missing(in: view, since: since, until: until)
     add(found.map { Fault("refreshed with --delete, \($0.kind)", $0.text) }, circumstances)
-    if seen.isCheckDamaged {
+    if seen.isCheckDamaged, !fork.source.hasBoundary(in: second.window) {
       add(
         [Fault("refreshed with --delete, check reports damage", "\(seen.findings)")], circumstances)
     }

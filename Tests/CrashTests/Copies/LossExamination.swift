@@ -103,10 +103,12 @@ struct LossExamination {
     // Content that was moved may still be where it was.
     let isAsBefore = found.unreadable[path] == nil && LossExamination.isSame(entry, shown)
     if !isAsBefore, !hurt.names(path, entry) { return [Fault("lost and not named", path)] }
-    guard let shown else { return [] }
+    guard let shown, !isCut(path, hurt) else { return [] }
+    // Within one frame nobody can tell a file that was replaced from one that was removed first.
     let isItsOwn =
       shown.state.number == entry.state.number
       || timeline.isFormer(shown.state.number, of: entry.state.number)
+      || view.place(of: path).map { timeline.hadName($0, shown.state.number) } ?? false
     return isItsOwn ? [] : [Fault("another file has its name", path)]
   }
 
@@ -114,7 +116,9 @@ struct LossExamination {
   private func strangers(_ hurt: Sighting, without segment: String) -> [Fault] {
     let known = Set(seen.findings.compactMap(\.path))
     return hurt.findings.compactMap { finding in
-      guard finding.severity == .damage, let path = finding.path, !known.contains(path),
+      // A photo whose thumbnail nothing shows is named for that.
+      guard finding.severity == .damage, finding.kind != .unreadableThumbnail,
+        let path = finding.path, !known.contains(path),
         view.entries[path]?.state.kind == .regular, !isAffected(path, by: segment)
       else { return nil }
       return Fault("names a file that lost nothing", "\(finding)")
@@ -159,7 +163,8 @@ struct LossExamination {
     }
     var completed = session.copy
     completed.files[segment] = whole.files[segment]
-    return faults + returnFaults(Sighting(completed, keys, omitting: omitted), segment)
+    let again = Sighting(completed, keys, omitting: omitted)
+    return faults + returnFaults(again, segment) { isCut($0, hurt) }
   }
 
   /// The other segments with content of files that are not shown as they were: gone, or changed.
@@ -193,7 +198,9 @@ struct LossExamination {
   }
 
   /// The segment is there again: its files are, or a check still speaks of them.
-  private func returnFaults(_ again: Sighting, _ segment: String) -> [Fault] {
+  private func returnFaults(
+    _ again: Sighting, _ segment: String, except isCut: (String) -> Bool
+  ) -> [Fault] {
     guard let found = again.view else {
       return [Fault("does not mount with the segment back", again.refusal)]
     }
@@ -205,7 +212,7 @@ struct LossExamination {
         found.unreadable[path] == nil && shown?.content == entry.content
         && shown?.state.number == entry.state.number
       // Who has it named is asked for consent.
-      if !isThere, again.findings == seen.findings {
+      if !isThere, !isCut(path), again.findings == seen.findings {
         let kind =
           isAffected(path, by: segment) ? "gone with the segment back" : "another file is gone"
         faults.append(Fault(kind, path))
@@ -256,6 +263,7 @@ struct LossExamination {
     faults += removed(changed, hurt, besides: segment, session.copy)
     var completed = session.copy
     completed.files[segment] = whole.files[segment]
-    return faults + returnFaults(Sighting(completed, keys, omitting: omitted), segment)
+    let again = Sighting(completed, keys, omitting: omitted)
+    return faults + returnFaults(again, segment) { isCut($0, hurt) }
   }
 }

@@ -198,6 +198,11 @@ struct Timeline: Sendable {
     return found
   }
 
+  /// Whether a place led to a file at any time.
+  func hadName(_ place: Place, _ inode: InodeNumber) -> Bool {
+    inodes(of: place, since: 0).contains(inode)
+  }
+
   /// Whether a place led to a file, or to one that replaced it, from `since` on.
   private func led(_ place: Place, to inode: InodeNumber, since: Int) -> Bool {
     inodes(of: place, since: since).contains { $0 == inode || isFormer(inode, of: $0) }
@@ -275,6 +280,7 @@ struct Timeline: Sendable {
     var faults: [Fault] = []
     var shown: [Place: InodeNumber] = [:]
     var right: Set<InodeNumber> = []
+    let unreadable = Set(view.unreadable.keys.compactMap { view.entries[$0]?.state.number })
     for (path, entry) in view.entries where !Timeline.isThumbnail(path) {
       if let place = view.place(of: path) { shown[place] = entry.state.number }
       if view.unreadable[path] == nil, had(entry.state.number, entry, since: since) {
@@ -285,7 +291,7 @@ struct Timeline: Sendable {
     where !Timeline.isThumbnail(path) {
       let inode = entry.state.number
       if !isKept(inode, right, since: since, until: until) {
-        faults.append(Fault(view.unreadable[path] == nil ? "lost file" : "unreadable", path))
+        faults.append(Fault(unreadable.contains(inode) ? "unreadable" : "lost file", path))
       } else if let place = snapshots[since].place(of: path),
         isSettled(place, since: since, until: until), shown[place] != inode
       {

@@ -1,0 +1,109 @@
+import AlbumFormat
+import AlbumModel
+
+// Content that is not there: which files lack some, and what they were before.
+
+extension Recovery {
+  /// Looks at the content that frames of the last 15 minutes stated. `first`: `recent` knows what frames
+  /// behind this one stated.
+  mutating func missingContent(
+    _ recent: inout RecentHistory, before first: FrameNumber, _ catalog: borrowing Catalog
+  ) throws(StoreError) -> MissingContent {
+    // Of a session that ended, all of whose segments are there, everything before a checkpoint is.
+    if !report.hasSessionEnded || lacksSegment(catalog) { try noteWritten(before: first, &recent) }
+    return try MissingContent(
+      recent, catalog, listing, content: content, sessionHasEnded: report.hasSessionEnded)
+  }
+
+  private func lacksSegment(_ catalog: borrowing Catalog) -> Bool {
+    catalog.segments.accounts.contains { number, account in
+      account.live > 0 && !listing.contains(SegmentID(kind: .data, number: number), account.birth)
+    }
+  }
+
+  /// Adds what frames stated that a checkpoint covers, as far as they are there.
+  private mutating func noteWritten(before first: FrameNumber, _ recent: inout RecentHistory)
+    throws(StoreError)
+  {
+    for segment in journals.all.reversed() {
+      let scan = try scan(segment.number)
+      var items: [UInt8] = []
+      for frame in scan.frames.map(\.frame) where frame.number <= first {
+        items = frame.isContinuation ? items + frame.items : frame.items
+        if !frame.continues, recent.reaches(frame.time) {
+          recent.noteWritten(items, at: frame.time)
+        }
+      }
+      if let head = scan.head, !recent.reaches(head.time) { return }
+    }
+  }
+
+  /// Replays the last 15 minutes once more, from the newest checkpoint before them that is whole, and
+  /// says how each file that lacks content is shown.
+  mutating func fallback(
+    for missing: MissingContent, _ chain: [Link], floor: StoreTime, _ catalog: borrowing Catalog
+  ) throws(StoreError) -> FileFallback {
+    var wanted = missing.files
+    while true {
+      var older = Catalog()
+      let empty = RecentHistory(floor: floor, wanted: wanted)
+      var recent = try replayHistory(chain, empty, &older)
+      if older.gap != nil {
+        // A checkpoint behind the gap knows what the frames in it stated.
+        recent.add(try replayHistory(chain, empty, &older, newestFirst: true))
+      }
+      let fallback = try FileFallback(
+        missing, recent, catalog, content: content)
+      if fallback.wanted.isSubset(of: wanted) { return fallback }
+      wanted.formUnion(fallback.wanted)
+    }
+  }
+
+  private mutating func replayHistory(
+    _ chain: [Link], _ recent: RecentHistory, _ catalog: inout Catalog, newestFirst: Bool = false
+  ) throws(StoreError) -> RecentHistory {
+    let numbers = journals.all.map(\.number)
+    guard let newest = chain.last?.number else { return recent }
+    let whole = try self.chain(from: newest, to: SegmentNumber(1), among: numbers)
+    let start = try historyStart(
+      whole, floor: newestFirst ? StoreTime(milliseconds: .max) : recent.floor, into: &catalog)
+    let part = whole.filter { $0.number >= start.firstJournal }
+    var replay = JournalReplay(
+      from: JournalPosition(frame: start.exists ? start.lastFrame : try firstFrame(part)),
+      content: content, recent: recent, mayHaveLostPower: false)
+    for link in part.dropLast() {
+      try replay.replay(try scan(link.number), of: link.number, cut: link.cut, into: &catalog)
+    }
+    try replay.finish(try scan(newest), of: newest, into: &catalog)
+    return replay.recent
+  }
+
+  private mutating func firstFrame(_ chain: [Link]) throws(StoreError) -> FrameNumber {
+    for link in chain {
+      if let first = try scan(link.number).frames.first {
+        return FrameNumber(first.frame.number.rawValue - 1)
+      }
+    }
+    return .none
+  }
+
+  /// The newest checkpoint that is whole and was in force at the floor, else the oldest that is whole,
+  /// else the beginning.
+  private mutating func historyStart(
+    _ chain: [Link], floor: StoreTime, into catalog: inout Catalog
+  ) throws(StoreError) -> CheckpointReference {
+    let references = try checkpoints(of: chain)
+    let isWhole = chain.first?.number.rawValue == 1
+    for reference in references where reference.takenAt <= floor {
+      if try load(reference, into: &catalog) { return reference }
+    }
+    if !isWhole {
+      for reference in references.reversed() where reference.takenAt > floor {
+        if try load(reference, into: &catalog) { return reference }
+      }
+    }
+    catalog = Catalog()
+    catalog.beginReplay()
+    return CheckpointReference()
+  }
+}
