@@ -136,7 +136,7 @@ extension Space {
 
   /// Gives up the grace of all that is unneeded, and compacts as far as is needed. Returns whether there
   /// is room for data again. The caller has the turn.
-  private func reclaim(_ work: inout CompactionWork) throws(StoreError) -> Bool {
+  func reclaim(_ work: inout CompactionWork) throws(StoreError) -> Bool {
     try giveBack()
     if hasRoom(for: Space.spareSegments) { return true }
     plan(&work, .demanded)

@@ -69,6 +69,30 @@ struct RoomTests {
     #expect(try run.check().isEmpty)
   }
 
+  /// Half of each segment lives, and there is no room for copies of all of it.
+  @Test func aFullDiskCanBeCompacted() throws {
+    var random = SeededRandom()
+    print("seed \(random.seed)")
+    let run = try RoomRun()
+    run.disk.limit(60 * RoomTests.size)
+    var space = try run.open(grace: 900)
+    var files = try fill(space, &random)
+    for (place, name) in files.keys.sorted().enumerated() where place % 2 == 1 {
+      space.remove(name)
+      files[name] = nil
+    }
+    try space.commit()
+    let report = try space.compact()
+    let living = Int64(files.count) * 100_000
+    #expect(Double(report.taken) < Double(living) * 1.15 + 24 * Double(RoomTests.size))
+    #expect(run.disk.used < 60 * RoomTests.size * 3 / 4)
+    try space.close()
+    space = try run.open(grace: 900)
+    for (name, content) in files { #expect(try space.content(of: name) == content) }
+    try space.close()
+    #expect(try run.check().isEmpty)
+  }
+
   /// 97 % of the disk is garbage that waits for the end of its grace.
   @Test(arguments: [false, true])
   func overwritingAgainAndAgainIsNeverRefused(_ background: Bool) throws {

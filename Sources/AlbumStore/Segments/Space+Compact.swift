@@ -45,7 +45,7 @@ extension Space {
         "a part of the journal is missing, and nothing of the store is removed until "
           + "`albumfs check --repair` has been run")
     }
-    try barrierNow()
+    try barrier()
     var report = CompactionReport()
     let before = try filesInUse()
     try compactionTurn { _ throws(StoreError) in
@@ -83,6 +83,7 @@ extension Space {
   private func moveAll(
     _ report: inout CompactionReport, _ progress: (CompactionProgress) -> Bool
   ) throws(StoreError) {
+    var shortages = 0
     for _ in 0..<4 {
       let total = try compactionTurn { work throws(StoreError) in
         plan(&work, .demanded)
@@ -90,13 +91,12 @@ extension Space {
       }
       var remaining = total
       while remaining > 0 {
-        if !progress(CompactionProgress(moved: total - remaining, total: total)) {
+        if !progress(CompactionProgress(moved: max(0, total - remaining), total: total)) {
           report.wasStopped = true
           return
         }
         remaining = try compactionTurn { work throws(StoreError) in
-          try emptyNext(&work, limit: Space.compactionPiece)
-          try commitNow()
+          try moveNext(&work, &shortages)
           return work.plan.remaining
         }
       }
@@ -105,6 +105,25 @@ extension Space {
       try compactionTurn { _ throws(StoreError) in try retireEmptied() }
     }
   }
+
+  /// Moves one piece. Where the disk is nearly full a small one, and what that empties goes at once: there
+  /// would be no room for the copies of all.
+  private func moveNext(_ work: inout CompactionWork, _ shortages: inout Int) throws(StoreError) {
+    let isTight = isNearlyFull
+    do throws(StoreError) {
+      if isTight { try giveBack() }
+      try emptyNext(&work, limit: isTight ? Int64(files.segmentSize) : Space.compactionPiece)
+      try commitNow()
+    } catch {
+      shortages += 1
+      if !error.isShortage || shortages > Space.shortagesAtMost { throw error }
+      if try !reclaim(&work) { throw error }
+      plan(&work, .demanded)
+    }
+  }
+
+  /// How often one compaction finds no room, and makes some, before it gives up.
+  private static let shortagesAtMost = 64
 
   /// Two checkpoints, where the journal is much longer than they are: it is kept since the former of
   /// them.
