@@ -8,7 +8,7 @@ package import AlbumModel
 /// Nonces are 192 random bits: two records with the same one are not to be expected before some
 /// 2^80 were sealed.
 package final class RecordCipher: Sendable {
-  // One guarded page for all four, read without a lock.
+  // One guarded page for all of them, read without a lock.
   private let keys: SecretBytes
   private static let keyByteCount = Sodium.keyByteCount
 
@@ -17,6 +17,7 @@ package final class RecordCipher: Sendable {
     case journal = 1
     case checkpoint = 2
     case headerMasks = 3
+    case tails = 4
 
     var purpose: SpaceKeys.Purpose {
       switch self {
@@ -24,6 +25,7 @@ package final class RecordCipher: Sendable {
       case .journal: .journal
       case .checkpoint: .checkpoint
       case .headerMasks: .headerMasks
+      case .tails: .tails
       }
     }
 
@@ -116,6 +118,38 @@ package final class RecordCipher: Sendable {
           body, into: plaintext.baseAddress, tag: tag, associated: $0, nonce: nonce, key: key)
       }
     }
+  }
+
+  // MARK: Tails
+
+  /// Fills a buffer with what a segment holds from `offset` on, a multiple of the grid, as long as nothing
+  /// is written there: the keystream of XChaCha20 under the sub-key of tails, with the segment's name
+  /// (`high` and `low`, little-endian) and 8 zero bytes for a nonce. To whoever lacks the key it is random.
+  package func fillTail(
+    _ buffer: UnsafeMutableRawBufferPointer, of segment: SegmentName, from offset: Int
+  ) {
+    precondition(offset >= 0 && offset % RecordLayout.grid == 0)
+    if buffer.count == 0 { return }
+    var nonce = (segment.high.littleEndian, segment.low.littleEndian, UInt64(0))
+    unsafe withUnsafeBytes(of: &nonce) { nonce in
+      unsafe withKey(.tails) { key in
+        unsafe Sodium.keystream(
+          buffer, nonce: nonce.baseAddress!, key: key, block: UInt64(offset / 64))
+      }
+    }
+  }
+
+  /// Whether a cell of the grid is as it was when the segment was born.
+  package func isTail(_ cell: UnsafeRawBufferPointer, of segment: SegmentName, at offset: Int)
+    -> Bool
+  {
+    precondition(cell.count == RecordLayout.grid)
+    var isSame = false
+    unsafe withUnsafeTemporaryAllocation(byteCount: RecordLayout.grid, alignment: 16) { tail in
+      unsafe fillTail(tail, of: segment, from: offset)
+      isSame = unsafe tail.elementsEqual(cell)
+    }
+    return isSame
   }
 
   private func mask(_ nonce: UnsafeRawPointer) -> UInt64 {

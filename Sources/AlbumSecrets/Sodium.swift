@@ -61,6 +61,17 @@ package enum Sodium {
     }
   }
 
+  /// The keystream of XChaCha20 from a block of 64 bytes on.
+  static func keystream(
+    _ buffer: UnsafeMutableRawBufferPointer, nonce: UnsafeRawPointer, key: UnsafeRawPointer,
+    block: UInt64
+  ) {
+    unsafe buffer.initializeMemory(as: UInt8.self, repeating: 0)
+    unsafe _ = crypto_stream_xchacha20_xor_ic(
+      bytes(buffer), bytes(UnsafeRawPointer(buffer.baseAddress!)), UInt64(buffer.count),
+      bytes(nonce), block, bytes(key))
+  }
+
   /// The first 8 bytes of XChaCha20's keystream.
   package static func mask(nonce: UnsafeRawPointer, key: UnsafeRawPointer) -> UInt64 {
     var mask: UInt64 = 0

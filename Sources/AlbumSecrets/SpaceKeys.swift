@@ -13,6 +13,7 @@ package final class SpaceKeys: Sendable {
     case headerMasks = 5
     case lock = 6
     case memory = 7
+    case tails = 8
 
     static let context: StaticString = "albumfs1"
   }

@@ -17,6 +17,15 @@ package enum Precaution: Sendable, Hashable, CaseIterable {
   case comparedMove
   /// A file whose newest content is missing falls back alone.
   case fallbackPerFile
+  /// Which files lack content is asked of all frames of the last 15 minutes, not only of those behind the
+  /// checkpoint.
+  case wholeGrace
+  /// What a file that is left out has replaced comes back.
+  case replacedComesBack
   /// What a mount leaves out is kept.
   case keptVersions
+  /// What was not written yet is told from what is damaged.
+  case recognisedTails
+  /// That a part of the journal was missing is stated until a repair.
+  case statedLoss
 }

@@ -54,7 +54,7 @@ extension Space {
     try recovery.showWhole(&catalog)
     if !options.readOnly {
       catalog.beginSession(files.session, behind: recovery)
-      if let first = recovery.report.firstLostInode {
+      if let first = recovery.report.firstLostInode, !options.omitting.contains(.statedLoss) {
         catalog.noteLoss(from: first, isEndOfCopy: recovery.report.mayLackJournalAsCopy)
       }
     }

@@ -4,6 +4,8 @@ package import AlbumModel
 extension Catalog {
   /// The name of a directory; nil of the root and of one that has no name.
   package func name(of directory: InodeIndex) -> [UInt8]? {
+    // What names were stated in, and was then stated to be a file, has none.
+    if inodes[directory].directory == .max { return nil }
     let entry = directories[inodes[directory].directory].entry
     return entry == .max ? nil : entries.name(of: entry)
   }

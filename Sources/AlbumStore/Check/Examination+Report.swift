@@ -50,10 +50,10 @@ extension Examination {
   private func journalFindings() -> [CheckFinding] {
     var findings: [CheckFinding] = []
     let absence: CheckFinding.Severity = recovery.report.mayLackJournalAsCopy ? .note : .damage
-    for (segment, count, isSealed) in journalCheck.missingFrames {
+    for (segment, count, isDamage) in journalCheck.missingFrames {
       findings.append(
         CheckFinding(
-          isSealed ? .damage : absence, .journal,
+          isDamage ? .damage : absence, .journal,
           segments: [files.path(SegmentID(kind: .journal, number: segment))],
           "\(frames(count)) of the journal cannot be read (\(named(.journal, segment)) is damaged)"
             + (recovery.report.damagedFrames == 0 ? ": a spare that is not needed now" : "")))
@@ -153,7 +153,7 @@ extension Examination {
   private func timelineFindings() -> [CheckFinding] {
     let unknown = recovery.report.unknownSegments
     if recovery.report.foreignJournals.isEmpty {
-      if unknown.isEmpty || isJournalIncomplete || !strays.isEmpty { return [] }
+      if unknown.isEmpty || isJournalIncomplete || hasLooseContent { return [] }
       let what =
         unknown.count == 1
         ? "1 segment of this space is" : "\(unknown.count) segments of this space are"
@@ -206,7 +206,12 @@ extension Examination {
         .note, .formerContent, path: path,
         "changes of the last seconds before a crash are left out")
     }
-    return cut
+    let thumbnails = recovery.report.remadeThumbnails.map { thumbnail in
+      CheckFinding(
+        thumbnail.isEndOfCopy ? .note : .damage, .thumbnail, path: thumbnail.photo,
+        inode: thumbnail.inode.rawValue, "its thumbnail is not in the store, and is made again")
+    }
+    return cut + thumbnails
       + recovery.report.incompleteFiles.compactMap { file in
         let meaning: String
         switch file.outcome {

@@ -3,8 +3,8 @@ import AlbumModel
 
 /// Whether every frame that was on disk opens, also those that only the former checkpoint needs.
 struct JournalCheck: Sendable {
-  /// Segments in which frames are missing, and how many.
-  private(set) var missingFrames: [(segment: SegmentNumber, count: Int, isSealed: Bool)] = []
+  /// Segments in which frames are missing, how many, and whether they were there.
+  private(set) var missingFrames: [(segment: SegmentNumber, count: Int, isDamage: Bool)] = []
   /// Segments of which neither head opens.
   private(set) var headless: [SegmentNumber] = []
   /// Segments of which one of the two heads opens, and was not torn by a crash at their birth.
@@ -31,7 +31,11 @@ struct JournalCheck: Sendable {
       let count = upper > lower ? Int(upper.rawValue - lower.rawValue) : 0
       if scan.head != nil, found.count < count {
         missingFrames.append(
-          (link.number, count - found.count, scan.seal != nil || link.cut == nil))
+          (
+            link.number, count - found.count,
+            scan.seal != nil
+              || !scan.isEndUnwritten && !scan.frames.contains(where: \.followsUnwritten)
+          ))
       }
     }
     headless = salvaged.headless.filter { $0 >= needed }

@@ -48,7 +48,7 @@ struct CutChanges {
     var at = place
     // A circle is damage, and must not be one here.
     while steps.count < 4096 {
-      if let directory = catalog.index(of: at.directory) {
+      if let directory = catalog.index(of: at.directory), catalog.isListed(directory) {
         let below = ([at.name] + steps.reversed()).map { String(decoding: $0, as: UTF8.self) }
         return catalog.way(to: directory).path(of: Array(below.joined(separator: "/").utf8))
       }

@@ -23,6 +23,14 @@ package struct IncompleteFile: Sendable, Equatable {
   package var isEndOfCopy: Bool
 }
 
+/// A thumbnail that is not in the store, and is made again.
+package struct RemadeThumbnail: Sendable, Equatable {
+  package var inode: InodeNumber
+  /// Its photo, from the space's root; nil where that has no name.
+  package var photo: String?
+  package var isEndOfCopy: Bool
+}
+
 /// How files are shown of which the newest content is not there. No file costs another: each falls back
 /// for itself, by at most 15 minutes.
 ///
@@ -43,10 +51,14 @@ struct FileFallback {
   /// What files were between what is shown of them and what they were last, as far as that holds content
   /// of its own.
   private var kept: [InodeNumber: [FileVersion]] = [:]
-  /// Thumbnails of which something is missing.
-  private var thumbnails: Set<InodeNumber> = []
+  /// Thumbnails of which something is missing, and whether the end of a copy.
+  private var thumbnails: [InodeNumber: Bool] = [:]
+  /// Those that are made again.
+  private(set) var remadeThumbnails: [RemadeThumbnail] = []
   private var times: [InodeNumber: StoreTime] = [:]
   private var ends: Set<InodeNumber> = []
+  /// The crash harness leaves it out.
+  private var keepsVersions = true
   /// Files of which all versions must be known to decide.
   private(set) var wanted: Set<InodeNumber> = []
 
@@ -55,8 +67,9 @@ struct FileFallback {
 
   init(
     _ missing: MissingContent, _ recent: RecentHistory, _ catalog: borrowing Catalog,
-    content: ContentStore
+    content: ContentStore, _ omitted: Set<Precaution>
   ) throws(StoreError) {
+    keepsVersions = !omitted.contains(.keptVersions)
     wanted = missing.files
     renamed = recent.renamed
     for (number, birth) in recent.births where catalog.segments.accounts[number] == nil {
@@ -66,12 +79,17 @@ struct FileFallback {
     for inode in missing.files {
       times[inode] = recent.written[inode] ?? recent.floor
       let segments = missing.lacking[inode]!
-      if segments.allSatisfy(missing.isEndOfCopy) { ends.insert(inode) }
+      let isDamaged = missing.damaged.contains(inode)
+      if !isDamaged, segments.allSatisfy(missing.isEndOfCopy) { ends.insert(inode) }
       let isThumbnail =
         catalog.index(of: inode).map { catalog.state($0).marks.contains(.madeThumbnail) } ?? false
       if isThumbnail {
         // What is known not to be there is made again.
-        if !segments.contains(Extent.lostSegment) { thumbnails.insert(inode) }
+        if !segments.contains(Extent.lostSegment) { thumbnails[inode] = ends.contains(inode) }
+        continue
+      }
+      if isDamaged {
+        unreadable.insert(inode)
         continue
       }
       let version = try FileFallback.newestWhole(recent.versions[inode], &missing)
@@ -84,7 +102,7 @@ struct FileFallback {
         leftOut.insert(inode)
       }
     }
-    try addReplaced(recent, catalog, &missing)
+    if !omitted.contains(.replacedComesBack) { try addReplaced(recent, catalog, &missing) }
   }
 
   /// What files that are left out have replaced, and what those had.
@@ -97,9 +115,16 @@ struct FileFallback {
       for rename in recent.renamed where rename.now == inode && seen.insert(rename.former).inserted
       {
         let former = rename.former
-        if let index = catalog.index(of: former), !catalog.inodes[index].isExpected { continue }
+        // One that somebody had open when it lost its name is gone as well.
+        if let index = catalog.index(of: former), !catalog.inodes[index].isExpected,
+          catalog.state(index).links > 0
+        {
+          continue
+        }
         wanted.insert(former)
-        if let version = try FileFallback.newestWhole(recent.versions[former], &missing) {
+        // What was written to it when it had no name any more is not what it was under that.
+        let named = recent.versions[former]?.filter { $0.state.links > 0 }
+        if let version = try FileFallback.newestWhole(named, &missing) {
           replaced[former] = version
         } else {
           waiting.append(former)
@@ -180,8 +205,10 @@ struct FileFallback {
       for extent in version.extents { catalog.hold(extent) }
       return catalog.replaceExtents(of: index, from: 0, to: .max, with: version.extents)
     }
-    keepVersions(of: inode, index, &catalog)
-    catalog.keepLeftOut(index, as: newest, size: catalog.state(index).size)
+    if keepsVersions {
+      keepVersions(of: inode, index, &catalog)
+      catalog.keepLeftOut(index, as: newest, size: catalog.state(index).size)
+    }
     catalog.showFormer(version, of: index)
   }
 
@@ -221,8 +248,10 @@ struct FileFallback {
       }
     }
     if let index {
-      keepVersions(of: inode, index, &catalog)
-      catalog.keepLeftOut(index)
+      if keepsVersions {
+        keepVersions(of: inode, index, &catalog)
+        catalog.keepLeftOut(index)
+      }
       catalog.unpin(index)
     }
     // What it replaced elsewhere, and what it may have replaced, gets its name back where that is free.
@@ -260,13 +289,24 @@ struct FileFallback {
   }
 
   /// Thumbnails that are not there are made again.
-  private func forgetThumbnails(_ catalog: inout Catalog) {
+  private mutating func forgetThumbnails(_ catalog: inout Catalog) {
     if thumbnails.isEmpty { return }
-    var photos: [InodeIndex] = []
+    var photos: [(index: InodeIndex, photo: InodeNumber, thumbnail: InodeNumber)] = []
     catalog.forEachInode { index, state in
-      if thumbnails.contains(state.thumbnail) { photos.append(index) }
+      if thumbnails[state.thumbnail] != nil {
+        photos.append((index, state.number, state.thumbnail))
+      }
     }
-    for photo in photos { catalog.forgetThumbnail(of: photo) }
+    let names = catalog.names(of: Set(photos.map(\.photo)))
+    for (index, photo, thumbnail) in photos {
+      let path = names[photo]?.first.flatMap { place in
+        catalog.index(of: place.directory).map { catalog.way(to: $0).path(of: place.name) }
+      }
+      remadeThumbnails.append(
+        RemadeThumbnail(
+          inode: thumbnail, photo: path, isEndOfCopy: thumbnails[thumbnail] ?? false))
+      catalog.forgetThumbnail(of: index)
+    }
   }
 
   /// Whether a new file of which something is missing is not shown: another takes its name back, or it

@@ -78,9 +78,7 @@ struct JournalReplay {
       try take(found, number, proven, into: &catalog)
     }
     if let cut, reached < cut {
-      // A segment that was copied before it was full, or that was not there yet, has no seal.
-      if scan.seal == nil { report.absentFrames += Int(clamping: cut.rawValue - reached.rawValue) }
-      lose(upTo: cut, &catalog)
+      lose(upTo: cut, wereUnwritten: scan.seal == nil && scan.isEndUnwritten, &catalog)
     }
   }
 
@@ -92,7 +90,7 @@ struct JournalReplay {
     let proven = scan.provenFrame
     synced = scan.syncedFrame
     for found in scan.frames { try take(found, number, proven, into: &catalog) }
-    if reached < proven { lose(upTo: proven, &catalog) }
+    if reached < proven { lose(upTo: proven, wereUnwritten: false, &catalog) }
     report.cutFrames += group.count
     report.wasClean = !isCut && group.isEmpty && scan.endsByUnmount
     report.isCutShort = scan.isProvenDurable && !scan.isWhole
@@ -104,8 +102,7 @@ struct JournalReplay {
     isCut = false
     if let head = scan.head, head.cutFrame > reached {
       // The segments between are not there.
-      report.absentFrames += Int(clamping: head.cutFrame.rawValue - reached.rawValue)
-      lose(upTo: head.cutFrame, &catalog)
+      lose(upTo: head.cutFrame, wereUnwritten: true, &catalog)
     }
     if let head = scan.head, head.cutFrame == reached { reachedHash = head.cutHash }
     if !group.isEmpty { return }
@@ -131,12 +128,18 @@ struct JournalReplay {
       return
     }
     if number <= proven {
-      if number != reached.next { lose(upTo: FrameNumber(number.rawValue - 1), &catalog) }
+      if number != reached.next {
+        lose(
+          upTo: FrameNumber(number.rawValue - 1), wereUnwritten: found.followsUnwritten, &catalog)
+      }
     } else {
-      if reached < proven { lose(upTo: proven, &catalog) }
+      if reached < proven { lose(upTo: proven, wereUnwritten: false, &catalog) }
       if !continues(found) {
         if mayHaveLostPower || isOfAnotherChain(found) { return cut(found) }
-        if number != reached.next { lose(upTo: FrameNumber(number.rawValue - 1), &catalog) }
+        if number != reached.next {
+          lose(
+            upTo: FrameNumber(number.rawValue - 1), wereUnwritten: found.followsUnwritten, &catalog)
+        }
       }
     }
     reached = number
@@ -182,9 +185,13 @@ struct JournalReplay {
   // MARK: Damage
 
   /// Frames up to `number` were on disk and are not there any more.
-  private mutating func lose(upTo number: FrameNumber, _ catalog: inout Catalog) {
+  /// `wereUnwritten`: a copy may have been made before they were written.
+  private mutating func lose(
+    upTo number: FrameNumber, wereUnwritten: Bool, _ catalog: inout Catalog
+  ) {
     catalog.noteGap()
     let missing = number.rawValue - reached.rawValue
+    if wereUnwritten { report.absentFrames += Int(clamping: missing) + group.count }
     report.damagedFrames += Int(clamping: missing) + group.count
     group = []
     reached = number

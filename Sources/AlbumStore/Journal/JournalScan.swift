@@ -9,6 +9,8 @@ struct JournalScan {
     var hash: [UInt8]
     /// Where the next frame would begin.
     var end: Int
+    /// Between the one before and this one there are cells that were not written yet.
+    var followsUnwritten = false
   }
 
   var head: JournalHead?
@@ -21,6 +23,9 @@ struct JournalScan {
   var start = 0
   /// The file has its full size, and no sector of zeros: as it was born.
   var isWhole = false
+  /// What follows the last frame was not written yet, or the segment is not there: frames at its end may be
+  /// missing in a copy. Else nothing but damage takes them away.
+  var isEndUnwritten = true
   /// Records of a segment of another kind are in the file: somebody put that in its place.
   var holdsOtherKind = false
 
@@ -33,8 +38,11 @@ struct JournalScan {
     guard let image = try files.contents(id) else { return }
     seal = SegmentSeal(in: image, of: files.name(id), files.keys.cipher)
     isWhole = image.used == files.segmentSize && !image.hasEmptySector
+    let cells = UnwrittenCells(image: image, name: files.name(id), cipher: files.keys.cipher)
     var walk = SegmentWalk(image, name: files.name(id), cipher: files.keys.cipher)
+    var end = SegmentSeal.reservedByteCount
     while let record = walk.next() {
+      defer { end = max(end, record.end) }
       switch record.kind {
       case .journalHead:
         if let found = try? JournalHead(decoding: record.plaintext), found.number == id.number {
@@ -47,10 +55,14 @@ struct JournalScan {
         do throws(FormatError) { frame = try JournalFrame(decoding: record.plaintext) } catch {
           throw StoreError(.unsupportedFeature, "journal: \(error)", path: files.path(id))
         }
-        frames.append(Frame(frame: frame, hash: Digest.blake2b(record.plaintext), end: record.end))
+        frames.append(
+          Frame(
+            frame: frame, hash: Digest.blake2b(record.plaintext), end: record.end,
+            followsUnwritten: record.offset > end && cells.hasTail(in: end..<record.offset)))
       case .data, .checkpoint, .seal: break
       }
     }
+    isEndUnwritten = end < files.segmentSize && cells.isUnwritten(at: end)
     if head == nil, frames.isEmpty { holdsOtherKind = image.hasContent(files.keys.cipher) }
   }
 }

@@ -1,5 +1,6 @@
 import AlbumFormat
 import AlbumModel
+import AlbumSecrets
 
 /// Which files lack content that the frames of the last 15 minutes stated, and what is known of the
 /// segments that should hold it.
@@ -16,6 +17,8 @@ struct MissingContent {
 
   /// The files, with the segments that they lack content of.
   private(set) var lacking: [InodeNumber: Set<SegmentNumber>] = [:]
+  /// Of these, those of which something was written that does not open any more.
+  private(set) var damaged: Set<InodeNumber> = []
   private var presences: [SegmentNumber: Presence] = [:]
   private let listing: SegmentListing
   private let content: ContentStore
@@ -23,16 +26,15 @@ struct MissingContent {
   private let sessionHasEnded: Bool
   /// The greatest number of a data segment that is there and that the catalog knows.
   private let newestPresent: SegmentNumber
-  /// Of each segment the last byte of content, on its grid, that was found to be there.
-  private var lastFound: [SegmentNumber: Int64] = [:]
-  private var firstMissing: [SegmentNumber: Int64] = [:]
+  /// The segment that was looked at last.
+  private var reading: (number: SegmentNumber, cells: UnwrittenCells)?
 
   var isEmpty: Bool { lacking.isEmpty }
   var files: Set<InodeNumber> { Set(lacking.keys) }
 
   init(
     _ recent: RecentHistory, _ catalog: borrowing Catalog, _ listing: SegmentListing,
-    content: ContentStore, sessionHasEnded: Bool
+    content: ContentStore, sessionHasEnded: Bool, omitting omitted: Set<Precaution>
   ) throws(StoreError) {
     self.sessionHasEnded = sessionHasEnded
     self.listing = listing
@@ -51,7 +53,10 @@ struct MissingContent {
       else { continue }
       let extents = catalog.extents(of: index, from: 0, to: .max)
       for extent in extents where !extent.isLost {
-        if try !isThere(extent) { lacking[inode, default: []].insert(extent.segment) }
+        if try isThere(extent) { continue }
+        lacking[inode, default: []].insert(extent.segment)
+        let isDamage = try isDamaged(extent)
+        if isDamage || omitted.contains(.recognisedTails) { damaged.insert(inode) }
       }
     }
   }
@@ -79,15 +84,29 @@ struct MissingContent {
     case .sealed: return true
     case .absent: return false
     case .unsealed:
-      let opens = try content.opens(extent)
-      let place = extent.place(of: 0)
-      if opens {
-        lastFound[extent.segment] = max(lastFound[extent.segment] ?? 0, place)
-      } else {
-        firstMissing[extent.segment] = min(firstMissing[extent.segment] ?? .max, place)
-      }
-      return opens
+      return try content.opens(extent)
     }
+  }
+
+  /// Whether what is missing was written once: nothing but damage takes it away.
+  private mutating func isDamaged(_ extent: Extent) throws(StoreError) -> Bool {
+    guard case .unsealed = try presence(extent.segment) else { return false }
+    if reading?.number != extent.segment {
+      let id = SegmentID(kind: .data, number: extent.segment)
+      guard let image = try content.files.contents(id) else { return false }
+      let cells = UnwrittenCells(
+        image: image, name: content.files.name(id), cipher: content.files.keys.cipher)
+      reading = (extent.segment, cells)
+    }
+    let use = RecordUse(inode: .root, extent: extent)
+    for (place, offset) in use.offsets.enumerated() {
+      let range = use.range(ofRecord: place)
+      if reading!.cells.isUnwritten(at: offset) { continue }
+      if try !content.opens(extent.clipped(from: range.lowerBound, to: range.upperBound)) {
+        return true
+      }
+    }
+    return false
   }
 
   mutating func isThere(_ version: FileVersion) throws(StoreError) -> Bool {
@@ -108,12 +127,12 @@ struct MissingContent {
     return found
   }
 
-  /// Whether what a segment lacks may not have been written yet when the store was copied: none that
-  /// was begun later is there, or nothing of it that was written later is. Else it was lost.
+  /// Whether what a file lacks of a segment may not have been written yet when the store was copied: of
+  /// one that is not there, where none that was begun later is. Else it was lost.
   func isEndOfCopy(_ number: SegmentNumber) -> Bool {
     switch presences[number] {
     case .absent: !sessionHasEnded && number > newestPresent
-    case .unsealed: (lastFound[number] ?? 0) < firstMissing[number] ?? .max
+    case .unsealed: true
     case .sealed, nil: false
     }
   }

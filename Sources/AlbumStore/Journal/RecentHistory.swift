@@ -106,7 +106,7 @@ struct RecentHistory: Sendable {
       if let last = versions[state.number]?.indices.last,
         versions[state.number]![last].state.contentStatements == state.contentStatements
       {
-        versions[state.number]![last].state = state
+        if state.links > 0 { versions[state.number]![last].state = state }
       } else {
         noteVersion(state.number, time, catalog)
       }

@@ -10,9 +10,12 @@ extension Recovery {
     _ recent: inout RecentHistory, before first: FrameNumber, _ catalog: borrowing Catalog
   ) throws(StoreError) -> MissingContent {
     // Of a session that ended, all of whose segments are there, everything before a checkpoint is.
-    if !report.hasSessionEnded || lacksSegment(catalog) { try noteWritten(before: first, &recent) }
+    if !report.hasSessionEnded || lacksSegment(catalog), !omitted.contains(.wholeGrace) {
+      try noteWritten(before: first, &recent)
+    }
     return try MissingContent(
-      recent, catalog, listing, content: content, sessionHasEnded: report.hasSessionEnded)
+      recent, catalog, listing, content: content, sessionHasEnded: report.hasSessionEnded,
+      omitting: omitted)
   }
 
   private func lacksSegment(_ catalog: borrowing Catalog) -> Bool {
@@ -52,8 +55,7 @@ extension Recovery {
         // A checkpoint behind the gap knows what the frames in it stated.
         recent.add(try replayHistory(chain, empty, &older, newestFirst: true))
       }
-      let fallback = try FileFallback(
-        missing, recent, catalog, content: content)
+      let fallback = try FileFallback(missing, recent, catalog, content: content, omitted)
       if fallback.wanted.isSubset(of: wanted) { return fallback }
       wanted.formUnion(fallback.wanted)
     }

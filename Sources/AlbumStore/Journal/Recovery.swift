@@ -51,7 +51,7 @@ struct Recovery {
   let files: SegmentFiles
   let content: ContentStore
   private let boot: BootIdentity
-  private let omitted: Set<Precaution>
+  let omitted: Set<Precaution>
   var journals: JournalTimelines
 
   /// What only a check wants to know; nil where a mount runs. See `salvage`.
@@ -113,6 +113,7 @@ struct Recovery {
   /// before anybody else changes the catalog.
   mutating func showWhole(_ catalog: inout Catalog) throws(StoreError) {
     report.incompleteFiles = fallback.apply(to: &catalog)
+    report.remadeThumbnails = fallback.remadeThumbnails
     report.cutFiles = cutChanges.paths(catalog)
     // A copy holds no journal segment that does not say what it is.
     if report.unreadableJournals > 0 {

@@ -37,6 +37,8 @@ package struct RecoveryReport: Equatable, Sendable {
   package var wasClean = true
   /// Files that are not shown as they were last, since content of them is not in the store.
   package var incompleteFiles: [IncompleteFile] = []
+  /// Thumbnails that are made again, since content of them is not in the store.
+  package internal(set) var remadeThumbnails: [RemadeThumbnail] = []
   /// Files of which the changes of the last seconds before a power cut are left out.
   package internal(set) var cutFiles: [String] = []
   /// Whether there are such files, or may be: then the next mount that writes states what it shows.

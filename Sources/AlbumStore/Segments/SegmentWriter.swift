@@ -5,7 +5,8 @@ import Posix
 
 /// One segment that is being filled. Records are sealed into an image of it in memory, by many
 /// threads at once; `flush` writes what is sealed to the file, which is born at its full size with
-/// a random tail.
+/// a tail that looks random and that the space knows (`RecordCipher.fillTail`): so a reader can tell what was
+/// not written yet when a file was copied from what was damaged since.
 ///
 /// Invariants:
 /// 1. `written` <= every offset that is reserved and not sealed; `written` <= `reserved`.
@@ -34,7 +35,7 @@ final class SegmentWriter: Sendable {
     var isFlushing = false
     /// Of all that is in the file.
     var checksum = SegmentChecksum()
-    /// The first 8 bytes of each cell of the random tail that the file was born with, from the cell
+    /// The first 8 bytes of each cell of the tail that the file was born with, from the cell
     /// `tailStart` on: what is taken out of the checksum when a record replaces it.
     var tail: [UInt64] = []
     var tailStart = 0
@@ -164,7 +165,7 @@ final class SegmentWriter: Sendable {
     files.noteWritten(id, file!)
   }
 
-  /// Writes records over random bytes.
+  /// Writes records over the tail.
   private func write(_ range: Range<Int>, _ file: any StorageFile) throws(Errno) {
     let bytes = unsafe UnsafeRawBufferPointer(rebasing: image.bytes[range])
     try unsafe file.write(bytes, at: Int64(range.lowerBound))
@@ -176,7 +177,7 @@ final class SegmentWriter: Sendable {
     }
   }
 
-  /// The first write: the whole file, up to `end` from the image, else random.
+  /// The first write: the whole file, up to `end` from the image, else the tail.
   private func bear(_ end: Int, _ file: any StorageFile) throws(Errno) {
     let records = unsafe UnsafeRawBufferPointer(
       rebasing: image.bytes[SegmentSeal.reservedByteCount..<end])
@@ -187,7 +188,7 @@ final class SegmentWriter: Sendable {
     defer { files.images.give(scratch) }
     let tail = unsafe UnsafeMutableRawBufferPointer(
       rebasing: scratch.bytes[end..<files.segmentSize])
-    unsafe RandomFill.fill(tail)
+    unsafe files.keys.cipher.fillTail(tail, of: name, from: end)
     try unsafe file.write(UnsafeRawBufferPointer(rebasing: image.bytes[..<end]), at: 0)
     if end < files.segmentSize {
       try unsafe file.write(UnsafeRawBufferPointer(tail), at: Int64(end))

@@ -91,7 +91,8 @@ struct CopyExamination {
         let errors: Set<String> = ["unreadable", "thumbnail does not open"]
         let found =
           timeline.foreign(in: view, since: since)
-          + timeline.missing(in: view, since: since, until: until)
+          + timeline.missing(
+            in: view, since: since, until: until, nameless: seen.nameless)
         add(found.filter { !errors.contains($0.kind) }, rule, circumstances)
       } else if !seen.isCheckDamaged {
         add([Fault("does not mount, and check is clean", seen.refusal)], rule, circumstances)
@@ -100,7 +101,9 @@ struct CopyExamination {
     }
     if let view = seen.view {
       add(timeline.foreign(in: view, since: since), rule, circumstances)
-      add(timeline.missing(in: view, since: since, until: until), rule, circumstances)
+      add(
+        timeline.missing(
+          in: view, since: since, until: until, nameless: seen.nameless), rule, circumstances)
       if seen.isMountDamaged { add([Fault("mount reports damage", "")], rule, circumstances) }
     } else {
       add([Fault("does not mount", seen.refusal)], rule, circumstances)
@@ -126,7 +129,8 @@ struct CopyExamination {
       return
     }
     add(timeline.foreign(in: view), "P2 long", "\(pass)")
-    let missing = timeline.missing(in: view, since: since, until: until)
+    let missing = timeline.missing(
+      in: view, since: since, until: until, nameless: seen.nameless)
     if seen.findings.isEmpty { add(missing, "P2 long, not told", "\(pass)") }
     compareTimes(copy, seen, "\(pass)")
   }

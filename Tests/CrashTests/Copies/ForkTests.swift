@@ -135,7 +135,9 @@ struct ForkExamination {
     if !ofCopy.isEmpty, !ofSource.isEmpty, seen.view != nil, !seen.isMountDamaged,
       seen.findings.isEmpty
     {
-      add([Fault("a mixture that nobody speaks of", "")], circumstances)
+      let fault = Fault("a mixture that nobody speaks of", "\(ofCopy) and \(ofSource)")
+      add([fault], circumstances)
+      Explanation.explain(mixed, fork.source, [fault], circumstances, seen)
     }
     guard let view = seen.view else {
       if !seen.isCheckDamaged {

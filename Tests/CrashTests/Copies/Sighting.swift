@@ -55,6 +55,11 @@ struct Sighting {
     }
   }
 
+  /// Files that are in the store and have no name: `check --repair` gives them one.
+  var nameless: Set<InodeNumber> {
+    Set(findings.filter { $0.kind == .orphan }.compactMap { $0.inode.map { InodeNumber($0) } })
+  }
+
   /// What differs between two looks at the same bytes: nothing should.
   func difference(from other: Sighting) -> String? {
     if (view == nil) != (other.view == nil) { return "one mounts: \(refusal)\(other.refusal)" }

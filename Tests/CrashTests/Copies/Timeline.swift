@@ -276,10 +276,13 @@ struct Timeline: Sendable {
 
   /// All that was there at an instant is shown as it was then or later: each file, unless it was
   /// removed or replaced until another one, and each name that did not change.
-  func missing(in view: Snapshot, since: Int, until: Int) -> [Fault] {
+  /// `nameless`: files that are there and have no name, as a check says.
+  func missing(
+    in view: Snapshot, since: Int, until: Int, nameless: Set<InodeNumber> = []
+  ) -> [Fault] {
     var faults: [Fault] = []
     var shown: [Place: InodeNumber] = [:]
-    var right: Set<InodeNumber> = []
+    var right = nameless
     let unreadable = Set(view.unreadable.keys.compactMap { view.entries[$0]?.state.number })
     for (path, entry) in view.entries where !Timeline.isThumbnail(path) {
       if let place = view.place(of: path) { shown[place] = entry.state.number }

@@ -1,0 +1,129 @@
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+import AlbumTestSupport
+import Testing
+
+@testable import AlbumStore
+
+// A segment that no session finished, after a kill: what was not written yet when it was copied is told from
+// what is damaged, and a part of the journal that is lost stays on the space's mind until a repair.
+
+struct UnfinishedSegmentTests {
+  private let place: CheckPlace
+  private let contents: [String: [UInt8]]
+  private static let byteCount = 5000
+
+  /// Three files written by a session that was killed.
+  init() throws {
+    var random = SeededRandom()
+    place = try CheckPlace()
+    let space = try place.store.open(background: false)
+    var contents: [String: [UInt8]] = [:]
+    for name in ["one", "two", "three"] {
+      contents[name] = random.bytes(UnfinishedSegmentTests.byteCount)
+      try space.write(contents[name]!, to: name)
+    }
+    try space.barrier()
+    space.abandon()
+    self.contents = contents
+  }
+
+  /// The cells of the record that a file begins with.
+  private func record(of name: String) throws -> (segment: SegmentNumber, cells: Range<Int>) {
+    let extent = try place.extent(of: name, at: 0)
+    let start = Int(extent.grid) * RecordLayout.grid
+    let length = RecordLayout.paddedByteCount(
+      plaintext: DataRecord.headerByteCount + UnfinishedSegmentTests.byteCount)
+    return (extent.segment, start..<start + length)
+  }
+
+  /// As a copy has it that was made before a part of a segment was written.
+  private func unwrite(_ id: SegmentID, _ cells: Range<Int>) throws {
+    let path = place.path(id.kind, id.number)
+    let file = path.split(separator: "/").last.map(String.init)!
+    let name = try #require(SegmentName(text: file))
+    try place.store.store.directory.damage(path) { bytes in
+      var tail = [UInt8](repeating: 0, count: cells.count)
+      unsafe tail.withUnsafeMutableBytes {
+        unsafe place.store.keys.cipher.fillTail($0, of: name, from: cells.lowerBound)
+      }
+      bytes.replaceSubrange(cells, with: tail)
+    }
+  }
+
+  @Test func aDamagedRecordIsDamageAlthoughItIsTheLast() throws {
+    let (segment, cells) = try record(of: "three")
+    for offset in [cells.lowerBound, cells.lowerBound + 300, cells.upperBound - 600] {
+      try place.flip(.data, segment, at: offset)
+      let report = try place.check()
+      #expect(report.isDamaged)
+      #expect(report.damagedPaths == ["three"])
+      try place.flip(.data, segment, at: offset)
+    }
+    #expect(try !place.check().isDamaged)
+  }
+
+  @Test func whatWasNotWrittenYetIsNoDamage() throws {
+    let (segment, cells) = try record(of: "three")
+    // The whole record, and one that was met half written.
+    for start in [cells.lowerBound, cells.lowerBound + 1024] {
+      try unwrite(SegmentID(kind: .data, number: segment), start..<cells.upperBound)
+      let report = try place.check()
+      #expect(!report.isDamaged)
+      #expect(report.findings.contains { $0.path == "three" && $0.severity == .note })
+      let files = try place.files()
+      #expect(files["three"] == nil)
+      #expect(files["one"] == contents["one"] && files["two"] == contents["two"])
+    }
+  }
+
+  /// The journal of the session that was killed, which another has followed.
+  private func lastFrame() throws -> (segment: SegmentNumber, cells: Range<Int>) {
+    let segment = try place.journals().last!
+    let space = try place.store.open(background: false)
+    try space.write([1], to: "later")
+    try space.close()
+    let files = SegmentFiles(
+      directory: place.store.store.directory, keys: place.store.keys,
+      segmentSize: place.store.store.configuration.segmentSize)
+    files.adoptNames(try files.list())
+    let scan = try JournalScan(SegmentID(kind: .journal, number: segment), files: files)
+    let frames = scan.frames.suffix(2)
+    #expect(scan.seal == nil)
+    return (segment, frames.first!.end..<frames.last!.end)
+  }
+
+  @Test func aDamagedFrameIsDamageAlthoughItIsTheLast() throws {
+    let (segment, cells) = try lastFrame()
+    try place.flip(.journal, segment, at: cells.lowerBound + 40)
+    #expect(try place.check().isDamaged)
+    try place.flip(.journal, segment, at: cells.lowerBound + 40)
+    #expect(try !place.check().isDamaged)
+  }
+
+  /// Seen: once the store had been mounted, nothing spoke of the loss any more, and a repair found a part of
+  /// the files only.
+  @Test(arguments: [false, true])
+  func aMountMakesTheLossOfAJournalNoWorse(_ writes: Bool) throws {
+    try place.remove(.journal, place.journals().last!)
+    for _ in 0..<2 {
+      let space = try place.store.open(grace: 0, background: false)
+      if writes { try space.write([2], to: "meanwhile") }
+      #expect(throws: StoreError.self) { try space.compact() }
+      try space.close()
+      let report = try place.check()
+      #expect(report.isDamaged)
+      #expect(report.findings.filter { $0.kind == .lostFile }.count == 3)
+    }
+    _ = try place.check(repairs: true)
+    let files = try place.files()
+    for content in contents.values { #expect(files.values.contains(content)) }
+    #expect(files["meanwhile"] == (writes ? [2] : nil))
+    #expect(try place.check().findings == [])
+    // From now on room is given back again.
+    let space = try place.store.open(grace: 0, background: false)
+    try space.compact()
+    try space.close()
+  }
+}
