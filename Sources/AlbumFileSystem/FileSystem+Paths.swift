@@ -16,7 +16,7 @@ extension FileSystem {
     space.read { catalog in
       var contents = SpaceContents()
       catalog.forEachInode { _, state in
-        if state.links == 0 { return }
+        if state.links == 0 || state.marks.contains(.leftOut) { return }
         if state.marks.contains(.album) { contents.albums += 1 }
         if state.kind != .regular { return }
         contents.files += 1

@@ -87,6 +87,9 @@ package struct InodeState: Equatable, Sendable, BitwiseCopyable {
     package static let beingWritten = Marks(rawValue: 64)
   }
 
+  /// The attribute of an inode marked `leftOut` that says where it was: a path from the root, UTF-8.
+  package static let leftOutPath = Array("albumfs.left-out".utf8)
+
   /// How far the thumbnail of a photo is.
   package enum ThumbnailState: UInt8, Sendable, BitwiseCopyable {
     case none = 0

@@ -5,7 +5,7 @@ package import AlbumModel
 /// | bytes | what |
 /// |---|---|
 /// | 0..<8 | when the segment was finished, in milliseconds of `StoreTime` |
-/// | 8 | 1: the segment was full; 2: its session ended by an unmount |
+/// | 8 | 1: the segment was full, or nothing in it counts; 2: its session ended by an unmount |
 /// | 9..<16 | zero |
 ///
 /// The first 256 bytes of every segment are kept for it. They are random until nothing more is written

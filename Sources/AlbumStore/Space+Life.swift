@@ -145,7 +145,8 @@ extension Space {
     try commitNow()
     for _ in 0..<2 { try forcedBarrier() }
     // Only now: a half-filled segment with the time of those at rest says that its session ended so.
-    try content.finish()
+    let stated = catalog.withLock { Set($0.segments.accounts.keys) }
+    try content.finish(stated.contains)
     try journal.withLock { journal throws(StoreError) in try journal.writer.finish() }
     try files.sync(SegmentKind.allCases)
   }

@@ -130,7 +130,11 @@ enum RecoveryNotes {
     let files = report.incompleteFiles
     if files.isEmpty {
       if report.leftOutFiles == 0 { return [] }
-      return [
+      let paths = report.leftOutPaths.sorted()
+      let named =
+        paths.prefix(mostNamed).map { "\($0): left out by an earlier mount." }
+        + (paths.count > mostNamed ? ["… and \(paths.count - mostNamed) more files."] : [])
+      return named + [
         "\(report.leftOutFiles) versions of files are kept that a mount left out, since content of them "
           + "was missing. albumfs check --repair brings back what can be read of them."
       ]
@@ -172,14 +176,18 @@ enum RecoveryNotes {
         "The machine was started anew since. Changes of the last seconds before that are left out: "
           + shown + (rest > 0 ? " and \(rest) more." : "."))
     }
-    if !report.wasClean, report.incompleteFiles.isEmpty, report.cutFiles.isEmpty, !report.isDamaged
+    if !report.wasClean, report.incompleteFiles.isEmpty, report.cutFiles.isEmpty,
+      report.damagedFrames == 0, !report.isDamaged
     {
       lines.append(
         "The last session did not end by an unmount. Everything up to its last moments is there.")
     }
     if report.damagedFrames > 0 {
+      let steps = "\(report.damagedFrames) steps of its history"
       lines.append(
-        "The store is damaged: \(report.damagedFrames) steps of its history are missing.")
+        report.mayLackJournalAsCopy
+          ? "\(steps) were written while this store was copied, and are not in it: run rsync again."
+          : "The store is damaged: \(steps) are missing.")
     }
     if report.isEndMissing {
       lines.append("The store is damaged: the end of its history is missing.")

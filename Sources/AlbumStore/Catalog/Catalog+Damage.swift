@@ -86,6 +86,11 @@ extension Catalog {
     changes.loss = true
   }
 
+  /// Where a file was that a mount left out; nil where that is not known.
+  borrowing func leftOutPath(of index: InodeIndex) -> String? {
+    extras[index]?.attributes[InodeState.leftOutPath].map { String(decoding: $0, as: UTF8.self) }
+  }
+
   /// What could be brought back was.
   mutating func settleLoss() {
     if loss == nil { return }

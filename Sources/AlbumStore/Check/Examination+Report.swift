@@ -189,7 +189,13 @@ extension Examination {
   private func leftOutFindings() -> [CheckFinding] {
     let count = recovery.report.leftOutFiles
     if count == 0 { return [] }
-    return [
+    let named = Set(recovery.report.incompleteFiles.compactMap(\.path))
+    let files = recovery.report.leftOutPaths.subtracting(named).sorted().map { path in
+      CheckFinding(
+        .note, .leftOut, path: path,
+        "an earlier mount left out what was written to it last; --repair brings it back")
+    }
+    return files + [
       CheckFinding(
         .note, .leftOut,
         "\(count == 1 ? "1 version of a file is" : "\(count) versions of files are") kept that a mount left "

@@ -57,6 +57,8 @@ struct FileFallback {
   private(set) var remadeThumbnails: [RemadeThumbnail] = []
   private var times: [InodeNumber: StoreTime] = [:]
   private var ends: Set<InodeNumber> = []
+  /// Where files are that something is missing of.
+  private var paths: [InodeNumber: String] = [:]
   /// The crash harness leaves it out.
   private var keepsVersions = true
   /// Files of which all versions must be known to decide.
@@ -134,7 +136,8 @@ struct FileFallback {
   }
 
   /// Versions that are newer than `shown`, or all, without the last, which the catalog has: those that refer
-  /// to records which no other does.
+  /// to records which no newer one does. What is shown may be moved elsewhere: that it refers to them, too,
+  /// does not keep them.
   private static func between(
     _ shown: FileVersion?, _ catalog: borrowing Catalog, _ inode: InodeNumber,
     _ versions: [FileVersion]
@@ -144,7 +147,6 @@ struct FileFallback {
       Set(extents.filter { !$0.isLost }.map { [$0.segment.rawValue, $0.grid] })
     }
     var known = records(catalog.extents(of: index, from: 0, to: .max))
-    known.formUnion(records(shown?.extents ?? []))
     var kept: [FileVersion] = []
     for version in versions.reversed() {
       if let shown, version.extents == shown.extents { break }
@@ -190,6 +192,7 @@ struct FileFallback {
           inode: inode, path: path, outcome: outcome, since: times[inode] ?? .none,
           isEndOfCopy: ends.contains(inode)))
     }
+    for file in files { paths[file.inode] = file.path }
     for inode in shown.keys.sorted() { show(inode, shown[inode]!, &catalog) }
     for inode in leftOut.sorted() { leaveOut(inode, names[inode] ?? [], &catalog) }
     return files.filter { $0.path != nil || $0.outcome != .formerContent }
@@ -207,7 +210,8 @@ struct FileFallback {
     }
     if keepsVersions {
       keepVersions(of: inode, index, &catalog)
-      catalog.keepLeftOut(index, as: newest, size: catalog.state(index).size)
+      catalog.keepLeftOut(
+        index, as: newest, size: catalog.state(index).size, path: paths[inode])
     }
     catalog.showFormer(version, of: index)
   }
@@ -216,7 +220,8 @@ struct FileFallback {
     of inode: InodeNumber, _ index: InodeIndex, _ catalog: inout Catalog
   ) {
     for version in kept[inode] ?? [] {
-      catalog.keepLeftOut(index, as: version.extents, size: version.state.size)
+      catalog.keepLeftOut(
+        index, as: version.extents, size: version.state.size, path: paths[inode])
     }
   }
 
@@ -250,7 +255,7 @@ struct FileFallback {
     if let index {
       if keepsVersions {
         keepVersions(of: inode, index, &catalog)
-        catalog.keepLeftOut(index)
+        catalog.keepLeftOut(index, path: paths[inode])
       }
       catalog.unpin(index)
     }
@@ -347,13 +352,22 @@ extension Catalog {
   }
 
   /// Keeps a file that has lost its names.
-  fileprivate mutating func keepLeftOut(_ index: InodeIndex) {
+  fileprivate mutating func keepLeftOut(_ index: InodeIndex, path: String?) {
     update(index) { $0.marks.insert(.leftOut) }
     inodes[index].state.links = 1
+    noteLeftOut(index, path)
+  }
+
+  /// Notes where a file was that is left out, for whoever asks later, and for a repair.
+  private mutating func noteLeftOut(_ index: InodeIndex, _ path: String?) {
+    guard let path else { return }
+    setAttribute(InodeState.leftOutPath, of: index, to: Array(path.utf8))
   }
 
   /// Keeps what a file was at one time, under a number of its own.
-  fileprivate mutating func keepLeftOut(_ index: InodeIndex, as extents: [Extent], size: Int64) {
+  fileprivate mutating func keepLeftOut(
+    _ index: InodeIndex, as extents: [Extent], size: Int64, path: String?
+  ) {
     var record = InodeRecord(state: state(index))
     record.state.number = takeInodeNumber()
     record.state.size = size
@@ -366,6 +380,7 @@ extension Catalog {
     note(copy, .state)
     for extent in extents { hold(extent) }
     replaceExtents(of: copy, from: 0, to: .max, with: extents)
+    noteLeftOut(copy, path)
   }
 
   /// Brings a file back that is gone, without a name and pinned once.

@@ -22,6 +22,9 @@ struct MissingContent {
   private var presences: [SegmentNumber: Presence] = [:]
   private let listing: SegmentListing
   private let content: ContentStore
+  /// The store shows that it was copied while it was written: something that frames state was not written yet
+  /// where a file was read, or the last session has begun segments of which no frame tells that is there.
+  private var isLivingCopy = false
   /// The last session ended by an unmount, and its journal is whole.
   private let sessionHasEnded: Bool
   /// The greatest number of a data segment that is there and that the catalog knows.
@@ -34,7 +37,8 @@ struct MissingContent {
 
   init(
     _ recent: RecentHistory, _ catalog: borrowing Catalog, _ listing: SegmentListing,
-    content: ContentStore, sessionHasEnded: Bool, omitting omitted: Set<Precaution>
+    content: ContentStore, session: SegmentBirth, sessionHasEnded: Bool,
+    omitting omitted: Set<Precaution>
   ) throws(StoreError) {
     self.sessionHasEnded = sessionHasEnded
     self.listing = listing
@@ -46,6 +50,10 @@ struct MissingContent {
     for (number, account) in catalog.segments.accounts {
       content.files.use(SegmentID(kind: .data, number: number), account.birth)
     }
+    let greatest = catalog.segments.accounts.keys.max() ?? SegmentNumber(0)
+    isLivingCopy = listing.own.contains { id, found in
+      id.kind == .data && id.number > greatest && found.contains { $0.birth == session }
+    }
     for inode in recent.written.keys.sorted() {
       // What has lost its last name goes when replay ends, and what was left out before is known.
       guard let index = catalog.index(of: inode), catalog.state(index).links > 0,
@@ -56,7 +64,11 @@ struct MissingContent {
         if try isThere(extent) { continue }
         lacking[inode, default: []].insert(extent.segment)
         let isDamage = try isDamaged(extent)
-        if isDamage || omitted.contains(.recognisedTails) { damaged.insert(inode) }
+        if isDamage || omitted.contains(.recognisedTails) {
+          damaged.insert(inode)
+        } else if case .unsealed = try presence(extent.segment) {
+          isLivingCopy = true
+        }
       }
     }
   }
@@ -128,10 +140,11 @@ struct MissingContent {
   }
 
   /// Whether what a file lacks of a segment may not have been written yet when the store was copied: of
-  /// one that is not there, where none that was begun later is. Else it was lost.
+  /// one that is not there, where none that was begun later is, or where other things show that the store
+  /// was copied while it was written: folders are listed at different instants. Else it was lost.
   func isEndOfCopy(_ number: SegmentNumber) -> Bool {
     switch presences[number] {
-    case .absent: !sessionHasEnded && number > newestPresent
+    case .absent: !sessionHasEnded && (isLivingCopy || number > newestPresent)
     case .unsealed: true
     case .sealed, nil: false
     }

@@ -14,8 +14,8 @@ extension Recovery {
       try noteWritten(before: first, &recent)
     }
     return try MissingContent(
-      recent, catalog, listing, content: content, sessionHasEnded: report.hasSessionEnded,
-      omitting: omitted)
+      recent, catalog, listing, content: content, session: position.birth,
+      sessionHasEnded: report.hasSessionEnded, omitting: omitted)
   }
 
   private func lacksSegment(_ catalog: borrowing Catalog) -> Bool {

@@ -129,7 +129,8 @@ struct Recovery {
     // Nothing but damage takes a successor away whose content is there, where no power cut was.
     let lacksEnd = lacksSuccessor && !mayHaveLostPower && !strays.leftOver.isEmpty
     let isProven = try strays.proveLostJournal(
-      behind: nextDataSegment, ofOthers: foreignSessions, files: files)
+      behind: nextDataSegment, of: report.hasSessionEnded ? nil : position.birth,
+      ofOthers: foreignSessions, files: files)
     // A session makes no data segment before the head of its journal is on disk.
     let told = Set(journals.all.map(\.birth)).union(foreignSessions)
     let orphans = strays.unknown.filter { $0.key >= nextDataSegment && !told.contains($0.value) }
@@ -153,8 +154,10 @@ struct Recovery {
     if report.firstLostInode == nil, report.isEndMissing || report.isCutShort {
       report.firstLostInode = catalog.greatestInode + 1
     }
-    catalog.forEachInode { _, state in
-      if state.marks.contains(.leftOut) { report.leftOutFiles += 1 }
+    catalog.forEachInode { index, state in
+      if !state.marks.contains(.leftOut) { return }
+      report.leftOutFiles += 1
+      if let path = catalog.leftOutPath(of: index) { report.leftOutPaths.insert(path) }
     }
   }
 

@@ -49,6 +49,8 @@ package struct RecoveryReport: Equatable, Sendable {
   var unknownSegments: [SegmentName] = []
   /// Files without a name that hold what this mount, or one before, left out.
   package internal(set) var leftOutFiles = 0
+  /// Where they were, from the space's root, as far as that is known.
+  package internal(set) var leftOutPaths: Set<String> = []
 
   /// What an earlier mount for writing found missing of the journal, and no repair has settled.
   package internal(set) var loss: JournalLoss?

@@ -28,11 +28,15 @@ struct StraySegments: Equatable, Sendable {
 
   /// Whether the journal lacks its end: segments are there, behind all that the catalog has given out,
   /// that a session finished when the frames that state them were on disk.
+  ///
+  /// `newest` is the last session that the journal knows, where nothing says that its journal is
+  /// whole: what it had open when it ended was not removed by any other.
   func proveLostJournal(
-    behind next: SegmentNumber, ofOthers foreign: Set<SegmentBirth>, files: SegmentFiles
+    behind next: SegmentNumber, of newest: SegmentBirth?, ofOthers foreign: Set<SegmentBirth>,
+    files: SegmentFiles
   ) throws(StoreError) -> Bool {
     for (number, birth) in leftOver.merging(unknown, uniquingKeysWith: { one, _ in one })
-    where number >= next && !foreign.contains(birth) {
+    where (number >= next || birth == newest) && !foreign.contains(birth) {
       let id = SegmentID(kind: .data, number: number)
       if files.birth(id) != birth { continue }
       if try files.seal(of: id)?.reason == .endOfSession { return true }

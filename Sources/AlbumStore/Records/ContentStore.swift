@@ -144,13 +144,16 @@ final class ContentStore: Sendable {
     }
   }
 
-  /// Ends the open segment as it is: whatever fill it has.
-  func finish() throws(StoreError) {
+  /// Ends the open segments as they are, whatever fill they have. `isStated`: whether frames told of
+  /// one; what none tells of is garbage, and says nothing of how the session ended.
+  func finish(_ isStated: (SegmentNumber) -> Bool) throws(StoreError) {
     let writers = tail.withLock { tail in
       tail.current = nil
       return Array(tail.open.values)
     }
-    for writer in writers { try writer.finish(.endOfSession) }
+    for writer in writers {
+      try writer.finish(isStated(writer.id.number) ? .endOfSession : .full)
+    }
     tail.withLock { $0.open = [:] }
   }
 

@@ -86,6 +86,9 @@ struct CopyExamination {
     defer { Explanation.explain(copy, life, Array(faults[before...]), circumstances, seen) }
     // One session writes meanwhile: what a copy lacks that is made while others begin or end may look
     // like damage, and check says so.
+    if life.hasPowerCut(in: first.window) || life.hasPowerCut(in: last.window) {
+      return compareTimes(copy, seen, circumstances)
+    }
     if life.hasBoundary(in: last.window) {
       if let view = seen.view {
         let errors: Set<String> = ["unreadable", "thumbnail does not open"]

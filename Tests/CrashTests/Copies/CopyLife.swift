@@ -17,6 +17,8 @@ struct CopyLife {
   private(set) var rests: [Int] = []
   /// The instants of the disk in which sessions ended by an unmount.
   private var unmounts: [ClosedRange<Int>] = []
+  /// Those at which a power cut came.
+  private var powerCuts: [Int] = []
   /// Those at which sessions made their first journal segments.
   private var births: Set<Int> = []
   /// From which instant of the disk on it was which second.
@@ -51,6 +53,11 @@ struct CopyLife {
   func hasBoundary(in window: ClosedRange<Int>) -> Bool {
     births.contains { window.lowerBound < $0 && $0 <= window.upperBound }
       || unmounts.contains { $0.overlaps(window) }
+  }
+
+  /// Whether a power cut came in a window: no copier lives through that.
+  func hasPowerCut(in window: ClosedRange<Int>) -> Bool {
+    powerCuts.contains { window.lowerBound < $0 && $0 <= window.upperBound }
   }
 
   private mutating func noteBirths() {
@@ -90,6 +97,7 @@ struct CopyLife {
     }
     unmounts += workload.unmounts.map { base + $0.lowerBound...base + $0.upperBound }
     noteBirths()
+    if end == .powerCut { powerCuts.append(chronicle.next) }
     timeline.append(workload.history, at: base)
     try settle(workload, end, &random)
   }

@@ -118,9 +118,15 @@ import Testing
       states += 1
     }
     for segment in examination.others(content).shuffled(using: &random).prefix(1) {
-      faults += examination.otherFaults(without: segment, &random).map {
+      let found = examination.otherFaults(without: segment, &random).map {
         Fault("journal lost: \($0.kind)", "\($0.text) (\(origin), \(segment) lost)")
       }
+      if !found.isEmpty {
+        let hurt = examination.without(segment)
+        Explanation.explain(
+          hurt, life, found, origin, Sighting(hurt, life.keys, omitting: omitted))
+      }
+      faults += found
       states += 3
     }
     return (states, faults)

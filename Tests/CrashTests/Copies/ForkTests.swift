@@ -101,11 +101,17 @@ struct ForkExamination {
     }
     let since = timeline.promised(at: first.window.lowerBound)
     let until = timeline.latest(at: second.window.upperBound)
+    if fork.source.hasPowerCut(in: first.window) || fork.source.hasPowerCut(in: second.window) {
+      return
+    }
+    let errors: Set<String> = ["unreadable", "thumbnail does not open"]
+    let hasBoundary = fork.source.hasBoundary(in: second.window)
     let found =
-      timeline.foreign(in: view, since: since)
-      + timeline.missing(in: view, since: since, until: until)
+      (timeline.foreign(in: view, since: since)
+      + timeline.missing(in: view, since: since, until: until, nameless: seen.nameless))
+      .filter { !hasBoundary || !errors.contains($0.kind) }
     add(found.map { Fault("refreshed with --delete, \($0.kind)", $0.text) }, circumstances)
-    if seen.isCheckDamaged, !fork.source.hasBoundary(in: second.window) {
+    if seen.isCheckDamaged, !hasBoundary {
       add(
         [Fault("refreshed with --delete, check reports damage", "\(seen.findings)")], circumstances)
     }

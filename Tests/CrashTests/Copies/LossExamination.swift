@@ -117,7 +117,8 @@ struct LossExamination {
     let known = Set(seen.findings.compactMap(\.path))
     return hurt.findings.compactMap { finding in
       // A photo whose thumbnail nothing shows is named for that.
-      guard finding.severity == .damage, finding.kind != .unreadableThumbnail,
+      guard finding.severity == .damage,
+        ![.unreadableThumbnail, .thumbnail].contains(finding.kind),
         let path = finding.path, !known.contains(path),
         view.entries[path]?.state.kind == .regular, !isAffected(path, by: segment)
       else { return nil }
