@@ -87,7 +87,8 @@ package struct InodeState: Equatable, Sendable, BitwiseCopyable {
     package static let beingWritten = Marks(rawValue: 64)
   }
 
-  /// The attribute of an inode marked `leftOut` that says where it was: a path from the root, UTF-8.
+  /// The attribute of an inode marked `leftOut` that says why and where it was: one byte, 0 for the end of a
+  /// copy and 1 for damage, and a path from the root, UTF-8.
   package static let leftOutPath = Array("albumfs.left-out".utf8)
 
   /// How far the thumbnail of a photo is.

@@ -7,6 +7,16 @@ package enum SegmentLayout {
   package static let minimumByteCount = 256 << 10
   package static let maximumByteCount = 64 << 20
 
+  /// The size of a segment where that many bytes are free. A space needs some ten segments besides its
+  /// content: for its journal, two checkpoints, and what is kept for a full disk.
+  package static func byteCount(on availableBytes: Int64) -> Int {
+    switch availableBytes {
+    case ..<(1 << 30): minimumByteCount
+    case ..<(8 << 30): 1 << 20
+    default: defaultByteCount
+    }
+  }
+
   /// Whether segments may have this size: a power of two from 256 KiB to 64 MiB.
   package static func isValidByteCount(_ count: Int) -> Bool {
     count >= minimumByteCount && count <= maximumByteCount && count & (count - 1) == 0

@@ -130,7 +130,7 @@ enum RecoveryNotes {
     let files = report.incompleteFiles
     if files.isEmpty {
       if report.leftOutFiles == 0 { return [] }
-      let paths = report.leftOutPaths.sorted()
+      let paths = report.leftOutPaths.keys.sorted()
       let named =
         paths.prefix(mostNamed).map { "\($0): left out by an earlier mount." }
         + (paths.count > mostNamed ? ["… and \(paths.count - mostNamed) more files."] : [])
@@ -165,8 +165,7 @@ enum RecoveryNotes {
     if report.isMixed {
       lines.append(
         "The store holds segments of another copy of it, which was written to. Nothing of either was "
-          + "removed. albumfs check names the files that this costs; to make this store a copy again, "
-          + "run rsync once with --delete.")
+          + "removed. To make this store a copy again, run rsync once with --delete.")
     }
     lines += incompleteFiles(report)
     if !report.cutFiles.isEmpty {
@@ -177,7 +176,7 @@ enum RecoveryNotes {
           + shown + (rest > 0 ? " and \(rest) more." : "."))
     }
     if !report.wasClean, report.incompleteFiles.isEmpty, report.cutFiles.isEmpty,
-      report.damagedFrames == 0, !report.isDamaged
+      report.damagedFrames == 0, !report.lacksEnd, !report.isDamaged
     {
       lines.append(
         "The last session did not end by an unmount. Everything up to its last moments is there.")
@@ -188,6 +187,11 @@ enum RecoveryNotes {
         report.mayLackJournalAsCopy
           ? "\(steps) were written while this store was copied, and are not in it: run rsync again."
           : "The store is damaged: \(steps) are missing.")
+    }
+    if report.lacksEnd {
+      lines.append(
+        "The newest part of the history is not in this store: it was begun while the store was copied, or it "
+          + "was lost. Run rsync again, or restore the store from a backup.")
     }
     if report.isEndMissing {
       lines.append("The store is damaged: the end of its history is missing.")

@@ -86,6 +86,11 @@ package struct DiskChronicle: Sendable {
     case .makeDirectory(let path): if directories[path] == nil { directories[path] = end }
     case .write(let number, _, _):
       guard let place = known[number], let file = image.files[number] else { return }
+      // A file that is written right after it was made: no tool looks between the two either.
+      if files[place].count == 1, files[place][0].bytes.isEmpty, files[place][0].position == end - 1
+      {
+        files[place][0].bytes = file.bytes
+      }
       append(file.bytes, second, end, to: place)
     case .setTime(let number, let seconds):
       guard let place = known[number], let last = files[place].indices.last else { return }

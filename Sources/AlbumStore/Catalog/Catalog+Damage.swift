@@ -86,9 +86,11 @@ extension Catalog {
     changes.loss = true
   }
 
-  /// Where a file was that a mount left out; nil where that is not known.
-  borrowing func leftOutPath(of index: InodeIndex) -> String? {
-    extras[index]?.attributes[InodeState.leftOutPath].map { String(decoding: $0, as: UTF8.self) }
+  /// Where a file was that a mount left out, and whether for damage; nil where that is not known.
+  borrowing func leftOutPath(of index: InodeIndex) -> (path: String, isDamage: Bool)? {
+    guard let value = extras[index]?.attributes[InodeState.leftOutPath], let first = value.first
+    else { return nil }
+    return (String(decoding: value.dropFirst(), as: UTF8.self), first == 1)
   }
 
   /// What could be brought back was.

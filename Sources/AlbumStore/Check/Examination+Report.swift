@@ -84,6 +84,13 @@ extension Examination {
           "\(named(.journal, newest)), the newest of the journal, is cut short or holds zeros: its "
             + "last frames may be missing"))
     }
+    if recovery.report.lacksEnd {
+      findings.append(
+        CheckFinding(
+          .note, .journal,
+          "the newest part of the journal is not in the store: it was begun while the store was copied, or "
+            + "it was lost"))
+    }
     if recovery.report.isEndMissing {
       findings.append(
         CheckFinding(
@@ -190,9 +197,10 @@ extension Examination {
     let count = recovery.report.leftOutFiles
     if count == 0 { return [] }
     let named = Set(recovery.report.incompleteFiles.compactMap(\.path))
-    let files = recovery.report.leftOutPaths.subtracting(named).sorted().map { path in
+    let others = recovery.report.leftOutPaths.filter { !named.contains($0.key) }
+    let files = others.sorted { $0.key < $1.key }.map { path, isDamage in
       CheckFinding(
-        .note, .leftOut, path: path,
+        isDamage ? .damage : .note, .leftOut, path: path,
         "an earlier mount left out what was written to it last; --repair brings it back")
     }
     return files + [

@@ -191,7 +191,9 @@ struct RepairPlan {
     }
     catalog.correctLinks(of: index, to: 0)
     catalog.update(index) { $0.marks.remove(.leftOut) }
-    let former = catalog.leftOutPath(of: index)?.split(separator: "/").last.map { Array($0.utf8) }
+    let former = catalog.leftOutPath(of: index)?.path.split(separator: "/").last.map {
+      Array($0.utf8)
+    }
     if former != nil { catalog.setAttribute(InodeState.leftOutPath, of: index, to: nil) }
     let path = recovered(&catalog).place(index, named: former ?? nameByNumber(inode), in: &catalog)
     done.append(

@@ -57,8 +57,8 @@ struct FileFallback {
   private(set) var remadeThumbnails: [RemadeThumbnail] = []
   private var times: [InodeNumber: StoreTime] = [:]
   private var ends: Set<InodeNumber> = []
-  /// Where files are that something is missing of.
-  private var paths: [InodeNumber: String] = [:]
+  /// Why and where files are left out, see `InodeState.leftOutPath`.
+  private var paths: [InodeNumber: [UInt8]] = [:]
   /// The crash harness leaves it out.
   private var keepsVersions = true
   /// Files of which all versions must be known to decide.
@@ -192,7 +192,9 @@ struct FileFallback {
           inode: inode, path: path, outcome: outcome, since: times[inode] ?? .none,
           isEndOfCopy: ends.contains(inode)))
     }
-    for file in files { paths[file.inode] = file.path }
+    for file in files {
+      paths[file.inode] = file.path.map { [file.isEndOfCopy ? 0 : 1] + Array($0.utf8) }
+    }
     for inode in shown.keys.sorted() { show(inode, shown[inode]!, &catalog) }
     for inode in leftOut.sorted() { leaveOut(inode, names[inode] ?? [], &catalog) }
     return files.filter { $0.path != nil || $0.outcome != .formerContent }
@@ -352,21 +354,21 @@ extension Catalog {
   }
 
   /// Keeps a file that has lost its names.
-  fileprivate mutating func keepLeftOut(_ index: InodeIndex, path: String?) {
+  fileprivate mutating func keepLeftOut(_ index: InodeIndex, path: [UInt8]?) {
     update(index) { $0.marks.insert(.leftOut) }
     inodes[index].state.links = 1
     noteLeftOut(index, path)
   }
 
   /// Notes where a file was that is left out, for whoever asks later, and for a repair.
-  private mutating func noteLeftOut(_ index: InodeIndex, _ path: String?) {
+  private mutating func noteLeftOut(_ index: InodeIndex, _ path: [UInt8]?) {
     guard let path else { return }
-    setAttribute(InodeState.leftOutPath, of: index, to: Array(path.utf8))
+    setAttribute(InodeState.leftOutPath, of: index, to: path)
   }
 
   /// Keeps what a file was at one time, under a number of its own.
   fileprivate mutating func keepLeftOut(
-    _ index: InodeIndex, as extents: [Extent], size: Int64, path: String?
+    _ index: InodeIndex, as extents: [Extent], size: Int64, path: [UInt8]?
   ) {
     var record = InodeRecord(state: state(index))
     record.state.number = takeInodeNumber()

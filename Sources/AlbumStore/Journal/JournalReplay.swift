@@ -32,6 +32,8 @@ struct JournalReplay {
   private(set) var cutChanges = CutChanges()
 
   private let content: ContentStore
+  /// The newest segment has not its full size: killed when it was born, or cut since.
+  private(set) var isNewestShort = false
   /// Segments that only frames behind the last barrier state.
   private var lateSegments: Set<SegmentNumber> = []
   /// The last frame that was seen in order, `group` included.
@@ -94,6 +96,7 @@ struct JournalReplay {
     report.cutFrames += group.count
     report.wasClean = !isCut && group.isEmpty && scan.endsByUnmount
     report.isCutShort = scan.isProvenDurable && !scan.isWhole
+    isNewestShort = !scan.isWhole
   }
 
   private mutating func enter(

@@ -37,6 +37,13 @@ struct JournalTimelines {
     return scan
   }
 
+  /// The sessions of which a head opens.
+  mutating func sessions() throws(StoreError) -> Set<SegmentBirth> {
+    var found: Set<SegmentBirth> = []
+    for segment in all where try scan(segment).head != nil { found.insert(segment.birth) }
+    return found
+  }
+
   /// The latest time that a segment states.
   private mutating func newestTime(_ segment: Segment) throws(StoreError) -> StoreTime {
     let scan = try scan(segment)
@@ -65,14 +72,17 @@ struct JournalTimelines {
     return foreign.sorted { $0.number < $1.number }
   }
 
-  /// Segments of the chain in which something was written after the next one was begun: the session that
-  /// wrote them went on in the store that a copy was made of, and the copy began the next.
+  /// Segments of the chain in which something was written after the next one was begun, or was on disk
+  /// behind the frame at which the next one says that they end: the session that wrote them went on in
+  /// the store that a copy was made of, and the copy began the next.
   mutating func wentOnElsewhere() throws(StoreError) -> [Segment] {
     let main = try mainChain()
     var found: [Segment] = []
     for (successor, former) in zip(main, main.dropFirst()) {
       guard let head = try scan(successor).head else { continue }
-      if try newestTime(former) > head.time { found.append(former) }
+      let scan = try scan(former)
+      let synced = scan.seal == nil ? scan.provenFrame : scan.frames.last?.frame.number ?? .none
+      if try newestTime(former) > head.time || synced > head.cutFrame { found.append(former) }
     }
     return found
   }

@@ -38,6 +38,8 @@ struct Recovery {
   private(set) var nextDataSegment = SegmentNumber(1)
   /// The newest journal segment was full and its successor is not there: what that told of is not known.
   private var lacksSuccessor = false
+  /// The newest journal segment has not its full size.
+  private var isNewestShort = false
   /// Content is missing that no power cut took.
   private var provesLoss = false
   /// What frames state which a power cut left without their content, or without those before them.
@@ -132,9 +134,12 @@ struct Recovery {
       behind: nextDataSegment, of: report.hasSessionEnded ? nil : position.birth,
       ofOthers: foreignSessions, files: files)
     // A session makes no data segment before the head of its journal is on disk.
-    let told = Set(journals.all.map(\.birth)).union(foreignSessions)
+    let told = try journals.sessions().union(foreignSessions)
     let orphans = strays.unknown.filter { $0.key >= nextDataSegment && !told.contains($0.value) }
-    report.isEndMissing = lacksEnd || isProven || !orphans.isEmpty
+    // A session that has made segments had written its journal whole.
+    if isNewestShort, !mayHaveLostPower, !strays.leftOver.isEmpty { report.isCutShort = true }
+    report.isEndMissing = isProven || !orphans.isEmpty
+    report.lacksEnd = lacksEnd && !report.isEndMissing && !report.isMixed
     if !report.isJournalIncomplete, report.loss == nil, !lacksSuccessor {
       for (number, birth) in strays.leftOver {
         catalog.setState(of: number, to: .retired, retiredAt: files.clock.now, birth: birth)
@@ -148,16 +153,20 @@ struct Recovery {
       if !report.foreignJournals.contains(name) { report.unknownSegments.append(name) }
     }
     // Records of files that the lost part told of say which inodes they are of.
-    if report.isEndMissing || report.isMixed {
+    if report.isEndMissing || report.lacksEnd || report.isMixed {
       catalog.skipNumbers(before: SpaceCounters(), leavingOut: .lostEnd)
     }
-    if report.firstLostInode == nil, report.isEndMissing || report.isCutShort {
+    if report.firstLostInode == nil,
+      report.isEndMissing || report.lacksEnd || report.isCutShort
+    {
       report.firstLostInode = catalog.greatestInode + 1
     }
     catalog.forEachInode { index, state in
       if !state.marks.contains(.leftOut) { return }
       report.leftOutFiles += 1
-      if let path = catalog.leftOutPath(of: index) { report.leftOutPaths.insert(path) }
+      if let (path, isDamage) = catalog.leftOutPath(of: index) {
+        report.leftOutPaths[path] = report.leftOutPaths[path] ?? false || isDamage
+      }
     }
   }
 
@@ -179,7 +188,9 @@ struct Recovery {
     let foreign = try journals.chooseTimeline()
     report.foreignJournals = foreign.map { files.name($0.id, $0.birth) }
     foreignSessions = Set(foreign.map(\.birth))
-    report.foreignJournals += try journals.wentOnElsewhere().map { files.name($0.id, $0.birth) }
+    let forked = try journals.wentOnElsewhere()
+    report.foreignJournals += forked.map { files.name($0.id, $0.birth) }
+    foreignSessions.formUnion(forked.map(\.birth))
     var numbers: [SegmentNumber] = []
     for segment in journals.all where numbers.last != segment.number {
       numbers.append(segment.number)
@@ -387,6 +398,7 @@ struct Recovery {
     if let newest = chain.last { lacksSuccessor = try scan(newest.number).seal?.reason == .full }
     adopt(replay.report)
     provesLoss = replay.provesLoss
+    isNewestShort = replay.isNewestShort
     cutChanges = replay.cutChanges
     findBirths(&catalog)
     return replay.recent

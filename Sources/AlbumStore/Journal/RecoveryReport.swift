@@ -33,6 +33,9 @@ package struct RecoveryReport: Equatable, Sendable {
   package var unreadableJournals = 0
   /// Whether the end of the journal is missing: segments are there that were begun behind it.
   package var isEndMissing = false
+  /// Whether it may be missing: the newest journal segment was full, and none that follows it is there,
+  /// but segments are that were begun behind it. A copy may have been made when the next one was begun.
+  package var lacksEnd = false
   /// Whether the last session ended by an unmount.
   package var wasClean = true
   /// Files that are not shown as they were last, since content of them is not in the store.
@@ -49,8 +52,8 @@ package struct RecoveryReport: Equatable, Sendable {
   var unknownSegments: [SegmentName] = []
   /// Files without a name that hold what this mount, or one before, left out.
   package internal(set) var leftOutFiles = 0
-  /// Where they were, from the space's root, as far as that is known.
-  package internal(set) var leftOutPaths: Set<String> = []
+  /// Where they were, from the space's root, as far as that is known, and whether for damage.
+  package internal(set) var leftOutPaths: [String: Bool] = [:]
 
   /// What an earlier mount for writing found missing of the journal, and no repair has settled.
   package internal(set) var loss: JournalLoss?
@@ -84,5 +87,7 @@ package struct RecoveryReport: Equatable, Sendable {
   }
 
   /// Frames are missing: there may be content in the store that the catalog does not know.
-  package var isJournalIncomplete: Bool { damagedFrames > 0 || isCutShort || isEndMissing }
+  package var isJournalIncomplete: Bool {
+    damagedFrames > 0 || isCutShort || isEndMissing || lacksEnd
+  }
 }

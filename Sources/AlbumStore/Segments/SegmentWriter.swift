@@ -177,7 +177,8 @@ final class SegmentWriter: Sendable {
     }
   }
 
-  /// The first write: the whole file, up to `end` from the image, else the tail.
+  /// The first write: the whole file, up to `end` from the image, else the tail. In one call: whoever copies
+  /// the file finds it empty or whole, so that one which is cut short is damaged.
   private func bear(_ end: Int, _ file: any StorageFile) throws(Errno) {
     let records = unsafe UnsafeRawBufferPointer(
       rebasing: image.bytes[SegmentSeal.reservedByteCount..<end])
@@ -189,10 +190,9 @@ final class SegmentWriter: Sendable {
     let tail = unsafe UnsafeMutableRawBufferPointer(
       rebasing: scratch.bytes[end..<files.segmentSize])
     unsafe files.keys.cipher.fillTail(tail, of: name, from: end)
-    try unsafe file.write(UnsafeRawBufferPointer(rebasing: image.bytes[..<end]), at: 0)
-    if end < files.segmentSize {
-      try unsafe file.write(UnsafeRawBufferPointer(tail), at: Int64(end))
-    }
+    unsafe UnsafeMutableRawBufferPointer(rebasing: scratch.bytes[..<end]).copyMemory(
+      from: UnsafeRawBufferPointer(rebasing: image.bytes[..<end]))
+    try unsafe file.write(UnsafeRawBufferPointer(scratch.bytes), at: 0)
     var checksum = unsafe SegmentChecksum(UnsafeRawBufferPointer(first))
     unsafe checksum.add(records)
     unsafe checksum.add(UnsafeRawBufferPointer(tail))

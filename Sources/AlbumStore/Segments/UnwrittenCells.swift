@@ -12,11 +12,12 @@ struct UnwrittenCells {
   /// Whether the record at `offset` was not written, or only in part, when the file was read. False also
   /// where it is there.
   func isUnwritten(at offset: Int) -> Bool {
-    if offset + RecordLayout.grid > image.used { return true }
+    // A file is born in its whole length: one that is shorter was cut.
+    if offset + RecordLayout.grid > image.used { return false }
     if isTail(at: offset) { return true }
     guard let header = unsafe cipher.header(of: cell(at: offset)) else { return false }
     let end = offset + RecordLayout.paddedByteCount(plaintext: header.byteCount)
-    if end > image.used { return true }
+    if end > image.used { return false }
     return stride(from: offset + RecordLayout.grid, to: end, by: RecordLayout.grid).contains {
       isTail(at: $0)
     }
@@ -25,7 +26,7 @@ struct UnwrittenCells {
   /// Whether any of the cells in a range is a part of the tail.
   func hasTail(in range: Range<Int>) -> Bool {
     stride(from: range.lowerBound, to: range.upperBound, by: RecordLayout.grid).contains {
-      $0 + RecordLayout.grid > image.used || isTail(at: $0)
+      $0 + RecordLayout.grid <= image.used && isTail(at: $0)
     }
   }
 

@@ -4,6 +4,7 @@ import ArgumentParser
 import ControlProtocol
 import Daemon
 import Glibc
+import Posix
 
 struct Init: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -27,8 +28,12 @@ struct Init: ParsableCommand {
   var chaff: SizeArgument?
 
   @Option(
-    help: ArgumentHelp("Size of every file in the store, 256K to 64M.", valueName: "size"))
-  var segmentSize = SizeArgument(argument: "4M")!
+    help: ArgumentHelp(
+      """
+      Size of every file in the store, 256K to 64M. 4M if not given, and less on a disk with less than \
+      8 GiB free.
+      """, valueName: "size"))
+  var segmentSize: SizeArgument?
 
   @Option(
     help: ArgumentHelp(
@@ -47,7 +52,7 @@ struct Init: ParsableCommand {
 
   func validate() throws {
     try Init.checkThumbnailSize(thumbnailSize)
-    guard SegmentLayout.isValidByteCount(Int(segmentSize.bytes)) else {
+    guard segmentSize.map({ SegmentLayout.isValidByteCount(Int($0.bytes)) }) ?? true else {
       throw ValidationError("--segment-size takes 256K, 512K, 1M and so on up to 64M.")
     }
   }
@@ -63,11 +68,13 @@ struct Init: ParsableCommand {
     let room = try StoreOpening.prepare(MountPath.resolve(store))
     let secret = try PasswordInput.new(password.source, prompt: "New password: ")
     var options = StoreOptions()
-    options.segmentSize = Int(segmentSize.bytes)
     options.cost = kdf.cost
     options.chaffByteCount = chaff?.bytes
     let space = SpaceOptions(thumbnailEdge: thumbnailSize, owner: getuid(), group: getgid())
     let directory = try room.make()
+    let available = (try? directory.capacity())?.availableBytes ?? .max
+    options.segmentSize =
+      segmentSize.map { Int($0.bytes) } ?? SegmentLayout.byteCount(on: available)
     // Nothing to do when a store has been made: it is not empty then.
     defer { room.giveUp() }
     try StoreCommands.reporting(changing: true) { () throws(StoreError) in
