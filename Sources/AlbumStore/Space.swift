@@ -313,7 +313,8 @@ package final class Space: Sendable {
   private func sealOnce(
     _ content: UnsafeMutableRawBufferPointer, _ header: DataRecord, mayCut: Bool, isMoved: Bool
   ) throws(StoreError) -> Extent {
-    try unsafe self.content.append(
+    try announceSession(leaving: isMoved ? 1 : nil)
+    return try unsafe self.content.append(
       content, header: header, mayCut: mayCut,
       begin: isMoved ? beginSegmentForMove : beginSegment,
       finished: { number in self.catalog.withLock { $0.setState(of: number, to: .living) } },
@@ -341,20 +342,20 @@ package final class Space: Sendable {
   private func beginSegment() throws(StoreError) -> SegmentNumber {
     try requireRoom()
     noteRoom()
-    try announceSession()
     return takeSegment()
   }
 
   private func beginSegmentForMove() throws(StoreError) -> SegmentNumber {
     try requireRoom(leaving: 1)
-    try announceSession()
     return takeSegment()
   }
 
   /// A session's first data segment is made when the head of its journal is on disk: so what a crash
-  /// leaves of it is known to be of this timeline, even if no frame names it.
-  private func announceSession() throws(StoreError) {
+  /// leaves of it is known to be of this timeline, even if no frame names it. Takes the journal's lock, and so
+  /// is called before anything takes the lock of new data segments. `segments`: see `requireRoom`.
+  private func announceSession(leaving segments: Int64?) throws(StoreError) {
     if isAnnounced.load(ordering: .acquiring) { return }
+    try requireRoom(leaving: segments)
     try journal.withLock { journal throws(StoreError) in
       if !journal.writer.isBegun {
         try makeJournalFit(&journal)
