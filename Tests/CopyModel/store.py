@@ -16,7 +16,7 @@ Inode = collections.namedtuple('Inode', 'kind count content thumb made')
 # What frames say. `count`: how often the content was stated. `made`: the thumbnail is of this content.
 State = collections.namedtuple('State', 'kind count stretches thumb made')
 Frame = collections.namedtuple('Frame', 'number stamp items barrier')
-# ancestry: (number, birth, first frame, cut) of every predecessor that is still on disk, the nearest first.
+# ancestry: (number, birth, first frame, cut) of every predecessor that is needed or still there, the nearest first.
 Head = collections.namedtuple('Head', 'number birth boot stamp first cut ancestry checkpoints')
 # Replay from this checkpoint goes on behind frame `last`; its slices know nothing behind frame `cut`.
 Reference = collections.namedtuple('Reference', 'number birth last cut stamp')
@@ -184,7 +184,9 @@ class Store:
         if self.journal: self.journal.finished = True
         self.journal = self.new_segment('j')
         self.t += 1
-        ancestry = [entry for entry in self.ancestry if (('j',) + entry[:2]) in self.files]
+        # One that is missing is named all the same: its frames are missing then, and not dead.
+        needed = self.checkpoints[1].last if len(self.checkpoints) > 1 else 0
+        ancestry = [entry for entry in self.ancestry if entry[3] > needed or (('j',) + entry[:2]) in self.files]
         self.head = Head(self.journal.number, self.journal.birth, self.boot, self.t, self.next['frame'], cut,
                          ancestry, list(self.checkpoints[:2]))
         self.journal.cells.append([self.t, self.head, True])
