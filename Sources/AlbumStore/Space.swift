@@ -351,8 +351,9 @@ package final class Space: Sendable {
   }
 
   /// A session's first data segment is made when the head of its journal is on disk: so what a crash
-  /// leaves of it is known to be of this timeline, even if no frame names it. Takes the journal's lock, and so
-  /// is called before anything takes the lock of new data segments. `segments`: see `requireRoom`.
+  /// leaves of it is known to be of this timeline, even if no frame names it. Takes the journal's lock,
+  /// and so is called before anything takes the lock of new data segments. `segments`: see
+  /// `requireRoom`.
   private func announceSession(leaving segments: Int64?) throws(StoreError) {
     if isAnnounced.load(ordering: .acquiring) { return }
     try requireRoom(leaving: segments)
