@@ -82,7 +82,9 @@ struct FileFallback {
       times[inode] = recent.written[inode] ?? recent.floor
       let segments = missing.lacking[inode]!
       let isDamaged = missing.damaged.contains(inode)
-      if !isDamaged, segments.allSatisfy(missing.isEndOfCopy) { ends.insert(inode) }
+      // Whether frames that are missing were lost is the journal's to say.
+      let isEnd = segments.allSatisfy { $0 == Extent.lostSegment || missing.isEndOfCopy($0) }
+      if !isDamaged, isEnd { ends.insert(inode) }
       let isThumbnail =
         catalog.index(of: inode).map { catalog.state($0).marks.contains(.madeThumbnail) } ?? false
       if isThumbnail {

@@ -68,15 +68,16 @@ struct JournalReplay {
   }
 
   /// A segment that others follow. `cut`: behind this frame it is dead; nil: the head that says so
-  /// is lost.
+  /// is lost. `limit`: see `Recovery.Link`.
   mutating func replay(
-    _ scan: JournalScan, of number: SegmentNumber, cut: FrameNumber?, into catalog: inout Catalog
+    _ scan: JournalScan, of number: SegmentNumber, cut: FrameNumber?, limit: FrameNumber?,
+    into catalog: inout Catalog
   ) throws(StoreError) {
     enter(number, scan, &catalog)
     let proven = cut ?? scan.provenFrame
     synced = proven
     for found in scan.frames {
-      if let cut, found.frame.number > cut { break }
+      if let end = cut ?? limit, found.frame.number > end { break }
       try take(found, number, proven, into: &catalog)
     }
     if let cut, reached < cut {

@@ -74,7 +74,8 @@ extension Recovery {
       from: JournalPosition(frame: start.exists ? start.lastFrame : try firstFrame(part)),
       content: content, recent: recent, mayHaveLostPower: false)
     for link in part.dropLast() {
-      try replay.replay(try scan(link.number), of: link.number, cut: link.cut, into: &catalog)
+      try replay.replay(
+        try scan(link.number), of: link.number, cut: link.cut, limit: link.limit, into: &catalog)
     }
     try replay.finish(try scan(newest), of: newest, into: &catalog)
     return replay.recent

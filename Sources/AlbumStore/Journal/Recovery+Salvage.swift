@@ -43,6 +43,7 @@ extension Recovery {
     var links: [Link] = []
     var rest = numbers
     var cut: FrameNumber?
+    var limit: FrameNumber?
     while let number = rest.popLast() {
       let scan = try scan(number)
       // Where frames of an older one are missing, the numbers of those that follow tell.
@@ -50,7 +51,7 @@ extension Recovery {
         if !scan.wasBegun { continue }
         salvaged?.isIncomplete = true
       }
-      links.append(Link(number: number, cut: cut))
+      links.append(Link(number: number, cut: cut, limit: limit))
       guard let head = scan.head else {
         salvaged?.headless.append(number)
         cut = scan.frames.first.map { FrameNumber($0.frame.number.rawValue - 1) }
@@ -64,6 +65,7 @@ extension Recovery {
         files.use(SegmentID(kind: .journal, number: head.predecessor), head.predecessorBirth)
       }
       cut = isThere ? head.cutFrame : nil
+      limit = head.cutFrame
     }
     return links.reversed()
   }

@@ -118,7 +118,7 @@ struct Recovery {
     report.remadeThumbnails = fallback.remadeThumbnails
     report.cutFiles = cutChanges.paths(catalog)
     // A copy holds no journal segment that does not say what it is.
-    if report.unreadableJournals > 0 {
+    if report.unreadableJournals > 0 || report.isJournalIncomplete && !report.mayLackJournalAsCopy {
       for place in report.incompleteFiles.indices {
         report.incompleteFiles[place].isEndOfCopy = false
       }
@@ -230,6 +230,9 @@ struct Recovery {
   struct Link {
     var number: SegmentNumber
     var cut: FrameNumber?
+    /// Where `cut` is not known: frames behind this one are dead, and nobody can say which of those
+    /// before it should be here.
+    var limit: FrameNumber?
   }
 
   mutating func chain(
@@ -247,7 +250,7 @@ struct Recovery {
       } else if let former = numbers.last(where: { $0 < link.number }) {
         // Its first frame tells as well where the one before ends.
         let cut = scan.frames.first.map { FrameNumber(max(1, $0.frame.number.rawValue) - 1) }
-        links.append(Link(number: former, cut: cut))
+        links.append(Link(number: former, cut: cut, limit: link.cut ?? link.limit))
       } else {
         break
       }
@@ -377,7 +380,8 @@ struct Recovery {
       from: position, content: content, recent: recent, mayHaveLostPower: mayHaveLostPower,
       salvaged: salvaged, believesAll: omitted.contains(.chainedFrames))
     for link in chain.dropLast() {
-      try replay.replay(try scan(link.number), of: link.number, cut: link.cut, into: &catalog)
+      try replay.replay(
+        try scan(link.number), of: link.number, cut: link.cut, limit: link.limit, into: &catalog)
     }
     if let newest = chain.last {
       try replay.finish(try scan(newest.number), of: newest.number, into: &catalog)
