@@ -39,7 +39,9 @@ final class Parts: Sendable {
     let opened = space
     let history = options.remembersIn.map { SeenHistory(directory: $0, of: opened) }
     seen = history
-    storeWarnings = store.warnings + (history?.complaint(about: opened).map { [$0] } ?? [])
+    storeWarnings =
+      store.warnings + store.advice
+      + (history?.complaint(about: opened).map { [$0] } ?? [])
     fileSystem = FileSystem(
       space: space, inspector: CallingSyscall(readsSystemCalls: options.inspectsSystemCalls),
       notifier: notifications)
