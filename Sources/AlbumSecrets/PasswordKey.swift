@@ -3,9 +3,9 @@ package import AlbumFormat
 /// What a password becomes by one Argon2id line of the conf: the keys that seal and open slots.
 ///
 /// Argon2id of the password in normal form C (`PasswordText`) gives 32 bytes; from these `crypto_kdf`
-/// with the context `albumpwd` derives the commitment key (1) and the slot key (2). The commitment is there because XChaCha20-Poly1305 does
-/// not commit to its key: without it one slot could be made to open with many passwords, and a
-/// guess be tested against many at once.
+/// with the context `albumpwd` derives the commitment key (1) and the slot key (2). The commitment is
+/// there because XChaCha20-Poly1305 does not commit to its key: without it one slot could be made to
+/// open with many passwords, and a guess be tested against many at once.
 package final class PasswordKey: Sendable {
   private let commitment: SecretBytes
   private let slot: SecretBytes

@@ -21,6 +21,9 @@ package final class SpaceDestruction: Sendable {
     Int64(segments.count) * Int64(store.configuration.segmentSize)
   }
 
+  /// What a machine that remembers the space calls it.
+  package var memoryName: String { keys.memoryName }
+
   /// Changes nothing yet. Throws as `unlock` does, and `.inUse` where the space is mounted.
   package convenience init(
     _ store: Store, password: borrowing SecretBytes

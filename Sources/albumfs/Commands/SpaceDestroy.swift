@@ -51,6 +51,7 @@ struct SpaceDestroy: ParsableCommand {
       try space.destroySlots()
       if removeSegments { try space.removeSegments() }
     }
+    try StateDirectory.forget(space.memoryName)
     output.say("The space is destroyed: no password opens it any more.")
     output.say(
       removeSegments
