@@ -76,7 +76,7 @@ enum KeyRing {
   /// The lock on byte 0 of albumfs.conf; waits for whoever has it. Gone with the file.
   private static func take(_ store: Store) throws(StoreError) -> any StorageFile {
     do throws(Errno) {
-      let file = try ConfigurationFiles.openForLocking(store, .readWrite)
+      let file = try ConfigurationFiles.openForLocking(store)
       try file.lock(exclusive: true, offset: 0, length: 1, wait: true)
       return file
     } catch {
@@ -142,7 +142,7 @@ enum KeyRing {
   /// write anyway.
   static func tidy(_ store: Store) {
     guard let names = try? store.directory.list(""), names.contains(temporary),
-      let file = try? ConfigurationFiles.openForLocking(store, .readWrite),
+      let file = try? ConfigurationFiles.openForLocking(store),
       (try? file.lock(exclusive: true, offset: 0, length: 1, wait: false)) != nil
     else { return }
     try? removeStale(store.directory)
