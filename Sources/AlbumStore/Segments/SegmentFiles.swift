@@ -192,10 +192,13 @@ final class SegmentFiles: Sendable {
     state.withLock { $0.ended[id] = ended }
   }
 
-  /// Seals what has ended and is synced. One that gets no seal is only believed less by a later mount.
-  private func sealEnded(_ kind: SegmentKind) {
+  /// Seals those of `candidates` that are synced. One that gets no seal is only believed less by a later
+  /// mount.
+  private func seal(_ candidates: Set<SegmentID>) {
     let ended = state.withLock { state in
-      let ended = state.ended.filter { $0.key.kind == kind && state.unsynced[$0.key] == nil }
+      let ended = state.ended.filter {
+        candidates.contains($0.key) && state.unsynced[$0.key] == nil
+      }
       for id in ended.keys { state.ended[id] = nil }
       return ended.filter { !state.suspects.contains($0.key) && !state.givenUp.contains($0.key) }
     }
@@ -209,9 +212,11 @@ final class SegmentFiles: Sendable {
     for kind in kinds {
       guard let lock = syncing[kind] else { continue }
       try lock.mutex.withLock { _ throws(StoreError) in
+        // A seal proves what was written before its segment ended: all of that is synced first.
+        let ended = state.withLock { Set($0.ended.keys.filter { $0.kind == kind }) }
         try syncFiles(kind)
-        sealEnded(kind)
         try syncDirectories(kind)
+        seal(ended)
         if let suspect = suspects.first(where: { $0.kind == kind }) {
           throw StoreError(syncing: path(suspect), .io)
         }
