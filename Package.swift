@@ -46,6 +46,10 @@ let package = Package(
     // C libraries, each behind a fence of its own.
     .target(name: "CLinux"),
     clibrary("CSodium", "libsodium", "libsodium-dev"),
+    // pkg-config's flags for utf8proc hold a macro that SwiftPM refuses with a warning, and zxcvbn has
+    // none: both are where compilers look.
+    .systemLibrary(name: "CUtf8proc", providers: [.apt(["libutf8proc-dev"])]),
+    .systemLibrary(name: "CZxcvbn", providers: [.apt(["libzxcvbn-dev"])]),
     clibrary("CFuse3", "fuse3", "libfuse3-dev"),
     // pkg-config's flags for vips itself contain -pthread, which SwiftPM refuses with a warning; its
     // headers need those of GObject only.
@@ -56,7 +60,8 @@ let package = Package(
     library("AlbumModel"),
     library("Posix", ["CLinux"]),
     library("AlbumFormat", ["AlbumModel"]),
-    library("AlbumSecrets", ["CSodium", "Posix", "AlbumModel", "AlbumFormat"]),
+    library(
+      "AlbumSecrets", ["CSodium", "CUtf8proc", "CZxcvbn", "Posix", "AlbumModel", "AlbumFormat"]),
     library("AlbumStore", ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", logging]),
     library("AlbumFileSystem", ["AlbumModel", "Posix", "AlbumFormat", "AlbumStore", logging]),
 

@@ -39,7 +39,9 @@ final class Parts: Sendable {
     let opened = space
     let seen = options.remembersIn.map { SeenHistory(directory: $0, of: opened) }
     history = seen.map { HistoryWatch($0, of: opened, logger: logger) }
-    storeWarnings = store.warnings + (seen?.complaint(about: opened).map { [$0] } ?? [])
+    storeWarnings =
+      store.warnings + store.advice
+      + (seen?.complaint(about: opened).map { [$0] } ?? [])
     fileSystem = FileSystem(
       space: space, inspector: CallingSyscall(readsSystemCalls: options.inspectsSystemCalls),
       notifier: notifications)

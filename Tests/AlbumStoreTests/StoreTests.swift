@@ -278,7 +278,7 @@ import Testing
 
   private var options: StoreOptions {
     var options = StoreOptions()
-    options.cost = KDFCost(operations: 1, memory: 8 << 10)
+    options.cost = .forTests
     options.segmentSize = SegmentLayout.minimumByteCount
     options.chaffByteCount = 0
     return options

@@ -23,6 +23,7 @@ let allTargets: [String: any FuzzTarget.Type] = [
   "ThumbnailRequest": ThumbnailRequestTarget.self,
   "ThumbnailReply": ThumbnailReplyTarget.self,
   "ImageKind": ImageKindTarget.self,
+  "PasswordText": PasswordTextTarget.self,
   "RecoveryKey": RecoveryKeyTarget.self,
   "ControlMessage": ControlMessageTarget.self,
   "MountTable": MountTableTarget.self,
