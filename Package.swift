@@ -39,8 +39,8 @@ let package = Package(
     .executable(name: "albumfs-thumbnailer", targets: ["albumfs-thumbnailer"]),
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
   ],
   targets: [
     // C libraries, each behind a fence of its own.

@@ -93,12 +93,12 @@ struct SlowDiskTests {
     }
     var sweep = try space.beginSweep()
     var rounds = 1
-    #expect(opened.withLock { $0.count } <= Sweep.filesPerRound)
+    #expect(opened.withLock { $0.count } <= ShortFiles.filesPerRound)
     while sweep.hasUnexamined {
       let before = opened.withLock { $0.count }
       try sweep.round(space)
       rounds += 1
-      #expect(opened.withLock { $0.count } - before <= Sweep.filesPerRound)
+      #expect(opened.withLock { $0.count } - before <= ShortFiles.filesPerRound)
     }
     #expect(opened.withLock { $0.count } == 1000)
     #expect(rounds >= 4)

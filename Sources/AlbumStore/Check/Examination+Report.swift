@@ -16,6 +16,7 @@ extension Examination {
     report.totals.segments = segments.count + journalCheck.segmentCount
     let paths = CatalogPaths(catalog, of: affectedInodes)
     report.findings = store.warnings.map { CheckFinding(.damage, .store, $0) }
+    report.findings += StoreFiles(files, recovery.listing).findings
     report.findings += journalFindings() + catalogFindings() + segmentFindings()
     report.findings += timelineFindings() + leftOutFindings() + lossFindings()
     let named =
