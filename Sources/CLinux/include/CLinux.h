@@ -58,7 +58,7 @@ int clinux_spawn_close_from(void *actions, int first);
 // malloc.h is not in Swift's Glibc module.
 void clinux_limit_arenas(int count);
 
-// setresuid and setresgid need _GNU_SOURCE. For a process with one thread.
+// setresuid and setresgid need _GNU_SOURCE. Changes the calling thread alone.
 int clinux_become(unsigned int user, unsigned int group);
 
 // glibc has no wrapper. For a process with one thread.
