@@ -44,7 +44,10 @@ let package = Package(
   ],
   targets: [
     // C libraries, each behind a fence of its own.
-    .target(name: "CLinux"),
+    // glibc's checks of buffer sizes need optimised code.
+    .target(
+      name: "CLinux",
+      cSettings: [.define("_FORTIFY_SOURCE", to: "3", .when(configuration: .release))]),
     clibrary("CSodium", "libsodium", "libsodium-dev"),
     clibrary("CFuse3", "fuse3", "libfuse3-dev"),
     // pkg-config's flags for vips itself contain -pthread, which SwiftPM refuses with a warning; its
