@@ -26,7 +26,7 @@ int clinux_spawn_close_from(void *actions, int first) {
 void clinux_limit_arenas(int count) { mallopt(M_ARENA_MAX, count); }
 
 int clinux_become(unsigned int user, unsigned int group) {
-  // Straight system calls: only this one thread exists, and glibc's wrappers signal the others.
+  // Straight system calls: glibc's wrappers change all threads.
   if (syscall(SYS_setgroups, 0, NULL) != 0) return -1;
   if (syscall(SYS_setresgid, group, group, group) != 0) return -1;
   return (int)syscall(SYS_setresuid, user, user, user);

@@ -56,7 +56,8 @@ final class Parts: Sendable {
 
   /// For the person who mounts, one sentence each.
   var warnings: [String] {
-    storeWarnings + RecoveryNotes.lines(space.status.recovery)
+    storeWarnings + space.misplaced.map { $0.prefix(1).uppercased() + $0.dropFirst() + "." }
+      + RecoveryNotes.lines(space.status.recovery)
       + (isReadOnly ? [] : whyNoThumbnails.map { ["No thumbnails will be made: \($0)."] } ?? [])
   }
 

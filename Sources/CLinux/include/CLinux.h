@@ -8,8 +8,15 @@
 int clinux_openat(int directory, const char *path, int flags, unsigned int mode);
 
 // glibc 2.36 has no wrapper. Opens below `directory` only: neither `..` nor a symbolic link anywhere
-// in the path leads out of it (openat2(2) with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS).
+// in the path leads out of it (openat2(2) with RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS and
+// RESOLVE_NO_MAGICLINKS). A kernel that does not know openat2 gets the next function.
 int clinux_open_beneath(int directory, const char *path, int flags, unsigned int mode);
+
+// The same one component at a time, each with O_NOFOLLOW; refuses `..` wherever it stands.
+int clinux_open_beneath_stepwise(int directory, const char *path, int flags, unsigned int mode);
+
+// O_PATH needs _GNU_SOURCE.
+int clinux_path_flag(void);
 
 // fcntl is variadic, and the open-file-description locks need _GNU_SOURCE.
 // `type` is F_RDLCK, F_WRLCK or F_UNLCK; `length` 0 means to the end of the file.
@@ -51,7 +58,7 @@ int clinux_spawn_close_from(void *actions, int first);
 // malloc.h is not in Swift's Glibc module.
 void clinux_limit_arenas(int count);
 
-// setresuid and setresgid need _GNU_SOURCE. For a process with one thread.
+// setresuid and setresgid need _GNU_SOURCE. Changes the calling thread alone.
 int clinux_become(unsigned int user, unsigned int group);
 
 // glibc has no wrapper. For a process with one thread.
