@@ -45,6 +45,7 @@ let package = Package(
   targets: [
     // C libraries, each behind a fence of its own.
     .target(name: "CLinux"),
+    .target(name: "CFreshMemory"),
     clibrary("CSodium", "libsodium", "libsodium-dev"),
     clibrary("CFuse3", "fuse3", "libfuse3-dev"),
     // pkg-config's flags for vips itself contain -pthread, which SwiftPM refuses with a warning; its
@@ -63,7 +64,8 @@ let package = Package(
     // Thumbnails: the queue in the daemon, the decoder in a cell of its own.
     library("ThumbnailProtocol"),
     library("Thumbnails", ["AlbumModel", "Posix", "CLinux", "ThumbnailProtocol", logging]),
-    program("albumfs-thumbnailer", ["ThumbnailProtocol", "CVips", "CSeccomp", "CLinux"]),
+    program(
+      "albumfs-thumbnailer", ["ThumbnailProtocol", "CVips", "CSeccomp", "CLinux", "CFreshMemory"]),
 
     // The kernel interface, the daemon that puts the parts together, and the command line.
     library("FUSEDriver", ["AlbumModel", "Posix", "AlbumFileSystem", "CFuse3", logging]),

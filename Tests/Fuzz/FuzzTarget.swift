@@ -22,6 +22,7 @@ let allTargets: [String: any FuzzTarget.Type] = [
   "CheckpointSegment": CheckpointSegmentTarget.self,
   "ThumbnailRequest": ThumbnailRequestTarget.self,
   "ThumbnailReply": ThumbnailReplyTarget.self,
+  "ThumbnailInspection": ThumbnailInspectionTarget.self,
   "ImageKind": ImageKindTarget.self,
   "RecoveryKey": RecoveryKeyTarget.self,
   "ControlMessage": ControlMessageTarget.self,
