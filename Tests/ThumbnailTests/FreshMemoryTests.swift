@@ -34,7 +34,10 @@ struct FreshMemoryTests {
     return pixels
   }
 
-  private static func damaged(_ whole: [UInt8], seed: UInt64) -> [[UInt8]] {
+  private static let isLong = ProcessInfo.processInfo.environment["ALBUMFS_LONG_TESTS"] != nil
+
+  /// `pocked`: how many with single bytes changed.
+  private static func damaged(_ whole: [UInt8], pocked: Int, seed: UInt64) -> [[UInt8]] {
     var random = Seeded(state: seed)
     var result: [[UInt8]] = []
     for tenth in [2, 4, 5, 7, 9] { result.append(Array(whole.prefix(whole.count * tenth / 10))) }
@@ -46,7 +49,7 @@ struct FreshMemoryTests {
     for index in middle { noise[index] = UInt8.random(in: 0...255, using: &random) }
     let without = Array(whole[..<middle.lowerBound] + whole[middle.upperBound...])
     result += [zeros, noise, without]
-    for _ in 0..<4 {
+    for _ in 0..<pocked {
       var pocked = whole
       for _ in 0..<12 {
         pocked[Int.random(in: whole.count / 10..<whole.count, using: &random)] ^= UInt8.random(
@@ -77,7 +80,9 @@ struct FreshMemoryTests {
     let primed = try TestWorker()
     for primer in primers { _ = try primed.thumbnail(of: primer) }
     var shown = 0
-    for (number, picture) in Self.damaged(whole, seed: seed).enumerated() {
+    // What libde265 conceals is what showed other photos.
+    let pocked = Self.isLong ? 100 : format.hasPrefix("heic") ? 12 : 4
+    for (number, picture) in Self.damaged(whole, pocked: pocked, seed: seed).enumerated() {
       _ = try primed.thumbnail(of: primers[number % primers.count])
       let fresh = try TestWorker()
       let inFresh = try fresh.ask(picture)
