@@ -48,6 +48,9 @@ let package = Package(
     .target(
       name: "CLinux",
       cSettings: [.define("_FORTIFY_SOURCE", to: "3", .when(configuration: .release))]),
+    .target(
+      name: "CFreshMemory",
+      cSettings: [.define("_FORTIFY_SOURCE", to: "3", .when(configuration: .release))]),
     clibrary("CSodium", "libsodium", "libsodium-dev"),
     // pkg-config's flags for utf8proc hold a macro that SwiftPM refuses with a warning, and zxcvbn has
     // none: both are where compilers look.
@@ -71,7 +74,8 @@ let package = Package(
     // Thumbnails: the queue in the daemon, the decoder in a cell of its own.
     library("ThumbnailProtocol"),
     library("Thumbnails", ["AlbumModel", "Posix", "CLinux", "ThumbnailProtocol", logging]),
-    program("albumfs-thumbnailer", ["ThumbnailProtocol", "CVips", "CSeccomp", "CLinux"]),
+    program(
+      "albumfs-thumbnailer", ["ThumbnailProtocol", "CVips", "CSeccomp", "CLinux", "CFreshMemory"]),
 
     // The kernel interface, the daemon that puts the parts together, and the command line.
     library("FUSEDriver", ["AlbumModel", "Posix", "AlbumFileSystem", "CFuse3", logging]),

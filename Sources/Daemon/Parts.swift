@@ -119,7 +119,9 @@ final class Parts: Sendable {
     let source = ThumbnailSource(
       fileSystem: fileSystem, thumbnailEdge: Int(edge), logger: logger)
     do throws(Errno) {
-      let queue = try ThumbnailQueue(source: source, program: program, logger: logger)
+      var launch = WorkerLaunch(program: program)
+      launch.isEager = unsafe getenv("ALBUMFS_EAGER_THUMBNAILS") != nil
+      let queue = try ThumbnailQueue(source: source, launch: launch, logger: logger)
       fileSystem.whenPhotosWait { queue.wake() }
       return (queue, nil)
     } catch {
