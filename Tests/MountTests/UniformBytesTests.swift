@@ -30,7 +30,7 @@ import Testing
   // `examine`.
 
   @Test func afterBirthUseUnmountAndAChangedPassword() throws {
-    try MountedStore.use(initOptions: Self.options, hasChaff: false) { mounted in
+    try MountedStore.use(initOptions: Self.options) { mounted in
       try examine(mounted, "init and mount")
       try use(mounted)
       try examine(mounted, "use")
@@ -91,7 +91,7 @@ import Testing
   func onAFullDisk() throws {
     let disk = try SmallDisk(.ext4, mebibytes: 32)
     defer { disk.remove() }
-    try MountedStore.use(initOptions: Self.options + ["--chaff", "0"], storeIn: disk.path) {
+    try MountedStore.use(initOptions: Self.options, storeIn: disk.path, hasChaff: true) {
       mounted in
       try use(mounted)
       _ = try mounted.outcome("head -c 64M /dev/zero > $M/.plain/large")
