@@ -13,7 +13,7 @@ internal import Posix
 enum KeyRing {
   static let path = "keys"
   private static let temporary = "keys.new"
-  private static let limit = KeySlot.maximumCount * KeySlot.byteCount
+  static let limit = KeySlot.maximumCount * KeySlot.byteCount
 
   // MARK: Reading
 
@@ -60,7 +60,10 @@ enum KeyRing {
           + "the other before passwords are changed", path: ConfigurationFiles.main)
     }
     let lock = try take(store)
-    defer { withExtendedLifetime(lock) {} }
+    defer {
+      RestingTimes.settle(store.directory)
+      withExtendedLifetime(lock) {}
+    }
     try removeStale(store.directory)
     try ConfigurationFiles.requireUnchanged(store)
     var slots = try read(store)

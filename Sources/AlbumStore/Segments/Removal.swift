@@ -163,6 +163,7 @@ extension SegmentFiles {
         throw StoreError(removing: path, error)
       }
     }
+    RestingTimes.settle(SegmentPath.directory(of: name(unneeded.id)), in: directory)
     noteRemoved(unneeded.id)
   }
 
