@@ -63,7 +63,7 @@ def of_names(prefix: str, segments: list[Entry], folders: list[Entry]) -> Featur
 
 
 def of_bytes(prefix: str, copy: Copy, segments: list[Entry]) -> Features:
-    seen = [copy.bytes[entry.path] for entry in segments]
+    seen = [copy.looks[entry.path] for entry in segments]
     features = {f"{prefix} repeated words": float(sum(one.repeated for one in seen)),
                 f"{prefix} repeated files": float(len(seen) - len({one.digest for one in seen}))}
     features |= statistics(f"{prefix} chi-square", (one.chi_square for one in seen))
@@ -185,7 +185,7 @@ def of_change(prefix: str, early: Copy, late: Copy, pick: set[str] | None) -> Fe
         f"{prefix} added": len(added), f"{prefix} removed": len(removed),
         f"{prefix} share added": len(added) / max(1, len(after)),
         f"{prefix} share removed": len(removed) / max(1, len(before)),
-        f"{prefix} rewritten": sum(early.bytes[path].digest != late.bytes[path].digest for path in kept),
+        f"{prefix} rewritten": sum(early.looks[path].digest != late.looks[path].digest for path in kept),
         f"{prefix} other times": sum(before[path].mtime != after[path].mtime for path in kept),
         f"{prefix} other access times": sum(before[path].atime != after[path].atime for path in kept),
     }
@@ -207,7 +207,7 @@ def flat(record: Record) -> Features:
     features = of_names("all", segments, folders) | of_bytes("all", copy, segments)
     features |= {"slots": len(copy.slots), "repeated slots": len(copy.slots) - len(set(copy.slots)),
                  "small files": len(small), "bytes of small files": sum(entry.size for entry in small)}
-    words = copy.bytes["keys"]
+    words = copy.looks["keys"]
     return features | {"keys chi-square": words.chi_square, "keys serial": words.serial}
 
 

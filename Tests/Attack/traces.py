@@ -59,7 +59,7 @@ class Copy:
     """One copy of a store, and the disk from which it was made, as of that moment."""
     entries: tuple[Entry, ...]  # Of the copy, times kept.
     disk: tuple[Entry, ...]  # Of the store itself.
-    bytes: dict[str, Bytes]
+    looks: dict[str, Bytes]  # Of each file.
     slots: tuple[bytes, ...]  # Digests of the slots in `keys`.
 
 
