@@ -3,7 +3,7 @@
     scripts/attack                    makes 320 stores, plays every game, prints the table
     scripts/attack --readme           writes the table into README.md, too
     scripts/attack --quick            what scripts/test runs: 50 stores; fails where one copy tells
-    scripts/attack --seed 7 --stores 40 --albumfs .build/debug/albumfs --tmpfs
+    scripts/attack --seed 7 --stores 40 --tmpfs --albumfs .build/debug/albumfs
 
 Where to read: lives.py (which stores are made, and what makes the game fair), driver.py (runs the
 programs), traces.py (what a store shows), features.py (the observers), game.py (the statistics),
@@ -20,7 +20,6 @@ import random
 import shutil
 import signal
 import sys
-import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -33,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import features
 import game
 import report
-from driver import Failed, Store, clean_up
+from driver import Failed, Store, clean_up, make_top
 from features import Features, Record
 from lives import Life, Plan, can_add_chaff, make_photos, make_plan
 from traces import Copy, take_copy
@@ -89,8 +88,8 @@ def make_record(plan: Plan, folder: Path, albumfs: Path, photos: list[Path], add
     try:
         life = Life(plan, store, photos, adds_chaff)
         copies: list[Copy] = []
-        life.live(lambda: copies.append(take_copy(store.path, folder / "copy")))
-        copies.append(take_copy(store.path, folder / "copy"))
+        life.live(lambda: copies.append(take_copy(store.path, folder / "copy", is_last=False)))
+        copies.append(take_copy(store.path, folder / "copy", is_last=True))
         key, check = store.recovery_key(life.passwords[0]), store.check(life.passwords[0])
         return Record(plan.seed, plan.pool, plan.spaces, plan.claimed_chaff > 0, copies[0], copies[1], key, check)
     finally:
@@ -181,7 +180,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="a short run that fails where one copy tells")
     parser.add_argument("--minutes", type=float, default=12, help="no store is begun after that; 12")
     parser.add_argument("--processes", type=int, default=2, help="how many stores are made at once; 2")
-    parser.add_argument("--tmpfs", action="store_true", help="works in /dev/shm")
+    parser.add_argument("--tmpfs", nargs="?", const="16G", metavar="SIZE",
+                        help="mounts a disk in memory to work on; chaff depends on its size: 16G unless told")
     parser.add_argument("--readme", type=Path, nargs="?", const=Path("README.md"),
                         help="writes the table into this file, README.md unless told")
     parser.add_argument("--save", type=Path, help="keeps what was seen in a file")
@@ -205,7 +205,7 @@ def gather(options: argparse.Namespace, seed: int) -> tuple[list[Record], list[s
     kinds = QUICK if options.quick else FULL
     count = options.stores or (50 if options.quick else 320)
     plans = [make_plan(seed + place, *kinds[place % len(kinds)]) for place in range(count)]
-    top = Path(tempfile.mkdtemp(prefix="albumfs-attack-", dir="/dev/shm" if options.tmpfs else None))
+    top = make_top(options.tmpfs)
     try:
         options.albumfs = options.albumfs.resolve()
         records, problems = make_records(options, top, plans)

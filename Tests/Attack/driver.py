@@ -11,6 +11,8 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -88,6 +90,19 @@ def clean_up(top: Path) -> None:
         if path.startswith(f"{top}/"):
             clear_mount(Path(path))
     shutil.rmtree(top, ignore_errors=True)
+    clear_mount(top)
+    shutil.rmtree(top, ignore_errors=True)
+
+
+def make_top(tmpfs_size: str | None) -> Path:
+    """A directory for all stores; a disk in memory of its own where that is asked for and may be mounted."""
+    top = Path(tempfile.mkdtemp(prefix="albumfs-attack-"))
+    if tmpfs_size:
+        try:
+            run(["mount", "-t", "tmpfs", "-o", f"size={tmpfs_size},mode=700", "albumfs-attack", str(top)])
+        except Failed as failure:
+            print(f"no tmpfs can be mounted, so the stores lie in {top}: {failure}", file=sys.stderr)
+    return top
 
 
 class Store:
@@ -103,6 +118,8 @@ class Store:
         self.note = folder / "daemon"
         self.environment = dict(os.environ, ALBUMFS_TESTS_ALLOW_WEAK_PASSWORDS="yes", HOME=str(folder),
                                 XDG_STATE_HOME=str(folder / "state"), LC_ALL="C.UTF-8")
+        # Other tests forbid the chaff that the game is about.
+        self.environment.pop("ALBUMFS_TESTS_FORBID_CHAFF", None)
 
     def call(self, *words: str, limit: float = COMMAND_LIMIT, check: bool = True) -> str:
         return run([self.albumfs, *words], limit, check, self.environment)

@@ -120,12 +120,14 @@ def of_small_files(entries: tuple[Entry, ...], whats: list[str]) -> Features:
 
 
 def of_order(prefix: str, entries: list[Entry]) -> Features:
-    """Inode numbers, in the order of birth and among themselves."""
+    """Inode numbers among themselves, in the order of changes and in the order of listing."""
     inodes = sorted(entry.inode for entry in entries)
     gaps = numpy.diff(inodes) if len(inodes) > 1 else numpy.zeros(1)
     by_change = [entry.inode for entry in sorted(entries, key=lambda one: one.ctime)]
+    listed = [entry.inode for entry in sorted(entries, key=lambda one: one.place)]
     return {f"{prefix} inode gaps": int((gaps > 1).sum()), f"{prefix} widest inode gap": float(gaps.max()),
-            f"{prefix} inodes out of order": sum(a > b for a, b in zip(by_change, by_change[1:]))}
+            f"{prefix} inodes out of order": sum(a > b for a, b in zip(by_change, by_change[1:])),
+            f"{prefix} listed out of order": sum(a > b for a, b in zip(listed, listed[1:]))}
 
 
 # ---- With the first password ----
@@ -258,7 +260,9 @@ def two_copies_with_password(record: Record) -> Features:
 def disk(record: Record) -> Features:
     entries = record.late.disk
     segments = [entry for entry in entries if entry.is_segment]
-    features = times_of(entries, ["mtime", "atime", "ctime", "birth"]) | of_order("segments", segments)
+    folders = [entry for entry in entries if entry.is_segment_folder]
+    features = times_of(entries, ["mtime", "atime", "ctime", "birth"])
+    features |= of_order("segments", segments) | of_order("folders", folders)
     features["blocks"] = float(numpy.mean([one.blocks * 512 / max(1, one.size) for one in segments]))
     return flat(record) | features
 
