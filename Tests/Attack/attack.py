@@ -35,7 +35,7 @@ import report
 from driver import Failed, Store, clean_up, make_top
 from features import Features, Record
 from lives import Life, Plan, can_add_chaff, make_photos, make_plan
-from traces import Copy, take_copy
+from traces import Copy, FirstPassword, take_copy
 
 # Pool, and whether the owner adds chaff by hand, of stores that are made in turn.
 FULL = (("one", False), ("total", False), ("first", False), ("one", True),
@@ -90,8 +90,12 @@ def make_record(plan: Plan, folder: Path, albumfs: Path, photos: list[Path], add
         copies: list[Copy] = []
         life.live(lambda: copies.append(take_copy(store.path, folder / "copy", is_last=False)))
         copies.append(take_copy(store.path, folder / "copy", is_last=True))
-        key, check = store.recovery_key(life.passwords[0]), store.check(life.passwords[0])
-        return Record(plan.seed, plan.pool, plan.spaces, plan.claimed_chaff > 0, copies[0], copies[1], key, check)
+        password = life.passwords[0]
+        key, check = store.recovery_key(password), store.check(password)
+        births = {birth for _, _, birth in FirstPassword(key).owned(copies[1].entries).values()}
+        chaff = store.chaff_status(password, len(births)) if adds_chaff else {}
+        return Record(plan.seed, plan.pool, plan.spaces, plan.claimed_chaff > 0, copies[0], copies[1], key,
+                      check, chaff)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -160,13 +164,13 @@ def make_records(options: argparse.Namespace, top: Path, plans: list[Plan]) -> t
     return records, problems
 
 
-def play_all(records: list[Record], seed: int, repeats: int) -> list[game.Verdict]:
+def play_all(records: list[Record], seed: int, is_quick: bool) -> list[game.Verdict]:
     verdicts = []
     for observer, see, is_one, is_more in GAMES:
         ones = [see(record) for record in records if is_one(record)]
         more = [see(record) for record in records if is_more(record)]
         if min(len(ones), len(more)) >= 5:
-            verdicts.append(game.play(observer, ones, more, seed, repeats))
+            verdicts.append(game.play(observer, ones, more, seed, is_quick))
     return verdicts
 
 
@@ -230,7 +234,7 @@ def main() -> int:
         if failures or options.self_test:
             return 1 if failures else 0
     records, problems = gather(options, seed)
-    verdicts = play_all(records, seed, repeats=1 if options.quick else 4)
+    verdicts = play_all(records, seed, options.quick)
     print(report.table(verdicts))
     if options.verbose:
         print(report.details(verdicts))

@@ -155,6 +155,11 @@ class Store:
         except ValueError:
             raise Failed(f"albumfs check prints no JSON: {text[:200]}") from None
 
+    def chaff_status(self, password: str, sessions: int) -> dict:
+        """What `albumfs chaff status --json` says of a store with so many sessions."""
+        return json.loads(self.call("chaff", "status", "--json", "--sessions", str(sessions), "--password-file",
+                                    self.password_file(password), str(self.path)))
+
     @contextlib.contextmanager
     def session(self, password: str, grace: int, is_killed: bool) -> Iterator[Path]:
         """Mounts a space, lets the caller work in it, then unmounts it or kills its daemon."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import math
 from collections.abc import Iterable
 
 import numpy
@@ -26,6 +27,7 @@ class Record:
     late: Copy
     recovery_key: str
     check: dict
+    chaff: dict  # What `chaff status` says with the first password; empty where there is no such verb.
 
 
 def statistics(prefix: str, values: Iterable[float]) -> Features:
@@ -137,7 +139,8 @@ def split(copy: Copy, owned: dict[str, tuple[int, int, int]]) -> tuple[list[Entr
     return ([one for one in segments if one.path in owned], [one for one in segments if one.path not in owned])
 
 
-def of_ownership(copy: Copy, owned: dict[str, tuple[int, int, int]], check: dict) -> Features:
+def of_ownership(record: Record, owned: dict[str, tuple[int, int, int]]) -> Features:
+    copy, check = record.late, record.check
     own, rest = split(copy, owned)
     kinds = collections.Counter(kind for kind, _, _ in owned.values())
     births = {birth for _, _, birth in owned.values()}
@@ -148,6 +151,8 @@ def of_ownership(copy: Copy, owned: dict[str, tuple[int, int, int]], check: dict
         "greatest data number": max(numbers, default=0), "findings of check": len(check["findings"]),
         "segments of check - own": check["totals"]["segments"] - len(own),
     }
+    if record.chaff:
+        features["rarity by chaff status"] = -math.log(record.chaff["unexplained"]["share"] + 1e-9)
     features |= {f"own of kind {kind}": kinds[kind] for kind in (1, 2, 3, 4)}
     mine = {folder(entry.path) for entry in own}
     others = {folder(entry.path) for entry in rest}
@@ -233,7 +238,7 @@ def flat_with_password(record: Record) -> Features:
     owned = owned_in(record, record.late)
     _, rest = split(record.late, owned)
     folders = [entry for entry in record.late.entries if entry.is_segment_folder]
-    return (flat(record) | of_ownership(record.late, owned, record.check) | of_names("unexplained", rest, folders)
+    return (flat(record) | of_ownership(record, owned) | of_names("unexplained", rest, folders)
             | of_bytes("unexplained", record.late, rest))
 
 
