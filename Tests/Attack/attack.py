@@ -129,7 +129,8 @@ def make_records(options: argparse.Namespace, top: Path, plans: list[Plan]) -> t
     try:
         for number in range(options.processes):
             ours, theirs = multiprocessing.Pipe(duplex=False)
-            arguments = (theirs, plans[number::options.processes], top, options.albumfs, photos, adds_chaff, end)
+            mine = plans[number::options.processes]
+            arguments = (theirs, mine, top, options.albumfs, photos, adds_chaff, end)
             worker = multiprocessing.Process(target=work, args=arguments)
             worker.start()
             theirs.close()

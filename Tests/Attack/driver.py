@@ -157,8 +157,8 @@ class Store:
 
     def chaff_status(self, password: str, sessions: int) -> dict:
         """What `albumfs chaff status --json` says of a store with so many sessions."""
-        return json.loads(self.call("chaff", "status", "--json", "--sessions", str(sessions), "--password-file",
-                                    self.password_file(password), str(self.path)))
+        return json.loads(self.call("chaff", "status", "--json", "--sessions", str(sessions),
+                                    "--password-file", self.password_file(password), str(self.path)))
 
     @contextlib.contextmanager
     def session(self, password: str, grace: int, is_killed: bool) -> Iterator[Path]:

@@ -108,6 +108,12 @@ def of_all_times(prefix: str, entries: list[Entry], clocks: dict[str, Entry], wh
     return features
 
 
+def of_resting_times(prefix: str, copy: Copy, entries: list[Entry]) -> Features:
+    """Files whose times are not those that their bytes ask for."""
+    return {f"{prefix} with another {what}": sum(getattr(one, what) != copy.looks[one.path].time
+                                                 for one in entries) for what in ("mtime", "atime")}
+
+
 def of_small_files(entries: tuple[Entry, ...], whats: list[str]) -> Features:
     """How the few files of every store lie in time to one another, the root and the folder of segments."""
     named = {entry.path: entry for entry in entries}
@@ -136,7 +142,8 @@ def of_order(prefix: str, entries: list[Entry]) -> Features:
 
 def split(copy: Copy, owned: dict[str, tuple[int, int, int]]) -> tuple[list[Entry], list[Entry]]:
     segments = [entry for entry in copy.entries if entry.is_segment]
-    return ([one for one in segments if one.path in owned], [one for one in segments if one.path not in owned])
+    return ([one for one in segments if one.path in owned],
+            [one for one in segments if one.path not in owned])
 
 
 def of_ownership(record: Record, owned: dict[str, tuple[int, int, int]]) -> Features:
@@ -187,7 +194,8 @@ def of_change(prefix: str, early: Copy, late: Copy, pick: set[str] | None) -> Fe
     """`pick`: only these segments; None: all."""
     before, after = ({entry.path: entry for entry in copy.entries if entry.is_segment
                       and (pick is None or entry.path in pick)} for copy in (early, late))
-    added, removed, kept = after.keys() - before.keys(), before.keys() - after.keys(), after.keys() & before.keys()
+    added, removed = after.keys() - before.keys(), before.keys() - after.keys()
+    kept = after.keys() & before.keys()
     return {
         f"{prefix} added": len(added), f"{prefix} removed": len(removed),
         f"{prefix} share added": len(added) / max(1, len(after)),
@@ -219,15 +227,19 @@ def flat(record: Record) -> Features:
 
 
 def timed(record: Record) -> Features:
-    return flat(record) | times_of(record.late.entries, ["mtime", "atime"])
+    copy = record.late
+    segments = [entry for entry in copy.entries if entry.is_segment]
+    small = [entry for entry in copy.entries if not entry.is_folder and not entry.is_segment]
+    return (flat(record) | times_of(copy.entries, ["mtime", "atime"])
+            | of_resting_times("segments", copy, segments) | of_resting_times("small files", copy, small))
 
 
 def times_of(entries: tuple[Entry, ...], whats: list[str]) -> Features:
     clocks = {entry.path: entry for entry in entries}
     segments = [entry for entry in entries if entry.is_segment]
     folders = [entry for entry in entries if entry.is_segment_folder]
-    return (of_all_times("segments", segments, clocks, whats) | of_all_times("folders", folders, clocks, whats)
-            | of_small_files(entries, whats))
+    return (of_all_times("segments", segments, clocks, whats)
+            | of_all_times("folders", folders, clocks, whats) | of_small_files(entries, whats))
 
 
 def owned_in(record: Record, copy: Copy) -> dict[str, tuple[int, int, int]]:
@@ -244,12 +256,14 @@ def flat_with_password(record: Record) -> Features:
 
 def timed_with_password(record: Record) -> Features:
     owned = owned_in(record, record.late)
-    return (flat_with_password(record) | timed(record)
+    _, rest = split(record.late, owned)
+    return (flat_with_password(record) | timed(record) | of_resting_times("unexplained", record.late, rest)
             | of_ownership_in_time(record.late.entries, owned, ["mtime", "atime"]))
 
 
 def two_copies(record: Record) -> Features:
-    return timed(record) | of_change("all", record.early, record.late, None) | of_slots(record.early, record.late)
+    early, late = record.early, record.late
+    return timed(record) | of_change("all", early, late, None) | of_slots(early, late)
 
 
 def two_copies_with_password(record: Record) -> Features:
@@ -259,7 +273,8 @@ def two_copies_with_password(record: Record) -> Features:
     births = [{birth for _, _, birth in owned.values()} for owned in (owned_early, owned_late)]
     return (two_copies(record) | timed_with_password(record)
             | of_change("unexplained", record.early, record.late, every - mine)
-            | of_change("own", record.early, record.late, set(mine)) | {"new sessions": len(births[1] - births[0])})
+            | of_change("own", record.early, record.late, set(mine))
+            | {"new sessions": len(births[1] - births[0])})
 
 
 def disk(record: Record) -> Features:

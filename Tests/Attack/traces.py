@@ -52,6 +52,7 @@ class Bytes:
     serial: float  # Correlation of a byte with the next, in standard deviations.
     saved: float  # Share that zlib saves; below zero for random bytes.
     repeated: int  # Cells of the grid that begin with the same 8 bytes as another.
+    time: int  # The time that a file of these bytes has at rest, as SegmentChecksum.swift says.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,10 +75,24 @@ def list_entries(store: Path) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-def look_at(content: bytes, is_thorough: bool) -> Bytes:
+def resting_time(checksum: int) -> int:
+    folded = 0
+    for part in range(4):
+        folded ^= (checksum >> 16 * part & 0xFFFF) << 4 * part
+    return 315_532_800 + 2 * folded
+
+
+def checksum_of_small_file(content: bytes) -> int:
+    checksum = 0xCBF2_9CE4_8422_2325
+    for byte in content:
+        checksum = (checksum ^ byte) * 0x100_0000_01B3 & 0xFFFF_FFFF_FFFF_FFFF
+    return checksum
+
+
+def look_at(content: bytes, is_segment: bool, is_thorough: bool) -> Bytes:
     digest = hashlib.blake2b(content, digest_size=8).digest()
     if not is_thorough:
-        return Bytes(digest, 0, 0, 0, 0)
+        return Bytes(digest, 0, 0, 0, 0, 0)
     values = numpy.frombuffer(content, numpy.uint8)
     count = max(1, len(values))
     expected = count / 256
@@ -87,8 +102,9 @@ def look_at(content: bytes, is_thorough: bool) -> Bytes:
     part = content[:16384]
     cells = values[:count // GRID * GRID].reshape(-1, GRID)[:, :8]
     words = numpy.ascontiguousarray(cells).view(numpy.uint64).ravel()
-    return Bytes(digest, (chi - 255) / 510 ** 0.5, serial,
-                 1 - len(zlib.compress(part, 1)) / max(1, len(part)), len(words) - len(numpy.unique(words)))
+    checksum = int(numpy.bitwise_xor.reduce(words)) if is_segment else checksum_of_small_file(content)
+    return Bytes(digest, (chi - 255) / 510 ** 0.5, serial, 1 - len(zlib.compress(part, 1)) / max(1, len(part)),
+                 len(words) - len(numpy.unique(words)), resting_time(checksum))
 
 
 def read_quietly(path: Path) -> bytes:
@@ -112,9 +128,11 @@ def take_copy(store: Path, target: Path, is_last: bool) -> Copy:
     seen = {}
     for entry in entries:
         if not entry.is_folder:
-            seen[entry.path] = look_at(read_quietly(target / entry.path), is_last)
+            content = read_quietly(target / entry.path)
+            seen[entry.path] = look_at(content, entry.is_segment, is_last)
     keys = read_quietly(target / "keys")
-    slots = [hashlib.blake2b(keys[at:at + 512], digest_size=8).digest() for at in range(0, len(keys), 512)]
+    slots = [hashlib.blake2b(keys[at:at + 512], digest_size=8).digest()
+             for at in range(0, len(keys), 512)]
     return Copy(entries, disk, seen, tuple(slots))
 
 
