@@ -174,6 +174,7 @@ enum ConfigurationFiles {
     do throws(Errno) {
       let file = try store.directory.open(main, .createNew)
       try file.writeAll(bytes)
+      try file.setModificationTime(seconds: SegmentChecksum.time(ofSmallFile: bytes))
       try file.sync()
       try store.directory.syncDirectory("")
       return file

@@ -12,7 +12,7 @@ internal import Posix
 enum KeyRing {
   static let path = "keys"
   private static let temporary = "keys.new"
-  private static let limit = KeySlot.maximumCount * KeySlot.byteCount
+  static let limit = KeySlot.maximumCount * KeySlot.byteCount
 
   // MARK: Reading
 
@@ -58,7 +58,10 @@ enum KeyRing {
           + "the other before passwords are changed", path: ConfigurationFiles.main)
     }
     let lock = try take(store)
-    defer { withExtendedLifetime(lock) {} }
+    defer {
+      RestingTimes.settle(store.directory)
+      withExtendedLifetime(lock) {}
+    }
     try removeStale(store.directory)
     var slots = try read(store)
     if slots.isCutShort {

@@ -14,6 +14,10 @@ package final class SpaceLock: Sendable {
     self.offset = offset
   }
 
+  /// True where no other session has the store open, as far as locks tell: none on this machine, and none
+  /// that shares the disk by a file system with locks.
+  var isAlone: Bool { (try? !file.isLockedByOthers()) ?? false }
+
   /// Lets others open the space. The caller no longer touches it.
   package func release() { try? file.unlock(offset: offset, length: 1) }
 

@@ -19,11 +19,15 @@ extension Store {
     let derived = try store.passwordKeys(password)
     let keys = SpaceKeys()
     try KeyRing.create(KeySlots(birth: derived[0], SlotContent(keys)), in: directory)
-    try Chaff.makeRoot(directory)
-    let chaff = options.chaffByteCount ?? Chaff.randomByteCount(segmentSize: options.segmentSize)
-    try Chaff.add(bytes: chaff, to: store)
+    try Chaff.makeFolders(directory)
+    if let given = options.chaffByteCount {
+      try Chaff.add(bytes: given, to: store)
+    } else {
+      try Chaff.add(bytes: try ChaffRule.randomByteCountAtBirth(of: store), to: store)
+    }
     try birth(store, keys)
     try ConfigurationFiles.write(store.configuration, in: directory)
+    RestingTimes.settle(directory)
     return store
   }
 

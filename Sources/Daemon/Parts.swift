@@ -93,6 +93,7 @@ final class Parts: Sendable {
       var opening = SpaceOpenOptions(logger: logger)
       opening.readOnly = readOnly
       opening.graceSeconds = options.graceSeconds
+      opening.addsChaff = !ChaffRule.isForbiddenByTests
       return try Space.open(store, keys: keys, options: opening)
     } catch {
       if options.secretKind == .recoveryKey, error.code == .missing || error.code == .notAStore {

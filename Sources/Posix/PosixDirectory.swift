@@ -64,6 +64,19 @@ package final class PosixDirectory: StorageDirectory {
     try opened.synchronize()
   }
 
+  package func folderTimes(_ path: String) throws(Errno) -> FileTimes? {
+    try openFolder(path).times()
+  }
+
+  package func setFolderTime(_ path: String, seconds: Int64) throws(Errno) {
+    try openFolder(path).setTimes(seconds: seconds)
+  }
+
+  private func openFolder(_ path: String) throws(Errno) -> FileDescriptor {
+    try FileDescriptor(
+      open: path.isEmpty ? "." : path, in: directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+  }
+
   package func capacity() throws(Errno) -> StorageCapacity {
     var status = statvfs()
     try retrying { unsafe fstatvfs(directory.rawValue, &status) }
@@ -108,8 +121,12 @@ private final class PosixFile: StorageFile {
   func hasSetTime() throws(Errno) -> Bool { try descriptor.hasSetModificationTime() }
 
   func setModificationTime(seconds: Int64) throws(Errno) {
-    try descriptor.setModificationTime(seconds: seconds)
+    try descriptor.setTimes(seconds: seconds)
   }
+
+  func times() throws(Errno) -> FileTimes { try descriptor.times() }
+
+  func isLockedByOthers() throws(Errno) -> Bool { try descriptor.isLockedByOthers() }
 
   func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno) {
     try descriptor.lock(exclusive: exclusive, offset: offset, length: length, wait: wait)

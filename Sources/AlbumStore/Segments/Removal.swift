@@ -159,6 +159,7 @@ extension SegmentFiles {
     do throws(Errno) { try directory.remove(path) } catch {
       if error != .noEntry { throw StoreError(removing: path, error) }
     }
+    RestingTimes.settle(SegmentPath.directory(of: name(unneeded.id)), in: directory)
     noteRemoved(unneeded.id)
   }
 

@@ -3,6 +3,8 @@ import AlbumModel
 import AlbumSecrets
 import Posix
 
+import struct Synchronization.Atomic
+
 /// Which segment of a space.
 struct SegmentID: Hashable, Sendable {
   let kind: SegmentKind
@@ -25,6 +27,10 @@ final class SegmentFiles: Sendable {
   let clock: StoreClock
   /// The birth of all segments that are made.
   let session = SegmentBirth.random()
+  /// How many segments this session has made.
+  let created = Atomic<Int>(0)
+  /// The chaff that it is to add for them.
+  let chaff = Mutex(SessionChaff())
 
   /// Descriptors kept open for reading; a file under way keeps its own reference.
   private static let cacheLimit = 256
@@ -135,6 +141,8 @@ final class SegmentFiles: Sendable {
     do throws(Errno) {
       try makeFolder(folder)
       let file = try directory.open(path, .createNew)
+      RestingTimes.settle(folder, in: directory)
+      created.wrappingAdd(1, ordering: .relaxed)
       state.withLock { _ = $0.unsyncedDirectories[id.kind, default: []].insert(folder) }
       return file
     } catch {

@@ -15,6 +15,10 @@ int clinux_open_beneath(int directory, const char *path, int flags, unsigned int
 // `type` is F_RDLCK, F_WRLCK or F_UNLCK; `length` 0 means to the end of the file.
 int clinux_ofd_lock(int fd, short type, int64_t offset, int64_t length, int wait);
 
+// 1 where another open file description holds a lock anywhere in the file, 0 where none does, -1 with
+// errno. Takes no lock itself, not for an instant.
+int clinux_ofd_is_locked(int fd);
+
 // accept4 needs _GNU_SOURCE. The new descriptor is closed on exec.
 int clinux_accept(int listener);
 
