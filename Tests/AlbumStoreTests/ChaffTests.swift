@@ -3,6 +3,7 @@ import AlbumModel
 import AlbumSecrets
 import AlbumTestSupport
 import Glibc
+import Logging
 import Posix
 import Testing
 
@@ -144,6 +145,53 @@ import Testing
       #expect(chaff.nextDue.map { $0 > due } ?? true)
     }
     #expect(moments.count > 30)
+  }
+
+  /// Without an addition in 300 sessions once in 10^17 runs.
+  @Test func `sessions that write add chaff, and those that read none`() throws {
+    let place = try StorePlace()
+    let unexplained = { () throws -> Int in
+      let count = try place.store.countSegments(of: place.keys)
+      return count.all - (count.own ?? 0)
+    }
+    for _ in 0..<3 { try place.open(addsChaff: true).close() }
+    #expect(try unexplained() == 0)
+    var sessions = 0
+    while try unexplained() == 0, sessions < 300 {
+      sessions += 1
+      let space = try place.open(background: false, addsChaff: true)
+      try space.write([UInt8(sessions % 256)], to: "file")
+      try space.close()
+    }
+    #expect(try unexplained() > 0)
+    let count = try unexplained()
+    let space = try place.open(background: false)
+    try space.write([1], to: "file")
+    try space.close()
+    #expect(try unexplained() == count)
+  }
+
+  @Test func `chaff takes nothing of a disk that is nearly full`()
+    throws
+  {
+    let keys = SpaceKeys()
+    let disk = FaultyDisk(SimulatedDisk())
+    try disk.makeDirectory("segments")
+    let size = 256 << 10
+    let store = Store(directory: disk, segmentSize: size)
+    try Space.create(in: store, keys: keys, options: SpaceOptions(owner: 0, group: 0))
+    var options = SpaceOpenOptions(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    options.worksInBackground = false
+    options.addsChaff = true
+    for _ in 0..<60 {
+      // Room for some 40 segments more: a 64th of that is none.
+      disk.limit(disk.used + Int64(40 * size))
+      let space = try Space.open(store, keys: keys, options: options)
+      try space.write([1], to: "file")
+      try space.close()
+    }
+    let count = try store.countSegments(of: keys)
+    #expect(count.all == count.own)
   }
 
   private func segments(_ place: PasswordPlace) throws -> [String] {

@@ -84,6 +84,25 @@ import Testing
     try again.close()
   }
 
+  /// The time that the file system wrote out last is of former bytes: only the bytes tell. Of a second space's
+  /// segment, such a time would prove that it is no chaff.
+  @Test func `after a power cut the segments that were changed last get the time of their bytes`()
+    throws
+  {
+    let paths = try segments().shuffled().prefix(2)
+    let stale = Int(SegmentChecksum.firstTime) + 4
+    for path in paths {
+      let time = timespec(tv_sec: stale, tv_nsec: 0)
+      _ = unsafe utimensat(AT_FDCWD, "\(place.directory.path)/\(path)", [time, time], 0)
+    }
+    let space = try open("first")
+    space.settleTimes()
+    #expect(try natural() == Set(paths), "these were changed since the machine was started")
+    space.settleTimes(TimeSettling(boot: SystemClock.wallSeconds() + 10))
+    #expect(try natural() == [])
+    try space.close()
+  }
+
   @Test func `a mount to read changes no time`() throws {
     let left = try leaveNaturalTimes()
     let before = try left.map { try time($0) }

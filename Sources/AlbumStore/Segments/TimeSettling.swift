@@ -14,36 +14,72 @@ import Posix
 // the last quarter of an hour is left alone while another session is there. Where none shows (locks of a
 // shared disk may not), its bytes are read again after its time was set.
 //
+// A power cut may leave a segment whose bytes are newer than its time: the first session after a start of the
+// machine reads those that were changed last before it. That they were looked at shows in the time of change
+// of the folder `segments`.
+//
 // One that is short is left to whoever fills it up (`Sweep`), which sets its time as well.
 
 struct TimeSettling {
   /// How many segments one round looks at, and how many bytes of them it reads.
   static let filesPerRound = 1024
   static let bytesPerRound: Int64 = 32 << 20
+  /// What a session reads in the background at most: a store all of whose times are lost, since it was copied
+  /// without them, is settled by many sessions.
+  static let bytesInBackground: Int64 = 1 << 30
   /// What the end of a session may take at most: bytes read, and milliseconds.
   static let bytesInTheEnd: Int64 = 128 << 20
   static let timeInTheEnd: Int64 = 2000
   /// So old is what no other session writes to any more, in seconds.
   static let quietTime: Int64 = 15 * 60
 
+  /// How many segments are read that were changed last before a start of the machine, and within how many
+  /// seconds: file systems write times out later than bytes, by 30 seconds at most.
+  static let mostSuspects = 32
+  static let suspectedTime: Int64 = 60
+
   /// Segments that were not looked at yet, in no order; nil: nobody has listed them.
   private var unexamined: [SegmentName]?
-
-  var isUnfinished: Bool { unexamined.map { !$0.isEmpty } ?? true }
-
+  /// Those whose time may be older than their bytes, and when they were changed.
+  private var suspects: [(name: SegmentName, changed: Int64)] = []
+  private var looksForSuspects = false
+  private var bytesLeft = TimeSettling.bytesInBackground
   /// The session writes no more.
   private var isEnding = false
+  /// When the machine was started, in seconds since 1970.
+  private let boot: Int64
+
+  init(boot: Int64 = SystemClock.wallSeconds() - SystemClock.runningMilliseconds() / 1000) {
+    self.boot = boot
+  }
+
+  var isUnfinished: Bool { unexamined.map { !$0.isEmpty } ?? true || !suspects.isEmpty }
 
   /// Looks at the next segments. What cannot be read or set stays as it is.
   mutating func round(_ space: Space) {
-    if unexamined == nil { unexamined = TimeSettling.names(in: space).shuffled() }
-    _ = settle(space, files: TimeSettling.filesPerRound, bytes: TimeSettling.bytesPerRound)
+    if !isUnfinished { return }
+    if unexamined == nil { begin(space) }
+    bytesLeft -= settle(
+      space, files: TimeSettling.filesPerRound, bytes: TimeSettling.bytesPerRound)
+    if bytesLeft <= 0 {
+      unexamined = []
+      suspects = []
+    }
+    if !isUnfinished { RestingTimes.settle(space.files.directory) }
+  }
+
+  private mutating func begin(_ space: Space) {
+    let directory = space.files.directory
+    let looked = (try? directory.folderTimes(SegmentPath.root))??.changed
+    looksForSuspects = looked.map { $0 < boot } ?? false
+    suspects = []
+    unexamined = TimeSettling.names(in: directory).shuffled()
   }
 
   /// Looks at all segments once more, as far as the bounds let it.
   mutating func finish(_ space: Space) {
     isEnding = true
-    unexamined = TimeSettling.names(in: space).shuffled()
+    begin(space)
     let deadline = SystemClock.monotonicMilliseconds() + TimeSettling.timeInTheEnd
     var left = TimeSettling.bytesInTheEnd
     while isUnfinished, left > 0, SystemClock.monotonicMilliseconds() < deadline {
@@ -54,25 +90,59 @@ struct TimeSettling {
   private mutating func settle(_ space: Space, files count: Int, bytes limit: Int64) -> Int64 {
     var read: Int64 = 0
     for _ in 0..<count {
-      guard read < limit, let name = unexamined?.popLast() else { break }
-      read += (try? settle(name, space)) ?? 0
+      if read >= limit { break }
+      if let name = unexamined?.popLast() {
+        read += (try? settle(name, space)) ?? 0
+      } else if let suspect = suspects.popLast() {
+        read += (try? prove(suspect.name, space)) ?? 0
+      } else {
+        break
+      }
+      if looksForSuspects, !isUnfinished {
+        looksForSuspects = false
+        RestingTimes.settle(SegmentPath.root, in: space.files.directory)
+      }
     }
     return read
   }
 
-  private static func names(in space: Space) -> [SegmentName] {
-    let directory = space.files.directory
-    return SegmentPath.folders.flatMap { folder in
+  private mutating func suspect(_ name: SegmentName, _ changed: Int64) {
+    if !looksForSuspects || changed >= boot { return }
+    let newest = max(changed, suspects.first?.changed ?? changed)
+    suspects.append((name, changed))
+    suspects.removeAll { $0.changed < newest - TimeSettling.suspectedTime }
+    // The newest one first; of the others as many as are read.
+    suspects.sort { $0.changed > $1.changed }
+    if suspects.count > TimeSettling.mostSuspects { suspects.removeLast() }
+  }
+
+  /// Gives a segment its time where it has another; returns how many bytes were read.
+  private func prove(_ name: SegmentName, _ space: Space) throws(Errno) -> Int64 {
+    let file = try space.files.directory.open(SegmentPath.path(of: name), .read)
+    let times = try file.times()
+    guard let checksum = try TimeSettling.read(file, space.files) else { return 0 }
+    // Not where it was written to meanwhile.
+    if checksum.time != times.modified, try file.times() == times {
+      try file.setModificationTime(seconds: checksum.time)
+    }
+    return Int64(space.files.segmentSize)
+  }
+
+  private static func names(in directory: any StorageDirectory) -> [SegmentName] {
+    SegmentPath.folders.flatMap { folder in
       ((try? directory.list(folder)) ?? []).compactMap { SegmentName(text: $0) }
     }
   }
 
   /// Gives one segment its time if it has a natural one; returns how many bytes were read.
-  private func settle(_ name: SegmentName, _ space: Space) throws(Errno) -> Int64 {
+  private mutating func settle(_ name: SegmentName, _ space: Space) throws(Errno) -> Int64 {
     let (files, path) = (space.files, SegmentPath.path(of: name))
     let file = try files.directory.open(path, .read)
     let times = try file.times()
-    if times.isOfSegmentAtRest { return 0 }
+    if times.isOfSegmentAtRest {
+      suspect(name, times.changed)
+      return 0
+    }
     // Those of this session have their times; another thread may be writing to one.
     if !isEnding, files.keys.segment(named: name)?.birth == files.session { return 0 }
     guard try file.size() == Int64(files.segmentSize) else { return 0 }
@@ -106,8 +176,8 @@ struct TimeSettling {
   /// The time by the clock of the file system, which may be another machine's; in seconds.
   private static func now(_ space: Space) -> Int64 {
     let directory = space.files.directory
-    RestingTimes.settle(SegmentPath.root, in: directory)
-    let changed = (try? directory.folderTimes(SegmentPath.root))??.changed
+    RestingTimes.settle("", in: directory)
+    let changed = (try? directory.folderTimes(""))??.changed
     return changed ?? SystemClock.wallSeconds()
   }
 }
@@ -127,8 +197,8 @@ extension Space {
   }
 
   /// The same for tests.
-  func settleTimes() {
-    var settling = TimeSettling()
+  func settleTimes(_ settling: TimeSettling = TimeSettling()) {
+    var settling = settling
     settling.finish(self)
     RestingTimes.settle(files.directory)
   }
