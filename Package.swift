@@ -39,12 +39,18 @@ let package = Package(
     .executable(name: "albumfs-thumbnailer", targets: ["albumfs-thumbnailer"]),
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
   ],
   targets: [
     // C libraries, each behind a fence of its own.
-    .target(name: "CLinux"),
+    // glibc's checks of buffer sizes need optimised code.
+    .target(
+      name: "CLinux",
+      cSettings: [.define("_FORTIFY_SOURCE", to: "3", .when(configuration: .release))]),
+    .target(
+      name: "CFreshMemory",
+      cSettings: [.define("_FORTIFY_SOURCE", to: "3", .when(configuration: .release))]),
     clibrary("CSodium", "libsodium", "libsodium-dev"),
     // pkg-config's flags for utf8proc hold a macro that SwiftPM refuses with a warning, and zxcvbn has
     // none: both are where compilers look.
@@ -68,7 +74,8 @@ let package = Package(
     // Thumbnails: the queue in the daemon, the decoder in a cell of its own.
     library("ThumbnailProtocol"),
     library("Thumbnails", ["AlbumModel", "Posix", "CLinux", "ThumbnailProtocol", logging]),
-    program("albumfs-thumbnailer", ["ThumbnailProtocol", "CVips", "CSeccomp", "CLinux"]),
+    program(
+      "albumfs-thumbnailer", ["ThumbnailProtocol", "CVips", "CSeccomp", "CLinux", "CFreshMemory"]),
 
     // The kernel interface, the daemon that puts the parts together, and the command line.
     library("FUSEDriver", ["AlbumModel", "Posix", "AlbumFileSystem", "CFuse3", logging]),

@@ -212,27 +212,42 @@ enum ConfigurationFiles {
     store.noteAppended(line)
   }
 
-  /// The file for locks, open. It is made again where only its twin is left; who only reads takes
-  /// the twin where nothing can be written.
-  static func openForLocking(_ store: Store, _ access: StorageAccess) throws(Errno)
+  /// The file for a reader's locks, open: the twin where only that is left. Makes no file.
+  static func openForLocking(reading store: Store, _ access: StorageAccess) throws(Errno)
     -> any StorageFile
   {
     do throws(Errno) { return try store.directory.open(main, access) } catch {
       if error != .noEntry { throw error }
     }
-    if access == .read { return try store.directory.open(twin, access) }
+    return try store.directory.open(twin, access)
+  }
+
+  /// The twin, open, where it is there.
+  static func openTwinForLocking(_ store: Store) throws(Errno) -> [any StorageFile] {
+    do throws(Errno) { return [try store.directory.open(twin, .readWrite)] } catch {
+      if error == .noEntry { return [] }
+      throw error
+    }
+  }
+
+  /// The file for a writer's locks, open. It is made again where only its twin is left.
+  static func openForLocking(_ store: Store) throws(Errno) -> any StorageFile {
+    do throws(Errno) { return try store.directory.open(main, .readWrite) } catch {
+      if error != .noEntry { throw error }
+    }
     let bytes = try store.directory.contents(
       of: twin, limit: StoreConfiguration.maximumByteCount)
     do throws(Errno) {
       let file = try store.directory.open(main, .createNew)
       try file.writeAll(bytes)
+      try file.setModificationTime(seconds: SegmentChecksum.time(ofSmallFile: bytes))
       try file.sync()
       try store.directory.syncDirectory("")
       return file
     } catch {
       // Somebody else was faster.
       if error != .exists { throw error }
-      return try store.directory.open(main, access)
+      return try store.directory.open(main, .readWrite)
     }
   }
 }

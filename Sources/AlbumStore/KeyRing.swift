@@ -14,7 +14,7 @@ internal import Posix
 enum KeyRing {
   static let path = "keys"
   private static let temporary = "keys.new"
-  private static let limit = KeySlot.maximumCount * KeySlot.byteCount
+  static let limit = KeySlot.maximumCount * KeySlot.byteCount
 
   // MARK: Reading
 
@@ -61,7 +61,10 @@ enum KeyRing {
           + "the other before passwords are changed", path: ConfigurationFiles.main)
     }
     let lock = try take(store)
-    defer { withExtendedLifetime(lock) {} }
+    defer {
+      RestingTimes.settle(store.directory)
+      withExtendedLifetime(lock) {}
+    }
     try removeStale(store.directory)
     try ConfigurationFiles.requireUnchanged(store)
     var slots = try read(store)
@@ -81,7 +84,7 @@ enum KeyRing {
   /// The lock on byte 0 of albumfs.conf; waits for whoever has it. Gone with the file.
   private static func take(_ store: Store) throws(StoreError) -> any StorageFile {
     do throws(Errno) {
-      let file = try ConfigurationFiles.openForLocking(store, .readWrite)
+      let file = try ConfigurationFiles.openForLocking(store)
       try file.lock(exclusive: true, offset: 0, length: 1, wait: true)
       return file
     } catch {
@@ -150,7 +153,7 @@ enum KeyRing {
   static func tidy(_ store: Store) {
     guard let names = try? store.directory.list(""),
       names.contains(where: { $0 == temporary || $0 == ConfigurationFiles.temporary }),
-      let file = try? ConfigurationFiles.openForLocking(store, .readWrite),
+      let file = try? ConfigurationFiles.openForLocking(store),
       (try? file.lock(exclusive: true, offset: 0, length: 1, wait: false)) != nil
     else { return }
     try? removeStale(store.directory)

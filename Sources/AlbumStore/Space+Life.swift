@@ -48,6 +48,8 @@ extension Space {
     let content = ContentStore(files: files)
     var catalog = Catalog()
     let listing = try files.list()
+    // What lies in a folder that is none cannot be found: a session that writes would go on without.
+    if !options.readOnly, let folder = files.misplaced.first { throw folder }
     var recovery = Recovery(
       listing, files: files, content: content, boot: options.boot, omitting: options.omitting)
     try recovery.run(into: &catalog)
@@ -87,7 +89,8 @@ extension Space {
       for id in believed {
         // What is not there costs the files that had content in it.
         do throws(StoreError) { try resync(id) } catch {
-          if error.cause != .noEntry { throw error }
+          let isThere = error.cause.map { $0 != .noEntry && !$0.isMisplaced } ?? true
+          if isThere { throw error }
         }
       }
     }
@@ -114,6 +117,9 @@ extension Space {
     }
   }
 
+  /// What was come across in the store that lies in the place of a segment and is none, one sentence each.
+  package var misplaced: [String] { files.misplaced.map(\.message) }
+
   private func logRecovery() {
     let report = recovery
     if !report.wasClean {
@@ -135,6 +141,7 @@ extension Space {
     compaction.stop()
     keeper.stop()
     if options.readOnly { return }
+    defer { settleTimesInTheEnd() }
     // One that turned read-only says why once more: not everything is on disk.
     try requireWritable()
     try commitInTheEnd()
@@ -149,6 +156,7 @@ extension Space {
     try content.finish(stated.contains)
     try journal.withLock { journal throws(StoreError) in try journal.writer.finish() }
     try files.sync(SegmentKind.allCases)
+    addChaffInTheEnd()
   }
 
   /// On a full disk gives room first, if need be.

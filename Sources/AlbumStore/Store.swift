@@ -43,6 +43,16 @@ package final class Store: Sendable {
     told = Mutex(warnings)
   }
 
+  /// Adds to `warnings` what lies in the place of `keys` or of the folder of segments and is none.
+  package func lookForMisplaced() {
+    do throws(Errno) { _ = try directory.open(KeyRing.path, .read) } catch {
+      if error.isMisplaced { warn(StoreError(reading: KeyRing.path, error).message) }
+    }
+    do throws(Errno) { _ = try directory.list(SegmentPath.root) } catch {
+      if error.isMisplaced { warn(StoreError(reading: SegmentPath.root, error).message) }
+    }
+  }
+
   func warn(_ warning: String) {
     told.withLock { if !$0.contains(warning) { $0.append(warning) } }
   }

@@ -20,11 +20,15 @@ extension Store {
     let keys = SpaceKeys()
     let content = SlotContent(keys).vouching(for: store.derivations)
     try KeyRing.create(KeySlots(birth: derived[0], content), in: directory)
-    try Chaff.makeRoot(directory)
-    let chaff = options.chaffByteCount ?? Chaff.randomByteCount(segmentSize: options.segmentSize)
-    try Chaff.add(bytes: chaff, to: store)
+    try Chaff.makeFolders(directory)
+    if let given = options.chaffByteCount {
+      try Chaff.add(bytes: given, to: store)
+    } else {
+      try Chaff.add(bytes: try ChaffRule.randomByteCountAtBirth(of: store), to: store)
+    }
     try birth(store, keys)
     try ConfigurationFiles.write(store.configuration, in: directory)
+    RestingTimes.settle(directory)
     store.warnWhereWeak(store.derivations[0])
     return store
   }

@@ -32,6 +32,24 @@ package struct StorageCapacity: Sendable, Equatable {
   }
 }
 
+/// The times of a file or folder of the store.
+package struct FileTimes: Sendable, Equatable {
+  /// When the content was changed last: seconds since 1970, and nanoseconds.
+  package var modified: Int64
+  package var modifiedNanoseconds: Int64
+  /// When it was read last, in seconds since 1970.
+  package var accessed: Int64
+  /// When anything of it was changed last, by the file system's own clock, in seconds since 1970.
+  package var changed: Int64
+
+  package init(modified: Int64, modifiedNanoseconds: Int64, accessed: Int64, changed: Int64) {
+    self.modified = modified
+    self.modifiedNanoseconds = modifiedNanoseconds
+    self.accessed = accessed
+    self.changed = changed
+  }
+}
+
 /// One open file of the store. Closed when the last reference goes.
 package protocol StorageFile: AnyObject, Sendable {
   /// Reads at `offset` until the buffer is full or the file ends; answers the bytes read.
@@ -46,17 +64,22 @@ package protocol StorageFile: AnyObject, Sendable {
   func size() throws(Errno) -> Int64
   /// Seconds since 1970.
   func modificationTime() throws(Errno) -> Int64
+  /// Sets the modification time, and the access time to the same.
   func setModificationTime(seconds: Int64) throws(Errno)
+  func times() throws(Errno) -> FileTimes
   /// Whether the modification time was set, as copying tools do, rather than by the last write.
   func hasSetTime() throws(Errno) -> Bool
   /// An open-file-description lock over `length` bytes (0: to the end). Without `wait` throws
   /// `.again` when somebody else holds it.
   func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno)
   func unlock(offset: Int64, length: Int64) throws(Errno)
+  /// True where another opening of the file holds a lock on any part of it.
+  func isLockedByOthers() throws(Errno) -> Bool
 }
 
 /// The directory that holds a store.
 package protocol StorageDirectory: AnyObject, Sendable {
+  /// Throws `Errno.isMisplaced` where anything but a regular file lies there, and never waits for one.
   func open(_ path: String, _ access: StorageAccess) throws(Errno) -> any StorageFile
   func makeDirectory(_ path: String) throws(Errno)
   func rename(_ from: String, to: String) throws(Errno)
@@ -65,14 +88,37 @@ package protocol StorageDirectory: AnyObject, Sendable {
   func list(_ path: String) throws(Errno) -> [String]
   /// Returns when all entries made and removed in this directory before the call are on disk.
   func syncDirectory(_ path: String) throws(Errno)
+  /// True while the path leads to this very file, opened here before: whoever may write to the store may
+  /// have put another file or folder in its place.
+  func holds(_ file: any StorageFile, at path: String) throws(Errno) -> Bool
   func capacity() throws(Errno) -> StorageCapacity
+  /// The times of a folder; nil where the disk keeps none. The empty path is the store.
+  func folderTimes(_ path: String) throws(Errno) -> FileTimes?
+  /// Sets the modification and the access time of a folder.
+  func setFolderTime(_ path: String, seconds: Int64) throws(Errno)
 }
 
 extension StorageFile {
   package func hasSetTime() throws(Errno) -> Bool { false }
+  package func isLockedByOthers() throws(Errno) -> Bool { false }
+
+  package func times() throws(Errno) -> FileTimes {
+    let modified = try modificationTime()
+    return FileTimes(
+      modified: modified, modifiedNanoseconds: 0, accessed: modified, changed: modified)
+  }
+}
+
+// For disks of tests that keep no times of folders.
+extension StorageDirectory {
+  package func folderTimes(_ path: String) throws(Errno) -> FileTimes? { nil }
+  package func setFolderTime(_ path: String, seconds: Int64) throws(Errno) {}
 }
 
 extension StorageDirectory {
+  /// Nobody but its user touches a disk that is no real one.
+  package func holds(_ file: any StorageFile, at path: String) throws(Errno) -> Bool { true }
+
   /// The whole content of a small file; throws `.tooBig` above `limit` bytes.
   package func contents(of path: String, limit: Int) throws(Errno) -> [UInt8] {
     let file = try open(path, .read)

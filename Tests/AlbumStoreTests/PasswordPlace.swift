@@ -11,7 +11,10 @@ struct PasswordPlace {
   @Sendable static func birth(_: Store, _: SpaceKeys) throws(StoreError) {}
 
   /// Makes a store with one space for each password.
-  init(_ passwords: String..., chaff: Int64? = 0, cost: KDFCost? = nil) throws {
+  init(
+    _ passwords: String..., chaff: Int64? = 0, cost: KDFCost? = nil,
+    birth: (Store, SpaceKeys) throws(StoreError) -> Void = PasswordPlace.birth
+  ) throws {
     var options = StoreOptions()
     options.cost = .forTests
     if let cost { options.cost = cost }
@@ -19,9 +22,9 @@ struct PasswordPlace {
     options.chaffByteCount = chaff
     let store = try Store.create(
       in: try storage(), options: options, password: secret(passwords[0]),
-      birth: PasswordPlace.birth)
+      birth: birth)
     for password in passwords.dropFirst() {
-      try store.addSpace(password: secret(password), birth: PasswordPlace.birth)
+      try store.addSpace(password: secret(password), birth: birth)
     }
   }
 

@@ -129,6 +129,8 @@ struct SpaceTests {
     try short.setModificationTime(seconds: 1_000_000_000)
     let space = try place.open()
     try space.write([1], to: "a")
+    // What users wrote comes first.
+    try space.barrier()
     _ = try space.beginSweep()
     try space.close()
     let bytes = try place.store.directory.contents(
@@ -186,11 +188,14 @@ struct StorePlace {
     try Space.create(in: store, keys: keys, options: SpaceOptions(owner: 0, group: 0))
   }
 
-  func open(readOnly: Bool = false, grace: Int64 = 900, background: Bool = true) throws -> Space {
+  func open(
+    readOnly: Bool = false, grace: Int64 = 900, background: Bool = true, addsChaff: Bool = false
+  ) throws -> Space {
     var options = SpaceOpenOptions(logger: Logger(label: "test"))
     options.readOnly = readOnly
     options.worksInBackground = background
     options.graceSeconds = grace
+    options.addsChaff = addsChaff
     return try Space.open(store, keys: keys, options: options)
   }
 

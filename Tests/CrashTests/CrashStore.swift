@@ -29,7 +29,7 @@ struct CrashStore: Sendable {
       in: disk, options: options, password: secret(CrashStore.password), birth: CrashStore.birth)
     keys = try store.unlock(password: secret(CrashStore.password))
     var random = SeededRandom(seed: 0)
-    image = disk.image.afterPowerCut(.everything, &random)
+    image = disk.image.afterPowerCut(.everything, &random).withoutEmptyFolders()
   }
 
   /// The store as spaces see it. What changes `keys` goes by `Store.open`.

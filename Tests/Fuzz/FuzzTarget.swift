@@ -22,6 +22,7 @@ let allTargets: [String: any FuzzTarget.Type] = [
   "CheckpointSegment": CheckpointSegmentTarget.self,
   "ThumbnailRequest": ThumbnailRequestTarget.self,
   "ThumbnailReply": ThumbnailReplyTarget.self,
+  "ThumbnailInspection": ThumbnailInspectionTarget.self,
   "ImageKind": ImageKindTarget.self,
   "PasswordText": PasswordTextTarget.self,
   "RecoveryKey": RecoveryKeyTarget.self,

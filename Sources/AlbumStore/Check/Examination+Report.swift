@@ -18,6 +18,7 @@ extension Examination {
     report.findings =
       store.warnings.map { CheckFinding(.damage, .store, $0) }
       + store.advice.map { CheckFinding(.note, .store, $0) }
+    report.findings += StoreFiles(files, recovery.listing).findings
     report.findings += journalFindings() + catalogFindings() + segmentFindings()
     report.findings += timelineFindings() + leftOutFindings() + lossFindings()
     let named =

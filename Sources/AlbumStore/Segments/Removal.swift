@@ -158,8 +158,12 @@ extension SegmentFiles {
     if birth(unneeded.id) == nil { return }
     let path = path(unneeded.id)
     do throws(Errno) { try directory.remove(path) } catch {
-      if error != .noEntry { throw StoreError(removing: path, error) }
+      // A directory, or a folder that is none: what lies there is no segment.
+      if error != .noEntry, error != .isDirectory, !error.isMisplaced {
+        throw StoreError(removing: path, error)
+      }
     }
+    RestingTimes.settle(SegmentPath.directory(of: name(unneeded.id)), in: directory)
     noteRemoved(unneeded.id)
   }
 

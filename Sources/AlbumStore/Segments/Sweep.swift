@@ -14,37 +14,26 @@ import Posix
 // - Checkpoints and journal segments that neither the checkpoint nor its predecessor need go the
 //   same way; they need no frame, since the head of the newest journal segment says what is needed.
 // - Files that a power cut left short are filled up with random bytes, whosever they are, by sessions
-//   that write.
-// - Now and then a segment of chaff is added, so that every store has some that nobody can explain.
+//   that write, within bounds (`ShortFiles`).
+// - Chaff is added as `ChaffRule` says, so that every store has some that nobody can explain.
 //
 // A space removes only segments of its own, whose names it can derive. What is decided here names
 // candidates; `Removal.swift` proves that they may go.
 
 struct Sweep {
-  /// Files of the store that are looked at in one round for being short.
-  static let filesPerRound = 256
-
   /// Checkpoint and journal segments that were not needed, and since when that was seen: candidates.
   private var unneeded: [(id: SegmentID, since: StoreTime)] = []
-
-  /// When this session adds a segment of chaff, in monotonic milliseconds; nil: it does not.
-  private var chaffAt: Int64?
 
   /// Whether compaction has something to do as soon as it may.
   private(set) var wantsToMove = true
 
-  /// Files that may be short and were not looked at yet; nil: this session has written nothing yet, and
-  /// so leaves alone what another albumfs may be writing.
-  private var unexamined: [SegmentName]?
+  /// Files that a power cut may have left short.
+  private var shortFiles = ShortFiles()
 
-  fileprivate init() {
-    if Int.random(in: 0..<4) == 0 {
-      chaffAt = SystemClock.monotonicMilliseconds() + Int64.random(in: 0..<600_000)
-    }
-  }
+  fileprivate init() {}
 
   /// Whether files are left to look at.
-  var hasUnexamined: Bool { unexamined.map { !$0.isEmpty } ?? false }
+  var hasUnexamined: Bool { shortFiles.hasUnexamined }
 
   /// One round: moves living content of about `moving` bytes at most (nil: none), and does what else
   /// is due.
@@ -62,7 +51,7 @@ struct Sweep {
     try removeUnneeded(space)
     if !space.hasWritten { return }
     try examineFiles(space)
-    try addChaff(space)
+    space.addChaffIfDue()
   }
 
   /// When something is due that no change of the user's will announce, in monotonic milliseconds.
@@ -74,14 +63,11 @@ struct Sweep {
     }
     let since = [retired, unneeded.map(\.since).min()].compactMap { $0 }.min()
     let removal = since.map { now + max(1000, $0.milliseconds + grace - time.milliseconds) }
-    return [removal, space.hasWritten ? chaffAt : nil].compactMap { $0 }.min()
+    return [removal, space.nextChaff].compactMap { $0 }.min()
   }
 
-  private mutating func addChaff(_ space: Space) throws(StoreError) {
-    guard let due = chaffAt, due <= SystemClock.monotonicMilliseconds() else { return }
-    chaffAt = nil
-    if space.isNearlyFull { return }
-    try Chaff.add(bytes: Int64(space.files.segmentSize), to: space.store)
+  fileprivate mutating func examineFiles(_ space: Space) throws(StoreError) {
+    try shortFiles.round(space)
   }
 
   /// They are unneeded since the checkpoint was taken that is in force.
@@ -95,18 +81,6 @@ struct Sweep {
     let due = unneeded.filter { $0.since <= limit }
     unneeded.removeAll { $0.since <= limit }
     try space.unlink(due.map(\.id))
-  }
-
-  /// Looks at the next files of the store, whosever they are, a slice a round: a store may have hundreds
-  /// of thousands.
-  fileprivate mutating func examineFiles(_ space: Space) throws(StoreError) {
-    if unexamined == nil {
-      space.closeLeftOvers()
-      unexamined = Array(try space.files.list().names)
-    }
-    let slice = unexamined?.suffix(Sweep.filesPerRound) ?? []
-    unexamined?.removeLast(slice.count)
-    space.fillShortFiles(slice)
   }
 }
 
@@ -235,34 +209,5 @@ extension Space {
       }.keys
     }
     return due.map { SegmentID(kind: .data, number: $0) }
-  }
-
-  /// Power cuts can leave short files. Fills them up, touching no byte that exists; leaves alone
-  /// what is younger than ten minutes, which another albumfs may be writing.
-  fileprivate func fillShortFiles(_ names: some Sequence<SegmentName>) {
-    let old = SystemClock.wallSeconds() - 600
-    for name in names {
-      let path = SegmentPath.path(of: name)
-      do throws(Errno) {
-        let file = try files.directory.open(path, .read)
-        let size = Int(try file.size())
-        if size >= files.segmentSize { continue }
-        let modified = try file.modificationTime()
-        if modified > old { continue }
-        let tail = SegmentImage(byteCount: files.segmentSize - size)
-        unsafe RandomFill.fill(tail.bytes)
-        let written = try files.directory.open(path, .readWrite)
-        try unsafe written.write(UnsafeRawBufferPointer(tail.bytes), at: Int64(size))
-        let whole = SegmentImage(byteCount: files.segmentSize)
-        whole.used = try unsafe written.read(into: whole.bytes, at: 0)
-        let checksum = unsafe SegmentChecksum(UnsafeRawBufferPointer(whole.bytes))
-        if whole.used == files.segmentSize {
-          try written.setModificationTime(seconds: checksum.time)
-        }
-      } catch {
-        // One that is gone meanwhile was not needed any more.
-        if error != .noEntry { options.logger.warning("\(StoreError(writing: path, error))") }
-      }
-    }
   }
 }
