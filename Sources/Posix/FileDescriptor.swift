@@ -59,7 +59,8 @@ package struct FileDescriptor: ~Copyable, Sendable {
       }
     }
     // Not for a file that this call makes: where the kernel refuses the flag only then, the file is there.
-    if flags & O_CREAT != 0 {
+    // Nor for a mere place in the tree, which cannot be read: openat2 refuses both flags together.
+    if flags & (O_CREAT | clinux_path_flag()) != 0 {
       rawValue = try open(flags)
       return
     }
