@@ -94,10 +94,8 @@ enum KeyRing {
 
   /// What a change that did not finish left behind. Only under the lock.
   private static func removeStale(_ directory: any StorageDirectory) throws(StoreError) {
-    for path in [temporary, ConfigurationFiles.temporary] {
-      do throws(Errno) { try directory.remove(path) } catch {
-        if error != .noEntry { throw StoreError(removing: path, error) }
-      }
+    do throws(Errno) { try directory.remove(temporary) } catch {
+      if error != .noEntry { throw StoreError(removing: temporary, error) }
     }
   }
 
@@ -151,8 +149,7 @@ enum KeyRing {
   /// Cleans up behind a change that did not finish, unless one is under way. For sessions that
   /// write anyway.
   static func tidy(_ store: Store) {
-    guard let names = try? store.directory.list(""),
-      names.contains(where: { $0 == temporary || $0 == ConfigurationFiles.temporary }),
+    guard let names = try? store.directory.list(""), names.contains(temporary),
       let file = try? ConfigurationFiles.openForLocking(store),
       (try? file.lock(exclusive: true, offset: 0, length: 1, wait: false)) != nil
     else { return }
