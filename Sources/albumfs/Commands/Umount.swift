@@ -99,6 +99,7 @@ struct Umount: ParsableCommand {
   /// nobody can be reached.
   private func connect(_ mount: MountEntry) throws(Failure) -> ControlClient? {
     for attempt in 1... {
+      try KilledDaemon.release(mount)
       do throws(Failure) {
         let client = try ControlClient(mount)
         if !lazy { try client.askForEnd() }
