@@ -4,7 +4,8 @@ internal import Posix
 /// The file `keys`: reading it, and the one way to change it.
 ///
 /// 1. It changes only under an exclusive lock on byte 0 of albumfs.conf, after being read again.
-/// 2. Every slot that is not sealed anew is carried over byte for byte, whatever it is.
+/// 2. Every slot that is not sealed anew, or made random with its space, is carried over byte for
+///    byte, whatever it is.
 /// 3. What is to replace it is written aside, synced, read back and proven, then renamed over it,
 ///    and the directory synced. At every instant `keys` is the old file or the new one, whole.
 /// 4. A line that a new slot needs is in both confs, durably, before the slot is.
