@@ -20,11 +20,9 @@ extension Store {
     let keys = SpaceKeys()
     try KeyRing.create(KeySlots(birth: derived[0], SlotContent(keys)), in: directory)
     try Chaff.makeFolders(directory)
-    if let given = options.chaffByteCount {
-      try Chaff.add(bytes: given, to: store)
-    } else {
-      try Chaff.add(bytes: try ChaffRule.randomByteCountAtBirth(of: store), to: store)
-    }
+    var chaff = options.chaffByteCount ?? 0
+    if options.chaffByteCount == nil { chaff = try ChaffRule.randomByteCountAtBirth(of: store) }
+    try Chaff.add(bytes: chaff, to: store) { options.chaffProgress($0, chaff) }
     try birth(store, keys)
     try ConfigurationFiles.write(store.configuration, in: directory)
     RestingTimes.settle(directory)
