@@ -41,7 +41,7 @@ struct Init: ParsableCommand {
     help: ArgumentHelp(
       """
       How hard passwords are to guess, and so how long a mount takes: about a second (moderate) or \
-      some (sensitive); interactive is for tests.
+      some (sensitive).
       """))
   var kdf = KDFArgument.moderate
 
@@ -81,13 +81,14 @@ struct Init: ParsableCommand {
     options.chaffProgress = { bar.show($0, of: $1) }
     // Nothing to do when a store has been made: it is not empty then.
     defer { room.giveUp() }
-    try StoreCommands.reporting(changing: true) { () throws(StoreError) in
+    let made = try StoreCommands.reporting(changing: true) { () throws(StoreError) in
       defer { bar.clear() }
-      _ = try Store.create(in: directory, options: options, password: secret) {
+      return try Store.create(in: directory, options: options, password: secret) {
         (store, keys) throws(StoreError) in
         try Space.create(in: store, keys: keys, options: space)
       }
     }
+    StoreCommands.warn(of: made)
     output.say("Made \(store). Mount it with: albumfs mount \(store) MOUNTPOINT")
   }
 }
