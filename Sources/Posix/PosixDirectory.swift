@@ -192,6 +192,8 @@ private final class PosixFile: StorageFile {
 
   func hasSetTime() throws(Errno) -> Bool { try descriptor.hasSetModificationTime() }
 
+  func hasOtherNames() throws(Errno) -> Bool { try descriptor.status().st_nlink > 1 }
+
   func setModificationTime(seconds: Int64) throws(Errno) {
     try descriptor.setModificationTime(seconds: seconds)
   }

@@ -49,6 +49,8 @@ package protocol StorageFile: AnyObject, Sendable {
   func setModificationTime(seconds: Int64) throws(Errno)
   /// Whether the modification time was set, as copying tools do, rather than by the last write.
   func hasSetTime() throws(Errno) -> Bool
+  /// Whether another name leads to the file as well: of a copy that shares files with this one, say.
+  func hasOtherNames() throws(Errno) -> Bool
   /// An open-file-description lock over `length` bytes (0: to the end). Without `wait` throws
   /// `.again` when somebody else holds it.
   func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno)
@@ -74,6 +76,7 @@ package protocol StorageDirectory: AnyObject, Sendable {
 
 extension StorageFile {
   package func hasSetTime() throws(Errno) -> Bool { false }
+  package func hasOtherNames() throws(Errno) -> Bool { false }
 }
 
 extension StorageDirectory {

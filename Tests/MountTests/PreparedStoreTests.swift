@@ -210,6 +210,49 @@ import Testing
     }
   }
 
+  @Test func aFileOutsideThatIsLinkedIntoTheStoreIsNotFilledUp() throws {
+    try withStore { mounted in
+      try mounted.python(
+        """
+        put(W + "/mine", b"mine"); os.utime(W + "/mine", (1_000_000_000, 1_000_000_000))
+        os.makedirs(S + "/segments/ab", exist_ok=True)
+        os.link(W + "/mine", S + "/segments/ab/ab" + "0" * 30)
+        put(S + "/segments/ab/ab" + "1" * 30, b""); os.utime(S + "/segments/ab/ab" + "1" * 30, (1, 1))
+        """)
+      try mounted.mount()
+      // The other one shows when it was done.
+      try mounted.sh(
+        """
+        for i in $(seq 100); do
+          echo $i > $M/A/Photo/4; sync $M/A/Photo/4; sleep 0.5
+          if [ -s $S/segments/ab/ab111111111111111111111111111111 ]; then break; fi
+        done
+        test -s $S/segments/ab/ab111111111111111111111111111111; sleep 3
+        """)
+      try mounted.unmount()
+      #expect(try mounted.sh("cat $W/mine") == "mine")
+    }
+  }
+
+  @Test func aLockThatSomebodyHoldsForEverDoesNotHangACommand() throws {
+    try withStore { mounted in
+      let outcome = try mounted.outcome(
+        """
+        /usr/bin/python3 -c 'import fcntl, os, struct, sys, time
+        fd = os.open(sys.argv[1], os.O_RDWR)
+        fcntl.fcntl(fd, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 1, 0))
+        print("held", file=open(sys.argv[2], "w"), flush=True); time.sleep(200)' $S/albumfs.conf $W/held &
+        trap "kill $!" EXIT
+        for i in $(seq 100); do [ -s $W/held ] && break; sleep 0.1; done
+        test -s $W/held
+        printf 'other' > $W/other
+        timeout 150 albumfs space add --password-file $W/other $S
+        """)
+      #expect(outcome.code == 40, "\(outcome.errors)")
+      #expect(outcome.errors.contains("changing the store"), "\(outcome.errors)")
+    }
+  }
+
   @Test(.enabled(if: geteuid() == 0, "mounts a small file system to fill"))
   func shortFilesDoNotFillASmallDisk() throws {
     try withStore { mounted in
