@@ -73,25 +73,13 @@ enum KeyRing {
     try replace(with: slots, in: store.directory)
   }
 
-  /// How long somebody else may have the lock, in nanoseconds: a change takes a second or two. Whoever may
-  /// write to the store could hold it for ever.
-  private static let patience: Int64 = 60_000_000_000
-
-  /// The lock on byte 0 of albumfs.conf; waits for whoever has it, but not for ever. Gone with the file.
+  /// The lock on byte 0 of albumfs.conf; waits for whoever has it, but not for ever: whoever may write to
+  /// the store could hold it so long. Gone with the file.
   private static func take(_ store: Store) throws(StoreError) -> any StorageFile {
-    let deadline = SystemClock.monotonicNanoseconds() + patience
     do throws(Errno) {
       let file = try ConfigurationFiles.openForLocking(store, .readWrite)
-      while true {
-        do throws(Errno) {
-          try file.lock(exclusive: true, offset: 0, length: 1, wait: false)
-          return file
-        } catch {
-          let isTaken = error == .again || error == .accessDenied
-          if !isTaken || SystemClock.monotonicNanoseconds() > deadline { throw error }
-          SystemClock.sleep(milliseconds: 20)
-        }
-      }
+      try file.lock(exclusive: true, offset: 0, length: 1, wait: true)
+      return file
     } catch {
       if error == .again {
         throw StoreError(

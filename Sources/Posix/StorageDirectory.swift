@@ -51,8 +51,8 @@ package protocol StorageFile: AnyObject, Sendable {
   func hasSetTime() throws(Errno) -> Bool
   /// Whether another name leads to the file as well: of a copy that shares files with this one, say.
   func hasOtherNames() throws(Errno) -> Bool
-  /// An open-file-description lock over `length` bytes (0: to the end). Without `wait` throws
-  /// `.again` when somebody else holds it.
+  /// An open-file-description lock over `length` bytes (0: to the end). Throws
+  /// `.again` when somebody else holds it: without `wait` at once, with it after a minute.
   func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno)
   func unlock(offset: Int64, length: Int64) throws(Errno)
 }
