@@ -1,6 +1,12 @@
 /// The modification time of every segment, whosever it is: a checksum of its bytes, as a time. So a
 /// time tells nothing that the bytes do not tell, and yet tools that compare times and sizes, as rsync
-/// does by whole seconds, see each difference. Nothing in albumfs reads it.
+/// does by whole seconds, see each difference. No recovery and no verdict of a check depends on it.
+///
+/// | at rest | modification and access time |
+/// |---|---|
+/// | segments | 1980-01-01 UTC plus 2n seconds, n a checksum of the bytes as below |
+/// | `keys`, `albumfs.conf`, `albumfs.conf.bak` | the same, where the checksum is the 64-bit FNV-1a hash of all bytes |
+/// | `segments`, its 256 folders, the store's own folder | 1980-01-01 UTC |
 ///
 /// The checksum is the XOR of the first 8 bytes, little-endian, of each 256 bytes on the grid:
 /// wherever a record replaces others, or random bytes, it replaces the first 8 bytes of a cell. What
@@ -29,6 +35,16 @@ package struct SegmentChecksum: Equatable, Sendable {
 
   /// Adds the first 8 bytes of one cell.
   package mutating func add(_ word: UInt64) { sum ^= word }
+
+  /// The time of a small file of these bytes.
+  package static func time(ofSmallFile bytes: [UInt8]) -> Int64 {
+    var checksum = SegmentChecksum()
+    checksum.sum = 0xCBF2_9CE4_8422_2325
+    for byte in bytes {
+      checksum.sum = (checksum.sum ^ UInt64(byte)) &* 0x100_0000_01B3
+    }
+    return checksum.time
+  }
 
   /// Seconds since 1970.
   package var time: Int64 {

@@ -92,6 +92,7 @@ private final class HousekeepingRounds: @unchecked Sendable {  // see above
   var lastMove: Int64 = 0
   var lastCheckpointLook: Int64 = 0
   var sweep: Sweep?
+  var settling = TimeSettling()
   /// `Space.activity` when it was seen to change last, and when that was.
   private var activity: UInt64 = 0
   private var activeAt: Int64 = 0
@@ -175,7 +176,7 @@ extension Space {
       tellReturnedRoom()
       let isSoon =
         keeper.isBusy || isShort || rounds.sweep?.wantsToMove ?? false
-        || rounds.sweep?.hasUnexamined ?? false
+        || rounds.sweep?.hasUnexamined ?? false || rounds.settling.isUnfinished
       return isSoon ? now : rounds.sweep?.nextDue(self)
     } catch {
       // What fails here (a segment that cannot be removed) is tried again when there is work.
@@ -197,6 +198,7 @@ extension Space {
     if rounds.sweep == nil { rounds.sweep = try beginSweep() }
     if isFree {
       try rounds.sweep?.round(self)
+      rounds.settling.round(self)
     } else if now - rounds.lastMove >= Space.busyMoveInterval {
       rounds.lastMove = now
       try rounds.sweep?.round(self, moving: 0)

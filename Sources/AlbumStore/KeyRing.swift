@@ -7,12 +7,13 @@ internal import Posix
 /// 2. Every slot that is not sealed anew is carried over byte for byte, whatever it is.
 /// 3. What is to replace it is written aside, synced, read back and proven, then renamed over it,
 ///    and the directory synced. At every instant `keys` is the old file or the new one, whole.
-/// 4. One that was cut short still opens spaces by its whole slots, but is not changed: what was
+/// 4. A line that a new slot needs is in both confs, durably, before the slot is.
+/// 5. One that was cut short still opens spaces by its whole slots, but is not changed: what was
 ///    in the part that is lost may come back from a backup, which a changed file would rival.
 enum KeyRing {
   static let path = "keys"
   private static let temporary = "keys.new"
-  private static let limit = KeySlot.maximumCount * KeySlot.byteCount
+  static let limit = KeySlot.maximumCount * KeySlot.byteCount
 
   // MARK: Reading
 
@@ -47,9 +48,10 @@ enum KeyRing {
   // MARK: Changing
 
   /// Lets `edit` change the slots; nobody else does meanwhile. Where anything throws, `keys` is as
-  /// it was.
+  /// it was. `line` is what the slots need in the conf and do not find there.
   static func change(
-    _ store: Store, _ edit: (inout KeySlots) throws(StoreError) -> Void
+    _ store: Store, appending line: KeyDerivation? = nil,
+    _ edit: (inout KeySlots) throws(StoreError) -> Void
   ) throws(StoreError) {
     if store.confsDiffer {
       throw StoreError(
@@ -58,8 +60,12 @@ enum KeyRing {
           + "the other before passwords are changed", path: ConfigurationFiles.main)
     }
     let lock = try take(store)
-    defer { withExtendedLifetime(lock) {} }
+    defer {
+      RestingTimes.settle(store.directory)
+      withExtendedLifetime(lock) {}
+    }
     try removeStale(store.directory)
+    try ConfigurationFiles.requireUnchanged(store)
     var slots = try read(store)
     if slots.isCutShort {
       throw StoreError(
@@ -70,6 +76,7 @@ enum KeyRing {
     if slots.count > KeySlot.maximumCount {
       throw StoreError(.keysDamaged, "\(path) holds as many slots as it can", path: path)
     }
+    if let line { try ConfigurationFiles.append(line, to: store) }
     try replace(with: slots, in: store.directory)
   }
 
@@ -77,7 +84,7 @@ enum KeyRing {
   /// the store could hold it so long. Gone with the file.
   private static func take(_ store: Store) throws(StoreError) -> any StorageFile {
     do throws(Errno) {
-      let file = try ConfigurationFiles.openForLocking(store, .readWrite)
+      let file = try ConfigurationFiles.openForLocking(store)
       try file.lock(exclusive: true, offset: 0, length: 1, wait: true)
       return file
     } catch {
@@ -92,8 +99,10 @@ enum KeyRing {
 
   /// What a change that did not finish left behind. Only under the lock.
   private static func removeStale(_ directory: any StorageDirectory) throws(StoreError) {
-    do throws(Errno) { try directory.remove(temporary) } catch {
-      if error != .noEntry { throw StoreError(removing: temporary, error) }
+    for path in [temporary, ConfigurationFiles.temporary] {
+      do throws(Errno) { try directory.remove(path) } catch {
+        if error != .noEntry { throw StoreError(removing: path, error) }
+      }
     }
   }
 
@@ -147,8 +156,9 @@ enum KeyRing {
   /// Cleans up behind a change that did not finish, unless one is under way. For sessions that
   /// write anyway.
   static func tidy(_ store: Store) {
-    guard let names = try? store.directory.list(""), names.contains(temporary),
-      let file = try? ConfigurationFiles.openForLocking(store, .readWrite),
+    guard let names = try? store.directory.list(""),
+      names.contains(where: { $0 == temporary || $0 == ConfigurationFiles.temporary }),
+      let file = try? ConfigurationFiles.openForLocking(store),
       (try? file.lock(exclusive: true, offset: 0, length: 1, wait: false)) != nil
     else { return }
     try? removeStale(store.directory)

@@ -1,3 +1,4 @@
+internal import AlbumFormat
 internal import Posix
 
 // The store's small files, written and read whole.
@@ -12,6 +13,7 @@ extension StorageDirectory {
     }
     do throws(Errno) {
       try file.writeAll(bytes)
+      try file.setModificationTime(seconds: SegmentChecksum.time(ofSmallFile: bytes))
       try file.sync()
     } catch {
       try? remove(path)

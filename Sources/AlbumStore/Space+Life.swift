@@ -141,6 +141,7 @@ extension Space {
     compaction.stop()
     keeper.stop()
     if options.readOnly { return }
+    defer { settleTimesInTheEnd() }
     // One that turned read-only says why once more: not everything is on disk.
     try requireWritable()
     try commitInTheEnd()
@@ -155,6 +156,7 @@ extension Space {
     try content.finish(stated.contains)
     try journal.withLock { journal throws(StoreError) in try journal.writer.finish() }
     try files.sync(SegmentKind.allCases)
+    addChaffInTheEnd()
   }
 
   /// On a full disk gives room first, if need be.

@@ -192,7 +192,7 @@ extension Space {
   // MARK: Little room
 
   /// Whether the space has a reserve: one is made before the first data segment.
-  private var hasReserve: Bool { catalog.withLock { !$0.segments.accounts.isEmpty } }
+  var hasReserve: Bool { catalog.withLock { !$0.segments.accounts.isEmpty } }
 
   /// True where the disk has no room, besides the reserve, for a checkpoint and two journal segments.
   /// A quota shows only when the reserve is made full.

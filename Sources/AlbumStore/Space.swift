@@ -34,6 +34,8 @@ package struct SpaceOpenOptions: Sendable {
   package var time = TimeSource.system
   /// The start of the machine that this session is of.
   package var boot = BootIdentity.current
+  /// Whether the session adds chaff as `ChaffRule` says.
+  package var addsChaff = false
   /// What the crash harness leaves out.
   package var omitting: Set<Precaution> = []
   package var logger: Logger

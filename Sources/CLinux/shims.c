@@ -74,6 +74,12 @@ int clinux_ofd_lock(int fd, short type, int64_t offset, int64_t length, int wait
   return fcntl(fd, wait ? F_OFD_SETLKW : F_OFD_SETLK, &lock);
 }
 
+int clinux_ofd_is_locked(int fd) {
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  if (fcntl(fd, F_OFD_GETLK, &lock) == -1) return -1;
+  return lock.l_type != F_UNLCK;
+}
+
 int clinux_accept(int listener) { return accept4(listener, 0, 0, SOCK_CLOEXEC); }
 
 int clinux_close_from(unsigned int first) { return close_range(first, ~0u, 0); }

@@ -40,20 +40,33 @@ package struct FileDescriptor: ~Copyable, Sendable {
   }
 
   /// openat2(2), always with O_CLOEXEC. Nothing in the path, no `..` and no symbolic link, leads out
-  /// of the directory.
+  /// of the directory. Reading what is opened so leaves its access time alone, where the kernel allows that:
+  /// to the owner of a file and to root.
   package init(
     open path: String, in directory: borrowing FileDescriptor, _ flags: CInt,
     permissions: UInt32 = 0o600, resolution: PathResolution = .byKernel
   ) throws(Errno) {
     let base = directory.rawValue
-    rawValue = try retrying {
-      unsafe path.withCString {
-        switch resolution {
-        case .byKernel: unsafe clinux_open_beneath(base, $0, flags | O_CLOEXEC, permissions)
-        case .stepwise:
-          unsafe clinux_open_beneath_stepwise(base, $0, flags | O_CLOEXEC, permissions)
+    func open(_ flags: CInt) throws(Errno) -> CInt {
+      try retrying {
+        unsafe path.withCString {
+          switch resolution {
+          case .byKernel: unsafe clinux_open_beneath(base, $0, flags | O_CLOEXEC, permissions)
+          case .stepwise:
+            unsafe clinux_open_beneath_stepwise(base, $0, flags | O_CLOEXEC, permissions)
+          }
         }
       }
+    }
+    // Not for a file that this call makes: where the kernel refuses the flag only then, the file is there.
+    // Nor with O_PATH, which openat2 refuses to take along.
+    if flags & (O_CREAT | clinux_path_flag()) != 0 {
+      rawValue = try open(flags)
+      return
+    }
+    do throws(Errno) { rawValue = try open(flags | O_NOATIME_VALUE) } catch {
+      if error != .notPermitted { throw error }
+      rawValue = try open(flags)
     }
   }
 
@@ -141,13 +154,19 @@ package struct FileDescriptor: ~Copyable, Sendable {
       || status.st_mtim.tv_nsec != status.st_ctim.tv_nsec
   }
 
-  /// Sets the modification time (futimens(2)), leaving the access time alone.
-  package func setModificationTime(seconds: Int64) throws(Errno) {
-    let times = [
-      timespec(tv_sec: 0, tv_nsec: Int(UTIME_OMIT_VALUE)),
-      timespec(tv_sec: Int(seconds), tv_nsec: 0),
-    ]
-    try retrying { unsafe futimens(rawValue, times) }
+  /// fstat(2): all times.
+  package func times() throws(Errno) -> FileTimes {
+    var status = stat()
+    try retrying { unsafe fstat(rawValue, &status) }
+    return FileTimes(
+      modified: Int64(status.st_mtim.tv_sec), modifiedNanoseconds: Int64(status.st_mtim.tv_nsec),
+      accessed: Int64(status.st_atim.tv_sec), changed: Int64(status.st_ctim.tv_sec))
+  }
+
+  /// Sets the modification time and the access time (futimens(2)).
+  package func setTimes(seconds: Int64) throws(Errno) {
+    let time = timespec(tv_sec: Int(seconds), tv_nsec: 0)
+    try retrying { unsafe futimens(rawValue, [time, time]) }
   }
 
   /// How long `lock` waits, in nanoseconds.
@@ -172,11 +191,16 @@ package struct FileDescriptor: ~Copyable, Sendable {
     }
   }
 
+  /// True where another open file description holds a lock anywhere in the file.
+  package func isLockedByOthers() throws(Errno) -> Bool {
+    try retrying { clinux_ofd_is_locked(rawValue) } == 1
+  }
+
   /// Gives back a lock taken with `lock`.
   package func unlock(offset: Int64, length: Int64) throws(Errno) {
     try retrying { clinux_ofd_lock(rawValue, Int16(F_UNLCK), offset, length, 0) }
   }
 }
 
-/// UTIME_OMIT is a macro with a cast that Swift does not import.
-private let UTIME_OMIT_VALUE = (1 << 30) - 2
+/// O_NOATIME needs _GNU_SOURCE, which Swift does not set.
+private let O_NOATIME_VALUE: CInt = 0o1000000

@@ -95,6 +95,14 @@ package final class PosixDirectory: StorageDirectory {
     }
   }
 
+  package func folderTimes(_ path: String) throws(Errno) -> FileTimes? {
+    try openDirectory(path, O_RDONLY).times()
+  }
+
+  package func setFolderTime(_ path: String, seconds: Int64) throws(Errno) {
+    try openDirectory(path, O_RDONLY).setTimes(seconds: seconds)
+  }
+
   package func capacity() throws(Errno) -> StorageCapacity {
     var status = statvfs()
     try retrying { unsafe fstatvfs(directory.rawValue, &status) }
@@ -195,8 +203,12 @@ private final class PosixFile: StorageFile {
   func hasOtherNames() throws(Errno) -> Bool { try descriptor.status().st_nlink > 1 }
 
   func setModificationTime(seconds: Int64) throws(Errno) {
-    try descriptor.setModificationTime(seconds: seconds)
+    try descriptor.setTimes(seconds: seconds)
   }
+
+  func times() throws(Errno) -> FileTimes { try descriptor.times() }
+
+  func isLockedByOthers() throws(Errno) -> Bool { try descriptor.isLockedByOthers() }
 
   func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno) {
     try descriptor.lock(exclusive: exclusive, offset: offset, length: length, wait: wait)

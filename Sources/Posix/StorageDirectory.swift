@@ -32,6 +32,24 @@ package struct StorageCapacity: Sendable, Equatable {
   }
 }
 
+/// The times of a file or folder of the store.
+package struct FileTimes: Sendable, Equatable {
+  /// When the content was changed last: seconds since 1970, and nanoseconds.
+  package var modified: Int64
+  package var modifiedNanoseconds: Int64
+  /// When it was read last, in seconds since 1970.
+  package var accessed: Int64
+  /// When anything of it was changed last, by the file system's own clock, in seconds since 1970.
+  package var changed: Int64
+
+  package init(modified: Int64, modifiedNanoseconds: Int64, accessed: Int64, changed: Int64) {
+    self.modified = modified
+    self.modifiedNanoseconds = modifiedNanoseconds
+    self.accessed = accessed
+    self.changed = changed
+  }
+}
+
 /// One open file of the store. Closed when the last reference goes.
 package protocol StorageFile: AnyObject, Sendable {
   /// Reads at `offset` until the buffer is full or the file ends; answers the bytes read.
@@ -46,7 +64,9 @@ package protocol StorageFile: AnyObject, Sendable {
   func size() throws(Errno) -> Int64
   /// Seconds since 1970.
   func modificationTime() throws(Errno) -> Int64
+  /// Sets the modification time, and the access time to the same.
   func setModificationTime(seconds: Int64) throws(Errno)
+  func times() throws(Errno) -> FileTimes
   /// Whether the modification time was set, as copying tools do, rather than by the last write.
   func hasSetTime() throws(Errno) -> Bool
   /// Whether another name leads to the file as well: of a copy that shares files with this one, say.
@@ -55,6 +75,8 @@ package protocol StorageFile: AnyObject, Sendable {
   /// `.again` when somebody else holds it: without `wait` at once, with it after a minute.
   func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno)
   func unlock(offset: Int64, length: Int64) throws(Errno)
+  /// True where another opening of the file holds a lock on any part of it.
+  func isLockedByOthers() throws(Errno) -> Bool
 }
 
 /// The directory that holds a store.
@@ -72,11 +94,28 @@ package protocol StorageDirectory: AnyObject, Sendable {
   /// have put another file or folder in its place.
   func holds(_ file: any StorageFile, at path: String) throws(Errno) -> Bool
   func capacity() throws(Errno) -> StorageCapacity
+  /// The times of a folder; nil where the disk keeps none. The empty path is the store.
+  func folderTimes(_ path: String) throws(Errno) -> FileTimes?
+  /// Sets the modification and the access time of a folder.
+  func setFolderTime(_ path: String, seconds: Int64) throws(Errno)
 }
 
 extension StorageFile {
   package func hasSetTime() throws(Errno) -> Bool { false }
   package func hasOtherNames() throws(Errno) -> Bool { false }
+  package func isLockedByOthers() throws(Errno) -> Bool { false }
+
+  package func times() throws(Errno) -> FileTimes {
+    let modified = try modificationTime()
+    return FileTimes(
+      modified: modified, modifiedNanoseconds: 0, accessed: modified, changed: modified)
+  }
+}
+
+// For disks of tests that keep no times of folders.
+extension StorageDirectory {
+  package func folderTimes(_ path: String) throws(Errno) -> FileTimes? { nil }
+  package func setFolderTime(_ path: String, seconds: Int64) throws(Errno) {}
 }
 
 extension StorageDirectory {

@@ -23,7 +23,8 @@ struct Albumfs: ParsableCommand {
       """,
     version: "albumfs \(albumfsVersion)",
     subcommands: [
-      Init.self, Mount.self, Umount.self, SpaceCommand.self, Info.self, List.self, Status.self,
+      Init.self, Mount.self, Umount.self, SpaceCommand.self, ChaffCommand.self, Info.self,
+      List.self, Status.self,
       Sync.self, Thumbs.self, Tidy.self, Compact.self, Check.self, DaemonCommand.self,
     ])
 }

@@ -3,6 +3,7 @@ import AlbumModel
 import AlbumSecrets
 import AlbumTestSupport
 import Glibc
+import Logging
 import Posix
 import Testing
 
@@ -50,13 +51,147 @@ import Testing
     #expect(chiSquare < 450)
   }
 
-  /// Geometric with mean 6 has a deviation of 6.5: the mean of 1000 lies within 1.5 of it but once
-  /// in a million million.
-  @Test func `a store is born with a random amount`() {
-    let amounts = (0..<1000).map { _ in Chaff.randomByteCount(segmentSize: 1) }
-    let mean = Double(amounts.reduce(0, +)) / 1000
-    #expect(mean > 4.5 && mean < 7.5)
-    #expect(Set(amounts).count > 10)
+  /// Each share of 4,000 draws lies within 8 of its deviations, which chance exceeds once in 10^14.
+  private func expect(
+    _ draws: [Int], _ count: Int, _ share: Double,
+    _ sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    let total = Double(draws.count)
+    let seen = Double(draws.count { $0 >= count }) / total
+    let bound = 8 * (share * (1 - share) / total).squareRoot() + 1e-9
+    #expect(
+      abs(seen - share) <= bound, "\(count): \(seen), not \(share)", sourceLocation: sourceLocation)
+  }
+
+  @Test func `a store is born with as much chaff as is stated, each doubling as likely`() {
+    for limit in [0, 1, 2, 30, 1024] {
+      let draws = (0..<4000).map { _ in
+        ChaffRule.countAtBirth(limit: limit, uniform: .random(in: 0..<1))
+      }
+      #expect(draws.allSatisfy { $0 >= 0 && ($0 < limit || limit == 0) })
+      for count in [0, 1, 2, 7, 63, 500, 1023] {
+        expect(draws, count, ChaffRule.shareAtBirth(atLeast: count, limit: limit))
+      }
+    }
+  }
+
+  @Test func `a store takes a small share of the disk at birth, and 4 GiB at most`() {
+    let size = 4 << 20
+    #expect(ChaffRule.limitAtBirth(availableBytes: 64 << 30, segmentSize: size) == 256)
+    #expect(ChaffRule.limitAtBirth(availableBytes: 100 << 40, segmentSize: size) == 1024)
+    #expect(ChaffRule.limitAtBirth(availableBytes: 100 << 20, segmentSize: size) == 0)
+    #expect(ChaffRule.limitAtBirth(availableBytes: -1, segmentSize: size) == 0)
+  }
+
+  @Test func `an addition is as large as is stated`() {
+    let draws = (0..<4000).map { _ in
+      ChaffRule.countOfAddition(uniform: .random(in: 0..<1))
+    }
+    #expect(draws.allSatisfy { $0 >= 1 && $0 <= ChaffRule.mostAtOnce })
+    for count in 1...17 { expect(draws, count, ChaffRule.shareOfAddition(atLeast: count)) }
+  }
+
+  @Test func `sessions draw as many additions as is stated`() {
+    for made in [1, 20, 300] {
+      let sums = (0..<2000).map { _ -> Int in
+        var chaff = SessionChaff()
+        for count in stride(from: 0, through: made, by: 7) { chaff.note(made: count, now: 1) }
+        chaff.note(made: made, now: 1)
+        return chaff.take(until: .max)
+      }
+      // Poisson's number of additions is close to the binomial one, not the same; the rest is chance, eight
+      // deviations of it.
+      for count in [1, 2, 8, 16, 40] {
+        let share = ChaffOdds.shareOfAdditions(atLeast: count, sessions: 1, segments: made)
+        let seen = Double(sums.count { $0 >= count }) / 2000
+        #expect(abs(seen - share) < 0.11, "\(made) segments, \(count): \(seen), not \(share)")
+      }
+    }
+  }
+
+  @Test func `the odds of unexplained data are those of such stores drawn at random`() {
+    let odds = ChaffOdds(segments: 500, limitAtBirth: 64, sessions: 20)
+    for count in [1, 4, 16, 64, 100] {
+      let draws = (0..<2000).map { _ -> Int in
+        var chaff = ChaffRule.countAtBirth(limit: 64, uniform: .random(in: 0..<1))
+        for session in 0..<20 {
+          var drawn = SessionChaff()
+          drawn.note(
+            made: (500 - count) * (session + 1) / 20 - (500 - count) * session / 20, now: 0)
+          chaff += drawn.take(until: .max)
+        }
+        return chaff
+      }
+      let seen = Double(draws.count { $0 >= count }) / 2000
+      #expect(abs(seen - odds.share(atLeast: count)) < 0.11, "\(count)")
+    }
+    #expect(odds.share(atLeast: 0) == 1)
+    #expect(odds.share(atLeast: 500) < 0.001)
+    // The first probabilities are smaller than a Double.
+    let large = ChaffOdds(segments: 200_000, limitAtBirth: 1024, sessions: 1000)
+    #expect(large.share(atLeast: 1024) > 0.999 && large.share(atLeast: 131_072) < 1e-9)
+  }
+
+  @Test func `chaff of a session waits for a random moment, and comes when it ends`() {
+    var moments: Set<Int64> = []
+    for _ in 0..<1000 {
+      var chaff = SessionChaff()
+      chaff.note(made: 1, now: 5000)
+      guard let due = chaff.nextDue else { continue }
+      #expect(due >= 5000 && due < 5000 + ChaffRule.delay)
+      moments.insert(due)
+      #expect(chaff.take(until: due - 1) == 0)
+      #expect(chaff.take(until: due) > 0)
+      #expect(chaff.nextDue.map { $0 > due } ?? true)
+    }
+    #expect(moments.count > 30)
+  }
+
+  /// Without an addition in 300 sessions once in 10^17 runs.
+  @Test func `sessions that write add chaff, and those that read none`() throws {
+    let place = try StorePlace()
+    let unexplained = { () throws -> Int in
+      let count = try place.store.countSegments(of: place.keys)
+      return count.all - (count.own ?? 0)
+    }
+    for _ in 0..<3 { try place.open(addsChaff: true).close() }
+    #expect(try unexplained() == 0)
+    var sessions = 0
+    while try unexplained() == 0, sessions < 300 {
+      sessions += 1
+      let space = try place.open(background: false, addsChaff: true)
+      try space.write([UInt8(sessions % 256)], to: "file")
+      try space.close()
+    }
+    #expect(try unexplained() > 0)
+    let count = try unexplained()
+    let space = try place.open(background: false)
+    try space.write([1], to: "file")
+    try space.close()
+    #expect(try unexplained() == count)
+  }
+
+  @Test func `chaff takes nothing of a disk that is nearly full`()
+    throws
+  {
+    let keys = SpaceKeys()
+    let disk = FaultyDisk(SimulatedDisk())
+    try disk.makeDirectory("segments")
+    let size = 256 << 10
+    let store = Store(directory: disk, segmentSize: size)
+    try Space.create(in: store, keys: keys, options: SpaceOptions(owner: 0, group: 0))
+    var options = SpaceOpenOptions(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    options.worksInBackground = false
+    options.addsChaff = true
+    for _ in 0..<60 {
+      // Room for some 40 segments more: a 64th of that is none.
+      disk.limit(disk.used + Int64(40 * size))
+      let space = try Space.open(store, keys: keys, options: options)
+      try space.write([1], to: "file")
+      try space.close()
+    }
+    let count = try store.countSegments(of: keys)
+    #expect(count.all == count.own)
   }
 
   private func segments(_ place: PasswordPlace) throws -> [String] {

@@ -11,16 +11,20 @@ struct PasswordPlace {
   @Sendable static func birth(_: Store, _: SpaceKeys) throws(StoreError) {}
 
   /// Makes a store with one space for each password.
-  init(_ passwords: String..., chaff: Int64? = 0) throws {
+  init(
+    _ passwords: String..., chaff: Int64? = 0, cost: KDFCost? = nil,
+    birth: (Store, SpaceKeys) throws(StoreError) -> Void = PasswordPlace.birth
+  ) throws {
     var options = StoreOptions()
-    options.cost = KDFCost(operations: 1, memory: 8 << 10)
+    options.cost = .forTests
+    if let cost { options.cost = cost }
     options.segmentSize = SegmentLayout.minimumByteCount
     options.chaffByteCount = chaff
     let store = try Store.create(
       in: try storage(), options: options, password: secret(passwords[0]),
-      birth: PasswordPlace.birth)
+      birth: birth)
     for password in passwords.dropFirst() {
-      try store.addSpace(password: secret(password), birth: PasswordPlace.birth)
+      try store.addSpace(password: secret(password), birth: birth)
     }
   }
 

@@ -188,11 +188,14 @@ struct StorePlace {
     try Space.create(in: store, keys: keys, options: SpaceOptions(owner: 0, group: 0))
   }
 
-  func open(readOnly: Bool = false, grace: Int64 = 900, background: Bool = true) throws -> Space {
+  func open(
+    readOnly: Bool = false, grace: Int64 = 900, background: Bool = true, addsChaff: Bool = false
+  ) throws -> Space {
     var options = SpaceOpenOptions(logger: Logger(label: "test"))
     options.readOnly = readOnly
     options.worksInBackground = background
     options.graceSeconds = grace
+    options.addsChaff = addsChaff
     return try Space.open(store, keys: keys, options: options)
   }
 

@@ -102,6 +102,18 @@ package struct DiskImage: Sendable {
     return changed.sorted()
   }
 
+  /// The same without the folders that hold nothing, as a tool leaves a copy that keeps no empty ones. Their
+  /// making and syncing then is part of what a crash may cut.
+  package func withoutEmptyFolders() -> DiskImage {
+    var image = self
+    let parents = Set(nodes.keys.map(DiskImage.parent))
+    for (path, node) in nodes where node == .directory && path != "" && !parents.contains(path) {
+      image.nodes[path] = nil
+      image.durable[path] = nil
+    }
+    return image
+  }
+
   // MARK: What a power cut leaves
 
   /// Writes and names that are not certain.

@@ -190,6 +190,14 @@ package final class FaultyDisk: StorageDirectory {
     return capacity
   }
 
+  package func folderTimes(_ path: String) throws(Errno) -> FileTimes? {
+    try base.folderTimes(path)
+  }
+
+  package func setFolderTime(_ path: String, seconds: Int64) throws(Errno) {
+    try base.setFolderTime(path, seconds: seconds)
+  }
+
   fileprivate func isBelieved(_ path: String) -> Bool {
     state.withLock { $0.believedSynced.contains(path) }
   }
@@ -233,6 +241,8 @@ package final class FaultyDisk: StorageDirectory {
     func startWriteback() { file.startWriteback() }
     func size() throws(Errno) -> Int64 { try file.size() }
     func modificationTime() throws(Errno) -> Int64 { try file.modificationTime() }
+    func times() throws(Errno) -> FileTimes { try file.times() }
+    func isLockedByOthers() throws(Errno) -> Bool { try file.isLockedByOthers() }
     func setModificationTime(seconds: Int64) throws(Errno) {
       try file.setModificationTime(seconds: seconds)
     }

@@ -47,6 +47,9 @@ package final class MountedStore {
   private let scratch: ScratchDirectory
   private let person: Person
   private let programs: String
+  /// Whether stores are born with as much chaff as people's, and sessions add some: tests that count
+  /// segments, or fill small disks, could not tell that from what they look for.
+  private let hasChaff: Bool
   /// Mount points and the daemons that serve them.
   private var daemons: [String: Int32] = [:]
 
@@ -60,9 +63,10 @@ package final class MountedStore {
   /// happens, nothing stays mounted.
   package static func use(
     as person: Person = .tester, initOptions: [String] = [], mountOptions: [String] = [],
-    storeIn folder: String? = nil, _ body: (MountedStore) throws -> Void
+    storeIn folder: String? = nil, hasChaff: Bool = false, _ body: (MountedStore) throws -> Void
   ) throws {
-    let mounted = try MountedStore(as: person, initOptions: initOptions, storeIn: folder)
+    let mounted = try MountedStore(
+      as: person, initOptions: initOptions, storeIn: folder, hasChaff: hasChaff)
     defer { mounted.abandon() }
     try mounted.mount(mountOptions)
     try body(mounted)
@@ -72,13 +76,15 @@ package final class MountedStore {
   /// A store with one space, not mounted; in a folder of its own unless told. Whoever mounts it calls
   /// `abandon` in the end.
   package init(
-    as person: Person = .tester, initOptions: [String] = [], storeIn folder: String? = nil
+    as person: Person = .tester, initOptions: [String] = [], storeIn folder: String? = nil,
+    hasChaff: Bool = false
   ) throws {
     guard unsafe access("/dev/fuse", R_OK | W_OK) == 0 else {
       throw Failed(
         description: "These tests mount for real, and /dev/fuse cannot be used: \(errno).")
     }
     self.person = person
+    self.hasChaff = hasChaff
     scratch = try ScratchDirectory()
     store = (folder ?? scratch.path) + "/store"
     programs = try MountedStore.programs(for: person, in: scratch)
@@ -268,7 +274,10 @@ package final class MountedStore {
     command.environment = [
       "M": mountPoint, "S": store, "W": work, "P": scratch.path("password"),
       "PATH": programs + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+      // Tests run beside others, on few processors.
+      "ALBUMFS_EAGER_THUMBNAILS": "1",
       "HOME": work, "LC_ALL": "C.UTF-8", "TZ": "UTC",
+      "ALBUMFS_TESTS_FORBID_CHAFF": hasChaff ? "no" : "yes",
     ]
     return try command.run()
   }

@@ -41,6 +41,10 @@ package final class SimulatedDisk: StorageDirectory {
     var failsFrom = Int.max
     var failure = Errno.io
     var failsSyncIn: Int?
+    /// Set times of folders; one in which a name changed has a natural one again.
+    var folderTimes: [String: Int64] = [:]
+    /// The names in each directory; nil: names have changed since they were looked at.
+    var listing: [String: [String]]?
     var interruption: (when: (DiskCall) -> Bool, body: () -> Void)?
   }
 
@@ -128,8 +132,21 @@ package final class SimulatedDisk: StorageDirectory {
     case .sync where lies.contains(.ignoresFileSyncs): return
     default:
       state.image.apply(event)
+      noteNames(event, &state)
       if recordsEvents { state.events.append(event) }
     }
+  }
+
+  private func noteNames(_ event: DiskEvent, _ state: inout State) {
+    switch event {
+    case .makeFile(let path, _), .makeDirectory(let path), .remove(let path):
+      state.folderTimes[DiskImage.parent(path)] = nil
+    case .rename(let from, let to):
+      state.folderTimes[DiskImage.parent(from)] = nil
+      state.folderTimes[DiskImage.parent(to)] = nil
+    default: return
+    }
+    state.listing = nil
   }
 
   package func open(_ path: String, _ access: StorageAccess) throws(Errno) -> any StorageFile {
@@ -193,8 +210,33 @@ package final class SimulatedDisk: StorageDirectory {
   package func list(_ path: String) throws(Errno) -> [String] {
     try state.withLock { state throws(Errno) in
       guard state.image.nodes[path] == .directory else { throw .noEntry }
-      return state.image.nodes.keys.filter { $0 != "" && DiskImage.parent($0) == path }
-        .map { path.isEmpty ? $0 : String($0.dropFirst(path.count + 1)) }
+      let names =
+        state.listing
+        ?? Dictionary(grouping: state.image.nodes.keys.filter { $0 != "" }, by: DiskImage.parent)
+      state.listing = names
+      return (names[path] ?? []).map { path.isEmpty ? $0 : String($0.dropFirst(path.count + 1)) }
+    }
+  }
+
+  /// What a write leaves, as time goes on this disk.
+  private static let naturalTime: Int64 = 1_700_000_001
+
+  package func folderTimes(_ path: String) throws(Errno) -> FileTimes? {
+    try state.withLock { state throws(Errno) in
+      guard state.image.nodes[path] == .directory else { throw .noEntry }
+      let time = state.folderTimes[path] ?? SimulatedDisk.naturalTime
+      return FileTimes(
+        modified: time, modifiedNanoseconds: 0, accessed: time,
+        changed: SimulatedDisk.naturalTime)
+    }
+  }
+
+  /// Counts as no call that changes something: no promise depends on these times.
+  package func setFolderTime(_ path: String, seconds: Int64) throws(Errno) {
+    try state.withLock { state throws(Errno) in
+      if state.calls >= state.failsFrom { throw state.failure }
+      guard state.image.nodes[path] == .directory else { throw .noEntry }
+      state.folderTimes[path] = seconds
     }
   }
 
@@ -284,6 +326,13 @@ final class SimulatedFile: StorageFile {
 
   func unlock(offset: Int64, length: Int64) throws(Errno) {
     release(offset..<(length == 0 ? Int64.max : offset + length))
+  }
+
+  func isLockedByOthers() throws(Errno) -> Bool {
+    let owner = ObjectIdentifier(self)
+    return disk.state.withLock { state in
+      state.locks.contains { $0.file == number && $0.owner != owner }
+    }
   }
 
   private func release(_ range: Range<Int64>) {

@@ -22,14 +22,14 @@ struct CrashStore: Sendable {
   init() throws {
     let disk = SimulatedDisk()
     var options = StoreOptions()
-    options.cost = KDFCost(operations: 1, memory: 8 << 10)
+    options.cost = .forTests
     options.segmentSize = SegmentLayout.minimumByteCount
     options.chaffByteCount = 0
     let store = try Store.create(
       in: disk, options: options, password: secret(CrashStore.password), birth: CrashStore.birth)
     keys = try store.unlock(password: secret(CrashStore.password))
     var random = SeededRandom(seed: 0)
-    image = disk.image.afterPowerCut(.everything, &random)
+    image = disk.image.afterPowerCut(.everything, &random).withoutEmptyFolders()
   }
 
   /// The store as spaces see it. What changes `keys` goes by `Store.open`.

@@ -146,6 +146,7 @@ extension Space {
       }
     }
     try close()
+    RestingTimes.settle(files.directory)
   }
 
   /// After a crash what was found may be in memory only.

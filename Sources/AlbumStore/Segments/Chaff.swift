@@ -6,33 +6,40 @@ internal import Posix
 /// Segments of random bytes that no space owns: what unexplained segments may always be said to be.
 /// No count of them is kept, and nothing tells them from others.
 package enum Chaff {
-  /// How many segments a store is born with, on average.
-  static let meanAtBirth = 6
   /// Written at a time, in bytes.
   private static let pieceByteCount = 1 << 20
 
-  /// What a store is born with where nobody says: the more of it, the rarer.
-  static func randomByteCount(segmentSize: Int) -> Int64 {
-    Int64(Geometric.random(mean: meanAtBirth)) * Int64(segmentSize)
-  }
-
   /// Adds at least `bytes` of chaff in whole segments; needs no password. When it throws, what was
   /// finished stays and is chaff like any other. Thread-safe.
-  package static func add(bytes: Int64, to store: Store) throws(StoreError) {
+  /// `progress` is told how many bytes are made.
+  package static func add(
+    bytes: Int64, to store: Store, progress: (Int64) -> Void = { _ in }
+  ) throws(StoreError) {
+    defer { RestingTimes.settle(store.directory) }
     let size = Int64(store.configuration.segmentSize)
-    var left = bytes
-    while left > 0 {
+    var made: Int64 = 0
+    while made < bytes {
       try addSegment(to: store)
-      left -= size
+      made += size
+      progress(made)
     }
   }
 
-  /// Makes the folder of all segments, and its name durable.
-  static func makeRoot(_ directory: any StorageDirectory) throws(StoreError) {
+  /// Makes all folders of segments, and their names durable: one that were made with its first segment would
+  /// tell of it.
+  static func makeFolders(_ directory: any StorageDirectory) throws(StoreError) {
     try makeFolder(SegmentPath.root, in: "", directory)
+    for folder in SegmentPath.folders {
+      do throws(Errno) { try directory.makeDirectory(folder) } catch {
+        throw StoreError("make", folder, error)
+      }
+    }
+    do throws(Errno) { try directory.syncDirectory(SegmentPath.root) } catch {
+      throw StoreError(syncing: SegmentPath.root, error)
+    }
   }
 
-  private static func addSegment(to store: Store) throws(StoreError) {
+  static func addSegment(to store: Store) throws(StoreError) {
     let name = SegmentName(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
     let (folder, path) = (SegmentPath.directory(of: name), SegmentPath.path(of: name))
     try makeFolder(folder, in: SegmentPath.root, store.directory)
@@ -48,6 +55,7 @@ package enum Chaff {
       try? store.directory.remove(path)
       throw StoreError(writing: path, error)
     }
+    RestingTimes.settle(folder, in: store.directory)
     do throws(Errno) { try store.directory.syncDirectory(folder) } catch {
       throw StoreError(syncing: folder, error)
     }

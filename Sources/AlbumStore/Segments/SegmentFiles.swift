@@ -3,6 +3,8 @@ import AlbumModel
 import AlbumSecrets
 import Posix
 
+import struct Synchronization.Atomic
+
 /// Which segment of a space.
 struct SegmentID: Hashable, Sendable {
   let kind: SegmentKind
@@ -25,6 +27,10 @@ final class SegmentFiles: Sendable {
   let clock: StoreClock
   /// The birth of all segments that are made.
   let session = SegmentBirth.random()
+  /// How many segments this session has made.
+  let created = Atomic<Int>(0)
+  /// The chaff that it is to add for them.
+  let chaff = Mutex(SessionChaff())
 
   /// Descriptors kept open for reading; a file under way keeps its own reference.
   private static let cacheLimit = 256
@@ -138,6 +144,8 @@ final class SegmentFiles: Sendable {
     do throws(Errno) {
       try makeFolder(folder)
       let file = try createFile(path, in: folder)
+      RestingTimes.settle(folder, in: directory)
+      created.wrappingAdd(1, ordering: .relaxed)
       state.withLock { _ = $0.unsyncedDirectories[id.kind, default: []].insert(folder) }
       return file
     } catch {
@@ -205,10 +213,13 @@ final class SegmentFiles: Sendable {
     state.withLock { $0.ended[id] = ended }
   }
 
-  /// Seals what has ended and is synced. One that gets no seal is only believed less by a later mount.
-  private func sealEnded(_ kind: SegmentKind) {
+  /// Seals those of `candidates` that are synced. One that gets no seal is only believed less by a later
+  /// mount.
+  private func seal(_ candidates: Set<SegmentID>) {
     let ended = state.withLock { state in
-      let ended = state.ended.filter { $0.key.kind == kind && state.unsynced[$0.key] == nil }
+      let ended = state.ended.filter {
+        candidates.contains($0.key) && state.unsynced[$0.key] == nil
+      }
       for id in ended.keys { state.ended[id] = nil }
       return ended.filter { !state.suspects.contains($0.key) && !state.givenUp.contains($0.key) }
     }
@@ -223,10 +234,12 @@ final class SegmentFiles: Sendable {
     for kind in kinds {
       guard let lock = syncing[kind] else { continue }
       try lock.mutex.withLock { _ throws(StoreError) in
+        // A seal proves what was written before its segment ended: all of that is synced first.
+        let ended = state.withLock { Set($0.ended.keys.filter { $0.kind == kind }) }
         let written = try syncFiles(kind)
-        sealEnded(kind)
         try syncDirectories(kind)
         try requireInPlace(written)
+        seal(ended)
         if let suspect = suspects.first(where: { $0.kind == kind }) {
           throw StoreError(syncing: path(suspect), .io)
         }

@@ -6,6 +6,11 @@ package import AlbumModel
 package enum SegmentPath {
   package static let root = "segments"
 
+  /// All folders of segments: `segments/00` to `segments/ff`.
+  package static let folders: [String] = (0..<256).map { number in
+    "\(root)/\(number < 16 ? "0" : "")\(String(number, radix: 16))"
+  }
+
   /// The folder of a segment.
   package static func directory(of name: SegmentName) -> String {
     "\(root)/\(name.text.prefix(2))"

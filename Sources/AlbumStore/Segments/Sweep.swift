@@ -15,7 +15,7 @@ import Posix
 //   same way; they need no frame, since the head of the newest journal segment says what is needed.
 // - Files that a power cut left short are filled up with random bytes, whosever they are, by sessions
 //   that write, within bounds (`ShortFiles`).
-// - Now and then a segment of chaff is added, so that every store has some that nobody can explain.
+// - Chaff is added as `ChaffRule` says, so that every store has some that nobody can explain.
 //
 // A space removes only segments of its own, whose names it can derive. What is decided here names
 // candidates; `Removal.swift` proves that they may go.
@@ -24,20 +24,13 @@ struct Sweep {
   /// Checkpoint and journal segments that were not needed, and since when that was seen: candidates.
   private var unneeded: [(id: SegmentID, since: StoreTime)] = []
 
-  /// When this session adds a segment of chaff, in monotonic milliseconds; nil: it does not.
-  private var chaffAt: Int64?
-
   /// Whether compaction has something to do as soon as it may.
   private(set) var wantsToMove = true
 
   /// Files that a power cut may have left short.
   private var shortFiles = ShortFiles()
 
-  fileprivate init() {
-    if Int.random(in: 0..<4) == 0 {
-      chaffAt = SystemClock.monotonicMilliseconds() + Int64.random(in: 0..<600_000)
-    }
-  }
+  fileprivate init() {}
 
   /// Whether files are left to look at.
   var hasUnexamined: Bool { shortFiles.hasUnexamined }
@@ -58,7 +51,7 @@ struct Sweep {
     try removeUnneeded(space)
     if !space.hasWritten { return }
     try examineFiles(space)
-    try addChaff(space)
+    space.addChaffIfDue()
   }
 
   /// When something is due that no change of the user's will announce, in monotonic milliseconds.
@@ -70,18 +63,11 @@ struct Sweep {
     }
     let since = [retired, unneeded.map(\.since).min()].compactMap { $0 }.min()
     let removal = since.map { now + max(1000, $0.milliseconds + grace - time.milliseconds) }
-    return [removal, space.hasWritten ? chaffAt : nil].compactMap { $0 }.min()
+    return [removal, space.nextChaff].compactMap { $0 }.min()
   }
 
   fileprivate mutating func examineFiles(_ space: Space) throws(StoreError) {
     try shortFiles.round(space)
-  }
-
-  private mutating func addChaff(_ space: Space) throws(StoreError) {
-    guard let due = chaffAt, due <= SystemClock.monotonicMilliseconds() else { return }
-    chaffAt = nil
-    if space.isNearlyFull { return }
-    try Chaff.add(bytes: Int64(space.files.segmentSize), to: space.store)
   }
 
   /// They are unneeded since the checkpoint was taken that is in force.

@@ -22,6 +22,10 @@ int clinux_path_flag(void);
 // `type` is F_RDLCK, F_WRLCK or F_UNLCK; `length` 0 means to the end of the file.
 int clinux_ofd_lock(int fd, short type, int64_t offset, int64_t length, int wait);
 
+// 1 where another open file description holds a lock anywhere in the file, 0 where none does, -1 with
+// errno. Takes no lock itself, not for an instant.
+int clinux_ofd_is_locked(int fd);
+
 // accept4 needs _GNU_SOURCE. The new descriptor is closed on exec.
 int clinux_accept(int listener);
 
@@ -75,12 +79,27 @@ const char *clinux_library_of_symbol(const char *symbol);
 // knows; -1 where it has none.
 int clinux_landlock_forbid_all(void);
 
-// Each tries one thing and answers 0 or errno. Swift hides fork; open is variadic.
-int clinux_try_open(const char *path);
-int clinux_try_socket(void);
-int clinux_try_fork(void);
-int clinux_try_execute(const char *path);
-int clinux_try_executable_memory(void);
+// Puts the calling process behind all others: for the processor, for the disk, and before them when
+// memory runs out. -1 where one of these did not work.
+int clinux_yield_to_all(void);
+
+// For a process with one thread: a user namespace of its own, in which the kernel counts its threads
+// alone for RLIMIT_NPROC, and not with all that its user runs. -1 where there is none, or where the
+// kernel does not count so.
+int clinux_own_user_namespace(void);
+
+// The tries of probe.c, by number. `prepare` notes the parent process, which cannot be asked for later.
+// `probe` answers 0 where the call succeeded, or its errno.
+void clinux_probe_prepare(void);
+int clinux_probe_count(void);
+const char *clinux_probe_name(int index);
+int clinux_probe(int index);
+// That a process may signal itself, as abort(3) does: 0 or errno.
+int clinux_probe_own_signal(void);
+// So many threads can be had at once, `limit` at most; they end after so many seconds.
+int clinux_probe_threads(int limit, unsigned seconds);
+// A system call by the door of 32-bit programs, which has numbers of its own.
+void clinux_call_as_32_bit(void);
 
 // mallopt's parameters are macros, and <malloc.h> is not in Glibc's module. Large blocks are mapped
 // and go back to the kernel when they are freed; two arenas at most.

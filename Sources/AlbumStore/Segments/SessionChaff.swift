@@ -1,0 +1,82 @@
+import AlbumModel
+import Logging
+import Posix
+
+import struct Synchronization.Atomic
+
+/// The chaff that one session adds, drawn as `ChaffRule` says.
+struct SessionChaff {
+  /// Segments to be added, and when, in monotonic milliseconds.
+  private(set) var pending: [(count: Int, due: Int64)] = []
+  /// New segments of the session that the draws have come to, and the one with which the next addition is
+  /// drawn.
+  private var seen = 0
+  private var next: Int?
+
+  /// Draws for the segments that the session has made by now.
+  mutating func note(made count: Int, now: Int64) {
+    if next == nil {
+      if Int.random(in: 0..<ChaffRule.sessionsPerAddition) == 0 { draw(now) }
+      next = SessionChaff.interval()
+    }
+    seen = max(seen, count)
+    while let reached = next, reached <= seen {
+      draw(now)
+      next = reached + SessionChaff.interval()
+    }
+  }
+
+  private mutating func draw(_ now: Int64) {
+    pending.append(
+      (
+        ChaffRule.countOfAddition(uniform: .random(in: 0..<1)),
+        now + .random(in: 0..<ChaffRule.delay)
+      ))
+  }
+
+  /// How many segments on comes the next addition: geometric from 1.
+  private static func interval() -> Int { ChaffRule.interval(uniform: .random(in: 0..<1)) }
+
+  /// Segments that are due; those are added now.
+  mutating func take(until now: Int64) -> Int {
+    defer { pending.removeAll { $0.due <= now } }
+    return pending.reduce(0) { $1.due <= now ? $0 + $1.count : $0 }
+  }
+
+  var nextDue: Int64? { pending.map(\.due).min() }
+}
+
+extension Space {
+  /// Adds what is due. Chaff is worth no error: where it finds no room it is left out.
+  func addChaffIfDue() { addChaff(until: SystemClock.monotonicMilliseconds()) }
+
+  /// Adds what would still have come: a session that ends early adds as much as one that goes on.
+  func addChaffInTheEnd() { addChaff(until: .max) }
+
+  /// When the next is due, in monotonic milliseconds.
+  var nextChaff: Int64? { files.chaff.withLock { $0.nextDue } }
+
+  private func addChaff(until time: Int64) {
+    if !options.addsChaff || !hasWritten { return }
+    let (made, now) = (files.created.load(ordering: .relaxed), SystemClock.monotonicMilliseconds())
+    let wanted = files.chaff.withLock { chaff in
+      chaff.note(made: made, now: now)
+      return chaff.take(until: time)
+    }
+    for _ in 0..<min(wanted, roomForChaff) {
+      do throws(StoreError) { try Chaff.addSegment(to: store) } catch {
+        if !error.isShortage { options.logger.warning("no chaff could be added: \(error)") }
+        return
+      }
+    }
+  }
+
+  /// How many segments may be added now: nothing of what the space keeps for itself, and a small share of
+  /// the rest.
+  private var roomForChaff: Int {
+    if isShort || isReadOnly || isNearlyFull { return 0 }
+    if hasReserve, files.missingReserve > 0 { return 0 }
+    guard let available = try? capacity().availableBytes else { return 0 }
+    return Int(available / ChaffRule.shareOfDisk / Int64(files.segmentSize))
+  }
+}

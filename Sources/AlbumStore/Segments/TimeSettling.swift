@@ -1,0 +1,205 @@
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+import Posix
+
+// A session that is killed between a write to a segment and the setting of its time leaves the time of the
+// write, and folders as they were when it was killed. Every session that may write gives such segments the
+// time that they have at rest, whosever they are: in the background once nobody uses the space, and when it
+// ends, behind its last barrier. Both are bounded; what is left the next session does. A segment of full
+// size tells by its time alone that it needs this, so only such ones are read.
+//
+// Another session, of another space or on another machine, may be writing to one: its time is natural only
+// for the instant between the write and the setting of the time. So a segment that was written to within
+// the last quarter of an hour is left alone while another session is there. Where none shows (locks of a
+// shared disk may not), its bytes are read again after its time was set.
+//
+// A power cut may leave a segment whose bytes are newer than its time: the first session after a start of the
+// machine reads those that were changed last before it. That they were looked at shows in the time of change
+// of the folder `segments`.
+//
+// One that is short is left to whoever fills it up (`Sweep`), which sets its time as well.
+
+struct TimeSettling {
+  /// How many segments one round looks at, and how many bytes of them it reads.
+  static let filesPerRound = 1024
+  static let bytesPerRound: Int64 = 32 << 20
+  /// What a session reads in the background at most: a store all of whose times are lost, since it was copied
+  /// without them, is settled by many sessions.
+  static let bytesInBackground: Int64 = 1 << 30
+  /// What the end of a session may take at most: bytes read, and milliseconds.
+  static let bytesInTheEnd: Int64 = 128 << 20
+  static let timeInTheEnd: Int64 = 2000
+  /// So old is what no other session writes to any more, in seconds.
+  static let quietTime: Int64 = 15 * 60
+
+  /// How many segments are read that were changed last before a start of the machine, and within how many
+  /// seconds: file systems write times out later than bytes, by 30 seconds at most.
+  static let mostSuspects = 32
+  static let suspectedTime: Int64 = 60
+
+  /// Segments that were not looked at yet, in no order; nil: nobody has listed them.
+  private var unexamined: [SegmentName]?
+  /// Those whose time may be older than their bytes, and when they were changed.
+  private var suspects: [(name: SegmentName, changed: Int64)] = []
+  private var looksForSuspects = false
+  private var bytesLeft = TimeSettling.bytesInBackground
+  /// The session writes no more.
+  private var isEnding = false
+  /// When the machine was started, in seconds since 1970.
+  private let boot: Int64
+
+  init(boot: Int64 = SystemClock.wallSeconds() - SystemClock.runningMilliseconds() / 1000) {
+    self.boot = boot
+  }
+
+  var isUnfinished: Bool { unexamined.map { !$0.isEmpty } ?? true || !suspects.isEmpty }
+
+  /// Looks at the next segments. What cannot be read or set stays as it is.
+  mutating func round(_ space: Space) {
+    if !isUnfinished { return }
+    if unexamined == nil { begin(space) }
+    bytesLeft -= settle(
+      space, files: TimeSettling.filesPerRound, bytes: TimeSettling.bytesPerRound)
+    if bytesLeft <= 0 {
+      unexamined = []
+      suspects = []
+    }
+    if !isUnfinished { RestingTimes.settle(space.files.directory) }
+  }
+
+  private mutating func begin(_ space: Space) {
+    let directory = space.files.directory
+    let looked = (try? directory.folderTimes(SegmentPath.root))??.changed
+    looksForSuspects = looked.map { $0 < boot } ?? false
+    suspects = []
+    unexamined = TimeSettling.names(in: directory).shuffled()
+  }
+
+  /// Looks at all segments once more, as far as the bounds let it.
+  mutating func finish(_ space: Space) {
+    isEnding = true
+    begin(space)
+    let deadline = SystemClock.monotonicMilliseconds() + TimeSettling.timeInTheEnd
+    var left = TimeSettling.bytesInTheEnd
+    while isUnfinished, left > 0, SystemClock.monotonicMilliseconds() < deadline {
+      left -= settle(space, files: 64, bytes: min(left, 4 * Int64(space.files.segmentSize)))
+    }
+  }
+
+  private mutating func settle(_ space: Space, files count: Int, bytes limit: Int64) -> Int64 {
+    var read: Int64 = 0
+    for _ in 0..<count {
+      if read >= limit { break }
+      if let name = unexamined?.popLast() {
+        read += (try? settle(name, space)) ?? 0
+      } else if let suspect = suspects.popLast() {
+        read += (try? prove(suspect.name, space)) ?? 0
+      } else {
+        break
+      }
+      if looksForSuspects, !isUnfinished {
+        looksForSuspects = false
+        RestingTimes.settle(SegmentPath.root, in: space.files.directory)
+      }
+    }
+    return read
+  }
+
+  private mutating func suspect(_ name: SegmentName, _ changed: Int64) {
+    if !looksForSuspects || changed >= boot { return }
+    let newest = max(changed, suspects.first?.changed ?? changed)
+    suspects.append((name, changed))
+    suspects.removeAll { $0.changed < newest - TimeSettling.suspectedTime }
+    // The newest one first; of the others as many as are read.
+    suspects.sort { $0.changed > $1.changed }
+    if suspects.count > TimeSettling.mostSuspects { suspects.removeLast() }
+  }
+
+  /// Gives a segment its time where it has another; returns how many bytes were read.
+  private func prove(_ name: SegmentName, _ space: Space) throws(Errno) -> Int64 {
+    let file = try space.files.directory.open(SegmentPath.path(of: name), .read)
+    let times = try file.times()
+    guard let checksum = try TimeSettling.read(file, space.files) else { return 0 }
+    // Not where it was written to meanwhile.
+    if checksum.time != times.modified, try file.times() == times {
+      try file.setModificationTime(seconds: checksum.time)
+    }
+    return Int64(space.files.segmentSize)
+  }
+
+  private static func names(in directory: any StorageDirectory) -> [SegmentName] {
+    SegmentPath.folders.flatMap { folder in
+      ((try? directory.list(folder)) ?? []).compactMap { SegmentName(text: $0) }
+    }
+  }
+
+  /// Gives one segment its time if it has a natural one; returns how many bytes were read.
+  private mutating func settle(_ name: SegmentName, _ space: Space) throws(Errno) -> Int64 {
+    let (files, path) = (space.files, SegmentPath.path(of: name))
+    let file = try files.directory.open(path, .read)
+    let times = try file.times()
+    if times.isOfSegmentAtRest {
+      suspect(name, times.changed)
+      return 0
+    }
+    // Those of this session have their times; another thread may be writing to one.
+    if !isEnding, files.keys.segment(named: name)?.birth == files.session { return 0 }
+    guard try file.size() == Int64(files.segmentSize) else { return 0 }
+    let isQuiet = times.modified < TimeSettling.now(space) - TimeSettling.quietTime
+    if !isQuiet, space.lock?.isAlone != true { return 0 }
+    guard var checksum = try TimeSettling.read(file, files) else { return 0 }
+    // Written to meanwhile.
+    if try file.times() != times { return Int64(files.segmentSize) }
+    try file.setModificationTime(seconds: checksum.time)
+    if isQuiet { return Int64(files.segmentSize) }
+    for turn in 2..<5 {
+      guard let again = try TimeSettling.read(file, files), again != checksum else {
+        return Int64(turn * files.segmentSize)
+      }
+      checksum = again
+      try file.setModificationTime(seconds: checksum.time)
+    }
+    return Int64(4 * files.segmentSize)
+  }
+
+  /// nil where it has become short.
+  private static func read(_ file: any StorageFile, _ files: SegmentFiles) throws(Errno)
+    -> SegmentChecksum?
+  {
+    let image = files.images.take()
+    defer { files.images.give(image) }
+    guard try unsafe file.read(into: image.bytes, at: 0) == files.segmentSize else { return nil }
+    return unsafe SegmentChecksum(UnsafeRawBufferPointer(image.bytes))
+  }
+
+  /// The time by the clock of the file system, which may be another machine's; in seconds.
+  private static func now(_ space: Space) -> Int64 {
+    let directory = space.files.directory
+    RestingTimes.settle("", in: directory)
+    let changed = (try? directory.folderTimes(""))??.changed
+    return changed ?? SystemClock.wallSeconds()
+  }
+}
+
+extension FileTimes {
+  /// True for a time that may be the checksum of a segment; one that a write leaves is none.
+  fileprivate var isOfSegmentAtRest: Bool {
+    SegmentChecksum.isPossible(time: modified) && modifiedNanoseconds == 0
+  }
+}
+
+extension Space {
+  /// Gives all that is at rest its times: the last that a session does.
+  func settleTimesInTheEnd() {
+    // Where only what is called happens, a test calls it.
+    if options.worksInBackground { settleTimes() }
+  }
+
+  /// The same for tests.
+  func settleTimes(_ settling: TimeSettling = TimeSettling()) {
+    var settling = settling
+    settling.finish(self)
+    RestingTimes.settle(files.directory)
+  }
+}

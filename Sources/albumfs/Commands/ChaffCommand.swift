@@ -1,0 +1,192 @@
+import AlbumFormat
+import AlbumSecrets
+import AlbumStore
+import ArgumentParser
+import ControlProtocol
+import Daemon
+
+struct ChaffCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "chaff",
+    abstract: "Add random data that no space owns; show how common such data is.",
+    discussion: """
+      Segments that no password of yours explains may be another space, or chaff. Every store is born \
+      with some, and sessions that write add more. Nothing tells the two apart, so albumfs never \
+      removes any.
+      """,
+    subcommands: [ChaffAdd.self, ChaffStatus.self])
+}
+
+struct ChaffAdd: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "add",
+    abstract: "Add chaff. Needs no password.",
+    discussion: """
+      Adds whole segments of random bytes, at any time, mounted or not. They stay for ever: nothing \
+      tells them from another space's. Ctrl-C ends it; what was added by then stays.
+
+        albumfs chaff add ~/Album.store 2G
+      """)
+
+  @Argument(help: "The store's directory.", completion: .directory)
+  var store: String
+
+  @Argument(help: "How much, such as 500M or 2G; rounded up to whole segments.")
+  var size: SizeArgument
+
+  @OptionGroup var output: OutputOptions
+
+  /// Segments that are left free on the disk for the spaces that may be mounted.
+  private static let spared: Int64 = 8
+
+  func validate() throws {
+    if size.bytes == 0 { throw ValidationError("The size is 0: there is nothing to add.") }
+  }
+
+  func run() throws {
+    let opened = try StoreCommands.open(store)
+    let segment = Int64(opened.configuration.segmentSize)
+    let count = (size.bytes - 1) / segment + 1
+    try requireRoom(count, segment, opened)
+    let bar = ProgressBar(isShown: !output.quiet)
+    try StoreCommands.reporting { () throws(StoreError) in
+      defer { bar.clear() }
+      try Chaff.add(bytes: size.bytes, to: opened) { bar.show($0, of: count * segment) }
+    }
+    StoreCommands.warn(of: opened)
+    output.say(
+      "Added \(counted(Int(count), "segment")), \(SizeArgument.readable(count * segment)).")
+  }
+
+  private func requireRoom(_ count: Int64, _ segment: Int64, _ opened: Store) throws {
+    let available = try StoreCommands.reporting { () throws(StoreError) in
+      try opened.availableBytes()
+    }
+    let (needed, isAbsurd) = (count + ChaffAdd.spared).multipliedReportingOverflow(by: segment)
+    if !isAbsurd, needed <= available { return }
+    throw Failure(
+      .diskFull,
+      "The disk has \(SizeArgument.readable(available)) left, of which "
+        + "\(SizeArgument.readable(ChaffAdd.spared * segment)) are for the spaces of the store; nothing "
+        + "was added.")
+  }
+}
+
+struct ChaffStatus: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "status",
+    abstract: "Show how many segments there are, and how common unexplained ones are.",
+    discussion: """
+      Says what share of stores of this size holds as much chaff, by what they are born with and what \
+      sessions add. With a password it counts the segments that its space explains, too.
+
+        albumfs chaff status ~/Album.store
+        albumfs chaff status ~/Album.store --sessions 100 --ask-password
+      """)
+
+  @Argument(help: "The store's directory.", completion: .directory)
+  var store: String
+
+  @Option(
+    help: ArgumentHelp(
+      "The store's age: how often it was mounted and written to. No store tells that.",
+      valueName: "n"))
+  var sessions = 1
+
+  @Flag(help: "Ask for a password, and count the segments that its space explains.")
+  var askPassword = false
+
+  @Flag(help: "As JSON.")
+  var json = false
+
+  @OptionGroup var password: PasswordOptions
+  @OptionGroup var output: OutputOptions
+
+  private struct Description: Encodable {
+    struct Share: Encodable {
+      var segments: Int
+      var bytes: Int64
+      /// From 0 to 1.
+      var share: Double
+    }
+    var version = 1
+    var segmentSize: Int
+    var segments: Int
+    var sessions: Int
+    var explained: Int?
+    var unexplained: Share?
+    var shares: [Share]
+  }
+
+  func validate() throws {
+    if sessions < 0 || sessions > 1_000_000 {
+      throw ValidationError("--sessions takes 0 to 1000000.")
+    }
+  }
+
+  func run() throws {
+    Hardening.protectMemory()
+    let opened = try StoreCommands.open(store)
+    let description = try describe(opened)
+    StoreCommands.warn(of: opened)
+    if json { Terminal.result(json: description) } else { tell(description) }
+  }
+
+  private func describe(_ opened: Store) throws -> Description {
+    let isAsked = askPassword || password.source != .terminal
+    let keys =
+      isAsked ? try unlock(opened) : nil
+    let (count, odds) = try StoreCommands.reporting { () throws(StoreError) in
+      let count = try opened.countSegments(of: keys)
+      return (count, try opened.chaffOdds(segments: count.all, sessions: sessions))
+    }
+    let size = opened.configuration.segmentSize
+    let share = { (segments: Int) in
+      Description.Share(
+        segments: segments, bytes: Int64(segments * size), share: odds.share(atLeast: segments))
+    }
+    let doublings = (0..<40).map { 1 << $0 }.prefix { $0 <= count.all }
+    return Description(
+      segmentSize: size, segments: count.all, sessions: sessions, explained: count.own,
+      unexplained: count.own.map { share(count.all - $0) }, shares: doublings.map(share))
+  }
+
+  private func unlock(_ opened: Store) throws -> SpaceKeys {
+    let secret = try PasswordInput.existing(password.source, prompt: "Password: ")
+    return try StoreCommands.reporting { () throws(StoreError) in
+      try opened.unlock(password: secret)
+    }
+  }
+
+  private func tell(_ description: Description) {
+    let size = Int64(description.segmentSize)
+    Terminal.result(
+      "Segments:     \(description.segments), "
+        + SizeArgument.readable(Int64(description.segments) * size))
+    if let explained = description.explained, let rest = description.unexplained {
+      Terminal.result("Explained:    \(explained) by the space of this password")
+      Terminal.result(
+        "Unexplained:  \(rest.segments), \(SizeArgument.readable(rest.bytes)): "
+          + "\(ChaffStatus.percent(rest.share)) of such stores hold as much or more")
+    }
+    Terminal.result(
+      "Of stores of this size that were written to in \(counted(description.sessions, "session")), so "
+        + "many hold as much chaff or more:")
+    for share in description.shares {
+      let segments = counted(share.segments, "segment")
+      let padding = String(repeating: " ", count: max(1, 18 - segments.count))
+      let bytes = SizeArgument.readable(share.bytes)
+      let gap = String(repeating: " ", count: max(1, 14 - bytes.count))
+      Terminal.result("  \(segments)\(padding)\(bytes)\(gap)\(ChaffStatus.percent(share.share))")
+    }
+  }
+
+  /// `42 %`, `4.2 %`, `0.42 %`, `less than 0.01 %`.
+  static func percent(_ share: Double) -> String {
+    let hundredths = Int((share * 10_000).rounded())
+    if hundredths < 1 { return share == 0 ? "none" : "less than 0.01 %" }
+    if hundredths >= 1000 { return "\((hundredths + 50) / 100) %" }
+    if hundredths >= 100 { return "\((hundredths + 5) / 100).\((hundredths + 5) / 10 % 10) %" }
+    return "0.\(hundredths < 10 ? "0" : "")\(hundredths) %"
+  }
+}

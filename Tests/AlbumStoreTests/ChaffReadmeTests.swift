@@ -1,0 +1,60 @@
+import Foundation
+import Testing
+
+@testable import AlbumStore
+
+/// The figures of the README's section on chaff are those that the rule gives.
+@Suite struct ChaffReadmeTests {
+  /// The cells of the table between two marks, without its head.
+  private func table(_ mark: String) throws -> [[String]] {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    let readme = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
+    let after = try #require(readme.components(separatedBy: "<!-- \(mark) -->\n").dropFirst().first)
+    let lines = after.components(separatedBy: "<!-- /\(mark) -->")[0].split(separator: "\n")
+    return lines.dropFirst(2).map { line in
+      line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+    }
+  }
+
+  private func percent(_ share: Double) -> String {
+    if share == 0 { return "none" }
+    let value = share * 100
+    if value < 0.01 { return "less than 0.01 %" }
+    let digits = value >= 10 ? 0 : value >= 1 ? 1 : 2
+    return String(format: "%.\(digits)f %%", value)
+  }
+
+  private func numbers(_ text: String) -> [Int] {
+    text.split { !$0.isNumber }.compactMap { Int($0) }
+  }
+
+  @Test func `what stores are born with`() throws {
+    let limits = [64, 256].map {
+      ChaffRule.limitAtBirth(availableBytes: Int64($0) << 30, segmentSize: 4 << 20)
+    }
+    let rows = try table("chaff at birth")
+    #expect(rows.count == 8)
+    for row in rows.dropLast() {
+      let count = try #require(numbers(row[0]).first)
+      #expect(
+        row[1...] == limits.map { percent(ChaffRule.shareAtBirth(atLeast: count, limit: $0)) }[...])
+    }
+    let means = limits.map { limit in
+      (1...limit).reduce(0) { $0 + ChaffRule.shareAtBirth(atLeast: $1, limit: limit) }
+    }
+    #expect(rows[7][1...] == means.map { "\(Int($0.rounded())) segments" }[...])
+  }
+
+  @Test func `what two copies differ by`() throws {
+    let rows = try table("chaff between copies")
+    #expect(rows.count == 5)
+    for row in rows {
+      let given = numbers(row[0])
+      let shares = [1, 4, 8, 16, 32, 64].map {
+        ChaffOdds.shareOfAdditions(atLeast: $0, sessions: given[0], segments: given[1])
+      }
+      #expect(row[1...] == shares.map(percent)[...])
+    }
+  }
+}

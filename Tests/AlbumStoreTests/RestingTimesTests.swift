@@ -1,0 +1,185 @@
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+import AlbumTestSupport
+import Glibc
+import Logging
+import Posix
+import Testing
+
+@testable import AlbumStore
+
+// Who keeps the times of a store, as backups do, learns no more from them than from its bytes.
+
+@Suite struct RestingTimesTests {
+  private let place: PasswordPlace
+  private static let size = SegmentLayout.minimumByteCount
+
+  init() throws {
+    place = try PasswordPlace(
+      "first", chaff: Int64(3 * RestingTimesTests.size), birth: Space.born)
+  }
+
+  @Test func `a new store has all folders, and they have one time`() throws {
+    #expect(try Set(place.storage().list("segments")).count == 256)
+    #expect(try natural() == [])
+  }
+
+  @Test func `adding a space or changing a password leaves no trace in times`() throws {
+    try place.open().addSpace(password: secret("second"), birth: Space.born)
+    #expect(try natural() == [])
+    try place.open().changePassword(old: secret("first"), new: secret("third"))
+    #expect(try natural() == [])
+    #expect(failure { try place.open().changePassword(old: secret("x"), new: secret("y")) } != nil)
+    #expect(try natural() == [])
+    try Chaff.add(bytes: 1, to: try place.open())
+    #expect(try natural() == [])
+  }
+
+  @Test func `a changed keys file has another time, so that rsync copies it`() throws {
+    let before = try time("keys")
+    try place.open().changePassword(old: secret("first"), new: secret("third"))
+    #expect(try time("keys") != before)
+  }
+
+  @Test func `a session that ends leaves all at rest, its folders too`() throws {
+    let space = try open("first")
+    try space.write([UInt8](repeating: 1, count: 3 * RestingTimesTests.size), to: "a")
+    try space.close()
+    #expect(try natural() == [])
+  }
+
+  @Test func `what a killed session left the next one settles, of whichever space`() throws {
+    try place.open().addSpace(password: secret("second"), birth: Space.born)
+    let space = try open("first")
+    try space.write([1, 2, 3], to: "a")
+    space.abandon()
+    let left = try leaveNaturalTimes()
+    #expect(try natural().isSuperset(of: left))
+    let bytes = try left.map { try place.read($0) }
+    let other = try open("second")
+    try other.close()
+    #expect(try natural() == [])
+    #expect(try left.map { try place.read($0) } == bytes)
+  }
+
+  @Test func `what another living session may be writing is left alone for a quarter of an hour`()
+    throws
+  {
+    try place.open().addSpace(password: secret("second"), birth: Space.born)
+    let writing = try open("first")
+    try writing.write([1, 2, 3], to: "a")
+    let young = try leaveNaturalTimes(secondsAgo: 60)
+    try open("second").close()
+    #expect(try natural().isSuperset(of: young))
+    let old = try leaveNaturalTimes(secondsAgo: 16 * 60)
+    try open("second").close()
+    #expect(try natural().isDisjoint(with: old))
+    // The other goes on as if nothing had been.
+    try writing.write([4], to: "b")
+    try writing.close()
+    #expect(try natural() == [])
+    let again = try open("first")
+    #expect(try again.content(of: "a") == [1, 2, 3])
+    try again.close()
+  }
+
+  /// The time that the file system wrote out last is of former bytes: only the bytes tell. Of a second space's
+  /// segment, such a time would prove that it is no chaff.
+  @Test func `after a power cut the segments that were changed last get the time of their bytes`()
+    throws
+  {
+    let paths = try segments().shuffled().prefix(2)
+    let stale = Int(SegmentChecksum.firstTime) + 4
+    for path in paths {
+      let time = timespec(tv_sec: stale, tv_nsec: 0)
+      _ = unsafe utimensat(AT_FDCWD, "\(place.directory.path)/\(path)", [time, time], 0)
+    }
+    let space = try open("first")
+    space.settleTimes()
+    #expect(try natural() == Set(paths), "these were changed since the machine was started")
+    space.settleTimes(TimeSettling(boot: SystemClock.wallSeconds() + 10))
+    #expect(try natural() == [])
+    try space.close()
+  }
+
+  @Test func `a mount to read changes no time`() throws {
+    let left = try leaveNaturalTimes()
+    let before = try left.map { try time($0) }
+    try open("first", readOnly: true).close()
+    #expect(try left.map { try time($0) } == before)
+  }
+
+  @Test func `a segment that became short keeps its time until it is filled up`() throws {
+    let path = try #require(try segments().first)
+    try place.edit(path) { $0.removeLast(512) }
+    let before = try time(path)
+    try open("first").close()
+    #expect(try time(path) == before)
+    #expect(try place.read(path).count == RestingTimesTests.size - 512)
+  }
+
+  // MARK: Helpers
+
+  private func open(_ password: String, readOnly: Bool = false) throws -> Space {
+    let store = try place.open()
+    var options = SpaceOpenOptions(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    options.readOnly = readOnly
+    return try Space.open(
+      store, keys: try store.unlock(password: secret(password)), options: options)
+  }
+
+  private func segments() throws -> [String] {
+    let storage = try place.storage()
+    return try storage.list("segments").flatMap { folder in
+      try storage.list("segments/\(folder)").map { "segments/\(folder)/\($0)" }
+    }.sorted()
+  }
+
+  /// As a kill between a write and the setting of its time does: three segments, whosever they are, a
+  /// folder and `keys`.
+  private func leaveNaturalTimes(secondsAgo age: Int = 0) throws -> Set<String> {
+    let paths = Set(try segments().shuffled().prefix(3) + ["keys", "segments/5e", ""])
+    let now = Int(SystemClock.wallSeconds()) - age
+    for path in paths {
+      let time = timespec(tv_sec: now, tv_nsec: 123)
+      let code = unsafe utimensat(AT_FDCWD, "\(place.directory.path)/\(path)", [time, time], 0)
+      #expect(code == 0)
+    }
+    return paths.filter { $0.count > 32 }
+  }
+
+  private func time(_ path: String) throws -> [Int] {
+    var status = stat()
+    try #require(unsafe lstat("\(place.directory.path)/\(path)", &status) == 0)
+    return [status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
+  }
+
+  /// All whose times are not those that the bytes alone give.
+  private func natural() throws -> Set<String> {
+    var found: Set<String> = []
+    let folders = try place.storage().list("segments").map { "segments/\($0)" } + ["segments", ""]
+    let files = ["keys", "albumfs.conf", "albumfs.conf.bak"]
+    for path in folders + files + (try segments()) {
+      var expected = SegmentChecksum.firstTime
+      if files.contains(path) {
+        expected = SegmentChecksum.time(ofSmallFile: try place.read(path))
+      } else if !folders.contains(path) {
+        expected = unsafe try place.read(path).withUnsafeBytes { unsafe SegmentChecksum($0) }.time
+      }
+      var status = stat()
+      try #require(unsafe lstat("\(place.directory.path)/\(path)", &status) == 0)
+      let times = [status.st_mtim, status.st_atim]
+      if times.contains(where: { $0.tv_sec != Int(expected) || $0.tv_nsec != 0 }) {
+        found.insert(path)
+      }
+    }
+    return found
+  }
+}
+
+extension Space {
+  @Sendable fileprivate static func born(_ store: Store, _ keys: SpaceKeys) throws(StoreError) {
+    try Space.create(in: store, keys: keys, options: SpaceOptions(owner: 0, group: 0))
+  }
+}

@@ -1,0 +1,193 @@
+"""Runs the programs of albumfs on one store, and leaves nothing behind.
+
+Every command has a time limit. Files of a mount are touched only inside `Store.session`, whose guard
+kills the daemon when the session takes too long: each call that hangs on the mount then fails.
+"""
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+COMMAND_LIMIT = 60.0  # Seconds.
+SESSION_LIMIT = 120.0
+
+
+class Failed(Exception):
+    """A program failed, or took longer than its limit."""
+
+
+def run(words: list[str], limit: float = COMMAND_LIMIT, check: bool = True,
+        environment: dict[str, str] | None = None) -> str:
+    """Runs a program without input and returns what it prints."""
+    try:
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=limit, env=environment)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"{' '.join(words)}: not done after {limit:.0f} s") from None
+    if check and done.returncode != 0:
+        raise Failed(f"{' '.join(words)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def is_mounted(path: Path) -> bool:
+    return f" {path} " in Path("/proc/self/mountinfo").read_text()
+
+
+def is_albumfs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().startswith("albumfs")
+    except OSError:
+        return False
+
+
+def has_ended(pid: int) -> bool:
+    """A zombie has ended when its other threads have, too."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        return state == "Z" and len(os.listdir(f"/proc/{pid}/task")) <= 1
+    except OSError:
+        return True
+
+
+def kill(pid: int) -> None:
+    """Kills a daemon and waits for its end."""
+    if is_albumfs(pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    end = time.monotonic() + COMMAND_LIMIT
+    while not has_ended(pid):
+        if time.monotonic() > end:
+            raise Failed(f"the daemon {pid} does not end")
+        time.sleep(0.01)
+
+
+def clear_mount(path: Path) -> None:
+    """Takes a mount out of the tree, whatever state its daemon is in."""
+    for words in (["fusermount3", "-uz", str(path)], ["umount", "-l", str(path)]):
+        if not is_mounted(path):
+            return
+        with contextlib.suppress(Failed, FileNotFoundError):
+            run(words, limit=20, check=False)
+
+
+def clean_up(top: Path) -> None:
+    """Ends all that stores below `top` left behind, and removes `top`."""
+    for note in top.glob("*/daemon"):
+        with contextlib.suppress(Failed, OSError, ValueError):
+            kill(int(note.read_text()))
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        path = line.split(" ")[4]
+        if path.startswith(f"{top}/"):
+            clear_mount(Path(path))
+    shutil.rmtree(top, ignore_errors=True)
+    clear_mount(top)
+    shutil.rmtree(top, ignore_errors=True)
+
+
+def make_top(tmpfs_size: str | None) -> Path:
+    """A directory for all stores; a disk in memory of its own where that is asked for and may be mounted."""
+    top = Path(tempfile.mkdtemp(prefix="albumfs-attack-"))
+    if tmpfs_size:
+        try:
+            run(["mount", "-t", "tmpfs", "-o", f"size={tmpfs_size},mode=700", "albumfs-attack", str(top)])
+        except Failed as failure:
+            print(f"no tmpfs can be mounted, so the stores lie in {top}: {failure}", file=sys.stderr)
+    return top
+
+
+class Store:
+    """One store and its only mount point, in a directory of its own."""
+
+    def __init__(self, folder: Path, albumfs: Path) -> None:
+        folder.mkdir()
+        self.folder = folder
+        self.albumfs = str(albumfs)
+        self.path = folder / "store"
+        self.mount_point = folder / "mnt"
+        self.mount_point.mkdir()
+        self.note = folder / "daemon"
+        self.environment = dict(os.environ, ALBUMFS_TESTS_ALLOW_WEAK_PASSWORDS="yes", HOME=str(folder),
+                                XDG_STATE_HOME=str(folder / "state"), LC_ALL="C.UTF-8")
+        # Other tests forbid the chaff that the game is about.
+        self.environment.pop("ALBUMFS_TESTS_FORBID_CHAFF", None)
+
+    def call(self, *words: str, limit: float = COMMAND_LIMIT, check: bool = True) -> str:
+        return run([self.albumfs, *words], limit, check, self.environment)
+
+    def password_file(self, password: str) -> str:
+        path = self.folder / f"password-{password}"
+        if not path.exists():
+            path.write_text(password + "\n")
+        return str(path)
+
+    def init(self, password: str, segment: int, chaff: int | None = None) -> None:
+        options = [] if chaff is None else ["--chaff", str(chaff)]
+        self.call("init", "-q", "--kdf", "interactive", "--segment-size", str(segment), *options,
+                  "--password-file", self.password_file(password), str(self.path))
+
+    def add_space(self, password: str) -> None:
+        self.call("space", "add", "-q", "--password-file", self.password_file(password), str(self.path))
+
+    def change_password(self, old: str, new: str) -> None:
+        self.call("space", "password", "-q", "--password-file", self.password_file(old),
+                  "--new-password-file", self.password_file(new), str(self.path))
+
+    def recovery_key(self, password: str) -> str:
+        return self.call("space", "recovery-key", "--password-file", self.password_file(password),
+                         str(self.path)).strip()
+
+    def check(self, password: str) -> dict:
+        """What `albumfs check --json` says; damage is no failure of the command here."""
+        text = self.call("check", "-q", "--json", "--password-file", self.password_file(password),
+                         str(self.path), check=False)
+        try:
+            return json.loads(text)
+        except ValueError:
+            raise Failed(f"albumfs check prints no JSON: {text[:200]}") from None
+
+    def chaff_status(self, password: str, sessions: int) -> dict:
+        """What `albumfs chaff status --json` says of a store with so many sessions."""
+        return json.loads(self.call("chaff", "status", "--json", "--sessions", str(sessions),
+                                    "--password-file", self.password_file(password), str(self.path)))
+
+    @contextlib.contextmanager
+    def session(self, password: str, grace: int, is_killed: bool) -> Iterator[Path]:
+        """Mounts a space, lets the caller work in it, then unmounts it or kills its daemon."""
+        self.call("mount", "-q", "--grace", str(grace), "--password-file", self.password_file(password),
+                  str(self.path), str(self.mount_point))
+        pid = int(json.loads(self.call("status", "--json", str(self.mount_point)))["pid"])
+        self.note.write_text(str(pid))
+        is_late = threading.Event()
+
+        def end_it() -> None:
+            is_late.set()
+            kill(pid)
+
+        guard = threading.Timer(SESSION_LIMIT, end_it)
+        guard.daemon = True
+        guard.start()
+        try:
+            yield self.mount_point
+            if is_killed:
+                kill(pid)
+            self.call("umount", "-q", str(self.mount_point))
+        except OSError as error:
+            if is_late.is_set():
+                raise Failed(f"a session took longer than {SESSION_LIMIT:.0f} s") from error
+            raise
+        finally:
+            guard.cancel()
+            if is_mounted(self.mount_point) or not has_ended(pid):
+                kill(pid)
+                clear_mount(self.mount_point)
+            self.note.unlink()

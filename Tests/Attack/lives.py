@@ -1,0 +1,222 @@
+"""Plans the life of a store at random, and lives it with the real programs.
+
+Fairness. What the game asks must not be told by what the plan chose to be different:
+
+- Pool `one`: one space. Its content is drawn from BROAD, its sessions from SESSIONS.
+- Pool `total`: two to five spaces that share one draw of content and of sessions. Observers without a
+  password see only sums, so they play `one` against `total`. What they may still find is what further
+  spaces cost: journals, reserves, slots, places in time.
+- Pool `first`: the first space is as in `one`, the others share a further draw of content. Observers
+  with the first password see the first space apart, so they play `one` against `first`.
+
+Where an owner adds chaff by hand, its amount is drawn from BROAD as well, so that it can be as much as
+hidden spaces hold.
+"""
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from driver import Store, run
+
+SEGMENT = 256 << 10
+# Photos are an eighth to twice as long as a segment, as photos of 0.5 to 8 MB are to segments of 4 MiB.
+BROAD = (3 << 20, 24 << 20)
+SESSIONS = (5, 9)
+HIDDEN_SESSIONS = (1, 3)
+SPACES = {2: 0.5, 3: 0.25, 4: 0.15, 5: 0.1}
+POOLS = ("one", "total", "first")
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What happens to one store. `steps` is in order of time."""
+    seed: int
+    pool: str
+    content: tuple[int, ...]  # Bytes a space.
+    claimed_chaff: int  # Bytes of chaff that the owner adds by hand.
+    steps: tuple[tuple[str, int], ...]  # What is done, and to which space.
+
+    @property
+    def spaces(self) -> int:
+        return len(self.content)
+
+
+def broad(rng: random.Random) -> int:
+    low, high = BROAD
+    return int(math.exp(rng.uniform(math.log(low), math.log(high))))
+
+
+def share(rng: random.Random, total: int, parts: int) -> list[int]:
+    weights = [rng.gammavariate(2, 1) for _ in range(parts)]
+    return [int(total * weight / sum(weights)) for weight in weights]
+
+
+def make_plan(seed: int, pool: str, has_claimed_chaff: bool) -> Plan:
+    rng = random.Random(seed)
+    spaces = 1 if pool == "one" else rng.choices(list(SPACES), list(SPACES.values()))[0]
+    content = [broad(rng)]
+    sessions = [rng.randint(*SESSIONS)]
+    if pool == "total":
+        content = share(rng, content[0], spaces)
+        sessions = [1 + extra for extra in spread(rng, max(0, sessions[0] - spaces), spaces)]
+    elif pool == "first":
+        content += share(rng, broad(rng), spaces - 1)
+        sessions += [rng.randint(*HIDDEN_SESSIONS) for _ in range(spaces - 1)]
+    timed: list[tuple[float, str, int]] = []
+    for space in range(spaces):
+        birth = rng.uniform(0, 0.6) if space else 0.0
+        if space:
+            timed.append((birth, "add", space))
+        timed += [(rng.uniform(birth, 1), "use", space) for _ in range(sessions[space])]
+        if rng.random() < 0.2:
+            timed.append((rng.uniform(birth, 1), "password", space))
+    chaff = broad(rng) if has_claimed_chaff else 0
+    if chaff:
+        timed.append((rng.uniform(0, 1), "chaff", 0))
+    timed.append((rng.uniform(0.4, 0.7), "copy", 0))
+    steps = [(what, space) for _, what, space in sorted(timed)]
+    # At rest a store was last mounted by a session that ended by itself.
+    steps.append(("look", rng.randrange(spaces)))
+    return Plan(seed, pool, tuple(content), chaff, tuple(steps))
+
+
+def spread(rng: random.Random, count: int, parts: int) -> list[int]:
+    counts = [0] * parts
+    for _ in range(count):
+        counts[rng.randrange(parts)] += 1
+    return counts
+
+
+def make_photos(folder: Path, count: int = 24) -> list[Path]:
+    """Makes JPEGs of noise; each is stored many times under different names."""
+    folder.mkdir()
+    rng = random.Random(1)
+    photos = []
+    for number in range(count):
+        width = int(min(900, max(160, rng.lognormvariate(math.log(420), 0.35))))
+        noise, photo = folder / "noise.v", folder / f"{number}.jpg"
+        run(["vips", "gaussnoise", str(noise), str(width), str(width * 2 // 3), "--mean", "128",
+             "--sigma", "45"])
+        run(["vips", "jpegsave", str(noise), str(photo), "--Q", "92"])
+        photos.append(photo)
+    return photos
+
+
+class Life:
+    """One store while it is lived. `on_copy` is called when the first backup is made."""
+
+    def __init__(self, plan: Plan, store: Store, photos: list[Path], adds_chaff: bool) -> None:
+        self.plan = plan
+        self.store = store
+        self.photos = photos
+        self.adds_chaff = adds_chaff
+        self.rng = random.Random(plan.seed + 1)
+        self.passwords = [f"space-{space}" for space in range(plan.spaces)]
+        self.left = list(plan.content)
+        uses = [space for what, space in plan.steps if what == "use"]
+        self.sessions_left = [uses.count(space) for space in range(plan.spaces)]
+        self.born = [0]
+        self.number = 0
+        self.was_killed = False
+
+    def live(self, on_copy: Callable[[], None]) -> None:
+        chaff = self.plan.claimed_chaff if not self.adds_chaff else 0
+        born = chaff + int(self.rng.expovariate(1 / 6)) * SEGMENT if chaff else None
+        self.store.init(self.passwords[0], SEGMENT, born)
+        for what, space in self.plan.steps:
+            if what == "add":
+                self.store.add_space(self.passwords[space])
+                self.born.append(space)
+            elif what == "password":
+                new = self.passwords[space] + "-new"
+                self.store.change_password(self.passwords[space], new)
+                self.passwords[space] = new
+            elif what == "chaff" and self.adds_chaff:
+                self.store.call("chaff", "add", "-q", str(self.store.path), str(self.plan.claimed_chaff))
+            elif what == "copy":
+                if self.was_killed:
+                    self.look(self.rng.choice(self.born))
+                on_copy()
+            elif what == "look" and (self.was_killed or self.rng.random() < 0.3):
+                self.look(space)
+            elif what == "use":
+                self.use(space)
+
+    def look(self, space: int) -> None:
+        """A session that only reads."""
+        with self.store.session(self.passwords[space], grace=900, is_killed=False) as top:
+            self.read_some(top)
+        self.was_killed = False
+
+    def use(self, space: int) -> None:
+        """A session that imports a share of what is left, and does now and then other things."""
+        rng = self.rng
+        is_last = self.sessions_left[space] == 1
+        amount = self.left[space] if is_last else int(
+            self.left[space] * rng.betavariate(1.5, self.sessions_left[space]))
+        self.sessions_left[space] -= 1
+        self.left[space] -= amount
+        is_killed = rng.random() < 0.15
+        with self.store.session(self.passwords[space], rng.choice([0, 900]), is_killed) as top:
+            if rng.random() < 0.3:
+                self.read_some(top)
+            self.add_files(top, amount)
+            if rng.random() < 0.3:
+                self.remove_some(top)
+                if rng.random() < 0.6:
+                    self.store.call("compact", "-q", str(top))
+            if rng.random() < 0.2:
+                self.change_one(top)
+            if not is_killed and rng.random() < 0.5:
+                self.store.call("sync", "-q", "--timeout", "50", str(top))
+        self.was_killed = is_killed
+
+    def add_files(self, top: Path, amount: int) -> None:
+        album = top / f"Album {self.number}"
+        while amount > 0:
+            if not album.exists() or self.rng.random() < 0.1:
+                self.number += 1
+                album = top / f"Album {self.number}"
+                album.mkdir()
+            self.number += 1
+            kind = self.rng.random()
+            if kind < 0.9:
+                source = self.rng.choice(self.photos)
+                target = album / "Photo" / f"IMG_{self.number:04}.jpg"
+                shutil.copyfile(source, target)
+                amount -= source.stat().st_size
+            else:
+                size = self.rng.randint(200, 20_000) if kind < 0.97 else self.rng.randint(500_000, 2_000_000)
+                (album / "Photo" / f"file {self.number}").write_bytes(os.urandom(size))
+                amount -= size
+
+    def files(self, top: Path) -> list[Path]:
+        return sorted(path for path in top.glob("*/Photo/*") if path.is_file())
+
+    def read_some(self, top: Path) -> None:
+        files = self.files(top)
+        for path in self.rng.sample(files, min(len(files), 8)):
+            path.read_bytes()
+
+    def remove_some(self, top: Path) -> None:
+        files = self.files(top)
+        for path in self.rng.sample(files, int(len(files) * self.rng.uniform(0.1, 0.6))):
+            path.unlink()
+
+    def change_one(self, top: Path) -> None:
+        files = self.files(top)
+        if not files:
+            return
+        with open(self.rng.choice(files), "r+b") as file:
+            file.write(os.urandom(3000))
+
+
+def can_add_chaff(albumfs: Path) -> bool:
+    """Programs without the verb make chaff only at birth."""
+    return any(line.split()[:1] == ["chaff"] for line in run([str(albumfs), "--help"]).splitlines())

@@ -1,0 +1,134 @@
+import AlbumTestSupport
+import Foundation
+import Testing
+
+/// Every byte of a store but its two confs is as random as any other, whatever wrote it: encryption tools have
+/// written sectors of zeros into "random" space for years, which nobody saw.
+@Suite(.serialized) struct UniformBytesTests {
+  /// Examines every file of the store, and all of them together.
+  private func examine(_ mounted: MountedStore, _ when: String) throws {
+    var all = UniformBytes()
+    var count = 0
+    for name in try FileManager.default.subpathsOfDirectory(atPath: mounted.store).sorted() {
+      let path = mounted.store + "/" + name
+      // Folders have none, and a segment may go meanwhile.
+      guard !name.hasPrefix("albumfs.conf"),
+        let content = try? Data(contentsOf: URL(fileURLWithPath: path))
+      else { continue }
+      let bytes = [UInt8](content)
+      count += 1
+      if let fault = UniformBytes(bytes).fault { Issue.record("\(when): \(name): \(fault)") }
+      all.add(bytes)
+    }
+    #expect(count >= 2, "\(when)")
+    if let fault = all.fault { Issue.record("\(when): all files together: \(fault)") }
+  }
+
+  private static let options = ["--segment-size", "256K"]
+
+  // One test a way in which bytes come into a store. A new one (`space destroy`, say) is one more: do it, then
+  // `examine`.
+
+  @Test func afterBirthUseUnmountAndAChangedPassword() throws {
+    try MountedStore.use(initOptions: Self.options) { mounted in
+      try examine(mounted, "init and mount")
+      try use(mounted)
+      try examine(mounted, "use")
+      try mounted.unmount()
+      try examine(mounted, "unmount")
+      try mounted.setPassword("a new one", "password-new")
+      try mounted.sh(
+        "albumfs space password -q --password-file $P --new-password-file $W/../password-new $S")
+      try examine(mounted, "space password")
+      try mounted.setPassword("another one", "password-2")
+      try mounted.sh("albumfs space add -q --password-file $W/../password-2 $S")
+      try examine(mounted, "space add")
+    }
+  }
+
+  @Test func afterAKillAndTheNextMount() throws {
+    try MountedStore.use(initOptions: Self.options + ["--chaff", "0"]) { mounted in
+      try use(mounted)
+      try mounted.sh("head -c 700K /dev/zero > $M/.plain/last")
+      try mounted.kill()
+      try examine(mounted, "kill")
+      try mounted.mount()
+      try mounted.sh("echo more > $M/.plain/more")
+      try mounted.unmount()
+      try examine(mounted, "the mount after a kill")
+    }
+  }
+
+  @Test func afterCompactionAndChaff() throws {
+    try MountedStore.use(
+      initOptions: Self.options + ["--chaff", "512K"], mountOptions: ["--grace", "0"]
+    ) { mounted in
+      try use(mounted)
+      try mounted.sh("rm $M/.plain/*[13579]; albumfs compact -q $M; albumfs chaff add -q $S 1M")
+      try examine(mounted, "compaction and chaff")
+    }
+  }
+
+  @Test func afterARepair() throws {
+    let mounted = try MountedStore(initOptions: Self.options + ["--chaff", "0"])
+    defer { mounted.abandon() }
+    try mounted.mount()
+    try use(mounted)
+    try mounted.unmount()
+    // What damages is random as well: the test looks at what albumfs writes.
+    try mounted.python(
+      """
+      paths = [os.path.join(top, name) for top, _, names in os.walk(S + "/segments") for name in names]
+      for path in sorted(paths, key=os.path.getctime)[-3:]:
+          with open(path, "r+b") as file: file.seek(70_000); file.write(os.urandom(9_000))
+      """)
+    let outcome = try mounted.outcome("albumfs check --repair --password-file $P $S")
+    #expect([0, 26].contains(outcome.code), "\(outcome.errors)")
+    try examine(mounted, "repair")
+  }
+
+  @Test(.enabled(if: SmallDisk.isPossible, "needs root and loop devices"))
+  func onAFullDisk() throws {
+    let disk = try SmallDisk(.ext4, mebibytes: 32)
+    defer { disk.remove() }
+    try MountedStore.use(initOptions: Self.options, storeIn: disk.path, hasChaff: true) {
+      mounted in
+      try use(mounted)
+      _ = try mounted.outcome("head -c 64M /dev/zero > $M/.plain/large")
+      try examine(mounted, "full disk")
+      try disk.fill()
+      _ = try mounted.outcome("head -c 64K /dev/zero > $M/.plain/small; rm $M/.plain/large")
+      try examine(mounted, "full to the last byte")
+      try disk.free()
+    }
+  }
+
+  /// Whoever writes zeros, text or the same again is found, however large the file around it.
+  @Test func theTestWouldFindOneSectorOfZeros() {
+    let random = (0..<1 << 20).map { _ in UInt8.random(in: 0...255) }
+    #expect(UniformBytes(random).fault == nil)
+    for place in [0, 512, 700_000 / 512 * 512, (1 << 20) - 512] {
+      var bytes = random
+      bytes.replaceSubrange(place..<place + 512, with: [UInt8](repeating: 0, count: 512))
+      #expect(UniformBytes(bytes).fault != nil, "zeros at \(place)")
+      // A counter, of which each value comes twice as in random bytes.
+      bytes.replaceSubrange(
+        place..<place + 512, with: (0..<512).map { UInt8(truncatingIfNeeded: $0) })
+      #expect(UniformBytes(bytes).fault != nil, "a counter at \(place)")
+    }
+    // Bytes of which one bit in a hundred is set too often.
+    let biased = random.map { UInt8.random(in: 0..<50) == 0 ? $0 | 1 : $0 }
+    #expect(UniformBytes(biased).fault != nil)
+    #expect(UniformBytes([UInt8](repeating: 65, count: 100)).fault != nil)
+  }
+
+  private func use(_ mounted: MountedStore) throws {
+    try mounted.write(PictureSet.shared.get().some, into: "pictures")
+    try mounted.sh(
+      """
+      mkdir $M/A $M/.plain; cp $W/pictures/* $M/A/Photo/
+      for number in $(seq 1 20); do head -c $((number * 4321)) /dev/zero > $M/.plain/$number; done
+      """)
+    try mounted.sync()
+  }
+}
