@@ -149,6 +149,15 @@ package struct FileDescriptor: ~Copyable, Sendable {
     try retrying { unsafe futimens(rawValue, [time, time]) }
   }
 
+  /// Sets the access time alone (futimens(2)).
+  package func setAccessTime(seconds: Int64) throws(Errno) {
+    // UTIME_OMIT, which Swift does not import: the modification time stays.
+    let omitted = timespec(tv_sec: 0, tv_nsec: (1 << 30) - 2)
+    try retrying {
+      unsafe futimens(rawValue, [timespec(tv_sec: Int(seconds), tv_nsec: 0), omitted])
+    }
+  }
+
   /// Takes an open-file-description lock over `length` bytes at `offset` (0: to the end), shared
   /// or exclusive. Throws `.again` or `.accessDenied` when somebody else holds it and `wait` is
   /// false. Gone when the last copy of the descriptor is closed.
