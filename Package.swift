@@ -39,13 +39,23 @@ let package = Package(
     .executable(name: "albumfs-thumbnailer", targets: ["albumfs-thumbnailer"]),
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
   ],
   targets: [
     // C libraries, each behind a fence of its own.
-    .target(name: "CLinux"),
+    // glibc's checks of buffer sizes need optimised code.
+    .target(
+      name: "CLinux",
+      cSettings: [.define("_FORTIFY_SOURCE", to: "3", .when(configuration: .release))]),
+    .target(
+      name: "CFreshMemory",
+      cSettings: [.define("_FORTIFY_SOURCE", to: "3", .when(configuration: .release))]),
     clibrary("CSodium", "libsodium", "libsodium-dev"),
+    // pkg-config's flags for utf8proc hold a macro that SwiftPM refuses with a warning, and zxcvbn has
+    // none: both are where compilers look.
+    .systemLibrary(name: "CUtf8proc", providers: [.apt(["libutf8proc-dev"])]),
+    .systemLibrary(name: "CZxcvbn", providers: [.apt(["libzxcvbn-dev"])]),
     clibrary("CFuse3", "fuse3", "libfuse3-dev"),
     // pkg-config's flags for vips itself contain -pthread, which SwiftPM refuses with a warning; its
     // headers need those of GObject only.
@@ -56,14 +66,16 @@ let package = Package(
     library("AlbumModel"),
     library("Posix", ["CLinux"]),
     library("AlbumFormat", ["AlbumModel"]),
-    library("AlbumSecrets", ["CSodium", "Posix", "AlbumModel", "AlbumFormat"]),
+    library(
+      "AlbumSecrets", ["CSodium", "CUtf8proc", "CZxcvbn", "Posix", "AlbumModel", "AlbumFormat"]),
     library("AlbumStore", ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", logging]),
     library("AlbumFileSystem", ["AlbumModel", "Posix", "AlbumFormat", "AlbumStore", logging]),
 
     // Thumbnails: the queue in the daemon, the decoder in a cell of its own.
     library("ThumbnailProtocol"),
     library("Thumbnails", ["AlbumModel", "Posix", "CLinux", "ThumbnailProtocol", logging]),
-    program("albumfs-thumbnailer", ["ThumbnailProtocol", "CVips", "CSeccomp", "CLinux"]),
+    program(
+      "albumfs-thumbnailer", ["ThumbnailProtocol", "CVips", "CSeccomp", "CLinux", "CFreshMemory"]),
 
     // The kernel interface, the daemon that puts the parts together, and the command line.
     library("FUSEDriver", ["AlbumModel", "Posix", "AlbumFileSystem", "CFuse3", logging]),

@@ -39,6 +39,7 @@ package final class FileSystem: Sendable {
     activity = AlbumActivity(clock: clock)
     pendingPhotos = PendingPhotos()
     if !space.isReadOnly {
+      renewFormerThumbnails()
       pendingPhotos.add(space.read { catalog in catalog.photosWithoutThumbnail() })
     }
     space.setBeforeBarrier { [weak self] milliseconds in

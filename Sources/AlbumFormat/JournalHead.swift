@@ -57,11 +57,25 @@ package struct CheckpointReference: Equatable, Sendable {
 /// | 72..<88 | `BootIdentity` of the machine that wrote it |
 /// | 88..<124 | the checkpoint to start from |
 /// | 124..<160 | the one before that, should it be damaged |
+/// | 160..<208 | up to 4 segments before the one before, the newest first, should that be lost: number u32, birth u64 each; number 0: none |
 ///
 /// When a head is written all frames up to the cut are on disk, with all that they refer to. What
 /// lies behind the cut in the segment before, and in segments between the two, is dead for ever.
 package struct JournalHead: Equatable, Sendable {
-  package static let byteCount = 160
+  package static let byteCount = 208
+  /// How many segments before its predecessor a head names.
+  package static let ancestorLimit = 4
+
+  /// A journal segment of the same timeline.
+  package struct Ancestor: Equatable, Sendable {
+    package var number: SegmentNumber
+    package var birth: SegmentBirth
+
+    package init(number: SegmentNumber, birth: SegmentBirth) {
+      self.number = number
+      self.birth = birth
+    }
+  }
 
   package var number: SegmentNumber
   package var predecessor = SegmentNumber(0)
@@ -73,6 +87,15 @@ package struct JournalHead: Equatable, Sendable {
   package var boot = BootIdentity.unknown
   package var checkpoint = CheckpointReference()
   package var formerCheckpoint = CheckpointReference()
+  /// At most `ancestorLimit`, the newest first.
+  package var ancestors: [Ancestor] = []
+
+  /// The segments that the journal goes on with below this one, the newest first: its predecessor, and
+  /// should that be lost the others.
+  package var lineage: [Ancestor] {
+    if predecessor.rawValue == 0 { return [] }
+    return [Ancestor(number: predecessor, birth: predecessorBirth)] + ancestors
+  }
 
   package init(number: SegmentNumber) { self.number = number }
 
@@ -88,6 +111,10 @@ package struct JournalHead: Equatable, Sendable {
     writer.write(boot.bytes)
     checkpoint.encode(into: &writer)
     formerCheckpoint.encode(into: &writer)
+    for place in 0..<JournalHead.ancestorLimit {
+      writer.write(place < ancestors.count ? ancestors[place].number.rawValue : 0)
+      writer.write(place < ancestors.count ? ancestors[place].birth.rawValue : 0)
+    }
     return writer.bytes
   }
 
@@ -107,6 +134,14 @@ package struct JournalHead: Equatable, Sendable {
     checkpoint = try CheckpointReference(from: &reader)
     formerCheckpoint = try CheckpointReference(from: &reader)
     if predecessor >= number { throw FormatError("journal head that follows itself") }
+    var former = predecessor
+    for _ in 0..<JournalHead.ancestorLimit {
+      let ancestor = Ancestor(number: try reader.readSegment(), birth: try reader.readBirth())
+      if ancestor.number.rawValue == 0 { continue }
+      if ancestor.number >= former { throw FormatError("journal head whose ancestors do not fall") }
+      former = ancestor.number
+      ancestors.append(ancestor)
+    }
   }
 }
 

@@ -3,13 +3,15 @@
 ///
 /// | bytes | what |
 /// |---|---|
-/// | 0..<24 | nonce, random |
+/// | 0..<16 | nonce, first part, random |
+/// | 16..<24 | nonce, second part: the space's mark on the first (`SpaceKeys.slotMark`) |
 /// | 24..<56 | commitment: BLAKE2b-256 of all other 488 bytes in order, keyed with the password's commitment key |
 /// | 56..<496 | ciphertext, XChaCha20-Poly1305 (IETF) under the password's slot key |
 /// | 496..<512 | tag |
 ///
-/// The associated data are the format line and the Argon2id line of the conf, each with its line
-/// feed. The 440 bytes in clear, numbers little-endian:
+/// The mark lets whoever has the master key recognise the space's slots without their passwords; to
+/// everybody else it is random. The associated data are the format line and the Argon2id line of the
+/// conf, each with its line feed. The 440 bytes in clear, numbers little-endian:
 ///
 /// | bytes | what |
 /// |---|---|
@@ -19,10 +21,14 @@
 /// | 40..<48 | features that must be understood: an unknown one refuses the mount |
 /// | 48..<56 | features that must be understood by who writes: an unknown one allows reading only |
 /// | 56..<64 | features that may be ignored |
-/// | 64..<440 | zero; not looked at, and carried over when the password changes |
+/// | 64..<192 | four entries of 32 bytes, the lines that this slot vouches for (`TrustedLines`) |
+/// | 192..<440 | zero; not looked at, and carried over when the password changes |
 package enum KeySlot {
   package static let byteCount = 512
   package static let nonceRange = 0..<24
+  /// In the nonce.
+  package static let nonceSeedRange = 0..<16
+  package static let markRange = 16..<24
   package static let commitmentRange = 24..<56
   package static let ciphertextRange = 56..<496
   package static let tagRange = 496..<512
@@ -42,6 +48,7 @@ package enum KeySlot {
     package var mustUnderstand: UInt64 = 0
     package var mayWrite: UInt64 = 0
     package var mayIgnore: UInt64 = 0
+    package var trustedLines = TrustedLines()
     package init() {}
 
     // What this version knows: no feature yet.
@@ -68,6 +75,8 @@ package enum KeySlot {
         of: mustUnderstand.littleEndian, toByteOffset: 40, as: UInt64.self)
       unsafe plaintext.storeBytes(of: mayWrite.littleEndian, toByteOffset: 48, as: UInt64.self)
       unsafe plaintext.storeBytes(of: mayIgnore.littleEndian, toByteOffset: 56, as: UInt64.self)
+      unsafe trustedLines.encode(
+        into: UnsafeMutableRawBufferPointer(rebasing: plaintext[TrustedLines.range]))
     }
 
     /// The twin of `encode`: any 440 bytes say something, and `refusal` whether it can be used.
@@ -81,6 +90,8 @@ package enum KeySlot {
         littleEndian: unsafe plaintext.loadUnaligned(fromByteOffset: 48, as: UInt64.self))
       mayIgnore = UInt64(
         littleEndian: unsafe plaintext.loadUnaligned(fromByteOffset: 56, as: UInt64.self))
+      trustedLines = unsafe TrustedLines(
+        decoding: UnsafeRawBufferPointer(rebasing: plaintext[TrustedLines.range]))
     }
   }
 }

@@ -8,6 +8,9 @@ package import AlbumModel
 /// | 8 | 1: the segment was full, or nothing in it counts; 2: its session ended by an unmount |
 /// | 9..<16 | zero |
 ///
+/// The seal of a full journal segment is written when its successor is on disk, and so proves that there
+/// was one.
+///
 /// The first 256 bytes of every segment are kept for it. They are random until nothing more is written
 /// to the segment and all of it was synced; only then the seal is written there. Tools that copy a file
 /// read it from the beginning on, so what they read behind a seal is whole. A seal of kind 2 is written

@@ -8,11 +8,18 @@
 ///
 /// 1. The magic line.
 /// 2. The format line: the number of the format and the size of every segment in bytes.
-/// 3. One to eight lines of Argon2id, numbered from 1 in rising order: operations (passes), memory in
-///    bytes, salt of 16 bytes. A password is tried with all of them; a new one gets the last.
-/// 4. CRC-32 (as in zlib) of all bytes before this line, eight hexadecimal digits. It tells damage;
-///    who edits the file on purpose can compute it, and is found out by the key slots, whose
-///    associated data are the format line and the Argon2id line that they were sealed with.
+/// 3. One to four lines of Argon2id, numbered from 1 in rising order: operations (passes, 1 to 32),
+///    memory in bytes (8 KiB to 2 GiB), salt of 16 bytes. Operations times memory of all lines
+///    together is at most 16 GiB: a password is tried with every line, so that is what a conf
+///    prepared by somebody else can cost.
+/// 4. CRC-32 (as in zlib) of all bytes before this line, eight hexadecimal digits. It tells damage.
+///    Whoever edits the file on purpose can compute it; the key slots reveal the edit: their
+///    associated data are the format line and the Argon2id line that they were sealed with, and
+///    each lists the lines that it vouches for (`TrustedLines`).
+///
+/// The conf never decides how weak a new slot may be sealed: that takes the strongest line that the
+/// caller can vouch for, and never one below `KDFCost.floor`. Where the conf has no line that is
+/// strong enough, albumfs appends one. It removes none: any slot may be sealed by it.
 ///
 /// Numbers are decimal without leading zeros, hexadecimal digits are lower-case. There is exactly one
 /// spelling: what does not encode to the same bytes again is refused. Every later format keeps the
@@ -21,7 +28,10 @@ package struct StoreConfiguration: Equatable, Sendable {
   package static let format = 1
   /// No conf is longer, in bytes.
   package static let maximumByteCount = 4096
-  package static let maximumDerivations = 8
+  package static let maximumDerivations = 4
+  /// All lines together make no more work than this, in bytes of memory times passes: about 20 s
+  /// where the default takes one.
+  package static let maximumWork: Int64 = 16 << 30
   private static let magic = "albumfs store"
 
   /// Bytes in each segment of the store.
@@ -74,10 +84,20 @@ package struct StoreConfiguration: Equatable, Sendable {
       if derivation.number <= former { throw .malformed("its Argon2id lines are out of order") }
       former = derivation.number
     }
-    if derivations.isEmpty || derivations.count > StoreConfiguration.maximumDerivations {
-      throw .malformed("it has \(derivations.count) Argon2id lines")
-    }
+    if derivations.isEmpty { throw .malformed("it has no Argon2id line") }
+    if let excess = StoreConfiguration.excess(derivations) { throw .costRefused(excess) }
     if encode() != bytes { throw .malformed("it is not spelled as albumfs does") }
+  }
+
+  /// Why trying a password with all these lines would cost too much; nil where it does not.
+  package static func excess(_ derivations: [KeyDerivation]) -> String? {
+    if derivations.count > maximumDerivations {
+      return "\(derivations.count) lines, where \(maximumDerivations) are allowed"
+    }
+    let work = derivations.reduce(0) { $0 + $1.cost.work }
+    if work <= maximumWork { return nil }
+    return "operations times memory of all lines is \(work >> 20) MiB, where "
+      + "\(maximumWork >> 20) MiB are allowed"
   }
 
   /// All lines, at least three of them.
@@ -129,14 +149,30 @@ package struct KDFCost: Equatable, Sendable {
 
   /// For tests: a password is guessed in no time.
   package static let interactive = KDFCost(operations: 1, memory: 8 << 20)
-  /// About a second and 256 MiB.
+  /// About a second and 256 MiB: libsodium's MODERATE.
   package static let moderate = KDFCost(operations: 3, memory: 256 << 20)
   /// Some seconds and 1 GiB.
   package static let sensitive = KDFCost(operations: 4, memory: 1 << 30)
+  /// No new slot is sealed with less, whatever the conf says.
+  package static let floor = moderate
 
   /// Outside of these a conf is refused: it would take a machine's memory, or be no protection.
   package static let operationsAllowed: ClosedRange<UInt64> = 1...32
-  package static let memoryAllowed = (8 << 10)...(4 << 30)
+  package static let memoryAllowed = (8 << 10)...(2 << 30)
+
+  /// Bytes times passes: what one try costs.
+  package var work: Int64 { Int64(operations) * Int64(memory) }
+
+  /// True where neither passes nor memory are fewer.
+  package func isAtLeast(_ other: KDFCost) -> Bool {
+    operations >= other.operations && memory >= other.memory
+  }
+
+  /// For a person: `3 passes over 256 MiB`.
+  package var text: String {
+    let amount = memory < 1 << 20 ? "\(memory >> 10) KiB" : "\(memory >> 20) MiB"
+    return "\(operations) \(operations == 1 ? "pass" : "passes") over \(amount)"
+  }
 }
 
 /// One Argon2id line of the conf.
@@ -173,7 +209,7 @@ package struct KeyDerivation: Equatable, Sendable {
           + "\(KDFCost.operationsAllowed.upperBound) are allowed")
     }
     guard let memory = Int(words[5]), KDFCost.memoryAllowed.contains(memory) else {
-      throw .costRefused("memory \(words[5]) bytes, where 8 KiB to 4 GiB are allowed")
+      throw .costRefused("memory \(words[5]) bytes, where 8 KiB to 2 GiB are allowed")
     }
     self.init(number: number, cost: KDFCost(operations: operations, memory: memory), salt: salt)
   }

@@ -2,14 +2,16 @@ package import AlbumFormat
 
 /// What a password becomes by one Argon2id line of the conf: the keys that seal and open slots.
 ///
-/// Argon2id gives 32 bytes; from these `crypto_kdf` with the context `albumpwd` derives the
-/// commitment key (1) and the slot key (2). The commitment is there because XChaCha20-Poly1305 does
-/// not commit to its key: without it one slot could be made to open with many passwords, and a
-/// guess be tested against many at once.
+/// Argon2id of the password in normal form C (`PasswordText`) gives 32 bytes; from these `crypto_kdf`
+/// with the context `albumpwd` derives the commitment key (1) and the slot key (2). The commitment is
+/// there because XChaCha20-Poly1305 does not commit to its key: without it one slot could be made to
+/// open with many passwords, and a guess be tested against many at once.
 package final class PasswordKey: Sendable {
   private let commitment: SecretBytes
   private let slot: SecretBytes
   private let associated: [UInt8]
+  /// The line of the conf that it is by.
+  package let derivation: KeyDerivation
 
   private static let context: StaticString = "albumpwd"
 
@@ -22,6 +24,7 @@ package final class PasswordKey: Sendable {
       isDone = unsafe PasswordKey.hash(password, derivation, into: root)
     }
     if !isDone { return nil }
+    self.derivation = derivation
     commitment = PasswordKey.derive(1, from: root)
     slot = PasswordKey.derive(2, from: root)
     associated = Array((formatLine + "\n" + derivation.line + "\n").utf8)
@@ -31,7 +34,8 @@ package final class PasswordKey: Sendable {
     _ password: borrowing SecretBytes, _ derivation: KeyDerivation,
     into root: UnsafeMutableRawBufferPointer
   ) -> Bool {
-    unsafe password.withUnsafeBytes { password in
+    let text = PasswordText.normalized(password)
+    return unsafe text.withUnsafeBytes { password in
       unsafe derivation.salt.withUnsafeBytes { salt in
         unsafe Sodium.passwordHash(
           password, salt: salt, operations: derivation.cost.operations,
@@ -53,7 +57,11 @@ package final class PasswordKey: Sendable {
     var bytes = [UInt8](repeating: 0, count: KeySlot.byteCount)
     unsafe bytes.withUnsafeMutableBytes { bytes in
       let nonce = bytes.baseAddress!
-      unsafe Sodium.random(UnsafeMutableRawBufferPointer(rebasing: bytes[KeySlot.nonceRange]))
+      let seed = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[KeySlot.nonceSeedRange])
+      unsafe Sodium.random(seed)
+      unsafe bytes.storeBytes(
+        of: content.spaceKeys().slotMark(on: UnsafeRawBufferPointer(seed)).littleEndian,
+        toByteOffset: KeySlot.markRange.lowerBound, as: UInt64.self)
       unsafe content.withUnsafeBytes { plaintext in
         unsafe associated.withUnsafeBytes { associated in
           unsafe slot.withUnsafeBytes { key in
@@ -155,6 +163,17 @@ package final class SlotContent: Sendable {
     }
   }
 
+  /// The same, vouching for other lines of the conf. What this version does not look at is kept.
+  package func vouching(for lines: [KeyDerivation]) -> SlotContent {
+    let trusted = TrustedLines(lines.map(\.digest))
+    return SlotContent(
+      unsafe SecretBytes(count: KeySlot.plaintextByteCount) { copy in
+        unsafe plaintext.withUnsafeBytes { unsafe copy.copyMemory(from: $0) }
+        unsafe trusted.encode(
+          into: UnsafeMutableRawBufferPointer(rebasing: copy[TrustedLines.range]))
+      })
+  }
+
   /// All keys of the space.
   package func spaceKeys() -> SpaceKeys {
     let master = unsafe plaintext.withUnsafeBytes {
@@ -172,4 +191,9 @@ package final class SlotContent: Sendable {
   func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     unsafe plaintext.withUnsafeBytes(body)
   }
+}
+
+extension KeyDerivation {
+  /// What a slot that vouches for the line holds of it: BLAKE2b-256 of it and its line feed.
+  package var digest: [UInt8] { Digest.blake2b(Array((line + "\n").utf8)) }
 }

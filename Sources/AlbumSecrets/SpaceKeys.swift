@@ -14,6 +14,7 @@ package final class SpaceKeys: Sendable {
     case lock = 6
     case memory = 7
     case tails = 8
+    case slots = 9
 
     static let context: StaticString = "albumfs1"
   }
@@ -97,6 +98,31 @@ package final class SpaceKeys: Sendable {
         bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
       )
       return SegmentName(high: UInt64(bigEndian: words.0), low: UInt64(bigEndian: words.1)).text
+    }
+  }
+
+  /// The mark by which the space's slots in `keys` are recognised without their passwords: the first
+  /// 8 bytes, little-endian, of BLAKE2b-128 of the 16 bytes before it in the slot (two u64,
+  /// little-endian), keyed with a sub-key of its own.
+  package func slotMark(on seed: UnsafeRawBufferPointer) -> UInt64 {
+    precondition(seed.count == KeySlot.nonceSeedRange.count)
+    let key = SpaceKeys.derive(.slots, from: master)
+    return unsafe key.withUnsafeBytes { key in
+      unsafe Sodium.keyedHash(
+        UInt64(littleEndian: seed.loadUnaligned(as: UInt64.self)),
+        UInt64(littleEndian: seed.loadUnaligned(fromByteOffset: 8, as: UInt64.self)), key: key)
+    }
+  }
+
+  /// True for a slot that was sealed for this space, whatever its password; of others one in 2^64
+  /// passes.
+  package func isOwn(slot: ArraySlice<UInt8>) -> Bool {
+    precondition(slot.count == KeySlot.byteCount)
+    return unsafe slot.withUnsafeBytes { slot in
+      let seed = unsafe UnsafeRawBufferPointer(rebasing: slot[KeySlot.nonceSeedRange])
+      let mark = unsafe slot.loadUnaligned(
+        fromByteOffset: KeySlot.markRange.lowerBound, as: UInt64.self)
+      return unsafe UInt64(littleEndian: mark) == slotMark(on: seed)
     }
   }
 

@@ -6,6 +6,8 @@ internal import Posix
 enum ConfigurationFiles {
   static let main = "albumfs.conf"
   static let twin = "albumfs.conf.bak"
+  /// A twin that is to replace the twin.
+  static let temporary = "albumfs.conf.bak.new"
 
   /// What one of the two is worth.
   private enum Reading {
@@ -62,6 +64,12 @@ enum ConfigurationFiles {
     }
     var joined = one
     joined.derivations += other.derivations.filter { !one.derivations.contains($0) }
+    if let excess = StoreConfiguration.excess(joined.derivations) {
+      throw StoreError(
+        .costRefused,
+        "\(main) and \(twin) differ, and together ask for an absurd cost of Argon2id (\(excess)): "
+          + "one of them was edited; restore both from a backup", path: main)
+    }
     return Store(
       directory, joined, confsDiffer: true,
       warnings: ["\(main) and \(twin) differ; copy the right one over the other"])
@@ -160,15 +168,73 @@ enum ConfigurationFiles {
     try directory.syncDirectoryOfStore()
   }
 
-  /// The file for locks, open. It is made again where only its twin is left; who only reads takes
-  /// the twin where nothing can be written.
-  static func openForLocking(_ store: Store, _ access: StorageAccess) throws(Errno)
+  /// Throws `.inUse` where the confs are not as when `store` was opened. Only under the lock of `keys`.
+  static func requireUnchanged(_ store: Store) throws(StoreError) {
+    let now = try open(store.directory)
+    if now.derivations == store.derivations, !now.confsDiffer { return }
+    throw StoreError(
+      .inUse, "\(main) was changed by another albumfs just now; try again", path: main)
+  }
+
+  /// Adds a line to both confs, durably. Only under the lock of `keys`.
+  ///
+  /// The twin is replaced first, by rename; then albumfs.conf, which all locks are on, is overwritten in
+  /// place. At every instant one of the two is whole. Cut off in between, they differ in that line, and
+  /// both are read; nothing is sealed by it yet.
+  static func append(_ line: KeyDerivation, to store: Store) throws(StoreError) {
+    var configuration = store.configuration
+    configuration.derivations = store.derivations + [line]
+    let bytes = configuration.encode()
+    guard (try? StoreConfiguration(decoding: bytes)) == configuration else {
+      throw StoreError(.damaged, "\(main) would not read as what it is to say", path: main)
+    }
+    try store.directory.writeNew(temporary, bytes)
+    do throws(Errno) { try store.directory.rename(temporary, to: twin) } catch {
+      try? store.directory.remove(temporary)
+      throw StoreError("replace", twin, error)
+    }
+    try store.directory.syncDirectoryOfStore()
+    do throws(Errno) {
+      let file = try store.directory.open(main, .readWrite)
+      try file.writeAll(bytes)
+      try file.sync()
+    } catch {
+      throw StoreError(writing: main, error)
+    }
+    guard case .good(let one) = read(main, store.directory), one == configuration,
+      case .good(let other) = read(twin, store.directory), other == configuration
+    else {
+      throw StoreError(
+        .inputOutput,
+        "\(main) does not read back as it was written; \(KeyRing.path) was left alone",
+        path: main)
+    }
+    store.noteAppended(line)
+  }
+
+  /// The file for a reader's locks, open: the twin where only that is left. Makes no file.
+  static func openForLocking(reading store: Store, _ access: StorageAccess) throws(Errno)
     -> any StorageFile
   {
     do throws(Errno) { return try store.directory.open(main, access) } catch {
       if error != .noEntry { throw error }
     }
-    if access == .read { return try store.directory.open(twin, access) }
+    return try store.directory.open(twin, access)
+  }
+
+  /// The twin, open, where it is there.
+  static func openTwinForLocking(_ store: Store) throws(Errno) -> [any StorageFile] {
+    do throws(Errno) { return [try store.directory.open(twin, .readWrite)] } catch {
+      if error == .noEntry { return [] }
+      throw error
+    }
+  }
+
+  /// The file for a writer's locks, open. It is made again where only its twin is left.
+  static func openForLocking(_ store: Store) throws(Errno) -> any StorageFile {
+    do throws(Errno) { return try store.directory.open(main, .readWrite) } catch {
+      if error != .noEntry { throw error }
+    }
     let bytes = try store.directory.contents(
       of: twin, limit: StoreConfiguration.maximumByteCount)
     do throws(Errno) {
@@ -181,7 +247,7 @@ enum ConfigurationFiles {
     } catch {
       // Somebody else was faster.
       if error != .exists { throw error }
-      return try store.directory.open(main, access)
+      return try store.directory.open(main, .readWrite)
     }
   }
 }

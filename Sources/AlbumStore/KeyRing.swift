@@ -7,7 +7,8 @@ internal import Posix
 /// 2. Every slot that is not sealed anew is carried over byte for byte, whatever it is.
 /// 3. What is to replace it is written aside, synced, read back and proven, then renamed over it,
 ///    and the directory synced. At every instant `keys` is the old file or the new one, whole.
-/// 4. One that was cut short still opens spaces by its whole slots, but is not changed: what was
+/// 4. A line that a new slot needs is in both confs, durably, before the slot is.
+/// 5. One that was cut short still opens spaces by its whole slots, but is not changed: what was
 ///    in the part that is lost may come back from a backup, which a changed file would rival.
 enum KeyRing {
   static let path = "keys"
@@ -47,9 +48,10 @@ enum KeyRing {
   // MARK: Changing
 
   /// Lets `edit` change the slots; nobody else does meanwhile. Where anything throws, `keys` is as
-  /// it was.
+  /// it was. `line` is what the slots need in the conf and do not find there.
   static func change(
-    _ store: Store, _ edit: (inout KeySlots) throws(StoreError) -> Void
+    _ store: Store, appending line: KeyDerivation? = nil,
+    _ edit: (inout KeySlots) throws(StoreError) -> Void
   ) throws(StoreError) {
     if store.confsDiffer {
       throw StoreError(
@@ -63,6 +65,7 @@ enum KeyRing {
       withExtendedLifetime(lock) {}
     }
     try removeStale(store.directory)
+    try ConfigurationFiles.requireUnchanged(store)
     var slots = try read(store)
     if slots.isCutShort {
       throw StoreError(
@@ -73,13 +76,14 @@ enum KeyRing {
     if slots.count > KeySlot.maximumCount {
       throw StoreError(.keysDamaged, "\(path) holds as many slots as it can", path: path)
     }
+    if let line { try ConfigurationFiles.append(line, to: store) }
     try replace(with: slots, in: store.directory)
   }
 
   /// The lock on byte 0 of albumfs.conf; waits for whoever has it. Gone with the file.
   private static func take(_ store: Store) throws(StoreError) -> any StorageFile {
     do throws(Errno) {
-      let file = try ConfigurationFiles.openForLocking(store, .readWrite)
+      let file = try ConfigurationFiles.openForLocking(store)
       try file.lock(exclusive: true, offset: 0, length: 1, wait: true)
       return file
     } catch {
@@ -89,8 +93,10 @@ enum KeyRing {
 
   /// What a change that did not finish left behind. Only under the lock.
   private static func removeStale(_ directory: any StorageDirectory) throws(StoreError) {
-    do throws(Errno) { try directory.remove(temporary) } catch {
-      if error != .noEntry { throw StoreError(removing: temporary, error) }
+    for path in [temporary, ConfigurationFiles.temporary] {
+      do throws(Errno) { try directory.remove(path) } catch {
+        if error != .noEntry { throw StoreError(removing: path, error) }
+      }
     }
   }
 
@@ -144,8 +150,9 @@ enum KeyRing {
   /// Cleans up behind a change that did not finish, unless one is under way. For sessions that
   /// write anyway.
   static func tidy(_ store: Store) {
-    guard let names = try? store.directory.list(""), names.contains(temporary),
-      let file = try? ConfigurationFiles.openForLocking(store, .readWrite),
+    guard let names = try? store.directory.list(""),
+      names.contains(where: { $0 == temporary || $0 == ConfigurationFiles.temporary }),
+      let file = try? ConfigurationFiles.openForLocking(store),
       (try? file.lock(exclusive: true, offset: 0, length: 1, wait: false)) != nil
     else { return }
     try? removeStale(store.directory)

@@ -50,6 +50,13 @@ struct KeySlots {
     /// More than one only where somebody doubled slots by hand.
     var places: [Int]
     var content: SlotContent
+    /// The lines of the conf that they were sealed by.
+    var lines: [KeyDerivation]
+
+    /// True for lines that the slot was sealed by or lists.
+    func vouches(for line: KeyDerivation) -> Bool {
+      lines.contains(line) || content.header.trustedLines.contains(line.digest)
+    }
   }
 
   /// The slot that opens. Every key is tried on every slot, whatever was found before. Throws
@@ -62,7 +69,7 @@ struct KeySlots {
         switch key.unwrap(slot.bytes[...]) {
         case .notThis: break
         case .sealedWithOtherLines: isAltered = true
-        case .opened(let content): KeySlots.add(place, content, to: &found)
+        case .opened(let content): KeySlots.add(place, content, key.derivation, to: &found)
         }
       }
     }
@@ -76,13 +83,16 @@ struct KeySlots {
     return found
   }
 
-  private static func add(_ place: Int, _ content: SlotContent, to found: inout Found?) {
+  private static func add(
+    _ place: Int, _ content: SlotContent, _ line: KeyDerivation, to found: inout Found?
+  ) {
     guard let former = found else {
-      found = Found(places: [place], content: content)
+      found = Found(places: [place], content: content, lines: [line])
       return
     }
     if former.places.last != place, former.content.isEqual(to: content) {
       found?.places.append(place)
+      if !former.lines.contains(line) { found?.lines.append(line) }
     }
   }
 
@@ -119,6 +129,15 @@ struct KeySlots {
     }
   }
 
+  /// The slots that are a space's, or sealed with one of the keys.
+  func places(of space: SpaceKeys, _ keys: [PasswordKey]) -> [Int] {
+    slots.indices.filter { place in
+      let bytes = slots[place].bytes[...]
+      return space.isOwn(slot: bytes)
+        || keys.contains { if case .notThis = $0.unwrap(bytes) { false } else { true } }
+    }
+  }
+
   // MARK: Changing
 
   /// A new slot at a random place, and 0 to 2 random ones at others.
@@ -133,6 +152,12 @@ struct KeySlots {
   mutating func replace(_ place: Int, _ key: PasswordKey, _ content: SlotContent) {
     if case .carried = slots[place].origin { replaced += 1 }
     slots[place] = Slot(bytes: key.wrap(content), origin: .sealed(key, content))
+  }
+
+  /// Makes a slot random: nobody opens it any more.
+  mutating func scrap(_ place: Int) {
+    if case .carried = slots[place].origin { replaced += 1 }
+    slots[place] = KeySlots.randomSlot()
   }
 
   private static func randomSlot() -> Slot {

@@ -28,16 +28,18 @@ extension Space {
     if catalog.withLock({ $0.isCrowded }) { try commit() }
   }
 
-  private func appendFrame() throws(StoreError) {
+  /// `begins`: also where there is nothing to state but that the session has begun.
+  private func appendFrame(begins: Bool = false) throws(StoreError) {
     try requireCommittable()
-    do throws(StoreError) { try frameChanges() } catch {
+    do throws(StoreError) { try frameChanges(begins) } catch {
       try barrierState.withLock { state throws(StoreError) in
-        try rescuing(&state) { _ throws(StoreError) in try frameChanges() }
+        try rescuing(&state) { _ throws(StoreError) in try frameChanges(begins) }
       }
     }
   }
 
-  private func frameChanges() throws(StoreError) {
+  private func frameChanges(_ begins: Bool) throws(StoreError) {
+    if begins { catalog.withLock { $0.stateSessions() } }
     try journal.withLock { journal throws(StoreError) in
       if !journal.writer.hasWaiting, catalog.withLock({ !$0.hasChanges }) { return }
       try makeJournalFit(&journal)
@@ -104,9 +106,10 @@ extension Space {
     }
   }
 
-  /// A barrier also where the last one covers everything: it proves that one.
+  /// A barrier also where the last one covers everything: it proves that one. The first frame of a
+  /// session is never a barrier, but says what the session found: the next mount relies on that.
   func forcedBarrier() throws(StoreError) {
-    try appendFrame()
+    try appendFrame(begins: true)
     try barrierState.withLock { state throws(StoreError) in
       try rescuing(&state, appendBarrier)
     }

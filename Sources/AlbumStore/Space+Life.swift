@@ -48,6 +48,8 @@ extension Space {
     let content = ContentStore(files: files)
     var catalog = Catalog()
     let listing = try files.list()
+    // What lies in a folder that is none cannot be found: a session that writes would go on without.
+    if !options.readOnly, let folder = files.misplaced.first { throw folder }
     var recovery = Recovery(
       listing, files: files, content: content, boot: options.boot, omitting: options.omitting)
     try recovery.run(into: &catalog)
@@ -87,7 +89,8 @@ extension Space {
       for id in believed {
         // What is not there costs the files that had content in it.
         do throws(StoreError) { try resync(id) } catch {
-          if error.cause != .noEntry { throw error }
+          let isThere = error.cause.map { $0 != .noEntry && !$0.isMisplaced } ?? true
+          if isThere { throw error }
         }
       }
     }
@@ -113,6 +116,9 @@ extension Space {
       throw StoreError(syncing: path, error)
     }
   }
+
+  /// What was come across in the store that lies in the place of a segment and is none, one sentence each.
+  package var misplaced: [String] { files.misplaced.map(\.message) }
 
   private func logRecovery() {
     let report = recovery

@@ -4,13 +4,16 @@ internal import Posix
 /// The hold of one process on one space: an open-file-description lock on one byte of albumfs.conf,
 /// at an offset that only the space's keys tell. Held until released or the last reference goes, at
 /// the latest with the process; leaves no file and counts nothing.
+///
+/// A writer locks the twin as well: a reader, which makes no file, locks the twin where albumfs.conf is
+/// missing.
 package final class SpaceLock: Sendable {
-  private let file: any StorageFile
+  private let files: [any StorageFile]
 
   private let offset: Int64
 
-  private init(_ file: any StorageFile, _ offset: Int64) {
-    self.file = file
+  private init(_ files: [any StorageFile], _ offset: Int64) {
+    self.files = files
     self.offset = offset
   }
 
@@ -19,7 +22,9 @@ package final class SpaceLock: Sendable {
   var isAlone: Bool { (try? !file.isLockedByOthers()) ?? false }
 
   /// Lets others open the space. The caller no longer touches it.
-  package func release() { try? file.unlock(offset: offset, length: 1) }
+  package func release() {
+    for file in files { try? file.unlock(offset: offset, length: 1) }
+  }
 
   /// Throws `.inUse` where the space is mounted already, `.unsupportedFeature` where it may only be
   /// read and is to be written. On a file system that cannot be written, readers share the space.
@@ -32,10 +37,12 @@ package final class SpaceLock: Sendable {
         "the space uses features that this albumfs can read but not write; mount with --read-only")
     }
     do throws(Errno) {
-      let (file, isShared) = try open(store, readOnly)
-      try file.lock(exclusive: !isShared, offset: keys.lockOffset, length: 1, wait: false)
+      let (files, isShared) = try open(store, readOnly)
+      for file in files {
+        try file.lock(exclusive: !isShared, offset: keys.lockOffset, length: 1, wait: false)
+      }
       if !readOnly { KeyRing.tidy(store) }
-      return SpaceLock(file, keys.lockOffset)
+      return SpaceLock(files, keys.lockOffset)
     } catch {
       if error == .again {
         throw StoreError(
@@ -46,14 +53,17 @@ package final class SpaceLock: Sendable {
   }
 
   private static func open(_ store: Store, _ readOnly: Bool) throws(Errno)
-    -> (any StorageFile, isShared: Bool)
+    -> (files: [any StorageFile], isShared: Bool)
   {
-    do throws(Errno) {
-      return (try ConfigurationFiles.openForLocking(store, .readWrite), false)
-    } catch {
-      let isForbidden = [.readOnly, .accessDenied, .notPermitted].contains(error)
-      if !readOnly || !isForbidden { throw error }
+    if !readOnly {
+      let main = try ConfigurationFiles.openForLocking(store)
+      return ([main] + (try ConfigurationFiles.openTwinForLocking(store)), false)
     }
-    return (try ConfigurationFiles.openForLocking(store, .read), true)
+    do throws(Errno) {
+      return ([try ConfigurationFiles.openForLocking(reading: store, .readWrite)], false)
+    } catch {
+      if ![.readOnly, .accessDenied, .notPermitted].contains(error) { throw error }
+    }
+    return ([try ConfigurationFiles.openForLocking(reading: store, .read)], true)
   }
 }

@@ -6,7 +6,7 @@ package import Posix
 package struct StoreOptions: Sendable {
   /// Bytes in each segment; `SegmentLayout.isValidByteCount`.
   package var segmentSize = SegmentLayout.defaultByteCount
-  /// How much work Argon2id makes of each password.
+  /// How much work Argon2id makes of each password; never below `KDFCost.floor`.
   package var cost = KDFCost.moderate
   /// Bytes of chaff, rounded up to whole segments; nil: a random amount.
   package var chaffByteCount: Int64?
@@ -21,9 +21,16 @@ package final class Store: Sendable {
   /// The confs say different things; until that is settled no slot may be written.
   let confsDiffer: Bool
   private let told: Mutex<[String]>
+  private let advised = Mutex<[String]>([])
+  /// Lines that this process appended to the conf.
+  private let appended = Mutex<[KeyDerivation]>([])
 
-  /// What is damaged and did not hinder, one sentence for a person each.
+  /// What is damaged or was edited and did not hinder, one sentence for a person each.
   package var warnings: [String] { told.withLock { $0 } }
+  /// What is worth knowing and no damage, in the same way.
+  package var advice: [String] { advised.withLock { $0 } }
+  /// The Argon2id lines that passwords are tried with.
+  var derivations: [KeyDerivation] { configuration.derivations + appended.withLock { $0 } }
 
   /// What `open` and `create` give, and tests that need no slots.
   package init(
@@ -36,9 +43,26 @@ package final class Store: Sendable {
     told = Mutex(warnings)
   }
 
+  /// Adds to `warnings` what lies in the place of `keys` or of the folder of segments and is none.
+  package func lookForMisplaced() {
+    do throws(Errno) { _ = try directory.open(KeyRing.path, .read) } catch {
+      if error.isMisplaced { warn(StoreError(reading: KeyRing.path, error).message) }
+    }
+    do throws(Errno) { _ = try directory.list(SegmentPath.root) } catch {
+      if error.isMisplaced { warn(StoreError(reading: SegmentPath.root, error).message) }
+    }
+  }
+
   func warn(_ warning: String) {
     told.withLock { if !$0.contains(warning) { $0.append(warning) } }
   }
+
+  func advise(_ advice: String) {
+    advised.withLock { if !$0.contains(advice) { $0.append(advice) } }
+  }
+
+  /// The conf has got this line.
+  func noteAppended(_ line: KeyDerivation) { appended.withLock { $0.append(line) } }
 
   /// Reads `albumfs.conf` and its twin; writes nothing. Throws `.notAStore`, `.newerFormat`,
   /// `.costRefused`, `.configurationAltered` or what the disk answers.
@@ -49,12 +73,14 @@ package final class Store: Sendable {
   // MARK: Opening a space
 
   /// The keys of the space that the password opens. Takes as long as Argon2id, and equally long for a
-  /// password that opens none. Throws `.wrongPassword`, `.emptyPassword`, `.keysDamaged`,
+  /// password that opens none. Tells (`warnings`, `advice`) where the slot does not vouch for the conf.
+  /// Throws `.wrongPassword`, `.emptyPassword`, `.keysDamaged`,
   /// `.configurationAltered`, `.unsupportedFeature`.
   package func unlock(password: borrowing SecretBytes) throws(StoreError) -> SpaceKeys {
     if password.isEmpty { throw StoreError(.emptyPassword, "the password is empty") }
-    let slots = try KeyRing.read(self)
-    return try slots.find(passwordKeys(password)).content.spaceKeys()
+    let found = try KeyRing.read(self).find(passwordKeys(password))
+    warn(of: found)
+    return found.content.spaceKeys()
   }
 
   /// The keys that a recovery key spells. Whether they are of a space of this store shows when its
@@ -68,65 +94,24 @@ package final class Store: Sendable {
     RecoveryKey.encode(try unlock(password: password))
   }
 
-  // MARK: Changing `keys`
-
-  /// Adds a space. `birth` writes its first journal segment, before the slot is written: a slot that
-  /// opens always opens a space. Throws `.alreadyExists` for a password that opens a space already,
-  /// `.emptyPassword`, and what `birth` throws.
-  package func addSpace(
-    password: borrowing SecretBytes, birth: (Store, SpaceKeys) throws(StoreError) -> Void
-  ) throws(StoreError) {
-    try Store.requireUsable(newPassword: password)
-    let derived = try passwordKeys(password)
-    try KeyRing.change(self) { slots throws(StoreError) in
-      try slots.requireUnused(derived)
-      let keys = SpaceKeys()
-      try birth(self, keys)
-      slots.insert(derived[derived.count - 1], SlotContent(keys))
-    }
-  }
-
-  /// Seals the space's slot anew for another password; the space and its keys stay. An old copy of
-  /// `keys` still opens with the old password. Throws as `unlock` and `addSpace` do.
-  package func changePassword(
-    old: borrowing SecretBytes, new: borrowing SecretBytes
-  ) throws(StoreError) {
-    if old.isEmpty { throw StoreError(.emptyPassword, "the password is empty") }
-    try Store.requireUsable(newPassword: new)
-    let former = try passwordKeys(old)
-    // Before the second Argon2id, so that a mistyped old password is told at once.
-    _ = try KeyRing.read(self).find(former)
-    let derived = try passwordKeys(new)
-    try KeyRing.change(self) { slots throws(StoreError) in
-      let found = try slots.find(former)
-      try slots.requireUnused(derived)
-      for place in found.places {
-        slots.replace(place, derived[derived.count - 1], found.content)
-      }
-    }
-  }
-
-  static func requireUsable(newPassword: borrowing SecretBytes) throws(StoreError) {
-    if newPassword.isEmpty {
-      throw StoreError(.emptyPassword, "the new password is empty; choose one that is not")
-    }
-  }
-
   /// What the password becomes by each Argon2id line of the conf, in their order.
   func passwordKeys(_ password: borrowing SecretBytes) throws(StoreError) -> [PasswordKey] {
     var derived: [PasswordKey] = []
-    for derivation in configuration.derivations {
-      let key = PasswordKey(
-        password: password, derivation: derivation, formatLine: configuration.formatLine)
-      guard let key else {
-        throw StoreError(
-          .inputOutput,
-          "there is not enough memory to check the password: \(derivation.cost.memory >> 20) MiB "
-            + "are needed", cause: .noMemory)
-      }
-      derived.append(key)
-    }
+    for derivation in derivations { derived.append(try passwordKey(password, derivation)) }
     return derived
+  }
+
+  /// What the password becomes by one line.
+  func passwordKey(
+    _ password: borrowing SecretBytes, _ derivation: KeyDerivation
+  ) throws(StoreError) -> PasswordKey {
+    let key = PasswordKey(
+      password: password, derivation: derivation, formatLine: configuration.formatLine)
+    if let key { return key }
+    throw StoreError(
+      .inputOutput,
+      "there is not enough memory to check the password: \(derivation.cost.memory >> 20) MiB "
+        + "are needed", cause: .noMemory)
   }
 }
 

@@ -18,7 +18,8 @@ extension Store {
     let store = Store(directory, newConfiguration(options))
     let derived = try store.passwordKeys(password)
     let keys = SpaceKeys()
-    try KeyRing.create(KeySlots(birth: derived[0], SlotContent(keys)), in: directory)
+    let content = SlotContent(keys).vouching(for: store.derivations)
+    try KeyRing.create(KeySlots(birth: derived[0], content), in: directory)
     try Chaff.makeFolders(directory)
     if let given = options.chaffByteCount {
       try Chaff.add(bytes: given, to: store)
@@ -28,15 +29,15 @@ extension Store {
     try birth(store, keys)
     try ConfigurationFiles.write(store.configuration, in: directory)
     RestingTimes.settle(directory)
+    store.warnWhereWeak(store.derivations[0])
     return store
   }
 
   private static func newConfiguration(_ options: StoreOptions) -> StoreConfiguration {
-    var salt = [UInt8](repeating: 0, count: KeyDerivation.saltByteCount)
-    unsafe salt.withUnsafeMutableBytes { unsafe RandomFill.fill($0) }
+    let floor = SealingFloor.current
+    let cost = options.cost.isAtLeast(floor) ? options.cost : floor
     return StoreConfiguration(
-      segmentSize: options.segmentSize,
-      derivations: [KeyDerivation(number: 1, cost: options.cost, salt: salt)])
+      segmentSize: options.segmentSize, derivations: [SealingLine.random(number: 1, cost: cost)])
   }
 
   private static func requireEmpty(_ directory: any StorageDirectory) throws(StoreError) {

@@ -36,6 +36,8 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
     case inputOutput
     /// A file of the store is not there.
     case missing
+    /// Something else lies where a file or folder of the store should: a FIFO, a link, a device.
+    case misplaced
   }
 
   package var code: Code
@@ -62,6 +64,11 @@ extension StoreError {
   package init(_ what: String, _ path: String, _ cause: Errno) {
     let place = path.isEmpty ? "the store's directory" : "\(path) in the store"
     let said = "cannot \(what) \(place): \(cause)"
+    if cause.isMisplaced {
+      self.init(
+        .misplaced, "\(said), and restore it from a backup of the store", path: path, cause: cause)
+      return
+    }
     switch cause {
     case .noSpace:
       self.init(.noSpace, "\(said); free some space there", path: path, cause: cause)

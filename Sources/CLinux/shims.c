@@ -1,10 +1,13 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -20,10 +23,51 @@ int clinux_open_beneath(int directory, const char *path, int flags, unsigned int
   struct open_how how = {
       .flags = (unsigned int)flags,
       .mode = flags & O_CREAT ? mode : 0,
-      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
   };
-  return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
+  int fd = (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
+  // Kernels before 5.6 do not know the call, and some containers refuse it as unknown.
+  if (fd == -1 && (errno == ENOSYS || errno == EPERM))
+    return clinux_open_beneath_stepwise(directory, path, flags, mode);
+  return fd;
 }
+
+int clinux_open_beneath_stepwise(int directory, const char *path, int flags, unsigned int mode) {
+  if (*path == '/') {
+    errno = EXDEV;
+    return -1;
+  }
+  int at = directory;
+  for (;;) {
+    size_t length = strcspn(path, "/");
+    char name[NAME_MAX + 1];
+    if (length > NAME_MAX) {
+      errno = ENAMETOOLONG;
+      break;
+    }
+    memcpy(name, path, length);
+    name[length] = 0;
+    if (strcmp(name, "..") == 0) {
+      errno = EXDEV;
+      break;
+    }
+    int is_last = path[length] == 0;
+    int fd = is_last ? openat(at, name, flags | O_NOFOLLOW, mode)
+                     : openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int error = errno;
+    if (at != directory) close(at);
+    errno = error;
+    if (is_last || fd == -1) return fd;
+    at = fd;
+    path += length + 1;
+  }
+  int error = errno;
+  if (at != directory) close(at);
+  errno = error;
+  return -1;
+}
+
+int clinux_path_flag(void) { return O_PATH; }
 
 int clinux_ofd_lock(int fd, short type, int64_t offset, int64_t length, int wait) {
   struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = offset, .l_len = length};

@@ -9,11 +9,12 @@ package struct ControlClient: ~Copyable {
 
   /// Connects to the daemon of a mount. Fails with `unreachable` when there is none or when who
   /// answers is not who mounted it.
-  package init(_ mount: MountEntry) throws(Failure) {
-    let socket = try ControlClient.connect(mount)
-    let daemon = try ControlClient.trustedPeer(of: socket, for: mount)
-    self.daemon = daemon
-    stream = MessageStream(socket)
+  package init(_ mount: MountEntry, places: ControlPlaces? = nil) throws(Failure) {
+    do throws(Errno) {
+      self = try ControlClient(connecting: mount, places)
+    } catch {
+      throw ControlClient.unreachable(mount, error)
+    }
   }
 
   /// Asks and waits for the last answer; each `progress` before it goes to `progress`, each `moved` to
@@ -47,7 +48,10 @@ package struct ControlClient: ~Copyable {
       try? stream.setReceiveTimeout(seconds: 3)
       if case .failed(let failure) = try stream.receive(ControlReply.self) { refusal = failure }
     } catch {
-      // Whether it is there shows when its end is waited for.
+      // It ends just now, and may be the daemon of a former mount that had the same number.
+      let hasEnded = [.ended, .system(Errno(ECONNRESET)), .system(Errno(EPIPE))].contains(error)
+      if hasEnded { throw ControlClient.failure(.ended) }
+      // Else whether it is there shows when its end is waited for.
     }
     try? stream.setReceiveTimeout(seconds: nil)
     if let refusal { throw refusal }
@@ -78,31 +82,48 @@ package struct ControlClient: ~Copyable {
     }
   }
 
-  private static func connect(_ mount: MountEntry) throws(Failure) -> FileDescriptor {
-    do throws(Errno) { return try ControlSocket.connect(to: mount.device) } catch {
-      throw Failure(
-        .unreachable,
-        error == Errno(ECONNREFUSED)
-          ? "The daemon of \(mount.mountPoint) is gone. Clear the mount point with: albumfs umount "
-            + mount.mountPoint
-          : "The daemon of \(mount.mountPoint) cannot be reached: \(error)")
+  /// Takes the newest socket of the mount behind which the daemon of its user is. Throws `.noEntry` where
+  /// there is none.
+  private init(connecting mount: MountEntry, _ places: ControlPlaces?) throws(Errno) {
+    let places = places ?? ControlPlaces(of: mount.user ?? geteuid())
+    var failure = Errno.noEntry
+    for path in ControlSocket.paths(of: mount.device, in: places) {
+      do throws(Errno) {
+        let socket = try ControlSocket.connect(to: path)
+        let peer = try ControlSocket.peer(of: socket)
+        if peer.user == 0 || peer.user == mount.user {
+          daemon = peer
+          stream = MessageStream(socket)
+          return
+        }
+        failure = .accessDenied
+      } catch {
+        failure = error
+      }
     }
+    throw failure
   }
 
-  private static func trustedPeer(of socket: borrowing FileDescriptor, for mount: MountEntry)
-    throws(Failure) -> Peer
-  {
-    let peer: Peer
-    do throws(Errno) { peer = try ControlSocket.peer(of: socket) } catch {
-      throw Failure(.unreachable, "The daemon of \(mount.mountPoint) cannot be told: \(error)")
-    }
-    guard peer.user == 0 || peer.user == mount.user else {
-      throw Failure(
+  private static func unreachable(_ mount: MountEntry, _ error: Errno) -> Failure {
+    if MountLife.isDead(mount) {
+      return Failure(
         .unreachable,
-        "What answers for \(mount.mountPoint) belongs to user \(peer.user), who has not mounted it."
-      )
+        "The daemon of \(mount.mountPoint) is gone. Clear the mount point with: albumfs umount "
+          + mount.mountPoint)
     }
-    return peer
+    if let user = mount.user, geteuid() != 0, user != geteuid() {
+      return Failure(
+        .unreachable,
+        "\(mount.mountPoint) is not yours: only user \(user), who mounted it, and root may ask.")
+    }
+    let reason: String =
+      switch error {
+      case .noEntry, Errno(ECONNREFUSED): "its socket is not there"
+      case .again: "it does not answer"
+      default: "\(error)"
+      }
+    return Failure(
+      .unreachable, "The daemon of \(mount.mountPoint) is there but cannot be reached: \(reason).")
   }
 
   private static func failure(_ problem: MessageStream.Problem) -> Failure {
@@ -118,10 +139,17 @@ package struct ControlClient: ~Copyable {
 }
 
 extension ControlClient {
-  /// The daemon of a mount, nil where nobody serves it or where it cannot be told. Asks the kernel
-  /// only, so that a daemon that hangs is found too.
+  /// The daemon of a mount, nil where it cannot be reached. Asks the kernel only, so that a daemon that
+  /// hangs is found too.
   package static func daemon(of mount: MountEntry) -> Peer? {
-    guard let socket = try? connect(mount) else { return nil }
-    return try? trustedPeer(of: socket, for: mount)
+    do throws(Errno) { return try ControlClient(connecting: mount, nil).daemon } catch {
+      return nil
+    }
+  }
+
+  /// Removes what a killed daemon of the mount has left.
+  package static func cleanUp(after mount: MountEntry) {
+    ControlSocket.removeStale(
+      of: mount.device, in: ControlPlaces(of: mount.user ?? geteuid()))
   }
 }

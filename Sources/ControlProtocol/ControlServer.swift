@@ -16,54 +16,106 @@ package final class ControlServer: Sendable {
   /// descriptors that the file system needs.
   static let connectionLimit = 32
 
-  private let listener: CInt
+  /// How often it is looked whether the socket is still there, in seconds: a log-out takes the
+  /// runtime directory away, and with it all sockets of daemons that stay.
+  static let lookInterval = 30.0
+
+  private let device: DeviceNumber
+  private let places: ControlPlaces
+  private let interval: Double
   private let handler: Handler
   private let connections = Atomic(0)
-  private let closed = Atomic(false)
+  private let socket: Mutex<ControlSocket?>
 
-  /// Takes the name of the mount's device and begins to answer. The name may still be held by the
-  /// daemon of a mount that had the same number and is just ending: waits for it up to
-  /// `patience` seconds, then throws `EADDRINUSE`.
-  package init(device: DeviceNumber, patience: Double = 5, handler: @escaping Handler)
-    throws(Errno)
-  {
-    listener = try ControlServer.listen(device, patience: patience).release()
+  /// Makes the mount's socket and begins to answer.
+  package init(
+    device: DeviceNumber, places: ControlPlaces = ControlPlaces(of: geteuid()),
+    lookingEvery interval: Double = ControlServer.lookInterval, handler: @escaping Handler
+  ) throws(Errno) {
+    self.device = device
+    self.places = places
+    self.interval = interval
+    socket = Mutex(try ControlSocket(listeningFor: device, in: places))
     self.handler = handler
     try PosixThread(name: "control") { self.acceptAll() }.detach()
   }
 
-  /// Gives the name free, at once and for good; connections go on. Called when the mount is gone:
-  /// the kernel may give its number to another one.
-  package func close() {
-    if closed.exchange(true, ordering: .acquiringAndReleasing) { return }
-    // shutdown wakes the accepting thread, which closes the descriptor: closing it here could
-    // give its number to another file under accept's feet.
-    _ = shutdown(listener, CInt(SHUT_RDWR))
+  /// Where the socket is; nil: it is closed.
+  package var path: String? {
+    socket.withLock { socket in
+      switch socket {
+      case .some(let socket): socket.path
+      case nil: nil
+      }
+    }
   }
 
-  private static func listen(_ device: DeviceNumber, patience: Double) throws(Errno)
-    -> FileDescriptor
-  {
-    var tries = Int(patience * 50)
-    while true {
-      do throws(Errno) { return try ControlSocket.listen(on: device) } catch {
-        tries -= 1
-        if error != Errno(EADDRINUSE) || tries < 0 { throw error }
-        usleep(20_000)
+  /// Takes the socket away, at once and for good; connections go on. Called when the mount is gone: the
+  /// kernel may give its number to another one.
+  package func close() {
+    socket.withLock { socket in
+      switch consume socket {
+      case .some(let old):
+        old.unlink()
+        // Wakes the accepting thread, which has a descriptor of its own.
+        _ = shutdown(old.listener.rawValue, CInt(SHUT_RDWR))
+      case nil: break
+      }
+      socket = nil
+    }
+  }
+
+  /// A descriptor of the accepting thread's own for the socket as it is now; nil: it is closed.
+  private func currentListener() -> FileDescriptor? {
+    socket.withLock { socket in
+      switch socket {
+      case .some(let socket):
+        let copy = fcntl(socket.listener.rawValue, F_DUPFD_CLOEXEC_VALUE, 0)
+        return copy == -1 ? nil : FileDescriptor(owning: copy)
+      case nil: return nil
       }
     }
   }
 
   private func acceptAll() {
-    while !closed.load(ordering: .acquiring) {
+    while true {
+      guard let listener = currentListener() else { return }
+      if !isReadable(listener.rawValue) {
+        renewIfLost()
+        continue
+      }
       do throws(Errno) {
-        try admit(ControlSocket.accept(listener))
+        try admit(ControlSocket.accept(listener.rawValue))
       } catch {
-        // Out of descriptors or memory: those waiting stay in the queue until there are some.
-        if !closed.load(ordering: .acquiring) { usleep(100_000) }
+        // Out of descriptors or memory: those waiting stay in the queue until there are some. Closed:
+        // there is no listener any more.
+        usleep(100_000)
       }
     }
-    _ = Glibc.close(listener)
+  }
+
+  /// Waits for a connection; false where none came within the interval.
+  private func isReadable(_ listener: CInt) -> Bool {
+    var waiting = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
+    return unsafe poll(&waiting, 1, CInt(interval * 1000)) > 0
+  }
+
+  /// Makes the socket anew where somebody has taken it away.
+  private func renewIfLost() {
+    socket.withLock { socket in
+      let isLost =
+        switch socket {
+        case .some(let socket): !socket.isInPlace
+        case nil: false
+        }
+      if !isLost { return }
+      // Where that fails it is tried again after the next interval.
+      do throws(Errno) {
+        socket = .some(try ControlSocket(listeningFor: device, in: places))
+      } catch {
+        return
+      }
+    }
   }
 
   /// Only who mounted it and root may ask.
@@ -103,6 +155,9 @@ package final class ControlServer: Sendable {
     }
   }
 }
+
+/// F_DUPFD_CLOEXEC of <fcntl.h>.
+private let F_DUPFD_CLOEXEC_VALUE: CInt = 1030
 
 /// Owns the stream for the thread that serves it.
 private final class Connection: Sendable {

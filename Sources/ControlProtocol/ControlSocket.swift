@@ -8,32 +8,129 @@ package struct Peer: Sendable, Equatable {
   package var user: UInt32
 }
 
-/// The socket of one mount: `albumfs/<major>:<minor>` in the abstract namespace, so that no file
-/// is left anywhere and the name goes with the daemon. The name protects nothing: anybody may
-/// connect and anybody may take it first, so each side asks the kernel who the other is.
-enum ControlSocket {
-  static func name(of device: DeviceNumber) -> String { "albumfs/\(device)" }
+/// The socket of one mount: a file `<major>:<minor>.<process>.<random>` in a directory that is the user's
+/// alone (`ControlPlaces`). Its beginning says of which mount it is; the kernel gives a number again as
+/// soon as its mount is gone, so the rest makes each name the only one that ever was. Each side asks the
+/// kernel who the other is all the same.
+struct ControlSocket: ~Copyable {
+  let listener: FileDescriptor
+  let path: String
+  private let identity: (UInt, UInt)
 
-  /// A socket that listens; throws `EADDRINUSE` when somebody has the name.
-  static func listen(on device: DeviceNumber) throws(Errno) -> FileDescriptor {
-    let socket = try make()
-    let raw = socket.rawValue
-    try unsafe withAddress(name(of: device)) { unsafe Glibc.bind(raw, $0, $1) }
-    try retrying { Glibc.listen(raw, 16) }
-    return socket
+  /// Milliseconds for a connection to come about: a daemon that is stopped accepts none.
+  private static let connectSeconds = 5
+  /// A socket that refuses is left alone so long: its daemon may be about to listen. In seconds.
+  private static let staleAfter = 10
+
+  // MARK: The daemon's side
+
+  /// A socket that listens. Removes those that killed daemons have left in the same directory.
+  init(listeningFor device: DeviceNumber, in places: ControlPlaces) throws(Errno) {
+    var failure = Errno.noEntry
+    // Another daemon that ends may take the empty directory away.
+    for _ in 0..<3 {
+      for directory in places.make() {
+        ControlSocket.removeStale(in: directory)
+        do throws(Errno) {
+          self = try ControlSocket(bound: device, directory)
+          return
+        } catch {
+          failure = error
+        }
+      }
+    }
+    throw failure
   }
 
-  /// A connection to the daemon; throws `ECONNREFUSED` when there is none.
-  static func connect(to device: DeviceNumber) throws(Errno) -> FileDescriptor {
-    let socket = try make()
+  private init(bound device: DeviceNumber, _ directory: String) throws(Errno) {
+    let random = String(UInt64.random(in: .min ... .max), radix: 16)
+    let path = "\(directory)/\(device).\(getpid()).\(random)"
+    let socket = try ControlSocket.make()
     let raw = socket.rawValue
-    try unsafe withAddress(name(of: device)) { unsafe Glibc.connect(raw, $0, $1) }
-    return socket
+    try unsafe ControlSocket.withAddress(path) { unsafe Glibc.bind(raw, $0, $1) }
+    unsafe _ = chmod(path, 0o600)
+    guard let identity = ControlSocket.identity(of: path) else { throw .noEntry }
+    try retrying { Glibc.listen(raw, 16) }
+    listener = socket
+    self.path = path
+    self.identity = identity
+  }
+
+  /// True while the path leads here: who cleans up runtime directories may have taken it away.
+  var isInPlace: Bool {
+    guard let found = ControlSocket.identity(of: path) else { return false }
+    return found == identity
+  }
+
+  /// Takes the name away, and the directory where that is empty and was made for this.
+  func unlink() {
+    if isInPlace { unsafe _ = Glibc.unlink(path) }
+    let directory = path.split(separator: "/").dropLast().joined(separator: "/")
+    unsafe _ = rmdir("/" + directory)
   }
 
   static func accept(_ listener: CInt) throws(Errno) -> FileDescriptor {
     FileDescriptor(owning: try retrying { clinux_accept(listener) })
   }
+
+  // MARK: The client's side
+
+  /// Paths of the sockets of a mount, those that were made last first. Found where its user's daemons
+  /// make them, and in the kernel's list: the daemon's runtime directory may be another than this
+  /// process would take it for (sudo, cron, ssh).
+  static func paths(of device: DeviceNumber, in places: ControlPlaces) -> [String] {
+    let prefix = "\(device)."
+    var found: Set<String> = []
+    for directory in places.existing() {
+      for name in names(in: directory) where name.hasPrefix(prefix) {
+        found.insert("\(directory)/\(name)")
+      }
+    }
+    for path in bound() {
+      let parts = path.split(separator: "/")
+      guard parts.count > 1, parts[parts.count - 1].hasPrefix(prefix),
+        parts[parts.count - 2].hasPrefix("albumfs"),
+        places.isPrivate("/" + parts.dropLast().joined(separator: "/"))
+      else { continue }
+      found.insert(path)
+    }
+    return found.compactMap { path in changeTime(of: path).map { (path, $0) } }
+      .sorted { $0.1 > $1.1 }.map(\.0)
+  }
+
+  /// A connection; throws `ECONNREFUSED` where its daemon is gone, `.again` where it does not answer.
+  static func connect(to path: String) throws(Errno) -> FileDescriptor {
+    let socket = try make()
+    let raw = socket.rawValue
+    try setSendTimeout(raw, seconds: connectSeconds)
+    try unsafe withAddress(path) { unsafe Glibc.connect(raw, $0, $1) }
+    try setSendTimeout(raw, seconds: 0)
+    return socket
+  }
+
+  /// Removes what killed daemons of a mount have left.
+  static func removeStale(of device: DeviceNumber, in places: ControlPlaces) {
+    for path in paths(of: device, in: places) where isRefusing(path) {
+      unsafe _ = Glibc.unlink(path)
+    }
+  }
+
+  private static func removeStale(in directory: String) {
+    let limit = Int(SystemClock.wallSeconds()) - staleAfter
+    for name in names(in: directory) {
+      let path = "\(directory)/\(name)"
+      if let changed = changeTime(of: path), changed.seconds < limit, isRefusing(path) {
+        unsafe _ = Glibc.unlink(path)
+      }
+    }
+  }
+
+  private static func isRefusing(_ path: String) -> Bool {
+    do throws(Errno) { _ = try connect(to: path) } catch { return error == Errno(ECONNREFUSED) }
+    return false
+  }
+
+  // MARK: Both sides
 
   static func peer(of socket: borrowing FileDescriptor) throws(Errno) -> Peer {
     // struct ucred, which Glibc's module hides: pid, uid, gid.
@@ -49,20 +146,65 @@ enum ControlSocket {
     return FileDescriptor(owning: try retrying { socket(AF_UNIX, kind, 0) })
   }
 
+  private static func setSendTimeout(_ socket: CInt, seconds: Int) throws(Errno) {
+    var time = timeval(tv_sec: seconds, tv_usec: 0)
+    let size = socklen_t(MemoryLayout<timeval>.size)
+    try retrying { unsafe setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &time, size) }
+  }
+
   private static func withAddress(
-    _ name: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt
+    _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt
   ) throws(Errno) {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
-    // An abstract name begins with a zero byte and ends where the length says.
-    let bytes = [0] + Array(name.utf8)
+    let bytes = Array(path.utf8)
+    // The rest is zero, and one zero ends the path.
+    if bytes.count >= MemoryLayout.size(ofValue: address.sun_path) { throw .nameTooLong }
     unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
-    let length = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count)
+    let length = socklen_t(MemoryLayout<sockaddr_un>.size)
     try retrying {
       unsafe withUnsafePointer(to: address) {
         unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe body($0, length) }
       }
     }
+  }
+
+  private static func names(in directory: String) -> [String] {
+    (try? PosixDirectory(path: directory).list("")) ?? []
+  }
+
+  /// Paths of all sockets that are bound on this machine (proc_net(5)); the path is what follows seven
+  /// fields.
+  private static func bound() -> [String] {
+    let text = (try? readWholeFile("/proc/net/unix")) ?? []
+    return text.split(separator: UInt8(ascii: "\n")).compactMap { line in
+      let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 7)
+      guard fields.count == 8, fields[7].first == UInt8(ascii: "/") else { return nil }
+      return String(decoding: fields[7], as: UTF8.self)
+    }
+  }
+
+  private static func identity(of path: String) -> (UInt, UInt)? {
+    status(of: path).map { (UInt($0.st_dev), UInt($0.st_ino)) }
+  }
+
+  private static func changeTime(of path: String) -> Moment? {
+    status(of: path).map { Moment(seconds: $0.st_ctim.tv_sec, nanoseconds: $0.st_ctim.tv_nsec) }
+  }
+
+  private struct Moment: Comparable {
+    var seconds: Int
+    var nanoseconds: Int
+    static func < (a: Moment, b: Moment) -> Bool {
+      (a.seconds, a.nanoseconds) < (b.seconds, b.nanoseconds)
+    }
+  }
+
+  /// Of a socket; nil for anything else.
+  private static func status(of path: String) -> stat? {
+    var status = stat()
+    guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return nil }
+    return status
   }
 }
 

@@ -5,6 +5,11 @@ import Posix
 
 /// Where the daemon's messages go: standard error in the foreground, else the system log
 /// (syslog(3), facility daemon). The last of them are kept for `albumfs status` as well.
+///
+/// The system log outlives every unmount, is read by others, and lies on a disk that is not encrypted. So
+/// unless the user wants more (`--verbose`) it gets one sentence for each error, that names no path, no
+/// segment and no time but that of the log, and nothing of a session in which all goes well: when a space
+/// was mounted is nobody's business. `albumfs status` tells the rest.
 package final class DaemonLog: Sendable {
   package enum Target: Sendable { case standardError, systemLog }
 
@@ -22,20 +27,32 @@ package final class DaemonLog: Sendable {
   /// A logger that writes here.
   package func logger(verbose: Bool) -> Logger {
     Logger(label: "albumfs") { _ in
-      Handler(log: self, logLevel: verbose ? .debug : .info)
+      Handler(log: self, isVerbose: verbose, logLevel: verbose ? .debug : .info)
     }
   }
 
   /// The last messages, oldest first.
   package var messages: [String] { kept.withLock { $0 } }
 
-  fileprivate func write(_ level: Logger.Level, _ message: String) {
+  /// What the system log gets of a message; nil: nothing.
+  package static func publicText(_ level: Logger.Level) -> String? {
+    switch level {
+    case .critical:
+      "a mounted space can store nothing more; run albumfs status on its mount point to see why"
+    case .error: "an error in a mounted space; run albumfs status on its mount point to see which"
+    default: nil
+    }
+  }
+
+  fileprivate func write(_ level: Logger.Level, _ message: String, isVerbose: Bool) {
     kept.withLock { kept in
       kept.append(message)
       if kept.count > DaemonLog.keptMessages { kept.removeFirst() }
     }
     switch target {
-    case .systemLog: unsafe clinux_log(level.systemLevel, message)
+    case .systemLog:
+      guard let text = isVerbose ? message : DaemonLog.publicText(level) else { return }
+      unsafe clinux_log(level.systemLevel, text)
     case .standardError:
       try? borrowStandardError(Array("albumfs: \(message)\n".utf8))
     }
@@ -49,6 +66,7 @@ package final class DaemonLog: Sendable {
 
   private struct Handler: LogHandler {
     let log: DaemonLog
+    let isVerbose: Bool
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]
 
@@ -62,7 +80,7 @@ package final class DaemonLog: Sendable {
       let all = metadata.merging(event.metadata ?? [:]) { $1 }
       for (key, value) in all.sorted(by: { $0.key < $1.key }) { text += " \(key)=\(value)" }
       if let error = event.error { text += ": \(error)" }
-      log.write(event.level, text)
+      log.write(event.level, text, isVerbose: isVerbose)
     }
   }
 }

@@ -51,7 +51,8 @@ extension Failure.Kind {
       case .damaged: .damaged
       case .noSpace, .quotaExceeded: .diskFull
       case .readOnly: changing ? .configurationWrite : .other
-      case .inputOutput: Failure.Kind(failedFile: error.path, changing: changing)
+      case .misplaced where error.path?.hasPrefix("segments") ?? false: .damaged
+      case .inputOutput, .misplaced: Failure.Kind(failedFile: error.path, changing: changing)
       }
   }
 

@@ -83,5 +83,5 @@ package final class LaunchChannel: Sendable {
   }
 
   private static let lost = Failure(
-    .other, "The daemon ended before the mount was ready; the system log may say why.")
+    .other, "The daemon ended before the mount was ready; with --foreground it says why.")
 }

@@ -21,7 +21,7 @@ final class Parts: Sendable {
   let whyNoThumbnails: String?
   private let storeWarnings: [String]
   /// How far history went here; nil: nobody wants to know.
-  private let seen: SeenHistory?
+  private let history: HistoryWatch?
   private let mountOptions: MountOptions
   private let notifications = Notifications()
   private let logger: Logger
@@ -37,12 +37,17 @@ final class Parts: Sendable {
     let isReadOnly = mountOptions.readOnly
     space = try Parts.openSpace(store, options, secret, isReadOnly, logger)
     let opened = space
-    let history = options.remembersIn.map { SeenHistory(directory: $0, of: opened) }
-    seen = history
-    storeWarnings = store.warnings + (history?.complaint(about: opened).map { [$0] } ?? [])
+    let seen = options.remembersIn.map { SeenHistory(directory: $0, of: opened) }
+    history = seen.map { HistoryWatch($0, of: opened, logger: logger) }
+    storeWarnings =
+      store.warnings + store.advice
+      + (seen?.complaint(about: opened).map { [$0] } ?? [])
     fileSystem = FileSystem(
       space: space, inspector: CallingSyscall(readsSystemCalls: options.inspectsSystemCalls),
       notifier: notifications)
+    do throws(Errno) { try history?.start() } catch {
+      logger.warning("the end of history is noted at the unmount alone: \(error)")
+    }
     (queue, whyNoThumbnails) = Parts.startThumbnails(
       fileSystem, space, isReadOnly ? nil : options.thumbnailer, logger)
   }
@@ -51,7 +56,8 @@ final class Parts: Sendable {
 
   /// For the person who mounts, one sentence each.
   var warnings: [String] {
-    storeWarnings + RecoveryNotes.lines(space.status.recovery)
+    storeWarnings + space.misplaced.map { $0.prefix(1).uppercased() + $0.dropFirst() + "." }
+      + RecoveryNotes.lines(space.status.recovery)
       + (isReadOnly ? [] : whyNoThumbnails.map { ["No thumbnails will be made: \($0)."] } ?? [])
   }
 
@@ -66,10 +72,11 @@ final class Parts: Sendable {
   func close() throws(Failure) {
     queue?.stop()
     let unwritten = fileSystem.close()
-    do throws(StoreError) { try space.close() } catch { throw lost("\(error)", Failure(error)) }
-    do throws(Errno) { try seen?.remember(space) } catch {
-      logger.warning("the end of history cannot be remembered: \(error)")
+    do throws(StoreError) { try space.close() } catch {
+      history?.stop()
+      throw lost("\(error)", Failure(error))
     }
+    history?.end()
     if let unwritten, !isReadOnly {
       throw lost("\(unwritten)", Failure(.other, "Not everything could be written: \(unwritten)."))
     }
@@ -113,7 +120,9 @@ final class Parts: Sendable {
     let source = ThumbnailSource(
       fileSystem: fileSystem, thumbnailEdge: Int(edge), logger: logger)
     do throws(Errno) {
-      let queue = try ThumbnailQueue(source: source, program: program, logger: logger)
+      var launch = WorkerLaunch(program: program)
+      launch.isEager = unsafe getenv("ALBUMFS_EAGER_THUMBNAILS") != nil
+      let queue = try ThumbnailQueue(source: source, launch: launch, logger: logger)
       fileSystem.whenPhotosWait { queue.wake() }
       return (queue, nil)
     } catch {

@@ -28,8 +28,7 @@ struct SeenHistory {
   }
 
   /// Remembers the end of history, unless more was seen before. Throws what the disk answers.
-  func remember(_ space: Space) throws(Errno) {
-    let end = space.historyEnd
+  func remember(_ end: Space.HistoryEnd) throws(Errno) {
     if let seen = read(), seen.frame >= end.frame { return }
     let place = try PosixDirectory(path: directory)
     let temporary = "\(name).new"

@@ -38,7 +38,10 @@ package struct Errno: Error, Hashable, Sendable, RawRepresentable, CustomStringC
   package static let stale = Errno(ESTALE)
   package static let timedOut = Errno(ETIMEDOUT)
 
-  package var description: String { unsafe String(cString: strerror(rawValue)) }
+  package var description: String {
+    if let misplacement { return "it is \(misplacement): remove it" }
+    return unsafe String(cString: strerror(rawValue))
+  }
 }
 
 /// Runs a system call that answers -1 on failure, again while it is interrupted by a signal.

@@ -1,6 +1,14 @@
 internal import CLinux
 internal import Glibc
 
+/// How a path is kept from leading out of its directory.
+package enum PathResolution: Sendable {
+  /// By openat2(2), and where the kernel does not know it, stepwise.
+  case byKernel
+  /// One component at a time, as on a kernel before 5.6.
+  case stepwise
+}
+
 /// Owns one open file descriptor. Closing is `close()`, which reports, or `deinit`, which cannot.
 package struct FileDescriptor: ~Copyable, Sendable {
   package let rawValue: CInt
@@ -36,13 +44,17 @@ package struct FileDescriptor: ~Copyable, Sendable {
   /// to the owner of a file and to root.
   package init(
     open path: String, in directory: borrowing FileDescriptor, _ flags: CInt,
-    permissions: UInt32 = 0o600
+    permissions: UInt32 = 0o600, resolution: PathResolution = .byKernel
   ) throws(Errno) {
     let base = directory.rawValue
     func open(_ flags: CInt) throws(Errno) -> CInt {
       try retrying {
         unsafe path.withCString {
-          unsafe clinux_open_beneath(base, $0, flags | O_CLOEXEC, permissions)
+          switch resolution {
+          case .byKernel: unsafe clinux_open_beneath(base, $0, flags | O_CLOEXEC, permissions)
+          case .stepwise:
+            unsafe clinux_open_beneath_stepwise(base, $0, flags | O_CLOEXEC, permissions)
+          }
         }
       }
     }
@@ -109,6 +121,13 @@ package struct FileDescriptor: ~Copyable, Sendable {
   /// Asks for writeback of all dirty pages to begin and does not wait (sync_file_range(2)).
   package func startWriteback() {
     _ = clinux_sync_file_range_start(rawValue, 0, 0)
+  }
+
+  /// fstat(2).
+  func status() throws(Errno) -> stat {
+    var status = stat()
+    try retrying { unsafe fstat(rawValue, &status) }
+    return status
   }
 
   /// fstat(2): size in bytes.

@@ -19,10 +19,12 @@ package struct MountEntry: Sendable, Equatable {
   package var readOnly: Bool
   /// Who mounted it (`user_id=`), nil where the line does not say.
   package var user: UInt32?
+  /// The same of the group (`group_id=`).
+  package var group: UInt32?
 
   package init(
     device: DeviceNumber, mountPoint: String, source: String, type: String, readOnly: Bool,
-    user: UInt32?
+    user: UInt32?, group: UInt32? = nil
   ) {
     self.device = device
     self.mountPoint = mountPoint
@@ -30,6 +32,7 @@ package struct MountEntry: Sendable, Equatable {
     self.type = type
     self.readOnly = readOnly
     self.user = user
+    self.group = group
   }
 }
 
@@ -86,10 +89,12 @@ package struct MountTable: Sendable {
     }
     let options = fields[5].split(separator: ",") + fields[dash + 3].split(separator: ",")
     let user = options.first { $0.hasPrefix("user_id=") }.flatMap { UInt32($0.dropFirst(8)) }
+    let group = options.first { $0.hasPrefix("group_id=") }.flatMap { UInt32($0.dropFirst(9)) }
     return MountEntry(
       device: DeviceNumber(major: major, minor: minor), mountPoint: fields[4],
-      source: fields[dash + 2], type: fields[dash + 1], readOnly: options.contains("ro"), user: user
-    )
+      source: fields[dash + 2], type: fields[dash + 1], readOnly: options.contains("ro"),
+      user: user,
+      group: group)
   }
 
   /// Space, tab, newline and backslash stand as `\040` and so on.

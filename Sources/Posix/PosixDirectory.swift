@@ -1,13 +1,20 @@
 internal import CLinux
 internal import Glibc
 
-/// A store on a real file system. Holds the directory open: the store may be renamed meanwhile, and
-/// no path leads out of it by a later change of the name. Symbolic links in it are not followed.
+/// A store on a real file system. Holds the directory open: the store may be renamed meanwhile.
+///
+/// Everything in it is opened beneath that directory, follows no symbolic link, and never waits:
+/// whoever may write to the store cannot lead out of it, nor hang its reader with a FIFO. What is
+/// neither a regular file nor, where one is meant, a directory is an error that names it
+/// (`Errno.isMisplaced`).
 package final class PosixDirectory: StorageDirectory {
   private let directory: FileDescriptor
+  private let resolution: PathResolution
 
-  package init(path: String) throws(Errno) {
+  /// The path itself may lead through symbolic links: the user typed it.
+  package init(path: String, resolution: PathResolution = .byKernel) throws(Errno) {
     directory = try FileDescriptor(open: path, O_RDONLY | O_DIRECTORY)
+    self.resolution = resolution
   }
 
   package func open(_ path: String, _ access: StorageAccess) throws(Errno) -> any StorageFile {
@@ -17,26 +24,40 @@ package final class PosixDirectory: StorageDirectory {
       case .readWrite: O_RDWR
       case .createNew: O_RDWR | O_CREAT | O_EXCL
       }
-    let descriptor = try FileDescriptor(
-      open: path, in: directory, flags | O_NOFOLLOW, permissions: 0o600)
-    return PosixFile(descriptor)
+    do throws(Errno) {
+      let descriptor = try beneath(path, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+      let status = try descriptor.status()
+      if let kind = Misplaced(status, wantsDirectory: false) {
+        throw Errno(kind, wantsDirectory: false)
+      }
+      return PosixFile(descriptor, FileIdentity(status))
+    } catch {
+      throw explained(error, path, wantsDirectory: false)
+    }
   }
 
   package func makeDirectory(_ path: String) throws(Errno) {
-    try retrying { unsafe mkdirat(directory.rawValue, path, 0o700) }
+    try inParent(of: path) { parent, name throws(Errno) in
+      try retrying { unsafe mkdirat(parent, name, 0o700) }
+    }
   }
 
   package func rename(_ from: String, to: String) throws(Errno) {
-    try retrying { unsafe renameat(directory.rawValue, from, directory.rawValue, to) }
+    try inParent(of: from) { parent, name throws(Errno) in
+      try inParent(of: to) { otherParent, otherName throws(Errno) in
+        try retrying { unsafe renameat(parent, name, otherParent, otherName) }
+      }
+    }
   }
 
   package func remove(_ path: String) throws(Errno) {
-    try retrying { unsafe unlinkat(directory.rawValue, path, 0) }
+    try inParent(of: path) { parent, name throws(Errno) in
+      try retrying { unsafe unlinkat(parent, name, 0) }
+    }
   }
 
   package func list(_ path: String) throws(Errno) -> [String] {
-    let opened = try FileDescriptor(
-      open: path.isEmpty ? "." : path, in: directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+    let opened = try openDirectory(path, O_RDONLY)
     let raw = opened.release()
     guard let stream = unsafe fdopendir(raw) else {
       let error = Errno.last
@@ -59,9 +80,19 @@ package final class PosixDirectory: StorageDirectory {
   }
 
   package func syncDirectory(_ path: String) throws(Errno) {
-    let opened = try FileDescriptor(
-      open: path.isEmpty ? "." : path, in: directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
-    try opened.synchronize()
+    try openDirectory(path, O_RDONLY).synchronize()
+  }
+
+  package func holds(_ file: any StorageFile, at path: String) throws(Errno) -> Bool {
+    guard let file = file as? PosixFile else { return false }
+    do throws(Errno) {
+      let found = try beneath(path, clinux_path_flag() | O_NOFOLLOW)
+      return FileIdentity(try found.status()) == file.identity
+    } catch {
+      let isElsewhere = [.noEntry, .notDirectory, .tooManySymlinks, .crossDevice].contains(error)
+      if isElsewhere { return false }
+      throw error
+    }
   }
 
   package func folderTimes(_ path: String) throws(Errno) -> FileTimes? {
@@ -86,12 +117,66 @@ package final class PosixDirectory: StorageDirectory {
       freeBytes: Int64(status.f_bfree) * unit, availableBytes: Int64(status.f_bavail) * unit,
       totalFiles: Int64(status.f_files), freeFiles: Int64(status.f_ffree))
   }
+
+  // MARK: Beneath the store
+
+  private func beneath(_ path: String, _ flags: CInt) throws(Errno) -> FileDescriptor {
+    try FileDescriptor(open: path, in: directory, flags, resolution: resolution)
+  }
+
+  private func openDirectory(_ path: String, _ flags: CInt) throws(Errno) -> FileDescriptor {
+    do throws(Errno) {
+      return try beneath(path.isEmpty ? "." : path, flags | O_DIRECTORY | O_NOFOLLOW)
+    } catch {
+      throw explained(error, path, wantsDirectory: true)
+    }
+  }
+
+  /// Calls `body` with the directory that holds the last component of a path, and that component:
+  /// what a call does to a name, it does beneath the store.
+  private func inParent(
+    of path: String, _ body: (CInt, String) throws(Errno) -> Void
+  ) throws(Errno) {
+    guard let slash = path.lastIndex(of: "/") else { return try body(directory.rawValue, path) }
+    let parent = try openDirectory(String(path[..<slash]), clinux_path_flag())
+    try body(parent.rawValue, String(path[path.index(after: slash)...]))
+  }
+
+  /// Names what lies at a path that did not open, where that is why.
+  private func explained(_ error: Errno, _ path: String, wantsDirectory: Bool) -> Errno {
+    let maySayMore = [.notDirectory, .tooManySymlinks, .isDirectory, .noDevice, .notSupported]
+      .contains(error)
+    if !maySayMore { return error }
+    do throws(Errno) {
+      let status = try beneath(path, clinux_path_flag() | O_NOFOLLOW).status()
+      guard let kind = Misplaced(status, wantsDirectory: wantsDirectory) else { return error }
+      return Errno(kind, wantsDirectory: wantsDirectory)
+    } catch {
+      let isOnTheWay = error == .notDirectory || error == .tooManySymlinks
+      return isOnTheWay ? Errno(.way, wantsDirectory: wantsDirectory) : error
+    }
+  }
+}
+
+/// Which file on which disk.
+private struct FileIdentity: Equatable {
+  let device: UInt
+  let inode: UInt
+
+  init(_ status: stat) {
+    device = UInt(status.st_dev)
+    inode = UInt(status.st_ino)
+  }
 }
 
 private final class PosixFile: StorageFile {
   private let descriptor: FileDescriptor
+  let identity: FileIdentity
 
-  init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
+  init(_ descriptor: consuming FileDescriptor, _ identity: FileIdentity) {
+    self.descriptor = descriptor
+    self.identity = identity
+  }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
     var done = 0

@@ -81,6 +81,7 @@ package protocol StorageFile: AnyObject, Sendable {
 
 /// The directory that holds a store.
 package protocol StorageDirectory: AnyObject, Sendable {
+  /// Throws `Errno.isMisplaced` where anything but a regular file lies there, and never waits for one.
   func open(_ path: String, _ access: StorageAccess) throws(Errno) -> any StorageFile
   func makeDirectory(_ path: String) throws(Errno)
   func rename(_ from: String, to: String) throws(Errno)
@@ -89,6 +90,9 @@ package protocol StorageDirectory: AnyObject, Sendable {
   func list(_ path: String) throws(Errno) -> [String]
   /// Returns when all entries made and removed in this directory before the call are on disk.
   func syncDirectory(_ path: String) throws(Errno)
+  /// True while the path leads to this very file, opened here before: whoever may write to the store may
+  /// have put another file or folder in its place.
+  func holds(_ file: any StorageFile, at path: String) throws(Errno) -> Bool
   func capacity() throws(Errno) -> StorageCapacity
   /// The times of a folder; nil where the disk keeps none. The empty path is the store.
   func folderTimes(_ path: String) throws(Errno) -> FileTimes?
@@ -115,6 +119,9 @@ extension StorageDirectory {
 }
 
 extension StorageDirectory {
+  /// Nobody but its user touches a disk that is no real one.
+  package func holds(_ file: any StorageFile, at path: String) throws(Errno) -> Bool { true }
+
   /// The whole content of a small file; throws `.tooBig` above `limit` bytes.
   package func contents(of path: String, limit: Int) throws(Errno) -> [UInt8] {
     let file = try open(path, .read)

@@ -127,7 +127,9 @@ extension ThumbnailReply.Header.Kind {
     case .hello: CellReport.byteCount...CellReport.byteCount
     case .thumbnail: 1...Int(ThumbnailLimits.thumbnailByteCount)
     case .failure: 0...ThumbnailLimits.reasonByteCount
-    case .probe: ProbeReport.byteCount...ProbeReport.byteCount
+    case .probe:
+      ProbeReport.headByteCount...ProbeReport.headByteCount + ProbeReport.tryLimit
+        * ProbeReport.tryByteCount
     }
   }
 }

@@ -1,7 +1,8 @@
 /// What protects the machine from this cell, and what it can decode: the first message of a cell.
 ///
 ///     offset  size
-///          0     4  bit 0: Landlock is in force; bit 1: the seccomp filter is
+///          0     4  bit 0: Landlock is in force; bit 1: the seccomp filter is; bit 2: the kernel bounds
+///                   the number of threads
 ///          4     4  bit n: pictures of the ImageKind with raw value n can be read
 package struct CellReport: Equatable, Sendable {
   static let byteCount = 8
@@ -9,17 +10,23 @@ package struct CellReport: Equatable, Sendable {
   /// False on kernels without Landlock: the seccomp filter alone keeps files out of reach then.
   package var hasLandlock: Bool
   package var hasSeccomp: Bool
+  /// False where the kernel has no user namespace for it: the daemon alone counts its threads then.
+  package var boundsThreads: Bool
   package var readable: Set<ImageKind>
 
-  package init(hasLandlock: Bool, hasSeccomp: Bool, readable: Set<ImageKind>) {
+  package init(
+    hasLandlock: Bool, hasSeccomp: Bool, boundsThreads: Bool, readable: Set<ImageKind>
+  ) {
     self.hasLandlock = hasLandlock
     self.hasSeccomp = hasSeccomp
+    self.boundsThreads = boundsThreads
     self.readable = readable
   }
 
   func encode() -> [UInt8] {
     var bytes: [UInt8] = []
-    bytes.append(littleEndian: UInt32((hasLandlock ? 1 : 0) | (hasSeccomp ? 2 : 0)))
+    bytes.append(
+      littleEndian: UInt32((hasLandlock ? 1 : 0) | (hasSeccomp ? 2 : 0) | (boundsThreads ? 4 : 0)))
     bytes.append(littleEndian: readable.reduce(UInt32(0)) { $0 | 1 << UInt32($1.rawValue) })
     return bytes
   }
@@ -27,7 +34,7 @@ package struct CellReport: Equatable, Sendable {
   static func decode(_ bytes: [UInt8]) throws(MalformedMessage) -> CellReport {
     let protection = try bytes.number(UInt32.self, at: 0)
     var kinds = try bytes.number(UInt32.self, at: 4)
-    guard protection & ~3 == 0 else { throw .reservedBytes }
+    guard protection & ~7 == 0 else { throw .reservedBytes }
     var readable: Set<ImageKind> = []
     for kind in ImageKind.allCases where kinds & 1 << UInt32(kind.rawValue) != 0 {
       readable.insert(kind)
@@ -35,51 +42,72 @@ package struct CellReport: Equatable, Sendable {
     }
     guard kinds == 0 else { throw .unknownKind }
     return CellReport(
-      hasLandlock: protection & 1 != 0, hasSeccomp: protection & 2 != 0, readable: readable)
+      hasLandlock: protection & 1 != 0, hasSeccomp: protection & 2 != 0,
+      boundsThreads: protection & 4 != 0, readable: readable)
   }
 }
 
-/// What came of each thing that the cell must not be able to do: its errno, 0 when it succeeded.
+/// What came of each system call that the cell must not be able to do.
 ///
 ///     offset  size
-///          0     4  opening a file for reading
-///          4     4  making a socket
-///          8     4  forking
-///         12     4  executing a program
-///         16     4  memory that is writable and executable
+///          0     4  signalling itself, which it may: errno, 0 when it succeeded
+///          4     4  threads that it could have at once
+///          8     4  bytes of blocks given back to malloc that new blocks still showed
+///         12        the tries, each of 32 bytes: a name of printable ASCII, filled up with zeros to 28,
+///                   and the errno, 0 when it succeeded
 package struct ProbeReport: Equatable, Sendable {
-  static let byteCount = 20
+  package struct Try: Equatable, Sendable {
+    package var name: String
+    package var error: UInt32
 
-  package var open: UInt32
-  package var socket: UInt32
-  package var fork: UInt32
-  package var execute: UInt32
-  package var executableMemory: UInt32
+    package init(name: String, error: UInt32) {
+      self.name = name
+      self.error = error
+    }
+  }
 
-  package init(
-    open: UInt32, socket: UInt32, fork: UInt32, execute: UInt32, executableMemory: UInt32
-  ) {
-    self.open = open
-    self.socket = socket
-    self.fork = fork
-    self.execute = execute
-    self.executableMemory = executableMemory
+  static let headByteCount = 12
+  static let tryByteCount = 32
+  static let nameByteCount = 28
+  static let tryLimit = 128
+
+  package var ownSignal: UInt32
+  package var threads: UInt32
+  package var oldBytes: UInt32
+  package var tries: [Try]
+
+  package init(ownSignal: UInt32, threads: UInt32, oldBytes: UInt32, tries: [Try]) {
+    self.ownSignal = ownSignal
+    self.threads = threads
+    self.oldBytes = oldBytes
+    self.tries = tries
   }
 
   func encode() -> [UInt8] {
     var bytes: [UInt8] = []
-    for result in [open, socket, fork, execute, executableMemory] {
-      bytes.append(littleEndian: result)
+    bytes.append(littleEndian: ownSignal)
+    bytes.append(littleEndian: threads)
+    bytes.append(littleEndian: oldBytes)
+    for one in tries.prefix(ProbeReport.tryLimit) {
+      let name = Reason.encode(one.name).prefix(ProbeReport.nameByteCount)
+      bytes += name + [UInt8](repeating: 0, count: ProbeReport.nameByteCount - name.count)
+      bytes.append(littleEndian: one.error)
     }
     return bytes
   }
 
   static func decode(_ bytes: [UInt8]) throws(MalformedMessage) -> ProbeReport {
-    ProbeReport(
-      open: try bytes.number(UInt32.self, at: 0),
-      socket: try bytes.number(UInt32.self, at: 4),
-      fork: try bytes.number(UInt32.self, at: 8),
-      execute: try bytes.number(UInt32.self, at: 12),
-      executableMemory: try bytes.number(UInt32.self, at: 16))
+    var report = ProbeReport(
+      ownSignal: try bytes.number(UInt32.self, at: 0),
+      threads: try bytes.number(UInt32.self, at: 4),
+      oldBytes: try bytes.number(UInt32.self, at: 8), tries: [])
+    for start in stride(from: headByteCount, to: bytes.count, by: tryByteCount) {
+      let error = try bytes.number(UInt32.self, at: start + nameByteCount)
+      let field = bytes[start..<start + nameByteCount]
+      let name = field.prefix { $0 != 0 }
+      try bytes.requireZero(name.endIndex..<field.endIndex)
+      report.tries.append(Try(name: try Reason.decode(Array(name)), error: error))
+    }
+    return report
   }
 }

@@ -10,7 +10,7 @@ package protocol PhotoSource: Sendable {
   func nextPhoto() -> PhotoVersion?
 
   /// Bytes of this version's content; nil when it has changed or is gone, and the caller is done
-  /// with it.
+  /// with it. Asked again and again while the photo is decoded.
   func size(of photo: PhotoVersion) -> Int64?
 
   /// Reads up to the buffer's size; 0 at the end. nil when this version has changed, is gone or

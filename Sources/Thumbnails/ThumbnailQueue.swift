@@ -5,9 +5,13 @@ package import Posix
 /// Makes thumbnails of what its source hands out, in worker processes that hold nothing else.
 ///
 /// Threads of its own pull photos, one each; a worker process starts with the first picture, and
-/// ends when none came for half a minute. One that crashes, hangs or eats its memory is replaced and
-/// costs that picture its thumbnail, nothing else. Where none can be started nothing is answered, and
-/// it is tried again, less and less often.
+/// ends when none came for half a minute, or when it has had its share. One that crashes, hangs or eats
+/// its memory is replaced and costs that picture its thumbnail, nothing else. A picture that takes long
+/// is given up, and gets its time from one more thread when no other waits. Where no worker can be
+/// started nothing is answered, and it is tried again, less and less often.
+///
+/// A worker belongs to one thread of one queue, and a queue to one space: no process sees the pictures
+/// of two.
 package final class ThumbnailQueue: Sendable {
   private let stopBell: Doorbell
   private let bells: [Doorbell]
@@ -17,31 +21,27 @@ package final class ThumbnailQueue: Sendable {
   /// Starts the threads. Pictures are read from the source from now on.
   ///
   /// - Parameters:
-  ///   - program: path of albumfs-thumbnailer.
+  ///   - launch: what starts as a worker, and within which bounds.
   ///   - workers: how many pictures are decoded at once; one process each.
   /// - Throws: when the process has no descriptors or threads left.
-  package convenience init(
-    source: any PhotoSource, program: String, workers: Int = ThumbnailQueue.defaultWorkerCount,
-    logger: Logger
+  package init(
+    source: any PhotoSource, launch: WorkerLaunch,
+    workers: Int = ThumbnailQueue.defaultWorkerCount, logger: Logger
   ) throws(Errno) {
-    try self.init(
-      source: source, launch: WorkerLaunch(program: program), workers: workers, logger: logger)
-  }
-
-  /// The same with bounds other than the usual ones.
-  package init(source: any PhotoSource, launch: WorkerLaunch, workers: Int, logger: Logger)
-    throws(Errno)
-  {
     stopBell = try Doorbell()
     availability = Availability(ThumbnailQueue.problem(with: launch.program))
-    var made: [WorkerThread] = []
-    for _ in 0..<max(1, workers) {
-      made.append(
-        try WorkerThread(
-          source: source, launch: launch, stop: stopBell, availability: availability,
-          logger: logger))
+    let longBell = try Doorbell()
+    let longAttempts = LongAttempts(bell: longBell)
+    var bells: [Doorbell] = []
+    for _ in 0..<max(1, workers) { bells.append(try Doorbell()) }
+    let (stop, known) = (stopBell, availability)
+    func thread(_ part: WorkerThread.Part, _ bell: Doorbell) -> WorkerThread {
+      WorkerThread(
+        part, longAttempts, bell: bell, source: source, launch: launch, stop: stop,
+        availability: known, logger: logger)
     }
-    bells = made.map(\.bell)
+    let made = bells.map { thread(.first, $0) } + [thread(.long, longBell)]
+    self.bells = bells
     threads = Mutex([])
     for thread in made {
       let started = try ThumbnailQueue.startThread { thread.run() }

@@ -3,13 +3,16 @@ package import Glibc
 package import Posix
 package import ThumbnailProtocol
 
-/// One running albumfs-thumbnailer. Owns the process: it is killed and reaped in deinit. One thread.
+/// One running albumfs-thumbnailer. Owns the process: it is killed and reaped in deinit, with all that
+/// is in its process group. One thread.
 package struct Worker: ~Copyable {
   /// Why a conversation ended early.
   package enum Failure: Error, Equatable {
     /// The process has gone, or says what is no message: it cannot be believed any more.
     case died
     case timedOut
+    /// Nobody wants the picture any more.
+    case abandoned
     /// The caller's stop bell rang.
     case stopped
   }
@@ -27,19 +30,20 @@ package struct Worker: ~Copyable {
   }
 
   deinit {
+    // In a cell there is nobody else in it.
+    kill(-process, SIGKILL)
     kill(process, SIGKILL)
     while waitpid(process, nil, 0) == -1 && errno == EINTR {}
   }
 
   /// Its first message, once, before any request: what cell it is in.
-  package func hello(until deadline: MonotonicTime) throws(Failure) -> CellReport {
-    guard case .hello(let report) = try receive(until: deadline).content else { throw .died }
+  package func hello(until limit: some WaitLimit) throws(Failure) -> CellReport {
+    guard case .hello(let report) = try receive(until: limit).content else { throw .died }
     return report
   }
 
   /// Sends a request's header, or a stretch of the picture that follows it.
-  package func send(_ bytes: UnsafeRawBufferPointer, until deadline: MonotonicTime) throws(Failure)
-  {
+  package func send(_ bytes: UnsafeRawBufferPointer, until limit: some WaitLimit) throws(Failure) {
     var sent = 0
     while sent < bytes.count {
       let result = unsafe Glibc.send(
@@ -48,32 +52,45 @@ package struct Worker: ~Copyable {
       if result > 0 {
         sent += result
       } else if errno == EAGAIN {
-        try wait(for: POLLOUT, until: deadline)
+        try wait(for: POLLOUT, until: limit)
       } else if errno != EINTR {
         throw .died
       }
     }
   }
 
-  package func send(_ request: ThumbnailRequest, until deadline: MonotonicTime) throws(Failure) {
+  package func send(_ request: ThumbnailRequest, until limit: some WaitLimit) throws(Failure) {
     let bytes = request.encode()
     // withUnsafeBytes passes typed errors on only as `any Error`.
     let result = unsafe bytes.withUnsafeBytes { bytes -> Result<Void, Failure> in
-      Result { () throws(Failure) in try unsafe send(bytes, until: deadline) }
+      Result { () throws(Failure) in try unsafe send(bytes, until: limit) }
     }
     try result.get()
   }
 
   /// The next message. What does not decode is the end of this worker.
-  package func receive(until deadline: MonotonicTime) throws(Failure) -> ThumbnailReply {
-    let start = try receive(ThumbnailReply.Header.byteCount, until: deadline)
+  package func receive(until limit: some WaitLimit) throws(Failure) -> ThumbnailReply {
+    let start = try receive(ThumbnailReply.Header.byteCount, until: limit)
     guard let header = try? ThumbnailReply.Header.decode(start) else { throw .died }
-    let body = try receive(header.bodyByteCount, until: deadline)
+    let body = try receive(header.bodyByteCount, until: limit)
     guard let reply = try? ThumbnailReply.decode(header, body: body) else { throw .died }
     return reply
   }
 
-  private func receive(_ count: Int, until deadline: MonotonicTime) throws(Failure) -> [UInt8] {
+  /// Whether it has said something that nobody asked for, or has gone.
+  package var hasSpoken: Bool {
+    var byte: UInt8 = 0
+    while true {
+      let result = unsafe recv(socket.rawValue, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT))
+      if result == -1 && errno == EINTR { continue }
+      return result != -1 || errno != EAGAIN
+    }
+  }
+
+  /// Readable when it says something.
+  var pollDescriptor: CInt { socket.rawValue }
+
+  private func receive(_ count: Int, until limit: some WaitLimit) throws(Failure) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     var received = 0
     while received < count {
@@ -87,7 +104,7 @@ package struct Worker: ~Copyable {
       } else if result == 0 {
         throw .died
       } else if errno == EAGAIN {
-        try wait(for: POLLIN, until: deadline)
+        try wait(for: POLLIN, until: limit)
       } else if errno != EINTR {
         throw .died
       }
@@ -95,15 +112,14 @@ package struct Worker: ~Copyable {
     return bytes
   }
 
-  private func wait(for events: CInt, until deadline: MonotonicTime) throws(Failure) {
+  private func wait(for events: CInt, until limit: some WaitLimit) throws(Failure) {
     var descriptors = [
       pollfd(fd: socket.rawValue, events: Int16(events), revents: 0),
       pollfd(fd: stop.pollDescriptor, events: Int16(POLLIN), revents: 0),
     ]
-    let timeout = deadline.pollTimeout(from: .now)
-    let ready = unsafe poll(&descriptors, 2, timeout)
+    unsafe poll(&descriptors, 2, limit.nextLook.pollTimeout(from: .now))
     if descriptors[1].revents != 0 { throw .stopped }
-    if ready == 0 { throw .timedOut }
+    if descriptors[0].revents == 0 { try limit.look() }
   }
 }
 
@@ -123,9 +139,15 @@ extension Worker {
     consuming func takeOurs() -> FileDescriptor { ours }
   }
 
-  /// posix_spawn(3): no environment, no descriptor but the socket as 3 and /dev/null as 0 to 2, no
-  /// blocked or ignored signals, and a process group of its own, so that a Ctrl-C meant for the
-  /// daemon does not cost a photo its thumbnail.
+  /// What of glibc and GLib would hand memory on without asking the cell's malloc for it: stacks of
+  /// ended threads, and GLib's own blocks.
+  private static let environment = [
+    "GLIBC_TUNABLES=glibc.pthread.stack_cache_size=0", "G_SLICE=always-malloc",
+  ]
+
+  /// posix_spawn(3): nothing of the environment here, no descriptor but the socket as 3 and /dev/null
+  /// as 0 to 2, no blocked or ignored signals, and a process group of its own, so that a Ctrl-C meant
+  /// for the daemon does not cost a photo its thumbnail.
   private static func spawn(
     _ program: String, _ arguments: [String], socket: borrowing FileDescriptor
   )
@@ -154,10 +176,11 @@ extension Worker {
 
     let words = unsafe arguments.map { unsafe strdup($0) } + [nil]
     defer { unsafe words.forEach { unsafe free($0) } }
-    var environment: [UnsafeMutablePointer<CChar>?] = unsafe [nil]
+    let variables = unsafe environment.map { unsafe strdup($0) } + [nil]
+    defer { unsafe variables.forEach { unsafe free($0) } }
     var process: pid_t = 0
     let result = unsafe posix_spawn(
-      &process, program, &actions, &attributes, words, &environment)
+      &process, program, &actions, &attributes, words, variables)
     if result != 0 { throw Errno(result) }
     return process
   }

@@ -3,7 +3,7 @@
 ///
 ///     absent ──start──► starting ──started──► idle ──serve──► busy
 ///        ▲                 │ failed            │ 30 s           │ answered: idle
-///        │              backOff ◄──            ▼                ▼ died, timed out, abandoned
+///        │              backOff ◄──            ▼                ▼ died, timed out, abandoned, 64th
 ///        └─────────────────┴──────────────── absent ◄───────────┘
 package struct WorkerState: Equatable, Sendable {
   package enum Phase: Equatable, Sendable {
@@ -29,7 +29,7 @@ package struct WorkerState: Equatable, Sendable {
     case answered
     case died
     case timedOut
-    /// The photo changed under way: the worker waits for bytes that nobody has.
+    /// The photo changed or went under way.
     case abandoned
   }
 
@@ -43,6 +43,8 @@ package struct WorkerState: Equatable, Sendable {
 
   /// A worker without work is ended after this: its memory is worth more than its start.
   package static let idleTime = Duration.seconds(30)
+  /// So many pictures a process gets. What one of them did to it ends with it.
+  package static let picturesPerProcess = 64
   /// The wait after the first failed start; doubles with each, up to the longest.
   package static let firstBackOff = Duration.seconds(1)
   package static let longestBackOff = Duration.seconds(60)
@@ -68,6 +70,7 @@ package struct WorkerState: Equatable, Sendable {
     case .idle(let since):
       if hasPicture {
         phase = .busy
+        failedStarts = 0
         served += 1
         return .serve
       }
@@ -82,21 +85,33 @@ package struct WorkerState: Equatable, Sendable {
   package mutating func started(now: MonotonicTime) {
     precondition(phase == .starting)
     phase = .idle(since: now)
-    failedStarts = 0
     served = 0
   }
 
   package mutating func startFailed(now: MonotonicTime) {
     precondition(phase == .starting)
+    backOff(now)
+  }
+
+  private mutating func backOff(_ now: MonotonicTime) {
     let wait = WorkerState.firstBackOff * (1 << min(failedStarts, 10))
     phase = .backOff(until: now + min(wait, WorkerState.longestBackOff))
     failedStarts += 1
   }
 
-  /// Except after `.answered` the process is to be ended.
+  /// The idle process has gone, or is to be ended because it spoke unasked. One that did so before it
+  /// had any picture counts as a start that failed.
+  package mutating func lost(now: MonotonicTime) {
+    guard case .idle = phase else { preconditionFailure("lost a process that is not idle") }
+    phase = .absent
+    if served == 0 { backOff(now) }
+  }
+
+  /// The process is to be ended where the phase is `.absent` then.
   package mutating func ended(_ outcome: Outcome, now: MonotonicTime) -> Verdict {
     precondition(phase == .busy)
-    phase = outcome == .answered ? .idle(since: now) : .absent
+    let isKept = outcome == .answered && served < WorkerState.picturesPerProcess
+    phase = isKept ? .idle(since: now) : .absent
     switch outcome {
     case .answered, .abandoned: return .settled
     case .timedOut: return .fail(.timedOut)

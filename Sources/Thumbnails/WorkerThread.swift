@@ -6,19 +6,28 @@ import Posix
 import ThumbnailProtocol
 
 /// One thread of a queue with the worker process that it drives: takes a photo, looks whether it is
-/// a picture, streams it to the worker, stores what comes back.
+/// a picture, streams it to the worker, inspects what comes back and stores it.
 ///
 /// Everything but `bell` belongs to the thread that runs `run`.
 final class WorkerThread {
   /// A photo in hand, its first bytes at the beginning of the buffer.
   private struct Held {
     var photo: PhotoVersion
+    var kind: ImageKind
     var byteCount: Int
     var bufferedByteCount: Int
   }
 
+  /// Which attempts a thread makes.
+  enum Part {
+    case first
+    case long
+  }
+
   /// Rung when there may be work.
   let bell: Doorbell
+  private let part: Part
+  private let longAttempts: LongAttempts
   private let stop: Doorbell
   private let source: any PhotoSource
   private let launch: WorkerLaunch
@@ -28,13 +37,15 @@ final class WorkerThread {
   private var worker: Worker?
   private var buffer: PictureBuffer?
   private var held: Held?
-  private var lastID: UInt64 = 0
+  private var isBusy = false
 
   init(
-    source: any PhotoSource, launch: WorkerLaunch, stop: Doorbell, availability: Availability,
-    logger: Logger
-  ) throws(Errno) {
-    bell = try Doorbell()
+    _ part: Part, _ longAttempts: LongAttempts, bell: Doorbell, source: any PhotoSource,
+    launch: WorkerLaunch, stop: Doorbell, availability: Availability, logger: Logger
+  ) {
+    self.part = part
+    self.longAttempts = longAttempts
+    self.bell = bell
     self.stop = stop
     self.source = source
     self.launch = launch
@@ -47,7 +58,13 @@ final class WorkerThread {
     unsafe clinux_set_thread_name("thumbnails")
     while !isStopped(waitingUntil: .now) {
       bell.silence()
+      // Whoever speaks when nobody asks is not believed any more.
+      if worker?.hasSpoken == true {
+        worker = nil
+        state.lost(now: .now)
+      }
       if held == nil { held = takePicture() }
+      noteBusy()
       switch state.next(hasPicture: held != nil, now: .now) {
       case .start: start()
       case .serve: serve()
@@ -64,13 +81,21 @@ final class WorkerThread {
     buffer = nil
   }
 
-  /// Waits for either bell; nil: as long as it takes.
+  /// Says whether there are first attempts to make here.
+  private func noteBusy() {
+    if part == .long || isBusy == (held != nil) { return }
+    isBusy = held != nil
+    if isBusy { longAttempts.becameBusy() } else { longAttempts.becameIdle() }
+  }
+
+  /// Waits for either bell, or for the worker to say something unasked; nil: as long as it takes.
   private func isStopped(waitingUntil time: MonotonicTime?) -> Bool {
     var descriptors = [
       pollfd(fd: stop.pollDescriptor, events: Int16(POLLIN), revents: 0),
       pollfd(fd: bell.pollDescriptor, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: worker?.pollDescriptor ?? -1, events: Int16(POLLIN), revents: 0),
     ]
-    unsafe poll(&descriptors, 2, time?.pollTimeout(from: .now) ?? -1)
+    unsafe poll(&descriptors, 3, time?.pollTimeout(from: .now) ?? -1)
     return descriptors[0].revents != 0
   }
 }
@@ -80,28 +105,26 @@ final class WorkerThread {
 extension WorkerThread {
   /// The next photo that is worth a worker's time. Answers for those that are not.
   private func takePicture() -> Held? {
-    while let photo = source.nextPhoto() {
+    while let photo = part == .first ? source.nextPhoto() : longAttempts.take() {
       if isStopped(waitingUntil: .now) { return nil }
-      guard let size = source.size(of: photo) else { continue }
-      if size > Int64(ThumbnailLimits.pictureByteCount) {
-        fail(photo, isPicture(photo, size) ? .tooLarge : .notAPicture)
-      } else if let start = readStart(of: photo, size) {
-        if isPicture(bufferedByteCount: start) {
-          return Held(photo: photo, byteCount: Int(size), bufferedByteCount: start)
+      guard let size = source.size(of: photo), let start = readStart(of: photo, size) else {
+        continue
+      }
+      if let kind = kind(bufferedByteCount: start) {
+        if size <= Int64(ThumbnailLimits.pictureByteCount) {
+          return Held(photo: photo, kind: kind, byteCount: Int(size), bufferedByteCount: start)
         }
+        fail(photo, .tooLarge)
+      } else {
         fail(photo, .notAPicture)
       }
     }
     return nil
   }
 
-  private func isPicture(_ photo: PhotoVersion, _ size: Int64) -> Bool {
-    readStart(of: photo, size).map(isPicture(bufferedByteCount:)) ?? false
-  }
-
-  private func isPicture(bufferedByteCount count: Int) -> Bool {
+  private func kind(bufferedByteCount count: Int) -> ImageKind? {
     let length = min(count, ImageKind.sniffByteCount)
-    return ImageKind(sniffing: unsafe Array(bufferBytes[..<length])) != nil
+    return ImageKind(sniffing: unsafe Array(bufferBytes[..<length]))
   }
 
   /// Enough to tell the kind, and a good part of a small photo; nil when it has changed.
@@ -182,15 +205,18 @@ extension WorkerThread {
       switch error {
       case .died: outcome = .died
       case .timedOut: outcome = .timedOut
+      case .abandoned: outcome = .abandoned
       // The process ends with the thread, and the photo waits for the next mount.
       case .stopped: return
       }
     }
     buffer?.wipe()
     held = nil
-    if outcome != .answered { worker = nil }
-    switch state.ended(outcome, now: .now) {
+    let verdict = state.ended(outcome, now: .now)
+    if state.phase == .absent { worker = nil }
+    switch verdict {
     case .settled: if let reply { settle(picture.photo, reply) }
+    case .fail(.timedOut) where part == .first: longAttempts.add(picture.photo)
     case .fail(let failure): fail(picture.photo, failure)
     case .retry: retry(picture)
     }
@@ -198,31 +224,55 @@ extension WorkerThread {
 
   /// nil when the photo changed under way.
   private func ask(_ picture: Held) throws(Worker.Failure) -> ThumbnailReply.Content? {
-    let deadline = MonotonicTime.now + launch.deadline
-    lastID += 1
-    let edge = UInt32(clamping: source.thumbnailEdge)
+    let source = source
+    let attempt = Attempt(
+      process: worker?.process ?? 0,
+      allowance: part == .first
+        ? min(launch.firstAllowance, launch.longAllowance) : launch.longAllowance,
+      isWanted: { source.size(of: picture.photo) != nil })
     let limits = ThumbnailLimits.edge
+    let edge = min(
+      max(UInt32(clamping: source.thumbnailEdge), limits.lowerBound), limits.upperBound)
+    // No worker can know what it will be asked, and so answer ahead.
     let request = ThumbnailRequest(
-      id: lastID,
-      work: .thumbnail(
-        edge: min(max(edge, limits.lowerBound), limits.upperBound),
-        pictureByteCount: UInt64(picture.byteCount)))
-    try worker!.send(request, until: deadline)
+      id: .random(in: 1...UInt64.max),
+      work: .thumbnail(edge: edge, pictureByteCount: UInt64(picture.byteCount)))
+    try worker!.send(request, until: attempt)
     var offset = 0
     var buffered = picture.bufferedByteCount
     while true {
+      // It has not seen the whole picture.
+      if hasWorkerSpoken { throw .died }
       try unsafe worker!.send(
-        UnsafeRawBufferPointer(rebasing: bufferBytes[..<buffered]), until: deadline)
+        UnsafeRawBufferPointer(rebasing: bufferBytes[..<buffered]), until: attempt)
       offset += buffered
       if offset == picture.byteCount { break }
       buffered = min(picture.byteCount - offset, PictureBuffer.byteCount)
       if !fillBuffer(with: picture.photo, at: offset, buffered) { return nil }
     }
-    let reply = try worker!.receive(until: deadline)
-    if reply.id != lastID { throw .died }
-    switch reply.content {
-    case .thumbnail, .failure: return reply.content
+    let reply = try worker!.receive(until: attempt)
+    if reply.id != request.id || hasWorkerSpoken { throw .died }
+    try inspect(reply.content, of: picture, edge: Int(edge))
+    return reply.content
+  }
+
+  private var hasWorkerSpoken: Bool { worker?.hasSpoken ?? true }
+
+  /// Nobody keeps what is no thumbnail, and nobody believes whoever sent it.
+  private func inspect(_ content: ThumbnailReply.Content, of picture: Held, edge: Int)
+    throws(Worker.Failure)
+  {
+    switch content {
+    case .failure: return
     case .hello, .probe: throw .died
+    case .thumbnail(let format, let bytes):
+      do throws(ThumbnailInspection.Fault) {
+        try ThumbnailInspection.inspect(bytes, format: format, original: picture.kind, edge: edge)
+      } catch {
+        let inode = picture.photo.inode.rawValue
+        logger.debug("what the worker made of inode \(inode) is no thumbnail: \(error)")
+        throw .died
+      }
     }
   }
 
@@ -230,7 +280,8 @@ extension WorkerThread {
   private func retry(_ picture: Held) {
     guard let start = readStart(of: picture.photo, Int64(picture.byteCount)) else { return }
     held = Held(
-      photo: picture.photo, byteCount: picture.byteCount, bufferedByteCount: start)
+      photo: picture.photo, kind: picture.kind, byteCount: picture.byteCount,
+      bufferedByteCount: start)
   }
 
   private func settle(_ photo: PhotoVersion, _ content: ThumbnailReply.Content) {

@@ -1,5 +1,6 @@
-/// What the daemon asks for on the command line: `--memory BYTES`, `--processor-seconds S`, and for
-/// tests `--allow-misbehaviour`. Anything else is ignored: only albumfs starts this program.
+/// What the daemon asks for on the command line: `--memory BYTES`, `--processor-seconds S`, `--eager`,
+/// and for tests `--allow-misbehaviour`, `--hide-landlock`, `--hide-namespaces`. Anything else is
+/// ignored: only albumfs starts this program.
 struct Arguments {
   var bounds = Cell.Bounds(memory: 2 << 30, processorSeconds: 120)
   var allowsMisbehaviour = false
@@ -13,6 +14,9 @@ struct Arguments {
       case "--processor-seconds":
         if let seconds = words.popFirst().flatMap(UInt64.init) { bounds.processorSeconds = seconds }
       case "--allow-misbehaviour": allowsMisbehaviour = true
+      case "--hide-landlock": bounds.hidesLandlock = true
+      case "--hide-namespaces": bounds.hidesNamespaces = true
+      case "--eager": bounds.isEager = true
       default: break
       }
     }

@@ -1,3 +1,4 @@
+import CFreshMemory
 import CLinux
 import CSeccomp
 import Glibc
@@ -6,10 +7,13 @@ import ThumbnailProtocol
 /// The cell: what this process gives up before it reads the first byte of a picture.
 ///
 /// 1. No descriptor besides the socket and three of /dev/null.
-/// 2. Bounded memory and processor time; no files, no core dump; not readable by other processes.
-/// 3. Not root, where it was, and without capabilities.
-/// 4. No new privileges, and by Landlock no right on any file, port or foreign process.
-/// 5. By seccomp no system call but those that move memory, wait, end, and use the socket.
+/// 2. Behind all others for processor and disk, and before all others when memory runs out.
+/// 3. Bounded memory and processor time; no files, no core dump; not readable by other processes.
+/// 4. Not root, where it was, and without capabilities; in a user namespace of its own, where its
+///    threads are counted.
+/// 5. No new privileges, and by Landlock no right on any file, port or foreign process.
+/// 6. By seccomp no system call but those that move memory, wait, end, and use the socket. That alone
+///    suffices: it names no other process, on kernels without Landlock too.
 ///
 /// There must be one thread when it is entered: Landlock binds only the one that asks.
 enum Cell {
@@ -19,20 +23,39 @@ enum Cell {
     var memory: UInt64
     /// Processor time for one picture in seconds.
     var processorSeconds: UInt64
+    /// For tests: as on a kernel without these.
+    var hidesLandlock = false
+    var hidesNamespaces = false
+    /// Takes its share of the processor as any program does.
+    var isEager = false
   }
 
+  struct Protection {
+    var hasLandlock = false
+    var hasSeccomp = false
+    var boundsThreads = false
+  }
+
+  /// As many threads as the daemon lets it have, too.
+  private static let threadLimit: UInt64 = 128
+
   /// Answers what is in force. Without seccomp no picture may be read.
-  static func enter(_ bounds: Bounds) -> (hasLandlock: Bool, hasSeccomp: Bool) {
+  static func enter(_ bounds: Bounds) -> Protection {
+    var protection = Protection()
+    clinux_probe_prepare()
+    // Best effort: where it is refused, the pictures are decoded as well.
+    if !bounds.isEager { _ = clinux_yield_to_all() }
     limit(bounds)
-    becomeNobody()
+    protection.boundsThreads = becomeNobody(bounds)
     clinux_prctl(ProcessControl.setDumpable, 0, 0)
     // After the change of user, which clears it: no worker outlives its daemon.
     clinux_prctl(ProcessControl.setParentDeathSignal, UInt(SIGKILL), 0)
-    guard clinux_prctl(ProcessControl.setNoNewPrivileges, 1, 0) == 0 else { return (false, false) }
-    let hasLandlock = clinux_landlock_forbid_all() == 0
+    guard clinux_prctl(ProcessControl.setNoNewPrivileges, 1, 0) == 0 else { return protection }
+    protection.hasLandlock = !bounds.hidesLandlock && clinux_landlock_forbid_all() == 0
     // Landlock itself needs a descriptor for a moment.
     set(RLIMIT_NOFILE, 0)
-    return (hasLandlock, Filter.load())
+    protection.hasSeccomp = Filter.load()
+    return protection
   }
 
   /// Gives the next picture its own processor time: what was used so far, and the bound.
@@ -57,21 +80,28 @@ enum Cell {
     unsafe setrlimit(__rlimit_resource_t(resource.rawValue), &limit)
   }
 
-  /// Where nobody has no number in this user namespace, root without capabilities must do.
-  private static func becomeNobody() {
+  /// Where nobody has no number in this user namespace, root without capabilities must do. Answers
+  /// whether its threads are bounded: RLIMIT_NPROC counts all that a user runs, and would make pictures
+  /// fail because of other programs, unless the process has a namespace where it is alone.
+  private static func becomeNobody(_ bounds: Bounds) -> Bool {
     let nobody: UInt32 = 65534
     if geteuid() == 0 { _ = clinux_become(nobody, nobody) }
+    let isAlone = !bounds.hidesNamespaces && clinux_own_user_namespace() == 0
+    if isAlone { set(__RLIMIT_NPROC, threadLimit) }
     _ = clinux_drop_capabilities()
+    return isAlone
   }
 
   /// Tries what must fail in here.
   static func probe() -> ProbeReport {
-    unsafe ProbeReport(
-      open: UInt32(clinux_try_open("/proc/self/status")),
-      socket: UInt32(clinux_try_socket()),
-      fork: UInt32(clinux_try_fork()),
-      execute: UInt32(clinux_try_execute("/bin/true")),
-      executableMemory: UInt32(clinux_try_executable_memory()))
+    let tries = (0..<clinux_probe_count()).map { index in
+      ProbeReport.Try(
+        name: unsafe clinux_probe_name(index).map { unsafe String(cString: $0) } ?? "",
+        error: UInt32(clinux_probe(index)))
+    }
+    return ProbeReport(
+      ownSignal: UInt32(clinux_probe_own_signal()), threads: UInt32(clinux_probe_threads(1000, 0)),
+      oldBytes: UInt32(clamping: cfreshmemory_try()), tries: tries)
   }
 }
 
@@ -96,10 +126,10 @@ private enum Filter {
     "futex", "set_robust_list", "rseq", "gettid", "getpid", "sched_yield", "sched_getaffinity",
     "exit", "exit_group",
     // Signals: abort() and the runtime's own.
-    "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "tgkill", "restart_syscall",
+    "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "restart_syscall",
     // Time and chance.
-    "clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "gettimeofday", "time",
-    "getrandom", "getrusage",
+    "clock_getres", "clock_nanosleep", "nanosleep", "gettimeofday", "time", "getrandom",
+    "getrusage",
   ]
 
   static func load() -> Bool {
@@ -118,6 +148,12 @@ private enum Filter {
     let flags = argument(0, SCMP_CMP_MASKED_EQ, thread | newNamespaces, thread)
     unsafe add(filter, allow, "clone", [flags])
     unsafe add(filter, 0x0005_0000 | UInt32(ENOSYS), "clone3")
+    // Signals to itself. Without Landlock's help this is what keeps other processes out of its reach.
+    let itself = argument(0, SCMP_CMP_EQ, UInt64(getpid()), 0)
+    unsafe add(filter, allow, "tgkill", [itself])
+    // The clocks of the machine and its own; those above belong to other processes.
+    let clock = argument(0, SCMP_CMP_LE, UInt64(CLOCK_TAI), 0)
+    unsafe add(filter, allow, "clock_gettime", [clock])
     // A thread's name.
     let setName = argument(0, SCMP_CMP_EQ, UInt64(ProcessControl.setName), 0)
     unsafe add(filter, allow, "prctl", [setName])
@@ -127,7 +163,10 @@ private enum Filter {
     let processorTime = argument(1, SCMP_CMP_EQ, UInt64(RLIMIT_CPU.rawValue), 0)
     unsafe add(filter, allow, "prlimit64", [own, noNewLimit])
     unsafe add(filter, allow, "prlimit64", [own, processorTime])
-    return unsafe seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) == 0
+    // Calls by the numbers of another architecture end the process.
+    let kill: UInt32 = 0x8000_0000
+    return unsafe seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, kill) == 0
+      && seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) == 0
       && seccomp_load(filter) == 0
   }
 

@@ -2,7 +2,9 @@
 //
 // Started by albumfs, never by a person. It holds no keys and sees no names. Descriptor 3 is the
 // socket; what goes over it stands in ThumbnailProtocol. Order matters: libraries are loaded, then
-// the cell is closed, then the first byte of a picture is read.
+// the cell is closed, then the first byte of a picture is read. No picture finds anything of the one
+// before: memory that is handed out is zero (CFreshMemory).
+import CFreshMemory
 import CLinux
 import Glibc
 import ThumbnailProtocol
@@ -10,6 +12,7 @@ import ThumbnailProtocol
 let arguments = Arguments(CommandLine.arguments.dropFirst())
 let channel = Channel()
 
+cfreshmemory_begin()
 _ = clearenv()
 clinux_close_from(UInt32(Channel.descriptor) + 1)
 clinux_limit_arenas(2)
@@ -17,7 +20,8 @@ guard Vips.start(program: "albumfs-thumbnailer") else { exit(1) }
 let readable = Vips.readableKinds()
 let protection = Cell.enter(arguments.bounds)
 let hello = CellReport(
-  hasLandlock: protection.hasLandlock, hasSeccomp: protection.hasSeccomp, readable: readable)
+  hasLandlock: protection.hasLandlock, hasSeccomp: protection.hasSeccomp,
+  boundsThreads: protection.boundsThreads, readable: readable)
 guard channel.send(ThumbnailReply(id: 0, content: .hello(hello))), protection.hasSeccomp else {
   exit(1)
 }
@@ -34,6 +38,7 @@ func answer(_ request: ThumbnailRequest) -> ThumbnailReply.Content? {
   case .probe: return .probe(Cell.probe())
   case .thumbnail(let edge, let byteCount):
     Cell.beginPicture(arguments.bounds)
+    cfreshmemory_clear_stack()
     guard let memory = PictureMemory(byteCount: Int(byteCount)) else {
       return channel.skip(Int(byteCount)) ? .failure(.tooLarge, reason: "memory") : nil
     }

@@ -14,7 +14,7 @@ enum ExitStatus {
     (.mountPoint, 10, "the mount point is missing, not empty, busy, or in the store"),
     (.other, 11, "any other error"),
     (.wrongPassword, 12, "wrong password or recovery key"),
-    (.interrupted, 15, "interrupted (Ctrl-C)"),
+    (.interrupted, 15, "interrupted (Ctrl-C), or not confirmed"),
     (.fuse, 19, "FUSE: no /dev/fuse, no fusermount3, or the mount was refused"),
     (.emptyPassword, 22, "the password is empty"),
     (.configurationOpen, 23, "albumfs.conf or keys cannot be opened"),

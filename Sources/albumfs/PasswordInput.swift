@@ -52,7 +52,7 @@ enum PasswordInput {
     try read(source, prompt)
   }
 
-  /// Asks for a password to be set: on a terminal twice.
+  /// Asks for a password to be set: on a terminal twice. Says so where it is weak, and goes on.
   static func new(_ source: PasswordSource, prompt: String) throws(Failure) -> SecretBytes {
     let first = try read(source, prompt)
     if source == .terminal {
@@ -60,6 +60,11 @@ enum PasswordInput {
       guard first.isEqual(to: second) else {
         throw Failure(.noPassword, "The two passwords differ; nothing was changed.")
       }
+    }
+    if PasswordStrength.isWeak(first) {
+      Terminal.complain(
+        "This password is weak: whoever gets the store can find it by guessing; five or more words "
+          + "picked at random are better.")
     }
     return first
   }
@@ -141,7 +146,7 @@ enum PasswordInput {
   }
 
   /// The bytes up to the first newline or the end, one at a time: what follows stays for whoever
-  /// reads next.
+  /// reads next. A carriage return before the newline is part of that: Windows ends lines with both.
   private static func line(of descriptor: CInt, _ name: String) throws(Failure) -> SecretBytes {
     var length = 0
     let buffer = try unsafe SecretBytes(count: limit) {
@@ -164,7 +169,11 @@ enum PasswordInput {
       } catch {
         throw Failure(.noPassword, "The password cannot be read from \(name): \(error)")
       }
-      if unsafe count == 0 || room[length] == UInt8(ascii: "\n") { return length }
+      if count == 0 { return length }
+      if unsafe room[length] == UInt8(ascii: "\n") {
+        let hasReturn = unsafe length > 0 && room[length - 1] == UInt8(ascii: "\r")
+        return hasReturn ? length - 1 : length
+      }
     }
     throw Failure(.noPassword, "What \(name) gives is too long for a password.")
   }

@@ -7,14 +7,9 @@ import Posix
 enum StateDirectory {
   /// Its path; made where it is missing.
   static func make() throws(Failure) -> String {
-    var path = variable("XDG_STATE_HOME") ?? ""
-    if !path.hasPrefix("/") {
-      guard let home = variable("HOME"), home.hasPrefix("/") else {
-        throw Failure(.usage, "--remember needs HOME or XDG_STATE_HOME to be set.")
-      }
-      path = home + "/.local/state"
+    guard let path else {
+      throw Failure(.usage, "--remember needs HOME or XDG_STATE_HOME to be set.")
     }
-    path += "/albumfs"
     var made = ""
     for part in path.split(separator: "/") {
       made += "/" + part
@@ -23,6 +18,27 @@ enum StateDirectory {
       }
     }
     return path
+  }
+
+  /// Removes what is remembered of a space under this name, if anything is.
+  static func forget(_ name: String) throws(Failure) {
+    guard let path else { return }
+    for file in ["\(path)/\(name)", "\(path)/\(name).new"] {
+      do throws(Errno) { try retrying { unsafe unlink(file) } } catch {
+        if error == .noEntry || error == .notDirectory { continue }
+        throw Failure(
+          .other,
+          "The space is destroyed, but \(file), which mount --remember made of it, cannot be removed: "
+            + "\(error).")
+      }
+    }
+  }
+
+  /// Nil where the environment names none.
+  private static var path: String? {
+    if let state = variable("XDG_STATE_HOME"), state.hasPrefix("/") { return state + "/albumfs" }
+    guard let home = variable("HOME"), home.hasPrefix("/") else { return nil }
+    return home + "/.local/state/albumfs"
   }
 
   private static func variable(_ name: String) -> String? {

@@ -4,9 +4,17 @@ import ArgumentParser
 import ControlProtocol
 import Daemon
 
-/// How much work it is to try a password.
-enum KDFArgument: String, ExpressibleByArgument, CaseIterable {
+/// How much work it is to try a password. `interactive` is for tests, and no value without the
+/// environment variable that lifts the floor.
+enum KDFArgument: String, ExpressibleByArgument {
   case interactive, moderate, sensitive
+
+  init?(argument: String) {
+    self.init(rawValue: argument)
+    if self == .interactive, !SealingFloor.isLifted { return nil }
+  }
+
+  static var allValueStrings: [String] { [moderate.rawValue, sensitive.rawValue] }
 
   var cost: KDFCost {
     switch self {
@@ -23,9 +31,9 @@ enum StoreCommands {
     try StoreOpening.open(MountPath.resolve(path))
   }
 
-  /// Tells what is damaged in the store and did not hinder.
+  /// Tells what is damaged in the store or was edited, and did not hinder.
   static func warn(of store: Store) {
-    for warning in store.warnings { Terminal.complain(warning) }
+    for warning in store.warnings + store.advice { Terminal.complain(warning) }
   }
 
   /// Runs what the core does and says its errors in our words. `changing`: it writes conf or keys.

@@ -15,20 +15,18 @@ enum Unmounting {
   static func clearDead(at mountPoint: String) throws(Failure) -> Bool {
     var cleared = false
     while let mount = try MountPath.table().mount(at: mountPoint),
-      mount.type == MountTable.fileSystemType, isDead(mount)
+      mount.type == MountTable.fileSystemType, MountLife.isDead(mount)
     {
-      _ = try unmount(mountPoint, lazy: true)
+      try clear(mount)
       cleared = true
     }
     return cleared
   }
 
-  /// Whether nobody serves a mount any more: then every call on it fails with ENOTCONN. Only a
-  /// mount whose daemon is not there is touched, so a hanging one hangs nobody.
-  static func isDead(_ mount: MountEntry) -> Bool {
-    if ControlClient.daemon(of: mount) != nil { return false }
-    var status = statvfs()
-    return unsafe statvfs(mount.mountPoint, &status) != 0 && errno == ENOTCONN
+  /// Takes a dead mount away, and what its daemon left.
+  static func clear(_ mount: MountEntry) throws(Failure) {
+    _ = try unmount(mount.mountPoint, lazy: true)
+    ControlClient.cleanUp(after: mount)
   }
 
   private static func bySystemCall(_ mountPoint: String, _ lazy: Bool) throws(Failure) -> Outcome {

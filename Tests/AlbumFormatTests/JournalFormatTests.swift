@@ -128,6 +128,10 @@ struct JournalFormatTests {
     head.predecessorBirth = SegmentBirth(6)
     head.time = StoreTime(milliseconds: 1_700_000_000_001)
     head.boot = BootIdentity(bytes: Array(1...16))
+    head.ancestors = [
+      JournalHead.Ancestor(number: SegmentNumber(7), birth: SegmentBirth(6)),
+      JournalHead.Ancestor(number: SegmentNumber(4), birth: SegmentBirth(1)),
+    ]
     #expect(head.encoded().count == JournalHead.byteCount)
     #expect(try JournalHead(decoding: head.encoded()) == head)
     for reason in [SegmentSeal.Reason.full, .endOfSession] {

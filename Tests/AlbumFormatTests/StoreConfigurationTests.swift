@@ -73,7 +73,7 @@ import Testing
   @Test(arguments: [
     ("operations 3", "operations 33"), ("operations 3", "operations 0"),
     ("operations 3", "operations 99999999999999999999999"), ("operations 3", "operations -1"),
-    ("memory 268435456", "memory 4294967297"), ("memory 268435456", "memory 8191"),
+    ("memory 268435456", "memory 2147483649"), ("memory 268435456", "memory 8191"),
     ("memory 268435456", "memory 99999999999999999999999"),
   ])
   func `an absurd cost is refused, with a checksum that fits and without`(
@@ -86,12 +86,49 @@ import Testing
 
   @Test func `the bounds themselves are allowed`() throws {
     for cost in [
-      KDFCost(operations: 1, memory: 8 << 10), KDFCost(operations: 32, memory: 4 << 30),
+      KDFCost(operations: 1, memory: 8 << 10), KDFCost(operations: 32, memory: 512 << 20),
+      KDFCost(operations: 8, memory: 2 << 30),
       .interactive, .moderate, .sensitive,
     ] {
       var other = configuration
       other.derivations[0].cost = cost
       #expect(try StoreConfiguration(decoding: other.encode()) == other)
+    }
+  }
+
+  @Test func `all lines together cost no more than one may`() throws {
+    var several = configuration
+    several.derivations = (1...4).map {
+      KeyDerivation(number: $0, cost: .sensitive, salt: [UInt8](repeating: 9, count: 16))
+    }
+    #expect(try StoreConfiguration(decoding: several.encode()) == several)
+    var dear = several
+    dear.derivations[3].cost.operations += 1
+    #expect(problem(dear.encode())?.isCost == true)
+    for cost in [KDFCost(operations: 32, memory: 2 << 30), KDFCost(operations: 9, memory: 2 << 30)]
+    {
+      var one = configuration
+      one.derivations[0].cost = cost
+      #expect(problem(one.encode())?.isCost == true)
+    }
+    var many = several
+    many.derivations = (1...5).map {
+      KeyDerivation(
+        number: $0, cost: KDFCost(operations: 1, memory: 8 << 10),
+        salt: [UInt8](repeating: 9, count: 16))
+    }
+    #expect(problem(many.encode())?.isCost == true)
+  }
+
+  @Test func `no less than the floor is neither fewer passes nor less memory`() {
+    let floor = KDFCost.floor
+    #expect(floor == KDFCost(operations: 3, memory: 256 << 20))
+    #expect(floor.isAtLeast(.floor) && KDFCost.sensitive.isAtLeast(.floor))
+    for other in [
+      KDFCost.interactive, KDFCost(operations: 2, memory: 2 << 30),
+      KDFCost(operations: 32, memory: 256 << 20 - 1),
+    ] {
+      #expect(!other.isAtLeast(.floor))
     }
   }
 

@@ -84,6 +84,44 @@ import Testing
     #expect(isNotThis(key("correct horse", derivation: other).unwrap(slot[...])))
   }
 
+  @Test func `a password typed on a Mac opens what was set on Linux, and the other way round`() {
+    let content = SlotContent(SpaceKeys())
+    let (mac, linux) = (key("Ka\u{308}fer"), key("K\u{E4}fer"))
+    #expect(opened(mac.unwrap(linux.wrap(content)[...]))?.isEqual(to: content) == true)
+    #expect(opened(linux.unwrap(mac.wrap(content)[...]))?.isEqual(to: content) == true)
+    #expect(isNotThis(key("Kafer").unwrap(linux.wrap(content)[...])))
+  }
+
+  @Test func `a slot is its space's by the master key alone, whatever the password`() {
+    let (keys, others) = (SpaceKeys(), SpaceKeys())
+    for password in ["one", "two"] {
+      let slot = key(password).wrap(SlotContent(keys))
+      #expect(keys.isOwn(slot: slot[...]))
+      #expect(!others.isOwn(slot: slot[...]))
+    }
+    for _ in 0..<1000 {
+      let slot = (0..<KeySlot.byteCount).map { _ in UInt8.random(in: .min ... .max) }
+      #expect(!keys.isOwn(slot: slot[...]))
+    }
+  }
+
+  /// Computed in Python with hashlib, from the documentation alone.
+  @Test func `a slot lists lines by their documented digests, and keeps all else`() {
+    let line = KeyDerivation(
+      number: 1, cost: .moderate, salt: (0..<16).map { UInt8($0 * 0x11) })
+    #expect(
+      line.digest
+        == bytes("903e74614fe8eb3c1415aa6270de4973546b6db23af67abbbcf75dfdfb4e43b5"))
+    var header = KeySlot.Content()
+    header.mayIgnore = 77
+    let content = SlotContent(fixedKeys(), header: header)
+    let vouching = content.vouching(for: [line, derivation])
+    #expect(vouching.header.trustedLines.contains(line.digest))
+    #expect(vouching.header.trustedLines.contains(derivation.digest))
+    #expect(vouching.header.mayIgnore == 77)
+    #expect(vouching.vouching(for: []).isEqual(to: content))
+  }
+
   /// Chi-square over all bytes of many slots of the same space and password: 255 degrees of
   /// freedom, mean 255, deviation 22.6. Above 450 does not happen by chance.
   @Test func `slots in use look random, in every byte`() {

@@ -56,6 +56,12 @@ import Testing
     #expect(fixedKeys().lockOffset == 1_168_436_755_766_447_081)
   }
 
+  @Test func `the mark of a slot is the documented one`() {
+    let seed = Array(UInt8(0)...15)
+    let mark = unsafe seed.withUnsafeBytes { unsafe fixedKeys().slotMark(on: $0) }
+    #expect(mark == 15_159_137_018_222_433_082)
+  }
+
   @Test func `no space's lock can meet that of the key slots`() {
     for _ in 0..<200 {
       let offset = SpaceKeys().lockOffset

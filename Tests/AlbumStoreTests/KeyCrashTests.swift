@@ -78,7 +78,7 @@ import Testing
 
   private func create(_ disk: SimulatedDisk) throws -> Store {
     var options = StoreOptions()
-    options.cost = KDFCost(operations: 1, memory: 8 << 10)
+    options.cost = .forTests
     options.segmentSize = SegmentLayout.minimumByteCount
     options.chaffByteCount = 0
     return try Store.create(

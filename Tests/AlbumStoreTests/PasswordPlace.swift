@@ -12,11 +12,12 @@ struct PasswordPlace {
 
   /// Makes a store with one space for each password.
   init(
-    _ passwords: String..., chaff: Int64? = 0,
+    _ passwords: String..., chaff: Int64? = 0, cost: KDFCost? = nil,
     birth: (Store, SpaceKeys) throws(StoreError) -> Void = PasswordPlace.birth
   ) throws {
     var options = StoreOptions()
-    options.cost = KDFCost(operations: 1, memory: 8 << 10)
+    options.cost = .forTests
+    if let cost { options.cost = cost }
     options.segmentSize = SegmentLayout.minimumByteCount
     options.chaffByteCount = chaff
     let store = try Store.create(

@@ -129,6 +129,8 @@ struct SpaceTests {
     try short.setModificationTime(seconds: 1_000_000_000)
     let space = try place.open()
     try space.write([1], to: "a")
+    // What users wrote comes first.
+    try space.barrier()
     _ = try space.beginSweep()
     try space.close()
     let bytes = try place.store.directory.contents(

@@ -133,6 +133,23 @@ import Testing
     second.release()
   }
 
+  @Test func `who only reads makes no conf anew, and still keeps writers out`() throws {
+    let place = try PasswordPlace("one")
+    let storage = try place.storage()
+    let store = try place.open()
+    let keys = try store.unlock(password: secret("one"))
+    try storage.remove("albumfs.conf")
+    let reader = try SpaceLock.take(store: store, keys: keys, readOnly: true)
+    #expect(try !storage.list("").contains("albumfs.conf"))
+    #expect(
+      failure { _ = try SpaceLock.take(store: try place.open(), keys: keys, readOnly: false) }?.code
+        == .inUse)
+    reader.release()
+    let writer = try SpaceLock.take(store: store, keys: keys, readOnly: false)
+    #expect(try place.read("albumfs.conf") == place.read("albumfs.conf.bak"))
+    writer.release()
+  }
+
   @Test func `a mounted space does not keep its password from being changed`() throws {
     let place = try PasswordPlace("one")
     let store = try place.open()
@@ -261,7 +278,7 @@ import Testing
 
   private var options: StoreOptions {
     var options = StoreOptions()
-    options.cost = KDFCost(operations: 1, memory: 8 << 10)
+    options.cost = .forTests
     options.segmentSize = SegmentLayout.minimumByteCount
     options.chaffByteCount = 0
     return options

@@ -1,3 +1,4 @@
+import AlbumTestSupport
 import ControlProtocol
 import Glibc
 import Posix
@@ -5,9 +6,9 @@ import Testing
 
 import struct Synchronization.Atomic
 
-/// Commands and daemon talk over a socket named after the mount's device: asked and answered,
-/// streamed, refused, and ended.
-@Suite struct ControlProtocolTests {
+/// Commands and daemon talk over a socket in the user's runtime directory, named after the mount's device:
+/// asked and answered, streamed, refused, and ended.
+@Suite(.timeLimit(.minutes(5))) struct ControlProtocolTests {
   /// A device number that no mount has: majors of 12 bits are all there are.
   private static let nextMinor = Atomic<UInt32>(0)
   private func mount(user: UInt32 = getuid()) -> MountEntry {
@@ -58,21 +59,152 @@ import struct Synchronization.Atomic
     #expect(throws: Failure.self) { _ = try ControlClient(mount).daemon }
   }
 
-  @Test func aClosedServerFreesItsNameAtOnce() throws {
+  @Test func aClosedServerLeavesNothing() throws {
     let mount = mount()
+    let runtime = Runtime()
     for _ in 0..<3 {
-      let server = try ControlServer(device: mount.device) { _, _ in .done(ControlSummary()) }
+      let server = try ControlServer(device: mount.device, places: runtime.places) { _, _ in
+        .done(ControlSummary())
+      }
+      #expect(runtime.sockets.count == 1)
       server.close()
+      #expect(runtime.sockets == [])
+      #expect(server.path == nil)
     }
   }
 
-  @Test func twoDaemonsCannotHaveOneName() throws {
+  /// The kernel gives the number of a mount again as soon as that is gone, while its daemon may still write.
+  @Test func aLaterMountOfTheSameNumberIsAnsweredByItsOwnDaemon() throws {
     let mount = mount()
-    let server = try ControlServer(device: mount.device) { _, _ in .done(ControlSummary()) }
-    defer { server.close() }
-    #expect(throws: Errno(EADDRINUSE)) {
-      try ControlServer(device: mount.device, patience: 0) { _, _ in .done(ControlSummary()) }
+    let runtime = Runtime()
+    let servers = try (0..<3).map { number in
+      let server = try ControlServer(device: mount.device, places: runtime.places) { _, _ in
+        .done(ControlSummary(count: number))
+      }
+      usleep(20_000)
+      return server
     }
+    for last in servers.indices.reversed() {
+      let client = try ControlClient(mount, places: runtime.places)
+      #expect(try client.ask(.tidy(album: nil)) == .done(ControlSummary(count: last)))
+      servers[last].close()
+    }
+  }
+
+  @Test func theSocketIsTheUsersAlone() throws {
+    let runtime = Runtime()
+    let server = try ControlServer(device: mount().device, places: runtime.places) { _, _ in
+      .done(ControlSummary())
+    }
+    defer { server.close() }
+    let path = try #require(server.path)
+    #expect(path.hasPrefix(runtime.path + "/albumfs/"))
+    #expect(permissions(runtime.path + "/albumfs") == 0o700)
+    #expect(permissions(path) == 0o600)
+  }
+
+  /// Somebody else was faster: with a directory that he can write to, a file, or a link into one of his.
+  @Test func nobodyCanTakeTheNameThatADaemonWouldHave() throws {
+    let place = TemporaryDirectory()
+    let own = "\(place.path)/albumfs-\(getuid())"
+    let traps: [(String, () -> Int32)] = [
+      ("open to others", { unsafe mkdir(own, 0o777) | chmod(own, 0o777) }),
+      (
+        "a link",
+        { unsafe mkdir(place.path + "/his", 0o700) | symlink(place.path + "/his", own) }
+      ),
+      ("a file", { close(unsafe creat(own, 0o600)) }),
+    ]
+    for (what, set) in traps {
+      #expect(set() == 0, "\(what)")
+      let places = ControlPlaces(user: getuid(), runtimes: ["/nowhere"], shared: [place.path])
+      let mount = mount()
+      let server = try ControlServer(device: mount.device, places: places) { _, _ in
+        .done(ControlSummary(count: 7))
+      }
+      let path = try #require(server.path)
+      #expect(!path.hasPrefix(own + "/"), "\(what)")
+      // It is found all the same.
+      let client = try ControlClient(mount, places: places)
+      #expect(try client.ask(.status) == .done(ControlSummary(count: 7)), "\(what)")
+      server.close()
+      unsafe _ = rmdir(own)
+      unsafe _ = unlink(own)
+    }
+  }
+
+  @Test func whatAKilledDaemonLeftIsReplaced() throws {
+    let mount = mount()
+    let runtime = Runtime()
+    // A socket that is bound and that nobody listens on, as a kill leaves it.
+    let server = try ControlServer(device: mount.device, places: runtime.places) { _, _ in
+      .done(ControlSummary())
+    }
+    let left = try #require(server.path)
+    let stale = runtime.path + "/albumfs/\(mount.device).1.feed"
+    #expect(unsafe rename(left, stale) == 0)
+    server.close()
+    #expect(throws: Failure.self) {
+      _ = try ControlClient(mount, places: runtime.places).daemon
+    }
+    let next = try ControlServer(device: mount.device, places: runtime.places) { _, _ in
+      .done(ControlSummary(count: 2))
+    }
+    defer { next.close() }
+    let client = try ControlClient(mount, places: runtime.places)
+    #expect(try client.ask(.status) == .done(ControlSummary(count: 2)))
+  }
+
+  /// The runtime directory goes at log-out, and daemons may stay.
+  @Test func aSocketThatIsTakenAwayIsMadeAnew() throws {
+    let mount = mount()
+    let runtime = Runtime()
+    let server = try ControlServer(
+      device: mount.device, places: runtime.places, lookingEvery: 0.05
+    ) { _, _ in .done(ControlSummary(count: 5)) }
+    defer { server.close() }
+    let first = try #require(server.path)
+    #expect(unsafe unlink(first) == 0)
+    var path: String?
+    for _ in 0..<1000 {
+      path = server.path
+      if let path, path != first { break }
+      usleep(10_000)
+    }
+    #expect(path != first)
+    let client = try ControlClient(mount, places: runtime.places)
+    #expect(try client.ask(.status) == .done(ControlSummary(count: 5)))
+  }
+
+  /// sudo, cron and ssh come with another XDG_RUNTIME_DIR, or none.
+  @Test func aDaemonIsFoundFromAnotherEnvironment() throws {
+    let mount = mount()
+    let runtime = Runtime()
+    let server = try ControlServer(device: mount.device, places: runtime.places) { _, _ in
+      .done(ControlSummary(count: 4))
+    }
+    defer { server.close() }
+    let elsewhere = ControlPlaces(user: getuid(), runtimes: ["/nowhere"], shared: [])
+    let client = try ControlClient(mount, places: elsewhere)
+    #expect(try client.ask(.status) == .done(ControlSummary(count: 4)))
+  }
+
+  @Test func aRuntimeDirectoryWithAPathThatIsTooLongIsPassedOver() throws {
+    let place = TemporaryDirectory()
+    let long = place.path + "/" + String(repeating: "d", count: 100)
+    #expect(unsafe mkdir(long, 0o700) == 0)
+    let places = ControlPlaces(user: getuid(), runtimes: [long], shared: [place.path])
+    let mount = mount()
+    let server = try ControlServer(device: mount.device, places: places) { _, _ in
+      .done(ControlSummary())
+    }
+    defer { server.close() }
+    #expect(try ControlClient(mount, places: places).daemon.pid == getpid())
+  }
+
+  private func permissions(_ path: String) -> UInt32 {
+    var status = stat()
+    return unsafe lstat(path, &status) == 0 ? status.st_mode & 0o777 : 0
   }
 
   @Test func whatIsNoMessageEndsTheConnection() throws {
@@ -103,4 +235,12 @@ import struct Synchronization.Atomic
     try reader.waitForEnd()
     #expect(throws: MessageStream.Problem.ended) { _ = try reader.receive(ControlRequest.self) }
   }
+}
+
+/// A runtime directory of a test's own.
+private final class Runtime: Sendable {
+  private let place = TemporaryDirectory()
+  var path: String { place.path }
+  var places: ControlPlaces { ControlPlaces(user: getuid(), runtimes: [place.path], shared: []) }
+  var sockets: [String] { (try? PosixDirectory(path: path + "/albumfs").list("")) ?? [] }
 }

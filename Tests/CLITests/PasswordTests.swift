@@ -23,7 +23,11 @@ import Testing
     #expect(outcome.errors.contains("--password-file"))
   }
 
-  @Test(arguments: [("sesame\n", "sesame"), ("sesame", "sesame"), (" a b \nmore\n", " a b ")])
+  @Test(arguments: [
+    ("sesame\n", "sesame"), ("sesame", "sesame"), (" a b \nmore\n", " a b "),
+    // As Windows ends lines; a carriage return elsewhere belongs to the password.
+    ("sesame\r\n", "sesame"), ("a\rb\r\r\nmore\r\n", "a\rb\r"), ("sesame\r", "sesame\r"),
+  ])
   func aFileGivesItsFirstLineWithoutTheNewline(content: String, password: String) throws {
     let files = try ScratchDirectory()
     let file = try files.write("password", content)
@@ -52,10 +56,50 @@ import Testing
 
   @Test(arguments: [
     (["--password-stdin"], ""), (["--password-stdin"], "\nsesame\n"),
+    (["--password-stdin"], "\r\nsesame\r\n"),
     (["--password-command", "true"], ""), (["--password-file", "/dev/null"], ""),
   ])
   func anEmptyPasswordIsRefused(options: [String], input: String) throws {
     #expect(try initialize(options, input: input).0.code == 22)
+  }
+
+  @Test func aCarriageReturnBeforeTheNewlineIsNoPartOfAPasswordFromAnywhere() throws {
+    let (made, scratch) = try initialize(["--password-command", "printf 'sesame\\r\\n'"])
+    #expect(made.code == 0)
+    #expect(try opens(scratch, "sesame"))
+    #expect(try opens(scratch, "sesame\r\n"))
+  }
+
+  @Test func aPasswordTypedOnAMacOpensWhatWasSetOnLinux() throws {
+    let (mac, linux) = ("Ka\u{308}fer", "K\u{E4}fer")
+    for (set, typed) in [(mac, linux), (linux, mac)] {
+      let (made, scratch) = try initialize(["--password-stdin"], input: set + "\n")
+      #expect(made.code == 0)
+      #expect(try opens(scratch, typed))
+    }
+  }
+
+  @Test func aWeakPasswordIsSaidToBeOneAndTaken() throws {
+    let weak = "This password is weak"
+    let strong = "vapour kettle ninety harbour moss"
+    let (made, scratch) = try initialize(["--password-stdin"], input: "sesame\n")
+    #expect(made.code == 0 && made.errors.contains(weak))
+    #expect(!made.errors.contains("sesame"))
+    #expect(made.errors.split(separator: "\n").count { $0.contains("weak") } == 1)
+    #expect(try !initialize(["--password-stdin"], input: strong + "\n").0.errors.contains(weak))
+    let store = scratch.path("store")
+    let added = try TestStore.run(["space", "add", store, "--password-stdin"], input: "password1")
+    #expect(added.code == 0 && added.errors.contains(weak))
+    for (old, new, isWeak) in [("sesame", strong, false), (strong, "letmein", true)] {
+      let file = try scratch.write("new", new)
+      let changed = try TestStore.run(
+        ["space", "password", store, "--password-stdin", "--new-password-file", file], input: old)
+      #expect(changed.code == 0 && changed.errors.contains(weak) == isWeak)
+    }
+    // Who only opens is not told.
+    let opened = try TestStore.run(
+      ["space", "recovery-key", store, "--password-stdin"], input: "letmein")
+    #expect(opened.code == 0 && !opened.errors.contains(weak))
   }
 
   @Test func anEndlessPasswordIsRefused() throws {

@@ -26,6 +26,8 @@ final class TerminalSession {
     try scratch.write("err", "")
     process.executableURL = URL(fileURLWithPath: program)
     process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment
+      .merging(WeakPasswords.environment) { $1 }
     process.standardInput = FileHandle(fileDescriptor: slave, closeOnDealloc: false)
     process.standardOutput = try FileHandle(forWritingTo: scratch.url.appendingPathComponent("out"))
     process.standardError = try FileHandle(forWritingTo: scratch.url.appendingPathComponent("err"))
@@ -58,18 +60,18 @@ final class TerminalSession {
   }
 
   /// Waits until the program asks for the next thing with these words and shows nothing any more,
-  /// then types a line.
-  func answer(_ prompt: String, _ line: String) -> Bool {
-    guard waitForPrompt(prompt) else { return false }
+  /// then types a line. `shown`: that shows, since it is no secret.
+  func answer(_ prompt: String, _ line: String, shown: Bool = false) -> Bool {
+    guard waitForPrompt(prompt, shown: shown) else { return false }
     let typed = Array((line + "\n").utf8)
     return unsafe write(master, typed, typed.count) == typed.count
   }
 
-  func waitForPrompt(_ prompt: String) -> Bool {
+  func waitForPrompt(_ prompt: String, shown: Bool = false) -> Bool {
     waitUntil { [self] in
       let text = Array(errors.utf8)
       let new = String(decoding: text.dropFirst(seenErrors), as: UTF8.self)
-      guard new.hasSuffix(prompt), !echoes else { return false }
+      guard new.hasSuffix(prompt), echoes == shown else { return false }
       seenErrors = text.count
       return true
     }

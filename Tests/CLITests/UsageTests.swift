@@ -5,7 +5,8 @@ import Testing
 @Suite struct UsageTests {
   @Test(arguments: [
     [], ["--help"], ["help"], ["init", "--help"], ["mount", "--help"], ["space", "--help"],
-    ["space", "add", "--help"], ["compact", "--help"], ["--version"],
+    ["space", "add", "--help"], ["space", "destroy", "--help"], ["compact", "--help"],
+    ["--version"],
   ])
   func helpAndVersionAreResults(arguments: [String]) throws {
     let outcome = try TestStore.run(arguments)

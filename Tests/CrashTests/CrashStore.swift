@@ -22,7 +22,7 @@ struct CrashStore: Sendable {
   init() throws {
     let disk = SimulatedDisk()
     var options = StoreOptions()
-    options.cost = KDFCost(operations: 1, memory: 8 << 10)
+    options.cost = .forTests
     options.segmentSize = SegmentLayout.minimumByteCount
     options.chaffByteCount = 0
     let store = try Store.create(

@@ -22,7 +22,7 @@ struct KeysDamageTests {
     repeat {
       disk = DamagedDisk()
       var options = StoreOptions()
-      options.cost = KDFCost(operations: 1, memory: 8 << 10)
+      options.cost = .forTests
       options.segmentSize = SegmentLayout.minimumByteCount
       options.chaffByteCount = 0
       let made = try Store.create(

@@ -77,6 +77,22 @@ import Testing
       #expect(outcome.code == 0)
       #expect(outcome.errors.contains("This store is older than what was seen of it here"))
       #expect(try mounted.sh("stat -c %a $W/state/albumfs").contains("700"))
+
+      // A session that is killed counts as far as it is on disk.
+      try mounted.sh("cp -a $S $W/old; \(mount) && touch $M/third")
+      let waited = try mounted.outcome(
+        """
+        before=$(cat $W/state/albumfs/*)
+        for _ in $(seq 300); do
+          [ "$(cat $W/state/albumfs/*)" != "$before" ] && exit 0
+          sleep 0.1
+        done
+        exit 1
+        """)
+      #expect(waited.code == 0, "nothing was noted within 30 seconds")
+      try mounted.sh("kill -9 $(albumfs status $M | sed -n 's/.*(process \\([0-9]*\\)).*/\\1/p')")
+      try mounted.sh("albumfs umount -q $M; rm -r $S && mv $W/old $S")
+      #expect(try mounted.outcome("\(mount) && albumfs umount -q $M").errors.contains("older"))
     }
   }
 

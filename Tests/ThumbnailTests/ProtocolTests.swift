@@ -13,14 +13,18 @@ struct ProtocolTests {
   private static let replies: [ThumbnailReply] = [
     ThumbnailReply(
       id: 0,
-      content: .hello(CellReport(hasLandlock: true, hasSeccomp: true, readable: [.jpeg, .jpegXL]))),
+      content: .hello(
+        CellReport(
+          hasLandlock: true, hasSeccomp: true, boundsThreads: true, readable: [.jpeg, .jpegXL]))),
     ThumbnailReply(id: 7, content: .thumbnail(.webp, [1, 2, 3])),
     ThumbnailReply(id: 8, content: .failure(.damaged, reason: "header: cut short")),
     ThumbnailReply(id: .max, content: .failure(.notAPicture, reason: "")),
     ThumbnailReply(
       id: 9,
       content: .probe(
-        ProbeReport(open: 1, socket: 2, fork: 3, execute: 4, executableMemory: 0))),
+        ProbeReport(
+          ownSignal: 0, threads: 127, oldBytes: 5,
+          tries: [.init(name: "open", error: 1), .init(name: "clone3", error: 38)]))),
   ]
 
   @Test("The bytes of a request are those of the description")

@@ -44,6 +44,9 @@ final class TestSource: PhotoSource {
     }
   }
 
+  /// Photos are gone as if somebody had removed them.
+  func remove(_ number: UInt64) { state.withLock { $0.photos[number] = nil } }
+
   func answer(for number: UInt64) -> Answer? { state.withLock { $0.answers[number] } }
   func bytesRead(of number: UInt64) -> Int { state.withLock { $0.bytesRead[number] ?? 0 } }
   func isGone(_ number: UInt64) -> Bool { state.withLock { $0.gone.contains(number) } }
@@ -57,6 +60,15 @@ final class TestSource: PhotoSource {
     return nil
   }
 
+  /// Waits until the photo was asked for and said to be gone, for two minutes at most.
+  func awaitGone(_ number: UInt64) -> Bool {
+    for _ in 0..<12000 {
+      if isGone(number) { return true }
+      usleep(10_000)
+    }
+    return false
+  }
+
   func nextPhoto() -> PhotoVersion? {
     state.withLock { state in
       if state.waiting.isEmpty { return nil }
@@ -66,7 +78,11 @@ final class TestSource: PhotoSource {
 
   func size(of photo: PhotoVersion) -> Int64? {
     state.withLock { state in
-      guard let found = state.photos[photo.inode.rawValue] else { return nil }
+      guard let found = state.photos[photo.inode.rawValue] else {
+        precondition(
+          state.gone.insert(photo.inode.rawValue).inserted, "asked for a photo that is done")
+        return nil
+      }
       return found.claimedSize ?? Int64(found.bytes.count)
     }
   }
@@ -76,7 +92,10 @@ final class TestSource: PhotoSource {
   {
     let number = photo.inode.rawValue
     let part: [UInt8]? = state.withLock { state in
-      let found = state.photos[number]!
+      guard let found = state.photos[number] else {
+        state.gone.insert(number)
+        return nil
+      }
       let end = min(Int(offset) + min(buffer.count, readLimit), found.bytes.count)
       if let limit = found.changesAt, end > limit {
         state.gone.insert(number)

@@ -22,6 +22,8 @@ struct TestWorker: ~Copyable {
   static var launch: WorkerLaunch {
     var launch = WorkerLaunch(program: program)
     launch.allowsMisbehaviour = true
+    // Tests run beside others on few processors.
+    launch.isEager = true
     return launch
   }
 

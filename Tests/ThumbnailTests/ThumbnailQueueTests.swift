@@ -42,7 +42,10 @@ struct ThumbnailQueueTests {
 
   @Test(
     "A worker that crashes, eats memory or talks nonsense costs one photo its thumbnail",
-    arguments: ["crash", "hungry", "babble", "overlong", "wrong-id"])
+    arguments: [
+      "crash", "hungry", "babble", "overlong", "wrong-id", "cut-short", "flooding", "text", "huge",
+      "telling", "other-door",
+    ])
   func misbehaviour(_ word: String) throws {
     if word == "hungry", Sanitizer.isOn { return }
     let source = TestSource()
@@ -61,7 +64,7 @@ struct ThumbnailQueueTests {
     let source = TestSource()
     source.add(1, Misbehaving.picture("hang"))
     source.add(2, picture)
-    let queue = try queue(source) { $0.deadline = .seconds(2) }
+    let queue = try queue(source) { $0.longAllowance = .seconds(2) }
     #expect(source.awaitAnswer(for: 1) == .failed(.timedOut))
     #expect(isThumbnail(source.awaitAnswer(for: 2)))
     queue.stop()

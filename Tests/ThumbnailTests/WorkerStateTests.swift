@@ -64,6 +64,39 @@ struct WorkerStateTests {
     #expect(state.phase == .absent)
   }
 
+  @Test("A worker is renewed after 64 pictures, though it did nothing wrong")
+  func renewed() {
+    var state = started()
+    for number in 1...WorkerState.picturesPerProcess {
+      #expect(state.next(hasPicture: true, now: at(0)) == .serve)
+      #expect(state.ended(.answered, now: at(0)) == .settled)
+      #expect((state.phase == .absent) == (number == 64))
+    }
+    #expect(state.next(hasPicture: true, now: at(0)) == .start)
+  }
+
+  @Test("A worker that speaks while it is idle, or ends then, costs no picture anything")
+  func lost() {
+    var state = started()
+    #expect(state.next(hasPicture: true, now: at(0)) == .serve)
+    #expect(state.ended(.answered, now: at(1)) == .settled)
+    state.lost(now: at(2))
+    #expect(state.next(hasPicture: true, now: at(2)) == .start)
+  }
+
+  @Test("One that speaks before it had any picture is started less and less often")
+  func lostAtOnce() {
+    var state = WorkerState()
+    var now: Int64 = 0
+    for wait: Int64 in [1, 2, 4, 8, 16, 32, 60, 60] {
+      #expect(state.next(hasPicture: true, now: at(now)) == .start)
+      state.started(now: at(now))
+      state.lost(now: at(now))
+      #expect(state.next(hasPicture: true, now: at(now)) == .wait(until: at(now + wait)))
+      now += wait
+    }
+  }
+
   @Test("Starts that fail come less and less often, and a success forgets them")
   func backOff() {
     var state = WorkerState()

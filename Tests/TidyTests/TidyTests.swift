@@ -81,6 +81,8 @@ struct TidyTests {
   @Test func eachCLibraryIsCalledBehindItsFenceOnly() {
     let fences = [
       "CSodium": "Sources/AlbumSecrets/Sodium.swift",
+      "CUtf8proc": "Sources/AlbumSecrets/PasswordText.swift",
+      "CZxcvbn": "Sources/AlbumSecrets/PasswordStrength.swift",
       "CVips": "Sources/albumfs-thumbnailer/Vips.swift",
       // Not its folder Fuse/ alone: the compiler takes Glibc's timespec and iovec for CFuse3's.
       "CFuse3": "Sources/FUSEDriver/",

@@ -59,8 +59,10 @@ extension Catalog {
     return due
   }
 
-  /// A file's content has changed. `hadContent`: it had some before it was opened.
+  /// A file's content has changed. `hadContent`: it had some before it was opened. The thumbnail goes in
+  /// the same step of history as the content that it shows: what follows may be no picture at all.
   mutating func contentChanged(_ file: InodeIndex, size: Int64, hadContent: Bool) {
+    dropThumbnail(of: file)
     update(file) { state in
       state.size = size
       state.contentVersion = NumberLimits.following(state.contentVersion)

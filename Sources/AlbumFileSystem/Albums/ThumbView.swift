@@ -52,17 +52,26 @@ extension Catalog {
     return nil
   }
 
-  /// A photo's thumbnail.
+  /// The thumbnail of what a photo shows now; nil where it has none, and where the one that it has was
+  /// made of other content. A made thumbnail carries the content version that it shows as its own.
   func thumbnail(of photo: InodeIndex) -> InodeIndex? {
     let number = state(photo).thumbnail
-    return number.rawValue == 0 ? nil : index(of: number)
+    guard number.rawValue != 0, let made = index(of: number),
+      state(made).contentVersion == state(photo).contentVersion
+    else { return nil }
+    return made
+  }
+
+  /// Removes the thumbnail that a photo has, whatever content it shows.
+  mutating func dropThumbnail(of photo: InodeIndex) {
+    if state(photo).thumbnail.rawValue != 0 { setThumbnail(nil, of: photo) }
   }
 
   /// Whether a photo's thumbnail goes before an entry of the user's.
   func supersedesEntry(_ photo: InodeIndex) -> Bool {
     let state = state(photo)
     return state.thumbnailState == .made && state.thumbnailReason == ThumbnailOrder.supersedes
-      && state.thumbnail.rawValue != 0
+      && thumbnail(of: photo) != nil
   }
 
   /// What a name in a directory leads to, view included.
@@ -90,7 +99,7 @@ extension Catalog {
   /// thumbnail is shown or made before the photo changes.
   mutating func giveUpThumbnail(for name: [UInt8], in directory: InodeIndex) {
     guard let photo = photo(shownAs: name, in: directory) else { return }
-    if thumbnail(of: photo) != nil { setThumbnail(nil, of: photo) }
+    dropThumbnail(of: photo)
     update(photo) { state in
       if state.thumbnailState != .none { state.thumbnailState = .removed }
       state.thumbnailReason = 0

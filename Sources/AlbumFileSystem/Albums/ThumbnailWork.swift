@@ -112,6 +112,8 @@ extension FileSystem {
       guard let index = catalog.find(photo), catalog.state(index).thumbnailState == .pending else {
         return
       }
+      // The one of this very content stays, where there is one.
+      if catalog.thumbnail(of: index) == nil { catalog.dropThumbnail(of: index) }
       catalog.update(index) { state in
         state.thumbnailState = .failed
         state.thumbnailReason = reason
@@ -186,6 +188,18 @@ extension FileSystem {
     return albums.compactMap { try? path(of: $0) }.sorted { $0.lexicographicallyPrecedes($1) }
   }
 
+  /// Has those thumbnails made again that belong to other content than their photos have now, as damage
+  /// or a repair may leave them.
+  func renewFormerThumbnails() {
+    if space.read({ catalog in catalog.photosWithFormerThumbnail().isEmpty }) { return }
+    space.change { catalog in
+      for photo in catalog.photosWithFormerThumbnail() {
+        catalog.dropThumbnail(of: photo)
+        catalog.update(photo) { $0.thumbnailState = .pending }
+      }
+    }
+  }
+
   /// Queues a photo if it needs a thumbnail and nobody writes to it.
   func considerPhoto(_ inode: InodeNumber) {
     let isDue = space.read { catalog in
@@ -253,10 +267,20 @@ extension Catalog {
     return photos.sorted()
   }
 
-  fileprivate func find(_ photo: PhotoVersion) -> InodeIndex? {
-    guard let index = index(of: photo.inode), state(index).contentVersion == photo.version else {
-      return nil
+  /// The photos that count as done and whose thumbnail shows other content than theirs, or is lost.
+  func photosWithFormerThumbnail() -> [InodeIndex] {
+    var photos: [InodeIndex] = []
+    forEachInode { index, state in
+      if state.thumbnailState == .made, thumbnail(of: index) == nil { photos.append(index) }
     }
+    return photos
+  }
+
+  /// The photo, while it has a name and this version of its content.
+  fileprivate func find(_ photo: PhotoVersion) -> InodeIndex? {
+    guard let index = index(of: photo.inode), state(index).contentVersion == photo.version,
+      state(index).links > 0
+    else { return nil }
     return index
   }
 
@@ -276,7 +300,10 @@ extension Catalog {
     guard let thumbnail = index(of: made) else { return }
     if let index = find(photo), state(index).thumbnailState == .pending {
       placeExtents(extents, of: thumbnail)
-      update(thumbnail) { $0.size = byteCount }
+      update(thumbnail) { state in
+        state.size = byteCount
+        state.contentVersion = photo.version
+      }
       resemble(thumbnail, index)
       setThumbnail(thumbnail, of: index)
       update(index) { $0.thumbnailState = .made }

@@ -21,13 +21,15 @@ struct PendingChanges {
   var extentCount = 0
   var segments: Set<SegmentNumber> = []
   var properties: Set<SpaceProperty> = []
+  /// These wait for the next frame, unless `statesSessions`.
   var sessions: Set<SegmentBirth> = []
+  var statesSessions = false
   var counters = false
   var loss = false
 
   var isEmpty: Bool {
     inodes.isEmpty && gone.isEmpty && entries.isEmpty && segments.isEmpty && properties.isEmpty
-      && !counters && !loss
+      && !counters && !loss && !(statesSessions && !sessions.isEmpty)
   }
 }
 

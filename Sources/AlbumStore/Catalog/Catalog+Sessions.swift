@@ -14,6 +14,10 @@ extension Catalog {
     changes.sessions.insert(birth)
   }
 
+  /// What `beginSession` and `forgetSessions` noted is to be stated by the next frame, also where there is
+  /// nothing else.
+  mutating func stateSessions() { changes.statesSessions = true }
+
   /// Forgets sessions of which nothing is in the store any more but data segments; the oldest first, since
   /// where a session ends is known by the one behind it.
   mutating func forgetSessions(but present: Set<SegmentBirth>) {

@@ -15,7 +15,10 @@ extension Examination {
     report.totals.bytes = segments.reduce(0) { $0 + $1.byteCount }
     report.totals.segments = segments.count + journalCheck.segmentCount
     let paths = CatalogPaths(catalog, of: affectedInodes)
-    report.findings = store.warnings.map { CheckFinding(.damage, .store, $0) }
+    report.findings =
+      store.warnings.map { CheckFinding(.damage, .store, $0) }
+      + store.advice.map { CheckFinding(.note, .store, $0) }
+    report.findings += StoreFiles(files, recovery.listing).findings
     report.findings += journalFindings() + catalogFindings() + segmentFindings()
     report.findings += timelineFindings() + leftOutFindings() + lossFindings()
     let named =

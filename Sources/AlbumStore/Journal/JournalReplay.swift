@@ -227,7 +227,7 @@ struct JournalReplay {
       try decode(group) { items.append($0) }
       if isRecent { recent.willApply(items, to: catalog) }
       catalog.apply(behindGap: items)
-      if isRecent { recent.didApply(items, at: last.frame.time, to: catalog) }
+      if isRecent { recent.didApply(items, by: last.frame, to: catalog) }
     }
     for item in items { salvaged?.note(item) }
     if last.frame.number > position.frame { stand(behind: last, in: segment) }

@@ -3,10 +3,11 @@ import AlbumModel
 
 /// The journal segments that the store holds, and which of them belong together.
 ///
-/// Each head names its predecessor by number and birth, so a chain goes on only with the segments of
-/// one timeline. A copy of the store that was written to is another one: its segments have the same
-/// numbers and other births. Where segments of several are in one store, the chain counts whose newest
-/// time is the latest; what belongs to none of it is left alone and reported.
+/// Each head names its predecessor by number and birth, and those before that, should it be missing. So a
+/// chain goes on only with the segments of one timeline. A copy of the store that was written to is
+/// another one: its segments have the same numbers and other births. Where segments of several are in one
+/// store, the chain counts whose newest time is the latest; what belongs to none of it is left alone and
+/// reported.
 struct JournalTimelines {
   /// One journal segment.
   struct Segment: Hashable {
@@ -19,6 +20,8 @@ struct JournalTimelines {
   /// All that there are, rising by number.
   private(set) var all: [Segment] = []
   private var scans: [Segment: JournalScan] = [:]
+  /// The chain that counts, once it was chosen, the newest first.
+  private var chosen: [Segment] = []
 
   init(_ listing: SegmentListing, files: SegmentFiles) {
     self.files = files
@@ -69,6 +72,7 @@ struct JournalTimelines {
       foreign += losers
       all.removeAll { losers.contains($0) }
     }
+    chosen = try mainChain()
     return foreign.sorted { $0.number < $1.number }
   }
 
@@ -111,17 +115,38 @@ struct JournalTimelines {
 
   private mutating func chain(from newest: Segment) throws(StoreError) -> [Segment] {
     var chain = [newest]
-    let first = try scan(newest).head?.firstNeeded ?? SegmentNumber(0)
-    while let last = chain.last, last.number > first, let head = try scan(last).head {
-      let former = Segment(number: head.predecessor, birth: head.predecessorBirth)
-      guard all.contains(former) else { break }
+    guard var head = try scan(newest).head else { return chain }
+    let first = head.firstNeeded
+    while let last = chain.last, last.number > first {
+      let lineage = head.lineage.map { Segment(number: $0.number, birth: $0.birth) }
+      guard let former = lineage.first(where: { $0.number < last.number && all.contains($0) })
+      else { break }
       chain.append(former)
+      // Where its heads are lost, the one behind it says what goes before.
+      head = try scan(former).head ?? head
     }
     return chain
   }
 
+  /// The segments before one of the chain, the newest first.
+  mutating func ancestors(of number: SegmentNumber) throws(StoreError) -> [JournalHead.Ancestor] {
+    if let segment = segment(number), let head = try scan(segment).head {
+      return Array(head.lineage.prefix(JournalHead.ancestorLimit))
+    }
+    return chosen.filter { $0.number < number }.prefix(JournalHead.ancestorLimit).map {
+      JournalHead.Ancestor(number: $0.number, birth: $0.birth)
+    }
+  }
+
   /// The segment of a number that counts; nil where it is not there.
-  func segment(_ number: SegmentNumber) -> Segment? { all.last { $0.number == number } }
+  func segment(_ number: SegmentNumber) -> Segment? {
+    if let newest = chosen.first, let oldest = chosen.last, number <= newest.number,
+      number >= oldest.number
+    {
+      return chosen.first { $0.number == number }
+    }
+    return all.last { $0.number == number }
+  }
 
   /// A segment with a head that is not in the chain, though the chain reaches below its number.
   private mutating func newestOutside(_ chain: [Segment]) throws(StoreError) -> Segment? {

@@ -12,12 +12,16 @@ struct JournalPosition: Sendable {
   var offset = 0
   var checkpoint = CheckpointReference()
   var formerCheckpoint = CheckpointReference()
+  /// The journal segments before `segment`, the newest first.
+  var ancestors: [JournalHead.Ancestor] = []
 }
 
 /// Appends frames. Not thread-safe: the lock of `Space.commit` guards it.
 struct JournalWriter {
   private(set) var position: JournalPosition
   private var writer: SegmentWriter?
+  /// Full; ended when its successor is written, so that its seal proves that there is one.
+  private var predecessor: SegmentWriter?
   private let files: SegmentFiles
   private let boot: BootIdentity
   /// The number of the newest journal segment that exists, dead ones included.
@@ -64,6 +68,7 @@ struct JournalWriter {
       if isContinued { waiting[0].removeFirst(count) } else { waiting.removeFirst() }
     }
     try writer?.flush()
+    try endPredecessor()
     isBehind = false
   }
 
@@ -90,7 +95,8 @@ struct JournalWriter {
   mutating func begin(
     spendsReserve: Bool = true, _ syncAll: () throws(StoreError) -> Void
   ) throws(StoreError) {
-    try writer?.finish()
+    try endPredecessor()
+    try writer?.flush()
     try syncAll()
     newest.rawValue += 1
     var head = JournalHead(number: newest)
@@ -101,10 +107,14 @@ struct JournalWriter {
     head.cutHash = position.hash
     head.checkpoint = position.checkpoint
     head.formerCheckpoint = position.formerCheckpoint
+    head.ancestors = position.ancestors
     head.time = files.clock.now
     head.boot = boot
     let id = SegmentID(kind: .journal, number: newest)
     position.birth = files.bear(id)
+    position.ancestors = Array(head.lineage.prefix(JournalHead.ancestorLimit))
+    predecessor = writer
+    predecessor?.end()
     writer = SegmentWriter(id, files: files, spendsReserve: spendsReserve)
     byteCount += files.segmentSize
     position.segment = newest
@@ -113,6 +123,12 @@ struct JournalWriter {
       position.offset = offset + RecordLayout.paddedByteCount(plaintext: JournalHead.byteCount)
     }
     try writer?.flush()
+    try endPredecessor()
+  }
+
+  private mutating func endPredecessor() throws(StoreError) {
+    try predecessor?.finish()
+    predecessor = nil
   }
 
   /// From now on replay starts at this checkpoint: begins a segment that says so.
@@ -140,10 +156,12 @@ struct JournalWriter {
     isContinued = false
     isBehind = false
     writer = nil
+    predecessor = nil
   }
 
   /// Nothing is appended any more.
   mutating func finish() throws(StoreError) {
+    try endPredecessor()
     try writer?.finish(.endOfSession)
     writer = nil
   }

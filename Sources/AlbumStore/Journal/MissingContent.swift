@@ -11,8 +11,8 @@ struct MissingContent {
     case sealed
     /// It is there. What was written to it last may be missing.
     case unsealed
-    /// No file has its name.
-    case absent
+    /// No file has its name. `isListedTooEarly`: see `mayBeListedTooEarly`.
+    case absent(isListedTooEarly: Bool)
   }
 
   /// The files, with the segments that they lack content of.
@@ -27,6 +27,10 @@ struct MissingContent {
   private var isLivingCopy = false
   /// The last session ended by an unmount, and its journal is whole.
   private let sessionHasEnded: Bool
+  /// The session that wrote last.
+  private let session: SegmentBirth
+  /// No barrier covers the last frames of history.
+  private let endsInWriting: Bool
   /// The greatest number of a data segment that is there and that the catalog knows.
   private let newestPresent: SegmentNumber
   /// The segment that was looked at last.
@@ -38,9 +42,11 @@ struct MissingContent {
   init(
     _ recent: RecentHistory, _ catalog: borrowing Catalog, _ listing: SegmentListing,
     content: ContentStore, session: SegmentBirth, sessionHasEnded: Bool,
-    omitting omitted: Set<Precaution>
+    endsInWriting: Bool, omitting omitted: Set<Precaution>
   ) throws(StoreError) {
     self.sessionHasEnded = sessionHasEnded
+    self.session = session
+    self.endsInWriting = endsInWriting
     self.listing = listing
     self.content = content
     newestPresent =
@@ -133,18 +139,34 @@ struct MissingContent {
     if let birth = content.files.birth(id), listing.contains(id, birth) {
       found = try content.files.seal(of: id) == nil ? .unsealed : .sealed
     } else {
-      found = .absent
+      found = .absent(isListedTooEarly: mayBeListedTooEarly(id))
     }
     presences[number] = found
     return found
   }
 
+  /// Whether a segment of the last session may have been begun when rsync had listed its folder already:
+  /// rsync lists folders in the order of their names. So nothing that the session began later is in a
+  /// folder that sorts before, nor in the same. Only where history ends in the middle of writing.
+  private func mayBeListedTooEarly(_ id: SegmentID) -> Bool {
+    guard endsInWriting, content.files.birth(id) == session else { return false }
+    let folder = SegmentPath.directory(of: content.files.name(id, session))
+    return !listing.own.contains { other, found in
+      other.kind == .data && other.number > id.number
+        && found.contains {
+          $0.birth == session && SegmentPath.directory(of: $0.name) <= folder
+        }
+    }
+  }
+
   /// Whether what a file lacks of a segment may not have been written yet when the store was copied: of
   /// one that is not there, where none that was begun later is, or where other things show that the store
-  /// was copied while it was written: folders are listed at different instants. Else it was lost.
+  /// was copied while it was written, or where its folder may have been listed before it was begun. Else
+  /// it was lost.
   func isEndOfCopy(_ number: SegmentNumber) -> Bool {
     switch presences[number] {
-    case .absent: !sessionHasEnded && (isLivingCopy || number > newestPresent)
+    case .absent(let isListedTooEarly):
+      !sessionHasEnded && (isLivingCopy || number > newestPresent || isListedTooEarly)
     case .unsealed: true
     case .sealed, nil: false
     }

@@ -6,8 +6,8 @@ struct FileVersion: Sendable {
   var state: InodeState
   var extents: [Extent]
   var attributes: [[UInt8]: [UInt8]]
-  /// When it was stated; nil: before the history that is looked at.
-  var time: StoreTime?
+  /// The frame that stated it; nil: one before the history that is looked at.
+  var frame: FrameNumber?
 }
 
 /// What the frames of the last 15 minutes stated. Only of these a copy that was made while the store
@@ -59,7 +59,7 @@ struct RecentHistory: Sendable {
 
   /// Whether a file was there already at the floor.
   func isOld(_ inode: InodeNumber) -> Bool {
-    versions[inode]?.first.map { $0.time == nil } ?? false
+    versions[inode]?.first.map { $0.frame == nil } ?? false
   }
 
   /// Adds what another replay of the same time found, which began later.
@@ -81,6 +81,7 @@ struct RecentHistory: Sendable {
   }
 
   mutating func willApply(_ items: [JournalItem], to catalog: borrowing Catalog) {
+    let moved = RecentHistory.named(by: items)
     if wanted != nil, catalog.gap != nil { noteReplacedBehindGap(items, catalog) }
     for item in items {
       switch item {
@@ -88,18 +89,19 @@ struct RecentHistory: Sendable {
       case .inode(let state): noteOld(state.number, catalog)
       case .extents(let number, _, _, _): noteOld(number, catalog)
       case .inodeGone(let number): noteLast(number, catalog)
-      case .entry(let directory, let name, let inode): noteName(directory, name, inode, catalog)
+      case .entry(let directory, let name, let inode):
+        noteName(directory, name, inode, moved, catalog)
       default: break
       }
     }
   }
 
   mutating func didApply(
-    _ items: [JournalItem], at time: StoreTime, to catalog: borrowing Catalog
+    _ items: [JournalItem], by frame: JournalFrame, to catalog: borrowing Catalog
   ) {
     for case .extents(let number, _, _, _) in items {
-      written[number] = time
-      noteVersion(number, time, catalog)
+      written[number] = frame.time
+      noteVersion(number, frame.number, catalog)
     }
     for case .inode(let state) in items where wanted?.contains(state.number) ?? false {
       // Of the same content as before: only what else is known of the file has changed.
@@ -108,9 +110,16 @@ struct RecentHistory: Sendable {
       {
         if state.links > 0 { versions[state.number]![last].state = state }
       } else {
-        noteVersion(state.number, time, catalog)
+        noteVersion(state.number, frame.number, catalog)
       }
     }
+  }
+
+  /// The files that a frame gives names.
+  private static func named(by items: [JournalItem]) -> Set<InodeNumber> {
+    var given: Set<InodeNumber> = []
+    for case .entry(_, _, let inode?) in items { given.insert(inode) }
+    return given
   }
 
   /// Behind a gap it may not be known which name a file had that a frame states to be gone. One that
@@ -118,10 +127,9 @@ struct RecentHistory: Sendable {
   private mutating func noteReplacedBehindGap(
     _ items: [JournalItem], _ catalog: borrowing Catalog
   ) {
-    var given: Set<InodeNumber> = []
+    let given = RecentHistory.named(by: items)
     var replaced: Set<InodeNumber> = []
-    for case .entry(let directory, let name, let inode?) in items {
-      given.insert(inode)
+    for case .entry(let directory, let name, _?) in items {
       guard let parent = catalog.index(of: directory), catalog.isListed(parent),
         let child = catalog.child(name, of: parent)
       else { continue }
@@ -150,16 +158,16 @@ struct RecentHistory: Sendable {
 
   private mutating func noteOld(_ number: InodeNumber, _ catalog: borrowing Catalog) {
     guard wanted?.contains(number) ?? false, versions[number] == nil else { return }
-    if let version = catalog.version(of: number, time: nil) { versions[number] = [version] }
+    if let version = catalog.version(of: number, frame: nil) { versions[number] = [version] }
   }
 
   private mutating func noteVersion(
-    _ number: InodeNumber, _ time: StoreTime, _ catalog: borrowing Catalog
+    _ number: InodeNumber, _ frame: FrameNumber, _ catalog: borrowing Catalog
   ) {
     guard wanted?.contains(number) ?? false,
-      let version = catalog.version(of: number, time: time)
+      let version = catalog.version(of: number, frame: frame)
     else { return }
-    if versions[number]?.last?.time == time { versions[number]?.removeLast() }
+    if versions[number]?.last?.frame == frame { versions[number]?.removeLast() }
     versions[number, default: []].append(version)
     if versions[number]!.count > RecentHistory.versionLimit { versions[number]?.remove(at: 1) }
   }
@@ -167,11 +175,14 @@ struct RecentHistory: Sendable {
   /// A file that goes: what replaced it may not be there.
   private mutating func noteLast(_ number: InodeNumber, _ catalog: borrowing Catalog) {
     guard wanted != nil, versions[number] == nil else { return }
-    if let version = catalog.version(of: number, time: nil) { versions[number] = [version] }
+    if let version = catalog.version(of: number, frame: nil) { versions[number] = [version] }
   }
 
+  /// `moved` are the files that the same frame gives names: one that has lost a name to another file and
+  /// got a new one was moved away, not replaced.
   private mutating func noteName(
-    _ directory: InodeNumber, _ name: [UInt8], _ inode: InodeNumber?, _ catalog: borrowing Catalog
+    _ directory: InodeNumber, _ name: [UInt8], _ inode: InodeNumber?, _ moved: Set<InodeNumber>,
+    _ catalog: borrowing Catalog
   ) {
     guard wanted != nil else { return }
     let place = EntryPlace(directory: directory, name: name)
@@ -180,19 +191,21 @@ struct RecentHistory: Sendable {
       let child = catalog.child(name, of: parent)
     else { return }
     let former = catalog.state(child).number
-    if former != inode { renamed.append(Replacement(place: place, former: former, now: inode)) }
+    if former != inode, !moved.contains(former) {
+      renamed.append(Replacement(place: place, former: former, now: inode))
+    }
   }
 }
 
 extension Catalog {
   /// A regular file as it is now; nil of what is none, or is not stated whole.
-  fileprivate borrowing func version(of number: InodeNumber, time: StoreTime?) -> FileVersion? {
+  fileprivate borrowing func version(of number: InodeNumber, frame: FrameNumber?) -> FileVersion? {
     guard let index = index(of: number), !inodes[index].isExpected,
       state(index).kind == .regular
     else { return nil }
     return FileVersion(
       state: state(index), extents: extents(of: index, from: 0, to: .max),
-      attributes: extras[index]?.attributes ?? [:], time: time)
+      attributes: extras[index]?.attributes ?? [:], frame: frame)
   }
 
   /// Whether an inode is known to be a directory, while the journal is replayed.

@@ -15,7 +15,7 @@ extension Recovery {
     }
     return try MissingContent(
       recent, catalog, listing, content: content, session: position.birth,
-      sessionHasEnded: report.hasSessionEnded, omitting: omitted)
+      sessionHasEnded: report.hasSessionEnded, endsInWriting: endsInWriting, omitting: omitted)
   }
 
   private func lacksSegment(_ catalog: borrowing Catalog) -> Bool {

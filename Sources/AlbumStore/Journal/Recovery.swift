@@ -55,6 +55,8 @@ struct Recovery {
   private let boot: BootIdentity
   let omitted: Set<Precaution>
   var journals: JournalTimelines
+  /// History ends in the middle of writing: no barrier covers its last frames.
+  private(set) var endsInWriting = false
 
   /// What only a check wants to know; nil where a mount runs. See `salvage`.
   var salvaged: SalvageReport?
@@ -128,8 +130,8 @@ struct Recovery {
       catalog.beginSession(birth, SessionStart(journal: journal, checkpoint: checkpoint))
     }
     let strays = StraySegments(catalog, in: listing, of: Set(crashed.keys))
-    // Nothing but damage takes a successor away whose content is there, where no power cut was.
-    let lacksEnd = lacksSuccessor && !mayHaveLostPower && !strays.leftOver.isEmpty
+    // A full segment gets its seal when its successor is on disk.
+    let lacksEnd = lacksSuccessor && !strays.leftOver.isEmpty
     let isProven = try strays.proveLostJournal(
       behind: nextDataSegment, of: report.hasSessionEnded ? nil : position.birth,
       ofOthers: foreignSessions, files: files)
@@ -350,7 +352,9 @@ struct Recovery {
     let before = (position: position, report: report, salvaged: salvaged)
     mayHaveLostPower = try hasNewStart(chain)
     if let newest = chain.last {
-      report.hasSessionEnded = try scan(newest.number).seal?.reason == .endOfSession
+      let scan = try scan(newest.number)
+      report.hasSessionEnded = scan.seal?.reason == .endOfSession
+      endsInWriting = scan.frames.last.map { $0.frame.barrier == nil } ?? false
     }
     let isOmitted = omitted.contains(.fallbackPerFile)
     var recent = try replayOnce(
@@ -388,6 +392,7 @@ struct Recovery {
     }
     self.position = replay.position
     self.position.birth = journals.segment(replay.position.segment)?.birth ?? .none
+    self.position.ancestors = try journals.ancestors(of: replay.position.segment)
     lastFrame = mayHaveLostPower ? .none : replay.position.frame
     believedSegments = replay.believedSegments
     sessions = Set(chain.compactMap { journals.segment($0.number)?.birth })
@@ -396,6 +401,7 @@ struct Recovery {
       guard let birth = journals.segment(link.number)?.birth else { continue }
       crashed[birth] = link.number
       let cut = link.cut ?? replay.position.frame
+      // What a session found, it states with its first frame.
       if try scan(link.number).frames.contains(where: { $0.frame.number <= cut }) { break }
     }
     if salvaged == nil || replay.salvaged != nil { salvaged = replay.salvaged }

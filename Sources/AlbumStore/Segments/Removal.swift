@@ -4,7 +4,8 @@ import Posix
 
 import struct Synchronization.Atomic
 
-// The only place that unlinks segment files. One rule: no file goes that was not proven unneeded under
+// The only place that unlinks segment files of a space that lives (`SpaceDestruction` removes those of
+// one that does not). One rule: no file goes that was not proven unneeded under
 // the lock that keeps it so, at the moment when it goes. Whatever was decided before (what was
 // unneeded when a checkpoint was taken, which segments were retired when a sweep began) names
 // candidates and nothing more.
@@ -157,7 +158,10 @@ extension SegmentFiles {
     if birth(unneeded.id) == nil { return }
     let path = path(unneeded.id)
     do throws(Errno) { try directory.remove(path) } catch {
-      if error != .noEntry { throw StoreError(removing: path, error) }
+      // A directory, or a folder that is none: what lies there is no segment.
+      if error != .noEntry, error != .isDirectory, !error.isMisplaced {
+        throw StoreError(removing: path, error)
+      }
     }
     RestingTimes.settle(SegmentPath.directory(of: name(unneeded.id)), in: directory)
     noteRemoved(unneeded.id)

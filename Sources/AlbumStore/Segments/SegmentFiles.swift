@@ -51,6 +51,8 @@ final class SegmentFiles: Sendable {
     var suspects: Set<SegmentID> = []
     /// Former suspects: what counts in them was written anew, or does not count.
     var givenUp: Set<SegmentID> = []
+    /// What lies in the place of segments and is no file, by path.
+    var misplaced: [String: Errno] = [:]
     /// A directory could not be synced: which segments exist is uncertain from then on.
     var lostDirectory: StoreError?
   }
@@ -124,6 +126,7 @@ final class SegmentFiles: Sendable {
     let path = path(id)
     let file: any StorageFile
     do throws(Errno) { file = try directory.open(path, .read) } catch {
+      _ = isMisplaced(id, error)
       throw StoreError(reading: path, error)
     }
     state.withLock {
@@ -140,13 +143,23 @@ final class SegmentFiles: Sendable {
     let path = SegmentPath.path(of: name)
     do throws(Errno) {
       try makeFolder(folder)
-      let file = try directory.open(path, .createNew)
+      let file = try createFile(path, in: folder)
       RestingTimes.settle(folder, in: directory)
       created.wrappingAdd(1, ordering: .relaxed)
       state.withLock { _ = $0.unsyncedDirectories[id.kind, default: []].insert(folder) }
       return file
     } catch {
       throw StoreError(writing: path, error)
+    }
+  }
+
+  private func createFile(_ path: String, in folder: String) throws(Errno) -> any StorageFile {
+    do throws(Errno) { return try directory.open(path, .createNew) } catch {
+      // Somebody took the folder away meanwhile.
+      if error != .noEntry { throw error }
+      state.withLock { _ = $0.knownDirectories.remove(folder) }
+      try makeFolder(folder)
+      return try directory.open(path, .createNew)
     }
   }
 
@@ -178,7 +191,7 @@ final class SegmentFiles: Sendable {
       let file = try directory.open(SegmentPath.path(of: name), .read)
       guard try unsafe file.read(into: cell.bytes, at: 0) == cell.byteCount else { return nil }
     } catch {
-      if error == .noEntry { return nil }
+      if error == .noEntry || isMisplaced(id, error) { return nil }
       throw StoreError(reading: SegmentPath.path(of: name), error)
     }
     cell.used = cell.byteCount
@@ -188,7 +201,7 @@ final class SegmentFiles: Sendable {
   /// Whether the file of a segment is there.
   func exists(_ id: SegmentID) throws(StoreError) -> Bool {
     do throws(Errno) { _ = try directory.open(path(id), .read) } catch {
-      if error == .noEntry { return false }
+      if error == .noEntry || isMisplaced(id, error) { return false }
       throw StoreError(reading: path(id), error)
     }
     return true
@@ -200,26 +213,33 @@ final class SegmentFiles: Sendable {
     state.withLock { $0.ended[id] = ended }
   }
 
-  /// Seals what has ended and is synced. One that gets no seal is only believed less by a later mount.
-  private func sealEnded(_ kind: SegmentKind) {
+  /// Seals those of `candidates` that are synced. One that gets no seal is only believed less by a later
+  /// mount.
+  private func seal(_ candidates: Set<SegmentID>) {
     let ended = state.withLock { state in
-      let ended = state.ended.filter { $0.key.kind == kind && state.unsynced[$0.key] == nil }
+      let ended = state.ended.filter {
+        candidates.contains($0.key) && state.unsynced[$0.key] == nil
+      }
       for id in ended.keys { state.ended[id] = nil }
       return ended.filter { !state.suspects.contains($0.key) && !state.givenUp.contains($0.key) }
     }
     for (id, segment) in ended { segment.seal(name(id), keys.cipher) }
   }
 
-  /// Syncs what was written of these kinds, and all new directory entries. A file whose sync failed
-  /// becomes a suspect: it is never synced again and believed, and while there is one nothing
-  /// counts as synced.
+  /// Syncs what was written of these kinds, and all new directory entries; then proves that each of them
+  /// is where a later mount looks for it. A file whose sync failed, or that somebody has put elsewhere,
+  /// becomes a suspect: it is never synced again and believed, and while there is one nothing counts as
+  /// synced.
   func sync(_ kinds: [SegmentKind]) throws(StoreError) {
     for kind in kinds {
       guard let lock = syncing[kind] else { continue }
       try lock.mutex.withLock { _ throws(StoreError) in
-        try syncFiles(kind)
-        sealEnded(kind)
+        // A seal proves what was written before its segment ended: all of that is synced first.
+        let ended = state.withLock { Set($0.ended.keys.filter { $0.kind == kind }) }
+        let written = try syncFiles(kind)
         try syncDirectories(kind)
+        try requireInPlace(written)
+        seal(ended)
         if let suspect = suspects.first(where: { $0.kind == kind }) {
           throw StoreError(syncing: path(suspect), .io)
         }
@@ -238,7 +258,8 @@ final class SegmentFiles: Sendable {
     }
   }
 
-  private func syncFiles(_ kind: SegmentKind) throws(StoreError) {
+  /// Returns what was written.
+  private func syncFiles(_ kind: SegmentKind) throws(StoreError) -> [SegmentID: any StorageFile] {
     let unsynced = state.withLock { $0.unsynced.filter { $0.key.kind == kind } }
     var failure: StoreError?
     for (id, file) in unsynced {
@@ -250,6 +271,37 @@ final class SegmentFiles: Sendable {
       }
     }
     if let failure { throw failure }
+    return unsynced
+  }
+
+  private func requireInPlace(_ written: [SegmentID: any StorageFile]) throws(StoreError) {
+    var failure: StoreError?
+    for (id, file) in written {
+      do throws(StoreError) { try requireInPlace(id, file) } catch {
+        failure = error
+        suspect(id)
+      }
+    }
+    if let failure { throw failure }
+  }
+
+  /// A segment counts as written when its path leads to the very file that was: somebody may have put
+  /// another folder or a link in the place of its folder, and then a mount would not find it.
+  func requireInPlace(_ id: SegmentID, _ file: any StorageFile) throws(StoreError) {
+    let path = path(id)
+    do throws(Errno) { if try directory.holds(file, at: path) { return } } catch {
+      throw StoreError(syncing: path, error)
+    }
+    let folder = SegmentPath.directory(of: name(id))
+    state.withLock { state in
+      // The folder is made anew where it is gone; what lives in the file is read from what is open.
+      state.knownDirectories.remove(folder)
+      state.readable[id] = file
+    }
+    throw StoreError(
+      .inputOutput,
+      "\(path) in the store is not the file that was written there: it, or its folder, was replaced or "
+        + "moved away", path: path)
   }
 
   private func syncDirectories(_ kind: SegmentKind) throws(StoreError) {
@@ -259,6 +311,8 @@ final class SegmentFiles: Sendable {
     if let lost { throw lost }
     for folder in folders {
       do throws(Errno) { try directory.syncDirectory(folder) } catch {
+        // Nothing of it is lost in the cache: what was written there is not in its place.
+        if error == .noEntry || error.isMisplaced { continue }
         let failure = StoreError(syncing: folder, error)
         state.withLock { $0.lostDirectory = failure }
         throw failure
@@ -328,7 +382,29 @@ final class SegmentFiles: Sendable {
       return true
     } catch {
       if error == .noEntry { return false }
+      // Whoever put it there took the segment: it is damaged, and nothing is left of it.
+      if isMisplaced(id, error) { return true }
       throw StoreError(reading: path, error)
+    }
+  }
+
+  /// True where something else than a file lies in the place of a segment; that is noted.
+  private func isMisplaced(_ id: SegmentID, _ error: Errno) -> Bool {
+    if !error.isMisplaced { return false }
+    let path = path(id)
+    state.withLock { $0.misplaced[path] = error }
+    return true
+  }
+
+  /// Notes what lies in the place of a folder of segments.
+  func noteMisplaced(_ path: String, _ error: Errno) {
+    state.withLock { $0.misplaced[path] = error }
+  }
+
+  /// What was come across that lies in the place of a segment, or of a folder of segments, and is none.
+  var misplaced: [StoreError] {
+    state.withLock { $0.misplaced }.sorted { $0.key < $1.key }.map {
+      StoreError(reading: $0.key, $0.value)
     }
   }
 }

@@ -57,13 +57,15 @@ extension SegmentFiles {
   func list() throws(StoreError) -> SegmentListing {
     var names: Set<SegmentName> = []
     do throws(Errno) {
-      for folder in try directory.list(SegmentPath.root) {
+      for folder in try directory.list(SegmentPath.root) where SegmentPath.isFolder(folder) {
+        let path = "\(SegmentPath.root)/\(folder)"
         do throws(Errno) {
-          for file in try directory.list("\(SegmentPath.root)/\(folder)") {
+          for file in try directory.list(path) where file.hasPrefix(folder) {
             if let name = SegmentName(text: file) { names.insert(name) }
           }
         } catch {
-          if error != .notDirectory { throw error }
+          if !error.isMisplaced { throw error }
+          noteMisplaced(path, error)
         }
       }
     } catch {

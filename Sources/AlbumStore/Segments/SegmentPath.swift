@@ -16,6 +16,11 @@ package enum SegmentPath {
     "\(root)/\(name.text.prefix(2))"
   }
 
+  /// True for the name of such a folder, without the path.
+  static func isFolder(_ name: String) -> Bool {
+    name.utf8.count == 2 && name.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }
+  }
+
   /// The file of a segment.
   package static func path(of name: SegmentName) -> String {
     let text = name.text

@@ -163,6 +163,7 @@ final class SegmentWriter: Sendable {
       throw StoreError(writing: files.path(id), error)
     }
     files.noteWritten(id, file!)
+    try files.requireInPlace(id, file!)
   }
 
   /// Writes records over the tail.

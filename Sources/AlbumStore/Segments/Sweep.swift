@@ -14,30 +14,26 @@ import Posix
 // - Checkpoints and journal segments that neither the checkpoint nor its predecessor need go the
 //   same way; they need no frame, since the head of the newest journal segment says what is needed.
 // - Files that a power cut left short are filled up with random bytes, whosever they are, by sessions
-//   that write.
+//   that write, within bounds (`ShortFiles`).
 // - Chaff is added as `ChaffRule` says, so that every store has some that nobody can explain.
 //
 // A space removes only segments of its own, whose names it can derive. What is decided here names
 // candidates; `Removal.swift` proves that they may go.
 
 struct Sweep {
-  /// Files of the store that are looked at in one round for being short.
-  static let filesPerRound = 256
-
   /// Checkpoint and journal segments that were not needed, and since when that was seen: candidates.
   private var unneeded: [(id: SegmentID, since: StoreTime)] = []
 
   /// Whether compaction has something to do as soon as it may.
   private(set) var wantsToMove = true
 
-  /// Files that may be short and were not looked at yet; nil: this session has written nothing yet, and
-  /// so leaves alone what another albumfs may be writing.
-  private var unexamined: [SegmentName]?
+  /// Files that a power cut may have left short.
+  private var shortFiles = ShortFiles()
 
   fileprivate init() {}
 
   /// Whether files are left to look at.
-  var hasUnexamined: Bool { unexamined.map { !$0.isEmpty } ?? false }
+  var hasUnexamined: Bool { shortFiles.hasUnexamined }
 
   /// One round: moves living content of about `moving` bytes at most (nil: none), and does what else
   /// is due.
@@ -70,6 +66,10 @@ struct Sweep {
     return [removal, space.nextChaff].compactMap { $0 }.min()
   }
 
+  fileprivate mutating func examineFiles(_ space: Space) throws(StoreError) {
+    try shortFiles.round(space)
+  }
+
   /// They are unneeded since the checkpoint was taken that is in force.
   mutating func noteUnneeded(_ ids: [SegmentID], since: StoreTime) {
     let known = Set(unneeded.map(\.id))
@@ -81,18 +81,6 @@ struct Sweep {
     let due = unneeded.filter { $0.since <= limit }
     unneeded.removeAll { $0.since <= limit }
     try space.unlink(due.map(\.id))
-  }
-
-  /// Looks at the next files of the store, whosever they are, a slice a round: a store may have hundreds
-  /// of thousands.
-  fileprivate mutating func examineFiles(_ space: Space) throws(StoreError) {
-    if unexamined == nil {
-      space.closeLeftOvers()
-      unexamined = Array(try space.files.list().names)
-    }
-    let slice = unexamined?.suffix(Sweep.filesPerRound) ?? []
-    unexamined?.removeLast(slice.count)
-    space.fillShortFiles(slice)
   }
 }
 
@@ -221,34 +209,5 @@ extension Space {
       }.keys
     }
     return due.map { SegmentID(kind: .data, number: $0) }
-  }
-
-  /// Power cuts can leave short files. Fills them up, touching no byte that exists; leaves alone
-  /// what is younger than ten minutes, which another albumfs may be writing.
-  fileprivate func fillShortFiles(_ names: some Sequence<SegmentName>) {
-    let old = SystemClock.wallSeconds() - 600
-    for name in names {
-      let path = SegmentPath.path(of: name)
-      do throws(Errno) {
-        let file = try files.directory.open(path, .read)
-        let size = Int(try file.size())
-        if size >= files.segmentSize { continue }
-        let modified = try file.modificationTime()
-        if modified > old { continue }
-        let tail = SegmentImage(byteCount: files.segmentSize - size)
-        unsafe RandomFill.fill(tail.bytes)
-        let written = try files.directory.open(path, .readWrite)
-        try unsafe written.write(UnsafeRawBufferPointer(tail.bytes), at: Int64(size))
-        let whole = SegmentImage(byteCount: files.segmentSize)
-        whole.used = try unsafe written.read(into: whole.bytes, at: 0)
-        let checksum = unsafe SegmentChecksum(UnsafeRawBufferPointer(whole.bytes))
-        if whole.used == files.segmentSize {
-          try written.setModificationTime(seconds: checksum.time)
-        }
-      } catch {
-        // One that is gone meanwhile was not needed any more.
-        if error != .noEntry { options.logger.warning("\(StoreError(writing: path, error))") }
-      }
-    }
   }
 }

@@ -8,8 +8,15 @@
 int clinux_openat(int directory, const char *path, int flags, unsigned int mode);
 
 // glibc 2.36 has no wrapper. Opens below `directory` only: neither `..` nor a symbolic link anywhere
-// in the path leads out of it (openat2(2) with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS).
+// in the path leads out of it (openat2(2) with RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS and
+// RESOLVE_NO_MAGICLINKS). A kernel that does not know openat2 gets the next function.
 int clinux_open_beneath(int directory, const char *path, int flags, unsigned int mode);
+
+// The same one component at a time, each with O_NOFOLLOW; refuses `..` wherever it stands.
+int clinux_open_beneath_stepwise(int directory, const char *path, int flags, unsigned int mode);
+
+// O_PATH needs _GNU_SOURCE.
+int clinux_path_flag(void);
 
 // fcntl is variadic, and the open-file-description locks need _GNU_SOURCE.
 // `type` is F_RDLCK, F_WRLCK or F_UNLCK; `length` 0 means to the end of the file.
@@ -55,7 +62,7 @@ int clinux_spawn_close_from(void *actions, int first);
 // malloc.h is not in Swift's Glibc module.
 void clinux_limit_arenas(int count);
 
-// setresuid and setresgid need _GNU_SOURCE. For a process with one thread.
+// setresuid and setresgid need _GNU_SOURCE. Changes the calling thread alone.
 int clinux_become(unsigned int user, unsigned int group);
 
 // glibc has no wrapper. For a process with one thread.
@@ -72,12 +79,27 @@ const char *clinux_library_of_symbol(const char *symbol);
 // knows; -1 where it has none.
 int clinux_landlock_forbid_all(void);
 
-// Each tries one thing and answers 0 or errno. Swift hides fork; open is variadic.
-int clinux_try_open(const char *path);
-int clinux_try_socket(void);
-int clinux_try_fork(void);
-int clinux_try_execute(const char *path);
-int clinux_try_executable_memory(void);
+// Puts the calling process behind all others: for the processor, for the disk, and before them when
+// memory runs out. -1 where one of these did not work.
+int clinux_yield_to_all(void);
+
+// For a process with one thread: a user namespace of its own, in which the kernel counts its threads
+// alone for RLIMIT_NPROC, and not with all that its user runs. -1 where there is none, or where the
+// kernel does not count so.
+int clinux_own_user_namespace(void);
+
+// The tries of probe.c, by number. `prepare` notes the parent process, which cannot be asked for later.
+// `probe` answers 0 where the call succeeded, or its errno.
+void clinux_probe_prepare(void);
+int clinux_probe_count(void);
+const char *clinux_probe_name(int index);
+int clinux_probe(int index);
+// That a process may signal itself, as abort(3) does: 0 or errno.
+int clinux_probe_own_signal(void);
+// So many threads can be had at once, `limit` at most; they end after so many seconds.
+int clinux_probe_threads(int limit, unsigned seconds);
+// A system call by the door of 32-bit programs, which has numbers of its own.
+void clinux_call_as_32_bit(void);
 
 // mallopt's parameters are macros, and <malloc.h> is not in Glibc's module. Large blocks are mapped
 // and go back to the kernel when they are freed; two arenas at most.

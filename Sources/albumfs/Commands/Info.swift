@@ -27,7 +27,10 @@ struct Info: ParsableCommand {
   }
 
   func run() throws {
-    let configuration = try StoreCommands.open(store).configuration
+    let opened = try StoreCommands.open(store)
+    opened.lookForMisplaced()
+    StoreCommands.warn(of: opened)
+    let configuration = opened.configuration
     if json {
       Terminal.result(
         json: Description(

@@ -39,7 +39,7 @@ struct Init: ParsableCommand {
     help: ArgumentHelp(
       """
       How hard passwords are to guess, and so how long a mount takes: about a second (moderate) or \
-      some (sensitive); interactive is for tests.
+      some (sensitive).
       """))
   var kdf = KDFArgument.moderate
 
@@ -77,12 +77,13 @@ struct Init: ParsableCommand {
       segmentSize.map { Int($0.bytes) } ?? SegmentLayout.byteCount(on: available)
     // Nothing to do when a store has been made: it is not empty then.
     defer { room.giveUp() }
-    try StoreCommands.reporting(changing: true) { () throws(StoreError) in
-      _ = try Store.create(in: directory, options: options, password: secret) {
+    let made = try StoreCommands.reporting(changing: true) { () throws(StoreError) in
+      try Store.create(in: directory, options: options, password: secret) {
         (store, keys) throws(StoreError) in
         try Space.create(in: store, keys: keys, options: space)
       }
     }
+    StoreCommands.warn(of: made)
     output.say("Made \(store). Mount it with: albumfs mount \(store) MOUNTPOINT")
   }
 }

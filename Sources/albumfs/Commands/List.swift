@@ -32,7 +32,7 @@ struct List: ParsableCommand {
       let daemon = ControlClient.daemon(of: mount)
       return Entry(
         mountPoint: mount.mountPoint, store: mount.source,
-        alive: daemon != nil || !Unmounting.isDead(mount), readOnly: mount.readOnly,
+        alive: daemon != nil || !MountLife.isDead(mount), readOnly: mount.readOnly,
         user: mount.user, pid: daemon?.pid)
     }
     if json {

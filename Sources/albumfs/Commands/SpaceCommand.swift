@@ -8,8 +8,10 @@ import Glibc
 struct SpaceCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "space",
-    abstract: "Add a space, change a password, show a recovery key.",
-    subcommands: [SpaceAdd.self, SpacePassword.self, SpaceRecoveryKey.self])
+    abstract: "Add a space, change a password, show a recovery key, destroy a space.",
+    subcommands: [
+      SpaceAdd.self, SpacePassword.self, SpaceRecoveryKey.self, SpaceDestroy.self,
+    ])
 }
 
 struct SpaceAdd: ParsableCommand {
@@ -45,6 +47,7 @@ struct SpaceAdd: ParsableCommand {
         try Space.create(in: store, keys: keys, options: options)
       }
     }
+    StoreCommands.warn(of: opened)
     output.say("Added. Mount it with its password: albumfs mount \(store) MOUNTPOINT")
   }
 }
@@ -73,6 +76,9 @@ struct SpacePassword: ParsableCommand {
       "Run a shell command; the first line that it prints is the new password.", valueName: "cmd"))
   var newPasswordCommand: String?
 
+  @Flag(help: "Ask for the recovery key in place of the old password.")
+  var recoveryKey = false
+
   @OptionGroup var password: PasswordOptions
   @OptionGroup var output: OutputOptions
 
@@ -85,11 +91,17 @@ struct SpacePassword: ParsableCommand {
   func run() throws {
     Hardening.protectMemory()
     let opened = try StoreCommands.open(store)
-    let old = try PasswordInput.existing(password.source, prompt: "Password: ")
+    let old = try PasswordInput.existing(
+      password.source, prompt: recoveryKey ? "Recovery key: " : "Password: ")
     let new = try PasswordInput.new(newSource, prompt: "New password: ")
     try StoreCommands.reporting(changing: true) { () throws(StoreError) in
-      try opened.changePassword(old: old, new: new)
+      if recoveryKey {
+        try opened.changePassword(recoveryKey: old, new: new)
+      } else {
+        try opened.changePassword(old: old, new: new)
+      }
     }
+    StoreCommands.warn(of: opened)
     output.say("The password is changed.")
   }
 

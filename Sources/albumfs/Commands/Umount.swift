@@ -42,6 +42,8 @@ struct Umount: ParsableCommand {
     var failure: Failure?
     for mount in try MountPath.table().spaces.reversed() where mount.isOurs {
       do throws(Failure) { try unmount(mount) } catch {
+        // Somebody else was faster.
+        if error.kind == .noSuchMount { continue }
         Terminal.complain(error.message)
         failure = Failure(error.kind, "Not everything was unmounted.")
       }
@@ -63,13 +65,11 @@ struct Umount: ParsableCommand {
 
   private func unmount(_ mount: MountEntry) throws(Failure) {
     // Asked first, so that the daemon cannot end before the question.
-    guard ControlClient.daemon(of: mount) != nil else {
-      _ = try Unmounting.unmount(mount.mountPoint, lazy: true)
-      output.say("\(mount.mountPoint): its daemon was gone; the mount point is cleared.")
+    guard let client = try connect(mount) else {
+      try Unmounting.clear(mount)
+      output.say("\(mount.mountPoint): its daemon was gone or hangs; the mount point is cleared.")
       return
     }
-    let client = try ControlClient(mount)
-    if !lazy { try client.askForEnd() }
     if try Unmounting.unmount(mount.mountPoint, lazy: lazy) == .busy {
       throw busy(mount)
     }
@@ -88,6 +88,40 @@ struct Umount: ParsableCommand {
       throw Failure(.unreachable, "Unmounted, but the daemon's end cannot be told: \(error)")
     }
     output.detail("\(mount.mountPoint): unmounted, everything is on disk.")
+  }
+
+  /// How long a daemon that cannot be reached is tried for, in steps of 100 ms: that of a mount that was just
+  /// made may not listen yet.
+  private static let tries = 30
+
+  /// A connection to the daemon, which has been asked to tell its end unless that is not waited for. nil
+  /// where nobody serves the mount any more, which only the mount itself can say; with --lazy also where
+  /// nobody can be reached.
+  private func connect(_ mount: MountEntry) throws(Failure) -> ControlClient? {
+    for attempt in 1... {
+      do throws(Failure) {
+        let client = try ControlClient(mount)
+        if !lazy { try client.askForEnd() }
+        return client
+      } catch {
+        if error.kind != .unreachable || !mount.isOurs { throw error }
+        if try MountPath.table().mount(at: mount.mountPoint)?.device != mount.device {
+          throw Failure(.noSuchMount, "\(mount.mountPoint) is not mounted any more.")
+        }
+        if MountLife.isDead(mount) { return nil }
+        if attempt < Umount.tries {
+          SystemClock.sleep(milliseconds: 100)
+        } else if lazy {
+          return nil
+        } else {
+          throw Failure(
+            .unreachable,
+            "\(error.message) Nothing was unmounted; --lazy takes the mount away without waiting for it."
+          )
+        }
+      }
+    }
+    return nil
   }
 
   private func busy(_ mount: MountEntry) -> Failure {

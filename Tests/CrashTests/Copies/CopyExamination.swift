@@ -92,10 +92,14 @@ struct CopyExamination {
     if life.hasBoundary(in: last.window) {
       if let view = seen.view {
         let errors: Set<String> = ["unreadable", "thumbnail does not open"]
+        // Of one run nothing is shown that never was, and what is missing is told.
+        let isTold = rule == "P2" && !seen.findings.isEmpty
         let found =
-          timeline.foreign(in: view, since: since)
-          + timeline.missing(
-            in: view, since: since, until: until, nameless: seen.nameless)
+          isTold
+          ? timeline.foreign(in: view)
+          : timeline.foreign(in: view, since: since)
+            + timeline.missing(
+              in: view, since: since, until: until, nameless: seen.nameless)
         add(found.filter { !errors.contains($0.kind) }, rule, circumstances)
       } else if !seen.isCheckDamaged {
         add([Fault("does not mount, and check is clean", seen.refusal)], rule, circumstances)

@@ -37,6 +37,7 @@ enum ConfigurationTarget: FuzzTarget {
     for derivation in configuration.derivations {
       require(KDFCost.memoryAllowed.contains(derivation.cost.memory), "costs are bounded")
     }
+    require(StoreConfiguration.excess(configuration.derivations) == nil, "their sum is bounded")
   }
 }
 
@@ -63,6 +64,9 @@ enum ConfigurationFilesTarget: FuzzTarget {
     do throws(StoreError) {
       let store = try Store.open(disk)
       require(!store.configuration.derivations.isEmpty, "a store has a way to derive keys")
+      require(
+        StoreConfiguration.excess(store.configuration.derivations) == nil,
+        "what the two confs cost together is bounded")
     } catch {
       require(!error.message.isEmpty, "a refusal says why")
     }

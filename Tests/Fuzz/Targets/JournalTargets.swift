@@ -32,7 +32,8 @@ enum ItemSeeds {
     }
     catalog.insertEntry(Array("twin.jpg".utf8), in: root, child: photo)
     frames.append(catalog.takeChanges())
-    catalog.setState(of: segment, to: .retired, retiredAt: 1_700_000_000)
+    catalog.setState(
+      of: segment, to: .retired, retiredAt: StoreTime(milliseconds: 1_700_000_000_000))
     catalog.moveEntry(Array("Trip".utf8), of: root, to: Array("Journey".utf8), in: root)
     catalog.removeEntry(Array("l".utf8), in: album)
     frames.append(catalog.takeChanges())

@@ -32,7 +32,9 @@ enum KeySlotsTarget: FuzzTarget {
     do throws(StoreError) {
       let found = try slots.find([passwordKey])
       _ = found.content.spaceKeys()
-      for place in found.places { slots.replace(place, passwordKey, found.content) }
+      require(found.lines == [passwordKey.derivation], "a slot says by which line it was sealed")
+      let content = found.content.vouching(for: found.lines)
+      for place in found.places { slots.replace(place, passwordKey, content) }
       require(slots.isProven(by: slots.bytes), "a changed file can be proven")
     } catch {
       require(!error.message.isEmpty, "a refusal says why")
@@ -49,7 +51,9 @@ enum SlotContentTarget: FuzzTarget {
     plain[32] = 1
     var newer = plain
     newer[40] = 1
-    return [plain, newer]
+    var vouching = plain
+    for place in 96..<160 { vouching[place] = UInt8(place) }
+    return [plain, newer, vouching]
   }
 
   static func run(_ bytes: [UInt8]) {
@@ -61,6 +65,7 @@ enum SlotContentTarget: FuzzTarget {
     do throws(StoreError) {
       let found = try slots.find([passwordKey])
       require(found.content.isEqual(to: content), "what was sealed is what opens")
+      require(found.content.header == header, "what a slot says is there again")
       require(header.refusal == nil, "only what is understood opens")
       require(found.content.spaceKeys().isWritable == header.isWritable, "it is said who may write")
     } catch {

@@ -23,6 +23,35 @@ enum RecoveryKeyTarget: FuzzTarget {
   }
 }
 
+/// A password: one spelling of what looks the same, and bytes that are no text as they are.
+enum PasswordTextTarget: FuzzTarget {
+  static func seeds() -> [[UInt8]] {
+    let texts = [
+      "correct horse", "Ka\u{308}fer", "\u{212B}\u{FB01}", "\u{1100}\u{1161}\u{11A8}", "\u{1D160}",
+    ]
+    return texts.map { Array($0.utf8) } + [[0xED, 0xA0, 0x80], [0xC3, 0x28, 0]]
+  }
+
+  private static func normalized(_ bytes: [UInt8]) -> [UInt8] {
+    let text = PasswordText.normalized(FixedSpace.secret(bytes))
+    return unsafe text.withUnsafeBytes { unsafe Array($0) }
+  }
+
+  static func run(_ bytes: [UInt8]) {
+    if bytes.count > 4096 { return }
+    let once = normalized(bytes)
+    require(normalized(once) == once, "a password has one spelling")
+    require(once.isEmpty == bytes.isEmpty, "no password gets lost")
+    // A bound that does not depend on the versions of Unicode: three code points for one, at most.
+    require(once.count <= 3 * bytes.count, "a password does not grow without bound")
+    if String(validating: bytes, as: UTF8.self) == nil {
+      require(once == bytes, "what is no text stays as it is")
+    } else if bytes.allSatisfy({ $0 < 0x80 }) {
+      require(once == bytes, "ASCII stays as it is")
+    }
+  }
+}
+
 /// What commands and daemon tell one another, through a socket as they do.
 enum ControlMessageTarget: FuzzTarget {
   static func seeds() -> [[UInt8]] {

@@ -18,8 +18,10 @@ enum ThumbnailRequestTarget: FuzzTarget {
 /// What the cell answers, as the daemon reads it: at once, and header before body.
 enum ThumbnailReplyTarget: FuzzTarget {
   static func seeds() -> [[UInt8]] {
-    let report = CellReport(hasLandlock: true, hasSeccomp: true, readable: [.jpeg, .png])
-    let probe = ProbeReport(open: 13, socket: 13, fork: 1, execute: 13, executableMemory: 13)
+    let report = CellReport(
+      hasLandlock: true, hasSeccomp: true, boundsThreads: true, readable: [.jpeg, .png])
+    let probe = ProbeReport(
+      ownSignal: 0, threads: 9, oldBytes: 1, tries: [.init(name: "open", error: 1)])
     let contents: [ThumbnailReply.Content] = [
       .hello(report), .thumbnail(.jpeg, [1, 2, 3]), .failure(.damaged, reason: "no end"),
       .probe(probe),
@@ -55,4 +57,42 @@ enum ImageKindTarget: FuzzTarget {
   }
 
   static func run(_ bytes: [UInt8]) { _ = ImageKind(sniffing: bytes) }
+}
+
+/// A thumbnail of the cell, as the daemon looks at it before anybody keeps it: the first byte chooses
+/// what it is said to be, the rest is it.
+enum ThumbnailInspectionTarget: FuzzTarget {
+  static func seeds() -> [[UInt8]] {
+    let jpeg: [UInt8] =
+      [0xff, 0xd8, 0xff, 0xe0, 0, 16] + Array("JFIF".utf8) + [0, 1, 1, 0, 0, 1, 0, 1, 0, 0]
+      + [0xff, 0xc0, 0, 11, 8, 0, 16, 0, 16, 1, 1, 0x11, 0]
+      + [0xff, 0xda, 0, 8, 1, 1, 0, 0, 0x3f, 0, 0x55, 0xff, 0, 0xff, 0xd0, 0x55, 0xff, 0xd9]
+    let png: [UInt8] =
+      [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13] + Array("IHDR".utf8)
+      + [0, 0, 0, 16, 0, 0, 0, 16, 8, 6, 0, 0, 0, 0, 0, 0, 0]
+      + [0, 0, 0, 2] + Array("IDAT".utf8) + [1, 2, 0, 0, 0, 0]
+      + [0, 0, 0, 0] + Array("IEND".utf8) + [0, 0, 0, 0]
+    let simple: [UInt8] =
+      Array("RIFF".utf8) + [22, 0, 0, 0] + Array("WEBPVP8 ".utf8)
+      + [10, 0, 0, 0, 0, 0, 0, 0x9d, 0x01, 0x2a, 16, 0, 16, 0]
+    let extended: [UInt8] =
+      Array("RIFF".utf8) + [50, 0, 0, 0] + Array("WEBPVP8X".utf8)
+      + [10, 0, 0, 0, 0x10, 0, 0, 0, 15, 0, 0, 15, 0, 0] + Array("ALPH".utf8)
+      + [2, 0, 0, 0, 0, 0] + Array("VP8L".utf8) + [5, 0, 0, 0, 0x2f, 15, 0xc0, 3, 0, 0]
+    return [[1] + jpeg, [2] + png, [3] + simple, [3] + extended]
+  }
+
+  static func run(_ bytes: [UInt8]) {
+    guard let first = bytes.first, let format = ImageKind(rawValue: first & 7) else { return }
+    let thumbnail = Array(bytes.dropFirst())
+    guard
+      let size = try? ThumbnailInspection.inspect(
+        thumbnail, format: format, original: format == .webp ? .webp : .png, edge: 512)
+    else { return }
+    require((1...512).contains(size.width) && (1...512).contains(size.height), "edges are bounded")
+    require(ImageKind(sniffing: thumbnail) == format, "it is what it says")
+    require(
+      (try? ThumbnailInspection.inspect(thumbnail + [0], format: format, original: .png, edge: 512))
+        == nil, "nothing follows its end")
+  }
 }

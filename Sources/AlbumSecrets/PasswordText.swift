@@ -1,0 +1,28 @@
+internal import CUtf8proc
+
+/// Passwords in one spelling, so that the same password opens the same slot wherever it is typed: a
+/// Mac gives `ü` as `u` and a combining diaeresis, Linux as one character.
+///
+/// Argon2id gets normal form C (Unicode Standard Annex #15). What is not UTF-8 stays as it is, byte
+/// for byte. Unicode never changes the normal form of characters that it has assigned; a character
+/// that is newer than the library stays as it is.
+package enum PasswordText {
+  /// The password in normal form C, in guarded memory like the password itself.
+  package static func normalized(_ password: borrowing SecretBytes) -> SecretBytes {
+    let points = unsafe password.withUnsafeBytes { bytes in
+      unsafe bytes.isEmpty ? -1 : albumfs_nfd_length(bytes.baseAddress!, bytes.count)
+    }
+    if points <= 0 { return password.copy() }
+    var length = -1
+    let capacity = points + 1
+    let room = unsafe SecretBytes(count: capacity * MemoryLayout<Int32>.size) { room in
+      length = unsafe password.withUnsafeBytes { bytes in
+        unsafe albumfs_nfc(bytes.baseAddress!, bytes.count, room.baseAddress!, capacity)
+      }
+    }
+    if length <= 0 { return password.copy() }
+    return unsafe room.withUnsafeBytes {
+      unsafe SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0[..<length]))
+    }
+  }
+}

@@ -1,0 +1,102 @@
+internal import AlbumFormat
+package import AlbumSecrets
+
+// What changes `keys`: new slots, and slots sealed anew. How they are sealed decides `SealingLine`
+// alone, never the conf.
+extension Store {
+  /// Adds a space. `birth` writes its first journal segment, before the slot is written: a slot that
+  /// opens always opens a space. Knows no other slot, and so takes for known what is strong enough in
+  /// the conf. Throws `.alreadyExists` for a password that opens a space already, `.emptyPassword`,
+  /// `.costRefused` where the conf has no room for a line that is strong enough, and what `birth` throws.
+  package func addSpace(
+    password: borrowing SecretBytes, birth: (Store, SpaceKeys) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    try Store.requireUsable(newPassword: password)
+    warnOfWeakLines()
+    let strong = derivations.filter { $0.cost.isAtLeast(SealingFloor.current) }
+    let seal = try NewSeal(self, password, known: strong)
+    try KeyRing.change(self, appending: seal.newLine) { slots throws(StoreError) in
+      try slots.requireUnused(seal.keys)
+      let keys = SpaceKeys()
+      try birth(self, keys)
+      slots.insert(seal.key, SlotContent(keys).vouching(for: seal.vouched))
+    }
+  }
+
+  /// Seals the space's slot anew for another password; the space and its keys stay. An old copy of
+  /// `keys` still opens with the old password. Throws as `unlock` and `addSpace` do.
+  package func changePassword(
+    old: borrowing SecretBytes, new: borrowing SecretBytes
+  ) throws(StoreError) {
+    if old.isEmpty { throw StoreError(.emptyPassword, "the password is empty") }
+    try Store.requireUsable(newPassword: new)
+    let former = try passwordKeys(old)
+    // Before the second Argon2id, so that a mistyped old password is told at once.
+    let opened = try KeyRing.read(self).find(former)
+    warn(of: opened)
+    let seal = try NewSeal(self, new, known: derivations.filter(opened.vouches(for:)))
+    try KeyRing.change(self, appending: seal.newLine) { slots throws(StoreError) in
+      let found = try slots.find(former)
+      try slots.requireUnused(seal.keys)
+      for place in found.places {
+        slots.replace(place, seal.key, found.content.vouching(for: seal.vouched))
+      }
+    }
+  }
+
+  /// Seals the slot of the recovery key's space anew, whatever its password is. A space that has no
+  /// slot in `keys` gets one. What the former slot said besides the master key cannot be read, and is
+  /// as in a new one. Throws `.wrongPassword` where the store has nothing of such a space.
+  package func changePassword(
+    recoveryKey: borrowing SecretBytes, new: borrowing SecretBytes
+  ) throws(StoreError) {
+    let keys = try unlock(recoveryKey: recoveryKey)
+    try Store.requireUsable(newPassword: new)
+    if try KeyRing.read(self).places(of: keys, []).isEmpty, try segments(of: keys).isEmpty {
+      throw Store.nothingOfSpace
+    }
+    warnOfWeakLines()
+    let strong = derivations.filter { $0.cost.isAtLeast(SealingFloor.current) }
+    let seal = try NewSeal(self, new, known: strong)
+    let content = SlotContent(keys).vouching(for: seal.vouched)
+    try KeyRing.change(self, appending: seal.newLine) { slots throws(StoreError) in
+      try slots.requireUnused(seal.keys)
+      let places = slots.places(of: keys, [])
+      for place in places { slots.replace(place, seal.key, content) }
+      if places.isEmpty { slots.insert(seal.key, content) }
+    }
+  }
+
+  static func requireUsable(newPassword: borrowing SecretBytes) throws(StoreError) {
+    if newPassword.isEmpty {
+      throw StoreError(.emptyPassword, "the new password is empty; choose one that is not")
+    }
+  }
+}
+
+/// How a new password is going to be sealed.
+private struct NewSeal {
+  /// What the password becomes by every line, to see whether it is in use.
+  let keys: [PasswordKey]
+  /// Seals the slot.
+  let key: PasswordKey
+  /// The lines that the slot vouches for.
+  let vouched: [KeyDerivation]
+  /// To be appended to the conf first.
+  let newLine: KeyDerivation?
+
+  /// `known` are the lines of the conf that the caller can vouch for.
+  init(
+    _ store: Store, _ password: borrowing SecretBytes, known: [KeyDerivation]
+  ) throws(StoreError) {
+    let line = try SealingLine(known: known, in: store.derivations)
+    var keys = try store.passwordKeys(password)
+    if line.isNew { keys.append(try store.passwordKey(password, line.derivation)) }
+    self.keys = keys
+    // It is one of them, or was just appended.
+    key = keys.first { $0.derivation == line.derivation }!
+    vouched = [line.derivation] + known
+    newLine = line.isNew ? line.derivation : nil
+    store.warnWhereWeak(line.derivation)
+  }
+}

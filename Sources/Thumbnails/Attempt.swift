@@ -1,0 +1,110 @@
+internal import Glibc
+internal import Posix
+
+/// What ends a wait for a worker.
+package protocol WaitLimit {
+  /// When to look again at the latest.
+  var nextLook: MonotonicTime { get }
+  /// Throws when the wait is over.
+  func look() throws(Worker.Failure)
+}
+
+extension MonotonicTime: WaitLimit {
+  package var nextLook: MonotonicTime { self }
+  package func look() throws(Worker.Failure) { if MonotonicTime.now >= self { throw .timedOut } }
+}
+
+/// One try at one picture: what it may cost, and whether anybody still wants it. One thread.
+///
+/// The time that counts is the processor's, and that in which the worker waits for nothing. A worker
+/// runs when nobody else wants the processor: how long that takes is no fault of the picture.
+package final class Attempt: WaitLimit {
+  /// So often the worker is looked at.
+  static let interval = Duration.milliseconds(100)
+  /// More threads than any decoder starts.
+  static let threadLimit = 128
+
+  private let process: pid_t
+  private let allowance: Int64
+  private let isWanted: () -> Bool
+  private var charged: Int64 = 0
+  private var lastLook = MonotonicTime.now
+  private var lastUsed: Int64
+
+  /// `isWanted` is not asked again once it has answered false.
+  init(process: pid_t, allowance: Duration, isWanted: @escaping () -> Bool) {
+    self.process = process
+    self.allowance = (MonotonicTime(milliseconds: 0) + allowance).milliseconds
+    self.isWanted = isWanted
+    lastUsed = ProcessLook.processorMilliseconds(of: process)
+  }
+
+  package var nextLook: MonotonicTime { lastLook + Attempt.interval }
+
+  package func look() throws(Worker.Failure) {
+    let now = MonotonicTime.now
+    if now < nextLook { return }
+    if !isWanted() { throw .abandoned }
+    let passed = now.milliseconds - lastLook.milliseconds
+    let used = ProcessLook.processorMilliseconds(of: process)
+    let threads = ProcessLook.threads(of: process)
+    if threads.count > Attempt.threadLimit { throw .died }
+    charged += Attempt.charge(
+      passed: passed, used: used - lastUsed, wantsProcessor: threads.wantProcessor)
+    lastLook = now
+    lastUsed = used
+    if charged >= allowance { throw .timedOut }
+  }
+
+  /// What a stretch of time counts, in milliseconds.
+  package static func charge(passed: Int64, used: Int64, wantsProcessor: Bool) -> Int64 {
+    wantsProcessor || used * 2 > passed ? used : passed
+  }
+}
+
+/// What the kernel says of a process that is not ours to look into.
+enum ProcessLook {
+  /// What all its threads have used together; 0 where it has gone.
+  static func processorMilliseconds(of process: pid_t) -> Int64 {
+    var clock = clockid_t()
+    var time = timespec()
+    guard unsafe clock_getcpuclockid(process, &clock) == 0,
+      unsafe clock_gettime(clock, &time) == 0
+    else { return 0 }
+    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+  }
+
+  /// How many threads it has, and whether one of them waits for the processor or the disk. Where /proc
+  /// does not say (hidepid), it counts as one that waits for neither.
+  static func threads(of process: pid_t) -> (count: Int, wantProcessor: Bool) {
+    guard let directory = unsafe opendir("/proc/\(process)/task") else { return (0, false) }
+    defer { unsafe _ = closedir(directory) }
+    var count = 0
+    var wantProcessor = false
+    while let entry = unsafe readdir(directory) {
+      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
+        unsafe String(cString: UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))
+      }
+      if name.hasPrefix(".") { continue }
+      count += 1
+      if count > Attempt.threadLimit { break }
+      if !wantProcessor, let state = state("/proc/\(process)/task/\(name)/stat") {
+        wantProcessor = state == UInt8(ascii: "R") || state == UInt8(ascii: "D")
+      }
+    }
+    return (count, wantProcessor)
+  }
+
+  /// The letter behind the name, which stands in parentheses and may hold any.
+  private static func state(_ path: String) -> UInt8? {
+    let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    if file < 0 { return nil }
+    defer { close(file) }
+    var bytes = [UInt8](repeating: 0, count: 256)
+    let length = unsafe read(file, &bytes, bytes.count)
+    guard length > 0, let end = bytes[..<length].lastIndex(of: UInt8(ascii: ")")) else {
+      return nil
+    }
+    return end + 2 < length ? bytes[end + 2] : nil
+  }
+}

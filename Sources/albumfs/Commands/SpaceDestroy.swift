@@ -1,0 +1,82 @@
+import AlbumSecrets
+import AlbumStore
+import ArgumentParser
+import ControlProtocol
+import Daemon
+import Glibc
+
+struct SpaceDestroy: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "destroy",
+    abstract: "Destroy the space that a password opens.",
+    discussion: """
+      Makes the space's slot in keys random, so that no password opens the space any more. Its \
+      segments stay and look like chaff. No other space is touched. There is no way back.
+
+      The recovery key, or an old copy of keys with the password, still opens segments that stay. \
+      --remove-segments removes them; two copies of the store, one from before and one from after, \
+      then show how many went at once.
+
+        albumfs space destroy ~/Album.store
+        albumfs space destroy ~/Album.store --remove-segments
+      """)
+
+  @Argument(help: "The store's directory.", completion: .directory)
+  var store: String
+
+  @Flag(help: "Remove the space's segments, too.")
+  var removeSegments = false
+
+  @Flag(help: "Do not ask for confirmation.")
+  var yes = false
+
+  @Flag(help: "Ask for the recovery key in place of the password.")
+  var recoveryKey = false
+
+  @OptionGroup var password: PasswordOptions
+  @OptionGroup var output: OutputOptions
+
+  func run() throws {
+    Hardening.protectMemory()
+    if !yes, isatty(STDIN_FILENO) != 1 {
+      throw Failure(.usage, "No terminal to ask for confirmation. Use --yes.")
+    }
+    let opened = try StoreCommands.open(store)
+    let space = try find(opened)
+    StoreCommands.warn(of: opened)
+    let segments =
+      "\(counted(space.segmentCount, "segment")) (\(SizeArgument.readable(space.byteCount)))"
+    if !yes { try confirm(segments) }
+    try StoreCommands.reporting(changing: true) { () throws(StoreError) in
+      try space.destroySlots()
+      if removeSegments { try space.removeSegments() }
+    }
+    try StateDirectory.forget(space.memoryName)
+    output.say("The space is destroyed: no password opens it any more.")
+    output.say(
+      removeSegments
+        ? "Its \(segments) are gone. A copy of the store from before and one from now show that so "
+          + "many went at once."
+        : "Its \(segments) stay and look like chaff. Its recovery key, or its password with an old "
+          + "copy of keys, still opens them; with the recovery key --remove-segments removes them "
+          + "later.")
+  }
+
+  private func find(_ opened: Store) throws(Failure) -> SpaceDestruction {
+    let secret = try PasswordInput.existing(
+      password.source, prompt: recoveryKey ? "Recovery key: " : "Password: ")
+    return try StoreCommands.reporting { () throws(StoreError) in
+      recoveryKey
+        ? try SpaceDestruction(opened, recoveryKey: secret)
+        : try SpaceDestruction(opened, password: secret)
+    }
+  }
+
+  private func confirm(_ segments: String) throws(Failure) {
+    output.say(
+      "This destroys the space that you opened, for good: \(segments)"
+        + (removeSegments ? ", which are removed." : "."))
+    Terminal.prompt("Type yes to destroy it: ")
+    if readLine() != "yes" { throw Failure(.interrupted, "Not confirmed; nothing was changed.") }
+  }
+}

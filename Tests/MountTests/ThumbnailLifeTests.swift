@@ -1,0 +1,103 @@
+import AlbumTestSupport
+import Foundation
+import Testing
+
+/// What Thumb shows is what Photo holds, and who decodes it holds nothing else.
+@Suite(.serialized) struct ThumbnailLifeTests {
+  /// Ways to put something into a photo that is no picture, by the name of the photo.
+  private static let overwriting = """
+    cd $M/A/Photo
+    cp $W/text.txt copied.jpg
+    echo text > redirected.jpg
+    : > emptied.jpg
+    truncate -s 10 truncated.jpg
+    dd status=none if=/dev/urandom of=noise.jpg bs=64 count=1 conv=notrunc
+    printf '\\x89PNG\\r\\n\\x1a\\n and no more' > broken.jpg
+    python3 - <<END
+    import mmap, os
+    with open("mapped.jpg", "r+b") as file:
+        memory = mmap.mmap(file.fileno(), 0)
+        memory[:] = b"n" * len(memory)
+        memory.flush()
+        memory.close()
+    with open("shared.jpg", "r+b") as file, open("note.txt", "rb") as text:
+        assert os.copy_file_range(text.fileno(), file.fileno(), 20) == 20
+    END
+    fallocate -p -o 0 -l 600 punched.jpg
+    """
+
+  private static let photos = [
+    "broken", "copied", "emptied", "mapped", "noise", "punched", "redirected", "shared",
+    "truncated",
+  ]
+
+  @Test func aPhotoThatWasOverwrittenWithSomethingElseShowsNoThumbnail() throws {
+    try MountedStore.use { mounted in
+      try mounted.makePictures()
+      try mounted.write(Data("This is a text and not a picture.\n".utf8), "text.txt")
+      try mounted.sh("mkdir $M/A; cp $W/text.txt $M/A/Photo/note.txt")
+      for name in Self.photos + ["kept"] {
+        try mounted.sh("cp \"$W/pictures/orientation 1.jpg\" $M/A/Photo/\(name).jpg")
+      }
+      try mounted.sync()
+      let all = (Self.photos + ["kept"]).sorted().map { $0 + ".jpg" }.joined(separator: "\n")
+      #expect(try mounted.sh("ls $M/A/Thumb") == all)
+      try mounted.sh(Self.overwriting)
+      #expect(try mounted.sh("ls $M/A/Thumb") == "kept.jpg", "at once")
+      try mounted.sync()
+      #expect(try mounted.sh("ls $M/A/Thumb") == "kept.jpg", "when all are made")
+      for name in Self.photos { try mounted.sh("test ! -e $M/A/Thumb/\(name).jpg") }
+      try mounted.remount()
+      #expect(try mounted.sh("ls $M/A/Thumb") == "kept.jpg", "after a remount")
+      try mounted.sh("albumfs thumbs -q --all $M")
+      try mounted.sync()
+      #expect(try mounted.sh("ls $M/A/Thumb") == "kept.jpg", "after all were made again")
+      try mounted.remount(["--read-only"])
+      #expect(try mounted.sh("ls $M/A/Thumb") == "kept.jpg", "read-only")
+    }
+  }
+
+  @Test func aPhotoThatChangedShowsNoThumbnailUntilTheNewOneIsMade() throws {
+    try MountedStore.use { mounted in
+      try mounted.makePictures()
+      try mounted.sh("mkdir $M/A; cp \"$W/pictures/orientation 1.jpg\" $M/A/Photo/a.jpg")
+      try mounted.sync()
+      // Where no worker can be started the new one waits for the next mount.
+      try mounted.remount(["--thumbnailer", "/bin/false"])
+      try mounted.sh("test -e $M/A/Thumb/a.jpg; cp $W/pictures/picture.png $M/A/Photo/a.jpg")
+      #expect(try mounted.sh("ls $M/A/Thumb") == "")
+      try mounted.kill()
+      try mounted.sh("fusermount3 -uz $M || umount -l $M")
+      try mounted.mount(["--read-only"])
+      #expect(try mounted.sh("ls $M/A/Thumb") == "", "read-only, after a kill")
+      try mounted.remount()
+      try mounted.sync()
+      #expect(try mounted.isUpright("$M/A/Thumb/a.jpg"))
+    }
+  }
+
+  @Test func aWorkerServesOneSpaceAlone() throws {
+    let first = try MountedStore()
+    let second = try MountedStore()
+    defer {
+      first.abandon()
+      second.abandon()
+    }
+    var workers: [Set<String>] = []
+    for mounted in [first, second] {
+      try mounted.mount()
+      try mounted.makePictures()
+      try mounted.sh("mkdir $M/A; cp $W/pictures/* $M/A/Photo/")
+      try mounted.sync()
+      // They live for half a minute more.
+      let children = try mounted.sh("pgrep -P \(mounted.daemon) albumfs-thumbn")
+      workers.append(Set(children.split(separator: "\n").map(String.init)))
+    }
+    #expect(!workers[0].isEmpty && !workers[1].isEmpty)
+    #expect(workers[0].isDisjoint(with: workers[1]))
+    for mounted in [first, second] { try mounted.unmount() }
+    for worker in workers[0].union(workers[1]) {
+      #expect(!FileManager.default.fileExists(atPath: "/proc/\(worker)"), "\(worker)")
+    }
+  }
+}

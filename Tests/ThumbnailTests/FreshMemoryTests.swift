@@ -1,0 +1,115 @@
+import AlbumTestSupport
+import Foundation
+import Testing
+import ThumbnailProtocol
+import Thumbnails
+
+/// No thumbnail shows another photo: where a damaged picture is not decoded, nothing shines through of
+/// what the same process decoded before.
+///
+/// Method: every damaged picture is asked of a process that has decoded nothing, and of one that has
+/// decoded bright pictures of that kind and others; the bytes must be the same.
+@Suite(.serialized, .disabled(if: Sanitizer.isOn, "sanitizers bring a malloc of their own"))
+struct FreshMemoryTests {
+  /// Names of libvips for the kinds and their varieties.
+  static let formats = [
+    "jpg[Q=90]", "jpg[Q=90,interlace]", "png", "png[interlace]", "webp", "webp[lossless]", "gif",
+    "tif", "tif[compression=deflate,tile]", "tif[compression=jpeg]", "heic[Q=80]", "avif[Q=80]",
+    "jxl", "jxl[lossless]",
+  ]
+
+  /// A picture with something to see everywhere.
+  private static func lively(seed: UInt64, width: Int, height: Int, brightness: Int) -> Data {
+    var random = Seeded(state: seed)
+    var pixels = Data("P6\n\(width) \(height)\n255\n".utf8)
+    var body = [UInt8](repeating: 0, count: width * height * 3)
+    for index in body.indices {
+      let x = index / 3 % width
+      let y = index / 3 / width
+      body[index] = UInt8(
+        clamping: brightness + (x * 3 + y * 5 + index % 3 * 40) % 90
+          + Int.random(in: 0...20, using: &random))
+    }
+    pixels += body
+    return pixels
+  }
+
+  private static let isLong = ProcessInfo.processInfo.environment["ALBUMFS_LONG_TESTS"] != nil
+
+  /// `pocked`: how many with single bytes changed.
+  private static func damaged(_ whole: [UInt8], pocked: Int, seed: UInt64) -> [[UInt8]] {
+    var random = Seeded(state: seed)
+    var result: [[UInt8]] = []
+    for tenth in [2, 4, 5, 7, 9] { result.append(Array(whole.prefix(whole.count * tenth / 10))) }
+    // A middle of zeros, one of noise, one that is missing, and single bytes.
+    let middle = whole.count * 4 / 10..<whole.count * 6 / 10
+    var zeros = whole
+    for index in middle { zeros[index] = 0 }
+    var noise = whole
+    for index in middle { noise[index] = UInt8.random(in: 0...255, using: &random) }
+    let without = Array(whole[..<middle.lowerBound] + whole[middle.upperBound...])
+    result += [zeros, noise, without]
+    for _ in 0..<pocked {
+      var pocked = whole
+      for _ in 0..<12 {
+        pocked[Int.random(in: whole.count / 10..<whole.count, using: &random)] ^= UInt8.random(
+          in: 1...255, using: &random)
+      }
+      result.append(pocked)
+    }
+    return result
+  }
+
+  @Test(
+    "A damaged picture gives the same in a process that decoded others before", arguments: formats)
+  func same(_ format: String) throws {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    print("fresh memory, \(format): seed \(seed)")
+    let whole = try TestPictures.encode(
+      Self.lively(seed: seed, width: 500, height: 380, brightness: 20), as: format)
+    var primers: [[UInt8]] = []
+    for (number, kind) in [format, "jpg", "heic", "png", format].enumerated() {
+      // Of the same size and of others, so that blocks are found again.
+      let (width, height) = number == 1 ? (900, 700) : (500, 380)
+      primers.append(
+        try TestPictures.encode(
+          Self.lively(
+            seed: seed &+ UInt64(number), width: width, height: height, brightness: 140),
+          as: kind))
+    }
+    let primed = try TestWorker()
+    for primer in primers { _ = try primed.thumbnail(of: primer) }
+    var shown = 0
+    // What libde265 conceals is what showed other photos.
+    let pocked = Self.isLong ? 100 : format.hasPrefix("heic") ? 12 : 4
+    for (number, picture) in Self.damaged(whole, pocked: pocked, seed: seed).enumerated() {
+      _ = try primed.thumbnail(of: primers[number % primers.count])
+      let fresh = try TestWorker()
+      let inFresh = try fresh.ask(picture)
+      let inPrimed = try primed.ask(picture)
+      let label: Comment = "\(format), damage \(number), seed \(seed)"
+      #expect(inFresh.withoutReason == inPrimed.withoutReason, label)
+      if case .thumbnail = inFresh { shown += 1 }
+    }
+    print("\(format): \(shown) damaged ones show something")
+  }
+
+  @Test("Blocks are zero again, however they are had")
+  func unit() throws {
+    let worker = try TestWorker()
+    _ = try worker.thumbnail(of: TestPictures.encode(TestPictures.pixels(), as: "png"))
+    guard let found = try worker.probe() else {
+      Issue.record("no report")
+      return
+    }
+    #expect(found.oldBytes == 0, "bytes of freed blocks in new ones")
+  }
+}
+
+extension ThumbnailReply.Content {
+  /// The texts of libraries tell addresses and lengths.
+  fileprivate var withoutReason: ThumbnailReply.Content {
+    if case .failure(let failure, _) = self { return .failure(failure, reason: "") }
+    return self
+  }
+}

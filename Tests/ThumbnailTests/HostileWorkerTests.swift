@@ -1,0 +1,219 @@
+import AlbumTestSupport
+import Foundation
+import Logging
+import Testing
+import ThumbnailProtocol
+import Thumbnails
+
+/// A worker that a picture has taken over gets nothing kept but a thumbnail, stops nobody, and ends.
+@Suite(.serialized)
+struct HostileWorkerTests {
+  private func queue(_ source: TestSource, _ launch: WorkerLaunch) throws -> ThumbnailQueue {
+    try ThumbnailQueue(
+      source: source, launch: launch, workers: 1, logger: Logger(label: "test"))
+  }
+
+  /// Larger than a socket takes at once.
+  private let picture: [UInt8] = [0xff, 0xd8, 0xff, 0xe0] + [UInt8](repeating: 7, count: 3 << 20)
+
+  static let standIns: [(name: String, body: String, failure: ThumbnailFailure)] = [
+    (
+      "answers ahead, before it has the picture",
+      "id, count = request(); reply(id, jpeg); take(count); time.sleep(1000)", .workerDied
+    ),
+    (
+      "answers somebody else", "id, count = request(); take(count); reply(id ^ 1, jpeg)",
+      .workerDied
+    ),
+    (
+      "cuts its answer short and ends",
+      "id, count = request(); take(count); reply(id, jpeg, count=1000)", .workerDied
+    ),
+    (
+      "cuts its answer short and waits",
+      "id, count = request(); take(count); reply(id, jpeg, count=1000); time.sleep(1000)", .timedOut
+    ),
+    (
+      "floods instead of an answer",
+      """
+      id, count = request(); take(count)
+      while True: s.sendall(bytes(1 << 20))
+      """, .workerDied
+    ),
+    (
+      "floods with thumbnails",
+      """
+      id, count = request(); take(count)
+      while True: reply(id + 1, jpeg * 1000)
+      """, .workerDied
+    ),
+    (
+      "says it is much and sends little by little",
+      """
+      id, count = request(); take(count); reply(id, b'', count=17 << 20)
+      while True: s.sendall(b'x'); time.sleep(0.05)
+      """, .timedOut
+    ),
+    ("never reads", "time.sleep(1000)", .timedOut),
+    (
+      "says hello again", "id, count = request(); take(count); reply(0, bytes(8), 0, 0)",
+      .workerDied
+    ),
+    (
+      "ignores signals and forks",
+      """
+      for number in range(1, 32):
+          try: signal.signal(number, signal.SIG_IGN)
+          except OSError: pass
+      for _ in range(20):
+          if os.fork() == 0:
+              note('forked')
+              time.sleep(1000)
+      id, count = request(); take(count); time.sleep(1000)
+      """, .timedOut
+    ),
+    (
+      "sends a text", "id, count = request(); take(count); reply(id, b'My name is ...')",
+      .workerDied
+    ),
+    (
+      "sends a thumbnail with a comment",
+      """
+      id, count = request(); take(count)
+      reply(id, jpeg[:2] + bytes.fromhex('fffe0006') + b'home' + jpeg[2:])
+      """, .workerDied
+    ),
+    (
+      "sends a picture as large as a house",
+      """
+      id, count = request(); take(count)
+      reply(id, jpeg.replace(bytes.fromhex('00100010'), bytes.fromhex('ffffffff')))
+      """, .workerDied
+    ),
+  ]
+
+  @Test(
+    "A stand-in for the worker gets nothing kept, and ends with all its children",
+    arguments: Self.standIns.indices)
+  func hostile(_ index: Int) throws {
+    let (name, body, failure) = Self.standIns[index]
+    let standIn = try StandIn(body)
+    let source = TestSource()
+    source.add(1, picture)
+    source.add(2, picture)
+    let queue = try queue(source, standIn.launch)
+    #expect(source.awaitAnswer(for: 1) == .failed(failure), "\(name)")
+    #expect(source.awaitAnswer(for: 2) == .failed(failure), "\(name)")
+    queue.stop()
+    let processes = standIn.processes() + standIn.processes("forked")
+    #expect(!standIn.processes().isEmpty)
+    for process in processes { #expect(endsSoon(process), "\(name): \(process)") }
+  }
+
+  @Test("A worker that answers before it is asked gets nothing kept, and ends")
+  func ahead() throws {
+    let standIn = try StandIn("reply(1, jpeg); time.sleep(1000)")
+    let source = TestSource()
+    for number: UInt64 in 1...3 { source.add(number, picture) }
+    let queue = try queue(source, standIn.launch)
+    for _ in 0..<6000 where standIn.processes().count < 2 { usleep(10_000) }
+    queue.stop()
+    #expect(standIn.processes().count >= 2, "the first was replaced")
+    for number: UInt64 in 1...3 {
+      // Caught before the picture was sent, or while it was.
+      #expect([nil, .failed(.workerDied)].contains(source.answer(for: number)))
+    }
+    for process in standIn.processes() { #expect(endsSoon(process)) }
+  }
+
+  @Test("A process that says nothing as it starts is ended, and fails no photo")
+  func silent() throws {
+    let standIn = try StandIn("time.sleep(1000)", saysHello: false)
+    let source = TestSource()
+    source.add(1, picture)
+    var launch = standIn.launch
+    launch.startDeadline = .seconds(1)
+    let queue = try queue(source, launch)
+    for _ in 0..<6000 where queue.isAvailable { usleep(10_000) }
+    #expect(!queue.isAvailable)
+    queue.stop()
+    #expect(source.answer(for: 1) == nil)
+    for process in standIn.processes() { #expect(endsSoon(process)) }
+  }
+
+  @Test(
+    "A worker that speaks while nobody asks it is ended at once, and the next picture is well served"
+  )
+  func unasked() throws {
+    let standIn = try StandIn(
+      """
+      id, count = request(); take(count); reply(id, jpeg)
+      time.sleep(0.3)
+      reply(id, jpeg)
+      time.sleep(1000)
+      """)
+    let source = TestSource()
+    source.add(1, picture)
+    let queue = try queue(source, standIn.launch)
+    guard case .thumbnail = source.awaitAnswer(for: 1) else {
+      Issue.record("no thumbnail")
+      return
+    }
+    let first = try #require(standIn.processes().first)
+    #expect(endsSoon(first), "it spoke")
+    source.add(2, picture)
+    queue.wake()
+    guard case .thumbnail = source.awaitAnswer(for: 2) else {
+      Issue.record("no thumbnail")
+      return
+    }
+    #expect(standIn.processes().count == 2)
+    queue.stop()
+  }
+
+  private static let honest = """
+    while True:
+        id, count = request(); take(count); reply(id, jpeg)
+    """
+
+  @Test("A worker is replaced by a fresh process after 64 pictures")
+  func renewal() throws {
+    let standIn = try StandIn(Self.honest)
+    let source = TestSource()
+    let small = Array(picture.prefix(100))
+    for number in 1...130 { source.add(UInt64(number), small) }
+    let queue = try queue(source, standIn.launch)
+    #expect(source.awaitAnswer(for: 130) != nil)
+    queue.stop()
+    #expect(Set(standIn.processes()).count == 3)
+  }
+
+  @Test("No process serves the queues of two spaces")
+  func twoSpaces() throws {
+    let first = try StandIn(Self.honest)
+    let second = try StandIn(Self.honest)
+    let sources = [TestSource(), TestSource()]
+    let queues = [try queue(sources[0], first.launch), try queue(sources[1], second.launch)]
+    for number in 1...10 {
+      for (source, queue) in zip(sources, queues) {
+        source.add(UInt64(number), Array(picture.prefix(100)))
+        queue.wake()
+      }
+      for source in sources { #expect(source.awaitAnswer(for: UInt64(number)) != nil) }
+    }
+    #expect(!first.processes().isEmpty && !second.processes().isEmpty)
+    #expect(Set(first.processes()).isDisjoint(with: second.processes()))
+    for queue in queues { queue.stop() }
+    // And none outlives its queue, so that no later one could take it over.
+    for process in first.processes() + second.processes() { #expect(endsSoon(process)) }
+  }
+
+  /// A process that was killed may take a moment.
+  private func endsSoon(_ process: pid_t) -> Bool {
+    for _ in 0..<3000 {
+      if !isAlive(process) { return true }
+      usleep(10_000)
+    }
+    return false
+  }
+}

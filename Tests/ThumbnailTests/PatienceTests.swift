@@ -1,0 +1,134 @@
+import AlbumTestSupport
+import Foundation
+import Logging
+import Testing
+import ThumbnailProtocol
+import Thumbnails
+
+/// Pictures that take long hold up none that do not.
+@Suite(.serialized)
+struct PatienceTests {
+  private let picture: [UInt8]
+
+  init() throws { picture = try TestPictures.encode(TestPictures.pixels(), as: "jpg[Q=90]") }
+
+  private func queue(
+    _ source: TestSource, workers: Int = 1, long: Duration = .seconds(10_000)
+  ) throws -> ThumbnailQueue {
+    var launch = TestWorker.launch
+    launch.firstAllowance = .seconds(1)
+    launch.longAllowance = long
+    return try ThumbnailQueue(
+      source: source, launch: launch, workers: workers, logger: Logger(label: "test"))
+  }
+
+  private func isThumbnail(_ answer: TestSource.Answer?) -> Bool {
+    if case .thumbnail = answer { return true }
+    return false
+  }
+
+  @Test(
+    "Six pictures that take for ever do not hold up 60 good ones; removed, they end",
+    arguments: [1, 2])
+  func hostile(_ workers: Int) throws {
+    let source = TestSource()
+    for number: UInt64 in 1...6 {
+      source.add(number, Misbehaving.picture(number % 2 == 0 ? "spinning" : "hang"))
+    }
+    for number: UInt64 in 101...160 { source.add(number, picture) }
+    let queue = try queue(source, workers: workers)
+    for number: UInt64 in 101...160 {
+      #expect(isThumbnail(source.awaitAnswer(for: number)), "\(number)")
+    }
+    for number: UInt64 in 1...6 { #expect(source.answer(for: number) == nil) }
+    // One of them is tried for long now. Others that come are made meanwhile.
+    for number: UInt64 in 201...205 { source.add(number, picture) }
+    queue.wake()
+    for number: UInt64 in 201...205 { #expect(isThumbnail(source.awaitAnswer(for: number))) }
+    for number: UInt64 in 1...6 { source.remove(number) }
+    for number: UInt64 in 1...6 {
+      #expect(source.awaitGone(number), "the decode of \(number) goes on though it was removed")
+    }
+    queue.stop()
+    for number: UInt64 in 1...6 { #expect(source.answer(for: number) == nil) }
+  }
+
+  @Test("A picture that needs more than a first attempt gets its time when nothing else waits")
+  func second() throws {
+    let source = TestSource()
+    source.add(1, Misbehaving.picture("slow"))
+    source.add(2, picture)
+    let queue = try queue(source, long: .seconds(100))
+    #expect(isThumbnail(source.awaitAnswer(for: 2)))
+    // It was waited for: the end of its work is an answer, and no timeout.
+    #expect(source.awaitAnswer(for: 1) == .failed(.damaged))
+    queue.stop()
+  }
+
+  @Test("A long attempt is given up at its end, too, and the next one's turn comes")
+  func given() throws {
+    let source = TestSource()
+    source.add(1, Misbehaving.picture("spinning"))
+    source.add(2, Misbehaving.picture("hang"))
+    let queue = try queue(source, long: .seconds(2))
+    #expect(source.awaitAnswer(for: 1) == .failed(.timedOut))
+    #expect(source.awaitAnswer(for: 2) == .failed(.timedOut))
+    queue.stop()
+  }
+
+  @Test("A first attempt ends, too, when its photo goes")
+  func removedAtFirst() throws {
+    let source = TestSource()
+    source.add(1, Misbehaving.picture("hang"))
+    var launch = TestWorker.launch
+    launch.firstAllowance = .seconds(10_000)
+    launch.longAllowance = .seconds(10_000)
+    let queue = try ThumbnailQueue(
+      source: source, launch: launch, workers: 1, logger: Logger(label: "test"))
+    for _ in 0..<12000 where source.bytesRead(of: 1) == 0 { usleep(10_000) }
+    source.remove(1)
+    #expect(source.awaitGone(1))
+    source.add(2, picture)
+    queue.wake()
+    #expect(isThumbnail(source.awaitAnswer(for: 2)))
+    queue.stop()
+  }
+
+  @Test("Stopping does not wait for a long attempt")
+  func stop() throws {
+    let source = TestSource()
+    source.add(1, Misbehaving.picture("spinning"))
+    source.add(2, picture)
+    let queue = try queue(source)
+    #expect(isThumbnail(source.awaitAnswer(for: 2)))
+    usleep(500_000)
+    queue.stop()
+    #expect(source.answer(for: 1) == nil)
+  }
+
+  @Test(
+    "More threads than any decoder starts are the end of a worker, where the kernel does not bound them"
+  )
+  func threads() throws {
+    let source = TestSource()
+    source.add(1, Misbehaving.picture("threads"))
+    source.add(2, picture)
+    var launch = TestWorker.launch
+    launch.hidesNamespaces = true
+    launch.firstAllowance = .seconds(10_000)
+    let queue = try ThumbnailQueue(
+      source: source, launch: launch, workers: 1, logger: Logger(label: "test"))
+    #expect(source.awaitAnswer(for: 1) == .failed(.workerDied))
+    #expect(isThumbnail(source.awaitAnswer(for: 2)))
+    queue.stop()
+  }
+
+  @Test("Waiting for the processor costs a picture nothing; using it, or waiting for nothing, does")
+  func charges() {
+    #expect(Attempt.charge(passed: 100, used: 0, wantsProcessor: true) == 0)
+    #expect(Attempt.charge(passed: 100, used: 3, wantsProcessor: true) == 3)
+    #expect(Attempt.charge(passed: 100, used: 0, wantsProcessor: false) == 100)
+    #expect(Attempt.charge(passed: 100, used: 95, wantsProcessor: false) == 95)
+    #expect(Attempt.charge(passed: 100, used: 400, wantsProcessor: true) == 400)
+  }
+}
