@@ -169,6 +169,15 @@ package struct FileDescriptor: ~Copyable, Sendable {
     try retrying { unsafe futimens(rawValue, [time, time]) }
   }
 
+  /// Sets the access time alone (futimens(2)).
+  package func setAccessTime(seconds: Int64) throws(Errno) {
+    // UTIME_OMIT, which Swift does not import: the modification time stays.
+    let omitted = timespec(tv_sec: 0, tv_nsec: (1 << 30) - 2)
+    try retrying {
+      unsafe futimens(rawValue, [timespec(tv_sec: Int(seconds), tv_nsec: 0), omitted])
+    }
+  }
+
   /// How long `lock` waits, in nanoseconds.
   private static let lockPatience: Int64 = 60_000_000_000
 

@@ -206,6 +206,10 @@ private final class PosixFile: StorageFile {
     try descriptor.setTimes(seconds: seconds)
   }
 
+  func setAccessTime(seconds: Int64) throws(Errno) {
+    try descriptor.setAccessTime(seconds: seconds)
+  }
+
   func times() throws(Errno) -> FileTimes { try descriptor.times() }
 
   func isLockedByOthers() throws(Errno) -> Bool { try descriptor.isLockedByOthers() }

@@ -66,6 +66,8 @@ package protocol StorageFile: AnyObject, Sendable {
   func modificationTime() throws(Errno) -> Int64
   /// Sets the modification time, and the access time to the same.
   func setModificationTime(seconds: Int64) throws(Errno)
+  /// Sets the access time alone: somebody else may be changing the other one.
+  func setAccessTime(seconds: Int64) throws(Errno)
   func times() throws(Errno) -> FileTimes
   /// Whether the modification time was set, as copying tools do, rather than by the last write.
   func hasSetTime() throws(Errno) -> Bool
@@ -104,6 +106,7 @@ extension StorageFile {
   package func hasSetTime() throws(Errno) -> Bool { false }
   package func hasOtherNames() throws(Errno) -> Bool { false }
   package func isLockedByOthers() throws(Errno) -> Bool { false }
+  package func setAccessTime(seconds: Int64) throws(Errno) {}
 
   package func times() throws(Errno) -> FileTimes {
     let modified = try modificationTime()
