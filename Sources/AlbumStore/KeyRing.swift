@@ -81,13 +81,19 @@ enum KeyRing {
     try replace(with: slots, in: store.directory)
   }
 
-  /// The lock on byte 0 of albumfs.conf; waits for whoever has it. Gone with the file.
+  /// The lock on byte 0 of albumfs.conf; waits for whoever has it, but not for ever: whoever may write to
+  /// the store could hold it so long. Gone with the file.
   private static func take(_ store: Store) throws(StoreError) -> any StorageFile {
     do throws(Errno) {
       let file = try ConfigurationFiles.openForLocking(store)
       try file.lock(exclusive: true, offset: 0, length: 1, wait: true)
       return file
     } catch {
+      if error == .again {
+        throw StoreError(
+          .inUse, "another process has been changing the store for a minute; end it first",
+          path: ConfigurationFiles.main, cause: error)
+      }
       throw StoreError("lock", ConfigurationFiles.main, error)
     }
   }

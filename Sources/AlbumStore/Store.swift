@@ -8,8 +8,10 @@ package struct StoreOptions: Sendable {
   package var segmentSize = SegmentLayout.defaultByteCount
   /// How much work Argon2id makes of each password; never below `KDFCost.floor`.
   package var cost = KDFCost.moderate
-  /// Bytes of chaff, rounded up to whole segments; nil: a random amount.
+  /// Bytes of chaff, rounded up to whole segments; nil: a random amount, see `ChaffRule`.
   package var chaffByteCount: Int64?
+  /// Is told how many bytes of chaff are made, and of how many.
+  package var chaffProgress: @Sendable (Int64, Int64) -> Void = { _, _ in }
   package init() {}
 }
 

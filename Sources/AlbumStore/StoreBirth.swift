@@ -21,11 +21,9 @@ extension Store {
     let content = SlotContent(keys).vouching(for: store.derivations)
     try KeyRing.create(KeySlots(birth: derived[0], content), in: directory)
     try Chaff.makeFolders(directory)
-    if let given = options.chaffByteCount {
-      try Chaff.add(bytes: given, to: store)
-    } else {
-      try Chaff.add(bytes: try ChaffRule.randomByteCountAtBirth(of: store), to: store)
-    }
+    var chaff = options.chaffByteCount ?? 0
+    if options.chaffByteCount == nil { chaff = try ChaffRule.randomByteCountAtBirth(of: store) }
+    try Chaff.add(bytes: chaff, to: store) { options.chaffProgress($0, chaff) }
     try birth(store, keys)
     try ConfigurationFiles.write(store.configuration, in: directory)
     RestingTimes.settle(directory)

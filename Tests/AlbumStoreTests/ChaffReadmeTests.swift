@@ -21,7 +21,7 @@ import Testing
     if share == 0 { return "none" }
     let value = share * 100
     if value < 0.01 { return "less than 0.01 %" }
-    let digits = value >= 10 ? 0 : value >= 1 ? 1 : 2
+    let digits = value >= 9.95 ? 0 : value >= 0.995 ? 1 : 2
     return String(format: "%.\(digits)f %%", value)
   }
 

@@ -183,7 +183,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--stores", type=int, help="how many stores are made")
     parser.add_argument("--seed", type=int, help="of the first store; random otherwise, and printed")
     parser.add_argument("--quick", action="store_true", help="a short run that fails where one copy tells")
-    parser.add_argument("--minutes", type=float, default=12, help="no store is begun after that; 12")
+    parser.add_argument("--minutes", type=float, default=11, help="no store is begun after that; 11")
     parser.add_argument("--processes", type=int, default=2, help="how many stores are made at once; 2")
     parser.add_argument("--tmpfs", nargs="?", const="16G", metavar="SIZE",
                         help="mounts a disk in memory to work on; chaff depends on its size: 16G unless told")

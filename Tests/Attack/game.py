@@ -108,7 +108,7 @@ def play(observer: str, ones: list[Features], more: list[Features], seed: int, i
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         singles = single_scores(names, a, b)
-        repeats, trees = (1, 100) if is_quick else (4, 200)
+        repeats, trees = (1, 100) if is_quick else (3, 200)
         classifier = score("classifier", *forest_scores(a, b, seed % 2**31, repeats, trees))
     found = tuple(one for one in singles if one.p < 0.01)
     return Verdict(observer, len(ones), len(more), classifier, singles[0], found)

@@ -47,6 +47,11 @@ import Testing
     try mounted.sh(
       "albumfs space password -q --password-file $P --new-password-file $W/../password-new $S")
     try expectRest(mounted, "space password")
+    try mounted.sh("albumfs space destroy -q --yes --password-file $W/../password-2 $S")
+    try expectRest(mounted, "space destroy")
+    try mounted.sh(
+      "albumfs space destroy -q --yes --remove-segments --password-file $W/../password-new $S")
+    try expectRest(mounted, "space destroy --remove-segments")
   }
 
   /// Folders that only a second space wrote to used to be younger than those of chaff alone.
@@ -90,6 +95,25 @@ import Testing
     #expect(try mounted.sh("stat -c %s $M/A/Photo/file") == "5242880")
     try mounted.unmount()
     try expectRest(mounted, "the killed space was mounted")
+  }
+
+  /// A backup used to leave access times on all that it read: what lacked one was made after it, and a single
+  /// copy told what two tell.
+  @Test func theAccessTimesThatABackupLeftAreGoneAfterTheNextSession() throws {
+    let mounted = try MountedStore(initOptions: ["--chaff", "2M"])
+    defer { mounted.abandon() }
+    try mounted.python(
+      Self.prelude + """
+        for path, status in segments(S).items(): os.utime(path, (time.time(), status.st_mtime))
+        """)
+    try mounted.mount()
+    try mounted.sh("mkdir $M/A; head -c 2M /dev/urandom > $M/A/Photo/file")
+    try mounted.unmount()
+    try mounted.python(
+      Self.prelude + """
+        left = [path for path, status in segments(S).items() if status.st_atime != status.st_mtime]
+        assert not left, left
+        """)
   }
 
   /// rsync copies what changed by its time and size; a segment or `keys` that was written to has another.

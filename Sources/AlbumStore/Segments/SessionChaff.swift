@@ -57,8 +57,9 @@ extension Space {
   var nextChaff: Int64? { files.chaff.withLock { $0.nextDue } }
 
   private func addChaff(until time: Int64) {
-    if !options.addsChaff || !hasWritten { return }
     let (made, now) = (files.created.load(ordering: .relaxed), SystemClock.monotonicMilliseconds())
+    // A session that writes makes a segment of the journal at least.
+    if !options.addsChaff || made == 0 { return }
     let wanted = files.chaff.withLock { chaff in
       chaff.note(made: made, now: now)
       return chaff.take(until: time)

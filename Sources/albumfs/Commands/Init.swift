@@ -23,8 +23,10 @@ struct Init: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "How much chaff to make: random bytes that nobody owns. A random amount if not given.",
-      valueName: "size"))
+      """
+      How much chaff to make: random bytes that nobody owns. If not given a random amount, less than a \
+      64th of what is free on the disk, and than 4 GiB.
+      """, valueName: "size"))
   var chaff: SizeArgument?
 
   @Option(
@@ -75,10 +77,13 @@ struct Init: ParsableCommand {
     let available = (try? directory.capacity())?.availableBytes ?? .max
     options.segmentSize =
       segmentSize.map { Int($0.bytes) } ?? SegmentLayout.byteCount(on: available)
+    let bar = ProgressBar(isShown: !output.quiet)
+    options.chaffProgress = { bar.show($0, of: $1) }
     // Nothing to do when a store has been made: it is not empty then.
     defer { room.giveUp() }
     let made = try StoreCommands.reporting(changing: true) { () throws(StoreError) in
-      try Store.create(in: directory, options: options, password: secret) {
+      defer { bar.clear() }
+      return try Store.create(in: directory, options: options, password: secret) {
         (store, keys) throws(StoreError) in
         try Space.create(in: store, keys: keys, options: space)
       }
