@@ -47,6 +47,11 @@ import Testing
     try mounted.sh(
       "albumfs space password -q --password-file $P --new-password-file $W/../password-new $S")
     try expectRest(mounted, "space password")
+    try mounted.sh("albumfs space destroy -q --yes --password-file $W/../password-2 $S")
+    try expectRest(mounted, "space destroy")
+    try mounted.sh(
+      "albumfs space destroy -q --yes --remove-segments --password-file $W/../password-new $S")
+    try expectRest(mounted, "space destroy --remove-segments")
   }
 
   /// Folders that only a second space wrote to used to be younger than those of chaff alone.

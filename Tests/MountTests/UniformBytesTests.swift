@@ -26,8 +26,7 @@ import Testing
 
   private static let options = ["--segment-size", "256K"]
 
-  // One test a way in which bytes come into a store. A new one (`space destroy`, say) is one more: do it, then
-  // `examine`.
+  // Each way in which bytes come into a store. A new one is one more: do it, then `examine`.
 
   @Test func afterBirthUseUnmountAndAChangedPassword() throws {
     try MountedStore.use(initOptions: Self.options) { mounted in
@@ -43,6 +42,8 @@ import Testing
       try mounted.setPassword("another one", "password-2")
       try mounted.sh("albumfs space add -q --password-file $W/../password-2 $S")
       try examine(mounted, "space add")
+      try mounted.sh("albumfs space destroy -q --yes --password-file $W/../password-2 $S")
+      try examine(mounted, "space destroy")
     }
   }
 

@@ -73,7 +73,7 @@ struct TimeSettling {
     let looked = (try? directory.folderTimes(SegmentPath.root))??.changed
     looksForSuspects = looked.map { $0 < boot } ?? false
     suspects = []
-    unexamined = TimeSettling.names(in: directory).shuffled()
+    unexamined = ((try? directory.segmentNames()) ?? []).shuffled()
   }
 
   /// Looks at all segments once more, as far as the bounds let it.
@@ -126,12 +126,6 @@ struct TimeSettling {
       try file.setModificationTime(seconds: checksum.time)
     }
     return Int64(space.files.segmentSize)
-  }
-
-  private static func names(in directory: any StorageDirectory) -> [SegmentName] {
-    SegmentPath.folders.flatMap { folder in
-      ((try? directory.list(folder)) ?? []).compactMap { SegmentName(text: $0) }
-    }
   }
 
   /// Gives one segment its time if it has a natural one; returns how many bytes were read.
