@@ -144,5 +144,6 @@ def self_test(seed: int, count: int = 30) -> list[str]:
                                        ("noise", 0.0, False, False)):
         broken = is_broken(play(what, *stores(leak, rare), seed, is_quick=True))
         if (broken is not None) != expected:
-            problems.append(f"self-test: {what} is {'taken for a leak: ' + broken if broken else 'not found'}")
+            found = f"taken for a leak: {broken}" if broken else "not found"
+            problems.append(f"self-test: {what} is {found}")
     return problems
