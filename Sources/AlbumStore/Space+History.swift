@@ -14,9 +14,10 @@ extension Space {
     (journal.withLock { $0.writer.position.frame.rawValue }, files.clock.now.seconds)
   }
 
-  /// The last frame that no power cut takes back.
+  /// The last frame that no power cut takes back. Waits for a barrier under way.
   package var durableHistoryEnd: HistoryEnd {
-    (provenFrame.load(ordering: .acquiring), files.clock.now.seconds)
+    let covered = barrierState.withLock { $0.covered.rawValue }
+    return (max(covered, provenFrame.load(ordering: .acquiring)), files.clock.now.seconds)
   }
 
   /// What the space is called where a machine remembers it.
