@@ -19,7 +19,7 @@ package final class SpaceLock: Sendable {
 
   /// True where no other session has the store open, as far as locks tell: none on this machine, and none
   /// that shares the disk by a file system with locks.
-  var isAlone: Bool { (try? !file.isLockedByOthers()) ?? false }
+  var isAlone: Bool { files.allSatisfy { (try? !$0.isLockedByOthers()) ?? false } }
 
   /// Lets others open the space. The caller no longer touches it.
   package func release() {
