@@ -57,23 +57,26 @@ package struct CheckpointReference: Equatable, Sendable {
 /// | 72..<88 | `BootIdentity` of the machine that wrote it |
 /// | 88..<124 | the checkpoint to start from |
 /// | 124..<160 | the one before that, should it be damaged |
-/// | 160..<208 | up to 4 segments before the one before, the newest first, should that be lost: number u32, birth u64 each; number 0: none |
+/// | 160..<200 | two segments before the one before, the newest first, should that be lost: number u32, birth u64 and last believed frame u64 each; number 0: none |
 ///
 /// When a head is written all frames up to the cut are on disk, with all that they refer to. What
 /// lies behind the cut in the segment before, and in segments between the two, is dead for ever.
 package struct JournalHead: Equatable, Sendable {
-  package static let byteCount = 208
+  package static let byteCount = 200
   /// How many segments before its predecessor a head names.
-  package static let ancestorLimit = 4
+  package static let ancestorLimit = 2
 
   /// A journal segment of the same timeline.
   package struct Ancestor: Equatable, Sendable {
     package var number: SegmentNumber
     package var birth: SegmentBirth
+    /// Its last believed frame: what lies behind is dead.
+    package var cutFrame: FrameNumber
 
-    package init(number: SegmentNumber, birth: SegmentBirth) {
+    package init(number: SegmentNumber, birth: SegmentBirth, cutFrame: FrameNumber) {
       self.number = number
       self.birth = birth
+      self.cutFrame = cutFrame
     }
   }
 
@@ -94,7 +97,12 @@ package struct JournalHead: Equatable, Sendable {
   /// should that be lost the others.
   package var lineage: [Ancestor] {
     if predecessor.rawValue == 0 { return [] }
-    return [Ancestor(number: predecessor, birth: predecessorBirth)] + ancestors
+    return [Ancestor(number: predecessor, birth: predecessorBirth, cutFrame: cutFrame)] + ancestors
+  }
+
+  /// Where a segment below this one ends; nil of one that this head does not name.
+  package func cut(of number: SegmentNumber) -> FrameNumber? {
+    lineage.first { $0.number == number }?.cutFrame
   }
 
   package init(number: SegmentNumber) { self.number = number }
@@ -112,8 +120,10 @@ package struct JournalHead: Equatable, Sendable {
     checkpoint.encode(into: &writer)
     formerCheckpoint.encode(into: &writer)
     for place in 0..<JournalHead.ancestorLimit {
-      writer.write(place < ancestors.count ? ancestors[place].number.rawValue : 0)
-      writer.write(place < ancestors.count ? ancestors[place].birth.rawValue : 0)
+      let ancestor = place < ancestors.count ? ancestors[place] : nil
+      writer.write(ancestor?.number.rawValue ?? 0)
+      writer.write(ancestor?.birth.rawValue ?? 0)
+      writer.write(ancestor?.cutFrame.rawValue ?? 0)
     }
     return writer.bytes
   }
@@ -136,7 +146,9 @@ package struct JournalHead: Equatable, Sendable {
     if predecessor >= number { throw FormatError("journal head that follows itself") }
     var former = predecessor
     for _ in 0..<JournalHead.ancestorLimit {
-      let ancestor = Ancestor(number: try reader.readSegment(), birth: try reader.readBirth())
+      let ancestor = Ancestor(
+        number: try reader.readSegment(), birth: try reader.readBirth(),
+        cutFrame: try reader.readFrame())
       if ancestor.number.rawValue == 0 { continue }
       if ancestor.number >= former { throw FormatError("journal head whose ancestors do not fall") }
       former = ancestor.number

@@ -6,8 +6,6 @@ internal import Posix
 enum ConfigurationFiles {
   static let main = "albumfs.conf"
   static let twin = "albumfs.conf.bak"
-  /// A twin that is to replace the twin.
-  static let temporary = "albumfs.conf.bak.new"
 
   /// What one of the two is worth.
   private enum Reading {
@@ -178,9 +176,9 @@ enum ConfigurationFiles {
 
   /// Adds a line to both confs, durably. Only under the lock of `keys`.
   ///
-  /// The twin is replaced first, by rename; then albumfs.conf, which all locks are on, is overwritten in
-  /// place. At every instant one of the two is whole. Cut off in between, they differ in that line, and
-  /// both are read; nothing is sealed by it yet.
+  /// They are overwritten in place, one after the other, since locks are on both: at every instant one
+  /// of the two is whole. Cut off in between, they differ in that line, and both are read; nothing is
+  /// sealed by it yet.
   static func append(_ line: KeyDerivation, to store: Store) throws(StoreError) {
     var configuration = store.configuration
     configuration.derivations = store.derivations + [line]
@@ -188,19 +186,7 @@ enum ConfigurationFiles {
     guard (try? StoreConfiguration(decoding: bytes)) == configuration else {
       throw StoreError(.damaged, "\(main) would not read as what it is to say", path: main)
     }
-    try store.directory.writeNew(temporary, bytes)
-    do throws(Errno) { try store.directory.rename(temporary, to: twin) } catch {
-      try? store.directory.remove(temporary)
-      throw StoreError("replace", twin, error)
-    }
-    try store.directory.syncDirectoryOfStore()
-    do throws(Errno) {
-      let file = try store.directory.open(main, .readWrite)
-      try file.writeAll(bytes)
-      try file.sync()
-    } catch {
-      throw StoreError(writing: main, error)
-    }
+    for path in [main, twin] { try overwrite(path, bytes, store.directory) }
     guard case .good(let one) = read(main, store.directory), one == configuration,
       case .good(let other) = read(twin, store.directory), other == configuration
     else {
@@ -210,6 +196,25 @@ enum ConfigurationFiles {
         path: main)
     }
     store.noteAppended(line)
+  }
+
+  /// With no fewer bytes than it has; makes it where it is missing.
+  private static func overwrite(
+    _ path: String, _ bytes: [UInt8], _ directory: any StorageDirectory
+  ) throws(StoreError) {
+    let file: any StorageFile
+    do throws(Errno) { file = try directory.open(path, .readWrite) } catch {
+      if error != .noEntry { throw StoreError(writing: path, error) }
+      try directory.writeNew(path, bytes)
+      return try directory.syncDirectoryOfStore()
+    }
+    do throws(Errno) {
+      try file.writeAll(bytes)
+      try file.setModificationTime(seconds: SegmentChecksum.time(ofSmallFile: bytes))
+      try file.sync()
+    } catch {
+      throw StoreError(writing: path, error)
+    }
   }
 
   /// The file for a reader's locks, open: the twin where only that is left. Makes no file.

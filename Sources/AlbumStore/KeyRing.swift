@@ -4,7 +4,8 @@ internal import Posix
 /// The file `keys`: reading it, and the one way to change it.
 ///
 /// 1. It changes only under an exclusive lock on byte 0 of albumfs.conf, after being read again.
-/// 2. Every slot that is not sealed anew is carried over byte for byte, whatever it is.
+/// 2. Every slot that is not sealed anew, or made random with its space, is carried over byte for
+///    byte, whatever it is.
 /// 3. What is to replace it is written aside, synced, read back and proven, then renamed over it,
 ///    and the directory synced. At every instant `keys` is the old file or the new one, whole.
 /// 4. A line that a new slot needs is in both confs, durably, before the slot is.
@@ -80,23 +81,27 @@ enum KeyRing {
     try replace(with: slots, in: store.directory)
   }
 
-  /// The lock on byte 0 of albumfs.conf; waits for whoever has it. Gone with the file.
+  /// The lock on byte 0 of albumfs.conf; waits for whoever has it, but not for ever: whoever may write to
+  /// the store could hold it so long. Gone with the file.
   private static func take(_ store: Store) throws(StoreError) -> any StorageFile {
     do throws(Errno) {
       let file = try ConfigurationFiles.openForLocking(store)
       try file.lock(exclusive: true, offset: 0, length: 1, wait: true)
       return file
     } catch {
+      if error == .again {
+        throw StoreError(
+          .inUse, "another process has been changing the store for a minute; end it first",
+          path: ConfigurationFiles.main, cause: error)
+      }
       throw StoreError("lock", ConfigurationFiles.main, error)
     }
   }
 
   /// What a change that did not finish left behind. Only under the lock.
   private static func removeStale(_ directory: any StorageDirectory) throws(StoreError) {
-    for path in [temporary, ConfigurationFiles.temporary] {
-      do throws(Errno) { try directory.remove(path) } catch {
-        if error != .noEntry { throw StoreError(removing: path, error) }
-      }
+    do throws(Errno) { try directory.remove(temporary) } catch {
+      if error != .noEntry { throw StoreError(removing: temporary, error) }
     }
   }
 
@@ -150,8 +155,7 @@ enum KeyRing {
   /// Cleans up behind a change that did not finish, unless one is under way. For sessions that
   /// write anyway.
   static func tidy(_ store: Store) {
-    guard let names = try? store.directory.list(""),
-      names.contains(where: { $0 == temporary || $0 == ConfigurationFiles.temporary }),
+    guard let names = try? store.directory.list(""), names.contains(temporary),
       let file = try? ConfigurationFiles.openForLocking(store),
       (try? file.lock(exclusive: true, offset: 0, length: 1, wait: false)) != nil
     else { return }

@@ -13,7 +13,7 @@ package final class SpaceDestruction: Sendable {
   private let keys: SpaceKeys
   private let passwordKeys: [PasswordKey]
   private let lock: SpaceLock
-  private let segments: [SegmentName]
+  private let segments: Set<SegmentName>
 
   /// The segments that are the space's, and what they take.
   package var segmentCount: Int { segments.count }
@@ -82,25 +82,8 @@ package final class SpaceDestruction: Sendable {
 extension Store {
   /// The names of a space's segments that are there, of all kinds and sessions. A stranger's name is
   /// taken for one of them once in 2^45 or so.
-  func segments(of keys: SpaceKeys) throws(StoreError) -> [SegmentName] {
-    var found: [SegmentName] = []
-    do throws(Errno) {
-      for folder in try directory.list(SegmentPath.root) {
-        do throws(Errno) {
-          for file in try directory.list("\(SegmentPath.root)/\(folder)") {
-            guard let name = SegmentName(text: file), keys.segment(named: name) != nil else {
-              continue
-            }
-            found.append(name)
-          }
-        } catch {
-          if error != .notDirectory { throw error }
-        }
-      }
-    } catch {
-      throw StoreError(reading: SegmentPath.root, error)
-    }
-    return found
+  func segments(of keys: SpaceKeys) throws(StoreError) -> Set<SegmentName> {
+    try directory.segmentNames().filter { keys.segment(named: $0) != nil }
   }
 
   static var nothingOfSpace: StoreError {

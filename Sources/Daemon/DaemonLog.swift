@@ -9,7 +9,7 @@ import Posix
 /// The system log outlives every unmount, is read by others, and lies on a disk that is not encrypted. So
 /// unless the user wants more (`--verbose`) it gets one sentence for each error, that names no path, no
 /// segment and no time but that of the log, and nothing of a session in which all goes well: when a space
-/// was mounted is nobody's business. `albumfs status` tells the rest.
+/// was mounted is nobody's business. `albumfs status --verbose` tells the rest.
 package final class DaemonLog: Sendable {
   package enum Target: Sendable { case standardError, systemLog }
 
@@ -38,8 +38,8 @@ package final class DaemonLog: Sendable {
   package static func publicText(_ level: Logger.Level) -> String? {
     switch level {
     case .critical:
-      "a mounted space can store nothing more; run albumfs status on its mount point to see why"
-    case .error: "an error in a mounted space; run albumfs status on its mount point to see which"
+      "a mounted space can store nothing more; run albumfs status --verbose on its mount point"
+    case .error: "an error in a mounted space; run albumfs status --verbose on its mount point"
     default: nil
     }
   }

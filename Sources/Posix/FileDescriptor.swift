@@ -59,7 +59,8 @@ package struct FileDescriptor: ~Copyable, Sendable {
       }
     }
     // Not for a file that this call makes: where the kernel refuses the flag only then, the file is there.
-    if flags & O_CREAT != 0 {
+    // Nor with O_PATH, which openat2 refuses to take along.
+    if flags & (O_CREAT | clinux_path_flag()) != 0 {
       rawValue = try open(flags)
       return
     }
@@ -168,12 +169,34 @@ package struct FileDescriptor: ~Copyable, Sendable {
     try retrying { unsafe futimens(rawValue, [time, time]) }
   }
 
-  /// Takes an open-file-description lock over `length` bytes at `offset` (0: to the end), shared
-  /// or exclusive. Throws `.again` or `.accessDenied` when somebody else holds it and `wait` is
-  /// false. Gone when the last copy of the descriptor is closed.
-  package func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno) {
+  /// Sets the access time alone (futimens(2)).
+  package func setAccessTime(seconds: Int64) throws(Errno) {
+    // UTIME_OMIT, which Swift does not import: the modification time stays.
+    let omitted = timespec(tv_sec: 0, tv_nsec: (1 << 30) - 2)
     try retrying {
-      clinux_ofd_lock(rawValue, Int16(exclusive ? F_WRLCK : F_RDLCK), offset, length, wait ? 1 : 0)
+      unsafe futimens(rawValue, [timespec(tv_sec: Int(seconds), tv_nsec: 0), omitted])
+    }
+  }
+
+  /// How long `lock` waits, in nanoseconds.
+  private static let lockPatience: Int64 = 60_000_000_000
+
+  /// Takes an open-file-description lock over `length` bytes at `offset` (0: to the end), shared
+  /// or exclusive. Throws `.again` or `.accessDenied` when somebody else holds it: at once, and with
+  /// `wait` after a minute. Gone when the last copy of the descriptor is closed.
+  package func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno) {
+    let kind = Int16(exclusive ? F_WRLCK : F_RDLCK)
+    let deadline = SystemClock.monotonicNanoseconds() + (wait ? FileDescriptor.lockPatience : 0)
+    while true {
+      do throws(Errno) {
+        try retrying { clinux_ofd_lock(rawValue, kind, offset, length, 0) }
+        return
+      } catch {
+        let isTaken = error == .again || error == .accessDenied
+        if !isTaken || SystemClock.monotonicNanoseconds() >= deadline { throw error }
+      }
+      // F_OFD_SETLKW would wait for ever for somebody who means it.
+      SystemClock.sleep(milliseconds: 20)
     }
   }
 

@@ -96,16 +96,11 @@ package final class PosixDirectory: StorageDirectory {
   }
 
   package func folderTimes(_ path: String) throws(Errno) -> FileTimes? {
-    try openFolder(path).times()
+    try openDirectory(path, O_RDONLY).times()
   }
 
   package func setFolderTime(_ path: String, seconds: Int64) throws(Errno) {
-    try openFolder(path).setTimes(seconds: seconds)
-  }
-
-  private func openFolder(_ path: String) throws(Errno) -> FileDescriptor {
-    try FileDescriptor(
-      open: path.isEmpty ? "." : path, in: directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+    try openDirectory(path, O_RDONLY).setTimes(seconds: seconds)
   }
 
   package func capacity() throws(Errno) -> StorageCapacity {
@@ -205,8 +200,14 @@ private final class PosixFile: StorageFile {
 
   func hasSetTime() throws(Errno) -> Bool { try descriptor.hasSetModificationTime() }
 
+  func hasOtherNames() throws(Errno) -> Bool { try descriptor.status().st_nlink > 1 }
+
   func setModificationTime(seconds: Int64) throws(Errno) {
     try descriptor.setTimes(seconds: seconds)
+  }
+
+  func setAccessTime(seconds: Int64) throws(Errno) {
+    try descriptor.setAccessTime(seconds: seconds)
   }
 
   func times() throws(Errno) -> FileTimes { try descriptor.times() }

@@ -66,11 +66,15 @@ package protocol StorageFile: AnyObject, Sendable {
   func modificationTime() throws(Errno) -> Int64
   /// Sets the modification time, and the access time to the same.
   func setModificationTime(seconds: Int64) throws(Errno)
+  /// Sets the access time alone: somebody else may be changing the other one.
+  func setAccessTime(seconds: Int64) throws(Errno)
   func times() throws(Errno) -> FileTimes
   /// Whether the modification time was set, as copying tools do, rather than by the last write.
   func hasSetTime() throws(Errno) -> Bool
-  /// An open-file-description lock over `length` bytes (0: to the end). Without `wait` throws
-  /// `.again` when somebody else holds it.
+  /// Whether another name leads to the file as well: of a copy that shares files with this one, say.
+  func hasOtherNames() throws(Errno) -> Bool
+  /// An open-file-description lock over `length` bytes (0: to the end). Throws
+  /// `.again` when somebody else holds it: without `wait` at once, with it after a minute.
   func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno)
   func unlock(offset: Int64, length: Int64) throws(Errno)
   /// True where another opening of the file holds a lock on any part of it.
@@ -100,7 +104,9 @@ package protocol StorageDirectory: AnyObject, Sendable {
 
 extension StorageFile {
   package func hasSetTime() throws(Errno) -> Bool { false }
+  package func hasOtherNames() throws(Errno) -> Bool { false }
   package func isLockedByOthers() throws(Errno) -> Bool { false }
+  package func setAccessTime(seconds: Int64) throws(Errno) {}
 
   package func times() throws(Errno) -> FileTimes {
     let modified = try modificationTime()

@@ -27,7 +27,7 @@ enum ExitStatus {
     (.unsupported, 44, "made by a newer albumfs, or not possible here"),
     (.passwordInUse, 45, "the new password opens a space of this store already"),
     (.busy, 46, "umount: files are still open in the mount"),
-    (.unreachable, 47, "the mount's daemon does not answer or is not yours"),
+    (.unreachable, 47, "the mount's daemon is there but cannot be reached, or is not yours"),
     (.clash, 48, "tidy: a name is taken; the other photos were moved"),
   ]
 

@@ -72,7 +72,7 @@ struct OutputOptions: ParsableArguments {
   @Flag(name: .shortAndLong, help: "Say nothing but errors.")
   var quiet = false
 
-  @Flag(name: .shortAndLong, help: "Say more of what goes on.")
+  @Flag(name: .shortAndLong, help: "Say more of what goes on; a mount says it in the system log.")
   var verbose = false
 
   func say(_ text: String) {

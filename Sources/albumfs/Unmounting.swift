@@ -15,8 +15,10 @@ enum Unmounting {
   static func clearDead(at mountPoint: String) throws(Failure) -> Bool {
     var cleared = false
     while let mount = try MountPath.table().mount(at: mountPoint),
-      mount.type == MountTable.fileSystemType, MountLife.isDead(mount)
+      mount.type == MountTable.fileSystemType
     {
+      try KilledDaemon.release(mount)
+      if !MountLife.isDead(mount) { break }
       try clear(mount)
       cleared = true
     }

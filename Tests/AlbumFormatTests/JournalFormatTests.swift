@@ -129,8 +129,10 @@ struct JournalFormatTests {
     head.time = StoreTime(milliseconds: 1_700_000_000_001)
     head.boot = BootIdentity(bytes: Array(1...16))
     head.ancestors = [
-      JournalHead.Ancestor(number: SegmentNumber(7), birth: SegmentBirth(6)),
-      JournalHead.Ancestor(number: SegmentNumber(4), birth: SegmentBirth(1)),
+      JournalHead.Ancestor(
+        number: SegmentNumber(7), birth: SegmentBirth(6), cutFrame: FrameNumber(70)),
+      JournalHead.Ancestor(
+        number: SegmentNumber(4), birth: SegmentBirth(1), cutFrame: FrameNumber(33)),
     ]
     #expect(head.encoded().count == JournalHead.byteCount)
     #expect(try JournalHead(decoding: head.encoded()) == head)

@@ -190,12 +190,22 @@ import Testing
     #expect(calls > 8)
   }
 
-  @Test func `what an append left behind that did not finish is removed by the next change`() throws
-  {
-    let place = try place()
-    try place.write([1, 2, 3], to: "albumfs.conf.bak.new")
-    try place.open().changePassword(old: secret("one"), new: secret("two"))
-    #expect(try !place.storage().list("").contains("albumfs.conf.bak.new"))
+  @Test func `a conf that is missing or damaged is there again with the line`() throws {
+    let line = KeyDerivation(number: 2, cost: strong, salt: salt(9))
+    for path in ["albumfs.conf", "albumfs.conf.bak"] {
+      for isMissing in [true, false] {
+        let place = try place()
+        if isMissing {
+          try place.storage().remove(path)
+        } else {
+          try place.edit(path) { $0[20] ^= 1 }
+        }
+        try add("two", by: line, to: place.open())
+        #expect(try place.read("albumfs.conf") == place.read("albumfs.conf.bak"))
+        #expect(try place.open().warnings.isEmpty)
+        #expect(try lines(of: "two", place) == [line])
+      }
+    }
   }
 
   // MARK: What a prepared conf costs

@@ -164,6 +164,12 @@ package final class MountedStore {
       guard isMounted(point) else { continue }
       let daemon = daemons[point] ?? (try? status(point).pid)
       _ = try? run(person, "timeout 20 albumfs umount -q '\(point)'")
+      if isMounted(point), let daemon, isAlbumfs(daemon) {
+        // What of it cannot end is released by the next one.
+        _ = Glibc.kill(daemon, SIGKILL)
+        usleep(200_000)
+        _ = try? run(person, "timeout 20 albumfs umount -q '\(point)'")
+      }
       if isMounted(point) { _ = try? run(person, "fusermount3 -uz '\(point)'") }
       if isMounted(point) { _ = try? Command("/usr/bin/umount", ["-l", point]).run() }
       if let daemon, isAlbumfs(daemon) { _ = Glibc.kill(daemon, SIGKILL) }

@@ -3,7 +3,7 @@
     scripts/attack                    makes 320 stores, plays every game, prints the table
     scripts/attack --readme           writes the table into README.md, too
     scripts/attack --quick            what scripts/test runs: 50 stores; fails where one copy tells
-    scripts/attack --seed 7 --stores 40 --tmpfs --albumfs .build/debug/albumfs
+    scripts/attack --seed 7 --stores 40 --disk none --albumfs .build/debug/albumfs
 
 Where to read: lives.py (which stores are made, and what makes the game fair), driver.py (runs the
 programs), traces.py (what a store shows), features.py (the observers), game.py (the statistics),
@@ -34,7 +34,7 @@ import game
 import report
 from driver import Failed, Store, clean_up, make_top
 from features import Features, Record
-from lives import Life, Plan, can_add_chaff, make_photos, make_plan
+from lives import Life, Plan, make_photos, make_plan
 from traces import Copy, FirstPassword, take_copy
 
 # Pool, and whether the owner adds chaff by hand, of stores that are made in turn.
@@ -82,18 +82,18 @@ def undisturbed() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def make_record(plan: Plan, folder: Path, albumfs: Path, photos: list[Path], adds_chaff: bool) -> Record:
+def make_record(plan: Plan, folder: Path, albumfs: Path, photos: list[Path], has_disk: bool) -> Record:
     """Lives one life and keeps what can be seen of it; the store itself goes."""
     store = Store(folder, albumfs)
     try:
-        life = Life(plan, store, photos, adds_chaff)
+        life = Life(plan, store, photos, has_disk)
         copies: list[Copy] = []
         life.live(lambda: copies.append(take_copy(store.path, folder / "copy", is_last=False)))
         copies.append(take_copy(store.path, folder / "copy", is_last=True))
         password = life.passwords[0]
         key, check = store.recovery_key(password), store.check(password)
         births = {birth for _, _, birth in FirstPassword(key).owned(copies[1].entries).values()}
-        chaff = store.chaff_status(password, len(births)) if adds_chaff else {}
+        chaff = store.chaff_status(password, len(births))
         return Record(plan.seed, plan.pool, plan.spaces, plan.claimed_chaff > 0, copies[0], copies[1], key,
                       check, chaff)
     finally:
@@ -101,14 +101,14 @@ def make_record(plan: Plan, folder: Path, albumfs: Path, photos: list[Path], add
 
 
 def work(pipe: Connection, plans: list[Plan], top: Path, albumfs: Path, photos: list[Path],
-         adds_chaff: bool, end: float) -> None:
+         has_disk: bool, end: float) -> None:
     """Makes stores in a process of its own; sends each record, or why there is none."""
     parent = os.getppid()
     for plan in plans:
         if time.monotonic() > end or os.getppid() != parent:
             break
         try:
-            pipe.send(make_record(plan, top / f"{plan.seed}", albumfs, photos, adds_chaff))
+            pipe.send(make_record(plan, top / f"{plan.seed}", albumfs, photos, has_disk))
         except KeyboardInterrupt:
             break
         except (Failed, OSError) as error:
@@ -118,9 +118,9 @@ def work(pipe: Connection, plans: list[Plan], top: Path, albumfs: Path, photos: 
     pipe.close()
 
 
-def make_records(options: argparse.Namespace, top: Path, plans: list[Plan]) -> tuple[list[Record], list[str]]:
+def make_records(options: argparse.Namespace, top: Path, has_disk: bool, plans: list[Plan]
+                 ) -> tuple[list[Record], list[str]]:
     photos = make_photos(top / "photos")
-    adds_chaff = can_add_chaff(options.albumfs)
     end = time.monotonic() + options.minutes * 60
     records: list[Record] = []
     problems: list[str] = []
@@ -130,7 +130,7 @@ def make_records(options: argparse.Namespace, top: Path, plans: list[Plan]) -> t
         for number in range(options.processes):
             ours, theirs = multiprocessing.Pipe(duplex=False)
             mine = plans[number::options.processes]
-            arguments = (theirs, mine, top, options.albumfs, photos, adds_chaff, end)
+            arguments = (theirs, mine, top, options.albumfs, photos, has_disk, end)
             worker = multiprocessing.Process(target=work, args=arguments)
             worker.start()
             theirs.close()
@@ -149,6 +149,10 @@ def make_records(options: argparse.Namespace, top: Path, plans: list[Plan]) -> t
                     records.append(got)
                 else:
                     problems.append(got)
+                    if len(problems) > 4 + len(records) // 20:
+                        pipes.clear()
+                        problems.append("so many lives fail that no further store is made")
+                        break
                 if sys.stderr.isatty():
                     print(f"\r{len(records)} of {len(plans)} stores ", end="", file=sys.stderr, flush=True)
         if pipes:
@@ -183,10 +187,11 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--stores", type=int, help="how many stores are made")
     parser.add_argument("--seed", type=int, help="of the first store; random otherwise, and printed")
     parser.add_argument("--quick", action="store_true", help="a short run that fails where one copy tells")
-    parser.add_argument("--minutes", type=float, default=12, help="no store is begun after that; 12")
+    parser.add_argument("--minutes", type=float, default=11, help="no store is begun after that; 11")
     parser.add_argument("--processes", type=int, default=2, help="how many stores are made at once; 2")
-    parser.add_argument("--tmpfs", nargs="?", const="16G", metavar="SIZE",
-                        help="mounts a disk in memory to work on; chaff depends on its size: 16G unless told")
+    parser.add_argument("--disk", metavar="SIZE",
+                        help="of the tmpfs to work on, on which chaff depends: 16G, or 4G with --quick; "
+                        "`none` works below TMPDIR, where chaff is drawn as on 4G")
     parser.add_argument("--readme", type=Path, nargs="?", const=Path("README.md"),
                         help="writes the table into this file, README.md unless told")
     parser.add_argument("--save", type=Path, help="keeps what was seen in a file")
@@ -194,6 +199,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--verbose", action="store_true", help="names every single feature that tells")
     parser.add_argument("--self-test", action="store_true", help="only shows that a leak would be found")
     options = parser.parse_args()
+    options.disk = options.disk or ("4G" if options.quick else "16G")
     if not options.albumfs and not options.load and not options.self_test:
         parser.error("--albumfs is missing")
     return options
@@ -210,10 +216,10 @@ def gather(options: argparse.Namespace, seed: int) -> tuple[list[Record], list[s
     kinds = QUICK if options.quick else FULL
     count = options.stores or (50 if options.quick else 320)
     plans = [make_plan(seed + place, *kinds[place % len(kinds)]) for place in range(count)]
-    top = make_top(options.tmpfs)
+    top, has_disk = make_top(options.disk)
     try:
         options.albumfs = options.albumfs.resolve()
-        records, problems = make_records(options, top, plans)
+        records, problems = make_records(options, top, has_disk, plans)
     finally:
         with undisturbed():
             clean_up(top)

@@ -94,15 +94,17 @@ def clean_up(top: Path) -> None:
     shutil.rmtree(top, ignore_errors=True)
 
 
-def make_top(tmpfs_size: str | None) -> Path:
-    """A directory for all stores; a disk in memory of its own where that is asked for and may be mounted."""
+def make_top(size: str) -> tuple[Path, bool]:
+    """A directory for all stores; true where it is a disk in memory of its own, of this size."""
     top = Path(tempfile.mkdtemp(prefix="albumfs-attack-"))
-    if tmpfs_size:
-        try:
-            run(["mount", "-t", "tmpfs", "-o", f"size={tmpfs_size},mode=700", "albumfs-attack", str(top)])
-        except Failed as failure:
-            print(f"no tmpfs can be mounted, so the stores lie in {top}: {failure}", file=sys.stderr)
-    return top
+    if size == "none":
+        return top, False
+    try:
+        run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "albumfs-attack", str(top)])
+        return top, True
+    except (Failed, FileNotFoundError) as failure:
+        print(f"no tmpfs can be mounted, so the stores lie in {top}: {failure}", file=sys.stderr)
+        return top, False
 
 
 class Store:

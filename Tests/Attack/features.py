@@ -27,7 +27,7 @@ class Record:
     late: Copy
     recovery_key: str
     check: dict
-    chaff: dict  # What `chaff status` says with the first password; empty where there is no such verb.
+    chaff: dict  # What `chaff status` says with the first password.
 
 
 def statistics(prefix: str, values: Iterable[float]) -> Features:
@@ -158,8 +158,7 @@ def of_ownership(record: Record, owned: dict[str, tuple[int, int, int]]) -> Feat
         "greatest data number": max(numbers, default=0), "findings of check": len(check["findings"]),
         "segments of check - own": check["totals"]["segments"] - len(own),
     }
-    if record.chaff:
-        features["rarity by chaff status"] = -math.log(record.chaff["unexplained"]["share"] + 1e-9)
+    features["rarity by chaff status"] = -math.log(record.chaff["unexplained"]["share"] + 1e-9)
     features |= {f"own of kind {kind}": kinds[kind] for kind in (1, 2, 3, 4)}
     mine = {folder(entry.path) for entry in own}
     others = {folder(entry.path) for entry in rest}

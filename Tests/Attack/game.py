@@ -108,7 +108,7 @@ def play(observer: str, ones: list[Features], more: list[Features], seed: int, i
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         singles = single_scores(names, a, b)
-        repeats, trees = (1, 100) if is_quick else (4, 200)
+        repeats, trees = (1, 100) if is_quick else (3, 200)
         classifier = score("classifier", *forest_scores(a, b, seed % 2**31, repeats, trees))
     found = tuple(one for one in singles if one.p < 0.01)
     return Verdict(observer, len(ones), len(more), classifier, singles[0], found)
@@ -144,5 +144,6 @@ def self_test(seed: int, count: int = 30) -> list[str]:
                                        ("noise", 0.0, False, False)):
         broken = is_broken(play(what, *stores(leak, rare), seed, is_quick=True))
         if (broken is not None) != expected:
-            problems.append(f"self-test: {what} is {'taken for a leak: ' + broken if broken else 'not found'}")
+            found = f"taken for a leak: {broken}" if broken else "not found"
+            problems.append(f"self-test: {what} is {found}")
     return problems

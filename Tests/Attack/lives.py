@@ -111,11 +111,11 @@ def make_photos(folder: Path, count: int = 24) -> list[Path]:
 class Life:
     """One store while it is lived. `on_copy` is called when the first backup is made."""
 
-    def __init__(self, plan: Plan, store: Store, photos: list[Path], adds_chaff: bool) -> None:
+    def __init__(self, plan: Plan, store: Store, photos: list[Path], has_disk: bool) -> None:
         self.plan = plan
         self.store = store
         self.photos = photos
-        self.adds_chaff = adds_chaff
+        self.has_disk = has_disk
         self.rng = random.Random(plan.seed + 1)
         self.passwords = [f"space-{space}" for space in range(plan.spaces)]
         self.left = list(plan.content)
@@ -126,9 +126,7 @@ class Life:
         self.was_killed = False
 
     def live(self, on_copy: Callable[[], None]) -> None:
-        chaff = self.plan.claimed_chaff if not self.adds_chaff else 0
-        born = chaff + int(self.rng.expovariate(1 / 6)) * SEGMENT if chaff else None
-        self.store.init(self.passwords[0], SEGMENT, born)
+        self.store.init(self.passwords[0], SEGMENT, None if self.has_disk else self.chaff_at_birth())
         for what, space in self.plan.steps:
             if what == "add":
                 self.store.add_space(self.passwords[space])
@@ -137,7 +135,7 @@ class Life:
                 new = self.passwords[space] + "-new"
                 self.store.change_password(self.passwords[space], new)
                 self.passwords[space] = new
-            elif what == "chaff" and self.adds_chaff:
+            elif what == "chaff":
                 self.store.call("chaff", "add", "-q", str(self.store.path), str(self.plan.claimed_chaff))
             elif what == "copy":
                 if self.was_killed:
@@ -147,6 +145,10 @@ class Life:
                 self.look(space)
             elif what == "use":
                 self.use(space)
+
+    def chaff_at_birth(self) -> int:
+        """What `init` would draw on a disk of 4 GiB, see ChaffRule.swift: a greater one takes too long."""
+        return (int(257 ** self.rng.random()) - 1) * SEGMENT
 
     def look(self, space: int) -> None:
         """A session that only reads."""
@@ -215,8 +217,3 @@ class Life:
             return
         with open(self.rng.choice(files), "r+b") as file:
             file.write(os.urandom(3000))
-
-
-def can_add_chaff(albumfs: Path) -> bool:
-    """Programs without the verb make chaff only at birth."""
-    return any(line.split()[:1] == ["chaff"] for line in run([str(albumfs), "--help"]).splitlines())

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import collections
+import textwrap
 from pathlib import Path
 
 from features import Record
@@ -36,12 +37,29 @@ def details(verdicts: list[Verdict]) -> str:
     return "\n".join(lines)
 
 
+def unexplained(records: list[Record], pool: str) -> str:
+    """How many segments the first password leaves unexplained, where no chaff was added by hand."""
+    counts = sorted(record.chaff["unexplained"]["segments"] for record in records
+                    if record.pool == pool and not record.has_claimed_chaff)
+    if not counts:
+        return "none"
+    least, middle, most = counts[0], counts[len(counts) // 2], counts[-1]
+    return f"{least} to {most}, {middle} in the middle"
+
+
 def summary(records: list[Record], seed: int) -> str:
     pools = collections.Counter(record.pool for record in records)
     spaces = collections.Counter(record.spaces for record in records)
     counted = ", ".join(f"{spaces[count]} with {count}" for count in sorted(spaces))
-    return (f"{len(records)} stores (seed {seed}): by spaces {counted}; "
-            f"{pools['total']} share the content of one, {pools['first']} hide more than that.")
+    return (f"{len(records)} stores (seed {seed}): by spaces {counted}. In {pools['total']} several spaces "
+            f"share the content of one, in {pools['first']} the others hold as much again. Segments that the first "
+            f"password leaves unexplained: {unexplained(records, 'one')} where there is one space, "
+            f"{unexplained(records, 'first')} where there are more. All in segments of 256 KiB, a "
+            "16th of the usual ones, as photos, chaff and the disk are.")
+
+
+def wrapped(text: str) -> str:
+    return "\n".join(textwrap.wrap(text, 108))
 
 
 def write(readme: Path, verdicts: list[Verdict], records: list[Record], seed: int) -> None:
@@ -51,4 +69,5 @@ def write(readme: Path, verdicts: list[Verdict], records: list[Record], seed: in
         raise SystemExit(f"{readme} has no place for the table: {BEGIN} and {END}, once each")
     before, _, rest = text.partition(BEGIN)
     after = rest.partition(END)[2]
-    readme.write_text(f"{before}{BEGIN}\n{table(verdicts)}\n\n{summary(records, seed)}\n{END}{after}")
+    content = f"{table(verdicts)}\n\n{wrapped(summary(records, seed))}"
+    readme.write_text(f"{before}{BEGIN}\n{content}\n{END}{after}")

@@ -103,8 +103,8 @@ def look_at(content: bytes, is_segment: bool, is_thorough: bool) -> Bytes:
     cells = values[:count // GRID * GRID].reshape(-1, GRID)[:, :8]
     words = numpy.ascontiguousarray(cells).view(numpy.uint64).ravel()
     checksum = int(numpy.bitwise_xor.reduce(words)) if is_segment else checksum_of_small_file(content)
-    return Bytes(digest, (chi - 255) / 510 ** 0.5, serial, 1 - len(zlib.compress(part, 1)) / max(1, len(part)),
-                 len(words) - len(numpy.unique(words)), resting_time(checksum))
+    saved = 1 - len(zlib.compress(part, 1)) / max(1, len(part))
+    return Bytes(digest, (chi - 255) / 510 ** 0.5, serial, saved, len(words) - len(numpy.unique(words)), resting_time(checksum))
 
 
 def read_quietly(path: Path) -> bytes:

@@ -57,6 +57,8 @@ import Testing
     let opened = try run(
       ["space", "recovery-key", store, "--password-stdin"], input: Self.strong)
     #expect(opened.code == 0 && opened.errors.contains("line 2: 1 pass over 8 KiB"))
+    let checked = try run(["check", store, "--password-stdin"], input: Self.strong)
+    #expect(checked.code == 26 && checked.output.contains("damage: albumfs.conf was edited"))
     // Both were sealed by the first line: they open where the other is gone, without a word.
     for path in ["albumfs.conf", "albumfs.conf.bak"] {
       try good.write(toFile: store + "/" + path, atomically: false, encoding: .utf8)

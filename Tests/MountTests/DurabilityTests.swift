@@ -96,6 +96,47 @@ import Testing
     }
   }
 
+  /// A thread of the daemon that waits in the kernel for pages of a file cannot end when the daemon is
+  /// killed, since nobody else takes them. The next `umount` or `mount` releases it, and all that wait.
+  @Test func aDaemonThatIsKilledWhileItWaitsForPagesHoldsNobodyForEver() throws {
+    try MountedStore.use { mounted in
+      let pid = mounted.daemon
+      mounted.forget()
+      let outcome = try mounted.outcome(
+        """
+        cat > $W/writer.py <<'END'
+        import mmap, os, sys
+        try:
+            file = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+            os.truncate(file, 8 << 20)
+            pages = mmap.mmap(file, 8 << 20)
+            while True:
+                for place in range(0, 8 << 20, 4096): pages[place] = 1
+                os.lseek(file, 0, os.SEEK_DATA)
+        except OSError: pass
+        END
+        mkdir $M/.plain
+        for n in 1 2 3 4; do
+          timeout --kill-after=5 60 /usr/bin/python3 $W/writer.py $M/.plain/$n >/dev/null 2>&1 &
+        done
+        sleep 0.7
+        kill -9 \(pid)
+        sleep 0.3
+        timeout --kill-after=5 60 albumfs umount -q $M
+        for _ in $(seq 300); do
+          [ -e /proc/\(pid) ] || break
+          sleep 0.1
+        done
+        [ ! -e /proc/\(pid)/task ] || [ "$(ls /proc/\(pid)/task | wc -l)" -le 1 ]
+        # They see an error, or are killed by it (SIGBUS).
+        wait || true
+        """)
+      #expect(outcome.code == 0, "\(outcome)")
+      try mounted.mount()
+      try mounted.sh("ls $M/.plain && echo life goes on > $M/.plain/5")
+    }
+  }
+
   @Test func aReadOnlyMountAndOneThatChangesNothingWriteNothing() throws {
     try MountedStore.use { mounted in
       try mounted.makePictures()

@@ -97,6 +97,25 @@ import Testing
     try expectRest(mounted, "the killed space was mounted")
   }
 
+  /// A backup used to leave access times on all that it read: what lacked one was made after it, and a single
+  /// copy told what two tell.
+  @Test func theAccessTimesThatABackupLeftAreGoneAfterTheNextSession() throws {
+    let mounted = try MountedStore(initOptions: ["--chaff", "2M"])
+    defer { mounted.abandon() }
+    try mounted.python(
+      Self.prelude + """
+        for path, status in segments(S).items(): os.utime(path, (time.time(), status.st_mtime))
+        """)
+    try mounted.mount()
+    try mounted.sh("mkdir $M/A; head -c 2M /dev/urandom > $M/A/Photo/file")
+    try mounted.unmount()
+    try mounted.python(
+      Self.prelude + """
+        left = [path for path, status in segments(S).items() if status.st_atime != status.st_mtime]
+        assert not left, left
+        """)
+  }
+
   /// rsync copies what changed by its time and size; a segment or `keys` that was written to has another.
   @Test func rsyncStillSeesEveryChange() throws {
     let mounted = try MountedStore(initOptions: ["--chaff", "1M"])

@@ -95,3 +95,79 @@ struct FileDescriptorTests {
     unsafe Glibc.symlink(target, path) == 0
   }
 }
+
+/// Whoever may write to a store cannot lead its reader out of it or keep it waiting, on a kernel that
+/// knows openat2 as on one that does not.
+@Suite(.timeLimit(.minutes(1))) struct PreparedDirectoryTests {
+  private func withDirectory(_ body: (String, PosixDirectory) throws -> Void) throws {
+    for resolution in [PathResolution.byKernel, .stepwise] {
+      let place = TemporaryDirectory()
+      #expect(unsafe mkdir(place.path + "/folder", 0o700) == 0)
+      #expect(unsafe mkdir(place.path + "/outside", 0o700) == 0)
+      let disk = try PosixDirectory(path: place.path, resolution: resolution)
+      try body(place.path, disk)
+    }
+  }
+
+  @Test func onlyFilesAreOpenedAndTheRestIsNamed() throws {
+    try withDirectory { path, disk in
+      #expect(unsafe mkfifo(path + "/fifo", 0o600) == 0)
+      #expect(unsafe mkfifo(path + "/folder/fifo", 0o600) == 0)
+      #expect(unsafe symlink("/etc/passwd", path + "/link") == 0)
+      for access in [StorageAccess.read, .readWrite] {
+        for (name, kind) in [
+          ("fifo", Misplaced.fifo), ("folder/fifo", .fifo), ("link", .link), ("folder", .directory),
+        ] {
+          #expect(throws: Errno(kind, wantsDirectory: false), "\(name)") {
+            _ = try disk.open(name, access)
+          }
+        }
+      }
+      #expect(throws: Errno.exists) { _ = try disk.open("fifo", .createNew) }
+      #expect(throws: Errno.exists) { _ = try disk.open("link", .createNew) }
+      #expect(throws: Errno(.fifo, wantsDirectory: true)) { _ = try disk.list("fifo") }
+      #expect(throws: Errno(.link, wantsDirectory: true)) { try disk.syncDirectory("link") }
+      #expect(
+        Errno(.fifo, wantsDirectory: true).description == "it is a FIFO, not a directory: remove it"
+      )
+      #expect(Errno(.fifo, wantsDirectory: false).isMisplaced && !Errno.io.isMisplaced)
+    }
+  }
+
+  @Test func noCallLeavesTheDirectoryThroughALink() throws {
+    try withDirectory { path, disk in
+      let outside = TemporaryDirectory()
+      close(unsafe creat(outside.path + "/file", 0o600))
+      #expect(unsafe symlink(outside.path, path + "/way") == 0)
+      #expect(throws: Errno(.way, wantsDirectory: false)) { _ = try disk.open("way/file", .read) }
+      #expect(throws: Errno(.way, wantsDirectory: false)) {
+        _ = try disk.open("way/new", .createNew)
+      }
+      let refusal = Errno(.link, wantsDirectory: true)
+      #expect(throws: refusal) { try disk.remove("way/file") }
+      #expect(throws: refusal) { try disk.makeDirectory("way/folder") }
+      #expect(throws: refusal) { try disk.rename("way/file", to: "file") }
+      #expect(throws: refusal) { _ = try disk.list("way") }
+      #expect(throws: Errno.crossDevice) { _ = try disk.open("../file", .read) }
+      #expect(throws: Errno.crossDevice) { _ = try disk.open("/etc/passwd", .read) }
+      let names = try PosixDirectory(path: outside.path).list("")
+      #expect(names == ["file"])
+    }
+  }
+
+  @Test func aFileThatWasExchangedIsNotInItsPlace() throws {
+    try withDirectory { path, disk in
+      let file = try disk.open("folder/file", .createNew)
+      #expect(try disk.holds(file, at: "folder/file"))
+      #expect(unsafe rename(path + "/folder", path + "/moved") == 0)
+      #expect(try !disk.holds(file, at: "folder/file"))
+      #expect(unsafe symlink(path + "/moved", path + "/folder") == 0)
+      #expect(try !disk.holds(file, at: "folder/file"))
+      #expect(unsafe unlink(path + "/folder") == 0)
+      #expect(unsafe mkdir(path + "/folder", 0o700) == 0)
+      let other = try disk.open("folder/file", .createNew)
+      #expect(try !disk.holds(file, at: "folder/file"))
+      #expect(try disk.holds(other, at: "folder/file"))
+    }
+  }
+}

@@ -155,7 +155,12 @@ struct JournalReplay {
     }
     group.append(found)
     if found.frame.continues { return }
-    if number > synced, mayHaveLostPower, try !opens(group, catalog) { return cut(found) }
+    if number > synced, mayHaveLostPower, try !opens(group, catalog) {
+      // Where another segment follows, its head tells whether these were believed.
+      reached = FrameNumber(group[0].frame.number.rawValue - 1)
+      reachedHash = group[0].frame.previousHash
+      return cut(found)
+    }
     if number > proven { noteBelieved(group) }
     try apply(segment, into: &catalog)
   }

@@ -133,9 +133,7 @@ struct JournalTimelines {
     if let segment = segment(number), let head = try scan(segment).head {
       return Array(head.lineage.prefix(JournalHead.ancestorLimit))
     }
-    return chosen.filter { $0.number < number }.prefix(JournalHead.ancestorLimit).map {
-      JournalHead.Ancestor(number: $0.number, birth: $0.birth)
-    }
+    return []
   }
 
   /// The segment of a number that counts; nil where it is not there.

@@ -64,7 +64,7 @@ extension Recovery {
         salvaged?.missing.append(head.predecessor)
         files.use(SegmentID(kind: .journal, number: head.predecessor), head.predecessorBirth)
       }
-      cut = isThere ? head.cutFrame : nil
+      cut = isThere ? head.cutFrame : rest.last.flatMap { head.cut(of: $0) }
       limit = head.cutFrame
     }
     return links.reversed()

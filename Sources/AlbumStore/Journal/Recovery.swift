@@ -241,8 +241,10 @@ struct Recovery {
     from newest: SegmentNumber, to first: SegmentNumber, among numbers: [SegmentNumber]
   ) throws(StoreError) -> [Link] {
     var links = [Link(number: newest)]
+    var known: JournalHead?
     while let link = links.last, link.number > first {
       let scan = try scan(link.number)
+      known = scan.head ?? known
       if let head = scan.head {
         if head.predecessor.rawValue == 0 { break }
         let cut =
@@ -250,8 +252,10 @@ struct Recovery {
           ? try self.scan(head.predecessor).frames.last?.frame.number : head.cutFrame
         links.append(Link(number: head.predecessor, cut: cut))
       } else if let former = numbers.last(where: { $0 < link.number }) {
-        // Its first frame tells as well where the one before ends.
-        let cut = scan.frames.first.map { FrameNumber(max(1, $0.frame.number.rawValue) - 1) }
+        // The head behind it tells where the one before ends, and its first frame as well.
+        let cut =
+          known?.cut(of: former)
+          ?? scan.frames.first.map { FrameNumber(max(1, $0.frame.number.rawValue) - 1) }
         links.append(Link(number: former, cut: cut, limit: link.cut ?? link.limit))
       } else {
         break

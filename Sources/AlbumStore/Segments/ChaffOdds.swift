@@ -86,23 +86,9 @@ package struct SegmentCount: Sendable {
 extension Store {
   /// Counts the segments; those of a space by their names.
   package func countSegments(of keys: SpaceKeys? = nil) throws(StoreError) -> SegmentCount {
-    var count = SegmentCount(all: 0, own: keys == nil ? nil : 0)
-    do throws(Errno) {
-      for folder in try directory.list(SegmentPath.root) {
-        do throws(Errno) {
-          for file in try directory.list("\(SegmentPath.root)/\(folder)") {
-            guard let name = SegmentName(text: file) else { continue }
-            count.all += 1
-            if keys?.segment(named: name) != nil { count.own? += 1 }
-          }
-        } catch {
-          if error != .notDirectory { throw error }
-        }
-      }
-    } catch {
-      throw StoreError(reading: SegmentPath.root, error)
-    }
-    return count
+    let names = try directory.segmentNames()
+    let own = keys.map { keys in names.filter { keys.segment(named: $0) != nil }.count }
+    return SegmentCount(all: names.count, own: own)
   }
 
   /// The odds for the store as it is, after so many sessions that wrote.

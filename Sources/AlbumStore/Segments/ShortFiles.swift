@@ -6,7 +6,7 @@ import Posix
 
 /// Fills up files that a power cut left short with random bytes, whosever they are: a short one tells
 /// that it is a space's own, since chaff is written before it gets its name known. Touches no byte that
-/// exists.
+/// exists, and no file that has another name: such a file is not the store's alone.
 ///
 /// Whoever may write to the store may put thousands of empty files there, so what one session does for
 /// them is bounded. A power cut leaves a few at most, which all fit:
@@ -80,6 +80,8 @@ struct ShortFiles {
     let file = try files.directory.open(path, .read)
     let size = Int(try file.size())
     if size >= files.segmentSize { return nil }
+    // Another name of it may be in a backup that shares files with the store, or outside of any.
+    if try file.hasOtherNames() { return nil }
     let modified = try file.modificationTime()
     return modified > SystemClock.wallSeconds() - ShortFiles.minimumAge ? nil : size
   }

@@ -73,7 +73,7 @@ struct TimeSettling {
     let looked = (try? directory.folderTimes(SegmentPath.root))??.changed
     looksForSuspects = looked.map { $0 < boot } ?? false
     suspects = []
-    unexamined = TimeSettling.names(in: directory).shuffled()
+    unexamined = ((try? directory.segmentNames()) ?? []).shuffled()
   }
 
   /// Looks at all segments once more, as far as the bounds let it.
@@ -128,18 +128,17 @@ struct TimeSettling {
     return Int64(space.files.segmentSize)
   }
 
-  private static func names(in directory: any StorageDirectory) -> [SegmentName] {
-    SegmentPath.folders.flatMap { folder in
-      ((try? directory.list(folder)) ?? []).compactMap { SegmentName(text: $0) }
-    }
-  }
-
   /// Gives one segment its time if it has a natural one; returns how many bytes were read.
   private mutating func settle(_ name: SegmentName, _ space: Space) throws(Errno) -> Int64 {
     let (files, path) = (space.files, SegmentPath.path(of: name))
     let file = try files.directory.open(path, .read)
     let times = try file.times()
     if times.isOfSegmentAtRest {
+      // A backup that read the segment left an access time, and none on what comes later: one copy would
+      // tell what two tell. Only in the end, since it makes the segment look recently changed.
+      if isEnding, times.accessed != times.modified {
+        try file.setAccessTime(seconds: times.modified)
+      }
       suspect(name, times.changed)
       return 0
     }

@@ -66,8 +66,13 @@ struct Umount: ParsableCommand {
   private func unmount(_ mount: MountEntry) throws(Failure) {
     // Asked first, so that the daemon cannot end before the question.
     guard let client = try connect(mount) else {
+      let wasDead = MountLife.isDead(mount)
       try Unmounting.clear(mount)
-      output.say("\(mount.mountPoint): its daemon was gone or hangs; the mount point is cleared.")
+      output.say(
+        wasDead
+          ? "\(mount.mountPoint): its daemon was gone; the mount point is cleared."
+          : "\(mount.mountPoint): taken away; its daemon could not be reached, and may still be writing."
+      )
       return
     }
     if try Unmounting.unmount(mount.mountPoint, lazy: lazy) == .busy {
@@ -99,6 +104,7 @@ struct Umount: ParsableCommand {
   /// nobody can be reached.
   private func connect(_ mount: MountEntry) throws(Failure) -> ControlClient? {
     for attempt in 1... {
+      try KilledDaemon.release(mount)
       do throws(Failure) {
         let client = try ControlClient(mount)
         if !lazy { try client.askForEnd() }

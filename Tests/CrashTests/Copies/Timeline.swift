@@ -94,8 +94,18 @@ struct Timeline: Sendable {
       ends[inode, default: []].append(End(instant: instant, heir: heir))
       if let heir { former[heir, default: []].insert(inode) }
     }
+    if !isReturn { noteReplacedLinks(places) }
     living = places
     snapshots.append(snapshot)
+  }
+
+  /// A name of a file that has others was given to another file: that replaced it there.
+  private mutating func noteReplacedLinks(_ places: [Place: InodeNumber]) {
+    for (place, inode) in living {
+      guard let heir = places[place], heir != inode else { continue }
+      let keepsName = living.contains { $0.value == inode && places[$0.key] == inode }
+      if keepsName { former[heir, default: []].insert(inode) }
+    }
   }
 
   private mutating func note(_ entry: Snapshot.Entry, of inode: InodeNumber, at instant: Int) {

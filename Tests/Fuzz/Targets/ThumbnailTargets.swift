@@ -76,7 +76,7 @@ enum ThumbnailInspectionTarget: FuzzTarget {
       Array("RIFF".utf8) + [22, 0, 0, 0] + Array("WEBPVP8 ".utf8)
       + [10, 0, 0, 0, 0, 0, 0, 0x9d, 0x01, 0x2a, 16, 0, 16, 0]
     let extended: [UInt8] =
-      Array("RIFF".utf8) + [50, 0, 0, 0] + Array("WEBPVP8X".utf8)
+      Array("RIFF".utf8) + [46, 0, 0, 0] + Array("WEBPVP8X".utf8)
       + [10, 0, 0, 0, 0x10, 0, 0, 0, 15, 0, 0, 15, 0, 0] + Array("ALPH".utf8)
       + [2, 0, 0, 0, 0, 0] + Array("VP8L".utf8) + [5, 0, 0, 0, 0x2f, 15, 0xc0, 3, 0, 0]
     return [[1] + jpeg, [2] + png, [3] + simple, [3] + extended]

@@ -1,0 +1,45 @@
+import ControlProtocol
+import Glibc
+import Posix
+
+/// A daemon that was killed while one of its threads waited in the kernel for pages that only the daemon
+/// could have taken. That thread cannot end, so the kernel keeps the connection, the store stays locked and
+/// every call on the mount hangs. Ending the connection (`fusectl`) lets all of them go on.
+enum KilledDaemon {
+  private static let connections = "/sys/fs/fuse/connections"
+  /// How long the rest of the process may take to end, in milliseconds.
+  private static let patience: Int64 = 10_000
+
+  /// Ends the connection of a mount whose daemon's first thread has ended though the process has not.
+  /// Leaves every other mount alone. The mount is dead then.
+  static func release(_ mount: MountEntry) throws(Failure) {
+    guard let daemon = ControlClient.daemon(of: mount), isKilled(daemon.pid) else { return }
+    if geteuid() == 0 { mountControl() }
+    let path = "\(connections)/\(mount.device.minor)/abort"
+    do throws(Errno) {
+      try FileDescriptor(open: path, O_WRONLY).writeAll([UInt8(ascii: "1")])
+    } catch {
+      throw Failure(
+        .unreachable,
+        "The daemon of \(mount.mountPoint) was killed and cannot end, and \(path) cannot be written "
+          + "(\(error)). As root: mount -t fusectl none \(connections), then echo 1 > \(path)")
+    }
+    let deadline = SystemClock.monotonicMilliseconds() + patience
+    while isKilled(daemon.pid), SystemClock.monotonicMilliseconds() < deadline { usleep(10_000) }
+  }
+
+  /// True of a process that was killed and of which a thread is left: its first thread is a zombie.
+  private static func isKilled(_ pid: Int32) -> Bool {
+    guard let bytes = try? readWholeFile("/proc/\(pid)/stat") else { return false }
+    // The name before it, in parentheses, may hold anything.
+    let text = String(decoding: bytes, as: UTF8.self)
+    guard let name = text.lastIndex(of: ")") else { return false }
+    let state = text[text.index(after: name)...].split(separator: " ").first
+    return state == "Z" || state == "X"
+  }
+
+  private static func mountControl() {
+    if MountTable.mount(at: connections) != nil { return }
+    _ = unsafe mount("none", connections, "fusectl", 0, nil)
+  }
+}

@@ -1,0 +1,274 @@
+import AlbumTestSupport
+import Foundation
+import Glibc
+import Testing
+
+/// Somebody who may write to the store prepares it: no command hangs on that, nothing leads out of the
+/// store, nothing grows without bound, and nobody loses a file without being told.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct PreparedStoreTests {
+  /// Seconds for one command; one that takes longer hangs.
+  private let limit = "timeout --kill-after=5 60"
+
+  /// A store with some files in it, at rest in $W/good too.
+  private func withStore(_ body: (MountedStore) throws -> Void) throws {
+    let mounted = try MountedStore()
+    defer { mounted.abandon() }
+    try mounted.mount()
+    try mounted.sh(
+      """
+      mkdir $M/A; for i in 1 2 3; do head -c 700000 /dev/urandom > $M/A/Photo/$i; done
+      sha256sum $M/A/Photo/* > $W/sums
+      """)
+    try mounted.unmount()
+    try mounted.sh("cp -a $S $W/good")
+    try body(mounted)
+  }
+
+  private var commands: [String] {
+    [
+      "albumfs info $S", "albumfs check --password-file $P $S",
+      "albumfs space recovery-key --password-file $P $S",
+      "albumfs space password --password-file $P --new-password-file $P $S",
+      "albumfs mount --password-file $P $S $M",
+    ]
+  }
+
+  /// Runs a command on a store that was prepared; it ends by itself. Whoever cannot go on says `words`.
+  private func run(
+    _ command: String, in mounted: MountedStore, prepared: String, _ words: [String]
+  ) throws {
+    let outcome = try mounted.outcome("\(limit) \(command)")
+    #expect(outcome.code != 124 && outcome.code != 137, "\(prepared): \(command) hangs")
+    let said = outcome.output + outcome.errors
+    #expect(!said.contains("Fatal error"), "\(prepared): \(command): \(said)")
+    if outcome.code != 0, !command.contains("space password") {
+      for word in words { #expect(said.contains(word), "\(prepared): \(command): \(said)") }
+    }
+    // A mount that came about serves and ends.
+    if try mounted.outcome("mountpoint -q $M").code == 0 {
+      _ = try mounted.outcome("\(limit) cat $M/A/Photo/* > /dev/null")
+      let end = try mounted.outcome("\(limit) albumfs umount $M")
+      #expect(end.code != 124 && end.code != 47, "\(prepared): \(end.errors)")
+    }
+  }
+
+  @Test func noCommandHangsOnAFIFOWhateverItStandsFor() throws {
+    try withStore { mounted in
+      let places = [
+        "albumfs.conf", "albumfs.conf.bak", "keys", "segments", "$(ls -d segments/* | head -1)",
+        "$(ls segments/*/*)",
+      ]
+      for place in places {
+        for command in commands {
+          let prepared = "for f in \(place); do rm -r $f; mkfifo $f; done"
+          try mounted.sh("rm -rf $S; cp -a $W/good $S; cd $S; \(prepared)")
+          let isEverySegment = place.hasPrefix("$(ls segments")
+          let words = isEverySegment && !command.contains("check") ? [] : ["a FIFO, not a"]
+          try run(command, in: mounted, prepared: prepared, words)
+        }
+      }
+      // Whoever can go on without says it, too.
+      for place in ["albumfs.conf.bak", "keys", "segments"] {
+        try mounted.sh("rm -rf $S; cp -a $W/good $S; cd $S; rm -r \(place); mkfifo \(place)")
+        let info = try mounted.outcome("albumfs info $S")
+        #expect(info.code == 0 && info.errors.contains("\(place)"), "\(info.errors)")
+        #expect(info.errors.contains("it is a FIFO, not a"), "\(info.errors)")
+      }
+    }
+  }
+
+  @Test func linksSocketsDevicesAndDirectoriesAreNamedAndNotFollowed() throws {
+    try withStore { mounted in
+      try mounted.sh("mkdir $W/outside; cp -a $W/good/. $W/outside/")
+      var kinds = [
+        ("ln -s $W/outside/$f $f", "a symbolic link"), ("mkdir $f", "a directory"),
+        (
+          "/usr/bin/python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' $f",
+          "a socket"
+        ),
+      ]
+      if geteuid() == 0 { kinds.append(("mknod $f c 1 5", "a device")) }
+      for (make, words) in kinds {
+        for place in ["keys", "$(ls segments/*/* | head -1)"] {
+          try mounted.sh(
+            "rm -rf $S; cp -a $W/good $S; cd $S; for f in \(place); do rm -r $f; \(make); done")
+          for command in commands where !command.contains("info") {
+            // Where it goes on, it says so as a warning.
+            try run(command, in: mounted, prepared: make, [words])
+          }
+        }
+      }
+      for place in ["segments", "$(ls -d segments/* | head -1)"] {
+        try mounted.sh(
+          "rm -rf $S; cp -a $W/good $S; cd $S; for f in \(place); do rm -r $f; ln -s $W/outside/$f $f; done"
+        )
+        for command in commands {
+          try run(
+            command, in: mounted, prepared: "a link for \(place)",
+            ["a symbolic link, not a directory"])
+        }
+      }
+      try mounted.sh("diff -r $W/good $W/outside")
+    }
+  }
+
+  @Test func aDaemonThatMeetsAFIFOServesTheRestAndEndsWhenItIsTold() throws {
+    try withStore { mounted in
+      try mounted.mount()
+      try mounted.sh("cd $S; for f in segments/*/*; do mv $f $W/; mkfifo $f; done")
+      // What is not in the kernel's cache any more cannot be read; nothing waits.
+      let read = try mounted.outcome("\(limit) cat $M/A/Photo/1 | cmp - <(cat $W/good/keys)")
+      #expect(read.code != 124)
+      let daemon = mounted.daemon
+      mounted.forget()
+      #expect(Glibc.kill(daemon, SIGTERM) == 0)
+      try mounted.sh(
+        "for i in $(seq 600); do [ -e /proc/\(daemon)/task ] || exit 0; sleep 0.1; done; exit 1")
+    }
+  }
+
+  @Test func aFolderThatIsExchangedWhileMountedCostsNoFileThatIsWrittenThen() throws {
+    let exchanges = [
+      "mv $d $W/gone/${d##*/}; ln -s $W/gone/${d##*/} $d", "mv $d $W/gone/${d##*/}; mkdir $d",
+      "mv $d $W/gone/${d##*/}", "mv $d $W/gone/${d##*/}; mkfifo $d",
+    ]
+    for exchange in exchanges {
+      try withStore { mounted in
+        try mounted.mount()
+        try mounted.sh("echo before > $M/A/Photo/before; mkdir $W/gone")
+        try mounted.sh("for d in $S/segments/*; do \(exchange); done")
+        try mounted.sh(
+          """
+          head -c 300000 /dev/urandom > $M/A/Photo/after; sha256sum $M/A/Photo/after > $W/new
+          \(limit) albumfs sync $M; \(limit) albumfs umount $M
+          """)
+        mounted.forget()
+        // The attacker keeps what he took; what was written afterwards is there all the same.
+        try mounted.sh(
+          "for d in $S/segments/*; do if [ -L $d ] || [ -p $d ]; then rm $d; fi; done")
+        try mounted.mount()
+        try mounted.sh("sha256sum --check --quiet $W/new")
+        #expect(try mounted.sh("cat $M/A/Photo/before") == "before", "\(exchange)")
+        try mounted.unmount()
+      }
+    }
+  }
+
+  @Test func aWriteThatCannotBeStoredIsAnErrorToTheWriter() throws {
+    try withStore { mounted in
+      try mounted.mount()
+      try mounted.sh("mv $S/segments $W/gone; echo > $S/segments")
+      let outcome = try mounted.outcome(
+        "\(limit) dd if=/dev/urandom of=$M/A/Photo/lost bs=100k count=2 conv=fsync")
+      #expect(outcome.code == 1, "\(outcome.errors)")
+      #expect(outcome.errors.contains("Input/output") || outcome.errors.contains("Read-only"))
+      let status = try mounted.status()
+      #expect(status.readOnly && status.readOnlyReason != nil)
+      let end = try mounted.outcome("\(limit) albumfs umount $M")
+      #expect(end.code != 0 && end.code != 124, "\(end.errors)")
+      #expect(end.errors.contains("not everything"), "\(end.errors)")
+      mounted.forget()
+      // What was there before is whole.
+      try mounted.sh("rm $S/segments; mv $W/gone $S/segments")
+      try mounted.mount()
+      try mounted.sh("sha256sum --check --quiet $W/sums")
+      try mounted.unmount()
+    }
+  }
+
+  private let strangers = """
+    import glob
+    folder = S + "/segments/"
+    for number in range(5000):
+        name = random.Random(number).randbytes(16).hex()
+        os.makedirs(folder + name[:2], exist_ok=True)
+        path = folder + name[:2] + "/" + name
+        put(path, b""); os.utime(path, (1_000_000_000, 1_000_000_000))
+    """
+
+  @Test func thousandsOfShortFilesGrowTheStoreByAFewSegmentsAndAreOneNote() throws {
+    try withStore { mounted in
+      try mounted.python(strangers)
+      try mounted.mount()
+      // Ten rounds of the housekeeping thread, and more.
+      try mounted.sh(
+        "for i in $(seq 30); do echo $i > $M/A/Photo/4; sync $M/A/Photo/4; sleep 0.5; done")
+      try mounted.unmount()
+      let filled = try mounted.python(
+        """
+        names = [random.Random(number).randbytes(16).hex() for number in range(5000)]
+        print(sum(os.path.getsize(f"{S}/segments/{name[:2]}/{name}") > 0 for name in names))
+        """)
+      let count = try #require(Int(filled))
+      #expect((1...16).contains(count), "the bound, and that it is done at all")
+      let check = try mounted.outcome("\(limit) albumfs check --password-file $P $S")
+      #expect(check.code == 0, "\(check.errors)")
+      let notes = (check.output + check.errors).split(separator: "\n").filter {
+        $0.contains("shorter than a segment")
+      }
+      #expect(notes.count == 1 && notes.allSatisfy { $0.contains("\(5000 - count)") }, "\(notes)")
+    }
+  }
+
+  @Test func aFileOutsideThatIsLinkedIntoTheStoreIsNotFilledUp() throws {
+    try withStore { mounted in
+      try mounted.python(
+        """
+        put(W + "/mine", b"mine"); os.utime(W + "/mine", (1_000_000_000, 1_000_000_000))
+        os.makedirs(S + "/segments/ab", exist_ok=True)
+        os.link(W + "/mine", S + "/segments/ab/ab" + "0" * 30)
+        put(S + "/segments/ab/ab" + "1" * 30, b""); os.utime(S + "/segments/ab/ab" + "1" * 30, (1, 1))
+        """)
+      try mounted.mount()
+      // The other one shows when it was done.
+      try mounted.sh(
+        """
+        for i in $(seq 100); do
+          echo $i > $M/A/Photo/4; sync $M/A/Photo/4; sleep 0.5
+          if [ -s $S/segments/ab/ab111111111111111111111111111111 ]; then break; fi
+        done
+        test -s $S/segments/ab/ab111111111111111111111111111111; sleep 3
+        """)
+      try mounted.unmount()
+      #expect(try mounted.sh("cat $W/mine") == "mine")
+    }
+  }
+
+  @Test func aLockThatSomebodyHoldsForEverDoesNotHangACommand() throws {
+    try withStore { mounted in
+      let outcome = try mounted.outcome(
+        """
+        /usr/bin/python3 -c 'import fcntl, os, struct, sys, time
+        fd = os.open(sys.argv[1], os.O_RDWR)
+        fcntl.fcntl(fd, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 1, 0))
+        print("held", file=open(sys.argv[2], "w"), flush=True); time.sleep(200)' $S/albumfs.conf $W/held &
+        trap "kill $!" EXIT
+        for i in $(seq 100); do [ -s $W/held ] && break; sleep 0.1; done
+        test -s $W/held
+        printf 'other' > $W/other
+        timeout 150 albumfs space add --password-file $W/other $S
+        """)
+      #expect(outcome.code == 40, "\(outcome.errors)")
+      #expect(outcome.errors.contains("changing the store"), "\(outcome.errors)")
+    }
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "mounts a small file system to fill"))
+  func shortFilesDoNotFillASmallDisk() throws {
+    try withStore { mounted in
+      try mounted.sh("mkdir $W/disk; mount -t tmpfs -o size=60m none $W/disk; cp -a $S $W/disk/s")
+      defer {
+        mounted.abandon()
+        _ = try? mounted.sh("umount -l $W/disk")
+      }
+      try mounted.sh("rm -r $S; ln -s $W/disk/s $S")
+      try mounted.python(strangers)
+      try mounted.mount()
+      try mounted.sh(
+        "for i in $(seq 8); do echo $i > $M/A/Photo/4; sync $M/A/Photo/4; sleep 0.5; done")
+      try mounted.unmount()
+      // A hundredth of what is free is less than a segment.
+      #expect(try mounted.sh("find -L $S/segments -newermt 2000-01-01 -size 0 | wc -l") == "5000")
+    }
+  }
+}
