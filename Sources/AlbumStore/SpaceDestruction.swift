@@ -64,6 +64,7 @@ package final class SpaceDestruction: Sendable {
 
   /// Removes the space's segments, durably. Where it throws, those that are left are chaff.
   package func removeSegments() throws(StoreError) {
+    // The times of the folders would tell, in one copy, where segments went.
     defer { RestingTimes.settle(store.directory) }
     for name in segments {
       let path = SegmentPath.path(of: name)
