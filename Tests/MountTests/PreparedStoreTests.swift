@@ -137,11 +137,18 @@ import Testing
         try mounted.mount()
         try mounted.sh("echo before > $M/A/Photo/before; mkdir $W/gone")
         try mounted.sh("for d in $S/segments/*; do \(exchange); done")
-        try mounted.sh(
+        let outcome = try mounted.outcome(
           """
           head -c 300000 /dev/urandom > $M/A/Photo/after; sha256sum $M/A/Photo/after > $W/new
           \(limit) albumfs sync $M; \(limit) albumfs umount $M
           """)
+        // Where new segments find such a thing in the place of their folder again and again, the writer is
+        // told. A folder that can be made anew is.
+        if outcome.code != 0, exchange.contains("ln -s") || exchange.contains("mkfifo") {
+          #expect(outcome.code != 124 && !outcome.errors.isEmpty, "\(exchange): \(outcome)")
+          return
+        }
+        #expect(outcome.code == 0, "\(exchange): \(outcome.errors)")
         mounted.forget()
         // The attacker keeps what he took; what was written afterwards is there all the same.
         try mounted.sh(
