@@ -95,6 +95,8 @@ struct PlainTree: Equatable, Sendable {
 
   private mutating func set(_ number: Int, _ content: [UInt8]) {
     files[number]?.content = content
+    // It shows what is gone, and goes with it.
+    files[number]?.thumbnail = nil
     if files[number]?.isPhoto == true { files[number]?.needsThumbnail = true }
   }
 
