@@ -104,7 +104,8 @@ def look_at(content: bytes, is_segment: bool, is_thorough: bool) -> Bytes:
     words = numpy.ascontiguousarray(cells).view(numpy.uint64).ravel()
     checksum = int(numpy.bitwise_xor.reduce(words)) if is_segment else checksum_of_small_file(content)
     saved = 1 - len(zlib.compress(part, 1)) / max(1, len(part))
-    return Bytes(digest, (chi - 255) / 510 ** 0.5, serial, saved, len(words) - len(numpy.unique(words)), resting_time(checksum))
+    return Bytes(digest, (chi - 255) / 510 ** 0.5, serial, saved,
+                 len(words) - len(numpy.unique(words)), resting_time(checksum))
 
 
 def read_quietly(path: Path) -> bytes:
