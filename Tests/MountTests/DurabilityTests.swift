@@ -79,12 +79,12 @@ import Testing
       #expect(try mounted.sh("stat -c %a $W/state/albumfs").contains("700"))
 
       // A session that is killed counts as far as it is on disk.
-      try mounted.sh("cp -a $S $W/old; \(mount) && touch $M/third")
+      try mounted.sh("cp -a $S $W/old; cat $W/state/albumfs/* > $W/noted")
+      try mounted.sh("\(mount) && touch $M/third")
       let waited = try mounted.outcome(
         """
-        before=$(cat $W/state/albumfs/*)
         for _ in $(seq 300); do
-          [ "$(cat $W/state/albumfs/*)" != "$before" ] && exit 0
+          [ "$(cat $W/state/albumfs/*)" != "$(cat $W/noted)" ] && exit 0
           sleep 0.1
         done
         exit 1
