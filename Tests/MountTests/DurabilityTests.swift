@@ -79,6 +79,7 @@ import Testing
       #expect(try mounted.sh("stat -c %a $W/state/albumfs").contains("700"))
 
       // A session that is killed counts as far as it is on disk.
+      try mounted.sh("rm -r $W/state; \(mount) && albumfs umount -q $M")
       try mounted.sh("cp -a $S $W/old; cat $W/state/albumfs/* > $W/noted")
       try mounted.sh("\(mount) && touch $M/third")
       let waited = try mounted.outcome(
