@@ -12,6 +12,18 @@ enum PasswordSource: Equatable {
   case standardInput
 }
 
+/// The option of every command that takes the recovery key as well.
+struct RecoveryKeyOption: ParsableArguments {
+  @Flag(help: "Ask for the recovery key in place of the password.")
+  var recoveryKey = false
+
+  /// Reads the one or the other, from where `password` says.
+  func ask(_ password: PasswordOptions) throws(Failure) -> SecretBytes {
+    try PasswordInput.existing(
+      password.source, prompt: recoveryKey ? "Recovery key: " : "Password: ")
+  }
+}
+
 /// The options of every command that needs a password.
 struct PasswordOptions: ParsableArguments {
   @Option(

@@ -32,10 +32,8 @@ struct Check: ParsableCommand {
   @Flag(help: "As JSON.")
   var json = false
 
-  @Flag(help: "Ask for the recovery key in place of the password.")
-  var recoveryKey = false
-
   @OptionGroup var password: PasswordOptions
+  @OptionGroup var secret: RecoveryKeyOption
   @OptionGroup var output: OutputOptions
 
   func run() throws {
@@ -59,11 +57,10 @@ struct Check: ParsableCommand {
   }
 
   private func unlock(_ opened: Store) throws(Failure) -> SpaceKeys {
-    let prompt = recoveryKey ? "Recovery key: " : "Password: "
-    let secret = try PasswordInput.existing(password.source, prompt: prompt)
+    let typed = try secret.ask(password)
     return try StoreCommands.reporting { () throws(StoreError) in
-      recoveryKey
-        ? try opened.unlock(recoveryKey: secret) : try opened.unlock(password: secret)
+      secret.recoveryKey
+        ? try opened.unlock(recoveryKey: typed) : try opened.unlock(password: typed)
     }
   }
 

@@ -37,9 +37,6 @@ struct Mount: ParsableCommand {
       "Mount options, separated by commas: ro, noexec, noatime, …", valueName: "options"))
   var options: [String] = []
 
-  @Flag(help: "Ask for the recovery key in place of the password.")
-  var recoveryKey = false
-
   @Option(
     help: ArgumentHelp("The program that makes thumbnails, if it is elsewhere.", valueName: "path"),
     completion: .file())
@@ -67,6 +64,7 @@ struct Mount: ParsableCommand {
   var noSyscallInspection = false
 
   @OptionGroup var password: PasswordOptions
+  @OptionGroup var secret: RecoveryKeyOption
   @OptionGroup var output: OutputOptions
 
   func validate() throws {
@@ -78,12 +76,11 @@ struct Mount: ParsableCommand {
   func run() throws {
     Hardening.protectMemory()
     let launch = try launchOptions()
-    let prompt = recoveryKey ? "Recovery key: " : "Password: "
-    let secret = try PasswordInput.existing(password.source, prompt: prompt)
+    let typed = try secret.ask(password)
     if foreground {
-      try runInForeground(launch, secret)
+      try runInForeground(launch, typed)
     } else {
-      try startDaemon(launch, secret)
+      try startDaemon(launch, typed)
     }
   }
 
@@ -96,7 +93,7 @@ struct Mount: ParsableCommand {
     let launch = LaunchOptions(
       store: path, mountPoint: place, readOnly: readOnly, allowOther: allowOther,
       mountOptions: options.joined(separator: ","),
-      secretKind: recoveryKey ? .recoveryKey : .password,
+      secretKind: secret.recoveryKey ? .recoveryKey : .password,
       thumbnailer: Thumbnailer.find(thumbnailer),
       inspectsSystemCalls: !noSyscallInspection, graceSeconds: grace,
       remembersIn: remember ? try StateDirectory.make() : nil, verbose: output.verbose)

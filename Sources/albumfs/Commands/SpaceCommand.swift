@@ -76,10 +76,8 @@ struct SpacePassword: ParsableCommand {
       "Run a shell command; the first line that it prints is the new password.", valueName: "cmd"))
   var newPasswordCommand: String?
 
-  @Flag(help: "Ask for the recovery key in place of the old password.")
-  var recoveryKey = false
-
   @OptionGroup var password: PasswordOptions
+  @OptionGroup var secret: RecoveryKeyOption
   @OptionGroup var output: OutputOptions
 
   func validate() throws {
@@ -91,11 +89,10 @@ struct SpacePassword: ParsableCommand {
   func run() throws {
     Hardening.protectMemory()
     let opened = try StoreCommands.open(store)
-    let old = try PasswordInput.existing(
-      password.source, prompt: recoveryKey ? "Recovery key: " : "Password: ")
+    let old = try secret.ask(password)
     let new = try PasswordInput.new(newSource, prompt: "New password: ")
     try StoreCommands.reporting(changing: true) { () throws(StoreError) in
-      if recoveryKey {
+      if secret.recoveryKey {
         try opened.changePassword(recoveryKey: old, new: new)
       } else {
         try opened.changePassword(old: old, new: new)

@@ -30,10 +30,8 @@ struct SpaceDestroy: ParsableCommand {
   @Flag(help: "Do not ask for confirmation.")
   var yes = false
 
-  @Flag(help: "Ask for the recovery key in place of the password.")
-  var recoveryKey = false
-
   @OptionGroup var password: PasswordOptions
+  @OptionGroup var secret: RecoveryKeyOption
   @OptionGroup var output: OutputOptions
 
   func run() throws {
@@ -63,12 +61,11 @@ struct SpaceDestroy: ParsableCommand {
   }
 
   private func find(_ opened: Store) throws(Failure) -> SpaceDestruction {
-    let secret = try PasswordInput.existing(
-      password.source, prompt: recoveryKey ? "Recovery key: " : "Password: ")
+    let typed = try secret.ask(password)
     return try StoreCommands.reporting { () throws(StoreError) in
-      recoveryKey
-        ? try SpaceDestruction(opened, recoveryKey: secret)
-        : try SpaceDestruction(opened, password: secret)
+      secret.recoveryKey
+        ? try SpaceDestruction(opened, recoveryKey: typed)
+        : try SpaceDestruction(opened, password: typed)
     }
   }
 

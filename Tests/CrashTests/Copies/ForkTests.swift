@@ -151,7 +151,9 @@ struct ForkExamination {
       }
       return
     }
-    add(foreign(in: view), circumstances)
+    let found = foreign(in: view)
+    add(found, circumstances)
+    Explanation.explain(mixed, fork.source, found, circumstances, seen)
     // Whose timeline is shown goes on, and may remove what is its own.
     let isOfSource = fork.source.timeline.foreign(in: view).isEmpty
     let isOfCopy = fork.copy.timeline.foreign(in: view).isEmpty
