@@ -152,7 +152,7 @@ import Testing
     let before = try CopyTeethTests.search(tooth, prepared, [], lives: 6)
     #expect(before == nil, "seed \(Harness.seed)")
     prepared.omitted = [precaution]
-    let found = try CopyTeethTests.search(tooth, prepared, [precaution], lives: 200)
+    let found = try CopyTeethTests.search(tooth, prepared, [precaution], lives: 1000)
     print("\(precaution): \(found ?? "nothing was found")")
     #expect(found != nil, "\(precaution): nothing found, seed \(Harness.seed)")
   }
