@@ -58,13 +58,35 @@ package struct CheckpointReference: Equatable, Sendable {
 /// | 88..<124 | the checkpoint to start from |
 /// | 124..<160 | the one before that, should it be damaged |
 /// | 160..<200 | two segments before the one before, the newest first, should that be lost: number u32, birth u64 and last believed frame u64 each; number 0: none |
+/// | 200..<208 | `JournalLoss` that no repair has settled: 4 x its first inode + its cause; 0: none |
 ///
 /// When a head is written all frames up to the cut are on disk, with all that they refer to. What
 /// lies behind the cut in the segment before, and in segments between the two, is dead for ever.
 package struct JournalHead: Equatable, Sendable {
-  package static let byteCount = 200
+  package static let byteCount = 208
   /// How many segments before its predecessor a head names.
   package static let ancestorLimit = 2
+
+  /// What a head says of a `JournalLoss`.
+  package struct LossMark: Equatable, Sendable, BitwiseCopyable {
+    package var firstInode: UInt64
+    package var isEndOfCopy: Bool
+
+    package init(_ loss: JournalLoss) {
+      (firstInode, isEndOfCopy) = (loss.firstInode, loss.isEndOfCopy)
+    }
+
+    fileprivate init?(_ bits: UInt64) throws(FormatError) {
+      if bits == 0 { return nil }
+      firstInode = bits >> 2
+      isEndOfCopy = bits & 3 == 2
+      if firstInode == 0 || firstInode > NumberLimits.inode || ![1, 2].contains(bits & 3) {
+        throw FormatError("journal head with a loss that is none")
+      }
+    }
+
+    fileprivate var bits: UInt64 { firstInode << 2 | (isEndOfCopy ? 2 : 1) }
+  }
 
   /// A journal segment of the same timeline.
   package struct Ancestor: Equatable, Sendable {
@@ -90,6 +112,9 @@ package struct JournalHead: Equatable, Sendable {
   package var boot = BootIdentity.unknown
   package var checkpoint = CheckpointReference()
   package var formerCheckpoint = CheckpointReference()
+  /// What was missing of the journal when this segment was begun. A frame states it in full; the head
+  /// does so at once, since it states the cut that makes the loss invisible.
+  package var loss: LossMark?
   /// At most `ancestorLimit`, the newest first.
   package var ancestors: [Ancestor] = []
 
@@ -125,6 +150,7 @@ package struct JournalHead: Equatable, Sendable {
       writer.write(ancestor?.birth.rawValue ?? 0)
       writer.write(ancestor?.cutFrame.rawValue ?? 0)
     }
+    writer.write(loss?.bits ?? 0)
     return writer.bytes
   }
 
@@ -154,6 +180,7 @@ package struct JournalHead: Equatable, Sendable {
       former = ancestor.number
       ancestors.append(ancestor)
     }
+    loss = try LossMark(try reader.read())
   }
 }
 

@@ -51,6 +51,7 @@ extension Space {
   /// Takes what changed, to be stated by the next frames.
   func enqueueChanges(_ journal: inout Journal) {
     let (items, retired) = catalog.withLock { catalog -> ([UInt8]?, [SegmentNumber]) in
+      journal.writer.note(catalog.loss)
       guard catalog.hasChanges else { return (nil, []) }
       let retired = catalog.newlyRetired
       return (catalog.takeChanges(), retired)

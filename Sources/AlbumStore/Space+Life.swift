@@ -61,6 +61,7 @@ extension Space {
       }
     }
     let corrections = catalog.settle()
+    recovery.position.loss = catalog.loss
     let journals = recovery.newest.rawValue - recovery.firstJournal.rawValue + 1
     let writer = JournalWriter(
       recovery.position, newest: recovery.newest, byteCount: Int(journals) * files.segmentSize,

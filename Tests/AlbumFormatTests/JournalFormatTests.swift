@@ -128,6 +128,8 @@ struct JournalFormatTests {
     head.predecessorBirth = SegmentBirth(6)
     head.time = StoreTime(milliseconds: 1_700_000_000_001)
     head.boot = BootIdentity(bytes: Array(1...16))
+    head.loss = JournalHead.LossMark(
+      JournalLoss(firstInode: 12, inodeEnd: 13, sequenceEnd: 14, isEndOfCopy: true))
     head.ancestors = [
       JournalHead.Ancestor(
         number: SegmentNumber(7), birth: SegmentBirth(6), cutFrame: FrameNumber(70)),

@@ -198,6 +198,69 @@ struct RepairTests {
     #expect(files.values.contains(only))
   }
 
+  /// The session that finds the loss is killed when it is mounted: it has stated nothing but where it
+  /// goes on, and the next one finds no frame missing.
+  @Test func whatALostJournalToldOfIsKeptAlsoWhereTheNextSessionIsKilledAtOnce() throws {
+    var space = try place.store.open(background: false)
+    var random = SeededRandom()
+    let only = random.bytes(600_000)
+    try space.write([1], to: "before")
+    try space.checkpoint()
+    try space.write(only, to: "only here")
+    try space.barrier()
+    let journal = space.journal.withLock { $0.writer.position.segment }
+    space.abandon()
+    try place.remove(.journal, journal)
+    for _ in 0..<3 { try place.store.open(grace: 0, background: false).abandon() }
+    for round in 0..<2 {
+      space = try place.store.open(grace: 0, background: false)
+      #expect(space.keepsEverything)
+      try space.write([UInt8(round)], to: "later \(round)")
+      var sweep = try space.beginSweep()
+      for _ in 0..<4 { try sweep.round(space) }
+      try space.close()
+    }
+    try repair()
+    #expect(try place.files().values.contains(only))
+  }
+
+  /// What compaction wrote anew is told of by the journal alone until the next checkpoint, and what it
+  /// replaced is gone: a lost journal segment makes the files unreadable, and a repair finds them.
+  @Test(arguments: [false, true], 0..<3)
+  func whatCompactionMovedComesBackWithoutTheJournalThatToldOfIt(
+    wasKilled: Bool, mountsBetween: Int
+  )
+    throws
+  {
+    var space = try place.store.open(grace: 0, background: false)
+    var random = SeededRandom()
+    for file in 0..<40 { try space.write(random.bytes(50_000), to: "garbage \(file)") }
+    for file in 0..<40 where file % 5 != 0 { space.remove("garbage \(file)") }
+    try space.checkpoint()
+    try space.close()
+    let files = try place.files()
+    space = try place.store.open(grace: 0, background: false)
+    let known = Set(space.read { $0.segments.accounts }.keys)
+    try space.compact()
+    #expect(!Set(space.read { $0.segments.accounts }.keys).isSuperset(of: known))
+    let journal = space.journal.withLock { $0.writer.position.segment }
+    if wasKilled { space.abandon() } else { try space.close() }
+    try place.remove(.journal, journal)
+    for round in 0..<mountsBetween {
+      space = try place.store.open(grace: 0, background: false)
+      try space.write([UInt8(round)], to: "later \(round)")
+      var sweep = try space.beginSweep()
+      for _ in 0..<4 { try sweep.round(space) }
+      try space.close()
+    }
+    #expect(try place.check().findings != [])
+    try repair()
+    let found = Set(try place.files().values)
+    for (name, content) in files where !content.isEmpty {
+      #expect(found.contains(content), "\(name)")
+    }
+  }
+
   /// A session that writes no content uses no segment, so that those before and behind the lost ones
   /// are far apart.
   @Test func whatALostJournalToldOfIsKeptWhenNoContentIsWrittenAfterwards() throws {

@@ -8,7 +8,7 @@ struct ToolHistory {
     var ended: Int?
   }
 
-  let runs: [ToolRun]
+  private(set) var runs: [ToolRun]
   private(set) var times: [Time]
   /// `trees[k]` is what is there after `k` runs.
   private(set) var trees: [Tree]
@@ -60,6 +60,9 @@ struct ToolHistory {
   func excusing(_ paths: Set<String>) -> ToolHistory {
     var history = self
     history.trees = trees.map { tree in tree.filter { !paths.contains($0.key) } }
+    for run in runs.indices {
+      history.runs[run].changes = runs[run].changes.filter { !paths.contains($0.key) }
+    }
     return history
   }
 

@@ -66,6 +66,7 @@ extension Catalog {
     case .property(let property, let value): properties[property] = value
     case .session(let birth, let start): sessions[birth] = start == .gone ? nil : start
     case .loss(let stated):
+      lossMark = nil
       loss = stated
       gap?.isStated = true
     case .barrier, .ignorable: break

@@ -39,6 +39,8 @@ package struct Catalog: ~Copyable, Sendable {
   var sessions: [SegmentBirth: SessionStart] = [:]
   /// A part of the journal was missing at a mount before, and no repair has settled that yet.
   var loss: JournalLoss?
+  /// While the journal is replayed: what the head of the segment says of a loss, until a frame says it.
+  var lossMark: JournalHead.LossMark?
   /// The births of the data segments in the store, as they were found there: what a segment has that
   /// only a repair finds to be in use.
   var foundBirths: [SegmentNumber: SegmentBirth] = [:]

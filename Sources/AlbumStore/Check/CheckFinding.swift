@@ -111,12 +111,15 @@ package struct CheckReport: Sendable {
 
   package init() {}
 
-  /// Whether there is anything that a repair can do.
+  /// Whether there is anything that a repair can do. A copy that lacks the end of the journal is not damaged,
+  /// and has what a repair can bring back.
   package var wantsRepair: Bool {
-    findings.contains {
-      $0.severity == .damage && $0.kind != .store && $0.kind != .timeline
-        || [.formerContent, .leftOut].contains($0.kind)
-    }
+    let held: [CheckFinding.Kind] = [.formerContent, .leftOut, .orphan, .lostEntry]
+    return recovery.keepsLooseContent
+      || findings.contains {
+        $0.severity == .damage && $0.kind != .store && $0.kind != .timeline
+          || held.contains($0.kind)
+      }
   }
 
   package var isDamaged: Bool { findings.contains { $0.severity == .damage } }

@@ -57,8 +57,14 @@ struct RepairPlan {
     for problem in problems { correct(problem, &catalog) }
     let names = catalog.names(of: Set(unreadable.keys).union(loose?.newer.keys.map { $0 } ?? []))
     for inode in unreadable.keys.sorted() { rescue(inode, names[inode] ?? [], &catalog) }
+    let leftOut = newestLeftOut(catalog)
     for (inode, newer) in (loose?.newer ?? [:]).sorted(by: { $0.key < $1.key }) {
-      addNewer(inode, newer.records, names[inode]?.first?.name, &catalog)
+      let name = names[inode]?.first
+      let path = name.flatMap { name in
+        catalog.index(of: name.directory).map { catalog.way(to: $0).path(of: name.name) }
+      }
+      let base = path.flatMap { leftOut[$0] } ?? inode
+      addNewer(inode, newer.records, over: base, name?.name, &catalog)
     }
     for (inode, records) in (loose?.unknown ?? [:]).sorted(by: { $0.key < $1.key }) {
       revive(inode, records, &catalog)
@@ -152,11 +158,26 @@ struct RepairPlan {
     return path
   }
 
+  /// Where a mount shows a file as it was before, the version that it left out: newer content belongs to
+  /// that one. By path.
+  private func newestLeftOut(_ catalog: borrowing Catalog) -> [String: InodeNumber] {
+    var newest: [String: InodeNumber] = [:]
+    for problem in problems {
+      guard case .orphan(let inode) = problem, let index = catalog.index(of: inode),
+        catalog.state(index).marks.contains(.leftOut),
+        let path = catalog.leftOutPath(of: index)?.path
+      else { continue }
+      newest[path] = max(newest[path] ?? inode, inode)
+    }
+    return newest
+  }
+
+  /// `base` has what no record says anew.
   private mutating func addNewer(
-    _ inode: InodeNumber, _ records: LooseContent.Records, _ name: [UInt8]?,
+    _ inode: InodeNumber, _ records: LooseContent.Records, over base: InodeNumber, _ name: [UInt8]?,
     _ catalog: inout Catalog
   ) {
-    guard let index = catalog.index(of: inode) else { return }
+    guard let index = catalog.index(of: base) else { return }
     let state = catalog.state(index)
     let file = LostFile(
       inode, records, over: ExtentMap(catalog.extents(of: index, from: 0, to: .max)),

@@ -109,6 +109,7 @@ struct JournalReplay {
       lose(upTo: head.cutFrame, wereUnwritten: true, &catalog)
     }
     if let head = scan.head, head.cutFrame == reached { reachedHash = head.cutHash }
+    if let head = scan.head { catalog.lossMark = head.loss }
     if !group.isEmpty { return }
     position.segment = number
     position.offset = scan.start

@@ -14,6 +14,8 @@ struct JournalPosition: Sendable {
   var formerCheckpoint = CheckpointReference()
   /// The journal segments before `segment`, the newest first.
   var ancestors: [JournalHead.Ancestor] = []
+  /// What was found missing of the journal, and no repair has settled.
+  var loss: JournalLoss?
 }
 
 /// Appends frames. Not thread-safe: the lock of `Space.commit` guards it.
@@ -108,6 +110,7 @@ struct JournalWriter {
     head.checkpoint = position.checkpoint
     head.formerCheckpoint = position.formerCheckpoint
     head.ancestors = position.ancestors
+    head.loss = position.loss.map(JournalHead.LossMark.init)
     head.time = files.clock.now
     head.boot = boot
     let id = SegmentID(kind: .journal, number: newest)
@@ -143,6 +146,9 @@ struct JournalWriter {
     byteCount = journals * files.segmentSize
     try begin(syncAll)
   }
+
+  /// From the next segment on heads say so.
+  mutating func note(_ loss: JournalLoss?) { position.loss = loss }
 
   /// From the next segment on no head names a former checkpoint.
   mutating func giveUpFormerCheckpoint() { position.formerCheckpoint = CheckpointReference() }

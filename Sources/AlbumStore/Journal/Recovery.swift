@@ -109,6 +109,11 @@ struct Recovery {
     nextDataSegment = SegmentNumber(catalog.counters.nextDataSegment)
     catalog.skipNumbers(before: listing.usedSegments)
     report.firstLostInode = findings.firstLostInode
+    if let mark = catalog.lossMark, catalog.loss == nil {
+      // The session that found it was killed before its first frame.
+      catalog.skipNumbers(before: SpaceCounters(), leavingOut: .lostEnd)
+      catalog.noteLoss(from: mark.firstInode, isEndOfCopy: mark.isEndOfCopy)
+    }
     report.loss = catalog.loss
     return findings
   }
@@ -116,6 +121,8 @@ struct Recovery {
   /// Lets the catalog show what is whole, and hold what is left out. After `run` or `salvage`, and
   /// before anybody else changes the catalog.
   mutating func showWhole(_ catalog: inout Catalog) throws(StoreError) {
+    // What is left out becomes files of this mount, with numbers of their own.
+    let greatestInode = catalog.greatestInode
     report.incompleteFiles = fallback.apply(to: &catalog)
     report.remadeThumbnails = fallback.remadeThumbnails
     report.cutFiles = cutChanges.paths(catalog)
@@ -130,8 +137,6 @@ struct Recovery {
       catalog.beginSession(birth, SessionStart(journal: journal, checkpoint: checkpoint))
     }
     let strays = StraySegments(catalog, in: listing, of: Set(crashed.keys))
-    // A full segment gets its seal when its successor is on disk.
-    let lacksEnd = lacksSuccessor && !strays.leftOver.isEmpty
     let isProven = try strays.proveLostJournal(
       behind: nextDataSegment, of: report.hasSessionEnded ? nil : position.birth,
       ofOthers: foreignSessions, files: files)
@@ -141,7 +146,8 @@ struct Recovery {
     // A session that has made segments had written its journal whole.
     if isNewestShort, !mayHaveLostPower, !strays.leftOver.isEmpty { report.isCutShort = true }
     report.isEndMissing = isProven || !orphans.isEmpty
-    report.lacksEnd = lacksEnd && !report.isEndMissing && !report.isMixed
+    // A full segment gets its seal when its successor is on disk.
+    report.lacksEnd = lacksSuccessor && !report.isEndMissing && !report.isMixed
     if !report.isJournalIncomplete, report.loss == nil, !lacksSuccessor {
       for (number, birth) in strays.leftOver {
         catalog.setState(of: number, to: .retired, retiredAt: files.clock.now, birth: birth)
@@ -161,7 +167,7 @@ struct Recovery {
     if report.firstLostInode == nil,
       report.isEndMissing || report.lacksEnd || report.isCutShort
     {
-      report.firstLostInode = catalog.greatestInode + 1
+      report.firstLostInode = greatestInode + 1
     }
     catalog.forEachInode { index, state in
       if !state.marks.contains(.leftOut) { return }

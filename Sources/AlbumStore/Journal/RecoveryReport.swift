@@ -86,6 +86,10 @@ package struct RecoveryReport: Equatable, Sendable {
       || usedFormerCheckpoint || isMixed || incompleteFiles.contains { !$0.isEndOfCopy }
   }
 
+  /// Whether what looks like garbage may be what missing frames told of: nothing of it is removed until a
+  /// repair has brought it back.
+  var keepsLooseContent: Bool { isJournalIncomplete || loss != nil }
+
   /// Frames are missing: there may be content in the store that the catalog does not know.
   package var isJournalIncomplete: Bool {
     damagedFrames > 0 || isCutShort || isEndMissing || lacksEnd

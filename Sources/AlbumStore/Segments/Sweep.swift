@@ -101,9 +101,7 @@ extension Space {
   /// Frames of the journal are missing: what looks like garbage may be what they told of. No segment
   /// goes, and no checkpoint makes that forgotten, until `albumfs check --repair` has brought it back.
   /// The same where another copy of the store, which was written to, is mixed with this one.
-  var keepsEverything: Bool {
-    recovery.isJournalIncomplete || recovery.isMixed || recovery.loss != nil
-  }
+  var keepsEverything: Bool { recovery.keepsLooseContent || recovery.isMixed }
 
   /// Half-filled data segments of earlier sessions are not filled any more: like others, they are
   /// emptied when that is worth it, so that a session that changes little rewrites little. It says so

@@ -83,6 +83,10 @@ struct Check: ParsableCommand {
       "Checked \(counted(totals.files, "file")), \(SizeArgument.readable(totals.bytes)) "
         + "in \(counted(totals.records, "record"))"
         + (report.isDamaged ? "." : ": nothing is damaged."))
+    if report.wantsRepair, !report.isDamaged, !repair {
+      output.say(
+        "What the notes name is kept: albumfs check --repair brings back what is not shown.")
+    }
   }
 
   private func verdict(_ report: CheckReport) -> String {

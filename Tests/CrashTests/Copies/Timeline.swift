@@ -32,11 +32,22 @@ struct Timeline: Sendable {
     var heir: InodeNumber?
   }
 
+  /// A file got a name that one which was removed had last. Within one frame nobody can tell that from a
+  /// file that was replaced.
+  private struct Succession {
+    var former: InodeNumber
+    var removed: Int
+    var named: Int
+  }
+
   private var versions: [InodeNumber: [Version]] = [:]
   private var attributes: [InodeNumber: [[[UInt8]: [UInt8]]]] = [:]
   private var leases: [Place: [Lease]] = [:]
   private var ends: [InodeNumber: [End]] = [:]
   private var former: [InodeNumber: Set<InodeNumber>] = [:]
+  private var successions: [InodeNumber: [Succession]] = [:]
+  /// Names of files that were removed, and when.
+  private var vacant: [Place: (inode: InodeNumber, instant: Int)] = [:]
   private var living: [Place: InodeNumber] = [:]
   private var snapshots: [Snapshot] = []
   private var trees: [PlainTree] = []
@@ -92,9 +103,18 @@ struct Timeline: Sendable {
     for (place, inode) in living where !here.contains(inode) {
       let heir = isReturn ? nil : places[place]
       ends[inode, default: []].append(End(instant: instant, heir: heir))
-      if let heir { former[heir, default: []].insert(inode) }
+      if let heir {
+        former[heir, default: []].insert(inode)
+      } else {
+        vacant[place] = (inode, instant)
+      }
     }
-    if !isReturn { noteReplacedLinks(places) }
+    if isReturn { vacant = [:] } else { noteReplacedLinks(places) }
+    for (place, inode) in places {
+      guard let last = vacant.removeValue(forKey: place), last.instant < instant else { continue }
+      successions[inode, default: []].append(
+        Succession(former: last.inode, removed: last.instant, named: instant))
+    }
     living = places
     snapshots.append(snapshot)
   }
@@ -218,17 +238,22 @@ struct Timeline: Sendable {
     inodes(of: place, since: since).contains { $0 == inode || isFormer(inode, of: $0) }
   }
 
-  /// Whether `later` replaced a file, or what replaced it.
+  /// Whether `later` replaced a file, or what replaced it, as far as frames can tell.
   func isFormer(_ inode: InodeNumber, of later: InodeNumber) -> Bool {
     var seen: Set<InodeNumber> = [later]
     var next = [later]
     while let one = next.popLast() {
-      for found in former[one, default: []] where seen.insert(found).inserted {
+      let removed = successions[one, default: []].filter { isWithinFrame($0) }.map(\.former)
+      for found in former[one, default: []].union(removed) where seen.insert(found).inserted {
         if found == inode { return true }
         next.append(found)
       }
     }
     return false
+  }
+
+  private func isWithinFrame(_ succession: Succession) -> Bool {
+    !floors.contains { (succession.removed..<succession.named).contains($0.instant) }
   }
 
   // MARK: Verdicts
