@@ -194,6 +194,6 @@ package final class SlotContent: Sendable {
 }
 
 extension KeyDerivation {
-  /// What a slot that vouches for the line holds of it: BLAKE2b-256 of it and its line feed.
+  /// BLAKE2b-256 of the line and its line feed: a slot that vouches for the line holds it.
   package var digest: [UInt8] { Digest.blake2b(Array((line + "\n").utf8)) }
 }

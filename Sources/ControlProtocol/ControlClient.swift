@@ -64,11 +64,12 @@ package struct ControlClient: ~Copyable {
     var isLate = false
     do throws(MessageStream.Problem) {
       while true {
-        let reply = try stream.receive(ControlReply.self)
-        if !isLate, SystemClock.monotonicNanoseconds() > deadline {
+        let isThere = isLate || stream.isReadable(within: 3000)
+        if !isLate, !isThere || SystemClock.monotonicNanoseconds() > deadline {
           isLate = true
           late()
         }
+        let reply = try stream.receive(ControlReply.self)
         if case .ended(let failure) = reply { return failure }
         if case .failed(let failure) = reply { return failure }
       }

@@ -110,6 +110,12 @@ package struct MessageStream: ~Copyable, Sendable {
     }
   }
 
+  /// Whether a byte, or the end, comes within that time.
+  func isReadable(within milliseconds: CInt) -> Bool {
+    var waiting = pollfd(fd: descriptor.rawValue, events: CShort(POLLIN), revents: 0)
+    return unsafe poll(&waiting, 1, milliseconds) > 0
+  }
+
   /// Returns when the other side has closed the connection: for a daemon, when it has ended.
   package func waitForEnd() throws(Problem) {
     do throws(Problem) {

@@ -145,15 +145,6 @@ package struct FileDescriptor: ~Copyable, Sendable {
     return Int64(status.st_mtim.tv_sec)
   }
 
-  /// Whether something changed the file's inode, such as futimens(2), since the time that is its
-  /// modification time: a write sets that and the time of change alike.
-  package func hasSetModificationTime() throws(Errno) -> Bool {
-    var status = stat()
-    try retrying { unsafe fstat(rawValue, &status) }
-    return status.st_mtim.tv_sec != status.st_ctim.tv_sec
-      || status.st_mtim.tv_nsec != status.st_ctim.tv_nsec
-  }
-
   /// fstat(2): all times.
   package func times() throws(Errno) -> FileTimes {
     var status = stat()

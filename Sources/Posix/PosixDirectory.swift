@@ -198,7 +198,6 @@ private final class PosixFile: StorageFile {
 
   func modificationTime() throws(Errno) -> Int64 { try descriptor.modificationTime() }
 
-  func hasSetTime() throws(Errno) -> Bool { try descriptor.hasSetModificationTime() }
 
   func hasOtherNames() throws(Errno) -> Bool { try descriptor.status().st_nlink > 1 }
 

@@ -69,8 +69,6 @@ package protocol StorageFile: AnyObject, Sendable {
   /// Sets the access time alone: somebody else may be changing the other one.
   func setAccessTime(seconds: Int64) throws(Errno)
   func times() throws(Errno) -> FileTimes
-  /// Whether the modification time was set, as copying tools do, rather than by the last write.
-  func hasSetTime() throws(Errno) -> Bool
   /// Whether another name leads to the file as well: of a copy that shares files with this one, say.
   func hasOtherNames() throws(Errno) -> Bool
   /// An open-file-description lock over `length` bytes (0: to the end). Throws
@@ -103,7 +101,6 @@ package protocol StorageDirectory: AnyObject, Sendable {
 }
 
 extension StorageFile {
-  package func hasSetTime() throws(Errno) -> Bool { false }
   package func hasOtherNames() throws(Errno) -> Bool { false }
   package func isLockedByOthers() throws(Errno) -> Bool { false }
   package func setAccessTime(seconds: Int64) throws(Errno) {}

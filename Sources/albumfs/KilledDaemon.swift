@@ -29,13 +29,18 @@ enum KilledDaemon {
   }
 
   /// True of a process that was killed and of which a thread is left: its first thread is a zombie.
-  private static func isKilled(_ pid: Int32) -> Bool {
-    guard let bytes = try? readWholeFile("/proc/\(pid)/stat") else { return false }
+  private static func isKilled(_ pid: Int32) -> Bool { ["Z", "X"].contains(state(of: pid)) }
+
+  /// True of a process that SIGSTOP or a debugger holds.
+  static func isStopped(_ pid: Int32) -> Bool { ["T", "t"].contains(state(of: pid)) }
+
+  /// The letter that proc(5) knows; nil where there is no such process.
+  private static func state(of pid: Int32) -> Substring? {
+    guard let bytes = try? readWholeFile("/proc/\(pid)/stat") else { return nil }
     // The name before it, in parentheses, may hold anything.
     let text = String(decoding: bytes, as: UTF8.self)
-    guard let name = text.lastIndex(of: ")") else { return false }
-    let state = text[text.index(after: name)...].split(separator: " ").first
-    return state == "Z" || state == "X"
+    guard let name = text.lastIndex(of: ")") else { return nil }
+    return text[text.index(after: name)...].split(separator: " ").first
   }
 
   private static func mountControl() {

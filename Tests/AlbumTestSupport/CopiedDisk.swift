@@ -1,23 +1,14 @@
 package import Posix
 
-/// A disk that holds a copy. It tells which files were read, and knows, as file systems do, whose
-/// modification time a tool has set.
+/// A disk that holds a copy. It tells which files were read.
 package final class CopiedDisk: StorageDirectory {
   private let base: SimulatedDisk
-  private let setTimes: Mutex<Set<String>>
   private let read = Mutex<Set<String>>([])
 
-  package init(_ copy: StoreCopy) {
-    base = SimulatedDisk(copy.image)
-    setTimes = Mutex(Set(copy.files.filter { $0.value.hasSetTime }.keys))
-  }
+  package init(_ copy: StoreCopy) { base = SimulatedDisk(copy.image) }
 
   /// As it is now.
-  package var copy: StoreCopy {
-    var copy = StoreCopy(base.image)
-    for path in setTimes.withLock({ $0 }) { copy.files[path]?.hasSetTime = true }
-    return copy
-  }
+  package var copy: StoreCopy { StoreCopy(base.image) }
 
   /// The files that were read since the last call.
   package func takeRead() -> Set<String> {
@@ -55,16 +46,13 @@ package final class CopiedDisk: StorageDirectory {
     }
 
     func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(Errno) {
-      disk.setTimes.withLock { _ = $0.remove(path) }
       try unsafe file.write(buffer, at: offset)
     }
 
     func setModificationTime(seconds: Int64) throws(Errno) {
-      disk.setTimes.withLock { _ = $0.insert(path) }
       try file.setModificationTime(seconds: seconds)
     }
 
-    func hasSetTime() throws(Errno) -> Bool { disk.setTimes.withLock { $0.contains(path) } }
     func sync() throws(Errno) { try file.sync() }
     func startWriteback() { file.startWriteback() }
     func size() throws(Errno) -> Int64 { try file.size() }

@@ -8,8 +8,6 @@ package struct StoreCopy: Sendable, Equatable {
     package var modified: Int64
     /// What the modification time has beyond whole seconds, as `DiskChronicle` counts it.
     package var fraction = 0
-    /// Whether a tool set the modification time.
-    package var hasSetTime = true
   }
 
   package var files: [String: File] = [:]
@@ -26,8 +24,7 @@ package struct StoreCopy: Sendable, Equatable {
           let version = chronicle.version(of: file, at: position)
         else { continue }
         files[path] = File(
-          bytes: version.bytes, modified: version.modified, fraction: version.fraction,
-          hasSetTime: false)
+          bytes: version.bytes, modified: version.modified, fraction: version.fraction)
       }
     }
   }
@@ -39,7 +36,7 @@ package struct StoreCopy: Sendable, Equatable {
       case .directory: directories.insert(path)
       case .file(let number):
         guard let file = image.files[number] else { continue }
-        files[path] = File(bytes: file.bytes, modified: file.modified, hasSetTime: false)
+        files[path] = File(bytes: file.bytes, modified: file.modified)
       }
     }
   }
@@ -69,8 +66,6 @@ package struct StoreCopy: Sendable, Equatable {
     /// `touch`, or a tool that does not keep them: every file was written now.
     case renewed
     case random
-    /// `chown -R`: as they were, but changed after they were set.
-    case changed
   }
 
   package func with(_ times: Times, now: Int64, _ random: inout SeededRandom) -> StoreCopy {
@@ -80,11 +75,8 @@ package struct StoreCopy: Sendable, Equatable {
       case .kept: continue
       case .renewed:
         copy.files[path]?.modified = now
-        copy.files[path]?.hasSetTime = false
       case .random:
         copy.files[path]?.modified = Int64.random(in: 0...2 * now, using: &random)
-        copy.files[path]?.hasSetTime = Bool.random(using: &random)
-      case .changed: copy.files[path]?.hasSetTime = true
       }
     }
     return copy

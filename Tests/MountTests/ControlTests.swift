@@ -106,6 +106,23 @@ import Testing
     try mounted.unmount()
   }
 
+  @Test func umountSaysThatItsDaemonIsStopped() throws {
+    let mounted = try MountedStore()
+    defer { mounted.abandon() }
+    try mounted.mount()
+    let daemon = mounted.daemon
+    defer { _ = Glibc.kill(daemon, SIGCONT) }
+    #expect(Glibc.kill(daemon, SIGSTOP) == 0)
+    let told = try mounted.sh(
+      """
+      timeout 60 albumfs umount $M > $W/told 2>&1 & end=$!
+      for i in $(seq 300); do grep -q CONT $W/told && break; sleep 0.1; done
+      cat $W/told; kill -CONT \(daemon); wait $end
+      """)
+    #expect(told.contains("kill -CONT \(daemon)"), "\(told)")
+    mounted.forget()
+  }
+
   @Test func aDaemonWhoseSocketIsGoneIsNotCalledGone() throws {
     let mounted = try MountedStore()
     defer { mounted.abandon() }

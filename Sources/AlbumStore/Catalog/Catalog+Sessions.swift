@@ -14,8 +14,8 @@ extension Catalog {
     changes.sessions.insert(birth)
   }
 
-  /// What `beginSession` and `forgetSessions` noted is to be stated by the next frame, also where there is
-  /// nothing else.
+  /// Lets the next frame state what `beginSession` and `forgetSessions` noted, also where there is nothing
+  /// else.
   mutating func stateSessions() { changes.statesSessions = true }
 
   /// Forgets sessions of which nothing is in the store any more but data segments; the oldest first, since

@@ -80,7 +80,11 @@ struct Umount: ParsableCommand {
     }
     if lazy { return }
     let failure = try client.waitForEnd {
-      output.say("Unmounted; waiting until everything is on disk …")
+      let pid = client.daemon.pid
+      output.say(
+        KilledDaemon.isStopped(pid)
+          ? "Unmounted; its daemon is stopped and writes when it goes on: kill -CONT \(pid)"
+          : "Unmounted; waiting until everything is on disk …")
     }
     if let failure {
       throw Failure(
