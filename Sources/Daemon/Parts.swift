@@ -175,7 +175,8 @@ enum RecoveryNotes {
     if report.isMixed {
       lines.append(
         "The store holds segments of another copy of it, which was written to. Nothing of either was "
-          + "removed. To make this store a copy again, run rsync once with --delete.")
+          + "removed. To make this store a copy again, run rsync once with --delete. To go on with what is "
+          + "shown, run albumfs check --repair.")
     }
     lines += incompleteFiles(report)
     if !report.cutFiles.isEmpty {

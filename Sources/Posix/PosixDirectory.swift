@@ -198,7 +198,6 @@ private final class PosixFile: StorageFile {
 
   func modificationTime() throws(Errno) -> Int64 { try descriptor.modificationTime() }
 
-
   func hasOtherNames() throws(Errno) -> Bool { try descriptor.status().st_nlink > 1 }
 
   func setModificationTime(seconds: Int64) throws(Errno) {

@@ -117,8 +117,7 @@ package struct CheckReport: Sendable {
     let held: [CheckFinding.Kind] = [.formerContent, .leftOut, .orphan, .lostEntry]
     return recovery.keepsLooseContent
       || findings.contains {
-        $0.severity == .damage && $0.kind != .store && $0.kind != .timeline
-          || held.contains($0.kind)
+        $0.severity == .damage && $0.kind != .store || held.contains($0.kind)
       }
   }
 

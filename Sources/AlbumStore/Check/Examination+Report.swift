@@ -178,7 +178,8 @@ extension Examination {
       CheckFinding(
         .damage, .timeline, segments: recovery.report.foreignJournals.map(SegmentPath.path),
         "the store holds segments of another copy of it, which was written to: nothing of either is "
-          + "removed; to make this store a copy again, run rsync once with --delete")
+          + "removed; to make this store a copy again, run rsync once with --delete; --repair makes a store "
+          + "of what was written to last, and leaves the rest where it is")
     ]
   }
 

@@ -64,7 +64,9 @@ extension Examination {
   private var startOfJournal: SegmentNumber {
     if salvaged.hasNoJournal { return SegmentNumber(1 << 16) }
     let isDamaged = isJournalIncomplete || !journalCheck.headless.isEmpty
-    return SegmentNumber(recovery.newest.rawValue + (isDamaged ? 512 : 0))
+    // Behind those of another copy of the store, too: from then on they are before the journal.
+    let newest = recovery.listing.numbers(of: .journal).last ?? recovery.newest
+    return SegmentNumber(max(newest, recovery.newest).rawValue + (isDamaged ? 512 : 0))
   }
 }
 

@@ -17,6 +17,7 @@ import Testing
 // 4. What is not shown is not removed by whoever goes on writing.
 // 5. Times of files decide nothing, whatever becomes of them.
 // 6. Two timelines of one store never mix: `ForkTests`.
+// 7. A repair makes a store of what is there: `RepairExamination`.
 //
 // How many states: ALBUMFS_COPY_STATES, else a quarter of ALBUMFS_CRASH_STATES, else 6,000; with
 // ALBUMFS_LONG_TESTS a million. ALBUMFS_CRASH_SEED does a run again, but for random names and keys.
@@ -106,6 +107,8 @@ import Testing
       }
       found += examination.writingFaults(without: segment, hurt, &random)
         .map { Fault("P4 \($0.kind)", $0.text) }
+      found += RepairExamination.faults(hurtCopy, life.keys, before: hurt)
+        .map { Fault("P7 \($0.kind)", $0.text) }
       faults += found.map { Fault($0.kind, "\($0.text) (\(origin), \(segment) lost)") }
       Explanation.explain(hurtCopy, life, found, "\(origin) without \(segment)", hurt)
       states += 4

@@ -157,6 +157,10 @@ struct ForkExamination {
     // Whose timeline is shown goes on, and may remove what is its own.
     let isOfSource = fork.source.timeline.foreign(in: view).isEmpty
     let isOfCopy = fork.copy.timeline.foreign(in: view).isEmpty
+    if Bool.random(using: &random) {
+      states += 1
+      add(RepairExamination.faults(mixed, fork.source.keys, before: seen), circumstances)
+    }
     if isOfSource != isOfCopy, Bool.random(using: &random) {
       examineWriting(mixed, isOfSource ? ofCopy : ofSource, circumstances)
     }
