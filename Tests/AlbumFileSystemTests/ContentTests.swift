@@ -53,7 +53,7 @@ struct ContentTests {
     let recording = try space.create(".plain/video")
     try recording.put([UInt8](repeating: 7, count: 100_000), at: 0)
     space.clock.advance(seconds: 3)
-    space.space.callBeforeBarrier()
+    space.space.durability.callBeforeBarrier(pendingFor: Housekeeping.barrierInterval)
     try space.space.commit()
     try recording.put([UInt8](repeating: 8, count: 50), at: 100_000)
     try space.crash()

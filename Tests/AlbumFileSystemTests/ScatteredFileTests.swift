@@ -69,8 +69,8 @@ struct ScatteredFileTests {
     try scatter(".plain/f", count)
     #expect(try isWhole(".plain/f", count, size))
     try space.space.commit()
-    try space.space.checkpoint()
-    #expect(space.space.survey().total > 0)
+    try space.space.durability.checkpoint()
+    #expect(space.space.compactor.survey().total > 0)
     let file = try space.open(".plain/f", writes: true)
     #expect(try file.seek(to: .data, from: 1) == ScatteredFileTests.spacing)
     #expect(try file.seek(to: .hole, from: 0) == 1)
@@ -91,8 +91,8 @@ struct ScatteredFileTests {
     let segment = try #require(
       space.space.read { $0.extents(of: index, from: 0, to: 1).first?.segment })
     try space.write([UInt8](repeating: 1, count: 300_000), to: ".plain/other")
-    #expect(!space.space.content.openSegments.contains(segment))
-    try space.space.moveLiving(outOf: segment)
+    #expect(!space.space.context.content.openSegments.contains(segment))
+    try space.space.compactor.moveLiving(outOf: segment)
     try space.space.commit()
     let moved = space.space.read { $0.extents(of: index, from: 0, to: .max, limit: 3) }
     #expect(moved.allSatisfy { $0.segment != segment })
@@ -108,7 +108,7 @@ struct ScatteredFileTests {
     try file.flush()
     file.release()
     try space.unlink(".plain/copy")
-    try space.space.retireEmptied()
+    try space.space.compactor.retireEmptied()
     try space.remount()
     let left = try space.open(".plain/f")
     #expect(try left.get(10, at: size / 8 - 9) == [UInt8](repeating: 9, count: 9) + [7])
@@ -119,7 +119,7 @@ struct ScatteredFileTests {
   }
 
   @Test func whoWritesManySmallPiecesStatesThemWhileHeWrites() throws {
-    space.space.keeper.stop()
+    space.space.context.keeper.stop()
     var random = SeededRandom()
     print("seed \(random.seed)")
     let file = try space.create(".plain/f")

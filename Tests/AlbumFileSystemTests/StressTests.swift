@@ -25,7 +25,7 @@ struct StressTests {
         while !ended.isSet {
           try space.makeThumbnails()
           _ = try space.list("Trip/Thumb")
-          space.space.callBeforeBarrier()
+          space.space.durability.callBeforeBarrier(pendingFor: Housekeeping.barrierInterval)
           await Task.yield()
         }
       }

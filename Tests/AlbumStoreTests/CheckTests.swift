@@ -36,7 +36,7 @@ struct CheckTests {
   @Test(arguments: [0, 256]) func aHeadTornByAPowerCutIsNoDamage(_ head: Int) throws {
     var space = try place.store.open()
     try space.write([1, 2, 3], to: "late")
-    let journal = space.journal.withLock { $0.writer.position.segment }
+    let journal = space.durability.journal.withLock { $0.writer.position.segment }
     space.abandon()
     try place.flip(.journal, journal, at: head + 40)
     #expect(try place.check().findings == [])
@@ -116,7 +116,7 @@ struct CheckTests {
     try space.write([UInt8](repeating: 7, count: 5000), to: "only here")
     try space.write([UInt8](repeating: 8, count: 6000), to: "first")
     try space.barrier()
-    let journal = space.journal.withLock { $0.writer.position.segment }
+    let journal = space.durability.journal.withLock { $0.writer.position.segment }
     try space.close()
     space = try place.store.open()
     try space.write([9], to: "later")
@@ -132,7 +132,7 @@ struct CheckTests {
   @Test func theEndOfTheJournalIsMissingAndItsFilesAreNamed() throws {
     let space = try place.store.open()
     try space.write([UInt8](repeating: 7, count: 5000), to: "only here")
-    let journal = space.journal.withLock { $0.writer.position.segment }
+    let journal = space.durability.journal.withLock { $0.writer.position.segment }
     try space.close()
     try place.remove(.journal, journal)
     let report = try place.check()
@@ -147,7 +147,7 @@ struct CheckTests {
       let first = catalog.child(Array("first".utf8), of: catalog.index(of: .root)!)!
       catalog.update(first) { $0.links = 5 }
       let lost = catalog.create(
-        kind: .regular, permissions: 0o600, owner: 0, group: 0, time: Space.now)
+        kind: .regular, permissions: 0o600, owner: 0, group: 0, time: Timestamp.now)
       catalog.update(lost) { $0.links = 1 }
     }
     try space.close()
@@ -190,8 +190,8 @@ struct CheckPlace {
     try space.write(random.bytes(2000), to: "thumbnail")
     thumbnail = space.arrangeAlbum()
     contents["Trip/Photo/IMG_1.jpg"] = random.bytes(0)
-    try space.checkpoint()
-    try space.checkpoint()
+    try space.durability.checkpoint()
+    try space.durability.checkpoint()
     try space.write([1], to: "last")
     contents["last"] = [1]
     try space.close()
@@ -232,7 +232,7 @@ struct CheckPlace {
   func checkpoints() throws -> CheckpointReference {
     let space = try store.open(readOnly: true)
     defer { try? space.close() }
-    return space.journal.withLock { $0.writer.position.checkpoint }
+    return space.durability.journal.withLock { $0.writer.position.checkpoint }
   }
 
   /// The paths of all files with something in a segment, sorted.
@@ -291,7 +291,7 @@ extension Space {
         -> InodeIndex
       {
         let made = catalog.create(
-          kind: .directory, permissions: 0o755, owner: 0, group: 0, time: Space.now)
+          kind: .directory, permissions: 0o755, owner: 0, group: 0, time: Timestamp.now)
         catalog.update(made) { $0.marks = marks }
         catalog.insertEntry(Array(name.utf8), in: parent, child: made)
         catalog.unpin(made)

@@ -106,8 +106,8 @@ struct CompactionTests {
       space = try place.open(grace: 0, background: false)
       let known = try segments(of: space)
       try space.write([UInt8(session)], to: "note")
-      var sweep = try space.beginSweep()
-      for _ in 0..<5 { try sweep.round(space) }
+      var sweep = try space.compactor.beginSweep()
+      for _ in 0..<5 { try sweep.round(space.compactor) }
       rewritten += try known.subtracting(segments(of: space)).count
       try space.close()
     }
@@ -133,9 +133,9 @@ struct CompactionTests {
     for number in 0..<12 { space.remove("gone \(number)") }
     space.remove("a")
     try space.commit()
-    let single = space.survey().total
+    let single = space.compactor.survey().total
     let old = Set(space.extents(of: "b").map(\.segment))
-    guard case .moved(let moved) = try Mover.empty(Array(old), of: space) else {
+    guard case .moved(let moved) = try Mover.empty(Array(old), of: space.compactor) else {
       Issue.record("not moved")
       return
     }
@@ -143,7 +143,7 @@ struct CompactionTests {
     try space.commit()
     #expect(Set(space.extents(of: "b").map(\.segment)).isDisjoint(with: old), "it was moved")
     #expect(Set(space.extents(of: "c").map(\.segment)).isDisjoint(with: old), "it was moved")
-    #expect(space.survey().total <= single + 512, "each byte once")
+    #expect(space.compactor.survey().total <= single + 512, "each byte once")
     #expect(try space.content(of: "b") == content)
     #expect(try space.content(of: "c") == Array(content[70_000..<250_000]))
     try space.close()
@@ -223,10 +223,10 @@ struct CompactionTests {
     -> SegmentNumber
   {
     let space = try place.open(background: false)
-    let living = space.survey().living
+    let living = space.compactor.survey().living
     let extents = names.flatMap { space.extents(of: $0) }
     let extent = try #require(extents.min { living[$0.segment]! < living[$1.segment]! })
-    let path = space.files.path(SegmentID(kind: .data, number: extent.segment))
+    let path = space.context.files.path(SegmentID(kind: .data, number: extent.segment))
     try space.close()
     let file = try place.store.directory.open(path, .readWrite)
     try unsafe random.bytes(64).withUnsafeBytes {
@@ -245,7 +245,7 @@ struct CompactionTests {
     #expect(report.freed == 0)
     #expect(report.waiting > 0)
     #expect(try before.isSubset(of: Set(place.snapshot().keys)), "a copy under way finds them")
-    space.noteShortage(StoreError(.noSpace, "full"))
+    space.context.room.noteShortage(StoreError(.noSpace, "full"))
     let later = try space.compact()
     #expect(later.freed == report.waiting)
     #expect(later.waiting == 0)

@@ -33,7 +33,7 @@ struct CrashTests {
       let space = try run.open()
       for _ in 0..<Int.random(in: 1...30, using: &random) { try run.step(space, &random) }
       try run.commit(space)
-      space.lock?.release()
+      space.context.lock?.release()
       let after = try run.open()
       #expect(try after.files() == run.history.last)
       #expect(!after.status.recovery.isDamaged)
@@ -142,13 +142,13 @@ struct CrashRun {
       floor = covered
     case 18:
       try commit(space)
-      try space.checkpoint()
+      try space.durability.checkpoint()
     case 19: try compact(space)
     case 20..<22: try share(name, space, &random)
     default:
       try commit(space)
-      var sweep = try space.beginSweep()
-      try sweep.round(space)
+      var sweep = try space.compactor.beginSweep()
+      try sweep.round(space.compactor)
     }
   }
 }

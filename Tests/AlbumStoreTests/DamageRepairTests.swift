@@ -45,7 +45,7 @@ private struct DamageRun {
         try space.write(
           random.bytes(Int.random(in: 1...150_000, using: &random)), to: "s\(session)-\(file)")
       }
-      if session == 1 { try space.checkpoint() }
+      if session == 1 { try space.durability.checkpoint() }
       try space.close()
     }
     before = try place.bytes()

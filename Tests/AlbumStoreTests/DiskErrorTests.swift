@@ -174,9 +174,9 @@ struct DiskErrorRun {
       files["new \(step - 2)"] = nil
       try space.commit()
     default:
-      if step == 9 { try space.checkpoint() }
-      var sweep = try space.beginSweep()
-      try sweep.round(space)
+      if step == 9 { try space.durability.checkpoint() }
+      var sweep = try space.compactor.beginSweep()
+      try sweep.round(space.compactor)
     }
   }
 

@@ -142,8 +142,8 @@ struct FullDiskRun {
   }
 
   func sweep(_ space: Space) throws {
-    var sweep = try space.beginSweep()
-    for _ in 0..<3 { try sweep.round(space) }
+    var sweep = try space.compactor.beginSweep()
+    for _ in 0..<3 { try sweep.round(space.compactor) }
   }
 
   func expectAllThere(_ space: Space) throws {

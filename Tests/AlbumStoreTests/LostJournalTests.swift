@@ -67,11 +67,11 @@ private struct Life {
       try space.compact()
       story.append("compact")
     case 7:
-      try space.checkpoint()
+      try space.durability.checkpoint()
       story.append("checkpoint")
     default:
-      var sweep = try space.beginSweep()
-      for _ in 0..<4 { try sweep.round(space) }
+      var sweep = try space.compactor.beginSweep()
+      for _ in 0..<4 { try sweep.round(space.compactor) }
       story.append("sweep")
     }
   }
@@ -106,8 +106,8 @@ private struct Life {
     told.append("mount")
     if Bool.random(using: &random) {
       try space.write(random.bytes(300_000), to: "later")
-      var sweep = try space.beginSweep()
-      for _ in 0..<4 { try sweep.round(space) }
+      var sweep = try space.compactor.beginSweep()
+      for _ in 0..<4 { try sweep.round(space.compactor) }
       told.append("write and sweep")
     }
     if Bool.random(using: &random) {

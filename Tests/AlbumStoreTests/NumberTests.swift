@@ -16,7 +16,7 @@ struct NumberTests {
       let space = try run.open()
       try space.write([UInt8(session % 256)], to: "note")
       if session % 8 == 7 {
-        for _ in 0..<2 { try space.checkpoint() }
+        for _ in 0..<2 { try space.durability.checkpoint() }
         try space.compact()
       }
       space.abandon()

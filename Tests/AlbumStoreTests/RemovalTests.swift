@@ -18,7 +18,7 @@ struct RemovalTests {
     let space = try run.open(background: background)
     for round in 0..<3 {
       try space.write([UInt8(round)], to: "a\(round)")
-      try space.checkpoint()
+      try space.durability.checkpoint()
     }
     return space
   }
@@ -41,8 +41,8 @@ struct RemovalTests {
 
   @Test func aSweepLeavesTheCheckpointUnderWayAlone() throws {
     try whileACheckpointIsWritten { space in
-      var sweep = try space.beginSweep()
-      for _ in 0..<3 { try sweep.round(space) }
+      var sweep = try space.compactor.beginSweep()
+      for _ in 0..<3 { try sweep.round(space.compactor) }
     }
   }
 
@@ -53,13 +53,14 @@ struct RemovalTests {
   @Test func whatWasUnneededWhenASweepBeganIsLookedAtAgainWhenItGoes() throws {
     let run = try RoomRun()
     let space = try spaceWithCheckpoints(run)
-    let needed = space.journal.withLock { $0.neededCheckpoints }
+    let needed = space.durability.journal.withLock { $0.neededCheckpoints }
     let ids = needed.map { SegmentID(kind: .checkpoint, number: $0.firstSegment) }
     let journal = SegmentID(
-      kind: .journal, number: space.journal.withLock { $0.writer.position.segment })
+      kind: .journal, number: space.durability.journal.withLock { $0.writer.position.segment })
     let data = try #require(space.read { $0.segments.accounts.keys.first })
     // Somebody decided wrongly, or long ago.
-    #expect(try space.unlink(ids + [journal, SegmentID(kind: .data, number: data)]) == 0)
+    #expect(
+      try space.durability.unlink(ids + [journal, SegmentID(kind: .data, number: data)]) == 0)
     try space.close()
     let again = try run.open()
     #expect(!again.status.recovery.isDamaged)
@@ -85,7 +86,7 @@ struct RemovalTests {
       }
       let works: [@Sendable () throws -> Void] = [
         { _ = try space.compact() }, { _ = try space.compact() },
-        { for _ in 0..<3 { try space.checkpoint() } },
+        { for _ in 0..<3 { try space.durability.checkpoint() } },
       ]
       let threads = try works.map { work in
         try PosixThread(name: "work") {
@@ -148,7 +149,7 @@ struct RoomRun {
     defer { disk.goOn() }
     let thread = try PosixThread(name: "checkpoint") {
       writer.withLock { $0 = PosixThread.current }
-      do { try space.checkpoint() } catch { Issue.record("\(error)") }
+      do { try space.durability.checkpoint() } catch { Issue.record("\(error)") }
     }
     try waiting { disk.held > 0 }
     let result = Result { try body() }

@@ -155,7 +155,7 @@ struct RepairTests {
     let newer = [UInt8](repeating: 8, count: 6000)
     try space.write(only, to: "only here")
     try space.write(newer, to: "first")
-    let journal = space.journal.withLock { $0.writer.position.segment }
+    let journal = space.durability.journal.withLock { $0.writer.position.segment }
     try space.close()
     space = try place.store.open()
     try space.write([9], to: "later")
@@ -174,7 +174,7 @@ struct RepairTests {
     let space = try place.store.open(background: false)
     let only = [UInt8](repeating: 7, count: 5000)
     try space.write(only, to: "only here")
-    let journal = space.journal.withLock { $0.writer.position.segment }
+    let journal = space.durability.journal.withLock { $0.writer.position.segment }
     try space.close()
     try place.remove(.journal, journal)
     return only
@@ -186,8 +186,8 @@ struct RepairTests {
     for round in 0..<3 {
       let space = try place.store.open(grace: 0, background: false)
       try space.write([UInt8(round)], to: "later \(round)")
-      var sweep = try space.beginSweep()
-      for _ in 0..<4 { try sweep.round(space) }
+      var sweep = try space.compactor.beginSweep()
+      for _ in 0..<4 { try sweep.round(space.compactor) }
       try space.close()
     }
     let report = try place.check()
@@ -205,19 +205,19 @@ struct RepairTests {
     var random = SeededRandom()
     let only = random.bytes(600_000)
     try space.write([1], to: "before")
-    try space.checkpoint()
+    try space.durability.checkpoint()
     try space.write(only, to: "only here")
     try space.barrier()
-    let journal = space.journal.withLock { $0.writer.position.segment }
+    let journal = space.durability.journal.withLock { $0.writer.position.segment }
     space.abandon()
     try place.remove(.journal, journal)
     for _ in 0..<3 { try place.store.open(grace: 0, background: false).abandon() }
     for round in 0..<2 {
       space = try place.store.open(grace: 0, background: false)
-      #expect(space.keepsEverything)
+      #expect(space.durability.keepsEverything)
       try space.write([UInt8(round)], to: "later \(round)")
-      var sweep = try space.beginSweep()
-      for _ in 0..<4 { try sweep.round(space) }
+      var sweep = try space.compactor.beginSweep()
+      for _ in 0..<4 { try sweep.round(space.compactor) }
       try space.close()
     }
     try repair()
@@ -236,21 +236,21 @@ struct RepairTests {
     var random = SeededRandom()
     for file in 0..<40 { try space.write(random.bytes(50_000), to: "garbage \(file)") }
     for file in 0..<40 where file % 5 != 0 { space.remove("garbage \(file)") }
-    try space.checkpoint()
+    try space.durability.checkpoint()
     try space.close()
     let files = try place.files()
     space = try place.store.open(grace: 0, background: false)
     let known = Set(space.read { $0.segments.accounts }.keys)
     try space.compact()
     #expect(!Set(space.read { $0.segments.accounts }.keys).isSuperset(of: known))
-    let journal = space.journal.withLock { $0.writer.position.segment }
+    let journal = space.durability.journal.withLock { $0.writer.position.segment }
     if wasKilled { space.abandon() } else { try space.close() }
     try place.remove(.journal, journal)
     for round in 0..<mountsBetween {
       space = try place.store.open(grace: 0, background: false)
       try space.write([UInt8(round)], to: "later \(round)")
-      var sweep = try space.beginSweep()
-      for _ in 0..<4 { try sweep.round(space) }
+      var sweep = try space.compactor.beginSweep()
+      for _ in 0..<4 { try sweep.round(space.compactor) }
       try space.close()
     }
     #expect(try place.check().findings != [])
@@ -268,8 +268,8 @@ struct RepairTests {
     for round in 0..<3 {
       let space = try place.store.open(grace: 0, background: false)
       try space.write([], to: "empty \(round)")
-      var sweep = try space.beginSweep()
-      for _ in 0..<4 { try sweep.round(space) }
+      var sweep = try space.compactor.beginSweep()
+      for _ in 0..<4 { try sweep.round(space.compactor) }
       try space.close()
     }
     try repair()
@@ -279,7 +279,7 @@ struct RepairTests {
   @Test func aSessionThatWasKilledBeforeItsFirstFrameDoesNotHinderTheNext() throws {
     let space = try place.store.open(background: false)
     let extent = try space.appendOnly([UInt8](repeating: 3, count: 4000))
-    try space.content.flush { _ in }
+    try space.context.content.flush { _ in }
     space.abandon()
     #expect(try place.check().findings == [])
     let again = try place.store.open()
@@ -358,7 +358,7 @@ extension CheckPlace {
   func bothCheckpoints() throws -> (newest: CheckpointReference, former: CheckpointReference) {
     let space = try store.open(readOnly: true)
     defer { try? space.close() }
-    return space.journal.withLock {
+    return space.durability.journal.withLock {
       ($0.writer.position.checkpoint, $0.writer.position.formerCheckpoint)
     }
   }

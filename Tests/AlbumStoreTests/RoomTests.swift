@@ -51,7 +51,7 @@ struct RoomTests {
     }
     space = try run.open(grace: 900)
     // A quota tells of itself only when what was taken over is written, which takes one of the reserve.
-    #expect(space.files.missingReserve <= (error == .quota ? 1 : 0))
+    #expect(space.context.files.missingReserve <= (error == .quota ? 1 : 0))
     for session in 0..<20 { #expect(space.names.contains("session \(session)")) }
     for (name, content) in files { #expect(try space.content(of: name) == content) }
     // Removal works, and room comes back before the session ends.
@@ -170,8 +170,8 @@ struct RoomTests {
     for number in 0..<5 { try space.write(random.bytes(100_000), to: "\(number)") }
     run.disk.limit(run.disk.used)
     let before = try run.segmentCount()
-    for _ in 0..<3 { try space.checkpoint() }
-    #expect(space.files.missingReserve == 0)
+    for _ in 0..<3 { try space.durability.checkpoint() }
+    #expect(space.context.files.missingReserve == 0)
     #expect(try run.segmentCount() == before, "what came of it is gone")
     run.disk.limit(nil)
     try space.close()
@@ -182,14 +182,14 @@ struct RoomTests {
     let run = try RoomRun()
     let space = try run.open(background: true, grace: 900)
     for number in 0..<5 { try space.write(random.bytes(100_000), to: "\(number)") }
-    #expect(space.files.spendReserve())
+    #expect(space.context.files.spendReserve())
     run.disk.limit(run.disk.used)
     space.makeDirectory("a")
     try space.barrier()
-    #expect(space.files.missingReserve == 1)
+    #expect(space.context.files.missingReserve == 1)
     run.disk.limit(nil)
     space.makeDirectory("b")
-    try waiting { space.files.missingReserve == 0 }
+    try waiting { space.context.files.missingReserve == 0 }
     try space.close()
   }
 }

@@ -92,12 +92,12 @@ struct SlowDiskTests {
       }
       return false
     }
-    var sweep = try space.beginSweep()
+    var sweep = try space.compactor.beginSweep()
     var rounds = 1
     #expect(opened.withLock { $0.count } <= ShortFiles.filesPerRound)
     while sweep.hasUnexamined, rounds < 100 {
       let before = opened.withLock { $0.count }
-      try sweep.round(space)
+      try sweep.round(space.compactor)
       rounds += 1
       #expect(opened.withLock { $0.count } - before <= ShortFiles.filesPerRound)
     }
@@ -137,7 +137,7 @@ extension Space {
   func makeDirectory(_ name: String) {
     change { catalog in
       let new = catalog.create(
-        kind: .directory, permissions: 0o755, owner: 0, group: 0, time: Space.now)
+        kind: .directory, permissions: 0o755, owner: 0, group: 0, time: Timestamp.now)
       catalog.insertEntry(Array(name.utf8), in: catalog.index(of: .root)!, child: new)
       catalog.unpin(new)
     }

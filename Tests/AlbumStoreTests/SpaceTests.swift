@@ -73,8 +73,8 @@ struct SpaceTests {
     let full = try place.snapshot().count
     for file in 0..<20 { space.remove("f\(file)") }
     try space.commit()
-    try space.retireEmptied()
-    try space.removeRetired()
+    try space.compactor.retireEmptied()
+    try space.compactor.removeRetired()
     #expect(try place.snapshot().count < full / 2)
     try space.close()
     let again = try place.open()
@@ -90,8 +90,8 @@ struct SpaceTests {
     try space.close()
     space = try place.open(grace: 0)
     try space.write([1], to: "new")
-    var sweep = try space.beginSweep()
-    for _ in 0..<3 { try sweep.round(space) }
+    var sweep = try space.compactor.beginSweep()
+    for _ in 0..<3 { try sweep.round(space.compactor) }
     try space.close()
     space = try place.open()
     #expect(try space.content(of: "kept") == content)
@@ -108,7 +108,7 @@ struct SpaceTests {
       kept["f\(file)"] = random.bytes(100)
       try space.write(kept["f\(file)"]!, to: "f\(file)")
     }
-    try space.checkpoint()
+    try space.durability.checkpoint()
     try space.write([9], to: "f0")
     space.remove("f1")
     try space.commit()
@@ -131,7 +131,7 @@ struct SpaceTests {
     try space.write([1], to: "a")
     // What users wrote comes first.
     try space.barrier()
-    _ = try space.beginSweep()
+    _ = try space.compactor.beginSweep()
     try space.close()
     let bytes = try place.store.directory.contents(
       of: "segments/aa/\(name)", limit: StorePlace.segmentSize)
@@ -149,10 +149,10 @@ struct SpaceTests {
         kept["\(round)-\(file)"] = random.bytes(300)
         try space.write(kept["\(round)-\(file)"]!, to: "\(round)-\(file)")
       }
-      if round < 2 { try space.checkpoint() }
+      if round < 2 { try space.durability.checkpoint() }
     }
-    let newest = space.journal.withLock { $0.writer.position.checkpoint.firstSegment }
-    let path = space.files.path(SegmentID(kind: .checkpoint, number: newest))
+    let newest = space.durability.journal.withLock { $0.writer.position.checkpoint.firstSegment }
+    let path = space.context.files.path(SegmentID(kind: .checkpoint, number: newest))
     try space.close()
     let file = try place.store.directory.open(path, .readWrite)
     try unsafe random.bytes(4096).withUnsafeBytes { try unsafe file.write($0, at: 0) }
@@ -219,8 +219,8 @@ struct StorePlace {
 extension Space {
   /// The process ends here without an unmount.
   func abandon() {
-    keeper.stop()
-    lock?.release()
+    context.keeper.stop()
+    context.lock?.release()
   }
 
   func write(_ bytes: [UInt8], to name: String) throws {
@@ -242,7 +242,7 @@ extension Space {
       let root = catalog.index(of: .root)!
       if let old = catalog.child(name, of: root) { return (catalog.state(old).number, old) }
       let new = catalog.create(
-        kind: .regular, permissions: 0o644, owner: 0, group: 0, time: Space.now)
+        kind: .regular, permissions: 0o644, owner: 0, group: 0, time: Timestamp.now)
       catalog.insertEntry(name, in: root, child: new)
       catalog.unpin(new)
       return (catalog.state(new).number, new)

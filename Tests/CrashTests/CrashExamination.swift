@@ -107,10 +107,10 @@ struct CrashExamination {
     try unsafe content.withUnsafeBytes { try unsafe file.write($0, at: 0) }
     try file.flush()
     file.release()
-    try mounted.space.checkpoint()
+    try mounted.space.durability.checkpoint()
     try mounted.space.compact()
-    var sweep = try mounted.space.beginSweep()
-    try sweep.round(mounted.space)
+    var sweep = try mounted.space.compactor.beginSweep()
+    try sweep.round(mounted.space.compactor)
     try mounted.close()
     let report = try SpaceCheck.run(CrashStore.store(on: disk), keys: keys)
     if let finding = report.findings.first {

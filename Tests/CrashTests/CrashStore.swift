@@ -78,8 +78,8 @@ struct MountedSpace {
 
   /// The process ends; nothing is written any more.
   func kill() {
-    space.keeper.stop()
-    space.lock?.release()
+    space.context.keeper.stop()
+    space.context.lock?.release()
   }
 }
 

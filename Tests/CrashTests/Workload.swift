@@ -123,7 +123,7 @@ final class Workload {
       synchronize(path)
     case .barrier: barrier()
     case .thumbnails: makeThumbnails()
-    case .checkpoint: call { try mounted.space.checkpoint() }
+    case .checkpoint: call { try mounted.space.durability.checkpoint() }
     case .compaction: call { try mounted.space.compact() }
     case .sweep: sweepOnce()
     case .addSpace: addSpace()
@@ -327,15 +327,15 @@ final class Workload {
     call({
       $0.commitAll()
       return true
-    }) { mounted.space.callBeforeBarrier() }
+    }) { mounted.space.durability.callBeforeBarrier(pendingFor: Housekeeping.barrierInterval) }
     sync { try mounted.space.barrier() }
   }
 
   /// As the keeper does it in the background.
   private func sweepOnce() {
     call {
-      if sweep == nil { sweep = try mounted.space.beginSweep() }
-      try sweep?.round(mounted.space)
+      if sweep == nil { sweep = try mounted.space.compactor.beginSweep() }
+      try sweep?.round(mounted.space.compactor)
     }
   }
 

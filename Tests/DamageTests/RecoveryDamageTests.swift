@@ -112,8 +112,8 @@ struct RecoveryDamageTests {
     #expect(try third.list("") == ["first"])
     try third.write(content, to: "third")
     // Nothing is swept that may be all that is left of something.
-    var sweep = try third.space.beginSweep()
-    for _ in 0..<3 { try sweep.round(third.space) }
+    var sweep = try third.space.compactor.beginSweep()
+    for _ in 0..<3 { try sweep.round(third.space.compactor) }
     try third.unmount()
     for number in data { #expect(mounted.disk.bytes(path(.data, number, mounted.disk)) != nil) }
     let fourth = try MountedAlbums(mounted.disk, keys)

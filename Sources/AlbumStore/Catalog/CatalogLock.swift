@@ -2,12 +2,12 @@ import Posix
 
 /// The catalog and the lock that guards it. A debug build checks that each hold touches a bounded number
 /// of extents (`StepCounter`).
-struct CatalogLock: ~Copyable, Sendable {
+final class CatalogLock: Sendable {
   private let catalog: Mutex<Catalog>
 
   init(_ catalog: consuming sending Catalog) { self.catalog = Mutex(catalog) }
 
-  borrowing func withLock<Result: ~Copyable, Failure: Error>(
+  func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending Catalog) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
     #if DEBUG

@@ -13,7 +13,7 @@ extension Examination {
   /// `.inputOutput` where the disk cannot read what might be readable elsewhere.
   consuming func repair(_ store: Store, options: CheckOptions) throws(StoreError) -> [String] {
     try requireReadableDisk()
-    var plan = RepairPlan(self, time: Space.now)
+    var plan = RepairPlan(self, time: Timestamp.now)
     let used = usedNumbers
     let position = startOfJournal
     let mayReuseNumbers =
@@ -103,9 +103,11 @@ extension Space {
     let writer = JournalWriter(
       recovery.position, newest: newest, byteCount: files.segmentSize, files: files,
       boot: .current)
-    self.init(
+    let context = SpaceContext(
       store: store, files: files, content: ContentStore(files: files), catalog: catalog,
-      writer: writer, recovery: recovery.report, lock: nil, options: options)
+      checkpointSegments: writer.position.checkpoint.segmentCount,
+      keepsEverything: recovery.report.keepsEverything, lock: nil, options: options)
+    self.init(context, writer: writer, recovery: recovery.report)
   }
 
   /// What the names of nameless files end with.
@@ -139,16 +141,16 @@ extension Space {
   fileprivate func finishRepair(_ recovery: Recovery) throws(StoreError) {
     try syncFound(recovery)
     // Begins a segment of the journal even where the catalog is as it was.
-    try forcedBarrier()
+    try durability.forcedBarrier()
     for _ in 0..<2 {
-      let former = journal.withLock { $0.writer.position.checkpoint }
-      try checkpoint()
-      if journal.withLock({ $0.writer.position.checkpoint }) == former {
+      let former = durability.journal.withLock { $0.writer.position.checkpoint }
+      try durability.checkpoint()
+      if durability.journal.withLock({ $0.writer.position.checkpoint }) == former {
         throw StoreError(.noSpace, "there is no room on the disk for the repair; free some space")
       }
     }
     try close()
-    RestingTimes.settle(files.directory)
+    RestingTimes.settle(context.files.directory)
   }
 
   /// After a crash what was found may be in memory only.

@@ -31,7 +31,7 @@ struct Mover {
   /// What is read at a time, in bytes: whole records, so that each is opened once.
   private static let window = 16 * Int(DataRecord.contentLimit)
 
-  private let space: Space
+  private let compactor: Compactor
   private let segments: Set<SegmentNumber>
   /// What the catalog calls this.
   private let emptying: Int
@@ -40,8 +40,8 @@ struct Mover {
   /// Bytes that were copied.
   private(set) var copied: Int64 = 0
 
-  private init(_ space: Space, _ segments: Set<SegmentNumber>, _ emptying: Int) {
-    self.space = space
+  private init(_ compactor: Compactor, _ segments: Set<SegmentNumber>, _ emptying: Int) {
+    self.compactor = compactor
     self.segments = segments
     self.emptying = emptying
   }
@@ -56,12 +56,14 @@ struct Mover {
 
   /// Moves what lives in these segments. Throws when there is no room or a sync failed; then nothing
   /// was moved.
-  static func empty(_ segments: [SegmentNumber], of space: Space) throws(StoreError) -> Outcome {
-    space.letGoOfDetached()
+  static func empty(_ segments: [SegmentNumber], of compactor: Compactor) throws(StoreError)
+    -> Outcome
+  {
+    compactor.letGoOfDetached()
     let segments = Set(segments)
-    let emptying = space.catalog.withLock { $0.beginEmptying(segments) }
-    defer { space.catalog.withLock { $0.endEmptying(emptying) } }
-    var mover = Mover(space, segments, emptying)
+    let emptying = compactor.catalog.withLock { $0.beginEmptying(segments) }
+    defer { compactor.catalog.withLock { $0.endEmptying(emptying) } }
+    var mover = Mover(compactor, segments, emptying)
     let references = mover.references()
     if let unreadable = try mover.copy(LivingParts.of(references)) {
       mover.letGoOfCopies()
@@ -73,7 +75,7 @@ struct Mover {
 
   private func references() -> [Reference] {
     var found: [Reference] = []
-    space.forEachExtent { state, extent in
+    compactor.forEachExtent { state, extent in
       if segments.contains(extent.segment) {
         found.append(Reference(inode: state.number, extent: extent))
       }
@@ -145,7 +147,7 @@ struct Mover {
     for piece in pieces.reversed() {
       let target = unsafe slice(piece.offset - offset, piece.length)
       do throws(StoreError) {
-        try unsafe space.content.read(piece, into: target, noting: &origin)
+        try unsafe compactor.content.read(piece, into: target, noting: &origin)
       } catch {
         unreadable = UnreadableSegment(number: piece.segment, cause: error)
         throw error
@@ -170,7 +172,7 @@ struct Mover {
       let header = DataRecord(
         inode: inode, offset: offset, length: UInt32(length), sequence: origin.sequence,
         fileLength: origin.fileLength)
-      let copy = try unsafe space.seal(
+      let copy = try unsafe compactor.records.seal(
         slice(offset - from, length), header, mayCut: true, isMoved: true)
       relocations.noteCopy(copy)
       note(pieces, to: copy)
@@ -191,24 +193,24 @@ struct Mover {
 
   private mutating func apply(to references: [Reference]) throws(StoreError) {
     do throws(StoreError) {
-      try space.flushContent()
-      try space.files.syncAhead(.data)
+      try compactor.durability.flushContent()
+      try compactor.files.syncAhead(.data)
     } catch {
       letGoOfCopies()
       throw error
     }
     relocations.order()
-    if space.options.omitting.contains(.comparedMove) {
-      space.catalog.withLock { $0.applyBlindly(relocations, to: references) }
+    if compactor.options.omitting.contains(.comparedMove) {
+      compactor.catalog.withLock { $0.applyBlindly(relocations, to: references) }
     }
     // Backwards, so that what follows one another in a file is moved in that order.
     var ranges = references.reversed().map { ContentRange($0.inode, $0.extent) }
     while !ranges.isEmpty {
-      space.catalog.withLock {
+      compactor.catalog.withLock {
         $0.applyMoves(relocations, to: &ranges, limit: Catalog.extentsPerSlice)
       }
       // Who came to share such content meanwhile.
-      if ranges.isEmpty { ranges = space.catalog.withLock { $0.takeSharers(emptying) } }
+      if ranges.isEmpty { ranges = compactor.catalog.withLock { $0.takeSharers(emptying) } }
     }
     letGoOfCopies()
   }
@@ -216,7 +218,7 @@ struct Mover {
   private func letGoOfCopies() {
     let copies = relocations.copies
     for start in stride(from: 0, to: copies.count, by: Catalog.extentsPerSlice) {
-      space.catalog.withLock { catalog in
+      compactor.catalog.withLock { catalog in
         for copy in copies[start...].prefix(Catalog.extentsPerSlice) { catalog.letGo(copy) }
       }
     }

@@ -41,38 +41,3 @@ struct SegmentSurvey {
     }
   }
 }
-
-extension Space {
-  /// Looks at all extents. What changes meanwhile may be seen or not.
-  func survey() -> SegmentSurvey {
-    var stretches: [SegmentSurvey.Stretch] = []
-    var kept: Set<SegmentNumber> = []
-    forEachExtent { state, extent in
-      if state.marks.contains(.leftOut) { kept.insert(extent.segment) }
-      let bytes = extent.occupied
-      stretches.append(
-        SegmentSurvey.Stretch(
-          segment: extent.segment.rawValue, start: UInt32(clamping: bytes.lowerBound),
-          end: UInt32(clamping: bytes.upperBound)))
-    }
-    return SegmentSurvey(stretches, kept: kept)
-  }
-
-  /// Calls `body` under the catalog's lock with all extents of all files, a slice at a time.
-  func forEachExtent(_ body: (InodeState, Extent) -> Void) {
-    var cursor = InodeCursor()
-    while !cursor.isAtEnd {
-      catalog.withLock { catalog in
-        catalog.walk(&cursor, count: 2 * Catalog.extentsPerSlice) { slice in
-          let state = catalog.state(slice.index)
-          for extent in slice.extents { body(state, extent) }
-        }
-      }
-    }
-  }
-
-  /// Lets go of all content that files do not have any more, a slice at a time.
-  func letGoOfDetached() {
-    while catalog.withLock({ $0.letGoOfDetached(limit: 2 * Catalog.extentsPerSlice) }) {}
-  }
-}

@@ -37,37 +37,42 @@ struct Sweep {
 
   /// One round: moves living content of about `moving` bytes at most (nil: none), and does what else
   /// is due.
-  mutating func round(_ space: Space, moving: Int64? = Space.compactionPiece) throws(StoreError) {
-    let isWanted = try space.compaction.turn(waits: false) { work throws(StoreError) in
-      if let moving { try space.compactPiece(&work, limit: moving) }
-      try space.retireEmptied()
-      try space.removeRetired()
-      return space.isCompactionDue(work)
+  mutating func round(_ compactor: Compactor, moving: Int64? = Compactor.compactionPiece)
+    throws(StoreError)
+  {
+    let isWanted = try compactor.turns.turn(waits: false) { work throws(StoreError) in
+      if let moving { try compactor.compactPiece(&work, limit: moving) }
+      try compactor.retireEmptied()
+      try compactor.removeRetired()
+      return compactor.isCompactionDue(work)
     }
     if let isWanted { wantsToMove = isWanted }
-    if space.takeCheckpointTaken() {
-      noteUnneeded(try space.unneededSegments(), since: space.files.clock.now)
+    if compactor.durability.takeCheckpointTaken() {
+      noteUnneeded(try compactor.durability.unneededSegments(), since: compactor.files.clock.now)
     }
-    try removeUnneeded(space)
-    if !space.hasWritten { return }
-    try examineFiles(space)
-    space.addChaffIfDue()
+    try removeUnneeded(compactor)
+    if !compactor.durability.hasWritten { return }
+    try examineFiles(compactor)
+    compactor.addChaffIfDue()
   }
 
   /// When something is due that no change of the user's will announce, in monotonic milliseconds.
-  func nextDue(_ space: Space) -> Int64? {
-    let (now, time) = (SystemClock.monotonicMilliseconds(), space.files.clock.now)
-    let grace = space.graceSeconds * 1000
-    let retired = space.catalog.withLock { catalog in
+  func nextDue(_ compactor: Compactor) -> Int64? {
+    let (now, time) = (SystemClock.monotonicMilliseconds(), compactor.files.clock.now)
+    let grace = compactor.durability.graceSeconds * 1000
+    let retired = compactor.catalog.withLock { catalog in
       catalog.segments.accounts.values.filter { $0.state == .retired }.map(\.retiredAt).min()
     }
     let since = [retired, unneeded.map(\.since).min()].compactMap { $0 }.min()
     let removal = since.map { now + max(1000, $0.milliseconds + grace - time.milliseconds) }
-    return [removal, space.nextChaff].compactMap { $0 }.min()
+    return [removal, compactor.nextChaff].compactMap { $0 }.min()
   }
 
-  fileprivate mutating func examineFiles(_ space: Space) throws(StoreError) {
-    try shortFiles.round(space)
+  fileprivate mutating func examineFiles(_ compactor: Compactor) throws(StoreError) {
+    if !shortFiles.isBegun { compactor.closeLeftOvers() }
+    try shortFiles.round(
+      compactor.files, compactor.room, compactor.options.logger,
+      isBusy: { compactor.durability.hasUncovered })
   }
 
   /// They are unneeded since the checkpoint was taken that is in force.
@@ -76,41 +81,36 @@ struct Sweep {
     for id in ids where !known.contains(id) { unneeded.append((id, since)) }
   }
 
-  private mutating func removeUnneeded(_ space: Space) throws(StoreError) {
-    let limit = space.graceLimit
+  private mutating func removeUnneeded(_ compactor: Compactor) throws(StoreError) {
+    let limit = compactor.durability.graceLimit
     let due = unneeded.filter { $0.since <= limit }
     unneeded.removeAll { $0.since <= limit }
-    try space.unlink(due.map(\.id))
+    try compactor.durability.unlink(due.map(\.id))
   }
 }
 
-extension Space {
+extension Compactor {
   /// Looks at what former sessions left. Writes nothing where that is nothing.
   func beginSweep() throws(StoreError) -> Sweep {
     var sweep = Sweep()
-    _ = try compaction.turn(waits: true) { _ throws(StoreError) in
-      if hasWritten { closeLeftOvers() }
+    _ = try turns.turn(waits: true) { _ throws(StoreError) in
+      if durability.hasWritten { closeLeftOvers() }
       try forgetSessions()
     }
-    let taken = journal.withLock { $0.writer.position.checkpoint.takenAt }
-    sweep.noteUnneeded(try unneededSegments(), since: taken)
-    if hasWritten { try sweep.examineFiles(self) }
+    let taken = durability.journal.withLock { $0.writer.position.checkpoint.takenAt }
+    sweep.noteUnneeded(try durability.unneededSegments(), since: taken)
+    if durability.hasWritten { try sweep.examineFiles(self) }
     return sweep
   }
-
-  /// Frames of the journal are missing: what looks like garbage may be what they told of. No segment
-  /// goes, and no checkpoint makes that forgotten, until `albumfs check --repair` has brought it back.
-  /// The same where another copy of the store, which was written to, is mixed with this one.
-  var keepsEverything: Bool { recovery.keepsLooseContent || recovery.isMixed }
 
   /// Half-filled data segments of earlier sessions are not filled any more: like others, they are
   /// emptied when that is worth it, so that a session that changes little rewrites little. It says so
   /// where it writes anyway.
   func closeLeftOvers() {
-    if keepsEverything { return }
+    if durability.keepsEverything { return }
     catalog.withLock { catalog in
       for (number, account) in catalog.segments.accounts
-      where account.state == .filling && number.rawValue < firstOwnSegment {
+      where account.state == .filling && number.rawValue < context.firstOwnSegment {
         catalog.setState(of: number, to: .living)
       }
     }
@@ -119,7 +119,7 @@ extension Space {
   /// Sessions of which no journal or checkpoint segment is left need not be known any more. With the
   /// next frame that states anything: nothing is written for this alone.
   private func forgetSessions() throws(StoreError) {
-    if keepsEverything || !hasWritten { return }
+    if durability.keepsEverything || !durability.hasWritten { return }
     var present: Set<SegmentBirth> = [files.session]
     for (id, found) in try files.list().own where [.journal, .checkpoint].contains(id.kind) {
       present.formUnion(found.map(\.birth))
@@ -127,50 +127,9 @@ extension Space {
     catalog.withLock { $0.forgetSessions(but: present) }
   }
 
-  /// Checkpoint and journal segments that exist and are not needed as of now: candidates for `unlink`.
-  func unneededSegments() throws(StoreError) -> [SegmentID] {
-    try unneededSegments(by: journal.withLock { $0 })
-  }
-
-  /// The same, as the journal stood.
-  func unneededSegments(by journal: Journal) throws(StoreError) -> [SegmentID] {
-    if keepsEverything { return [] }
-    guard let oldest = journal.oldestNeeded else { return [] }
-    let next = journal.underWay ?? catalog.withLock { $0.counters.nextCheckpointSegment }
-    let needed = journal.neededCheckpoints
-    let listing = try files.list()
-    let journals = listing.numbers(of: .journal).filter { $0.rawValue < oldest }.map {
-      SegmentID(kind: .journal, number: $0)
-    }
-    let checkpoints = listing.numbers(of: .checkpoint).filter { number in
-      number.rawValue < next && !needed.contains { $0.contains(number.rawValue) }
-    }.map { SegmentID(kind: .checkpoint, number: $0) }
-    return catalog.withLock { catalog in
-      (journals + checkpoints).filter { id in
-        guard let birth = files.birth(id) else { return false }
-        return catalog.isOwn(id, birth) && listing.contains(id, birth)
-      }
-    }
-  }
-
-  /// How long an unneeded segment stays, in seconds: on a disk that is nearly full no longer than it
-  /// must, since who removes files there wants room, more than a copy of the store under way wants to be
-  /// whole.
-  var graceSeconds: Int64 { isNearlyFull ? 0 : options.graceSeconds }
-
-  /// Whether this session has written anything.
-  var hasWritten: Bool { journal.withLock { $0.writer.isBegun } }
-
-  /// What is not needed since this time or longer may go.
-  var graceLimit: StoreTime { graceLimit(graceSeconds) }
-
-  private func graceLimit(_ seconds: Int64) -> StoreTime {
-    StoreTime(milliseconds: files.clock.now.milliseconds - seconds * 1000)
-  }
-
   /// Retires the data segments in which nothing lives any more.
   func retireEmptied() throws(StoreError) {
-    if keepsEverything { return }
+    if durability.keepsEverything { return }
     letGoOfDetached()
     let now = files.clock.now
     let isRetired = catalog.withLock { catalog in
@@ -183,29 +142,18 @@ extension Space {
       }
       return !candidates.isEmpty
     }
-    if isRetired { try commitNow() }
+    if isRetired { try durability.commitNow() }
   }
 
   /// Removes the segments whose grace is over. They were stated retired in a frame; a barrier covers
   /// that, and another proves it, before the first file goes. Those that a former session retired are
   /// proven already, and go before anything is written.
   func removeRetired(grace: Int64? = nil) throws(StoreError) {
-    if keepsEverything { return }
-    let due = retiredSegments(grace: grace ?? graceSeconds)
+    if durability.keepsEverything { return }
+    let due = durability.retiredSegments(grace: grace ?? durability.graceSeconds)
     if due.isEmpty { return }
-    if try unlink(due) == due.count { return }
-    for _ in 0..<2 { try forcedBarrier() }
-    try unlink(due)
-  }
-
-  /// Retired data segments in which nothing lives and whose grace is over: candidates for `unlink`.
-  func retiredSegments(grace: Int64) -> [SegmentID] {
-    let limit = graceLimit(grace)
-    let due = catalog.withLock { catalog in
-      catalog.segments.accounts.filter {
-        $0.value.state == .retired && $0.value.retiredAt <= limit && $0.value.live <= 0
-      }.keys
-    }
-    return due.map { SegmentID(kind: .data, number: $0) }
+    if try durability.unlink(due) == due.count { return }
+    for _ in 0..<2 { try durability.forcedBarrier() }
+    try durability.unlink(due)
   }
 }

@@ -90,6 +90,9 @@ package struct RecoveryReport: Equatable, Sendable {
   /// repair has brought it back.
   var keepsLooseContent: Bool { isJournalIncomplete || loss != nil }
 
+  /// The same where another copy of the store, which was written to, is mixed with this one.
+  var keepsEverything: Bool { keepsLooseContent || isMixed }
+
   /// Frames are missing: there may be content in the store that the catalog does not know.
   package var isJournalIncomplete: Bool {
     damagedFrames > 0 || isCutShort || isEndMissing || lacksEnd

@@ -12,7 +12,7 @@ import Posix
 
 extension SegmentFiles {
   /// One is spent on what was taken over before the disk was full; two more are what a checkpoint and the
-  /// journal segment that names it take, which give older ones back (`Space.makeJournalFit`).
+  /// journal segment that names it take, which give older ones back (`Durability.makeJournalFit`).
   static let reservedSegments: UInt32 = 3
 
   static let reserved: [SegmentID] = {

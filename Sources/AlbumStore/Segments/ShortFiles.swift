@@ -32,46 +32,50 @@ struct ShortFiles {
   /// Bytes that this session may still write.
   private var allowance: Int64 = 0
 
+  /// False before the first round.
+  var isBegun: Bool { unexamined != nil }
+
   /// True while files are left to look at.
   var hasUnexamined: Bool { unexamined.map { !$0.isEmpty } ?? false }
 
-  /// Looks at the next files, and fills up one of them at most.
-  mutating func round(_ space: Space) throws(StoreError) {
+  /// Looks at the next files, and fills up one of them at most, and none while somebody `isBusy`.
+  mutating func round(
+    _ files: SegmentFiles, _ room: DiskRoom, _ logger: Logger, isBusy: () -> Bool
+  ) throws(StoreError) {
     if unexamined == nil {
-      space.closeLeftOvers()
       // In no order that says anything.
-      unexamined = try space.files.list().names.shuffled()
-      allowance = try space.capacity().availableBytes / ShortFiles.shareOfFreeRoom
+      unexamined = try files.list().names.shuffled()
+      allowance = try room.capacity().availableBytes / ShortFiles.shareOfFreeRoom
     }
     for _ in 0..<ShortFiles.filesPerRound {
       guard let name = unexamined?.popLast() else { return }
       let path = SegmentPath.path(of: name)
       do throws(Errno) {
-        guard let size = try shortSize(path, space.files) else { continue }
-        let missing = space.files.segmentSize - size
+        guard let size = try shortSize(path, files) else { continue }
+        let missing = files.segmentSize - size
         if filled == ShortFiles.segmentLimit || Int64(missing) > allowance {
-          return give(up: space)
+          return giveUp(logger)
         }
-        if space.hasUncovered {
+        if isBusy() {
           unexamined?.append(name)
           return
         }
         filled += 1
         allowance -= Int64(missing)
-        try fill(path, from: size, space.files)
+        try fill(path, from: size, files)
         return
       } catch {
         // One that is gone meanwhile was not needed any more; what is no file is told by a check.
         if error == .noEntry || error.isMisplaced { continue }
-        space.options.logger.warning("\(StoreError(writing: path, error))")
+        logger.warning("\(StoreError(writing: path, error))")
         return
       }
     }
   }
 
-  private mutating func give(up space: Space) {
+  private mutating func giveUp(_ logger: Logger) {
     unexamined = []
-    space.options.logger.notice(
+    logger.notice(
       "the store holds more short files than a power cut leaves; the rest stays as it is")
   }
 
@@ -97,9 +101,4 @@ struct ShortFiles {
     let checksum = unsafe SegmentChecksum(UnsafeRawBufferPointer(image.bytes))
     try file.setModificationTime(seconds: checksum.time)
   }
-}
-
-extension Space {
-  /// True while a frame waits for the barrier that covers it.
-  var hasUncovered: Bool { journal.withLock { $0.oldestUncovered != 0 } }
 }

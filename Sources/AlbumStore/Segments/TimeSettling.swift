@@ -56,20 +56,20 @@ struct TimeSettling {
   var isUnfinished: Bool { unexamined.map { !$0.isEmpty } ?? true || !suspects.isEmpty }
 
   /// Looks at the next segments. What cannot be read or set stays as it is.
-  mutating func round(_ space: Space) {
+  mutating func round(_ files: SegmentFiles, _ lock: SpaceLock?) {
     if !isUnfinished { return }
-    if unexamined == nil { begin(space) }
+    if unexamined == nil { begin(files) }
     bytesLeft -= settle(
-      space, files: TimeSettling.filesPerRound, bytes: TimeSettling.bytesPerRound)
+      files, lock, count: TimeSettling.filesPerRound, bytes: TimeSettling.bytesPerRound)
     if bytesLeft <= 0 {
       unexamined = []
       suspects = []
     }
-    if !isUnfinished { RestingTimes.settle(space.files.directory) }
+    if !isUnfinished { RestingTimes.settle(files.directory) }
   }
 
-  private mutating func begin(_ space: Space) {
-    let directory = space.files.directory
+  private mutating func begin(_ files: SegmentFiles) {
+    let directory = files.directory
     let looked = (try? directory.folderTimes(SegmentPath.root))??.changed
     looksForSuspects = looked.map { $0 < boot } ?? false
     suspects = []
@@ -77,30 +77,32 @@ struct TimeSettling {
   }
 
   /// Looks at all segments once more, as far as the bounds let it.
-  mutating func finish(_ space: Space) {
+  mutating func finish(_ files: SegmentFiles, _ lock: SpaceLock?) {
     isEnding = true
-    begin(space)
+    begin(files)
     let deadline = SystemClock.monotonicMilliseconds() + TimeSettling.timeInTheEnd
     var left = TimeSettling.bytesInTheEnd
     while isUnfinished, left > 0, SystemClock.monotonicMilliseconds() < deadline {
-      left -= settle(space, files: 64, bytes: min(left, 4 * Int64(space.files.segmentSize)))
+      left -= settle(files, lock, count: 64, bytes: min(left, 4 * Int64(files.segmentSize)))
     }
   }
 
-  private mutating func settle(_ space: Space, files count: Int, bytes limit: Int64) -> Int64 {
+  private mutating func settle(
+    _ files: SegmentFiles, _ lock: SpaceLock?, count: Int, bytes limit: Int64
+  ) -> Int64 {
     var read: Int64 = 0
     for _ in 0..<count {
       if read >= limit { break }
       if let name = unexamined?.popLast() {
-        read += (try? settle(name, space)) ?? 0
+        read += (try? settle(name, files, lock)) ?? 0
       } else if let suspect = suspects.popLast() {
-        read += (try? prove(suspect.name, space)) ?? 0
+        read += (try? prove(suspect.name, files)) ?? 0
       } else {
         break
       }
       if looksForSuspects, !isUnfinished {
         looksForSuspects = false
-        RestingTimes.settle(SegmentPath.root, in: space.files.directory)
+        RestingTimes.settle(SegmentPath.root, in: files.directory)
       }
     }
     return read
@@ -117,20 +119,22 @@ struct TimeSettling {
   }
 
   /// Gives a segment its time where it has another; returns how many bytes were read.
-  private func prove(_ name: SegmentName, _ space: Space) throws(Errno) -> Int64 {
-    let file = try space.files.directory.open(SegmentPath.path(of: name), .read)
+  private func prove(_ name: SegmentName, _ files: SegmentFiles) throws(Errno) -> Int64 {
+    let file = try files.directory.open(SegmentPath.path(of: name), .read)
     let times = try file.times()
-    guard let checksum = try TimeSettling.read(file, space.files) else { return 0 }
+    guard let checksum = try TimeSettling.read(file, files) else { return 0 }
     // Not where it was written to meanwhile.
     if checksum.time != times.modified, try file.times() == times {
       try file.setModificationTime(seconds: checksum.time)
     }
-    return Int64(space.files.segmentSize)
+    return Int64(files.segmentSize)
   }
 
   /// Gives one segment its time if it has a natural one; returns how many bytes were read.
-  private mutating func settle(_ name: SegmentName, _ space: Space) throws(Errno) -> Int64 {
-    let (files, path) = (space.files, SegmentPath.path(of: name))
+  private mutating func settle(
+    _ name: SegmentName, _ files: SegmentFiles, _ lock: SpaceLock?
+  ) throws(Errno) -> Int64 {
+    let path = SegmentPath.path(of: name)
     let file = try files.directory.open(path, .read)
     let times = try file.times()
     if times.isOfSegmentAtRest {
@@ -145,8 +149,8 @@ struct TimeSettling {
     // Those of this session have their times; another thread may be writing to one.
     if !isEnding, files.keys.segment(named: name)?.birth == files.session { return 0 }
     guard try file.size() == Int64(files.segmentSize) else { return 0 }
-    let isQuiet = times.modified < TimeSettling.now(space) - TimeSettling.quietTime
-    if !isQuiet, space.lock?.isAlone != true { return 0 }
+    let isQuiet = times.modified < TimeSettling.now(files) - TimeSettling.quietTime
+    if !isQuiet, lock?.isAlone != true { return 0 }
     guard var checksum = try TimeSettling.read(file, files) else { return 0 }
     // Written to meanwhile.
     if try file.times() != times { return Int64(files.segmentSize) }
@@ -173,8 +177,8 @@ struct TimeSettling {
   }
 
   /// The time by the clock of the file system, which may be another machine's; in seconds.
-  private static func now(_ space: Space) -> Int64 {
-    let directory = space.files.directory
+  private static func now(_ files: SegmentFiles) -> Int64 {
+    let directory = files.directory
     RestingTimes.settle("", in: directory)
     let changed = (try? directory.folderTimes(""))??.changed
     return changed ?? SystemClock.wallSeconds()
@@ -185,20 +189,5 @@ extension FileTimes {
   /// True for a time that may be the checksum of a segment; one that a write leaves is none.
   fileprivate var isOfSegmentAtRest: Bool {
     SegmentChecksum.isPossible(time: modified) && modifiedNanoseconds == 0
-  }
-}
-
-extension Space {
-  /// Gives all that is at rest its times: the last that a session does.
-  func settleTimesInTheEnd() {
-    // Where only what is called happens, a test calls it.
-    if options.worksInBackground { settleTimes() }
-  }
-
-  /// The same for tests.
-  func settleTimes(_ settling: TimeSettling = TimeSettling()) {
-    var settling = settling
-    settling.finish(self)
-    RestingTimes.settle(files.directory)
   }
 }

@@ -41,7 +41,7 @@ final class TestSpace: @unchecked Sendable {
     return options
   }
 
-  deinit { space.keeper.stop() }
+  deinit { space.context.keeper.stop() }
 
   /// Unmounts and mounts again.
   func remount() throws {
@@ -52,8 +52,8 @@ final class TestSpace: @unchecked Sendable {
 
   /// Ends the process without an unmount, and mounts again.
   func crash() throws {
-    space.keeper.stop()
-    space.lock?.release()
+    space.context.keeper.stop()
+    space.context.lock?.release()
     try mount()
   }
 

@@ -28,6 +28,7 @@ struct Timeline: Sendable {
   /// How a file came to have no name any more.
   private struct End {
     var instant: Int
+    var place: Place
     /// The file that took its name; nil: it was removed, or a crash took it back.
     var heir: InodeNumber?
   }
@@ -102,7 +103,7 @@ struct Timeline: Sendable {
     let here = Set(places.values)
     for (place, inode) in living where !here.contains(inode) {
       let heir = isReturn ? nil : places[place]
-      ends[inode, default: []].append(End(instant: instant, heir: heir))
+      ends[inode, default: []].append(End(instant: instant, place: place, heir: heir))
       if let heir {
         former[heir, default: []].insert(inode)
       } else {
@@ -355,10 +356,25 @@ struct Timeline: Sendable {
       if right.contains(one) { return true }
       for end in ends[one, default: []] where end.instant > since && end.instant <= until {
         guard let heir = end.heir else { return true }
-        if seen.insert(heir).inserted { next.append(heir) }
+        for heir in successors(end).union([heir]) where seen.insert(heir).inserted {
+          next.append(heir)
+        }
       }
     }
     return false
+  }
+}
+
+extension Timeline {
+  /// Files that got the name of a replaced one later within its frame: a frame says what a name leads to in
+  /// the end, and so which file seems to have replaced it.
+  private func successors(_ end: End) -> Set<InodeNumber> {
+    var found: Set<InodeNumber> = []
+    for lease in leases[end.place, default: []] where lease.span.lowerBound > end.instant {
+      let isLater = floors.contains { (end.instant..<lease.span.lowerBound).contains($0.instant) }
+      if let inode = lease.inode, !isLater { found.insert(inode) }
+    }
+    return found
   }
 }
 

@@ -64,14 +64,14 @@ struct WritingSession {
 
   /// All that a session does in the background, at once.
   private func removeGarbage(_ mounted: MountedSpace) throws {
-    try mounted.space.checkpoint()
+    try mounted.space.durability.checkpoint()
     // Refused where a part of the journal is missing: then nothing is removed.
     do throws(StoreError) { try mounted.space.compact() } catch {
       if error.code != .damaged { throw error }
     }
-    var sweep = try mounted.space.beginSweep()
-    for _ in 0..<3 { try sweep.round(mounted.space) }
-    try mounted.space.checkpoint()
+    var sweep = try mounted.space.compactor.beginSweep()
+    for _ in 0..<3 { try sweep.round(mounted.space.compactor) }
+    try mounted.space.durability.checkpoint()
     try mounted.space.barrier()
   }
 

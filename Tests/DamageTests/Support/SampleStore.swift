@@ -276,7 +276,7 @@ private struct SampleBuilder {
     try write("Trip/Photo/a.jpg", 10_000, at: 10_000, truncates: false)
     try step { try $0.truncate("Trip/Photo/big.jpg", to: 150_000) }
     try step { try $0.rename("Trip/Photo/b.jpg", "Trip/Day 1/Photo/b.jpg") }
-    try mounted.space.checkpoint()
+    try mounted.space.durability.checkpoint()
     try write("Trip/Photo/d.jpg", 40_000)
     keep()
     try step { try $0.unlink("Trip/Photo/c.jpg") }
@@ -289,7 +289,7 @@ private struct SampleBuilder {
       try write("Trip/Photo/e.jpg", 20_000, at: Int64(part) * 20_000, truncates: false)
     }
     try step { try $0.rename("Trip/Photo/a.jpg", "Trip/Photo/d.jpg", exchange: true) }
-    try mounted.space.checkpoint()
+    try mounted.space.durability.checkpoint()
     try write("note.txt", 300, at: 1200, truncates: false)
     try write("Trip/Photo/f.jpg", 5000)
     try step { try $0.truncate("linked.txt", to: 9000) }
@@ -304,8 +304,8 @@ private struct SampleBuilder {
   }
 
   private mutating func fourthSession() throws {
-    var sweep = try mounted.space.beginSweep()
-    try step { try sweep.round($0.space) }
+    var sweep = try mounted.space.compactor.beginSweep()
+    try step { try sweep.round($0.space.compactor) }
     for part in 0..<4 {
       try write("Else/Photo/parts.jpg", 4000, at: Int64(part) * 4000, truncates: false)
     }
@@ -314,7 +314,7 @@ private struct SampleBuilder {
     try step { try $0.rename("Else/Photo/y.jpg", "Trip/Photo/f.jpg") }
     try step { try $0.setAttribute("user.rating", "3", "Trip/Photo/f.jpg") }
     try step { try $0.makeThumbnails() }
-    try step { try sweep.round($0.space) }
+    try step { try sweep.round($0.space.compactor) }
   }
 
   private mutating func fifthSession() throws {

@@ -7,13 +7,129 @@ import struct Synchronization.Atomic
 // How changes become durable. A commit appends a frame: what it states survives the end of the
 // process. A barrier makes frames survive a power cut.
 
-extension Space {
+/// The order in which changes become durable: commits, barriers, checkpoints, and what is unlinked behind
+/// them. May touch the catalog, the journal and, by `ContentStore.flush`, data segments. Any thread.
+///
+/// Lock order, outermost first: a turn of `Compaction`, `checkpointing`, `barrierState`, `journal`, then
+/// `catalog`; the locks of `ContentStore`, `SegmentWriter` and `SegmentFiles` come last, among them the sync
+/// lock of each kind of segment. `catalog` is never held during disk work, sealing or a call of a hook.
+/// `barrierState` and `journal` are held during the disk work that they put in order, which is never the
+/// sync of a checkpoint; nobody who looks at the catalog or reads content waits for them. A segment file is
+/// unlinked under `journal` (`Removal.swift`). A caller that waits for room (`Reclaims`) holds none of these
+/// locks.
+final class Durability: Sendable {
+  let context: SpaceContext
+  let files: SegmentFiles
+  let content: ContentStore
+  let options: SpaceOpenOptions
+  let catalog: CatalogLock
+  let room: DiskRoom
+  let health: Health
+  let reclaims: Reclaims
+  /// False: recovery found damage.
+  let isSound: Bool
+
+  let journal: Mutex<Journal>
+  let barrierState = Mutex(BarrierState())
+  /// Frames up to this number are behind a barrier that another one proves.
+  let provenFrame: Atomic<UInt64>
+  /// The head of this session's journal is on disk.
+  private let isAnnounced = Atomic<Bool>(false)
+  /// One checkpoint at a time is written.
+  let checkpointing = Mutex(())
+  /// A checkpoint was taken since the last sweep.
+  let checkpointTaken = Mutex(false)
+  let hooks = Mutex(Hooks())
+
+  /// Calls to who lies above.
+  struct Hooks {
+    /// Lets the file system put into the catalog what open files have had pending for so many milliseconds.
+    var beforeBarrier: (@Sendable (_ pendingFor: Int64) -> Void)?
+    /// Seals anew what lives in a segment that could not be written.
+    var relocate: (@Sendable (SegmentNumber) throws -> Void)?
+  }
+
+  struct BarrierState {
+    var covered = FrameNumber.none
+    /// The last one was begun and failed.
+    var isUnfinished = false
+    /// Frames may refer to records that are lost and were written anew: they must not be what
+    /// recovery believes record by record, but lie before a proven barrier.
+    var needsProof = false
+    var lastBarrier: Timestamp?
+    /// The frame that the last barrier states.
+    var stated = FrameNumber.none
+  }
+
+  init(_ context: SpaceContext, writer: JournalWriter, recovery: RecoveryReport) {
+    self.context = context
+    files = context.files
+    content = context.content
+    options = context.options
+    catalog = context.catalog
+    room = context.room
+    health = context.health
+    reclaims = Reclaims(context)
+    isSound = !recovery.isDamaged
+    let position = writer.position
+    var journal = Journal(
+      writer: writer, lastFrame: position.frame,
+      checkpoints: [position.checkpoint, position.formerCheckpoint])
+    journal.ignoresCheckpointUnderWay = options.omitting.contains(.provenAtUnlink)
+    // An unmount proves all frames; after a crash `settle` does.
+    catalog.withLock { catalog in
+      journal.firstOwnCheckpoint = catalog.counters.nextCheckpointSegment
+      if recovery.wasClean { return }
+      for (number, account) in catalog.segments.accounts where account.state == .retired {
+        journal.retirements[number] = position.frame
+      }
+    }
+    self.journal = Mutex(journal)
+    provenFrame = Atomic(recovery.wasClean ? position.frame.rawValue : 0)
+    // What was found is on disk, or `settle` sees to it: without this the first round of the keeper
+    // would write a barrier in a session that changes nothing.
+    barrierState.withLock { $0.covered = position.frame }
+  }
+
+  var keepsEverything: Bool { context.keepsEverything }
+
+  /// Whether this session has written anything.
+  var hasWritten: Bool { journal.withLock { $0.writer.isBegun } }
+
+  /// True while a frame waits for the barrier that covers it.
+  var hasUncovered: Bool { journal.withLock { $0.oldestUncovered != 0 } }
+
+  func callBeforeBarrier(pendingFor milliseconds: Int64) {
+    guard let hook = hooks.withLock({ $0.beforeBarrier }) else { return }
+    // What is sealed by it does not wait for room: locks may be held here.
+    reclaims.impatiently { hook(milliseconds) }
+  }
+
+  /// A session's first data segment is made when the head of its journal is on disk: so what a crash
+  /// leaves of it is known to be of this timeline, even if no frame names it. Takes the journal's lock,
+  /// and so is called before anything takes the lock of new data segments. `segments`: see
+  /// `DiskRoom.require`.
+  func announceSession(leaving segments: Int64?) throws(StoreError) {
+    if isAnnounced.load(ordering: .acquiring) { return }
+    try room.require(leaving: segments)
+    try journal.withLock { journal throws(StoreError) in
+      if !journal.writer.isBegun {
+        try makeJournalFit(&journal)
+        if !journal.writer.isBegun {
+          try journal.writer.begin { () throws(StoreError) in try files.sync(SegmentKind.allCases) }
+        }
+      }
+      try files.sync([.journal])
+    }
+    isAnnounced.store(true, ordering: .releasing)
+  }
+
   /// Appends a frame with all that was changed before the call, and the records that it refers to:
   /// returns when that survives the end of the process. The only function that knows that a record
   /// is in its segment before the frame that refers to it is appended.
   /// On a full disk waits until room was made.
-  package func commit() throws(StoreError) {
-    try whenThereIsRoom { () throws(StoreError) in try commitNow() }
+  func commit() throws(StoreError) {
+    try reclaims.whenThereIsRoom { () throws(StoreError) in try commitNow() }
   }
 
   /// The same, but throws at once where there is no room: for work in the background.
@@ -24,7 +140,7 @@ extension Space {
 
   /// Appends a frame where very many extents were changed since the last one. Who changes content calls
   /// this, so that however fast that goes a frame states a bounded number of extents.
-  package func commitIfCrowded() throws(StoreError) {
+  func commitIfCrowded() throws(StoreError) {
     if catalog.withLock({ $0.isCrowded }) { try commit() }
   }
 
@@ -80,7 +196,7 @@ extension Space {
   /// A read-only mount has nothing to commit and may say so; one that failed may not.
   private func requireCommittable() throws(StoreError) {
     if options.readOnly { return }
-    try requireWritable()
+    try health.requireWritable()
   }
 
   /// What history rests on. A checkpoint is synced by who writes it, before a head names it.
@@ -94,8 +210,8 @@ extension Space {
 
   /// Returns when all that was changed before the call is on disk. On a full disk waits until room was
   /// made.
-  package func barrier() throws(StoreError) {
-    try whenThereIsRoom { () throws(StoreError) in try barrierNow() }
+  func barrier() throws(StoreError) {
+    try reclaims.whenThereIsRoom { () throws(StoreError) in try barrierNow() }
   }
 
   /// The same, but throws at once where there is no room.
@@ -127,7 +243,7 @@ extension Space {
     try journal.withLock { journal throws(StoreError) in
       try flushContent()
       try makeJournalFit(&journal)
-      journal.writer.enqueue(Space.barrierItem(last))
+      journal.writer.enqueue(Durability.barrierItem(last))
       try journal.writer.write(syncAll: syncAll)
     }
     try files.sync([.journal])
@@ -141,7 +257,7 @@ extension Space {
       return try appendBarrier(&state)
     }
     state.covered = max(state.covered, content)
-    state.lastBarrier = Space.now
+    state.lastBarrier = Timestamp.now
   }
 
   /// A barrier that failed on its way is on disk before the next one begins, and all frames with it:

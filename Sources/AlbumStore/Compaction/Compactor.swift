@@ -11,64 +11,28 @@ import Posix
 // "What lives" is the content that files of the space refer to, sealed, each byte once however many
 // share it. The space takes its data segments that are not retired, its journal and its checkpoints.
 
-/// What compaction knows in one session. Belongs to who has the turn.
-struct CompactionWork {
-  var plan = CompactionPlan()
-  /// Content in them does not open: they stay, and are not tried again in this session.
-  var unreadable: Set<SegmentNumber> = []
-  /// Something kept them alive that the catalog does not say yet: left alone until the next survey.
-  var deferred: Set<SegmentNumber> = []
-  /// `SegmentLedger.released` at the last survey; nil: there was none.
-  var releasedAtSurvey: Int64?
-  /// Not before, in monotonic milliseconds: something stood in the way.
-  var retryAt: Int64 = 0
-}
+/// Moves, retires and removes segments of a space. May call `Durability` and `RecordWriter`, and nothing that
+/// lies above. Any thread; who changes segments has a turn of `turns`, which is taken before all other locks.
+final class Compactor: Sendable {
+  let context: SpaceContext
+  let durability: Durability
+  let records: RecordWriter
+  let files: SegmentFiles
+  let content: ContentStore
+  let catalog: CatalogLock
+  let options: SpaceOpenOptions
+  let room: DiskRoom
+  let health: Health
+  let turns = CompactionTurn()
 
-/// Whose turn it is to move, retire and remove segments. Any thread.
-final class Compaction: Sendable {
-  private struct State {
-    var isTaken = false
-    var isStopped = false
-    var work = CompactionWork()
-  }
-  private let state = Monitor(State())
-
-  var unreadable: Set<SegmentNumber> { state.withLock { $0.work.unreadable } }
-
-  /// Runs `body` alone. nil, and nothing is run, when the session ends; and where somebody else has
-  /// the turn, unless it `waits`.
-  func turn<Result>(
-    waits: Bool, _ body: (inout CompactionWork) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result? {
-    let begun = state.waiting { state -> CompactionWork?? in
-      if state.isStopped { return .some(nil) }
-      if state.isTaken { return waits ? nil : .some(nil) }
-      state.isTaken = true
-      return state.work
-    }
-    guard var work = begun else { return nil }
-    defer { end(work) }
-    return try body(&work)
+  init(_ records: RecordWriter, _ durability: Durability) {
+    self.records = records
+    self.durability = durability
+    context = durability.context
+    (files, content, catalog) = (context.files, context.content, context.catalog)
+    (options, room, health) = (context.options, context.room, context.health)
   }
 
-  private func end(_ work: CompactionWork) {
-    state.withLock { state in
-      state.work = work
-      state.isTaken = false
-    }
-    state.notifyAll()
-  }
-
-  /// Nobody gets a turn any more; returns when nobody has it.
-  func stop() {
-    state.waiting { state -> Void? in
-      state.isStopped = true
-      return state.isTaken ? nil : ()
-    }
-  }
-}
-
-extension Space {
   /// What is moved in one piece at most, in bytes, but for a single segment: about a tenth of a
   /// second's work, for which a user who comes back may have to wait.
   static let compactionPiece: Int64 = 16 << 20
@@ -76,7 +40,7 @@ extension Space {
   /// One piece of compaction where it is due, of segments in which together about `limit` bytes
   /// live.
   func compactPiece(_ work: inout CompactionWork, limit: Int64) throws(StoreError) {
-    if keepsEverything { return }
+    if durability.keepsEverything { return }
     if SystemClock.monotonicMilliseconds() < work.retryAt { return }
     if work.plan.victims.isEmpty, isSurveyDue(work) { plan(&work, .background) }
     do throws(StoreError) { try emptyNext(&work, limit: limit) } catch {
@@ -89,7 +53,7 @@ extension Space {
 
   /// Whether there may be something to compact. Cheap.
   func isCompactionDue(_ work: CompactionWork) -> Bool {
-    !keepsEverything && (!work.plan.victims.isEmpty || isSurveyDue(work))
+    !durability.keepsEverything && (!work.plan.victims.isEmpty || isSurveyDue(work))
   }
 
   /// A survey looks at all extents: only when as much was let go as makes a difference.
@@ -123,7 +87,7 @@ extension Space {
 
   /// How many segments of journal, checkpoints and reserve are needed.
   var metadataSegments: Int64 {
-    let (needed, newest, first) = journal.withLock {
+    let (needed, newest, first) = durability.journal.withLock {
       ($0.checkpoints, $0.writer.newest, $0.oldestNeeded ?? 1)
     }
     let reserve = files.reserve.withLock { $0?.count ?? 0 }
@@ -158,5 +122,40 @@ extension Space {
     if case .unreadable(let segment) = try Mover.empty([number], of: self) {
       throw segment.cause
     }
+  }
+
+  // MARK: What lives
+
+  /// Looks at all extents. What changes meanwhile may be seen or not.
+  func survey() -> SegmentSurvey {
+    var stretches: [SegmentSurvey.Stretch] = []
+    var kept: Set<SegmentNumber> = []
+    forEachExtent { state, extent in
+      if state.marks.contains(.leftOut) { kept.insert(extent.segment) }
+      let bytes = extent.occupied
+      stretches.append(
+        SegmentSurvey.Stretch(
+          segment: extent.segment.rawValue, start: UInt32(clamping: bytes.lowerBound),
+          end: UInt32(clamping: bytes.upperBound)))
+    }
+    return SegmentSurvey(stretches, kept: kept)
+  }
+
+  /// Calls `body` under the catalog's lock with all extents of all files, a slice at a time.
+  func forEachExtent(_ body: (InodeState, Extent) -> Void) {
+    var cursor = InodeCursor()
+    while !cursor.isAtEnd {
+      catalog.withLock { catalog in
+        catalog.walk(&cursor, count: 2 * Catalog.extentsPerSlice) { slice in
+          let state = catalog.state(slice.index)
+          for extent in slice.extents { body(state, extent) }
+        }
+      }
+    }
+  }
+
+  /// Lets go of all content that files do not have any more, a slice at a time.
+  func letGoOfDetached() {
+    while catalog.withLock({ $0.letGoOfDetached(limit: 2 * Catalog.extentsPerSlice) }) {}
   }
 }

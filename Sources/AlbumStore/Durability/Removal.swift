@@ -28,7 +28,7 @@ struct Unneeded {
   fileprivate init(_ id: SegmentID) { self.id = id }
 }
 
-extension Space {
+extension Durability {
   /// Unlinks those of `candidates` that nobody needs, one at a time; leaves the others alone. Returns how
   /// many it unlinked. Takes the journal's lock.
   @discardableResult
@@ -111,46 +111,6 @@ extension Space {
   }
 }
 
-extension Space.Journal {
-  /// The checkpoints that recovery may start from: those that a head on disk names, and those that the
-  /// next head names.
-  var neededCheckpoints: [CheckpointReference] {
-    var needed = checkpoints
-    for reference in [writer.position.checkpoint, writer.position.formerCheckpoint]
-    where !needed.contains(reference) {
-      needed.append(reference)
-    }
-    return needed
-  }
-
-  /// Checkpoint segments from this number on are being written; nil: none is.
-  var underWay: UInt32? { ignoresCheckpointUnderWay ? nil : checkpointUnderWay }
-
-  /// The oldest journal segment that some recovery reads; nil: all of them are needed. Without a former
-  /// checkpoint the journal from its beginning is the second chance, unless that was given up.
-  var oldestNeeded: UInt32? {
-    let needed = neededCheckpoints
-    if needed.contains(where: { !$0.exists }), !hasGivenUpFormer { return nil }
-    return needed.filter(\.exists).map(\.firstJournal.rawValue).min()
-  }
-
-  /// True for a journal or checkpoint segment that recovery may need, now or once the checkpoint under
-  /// way is named.
-  func needs(_ id: SegmentID) -> Bool {
-    if id.kind == .journal { return id.number.rawValue >= oldestNeeded ?? 0 }
-    // One that recovery passed over may be of use to a repair.
-    if oldestNeeded == nil, id.number.rawValue < firstOwnCheckpoint { return true }
-    if let first = underWay, id.number.rawValue >= first { return true }
-    return neededCheckpoints.contains { $0.contains(id.number.rawValue) }
-  }
-}
-
-extension CheckpointReference {
-  func contains(_ raw: UInt32) -> Bool {
-    raw >= firstSegment.rawValue && raw - firstSegment.rawValue < segmentCount
-  }
-}
-
 extension SegmentFiles {
   /// Unlinks a segment that was proven unneeded.
   fileprivate func remove(_ unneeded: Unneeded) throws(StoreError) {
@@ -170,5 +130,58 @@ extension SegmentFiles {
   /// Unlinks a segment of the reserve; called under the reserve's lock.
   func unlinkReserved(_ number: SegmentNumber) throws(StoreError) {
     try remove(Unneeded(SegmentID(kind: .reserve, number: number)))
+  }
+}
+
+// What may be asked to go.
+
+extension Durability {
+  /// Checkpoint and journal segments that exist and are not needed as of now: candidates for `unlink`.
+  func unneededSegments() throws(StoreError) -> [SegmentID] {
+    try unneededSegments(by: journal.withLock { $0 })
+  }
+
+  /// The same, as the journal stood.
+  func unneededSegments(by journal: Journal) throws(StoreError) -> [SegmentID] {
+    if keepsEverything { return [] }
+    guard let oldest = journal.oldestNeeded else { return [] }
+    let next = journal.underWay ?? catalog.withLock { $0.counters.nextCheckpointSegment }
+    let needed = journal.neededCheckpoints
+    let listing = try files.list()
+    let journals = listing.numbers(of: .journal).filter { $0.rawValue < oldest }.map {
+      SegmentID(kind: .journal, number: $0)
+    }
+    let checkpoints = listing.numbers(of: .checkpoint).filter { number in
+      number.rawValue < next && !needed.contains { $0.contains(number.rawValue) }
+    }.map { SegmentID(kind: .checkpoint, number: $0) }
+    return catalog.withLock { catalog in
+      (journals + checkpoints).filter { id in
+        guard let birth = files.birth(id) else { return false }
+        return catalog.isOwn(id, birth) && listing.contains(id, birth)
+      }
+    }
+  }
+
+  /// How long an unneeded segment stays, in seconds: on a disk that is nearly full no longer than it
+  /// must, since who removes files there wants room, more than a copy of the store under way wants to be
+  /// whole.
+  var graceSeconds: Int64 { room.isNearlyFull ? 0 : options.graceSeconds }
+
+  /// What is not needed since this time or longer may go.
+  var graceLimit: StoreTime { graceLimit(graceSeconds) }
+
+  func graceLimit(_ seconds: Int64) -> StoreTime {
+    StoreTime(milliseconds: files.clock.now.milliseconds - seconds * 1000)
+  }
+
+  /// Retired data segments in which nothing lives and whose grace is over: candidates for `unlink`.
+  func retiredSegments(grace: Int64) -> [SegmentID] {
+    let limit = graceLimit(grace)
+    let due = catalog.withLock { catalog in
+      catalog.segments.accounts.filter {
+        $0.value.state == .retired && $0.value.retiredAt <= limit && $0.value.live <= 0
+      }.keys
+    }
+    return due.map { SegmentID(kind: .data, number: $0) }
   }
 }

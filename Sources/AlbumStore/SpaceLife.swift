@@ -15,7 +15,7 @@ extension Space {
   {
     let files = SegmentFiles(
       directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize)
-    let now = Space.now
+    let now = Timestamp.now
     var catalog = Catalog(
       rootOwner: options.owner, group: options.group, permissions: 0o755, time: now)
     catalog.setProperty(.thumbnailEdge, to: UInt64(options.thumbnailEdge))
@@ -29,7 +29,7 @@ extension Space {
     try writer.write(syncAll: syncAll)
     for _ in 0..<2 {
       try syncAll()
-      writer.enqueue(Space.barrierItem(writer.position.frame))
+      writer.enqueue(Durability.barrierItem(writer.position.frame))
       try writer.write(syncAll: syncAll)
     }
     try writer.finish()
@@ -66,18 +66,20 @@ extension Space {
     let writer = JournalWriter(
       recovery.position, newest: recovery.newest, byteCount: Int(journals) * files.segmentSize,
       files: files, boot: options.boot)
-    let space = Space(
-      store: store, files: files, content: content, catalog: catalog, writer: writer,
-      recovery: recovery.report,
-      lock: lock, options: options)
+    let report = recovery.report
+    let context = SpaceContext(
+      store: store, files: files, content: content, catalog: catalog,
+      checkpointSegments: writer.position.checkpoint.segmentCount,
+      keepsEverything: report.keepsEverything, lock: lock, options: options)
+    let space = Space(context, writer: writer, recovery: report)
     space.logRecovery()
     if corrections > 0 {
       options.logger.warning(
         "damage left \(corrections) contradictions in the catalog, which were settled")
     }
     if options.readOnly { return space }
-    if recovery.report.wasClean { space.makeRoomAtMount() } else { try space.settle(recovery) }
-    if options.worksInBackground { try space.startKeeper() }
+    if report.wasClean { space.durability.makeRoomAtMount() } else { try space.settle(recovery) }
+    if options.worksInBackground { try space.housekeeping.start() }
     return space
   }
 
@@ -86,7 +88,7 @@ extension Space {
     let believed =
       recovery.believedSegments.map { SegmentID(kind: .data, number: $0) }
       + [SegmentID(kind: .journal, number: recovery.position.segment)]
-    if !options.omitting.contains(.syncBeforeCut) {
+    if !context.options.omitting.contains(.syncBeforeCut) {
       for id in believed {
         // What is not there costs the files that had content in it.
         do throws(StoreError) { try resync(id) } catch {
@@ -96,17 +98,18 @@ extension Space {
       }
     }
     // The head that says what is needed is on disk now.
-    makeRoomAtMount()
-    try journal.withLock { journal throws(StoreError) in
-      try makeJournalFit(&journal)
-      if !journal.writer.isBegun { try journal.writer.begin(syncAll) }
-      try files.sync(SegmentKind.allCases)
+    durability.makeRoomAtMount()
+    try durability.journal.withLock { journal throws(StoreError) in
+      try durability.makeJournalFit(&journal)
+      if !journal.writer.isBegun { try journal.writer.begin(durability.syncAll) }
+      try context.files.sync(SegmentKind.allCases)
     }
-    provenFrame.store(recovery.position.frame.rawValue, ordering: .releasing)
+    durability.provenFrame.store(recovery.position.frame.rawValue, ordering: .releasing)
   }
 
   /// Syncs what an earlier session wrote.
   func resync(_ id: SegmentID) throws(StoreError) {
+    let files = context.files
     let path = files.path(id)
     do throws(Errno) {
       let file = try files.directory.open(path, .readWrite)
@@ -118,18 +121,15 @@ extension Space {
     }
   }
 
-  /// What was come across in the store that lies in the place of a segment and is none, one sentence each.
-  package var misplaced: [String] { files.misplaced.map(\.message) }
-
   private func logRecovery() {
     let report = recovery
     if !report.wasClean {
-      options.logger.notice(
+      context.options.logger.notice(
         "the last session did not end by an unmount: \(report.believedFrames) frames behind the last barrier kept, \(report.cutFrames) cut, \(report.unreadableJournals) journal segments unreadable"
       )
     }
     if report.isDamaged {
-      options.logger.error(
+      context.options.logger.error(
         "the store is damaged: \(report.damagedFrames) frames missing, \(report.lostEntries) names lost, \(report.lostContents) files with lost content, \(report.orphans) without a name, journal cut short: \(report.isCutShort), its end missing: \(report.isEndMissing), former checkpoint used: \(report.usedFormerCheckpoint)"
       )
     }
@@ -137,35 +137,48 @@ extension Space {
 
   /// Writes everything out and ends the session. The caller has stopped using the space.
   package func close() throws(StoreError) {
-    defer { lock?.release() }
-    stopReclaims()
-    compaction.stop()
-    keeper.stop()
-    if options.readOnly { return }
+    defer { context.lock?.release() }
+    durability.reclaims.stop()
+    compactor.turns.stop()
+    context.keeper.stop()
+    if context.options.readOnly { return }
     defer { settleTimesInTheEnd() }
     // One that turned read-only says why once more: not everything is on disk.
     try requireWritable()
     try commitInTheEnd()
-    let wasUsed = hasWritten || catalog.withLock { $0.hasChanges }
+    let wasUsed = durability.hasWritten || read { $0.hasChanges }
     if !wasUsed { return }
-    try giveBackInTheEnd()
-    catalog.withLock { $0.releaseReserve() }
-    try commitNow()
-    for _ in 0..<2 { try forcedBarrier() }
+    try compactor.giveBackInTheEnd()
+    context.catalog.withLock { $0.releaseReserve() }
+    try durability.commitNow()
+    for _ in 0..<2 { try durability.forcedBarrier() }
     // Only now: a half-filled segment with the time of those at rest says that its session ended so.
-    let stated = catalog.withLock { Set($0.segments.accounts.keys) }
-    try content.finish(stated.contains)
-    try journal.withLock { journal throws(StoreError) in try journal.writer.finish() }
-    try files.sync(SegmentKind.allCases)
-    addChaffInTheEnd()
+    let stated = read { Set($0.segments.accounts.keys) }
+    try context.content.finish(stated.contains)
+    try durability.journal.withLock { journal throws(StoreError) in try journal.writer.finish() }
+    try context.files.sync(SegmentKind.allCases)
+    compactor.addChaffInTheEnd()
   }
 
   /// On a full disk gives room first, if need be.
   private func commitInTheEnd() throws(StoreError) {
-    do throws(StoreError) { try commitNow() } catch {
+    do throws(StoreError) { try durability.commitNow() } catch {
       if !error.isShortage { throw error }
-      try? giveBack()
-      try commitNow()
+      try? compactor.giveBack()
+      try durability.commitNow()
     }
+  }
+
+  /// Gives all that is at rest its times: the last that a session does.
+  private func settleTimesInTheEnd() {
+    // Where only what is called happens, a test calls it.
+    if context.options.worksInBackground { settleTimes() }
+  }
+
+  /// The same for tests.
+  func settleTimes(_ settling: TimeSettling = TimeSettling()) {
+    var settling = settling
+    settling.finish(context.files, context.lock)
+    RestingTimes.settle(context.files.directory)
   }
 }

@@ -25,7 +25,7 @@ package struct CompactionReport: Sendable, Equatable {
   package var wasStopped = false
 }
 
-extension Space {
+extension Compactor {
   /// Compacts at once, as far as it is worth it, whether users are idle or not: returns when what
   /// lives has been moved, the segments that are no longer needed are retired and those whose grace
   /// is over removed. `progress` is told about ten times a second how far it is and answers whether
@@ -35,17 +35,17 @@ extension Space {
   /// changed or the session ends, `.damaged` where nothing may be removed before a repair. Any
   /// thread; several calls take turns.
   @discardableResult
-  package func compact(
+  func compact(
     progress: (CompactionProgress) -> Bool = { _ in true }
   ) throws(StoreError) -> CompactionReport {
-    try requireWritable()
-    if keepsEverything {
+    try health.requireWritable()
+    if durability.keepsEverything {
       throw StoreError(
         .damaged,
         "a part of the journal is missing, and nothing of the store is removed until "
           + "`albumfs check --repair` has been run")
     }
-    try barrier()
+    try durability.barrier()
     var report = CompactionReport()
     let before = try filesInUse()
     try compactionTurn { _ throws(StoreError) in
@@ -56,10 +56,10 @@ extension Space {
     try compactionTurn { work throws(StoreError) in
       try retireEmptied()
       try shortenJournal()
-      try barrierNow()
+      try durability.barrierNow()
       try removeRetired()
       try removeUnneeded()
-      try barrierNow()
+      try durability.barrierNow()
       report.unreadableSegments = work.unreadable.count
       report.living = survey().total
     }
@@ -73,7 +73,7 @@ extension Space {
   private func compactionTurn<Result>(
     _ body: (inout CompactionWork) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    guard let result = try compaction.turn(waits: true, body) else {
+    guard let result = try turns.turn(waits: true, body) else {
       throw StoreError(.readOnly, "the space is being unmounted")
     }
     return result
@@ -109,14 +109,14 @@ extension Space {
   /// Moves one piece. Where the disk is nearly full a small one, and what that empties goes at once: there
   /// would be no room for the copies of all.
   private func moveNext(_ work: inout CompactionWork, _ shortages: inout Int) throws(StoreError) {
-    let isTight = isNearlyFull
+    let isTight = room.isNearlyFull
     do throws(StoreError) {
       if isTight { try giveBack() }
-      try emptyNext(&work, limit: isTight ? Int64(files.segmentSize) : Space.compactionPiece)
-      try commitNow()
+      try emptyNext(&work, limit: isTight ? Int64(files.segmentSize) : Compactor.compactionPiece)
+      try durability.commitNow()
     } catch {
       shortages += 1
-      if !error.isShortage || shortages > Space.shortagesAtMost { throw error }
+      if !error.isShortage || shortages > Compactor.shortagesAtMost { throw error }
       if try !reclaim(&work) { throw error }
       plan(&work, .demanded)
     }
@@ -128,25 +128,25 @@ extension Space {
   /// Two checkpoints, where the journal is much longer than they are: it is kept since the former of
   /// them.
   private func shortenJournal() throws(StoreError) {
-    let (needed, newest) = journal.withLock { ($0.checkpoints, $0.writer.newest) }
+    let (needed, newest) = durability.journal.withLock { ($0.checkpoints, $0.writer.newest) }
     let length =
       newest.rawValue - min(newest.rawValue, needed.map(\.firstJournal.rawValue).min() ?? 1)
     if length < 2 * (needed.map(\.segmentCount).max() ?? 1) + 4 { return }
-    for _ in 0..<2 { try self.checkpoint() }
+    for _ in 0..<2 { try durability.checkpoint() }
   }
 
   /// Removes the segments of checkpoints and journal that are not needed, when their grace is over.
   private func removeUnneeded() throws(StoreError) {
-    let taken = journal.withLock { $0.writer.position.checkpoint.takenAt }
-    if taken > graceLimit { return }
-    try unlink(unneededSegments())
+    let taken = durability.journal.withLock { $0.writer.position.checkpoint.takenAt }
+    if taken > durability.graceLimit { return }
+    try durability.unlink(durability.unneededSegments())
   }
 
   /// Bytes of all segments of the space, and of those that wait for the end of their grace.
   private func filesInUse() throws(StoreError) -> (total: Int64, waiting: Int64) {
     let accounts = catalog.withLock { $0.segments.accounts.values.map(\.state) }
     let retired = accounts.count { $0 == .retired }
-    let unneeded = try unneededSegments().count
+    let unneeded = try durability.unneededSegments().count
     let size = Int64(files.segmentSize)
     return (
       (Int64(accounts.count + unneeded) + metadataSegments) * size,

@@ -46,3 +46,8 @@ package struct TimeSource: Sendable {
     wall: { SystemClock.wallNanoseconds() / 1_000_000 },
     running: { SystemClock.runningMilliseconds() })
 }
+
+extension Timestamp {
+  /// The wall clock.
+  static var now: Timestamp { Timestamp(nanoseconds: SystemClock.wallNanoseconds()) }
+}

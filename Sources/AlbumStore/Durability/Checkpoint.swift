@@ -18,10 +18,10 @@ import struct Synchronization.Atomic
 //    second chance should this one be damaged.
 //
 // From 1 to 5 its segments count as needed (`Journal.checkpointUnderWay`). Where the journal is begun
-// anew meanwhile (`Space+Rescue.swift`), the checkpoint does not count: the frames behind L are not in
+// anew meanwhile (`Rescue.swift`), the checkpoint does not count: the frames behind L are not in
 // the new journal.
 
-extension Space {
+extension Durability {
   /// Inodes and extents.
   private static let inodesPerSlice = 1024
   private static let namesPerSlice = 1024
@@ -34,9 +34,9 @@ extension Space {
     if keepsEverything { return true }
     let (bytes, last) = journal.withLock { ($0.writer.byteCount, $0.writer.position.checkpoint) }
     let half = Int(last.segmentCount) * files.segmentSize / 2
-    if bytes <= max(Space.checkpointThreshold, half) { return true }
+    if bytes <= max(Durability.checkpointThreshold, half) { return true }
     // The reserve comes first.
-    do throws(StoreError) { try requireRoom(leaving: Int64(last.segmentCount) + 1) } catch {
+    do throws(StoreError) { try room.require(leaving: Int64(last.segmentCount) + 1) } catch {
       if error.isShortage { return false }
       throw error
     }
@@ -79,7 +79,7 @@ extension Space {
       reference.firstJournal = first
       reference.takenAt = files.clock.now
       try journal.withLock { journal throws(StoreError) in
-        if journal.restarts != restarts || !writer.isContiguous { throw Space.interrupted }
+        if journal.restarts != restarts || !writer.isContiguous { throw Durability.interrupted }
         try journal.writer.adopt(reference, syncAll: syncAll)
       }
       try files.sync([.journal])
@@ -87,7 +87,7 @@ extension Space {
         journal.noteCheckpoints()
         journal.checkpointUnderWay = nil
       }
-      checkpointSegments.store(max(1, reference.segmentCount), ordering: .relaxed)
+      room.noteCheckpoint(reference)
       checkpointTaken.withLock { $0 = true }
       return true
     } catch {
@@ -100,6 +100,13 @@ extension Space {
         return false
       }
       throw error
+    }
+  }
+
+  func takeCheckpointTaken() -> Bool {
+    checkpointTaken.withLock { taken in
+      defer { taken = false }
+      return taken
     }
   }
 
@@ -131,7 +138,7 @@ extension Space {
   private func writeInodes(_ writer: inout CheckpointWriter) throws(StoreError) {
     var cursor = InodeCursor()
     while !cursor.isAtEnd {
-      let items = catalog.withLock { $0.encodeInodes(&cursor, count: Space.inodesPerSlice) }
+      let items = catalog.withLock { $0.encodeInodes(&cursor, count: Durability.inodesPerSlice) }
       if !items.isEmpty { try writer.append(items) }
     }
   }
@@ -139,7 +146,7 @@ extension Space {
   private func writeNames(_ writer: inout CheckpointWriter) throws(StoreError) {
     var cursor = NameCursor()
     while true {
-      let items = catalog.withLock { $0.encodeNames(&cursor, count: Space.namesPerSlice) }
+      let items = catalog.withLock { $0.encodeNames(&cursor, count: Durability.namesPerSlice) }
       if !items.isEmpty { try writer.append(items) }
       if cursor.isAtEnd { return }
     }

@@ -19,7 +19,7 @@ import struct Synchronization.Atomic
 // Meanwhile nobody appends a frame or syncs. Where this fails as well, or a directory could not be
 // synced, the space turns read-only.
 
-extension Space {
+extension Durability {
   /// How often something is written anew before the space gives up.
   private static let rescueAttempts = 3
 
@@ -28,10 +28,10 @@ extension Space {
   func rescuing(
     _ state: inout BarrierState, _ body: (inout BarrierState) throws(StoreError) -> Void
   ) throws(StoreError) {
-    for attempt in 0...Space.rescueAttempts {
-      try requireWritable()
+    for attempt in 0...Durability.rescueAttempts {
+      try health.requireWritable()
       do throws(StoreError) { return try body(&state) } catch {
-        try handle(error, isLast: attempt == Space.rescueAttempts)
+        try handle(error, isLast: attempt == Durability.rescueAttempts)
         do throws(StoreError) { try rescue(&state) } catch let second {
           try handle(second, isLast: true)
         }
@@ -44,10 +44,10 @@ extension Space {
     if !isHopeless, !files.suspects.isEmpty {
       options.logger.error("\(error); what is affected is written anew elsewhere")
     } else if error.isShortage, !files.hasLostDirectory {
-      noteShortage(error)
+      room.noteShortage(error)
       throw error
     } else {
-      turnReadOnly(error)
+      health.turnReadOnly(error)
       throw error
     }
   }
@@ -55,7 +55,7 @@ extension Space {
   /// Writes anew what is in segments whose write or sync failed.
   private func rescue(_ state: inout BarrierState) throws(StoreError) {
     // Who waits for room may hold what is to be written anew.
-    try hinderingReclaims { () throws(StoreError) in try rescueSuspects(&state) }
+    try reclaims.hindering { () throws(StoreError) in try rescueSuspects(&state) }
   }
 
   private func rescueSuspects(_ state: inout BarrierState) throws(StoreError) {
@@ -68,7 +68,7 @@ extension Space {
       }
       if suspects.contains(where: { $0.kind == .journal }) {
         do throws(StoreError) { try restart(&journal) } catch {
-          turnReadOnly(error)
+          health.turnReadOnly(error)
           throw error
         }
         state.covered = max(state.covered, journal.lastFrame)
@@ -86,7 +86,7 @@ extension Space {
       for _ in 0..<50 {
         // What open files have sealed there goes into the catalog, to be moved with the rest.
         callBeforeBarrier(pendingFor: 0)
-        try moveLiving(outOf: id.number)
+        try relocate(id.number)
         let live = catalog.withLock { $0.segments.accounts[id.number]?.live ?? 0 }
         if live <= 0 { return content.forget(id.number) }
         // Somebody has sealed a record and not yet said where it is.
@@ -100,6 +100,13 @@ extension Space {
     throw StoreError(
       .inputOutput, "what was in a segment that could not be written cannot be written elsewhere",
       path: files.path(id))
+  }
+
+  private func relocate(_ number: SegmentNumber) throws(StoreError) {
+    guard let relocate = hooks.withLock({ $0.relocate }) else { return }
+    do { try relocate(number) } catch let error as StoreError { throw error } catch {
+      throw StoreError(.inputOutput, "\(error)")
+    }
   }
 
   /// Begins the journal anew with a checkpoint of this instant.
@@ -119,7 +126,7 @@ extension Space {
     try writer.append(items, isLast: true)
     try writer.finish()
     try files.sync([.data, .checkpoint])
-    if !writer.isContiguous { throw Space.interrupted }
+    if !writer.isContiguous { throw Durability.interrupted }
     var reference = writer.reference
     reference.lastFrame = journal.writer.position.frame
     reference.firstJournal = SegmentNumber(journal.writer.newest.rawValue + 1)
@@ -129,7 +136,7 @@ extension Space {
     journal.lastFrame = journal.writer.position.frame
     journal.oldestUncovered = 0
     journal.noteCheckpoints()
-    checkpointSegments.store(max(1, reference.segmentCount), ordering: .relaxed)
+    room.noteCheckpoint(reference)
     checkpointTaken.withLock { $0 = true }
   }
 }

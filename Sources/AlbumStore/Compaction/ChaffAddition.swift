@@ -1,0 +1,41 @@
+import AlbumModel
+import Logging
+import Posix
+
+import struct Synchronization.Atomic
+
+extension Compactor {
+  /// Adds what is due. Chaff is worth no error: where it finds no room it is left out.
+  func addChaffIfDue() { addChaff(until: SystemClock.monotonicMilliseconds()) }
+
+  /// Adds what would still have come: a session that ends early adds as much as one that goes on.
+  func addChaffInTheEnd() { addChaff(until: .max) }
+
+  /// When the next is due, in monotonic milliseconds.
+  var nextChaff: Int64? { files.chaff.withLock { $0.nextDue } }
+
+  private func addChaff(until time: Int64) {
+    let (made, now) = (files.created.load(ordering: .relaxed), SystemClock.monotonicMilliseconds())
+    // A session that writes makes a segment of the journal at least.
+    if !options.addsChaff || made == 0 { return }
+    let wanted = files.chaff.withLock { chaff in
+      chaff.note(made: made, now: now)
+      return chaff.take(until: time)
+    }
+    for _ in 0..<min(wanted, roomForChaff) {
+      do throws(StoreError) { try Chaff.addSegment(to: context.store) } catch {
+        if !error.isShortage { options.logger.warning("no chaff could be added: \(error)") }
+        return
+      }
+    }
+  }
+
+  /// How many segments may be added now: nothing of what the space keeps for itself, and a small share of
+  /// the rest.
+  private var roomForChaff: Int {
+    if room.isShort || health.isReadOnly || room.isNearlyFull { return 0 }
+    if durability.hasReserve, files.missingReserve > 0 { return 0 }
+    guard let available = try? room.capacity().availableBytes else { return 0 }
+    return Int(available / ChaffRule.shareOfDisk / Int64(files.segmentSize))
+  }
+}

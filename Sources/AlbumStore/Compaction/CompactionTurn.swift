@@ -1,0 +1,59 @@
+import AlbumModel
+import Posix
+
+/// What compaction knows in one session. Belongs to who has the turn.
+struct CompactionWork {
+  var plan = CompactionPlan()
+  /// Content in them does not open: they stay, and are not tried again in this session.
+  var unreadable: Set<SegmentNumber> = []
+  /// Something kept them alive that the catalog does not say yet: left alone until the next survey.
+  var deferred: Set<SegmentNumber> = []
+  /// `SegmentLedger.released` at the last survey; nil: there was none.
+  var releasedAtSurvey: Int64?
+  /// Not before, in monotonic milliseconds: something stood in the way.
+  var retryAt: Int64 = 0
+}
+
+/// Whose turn it is to move, retire and remove segments. Any thread.
+final class CompactionTurn: Sendable {
+  private struct State {
+    var isTaken = false
+    var isStopped = false
+    var work = CompactionWork()
+  }
+  private let state = Monitor(State())
+
+  var unreadable: Set<SegmentNumber> { state.withLock { $0.work.unreadable } }
+
+  /// Runs `body` alone. nil, and nothing is run, when the session ends; and where somebody else has
+  /// the turn, unless it `waits`.
+  func turn<Result>(
+    waits: Bool, _ body: (inout CompactionWork) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result? {
+    let begun = state.waiting { state -> CompactionWork?? in
+      if state.isStopped { return .some(nil) }
+      if state.isTaken { return waits ? nil : .some(nil) }
+      state.isTaken = true
+      return state.work
+    }
+    guard var work = begun else { return nil }
+    defer { end(work) }
+    return try body(&work)
+  }
+
+  private func end(_ work: CompactionWork) {
+    state.withLock { state in
+      state.work = work
+      state.isTaken = false
+    }
+    state.notifyAll()
+  }
+
+  /// Nobody gets a turn any more; returns when nobody has it.
+  func stop() {
+    state.waiting { state -> Void? in
+      state.isStopped = true
+      return state.isTaken ? nil : ()
+    }
+  }
+}

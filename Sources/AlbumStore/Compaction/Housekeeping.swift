@@ -1,0 +1,165 @@
+import AlbumModel
+import Logging
+import Posix
+
+import struct Synchronization.Atomic
+
+// Three threads:
+//
+// - Framing appends frames within 100 ms of a change, and barriers every 2 seconds while there is
+//   something to cover. It does nothing else, so that the 5 seconds hold whatever the others do.
+// - Stating puts into the catalog what open files have had pending for long. It may wait for a thread
+//   that seals, and so for the disk.
+// - Housekeeping writes checkpoints, makes room, sweeps and compacts.
+
+/// When framing appended its last barrier. Only its thread touches it.
+private final class FramingRounds: @unchecked Sendable {  // see above
+  var lastBarrier: Int64 = 0
+}
+
+/// How the housekeeping stands. Only its thread touches it.
+private final class HousekeepingRounds: @unchecked Sendable {  // see above
+  var lastSweep: Int64 = 0
+  var lastMove: Int64 = 0
+  var lastCheckpointLook: Int64 = 0
+  var sweep: Sweep?
+  var settling = TimeSettling()
+  /// `Housekeeping.activity` when it was seen to change last, and when that was.
+  private var activity: UInt64 = 0
+  private var activeAt: Int64 = 0
+
+  /// How long nobody has used the space, in milliseconds.
+  func idleTime(_ activity: UInt64, now: Int64) -> Int64 {
+    if activity != self.activity || activeAt == 0 {
+      self.activity = activity
+      activeAt = now
+    }
+    return now - activeAt
+  }
+}
+
+/// What a space does while nobody asks for anything. May call all that lies below.
+final class Housekeeping: Sendable {
+  private let context: SpaceContext
+  private let durability: Durability
+  private let compactor: Compactor
+  private let keeper: Keeper
+  private let catalog: CatalogLock
+  private let room: DiskRoom
+  private let health: Health
+  private let options: SpaceOpenOptions
+  /// Rises with whatever users of the space do: work in the background looks whether they are idle.
+  let activity = Atomic<UInt64>(0)
+
+  init(_ compactor: Compactor) {
+    self.compactor = compactor
+    durability = compactor.durability
+    context = compactor.durability.context
+    (keeper, catalog, room) = (context.keeper, context.catalog, context.room)
+    (health, options) = (context.health, context.options)
+  }
+
+  static let barrierInterval: Int64 = 2000
+  /// How often open files are looked at for what they have pending, in milliseconds.
+  static let statingInterval: Int64 = 500
+  static let sweepInterval: Int64 = 1000
+  /// Nobody works on the space when nothing was asked of it for so long: file managers and copying
+  /// tools do not pause for a second. In milliseconds.
+  static let idleAfter: Int64 = 1000
+  /// While somebody works one segment is emptied so often, in milliseconds: less than 1 MiB a second
+  /// of default segments, a hundredth of what a disk does.
+  static let busyMoveInterval: Int64 = 5000
+
+  /// Starts the threads.
+  func start() throws(StoreError) {
+    let (framing, housekeeping) = (FramingRounds(), HousekeepingRounds())
+    do throws(Errno) {
+      try keeper.start("albumfs-keeper") { self.frame(framing) }
+      try keeper.start("albumfs-stater") { self.statePending() }
+      try keeper.start("albumfs-sweeper", atOnce: true) { self.keepHouse(housekeeping) }
+    } catch {
+      throw StoreError(.inputOutput, "cannot start a thread: \(error)", cause: error)
+    }
+  }
+
+  /// One round of framing; returns the time of the next, in monotonic milliseconds.
+  private func frame(_ rounds: FramingRounds) -> Int64? {
+    if health.isReadOnly { return nil }
+    let now = SystemClock.monotonicMilliseconds()
+    do throws(StoreError) {
+      try durability.commitNow()
+      if now - rounds.lastBarrier >= Housekeeping.barrierInterval {
+        rounds.lastBarrier = now
+        try durability.barrierNow()
+      }
+      let isSoon =
+        keeper.isBusy || durability.journal.withLock { $0.oldestUncovered != 0 }
+        || catalog.withLock { $0.hasChanges }
+      return isSoon ? now : nil
+    } catch {
+      // A commit or barrier that failed has turned the space read-only and said so, unless only room is
+      // missing.
+      return error.isShortage ? now + Housekeeping.sweepInterval : nil
+    }
+  }
+
+  /// One round of stating; returns the time of the next, in monotonic milliseconds.
+  private func statePending() -> Int64? {
+    if health.isReadOnly { return nil }
+    durability.callBeforeBarrier(pendingFor: Housekeeping.barrierInterval)
+    return keeper.isBusy ? SystemClock.monotonicMilliseconds() + Housekeeping.statingInterval : nil
+  }
+
+  /// One round of housekeeping; returns the time of the next, in monotonic milliseconds.
+  private func keepHouse(_ rounds: HousekeepingRounds) -> Int64? {
+    if health.isReadOnly {
+      durability.reclaims.reclaimIfWanted()
+      return nil
+    }
+    let now = SystemClock.monotonicMilliseconds()
+    durability.reclaims.reclaimIfWanted()
+    do throws(StoreError) {
+      if now - rounds.lastCheckpointLook >= Housekeeping.barrierInterval {
+        rounds.lastCheckpointLook = now
+        try compactor.refillReserve()
+        if try !durability.checkpointIfDue() { rounds.lastCheckpointLook = now + 30_000 }
+      }
+      try sweep(rounds, now)
+      room.tellReturned()
+      let isSoon =
+        keeper.isBusy || room.isShort || rounds.sweep?.wantsToMove ?? false
+        || rounds.sweep?.hasUnexamined ?? false || rounds.settling.isUnfinished
+      return isSoon ? now : rounds.sweep?.nextDue(compactor)
+    } catch {
+      // What fails here (a segment that cannot be removed) is tried again when there is work.
+      rounds.lastSweep = now
+      if error.isShortage { return now + Housekeeping.sweepInterval }
+      if !health.isReadOnly { options.logger.warning("background work: \(error)") }
+      return nil
+    }
+  }
+
+  /// Moves content at full speed while nobody uses the space, a piece a round; now and then a
+  /// segment while somebody does.
+  private func sweep(_ rounds: HousekeepingRounds, _ now: Int64) throws(StoreError) {
+    let idle = rounds.idleTime(activity.load(ordering: .relaxed), now: now)
+    let isFree = room.isShort || idle >= Housekeeping.idleAfter
+    let wantsToMove = rounds.sweep?.wantsToMove ?? false
+    if now - rounds.lastSweep < Housekeeping.sweepInterval, !(isFree && wantsToMove) { return }
+    rounds.lastSweep = now
+    if rounds.sweep == nil { rounds.sweep = try compactor.beginSweep() }
+    if isFree {
+      try rounds.sweep?.round(compactor)
+      rounds.settling.round(context.files, context.lock)
+    } else if now - rounds.lastMove >= Housekeeping.busyMoveInterval {
+      rounds.lastMove = now
+      try rounds.sweep?.round(compactor, moving: 0)
+    } else {
+      try rounds.sweep?.round(compactor, moving: nil)
+    }
+    if room.isShort {
+      try room.require()
+      room.noteRoom()
+    }
+  }
+}

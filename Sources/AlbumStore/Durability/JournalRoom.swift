@@ -1,0 +1,121 @@
+import AlbumFormat
+import AlbumModel
+import Logging
+import Posix
+
+import struct Synchronization.Atomic
+
+// Room for a session's journal on a full disk. Two rules, with that of `Reclaims`, keep a full disk from
+// becoming a dead end:
+//
+// - The reserve is made full again before anything else takes room.
+// - A session that begins where there is room for little more gives room first: what former sessions
+//   left goes without its grace, and its first journal segment names no second chance, or a checkpoint
+//   that it wrote for this purpose, so that the journal before it can go. So a session that changes
+//   little needs no more room than the one before.
+
+extension Durability {
+  /// Whether the space has a reserve: one is made before the first data segment.
+  var hasReserve: Bool { catalog.withLock { !$0.segments.accounts.isEmpty } }
+
+  /// True where the disk has no room, besides the reserve, for a checkpoint and two journal segments.
+  /// A quota shows only when the reserve is made full.
+  private var isTight: Bool {
+    guard hasReserve else { return false }
+    if files.missingReserve > 0 {
+      do throws(StoreError) { try files.fillReserve() } catch { return error.isShortage }
+    }
+    guard let available = try? room.capacity().availableBytes else { return false }
+    let needed = Int64(room.checkpointSegments.load(ordering: .relaxed)) + 2
+    return available < needed * Int64(files.segmentSize)
+  }
+
+  /// At a mount, before anything is written: where there is little room, what former sessions left goes
+  /// at once, and the reserve is made full.
+  func makeRoomAtMount() {
+    guard isTight || (hasReserve && files.missingReserve > 0) else { return }
+    do throws(StoreError) {
+      if !keepsEverything {
+        try unlink(unneededSegments())
+        try unlink(retiredSegments(grace: 0))
+      }
+      try files.fillReserve()
+    } catch {
+      options.logger.notice("little room at the mount: \(error)")
+    }
+  }
+
+  /// Before this session's first journal segment is begun where there is little room: begins it so that
+  /// older segments of journal and checkpoints can go, and unlinks them. Does nothing where one is begun
+  /// or there is room.
+  func makeJournalFit(_ journal: inout Journal) throws(StoreError) {
+    if journal.writer.isBegun || keepsEverything || !isSound || !hasReserve { return }
+    if !isTight, try beginsWithoutReserve(&journal) { return }
+    let position = journal.writer.position
+    if position.checkpoint.exists, position.formerCheckpoint.exists {
+      // The mount has just read the newer one: it is whole.
+      journal.writer.giveUpFormerCheckpoint()
+      try journal.writer.begin(syncAll)
+      try files.sync([.journal])
+    } else if try !beginWithCheckpoint(&journal) {
+      return
+    }
+    journal.hasGivenUpFormer = true
+    journal.noteCheckpoints()
+    try unlink(unneededSegments(by: journal), &journal)
+    try? files.fillReserve()
+  }
+
+  /// Begins a journal segment; where only the reserve has room for it, which a quota does not tell
+  /// beforehand, begins none and returns false.
+  private func beginsWithoutReserve(_ journal: inout Journal) throws(StoreError) -> Bool {
+    let former = journal.writer
+    do throws(StoreError) { try journal.writer.begin(spendsReserve: false, syncAll) } catch {
+      if !error.isShortage { throw error }
+      let unborn = journal.writer.newest
+      journal.writer = former
+      try unlinkUnborn(unborn, journal)
+      return false
+    }
+    return true
+  }
+
+  /// Writes a checkpoint and a journal segment that names it and no former one. Returns false, and has
+  /// changed nothing, where they do not fit into the reserve and what is free.
+  private func beginWithCheckpoint(_ journal: inout Journal) throws(StoreError) -> Bool {
+    // What changed and is not framed yet is in it, and is stated once more by the next frame, as it is
+    // then: that does no harm.
+    let items = catalog.withLock { $0.encodeAll() }
+    let size = Int64(files.segmentSize)
+    let needed = Int64(checkpointLength(items.count)) + 1
+    let reserved = Int64(SegmentFiles.reservedSegments) - files.missingReserve
+    let available = files.missingReserve > 0 ? 0 : (try? room.capacity().availableBytes) ?? 0
+    if needed > reserved + available / size { return false }
+    try flushContent()
+    var writer = CheckpointWriter(
+      files: files, spendsReserve: true, nextSegment: checkpointNumbers(items.count))
+    do throws(StoreError) {
+      try writer.append(items, isLast: true)
+      try writer.finish()
+      try files.sync([.data, .checkpoint])
+      if !writer.isContiguous { throw Durability.interrupted }
+    } catch {
+      giveUpCheckpoint(writer)
+      try unlink(writer.segments, &journal)
+      try? files.fillReserve()
+      if error.isShortage { return false }
+      throw error
+    }
+    var reference = writer.reference
+    reference.lastFrame = journal.writer.position.frame
+    reference.firstJournal = SegmentNumber(journal.writer.newest.rawValue + 1)
+    reference.takenAt = files.clock.now
+    // What waited is in the checkpoint; after it, it would state a former state.
+    journal.writer.abandon()
+    journal.unstatedRetirements = []
+    try journal.writer.adopt(reference, keepsFormer: false, syncAll: syncAll)
+    try files.sync([.journal])
+    room.noteCheckpoint(reference)
+    return true
+  }
+}

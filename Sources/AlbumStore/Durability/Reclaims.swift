@@ -1,0 +1,135 @@
+import AlbumModel
+import Logging
+import Posix
+
+/// Callers that wait for room on a full disk. Nobody is refused while something can be reclaimed: a caller
+/// that finds no room waits until the grace of all that is unneeded was given up and garbage was compacted,
+/// and then tries again. A caller that waits holds none of a space's locks.
+final class Reclaims: Sendable {
+  /// How long a caller waits for room at most, in nanoseconds.
+  private static let patience: Int64 = 60_000_000_000
+
+  private struct State {
+    /// Reclaims that were asked for, and the last that is over.
+    var wanted: UInt64 = 0
+    var done: UInt64 = 0
+    /// True: the last one made room.
+    var hasGained = false
+    /// Threads that must not wait for room: they hold locks that reclaiming takes, or others wait for
+    /// them.
+    var impatient: Set<UInt> = []
+    /// Segments are being written anew, or the session ends: nobody waits.
+    var isHindered = 0
+    /// The last one that made no room: `SegmentLedger.released` and the time then.
+    var inVain: (released: Int64, at: Int64)?
+    /// Makes room; returns whether there is some.
+    var reclaim: (@Sendable () throws -> Bool)?
+  }
+  private let state = Monitor(State())
+  private let context: SpaceContext
+
+  init(_ context: SpaceContext) { self.context = context }
+
+  /// `reclaim` makes room, and returns whether there is some.
+  func setReclaim(_ reclaim: @escaping @Sendable () throws -> Bool) {
+    state.withLock { $0.reclaim = reclaim }
+  }
+
+  /// Runs `body`, again after room was made where it found none. Throws what `body` throws when no room
+  /// can be made.
+  func whenThereIsRoom<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError)
+    -> Result
+  {
+    for _ in 0..<3 {
+      do throws(StoreError) { return try body() } catch {
+        if !error.isShortage { throw error }
+        if context.health.isReadOnly || !wait() {
+          context.room.noteShortage(error)
+          throw error
+        }
+      }
+    }
+    do throws(StoreError) { return try body() } catch {
+      if error.isShortage { context.room.noteShortage(error) }
+      throw error
+    }
+  }
+
+  /// Returns when room was made, false where none can be.
+  private func wait() -> Bool {
+    guard mayReclaim else { return false }
+    if !context.options.worksInBackground { return reclaim() }
+    let ticket = state.withLock { state in
+      state.wanted += 1
+      return state.wanted
+    }
+    context.keeper.wake()
+    let deadline = SystemClock.monotonicNanoseconds() + Reclaims.patience
+    let hasGained = state.waiting(until: deadline) { state -> Bool? in
+      if state.isHindered > 0 { return false }
+      return state.done >= ticket ? state.hasGained : nil
+    }
+    return hasGained ?? false
+  }
+
+  /// Whether reclaiming may have success: not where the last one had none and little was let go since.
+  private var mayReclaim: Bool {
+    let (inVain, isImpatient) = state.withLock { state in
+      (state.inVain, state.isHindered > 0 || state.impatient.contains(PosixThread.current))
+    }
+    if isImpatient { return false }
+    guard let inVain else { return true }
+    if released - inVain.released >= Int64(context.files.segmentSize) / 4 { return true }
+    return SystemClock.monotonicMilliseconds() - inVain.at > 2000
+  }
+
+  private var released: Int64 { context.catalog.withLock { $0.segments.released } }
+
+  /// Nobody waits for room while `body` runs.
+  func hindering<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    state.withLock { $0.isHindered += 1 }
+    state.notifyAll()
+    defer { state.withLock { $0.isHindered -= 1 } }
+    return try body()
+  }
+
+  /// The calling thread does not wait for room while `body` runs: it may hold locks.
+  func impatiently(_ body: () -> Void) {
+    state.withLock { _ = $0.impatient.insert(PosixThread.current) }
+    body()
+    state.withLock { _ = $0.impatient.remove(PosixThread.current) }
+  }
+
+  /// From now on nobody waits for room: the session ends.
+  func stop() {
+    state.withLock { $0.isHindered += 1 }
+    state.notifyAll()
+  }
+
+  /// Reclaims for those who wait; for the housekeeping thread.
+  func reclaimIfWanted() {
+    let wanted = state.withLock { $0.wanted > $0.done ? $0.wanted : nil }
+    guard let wanted else { return }
+    let hasGained = reclaim()
+    state.withLock { state in
+      state.done = wanted
+      state.hasGained = hasGained
+    }
+    state.notifyAll()
+  }
+
+  private func reclaim() -> Bool {
+    var hasGained = false
+    do {
+      hasGained = try state.withLock { $0.reclaim }?() ?? false
+    } catch {
+      context.options.logger.notice("no room could be made: \(error)")
+    }
+    if hasGained { context.room.noteRoom() }
+    let released = released
+    state.withLock {
+      $0.inVain = hasGained ? nil : (released, SystemClock.monotonicMilliseconds())
+    }
+    return hasGained
+  }
+}

@@ -1,0 +1,132 @@
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+import Posix
+
+/// Seals content of files into records of data segments. A data segment is begun only when the head of the
+/// session's journal is on disk and the disk has room. Any thread.
+///
+/// Takes `sequences` and then `catalog`; calls `Durability` and `ContentStore` with neither held.
+final class RecordWriter: Sendable {
+  private let content: ContentStore
+  private let files: SegmentFiles
+  private let catalog: CatalogLock
+  private let room: DiskRoom
+  private let health: Health
+  private let durability: Durability
+  private let sequences = Mutex((next: UInt64(0), end: UInt64(0)))
+
+  init(_ durability: Durability) {
+    self.durability = durability
+    let context = durability.context
+    (content, files, catalog) = (context.content, context.files, context.catalog)
+    (room, health) = (context.room, context.health)
+  }
+
+  /// Seals up to 64 KiB of a file's content as one record and returns where it is; held until the
+  /// caller gives the extent to `Catalog.replaceExtents` or `Catalog.letGo`. The 64 bytes before
+  /// `content` (`ReadHeadroom.byteCount`) must be writable and are clobbered; the content is not
+  /// changed. What is sealed may be in memory only until `commit`.
+  func append(
+    _ content: UnsafeMutableRawBufferPointer, of inode: InodeNumber, at offset: Int64,
+    fileLength: Int64
+  ) throws(StoreError) -> Extent {
+    let header = newRecord(content.count, of: inode, at: offset, fileLength)
+    return try unsafe seal(content, header, mayCut: false)
+  }
+
+  /// The same, in two records where the first fills a segment to its end.
+  func appendPieces(
+    _ content: UnsafeMutableRawBufferPointer, of inode: InodeNumber, at offset: Int64,
+    fileLength: Int64
+  ) throws(StoreError) -> [Extent] {
+    let header = newRecord(content.count, of: inode, at: offset, fileLength)
+    let first = try unsafe seal(content, header, mayCut: true)
+    if first.end == offset + Int64(content.count) { return [first] }
+    do throws(StoreError) {
+      return [first, try unsafe appendRest(content, of: inode, behind: first, fileLength)]
+    } catch {
+      catalog.withLock { $0.letGo(first) }
+      throw error
+    }
+  }
+
+  /// From a copy: what lies before it is content that others may be reading.
+  private func appendRest(
+    _ content: UnsafeMutableRawBufferPointer, of inode: InodeNumber, behind first: Extent,
+    _ fileLength: Int64
+  ) throws(StoreError) -> Extent {
+    let rest = unsafe UnsafeRawBufferPointer(rebasing: content[Int(first.length)...])
+    let copy = SegmentImage(byteCount: ReadHeadroom.byteCount + rest.count)
+    defer { unsafe erase(copy.bytes) }
+    let target = unsafe UnsafeMutableRawBufferPointer(
+      rebasing: copy.bytes[ReadHeadroom.byteCount...])
+    unsafe target.copyMemory(from: rest)
+    return try unsafe append(target, of: inode, at: first.end, fileLength: fileLength)
+  }
+
+  private func newRecord(
+    _ byteCount: Int, of inode: InodeNumber, at offset: Int64, _ fileLength: Int64
+  ) -> DataRecord {
+    DataRecord(
+      inode: inode, offset: offset, length: UInt32(byteCount), sequence: takeSequence(),
+      fileLength: fileLength)
+  }
+
+  /// Seals content under a header that is complete; with `mayCut` perhaps only its beginning. The
+  /// extent is held. What is moved may take more of a full disk, since it gives room.
+  func seal(
+    _ content: UnsafeMutableRawBufferPointer, _ header: DataRecord, mayCut: Bool,
+    isMoved: Bool = false
+  ) throws(StoreError) -> Extent {
+    precondition(content.count > 0 && content.count <= Int(DataRecord.contentLimit))
+    try health.requireWritable()
+    if isMoved { return try unsafe sealOnce(content, header, mayCut: mayCut, isMoved: true) }
+    return try durability.reclaims.whenThereIsRoom { () throws(StoreError) in
+      try unsafe sealOnce(content, header, mayCut: mayCut, isMoved: false)
+    }
+  }
+
+  private func sealOnce(
+    _ content: UnsafeMutableRawBufferPointer, _ header: DataRecord, mayCut: Bool, isMoved: Bool
+  ) throws(StoreError) -> Extent {
+    try durability.announceSession(leaving: isMoved ? 1 : nil)
+    return try unsafe self.content.append(
+      content, header: header, mayCut: mayCut,
+      begin: isMoved ? beginSegmentForMove : beginSegment,
+      finished: { number in self.catalog.withLock { $0.setState(of: number, to: .living) } },
+      held: { extent in catalog.withLock { $0.hold(extent) } })
+  }
+
+  /// Numbers are taken from the catalog a thousand at a time.
+  private func takeSequence() -> UInt64 {
+    sequences.withLock { range in
+      if range.next == range.end {
+        range.next = catalog.withLock { $0.takeSequence(count: 1024) }
+        range.end = range.next + 1024
+      }
+      defer { range.next += 1 }
+      return range.next
+    }
+  }
+
+  private func beginSegment() throws(StoreError) -> SegmentNumber {
+    try room.require()
+    room.noteRoom()
+    return takeSegment()
+  }
+
+  private func beginSegmentForMove() throws(StoreError) -> SegmentNumber {
+    try room.require(leaving: 1)
+    return takeSegment()
+  }
+
+  private func takeSegment() -> SegmentNumber {
+    catalog.withLock { catalog in
+      let number = catalog.takeDataSegment()
+      let id = SegmentID(kind: .data, number: number)
+      catalog.setState(of: number, to: .filling, birth: files.bear(id))
+      return number
+    }
+  }
+}
