@@ -95,7 +95,7 @@ private struct Life {
       // longer one behind that.
       let found = try place.files().values
       let lost = files.filter { file in !found.contains { $0.starts(with: file.value) } }.keys
-      #expect(lost.sorted() == [], "\(told)")
+      #expect(lost.sorted() == [], "seed \(random.seed), \(told)")
       if !lost.isEmpty { return }
     }
   }

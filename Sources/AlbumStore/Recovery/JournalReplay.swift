@@ -138,7 +138,9 @@ struct JournalReplay {
           upTo: FrameNumber(number.rawValue - 1), wereUnwritten: found.followsUnwritten, &catalog)
       }
     } else {
-      if reached < proven { lose(upTo: proven, wereUnwritten: false, &catalog) }
+      if reached < proven {
+        lose(upTo: proven, wereUnwritten: found.followsUnwritten, &catalog)
+      }
       if !continues(found) {
         if mayHaveLostPower || isOfAnotherChain(found) { return cut(found) }
         if number != reached.next {

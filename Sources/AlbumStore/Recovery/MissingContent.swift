@@ -40,7 +40,7 @@ struct MissingContent {
   var files: Set<InodeNumber> { Set(lacking.keys) }
 
   init(
-    _ recent: RecentHistory, _ catalog: borrowing Catalog, _ listing: SegmentListing,
+    in written: [InodeNumber], _ catalog: borrowing Catalog, _ listing: SegmentListing,
     content: ContentStore, session: SegmentBirth, sessionHasEnded: Bool,
     endsInWriting: Bool, omitting omitted: Set<Precaution>
   ) throws(StoreError) {
@@ -60,7 +60,7 @@ struct MissingContent {
     isLivingCopy = listing.own.contains { id, found in
       id.kind == .data && id.number > greatest && found.contains { $0.birth == session }
     }
-    for inode in recent.written.keys.sorted() {
+    for inode in written.sorted() {
       // What has lost its last name goes when replay ends, and what was left out before is known.
       guard let index = catalog.index(of: inode), catalog.state(index).links > 0,
         !catalog.state(index).marks.contains(.leftOut)

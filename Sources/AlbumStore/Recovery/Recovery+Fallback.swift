@@ -10,11 +10,14 @@ extension Recovery {
     _ recent: inout RecentHistory, before first: FrameNumber, _ catalog: borrowing Catalog
   ) throws(StoreError) -> MissingContent {
     // Of a session that ended, all of whose segments are there, everything before a checkpoint is.
+    var lacksFrames = false
     if !report.hasSessionEnded || lacksSegment(catalog), !omitted.contains(.wholeGrace) {
-      try noteWritten(before: first, &recent)
+      lacksFrames = try noteWritten(before: first, &recent)
     }
+    // What a frame stated that is not there, a checkpoint may know: then every file is looked at.
+    let written = lacksFrames ? catalog.files() : Array(recent.written.keys)
     return try MissingContent(
-      recent, catalog, listing, content: content, session: position.birth,
+      in: written, catalog, listing, content: content, session: position.birth,
       sessionHasEnded: report.hasSessionEnded, endsInWriting: endsInWriting, omitting: omitted)
   }
 
@@ -24,12 +27,18 @@ extension Recovery {
     }
   }
 
-  /// Adds what frames stated that a checkpoint covers, as far as they are there.
+  /// Adds what frames stated that a checkpoint covers, as far as they are there. Returns whether some are
+  /// not.
   private mutating func noteWritten(before first: FrameNumber, _ recent: inout RecentHistory)
-    throws(StoreError)
+    throws(StoreError) -> Bool
   {
+    var lacksFrames = false
+    // The frame behind which the segment that was looked at last begins.
+    var end: FrameNumber?
     for segment in journals.all.reversed() {
       let scan = try scan(segment.number)
+      lacksFrames = lacksFrames || scan.lacksFrames(upTo: end ?? .none)
+      end = scan.head?.cutFrame ?? end
       var items: [UInt8] = []
       for frame in scan.frames.map(\.frame) where frame.number <= first {
         items = frame.isContinuation ? items + frame.items : frame.items
@@ -37,8 +46,9 @@ extension Recovery {
           recent.noteWritten(items, at: frame.time)
         }
       }
-      if let head = scan.head, !recent.reaches(head.time) { return }
+      if let head = scan.head, !recent.reaches(head.time) { break }
     }
+    return lacksFrames
   }
 
   /// Replays the last 15 minutes once more, from the newest checkpoint before them that is whole, and
@@ -108,5 +118,27 @@ extension Recovery {
     catalog = Catalog()
     catalog.beginReplay()
     return CheckpointReference()
+  }
+}
+
+extension JournalScan {
+  /// Whether a frame is not there that was in this segment: between those that are, or before `end`, with
+  /// which the segment behind it begins.
+  fileprivate func lacksFrames(upTo end: FrameNumber) -> Bool {
+    var reached = head?.cutFrame
+    for frame in frames.map(\.frame.number) {
+      if let reached, frame != reached.next, frame > reached { return true }
+      reached = frame
+    }
+    return reached.map { $0 < end } ?? false
+  }
+}
+
+extension Catalog {
+  /// The regular files.
+  fileprivate borrowing func files() -> [InodeNumber] {
+    var found: [InodeNumber] = []
+    forEachInode { _, state in if state.kind == .regular { found.append(state.number) } }
+    return found
   }
 }

@@ -86,7 +86,10 @@ struct CopyExamination {
     defer { Explanation.explain(copy, life, Array(faults[before...]), circumstances, seen) }
     // One session writes meanwhile: what a copy lacks that is made while others begin or end may look
     // like damage, and check says so.
-    if life.hasPowerCut(in: first.window) || life.hasPowerCut(in: last.window) {
+    let span = first.window.lowerBound...last.window.upperBound
+    if life.hasPowerCut(in: first.window) || life.hasPowerCut(in: last.window)
+      || !last.deletes && life.hasPowerCut(in: span)
+    {
       return compareTimes(copy, seen, circumstances)
     }
     if life.hasBoundary(in: last.window) {

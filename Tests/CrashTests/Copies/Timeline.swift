@@ -355,10 +355,8 @@ struct Timeline: Sendable {
     while let one = next.popLast() {
       if right.contains(one) { return true }
       for end in ends[one, default: []] where end.instant > since && end.instant <= until {
-        guard let heir = end.heir else { return true }
-        for heir in successors(end).union([heir]) where seen.insert(heir).inserted {
-          next.append(heir)
-        }
+        guard let heir = end.heir, let visible = visibleHeir(end) else { return true }
+        for heir in [heir, visible] where seen.insert(heir).inserted { next.append(heir) }
       }
     }
     return false
@@ -366,15 +364,16 @@ struct Timeline: Sendable {
 }
 
 extension Timeline {
-  /// Files that got the name of a replaced one later within its frame: a frame says what a name leads to in
-  /// the end, and so which file seems to have replaced it.
-  private func successors(_ end: End) -> Set<InodeNumber> {
-    var found: Set<InodeNumber> = []
-    for lease in leases[end.place, default: []] where lease.span.lowerBound > end.instant {
-      let isLater = floors.contains { (end.instant..<lease.span.lowerBound).contains($0.instant) }
-      if let inode = lease.inode, !isLater { found.insert(inode) }
+  /// The file that seems to have replaced another: a frame says what a name leads to in the end. nil: the
+  /// name seems to have been removed.
+  private func visibleHeir(_ end: End) -> InodeNumber? {
+    let later = leases[end.place, default: []].filter { $0.span.upperBound >= end.instant }
+    let framed = later.first { lease in
+      floors.contains {
+        (max(lease.span.lowerBound, end.instant)...lease.span.upperBound).contains($0.instant)
+      }
     }
-    return found
+    return (framed ?? later.last)?.inode
   }
 }
 
