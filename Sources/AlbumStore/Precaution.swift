@@ -26,6 +26,8 @@ package enum Precaution: Sendable, Hashable, CaseIterable {
   case keptVersions
   /// What was not written yet is told from what is damaged.
   case recognisedTails
+  /// Journal segments of another copy of the store are told from the timeline's own.
+  case toldTimelines
   /// That a part of the journal was missing is stated until a repair.
   case statedLoss
 }

@@ -69,3 +69,23 @@ extension Catalog {
     }
   }
 }
+
+extension Catalog {
+  /// Where a mount shows a file as it was before, the newest version of it that was left out.
+  borrowing func newestLeftOut() -> [InodeNumber: InodeNumber] {
+    var byPath: [String: InodeNumber] = [:]
+    forEachInode { index, state in
+      guard state.marks.contains(.leftOut), let path = leftOutPath(of: index)?.path else { return }
+      byPath[path] = max(byPath[path] ?? state.number, state.number)
+    }
+    var newest: [InodeNumber: InodeNumber] = [:]
+    for (path, leftOut) in byPath {
+      var place = index(of: .root)
+      for name in path.utf8.split(separator: UInt8(ascii: "/")) {
+        place = place.flatMap { child(Array(name), of: $0) }
+      }
+      if let place { newest[state(place).number] = leftOut }
+    }
+    return newest
+  }
+}

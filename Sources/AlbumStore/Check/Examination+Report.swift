@@ -319,17 +319,17 @@ extension Examination {
     let severity: CheckFinding.Severity = isJournalIncomplete ? .damage : .note
     let newer = loose.newer.flatMap { inode, found in
       findings(
-        .lostChanges, inode, paths, found.ranges, Set(found.records.map(\.segment)),
+        .lostChanges, inode, paths, found.ranges, Set(found.pieces.map(\.loose.segment)),
         severity: severity,
         meaning:
           "there is newer content of \(ranges(found.ranges)), which the journal that is lost told of"
       )
     }
-    let unknown = loose.unknown.flatMap { inode, records in
+    let unknown = loose.unknown.flatMap { inode, pieces in
       findings(
-        .lostFile, inode, paths, [], Set(records.map(\.segment)), severity: severity,
+        .lostFile, inode, paths, [], Set(pieces.map(\.loose.segment)), severity: severity,
         meaning:
-          "the name of this file is lost, its content (\(LostFile(inode, records).size) bytes) is not"
+          "the name of this file is lost, its content (\(LostFile(inode, pieces).size) bytes) is not"
       )
     }
     return newer + unknown

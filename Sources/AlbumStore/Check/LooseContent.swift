@@ -4,20 +4,34 @@ import AlbumModel
 /// What data records say that the catalog does not know of: looked at where a part of the journal is
 /// missing, since otherwise it is the garbage of files that were changed and removed.
 struct LooseContent {
-  /// Records in the order of their sequences.
-  typealias Records = [SegmentFindings.Loose]
+  /// A record, and the stretches of its file that nothing newer is known of.
+  struct Piece {
+    var loose: SegmentFindings.Loose
+    var ranges: [Range<Int64>]
+  }
 
-  /// Newer content of files that the catalog knows.
-  private(set) var newer: [InodeNumber: (ranges: [Range<Int64>], records: Records)] = [:]
-  /// Content of inodes that the catalog does not know.
-  private(set) var unknown: [InodeNumber: Records] = [:]
+  /// Newer content of a file that the catalog knows.
+  struct Newer {
+    /// The file that has what no record says anew: the file itself, or the version of it that a mount left
+    /// out.
+    var base: InodeNumber
+    var ranges: [Range<Int64>] = []
+    /// In the order of their sequences.
+    var pieces: [Piece] = []
+  }
+
+  private(set) var newer: [InodeNumber: Newer] = [:]
+  /// Content of inodes that the catalog does not know, in the order of its sequences.
+  private(set) var unknown: [InodeNumber: [Piece]] = [:]
 
   var isEmpty: Bool { newer.isEmpty && unknown.isEmpty }
 
   /// `known`: no inode up to this number is a lost one. `gone`: nor are these. `loss`: what was written
-  /// since then is no lost content.
+  /// since then is no lost content. `leftOut`: the versions that mounts left out, by the file that is shown
+  /// as it was before.
   init(
-    _ findings: [SegmentFindings], _ catalog: borrowing Catalog, known: UInt64,
+    _ findings: [SegmentFindings], _ catalog: borrowing Catalog,
+    leftOut: [InodeNumber: InodeNumber], known: UInt64,
     gone: Set<InodeNumber>, until loss: JournalLoss?
   ) {
     let sequences = Sequences(findings)
@@ -26,7 +40,8 @@ struct LooseContent {
     for loose in findings.flatMap(\.loose).sorted(by: { $0.record.sequence < $1.record.sequence }) {
       let inode = loose.record.inode
       if let loss, loose.record.sequence >= loss.sequenceEnd { continue }
-      if let index = catalog.index(of: inode) {
+      let base = leftOut[inode] ?? inode
+      if let index = catalog.index(of: base) {
         if newest[inode] == nil {
           newest[inode] = .some(
             sequences.newest(catalog.extents(of: index, from: 0, to: .max)))
@@ -34,12 +49,14 @@ struct LooseContent {
         let ranges = LooseContent.newerRanges(
           loose, index, catalog, sequences, newest: newest[inode] ?? nil)
         if ranges.isEmpty { continue }
-        newer[inode, default: ([], [])].ranges += ranges
-        newer[inode]?.records.append(loose)
+        newer[inode, default: Newer(base: base)].ranges += ranges
+        newer[inode]?.pieces.append(Piece(loose: loose, ranges: ranges))
       } else if inode.rawValue > known, inode.rawValue < loss?.inodeEnd ?? .max,
         !gone.contains(inode)
       {
-        unknown[inode, default: []].append(loose)
+        let record = loose.record
+        let range = record.offset..<record.offset + Int64(record.length)
+        unknown[inode, default: []].append(Piece(loose: loose, ranges: [range]))
       }
     }
     for inode in newer.keys { newer[inode]?.ranges.joinNeighbours() }

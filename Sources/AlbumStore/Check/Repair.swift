@@ -17,7 +17,8 @@ extension Examination {
     let used = usedNumbers
     let position = startOfJournal
     let mayReuseNumbers =
-      isJournalIncomplete || catalogCheck.problems.contains(where: \.isCounter)
+      isJournalIncomplete || hasLooseContent || recovery.report.isMixed
+      || catalogCheck.problems.contains(where: \.isCounter)
     let lostRoot = salvaged.rootWasLost
     let recovery = recovery
     let files = files

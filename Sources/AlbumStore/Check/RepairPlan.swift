@@ -43,8 +43,8 @@ struct RepairPlan {
       }
       files.append((inode, catalog.extents(of: index, from: 0, to: 512)))
     }
-    for (inode, records) in loose?.unknown ?? [:] {
-      files.append((inode, LostFile(inode, records).map.overlapping(from: 0, to: 512)))
+    for (inode, pieces) in loose?.unknown ?? [:] {
+      files.append((inode, LostFile(inode, pieces).map.overlapping(from: 0, to: 512)))
     }
     return files
   }
@@ -57,17 +57,11 @@ struct RepairPlan {
     for problem in problems { correct(problem, &catalog) }
     let names = catalog.names(of: Set(unreadable.keys).union(loose?.newer.keys.map { $0 } ?? []))
     for inode in unreadable.keys.sorted() { rescue(inode, names[inode] ?? [], &catalog) }
-    let leftOut = newestLeftOut(catalog)
     for (inode, newer) in (loose?.newer ?? [:]).sorted(by: { $0.key < $1.key }) {
-      let name = names[inode]?.first
-      let path = name.flatMap { name in
-        catalog.index(of: name.directory).map { catalog.way(to: $0).path(of: name.name) }
-      }
-      let base = path.flatMap { leftOut[$0] } ?? inode
-      addNewer(inode, newer.records, over: base, name?.name, &catalog)
+      addNewer(inode, newer, names[inode]?.first?.name, &catalog)
     }
-    for (inode, records) in (loose?.unknown ?? [:]).sorted(by: { $0.key < $1.key }) {
-      revive(inode, records, &catalog)
+    for (inode, pieces) in (loose?.unknown ?? [:]).sorted(by: { $0.key < $1.key }) {
+      revive(inode, pieces, &catalog)
     }
     // Last, so that what the steps above left without a name is in it.
     for problem in problems {
@@ -158,29 +152,13 @@ struct RepairPlan {
     return path
   }
 
-  /// Where a mount shows a file as it was before, the version that it left out: newer content belongs to
-  /// that one. By path.
-  private func newestLeftOut(_ catalog: borrowing Catalog) -> [String: InodeNumber] {
-    var newest: [String: InodeNumber] = [:]
-    for problem in problems {
-      guard case .orphan(let inode) = problem, let index = catalog.index(of: inode),
-        catalog.state(index).marks.contains(.leftOut),
-        let path = catalog.leftOutPath(of: index)?.path
-      else { continue }
-      newest[path] = max(newest[path] ?? inode, inode)
-    }
-    return newest
-  }
-
-  /// `base` has what no record says anew.
   private mutating func addNewer(
-    _ inode: InodeNumber, _ records: LooseContent.Records, over base: InodeNumber, _ name: [UInt8]?,
-    _ catalog: inout Catalog
+    _ inode: InodeNumber, _ newer: LooseContent.Newer, _ name: [UInt8]?, _ catalog: inout Catalog
   ) {
-    guard let index = catalog.index(of: base) else { return }
+    guard let index = catalog.index(of: newer.base) else { return }
     let state = catalog.state(index)
     let file = LostFile(
-      inode, records, over: ExtentMap(catalog.extents(of: index, from: 0, to: .max)),
+      inode, newer.pieces, over: ExtentMap(catalog.extents(of: index, from: 0, to: .max)),
       size: state.size)
     let number = catalog.takeInodeNumber()
     let made = catalog.revive(file, number: number, like: state, time: time)
@@ -191,11 +169,11 @@ struct RepairPlan {
   }
 
   private mutating func revive(
-    _ inode: InodeNumber, _ records: LooseContent.Records, _ catalog: inout Catalog
+    _ inode: InodeNumber, _ pieces: [LooseContent.Piece], _ catalog: inout Catalog
   ) {
     guard catalog.index(of: inode) == nil, let root = catalog.index(of: .root) else { return }
     let index = catalog.revive(
-      LostFile(inode, records), number: inode, like: catalog.state(root), time: time)
+      LostFile(inode, pieces), number: inode, like: catalog.state(root), time: time)
     let path = recovered(&catalog).place(index, named: nameByNumber(inode), in: &catalog)
     catalog.unpin(index)
     done.append("\(path): a file whose name is lost")

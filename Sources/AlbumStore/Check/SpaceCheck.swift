@@ -118,7 +118,8 @@ struct Examination: ~Copyable {
     segments = found
     if isJournalIncomplete || !strays.isEmpty {
       loose = LooseContent(
-        found, catalog, known: greatestKnownInode, gone: salvaged.gone,
+        found, catalog, leftOut: catalog.newestLeftOut(), known: greatestKnownInode,
+        gone: salvaged.gone,
         until: hasNewLoss ? nil : recovery.report.loss)
     }
   }

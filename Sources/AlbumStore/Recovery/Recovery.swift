@@ -193,12 +193,11 @@ struct Recovery {
 
   /// The numbers of the journal segments that there are of this timeline, rising.
   mutating func journalNumbers() throws(StoreError) -> [SegmentNumber] {
-    let foreign = try journals.chooseTimeline()
-    report.foreignJournals = foreign.map { files.name($0.id, $0.birth) }
-    foreignSessions = Set(foreign.map(\.birth))
-    let forked = try journals.wentOnElsewhere()
-    report.foreignJournals += forked.map { files.name($0.id, $0.birth) }
-    foreignSessions.formUnion(forked.map(\.birth))
+    if !omitted.contains(.toldTimelines) {
+      let foreign = try journals.chooseTimeline() + journals.wentOnElsewhere()
+      report.foreignJournals = foreign.map { files.name($0.id, $0.birth) }
+      foreignSessions = Set(foreign.map(\.birth))
+    }
     var numbers: [SegmentNumber] = []
     for segment in journals.all where numbers.last != segment.number {
       numbers.append(segment.number)

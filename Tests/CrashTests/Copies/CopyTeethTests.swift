@@ -143,6 +143,7 @@ import Testing
     Tooth(precaution: .keptVersions, promise: "P4"),
     Tooth(precaution: .recognisedTails, promise: "P"),
     Tooth(precaution: .statedLoss, promise: "journal lost"),
+    Tooth(precaution: .toldTimelines, promise: "forks"),
   ]
 
   @Test(arguments: teeth)
@@ -183,9 +184,6 @@ import Testing
         examination.mixByHand()
       }
       return examination.faults
-    }
-    if promise == "section 1" {
-      return try LostSegmentTests.faults(circumstances, omitted, &random)
     }
     let life = try CopyLife.random(circumstances, &random)
     var examination = CopyExamination(
