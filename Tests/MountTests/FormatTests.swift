@@ -244,6 +244,42 @@ import Testing
     #expect(found == wanted)
     #expect(try sh(mounted, "stat -c %s $W/out/records.bin") == "66313")
   }
+  @Test(arguments: [fixtures[0], fixtures[1]])
+  func whatIsLostOfTheJournalTheReaderAndTheMountMissAlike(_ fixture: Fixture) throws {
+    let mounted = try MountedStore(initOptions: ["--chaff 0"])
+    defer { mounted.abandon() }
+    try unpack(fixture, mounted)
+    let segments = try program(
+      mounted,
+      """
+      for (kind, number), births in space.own.items():
+          for birth in births:
+              if kind in (2, 3): print(space.name(kind, number, birth))
+      """)
+    let whole = try lines(expected(fixture, "list"))
+    var differences = 0
+    for segment in segments.split(separator: "\n") {
+      _ = try sh(mounted, "rm -rf $W/store")
+      try unpack(fixture, mounted)
+      _ = try sh(mounted, "rm $W/store/segments/*/\(segment)")
+      let read = try outcome(mounted, "read_store $W/store --password-file $W/password")
+      do {
+        try mounted.mount(["--read-only"], password: fixture.password, of: mounted.work + "/store")
+      } catch {
+        #expect(read.code == 26, "\(segment): \(error)")
+        continue
+      }
+      let shown = try sh(mounted, "tree list $M")
+      try mounted.unmount()
+      #expect(lines(read.output) == lines(shown), "\(segment)")
+      if lines(read.output) != whole {
+        differences += 1
+        #expect(read.code == 26, "the reader does not say that \(segment) is missing")
+      }
+    }
+    #expect(differences > 0)
+  }
+
   /// Runs a Python program that has the reader as a module, and the space of `$W/store` opened by it.
   @discardableResult
   private func program(_ mounted: MountedStore, _ text: String) throws -> String {
