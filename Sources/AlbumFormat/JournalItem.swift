@@ -48,7 +48,8 @@ package struct InodeState: Equatable, Sendable, BitwiseCopyable {
   package var group: UInt32 = 0
   package var device: UInt32 = 0
   package var thumbnailState = ThumbnailState.none
-  /// Why there is none: a `ThumbnailFailure`'s raw value, 0 when there was no failure.
+  /// Where the state is `failed`, why: a `ThumbnailFailure`'s raw value. Where it is `pending` or `made`,
+  /// 1 says that the thumbnail goes before what the user has put into Thumb.
   package var thumbnailReason: UInt8 = 0
   /// How often frames have stated where its content lies, this one included. Where a frame before is
   /// lost, the count tells whether it stated something of this file.
@@ -73,7 +74,7 @@ package struct InodeState: Equatable, Sendable, BitwiseCopyable {
     package static let album = Marks(rawValue: 1)
     /// The directory of an album's originals.
     package static let photoDirectory = Marks(rawValue: 2)
-    /// The directory of an album's thumbnails, or a folder's twin in it.
+    /// The directory of an album's thumbnails. A folder's twin in it is marked `implicit` alone.
     package static let thumbDirectory = Marks(rawValue: 4)
     /// Made by albumfs, not yet adopted by anybody: yields to an explicit mkdir.
     package static let implicit = Marks(rawValue: 8)
