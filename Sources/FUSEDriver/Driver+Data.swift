@@ -7,7 +7,7 @@ extension Driver {
   func open(_ inode: InodeNumber, flags: CInt, for caller: Caller) throws(FSError) -> OpenFile {
     let mode = OpenMode(flags: flags)
     if mode.truncates { try dropSetID(of: inode, for: caller) }
-    let file = try fileSystem.open(inode, mode: mode, for: caller)
+    let file = try fileSystem.open(inode, mode: mode)
     if mode.writes {
       countWriter(of: file.inode)
       // What the kernel knows of its blocks is not true for long: see `FileSystem.current`.
@@ -87,7 +87,7 @@ extension OpenMode {
   /// in part. O_APPEND means nothing here, since the kernel knows the size and gives the offset.
   init(flags: CInt) {
     self.init(
-      reads: true, writes: flags & O_ACCMODE != O_RDONLY, truncates: flags & O_TRUNC != 0,
+      writes: flags & O_ACCMODE != O_RDONLY, truncates: flags & O_TRUNC != 0,
       canBeMapped: flags & O_ACCMODE != O_WRONLY)
   }
 }

@@ -1,6 +1,6 @@
-package import AlbumFileSystem
+internal import AlbumFileSystem
 internal import AlbumModel
-package import Logging
+internal import Logging
 internal import Posix
 
 import struct Synchronization.Atomic
@@ -9,7 +9,7 @@ import struct Synchronization.Atomic
 /// values, and the file system is asked. The fence in `Fuse/` calls it and sends the answers.
 ///
 /// Any thread; holds no lock while it asks.
-package final class Driver: Sendable {
+final class Driver: Sendable {
   let fileSystem: FileSystem
   let logger: Logger
   let pages = KernelPages()
@@ -23,7 +23,7 @@ package final class Driver: Sendable {
   /// How many such lines the log gets in one mount.
   private static let unreadableLimit = 200
 
-  package init(
+  init(
     fileSystem: FileSystem, logger: Logger, onReady: @escaping @Sendable () -> Void = {}
   ) {
     self.fileSystem = fileSystem
@@ -63,10 +63,6 @@ package final class Driver: Sendable {
         metadata: ["reason": "\(error)"])
     }
   }
-
-  func forget(_ inode: InodeNumber, count: UInt64) { fileSystem.forget(inode, count: count) }
-
-  func capacity() throws(FSError) -> FileSystemCapacity { try fileSystem.capacity() }
 }
 
 extension Driver {

@@ -18,7 +18,7 @@ internal import Glibc
     unsafe info.keepPages(handle.number, writesThrough: file.writesThrough)
     if unsafe request.reply(entry, opened: info) { return }
     unsafe driver.release(handle.take(), flags: info.pointee.flags)
-    driver.forget(entry.attributes.inode, count: 1)
+    driver.fileSystem.forget(entry.attributes.inode, count: 1)
   } catch {
     request.reply(error)
   }
