@@ -144,6 +144,12 @@ extension FileSystem {
     return OpenFile(content, of: self, mode: mode, beginsContent: isNew || mode.truncates)
   }
 
+  /// True while the kernel may hold pages of a file that albumfs has not seen.
+  package func hasWriter(_ inode: InodeNumber) -> Bool { contents.hasWriter(inode) }
+
+  /// The files that are open for writing.
+  package var writtenInodes: [InodeNumber] { contents.writtenInodes }
+
   /// Ends one handle of an inode.
   func release(_ inode: InodeNumber, writes: Bool) {
     if let content = contents.leave(inode), writes || leavesWork(content) { finish(content) }

@@ -15,9 +15,6 @@ final class Driver: Sendable {
   let pages = KernelPages()
   private let onReady: @Sendable () -> Void
   private let ready = Atomic(false)
-  /// How many handles each file has that may be written through: whose pages the kernel may hold
-  /// back (innermost lock).
-  private let writers = Mutex<[InodeNumber: Int]>([:])
   /// Files that the log says cannot be read (innermost lock).
   private let unreadable = Mutex<Set<InodeNumber>>([])
   /// How many such lines the log gets in one mount.
@@ -63,23 +60,4 @@ final class Driver: Sendable {
         metadata: ["reason": "\(error)"])
     }
   }
-}
-
-extension Driver {
-  func countWriter(of inode: InodeNumber) {
-    writers.withLock { $0[inode, default: 0] += 1 }
-  }
-
-  func discountWriter(of inode: InodeNumber) {
-    writers.withLock { writers in
-      guard let count = writers[inode] else { return }
-      writers[inode] = count > 1 ? count - 1 : nil
-    }
-  }
-
-  /// True while the kernel may hold pages of a file that albumfs has not seen.
-  func hasWriter(_ inode: InodeNumber) -> Bool { writers.withLock { $0[inode] != nil } }
-
-  /// The files that are open for writing.
-  func writtenInodes() -> [InodeNumber] { writers.withLock { Array($0.keys) } }
 }

@@ -106,7 +106,7 @@ package final class Mount: Sendable {
       logger.notice("files are still open in the mount: cutting them off")
       driver.pages.stop()
       withLink { link in
-        for inode in driver.writtenInodes() { link.invalidate(inode.rawValue) }
+        for inode in driver.fileSystem.writtenInodes { link.invalidate(inode.rawValue) }
         link.exit()
       }
       state.waiting { $0.hasEnded ? () : nil }
