@@ -6,13 +6,10 @@ package struct Caller: Sendable {
   package var group: UInt32
   /// Thread id of the caller in the daemon's pid namespace; 0 when it lies outside.
   package var thread: Int32
-  /// The caller's file mode creation mask, already applied by the kernel unless ACLs are on.
-  package var umask: UInt16
-  package init(user: UInt32, group: UInt32, thread: Int32, umask: UInt16 = 0) {
+  package init(user: UInt32, group: UInt32, thread: Int32) {
     self.user = user
     self.group = group
     self.thread = thread
-    self.umask = umask
   }
 
   /// albumfs itself, for what nobody asked for.

@@ -2,7 +2,7 @@
 /// maps them to error numbers in one table.
 package struct FSError: Error, Sendable, CustomStringConvertible {
   package enum Code: Sendable, CaseIterable {
-    case notFound, exists, notDirectory, isDirectory, notEmpty, notPermitted, accessDenied
+    case notFound, exists, notDirectory, isDirectory, notEmpty, notPermitted
     case crossDevice, busy, invalid, nameTooLong, tooManyLinks, tooBig
     case noSpace, quotaExceeded, readOnly
     /// What is on disk does not open, or the disk answered an error.

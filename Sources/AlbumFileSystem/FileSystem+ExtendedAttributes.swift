@@ -11,8 +11,7 @@ extension FileSystem {
   static let attributeListLimit = 65_536
 
   package func setExtendedAttribute(
-    _ name: [UInt8], to value: [UInt8], of inode: InodeNumber, mode: AttributeMode,
-    for caller: Caller
+    _ name: [UInt8], to value: [UInt8], of inode: InodeNumber, mode: AttributeMode
   ) throws(FSError) {
     try writable()
     try checkAttribute(name)
@@ -54,7 +53,7 @@ extension FileSystem {
     }
   }
 
-  package func removeExtendedAttribute(_ name: [UInt8], of inode: InodeNumber, for caller: Caller)
+  package func removeExtendedAttribute(_ name: [UInt8], of inode: InodeNumber)
     throws(FSError)
   {
     try writable()

@@ -13,7 +13,7 @@ extension FileSystem {
   }
 
   /// chmod, chown, truncate, utimens. Permissions were checked by the kernel.
-  package func change(_ change: AttributeChange, of inode: InodeNumber, for caller: Caller)
+  package func change(_ change: AttributeChange, of inode: InodeNumber)
     throws(FSError) -> (Attributes, lifetime: Double)
   {
     try writable()
@@ -70,11 +70,6 @@ extension FileSystem {
   }
 }
 
-/// Mode bits that setattr may drop.
-private let setUserID: UInt16 = 0o4000
-private let setGroupID: UInt16 = 0o2000
-private let groupExecute: UInt16 = 0o010
-
 extension Catalog {
   /// Everything in a change but the size. ctime moves with every change.
   mutating func apply(_ change: AttributeChange, to index: InodeIndex, now: Timestamp) {
@@ -83,7 +78,9 @@ extension Catalog {
       if let owner = change.owner { state.owner = owner }
       if let group = change.group { state.group = group }
       let isGivenAway = (change.owner != nil || change.group != nil) && change.permissions == nil
-      if (change.killsSetID || isGivenAway) && !state.isDirectory { state.dropSetID() }
+      if (change.killsSetID || isGivenAway) && !state.isDirectory {
+        state.permissions = SetIDBits.dropped(from: state.permissions)
+      }
       if let time = change.accessed { state.accessed = time.resolved(now) }
       if let time = change.modified {
         state.modified = time.resolved(now)
@@ -115,14 +112,5 @@ extension AttributeChange.Time {
     case .now: now
     case .at(let time): time
     }
-  }
-}
-
-extension InodeState {
-  /// What writing and a change of owner do: set-uid goes, and set-gid where it is not the mark of
-  /// mandatory locking.
-  fileprivate mutating func dropSetID() {
-    permissions &= ~setUserID
-    if permissions & groupExecute != 0 { permissions &= ~setGroupID }
   }
 }

@@ -55,7 +55,7 @@ extension FileSystem {
   }
 
   package func link(
-    _ inode: InodeNumber, as name: FileName, in parent: InodeNumber, for caller: Caller
+    _ inode: InodeNumber, as name: FileName, in parent: InodeNumber
   ) throws(FSError) -> Entry {
     try writable()
     try makeOwn(inode)

@@ -5,26 +5,61 @@ import AlbumStore
 /// What is in a space, for `status`.
 package struct SpaceContents: Sendable {
   package var albums = 0
+  /// Files at a photo's place that have a thumbnail, wait for one, or are damaged pictures.
   package var photos = 0
-  /// Of all files, thumbnails included.
+  /// Made by albumfs, and not the user's own since.
+  package var thumbnails = 0
+  /// All regular files, photos and thumbnails included.
   package var files = 0
   package var bytes: Int64 = 0
 }
 
 extension FileSystem {
   package func counts() -> SpaceContents {
-    space.read { catalog in
-      var contents = SpaceContents()
-      catalog.forEachInode { _, state in
-        if state.links == 0 || state.marks.contains(.leftOut) { return }
-        if state.marks.contains(.album) { contents.albums += 1 }
-        if state.kind != .regular { return }
-        contents.files += 1
-        contents.bytes += state.size
-        if state.thumbnailState != .none { contents.photos += 1 }
+    var contents = SpaceContents()
+    forEachInode { state in
+      if state.links == 0 || state.marks.contains(.leftOut) { return }
+      if state.marks.contains(.album) { contents.albums += 1 }
+      if state.kind != .regular { return }
+      contents.files += 1
+      contents.bytes += state.size
+      if state.isPhoto {
+        contents.photos += 1
+      } else if state.marks.contains(.madeThumbnail) {
+        contents.thumbnails += 1
       }
-      return contents
     }
+    return contents
+  }
+
+  /// Calls `body` with every inode, in no order. Takes the catalog's lock for some thousands at a time:
+  /// what comes or goes meanwhile may be missed.
+  func forEachInode(_ body: (InodeState) -> Void) {
+    var place: UInt32? = 0
+    while let start = place {
+      place = space.read { catalog in
+        catalog.forEachInode(from: start, limit: 4096) { _, state in body(state) }
+      }
+    }
+  }
+
+  /// All names of an inode. Looks at every entry of the space, one directory at a time.
+  func names(of inode: InodeNumber) -> [(name: FileName, directory: InodeNumber)] {
+    var directories: [InodeNumber] = []
+    forEachInode { if $0.isDirectory { directories.append($0.number) } }
+    var names: [(name: FileName, directory: InodeNumber)] = []
+    for directory in directories {
+      space.read { catalog in
+        guard let index = catalog.index(of: directory), let wanted = catalog.index(of: inode) else {
+          return
+        }
+        catalog.forEachEntry(of: index) { name, child, _ in
+          if child == wanted, let name = try? FileName(name) { names.append((name, directory)) }
+          return true
+        }
+      }
+    }
+    return names
   }
 
   /// The path of a directory from the root of the space, without a leading `/`; the root's is empty.

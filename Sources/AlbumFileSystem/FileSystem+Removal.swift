@@ -3,8 +3,7 @@ package import AlbumModel
 import AlbumStore
 
 extension FileSystem {
-  package func unlink(_ name: FileName, in parent: InodeNumber, for caller: Caller) throws(FSError)
-  {
+  package func unlink(_ name: FileName, in parent: InodeNumber) throws(FSError) {
     try writable()
     let time = clock.now()
     try space.change { (catalog: inout Catalog) throws(FSError) in
@@ -22,7 +21,7 @@ extension FileSystem {
     }
   }
 
-  package func removeDirectory(_ name: FileName, in parent: InodeNumber, for caller: Caller)
+  package func removeDirectory(_ name: FileName, in parent: InodeNumber)
     throws(FSError)
   {
     try writable()

@@ -5,7 +5,7 @@ import AlbumStore
 extension FileSystem {
   package func rename(
     _ name: FileName, in parent: InodeNumber, to newName: FileName, in newParent: InodeNumber,
-    mode: RenameMode, for caller: Caller
+    mode: RenameMode
   ) throws(FSError) {
     try writable()
     // Replacing by rename gives the old file or the new one: content goes before the name. An exchange

@@ -40,7 +40,7 @@ package final class FileSystem: Sendable {
     pendingPhotos = PendingPhotos()
     if !space.isReadOnly {
       renewFormerThumbnails()
-      pendingPhotos.add(space.read { catalog in catalog.photosWithoutThumbnail() })
+      reconsiderPhotos()
     }
     space.setBeforeBarrier { [weak self] milliseconds in
       self?.commitContents(pendingFor: milliseconds * 1_000_000)
@@ -48,9 +48,11 @@ package final class FileSystem: Sendable {
     space.setWhenRoomReturns { [weak self] in self?.reconsiderPhotos() }
   }
 
-  /// Thumbnails that found no room are made now.
+  /// Queues all that the space still owes a thumbnail.
   private func reconsiderPhotos() {
-    pendingPhotos.add(space.read { catalog in catalog.photosWithoutThumbnail() })
+    var photos: [InodeNumber] = []
+    forEachInode { if $0.needsThumbnail { photos.append($0.number) } }
+    pendingPhotos.add(photos.sorted())
   }
 
   /// Puts what open files have pending into the catalog. Answers the first error of those whose
@@ -87,8 +89,8 @@ package final class FileSystem: Sendable {
       forget(found.attributes.inode, count: 1)
       throw FSError(.notFound)
     }
-    if let photo = found.photo {
-      origins.remember(found.attributes.inode, name: name, directory: parent, photo: photo)
+    if found.photo != nil {
+      origins.remember(found.attributes.inode, name: name, directory: parent)
     }
     return entry(found)
   }

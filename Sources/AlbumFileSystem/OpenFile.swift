@@ -110,7 +110,7 @@ package final class OpenFile: Sendable {
 
 extension FileSystem {
   /// Opens a regular file. The caller ends with `OpenFile.release`.
-  package func open(_ inode: InodeNumber, mode: OpenMode, for caller: Caller) throws(FSError)
+  package func open(_ inode: InodeNumber, mode: OpenMode) throws(FSError)
     -> OpenFile
   {
     try open(inode, mode: mode, isNew: false)
@@ -144,6 +144,12 @@ extension FileSystem {
     return OpenFile(content, of: self, mode: mode, beginsContent: isNew || mode.truncates)
   }
 
+  /// True while the kernel may hold pages of a file that albumfs has not seen.
+  package func hasWriter(_ inode: InodeNumber) -> Bool { contents.hasWriter(inode) }
+
+  /// The files that are open for writing.
+  package var writtenInodes: [InodeNumber] { contents.writtenInodes }
+
   /// Ends one handle of an inode.
   func release(_ inode: InodeNumber, writes: Bool) {
     if let content = contents.leave(inode), writes || leavesWork(content) { finish(content) }
@@ -170,9 +176,8 @@ extension FileSystem {
   /// The kernel is to show what is stored, and not what it had handed over.
   private func showStored(_ content: FileContent) {
     generations.renew(content.inode)
-    let names = space.read { catalog in catalog.names(of: [content.inode]) }
-    for (directory, bytes) in names[content.inode] ?? [] {
-      if let name = try? FileName(bytes) { notifier.forget(entry: name, in: directory) }
+    for (name, directory) in names(of: content.inode) {
+      notifier.forget(entry: name, in: directory)
     }
   }
 

@@ -27,13 +27,11 @@ package struct AttributeChange: Sendable {
 
 /// How a file is opened: the access mode and flags that matter below the kernel.
 package struct OpenMode: Sendable {
-  package var reads: Bool
   package var writes: Bool
   package var truncates: Bool
   /// mmap(2) may share memory through it: what was opened only to be written cannot be mapped.
   package var canBeMapped: Bool
-  package init(reads: Bool, writes: Bool, truncates: Bool = false, canBeMapped: Bool = true) {
-    self.reads = reads
+  package init(writes: Bool, truncates: Bool = false, canBeMapped: Bool = true) {
     self.writes = writes
     self.truncates = truncates
     self.canBeMapped = canBeMapped

@@ -48,8 +48,7 @@ package struct InodeState: Equatable, Sendable, BitwiseCopyable {
   package var group: UInt32 = 0
   package var device: UInt32 = 0
   package var thumbnailState = ThumbnailState.none
-  /// Where the state is `failed`, why: a `ThumbnailFailure`'s raw value. Where it is `pending` or `made`,
-  /// 1 says that the thumbnail goes before what the user has put into Thumb.
+  /// Why it has failed: a `ThumbnailFailure`'s raw value; 0 in every other state.
   package var thumbnailReason: UInt8 = 0
   /// How often frames have stated where its content lies, this one included. Where a frame before is
   /// lost, the count tells whether it stated something of this file.
@@ -86,6 +85,9 @@ package struct InodeState: Equatable, Sendable, BitwiseCopyable {
     /// A file that was made or emptied by an open that has not been closed or synced since: where the
     /// content is missing that followed, being empty is nothing that the file ever was to anybody.
     package static let beingWritten = Marks(rawValue: 64)
+    /// A photo that had content and changed after that: its thumbnail goes before what the user has put
+    /// into Thumb.
+    package static let thumbnailGoesFirst = Marks(rawValue: 128)
   }
 
   /// The attribute of an inode marked `leftOut` that says why and where it was: one byte, 0 for the end of a

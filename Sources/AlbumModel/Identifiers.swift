@@ -89,3 +89,19 @@ package struct PhotoVersion: Hashable, Sendable, BitwiseCopyable {
     self.version = version
   }
 }
+
+/// Why a photo got no thumbnail. Raw values are stored: they never change their meaning.
+package enum ThumbnailFailure: UInt8, Error, CaseIterable, Sendable {
+  /// By its content it is no picture of a kind that can be read.
+  case notAPicture = 1
+  /// More bytes or pixels than are decoded, or it needs more memory than the decoder has.
+  case tooLarge = 2
+  /// Nothing of it can be seen.
+  case damaged = 3
+  /// The decoder's process ended while it had the photo, and so did a fresh one.
+  case workerDied = 4
+  /// The decoder did not end in time.
+  case timedOut = 5
+  /// A fault of the decoder's own.
+  case `internal` = 6
+}

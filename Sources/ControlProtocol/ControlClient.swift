@@ -17,6 +17,12 @@ package struct ControlClient: ~Copyable {
     }
   }
 
+  /// Over a connection that is there.
+  package init(daemon: Peer, stream: consuming MessageStream) {
+    self.daemon = daemon
+    self.stream = stream
+  }
+
   /// Asks and waits for the last answer; each `progress` before it goes to `progress`, each `moved` to
   /// `moved`.
   package func ask(
@@ -26,7 +32,7 @@ package struct ControlClient: ~Copyable {
     do throws(MessageStream.Problem) {
       try stream.send(request)
       while true {
-        let reply = try stream.receive(ControlReply.self)
+        let reply = try receive()
         switch reply {
         case .progress(let pending): progress(pending)
         case .moved(let bytes, let total): moved(bytes, total)
@@ -54,7 +60,8 @@ package struct ControlClient: ~Copyable {
       // Else whether it is there shows when its end is waited for.
     }
     try? stream.setReceiveTimeout(seconds: nil)
-    if let refusal { throw refusal }
+    // A daemon that does not know the question is unmounted all the same.
+    if let refusal, refusal.kind != .unsupported { throw refusal }
   }
 
   /// Waits for the end after `askForEnd`; returns why not everything is on disk, nil where all is.
@@ -69,7 +76,7 @@ package struct ControlClient: ~Copyable {
           isLate = true
           late()
         }
-        let reply = try stream.receive(ControlReply.self)
+        let reply = try receive()
         if case .ended(let failure) = reply { return failure }
         if case .failed(let failure) = reply { return failure }
       }
@@ -79,6 +86,17 @@ package struct ControlClient: ~Copyable {
         return Failure(
           .unreachable, "the daemon ended before it said that everything is on disk.")
       default: throw ControlClient.failure(error)
+      }
+    }
+  }
+
+  /// The next reply that this program knows; one that it does not may be passed over where it is interim.
+  private func receive() throws(MessageStream.Problem) -> ControlReply {
+    while true {
+      do throws(MessageStream.Problem) {
+        return try stream.receive(ControlReply.self)
+      } catch {
+        if error != .unknownBody(isInterim: true) { throw error }
       }
     }
   }
@@ -132,8 +150,11 @@ package struct ControlClient: ~Copyable {
     case .ended: Failure(.unreachable, "The daemon ended before it answered.")
     case .timedOut: Failure(.timedOut, "The daemon does not answer.")
     case .malformed(let what): Failure(.unreachable, "The daemon sent \(what).")
-    case .unknownVersion(let version):
-      Failure(.unsupported, "The daemon speaks version \(version), another one than this program.")
+    case .unknownVersion, .unknownBody:
+      Failure(
+        .unsupported,
+        "The daemon of this mount sent an answer that this program does not know: a newer version of "
+          + "albumfs started it. Use that one, or unmount and mount again.")
     case .system(let error): Failure(.unreachable, "The daemon cannot be asked: \(error)")
     }
   }

@@ -140,16 +140,22 @@ package final class ControlServer: Sendable {
     }.detach()
   }
 
+  private static let unknownRequest = Failure(
+    .unsupported,
+    "The daemon of this mount does not know that request: another version of albumfs started it. "
+      + "Unmount and mount again to use this one.")
+
   private func serve(_ connection: Connection) {
     while true {
       let reply: ControlReply
       do throws(MessageStream.Problem) {
         let request = try connection.stream.receive(ControlRequest.self)
         reply = handler(request) { connection.send($0) }
-      } catch .unknownVersion(let version) {
-        reply = .failed(Failure(.unsupported, "The daemon does not know version \(version)."))
       } catch {
-        return
+        switch error {
+        case .unknownBody, .unknownVersion: reply = .failed(ControlServer.unknownRequest)
+        default: return
+        }
       }
       if !connection.send(reply) { return }
     }
@@ -165,7 +171,11 @@ private final class Connection: Sendable {
   init(_ stream: consuming MessageStream) { self.stream = stream }
 
   func send(_ reply: ControlReply) -> Bool {
-    do throws(MessageStream.Problem) { try stream.send(reply) } catch { return false }
+    do throws(MessageStream.Problem) {
+      try stream.send(reply, isInterim: reply.isInterim)
+    } catch {
+      return false
+    }
     return true
   }
 }

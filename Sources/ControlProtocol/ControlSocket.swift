@@ -1,11 +1,15 @@
 internal import CLinux
 internal import Glibc
-package import Posix
+import Posix
 
 /// Who is at the other end of a local socket, as the kernel says.
 package struct Peer: Sendable, Equatable {
   package var pid: Int32
   package var user: UInt32
+  package init(pid: Int32, user: UInt32) {
+    self.pid = pid
+    self.user = user
+  }
 }
 
 /// The socket of one mount: a file `<major>:<minor>.<process>.<random>` in a directory that is the user's
@@ -206,12 +210,4 @@ struct ControlSocket: ~Copyable {
     guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return nil }
     return status
   }
-}
-
-/// Two ends of one connection, for a daemon and who starts it.
-package func makeSocketPair() throws(Errno) -> (CInt, CInt) {
-  var ends: [CInt] = [-1, -1]
-  let kind = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
-  try retrying { unsafe socketpair(AF_UNIX, kind, 0, &ends) }
-  return (ends[0], ends[1])
 }

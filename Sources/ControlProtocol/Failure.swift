@@ -9,6 +9,12 @@ package struct Failure: Error, Codable, Sendable, Equatable, CustomStringConvert
     case noPassword, emptyPassword, wrongPassword
     case mountPoint, fuse, noSuchMount, busy, unreachable
     case timedOut, diskFull, clash, interrupted, other
+
+    /// A kind that only a newer program knows counts as `other`.
+    package init(from decoder: any Decoder) throws {
+      let name = try decoder.singleValueContainer().decode(String.self)
+      self = Kind(rawValue: name) ?? .other
+    }
   }
   package var kind: Kind
   package var message: String

@@ -3,7 +3,9 @@ internal import Glibc
 package import Posix
 
 /// Messages over a stream socket: four bytes of length, little-endian, then JSON
-/// `{"version": 1, "body": …}`. One thread at a time may read, and one may write.
+/// `{"version": 1, "body": …}`, with `"interim": true` where another answer follows. The version is that
+/// of this envelope. Programs of one version may know different bodies: whoever does not know one goes on
+/// with the message behind it. One thread at a time may read, and one may write.
 package struct MessageStream: ~Copyable, Sendable {
   /// No message is longer, in bytes. A peer that announces more is not one of ours.
   package static let lengthLimit = 16 << 20
@@ -20,22 +22,30 @@ package struct MessageStream: ~Copyable, Sendable {
     case timedOut
     /// Not one of our messages.
     case malformed(String)
-    /// Of a version that this program does not know.
+    /// Of a version that this program does not know. The stream goes on behind it.
     case unknownVersion(Int)
+    /// A whole message with a body that this program does not know: the other side is of a newer version.
+    /// The stream goes on behind it.
+    case unknownBody(isInterim: Bool)
     case system(Errno)
   }
 
   private struct Envelope<Body: Codable>: Codable {
     var version: Int
+    var interim: Bool?
     var body: Body
   }
-  private struct VersionOnly: Decodable { var version: Int }
+  private struct EnvelopeOnly: Decodable {
+    var version: Int
+    var interim: Bool?
+  }
 
-  /// Sends one message, all of it.
-  package func send(_ message: some Codable) throws(Problem) {
+  /// Sends one message, all of it. `isInterim`: another answer to the same request follows.
+  package func send(_ message: some Codable, isInterim: Bool = false) throws(Problem) {
     do {
       let body = try JSONEncoder().encode(
-        Envelope(version: ControlVersion.current, body: message))
+        Envelope(
+          version: ControlVersion.current, interim: isInterim ? true : nil, body: message))
       try sendFrame(Array(body))
     } catch let error as Errno {
       throw .system(error)
@@ -51,12 +61,11 @@ package struct MessageStream: ~Copyable, Sendable {
     do {
       return try JSONDecoder().decode(Envelope<Message>.self, from: data).body
     } catch {
-      if let found = try? JSONDecoder().decode(VersionOnly.self, from: data).version,
-        found != ControlVersion.current
-      {
-        throw .unknownVersion(found)
+      guard let envelope = try? JSONDecoder().decode(EnvelopeOnly.self, from: data) else {
+        throw .malformed("a message that does not decode")
       }
-      throw .malformed("a message that does not decode")
+      if envelope.version != ControlVersion.current { throw .unknownVersion(envelope.version) }
+      throw .unknownBody(isInterim: envelope.interim ?? false)
     }
   }
 

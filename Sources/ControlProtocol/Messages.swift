@@ -1,8 +1,12 @@
 // What a command asks the daemon of a mount, and what it answers. Both sides are the same program,
-// but not always the same version: every message carries `ControlVersion`, and a daemon that does
-// not know a version says so.
+// but not always of the same release: a daemon may run for months while the program is replaced.
+//
+// Within a version requests, replies, kinds of failure and optional fields are only added. A daemon
+// answers a request that it does not know with `failed` (`unsupported`) and keeps the connection. A
+// client passes over interim replies that it does not know, and reports a final one as `unsupported`.
 
 package enum ControlVersion {
+  /// Of the envelope (`MessageStream`). Rises when an older program could misunderstand a message.
   package static let current = 1
 }
 
@@ -46,6 +50,14 @@ package enum ControlReply: Codable, Sendable, Equatable {
   case failed(Failure)
   /// The mount has gone and the session is over; nil: everything is on disk, else why it is not.
   case ended(Failure?)
+
+  /// True where another reply to the same request follows.
+  var isInterim: Bool {
+    switch self {
+    case .progress, .moved: true
+    case .status, .compacted, .done, .failed, .ended: false
+    }
+  }
 }
 
 package struct ControlSummary: Codable, Sendable, Equatable {
@@ -100,6 +112,8 @@ package struct FailedThumbnail: Codable, Sendable, Equatable {
 /// What `albumfs status` shows; its JSON form is this, word for word.
 package struct MountStatus: Codable, Sendable, Equatable {
   package struct Thumbnails: Codable, Sendable, Equatable {
+    /// How many there are. nil: the daemon is of a version that does not count them.
+    package var made: Int?
     package var pending: Int
     package var failed: Int
     /// At most `listLimit` of them.
@@ -107,7 +121,10 @@ package struct MountStatus: Codable, Sendable, Equatable {
     /// Why none is made, where that is so (no thumbnailer found, read-only).
     package var disabled: String?
     package static let listLimit = 1000
-    package init(pending: Int, failed: Int, failures: [FailedThumbnail], disabled: String?) {
+    package init(
+      made: Int?, pending: Int, failed: Int, failures: [FailedThumbnail], disabled: String?
+    ) {
+      self.made = made
       self.pending = pending
       self.failed = failed
       self.failures = failures
@@ -121,6 +138,9 @@ package struct MountStatus: Codable, Sendable, Equatable {
   package var pid: Int32
   package var albums: Int
   package var photos: Int
+  /// Files that are neither photos nor thumbnails that albumfs made. nil: the daemon is of a version that
+  /// counts them as photos.
+  package var otherFiles: Int?
   /// Files of every kind, photos and thumbnails included.
   package var files: Int
   /// Length of all files, in bytes.
@@ -141,8 +161,8 @@ package struct MountStatus: Codable, Sendable, Equatable {
   package var messages: [String]
 
   package init(
-    store: String, mountPoint: String, pid: Int32, albums: Int, photos: Int, files: Int,
-    bytes: Int64, thumbnails: Thumbnails, lastBarrier: Double?, readOnly: Bool,
+    store: String, mountPoint: String, pid: Int32, albums: Int, photos: Int, otherFiles: Int?,
+    files: Int, bytes: Int64, thumbnails: Thumbnails, lastBarrier: Double?, readOnly: Bool,
     readOnlyReason: String?, shortage: String?, unreadableSegments: Int, recovery: [String],
     messages: [String]
   ) {
@@ -151,6 +171,7 @@ package struct MountStatus: Codable, Sendable, Equatable {
     self.pid = pid
     self.albums = albums
     self.photos = photos
+    self.otherFiles = otherFiles
     self.files = files
     self.bytes = bytes
     self.thumbnails = thumbnails

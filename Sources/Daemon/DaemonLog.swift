@@ -35,7 +35,7 @@ package final class DaemonLog: Sendable {
   package var messages: [String] { kept.withLock { $0 } }
 
   /// What the system log gets of a message; nil: nothing.
-  package static func publicText(_ level: Logger.Level) -> String? {
+  static func publicText(_ level: Logger.Level) -> String? {
     switch level {
     case .critical:
       "a mounted space can store nothing more; run albumfs status --verbose on its mount point"

@@ -15,10 +15,10 @@ package enum Hardening {
 
   /// Memory that is no longer used goes back to the kernel, rather than wait in arenas for more like
   /// it: a password's 256 MiB and segments of 4 MiB are all that is large here.
-  package static func boundMemory() { clinux_bound_malloc() }
+  static func boundMemory() { clinux_bound_malloc() }
 
   /// As many open files as the kernel allows: one for each segment that is read.
-  package static func raiseDescriptorLimit() {
+  static func raiseDescriptorLimit() {
     var limit = rlimit()
     guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
     limit.rlim_cur = limit.rlim_max

@@ -15,25 +15,25 @@ extension Parts {
     let reason = isReadOnly ? "mounted read-only" : status.readOnlyReason
     return MountStatus(
       store: options.store, mountPoint: options.mountPoint, pid: getpid(),
-      albums: contents.albums, photos: contents.photos, files: contents.files,
-      bytes: contents.bytes, thumbnails: thumbnails(),
+      albums: contents.albums, photos: contents.photos,
+      otherFiles: contents.files - contents.photos - contents.thumbnails, files: contents.files,
+      bytes: contents.bytes, thumbnails: thumbnails(made: contents.thumbnails),
       lastBarrier: status.lastBarrier.map { Double($0.nanoseconds) / 1e9 },
       readOnly: reason != nil, readOnlyReason: reason, shortage: status.shortage,
       unreadableSegments: status.unreadableSegments,
       recovery: RecoveryNotes.lines(status.recovery), messages: messages)
   }
 
-  private func thumbnails() -> MountStatus.Thumbnails {
+  private func thumbnails(made: Int) -> MountStatus.Thumbnails {
     let report = fileSystem.thumbnailReport()
     // A file that is no picture has no thumbnail by right: nothing failed.
-    let failed = report.failed.filter { $0.reason != ThumbnailFailure.notAPicture.rawValue }
+    let failed = report.failed.filter { $0.reason != .notAPicture }
     let failures = failed.prefix(MountStatus.Thumbnails.listLimit).map { failed in
       FailedThumbnail(
-        path: String(decoding: failed.path, as: UTF8.self),
-        reason: ThumbnailFailure(rawValue: failed.reason)?.explanation ?? "unknown")
+        path: String(decoding: failed.path, as: UTF8.self), reason: failed.reason.explanation)
     }
     return MountStatus.Thumbnails(
-      pending: report.pending, failed: failed.count, failures: failures,
+      made: made, pending: report.pending, failed: failed.count, failures: failures,
       disabled: whyNoThumbnailsNow)
   }
 

@@ -1,10 +1,10 @@
 import ControlProtocol
 import Glibc
-package import Posix
+import Posix
 
 /// Turns SIGTERM and SIGINT into a clean stop. Made before any other thread: all threads inherit
 /// the mask, so that the signals reach the one that waits for them.
-package final class SignalWatch: Sendable {
+final class SignalWatch: Sendable {
   private struct State {
     var stop: (@Sendable () -> Void)?
     var isStopping = false
@@ -14,7 +14,7 @@ package final class SignalWatch: Sendable {
   /// Blocks the signals and waits for them on a thread of its own. Until `onStop` has been called
   /// a signal ends the process at once with `early`: nothing is mounted yet, and an unfinished
   /// start leaves nothing that the next one does not clear.
-  package init(ignoringHangup: Bool, early: Int32) throws(Errno) {
+  init(ignoringHangup: Bool, early: Int32) throws(Errno) {
     _ = signal(SIGPIPE, SIG_IGN)
     if ignoringHangup { _ = signal(SIGHUP, SIG_IGN) }
     let signals = ignoringHangup ? [SIGTERM, SIGINT] : [SIGTERM, SIGINT, SIGHUP]
@@ -27,7 +27,7 @@ package final class SignalWatch: Sendable {
 
   /// What to do from now on when a signal comes, or when `stop` is called. Called from a thread of
   /// its own, once.
-  package func onStop(_ body: @escaping @Sendable () -> Void) {
+  func onStop(_ body: @escaping @Sendable () -> Void) {
     let now = state.withLock { state in
       state.stop = body
       return state.isStopping
@@ -36,7 +36,7 @@ package final class SignalWatch: Sendable {
   }
 
   /// As if a signal had come.
-  package func stop() {
+  func stop() {
     let body = state.withLock { state in
       if state.isStopping { return nil as (@Sendable () -> Void)? }
       state.isStopping = true

@@ -38,7 +38,7 @@ struct ThumbnailSource: PhotoSource {
   }
 
   func fail(_ photo: PhotoVersion, reason: ThumbnailFailure) {
-    fileSystem.fail(photo, reason: reason.rawValue)
+    fileSystem.fail(photo, reason: reason)
   }
 }
 

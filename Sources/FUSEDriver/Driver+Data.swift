@@ -7,9 +7,8 @@ extension Driver {
   func open(_ inode: InodeNumber, flags: CInt, for caller: Caller) throws(FSError) -> OpenFile {
     let mode = OpenMode(flags: flags)
     if mode.truncates { try dropSetID(of: inode, for: caller) }
-    let file = try fileSystem.open(inode, mode: mode, for: caller)
+    let file = try fileSystem.open(inode, mode: mode)
     if mode.writes {
-      countWriter(of: file.inode)
       // What the kernel knows of its blocks is not true for long: see `FileSystem.current`.
       pages.forgetAttributes(of: file.inode)
     }
@@ -20,16 +19,8 @@ extension Driver {
     _ name: FileName, in parent: InodeNumber, mode: UInt32, flags: CInt, for caller: Caller
   ) throws(FSError) -> (Entry, OpenFile) {
     let access = OpenMode(flags: flags)
-    let made = try fileSystem.create(
+    return try fileSystem.create(
       name, in: parent, permissions: UInt16(mode & 0o7777), mode: access, for: caller)
-    if access.writes { countWriter(of: made.1.inode) }
-    return made
-  }
-
-  /// `flags` are those that it was opened with.
-  func release(_ file: OpenFile, flags: CInt) {
-    if OpenMode(flags: flags).writes { discountWriter(of: file.inode) }
-    file.release()
   }
 
   /// fsync, of a handle where there is one.
@@ -53,7 +44,7 @@ extension Driver {
     of files: [InodeNumber], from offset: Int64 = 0,
     then answer: @escaping @Sendable (FSError?) -> Void
   ) {
-    let written = files.filter(hasWriter)
+    let written = files.filter(fileSystem.hasWriter)
     if offset < 0 || written.isEmpty { return answer(nil) }
     pages.writeOut(written, from: offset) { isWritten in
       answer(isWritten ? nil : FSError(.interrupted, "the mount ends"))
@@ -87,7 +78,7 @@ extension OpenMode {
   /// in part. O_APPEND means nothing here, since the kernel knows the size and gives the offset.
   init(flags: CInt) {
     self.init(
-      reads: true, writes: flags & O_ACCMODE != O_RDONLY, truncates: flags & O_TRUNC != 0,
+      writes: flags & O_ACCMODE != O_RDONLY, truncates: flags & O_TRUNC != 0,
       canBeMapped: flags & O_ACCMODE != O_WRONLY)
   }
 }

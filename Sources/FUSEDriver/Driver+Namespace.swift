@@ -3,12 +3,6 @@ internal import AlbumModel
 internal import Glibc
 
 extension Driver {
-  func lookup(_ name: FileName, in parent: InodeNumber, for caller: Caller) throws(FSError)
-    -> Entry
-  {
-    try fileSystem.lookup(name, in: parent, for: caller)
-  }
-
   /// `mode` as in mknod(2): kind and permissions.
   func makeNode(
     _ name: FileName, in parent: InodeNumber, mode: UInt32, device: UInt64, for caller: Caller
@@ -21,42 +15,12 @@ extension Driver {
       device: UInt32(truncatingIfNeeded: device), for: caller)
   }
 
-  func makeDirectory(
-    _ name: FileName, in parent: InodeNumber, mode: UInt32, for caller: Caller
-  ) throws(FSError) -> Entry {
-    try fileSystem.makeDirectory(
-      name, in: parent, permissions: UInt16(mode & 0o7777), for: caller)
-  }
-
-  func makeSymlink(
-    _ name: FileName, in parent: InodeNumber, target: [UInt8], for caller: Caller
-  ) throws(FSError) -> Entry {
-    try fileSystem.makeSymlink(name, in: parent, target: target, for: caller)
-  }
-
-  func link(
-    _ inode: InodeNumber, as name: FileName, in parent: InodeNumber, for caller: Caller
-  ) throws(FSError) -> Entry {
-    try fileSystem.link(inode, as: name, in: parent, for: caller)
-  }
-
-  func unlink(_ name: FileName, in parent: InodeNumber, for caller: Caller) throws(FSError) {
-    try fileSystem.unlink(name, in: parent, for: caller)
-  }
-
-  func removeDirectory(_ name: FileName, in parent: InodeNumber, for caller: Caller)
-    throws(FSError)
-  {
-    try fileSystem.removeDirectory(name, in: parent, for: caller)
-  }
-
   /// `flags` as in renameat2(2); RENAME_WHITEOUT is for overlay file systems and not supported.
   func rename(
-    _ from: DirectoryPlace, to: DirectoryPlace, flags: UInt32, for caller: Caller
+    _ from: DirectoryPlace, to: DirectoryPlace, flags: UInt32
   ) throws(FSError) {
     try fileSystem.rename(
-      from.name, in: from.parent, to: to.name, in: to.parent, mode: RenameMode(flags: flags),
-      for: caller)
+      from.name, in: from.parent, to: to.name, in: to.parent, mode: RenameMode(flags: flags))
   }
 
   /// The files whose content a rename carries to another name.
@@ -65,10 +29,6 @@ extension Driver {
     return (isExchange ? [from, to] : [from]).compactMap {
       fileSystem.entry($0.name, in: $0.parent)
     }
-  }
-
-  func symlinkTarget(of inode: InodeNumber) throws(FSError) -> [UInt8] {
-    try fileSystem.symlinkTarget(of: inode)
   }
 }
 

@@ -1,6 +1,6 @@
-package import AlbumFileSystem
+internal import AlbumFileSystem
 internal import AlbumModel
-package import Logging
+internal import Logging
 internal import Posix
 
 import struct Synchronization.Atomic
@@ -9,21 +9,18 @@ import struct Synchronization.Atomic
 /// values, and the file system is asked. The fence in `Fuse/` calls it and sends the answers.
 ///
 /// Any thread; holds no lock while it asks.
-package final class Driver: Sendable {
+final class Driver: Sendable {
   let fileSystem: FileSystem
   let logger: Logger
   let pages = KernelPages()
   private let onReady: @Sendable () -> Void
   private let ready = Atomic(false)
-  /// How many handles each file has that may be written through: whose pages the kernel may hold
-  /// back (innermost lock).
-  private let writers = Mutex<[InodeNumber: Int]>([:])
   /// Files that the log says cannot be read (innermost lock).
   private let unreadable = Mutex<Set<InodeNumber>>([])
   /// How many such lines the log gets in one mount.
   private static let unreadableLimit = 200
 
-  package init(
+  init(
     fileSystem: FileSystem, logger: Logger, onReady: @escaping @Sendable () -> Void = {}
   ) {
     self.fileSystem = fileSystem
@@ -63,27 +60,4 @@ package final class Driver: Sendable {
         metadata: ["reason": "\(error)"])
     }
   }
-
-  func forget(_ inode: InodeNumber, count: UInt64) { fileSystem.forget(inode, count: count) }
-
-  func capacity() throws(FSError) -> FileSystemCapacity { try fileSystem.capacity() }
-}
-
-extension Driver {
-  func countWriter(of inode: InodeNumber) {
-    writers.withLock { $0[inode, default: 0] += 1 }
-  }
-
-  func discountWriter(of inode: InodeNumber) {
-    writers.withLock { writers in
-      guard let count = writers[inode] else { return }
-      writers[inode] = count > 1 ? count - 1 : nil
-    }
-  }
-
-  /// True while the kernel may hold pages of a file that albumfs has not seen.
-  func hasWriter(_ inode: InodeNumber) -> Bool { writers.withLock { $0[inode] != nil } }
-
-  /// The files that are open for writing.
-  func writtenInodes() -> [InodeNumber] { writers.withLock { Array($0.keys) } }
 }

@@ -13,7 +13,6 @@ package enum ErrnoTable {
     case .isDirectory: .isDirectory
     case .notEmpty: .notEmpty
     case .notPermitted: .notPermitted
-    case .accessDenied: .accessDenied
     case .crossDevice: .crossDevice
     case .busy: .busy
     case .invalid: .invalid

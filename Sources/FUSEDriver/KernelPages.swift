@@ -21,17 +21,18 @@ final class KernelPages: Sendable {
   private struct State {
     var link: SessionLink?
     var jobs: [Job] = []
-    var threads: [ServiceThread] = []
+    var threads: [PosixThread] = []
   }
 
   /// A leaf; never held while the kernel is asked.
   private let monitor = Monitor(State())
 
   /// Begins to ask over this link.
-  func start(_ link: SessionLink) {
-    monitor.withLock { state in
+  func start(_ link: SessionLink) throws(Errno) {
+    try monitor.withLock { state throws(Errno) in
       state.link = link
-      state.threads = (0..<KernelPages.threadCount).map { _ in ServiceThread { [self] in run(link) }
+      for _ in 0..<KernelPages.threadCount {
+        state.threads.append(try PosixThread(name: "fuse-pages") { [self] in run(link) })
       }
     }
   }

@@ -19,11 +19,10 @@ package final class Mount: Sendable {
     var linkUsers = 0
     var device: DeviceNumber?
     var isStopping = false
+    var hasEnded = false
   }
   /// Never held while the kernel is asked.
-  private let state = Mutex(State())
-  private let linkUnused = Signal()
-  private let ended = Signal()
+  private let state = Monitor(State())
 
   /// Checks the mount point. `onReady` is called once, on a thread of the session, when the kernel
   /// takes requests; it must not use the mount.
@@ -68,10 +67,14 @@ package final class Mount: Sendable {
       state.device = MountTable.mount(at: path)?.device
       return state.isStopping
     }
-    notifications.start(link)
-    driver.pages.start(link)
-    if isStopping { detach() }
     defer { end() }
+    do throws(Errno) {
+      try notifications.start(link)
+      try driver.pages.start(link)
+    } catch {
+      throw MountError(.sessionFailed, "No thread can be started: \(error).")
+    }
+    if isStopping { detach() }
     try session.loop()
   }
 
@@ -81,9 +84,10 @@ package final class Mount: Sendable {
     notifications.stop()
     driver.pages.stop()
     state.withLock { $0.link = nil }
-    while state.withLock({ $0.linkUsers > 0 }) { linkUnused.wait() }
+    state.waiting { $0.linkUsers == 0 ? () : nil }
     detach()
-    ended.post()
+    state.withLock { $0.hasEnded = true }
+    state.notifyAll()
   }
 
   /// Ends the mount: takes it out of sight, so that nothing new begins; waits up to `seconds` for
@@ -97,17 +101,16 @@ package final class Mount: Sendable {
     if !isRunning { return }
     notifications.stop()
     detach()
-    if !ended.wait(seconds: seconds) {
+    let deadline = SystemClock.monotonicNanoseconds() + Int64(seconds * 1e9)
+    if state.waiting(until: deadline, { $0.hasEnded ? () : nil }) == nil {
       logger.notice("files are still open in the mount: cutting them off")
       driver.pages.stop()
       withLink { link in
-        for inode in driver.writtenInodes() { link.invalidate(inode.rawValue) }
+        for inode in driver.fileSystem.writtenInodes { link.invalidate(inode.rawValue) }
         link.exit()
       }
-      ended.wait()
+      state.waiting { $0.hasEnded ? () : nil }
     }
-    // For whoever else stops it.
-    ended.post()
   }
 
   private func withLink(_ body: (SessionLink) -> Void) {
@@ -118,7 +121,7 @@ package final class Mount: Sendable {
     guard let link else { return }
     body(link)
     state.withLock { $0.linkUsers -= 1 }
-    linkUnused.post()
+    state.notifyAll()
   }
 
   /// Unmounts what `run` mounted, if it is still what is seen there.

@@ -20,12 +20,11 @@ package final class Notifications: KernelNotifier {
     var isOpen = false
     var names: Set<Name> = []
     var directories: Set<InodeNumber> = []
-    var thread: ServiceThread?
+    var thread: PosixThread?
   }
 
   /// Innermost lock; never held while the kernel is told.
-  private let state = Mutex(State())
-  private let news = Signal()
+  private let state = Monitor(State())
 
   package init() {}
 
@@ -36,14 +35,14 @@ package final class Notifications: KernelNotifier {
       state.directories.insert(directory)
       return state.names.insert(Name(directory: directory, name: name)).inserted
     }
-    if isNews { news.post() }
+    if isNews { state.notifyAll() }
   }
 
   /// Begins to send over this link.
-  func start(_ link: SessionLink) {
-    state.withLock { state in
+  func start(_ link: SessionLink) throws(Errno) {
+    try state.withLock { state throws(Errno) in
       state.isOpen = true
-      state.thread = ServiceThread { [self] in run(link) }
+      state.thread = try PosixThread(name: "fuse-notify") { [self] in run(link) }
     }
   }
 
@@ -55,21 +54,24 @@ package final class Notifications: KernelNotifier {
       (state.names, state.directories) = ([], [])
       return state.thread.take()
     }
-    guard let thread else { return }
-    news.post()
-    thread.join()
+    state.notifyAll()
+    thread?.join()
   }
 
   private func run(_ link: SessionLink) {
-    while true {
-      news.wait()
-      let (isOpen, names, directories) = state.withLock { state in
-        defer { (state.names, state.directories) = ([], []) }
-        return (state.isOpen, state.names, state.directories)
-      }
-      if !isOpen { break }
+    while let (names, directories) = next() {
       for item in names { link.expire(item.name.bytes, in: item.directory.rawValue) }
       for directory in directories { link.invalidate(directory.rawValue) }
+    }
+  }
+
+  /// Waits for messages; nil when no more come.
+  private func next() -> (Set<Name>, Set<InodeNumber>)? {
+    state.waiting { state -> (Set<Name>, Set<InodeNumber>)?? in
+      if !state.isOpen { return .some(nil) }
+      if state.names.isEmpty { return nil }
+      defer { (state.names, state.directories) = ([], []) }
+      return (state.names, state.directories)
     }
   }
 }

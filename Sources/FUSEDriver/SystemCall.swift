@@ -26,7 +26,7 @@ package struct SystemCall: Equatable, Sendable {
 /// A system call that makes a name, and where its arguments stand.
 package struct Creation: Equatable, Sendable {
   /// What decides whether an existing name would be an error to the caller.
-  package enum Exclusion: Equatable, Sendable {
+  enum Exclusion: Equatable, Sendable {
     case directory
     case always
     /// The argument holds open flags; only O_CREAT|O_EXCL together.
@@ -41,7 +41,7 @@ package struct Creation: Equatable, Sendable {
   package let path: Int
   /// The argument that points to the path of what gets the new name; it is looked up first.
   package let source: Int?
-  package let exclusion: Exclusion
+  let exclusion: Exclusion
 
   private static let pathLimit = 4096
   private static let createExclusive: UInt64 = 0o100 | 0o200

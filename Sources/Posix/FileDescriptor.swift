@@ -110,7 +110,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
   }
 
   /// fdatasync(2), never retried: after a failure the kernel may have dropped the pages.
-  package func synchronizeData() throws(Errno) {
+  func synchronizeData() throws(Errno) {
     if Glibc.fdatasync(rawValue) == -1 { throw .last }
   }
 
@@ -155,7 +155,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
   }
 
   /// Sets the modification time and the access time (futimens(2)).
-  package func setTimes(seconds: Int64) throws(Errno) {
+  func setTimes(seconds: Int64) throws(Errno) {
     let time = timespec(tv_sec: Int(seconds), tv_nsec: 0)
     try retrying { unsafe futimens(rawValue, [time, time]) }
   }

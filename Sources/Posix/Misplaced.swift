@@ -45,7 +45,7 @@ extension Errno {
   package var isMisplaced: Bool { rawValue < 0 }
 
   /// "a FIFO, not a file"; nil for an error of the kernel.
-  package var misplacement: String? {
+  var misplacement: String? {
     if !isMisplaced { return nil }
     let wantsDirectory = -rawValue > Errno.directoryOffset
     let kind = Misplaced(rawValue: -rawValue - (wantsDirectory ? Errno.directoryOffset : 0))

@@ -37,7 +37,7 @@ package enum ImageKind: UInt8, CaseIterable, Sendable {
   }
 
   /// Whether thumbnails are made in this format.
-  package var isThumbnailFormat: Bool {
+  var isThumbnailFormat: Bool {
     switch self {
     case .jpeg, .png, .webp: true
     case .gif, .tiff, .heif, .avif, .jpegXL: false

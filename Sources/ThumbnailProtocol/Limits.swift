@@ -7,5 +7,5 @@ package enum ThumbnailLimits {
   /// The greatest thumbnail, in bytes: a PNG of the greatest edge that does not compress at all.
   package static let thumbnailByteCount: UInt32 = 17 << 20
   /// The longest reason of a failure, in bytes.
-  package static let reasonByteCount = 120
+  static let reasonByteCount = 120
 }

@@ -16,12 +16,12 @@ package final class Doorbell: Sendable {
   var pollDescriptor: CInt { descriptor.rawValue }
 
   /// Any thread; does not block. Stays rung until `silence`.
-  package func ring() {
+  func ring() {
     unsafe _ = withUnsafeBytes(of: UInt64(1)) { unsafe try? descriptor.write($0) }
   }
 
   /// Forgets the rings so far.
-  package func silence() {
+  func silence() {
     var count: UInt64 = 0
     unsafe _ = withUnsafeMutableBytes(of: &count) { unsafe try? descriptor.read(into: $0) }
   }

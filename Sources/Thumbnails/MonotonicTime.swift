@@ -1,4 +1,4 @@
-internal import Glibc
+internal import Posix
 
 /// Milliseconds of a clock that never jumps.
 package struct MonotonicTime: Comparable, Sendable {
@@ -18,9 +18,7 @@ package struct MonotonicTime: Comparable, Sendable {
   }
 
   package static var now: MonotonicTime {
-    var time = timespec()
-    unsafe clock_gettime(CLOCK_MONOTONIC, &time)
-    return MonotonicTime(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    MonotonicTime(milliseconds: SystemClock.monotonicMilliseconds())
   }
 
   /// What poll(2) wants to hear: never negative.

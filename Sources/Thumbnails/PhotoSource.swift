@@ -28,19 +28,3 @@ package protocol PhotoSource: Sendable {
   /// The long edge of thumbnails in pixels.
   var thumbnailEdge: Int { get }
 }
-
-/// Why a photo got no thumbnail. Raw values may be stored: they never change their meaning.
-package enum ThumbnailFailure: UInt8, Error, CaseIterable, Sendable {
-  /// By its content it is no picture of a kind that can be read.
-  case notAPicture = 1
-  /// More bytes or pixels than are decoded, or it needs more memory than a worker has.
-  case tooLarge = 2
-  /// Nothing of it can be seen.
-  case damaged = 3
-  /// The worker ended while it had the photo, and so did a fresh one.
-  case workerDied = 4
-  /// The worker did not answer in time.
-  case timedOut = 5
-  /// A fault of the worker's own.
-  case `internal` = 6
-}

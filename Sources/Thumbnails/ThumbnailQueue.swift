@@ -16,7 +16,7 @@ package final class ThumbnailQueue: Sendable {
   private let stopBell: Doorbell
   private let bells: [Doorbell]
   private let availability: Availability
-  private let threads: Mutex<[pthread_t]>
+  private let threads: Mutex<[PosixThread]>
 
   /// Starts the threads. Pictures are read from the source from now on.
   ///
@@ -44,7 +44,7 @@ package final class ThumbnailQueue: Sendable {
     self.bells = bells
     threads = Mutex([])
     for thread in made {
-      let started = try ThumbnailQueue.startThread { thread.run() }
+      let started = try PosixThread(name: "thumbnails") { thread.run() }
       threads.withLock { $0.append(started) }
     }
   }
@@ -63,7 +63,7 @@ package final class ThumbnailQueue: Sendable {
       defer { threads = [] }
       return threads
     }
-    for thread in running { pthread_join(thread, nil) }
+    for thread in running { thread.join() }
   }
 
   deinit { stop() }
@@ -76,36 +76,5 @@ package final class ThumbnailQueue: Sendable {
 
   private static func problem(with program: String) -> String? {
     unsafe access(program, X_OK) == 0 ? nil : "cannot start \(program): \(Errno.last)"
-  }
-}
-
-// MARK: - Threads
-
-extension ThumbnailQueue {
-  private final class Body {
-    let run: () -> Void
-    init(_ run: @escaping () -> Void) { self.run = run }
-  }
-
-  private static func startThread(_ run: @escaping () -> Void) throws(Errno) -> pthread_t {
-    var thread = pthread_t()
-    let body = unsafe Unmanaged.passRetained(Body(run))
-    // Signals are for the daemon's main thread: the new thread inherits a full mask.
-    var all = sigset_t()
-    var before = sigset_t()
-    unsafe sigfillset(&all)
-    unsafe pthread_sigmask(SIG_BLOCK, &all, &before)
-    let result = unsafe pthread_create(
-      &thread, nil,
-      { argument in
-        unsafe Unmanaged<Body>.fromOpaque(argument!).takeRetainedValue().run()
-        return nil
-      }, unsafe body.toOpaque())
-    unsafe pthread_sigmask(SIG_SETMASK, &before, nil)
-    if result != 0 {
-      unsafe body.release()
-      throw Errno(result)
-    }
-    return thread
   }
 }

@@ -1,4 +1,3 @@
-import CLinux
 package import Glibc
 package import Posix
 package import ThumbnailProtocol
@@ -21,11 +20,18 @@ package struct Worker: ~Copyable {
   private let socket: FileDescriptor
   private let stop: Doorbell
 
-  /// Starts the process; it says hello later. Throws where that cannot even be begun.
+  /// Starts the process, in a process group of its own, so that a Ctrl-C meant for the daemon does not cost a
+  /// photo its thumbnail; it says hello later. Throws where that cannot even be begun.
   package init(_ launch: WorkerLaunch, stop: Doorbell) throws(Errno) {
-    let ends = try SocketPair()
-    process = try Worker.spawn(launch.program, launch.arguments, socket: ends.theirs)
-    socket = ends.takeOurs()
+    let ends = try makeSocketPair()
+    let ours = FileDescriptor(owning: ends.0)
+    let theirs = FileDescriptor(owning: ends.1)
+    // The socket goes first: it may lie among 0 to 2, where a daemon closed those.
+    process = try Subprocess.start(
+      launch.arguments, program: launch.program,
+      [Subprocess.Redirection(3, theirs.rawValue)] + (0...2).map { Subprocess.Redirection($0, -1) },
+      environment: Worker.environment, isolated: true)
+    socket = ours
     self.stop = stop
   }
 
@@ -78,7 +84,7 @@ package struct Worker: ~Copyable {
   }
 
   /// Whether it has said something that nobody asked for, or has gone.
-  package var hasSpoken: Bool {
+  var hasSpoken: Bool {
     var byte: UInt8 = 0
     while true {
       let result = unsafe recv(socket.rawValue, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT))
@@ -121,69 +127,10 @@ package struct Worker: ~Copyable {
     if descriptors[1].revents != 0 { throw .stopped }
     if descriptors[0].revents == 0 { try limit.look() }
   }
-}
-
-extension Worker {
-  private struct SocketPair: ~Copyable {
-    private let ours: FileDescriptor
-    let theirs: FileDescriptor
-
-    init() throws(Errno) {
-      var ends: [CInt] = [-1, -1]
-      let type = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
-      try retrying { unsafe socketpair(AF_UNIX, type, 0, &ends) }
-      ours = FileDescriptor(owning: ends[0])
-      theirs = FileDescriptor(owning: ends[1])
-    }
-
-    consuming func takeOurs() -> FileDescriptor { ours }
-  }
 
   /// What of glibc and GLib would hand memory on without asking the cell's malloc for it: stacks of
-  /// ended threads, and GLib's own blocks.
+  /// ended threads, and GLib's own blocks. The worker gets nothing else of an environment.
   private static let environment = [
     "GLIBC_TUNABLES=glibc.pthread.stack_cache_size=0", "G_SLICE=always-malloc",
   ]
-
-  /// posix_spawn(3): nothing of the environment here, no descriptor but the socket as 3 and /dev/null
-  /// as 0 to 2, no blocked or ignored signals, and a process group of its own, so that a Ctrl-C meant
-  /// for the daemon does not cost a photo its thumbnail.
-  private static func spawn(
-    _ program: String, _ arguments: [String], socket: borrowing FileDescriptor
-  )
-    throws(Errno) -> pid_t
-  {
-    var actions = unsafe posix_spawn_file_actions_t()
-    unsafe posix_spawn_file_actions_init(&actions)
-    defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-    // First of all: it may lie among 0 to 2, where a daemon closed those.
-    unsafe posix_spawn_file_actions_adddup2(&actions, socket.rawValue, workerSocket)
-    for standard: CInt in 0...2 {
-      unsafe posix_spawn_file_actions_addopen(&actions, standard, "/dev/null", O_RDWR, 0)
-    }
-    unsafe _ = clinux_spawn_close_from(&actions, workerSocket + 1)
-
-    var attributes = posix_spawnattr_t()
-    unsafe posix_spawnattr_init(&attributes)
-    defer { unsafe posix_spawnattr_destroy(&attributes) }
-    var signals = sigset_t()
-    unsafe sigemptyset(&signals)
-    unsafe posix_spawnattr_setsigmask(&attributes, &signals)
-    unsafe sigfillset(&signals)
-    unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
-    let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP
-    unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
-
-    let words = unsafe arguments.map { unsafe strdup($0) } + [nil]
-    defer { unsafe words.forEach { unsafe free($0) } }
-    let variables = unsafe environment.map { unsafe strdup($0) } + [nil]
-    defer { unsafe variables.forEach { unsafe free($0) } }
-    var process: pid_t = 0
-    let result = unsafe posix_spawn(
-      &process, program, &actions, &attributes, words, variables)
-    if result != 0 { throw Errno(result) }
-    return process
-  }
-
-  private static let workerSocket: CInt = 3
 }

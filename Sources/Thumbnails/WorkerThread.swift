@@ -1,5 +1,4 @@
 import AlbumModel
-import CLinux
 internal import Glibc
 import Logging
 import Posix
@@ -8,8 +7,8 @@ import ThumbnailProtocol
 /// One thread of a queue with the worker process that it drives: takes a photo, looks whether it is
 /// a picture, streams it to the worker, inspects what comes back and stores it.
 ///
-/// Everything but `bell` belongs to the thread that runs `run`.
-final class WorkerThread {
+/// @unchecked because everything but `bell` belongs to the thread that runs `run`.
+final class WorkerThread: @unchecked Sendable {
   /// A photo in hand, its first bytes at the beginning of the buffer.
   private struct Held {
     var photo: PhotoVersion
@@ -55,7 +54,6 @@ final class WorkerThread {
 
   /// Returns when the stop bell rings. A photo in hand then stays unanswered.
   func run() {
-    unsafe clinux_set_thread_name("thumbnails")
     while !isStopped(waitingUntil: .now) {
       bell.silence()
       // Whoever speaks when nobody asks is not believed any more.

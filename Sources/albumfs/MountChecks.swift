@@ -32,7 +32,7 @@ enum MountChecks {
       )
     }
     if geteuid() == 0 { return }
-    if Subprocess.find("fusermount3") == nil {
+    if Subprocess.fusermount() == nil {
       throw Failure(
         .fuse, "fusermount3 is not installed; only root can mount without it (package fuse3).")
     }

@@ -137,7 +137,7 @@ enum PasswordInput {
     throws(Failure) -> pid_t
   {
     Subprocess.setCloseOnExec(output.rawValue)
-    let redirection = Subprocess.Redirection(descriptor: STDOUT_FILENO, source: output.rawValue)
+    let redirection = Subprocess.Redirection(STDOUT_FILENO, output.rawValue)
     do throws(Errno) {
       return try Subprocess.start(["sh", "-c", command], [redirection])
     } catch {

@@ -1,4 +1,5 @@
 import Glibc
+import Posix
 
 /// Where albumfs-thumbnailer is.
 enum Thumbnailer {

@@ -42,7 +42,7 @@ enum Unmounting {
   }
 
   private static func byHelper(_ mountPoint: String, _ lazy: Bool) throws(Failure) -> Outcome {
-    guard let helper = Subprocess.find("fusermount3") else {
+    guard let helper = Subprocess.fusermount() else {
       throw Failure(
         .fuse, "fusermount3 is not installed; only root can unmount without it (package fuse3).")
     }
@@ -50,7 +50,7 @@ enum Unmounting {
     let complaint: String
     do throws(Errno) {
       (code, complaint) = try Subprocess.run(
-        ["env", "LC_ALL=C", helper, lazy ? "-uz" : "-u", "--", mountPoint])
+        [helper, lazy ? "-uz" : "-u", "--", mountPoint], environment: Subprocess.plainEnvironment)
     } catch {
       throw Failure(.fuse, "fusermount3 cannot be run: \(error)")
     }

@@ -181,8 +181,7 @@ struct AlbumTests {
     let cover = Array("user.albumfs.cover".utf8)
     func set(_ name: String) throws {
       try space.fileSystem.setExtendedAttribute(
-        cover, to: Array(name.utf8), of: space.number("Trip"), mode: AttributeMode(),
-        for: TestSpace.me)
+        cover, to: Array(name.utf8), of: space.number("Trip"), mode: AttributeMode())
     }
     func get() throws -> String {
       String(

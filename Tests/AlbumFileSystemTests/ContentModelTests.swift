@@ -72,7 +72,7 @@ struct ContentModelTests {
     let size = Int.random(in: 0..<ContentModelTests.reach, using: &random)
     var change = AttributeChange()
     change.size = Int64(size)
-    _ = try space.fileSystem.change(change, of: space.number(".plain/f"), for: TestSpace.me)
+    _ = try space.fileSystem.change(change, of: space.number(".plain/f"))
     if size < model.count { model.removeLast(model.count - size) }
     grow(&model, to: size)
   }

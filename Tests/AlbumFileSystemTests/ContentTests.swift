@@ -101,7 +101,7 @@ struct ContentTests {
     try file.put([4], at: 3)
     var change = AttributeChange()
     change.permissions = 0o600
-    let status = try space.fileSystem.change(change, of: inode, for: TestSpace.me).0
+    let status = try space.fileSystem.change(change, of: inode).0
     #expect(status.links == 0)
     #expect(status.size == 4)
     try space.fileSystem.synchronize(inode)
@@ -116,7 +116,7 @@ struct ContentTests {
     let file = try space.create(".plain/sparse")
     var change = AttributeChange()
     change.size = 1_000_000_000_000_000
-    _ = try space.fileSystem.change(change, of: file.inode, for: TestSpace.me)
+    _ = try space.fileSystem.change(change, of: file.inode)
     try file.put([1], at: 500_000_000_000_000)
     #expect(try file.get(3, at: 499_999_999_999_999) == [0, 1, 0])
     #expect(try file.seek(to: .data, from: 0) == 500_000_000_000_000)
@@ -132,7 +132,7 @@ struct ContentTests {
     let file = try space.open(".plain/f", writes: true)
     var change = AttributeChange()
     change.size = 10
-    _ = try space.fileSystem.change(change, of: file.inode, for: TestSpace.me)
+    _ = try space.fileSystem.change(change, of: file.inode)
     try file.put([1], at: 99_999)
     #expect(try file.get(100_000, at: 10) == [UInt8](repeating: 0, count: 99_989) + [1])
     file.release()
@@ -259,7 +259,7 @@ struct ContentTests {
     var change = AttributeChange()
     change.modified = .at(Timestamp(seconds: 1, nanoseconds: 5))
     let file = try space.open(".plain/f", writes: true)
-    _ = try space.fileSystem.change(change, of: file.inode, for: TestSpace.me)
+    _ = try space.fileSystem.change(change, of: file.inode)
     try file.put([7], at: 0)
     try file.flush()
     file.release()

@@ -29,7 +29,7 @@ struct DeepTreeTests {
 
   private func write(_ text: String, _ name: String, in directory: InodeNumber) throws {
     let (entry, file) = try space.fileSystem.create(
-      FileName(name), in: directory, permissions: 0o644, mode: OpenMode(reads: true, writes: true),
+      FileName(name), in: directory, permissions: 0o644, mode: OpenMode(writes: true),
       for: TestSpace.me)
     try file.put(Array(text.utf8), at: 0)
     try file.flush()
@@ -72,14 +72,36 @@ struct DeepTreeTests {
     #expect(twin(of: bottom) == nil)
   }
 
+  /// After a mount nobody remembers where the view shows a thumbnail: it is looked for in more directories
+  /// than one look at the catalog takes.
+  @Test func aThumbnailAtTheBottomBecomesTheUsersOwnWhereHeWritesIt() throws {
+    try space.mkdir("Trip")
+    let bottom = try makeTree("Trip/Photo/top", depth: 9_000)
+    try write("picture", "a.jpg", in: bottom)
+    #expect(try space.makeThumbnails() == 1)
+    let shown = try #require(twin(of: bottom))
+    let name = try FileName("a.jpg")
+    let made = try space.fileSystem.lookup(name, in: shown, for: TestSpace.me).attributes.inode
+    space.fileSystem.forget(made, count: 1)
+    try space.remount()
+    #expect(space.fileSystem.counts().thumbnails == 1)
+    #expect(space.fileSystem.entry(name, in: shown) == nil, "the view alone shows it")
+    let file = try space.fileSystem.open(made, mode: OpenMode(writes: true))
+    try file.put(Array("drawn".utf8), at: 0)
+    try file.flush()
+    file.release()
+    #expect(space.fileSystem.entry(name, in: shown) == made)
+    let contents = space.fileSystem.counts()
+    #expect([contents.photos, contents.thumbnails, contents.files] == [1, 0, 2])
+  }
+
   @Test func anAlbumAtTheBottomOfADeepTrashIsFound() throws {
     try space.mkdir("Trip")
     try space.mkdir(".trash")
     let bottom = try makeTree(".trash/deep", depth: DeepTreeTests.depth)
     try space.mkdir("Gone")
     try space.fileSystem.rename(
-      FileName("Gone"), in: .root, to: FileName("Gone"), in: bottom, mode: RenameMode(),
-      for: TestSpace.me)
+      FileName("Gone"), in: .root, to: FileName("Gone"), in: bottom, mode: RenameMode())
     #expect(refusal { try space.rename(".trash/deep", "Trip/Photo/deep") } == .crossDevice)
   }
 

@@ -42,7 +42,7 @@ struct NamespaceTests {
     var change = AttributeChange()
     change.permissions = 0o2775
     change.group = 77
-    _ = try space.fileSystem.change(change, of: space.number(".p"), for: .daemon)
+    _ = try space.fileSystem.change(change, of: space.number(".p"))
     try space.write("", to: ".p/f")
     try space.mkdir(".p/d")
     #expect(try space.status(".p/f").group == 77)
@@ -54,15 +54,15 @@ struct NamespaceTests {
     try space.write("", to: ".p/f")
     var change = AttributeChange()
     change.permissions = 0o6755
-    _ = try space.fileSystem.change(change, of: space.number(".p/f"), for: .daemon)
+    _ = try space.fileSystem.change(change, of: space.number(".p/f"))
     var owner = AttributeChange()
     owner.owner = 7
-    _ = try space.fileSystem.change(owner, of: space.number(".p/f"), for: .daemon)
+    _ = try space.fileSystem.change(owner, of: space.number(".p/f"))
     #expect(try space.status(".p/f").permissions == 0o755)
-    _ = try space.fileSystem.change(change, of: space.number(".p/f"), for: .daemon)
+    _ = try space.fileSystem.change(change, of: space.number(".p/f"))
     var kill = AttributeChange()
     kill.killsSetID = true
-    _ = try space.fileSystem.change(kill, of: space.number(".p/f"), for: .daemon)
+    _ = try space.fileSystem.change(kill, of: space.number(".p/f"))
     #expect(try space.status(".p/f").permissions == 0o755)
   }
 
@@ -72,7 +72,7 @@ struct NamespaceTests {
     change.accessed = .at(Timestamp(seconds: -5, nanoseconds: 1))
     change.modified = .at(Timestamp(seconds: 3, nanoseconds: 4))
     change.changed = Timestamp(seconds: 9, nanoseconds: 9)
-    _ = try space.fileSystem.change(change, of: space.number(".p/f"), for: TestSpace.me)
+    _ = try space.fileSystem.change(change, of: space.number(".p/f"))
     try space.remount()
     let status = try space.status(".p/f")
     #expect(status.accessed == Timestamp(seconds: -5, nanoseconds: 1))
@@ -107,7 +107,7 @@ struct NamespaceTests {
     let name = Array("user.colour".utf8)
     func set(_ name: String, _ value: [UInt8], _ mode: AttributeMode = AttributeMode()) throws {
       try space.fileSystem.setExtendedAttribute(
-        Array(name.utf8), to: value, of: file, mode: mode, for: TestSpace.me)
+        Array(name.utf8), to: value, of: file, mode: mode)
     }
     #expect(refusal { try set("user.colour", [1], AttributeMode(replace: true)) } == .noAttribute)
     try set("user.colour", [UInt8](repeating: 7, count: 65_536))
@@ -120,7 +120,7 @@ struct NamespaceTests {
     try space.remount()
     #expect(try space.fileSystem.extendedAttribute(name, of: file).count == 65_536)
     #expect(try space.fileSystem.extendedAttributeNames(of: file).count == 2)
-    try space.fileSystem.removeExtendedAttribute(name, of: file, for: TestSpace.me)
+    try space.fileSystem.removeExtendedAttribute(name, of: file)
     #expect(refusal { try space.fileSystem.extendedAttribute(name, of: file) } == .noAttribute)
   }
 
@@ -132,7 +132,7 @@ struct NamespaceTests {
       let name = "user.\(number)."
       try space.fileSystem.setExtendedAttribute(
         Array(name.utf8) + [UInt8](repeating: 7, count: length - name.utf8.count), to: value,
-        of: file, mode: AttributeMode(), for: TestSpace.me)
+        of: file, mode: AttributeMode())
     }
     for number in 0..<255 { try set(number) }
     #expect(refusal { try set(255, 256) } == .nameTooLong)

@@ -103,7 +103,7 @@ struct ScatteredFileTests {
       at: size / 4, length: size / 4, mode: AllocationMode(keepsSize: true, punchesHole: true))
     var change = AttributeChange()
     change.size = size - size / 4
-    _ = try space.fileSystem.change(change, of: file.inode, for: TestSpace.me)
+    _ = try space.fileSystem.change(change, of: file.inode)
     try file.put([UInt8](repeating: 9, count: Int(size / 8)), at: 0)
     try file.flush()
     file.release()

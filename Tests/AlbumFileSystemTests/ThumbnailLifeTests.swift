@@ -29,7 +29,7 @@ struct ThumbnailLifeTests {
     case .shorter, .longer:
       var change = AttributeChange()
       change.size = way == .shorter ? 3 : 3000
-      _ = try space.fileSystem.change(change, of: space.number(path), for: .daemon)
+      _ = try space.fileSystem.change(change, of: space.number(path))
     case .inPlace, .hole, .copied:
       let file = try space.open(path, writes: true)
       defer { file.release() }
@@ -53,13 +53,17 @@ struct ThumbnailLifeTests {
     try overwrite(way)
     #expect(!space.exists("Trip/Thumb/a.jpg"), "before the new one is made")
     #expect(try !space.list("Trip/Thumb").contains("a.jpg"))
-    while let photo = space.fileSystem.nextPhoto() { space.fileSystem.fail(photo, reason: 1) }
+    while let photo = space.fileSystem.nextPhoto() {
+      space.fileSystem.fail(photo, reason: .notAPicture)
+    }
     #expect(!space.exists("Trip/Thumb/a.jpg"), "what is there now is no picture")
     try space.remount()
     #expect(!space.exists("Trip/Thumb/a.jpg"), "after a remount")
     try space.fileSystem.retryThumbnails(.all)
     #expect(!space.exists("Trip/Thumb/a.jpg"), "while all are made again")
-    while let photo = space.fileSystem.nextPhoto() { space.fileSystem.fail(photo, reason: 1) }
+    while let photo = space.fileSystem.nextPhoto() {
+      space.fileSystem.fail(photo, reason: .notAPicture)
+    }
     #expect(!space.exists("Trip/Thumb/a.jpg"), "after all were made again")
     try space.crash()
     #expect(!space.exists("Trip/Thumb/a.jpg"), "after a crash")
@@ -68,7 +72,9 @@ struct ThumbnailLifeTests {
   @Test func itStaysWhileAllAreMadeAgainAndWhereThatFails() throws {
     try space.fileSystem.retryThumbnails(.all)
     #expect(try space.text("Trip/Thumb/a.jpg") == "thumbnail of a picture of a person")
-    while let photo = space.fileSystem.nextPhoto() { space.fileSystem.fail(photo, reason: 5) }
+    while let photo = space.fileSystem.nextPhoto() {
+      space.fileSystem.fail(photo, reason: .timedOut)
+    }
     #expect(try space.text("Trip/Thumb/a.jpg") == "thumbnail of a picture of a person")
     try space.remount()
     #expect(try space.text("Trip/Thumb/a.jpg") == "thumbnail of a picture of a person")
@@ -78,7 +84,7 @@ struct ThumbnailLifeTests {
     var change = AttributeChange()
     change.permissions = 0o600
     change.modified = .at(Timestamp(seconds: 5, nanoseconds: 0))
-    _ = try space.fileSystem.change(change, of: space.number("Trip/Photo/a.jpg"), for: .daemon)
+    _ = try space.fileSystem.change(change, of: space.number("Trip/Photo/a.jpg"))
     try space.rename("Trip/Photo/a.jpg", "Trip/Photo/b.jpg")
     try space.remount()
     #expect(try space.text("Trip/Thumb/b.jpg") == "thumbnail of a picture of a person")

@@ -44,7 +44,7 @@ struct ThumbnailTests {
     change.owner = 5
     change.group = 6
     change.modified = .at(Timestamp(seconds: 77, nanoseconds: 8))
-    _ = try space.fileSystem.change(change, of: space.number("Trip/Photo/a.jpg"), for: .daemon)
+    _ = try space.fileSystem.change(change, of: space.number("Trip/Photo/a.jpg"))
     try space.makeThumbnails()
     let status = try space.status("Trip/Thumb/a.jpg")
     #expect(status.permissions == 0o640)
@@ -52,7 +52,7 @@ struct ThumbnailTests {
     #expect(status.modified == Timestamp(seconds: 77, nanoseconds: 8))
     #expect(status.links == 1)
     change.modified = .at(Timestamp(seconds: 78, nanoseconds: 9))
-    _ = try space.fileSystem.change(change, of: space.number("Trip/Photo/a.jpg"), for: .daemon)
+    _ = try space.fileSystem.change(change, of: space.number("Trip/Photo/a.jpg"))
     #expect(
       try space.status("Trip/Thumb/a.jpg").modified == Timestamp(seconds: 78, nanoseconds: 9))
     try space.remount()
@@ -159,7 +159,7 @@ struct ThumbnailTests {
     try space.link("Trip/Thumb/b.jpg", "Trip/Thumb/too.jpg")
     var change = AttributeChange()
     change.permissions = 0o600
-    _ = try space.fileSystem.change(change, of: space.number("Trip/Thumb/c.jpg"), for: .daemon)
+    _ = try space.fileSystem.change(change, of: space.number("Trip/Thumb/c.jpg"))
     #expect(try space.status("Trip/Thumb/c.jpg").permissions == 0o600)
     for name in ["a", "b", "c"] { try space.unlink("Trip/Photo/\(name).jpg") }
     #expect(try space.list("Trip/Thumb") == ["b.jpg", "best.jpg", "too.jpg"])
@@ -228,7 +228,7 @@ struct ThumbnailTests {
     #expect(report.pending == 0)
     #expect(
       report.failed.map { String(decoding: $0.path, as: UTF8.self) } == ["Trip/Photo/notes.jpg"])
-    #expect(report.failed.map(\.reason) == [3])
+    #expect(report.failed.map(\.reason) == [.notAPicture])
     #expect(try space.fileSystem.retryThumbnails(.failed) == 1)
     #expect(space.fileSystem.nextPhoto() != nil)
   }
@@ -270,6 +270,23 @@ struct ThumbnailTests {
     let contents = space.fileSystem.counts()
     #expect(contents.albums == 1)
     #expect(contents.photos == 1)
+    #expect(contents.thumbnails == 1)
+    #expect(contents.files == 2)
     #expect(contents.bytes == Int64(3 + "thumbnail of 123".utf8.count))
+  }
+
+  @Test func aTextAmongPhotosCountsAsAnotherFile() throws {
+    for name in ["a.jpg", "b.jpg", "c.jpg"] { try space.write(name, to: "Trip/Photo/\(name)") }
+    try space.write("text for the album", to: "Trip/Photo/notes.txt")
+    try space.makeThumbnails()
+    var contents = space.fileSystem.counts()
+    #expect([contents.photos, contents.thumbnails, contents.files] == [3, 3, 7])
+    try space.remount()
+    contents = space.fileSystem.counts()
+    #expect(
+      [contents.photos, contents.thumbnails, contents.files] == [3, 3, 7], "after a remount")
+    try space.write("a picture now", to: "Trip/Photo/notes.txt")
+    try space.makeThumbnails()
+    #expect(space.fileSystem.counts().photos == 4)
   }
 }

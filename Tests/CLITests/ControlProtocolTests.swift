@@ -228,6 +228,79 @@ import struct Synchronization.Atomic
     }
   }
 
+  /// Sends a message whose body no release knows yet.
+  private func send(_ json: String, over descriptor: borrowing FileDescriptor) throws {
+    let bytes = Array(json.utf8)
+    try descriptor.writeAll([UInt8(bytes.count), 0, 0, 0] + bytes)
+  }
+
+  @Test func aDaemonRefusesARequestFromTheFutureAndKeepsTheConnection() throws {
+    let mount = mount()
+    let server = try ControlServer(device: mount.device) { request, _ in
+      request == .status ? .done(ControlSummary(count: 8)) : .done(ControlSummary())
+    }
+    defer { server.close() }
+    let client = try ControlClient(mount)
+    try client.stream.setReceiveTimeout(seconds: 60)
+    for request in [
+      #"{"version":1,"body":{"unheardOf":{"of":1}}}"#,
+      #"{"version":1,"body":{"thumbnails":{"under":"","which":"newest"}}}"#,
+      #"{"version":2,"future":7,"body":{"unheardOf":{}}}"#,
+    ] {
+      try send(request, over: client.stream.descriptor)
+      guard case .failed(let failure) = try client.stream.receive(ControlReply.self) else {
+        Issue.record("\(request) was not refused")
+        continue
+      }
+      #expect(failure.kind == .unsupported)
+      #expect(try client.ask(.status) == .done(ControlSummary(count: 8)))
+    }
+  }
+
+  /// A client, and the other end of its connection, where a test plays the daemon.
+  private struct NewerDaemon: ~Copyable {
+    let client: ControlClient
+    let daemon: MessageStream
+
+    init() throws {
+      let (one, other) = try makeSocketPair()
+      let stream = MessageStream(FileDescriptor(owning: one))
+      let far = MessageStream(FileDescriptor(owning: other))
+      try stream.setReceiveTimeout(seconds: 60)
+      client = ControlClient(daemon: Peer(pid: 1, user: getuid()), stream: stream)
+      daemon = far
+    }
+  }
+
+  @Test func aCommandPassesOverNewsThatOnlyANewerDaemonHas() throws {
+    let pair = try NewerDaemon()
+    let news = #"{"version":1,"interim":true,"body":{"unheardOf":{}}}"#
+    try send(news, over: pair.daemon.descriptor)
+    try pair.daemon.send(ControlReply.progress(pending: 4), isInterim: true)
+    try send(news, over: pair.daemon.descriptor)
+    try pair.daemon.send(ControlReply.done(ControlSummary(count: 9)))
+    var seen: [Int] = []
+    let reply = try pair.client.ask(.status) { seen.append($0) }
+    #expect(reply == .done(ControlSummary(count: 9)))
+    #expect(seen == [4])
+  }
+
+  @Test func aCommandSaysThatTheDaemonIsNewerAndCanGoOn() throws {
+    let pair = try NewerDaemon()
+    try send(#"{"version":1,"body":{"unheardOf":{}}}"#, over: pair.daemon.descriptor)
+    do throws(Failure) {
+      _ = try pair.client.ask(.status)
+      Issue.record("an unknown answer was taken")
+    } catch {
+      #expect(error.kind == .unsupported)
+      #expect(error.message.contains("newer version"))
+    }
+    try send(
+      #"{"version":1,"body":{"failed":{"_0":{"kind":"eclipse","message":"Too dark.","moon":1}}}}"#,
+      over: pair.daemon.descriptor)
+    #expect(try pair.client.ask(.status) == .failed(Failure(.other, "Too dark.")))
+  }
+
   @Test func theEndOfTheOtherSideIsSeen() throws {
     let (one, other) = try makeSocketPair()
     let reader = MessageStream(FileDescriptor(owning: one))

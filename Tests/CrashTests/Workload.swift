@@ -140,20 +140,20 @@ final class Workload {
       call({ $0.truncate(path, to: size) }) {
         var change = AttributeChange()
         change.size = Int64(size)
-        _ = try fileSystem.change(change, of: number(path), for: Workload.me)
+        _ = try fileSystem.change(change, of: number(path))
       }
     case .allocate(let path, let range): allocate(path, range)
     case .link(let path, let new):
       state(path)
       call({ $0.link(path, new) }) {
         let (parent, name) = try split(new)
-        let entry = try fileSystem.link(number(path), as: name, in: parent, for: Workload.me)
+        let entry = try fileSystem.link(number(path), as: name, in: parent)
         fileSystem.forget(entry.attributes.inode, count: 1)
       }
     case .unlink(let path):
       call({ $0.unlink(path) }) {
         let (parent, name) = try split(path)
-        try fileSystem.unlink(name, in: parent, for: Workload.me)
+        try fileSystem.unlink(name, in: parent)
       }
     case .makeDirectory(let path):
       call({ $0.makeDirectory(path) }) {
@@ -165,13 +165,13 @@ final class Workload {
     case .removeDirectory(let path):
       call({ $0.removeDirectory(path) }) {
         let (parent, name) = try split(path)
-        try fileSystem.removeDirectory(name, in: parent, for: Workload.me)
+        try fileSystem.removeDirectory(name, in: parent)
       }
     case .setAttribute(let path, let count):
       let (name, value) = (Array("user.note".utf8), bytes(count))
       call({ $0.setAttribute(path, name, value) }) {
         try fileSystem.setExtendedAttribute(
-          name, to: value, of: number(path), mode: AttributeMode(), for: Workload.me)
+          name, to: value, of: number(path), mode: AttributeMode())
       }
     default: findings.append("\(operation) is not known")
     }
@@ -201,7 +201,7 @@ final class Workload {
       call({ $0.create(path) && $0.open(path) }) {
         let (parent, name) = try split(path)
         let (entry, opened) = try fileSystem.create(
-          name, in: parent, permissions: 0o644, mode: OpenMode(reads: true, writes: true),
+          name, in: parent, permissions: 0o644, mode: OpenMode(writes: true),
           for: Workload.me)
         fileSystem.forget(entry.attributes.inode, count: 1)
         file = opened
@@ -209,7 +209,7 @@ final class Workload {
     } else {
       call({ $0.open(path) }) {
         file = try fileSystem.open(
-          number(path), mode: OpenMode(reads: true, writes: true), for: Workload.me)
+          number(path), mode: OpenMode(writes: true))
       }
     }
     return file
@@ -227,7 +227,7 @@ final class Workload {
       call({ $0.truncate(path, to: 0) }) {
         var change = AttributeChange()
         change.size = 0
-        _ = try fileSystem.change(change, of: file.inode, for: Workload.me)
+        _ = try fileSystem.change(change, of: file.inode)
       }
     }
     write(file, number, at: 0, count)
@@ -308,8 +308,7 @@ final class Workload {
       let (parent, name) = try split(from)
       let (newParent, newName) = try split(to)
       try fileSystem.rename(
-        name, in: parent, to: newName, in: newParent, mode: RenameMode(exchange: exchanging),
-        for: Workload.me)
+        name, in: parent, to: newName, in: newParent, mode: RenameMode(exchange: exchanging))
     }
   }
 
@@ -346,7 +345,7 @@ final class Workload {
     }) {
       while let photo = fileSystem.nextPhoto() {
         guard let content = content(of: photo) else {
-          fileSystem.fail(photo, reason: 9)
+          fileSystem.fail(photo, reason: .internal)
           continue
         }
         try fileSystem.finish(photo, thumbnail: PlainTree.thumbnail(of: content))

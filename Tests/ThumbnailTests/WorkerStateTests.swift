@@ -1,3 +1,4 @@
+import AlbumModel
 import Testing
 import Thumbnails
 

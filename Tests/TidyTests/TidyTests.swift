@@ -84,8 +84,7 @@ struct TidyTests {
       "CUtf8proc": "Sources/AlbumSecrets/PasswordText.swift",
       "CZxcvbn": "Sources/AlbumSecrets/PasswordStrength.swift",
       "CVips": "Sources/albumfs-thumbnailer/Vips.swift",
-      // Not its folder Fuse/ alone: the compiler takes Glibc's timespec and iovec for CFuse3's.
-      "CFuse3": "Sources/FUSEDriver/",
+      "CFuse3": "Sources/FUSEDriver/Fuse/",
       "CSeccomp": "Sources/albumfs-thumbnailer/",
     ]
     for file in swiftFiles("Sources") {

@@ -24,9 +24,7 @@ extension Catalog {
       let isKept = isUsersOwn && !replaces
       update(file) { $0.thumbnailState = isKept ? .removed : .pending }
     }
-    if replaces && isUsersOwn && state(file).thumbnailState != .failed {
-      update(file) { $0.thumbnailReason = ThumbnailOrder.supersedes }
-    }
+    if replaces && isUsersOwn { update(file) { $0.marks.insert(.thumbnailGoesFirst) } }
     return state(file).thumbnailState == .pending
   }
 
@@ -71,11 +69,9 @@ extension Catalog {
       // What the user put into Thumb before the photo had content stays.
       case .removed where !hadContent: return
       case .pending: break
-      case .removed, .made, .failed:
-        state.thumbnailState = .pending
-        state.thumbnailReason = 0
+      case .removed, .made, .failed: state.setThumbnail(.pending)
       }
-      if hadContent { state.thumbnailReason = ThumbnailOrder.supersedes }
+      if hadContent { state.marks.insert(.thumbnailGoesFirst) }
     }
   }
 

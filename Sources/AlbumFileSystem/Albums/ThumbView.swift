@@ -21,13 +21,6 @@ struct Resolution {
   var photo: InodeIndex?
 }
 
-/// Which of two thumbnails of one name is shown.
-enum ThumbnailOrder {
-  /// `thumbnailReason` of a photo that is pending or made: its thumbnail goes before what the user
-  /// has put into Thumb, since the photo had content and changed again after that.
-  static let supersedes: UInt8 = 1
-}
-
 extension Catalog {
   /// Where the photos lie that a directory of the Thumb zone shows: Photo's first.
   func photoDirectories(shownIn directory: InodeIndex) -> [InodeIndex] {
@@ -70,7 +63,7 @@ extension Catalog {
   /// Whether a photo's thumbnail goes before an entry of the user's.
   func supersedesEntry(_ photo: InodeIndex) -> Bool {
     let state = state(photo)
-    return state.thumbnailState == .made && state.thumbnailReason == ThumbnailOrder.supersedes
+    return state.thumbnailState == .made && state.marks.contains(.thumbnailGoesFirst)
       && thumbnail(of: photo) != nil
   }
 
@@ -92,7 +85,7 @@ extension Catalog {
       let photo = photo(shownAs: name, in: directory), supersedesEntry(photo)
     else { return }
     removeEntry(name, in: directory)
-    update(photo) { $0.thumbnailReason = 0 }
+    update(photo) { $0.marks.remove(.thumbnailGoesFirst) }
   }
 
   /// The user has put an entry of this name into the Thumb zone, or has removed what was there: no
@@ -101,8 +94,7 @@ extension Catalog {
     guard let photo = photo(shownAs: name, in: directory) else { return }
     dropThumbnail(of: photo)
     update(photo) { state in
-      if state.thumbnailState != .none { state.thumbnailState = .removed }
-      state.thumbnailReason = 0
+      if state.thumbnailState != .none { state.setThumbnail(.removed) }
     }
   }
 

@@ -11,7 +11,6 @@ import Posix
 struct ThumbnailOrigin: Sendable {
   var name: FileName
   var directory: InodeNumber
-  var photo: InodeNumber
 }
 
 /// The last thumbnails that were looked up through the view. Any thread.
@@ -21,12 +20,10 @@ final class ThumbnailOrigins: Sendable {
   /// A leaf: nothing else is locked under it.
   private let known = Mutex<[InodeNumber: ThumbnailOrigin]>([:])
 
-  func remember(
-    _ thumbnail: InodeNumber, name: FileName, directory: InodeNumber, photo: InodeNumber
-  ) {
+  func remember(_ thumbnail: InodeNumber, name: FileName, directory: InodeNumber) {
     known.withLock { known in
       if known.count >= ThumbnailOrigins.limit { known = [:] }
-      known[thumbnail] = ThumbnailOrigin(name: name, directory: directory, photo: photo)
+      known[thumbnail] = ThumbnailOrigin(name: name, directory: directory)
     }
   }
 
@@ -36,52 +33,56 @@ final class ThumbnailOrigins: Sendable {
 extension FileSystem {
   /// Makes an inode the user's own if it is a thumbnail of the view's; else does nothing.
   func makeOwn(_ inode: InodeNumber) throws(FSError) {
-    let origin = origins.find(inode)
-    space.change { catalog in
-      guard let index = catalog.index(of: inode),
-        catalog.state(index).marks.contains(.madeThumbnail)
-      else { return }
-      catalog.makeOwn(index, remembered: origin)
+    let isOfView = space.read { catalog in
+      catalog.index(of: inode).map { catalog.state($0).marks.contains(.madeThumbnail) } ?? false
     }
-  }
-}
-
-extension Catalog {
-  mutating func makeOwn(_ thumbnail: InodeIndex, remembered: ThumbnailOrigin?) {
-    if let origin = remembered, let directory = index(of: origin.directory),
-      let photo = photo(shownAs: origin.name.bytes, in: directory),
-      self.thumbnail(of: photo) == thumbnail
-    {
-      makeOwn(thumbnail, origin.name.bytes, in: directory)
-      return
-    }
-    if let place = placeInView(of: thumbnail) {
-      makeOwn(thumbnail, place.name, in: place.directory)
-    } else {
-      update(thumbnail) { $0.marks.remove(.madeThumbnail) }
+    if !isOfView { return }
+    var origin = origins.find(inode) ?? originInView(of: inode)
+    // The photo may get another name between the search and this step.
+    for triesLeft in (0..<4).reversed() {
+      let isOwn = space.change { catalog in
+        catalog.index(of: inode).map { catalog.makeOwn($0, shownAt: origin) } ?? true
+      }
+      if isOwn { return }
+      origin = triesLeft > 1 ? originInView(of: inode) : nil
     }
   }
 
   /// Looks through the whole space; for the rare case that nobody remembers.
-  private func placeInView(of thumbnail: InodeIndex) -> (name: [UInt8], directory: InodeIndex)? {
-    let number = state(thumbnail).number
-    var photo: InodeIndex?
-    var directories: [InodeIndex] = []
-    forEachInode { index, state in
-      if state.thumbnail == number { photo = index }
-      if state.isDirectory { directories.append(index) }
-    }
+  private func originInView(of thumbnail: InodeNumber) -> ThumbnailOrigin? {
+    var photo: InodeNumber?
+    forEachInode { if $0.thumbnail == thumbnail { photo = $0.number } }
     guard let photo else { return nil }
-    for directory in directories where zone(of: directory).holdsPhotos {
-      var name: [UInt8]?
-      forEachEntry(of: directory) { entry, child, _ in
-        if child == photo { name = entry }
-        return name == nil
+    for (name, directory) in names(of: photo) {
+      let twin = space.read { catalog -> InodeNumber? in
+        guard let folder = catalog.index(of: directory), catalog.zone(of: folder).holdsPhotos,
+          let twin = catalog.twin(of: folder),
+          let shown = catalog.photo(shownAs: name.bytes, in: twin),
+          catalog.state(shown).number == photo
+        else { return nil }
+        return catalog.state(twin).number
       }
-      if let name, let twin = twin(of: directory), self.photo(shownAs: name, in: twin) == photo {
-        return (name, twin)
-      }
+      if let twin { return ThumbnailOrigin(name: name, directory: twin) }
     }
     return nil
+  }
+}
+
+extension Catalog {
+  /// Makes a thumbnail the user's own, in place of the view's where that shows it. Returns false, and
+  /// changes nothing, where the view does not show it there any more.
+  fileprivate mutating func makeOwn(_ thumbnail: InodeIndex, shownAt origin: ThumbnailOrigin?)
+    -> Bool
+  {
+    guard let origin else {
+      update(thumbnail) { $0.marks.remove(.madeThumbnail) }
+      return true
+    }
+    guard let directory = index(of: origin.directory),
+      let photo = photo(shownAs: origin.name.bytes, in: directory),
+      self.thumbnail(of: photo) == thumbnail
+    else { return false }
+    makeOwn(thumbnail, origin.name.bytes, in: directory)
+    return true
   }
 }

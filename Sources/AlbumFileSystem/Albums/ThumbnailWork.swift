@@ -11,7 +11,7 @@ package struct ThumbnailReport: Sendable {
   package struct Failed: Sendable {
     /// From the root of the space, without a leading `/`.
     package var path: [UInt8]
-    package var reason: UInt8
+    package var reason: ThumbnailFailure
   }
   package var pending = 0
   package var failed: [Failed] = []
@@ -107,17 +107,14 @@ extension FileSystem {
   }
 
   /// No thumbnail can be made of this version: remembered, with the reason, until the photo changes.
-  package func fail(_ photo: PhotoVersion, reason: UInt8) {
+  package func fail(_ photo: PhotoVersion, reason: ThumbnailFailure) {
     space.change { catalog in
       guard let index = catalog.find(photo), catalog.state(index).thumbnailState == .pending else {
         return
       }
       // The one of this very content stays, where there is one.
       if catalog.thumbnail(of: index) == nil { catalog.dropThumbnail(of: index) }
-      catalog.update(index) { state in
-        state.thumbnailState = .failed
-        state.thumbnailReason = reason
-      }
+      catalog.update(index) { $0.setThumbnail(.failed, reason) }
     }
     pendingPhotos.done(photo.inode)
   }
@@ -136,8 +133,8 @@ extension FileSystem {
     var report = ThumbnailReport()
     forEachFile(under: top ?? .root) { path, state in
       if state.needsThumbnail { report.pending += 1 }
-      if state.thumbnailState == .failed {
-        report.failed.append(ThumbnailReport.Failed(path: path, reason: state.thumbnailReason))
+      if let reason = state.thumbnailFailure {
+        report.failed.append(ThumbnailReport.Failed(path: path, reason: reason))
       }
     }
     return report
@@ -156,10 +153,7 @@ extension FileSystem {
     space.change { catalog in
       for photo in photos {
         guard let index = catalog.index(of: photo) else { continue }
-        catalog.update(index) { state in
-          state.thumbnailState = .pending
-          state.thumbnailReason = 0
-        }
+        catalog.update(index) { $0.setThumbnail(.pending) }
       }
     }
     pendingPhotos.add(photos)
@@ -237,6 +231,22 @@ extension FileSystem {
 extension InodeState {
   var needsThumbnail: Bool { thumbnailState == .pending && size > 0 && links > 0 }
 
+  /// Why no thumbnail could be made; nil where that is not so.
+  var thumbnailFailure: ThumbnailFailure? {
+    if thumbnailState != .failed { return nil }
+    return ThumbnailFailure(rawValue: thumbnailReason) ?? .internal
+  }
+
+  /// True of a file at a photo's place, until its content proves to be no picture.
+  var isPhoto: Bool { thumbnailState != .none && thumbnailFailure != .notAPicture }
+
+  /// Which thumbnail of the name goes first is decided anew.
+  mutating func setThumbnail(_ new: ThumbnailState, _ reason: ThumbnailFailure? = nil) {
+    thumbnailState = new
+    thumbnailReason = reason?.rawValue ?? 0
+    marks.remove(.thumbnailGoesFirst)
+  }
+
   fileprivate func isChosen(_ choice: ThumbnailChoice) -> Bool {
     if thumbnailState == .none || size == 0 { return false }
     return switch choice {
@@ -256,15 +266,6 @@ extension Catalog {
       return !isThere
     }
     return isThere
-  }
-
-  /// All that a space still owes a thumbnail.
-  func photosWithoutThumbnail() -> [InodeNumber] {
-    var photos: [InodeNumber] = []
-    forEachInode { _, state in
-      if state.needsThumbnail { photos.append(state.number) }
-    }
-    return photos.sorted()
   }
 
   /// The photos that count as done and whose thumbnail shows other content than theirs, or is lost.

@@ -25,13 +25,9 @@ extension FileSystem {
   }
 
   private func allAlbums() -> [InodeNumber] {
-    space.read { catalog in
-      var albums: [InodeNumber] = []
-      catalog.forEachInode { _, state in
-        if state.marks.contains(.album) && state.links > 0 { albums.append(state.number) }
-      }
-      return albums.sorted()
-    }
+    var albums: [InodeNumber] = []
+    forEachInode { if $0.marks.contains(.album) && $0.links > 0 { albums.append($0.number) } }
+    return albums.sorted()
   }
 
   private func tidyOne(_ album: InodeNumber, _ report: inout TidyReport) throws(FSError) {

@@ -75,6 +75,13 @@ final class ContentTable: Sendable {
     shard(inode).slots.withLock { ($0[inode]?.writers ?? 0) > 0 }
   }
 
+  /// The files that somebody has open for writing, as of some moment each.
+  var writtenInodes: [InodeNumber] {
+    shards.flatMap { shard in
+      shard.slots.withLock { slots in slots.filter { $0.value.writers > 0 }.map(\.key) }
+    }
+  }
+
   /// Begins to give a handle back: there is nobody any more who could be told an error through it.
   func leave(_ inode: InodeNumber) -> FileContent? {
     shard(inode).slots.withLock { slots in

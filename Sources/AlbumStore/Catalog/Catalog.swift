@@ -226,9 +226,20 @@ package struct Catalog: ~Copyable, Sendable {
 
   /// Calls `body` with every inode, in no order.
   package func forEachInode(_ body: (InodeIndex, InodeState) -> Void) {
-    for raw in 0..<inodes.upperBound {
+    _ = forEachInode(from: 0, limit: .max, body)
+  }
+
+  /// Calls `body` with the inodes of `limit` places from `start` on. Returns where to go on; nil at the end.
+  package func forEachInode(
+    from start: UInt32, limit: UInt32, _ body: (InodeIndex, InodeState) -> Void
+  ) -> UInt32? {
+    let end = inodes.upperBound
+    if start >= end { return nil }
+    let stop = end - start > limit ? start + limit : end
+    for raw in start..<stop {
       if let index = inodes.occupant(raw) { body(index, inodes[index].state) }
     }
+    return stop < end ? stop : nil
   }
 
   // MARK: Symlinks and extended attributes

@@ -3,7 +3,7 @@ internal import AlbumModel
 internal import CFuse3
 internal import Glibc
 
-// The C structures of an answer, from what the file system says.
+// The C structures of requests and answers, to and from what the file system knows.
 
 extension stat {
   /// What `st_blksize` advises, in bytes: a record's plaintext. stdio sizes its buffers by it.
@@ -35,6 +35,24 @@ extension timespec {
 extension Timestamp {
   init(_ time: timespec) {
     self.init(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
+  }
+}
+
+extension AttributeChange {
+  /// `fields` tells with FUSE_SET_ATTR_ bits which members of `status` are meant.
+  init(_ status: stat, fields: CInt) {
+    self.init()
+    func has(_ field: CInt) -> Bool { fields & field != 0 }
+    if has(FUSE_SET_ATTR_MODE) { permissions = UInt16(status.st_mode & 0o7777) }
+    if has(FUSE_SET_ATTR_UID) { owner = status.st_uid }
+    if has(FUSE_SET_ATTR_GID) { group = status.st_gid }
+    if has(FUSE_SET_ATTR_SIZE) { size = Int64(status.st_size) }
+    if has(FUSE_SET_ATTR_ATIME) { accessed = .at(Timestamp(status.st_atim)) }
+    if has(FUSE_SET_ATTR_ATIME_NOW) { accessed = .now }
+    if has(FUSE_SET_ATTR_MTIME) { modified = .at(Timestamp(status.st_mtim)) }
+    if has(FUSE_SET_ATTR_MTIME_NOW) { modified = .now }
+    if has(FUSE_SET_ATTR_CTIME) { changed = Timestamp(status.st_ctim) }
+    killsSetID = has(FUSE_SET_ATTR_KILL_SUID) || has(FUSE_SET_ATTR_KILL_SGID)
   }
 }
 

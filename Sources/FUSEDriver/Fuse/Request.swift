@@ -24,11 +24,11 @@ internal import Synchronization
     unsafe Unmanaged<Driver>.fromOpaque(fuse_req_userdata(raw)!).takeUnretainedValue()
   }
 
+  var fileSystem: FileSystem { driver.fileSystem }
+
   var caller: Caller {
     let context = unsafe fuse_req_ctx(raw)!.pointee
-    return Caller(
-      user: context.uid, group: context.gid, thread: context.pid,
-      umask: UInt16(truncatingIfNeeded: context.umask))
+    return Caller(user: context.uid, group: context.gid, thread: context.pid)
   }
 
   /// An empty listing of at most `size` bytes, for this request's answer.

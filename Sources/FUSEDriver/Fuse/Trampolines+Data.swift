@@ -17,8 +17,8 @@ internal import Glibc
     let handle = unsafe Handle(retaining: file)
     unsafe info.keepPages(handle.number, writesThrough: file.writesThrough)
     if unsafe request.reply(entry, opened: info) { return }
-    unsafe driver.release(handle.take(), flags: info.pointee.flags)
-    driver.forget(entry.attributes.inode, count: 1)
+    unsafe handle.take().release()
+    driver.fileSystem.forget(entry.attributes.inode, count: 1)
   } catch {
     request.reply(error)
   }
@@ -28,15 +28,14 @@ internal import Glibc
   _ raw: fuse_req_t?, _ inode: fuse_ino_t, _ info: UnsafeMutablePointer<fuse_file_info>?
 ) {
   let request = unsafe Request(raw)
-  let driver = request.driver
   let info = unsafe info!
   do throws(FSError) {
-    let file = try unsafe driver.open(
+    let file = try unsafe request.driver.open(
       InodeNumber(inode), flags: info.pointee.flags, for: request.caller)
     let handle = unsafe Handle(retaining: file)
     unsafe info.keepPages(handle.number, writesThrough: file.writesThrough)
     if unsafe request.reply(opened: info) { return }
-    unsafe driver.release(handle.take(), flags: info.pointee.flags)
+    unsafe handle.take().release()
   } catch {
     request.reply(error)
   }
@@ -104,7 +103,7 @@ internal import Glibc
   _ raw: fuse_req_t?, _ inode: fuse_ino_t, _ info: UnsafeMutablePointer<fuse_file_info>?
 ) {
   let request = unsafe Request(raw)
-  unsafe request.driver.release(Handle<OpenFile>(info).take(), flags: info!.pointee.flags)
+  unsafe Handle<OpenFile>(info).take().release()
   request.replyDone()
 }
 

@@ -9,7 +9,8 @@ internal import Glibc
   let request = unsafe Request(raw)
   let info = unsafe info!
   do throws(FSError) {
-    let directory = try request.driver.openDirectory(InodeNumber(inode), for: request.caller)
+    let directory = try request.fileSystem.openDirectory(
+      InodeNumber(inode), for: request.caller)
     // A notification comes a moment late; who waited for a thumbnail looks at once.
     let mayBeCached = !directory.changesByItself
     let handle = unsafe Handle(retaining: directory)
@@ -43,7 +44,7 @@ internal import Glibc
   _ info: UnsafeMutablePointer<fuse_file_info>?
 ) {
   let request = unsafe Request(raw)
-  let driver = request.driver
+  let fileSystem = request.fileSystem
   var entries = unsafe request.makeEntries(size: size)
   do throws(FSError) {
     try unsafe Handle<OpenDirectory>(info).object.listWithAttributes(from: Int64(offset)) {
@@ -51,7 +52,7 @@ internal import Glibc
     }
     if unsafe request.reply(entries.bytes) { return }
     for inode in unsafe DirectoryEntries.references(in: entries.bytes) {
-      driver.forget(inode, count: 1)
+      fileSystem.forget(inode, count: 1)
     }
   } catch {
     request.reply(error)
@@ -72,7 +73,7 @@ internal import Glibc
 ) {
   let request = unsafe Request(raw)
   do throws(FSError) {
-    try request.driver.synchronizeDirectory(InodeNumber(inode))
+    try request.fileSystem.synchronize(InodeNumber(inode))
     request.replyDone()
   } catch {
     request.reply(error)

@@ -9,7 +9,7 @@ internal import Posix
 ) {
   let request = unsafe Request(raw)
   do throws(FSError) {
-    let (attributes, lifetime) = try request.driver.attributes(of: InodeNumber(inode))
+    let (attributes, lifetime) = try request.fileSystem.attributes(of: InodeNumber(inode))
     request.reply(attributes, lifetime: lifetime)
   } catch {
     request.reply(error)
@@ -23,7 +23,7 @@ internal import Posix
   let request = unsafe Request(raw)
   do throws(FSError) {
     let (attributes, lifetime) = try request.driver.change(
-      InodeNumber(inode), to: unsafe status!.pointee, fields: fields, for: request.caller)
+      AttributeChange(unsafe status!.pointee, fields: fields), of: InodeNumber(inode))
     request.reply(attributes, lifetime: lifetime)
   } catch {
     request.reply(error)
@@ -38,8 +38,7 @@ internal import Posix
   let bytes = unsafe Array(UnsafeRawBufferPointer(start: value, count: size))
   do throws(FSError) {
     try unsafe request.driver.setExtendedAttribute(
-      [UInt8](cString: name), to: bytes, of: InodeNumber(inode), flags: flags,
-      for: request.caller)
+      [UInt8](cString: name), to: bytes, of: InodeNumber(inode), flags: flags)
     request.replyDone()
   } catch {
     request.reply(error)
@@ -51,7 +50,7 @@ internal import Posix
 ) {
   let request = unsafe Request(raw)
   do throws(FSError) {
-    let value = try unsafe request.driver.extendedAttribute(
+    let value = try unsafe request.fileSystem.extendedAttribute(
       [UInt8](cString: name), of: InodeNumber(inode))
     request.reply(attribute: value, room: size)
   } catch {
@@ -74,8 +73,8 @@ internal import Posix
 ) {
   let request = unsafe Request(raw)
   do throws(FSError) {
-    try unsafe request.driver.removeExtendedAttribute(
-      [UInt8](cString: name), of: InodeNumber(inode), for: request.caller)
+    try unsafe request.fileSystem.removeExtendedAttribute(
+      [UInt8](cString: name), of: InodeNumber(inode))
     request.replyDone()
   } catch {
     request.reply(error)

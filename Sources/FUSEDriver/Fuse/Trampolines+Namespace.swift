@@ -6,7 +6,7 @@ internal import Glibc
 @c func albumfs_lookup(_ raw: fuse_req_t?, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?) {
   let request = unsafe Request(raw)
   do throws(FSError) {
-    let entry = try unsafe request.driver.lookup(
+    let entry = try unsafe request.fileSystem.lookup(
       FileName(kernel: name), in: InodeNumber(parent), for: request.caller)
     request.hand(over: entry)
   } catch {
@@ -16,7 +16,7 @@ internal import Glibc
 
 @c func albumfs_forget(_ raw: fuse_req_t?, _ inode: fuse_ino_t, _ count: UInt64) {
   let request = unsafe Request(raw)
-  request.driver.forget(InodeNumber(inode), count: count)
+  request.fileSystem.forget(InodeNumber(inode), count: count)
   request.replyNothing()
 }
 
@@ -26,7 +26,7 @@ internal import Glibc
   let request = unsafe Request(raw)
   for index in 0..<count {
     let item = unsafe forgets![index]
-    request.driver.forget(InodeNumber(item.ino), count: item.nlookup)
+    request.fileSystem.forget(InodeNumber(item.ino), count: item.nlookup)
   }
   request.replyNothing()
 }
@@ -51,8 +51,9 @@ internal import Glibc
 ) {
   let request = unsafe Request(raw)
   do throws(FSError) {
-    let entry = try unsafe request.driver.makeDirectory(
-      FileName(kernel: name), in: InodeNumber(parent), mode: mode, for: request.caller)
+    let entry = try unsafe request.fileSystem.makeDirectory(
+      FileName(kernel: name), in: InodeNumber(parent), permissions: UInt16(mode & 0o7777),
+      for: request.caller)
     request.hand(over: entry)
   } catch {
     request.reply(error)
@@ -65,7 +66,7 @@ internal import Glibc
 ) {
   let request = unsafe Request(raw)
   do throws(FSError) {
-    let entry = try unsafe request.driver.makeSymlink(
+    let entry = try unsafe request.fileSystem.makeSymlink(
       FileName(kernel: name), in: InodeNumber(parent), target: [UInt8](cString: target),
       for: request.caller)
     request.hand(over: entry)
@@ -79,9 +80,8 @@ internal import Glibc
 ) {
   let request = unsafe Request(raw)
   do throws(FSError) {
-    let entry = try unsafe request.driver.link(
-      InodeNumber(inode), as: FileName(kernel: name), in: InodeNumber(parent),
-      for: request.caller)
+    let entry = try unsafe request.fileSystem.link(
+      InodeNumber(inode), as: FileName(kernel: name), in: InodeNumber(parent))
     request.hand(over: entry)
   } catch {
     request.reply(error)
@@ -91,8 +91,8 @@ internal import Glibc
 @c func albumfs_unlink(_ raw: fuse_req_t?, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?) {
   let request = unsafe Request(raw)
   do throws(FSError) {
-    try unsafe request.driver.unlink(
-      FileName(kernel: name), in: InodeNumber(parent), for: request.caller)
+    try unsafe request.fileSystem.unlink(
+      FileName(kernel: name), in: InodeNumber(parent))
     request.replyDone()
   } catch {
     request.reply(error)
@@ -102,8 +102,8 @@ internal import Glibc
 @c func albumfs_rmdir(_ raw: fuse_req_t?, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?) {
   let request = unsafe Request(raw)
   do throws(FSError) {
-    try unsafe request.driver.removeDirectory(
-      FileName(kernel: name), in: InodeNumber(parent), for: request.caller)
+    try unsafe request.fileSystem.removeDirectory(
+      FileName(kernel: name), in: InodeNumber(parent))
     request.replyDone()
   } catch {
     request.reply(error)
@@ -119,13 +119,13 @@ internal import Glibc
     let from = try unsafe DirectoryPlace(name: FileName(kernel: name), parent: InodeNumber(parent))
     let to = try unsafe DirectoryPlace(
       name: FileName(kernel: newName), parent: InodeNumber(newParent))
-    let (driver, caller) = (request.driver, request.caller)
+    let driver = request.driver
     let waiting = WaitingRequest(request)
     driver.withPages(of: driver.filesToRename(from, to, flags: flags)) { failure in
       let request = waiting.take()
       do throws(FSError) {
         if let failure { throw failure }
-        try driver.rename(from, to: to, flags: flags, for: caller)
+        try driver.rename(from, to: to, flags: flags)
         request.replyDone()
       } catch {
         request.reply(error)
@@ -139,7 +139,7 @@ internal import Glibc
 @c func albumfs_readlink(_ raw: fuse_req_t?, _ inode: fuse_ino_t) {
   let request = unsafe Request(raw)
   do throws(FSError) {
-    let target = try request.driver.symlinkTarget(of: InodeNumber(inode))
+    let target = try request.fileSystem.symlinkTarget(of: InodeNumber(inode))
     request.reply(target)
   } catch {
     request.reply(error)
@@ -149,7 +149,7 @@ internal import Glibc
 extension Request {
   /// Answers with an entry, which counts a reference of the kernel, unless it does not take it.
   fileprivate consuming func hand(over entry: Entry) {
-    let driver = driver
-    if !reply(entry) { driver.forget(entry.attributes.inode, count: 1) }
+    let fileSystem = fileSystem
+    if !reply(entry) { fileSystem.forget(entry.attributes.inode, count: 1) }
   }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import ControlProtocol
 import Daemon
 import Glibc
+import Posix
 
 /// The daemon in the background; started by `albumfs mount` and by nobody else.
 struct DaemonCommand: ParsableCommand {

@@ -140,8 +140,8 @@ enum DaemonProcess {
       let channel = LaunchChannel(owning: ours)
       let other = FileDescriptor(owning: theirs)
       let redirections =
-        [0, 1, 2].map { Subprocess.Redirection(descriptor: $0, source: -1) }
-        + [Subprocess.Redirection(descriptor: LaunchChannel.descriptor, source: other.rawValue)]
+        [0, 1, 2].map { Subprocess.Redirection($0, -1) }
+        + [Subprocess.Redirection(LaunchChannel.descriptor, other.rawValue)]
       _ = try Subprocess.start(
         ["albumfs", DaemonCommand.name], program: "/proc/self/exe", redirections)
       return channel

@@ -33,8 +33,8 @@ struct Status: ParsableCommand {
     var lines = [
       "Store:       \(status.store)",
       "Mounted on:  \(status.mountPoint) (process \(status.pid))",
-      "Photos:      \(status.photos) in \(counted(status.albums, "album"))",
-      "Files:       \(status.files), \(size(status.bytes))",
+      "Holds:       \(contents(status)) in \(counted(status.albums, "album"))",
+      "Size:        \(size(status.bytes))",
       "Thumbnails:  \(thumbnails(status.thumbnails))",
     ]
     let shown = status.thumbnails.failures.prefix(verbose ? .max : 20)
@@ -59,6 +59,13 @@ struct Status: ParsableCommand {
     for line in status.recovery { lines.append("Recovered:   \(line)") }
     if verbose { lines += status.messages.map { "Message:     \($0)" } }
     return lines.joined(separator: "\n")
+  }
+
+  private static func contents(_ status: MountStatus) -> String {
+    var parts = [counted(status.photos, "photo")]
+    if let others = status.otherFiles, others > 0 { parts.append(counted(others, "other file")) }
+    if let made = status.thumbnails.made { parts.append(counted(made, "thumbnail")) }
+    return parts.joined(separator: ", ")
   }
 
   private static func size(_ bytes: Int64) -> String {

@@ -100,7 +100,7 @@ final class TestSpace: @unchecked Sendable {
   func create(_ path: String) throws -> OpenFile {
     let (parent, name) = try split(path)
     let (entry, file) = try fileSystem.create(
-      name, in: parent, permissions: 0o644, mode: OpenMode(reads: true, writes: true),
+      name, in: parent, permissions: 0o644, mode: OpenMode(writes: true),
       for: TestSpace.me)
     fileSystem.forget(entry.attributes.inode, count: 1)
     return file
@@ -108,8 +108,7 @@ final class TestSpace: @unchecked Sendable {
 
   func open(_ path: String, writes: Bool = false, truncates: Bool = false) throws -> OpenFile {
     try fileSystem.open(
-      number(path), mode: OpenMode(reads: true, writes: writes, truncates: truncates),
-      for: TestSpace.me)
+      number(path), mode: OpenMode(writes: writes, truncates: truncates))
   }
 
   /// Creates the file or writes it anew, as `cat >` does.
@@ -137,23 +136,23 @@ final class TestSpace: @unchecked Sendable {
     let (newParent, newName) = try split(newPath)
     try fileSystem.rename(
       name, in: parent, to: newName, in: newParent,
-      mode: RenameMode(noReplace: noReplace, exchange: exchange), for: TestSpace.me)
+      mode: RenameMode(noReplace: noReplace, exchange: exchange))
   }
 
   func link(_ path: String, _ newPath: String) throws {
     let (parent, name) = try split(newPath)
-    let entry = try fileSystem.link(number(path), as: name, in: parent, for: TestSpace.me)
+    let entry = try fileSystem.link(number(path), as: name, in: parent)
     fileSystem.forget(entry.attributes.inode, count: 1)
   }
 
   func unlink(_ path: String) throws {
     let (parent, name) = try split(path)
-    try fileSystem.unlink(name, in: parent, for: TestSpace.me)
+    try fileSystem.unlink(name, in: parent)
   }
 
   func rmdir(_ path: String) throws {
     let (parent, name) = try split(path)
-    try fileSystem.removeDirectory(name, in: parent, for: TestSpace.me)
+    try fileSystem.removeDirectory(name, in: parent)
   }
 
   func list(_ path: String) throws -> [String] {
@@ -189,11 +188,11 @@ final class TestSpace: @unchecked Sendable {
     var count = 0
     while let photo = fileSystem.nextPhoto() {
       guard let content = content(of: photo) else {
-        fileSystem.fail(photo, reason: 9)
+        fileSystem.fail(photo, reason: .internal)
         continue
       }
       if content.starts(with: Array("text".utf8)) {
-        fileSystem.fail(photo, reason: 3)
+        fileSystem.fail(photo, reason: .notAPicture)
       } else {
         try fileSystem.finish(photo, thumbnail: Array("thumbnail of ".utf8) + content)
         count += 1

@@ -141,6 +141,7 @@ struct LossExamination {
     entry.state.thumbnail = InodeNumber(0)
     entry.state.thumbnailState = .none
     entry.state.thumbnailReason = 0
+    entry.state.marks.remove(.thumbnailGoesFirst)
     return entry
   }
 

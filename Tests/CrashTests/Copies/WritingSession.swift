@@ -53,7 +53,7 @@ struct WritingSession {
     }
     let (entry, file) = try mounted.fileSystem.create(
       FileName(WritingSession.name), in: .root, permissions: 0o644,
-      mode: OpenMode(reads: true, writes: true), for: .daemon)
+      mode: OpenMode(writes: true), for: .daemon)
     mounted.fileSystem.forget(entry.attributes.inode, count: 1)
     try unsafe bytes.withUnsafeBytes { try unsafe file.write($0, at: 0) }
     try file.flush()

@@ -65,12 +65,11 @@ struct MountedAlbums {
     let file: OpenFile
     if let inode = try? number(path) {
       file = try fileSystem.open(
-        inode, mode: OpenMode(reads: true, writes: true, truncates: truncates),
-        for: MountedAlbums.me)
+        inode, mode: OpenMode(writes: true, truncates: truncates))
     } else {
       let (parent, name) = try split(path)
       let made = try fileSystem.create(
-        name, in: parent, permissions: 0o644, mode: OpenMode(reads: true, writes: true),
+        name, in: parent, permissions: 0o644, mode: OpenMode(writes: true),
         for: MountedAlbums.me)
       forget(made.0)
       file = made.1
@@ -86,9 +85,9 @@ struct MountedAlbums {
 
   func copy(_ path: String, to destination: String) throws {
     try write([], to: destination)
-    let mode = OpenMode(reads: true, writes: true)
-    let source = try fileSystem.open(number(path), mode: mode, for: MountedAlbums.me)
-    let target = try fileSystem.open(number(destination), mode: mode, for: MountedAlbums.me)
+    let mode = OpenMode(writes: true)
+    let source = try fileSystem.open(number(path), mode: mode)
+    let target = try fileSystem.open(number(destination), mode: mode)
     _ = try fileSystem.copyRange(of: source, at: 0, to: target, at: 0, length: .max)
     target.release()
     source.release()
@@ -97,18 +96,18 @@ struct MountedAlbums {
   func truncate(_ path: String, to size: Int64) throws {
     var change = AttributeChange()
     change.size = size
-    _ = try fileSystem.change(change, of: number(path), for: MountedAlbums.me)
+    _ = try fileSystem.change(change, of: number(path))
   }
 
   func chmod(_ path: String, _ permissions: UInt16) throws {
     var change = AttributeChange()
     change.permissions = permissions
-    _ = try fileSystem.change(change, of: number(path), for: MountedAlbums.me)
+    _ = try fileSystem.change(change, of: number(path))
   }
 
   func link(_ path: String, _ newPath: String) throws {
     let (parent, name) = try split(newPath)
-    forget(try fileSystem.link(number(path), as: name, in: parent, for: MountedAlbums.me))
+    forget(try fileSystem.link(number(path), as: name, in: parent))
   }
 
   func symlink(_ target: String, _ path: String) throws {
@@ -120,26 +119,24 @@ struct MountedAlbums {
 
   func setAttribute(_ name: String, _ value: String, _ path: String) throws {
     try fileSystem.setExtendedAttribute(
-      Array(name.utf8), to: Array(value.utf8), of: number(path), mode: AttributeMode(),
-      for: MountedAlbums.me)
+      Array(name.utf8), to: Array(value.utf8), of: number(path), mode: AttributeMode())
   }
 
   func rename(_ path: String, _ newPath: String, exchange: Bool = false) throws {
     let (parent, name) = try split(path)
     let (newParent, newName) = try split(newPath)
     try fileSystem.rename(
-      name, in: parent, to: newName, in: newParent, mode: RenameMode(exchange: exchange),
-      for: MountedAlbums.me)
+      name, in: parent, to: newName, in: newParent, mode: RenameMode(exchange: exchange))
   }
 
   func unlink(_ path: String) throws {
     let (parent, name) = try split(path)
-    try fileSystem.unlink(name, in: parent, for: MountedAlbums.me)
+    try fileSystem.unlink(name, in: parent)
   }
 
   func rmdir(_ path: String) throws {
     let (parent, name) = try split(path)
-    try fileSystem.removeDirectory(name, in: parent, for: MountedAlbums.me)
+    try fileSystem.removeDirectory(name, in: parent)
   }
 
   /// The thumbnailer's work: a thumbnail is "thumbnail of " and the photo's content.
@@ -149,7 +146,7 @@ struct MountedAlbums {
         let content = unsafe withHeadroom(
           Int(size), { unsafe fileSystem.readPhoto(photo, into: $0, at: 0) })
       else {
-        fileSystem.fail(photo, reason: 9)
+        fileSystem.fail(photo, reason: .internal)
         continue
       }
       try fileSystem.finish(photo, thumbnail: Array("thumbnail of ".utf8) + content)
@@ -165,7 +162,7 @@ struct MountedAlbums {
   }
 
   func content(of inode: InodeNumber, at offset: Int64, count: Int) throws -> [UInt8]? {
-    let file = try fileSystem.open(inode, mode: OpenMode(reads: true, writes: false), for: .daemon)
+    let file = try fileSystem.open(inode, mode: OpenMode(writes: false))
     defer { file.release() }
     do throws(FSError) {
       return try unsafe withHeadroom(count) { (buffer) throws(FSError) in

@@ -101,8 +101,10 @@ enum ControlMessageTarget: FuzzTarget {
           _ = try stream.receive(ControlReply.self)
         }
       } catch {
-        if case .malformed = error { continue }
-        return
+        switch error {
+        case .malformed, .unknownBody, .unknownVersion: continue
+        default: return
+        }
       }
     }
   }

@@ -1,5 +1,4 @@
 import AlbumModel
-import FUSEDriver
 import Testing
 
 /// What a write by somebody else takes from a program that runs as its owner or group; the

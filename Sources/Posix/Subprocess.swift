@@ -1,0 +1,127 @@
+internal import CLinux
+internal import Glibc
+
+/// Programs that albumfs starts: fusermount3, a password command, thumbnailers, and itself as the daemon.
+/// They get our standard descriptors where not said otherwise and default signal handling.
+package enum Subprocess {
+  /// What stands at a descriptor of the new program.
+  package struct Redirection {
+    var descriptor: CInt
+    var source: CInt
+
+    /// `source` is a descriptor of ours, or -1 for /dev/null.
+    package init(_ descriptor: CInt, _ source: CInt) {
+      self.descriptor = descriptor
+      self.source = source
+    }
+  }
+
+  /// For programs whose words are to be understood: English, and nothing of the caller's environment.
+  package static let plainEnvironment = ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"]
+
+  /// Starts a program found along PATH, by default the one that the first argument names. The
+  /// caller waits for it. Redirections are made in their order.
+  ///
+  /// - Parameters:
+  ///   - environment: nil: the caller's.
+  ///   - isolated: the program gets a process group of its own, and no descriptor above the
+  ///     redirected ones.
+  package static func start(
+    _ arguments: [String], program: String? = nil, _ redirections: [Redirection] = [],
+    environment: [String]? = nil, isolated: Bool = false
+  ) throws(Errno) -> Int32 {
+    var actions = unsafe posix_spawn_file_actions_t()
+    unsafe posix_spawn_file_actions_init(&actions)
+    defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+    for redirection in redirections {
+      let (descriptor, source) = (redirection.descriptor, redirection.source)
+      if source < 0 {
+        unsafe posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
+      } else {
+        unsafe posix_spawn_file_actions_adddup2(&actions, source, descriptor)
+      }
+    }
+    if isolated {
+      let first = max(STDERR_FILENO, redirections.map(\.descriptor).max() ?? 0) + 1
+      unsafe _ = clinux_spawn_close_from(&actions, first)
+    }
+    var attributes = posix_spawnattr_t()
+    unsafe posix_spawnattr_init(&attributes)
+    defer { unsafe posix_spawnattr_destroy(&attributes) }
+    var signals = sigset_t()
+    unsafe sigemptyset(&signals)
+    unsafe posix_spawnattr_setsigmask(&attributes, &signals)
+    unsafe sigfillset(&signals)
+    unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
+    let flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
+    unsafe posix_spawnattr_setflags(
+      &attributes, Int16(isolated ? flags | POSIX_SPAWN_SETPGROUP : flags))
+    var pid: pid_t = 0
+    let result = unsafe withCStrings(arguments) { words in
+      guard let environment else {
+        return unsafe posix_spawnp(
+          &pid, program ?? arguments[0], &actions, &attributes, words, environ)
+      }
+      return unsafe withCStrings(environment) { variables in
+        unsafe posix_spawnp(
+          &pid, program ?? arguments[0], &actions, &attributes, words, variables)
+      }
+    }
+    if result != 0 { throw Errno(result) }
+    return pid
+  }
+
+  /// Waits for the end: the exit code, or 128 and the signal's number.
+  package static func wait(_ pid: Int32) throws(Errno) -> Int32 {
+    var status: CInt = 0
+    try retrying { unsafe waitpid(pid, &status, 0) }
+    return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + (status & 0x7F)
+  }
+
+  /// Runs a program to its end. Returns its exit code and what it wrote to standard error.
+  package static func run(
+    _ arguments: [String], _ redirections: [Redirection] = [], environment: [String]? = nil
+  ) throws(Errno) -> (code: Int32, complaint: String) {
+    let (ours, theirs) = try makeSocketPair()
+    let reading = FileDescriptor(owning: ours)
+    let writing = FileDescriptor(owning: theirs)
+    let pid = try start(
+      arguments, redirections + [Redirection(STDERR_FILENO, theirs)], environment: environment)
+    try writing.close()
+    let complaint = try reading.readToEnd()
+    return (try wait(pid), String(decoding: complaint, as: UTF8.self))
+  }
+
+  /// The path of a program along PATH, nil where there is none.
+  package static func find(_ program: String, in path: String = callersPath) -> String? {
+    for directory in path.split(separator: ":") where directory.hasPrefix("/") {
+      let candidate = "\(directory)/\(program)"
+      if unsafe access(candidate, X_OK) == 0 { return candidate }
+    }
+    return nil
+  }
+
+  /// The set-uid program of libfuse that mounts and unmounts for ordinary users: along PATH, and where
+  /// systems keep it, since PATH may not lead there.
+  package static func fusermount(in path: String = callersPath) -> String? {
+    find("fusermount3", in: "\(path):\(systemPath)")
+  }
+
+  private static let systemPath = "/usr/bin:/bin:/usr/local/bin"
+
+  package static var callersPath: String {
+    unsafe getenv("PATH").map { unsafe String(cString: $0) } ?? systemPath
+  }
+
+  package static func setCloseOnExec(_ descriptor: CInt) {
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+  }
+
+  private static func withCStrings<Result>(
+    _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
+  ) -> Result {
+    let copies = unsafe strings.map { unsafe strdup($0) } + [nil]
+    defer { unsafe copies.forEach { unsafe free($0) } }
+    return unsafe body(copies)
+  }
+}
