@@ -123,7 +123,7 @@ let package = Package(
     tests(
       "ThumbnailTests",
       [
-        "AlbumModel", "Posix", "ThumbnailProtocol", "Thumbnails", "AlbumTestSupport",
+        "AlbumModel", "Posix", "CLinux", "ThumbnailProtocol", "Thumbnails", "AlbumTestSupport",
         "albumfs-thumbnailer", logging,
       ]),
     tests(

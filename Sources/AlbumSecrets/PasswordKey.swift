@@ -15,7 +15,7 @@ package final class PasswordKey: Sendable {
 
   private static let context: StaticString = "albumpwd"
 
-  /// Takes as long as the cost says, about a second. nil where its memory cannot be had.
+  /// Takes as long as the cost says, about half a second. nil where its memory cannot be had.
   package init?(
     password: borrowing SecretBytes, derivation: KeyDerivation, formatLine: String
   ) {

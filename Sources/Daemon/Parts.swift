@@ -35,6 +35,7 @@ final class Parts: Sendable {
     }
     let store = try StoreOpening.open(options.store)
     let isReadOnly = mountOptions.readOnly
+    if !isReadOnly { store.warnWhereChaffIsForbidden() }
     space = try Parts.openSpace(store, options, secret, isReadOnly, logger)
     let opened = space
     let seen = options.remembersIn.map { SeenHistory(directory: $0, of: opened) }

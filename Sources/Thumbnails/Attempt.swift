@@ -75,9 +75,12 @@ enum ProcessLook {
   }
 
   /// How many threads it has, and whether one of them waits for the processor or the disk. Where /proc
-  /// does not say (hidepid), it counts as one that waits for neither.
-  static func threads(of process: pid_t) -> (count: Int, wantProcessor: Bool) {
-    guard let directory = unsafe opendir("/proc/\(process)/task") else { return (0, false) }
+  /// does not say (hidepid), it has none; such a worker is kept only where the kernel bounds its threads
+  /// (`WorkerThread.startProblem`).
+  static func threads(
+    of process: pid_t, in processes: String = "/proc"
+  ) -> (count: Int, wantProcessor: Bool) {
+    guard let directory = unsafe opendir("\(processes)/\(process)/task") else { return (0, false) }
     defer { unsafe _ = closedir(directory) }
     var count = 0
     var wantProcessor = false

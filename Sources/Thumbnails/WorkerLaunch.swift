@@ -16,6 +16,9 @@ package struct WorkerLaunch: Sendable {
   /// For tests: the worker's cell is that of a kernel without Landlock, or without user namespaces.
   package var hidesLandlock = false
   package var hidesNamespaces = false
+  /// Where the daemon counts the threads of a worker whose kernel does not bound them. Tests give an empty
+  /// directory, as /proc is with hidepid.
+  package var processes = "/proc"
   /// The worker does not leave the processor and the disk to all others.
   package var isEager = false
 

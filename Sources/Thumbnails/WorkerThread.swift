@@ -188,6 +188,14 @@ extension WorkerThread {
     if !report.hasLandlock {
       logger.debug("no Landlock in this kernel: seccomp alone confines the thumbnailer")
     }
+    // Nobody would notice a worker that makes threads until the machine has no more.
+    let isCounted = ProcessLook.threads(of: started.process, in: launch.processes).count > 0
+    if !report.boundsThreads && !isCounted {
+      return
+        "this kernel has no user namespace for \(launch.program), and \(launch.processes) hides its "
+        + "threads (hidepid): they can be neither bounded nor counted; allow user namespaces, or mount "
+        + "\(launch.processes) so that this user sees all processes (hidepid=0, or gid=)"
+    }
     worker = consume started
     return nil
   }

@@ -91,39 +91,99 @@ import Testing
     for count in 1...17 { expect(draws, count, ChaffRule.shareOfAddition(atLeast: count)) }
   }
 
-  @Test func `sessions draw as many additions as is stated`() {
+  /// The numbers of additions that chance leaves out on either side once in 2 * 10^7 runs, where each of
+  /// `tries` is one with `probability`: exactly, by the binomial distribution.
+  private func likely(_ tries: Int, _ probability: Double) -> ClosedRange<Int> {
+    let bound = 5e-8
+    let logarithm = { (count: Int) -> Double in
+      lgamma(Double(tries + 1)) - lgamma(Double(count + 1)) - lgamma(Double(tries - count + 1))
+        + Double(count) * log(probability) + Double(tries - count) * log1p(-probability)
+    }
+    var (low, below) = (0, exp(logarithm(0)))
+    while below < bound {
+      low += 1
+      below += exp(logarithm(low))
+    }
+    var (high, above) = (tries, exp(logarithm(tries)))
+    while above < bound {
+      high -= 1
+      above += exp(logarithm(high))
+    }
+    return low...high
+  }
+
+  /// A rule of 1 in 16 or 1 in 10 in place of 1 in 8, or of 1 in 80 or 1 in 115 in place of 1 in 96, fails.
+  @Test func `one session in eight adds chaff, and one new segment in ninety-six`() {
+    var random = SeededRandom()
+    let sessions = 6000
+    var (first, later) = (0, 0)
+    for _ in 0..<sessions {
+      var chaff = SessionChaff()
+      chaff.note(made: 0, now: 0, using: &random)
+      #expect(chaff.pending.count <= 1)
+      first += chaff.pending.count
+      for made in [1, 2, 30, 31, 95, 96] { chaff.note(made: made, now: 0, using: &random) }
+      // A number that was seen already draws nothing.
+      let count = chaff.pending.count
+      for made in [96, 3] { chaff.note(made: made, now: 0, using: &random) }
+      #expect(chaff.pending.count == count)
+      later += count
+    }
+    later -= first
+    #expect(likely(sessions, 1.0 / 8).contains(first), "\(first), seed \(random.seed)")
+    #expect(likely(sessions * 96, 1.0 / 96).contains(later), "\(later), seed \(random.seed)")
+    // That the bounds are as narrow as said, and no wider than chance.
+    let (ofFirst, ofLater) = (likely(sessions, 1.0 / 8), likely(sessions * 96, 1.0 / 96))
+    #expect(ofFirst.contains(sessions / 8) && ofLater.contains(sessions))
+    #expect(ofFirst.lowerBound > sessions / 10 && ofFirst.upperBound < sessions / 6)
+    #expect(ofLater.lowerBound > sessions * 96 / 115 && ofLater.upperBound < sessions * 96 / 80)
+  }
+
+  /// Of 20,000 draws, what chance exceeds once in 2 * 10^7 runs, and what `ChaffOdds` is off by: Poisson's
+  /// number of additions is not quite the binomial one.
+  private func expect(odds share: Double, of draws: [Int], _ count: Int, _ label: String) {
+    let total = Double(draws.count)
+    let seen = Double(draws.count { $0 >= count }) / total
+    let bound = 5.5 * (max(share, 1e-4) * (1 - min(share, 1 - 1e-4)) / total).squareRoot() + 0.01
+    #expect(abs(seen - share) < bound, "\(label), \(count): \(seen), not \(share)")
+  }
+
+  @Test func `sessions draw as many segments as is stated`() {
+    var random = SeededRandom()
     for made in [1, 20, 300] {
-      let sums = (0..<2000).map { _ -> Int in
+      let sums = (0..<20_000).map { _ -> Int in
         var chaff = SessionChaff()
-        for count in stride(from: 0, through: made, by: 7) { chaff.note(made: count, now: 1) }
-        chaff.note(made: made, now: 1)
+        for count in stride(from: 0, through: made, by: 37) {
+          chaff.note(made: count, now: 1, using: &random)
+        }
+        chaff.note(made: made, now: 1, using: &random)
         return chaff.take(until: .max)
       }
-      // Poisson's number of additions is close to the binomial one, not the same; the rest is chance, eight
-      // deviations of it.
       for count in [1, 2, 8, 16, 40] {
-        let share = ChaffOdds.shareOfAdditions(atLeast: count, sessions: 1, segments: made)
-        let seen = Double(sums.count { $0 >= count }) / 2000
-        #expect(abs(seen - share) < 0.11, "\(made) segments, \(count): \(seen), not \(share)")
+        expect(
+          odds: ChaffOdds.shareOfAdditions(atLeast: count, sessions: 1, segments: made), of: sums,
+          count, "\(made) segments, seed \(random.seed)")
       }
     }
   }
 
   @Test func `the odds of unexplained data are those of such stores drawn at random`() {
+    var random = SeededRandom()
     let odds = ChaffOdds(segments: 500, limitAtBirth: 64, sessions: 20)
     for count in [1, 4, 16, 64, 100] {
-      let draws = (0..<2000).map { _ -> Int in
-        var chaff = ChaffRule.countAtBirth(limit: 64, uniform: .random(in: 0..<1))
+      let draws = (0..<20_000).map { _ -> Int in
+        var chaff = ChaffRule.countAtBirth(
+          limit: 64, uniform: .random(in: 0..<1, using: &random))
         for session in 0..<20 {
           var drawn = SessionChaff()
           drawn.note(
-            made: (500 - count) * (session + 1) / 20 - (500 - count) * session / 20, now: 0)
+            made: (500 - count) * (session + 1) / 20 - (500 - count) * session / 20, now: 0,
+            using: &random)
           chaff += drawn.take(until: .max)
         }
         return chaff
       }
-      let seen = Double(draws.count { $0 >= count }) / 2000
-      #expect(abs(seen - odds.share(atLeast: count)) < 0.11, "\(count)")
+      expect(odds: odds.share(atLeast: count), of: draws, count, "seed \(random.seed)")
     }
     #expect(odds.share(atLeast: 0) == 1)
     #expect(odds.share(atLeast: 500) < 0.001)

@@ -75,8 +75,9 @@ package final class ScratchDirectory: Sendable {
 
   deinit { try? FileManager.default.removeItem(at: url) }
 
-  /// The path of something in it.
-  package func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+  /// The path of something in it. Nothing looks at that: `appendingPathComponent` asks whether it is a
+  /// directory, for ever where a mount lies there whose daemon does not answer.
+  package func path(_ name: String) -> String { url.path + "/" + name }
 
   /// Writes a file into it and answers its path.
   @discardableResult

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import enum
 import multiprocessing
 import os
 import pickle
@@ -22,9 +23,10 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from typing import NamedTuple
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).parent))
@@ -32,9 +34,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 import features
 import game
 import report
+import rule
 from driver import Failed, Store, clean_up, make_top
 from features import Features, Record
-from lives import Life, Plan, make_photos, make_plan
+from lives import SEGMENT, Life, Plan, make_photos, make_plan
 from traces import Copy, FirstPassword, take_copy
 
 # Pool, and whether the owner adds chaff by hand, of stores that are made in turn.
@@ -44,31 +47,63 @@ QUICK = (("one", False), ("total", False), ("one", True), ("total", True), ("fir
 
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-Choice = Callable[[Record], bool]
+# Pool, and whether the owner added chaff.
+Choice = Callable[[str, bool], bool]
 
 
 def in_pool(pool: str, has_claimed_chaff: bool | None = None) -> Choice:
-    return lambda record: record.pool == pool and has_claimed_chaff in (None, record.has_claimed_chaff)
+    return lambda place, has_claimed: place == pool and has_claimed_chaff in (None, has_claimed)
 
 
 ONE, MORE = in_pool("one"), in_pool("total")
 PLAIN, CHAFF, HIDDEN = in_pool("one", False), in_pool("one", True), in_pool("first")
 
-# Observer, what it sees, the stores with one space and those with more.
-GAMES: tuple[tuple[str, Callable[[Record], Features], Choice, Choice], ...] = (
-    ("one copy, no times", features.flat, ONE, MORE),
-    ("one copy with times", features.timed, ONE, MORE),
-    ("one copy, no times, first password", features.flat_with_password, PLAIN, HIDDEN),
-    ("the same, owner says \"I added chaff\"", features.flat_with_password, CHAFF, HIDDEN),
-    ("one copy with times, first password", features.timed_with_password, PLAIN, HIDDEN),
-    ("the same, owner says \"I added chaff\"", features.timed_with_password, CHAFF, HIDDEN),
-    ("two copies with times", features.two_copies, ONE, MORE),
-    ("two copies, first password", features.two_copies_with_password, PLAIN, HIDDEN),
-    ("the same, owner says \"I added chaff\"", features.two_copies_with_password, CHAFF, HIDDEN),
-    ("the disk itself", features.disk, ONE, MORE),
-    ("the disk itself, first password", features.disk_with_password, PLAIN, HIDDEN),
+
+class Promise(enum.Enum):
+    """When it is a failure that an observer sees something."""
+    NONE = enum.auto()
+    FULL = enum.auto()  # Not in a quick run, which makes too few of these stores to find anything.
+    ALWAYS = enum.auto()
+
+
+class Game(NamedTuple):
+    observer: str
+    see: Callable[[Record], Features]
+    is_one: Choice
+    is_more: Choice
+    promise: Promise = Promise.NONE
+    # Where the first password leaves segments unexplained: whether those between two copies are judged.
+    is_between: bool | None = None
+
+    def is_held(self, is_quick: bool) -> bool:
+        return self.promise is Promise.ALWAYS or self.promise is Promise.FULL and not is_quick
+
+    def sizes(self, stores: Iterable[tuple[str, bool]]) -> tuple[int, int]:
+        """How many of these stores have one space, and how many more."""
+        found = list(stores)
+        return sum(self.is_one(*store) for store in found), sum(self.is_more(*store) for store in found)
+
+
+OWNER = "the same, owner says \"I added chaff\""
+GAMES = (
+    Game("one copy, no times", features.flat, ONE, MORE, Promise.ALWAYS),
+    Game("one copy with times", features.timed, ONE, MORE, Promise.ALWAYS),
+    Game("one copy, no times, first password", features.flat_with_password, PLAIN, HIDDEN,
+         is_between=False),
+    Game(OWNER, features.flat_with_password, CHAFF, HIDDEN, Promise.FULL, is_between=False),
+    Game("one copy with times, first password", features.timed_with_password, PLAIN, HIDDEN,
+         is_between=False),
+    Game(OWNER, features.timed_with_password, CHAFF, HIDDEN, is_between=False),
+    Game("two copies with times", features.two_copies, ONE, MORE),
+    Game("two copies, first password", features.two_copies_with_password, PLAIN, HIDDEN, is_between=True),
+    Game(OWNER, features.two_copies_with_password, CHAFF, HIDDEN, is_between=True),
+    Game("the disk itself", features.disk, ONE, MORE),
+    Game("the disk itself, first password", features.disk_with_password, PLAIN, HIDDEN),
 )
-PROMISED = ("one copy, no times", "one copy with times")  # These observers see nothing.
+# With fewer stores of a pool not even what the self-test plants would be found.
+LEAST = 20
+# A full run, which the clock may cut short, has to make so many of a pool.
+ENOUGH = 50
 
 
 @contextlib.contextmanager
@@ -82,11 +117,33 @@ def undisturbed() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def truth(plan: Plan, keys: list[FirstPassword], copies: list[Copy], limit: int) -> rule.Truth:
+    """Segments that are gone again do not count as made: so a little less chaff is expected than was added."""
+    def names(copy: Copy) -> set[str]:
+        return {entry.name for entry in copy.entries if entry.is_segment}
+
+    def count(some: set[str]) -> tuple[tuple[int, int], tuple[int, int]]:
+        owned = [[own for name in some if (own := key.own(name))] for key in keys]
+        # The first journal segment of a space was made by no session.
+        sessions = [len({birth for kind, number, birth in own if (kind, number) != (2, 1)}) for own in owned]
+        return (sessions[0], sum(sessions)), (len(owned[0]), sum(len(own) for own in owned))
+
+    early, late = map(names, copies)
+    sessions, made = count(late)
+    sessions_new, made_new = count(late - early)
+    claimed = -(-plan.claimed_chaff // SEGMENT)
+    done = [what for what, _ in plan.steps]
+    is_new = claimed > 0 and done.index("chaff") > done.index("copy")
+    return rule.Truth(limit, claimed, claimed if is_new else 0, sessions, sessions_new, made, made_new)
+
+
 def make_record(plan: Plan, folder: Path, albumfs: Path, photos: list[Path], has_disk: bool) -> Record:
     """Lives one life and keeps what can be seen of it; the store itself goes."""
     store = Store(folder, albumfs)
     try:
         life = Life(plan, store, photos, has_disk)
+        room = os.statvfs(folder)
+        limit = room.f_bavail * room.f_frsize // 64 // SEGMENT if has_disk else 256
         copies: list[Copy] = []
         life.live(lambda: copies.append(take_copy(store.path, folder / "copy", is_last=False)))
         copies.append(take_copy(store.path, folder / "copy", is_last=True))
@@ -94,8 +151,9 @@ def make_record(plan: Plan, folder: Path, albumfs: Path, photos: list[Path], has
         key, check = store.recovery_key(password), store.check(password)
         births = {birth for _, _, birth in FirstPassword(key).owned(copies[1].entries).values()}
         chaff = store.chaff_status(password, len(births))
+        keys = [FirstPassword(store.recovery_key(password)) for password in life.passwords]
         return Record(plan.seed, plan.pool, plan.spaces, plan.claimed_chaff > 0, copies[0], copies[1], key,
-                      check, chaff)
+                      check, chaff, truth(plan, keys, copies, limit))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -169,14 +227,40 @@ def make_records(options: argparse.Namespace, top: Path, has_disk: bool, plans: 
     return records, problems
 
 
-def play_all(records: list[Record], seed: int, is_quick: bool) -> list[game.Verdict]:
-    verdicts = []
-    for observer, see, is_one, is_more in GAMES:
-        ones = [see(record) for record in records if is_one(record)]
-        more = [see(record) for record in records if is_more(record)]
-        if min(len(ones), len(more)) >= 5:
-            verdicts.append(game.play(observer, ones, more, seed, is_quick))
-    return verdicts
+def play_all(records: list[Record], seed: int, is_quick: bool) -> list[tuple[Game, game.Verdict]]:
+    played = []
+    for one in GAMES:
+        ones = [record for record in records if one.is_one(record.pool, record.has_claimed_chaff)]
+        more = [record for record in records if one.is_more(record.pool, record.has_claimed_chaff)]
+        if min(len(ones), len(more)) < 5:
+            continue
+        predicted = None
+        if one.is_between is not None and all(record.truth for record in ones + more):
+            predicted = rule.predicted_auc([record.truth for record in ones if record.truth],
+                                           [record.truth for record in more if record.truth],
+                                           seed, one.is_between)
+        played.append((one, game.play(one.observer, [one.see(record) for record in ones],
+                                      [one.see(record) for record in more], seed, is_quick, predicted)))
+    return played
+
+
+def broken_promises(played: list[tuple[Game, game.Verdict]], records: list[Record],
+                    planned: list[tuple[str, bool]], is_quick: bool) -> list[str]:
+    """Too few stores prove nothing: that is a failure as well."""
+    problems = []
+    verdicts = dict(played)
+    for one in (one for one in GAMES if one.is_held(is_quick)):
+        made = one.sizes((record.pool, record.has_claimed_chaff) for record in records)
+        wanted = tuple(max(LEAST, size if is_quick else min(size, ENOUGH)) for size in one.sizes(planned))
+        if made[0] < wanted[0] or made[1] < wanted[1]:
+            problems.append(f"{one.observer}: too few stores were made to find anything: {made[0]} with one space "
+                            f"and {made[1]} with more, not {wanted[0]} and {wanted[1]}")
+        elif sentence := game.is_broken(verdicts[one]):
+            problems.append(f"the promise on single copies is broken. {sentence}")
+    if not is_quick:
+        problems += [sentence for one, verdict in played
+                     if one.is_between is False and (sentence := game.exceeds(verdict))]
+    return problems
 
 
 def parse() -> argparse.Namespace:
@@ -209,14 +293,21 @@ def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def gather(options: argparse.Namespace, seed: int) -> tuple[list[Record], list[str]]:
+def kinds(is_quick: bool, stores: int | None) -> list[tuple[str, bool]]:
+    """What is planned: pool, and whether the owner adds chaff, of each store."""
+    turn = QUICK if is_quick else FULL
+    return [turn[place % len(turn)] for place in range(stores or (50 if is_quick else 320))]
+
+
+def gather(options: argparse.Namespace, seed: int, planned: list[tuple[str, bool]]
+           ) -> tuple[list[Record], list[str]]:
     """What was seen of all stores, and what went wrong."""
     if options.load:
         return pickle.loads(options.load.read_bytes()), []
-    kinds = QUICK if options.quick else FULL
-    count = options.stores or (50 if options.quick else 320)
-    plans = [make_plan(seed + place, *kinds[place % len(kinds)]) for place in range(count)]
+    plans = [make_plan(seed + place, *kind) for place, kind in enumerate(planned)]
     top, has_disk = make_top(options.disk)
+    if not has_disk:
+        options.disk = "none"
     try:
         options.albumfs = options.albumfs.resolve()
         records, problems = make_records(options, top, has_disk, plans)
@@ -235,25 +326,28 @@ def main() -> int:
     for number in INTERRUPTS:
         signal.signal(number, interrupt)
     print(f"attack: seed {seed}", flush=True)
+    planned = kinds(options.quick, options.stores)
     if options.quick or options.self_test:
-        failures = game.self_test(seed)
-        print("\n".join(failures) or "self-test: both planted leaks are found, and noise is none")
+        # A leak has to be found among as few stores as a quick run plays with.
+        sizes = {min(one.sizes(kinds(True, None))) for one in GAMES if one.is_held(is_quick=True)}
+        failures = [sentence for size in sorted(sizes) for sentence in game.self_test(seed, size)]
+        failures += rule.self_test(seed)
+        told = " and ".join(f"{size} stores of each kind find an AUC of {game.least_found(size):.2f} or more"
+                            for size in sorted(sizes))
+        print("\n".join(failures) or f"self-test: both planted leaks are found, and noise is none; {told}")
         if failures or options.self_test:
             return 1 if failures else 0
-    records, problems = gather(options, seed)
-    verdicts = play_all(records, seed, options.quick)
+    records, problems = gather(options, seed, planned)
+    played = play_all(records, seed, options.quick)
+    verdicts = [verdict for _, verdict in played]
     print(report.table(verdicts))
     if options.verbose:
         print(report.details(verdicts))
-    print(report.summary(records, seed))
+    summary = report.summary(records, seed, options.disk != "none")
+    print(summary)
     if options.readme:
-        report.write(options.readme, verdicts, records, seed)
-    promised = [verdict for verdict in verdicts if verdict.observer in PROMISED]
-    if len(promised) < len(PROMISED):
-        problems.append("too few stores were made to play")
-    for verdict in promised:
-        if sentence := game.is_broken(verdict):
-            problems.append(f"the promise on single copies is broken. {sentence}")
+        report.write(options.readme, verdicts, summary)
+    problems += broken_promises(played, records, planned, options.quick)
     for problem in problems:
         print(f"failed: {problem}", file=sys.stderr)
     return 1 if problems else 0

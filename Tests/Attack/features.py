@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 import numpy
 
+from rule import Truth
 from traces import Copy, Entry, FirstPassword
 
 Features = dict[str, float]
@@ -28,6 +29,7 @@ class Record:
     recovery_key: str
     check: dict
     chaff: dict  # What `chaff status` says with the first password.
+    truth: Truth | None = None  # None in files of before.
 
 
 def statistics(prefix: str, values: Iterable[float]) -> Features:

@@ -39,6 +39,7 @@ class Verdict:
     classifier: Score
     single: Score
     found: tuple[Score, ...]  # All single features with p below 0.01, best first.
+    predicted: float | None = None  # The AUC that the rule of chaff alone lets an observer have.
 
 
 def auc_interval(ones: numpy.ndarray, more: numpy.ndarray, z: float) -> tuple[float, float, float]:
@@ -99,7 +100,8 @@ def forest_scores(ones: numpy.ndarray, more: numpy.ndarray, seed: int, repeats: 
     return scores[truth == 0], scores[truth == 1]
 
 
-def play(observer: str, ones: list[Features], more: list[Features], seed: int, is_quick: bool) -> Verdict:
+def play(observer: str, ones: list[Features], more: list[Features], seed: int, is_quick: bool,
+         predicted: float | None = None) -> Verdict:
     names = sorted(ones[0])
     if any(sorted(features) != names for features in ones + more):
         raise ValueError(f"{observer}: not all stores have the same features")
@@ -111,10 +113,19 @@ def play(observer: str, ones: list[Features], more: list[Features], seed: int, i
         repeats, trees = (1, 100) if is_quick else (3, 200)
         classifier = score("classifier", *forest_scores(a, b, seed % 2**31, repeats, trees))
     found = tuple(one for one in singles if one.p < 0.01)
-    return Verdict(observer, len(ones), len(more), classifier, singles[0], found)
+    return Verdict(observer, len(ones), len(more), classifier, singles[0], found, predicted)
 
 
-def is_broken(verdict: Verdict, level: float = 1e-4) -> str | None:
+# A promise is broken where chance alone would show as much less often than that.
+LEVEL = 1e-4
+
+
+def least_found(count: int) -> float:
+    """The AUC of a classifier from which on `is_broken` finds it among so many stores of each kind."""
+    return 0.5 + float(norm.isf(LEVEL / 2)) * math.sqrt((2 * count + 1) / (12 * count * count))
+
+
+def is_broken(verdict: Verdict, level: float = LEVEL) -> str | None:
     """Says how the promise is clearly broken for an observer who should see nothing; None: it is not."""
     for one in (verdict.classifier, verdict.single):
         if one.p < level and one.auc > 0.5:
@@ -123,8 +134,28 @@ def is_broken(verdict: Verdict, level: float = 1e-4) -> str | None:
     return None
 
 
-def self_test(seed: int, count: int = 30) -> list[str]:
-    """Shows that the game can be won and lost: what it says wrongly, one sentence each."""
+def surplus(verdict: Verdict) -> float:
+    """By how many of its deviations the classifier does better than the rule of chaff lets it."""
+    if verdict.predicted is None:
+        return 0
+    score = verdict.classifier
+    # The interval, where it is not cut off at 0 or 1, reaches 1.96 deviations to either side.
+    error = max(score.high - score.auc, score.auc - score.low) / float(norm.isf(0.025))
+    return (score.auc - verdict.predicted) / max(error, 1e-9)
+
+
+def exceeds(verdict: Verdict, level: float = LEVEL) -> str | None:
+    """Says where something besides the number of unexplained segments tells; None: nothing clearly does."""
+    if surplus(verdict) <= float(norm.isf(level)):
+        return None
+    return (f"{verdict.observer}: the classifier has an AUC of {verdict.classifier.auc:.2f} "
+            f"({verdict.classifier.low:.2f} to {verdict.classifier.high:.2f}), where the rule of chaff lets it have "
+            f"{verdict.predicted:.2f}: stores show more than how much is unexplained")
+
+
+def self_test(seed: int, count: int) -> list[str]:
+    """Shows that the game can be won and lost with `count` stores of each kind: what it says wrongly, one
+    sentence each."""
     rng = numpy.random.default_rng(seed)
 
     def stores(leak: float, rare: bool) -> tuple[list[Features], list[Features]]:

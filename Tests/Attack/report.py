@@ -6,7 +6,7 @@ import textwrap
 from pathlib import Path
 
 from features import Record
-from game import Score, Verdict
+from game import Score, Verdict, surplus
 
 BEGIN, END = "<!-- attack table -->", "<!-- /attack table -->"
 
@@ -20,12 +20,20 @@ def of_single(score: Score) -> str:
     return f"{score.name}: {of_score(score)}, {chance}"
 
 
+def of_prediction(verdict: Verdict) -> str:
+    if verdict.predicted is None:
+        return ""
+    mark = ", exceeded" if surplus(verdict) > 1.96 else ""
+    return f"{verdict.predicted:.2f}{mark}"
+
+
 def table(verdicts: list[Verdict]) -> str:
     lines = ["| observer | stores: one space / more | classifier: AUC | true positives at 1 % false "
-             "| best single feature: AUC |", "|---|---|---|---|---|"]
+             "| best single feature: AUC | by the rule of chaff |", "|---|---|---|---|---|---|"]
     for one in verdicts:
         lines.append(f"| {one.observer} | {one.ones} / {one.more} | {of_score(one.classifier)} "
-                     f"| {one.classifier.hits:.0%} | {of_single(one.single)} |")
+                     f"| {one.classifier.hits:.0%} | {of_single(one.single)} "
+                     f"| {of_prediction(one)} |")
     return "\n".join(lines)
 
 
@@ -47,7 +55,7 @@ def unexplained(records: list[Record], pool: str) -> str:
     return f"{least} to {most}, {middle} in the middle"
 
 
-def summary(records: list[Record], seed: int) -> str:
+def summary(records: list[Record], seed: int, is_tmpfs: bool) -> str:
     pools = collections.Counter(record.pool for record in records)
     spaces = collections.Counter(record.spaces for record in records)
     counted = ", ".join(f"{spaces[count]} with {count}" for count in sorted(spaces))
@@ -55,19 +63,26 @@ def summary(records: list[Record], seed: int) -> str:
             f"share the content of one, in {pools['first']} the others hold as much again. Segments that the first "
             f"password leaves unexplained: {unexplained(records, 'one')} where there is one space, "
             f"{unexplained(records, 'first')} where there are more. All in segments of 256 KiB, a "
-            "16th of the usual ones, as photos, chaff and the disk are.")
+            "16th of the usual ones, as photos, chaff and the disk are. \"The disk itself\" is "
+            + ("a tmpfs" if is_tmpfs else "the file system of TMPDIR")
+            + ": its times of change and of birth and its inodes are looked at, "
+            + ("which those of a real disk are like; the journal and the order of blocks of a real one, which a "
+               "tmpfs does not have, are not." if is_tmpfs else "not its journal and its blocks.")
+            + " The last column: the AUC of whoever has the first password and sees nothing but how many "
+            "segments it leaves unexplained, in one copy or between two, computed from the rule of chaff and from "
+            "what these stores hold; `exceeded` where the classifier does better by more than chance.")
 
 
 def wrapped(text: str) -> str:
     return "\n".join(textwrap.wrap(text, 108))
 
 
-def write(readme: Path, verdicts: list[Verdict], records: list[Record], seed: int) -> None:
+def write(readme: Path, verdicts: list[Verdict], text_below: str) -> None:
     """Puts the table between its two marks; nothing else changes."""
     text = readme.read_text()
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
         raise SystemExit(f"{readme} has no place for the table: {BEGIN} and {END}, once each")
     before, _, rest = text.partition(BEGIN)
     after = rest.partition(END)[2]
-    content = f"{table(verdicts)}\n\n{wrapped(summary(records, seed))}"
+    content = f"{table(verdicts)}\n\n{wrapped(text_below)}"
     readme.write_text(f"{before}{BEGIN}\n{content}\n{END}{after}")

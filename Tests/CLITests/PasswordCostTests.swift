@@ -32,6 +32,18 @@ import Testing
     let made = try TestStore.run(
       ["init", store, "--kdf", "interactive", "--chaff", "0", "--password-stdin"], input: "a")
     #expect(made.code == 0 && made.errors.contains(Self.variable))
+    // The switch that keeps chaff out is told as well, for the same reason.
+    for (value, isTold) in [("yes", true), ("no", false)] {
+      var command = Command.built(
+        "albumfs",
+        [
+          "init", scratch.path(value), "--kdf", "interactive", "--chaff", "0", "--password-stdin",
+        ])
+      command.input = Data(Self.strong.utf8)
+      command.environment = ["ALBUMFS_TESTS_FORBID_CHAFF": value]
+      let made = try command.run()
+      #expect(made.code == 0 && made.errors.contains("no chaff is added") == isTold, "\(made)")
+    }
   }
 
   /// The attack: one line appended to both confs, with a checksum that fits.

@@ -150,14 +150,72 @@ import Testing
         #expect(limits.split(separator: " ").dropFirst(4).prefix(2) == ["0", "0"])
       }
       try mounted.sh("! ps axww | grep -v grep | grep 'correct horse'")
-      // The thumbnailer, which decodes what strangers sent, has neither.
-      try mounted.sh(
+      // The thumbnailer, which decodes what strangers sent, has it nowhere. Its memory as well, where the
+      // test may look: that of the daemon holds the keys, never the password.
+      try mounted.makePictures()
+      try mounted.sh("mkdir $M/A; cp $W/pictures/* $M/A/Photo/")
+      try mounted.sync()
+      try mounted.python(
         """
-        mkdir $M/A
-        for child in $(pgrep -P \(mounted.daemon)); do
-          ! grep -qa 'correct horse' /proc/$child/environ /proc/$child/cmdline
-        done
+        words = ["pgrep", "-P", "\(mounted.daemon)", "albumfs-thumbn"]
+        children = subprocess.run(words, capture_output=True, text=True).stdout.split()
+        assert children, "no worker lives"
+        def memory(process):
+            with open(f"/proc/{process}/maps") as maps, open(f"/proc/{process}/mem", "rb", 0) as file:
+                for line in maps:
+                    words = line.split()
+                    start, end = (int(word, 16) for word in words[0].split("-"))
+                    if "r" not in words[1] or words[-1] in ("[vvar]", "[vsyscall]"): continue
+                    while start < end:
+                        file.seek(start)
+                        try: part = file.read(min(end - start, 16 << 20))
+                        except OSError: break
+                        if not part: break
+                        yield part
+                        start += len(part)
+        looked = 0
+        for process in children:
+            for name in "cmdline", "environ", "comm", "status":
+                assert b"correct horse" not in get(f"/proc/{process}/{name}"), (process, name)
+            if os.geteuid() == 0:
+                for part in memory(process):
+                    looked += len(part)
+                    assert b"correct horse" not in part, (process, "memory")
+        assert looked > 1 << 20 or os.geteuid() != 0, looked
         """)
+    }
+  }
+
+  /// The sessions of which the segments tell, and not one for all.
+  @Test func chaffStatusTakesTheAgeOfTheSpaceFromTheNamesOfItsSegments() throws {
+    try MountedStore.use { mounted in
+      let sessions = { (options: String) in
+        try mounted.sh(
+          "albumfs chaff status --json \(options) $S | python3 -c 'import json, sys; print(json.load(sys.stdin)[\"sessions\"])'"
+        )
+      }
+      #expect(try sessions("--password-file $P") == "0", "nothing was written yet")
+      for turn in 1...3 {
+        if turn > 1 { try mounted.mount() }
+        try mounted.sh("head -c 2M /dev/urandom > $M/file-\(turn)")
+        try mounted.unmount()
+        #expect(try sessions("--password-file $P") == "\(turn)")
+      }
+      #expect(try sessions("") == "1")
+      #expect(try sessions("--password-file $P --sessions 40") == "40")
+    }
+  }
+
+  @Test func whoMountsWithTheSwitchOfTestsThatForbidsChaffIsTold() throws {
+    let mounted = try MountedStore()
+    defer { mounted.abandon() }
+    for (value, options, isTold) in [
+      ("yes", "", true), ("no", "", false), ("yes", "--read-only", false),
+    ] {
+      let outcome = try mounted.outcome(
+        "ALBUMFS_TESTS_FORBID_CHAFF=\(value) albumfs mount \(options) --password-file $P $S $M")
+      #expect(outcome.code == 0 && outcome.errors.contains("no chaff is added") == isTold)
+      try mounted.sh("albumfs umount $M")
     }
   }
 

@@ -19,6 +19,12 @@ struct FreshMemoryTests {
     "jxl", "jxl[lossless]",
   ]
 
+  /// Of these the decoders show a picture that is cut short not at all; of every other format a part, without
+  /// which the test would see nothing.
+  private static let showNoPart: Set = [
+    "png[interlace]", "tif[compression=deflate,tile]", "jxl", "jxl[lossless]",
+  ]
+
   /// A picture with something to see everywhere.
   private static func lively(seed: UInt64, width: Int, height: Int, brightness: Int) -> Data {
     var random = Seeded(state: seed)
@@ -93,6 +99,7 @@ struct FreshMemoryTests {
       if case .thumbnail = inFresh { shown += 1 }
     }
     print("\(format): \(shown) damaged ones show something")
+    if !Self.showNoPart.contains(format) { #expect(shown > 0, "\(format), seed \(seed)") }
   }
 
   @Test("Blocks are zero again, however they are had")

@@ -74,6 +74,13 @@ struct HostileWorkerTests {
       """, .timedOut
     ),
     (
+      "ends its process group, which is not ours", "request(); os.kill(0, signal.SIGTERM)",
+      .workerDied
+    ),
+    (
+      "stops itself", "request(); os.kill(os.getpid(), signal.SIGSTOP); time.sleep(1000)", .timedOut
+    ),
+    (
       "sends a text", "id, count = request(); take(count); reply(id, b'My name is ...')",
       .workerDied
     ),
@@ -172,6 +179,50 @@ struct HostileWorkerTests {
     queue.stop()
   }
 
+  /// In the cell no signal leaves the process (`CellTests`). Outside it, as here, a worker reaches all of its
+  /// user; the daemon itself it could only end.
+  @Test("Workers that are killed and stopped by another one cost attempts, and no more")
+  func killing() throws {
+    let standIn = try StandIn(
+      """
+      def is_worker(process):
+          try:
+              with open(f'/proc/{process}/cmdline') as f: return __file__ in f.read()
+          except OSError: return False
+      def others():
+          with open(os.path.dirname(__file__) + '/started') as f: found = {int(line) for line in f}
+          return [process for process in found - {os.getpid()} if is_worker(process)]
+      while True:
+          id, count = request(); picture = take(count)
+          if picture[-1] == 1:
+              for other in others():
+                  for number in (signal.SIGSTOP, signal.SIGCONT, signal.SIGTERM, signal.SIGSTOP, signal.SIGKILL):
+                      try: os.kill(other, number)
+                      except ProcessLookupError: pass
+          reply(id, jpeg)
+      """)
+    let sources = [TestSource(), TestSource()]
+    let queues = try sources.map { try queue($0, standIn.launch) }
+    for number: UInt64 in 1...20 {
+      for (hostility, source) in sources.enumerated() {
+        source.add(number, Array(picture.prefix(100)) + [UInt8(hostility)])
+        queues[hostility].wake()
+      }
+    }
+    for number: UInt64 in 1...20 {
+      for source in sources { #expect(source.awaitAnswer(for: number) != nil, "\(number)") }
+    }
+    // The killer rests, and the other queue is well again.
+    sources[0].add(21, Array(picture.prefix(100)) + [0])
+    queues[0].wake()
+    guard case .thumbnail = sources[0].awaitAnswer(for: 21) else {
+      Issue.record("no thumbnail")
+      return
+    }
+    for queue in queues { queue.stop() }
+    for process in standIn.processes() { #expect(endsSoon(process), "\(process)") }
+  }
+
   private static let honest = """
     while True:
         id, count = request(); take(count); reply(id, jpeg)
@@ -189,24 +240,41 @@ struct HostileWorkerTests {
     #expect(Set(standIn.processes()).count == 3)
   }
 
-  @Test("No process serves the queues of two spaces")
+  /// The queues start the same program in the same process, and their photos have the same numbers: a worker
+  /// that were handed on would be seen to get the bytes of both.
+  @Test("No process serves the queues of two spaces, at the same time or one after the other")
   func twoSpaces() throws {
-    let first = try StandIn(Self.honest)
-    let second = try StandIn(Self.honest)
-    let sources = [TestSource(), TestSource()]
-    let queues = [try queue(sources[0], first.launch), try queue(sources[1], second.launch)]
-    for number in 1...10 {
-      for (source, queue) in zip(sources, queues) {
-        source.add(UInt64(number), Array(picture.prefix(100)))
-        queue.wake()
+    let standIn = try StandIn(
+      """
+      while True:
+          id, count = request(); picture = take(count)
+          note(f'space-{picture[-1]}'); reply(id, jpeg)
+      """)
+    let sources = [TestSource(), TestSource(), TestSource()]
+    func serve(_ spaces: Range<Int>) throws {
+      let queues = try spaces.map { try queue(sources[$0], standIn.launch) }
+      for number in 1...10 {
+        for (space, queue) in zip(spaces, queues) {
+          sources[space].add(
+            UInt64(number), Array(picture.prefix(100)) + [UInt8(space)])
+          queue.wake()
+        }
+        for space in spaces { #expect(sources[space].awaitAnswer(for: UInt64(number)) != nil) }
       }
-      for source in sources { #expect(source.awaitAnswer(for: UInt64(number)) != nil) }
+      for queue in queues { queue.stop() }
     }
-    #expect(!first.processes().isEmpty && !second.processes().isEmpty)
-    #expect(Set(first.processes()).isDisjoint(with: second.processes()))
-    for queue in queues { queue.stop() }
-    // And none outlives its queue, so that no later one could take it over.
-    for process in first.processes() + second.processes() { #expect(endsSoon(process)) }
+    try serve(0..<2)
+    let early = Set(standIn.processes())
+    // None outlives its queue, so that no later one could take it over.
+    for process in early { #expect(endsSoon(process)) }
+    try serve(2..<3)
+    var served: Set<pid_t> = []
+    for space in 0..<3 {
+      let processes = Set(standIn.processes("space-\(space)"))
+      #expect(!processes.isEmpty && processes.isDisjoint(with: served), "space \(space)")
+      served.formUnion(processes)
+    }
+    #expect(served.isSubset(of: standIn.processes()))
   }
 
   /// A process that was killed may take a moment.

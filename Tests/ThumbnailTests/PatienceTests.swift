@@ -124,6 +124,29 @@ struct PatienceTests {
     queue.stop()
   }
 
+  @Test(
+    "A worker whose threads are neither bounded nor seen decodes nothing; one that is bounded does",
+    arguments: [true, false])
+  func hiddenThreads(_ isBounded: Bool) throws {
+    if isBounded, try !KernelFeatures.shared.get().hasUserNamespaces { return }
+    let source = TestSource()
+    source.add(1, picture)
+    var launch = TestWorker.launch
+    launch.hidesNamespaces = !isBounded
+    launch.processes = "/var/empty"
+    let queue = try ThumbnailQueue(
+      source: source, launch: launch, workers: 1, logger: Logger(label: "test"))
+    if isBounded {
+      #expect(isThumbnail(source.awaitAnswer(for: 1)))
+      #expect(queue.isAvailable)
+    } else {
+      for _ in 0..<6000 where queue.isAvailable { usleep(10_000) }
+      #expect(!queue.isAvailable)
+      #expect(source.answer(for: 1) == nil, "it waits for a mount that can confine it")
+    }
+    queue.stop()
+  }
+
   @Test("Waiting for the processor costs a picture nothing; using it, or waiting for nothing, does")
   func charges() {
     #expect(Attempt.charge(passed: 100, used: 0, wantsProcessor: true) == 0)

@@ -1,8 +1,9 @@
 import Foundation
 import Thumbnails
 
-/// A program that is started in the worker's place, outside any cell, and does its worst: Python, with
-/// the words of the protocol at hand.
+/// A program that is started in the worker's place and does its worst: Python, with the words of the
+/// protocol at hand. It runs outside any cell, so that it can do what no worker can: open files, fork, and
+/// signal whatever its user may.
 final class StandIn {
   private let directory: URL
   let program: String

@@ -28,6 +28,7 @@ extension Store {
     try ConfigurationFiles.write(store.configuration, in: directory)
     RestingTimes.settle(directory)
     store.warnWhereWeak(store.derivations[0])
+    store.warnWhereChaffIsForbidden()
     return store
   }
 

@@ -81,14 +81,20 @@ package struct SegmentCount: Sendable {
   package var all: Int
   /// How many of them are of the space whose keys were given.
   package var own: Int?
+  /// In how many sessions of that space those were made; sessions of which nothing is left do not show.
+  package var sessions: Int?
 }
 
 extension Store {
   /// Counts the segments; those of a space by their names.
   package func countSegments(of keys: SpaceKeys? = nil) throws(StoreError) -> SegmentCount {
     let names = try directory.segmentNames()
-    let own = keys.map { keys in names.filter { keys.segment(named: $0) != nil }.count }
-    return SegmentCount(all: names.count, own: own)
+    guard let keys else { return SegmentCount(all: names.count) }
+    let own = names.compactMap { keys.segment(named: $0) }
+    // The first journal segment was made with the space, by no session.
+    let written = own.filter { $0.kind != .journal || $0.number != SegmentNumber(1) }
+    return SegmentCount(
+      all: names.count, own: own.count, sessions: Set(written.map(\.birth)).count)
   }
 
   /// The odds for the store as it is, after so many sessions that wrote.

@@ -28,10 +28,13 @@ package enum ChaffRule {
   /// An addition comes within so many milliseconds.
   static let delay: Int64 = 600_000
 
-  /// True for tests that count segments: `ALBUMFS_TESTS_FORBID_CHAFF=yes` in the environment keeps sessions
-  /// from adding chaff, and stores from being born with more than some segments. Read here alone.
+  static let variable = "ALBUMFS_TESTS_FORBID_CHAFF"
+
+  /// True for tests that count segments: where the environment has `variable` with the value `yes`, sessions
+  /// add no chaff, and stores are born with some segments only. Read here alone. Whoever makes a store so, or
+  /// mounts one, is warned (`Store.warnWhereChaffIsForbidden`), so that nobody has it set by accident.
   package static let isForbiddenByTests: Bool = {
-    guard let value = unsafe getenv("ALBUMFS_TESTS_FORBID_CHAFF") else { return false }
+    guard let value = unsafe getenv(variable) else { return false }
     return unsafe String(cString: value) == "yes"
   }()
 
@@ -81,5 +84,15 @@ package enum ChaffRule {
   /// How many segments one addition has; `uniform` is drawn from 0 to 1.
   static func countOfAddition(uniform: Double) -> Int {
     max(1, min(mostAtOnce, Int(exp(uniform * log(Double(mostAtOnce + 1))))))
+  }
+}
+
+extension Store {
+  /// Tells of a store that only tests may make or use so.
+  package func warnWhereChaffIsForbidden() {
+    if !ChaffRule.isForbiddenByTests { return }
+    warn(
+      "\(ChaffRule.variable) is set, which is for tests: no chaff is added, so that another space would be "
+        + "seen; unset it")
   }
 }

@@ -15,27 +15,39 @@ struct SessionChaff {
 
   /// Draws for the segments that the session has made by now.
   mutating func note(made count: Int, now: Int64) {
+    var generator = SystemRandomNumberGenerator()
+    note(made: count, now: now, using: &generator)
+  }
+
+  /// The same by chance that a test can repeat.
+  mutating func note(
+    made count: Int, now: Int64, using generator: inout some RandomNumberGenerator
+  ) {
     if next == nil {
-      if Int.random(in: 0..<ChaffRule.sessionsPerAddition) == 0 { draw(now) }
-      next = SessionChaff.interval()
+      if Int.random(in: 0..<ChaffRule.sessionsPerAddition, using: &generator) == 0 {
+        draw(now, &generator)
+      }
+      next = SessionChaff.interval(&generator)
     }
     seen = max(seen, count)
     while let reached = next, reached <= seen {
-      draw(now)
-      next = reached + SessionChaff.interval()
+      draw(now, &generator)
+      next = reached + SessionChaff.interval(&generator)
     }
   }
 
-  private mutating func draw(_ now: Int64) {
+  private mutating func draw(_ now: Int64, _ generator: inout some RandomNumberGenerator) {
     pending.append(
       (
-        ChaffRule.countOfAddition(uniform: .random(in: 0..<1)),
-        now + .random(in: 0..<ChaffRule.delay)
+        ChaffRule.countOfAddition(uniform: .random(in: 0..<1, using: &generator)),
+        now + .random(in: 0..<ChaffRule.delay, using: &generator)
       ))
   }
 
   /// How many segments on comes the next addition: geometric from 1.
-  private static func interval() -> Int { ChaffRule.interval(uniform: .random(in: 0..<1)) }
+  private static func interval(_ generator: inout some RandomNumberGenerator) -> Int {
+    ChaffRule.interval(uniform: .random(in: 0..<1, using: &generator))
+  }
 
   /// Segments that are due; those are added now.
   mutating func take(until now: Int64) -> Int {

@@ -81,7 +81,8 @@ struct ChaffStatus: ParsableCommand {
       sessions add. With a password it counts the segments that its space explains, too.
 
         albumfs chaff status ~/Album.store
-        albumfs chaff status ~/Album.store --sessions 100 --ask-password
+        albumfs chaff status ~/Album.store --ask-password
+        albumfs chaff status ~/Album.store --sessions 100
       """)
 
   @Argument(help: "The store's directory.", completion: .directory)
@@ -89,9 +90,12 @@ struct ChaffStatus: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The store's age: how often it was mounted and written to. No store tells that.",
+      """
+      The store's age: how often it was mounted and written to. Without a password no store tells that, and \
+      1 is assumed; with one it is in how many sessions the space's segments were made.
+      """,
       valueName: "n"))
-  var sessions = 1
+  var sessions: Int?
 
   @Flag(help: "Ask for a password, and count the segments that its space explains.")
   var askPassword = false
@@ -119,7 +123,7 @@ struct ChaffStatus: ParsableCommand {
   }
 
   func validate() throws {
-    if sessions < 0 || sessions > 1_000_000 {
+    if let sessions, !(0...1_000_000).contains(sessions) {
       throw ValidationError("--sessions takes 0 to 1000000.")
     }
   }
@@ -136,9 +140,10 @@ struct ChaffStatus: ParsableCommand {
     let isAsked = askPassword || password.source != .terminal
     let keys =
       isAsked ? try unlock(opened) : nil
-    let (count, odds) = try StoreCommands.reporting { () throws(StoreError) in
+    let (count, age, odds) = try StoreCommands.reporting { () throws(StoreError) in
       let count = try opened.countSegments(of: keys)
-      return (count, try opened.chaffOdds(segments: count.all, sessions: sessions))
+      let age = sessions ?? count.sessions ?? 1
+      return (count, age, try opened.chaffOdds(segments: count.all, sessions: age))
     }
     let size = opened.configuration.segmentSize
     let share = { (segments: Int) in
@@ -147,7 +152,7 @@ struct ChaffStatus: ParsableCommand {
     }
     let doublings = (0..<40).map { 1 << $0 }.prefix { $0 <= count.all }
     return Description(
-      segmentSize: size, segments: count.all, sessions: sessions, explained: count.own,
+      segmentSize: size, segments: count.all, sessions: age, explained: count.own,
       unexplained: count.own.map { share(count.all - $0) }, shares: doublings.map(share))
   }
 

@@ -40,8 +40,8 @@ struct Init: ParsableCommand {
   @Option(
     help: ArgumentHelp(
       """
-      How hard passwords are to guess, and so how long a mount takes: about a second (moderate) or \
-      some (sensitive).
+      How hard passwords are to guess, and so how long a mount takes: about half a second (moderate) or \
+      some seconds (sensitive).
       """))
   var kdf = KDFArgument.moderate
 
