@@ -120,7 +120,7 @@ import Testing
     try mounted.python(Self.secondSession)
     try mounted.unmount()
     try compare(mounted, "after changes of all kinds")
-    // What the islands state is more than one frame holds.
+    // An attribute of that length is more than one frame holds.
     try mounted.sh("cp -r $S $W/store; cp $P $W/password")
     let groups =
       "print(sum(frame.bits & 1 for scan, _ in reader.Journal(space, print).chain for frame in scan.frames))"
@@ -184,6 +184,9 @@ import Testing
     os.makedirs(M + "/.plain/" + "/".join(["deep"] * 60))
     put(os.fsencode(M) + b"/.plain/\\xff\\n", b"odd")
     os.setxattr(M + "/renamed", "user.note", b"a value")
+    os.setxattr(M + "/large", "user.large", random.randbytes(65_500))
+    folder = os.open(M, os.O_RDONLY); os.fsync(folder); os.close(folder)
+    os.removexattr(M + "/large", "user.large")
     os.chmod(M + "/renamed", 0o640)
     """
 
@@ -318,7 +321,7 @@ import Testing
       \(items)
       for (kind, number), births in space.own.items():
           for birth in births:
-              if kind == 2:
+              if kind != 4:
                   name = space.name(kind, number, birth)
                   os.remove(f"{W}/store/segments/{name[:2]}/{name}")
       name, image = space.name(2, 1, 77), os.urandom(256)
