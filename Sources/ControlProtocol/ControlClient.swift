@@ -32,6 +32,7 @@ package struct ControlClient: ~Copyable {
     do throws(MessageStream.Problem) {
       try stream.send(request)
       while true {
+        try requireLife()
         let reply = try receive()
         switch reply {
         case .progress(let pending): progress(pending)
@@ -90,6 +91,14 @@ package struct ControlClient: ~Copyable {
     }
   }
 
+  /// Returns when there is something to receive, or the end. Throws `.timedOut` where the daemon is stopped:
+  /// one that works may take as long as it needs.
+  private func requireLife() throws(MessageStream.Problem) {
+    while !stream.isReadable(within: 3000) {
+      if ProcessState.isStopped(daemon.pid) { throw .timedOut }
+    }
+  }
+
   /// The next reply that this program knows; one that it does not may be passed over where it is interim.
   private func receive() throws(MessageStream.Problem) -> ControlReply {
     while true {
@@ -103,12 +112,15 @@ package struct ControlClient: ~Copyable {
 
   /// Takes the newest socket of the mount behind which the daemon of its user is. Throws `.noEntry` where
   /// there is none.
-  private init(connecting mount: MountEntry, _ places: ControlPlaces?) throws(Errno) {
+  private init(
+    connecting mount: MountEntry, _ places: ControlPlaces?,
+    seconds: Double = ControlSocket.connectSeconds
+  ) throws(Errno) {
     let places = places ?? ControlPlaces(of: mount.user ?? geteuid())
     var failure = Errno.noEntry
     for path in ControlSocket.paths(of: mount.device, in: places) {
       do throws(Errno) {
-        let socket = try ControlSocket.connect(to: path)
+        let socket = try ControlSocket.connect(to: path, seconds: seconds)
         let peer = try ControlSocket.peer(of: socket)
         if peer.user == 0 || peer.user == mount.user {
           daemon = peer
@@ -148,7 +160,10 @@ package struct ControlClient: ~Copyable {
   private static func failure(_ problem: MessageStream.Problem) -> Failure {
     switch problem {
     case .ended: Failure(.unreachable, "The daemon ended before it answered.")
-    case .timedOut: Failure(.timedOut, "The daemon does not answer.")
+    case .timedOut:
+      Failure(
+        .timedOut,
+        "The daemon does not answer. Where it is stopped (ps says T), kill -CONT lets it go on.")
     case .malformed(let what): Failure(.unreachable, "The daemon sent \(what).")
     case .unknownVersion, .unknownBody:
       Failure(
@@ -162,10 +177,13 @@ package struct ControlClient: ~Copyable {
 
 extension ControlClient {
   /// The daemon of a mount, nil where it cannot be reached. Asks the kernel only, so that a daemon that
-  /// hangs is found too.
+  /// hangs is found too; one that takes no connection any more by the name of its socket.
   package static func daemon(of mount: MountEntry) -> Peer? {
-    do throws(Errno) { return try ControlClient(connecting: mount, nil).daemon } catch {
-      return nil
+    do throws(Errno) { return try ControlClient(connecting: mount, nil, seconds: 1).daemon } catch {
+      if error != .again { return nil }
+      let user = mount.user ?? geteuid()
+      let paths = ControlSocket.paths(of: mount.device, in: ControlPlaces(of: user))
+      return paths.first.flatMap(ControlSocket.process).map { Peer(pid: $0, user: user) }
     }
   }
 

@@ -22,7 +22,7 @@ struct ControlSocket: ~Copyable {
   private let identity: (UInt, UInt)
 
   /// Milliseconds for a connection to come about: a daemon that is stopped accepts none.
-  private static let connectSeconds = 5
+  static let connectSeconds = 5.0
   /// A socket that refuses is left alone so long: its daemon may be about to listen. In seconds.
   private static let staleAfter = 10
 
@@ -102,11 +102,20 @@ struct ControlSocket: ~Copyable {
       .sorted { $0.1 > $1.1 }.map(\.0)
   }
 
-  /// A connection; throws `ECONNREFUSED` where its daemon is gone, `.again` where it does not answer.
-  static func connect(to path: String) throws(Errno) -> FileDescriptor {
+  /// The process that a socket of that path was made by, as its name says.
+  static func process(_ path: String) -> Int32? {
+    let parts = (path.split(separator: "/").last ?? "").split(separator: ".")
+    return parts.count > 1 ? Int32(parts[1]) : nil
+  }
+
+  /// A connection; throws `ECONNREFUSED` where its daemon is gone, `.again` where it does not take one within
+  /// so many seconds.
+  static func connect(to path: String, seconds: Double = connectSeconds) throws(Errno)
+    -> FileDescriptor
+  {
     let socket = try make()
     let raw = socket.rawValue
-    try setSendTimeout(raw, seconds: connectSeconds)
+    try setSendTimeout(raw, seconds: seconds)
     try unsafe withAddress(path) { unsafe Glibc.connect(raw, $0, $1) }
     try setSendTimeout(raw, seconds: 0)
     return socket
@@ -130,7 +139,10 @@ struct ControlSocket: ~Copyable {
   }
 
   private static func isRefusing(_ path: String) -> Bool {
-    do throws(Errno) { _ = try connect(to: path) } catch { return error == Errno(ECONNREFUSED) }
+    // One that takes no connection is there: how many wait for it does not matter.
+    do throws(Errno) { _ = try connect(to: path, seconds: 0.001) } catch {
+      return error == Errno(ECONNREFUSED)
+    }
     return false
   }
 
@@ -150,8 +162,9 @@ struct ControlSocket: ~Copyable {
     return FileDescriptor(owning: try retrying { socket(AF_UNIX, kind, 0) })
   }
 
-  private static func setSendTimeout(_ socket: CInt, seconds: Int) throws(Errno) {
-    var time = timeval(tv_sec: seconds, tv_usec: 0)
+  private static func setSendTimeout(_ socket: CInt, seconds: Double) throws(Errno) {
+    let whole = Int(seconds)
+    var time = timeval(tv_sec: whole, tv_usec: Int((seconds - Double(whole)) * 1_000_000))
     let size = socklen_t(MemoryLayout<timeval>.size)
     try retrying { unsafe setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &time, size) }
   }

@@ -13,7 +13,9 @@ enum KilledDaemon {
   /// Ends the connection of a mount whose daemon's first thread has ended though the process has not.
   /// Leaves every other mount alone. The mount is dead then.
   static func release(_ mount: MountEntry) throws(Failure) {
-    guard let daemon = ControlClient.daemon(of: mount), isKilled(daemon.pid) else { return }
+    guard let daemon = ControlClient.daemon(of: mount), ProcessState.isZombie(daemon.pid) else {
+      return
+    }
     if geteuid() == 0 { mountControl() }
     let path = "\(connections)/\(mount.device.minor)/abort"
     do throws(Errno) {
@@ -25,22 +27,9 @@ enum KilledDaemon {
           + "(\(error)). As root: mount -t fusectl none \(connections), then echo 1 > \(path)")
     }
     let deadline = SystemClock.monotonicMilliseconds() + patience
-    while isKilled(daemon.pid), SystemClock.monotonicMilliseconds() < deadline { usleep(10_000) }
-  }
-
-  /// True of a process that was killed and of which a thread is left: its first thread is a zombie.
-  private static func isKilled(_ pid: Int32) -> Bool { ["Z", "X"].contains(state(of: pid)) }
-
-  /// True of a process that SIGSTOP or a debugger holds.
-  static func isStopped(_ pid: Int32) -> Bool { ["T", "t"].contains(state(of: pid)) }
-
-  /// The letter that proc(5) knows; nil where there is no such process.
-  private static func state(of pid: Int32) -> Substring? {
-    guard let bytes = try? readWholeFile("/proc/\(pid)/stat") else { return nil }
-    // The name before it, in parentheses, may hold anything.
-    let text = String(decoding: bytes, as: UTF8.self)
-    guard let name = text.lastIndex(of: ")") else { return nil }
-    return text[text.index(after: name)...].split(separator: " ").first
+    while ProcessState.isZombie(daemon.pid), SystemClock.monotonicMilliseconds() < deadline {
+      usleep(10_000)
+    }
   }
 
   private static func mountControl() {

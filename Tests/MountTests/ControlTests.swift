@@ -106,6 +106,24 @@ import Testing
     try mounted.unmount()
   }
 
+  /// Neither do those that ask it fill up what the kernel keeps for it.
+  @Test func whoAsksAStoppedDaemonIsToldAndNobodyElseWaits() throws {
+    let mounted = try MountedStore()
+    defer { mounted.abandon() }
+    try mounted.mount()
+    let daemon = mounted.daemon
+    defer { _ = Glibc.kill(daemon, SIGCONT) }
+    #expect(Glibc.kill(daemon, SIGSTOP) == 0)
+    let asked = try mounted.outcome("timeout 100 albumfs status $M")
+    #expect(asked.code != 0 && asked.code != 124, "\(asked)")
+    #expect(asked.errors.contains("kill -CONT"), "\(asked.errors)")
+    for _ in 0..<20 { _ = try entry(mounted) }
+    let listed = try entry(mounted)
+    #expect(listed?.alive == true && listed?.pid == daemon)
+    #expect(Glibc.kill(daemon, SIGCONT) == 0)
+    try mounted.unmount()
+  }
+
   @Test func umountSaysThatItsDaemonIsStopped() throws {
     let mounted = try MountedStore()
     defer { mounted.abandon() }

@@ -82,7 +82,7 @@ struct Umount: ParsableCommand {
     let failure = try client.waitForEnd {
       let pid = client.daemon.pid
       output.say(
-        KilledDaemon.isStopped(pid)
+        ProcessState.isStopped(pid)
           ? "Unmounted; its daemon is stopped and writes when it goes on: kill -CONT \(pid)"
           : "Unmounted; waiting until everything is on disk …")
     }
