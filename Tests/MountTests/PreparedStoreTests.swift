@@ -74,6 +74,14 @@ import Testing
         #expect(info.code == 0 && info.errors.contains("\(place)"), "\(info.errors)")
         #expect(info.errors.contains("it is a FIFO, not a"), "\(info.errors)")
       }
+      // One good conf is enough, to write as well, and the bad one is named.
+      try mounted.sh("rm -rf $S; cp -a $W/good $S; cd $S; rm albumfs.conf.bak; mkfifo albumfs.conf.bak")
+      let mount = try mounted.outcome("\(limit) albumfs mount --password-file $P $S $M")
+      #expect(mount.code == 0 && mount.errors.contains("albumfs.conf.bak"), "\(mount)")
+      try mounted.sh("echo new > $M/new; \(limit) albumfs umount $M")
+      try mounted.sh("rm -rf $S; cp -a $W/good $S; cd $S; rm albumfs.conf; mkfifo albumfs.conf")
+      let check = try mounted.outcome("\(limit) albumfs check --password-file $P $S")
+      #expect(check.code == 26 && check.output.contains("albumfs.conf"), "\(check)")
     }
   }
 

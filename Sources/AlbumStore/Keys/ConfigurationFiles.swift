@@ -222,15 +222,15 @@ enum ConfigurationFiles {
     -> any StorageFile
   {
     do throws(Errno) { return try store.directory.open(main, access) } catch {
-      if error != .noEntry { throw error }
+      if error != .noEntry, !error.isMisplaced { throw error }
     }
     return try store.directory.open(twin, access)
   }
 
-  /// The twin, open, where it is there.
+  /// The twin, open, where it is there. Something else in its place hinders nobody: `open` has told of it.
   static func openTwinForLocking(_ store: Store) throws(Errno) -> [any StorageFile] {
     do throws(Errno) { return [try store.directory.open(twin, .readWrite)] } catch {
-      if error == .noEntry { return [] }
+      if error == .noEntry || error.isMisplaced { return [] }
       throw error
     }
   }
