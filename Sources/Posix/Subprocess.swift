@@ -101,10 +101,9 @@ package enum Subprocess {
     return nil
   }
 
-  /// The set-uid program of libfuse that mounts and unmounts for ordinary users: along PATH, and where
-  /// systems keep it, since PATH may not lead there.
+  /// The set-uid program of libfuse that mounts and unmounts for ordinary users, along PATH.
   package static func fusermount(in path: String = callersPath) -> String? {
-    find("fusermount3", in: "\(path):\(systemPath)")
+    find("fusermount3", in: path)
   }
 
   private static let systemPath = "/usr/bin:/bin:/usr/local/bin"

@@ -75,7 +75,8 @@ import Testing
         #expect(info.errors.contains("it is a FIFO, not a"), "\(info.errors)")
       }
       // One good conf is enough, to write as well, and the bad one is named.
-      try mounted.sh("rm -rf $S; cp -a $W/good $S; cd $S; rm albumfs.conf.bak; mkfifo albumfs.conf.bak")
+      try mounted.sh(
+        "rm -rf $S; cp -a $W/good $S; cd $S; rm albumfs.conf.bak; mkfifo albumfs.conf.bak")
       let mount = try mounted.outcome("\(limit) albumfs mount --password-file $P $S $M")
       #expect(mount.code == 0 && mount.errors.contains("albumfs.conf.bak"), "\(mount)")
       try mounted.sh("echo new > $M/new; \(limit) albumfs umount $M")

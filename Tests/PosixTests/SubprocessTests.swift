@@ -52,10 +52,10 @@ import Testing
     if let found = reading.receiveDescriptor() { Issue.record("\(found.rawValue) came") }
   }
 
-  /// cron and systemd have a PATH of their own.
-  @Test func fusermountIsFoundWhereverPathLeads() throws {
+  @Test func fusermountIsFoundAlongPath() throws {
     try #require(unsafe access("/usr/bin/fusermount3", X_OK) == 0)
-    #expect(Subprocess.fusermount(in: "/nowhere") == "/usr/bin/fusermount3")
+    #expect(Subprocess.fusermount(in: "/nowhere:/usr/bin") == "/usr/bin/fusermount3")
+    #expect(Subprocess.fusermount(in: "/nowhere") == nil)
     #expect(Subprocess.find("sh", in: "/nowhere:bin") == nil)
   }
 }
