@@ -18,11 +18,26 @@ extension Catalog {
   /// else.
   mutating func stateSessions() { changes.statesSessions = true }
 
-  /// Forgets sessions of which nothing is in the store any more but data segments; the oldest first, since
-  /// where a session ends is known by the one behind it.
-  mutating func forgetSessions(but present: Set<SegmentBirth>) {
-    let oldestFirst = sessions.sorted { $0.value.journal < $1.value.journal }.map(\.key)
-    for birth in oldestFirst.prefix(while: { !present.contains($0) }) {
+  /// Sessions of which nothing is in the store any more but data segments, with the journal and checkpoint
+  /// segments that they may have made; the oldest first, since where a session ends is known by the one
+  /// behind it.
+  func goneSessions(but present: Set<SegmentBirth>) -> [(birth: SegmentBirth, made: [SegmentID])] {
+    let oldestFirst = sessions.sorted { $0.value.journal < $1.value.journal }
+    return zip(oldestFirst, oldestFirst.dropFirst()).prefix { !present.contains($0.0.key) }.map {
+      session, next in
+      let journals = session.value.journal.rawValue..<next.value.journal.rawValue
+      let first = session.value.checkpoint.rawValue
+      let checkpoints = first..<max(first, next.value.checkpoint.rawValue)
+      return (
+        session.key,
+        journals.map { SegmentID(kind: .journal, number: SegmentNumber($0)) }
+          + checkpoints.map { SegmentID(kind: .checkpoint, number: SegmentNumber($0)) }
+      )
+    }
+  }
+
+  mutating func forgetSessions(_ births: [SegmentBirth]) {
+    for birth in births {
       sessions[birth] = nil
       changes.sessions.insert(birth)
     }

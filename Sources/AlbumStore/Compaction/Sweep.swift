@@ -124,7 +124,11 @@ extension Compactor {
     for (id, found) in try files.list().own where [.journal, .checkpoint].contains(id.kind) {
       present.formUnion(found.map(\.birth))
     }
-    catalog.withLock { $0.forgetSessions(but: present) }
+    let gone = catalog.withLock { $0.goneSessions(but: present) }
+    // A power cut must not bring back what nobody would know then.
+    try files.syncFolders(
+      of: gone.flatMap { session in session.made.map { files.name($0, session.birth) } })
+    catalog.withLock { $0.forgetSessions(gone.map(\.birth)) }
   }
 
   /// Retires the data segments in which nothing lives any more.

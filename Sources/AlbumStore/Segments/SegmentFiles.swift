@@ -322,8 +322,19 @@ final class SegmentFiles: Sendable {
 
   /// Returns when the name of a segment, or that it is gone, is on disk.
   func syncFolder(of id: SegmentID) throws(StoreError) {
-    let folder = SegmentPath.directory(of: name(id))
+    try syncFolder(SegmentPath.directory(of: name(id)))
+  }
+
+  /// Returns when it is on disk which of these are there.
+  func syncFolders(of names: [SegmentName]) throws(StoreError) {
+    for folder in Set(names.map { SegmentPath.directory(of: $0) }) {
+      try syncFolder(folder, mayBeMissing: true)
+    }
+  }
+
+  private func syncFolder(_ folder: String, mayBeMissing: Bool = false) throws(StoreError) {
     do throws(Errno) { try directory.syncDirectory(folder) } catch {
+      if mayBeMissing, error == .noEntry { return }
       let failure = StoreError(syncing: folder, error)
       state.withLock { $0.lostDirectory = failure }
       throw failure
