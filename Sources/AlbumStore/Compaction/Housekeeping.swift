@@ -38,7 +38,7 @@ private final class HousekeepingRounds: @unchecked Sendable {  // see above
   }
 }
 
-/// What a space does while nobody asks for anything. May call all that lies below.
+/// Runs the threads of a space. May call all that lies below.
 final class Housekeeping: Sendable {
   private let context: SpaceContext
   private let durability: Durability

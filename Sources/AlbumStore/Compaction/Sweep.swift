@@ -24,7 +24,7 @@ struct Sweep {
   /// Checkpoint and journal segments that were not needed, and since when that was seen: candidates.
   private var unneeded: [(id: SegmentID, since: StoreTime)] = []
 
-  /// Whether compaction has something to do as soon as it may.
+  /// True while compaction has something to do.
   private(set) var wantsToMove = true
 
   /// Files that a power cut may have left short.
@@ -32,7 +32,7 @@ struct Sweep {
 
   fileprivate init() {}
 
-  /// Whether files are left to look at.
+  /// True while files are left to look at.
   var hasUnexamined: Bool { shortFiles.hasUnexamined }
 
   /// One round: moves living content of about `moving` bytes at most (nil: none), and does what else

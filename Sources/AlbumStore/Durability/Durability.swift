@@ -4,13 +4,12 @@ import Posix
 
 import struct Synchronization.Atomic
 
-// How changes become durable. A commit appends a frame: what it states survives the end of the
-// process. A barrier makes frames survive a power cut.
-
-/// The order in which changes become durable: commits, barriers, checkpoints, and what is unlinked behind
-/// them. May touch the catalog, the journal and, by `ContentStore.flush`, data segments. Any thread.
+/// Makes changes durable, in the right order. A commit appends a frame, which survives the end of the
+/// process. A barrier makes frames survive a power cut. A checkpoint shortens the journal. Unneeded segments
+/// are unlinked behind all three. May touch the catalog, the journal and, by `ContentStore.flush`, data
+/// segments. Any thread.
 ///
-/// Lock order, outermost first: a turn of `Compaction`, `checkpointing`, `barrierState`, `journal`, then
+/// Lock order, outermost first: `CompactionTurn`, `checkpointing`, `barrierState`, `journal`, then
 /// `catalog`; the locks of `ContentStore`, `SegmentWriter` and `SegmentFiles` come last, among them the sync
 /// lock of each kind of segment. `catalog` is never held during disk work, sealing or a call of a hook.
 /// `barrierState` and `journal` are held during the disk work that they put in order, which is never the
@@ -93,7 +92,7 @@ final class Durability: Sendable {
 
   var keepsEverything: Bool { context.keepsEverything }
 
-  /// Whether this session has written anything.
+  /// True once this session has begun a journal segment.
   var hasWritten: Bool { journal.withLock { $0.writer.isBegun } }
 
   /// True while a frame waits for the barrier that covers it.
@@ -199,7 +198,7 @@ final class Durability: Sendable {
     try health.requireWritable()
   }
 
-  /// What history rests on. A checkpoint is synced by who writes it, before a head names it.
+  /// Syncs all that history rests on. Whoever writes a checkpoint syncs it, before a head names it.
   func syncAll() throws(StoreError) { try files.sync([.data, .journal, .reserve]) }
 
   /// The 5 seconds are real: when the oldest frame without a barrier nears them, new ones wait.

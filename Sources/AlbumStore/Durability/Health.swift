@@ -1,7 +1,7 @@
 import Logging
 import Posix
 
-/// Whether an opened space may be changed. Any thread.
+/// Tells whether an opened space may be changed. Any thread.
 final class Health: Sendable {
   private let reason: Mutex<StoreError?>
   private let logger: Logger

@@ -15,7 +15,7 @@ import struct Synchronization.Atomic
 //   little needs no more room than the one before.
 
 extension Durability {
-  /// Whether the space has a reserve: one is made before the first data segment.
+  /// True where the space has a reserve, which is made before the first data segment.
   var hasReserve: Bool { catalog.withLock { !$0.segments.accounts.isEmpty } }
 
   /// True where the disk has no room, besides the reserve, for a checkpoint and two journal segments.

@@ -27,7 +27,7 @@ final class Keeper: Sendable {
     if wasAsleep { state.notifyAll() }
   }
 
-  /// Whether somebody had work within the last 5 seconds.
+  /// True where somebody had work within the last 5 seconds.
   var isBusy: Bool { SystemClock.monotonicMilliseconds() - state.withLock { $0.lastWake } < 5000 }
 
   /// Starts one more thread. It runs `round` when somebody wakes the keeper, and when the time has come

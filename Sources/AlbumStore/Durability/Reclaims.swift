@@ -72,7 +72,7 @@ final class Reclaims: Sendable {
     return hasGained ?? false
   }
 
-  /// Whether reclaiming may have success: not where the last one had none and little was let go since.
+  /// False where the last reclaim made no room and files have let go of little since.
   private var mayReclaim: Bool {
     let (inVain, isImpatient) = state.withLock { state in
       (state.inVain, state.isHindered > 0 || state.impatient.contains(PosixThread.current))

@@ -18,14 +18,14 @@ package struct SpaceOpenOptions: Sendable {
   package var boot = BootIdentity.current
   /// True: the session adds chaff as `ChaffRule` says.
   package var addsChaff = false
-  /// What the crash harness leaves out.
+  /// The precautions that the crash harness leaves out.
   package var omitting: Set<Precaution> = []
   package var logger: Logger
 
   package init(logger: Logger) { self.logger = logger }
 }
 
-/// What all parts of an opened space share.
+/// The parts of an opened space that all others share.
 final class SpaceContext: Sendable {
   let store: Store
   let files: SegmentFiles
