@@ -67,7 +67,7 @@ package struct JournalHead: Equatable, Sendable {
   /// How many segments before its predecessor a head names.
   package static let ancestorLimit = 2
 
-  /// What a head says of a `JournalLoss`.
+  /// The part of a `JournalLoss` that a head states.
   package struct LossMark: Equatable, Sendable, BitwiseCopyable {
     package var firstInode: UInt64
     package var isEndOfCopy: Bool
@@ -112,8 +112,8 @@ package struct JournalHead: Equatable, Sendable {
   package var boot = BootIdentity.unknown
   package var checkpoint = CheckpointReference()
   package var formerCheckpoint = CheckpointReference()
-  /// What was missing of the journal when this segment was begun. A frame states it in full; the head
-  /// does so at once, since it states the cut that makes the loss invisible.
+  /// The loss that the space knew when it began this segment. A frame states the loss in full. The head
+  /// states it at once, since the head's cut makes the loss invisible.
   package var loss: LossMark?
   /// At most `ancestorLimit`, the newest first.
   package var ancestors: [Ancestor] = []

@@ -55,9 +55,13 @@ package final class Space: Sendable {
     compactor = Compactor(records, durability)
     housekeeping = Housekeeping(compactor)
     durability.hooks.withLock { hooks in
-      hooks.relocate = { [weak compactor] in try compactor?.moveLiving(outOf: $0) }
+      hooks.relocate = { [weak compactor] number throws(StoreError) in
+        try compactor?.moveLiving(outOf: number)
+      }
     }
-    durability.reclaims.setReclaim { [weak compactor] in try compactor?.reclaim() ?? false }
+    durability.reclaims.setReclaim { [weak compactor] () throws(StoreError) in
+      try compactor?.reclaim() ?? false
+    }
   }
 
   private func noteActivity() { housekeeping.activity.wrappingAdd(1, ordering: .relaxed) }

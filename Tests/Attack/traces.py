@@ -139,12 +139,18 @@ def read_quietly(path: Path) -> bytes:
 
 
 def take_copy(store: Path, target: Path, is_last: bool) -> Copy:
-    """Backs a store up as README recommends, with access times too, and looks at both.
+    """Backs a store up as README recommends, with all access times too, and looks at both.
 
+    rsync carries no access times of folders over. Left alone, those of the target would tell which folders
+    changed since the first backup: a trace of the target's own disk, that a single copy does not have.
     Of a copy that is not the last one only digests are taken, to see what changes.
     """
     disk = list_entries(store)
     run(["rsync", "-aU", "--delete-delay", f"{store}/", f"{target}/"])
+    for entry in disk:
+        if entry.is_folder:
+            kept = os.stat(store / entry.path)
+            os.utime(target / entry.path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
     entries = list_entries(target)
     seen = {}
     for entry in entries:

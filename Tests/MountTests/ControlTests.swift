@@ -93,52 +93,51 @@ import Testing
     #expect(cleared.code == 0, "\(cleared.errors)")
   }
 
-  @Test func aDaemonThatHangsIsNotCalledGone() throws {
+  /// A mount whose daemon SIGSTOP holds until `body` has ended.
+  private func withStoppedDaemon(_ body: (MountedStore, _ daemon: Int32) throws -> Void) throws {
     let mounted = try MountedStore()
     defer { mounted.abandon() }
     try mounted.mount()
     let daemon = mounted.daemon
     defer { _ = Glibc.kill(daemon, SIGCONT) }
     #expect(Glibc.kill(daemon, SIGSTOP) == 0)
-    let hanging = try entry(mounted)
-    #expect(hanging?.alive == true && hanging?.pid == daemon)
-    #expect(Glibc.kill(daemon, SIGCONT) == 0)
-    try mounted.unmount()
+    try body(mounted, daemon)
+  }
+
+  @Test func aDaemonThatHangsIsNotCalledGone() throws {
+    try withStoppedDaemon { mounted, daemon in
+      let hanging = try entry(mounted)
+      #expect(hanging?.alive == true && hanging?.pid == daemon)
+      #expect(Glibc.kill(daemon, SIGCONT) == 0)
+      try mounted.unmount()
+    }
   }
 
   /// Neither do those that ask it fill up what the kernel keeps for it.
   @Test func whoAsksAStoppedDaemonIsToldAndNobodyElseWaits() throws {
-    let mounted = try MountedStore()
-    defer { mounted.abandon() }
-    try mounted.mount()
-    let daemon = mounted.daemon
-    defer { _ = Glibc.kill(daemon, SIGCONT) }
-    #expect(Glibc.kill(daemon, SIGSTOP) == 0)
-    let asked = try mounted.outcome("timeout 100 albumfs status $M")
-    #expect(asked.code != 0 && asked.code != 124, "\(asked)")
-    #expect(asked.errors.contains("kill -CONT"), "\(asked.errors)")
-    for _ in 0..<20 { _ = try entry(mounted) }
-    let listed = try entry(mounted)
-    #expect(listed?.alive == true && listed?.pid == daemon)
-    #expect(Glibc.kill(daemon, SIGCONT) == 0)
-    try mounted.unmount()
+    try withStoppedDaemon { mounted, daemon in
+      let asked = try mounted.outcome("timeout 100 albumfs status $M")
+      #expect(asked.code != 0 && asked.code != 124, "\(asked)")
+      #expect(asked.errors.contains("kill -CONT"), "\(asked.errors)")
+      for _ in 0..<20 { _ = try entry(mounted) }
+      let listed = try entry(mounted)
+      #expect(listed?.alive == true && listed?.pid == daemon)
+      #expect(Glibc.kill(daemon, SIGCONT) == 0)
+      try mounted.unmount()
+    }
   }
 
   @Test func umountSaysThatItsDaemonIsStopped() throws {
-    let mounted = try MountedStore()
-    defer { mounted.abandon() }
-    try mounted.mount()
-    let daemon = mounted.daemon
-    defer { _ = Glibc.kill(daemon, SIGCONT) }
-    #expect(Glibc.kill(daemon, SIGSTOP) == 0)
-    let told = try mounted.sh(
-      """
-      timeout 60 albumfs umount $M > $W/told 2>&1 & end=$!
-      for i in $(seq 300); do grep -q CONT $W/told && break; sleep 0.1; done
-      cat $W/told; kill -CONT \(daemon); wait $end
-      """)
-    #expect(told.contains("kill -CONT \(daemon)"), "\(told)")
-    mounted.forget()
+    try withStoppedDaemon { mounted, daemon in
+      let told = try mounted.sh(
+        """
+        timeout 60 albumfs umount $M > $W/told 2>&1 & end=$!
+        for i in $(seq 300); do grep -q CONT $W/told && break; sleep 0.1; done
+        cat $W/told; kill -CONT \(daemon); wait $end
+        """)
+      #expect(told.contains("kill -CONT \(daemon)"), "\(told)")
+      mounted.forget()
+    }
   }
 
   @Test func aDaemonWhoseSocketIsGoneIsNotCalledGone() throws {

@@ -111,8 +111,8 @@ package struct CheckReport: Sendable {
 
   package init() {}
 
-  /// Whether there is anything that a repair can do. A copy that lacks the end of the journal is not damaged,
-  /// and has what a repair can bring back.
+  /// True where a repair can do something. A copy that lacks the end of the journal is not damaged, but a
+  /// repair can bring content back.
   package var wantsRepair: Bool {
     let held: [CheckFinding.Kind] = [.formerContent, .leftOut, .orphan, .lostEntry]
     return recovery.keepsLooseContent

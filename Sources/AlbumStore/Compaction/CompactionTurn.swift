@@ -1,7 +1,7 @@
 import AlbumModel
 import Posix
 
-/// What compaction knows in one session. Belongs to who has the turn.
+/// The state of compaction in one session. The caller that has the turn owns it.
 struct CompactionWork {
   var plan = CompactionPlan()
   /// Content in them does not open: they stay, and are not tried again in this session.
@@ -14,7 +14,7 @@ struct CompactionWork {
   var retryAt: Int64 = 0
 }
 
-/// Whose turn it is to move, retire and remove segments. Any thread.
+/// Lets one caller at a time move, retire and remove segments. Any thread.
 final class CompactionTurn: Sendable {
   private struct State {
     var isTaken = false

@@ -13,24 +13,16 @@ import Posix
 
 /// Moves, retires and removes segments of a space. May call `Durability` and `RecordWriter`, and nothing that
 /// lies above. Any thread; who changes segments has a turn of `turns`, which is taken before all other locks.
-final class Compactor: Sendable {
+final class Compactor: SpacePart, Sendable {
   let context: SpaceContext
   let durability: Durability
   let records: RecordWriter
-  let files: SegmentFiles
-  let content: ContentStore
-  let catalog: CatalogLock
-  let options: SpaceOpenOptions
-  let room: DiskRoom
-  let health: Health
   let turns = CompactionTurn()
 
   init(_ records: RecordWriter, _ durability: Durability) {
     self.records = records
     self.durability = durability
     context = durability.context
-    (files, content, catalog) = (context.files, context.content, context.catalog)
-    (options, room, health) = (context.options, context.room, context.health)
   }
 
   /// What is moved in one piece at most, in bytes, but for a single segment: about a tenth of a

@@ -39,24 +39,17 @@ private final class HousekeepingRounds: @unchecked Sendable {  // see above
 }
 
 /// Runs the threads of a space. May call all that lies below.
-final class Housekeeping: Sendable {
-  private let context: SpaceContext
+final class Housekeeping: SpacePart, Sendable {
+  let context: SpaceContext
   private let durability: Durability
   private let compactor: Compactor
-  private let keeper: Keeper
-  private let catalog: CatalogLock
-  private let room: DiskRoom
-  private let health: Health
-  private let options: SpaceOpenOptions
   /// Rises with whatever users of the space do: work in the background looks whether they are idle.
   let activity = Atomic<UInt64>(0)
 
   init(_ compactor: Compactor) {
     self.compactor = compactor
     durability = compactor.durability
-    context = compactor.durability.context
-    (keeper, catalog, room) = (context.keeper, context.catalog, context.room)
-    (health, options) = (context.health, context.options)
+    context = compactor.context
   }
 
   static let barrierInterval: Int64 = 2000

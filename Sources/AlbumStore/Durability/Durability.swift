@@ -16,14 +16,8 @@ import struct Synchronization.Atomic
 /// sync of a checkpoint; nobody who looks at the catalog or reads content waits for them. A segment file is
 /// unlinked under `journal` (`Removal.swift`). A caller that waits for room (`Reclaims`) holds none of these
 /// locks.
-final class Durability: Sendable {
+final class Durability: SpacePart, Sendable {
   let context: SpaceContext
-  let files: SegmentFiles
-  let content: ContentStore
-  let options: SpaceOpenOptions
-  let catalog: CatalogLock
-  let room: DiskRoom
-  let health: Health
   let reclaims: Reclaims
   /// False: recovery found damage.
   let isSound: Bool
@@ -45,7 +39,7 @@ final class Durability: Sendable {
     /// Lets the file system put into the catalog what open files have had pending for so many milliseconds.
     var beforeBarrier: (@Sendable (_ pendingFor: Int64) -> Void)?
     /// Seals anew what lives in a segment that could not be written.
-    var relocate: (@Sendable (SegmentNumber) throws -> Void)?
+    var relocate: (@Sendable (SegmentNumber) throws(StoreError) -> Void)?
   }
 
   struct BarrierState {
@@ -62,21 +56,15 @@ final class Durability: Sendable {
 
   init(_ context: SpaceContext, writer: JournalWriter, recovery: RecoveryReport) {
     self.context = context
-    files = context.files
-    content = context.content
-    options = context.options
-    catalog = context.catalog
-    room = context.room
-    health = context.health
     reclaims = Reclaims(context)
     isSound = !recovery.isDamaged
     let position = writer.position
     var journal = Journal(
       writer: writer, lastFrame: position.frame,
       checkpoints: [position.checkpoint, position.formerCheckpoint])
-    journal.ignoresCheckpointUnderWay = options.omitting.contains(.provenAtUnlink)
+    journal.ignoresCheckpointUnderWay = context.options.omitting.contains(.provenAtUnlink)
     // An unmount proves all frames; after a crash `settle` does.
-    catalog.withLock { catalog in
+    context.catalog.withLock { catalog in
       journal.firstOwnCheckpoint = catalog.counters.nextCheckpointSegment
       if recovery.wasClean { return }
       for (number, account) in catalog.segments.accounts where account.state == .retired {

@@ -5,7 +5,7 @@ import Posix
 /// Callers that wait for room on a full disk. Nobody is refused while something can be reclaimed: a caller
 /// that finds no room waits until the grace of all that is unneeded was given up and garbage was compacted,
 /// and then tries again. A caller that waits holds none of a space's locks.
-final class Reclaims: Sendable {
+final class Reclaims: SpacePart, Sendable {
   /// How long a caller waits for room at most, in nanoseconds.
   private static let patience: Int64 = 60_000_000_000
 
@@ -23,15 +23,15 @@ final class Reclaims: Sendable {
     /// The last one that made no room: `SegmentLedger.released` and the time then.
     var inVain: (released: Int64, at: Int64)?
     /// Makes room; returns whether there is some.
-    var reclaim: (@Sendable () throws -> Bool)?
+    var reclaim: (@Sendable () throws(StoreError) -> Bool)?
   }
   private let state = Monitor(State())
-  private let context: SpaceContext
+  let context: SpaceContext
 
   init(_ context: SpaceContext) { self.context = context }
 
   /// `reclaim` makes room, and returns whether there is some.
-  func setReclaim(_ reclaim: @escaping @Sendable () throws -> Bool) {
+  func setReclaim(_ reclaim: @escaping @Sendable () throws(StoreError) -> Bool) {
     state.withLock { $0.reclaim = reclaim }
   }
 
@@ -43,14 +43,14 @@ final class Reclaims: Sendable {
     for _ in 0..<3 {
       do throws(StoreError) { return try body() } catch {
         if !error.isShortage { throw error }
-        if context.health.isReadOnly || !wait() {
-          context.room.noteShortage(error)
+        if health.isReadOnly || !wait() {
+          room.noteShortage(error)
           throw error
         }
       }
     }
     do throws(StoreError) { return try body() } catch {
-      if error.isShortage { context.room.noteShortage(error) }
+      if error.isShortage { room.noteShortage(error) }
       throw error
     }
   }
@@ -58,12 +58,12 @@ final class Reclaims: Sendable {
   /// Returns when room was made, false where none can be.
   private func wait() -> Bool {
     guard mayReclaim else { return false }
-    if !context.options.worksInBackground { return reclaim() }
+    if !options.worksInBackground { return reclaim() }
     let ticket = state.withLock { state in
       state.wanted += 1
       return state.wanted
     }
-    context.keeper.wake()
+    keeper.wake()
     let deadline = SystemClock.monotonicNanoseconds() + Reclaims.patience
     let hasGained = state.waiting(until: deadline) { state -> Bool? in
       if state.isHindered > 0 { return false }
@@ -79,11 +79,11 @@ final class Reclaims: Sendable {
     }
     if isImpatient { return false }
     guard let inVain else { return true }
-    if released - inVain.released >= Int64(context.files.segmentSize) / 4 { return true }
+    if released - inVain.released >= Int64(files.segmentSize) / 4 { return true }
     return SystemClock.monotonicMilliseconds() - inVain.at > 2000
   }
 
-  private var released: Int64 { context.catalog.withLock { $0.segments.released } }
+  private var released: Int64 { catalog.withLock { $0.segments.released } }
 
   /// Nobody waits for room while `body` runs.
   func hindering<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
@@ -123,9 +123,9 @@ final class Reclaims: Sendable {
     do {
       hasGained = try state.withLock { $0.reclaim }?() ?? false
     } catch {
-      context.options.logger.notice("no room could be made: \(error)")
+      options.logger.notice("no room could be made: \(error)")
     }
-    if hasGained { context.room.noteRoom() }
+    if hasGained { room.noteRoom() }
     let released = released
     state.withLock {
       $0.inVain = hasGained ? nil : (released, SystemClock.monotonicMilliseconds())

@@ -7,20 +7,14 @@ import Posix
 /// session's journal is on disk and the disk has room. Any thread.
 ///
 /// Takes `sequences` and then `catalog`; calls `Durability` and `ContentStore` with neither held.
-final class RecordWriter: Sendable {
-  private let content: ContentStore
-  private let files: SegmentFiles
-  private let catalog: CatalogLock
-  private let room: DiskRoom
-  private let health: Health
+final class RecordWriter: SpacePart, Sendable {
+  let context: SpaceContext
   private let durability: Durability
   private let sequences = Mutex((next: UInt64(0), end: UInt64(0)))
 
   init(_ durability: Durability) {
     self.durability = durability
-    let context = durability.context
-    (content, files, catalog) = (context.content, context.files, context.catalog)
-    (room, health) = (context.room, context.health)
+    context = durability.context
   }
 
   /// Seals up to 64 KiB of a file's content as one record and returns where it is; held until the

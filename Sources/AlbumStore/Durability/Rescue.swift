@@ -86,7 +86,7 @@ extension Durability {
       for _ in 0..<50 {
         // What open files have sealed there goes into the catalog, to be moved with the rest.
         callBeforeBarrier(pendingFor: 0)
-        try relocate(id.number)
+        try hooks.withLock({ $0.relocate })?(id.number)
         let live = catalog.withLock { $0.segments.accounts[id.number]?.live ?? 0 }
         if live <= 0 { return content.forget(id.number) }
         // Somebody has sealed a record and not yet said where it is.
@@ -100,13 +100,6 @@ extension Durability {
     throw StoreError(
       .inputOutput, "what was in a segment that could not be written cannot be written elsewhere",
       path: files.path(id))
-  }
-
-  private func relocate(_ number: SegmentNumber) throws(StoreError) {
-    guard let relocate = hooks.withLock({ $0.relocate }) else { return }
-    do { try relocate(number) } catch let error as StoreError { throw error } catch {
-      throw StoreError(.inputOutput, "\(error)")
-    }
   }
 
   /// Begins the journal anew with a checkpoint of this instant.

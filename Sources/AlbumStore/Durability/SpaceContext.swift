@@ -61,3 +61,18 @@ final class SpaceContext: Sendable {
     health = Health(isReadOnly: options.readOnly, logger: options.logger)
   }
 }
+
+/// A part of an opened space that works on what the context holds.
+protocol SpacePart {
+  var context: SpaceContext { get }
+}
+
+extension SpacePart {
+  var files: SegmentFiles { context.files }
+  var content: ContentStore { context.content }
+  var catalog: CatalogLock { context.catalog }
+  var options: SpaceOpenOptions { context.options }
+  var keeper: Keeper { context.keeper }
+  var room: DiskRoom { context.room }
+  var health: Health { context.health }
+}

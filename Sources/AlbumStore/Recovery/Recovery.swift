@@ -148,7 +148,7 @@ struct Recovery {
     report.isEndMissing = isProven || !orphans.isEmpty
     // A full segment gets its seal when its successor is on disk.
     report.lacksEnd = lacksSuccessor && !report.isEndMissing && !report.isMixed
-    if !report.isJournalIncomplete, report.loss == nil, !lacksSuccessor {
+    if !report.keepsLooseContent, !lacksSuccessor {
       for (number, birth) in strays.leftOver {
         catalog.setState(of: number, to: .retired, retiredAt: files.clock.now, birth: birth)
       }
