@@ -132,7 +132,12 @@ let package = Package(
         "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
         "AlbumTestSupport", logging,
       ]),
-    tests("FUSEDriverTests", ["AlbumModel", "Posix", "AlbumFileSystem", "FUSEDriver"]),
+    tests(
+      "FUSEDriverTests",
+      [
+        "AlbumModel", "Posix", "AlbumSecrets", "AlbumStore", "AlbumFileSystem", "FUSEDriver",
+        "AlbumTestSupport", logging,
+      ]),
     tests("CLITests", ["Posix", "ControlProtocol", "AlbumTestSupport", "albumfs"]),
     tests("MountTests", ["AlbumTestSupport", "albumfs", "albumfs-thumbnailer"]),
     tests("TidyTests", []),

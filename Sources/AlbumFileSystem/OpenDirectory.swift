@@ -23,16 +23,24 @@ package final class OpenDirectory: Sendable {
   private static let batchCount = 256
 
   package let inode: InodeNumber
-  /// Whether entries come and go without anybody's asking, as thumbnails do: nobody may keep what
+  /// True where entries come and go without anybody's asking, as thumbnails do: nobody may keep what
   /// was listed.
   package let changesByItself: Bool
+  /// The album that the directory is or lies in.
+  package let album: InodeNumber?
+  private let reference: InodeReference
   private let fileSystem: FileSystem
   /// The newest cookie of each part when the listing began. A leaf.
   private let limits = Mutex<[UInt32]>([])
 
-  init(_ inode: InodeNumber, of fileSystem: FileSystem, changesByItself: Bool) {
-    self.inode = inode
-    self.changesByItself = changesByItself
+  fileprivate init(
+    _ directory: InodeIndex, in catalog: borrowing Catalog, of fileSystem: FileSystem
+  ) {
+    let zone = catalog.zone(of: directory)
+    changesByItself = zone.isThumb
+    album = zone.album.map { catalog.state($0).number }
+    reference = InodeReference(directory, in: catalog, of: fileSystem.space)
+    inode = reference.inode
     self.fileSystem = fileSystem
   }
 
@@ -53,48 +61,29 @@ package final class OpenDirectory: Sendable {
     }
   }
 
-  /// The same with each entry's attributes; nil for `.` and `..`. Counts a reference for each entry
-  /// with attributes for which `body` answered true.
+  /// The same with what the name leads to; nil for `.` and `..`.
   package func listWithAttributes(from offset: Int64, _ body: (ListedEntry, Entry?) -> Bool)
     throws(FSError)
   {
     var position = offset
     while true {
-      let batch = try fileSystem.space.change {
-        (catalog: inout Catalog) throws(FSError) -> [Line] in
-        let batch = lines(
-          try catalog.require(inode), in: catalog, from: position, attributes: true)
-        for line in batch where line.found != nil {
-          if let index = catalog.index(of: line.listed.inode) { catalog.pin(index) }
-        }
-        return batch
+      let batch = try fileSystem.space.read {
+        (catalog: borrowing Catalog) throws(FSError) -> [Line] in
+        lines(try catalog.require(inode), in: catalog, from: position, attributes: true)
       }
-      for (number, line) in batch.enumerated() {
-        if !body(line.listed, line.found.map(fileSystem.entry)) {
-          giveBack(batch[number...])
-          return
-        }
+      for line in batch {
+        if !body(line.listed, line.entry.map(fileSystem.current)) { return }
         position = line.listed.nextOffset
       }
       if batch.isEmpty { return }
     }
   }
 
-  package func release() { fileSystem.forget(inode, count: 1) }
-
-  private func giveBack(_ lines: ArraySlice<Line>) {
-    fileSystem.space.change { catalog in
-      for line in lines where line.found != nil {
-        if let index = catalog.index(of: line.listed.inode) { catalog.unpin(index) }
-      }
-    }
-  }
-
   // MARK: Inside, under the catalog's lock
 
-  private struct Line {
+  fileprivate struct Line {
     var listed: ListedEntry
-    var found: FileSystem.Found?
+    var entry: Entry?
   }
 
   private func lines(
@@ -114,9 +103,9 @@ package final class OpenDirectory: Sendable {
         if number >= limits.count || cookie > limits[number] { return false }
         if let line = catalog.line(
           name, child, in: directory, isView: number > 0, offset: base + Int64(cookie),
-          attributes: attributes, part: part)
+          of: attributes ? fileSystem.space : nil)
         {
-          lines.append(Line(listed: line.0, found: line.1))
+          lines.append(line)
         }
         return lines.count < OpenDirectory.batchCount
       }
@@ -154,11 +143,11 @@ package final class OpenDirectory: Sendable {
 }
 
 extension Catalog {
-  /// One line of a listing; nil for what is not shown, or in another part.
+  /// One line of a listing, with `space` an entry too; nil for what is not shown, or in another part.
   fileprivate func line(
     _ name: [UInt8], _ child: InodeIndex, in directory: InodeIndex, isView: Bool, offset: Int64,
-    attributes: Bool, part: InodeIndex
-  ) -> (ListedEntry, FileSystem.Found?)? {
+    of space: Space?
+  ) -> OpenDirectory.Line? {
     guard let fileName = try? FileName(name) else { return nil }
     var resolution = Resolution(index: child)
     if isView {
@@ -173,25 +162,17 @@ extension Catalog {
     let state = state(resolution.index)
     let listed = ListedEntry(
       name: fileName, inode: state.number, kind: state.kind, nextOffset: offset)
-    return (listed, attributes ? found(resolution, fileName, in: directory) : nil)
+    return OpenDirectory.Line(
+      listed: listed, entry: space.map { entry(resolution, fileName, in: directory, of: $0) })
   }
 }
 
 extension FileSystem {
-  package func openDirectory(_ inode: InodeNumber, for caller: Caller) throws(FSError)
-    -> OpenDirectory
-  {
-    let album = try space.change {
-      (catalog: inout Catalog) throws(FSError) -> InodeNumber? in
+  package func openDirectory(_ inode: InodeNumber) throws(FSError) -> OpenDirectory {
+    try space.read { (catalog: borrowing Catalog) throws(FSError) -> OpenDirectory in
       let index = try catalog.require(inode)
       if !catalog.state(index).isDirectory { throw FSError(.notDirectory) }
-      catalog.pin(index)
-      return catalog.zone(of: index).album.map { catalog.state($0).number }
+      return OpenDirectory(index, in: catalog, of: self)
     }
-    if let album { implicit.listed(inode, of: album, by: caller) }
-    let isThumb = space.read { catalog in
-      catalog.index(of: inode).map { catalog.zone(of: $0).isThumb } ?? false
-    }
-    return OpenDirectory(inode, of: self, changesByItself: isThumb)
   }
 }

@@ -1,15 +1,5 @@
 package import AlbumModel
 
-/// What lookup and the calls that create answer: the inode, and for how long the kernel may
-/// believe the name and the attributes, in seconds.
-package struct Entry: Sendable {
-  package var attributes: Attributes
-  /// Another one: what the kernel knows of an inode of this number is of the past.
-  package var generation: UInt64
-  package var nameLifetime: Double
-  package var attributesLifetime: Double
-}
-
 /// What setattr changes; nil leaves a field as it is.
 package struct AttributeChange: Sendable {
   package enum Time: Sendable { case now, at(Timestamp) }

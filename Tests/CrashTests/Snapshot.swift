@@ -43,8 +43,7 @@ struct Snapshot: Equatable, Sendable {
     unreadable[path] = pieces
     if path.count > 1000 { throw Finding(text: "directories nest without an end") }
     if found.state.kind != .directory { return }
-    let directory = try mounted.fileSystem.openDirectory(inode, for: .daemon)
-    defer { directory.release() }
+    let directory = try mounted.fileSystem.openDirectory(inode)
     var children: [ListedEntry] = []
     try directory.list(from: 2) { entry in
       children.append(entry)

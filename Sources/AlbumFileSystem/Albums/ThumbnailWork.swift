@@ -90,20 +90,18 @@ extension FileSystem {
   package func finish(_ photo: PhotoVersion, thumbnail: [UInt8]) throws(FSError) {
     defer { pendingPhotos.done(photo.inode) }
     try writable()
-    let made = space.change { catalog -> InodeNumber? in
+    let made = space.change { catalog -> InodeReference? in
       guard let index = catalog.find(photo) else { return nil }
-      return catalog.makeThumbnailInode(for: index)
+      let made = catalog.makeThumbnailInode(for: index)
+      defer { catalog.unpin(made) }
+      return InodeReference(made, in: catalog, of: space)
     }
     guard let made else { return }
-    do throws(FSError) {
-      let extents = try store(thumbnail, of: made)
-      space.change { catalog in
-        catalog.attach(made, extents, byteCount: Int64(thumbnail.count), to: photo)
-      }
-    } catch {
-      forget(made, count: 1)
-      throw error
+    let extents = try store(thumbnail, of: made.inode)
+    let isShown = space.change { catalog in
+      catalog.attach(made.inode, extents, byteCount: Int64(thumbnail.count), to: photo)
     }
+    if isShown { observers.tell(.thumbnail(of: photo.inode)) }
   }
 
   /// No thumbnail can be made of this version: remembered, with the reason, until the photo changes.
@@ -117,6 +115,7 @@ extension FileSystem {
       catalog.update(index) { $0.setThumbnail(.failed, reason) }
     }
     pendingPhotos.done(photo.inode)
+    observers.tell(.thumbnail(of: photo.inode))
   }
 
   /// The version is gone and needs no answer any more.
@@ -193,6 +192,9 @@ extension FileSystem {
       }
     }
   }
+
+  /// True while a photo waits for its thumbnail.
+  package var hasPendingThumbnails: Bool { !pendingPhotos.isIdle }
 
   /// Queues a photo if it needs a thumbnail and nobody writes to it.
   func considerPhoto(_ inode: InodeNumber) {
@@ -286,31 +288,33 @@ extension Catalog {
   }
 
   /// A new inode for a photo's thumbnail, without name and content; pinned once.
-  fileprivate mutating func makeThumbnailInode(for photo: InodeIndex) -> InodeNumber {
+  fileprivate mutating func makeThumbnailInode(for photo: InodeIndex) -> InodeIndex {
     let model = state(photo)
     let index = create(
       kind: .regular, permissions: model.permissions & 0o666, owner: model.owner,
       group: model.group, time: model.modified)
     update(index) { $0.marks = .madeThumbnail }
-    return state(index).number
+    return index
   }
 
+  /// Returns false, and lets go of the content, where the photo has changed meanwhile.
   fileprivate mutating func attach(
     _ made: InodeNumber, _ extents: [Extent], byteCount: Int64, to photo: PhotoVersion
-  ) {
-    guard let thumbnail = index(of: made) else { return }
-    if let index = find(photo), state(index).thumbnailState == .pending {
-      placeExtents(extents, of: thumbnail)
-      update(thumbnail) { state in
-        state.size = byteCount
-        state.contentVersion = photo.version
-      }
-      resemble(thumbnail, index)
-      setThumbnail(thumbnail, of: index)
-      update(index) { $0.thumbnailState = .made }
-    } else {
+  ) -> Bool {
+    guard let thumbnail = index(of: made), let index = find(photo),
+      state(index).thumbnailState == .pending
+    else {
       for extent in extents { letGo(extent) }
+      return false
     }
-    unpin(thumbnail)
+    placeExtents(extents, of: thumbnail)
+    update(thumbnail) { state in
+      state.size = byteCount
+      state.contentVersion = photo.version
+    }
+    resemble(thumbnail, index)
+    setThumbnail(thumbnail, of: index)
+    update(index) { $0.thumbnailState = .made }
+    return true
   }
 }

@@ -48,8 +48,10 @@ extension FileSystem {
     report.moved += result.moved.count
     report.clashes += result.clashes.map { result.2 + [UInt8(ascii: "/")] + $0.bytes }
     for name in result.moved {
-      notifier.forget(entry: name, in: album)
-      if let photo = result.3 { notifier.forget(entry: name, in: photo) }
+      observers.tell(.name(name, in: album, album: album, isThere: false))
+      if let photo = result.3 {
+        observers.tell(.name(name, in: photo, album: album, isThere: true))
+      }
     }
   }
 }

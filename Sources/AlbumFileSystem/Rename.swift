@@ -5,7 +5,7 @@ import AlbumStore
 extension FileSystem {
   package func rename(
     _ name: FileName, in parent: InodeNumber, to newName: FileName, in newParent: InodeNumber,
-    mode: RenameMode
+    mode: RenameMode, for caller: Caller = .daemon
   ) throws(FSError) {
     try writable()
     // Replacing by rename gives the old file or the new one: content goes before the name. An exchange
@@ -16,23 +16,22 @@ extension FileSystem {
     let effects = try space.change { (catalog: inout Catalog) throws(FSError) -> RenameEffects in
       let from = Place(name: name, directory: try catalog.requireDirectory(parent))
       let to = Place(name: newName, directory: try catalog.requireDirectory(newParent))
-      return try catalog.rename(from, to: to, mode: mode, time: time)
+      var effects = try catalog.rename(from, to: to, mode: mode, time: time)
+      effects.formerAlbum = catalog.zone(of: from.directory).album.map { catalog.state($0).number }
+      effects.album = catalog.zone(of: to.directory).album.map { catalog.state($0).number }
+      return effects
     }
-    created(in: effects.album)
+    if !effects.isDone { return }
+    observers.tell(
+      .name(name, in: parent, album: effects.formerAlbum, isThere: mode.exchange), askedBy: caller)
+    observers.tell(
+      .name(newName, in: newParent, album: effects.album, isThere: true), askedBy: caller)
+    for twin in effects.twins { observers.tell(twin) }
     for photo in effects.due { considerPhoto(photo) }
-    for twin in effects.twins { notifier.forget(entry: twin.name, in: twin.directory) }
   }
 
   private func commitContent(of name: FileName, in parent: InodeNumber) throws(FSError) {
     if let file = entry(name, in: parent) { try contents.find(file)?.commit() }
-  }
-
-  /// The inode that an entry of a directory names; nil where there is none. Counts no reference.
-  package func entry(_ name: FileName, in parent: InodeNumber) -> InodeNumber? {
-    space.read { catalog in
-      catalog.index(of: parent).flatMap { catalog.child(name.bytes, of: $0) }
-        .map { catalog.state($0).number }
-    }
   }
 }
 
@@ -47,9 +46,12 @@ struct RenameEffects {
   /// Files that need a thumbnail now.
   var due: [InodeNumber] = []
   /// Names of the Thumb zone that changed with their folders.
-  var twins: [(name: FileName, directory: InodeNumber)] = []
-  /// The album that got something.
+  var twins: [FileSystemChange] = []
+  /// The albums of the old and the new place.
+  var formerAlbum: InodeNumber?
   var album: InodeNumber?
+  /// False where both names lead to the same inode: then nothing happens.
+  var isDone = true
 }
 
 extension Catalog {
@@ -67,7 +69,7 @@ extension Catalog {
     if mode.exchange && target == nil { throw FSError(.notFound) }
     if mode.noReplace, let target, target.photo == nil { throw FSError(.exists) }
     let replaced = target.flatMap { mode.exchange || $0.photo == nil ? $0.index : nil }
-    if replaced == source.index { return RenameEffects() }
+    if replaced == source.index { return RenameEffects(isDone: false) }
     if let replaced { try checkStays(replaced) }
     try checkMove(source.index, to: to, from: from)
     if mode.exchange, let replaced {
@@ -145,7 +147,7 @@ extension Catalog {
       exchangeEntries(
         firstTwin.name.bytes, in: firstTwin.directory, with: secondTwin.name.bytes,
         in: secondTwin.directory)
-      for twin in [firstTwin, secondTwin] { note(twin, &effects) }
+      for twin in [firstTwin, secondTwin] { note(twin, isThere: true, &effects) }
     } else {
       if let firstTwin { moveTwin(from: firstTwin, of: first, to: to, time, &effects) }
       if let secondTwin { moveTwin(from: secondTwin, of: second, to: from, time, &effects) }
@@ -161,7 +163,6 @@ extension Catalog {
     _ effects: inout RenameEffects
   ) {
     let zone = zone(of: place.directory)
-    effects.album = zone.album.map { state($0).number }
     if zone.isThumb { giveUpThumbnail(for: place.name.bytes, in: place.directory) }
     if state(index).isDirectory {
       if case .photo = zone, !place.name.isHidden { ensureTwins(below: index, time: time) }
@@ -186,20 +187,22 @@ extension Catalog {
     from former: Place, of folder: InodeIndex, to place: Place, _ time: Timestamp,
     _ effects: inout RenameEffects
   ) {
-    note(former, &effects)
+    note(former, isThere: false, &effects)
     if case .photo = zone(of: place.directory), !place.name.isHidden,
       let twin = ensureTwin(of: place.directory, time: time),
       child(place.name.bytes, of: twin) == nil
     {
       moveEntry(
         former.name.bytes, of: former.directory, to: place.name.bytes, in: twin)
-      note(Place(name: place.name, directory: twin), &effects)
+      note(Place(name: place.name, directory: twin), isThere: true, &effects)
     } else {
       dropTwin(former.name.bytes, in: former.directory)
     }
   }
 
-  private func note(_ place: Place, _ effects: inout RenameEffects) {
-    effects.twins.append((place.name, state(place.directory).number))
+  private func note(_ place: Place, isThere: Bool, _ effects: inout RenameEffects) {
+    let album = zone(of: place.directory).album.map { state($0).number }
+    effects.twins.append(
+      .name(place.name, in: state(place.directory).number, album: album, isThere: isThere))
   }
 }

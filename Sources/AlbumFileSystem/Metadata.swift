@@ -4,17 +4,17 @@ import AlbumStore
 import Posix
 
 extension FileSystem {
-  /// stat. Answers the attributes and how long they may be believed, in seconds.
-  package func attributes(of inode: InodeNumber) throws(FSError) -> (Attributes, lifetime: Double) {
-    let attributes = try space.read { (catalog: borrowing Catalog) throws(FSError) -> Attributes in
-      catalog.attributes(try catalog.require(inode))
-    }
-    return (current(attributes), attributesLifetime(attributes))
+  /// stat.
+  package func attributes(of inode: InodeNumber) throws(FSError) -> Attributes {
+    current(
+      try space.read { (catalog: borrowing Catalog) throws(FSError) -> Attributes in
+        catalog.attributes(try catalog.require(inode))
+      })
   }
 
   /// chmod, chown, truncate, utimens. Permissions were checked by the kernel.
   package func change(_ change: AttributeChange, of inode: InodeNumber)
-    throws(FSError) -> (Attributes, lifetime: Double)
+    throws(FSError) -> Attributes
   {
     try writable()
     let now = clock.now()

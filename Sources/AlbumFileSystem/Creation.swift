@@ -14,7 +14,7 @@ extension FileSystem {
     for caller: Caller
   ) throws(FSError) -> Entry {
     if kind == .directory || kind == .symlink { throw FSError(.invalid) }
-    return try make(name, in: parent) { catalog, directory, time in
+    return try make(name, in: parent, for: caller) { catalog, directory, time in
       let isDevice = kind == .blockDevice || kind == .characterDevice
       return catalog.create(
         kind, permissions, for: caller, in: directory, device: isDevice ? device : 0, time: time)
@@ -26,7 +26,7 @@ extension FileSystem {
   ) throws(FSError) -> Entry {
     if target.count > FileSystem.symlinkTargetLimit { throw FSError(.nameTooLong) }
     if target.isEmpty { throw FSError(.notFound) }
-    return try make(name, in: parent) { catalog, directory, time in
+    return try make(name, in: parent, for: caller) { catalog, directory, time in
       let index = catalog.create(.symlink, 0o777, for: caller, in: directory, time: time)
       catalog.setSymlinkTarget(index, to: target)
       return index
@@ -38,29 +38,22 @@ extension FileSystem {
     _ name: FileName, in parent: InodeNumber, permissions: UInt16, mode: OpenMode,
     for caller: Caller
   ) throws(FSError) -> (Entry, OpenFile) {
-    var entry = try makeNode(
+    let entry = try makeNode(
       name, in: parent, kind: .regular, permissions: permissions, device: 0, for: caller)
     // It is empty: truncating it would give it a time that the kernel does not learn.
     var mode = mode
     mode.truncates = false
-    do throws(FSError) {
-      let file = try open(entry.attributes.inode, mode: mode, isNew: true)
-      entry.attributes = current(entry.attributes)
-      entry.attributesLifetime = attributesLifetime(entry.attributes)
-      return (entry, file)
-    } catch {
-      forget(entry.attributes.inode, count: 1)
-      throw error
-    }
+    let file = try open(entry.attributes.inode, mode: mode, isNew: true)
+    return (current(entry), file)
   }
 
   package func link(
-    _ inode: InodeNumber, as name: FileName, in parent: InodeNumber
+    _ inode: InodeNumber, as name: FileName, in parent: InodeNumber, for caller: Caller = .daemon
   ) throws(FSError) -> Entry {
     try writable()
     try makeOwn(inode)
     try contents.find(inode)?.commit()
-    return try make(name, in: parent) { (catalog, _, time) throws(FSError) in
+    return try make(name, in: parent, for: caller) { (catalog, _, time) throws(FSError) in
       let index = try catalog.require(inode)
       let state = catalog.state(index)
       if state.isDirectory { throw FSError(.notPermitted) }
@@ -72,15 +65,15 @@ extension FileSystem {
     }
   }
 
-  /// Gives a name to the inode that `body` answers, pinned once: for the reference of the entry.
+  /// Gives a name to the inode that `body` returns, pinned once.
   private func make(
-    _ name: FileName, in parent: InodeNumber,
+    _ name: FileName, in parent: InodeNumber, for caller: Caller,
     _ body: (inout Catalog, InodeIndex, Timestamp) throws(FSError) -> InodeIndex
   ) throws(FSError) -> Entry {
     try writable()
     let time = clock.now()
     var due: InodeNumber?
-    let found = try space.change { (catalog: inout Catalog) throws(FSError) -> Found in
+    let entry = try space.change { (catalog: inout Catalog) throws(FSError) -> Entry in
       let directory = try catalog.requireDirectory(parent)
       let zone = catalog.zone(of: directory)
       if zone.isThumb { catalog.dropSuperseded(name.bytes, in: directory) }
@@ -92,13 +85,14 @@ extension FileSystem {
       if catalog.becomePhoto(index, name, in: directory, time: time) {
         due = catalog.state(index).number
       }
-      var found = catalog.found(Resolution(index: index), name, in: directory)
-      found.album = zone.album.map { catalog.state($0).number }
-      return found
+      var entry = catalog.entry(Resolution(index: index), name, in: directory, of: space)
+      entry.album = zone.album.map { catalog.state($0).number }
+      catalog.unpin(index)
+      return entry
     }
-    created(in: found.album)
+    tellMade(entry, name, in: parent, for: caller)
     if let due { considerPhoto(due) }
-    return entry(found)
+    return current(entry)
   }
 
   /// mkdir: an album in the root or in an album, else a plain directory.
@@ -107,8 +101,7 @@ extension FileSystem {
   ) throws(FSError) -> Entry {
     try writable()
     let time = clock.now()
-    var isAlbum = false
-    let found = try space.change { (catalog: inout Catalog) throws(FSError) -> Found in
+    let entry = try space.change { (catalog: inout Catalog) throws(FSError) -> Entry in
       let directory = try catalog.requireDirectory(parent)
       let index: InodeIndex
       if let existing = catalog.child(name.bytes, of: directory) {
@@ -117,19 +110,24 @@ extension FileSystem {
         else { throw FSError(.exists) }
         index = existing
         catalog.adopt(index, permissions, for: caller, in: directory, time: time)
-        catalog.pin(index)
       } else {
         index = catalog.makeDirectory(name, permissions, for: caller, in: directory, time: time)
-        isAlbum = catalog.state(index).marks.contains(.album)
       }
-      var found = catalog.found(Resolution(index: index), name, in: directory)
-      found.album = (isAlbum ? index : catalog.zone(of: directory).album)
+      var entry = catalog.entry(Resolution(index: index), name, in: directory, of: space)
+      let isAlbum = catalog.state(index).marks.contains(.album)
+      entry.album = (isAlbum ? index : catalog.zone(of: directory).album)
         .map { catalog.state($0).number }
-      return found
+      return entry
     }
-    created(in: found.album)
-    if isAlbum { implicit.albumMade(found.attributes.inode, by: caller) }
-    return entry(found)
+    tellMade(entry, name, in: parent, for: caller)
+    return entry
+  }
+
+  private func tellMade(
+    _ entry: Entry, _ name: FileName, in parent: InodeNumber, for caller: Caller
+  ) {
+    observers.tell(
+      .name(name, in: parent, album: entry.album, isThere: true), askedBy: caller)
   }
 }
 
@@ -156,8 +154,7 @@ extension Catalog {
     }
   }
 
-  /// Makes a directory of the kind that its place asks for, an album with its Photo and Thumb;
-  /// pinned once.
+  /// Makes a directory of the kind that its place asks for, an album with its Photo and Thumb.
   fileprivate mutating func makeDirectory(
     _ name: FileName, _ permissions: UInt16, for caller: Caller, in parent: InodeIndex,
     time: Timestamp
@@ -166,6 +163,7 @@ extension Catalog {
     let index = create(.directory, permissions, for: caller, in: parent, time: time)
     update(index) { $0.marks = marks }
     insertEntry(name.bytes, in: parent, child: index)
+    unpin(index)
     touch(parent, time)
     let zone = zone(of: parent)
     if zone.isThumb { giveUpThumbnail(for: name.bytes, in: parent) }

@@ -44,7 +44,7 @@ extension FileSystem {
   }
 
   /// All names of an inode. Looks at every entry of the space, one directory at a time.
-  func names(of inode: InodeNumber) -> [(name: FileName, directory: InodeNumber)] {
+  package func names(of inode: InodeNumber) -> [(name: FileName, directory: InodeNumber)] {
     var directories: [InodeNumber] = []
     forEachInode { if $0.isDirectory { directories.append($0.number) } }
     var names: [(name: FileName, directory: InodeNumber)] = []
