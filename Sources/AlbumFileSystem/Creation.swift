@@ -16,8 +16,9 @@ extension FileSystem {
     if kind == .directory || kind == .symlink { throw FSError(.invalid) }
     return try make(name, in: parent, for: caller) { catalog, directory, time in
       let isDevice = kind == .blockDevice || kind == .characterDevice
-      return catalog.create(
-        kind, permissions, for: caller, in: directory, device: isDevice ? device : 0, time: time)
+      return Creation.makeInode(
+        kind, permissions, for: caller, in: directory, device: isDevice ? device : 0, time: time,
+        &catalog)
     }
   }
 
@@ -27,7 +28,8 @@ extension FileSystem {
     if target.count > FileSystem.symlinkTargetLimit { throw FSError(.nameTooLong) }
     if target.isEmpty { throw FSError(.notFound) }
     return try make(name, in: parent, for: caller) { catalog, directory, time in
-      let index = catalog.create(.symlink, 0o777, for: caller, in: directory, time: time)
+      let index = Creation.makeInode(
+        .symlink, 0o777, for: caller, in: directory, time: time, &catalog)
       catalog.setSymlinkTarget(index, to: target)
       return index
     }
@@ -54,7 +56,7 @@ extension FileSystem {
     try makeOwn(inode)
     try contents.find(inode)?.commit()
     return try make(name, in: parent, for: caller) { (catalog, _, time) throws(FSError) in
-      let index = try catalog.require(inode)
+      let index = try InodeIndex(inode, in: catalog)
       let state = catalog.state(index)
       if state.isDirectory { throw FSError(.notPermitted) }
       if state.links == 0 { throw FSError(.notFound) }
@@ -74,18 +76,18 @@ extension FileSystem {
     let time = clock.now()
     var due: InodeNumber?
     let entry = try space.change { (catalog: inout Catalog) throws(FSError) -> Entry in
-      let directory = try catalog.requireDirectory(parent)
-      let zone = catalog.zone(of: directory)
-      if zone.isThumb { catalog.dropSuperseded(name.bytes, in: directory) }
+      let directory = try InodeIndex(directory: parent, in: catalog)
+      let zone = Zone(of: directory, in: catalog)
+      if zone.isThumb { ThumbView.dropSuperseded(name.bytes, in: directory, &catalog) }
       if catalog.child(name.bytes, of: directory) != nil { throw FSError(.exists) }
       let index = try body(&catalog, directory, time)
       catalog.insertEntry(name.bytes, in: directory, child: index)
       catalog.touch(directory, time)
-      if zone.isThumb { catalog.giveUpThumbnail(for: name.bytes, in: directory) }
-      if catalog.becomePhoto(index, name, in: directory, time: time) {
+      if zone.isThumb { ThumbView.giveUpThumbnail(for: name.bytes, in: directory, &catalog) }
+      if PhotoRules.becomePhoto(index, name, in: directory, time: time, &catalog) {
         due = catalog.state(index).number
       }
-      var entry = catalog.entry(Resolution(index: index), name, in: directory, of: space)
+      var entry = Entry(Resolution(index: index), name, in: directory, catalog, of: space)
       entry.album = zone.album.map { catalog.state($0).number }
       catalog.unpin(index)
       return entry
@@ -102,20 +104,21 @@ extension FileSystem {
     try writable()
     let time = clock.now()
     let entry = try space.change { (catalog: inout Catalog) throws(FSError) -> Entry in
-      let directory = try catalog.requireDirectory(parent)
+      let directory = try InodeIndex(directory: parent, in: catalog)
       let index: InodeIndex
       if let existing = catalog.child(name.bytes, of: directory) {
         guard catalog.state(existing).isDirectory,
           catalog.state(existing).marks.contains(.implicit)
         else { throw FSError(.exists) }
         index = existing
-        catalog.adopt(index, permissions, for: caller, in: directory, time: time)
+        Creation.adopt(index, permissions, for: caller, in: directory, time: time, &catalog)
       } else {
-        index = catalog.makeDirectory(name, permissions, for: caller, in: directory, time: time)
+        index = Creation.makeDirectory(
+          name, permissions, for: caller, in: directory, time: time, &catalog)
       }
-      var entry = catalog.entry(Resolution(index: index), name, in: directory, of: space)
+      var entry = Entry(Resolution(index: index), name, in: directory, catalog, of: space)
       let isAlbum = catalog.state(index).marks.contains(.album)
-      entry.album = (isAlbum ? index : catalog.zone(of: directory).album)
+      entry.album = (isAlbum ? index : Zone(of: directory, in: catalog).album)
         .map { catalog.state($0).number }
       return entry
     }
@@ -131,70 +134,85 @@ extension FileSystem {
   }
 }
 
-extension Catalog {
+/// How new inodes come into a directory, by POSIX' rules and those of albums.
+enum Creation {
   /// A new inode without a name, pinned once, with the group that the directory gives.
-  mutating func create(
+  static func makeInode(
     _ kind: FileKind, _ permissions: UInt16, for caller: Caller, in directory: InodeIndex,
-    device: UInt32 = 0, time: Timestamp
+    device: UInt32 = 0, time: Timestamp, _ catalog: inout Catalog
   ) -> InodeIndex {
-    let parent = state(directory)
+    let parent = catalog.state(directory)
     let setGroupID: UInt16 = 0o2000
     let inherits = parent.permissions & setGroupID != 0
     let extra = inherits && kind == .directory ? setGroupID : 0
-    return create(
+    return catalog.create(
       kind: kind, permissions: permissions & 0o7777 | extra, owner: caller.user,
       group: inherits ? parent.group : caller.group, device: device, time: time)
   }
 
-  /// A name in the directory came or went.
-  mutating func touch(_ directory: InodeIndex, _ time: Timestamp) {
-    update(directory) {
-      $0.modified = time
-      $0.changed = time
-    }
-  }
-
   /// Makes a directory of the kind that its place asks for, an album with its Photo and Thumb.
-  fileprivate mutating func makeDirectory(
+  static func makeDirectory(
     _ name: FileName, _ permissions: UInt16, for caller: Caller, in parent: InodeIndex,
-    time: Timestamp
+    time: Timestamp, _ catalog: inout Catalog
   ) -> InodeIndex {
-    let marks = marksForNewDirectory(name, in: parent)
-    let index = create(.directory, permissions, for: caller, in: parent, time: time)
-    update(index) { $0.marks = marks }
-    insertEntry(name.bytes, in: parent, child: index)
-    unpin(index)
-    touch(parent, time)
-    let zone = zone(of: parent)
-    if zone.isThumb { giveUpThumbnail(for: name.bytes, in: parent) }
+    let marks = AlbumRules.marksForNewDirectory(name, in: parent, catalog)
+    let index = makeInode(.directory, permissions, for: caller, in: parent, time: time, &catalog)
+    catalog.update(index) { $0.marks = marks }
+    catalog.insertEntry(name.bytes, in: parent, child: index)
+    catalog.unpin(index)
+    catalog.touch(parent, time)
+    let zone = Zone(of: parent, in: catalog)
+    if zone.isThumb { ThumbView.giveUpThumbnail(for: name.bytes, in: parent, &catalog) }
     if marks.contains(.album) {
-      ensurePart(.photo, .photoDirectory, of: index, time: time)
-      ensurePart(.thumb, .thumbDirectory, of: index, time: time)
+      ensurePart(.photo, .photoDirectory, of: index, time: time, &catalog)
+      ensurePart(.thumb, .thumbDirectory, of: index, time: time, &catalog)
     } else if marks.contains(.photoDirectory) {
-      ensurePart(.thumb, .thumbDirectory, of: parent, time: time)
+      ensurePart(.thumb, .thumbDirectory, of: parent, time: time, &catalog)
     } else if marks.contains(.thumbDirectory) {
       // It shows at once what it would show had it never been removed.
-      if let photo = photoDirectory(of: parent) { ensureTwins(below: photo, time: time) }
-    } else if case .photo = self.zone(of: index), !name.isHidden {
-      ensureTwins(below: index, time: time)
+      if let photo = AlbumRules.photoDirectory(of: parent, catalog) {
+        Twins.ensureAll(below: photo, time: time, &catalog)
+      }
+    } else if case .photo = Zone(of: index, in: catalog), !name.isHidden {
+      Twins.ensureAll(below: index, time: time, &catalog)
     }
     return index
   }
 
-  private mutating func ensurePart(
-    _ name: FileName, _ mark: InodeState.Marks, of album: InodeIndex, time: Timestamp
+  private static func ensurePart(
+    _ name: FileName, _ mark: InodeState.Marks, of album: InodeIndex, time: Timestamp,
+    _ catalog: inout Catalog
   ) {
-    _ = ensureDirectory(name.bytes, in: album, like: album, marks: [mark, .implicit], time: time)
+    _ = Creation.ensureDirectory(
+      name.bytes, in: album, like: album, marks: [mark, .implicit], time: time, &catalog)
+  }
+
+  /// A directory of that name, made where there is none; nil where it is no directory.
+  static func ensureDirectory(
+    _ name: [UInt8], in parent: InodeIndex, like model: InodeIndex, marks: InodeState.Marks,
+    time: Timestamp, _ catalog: inout Catalog
+  ) -> InodeIndex? {
+    if let found = catalog.child(name, of: parent) {
+      return catalog.state(found).isDirectory ? found : nil
+    }
+    let state = catalog.state(model)
+    let made = catalog.create(
+      kind: .directory, permissions: state.permissions, owner: state.owner, group: state.group,
+      time: time)
+    catalog.update(made) { $0.marks = marks }
+    catalog.insertEntry(name, in: parent, child: made)
+    catalog.unpin(made)
+    return made
   }
 
   /// The user makes a directory that albumfs had made already: it is the user's from now on.
-  fileprivate mutating func adopt(
+  static func adopt(
     _ directory: InodeIndex, _ permissions: UInt16, for caller: Caller, in parent: InodeIndex,
-    time: Timestamp
+    time: Timestamp, _ catalog: inout Catalog
   ) {
-    let inherited = state(parent).permissions & 0o2000
-    let group = inherited != 0 ? state(parent).group : caller.group
-    update(directory) { state in
+    let inherited = catalog.state(parent).permissions & 0o2000
+    let group = inherited != 0 ? catalog.state(parent).group : caller.group
+    catalog.update(directory) { state in
       state.marks.remove(.implicit)
       state.permissions = permissions & 0o7777 | inherited
       state.owner = caller.user
@@ -203,6 +221,6 @@ extension Catalog {
       state.modified = time
       state.changed = time
     }
-    touch(parent, time)
+    catalog.touch(parent, time)
   }
 }

@@ -37,25 +37,27 @@ package final class InodeReference: Sendable {
   }
 }
 
-extension Catalog {
-  /// What a name leads to, with a reference.
-  func entry(
-    _ resolution: Resolution, _ name: FileName, in directory: InodeIndex, of space: Space
-  ) -> Entry {
-    let state = state(resolution.index)
-    var entry = Entry(
-      attributes: attributes(resolution.index),
-      reference: InodeReference(resolution.index, in: self, of: space))
-    entry.isThumbnail = resolution.photo != nil
-    guard state.isDirectory || zone(of: directory).isThumb else { return entry }
+extension Entry {
+  /// With a reference; `catalog` is the space's, under its lock.
+  init(
+    _ resolution: Resolution, _ name: FileName, in directory: InodeIndex,
+    _ catalog: borrowing Catalog, of space: Space
+  ) {
+    let state = catalog.state(resolution.index)
+    attributes = catalog.attributes(resolution.index)
+    reference = InodeReference(resolution.index, in: catalog, of: space)
+    isThumbnail = resolution.photo != nil
+    let zone = Zone(of: directory, in: catalog)
+    guard state.isDirectory || zone.isThumb else { return }
     if state.marks.contains(.implicit) {
-      entry.isImplicitDirectory = true
-      entry.isShadowed = !state.isAlbumPart
+      isImplicitDirectory = true
+      isShadowed = !state.isAlbumPart
     }
-    entry.album = zone(of: directory).album.map { self.state($0).number }
-    if !entry.isThumbnail, !state.isDirectory, photo(shownAs: name.bytes, in: directory) != nil {
-      entry.isShadowed = true
+    album = zone.album.map { catalog.state($0).number }
+    if !isThumbnail, !state.isDirectory,
+      ThumbView.photo(shownAs: name.bytes, in: directory, catalog) != nil
+    {
+      isShadowed = true
     }
-    return entry
   }
 }

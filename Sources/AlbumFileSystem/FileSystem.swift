@@ -87,11 +87,11 @@ package final class FileSystem: Sendable {
   /// Finds a name.
   package func lookup(_ name: FileName, in parent: InodeNumber) throws(FSError) -> Entry {
     let found = try space.read { (catalog: borrowing Catalog) throws(FSError) -> Entry in
-      let directory = try catalog.requireDirectory(parent)
-      guard let resolution = catalog.resolve(name.bytes, in: directory) else {
+      let directory = try InodeIndex(directory: parent, in: catalog)
+      guard let resolution = ThumbView.resolve(name.bytes, in: directory, catalog) else {
         throw FSError(.notFound)
       }
-      return catalog.entry(resolution, name, in: directory, of: space)
+      return Entry(resolution, name, in: directory, catalog, of: space)
     }
     if found.isThumbnail {
       origins.remember(found.attributes.inode, name: name, directory: parent)
@@ -138,21 +138,20 @@ package final class FileSystem: Sendable {
   }
 }
 
-extension Catalog {
+extension InodeIndex {
   /// The inode with a number; `.stale` where there is none.
-  func require(_ inode: InodeNumber) throws(FSError) -> InodeIndex {
-    guard let index = index(of: inode) else {
+  init(_ inode: InodeNumber, in catalog: borrowing Catalog) throws(FSError) {
+    guard let index = catalog.index(of: inode) else {
       throw FSError(.stale, "no inode \(inode.rawValue)")
     }
-    return index
+    self = index
   }
 
   /// A directory that still has a name; `.notDirectory` or `.notFound` otherwise.
-  func requireDirectory(_ inode: InodeNumber) throws(FSError) -> InodeIndex {
-    let index = try require(inode)
-    let state = state(index)
+  init(directory inode: InodeNumber, in catalog: borrowing Catalog) throws(FSError) {
+    self = try InodeIndex(inode, in: catalog)
+    let state = catalog.state(self)
     if !state.isDirectory { throw FSError(.notDirectory) }
     if state.links == 0 { throw FSError(.notFound, "the directory was removed") }
-    return index
   }
 }

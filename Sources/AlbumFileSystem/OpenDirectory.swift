@@ -36,7 +36,7 @@ package final class OpenDirectory: Sendable {
   fileprivate init(
     _ directory: InodeIndex, in catalog: borrowing Catalog, of fileSystem: FileSystem
   ) {
-    let zone = catalog.zone(of: directory)
+    let zone = Zone(of: directory, in: catalog)
     changesByItself = zone.isThumb
     album = zone.album.map { catalog.state($0).number }
     reference = InodeReference(directory, in: catalog, of: fileSystem.space)
@@ -51,7 +51,7 @@ package final class OpenDirectory: Sendable {
     while true {
       let batch = try fileSystem.space.read {
         (catalog: borrowing Catalog) throws(FSError) -> [Line] in
-        lines(try catalog.require(inode), in: catalog, from: position, attributes: false)
+        lines(try InodeIndex(inode, in: catalog), in: catalog, from: position, attributes: false)
       }
       for line in batch {
         if !body(line.listed) { return }
@@ -69,7 +69,7 @@ package final class OpenDirectory: Sendable {
     while true {
       let batch = try fileSystem.space.read {
         (catalog: borrowing Catalog) throws(FSError) -> [Line] in
-        lines(try catalog.require(inode), in: catalog, from: position, attributes: true)
+        lines(try InodeIndex(inode, in: catalog), in: catalog, from: position, attributes: true)
       }
       for line in batch {
         if !body(line.listed, line.entry.map(fileSystem.current)) { return }
@@ -90,7 +90,7 @@ package final class OpenDirectory: Sendable {
     _ directory: InodeIndex, in catalog: borrowing Catalog, from offset: Int64, attributes: Bool
   ) -> [Line] {
     if catalog.state(directory).links == 0 { return [] }
-    let parts = [directory] + catalog.photoDirectories(shownIn: directory)
+    let parts = [directory] + ThumbView.photoDirectories(shownIn: directory, catalog)
     let limits = limits(parts, in: catalog, from: offset)
     var lines = dots(directory, in: catalog, from: offset)
     var start = max(offset, 2)
@@ -101,9 +101,9 @@ package final class OpenDirectory: Sendable {
       let cookie = UInt32(clamping: max(0, start - base))
       catalog.forEachEntry(of: part, after: cookie) { name, child, cookie in
         if number >= limits.count || cookie > limits[number] { return false }
-        if let line = catalog.line(
+        if let line = Line(
           name, child, in: directory, isView: number > 0, offset: base + Int64(cookie),
-          of: attributes ? fileSystem.space : nil)
+          catalog, of: attributes ? fileSystem.space : nil)
         {
           lines.append(line)
         }
@@ -142,35 +142,36 @@ package final class OpenDirectory: Sendable {
   }
 }
 
-extension Catalog {
-  /// One line of a listing, with `space` an entry too; nil for what is not shown, or in another part.
-  fileprivate func line(
+extension OpenDirectory.Line {
+  /// With `space` an entry too; nil for what is not shown, or in another part.
+  fileprivate init?(
     _ name: [UInt8], _ child: InodeIndex, in directory: InodeIndex, isView: Bool, offset: Int64,
-    of space: Space?
-  ) -> OpenDirectory.Line? {
+    _ catalog: borrowing Catalog, of space: Space?
+  ) {
     guard let fileName = try? FileName(name) else { return nil }
     var resolution = Resolution(index: child)
     if isView {
-      guard state(child).kind == .regular, state(child).thumbnail.rawValue != 0,
-        let shown = resolve(name, in: directory), shown.photo == child
+      guard catalog.state(child).kind == .regular, catalog.state(child).thumbnail.rawValue != 0,
+        let shown = ThumbView.resolve(name, in: directory, catalog), shown.photo == child
       else { return nil }
       resolution = shown
-    } else if zone(of: directory).isThumb {
+    } else if Zone(of: directory, in: catalog).isThumb {
       // An entry that a newer thumbnail goes before comes with the view.
-      guard let shown = resolve(name, in: directory), shown.index == child else { return nil }
+      guard let shown = ThumbView.resolve(name, in: directory, catalog), shown.index == child else {
+        return nil
+      }
     }
-    let state = state(resolution.index)
-    let listed = ListedEntry(
+    let state = catalog.state(resolution.index)
+    listed = ListedEntry(
       name: fileName, inode: state.number, kind: state.kind, nextOffset: offset)
-    return OpenDirectory.Line(
-      listed: listed, entry: space.map { entry(resolution, fileName, in: directory, of: $0) })
+    entry = space.map { Entry(resolution, fileName, in: directory, catalog, of: $0) }
   }
 }
 
 extension FileSystem {
   package func openDirectory(_ inode: InodeNumber) throws(FSError) -> OpenDirectory {
     try space.read { (catalog: borrowing Catalog) throws(FSError) -> OpenDirectory in
-      let index = try catalog.require(inode)
+      let index = try InodeIndex(inode, in: catalog)
       if !catalog.state(index).isDirectory { throw FSError(.notDirectory) }
       return OpenDirectory(index, in: catalog, of: self)
     }

@@ -1,5 +1,21 @@
 package import AlbumModel
 
+/// Who asks: whose user and group a new inode gets.
+package struct Caller: Sendable {
+  package var user: UInt32
+  package var group: UInt32
+  /// The observer that asks. It learns with each change whether it is the one that it asked for.
+  package var observer: (any FileSystemObserver)?
+  package init(user: UInt32, group: UInt32, observer: (any FileSystemObserver)? = nil) {
+    self.user = user
+    self.group = group
+    self.observer = observer
+  }
+
+  /// albumfs itself, for what nobody asked for.
+  package static let daemon = Caller(user: 0, group: 0)
+}
+
 /// What setattr changes; nil leaves a field as it is.
 package struct AttributeChange: Sendable {
   package enum Time: Sendable { case now, at(Timestamp) }

@@ -24,8 +24,8 @@ package final class Mount: Sendable {
   /// Never held while the kernel is asked.
   private let state = Monitor(State())
 
-  /// Checks the mount point. Without `readsSystemCalls` no thread is asked what it calls. `onReady` is called once, on a thread of the session, when the kernel
-  /// takes requests; it must not use the mount.
+  /// Checks the mount point. Without `readsSystemCalls` no thread is asked what it calls. `onReady` is
+  /// called once, on a thread of the session, when the kernel takes requests; it must not use the mount.
   package init(
     fileSystem: FileSystem, options: MountOptions, mountPoint: String, readsSystemCalls: Bool,
     logger: Logger, onReady: @escaping @Sendable () -> Void = {}

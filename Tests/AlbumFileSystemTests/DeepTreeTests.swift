@@ -37,7 +37,9 @@ struct DeepTreeTests {
 
   private func twin(of directory: InodeNumber) -> InodeNumber? {
     space.space.read { catalog in
-      catalog.index(of: directory).flatMap { catalog.twin(of: $0) }.map { catalog.state($0).number }
+      catalog.index(of: directory).flatMap { Twins.twin(of: $0, catalog) }.map {
+        catalog.state($0).number
+      }
     }
   }
 
@@ -143,8 +145,8 @@ struct DeepTreeTests {
     var places: [InodeNumber: Place] = [:]
     for index in found {
       places[catalog.state(index).number] = Place(
-        zone: catalog.zone(of: index), twin: catalog.twin(of: index),
-        shown: catalog.photoDirectories(shownIn: index))
+        zone: Zone(of: index, in: catalog), twin: Twins.twin(of: index, catalog),
+        shown: ThumbView.photoDirectories(shownIn: index, catalog))
     }
     return places
   }

@@ -61,7 +61,7 @@ struct Snapshot: Equatable, Sendable {
     _ inode: InodeNumber, _ mounted: MountedSpace, _ toleratesErrors: Bool
   ) throws -> (Entry, [Piece]?) {
     let (entry, extents) = try mounted.space.read { catalog throws(FSError) -> (Entry, [Extent]) in
-      let index = try catalog.require(inode)
+      let index = try InodeIndex(inode, in: catalog)
       var entry = Entry(state: catalog.state(index))
       // Counts frames, and no person sees it.
       entry.state.contentStatements = 0

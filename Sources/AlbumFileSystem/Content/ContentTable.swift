@@ -52,7 +52,7 @@ final class ContentTable: Sendable {
   private func make(_ inode: InodeNumber) throws(FSError) -> Slot {
     let (index, size, reference) = try space.read {
       (catalog: borrowing Catalog) throws(FSError) -> (InodeIndex, Int64, InodeReference) in
-      let index = try catalog.require(inode)
+      let index = try InodeIndex(inode, in: catalog)
       switch catalog.state(index).kind {
       case .regular: break
       case .directory: throw FSError(.isDirectory)

@@ -287,7 +287,7 @@ final class FileContent: Sendable {
     let size = min(limit, state.size)
     space.change { catalog in
       catalog.placeExtents(ready, of: index)
-      catalog.contentChanged(index, size: size, hadContent: hadContent)
+      PhotoRules.contentChanged(index, size: size, hadContent: hadContent, &catalog)
     }
     state.isChanged = !isAll
     state.changedAt = clock.monotonic()
@@ -345,7 +345,9 @@ final class FileContent: Sendable {
       state.size = size
       space.change { catalog in
         if size < former { catalog.replaceExtents(of: index, from: size, to: .max, with: []) }
-        if size != former { catalog.contentChanged(index, size: size, hadContent: hadContent) }
+        if size != former {
+          PhotoRules.contentChanged(index, size: size, hadContent: hadContent, &catalog)
+        }
         also(&catalog)
       }
     }
@@ -360,7 +362,7 @@ final class FileContent: Sendable {
       let hadContent = hadContent
       state.size = try space.change { (catalog: inout Catalog) throws(FSError) -> Int64 in
         let size = try body(&catalog, former)
-        catalog.contentChanged(index, size: size, hadContent: hadContent)
+        PhotoRules.contentChanged(index, size: size, hadContent: hadContent, &catalog)
         return size
       }
     }

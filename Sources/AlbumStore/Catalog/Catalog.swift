@@ -82,6 +82,14 @@ package struct Catalog: ~Copyable, Sendable {
     note(index, .state)
   }
 
+  /// A name in the directory came or went, or a file's content changed.
+  package mutating func touch(_ index: InodeIndex, _ time: Timestamp) {
+    update(index) {
+      $0.modified = time
+      $0.changed = time
+    }
+  }
+
   /// What `stat` says. A directory's links are its own two and one for each directory in it; the
   /// size of a directory is the number of its entries, that of a symlink its target's length.
   package func attributes(_ index: InodeIndex) -> Attributes {
@@ -144,6 +152,21 @@ package struct Catalog: ~Copyable, Sendable {
     inodes[photo].state.thumbnail = thumbnail.map { inodes[$0].state.number } ?? InodeNumber(0)
     note(photo, .state)
     if former.rawValue != 0, let old = inodes.find(former) { dropLink(old) }
+  }
+
+  /// The thumbnail of what a photo shows now; nil where it has none, and where the one that it has was
+  /// made of other content. A made thumbnail carries the content version that it shows as its own.
+  package func thumbnail(of photo: InodeIndex) -> InodeIndex? {
+    let number = state(photo).thumbnail
+    guard number.rawValue != 0, let made = index(of: number),
+      state(made).contentVersion == state(photo).contentVersion
+    else { return nil }
+    return made
+  }
+
+  /// Removes the thumbnail that a photo has, whatever content it shows.
+  package mutating func dropThumbnail(of photo: InodeIndex) {
+    if state(photo).thumbnail.rawValue != 0 { setThumbnail(nil, of: photo) }
   }
 
   // MARK: Names
