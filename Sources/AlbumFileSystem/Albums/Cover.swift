@@ -2,15 +2,12 @@ import AlbumFormat
 import AlbumModel
 import AlbumStore
 
-// DESIGN section 5, "Cover": the extended attribute `user.albumfs.cover` of an album directory, a
-// photo's name. Where it is not set, or the photo it names is gone, reading it answers the first
-// photo by name; listed it is only when set, so that a copy with attributes does not set it.
-
+/// DESIGN section 5, "Cover": the extended attribute `user.albumfs.cover` of an album directory, a
+/// photo's name. Where it is not set, or the photo it names is gone, reading it returns the first
+/// photo by name. It is listed only when it is set, so that a copy with attributes does not set it.
 enum Cover {
   static let attribute = Array("user.albumfs.cover".utf8)
-}
 
-extension Cover {
   static func isCover(_ attribute: [UInt8], of index: InodeIndex, _ catalog: borrowing Catalog)
     -> Bool
   {
