@@ -73,6 +73,12 @@ package enum RandomPool {
 package enum RandomFill {
   private static let keyedByteCount = 4 << 20
 
+  package static func bytes(_ count: Int) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    unsafe bytes.withUnsafeMutableBytes { unsafe fill($0) }
+    return bytes
+  }
+
   package static func fill(_ buffer: UnsafeMutableRawBufferPointer) {
     guard buffer.count > 256 else {
       if buffer.count > 0 { unsafe RandomPool.take(buffer) }

@@ -75,6 +75,6 @@ package final class ThumbnailQueue: Sendable {
   package var unavailableReason: String? { availability.current }
 
   private static func problem(with program: String) -> String? {
-    unsafe access(program, X_OK) == 0 ? nil : "cannot start \(program): \(Errno.last)"
+    PathCalls.isExecutable(program) ? nil : "cannot start \(program): \(Errno.last)"
   }
 }

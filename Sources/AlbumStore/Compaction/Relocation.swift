@@ -1,5 +1,6 @@
 import AlbumFormat
 import AlbumModel
+internal import Algorithms
 
 // Which content of the segments to be emptied is copied, and where each byte of it went: pure
 // arithmetic on extents.
@@ -109,13 +110,6 @@ struct Relocations {
   /// they end in the order in which they begin.
   private static func first(in moves: [Move], reaching extent: Extent) -> Int {
     let place = extent.place(of: 0)
-    var low = 0
-    var high = moves.count
-    while low < high {
-      let middle = (low + high) / 2
-      let source = moves[middle].source
-      if source.place(of: source.length - 1) >= place { high = middle } else { low = middle + 1 }
-    }
-    return low
+    return moves.partitioningIndex { $0.source.place(of: $0.source.length - 1) >= place }
   }
 }

@@ -33,10 +33,8 @@ package enum ChaffRule {
   /// True for tests that count segments: where the environment has `variable` with the value `yes`, sessions
   /// add no chaff, and stores are born with some segments only. Read here alone. Whoever makes a store so, or
   /// mounts one, is warned (`Store.warnWhereChaffIsForbidden`), so that nobody has it set by accident.
-  package static let isForbiddenByTests: Bool = {
-    guard let value = unsafe getenv(variable) else { return false }
-    return unsafe String(cString: value) == "yes"
-  }()
+  package static let isForbiddenByTests: Bool =
+    PathCalls.variable(variable) == "yes"
 
   // MARK: Birth
 

@@ -189,7 +189,7 @@ final class SegmentFiles: Sendable {
     let cell = SegmentImage(byteCount: SegmentSeal.reservedByteCount)
     do throws(Errno) {
       let file = try directory.open(SegmentPath.path(of: name), .read)
-      guard try unsafe file.read(into: cell.bytes, at: 0) == cell.byteCount else { return nil }
+      guard try cell.read(file) == cell.byteCount else { return nil }
     } catch {
       if error == .noEntry || isMisplaced(id, error) { return nil }
       throw StoreError(reading: SegmentPath.path(of: name), error)
@@ -385,7 +385,7 @@ final class SegmentFiles: Sendable {
     do throws(Errno) {
       let file = try directory.open(path, .read)
       do throws(Errno) {
-        image.used = try unsafe file.read(into: image.bytes, at: 0)
+        image.used = try image.read(file)
       } catch {
         if !readsAround { throw error }
         image.readAround(file)

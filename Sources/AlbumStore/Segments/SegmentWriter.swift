@@ -104,6 +104,11 @@ final class SegmentWriter: Sendable {
     return offset
   }
 
+  /// The same of bytes that are no secret of a file.
+  func append(_ plaintext: [UInt8], kind: RecordKind) -> Int? {
+    unsafe plaintext.withUnsafeBytes { unsafe append($0, kind: kind) }
+  }
+
   /// Writes everything that was reserved before the call. After it threw it may be called again.
   func flush() throws(StoreError) {
     let target = state.withLock { $0.reserved }

@@ -172,8 +172,7 @@ struct TimeSettling {
   {
     let image = files.images.take()
     defer { files.images.give(image) }
-    guard try unsafe file.read(into: image.bytes, at: 0) == files.segmentSize else { return nil }
-    return unsafe SegmentChecksum(UnsafeRawBufferPointer(image.bytes))
+    return try image.read(file) == files.segmentSize ? image.checksum : nil
   }
 
   /// The time by the clock of the file system, which may be another machine's; in seconds.
