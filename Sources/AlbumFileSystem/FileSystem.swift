@@ -1,17 +1,17 @@
 import AlbumFormat
 package import AlbumModel
 package import AlbumStore
-import Posix
+package import Posix
 
 /// Where the file system takes its times from; tests bring their own.
 package struct FileSystemClock: Sendable {
   /// The time of day, for time stamps, on the clock of the kernel's own.
   package var now: @Sendable () -> Timestamp
-  /// Nanoseconds on a clock that nobody sets, for how long something was.
-  package var monotonic: @Sendable () -> Int64
+  /// For how long something was.
+  package var monotonic: @Sendable () -> MonotonicTime
 
   package init(
-    now: @escaping @Sendable () -> Timestamp, monotonic: @escaping @Sendable () -> Int64
+    now: @escaping @Sendable () -> Timestamp, monotonic: @escaping @Sendable () -> MonotonicTime
   ) {
     self.now = now
     self.monotonic = monotonic
@@ -19,7 +19,7 @@ package struct FileSystemClock: Sendable {
 
   package static let system = FileSystemClock(
     now: { Timestamp(nanoseconds: SystemClock.fileTimeNanoseconds()) },
-    monotonic: { SystemClock.monotonicNanoseconds() })
+    monotonic: { MonotonicTime.now })
 }
 
 /// A space as POSIX sees it, albums included: the same for the kernel's requests, which FUSEDriver brings,
@@ -28,9 +28,7 @@ package struct FileSystemClock: Sendable {
 /// An inode without names lives until what uses it is gone: open files, open directories, and the
 /// `InodeReference` that comes with each `Entry`.
 ///
-/// Lock order, outermost first: a shard of `contents`, a `FileContent`, the catalog. `pendingPhotos` and
-/// `observers` hold leaf locks of their own. No lock is held while sealing, reading records or calling an
-/// observer.
+/// No lock is held while sealing, reading records or calling an observer.
 package final class FileSystem: Sendable {
   let space: Space
   package let clock: FileSystemClock
@@ -48,8 +46,8 @@ package final class FileSystem: Sendable {
       renewFormerThumbnails()
       reconsiderPhotos()
     }
-    space.setBeforeBarrier { [weak self] milliseconds in
-      self?.commitContents(pendingFor: milliseconds * 1_000_000)
+    space.setBeforeBarrier { [weak self] duration in
+      self?.commitContents(pendingFor: duration)
     }
     space.setWhenRoomReturns { [weak self] in self?.reconsiderPhotos() }
   }
@@ -64,12 +62,12 @@ package final class FileSystem: Sendable {
   /// Puts what open files have pending into the catalog. Answers the first error of those whose
   /// content could not be stored.
   @discardableResult
-  package func close() -> FSError? { commitContents(pendingFor: 0) }
+  package func close() -> FSError? { commitContents(pendingFor: .zero) }
 
   /// The same of what has been pending for so long.
   @discardableResult
-  func commitContents(pendingFor nanoseconds: Int64) -> FSError? {
-    let limit = clock.monotonic() - nanoseconds
+  func commitContents(pendingFor duration: Duration) -> FSError? {
+    let limit = clock.monotonic() - duration
     var failure: FSError?
     for content in contents.all where content.isPending(since: limit) {
       do throws(FSError) { try content.commit() } catch { failure = failure ?? error }

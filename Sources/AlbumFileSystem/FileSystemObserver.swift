@@ -31,7 +31,7 @@ package protocol FileSystemObserver: AnyObject, Sendable {
 /// The observers of one file system. Any thread.
 final class Observers: Sendable {
   /// A leaf: observers are called without it.
-  private let observers = Mutex<[any FileSystemObserver]>([])
+  private let observers = Mutex<[any FileSystemObserver]>([], rank: .leaf)
 
   func add(_ observer: any FileSystemObserver) { observers.withLock { $0.append(observer) } }
 

@@ -31,7 +31,7 @@ package final class OpenDirectory: Sendable {
   private let reference: InodeReference
   private let fileSystem: FileSystem
   /// The newest cookie of each part when the listing began. A leaf.
-  private let limits = Mutex<[UInt32]>([])
+  private let limits = Mutex<[UInt32]>([], rank: .leaf)
 
   fileprivate init(
     _ directory: InodeIndex, in catalog: borrowing Catalog, of fileSystem: FileSystem

@@ -12,6 +12,9 @@ package struct FormatError: Error, Equatable, Sendable, CustomStringConvertible 
   @_lifetime(copy bytes)
   package init(_ bytes: RawSpan) { self.bytes = bytes }
 
+  @_lifetime(borrow bytes)
+  package init(_ bytes: borrowing [UInt8]) { self.bytes = unsafe bytes.span.bytes }
+
   package var remaining: Int { bytes.byteCount - position }
   package var isAtEnd: Bool { position == bytes.byteCount }
 

@@ -43,7 +43,7 @@ package struct CheckpointRecord: Equatable, Sendable {
   }
 
   package init(decoding plaintext: [UInt8]) throws(FormatError) {
-    var reader = unsafe ByteReader(plaintext.span.bytes)
+    var reader = ByteReader(plaintext)
     checkpoint = try reader.readSegment()
     place = try reader.read()
     let flags: UInt8 = try reader.read()

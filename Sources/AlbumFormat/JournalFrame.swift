@@ -50,7 +50,7 @@ package struct JournalFrame: Equatable, Sendable {
   }
 
   package init(decoding plaintext: [UInt8]) throws(FormatError) {
-    var reader = unsafe ByteReader(plaintext.span.bytes)
+    var reader = ByteReader(plaintext)
     number = try reader.readFrame()
     if number == .none { throw FormatError("frame without a number") }
     previousHash = try reader.read(count: JournalFrame.hashByteCount)
@@ -67,6 +67,6 @@ package struct JournalFrame: Equatable, Sendable {
 
 /// Every item in the joined bytes of a frame and those that go on from it.
 package func decodeItems(_ bytes: [UInt8], _ body: (JournalItem) -> Void) throws(FormatError) {
-  var reader = unsafe ByteReader(bytes.span.bytes)
+  var reader = ByteReader(bytes)
   while !reader.isAtEnd { body(try JournalItem(from: &reader)) }
 }

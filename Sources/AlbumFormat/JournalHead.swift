@@ -158,7 +158,7 @@ package struct JournalHead: Equatable, Sendable {
     if plaintext.count != JournalHead.byteCount {
       throw FormatError("journal head of \(plaintext.count) bytes")
     }
-    var reader = unsafe ByteReader(plaintext.span.bytes)
+    var reader = ByteReader(plaintext)
     number = try reader.readSegment()
     predecessor = try reader.readSegment()
     predecessorBirth = try reader.readBirth()

@@ -42,7 +42,7 @@ package struct SegmentSeal: Equatable, Sendable {
     if plaintext.count != SegmentSeal.byteCount {
       throw FormatError("seal of \(plaintext.count) bytes")
     }
-    var reader = unsafe ByteReader(plaintext.span.bytes)
+    var reader = ByteReader(plaintext)
     time = try reader.readTime()
     let reason: UInt8 = try reader.read()
     guard let known = Reason(rawValue: reason) else {

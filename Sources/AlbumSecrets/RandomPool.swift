@@ -8,7 +8,7 @@ import Posix
 /// never hand out a nonce that its parent hands out too. Thread-safe; nothing slow happens under
 /// the lock but the refill, some 20 µs for every 340 nonces.
 package enum RandomPool {
-  private static let lock = Mutex<Reserve>(Reserve())
+  private static let lock = Mutex<Reserve>(Reserve(), rank: .random)
 
   /// Fills a small buffer.
   package static func take(_ buffer: UnsafeMutableRawBufferPointer) {
@@ -72,6 +72,12 @@ package enum RandomPool {
 /// fresh random key for each 4 MiB, some GB/s. Thread-safe.
 package enum RandomFill {
   private static let keyedByteCount = 4 << 20
+
+  package static func bytes(_ count: Int) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    unsafe bytes.withUnsafeMutableBytes { unsafe fill($0) }
+    return bytes
+  }
 
   package static func fill(_ buffer: UnsafeMutableRawBufferPointer) {
     guard buffer.count > 256 else {

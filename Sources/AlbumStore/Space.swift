@@ -37,8 +37,7 @@ package struct SpaceStatus: Sendable {
 }
 
 /// One opened space of a store: its catalog in memory, its segments and its journal. All calls may
-/// come from any thread at once. Each call goes to the part that does it; the lock order stands at
-/// `Durability`.
+/// come from any thread at once. Each call goes to the part that does it.
 package final class Space: Sendable {
   let context: SpaceContext
   let durability: Durability
@@ -91,7 +90,7 @@ package final class Space: Sendable {
   package func append(
     _ content: UnsafeMutableRawBufferPointer, of inode: InodeNumber, at offset: Int64,
     fileLength: Int64
-  ) throws(StoreError) -> Extent {
+  ) throws(StoreError) -> HeldExtents {
     noteActivity()
     return try unsafe records.append(content, of: inode, at: offset, fileLength: fileLength)
   }
@@ -100,13 +99,13 @@ package final class Space: Sendable {
   package func appendPieces(
     _ content: UnsafeMutableRawBufferPointer, of inode: InodeNumber, at offset: Int64,
     fileLength: Int64
-  ) throws(StoreError) -> [Extent] {
+  ) throws(StoreError) -> HeldExtents {
     noteActivity()
     return try unsafe records.appendPieces(content, of: inode, at: offset, fileLength: fileLength)
   }
 
   /// Reads the whole of `extent` (clipped by the caller to what is wanted) into `buffer`, which has
-  /// its length. Up to 64 bytes before the buffer must be writable and are clobbered. Throws
+  /// its length. The `ReadHeadroom` before the buffer must be writable and is restored. Throws
   /// `.damaged` where a record does not open: then the buffer's content is undefined and must not
   /// be shown.
   package func read(_ extent: Extent, into buffer: UnsafeMutableRawBufferPointer) throws(StoreError)
@@ -126,8 +125,8 @@ package final class Space: Sendable {
 
   /// Called before each barrier that comes by itself, about every 2 seconds while there is
   /// something: the file system takes the chance to put into the catalog what open files have had
-  /// pending for so many milliseconds. It must neither commit nor wait for a barrier.
-  package func setBeforeBarrier(_ hook: @escaping @Sendable (_ pendingFor: Int64) -> Void) {
+  /// pending for so long. It must neither commit nor wait for a barrier.
+  package func setBeforeBarrier(_ hook: @escaping @Sendable (_ pendingFor: Duration) -> Void) {
     durability.hooks.withLock { $0.beforeBarrier = hook }
   }
 

@@ -5,13 +5,13 @@ import Posix
 /// Notes how far a space's history went, every 5 seconds and when the session ends, so that a killed
 /// session counts as well. The files' disk may be slow: the watch has a thread of its own.
 final class HistoryWatch: Sendable {
-  private static let periodNanoseconds: Int64 = 5_000_000_000
+  private static let period = Duration.seconds(5)
 
   private let seen: SeenHistory
   private let space: Space
   private let logger: Logger
-  private let isStopping = Monitor(false)
-  private let thread = Mutex<PosixThread?>(nil)
+  private let isStopping = Monitor(false, rank: .leaf)
+  private let thread = Mutex<PosixThread?>(nil, rank: .leaf)
 
   init(_ seen: SeenHistory, of space: Space, logger: Logger) {
     self.seen = seen
@@ -25,7 +25,7 @@ final class HistoryWatch: Sendable {
     let started = try PosixThread(name: "history") {
       var noted: UInt64 = 0
       while true {
-        let until = SystemClock.monotonicNanoseconds() + HistoryWatch.periodNanoseconds
+        let until = MonotonicTime.now + HistoryWatch.period
         if self.isStopping.waiting(until: until, { $0 ? true : nil }) != nil { return }
         let end = self.space.durableHistoryEnd
         if end.frame > noted {
@@ -46,10 +46,7 @@ final class HistoryWatch: Sendable {
   func stop() {
     isStopping.withLock { $0 = true }
     isStopping.notifyAll()
-    thread.withLock { started in
-      started?.join()
-      started = nil
-    }
+    thread.withLock { $0.take() }?.join()
   }
 
   private func note(_ end: Space.HistoryEnd) {

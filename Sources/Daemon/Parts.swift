@@ -119,7 +119,7 @@ final class Parts: Sendable {
       fileSystem: fileSystem, thumbnailEdge: Int(edge), logger: logger)
     do throws(Errno) {
       var launch = WorkerLaunch(program: program)
-      launch.isEager = unsafe getenv("ALBUMFS_EAGER_THUMBNAILS") != nil
+      launch.isEager = PathCalls.variable("ALBUMFS_EAGER_THUMBNAILS") != nil
       let queue = try ThumbnailQueue(source: source, launch: launch, logger: logger)
       fileSystem.whenPhotosWait { queue.wake() }
       return (queue, nil)

@@ -36,11 +36,7 @@ struct SeenHistory {
       if error != .noEntry { throw error }
     }
     let file = try place.open(temporary, .createNew)
-    var failure: Errno?
-    unsafe Array("\(end.frame) \(end.seconds)\n".utf8).withUnsafeBytes {
-      do throws(Errno) { try unsafe file.write($0, at: 0) } catch { failure = error }
-    }
-    if let failure { throw failure }
+    try file.writeAll(Array("\(end.frame) \(end.seconds)\n".utf8))
     try file.sync()
     try place.rename(temporary, to: name)
     try place.syncDirectory("")

@@ -1,6 +1,5 @@
 package import AlbumStore
 package import ControlProtocol
-import Glibc
 package import Posix
 
 /// Opens stores by their path.
@@ -65,7 +64,7 @@ package struct StoreRoom: Sendable {
   package func make() throws(Failure) -> PosixDirectory {
     do throws(Errno) {
       if !isThere {
-        try retrying { unsafe mkdir(path, 0o700) }
+        try PathCalls.makePrivateDirectory(path)
         try PosixDirectory(path: parent).syncDirectory("")
       }
       return try PosixDirectory(path: path)
@@ -77,6 +76,6 @@ package struct StoreRoom: Sendable {
 
   /// Takes the directory away again if nothing came into it.
   package func giveUp() {
-    if !isThere { unsafe _ = rmdir(path) }
+    if !isThere { try? PathCalls.removeDirectory(path) }
   }
 }

@@ -17,7 +17,7 @@ final class KernelInodes: Sendable {
   }
 
   /// A leaf. References end without it.
-  private let known = Mutex<[InodeNumber: Known]>([:])
+  private let known = Mutex<[InodeNumber: Known]>([:], rank: .leaf)
 
   /// Counts a lookup; returns the generation.
   func count(_ reference: InodeReference) -> UInt64 {

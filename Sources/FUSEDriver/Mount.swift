@@ -22,7 +22,7 @@ package final class Mount: Sendable {
     var hasEnded = false
   }
   /// Never held while the kernel is asked.
-  private let state = Monitor(State())
+  private let state = Monitor(State(), rank: .leaf)
 
   /// Checks the mount point. Without `readsSystemCalls` no thread is asked what it calls. `onReady` is
   /// called once, on a thread of the session, when the kernel takes requests; it must not use the mount.
@@ -106,7 +106,7 @@ package final class Mount: Sendable {
     if !isRunning { return }
     driver.notifications.stop()
     detach()
-    let deadline = SystemClock.monotonicNanoseconds() + Int64(seconds * 1e9)
+    let deadline = MonotonicTime.now + .seconds(seconds)
     if state.waiting(until: deadline, { $0.hasEnded ? () : nil }) == nil {
       logger.notice("files are still open in the mount: cutting them off")
       driver.pages.stop()

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import Posix
 
 /// A directory that is fit to be mounted on: an empty one, where nothing is mounted yet.
@@ -8,11 +7,9 @@ package struct MountPoint: Equatable, Sendable {
 
   package init(_ path: String) throws(MountError) {
     let names = try MountPoint.names(in: path)
-    guard let resolved = unsafe realpath(path, nil) else {
-      throw MountPoint.error(.last, path)
+    do throws(Errno) { self.path = try PathCalls.real(path) } catch {
+      throw MountPoint.error(error, path)
     }
-    defer { unsafe free(resolved) }
-    self.path = unsafe String(cString: resolved)
     if MountTable.mount(at: self.path) != nil {
       throw MountError(.mountPointBusy, "Something is mounted on \(path) already.")
     }

@@ -17,12 +17,10 @@ enum Mounting {
   /// Takes the mount out of sight. What is open in it goes on; the file system ends with the last of
   /// it. Asks nothing of the file system, so a dead one can be cleared away as well.
   static func detach(_ mountPoint: String) throws(MountError) {
-    if unsafe umount2(mountPoint, CInt(MNT_DETACH) | CInt(UMOUNT_NOFOLLOW)) == 0 {
-      return
-    }
-    let error = Errno.last
-    if error != .notPermitted {
-      throw MountError(.refused, "\(mountPoint) cannot be unmounted: \(error).")
+    do throws(Errno) { return try PathCalls.unmount(mountPoint, lazy: true) } catch {
+      if error != .notPermitted {
+        throw MountError(.refused, "\(mountPoint) cannot be unmounted: \(error).")
+      }
     }
     try Fusermount.unmount(mountPoint)
   }

@@ -23,7 +23,7 @@ final class Notifications: Sendable {
   }
 
   /// Innermost lock; never held while the kernel is told.
-  let state = Monitor(State())
+  let state = Monitor(State(), rank: .leaf)
 
   /// Has the kernel ask for a name again when it is needed next. Returns at once.
   func forget(entry name: FileName, in directory: InodeNumber) {

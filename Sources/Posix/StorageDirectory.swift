@@ -101,6 +101,15 @@ package protocol StorageDirectory: AnyObject, Sendable {
 }
 
 extension StorageFile {
+  /// Writes at the beginning.
+  package func writeAll(_ bytes: [UInt8]) throws(Errno) {
+    var failure: Errno?
+    unsafe bytes.withUnsafeBytes {
+      do throws(Errno) { try unsafe write($0, at: 0) } catch { failure = error }
+    }
+    if let failure { throw failure }
+  }
+
   package func hasOtherNames() throws(Errno) -> Bool { false }
   package func isLockedByOthers() throws(Errno) -> Bool { false }
   package func setAccessTime(seconds: Int64) throws(Errno) {}

@@ -96,7 +96,7 @@ package enum Subprocess {
   package static func find(_ program: String, in path: String = callersPath) -> String? {
     for directory in path.split(separator: ":") where directory.hasPrefix("/") {
       let candidate = "\(directory)/\(program)"
-      if unsafe access(candidate, X_OK) == 0 { return candidate }
+      if PathCalls.isExecutable(candidate) { return candidate }
     }
     return nil
   }
@@ -109,7 +109,7 @@ package enum Subprocess {
   private static let systemPath = "/usr/bin:/bin:/usr/local/bin"
 
   package static var callersPath: String {
-    unsafe getenv("PATH").map { unsafe String(cString: $0) } ?? systemPath
+    PathCalls.variable("PATH") ?? systemPath
   }
 
   package static func setCloseOnExec(_ descriptor: CInt) {

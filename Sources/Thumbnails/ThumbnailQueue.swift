@@ -42,7 +42,7 @@ package final class ThumbnailQueue: Sendable {
     }
     let made = bells.map { thread(.first, $0) } + [thread(.long, longBell)]
     self.bells = bells
-    threads = Mutex([])
+    threads = Mutex([], rank: .leaf)
     for thread in made {
       let started = try PosixThread(name: "thumbnails") { thread.run() }
       threads.withLock { $0.append(started) }
@@ -75,6 +75,6 @@ package final class ThumbnailQueue: Sendable {
   package var unavailableReason: String? { availability.current }
 
   private static func problem(with program: String) -> String? {
-    unsafe access(program, X_OK) == 0 ? nil : "cannot start \(program): \(Errno.last)"
+    PathCalls.isExecutable(program) ? nil : "cannot start \(program): \(Errno.last)"
   }
 }

@@ -24,12 +24,16 @@ enum BusyProcesses {
 
   private static func use(of mount: MountEntry, by pid: Int32) -> String? {
     for (link, verb) in [("cwd", "works in"), ("root", "has its root in"), ("exe", "runs")] {
-      if let path = target("/proc/\(pid)/\(link)"), path.lies(in: mount.mountPoint) {
+      if let path = PathCalls.target(ofLink: "/proc/\(pid)/\(link)"),
+        path.lies(in: mount.mountPoint)
+      {
         return "\(verb) \(path)"
       }
     }
     for descriptor in entries("/proc/\(pid)/fd") {
-      if let path = target("/proc/\(pid)/fd/\(descriptor)"), path.lies(in: mount.mountPoint) {
+      if let path = PathCalls.target(ofLink: "/proc/\(pid)/fd/\(descriptor)"),
+        path.lies(in: mount.mountPoint)
+      {
         return "has open \(path)"
       }
     }
@@ -51,13 +55,6 @@ enum BusyProcesses {
   private static func name(of pid: Int32) -> String {
     let name = (try? readWholeFile("/proc/\(pid)/comm")) ?? []
     return String(decoding: name.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-  }
-
-  private static func target(_ link: String) -> String? {
-    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let count = unsafe readlink(link, &buffer, buffer.count)
-    if count <= 0 { return nil }
-    return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
   private static func entries(_ path: String) -> [String] {

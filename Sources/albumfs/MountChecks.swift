@@ -25,7 +25,7 @@ enum MountChecks {
 
   /// What a mount needs of the system: the FUSE device, and the helper for all but root.
   static func requireFUSE(allowOther: Bool) throws(Failure) {
-    if unsafe access("/dev/fuse", F_OK) != 0 {
+    if !PathCalls.exists("/dev/fuse") {
       throw Failure(
         .fuse,
         "There is no /dev/fuse. Load the kernel module (modprobe fuse); a container needs --device /dev/fuse."

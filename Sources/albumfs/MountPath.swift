@@ -1,5 +1,4 @@
 import ControlProtocol
-import Glibc
 import Posix
 
 /// From a path as typed to the mount that it lies in. A mount whose daemon is dead or hangs is
@@ -36,20 +35,12 @@ enum MountPath {
   }
 
   /// realpath(3): nil where something on the way is missing or does not answer.
-  static func realPath(_ path: String) -> String? {
-    guard let real = unsafe realpath(path, nil) else { return nil }
-    defer { unsafe free(real) }
-    return unsafe String(cString: real)
-  }
+  static func realPath(_ path: String) -> String? { try? PathCalls.real(path) }
 
   private static func dropLast(_ path: String) -> String {
     let parts = path.split(separator: "/").dropLast()
     return "/" + parts.joined(separator: "/")
   }
 
-  private static func currentDirectory() -> String {
-    guard let path = unsafe getcwd(nil, 0) else { return "/" }
-    defer { unsafe free(path) }
-    return unsafe String(cString: path)
-  }
+  private static func currentDirectory() -> String { PathCalls.currentDirectory ?? "/" }
 }

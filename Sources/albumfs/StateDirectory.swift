@@ -1,5 +1,4 @@
 import ControlProtocol
-import Glibc
 import Posix
 
 /// Where albumfs keeps what a user wants remembered: `$XDG_STATE_HOME/albumfs` (XDG Base Directory
@@ -13,7 +12,7 @@ enum StateDirectory {
     var made = ""
     for part in path.split(separator: "/") {
       made += "/" + part
-      do throws(Errno) { try retrying { unsafe mkdir(made, 0o700) } } catch {
+      do throws(Errno) { try PathCalls.makePrivateDirectory(made) } catch {
         if error != .exists { throw Failure(.other, "\(made) cannot be made: \(error).") }
       }
     }
@@ -24,7 +23,7 @@ enum StateDirectory {
   static func forget(_ name: String) throws(Failure) {
     guard let path else { return }
     for file in ["\(path)/\(name)", "\(path)/\(name).new"] {
-      do throws(Errno) { try retrying { unsafe unlink(file) } } catch {
+      do throws(Errno) { try PathCalls.removeFile(file) } catch {
         if error == .noEntry || error == .notDirectory { continue }
         throw Failure(
           .other,
@@ -42,8 +41,7 @@ enum StateDirectory {
   }
 
   private static func variable(_ name: String) -> String? {
-    guard let value = unsafe getenv(name) else { return nil }
-    let text = unsafe String(cString: value)
-    return text.isEmpty ? nil : text
+    guard let text = PathCalls.variable(name), !text.isEmpty else { return nil }
+    return text
   }
 }

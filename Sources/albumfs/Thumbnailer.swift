@@ -1,4 +1,3 @@
-import Glibc
 import Posix
 
 /// Where albumfs-thumbnailer is.
@@ -18,6 +17,6 @@ enum Thumbnailer {
   }
 
   private static func runnable(_ path: String) -> String? {
-    unsafe access(path, X_OK) == 0 ? path : nil
+    PathCalls.isExecutable(path) ? path : nil
   }
 }

@@ -32,9 +32,7 @@ enum Unmounting {
   }
 
   private static func bySystemCall(_ mountPoint: String, _ lazy: Bool) throws(Failure) -> Outcome {
-    // UMOUNT_NOFOLLOW is 8, MNT_DETACH 2 (sys/mount.h).
-    let flags: CInt = 8 | (lazy ? 2 : 0)
-    do throws(Errno) { try retrying { unsafe umount2(mountPoint, flags) } } catch {
+    do throws(Errno) { try PathCalls.unmount(mountPoint, lazy: lazy) } catch {
       if error == .busy { return .busy }
       throw Failure(.other, "\(mountPoint) cannot be unmounted: \(error)")
     }

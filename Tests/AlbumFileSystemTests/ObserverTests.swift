@@ -103,7 +103,7 @@ struct ObserverTests {
 /// Asks at each change what a gallery would show.
 private final class AskingObserver: FileSystemObserver {
   private let fileSystem: FileSystem
-  let answers = Mutex(0)
+  let answers = Mutex(0, rank: .test)
 
   init(_ fileSystem: FileSystem) { self.fileSystem = fileSystem }
 

@@ -255,12 +255,12 @@ struct ThumbnailTests {
   }
 
   @Test func whoeverMakesThumbnailsIsToldAndWhoeverWaitsForThemWaits() throws {
-    let calls = Mutex(0)
+    let calls = Mutex(0, rank: .test)
     space.fileSystem.whenPhotosWait { calls.withLock { $0 += 1 } }
     #expect(space.fileSystem.waitForThumbnails(until: nil), "nothing to wait for")
     try space.write("a", to: "Trip/Photo/a.jpg")
     #expect(calls.withLock { $0 } > 0)
-    #expect(!space.fileSystem.waitForThumbnails(until: SystemClock.monotonicNanoseconds()))
+    #expect(!space.fileSystem.waitForThumbnails(until: .now))
     try space.makeThumbnails()
     #expect(space.fileSystem.waitForThumbnails(until: nil))
   }

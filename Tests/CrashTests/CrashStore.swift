@@ -86,7 +86,7 @@ struct MountedSpace {
 final class TestClock: Sendable {
   private let nanoseconds: Mutex<Int64>
 
-  init(from start: Int64 = 1_000_000_000_000_000) { nanoseconds = Mutex(start) }
+  init(from start: Int64 = 1_000_000_000_000_000) { nanoseconds = Mutex(start, rank: .test) }
 
   func advance(seconds: Int64) { nanoseconds.withLock { $0 += seconds * 1_000_000_000 } }
 
@@ -99,7 +99,7 @@ final class TestClock: Sendable {
           now += 1000
           return Timestamp(nanoseconds: now)
         }
-      }, monotonic: { self.nanoseconds.withLock { $0 } })
+      }, monotonic: { MonotonicTime(nanoseconds: self.nanoseconds.withLock { $0 }) })
   }
 }
 

@@ -144,7 +144,7 @@ struct KernelInodesTests {
 
 /// Counts the rounds of a thread.
 private final class Counter: Sendable {
-  private let count = Monitor(0)
+  private let count = Monitor(0, rank: .test)
 
   func add() {
     count.withLock { $0 += 1 }

@@ -43,6 +43,7 @@ struct TidyTests {
     var found: [String: Set<String>] = [:]
     for match in text.matches(of: call) {
       var names = Set((match.2 ?? "").matches(of: /"([^"]+)"/).map { String($0.1) })
+      if match.2?.contains("algorithms") ?? false { names.insert("Algorithms") }
       if match.2?.contains("logging") ?? false { names.insert("Logging") }
       if match.2?.contains("arguments") ?? false { names.insert("ArgumentParser") }
       found[String(match.1)] = names
@@ -94,6 +95,67 @@ struct TidyTests {
     }
   }
 
+  /// A file that has unsafe code and is not here fails, and so does one that is here and has none.
+  @Test func unsafeCodeStaysInItsRooms() {
+    // Rooms whose work it is: system calls; keys in guarded memory and libsodium; libfuse's callbacks and
+    // buffers; the decoder, which has no keys and calls libvips and the kernel's confinement.
+    let rooms = [
+      "Sources/Posix/", "Sources/AlbumSecrets/", "Sources/FUSEDriver/Fuse/",
+      "Sources/albumfs-thumbnailer/",
+    ]
+    let files: [(room: String, names: [String])] = [
+      // A literal of the compiler, and cursors over bytes that are checked here and nowhere else.
+      ("AlbumModel/", ["FileName"]),
+      ("AlbumFormat/", ["Bytes", "Extent", "KeySlot", "SegmentChecksum", "TrustedLines"]),
+      // Content is sealed and decrypted in the buffer that it came in: each of these hands one on.
+      (
+        "AlbumStore/",
+        [
+          "Check/Repair", "Check/SegmentInspection", "Compaction/Mover", "Durability/RecordWriter",
+          "Journal/JournalScan", "Segments/Chaff", "Segments/ContentStore",
+          "Segments/EndedSegment", "Segments/SegmentImage", "Segments/SegmentWriter",
+          "Segments/ShortFiles", "Segments/UnwrittenCells", "Space",
+        ]
+      ),
+      // Millions of names and inodes lie in flat memory without a header each.
+      ("AlbumStore/", ["Catalog/EntryTable", "Catalog/FlatArena"]),
+      // Buffers of open files, which are wiped.
+      (
+        "AlbumFileSystem/",
+        [
+          "Albums/ThumbnailWork", "Content/ChunkBuffer", "Content/DirtyChunks",
+          "Content/FileContent+Join", "Content/FileContent+Read", "Content/FileContent",
+          "Content/ScratchRecord", "OpenFile",
+        ]
+      ),
+      // Pictures on their way to the decoder, and its socket.
+      ("ThumbnailProtocol/", ["ImageKind", "ThumbnailInspection"]),
+      ("Thumbnails/", ["Attempt", "Doorbell", "PictureBuffer", "Worker", "WorkerThread"]),
+      // System calls that only one place makes.
+      ("FUSEDriver/", ["CallingSyscall", "Mounting"]),
+      (
+        "ControlProtocol/",
+        ["ControlPlaces", "ControlServer", "ControlSocket", "MessageStream", "MountLife"]
+      ),
+      ("Daemon/", ["DaemonLog", "Hardening", "LaunchChannel", "SignalWatch", "ThumbnailSource"]),
+      (
+        "albumfs/",
+        ["Interruption", "KilledDaemon", "PasswordInput", "StandardDescriptors", "Terminal"]
+      ),
+    ]
+    let allowed = Set(
+      files.flatMap { part in part.names.map { "Sources/\(part.room)\($0).swift" } })
+    var found: Set<String> = []
+    for file in swiftFiles("Sources") where !rooms.contains(where: file.path.hasPrefix) {
+      let code = file.text.split(separator: "\n").filter { !$0.contains(/^ *\/\//) }
+      if code.contains(where: { $0.contains(/\bunsafe\b|@unsafe\b|\bUnmanaged\b|unsafeBitCast/) }) {
+        found.insert(file.path)
+      }
+    }
+    #expect(found.subtracting(allowed).sorted() == [], "unsafe code in files that need none")
+    #expect(allowed.subtracting(found).sorted() == [], "no unsafe code here any more")
+  }
+
   @Test func everyUncheckedSendableSaysWhy() {
     for file in swiftFiles("Sources") {
       let lines = file.text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -102,6 +164,26 @@ struct TidyTests {
         #expect(near.contains("//"), "\(file.path):\(place + 1) gives no reason")
       }
     }
+  }
+
+  @Test func everyLockHasARankOfTheTable() throws {
+    let table = try String(
+      contentsOf: root.appendingPathComponent("Sources/Posix/LockRank.swift"), encoding: .utf8)
+    let ranks = table.matches(of: /\n  case (\w+)/).map { String($0.1) }
+    #expect(ranks.count > 10)
+    // The table for people has the ranks in the order of the enum.
+    let rows = table.matches(of: /\n\/\/ \| (\w+) +\|/).map { String($0.1) }
+    #expect(rows == ["rank"] + ranks)
+    var used: Set<String> = []
+    for file in swiftFiles("Sources") where !file.path.hasPrefix("Sources/Posix/") {
+      #expect(!file.text.contains("pthread_mutex"), "\(file.path) has a lock of its own kind")
+      let made = file.text.matches(of: /\b(?:Mutex|Monitor)(?:<[^=\n]*>)?\(/)
+      let ranked = file.text.matches(of: /\b(?:Mutex|Monitor)(?:<[^=\n]*>)?\(.*\brank: \.(\w+)\)/)
+      #expect(made.count == ranked.count, "\(file.path) makes a lock without a rank")
+      for rank in ranked { used.insert(String(rank.1)) }
+      for rank in file.text.matches(of: /LockRank\.(\w+)\.holding/) { used.insert(String(rank.1)) }
+    }
+    #expect(used.symmetricDifference(ranks) == ["test"])
   }
 
   @Test func nothingIsLeftOpenOrLong() {

@@ -18,7 +18,7 @@ final class PendingPhotos: Sendable {
   }
 
   /// A leaf: nothing else is locked under it, and `wake` is called without it.
-  private let monitor = Monitor(State())
+  private let monitor = Monitor(State(), rank: .leaf)
 
   /// Whether nothing waits and nobody works.
   var isIdle: Bool { monitor.withLock { $0.queued.isEmpty && $0.handedOut.isEmpty } }
@@ -67,9 +67,9 @@ final class PendingPhotos: Sendable {
     monitor.notifyAll()
   }
 
-  /// Returns when all that waits now is done (true), or at a time of
-  /// `SystemClock.monotonicNanoseconds` (false).
-  func wait(until deadline: Int64?) -> Bool {
+  /// Returns when all that waits now is done (true), or at the deadline
+  /// (false).
+  func wait(until deadline: MonotonicTime?) -> Bool {
     let waiter = monitor.withLock { state in
       state.nextWaiter += 1
       state.waiters[state.nextWaiter] = state.queued.union(state.handedOut.keys)

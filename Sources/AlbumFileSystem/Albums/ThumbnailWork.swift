@@ -1,7 +1,7 @@
 import AlbumFormat
 package import AlbumModel
 import AlbumStore
-import Posix
+package import Posix
 
 // DESIGN section 6, the file system's side: which photo is next, its bytes as of one version of its
 // content, and the thumbnail that comes back. A thumbnail is always a new inode.
@@ -56,8 +56,8 @@ extension FileSystem {
   }
 
   /// Reads a version of a photo: bytes read, fewer than asked for at the end only. Nil when the
-  /// version is gone or cannot be read. `ReadHeadroom.byteCount` bytes before the buffer are
-  /// clobbered.
+  /// version is gone or cannot be read. `ReadHeadroom.byteCount` bytes before the buffer must
+  /// be writable and are restored.
   package func readPhoto(
     _ photo: PhotoVersion, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) -> Int? {
@@ -97,10 +97,12 @@ extension FileSystem {
       return InodeReference(made, in: catalog, of: space)
     }
     guard let made else { return }
-    let extents = try store(thumbnail, of: made.inode)
+    var stored = try store(thumbnail, of: made.inode)
     let isShown = space.change { catalog in
-      ThumbnailWork.attach(
-        made.inode, extents, byteCount: Int64(thumbnail.count), to: photo, &catalog)
+      let isShown = ThumbnailWork.attach(
+        made.inode, stored.extents, byteCount: Int64(thumbnail.count), to: photo, &catalog)
+      if isShown { _ = stored.take() }
+      return isShown
     }
     if isShown { observers.tell(.thumbnail(of: photo.inode)) }
   }
@@ -125,8 +127,8 @@ extension FileSystem {
   package func abandon(_ photo: PhotoVersion) { pendingPhotos.done(photo.inode) }
 
   /// Returns when the thumbnails of all photos that were closed before the call are made or have
-  /// failed: true; or at `deadline`, a time of `SystemClock.monotonicNanoseconds`: false.
-  package func waitForThumbnails(until deadline: Int64?) -> Bool {
+  /// failed: true; or at `deadline`: false.
+  package func waitForThumbnails(until deadline: MonotonicTime?) -> Bool {
     pendingPhotos.wait(until: deadline)
   }
 
@@ -210,8 +212,8 @@ extension FileSystem {
     if isDue && !contents.hasWriter(inode) { pendingPhotos.add([inode]) }
   }
 
-  private func store(_ bytes: [UInt8], of inode: InodeNumber) throws(FSError) -> [Extent] {
-    var extents: [Extent] = []
+  private func store(_ bytes: [UInt8], of inode: InodeNumber) throws(FSError) -> HeldExtents {
+    var stored = HeldExtents(in: space)
     var from = 0
     while from < bytes.count {
       let to = min(bytes.count, from + ChunkRange.chunkByteCount)
@@ -220,19 +222,15 @@ extension FileSystem {
         unsafe record.content.copyMemory(from: UnsafeRawBufferPointer(rebasing: all[from..<to]))
       }
       do throws(StoreError) {
-        extents.append(
+        stored.add(
           try unsafe space.append(
             record.content, of: inode, at: Int64(from), fileLength: Int64(bytes.count)))
       } catch {
-        let stored = extents
-        space.change { catalog in
-          for extent in stored { catalog.letGo(extent) }
-        }
         throw FSError(error)
       }
       from = to
     }
-    return extents
+    return stored
   }
 }
 
@@ -305,17 +303,14 @@ private enum ThumbnailWork {
     return index
   }
 
-  /// Returns false, and lets go of the content, where the photo has changed meanwhile.
+  /// Returns false where the photo has changed: then nobody has the extents.
   static func attach(
     _ made: InodeNumber, _ extents: [Extent], byteCount: Int64, to photo: PhotoVersion,
     _ catalog: inout Catalog
   ) -> Bool {
     guard let thumbnail = catalog.index(of: made), let index = find(photo, catalog),
       catalog.state(index).thumbnailState == .pending
-    else {
-      for extent in extents { catalog.letGo(extent) }
-      return false
-    }
+    else { return false }
     catalog.placeExtents(extents, of: thumbnail)
     catalog.update(thumbnail) { state in
       state.size = byteCount

@@ -32,8 +32,8 @@ final class FileContent: Sendable {
     var pending = ExtentMap()
     /// Whether there is something for the catalog.
     var isChanged = false
-    /// When it became so, on the monotonic clock.
-    var changedAt: Int64 = 0
+    /// When it became so.
+    var changedAt = MonotonicTime(nanoseconds: 0)
     /// Rises when the size shrinks: a goal taken before does not hold any more.
     var epoch: UInt64 = 0
     /// Whether bytes that somebody handed over were refused or given up. The kernel may show them.
@@ -49,8 +49,7 @@ final class FileContent: Sendable {
   let space: Space
   private let pool: ChunkPool
   private let clock: FileSystemClock
-  /// Lock order: a shard of the content table, then this, then the catalog. Never held while
-  /// sealing or reading records.
+  /// Never held while sealing or reading records.
   let monitor: Monitor<State>
 
   /// The caller keeps a reference to the inode.
@@ -64,7 +63,7 @@ final class FileContent: Sendable {
     self.pool = pool
     self.clock = clock
     hadContent = size > 0
-    monitor = Monitor(State(size: size))
+    monitor = Monitor(State(size: size), rank: .content)
   }
 
   /// Size, and the bytes that are not in the catalog yet.
@@ -160,9 +159,10 @@ final class FileContent: Sendable {
 
   private func seal(_ handover: Handover) throws(FSError) {
     do throws(StoreError) {
-      let extents = try unsafe space.appendPieces(
+      var held = try unsafe space.appendPieces(
         handover.chunk.content, of: inode, at: handover.chunk.offset,
         fileLength: handover.fileLength)
+      let extents = held.take()
       monitor.withLock { state in
         handover.outcome = .sealed(extents)
         landFinished(&state)
@@ -294,7 +294,7 @@ final class FileContent: Sendable {
   }
 
   /// Whether something has waited for the catalog since `time` or longer.
-  func isPending(since time: Int64) -> Bool {
+  func isPending(since time: MonotonicTime) -> Bool {
     monitor.withLock { $0.isChanged && $0.changedAt <= time }
   }
 

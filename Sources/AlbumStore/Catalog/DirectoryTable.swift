@@ -1,4 +1,5 @@
 internal import AlbumModel
+internal import Algorithms
 
 /// One directory's listing. Not thread-safe.
 struct DirectoryListing {
@@ -38,13 +39,7 @@ struct DirectoryListing {
   }
 
   func firstSlot(after cookie: UInt32) -> Int {
-    var low = 0
-    var high = slots.count
-    while low < high {
-      let middle = (low + high) / 2
-      if slots[middle].cookie > cookie { high = middle } else { low = middle + 1 }
-    }
-    return low
+    slots.partitioningIndex { $0.cookie > cookie }
   }
 }
 

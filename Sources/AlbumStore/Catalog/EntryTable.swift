@@ -16,15 +16,14 @@ struct EntryRecord: IndexedRecord {
 }
 
 /// All names of a space: entries and the bytes of their names in flat arenas, found through one hash
-/// table over (directory, name). The hash is seeded anew for each mount, so
-/// that no choice of names makes it slow. Not thread-safe.
+/// table over (directory, name). The hash is Swift's, which is seeded anew for each process, so that
+/// no choice of names makes it slow. Not thread-safe.
 struct EntryTable: ~Copyable, Sendable {
   private var entries = FlatArena<EntryRecord>()
   private var firstFree: UInt32 = .max
   private var names = FlatArena<UInt8>(capacity: 4096)
   private var deadNameBytes: UInt32 = 0
   private var table = IndexTable()
-  private let seed = UInt64.random(in: .min ... .max)
 
   var count: Int { table.count }
 
@@ -81,14 +80,12 @@ struct EntryTable: ~Copyable, Sendable {
     return true
   }
 
+  /// SipHash. Takes some 30 ns for a name of 20 bytes, 15 ns more than a multiplicative hash would.
   private func hash(_ name: [UInt8], _ parent: UInt32) -> UInt32 {
-    var state = seed ^ UInt64(parent) &* 0x9E37_79B9_7F4A_7C15
-    for byte in name {
-      state = (state ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
-      state ^= state >> 29
-    }
-    state = (state ^ (state >> 32)) &* 0xD6E8_FEB8_6659_FD93
-    return UInt32(truncatingIfNeeded: state >> 32)
+    var hasher = Hasher()
+    hasher.combine(parent)
+    unsafe name.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+    return UInt32(truncatingIfNeeded: hasher.finalize())
   }
 
   private mutating func compactNames() {

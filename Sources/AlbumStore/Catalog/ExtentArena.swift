@@ -1,5 +1,6 @@
 internal import AlbumFormat
 internal import AlbumModel
+internal import Algorithms
 
 /// Where the extents of one file lie in the arena, and what they come to.
 struct ExtentBlock: BitwiseCopyable, Sendable {
@@ -129,13 +130,7 @@ struct ExtentArena: ~Copyable, Sendable {
 
   /// The first place below `count` where `isBehind`, which once true stays true; `count` if none.
   func partition(_ count: Int, _ isBehind: (Int) -> Bool) -> Int {
-    var low = 0
-    var high = count
-    while low < high {
-      let middle = (low + high) / 2
-      if isBehind(middle) { high = middle } else { low = middle + 1 }
-    }
-    return low
+    (0..<count).partitioningIndex(where: isBehind)
   }
 
   // MARK: Changing

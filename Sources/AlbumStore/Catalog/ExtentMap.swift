@@ -1,4 +1,5 @@
 package import AlbumFormat
+internal import Algorithms
 
 /// A few extents of one file in the order of their offsets, none overlapping: pure arithmetic. Each
 /// insertion moves those behind it; where there may be very many, `ExtentArena` has them. Not
@@ -56,13 +57,7 @@ package struct ExtentMap: Equatable, Sendable {
 
   /// The index of the first extent that ends behind `offset`.
   package func firstIndex(endingBehind offset: Int64) -> Int {
-    var low = 0
-    var high = extents.count
-    while low < high {
-      let middle = (low + high) / 2
-      if extents[middle].end > offset { high = middle } else { low = middle + 1 }
-    }
-    return low
+    extents.partitioningIndex { $0.end > offset }
   }
 
   /// Adds an extent to the end of a list, joined with the last where it continues that.

@@ -12,7 +12,7 @@ package final class InodeReferences: Sendable {
   }
 
   /// A leaf: it is taken under the catalog's lock.
-  private let state = Mutex(State())
+  private let state = Mutex(State(), rank: .leaf)
 
   /// Called with the catalog's lock held, so that the inode is there.
   package func take(_ inode: InodeNumber) {

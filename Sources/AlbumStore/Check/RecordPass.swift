@@ -1,6 +1,7 @@
 import AlbumFormat
 import AlbumModel
 import AlbumSecrets
+internal import Algorithms
 import Posix
 
 /// Reads data segments whole, one after the other, and opens their records on two threads: opening
@@ -14,7 +15,7 @@ final class RecordPass: Sendable {
     var isStopped = false
     var failure: StoreError?
   }
-  private let state = Mutex(State())
+  private let state = Mutex(State(), rank: .leaf)
   private let files: SegmentFiles
   private let uses: [RecordUse]
   private let segments: [SegmentNumber]
@@ -54,7 +55,7 @@ final class RecordPass: Sendable {
   private func work() {
     let image = SegmentImage(byteCount: files.segmentSize)
     let plaintext = SegmentImage(byteCount: RecordLayout.maximumPlaintext)
-    defer { unsafe erase(plaintext.bytes) }
+    defer { plaintext.wipe() }
     while let segment = takeNext() {
       do throws(StoreError) {
         let findings = try inspect(segment, image, plaintext)
@@ -103,12 +104,6 @@ final class RecordPass: Sendable {
   }
 
   private func firstUse(atOrBehind segment: UInt32) -> Int {
-    var low = 0
-    var high = uses.count
-    while low < high {
-      let middle = (low + high) / 2
-      if uses[middle].extent.segment.rawValue < segment { low = middle + 1 } else { high = middle }
-    }
-    return low
+    uses.partitioningIndex { $0.extent.segment.rawValue >= segment }
   }
 }

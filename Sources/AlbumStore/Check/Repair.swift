@@ -130,7 +130,7 @@ extension Space {
     let headroom = ReadHeadroom.byteCount
     let count = Int(extent.length)
     let buffer = SegmentImage(byteCount: headroom + count)
-    defer { unsafe erase(buffer.bytes) }
+    defer { buffer.wipe() }
     let target = unsafe UnsafeMutableRawBufferPointer(
       rebasing: buffer.bytes[headroom..<headroom + count])
     try unsafe read(extent, into: target)

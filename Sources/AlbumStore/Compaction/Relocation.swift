@@ -1,5 +1,6 @@
 import AlbumFormat
 import AlbumModel
+internal import Algorithms
 
 // Which content of the segments to be emptied is copied, and where each byte of it went: pure
 // arithmetic on extents.
@@ -52,16 +53,12 @@ struct Relocations {
   /// By segment, in the order of its content.
   private var moves: [SegmentNumber: [Move]] = [:]
   private var isOrdered = true
-  /// Every copy that was made, held once by who made it.
-  private(set) var copies: [Extent] = []
 
   /// `target` holds a copy of `source`, of the same length.
   mutating func note(_ source: Extent, to target: Extent) {
     moves[source.segment, default: []].append(Move(source: source, target: target))
     isOrdered = false
   }
-
-  mutating func noteCopy(_ copy: Extent) { copies.append(copy) }
 
   /// To be called once, before `moved`.
   mutating func order() {
@@ -109,13 +106,6 @@ struct Relocations {
   /// they end in the order in which they begin.
   private static func first(in moves: [Move], reaching extent: Extent) -> Int {
     let place = extent.place(of: 0)
-    var low = 0
-    var high = moves.count
-    while low < high {
-      let middle = (low + high) / 2
-      let source = moves[middle].source
-      if source.place(of: source.length - 1) >= place { high = middle } else { low = middle + 1 }
-    }
-    return low
+    return moves.partitioningIndex { $0.source.place(of: $0.source.length - 1) >= place }
   }
 }

@@ -63,8 +63,7 @@ struct CheckpointWriter {
   var isContiguous: Bool { segments.allSatisfy { reference.contains($0.number.rawValue) } }
 
   private func seal(_ plaintext: [UInt8]) -> Bool {
-    guard let writer else { return false }
-    return unsafe plaintext.withUnsafeBytes { unsafe writer.append($0, kind: .checkpoint) } != nil
+    writer?.append(plaintext, kind: .checkpoint) != nil
   }
 
   /// Writes out the last segment.

@@ -9,13 +9,9 @@ import struct Synchronization.Atomic
 /// are unlinked behind all three. May touch the catalog, the journal and, by `ContentStore.flush`, data
 /// segments. Any thread.
 ///
-/// Lock order, outermost first: `CompactionTurn`, `checkpointing`, `barrierState`, `journal`, then
-/// `catalog`; the locks of `ContentStore`, `SegmentWriter` and `SegmentFiles` come last, among them the sync
-/// lock of each kind of segment. `catalog` is never held during disk work, sealing or a call of a hook.
-/// `barrierState` and `journal` are held during the disk work that they put in order, which is never the
-/// sync of a checkpoint; nobody who looks at the catalog or reads content waits for them. A segment file is
-/// unlinked under `journal` (`Removal.swift`). A caller that waits for room (`Reclaims`) holds none of these
-/// locks.
+/// Locks: `checkpointing`, `barrierState`, `journal`, then `catalog` and those of the files (`LockRank` has
+/// the whole order). `barrierState` and `journal` are held during the disk work that they put in order, which
+/// is never the sync of a checkpoint; nobody who looks at the catalog or reads content waits for them.
 final class Durability: SpacePart, Sendable {
   let context: SpaceContext
   let reclaims: Reclaims
@@ -23,21 +19,21 @@ final class Durability: SpacePart, Sendable {
   let isSound: Bool
 
   let journal: Mutex<Journal>
-  let barrierState = Mutex(BarrierState())
+  let barrierState = Mutex(BarrierState(), rank: .barrier)
   /// Frames up to this number are behind a barrier that another one proves.
   let provenFrame: Atomic<UInt64>
   /// The head of this session's journal is on disk.
   private let isAnnounced = Atomic<Bool>(false)
   /// One checkpoint at a time is written.
-  let checkpointing = Mutex(())
+  let checkpointing = Mutex((), rank: .checkpointing)
   /// A checkpoint was taken since the last sweep.
-  let checkpointTaken = Mutex(false)
-  let hooks = Mutex(Hooks())
+  let checkpointTaken = Mutex(false, rank: .leaf)
+  let hooks = Mutex(Hooks(), rank: .leaf)
 
   /// Calls to who lies above.
   struct Hooks {
-    /// Lets the file system put into the catalog what open files have had pending for so many milliseconds.
-    var beforeBarrier: (@Sendable (_ pendingFor: Int64) -> Void)?
+    /// Lets the file system put into the catalog what open files have had pending for so long.
+    var beforeBarrier: (@Sendable (_ pendingFor: Duration) -> Void)?
     /// Seals anew what lives in a segment that could not be written.
     var relocate: (@Sendable (SegmentNumber) throws(StoreError) -> Void)?
   }
@@ -71,7 +67,7 @@ final class Durability: SpacePart, Sendable {
         journal.retirements[number] = position.frame
       }
     }
-    self.journal = Mutex(journal)
+    self.journal = Mutex(journal, rank: .journal)
     provenFrame = Atomic(recovery.wasClean ? position.frame.rawValue : 0)
     // What was found is on disk, or `settle` sees to it: without this the first round of the keeper
     // would write a barrier in a session that changes nothing.
@@ -84,12 +80,12 @@ final class Durability: SpacePart, Sendable {
   var hasWritten: Bool { journal.withLock { $0.writer.isBegun } }
 
   /// True while a frame waits for the barrier that covers it.
-  var hasUncovered: Bool { journal.withLock { $0.oldestUncovered != 0 } }
+  var hasUncovered: Bool { journal.withLock { $0.oldestUncovered != nil } }
 
-  func callBeforeBarrier(pendingFor milliseconds: Int64) {
+  func callBeforeBarrier(pendingFor duration: Duration) {
     guard let hook = hooks.withLock({ $0.beforeBarrier }) else { return }
     // What is sealed by it does not wait for room: locks may be held here.
-    reclaims.impatiently { hook(milliseconds) }
+    reclaims.impatiently { hook(duration) }
   }
 
   /// A session's first data segment is made when the head of its journal is on disk: so what a crash
@@ -170,9 +166,7 @@ final class Durability: SpacePart, Sendable {
     journal.lastFrame = journal.writer.position.frame
     for number in journal.unstatedRetirements { journal.retirements[number] = journal.lastFrame }
     journal.unstatedRetirements = []
-    if journal.oldestUncovered == 0 {
-      journal.oldestUncovered = SystemClock.monotonicMilliseconds()
-    }
+    if journal.oldestUncovered == nil { journal.oldestUncovered = .now }
   }
 
   /// Writes every record that was sealed before the call to its segment.
@@ -191,8 +185,8 @@ final class Durability: SpacePart, Sendable {
 
   /// The 5 seconds are real: when the oldest frame without a barrier nears them, new ones wait.
   private func waitForLateBarrier() throws(StoreError) {
-    let oldest = journal.withLock { $0.oldestUncovered }
-    if oldest != 0, SystemClock.monotonicMilliseconds() - oldest > 4500 { try barrierNow() }
+    guard let oldest = journal.withLock({ $0.oldestUncovered }) else { return }
+    if MonotonicTime.now - oldest > .milliseconds(4500) { try barrierNow() }
   }
 
   /// Returns when all that was changed before the call is on disk. On a full disk waits until room was
@@ -259,7 +253,7 @@ final class Durability: SpacePart, Sendable {
   /// The last frame, and the last that states something.
   private func takeBarrierNumber() -> (FrameNumber, FrameNumber) {
     journal.withLock { journal in
-      journal.oldestUncovered = 0
+      journal.oldestUncovered = nil
       return (journal.writer.position.frame, journal.lastFrame)
     }
   }

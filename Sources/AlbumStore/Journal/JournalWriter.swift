@@ -173,7 +173,6 @@ struct JournalWriter {
   }
 
   private func seal(_ plaintext: [UInt8], _ kind: RecordKind) -> Int? {
-    guard let writer else { return nil }
-    return unsafe plaintext.withUnsafeBytes { unsafe writer.append($0, kind: kind) }
+    writer?.append(plaintext, kind: kind)
   }
 }

@@ -161,9 +161,7 @@ struct KeySlots {
   }
 
   private static func randomSlot() -> Slot {
-    var bytes = [UInt8](repeating: 0, count: KeySlot.byteCount)
-    unsafe bytes.withUnsafeMutableBytes { unsafe RandomFill.fill($0) }
-    return Slot(bytes: bytes, origin: .random)
+    Slot(bytes: RandomFill.bytes(KeySlot.byteCount), origin: .random)
   }
 
   // MARK: Proof

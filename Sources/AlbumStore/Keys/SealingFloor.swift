@@ -1,5 +1,5 @@
 internal import AlbumFormat
-internal import Glibc
+internal import Posix
 
 import struct Synchronization.Atomic
 
@@ -14,10 +14,8 @@ package enum SealingFloor {
   package static func liftForTests() { isLiftedForTests.store(true, ordering: .relaxed) }
   private static let isLiftedForTests = Atomic(false)
 
-  private static let isLiftedByEnvironment: Bool = {
-    guard let value = unsafe getenv(variable) else { return false }
-    return unsafe String(cString: value) == "yes"
-  }()
+  private static let isLiftedByEnvironment: Bool =
+    PathCalls.variable(variable) == "yes"
 
   package static var isLifted: Bool {
     isLiftedByEnvironment || isLiftedForTests.load(ordering: .relaxed)

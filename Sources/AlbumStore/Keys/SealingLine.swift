@@ -34,9 +34,8 @@ struct SealingLine {
   }
 
   static func random(number: Int, cost: KDFCost) -> KeyDerivation {
-    var salt = [UInt8](repeating: 0, count: KeyDerivation.saltByteCount)
-    unsafe salt.withUnsafeMutableBytes { unsafe RandomFill.fill($0) }
-    return KeyDerivation(number: number, cost: cost, salt: salt)
+    KeyDerivation(
+      number: number, cost: cost, salt: RandomFill.bytes(KeyDerivation.saltByteCount))
   }
 
   /// By passes times memory, then by memory; nil where all are below the floor.

@@ -25,18 +25,16 @@ package enum ChaffRule {
   package static let segmentsPerAddition = 96
   /// The most segments of one addition.
   package static let mostAtOnce = 16
-  /// An addition comes within so many milliseconds.
-  static let delay: Int64 = 600_000
+  /// An addition comes within this time.
+  static let delay = Duration.seconds(600)
 
   static let variable = "ALBUMFS_TESTS_FORBID_CHAFF"
 
   /// True for tests that count segments: where the environment has `variable` with the value `yes`, sessions
   /// add no chaff, and stores are born with some segments only. Read here alone. Whoever makes a store so, or
   /// mounts one, is warned (`Store.warnWhereChaffIsForbidden`), so that nobody has it set by accident.
-  package static let isForbiddenByTests: Bool = {
-    guard let value = unsafe getenv(variable) else { return false }
-    return unsafe String(cString: value) == "yes"
-  }()
+  package static let isForbiddenByTests: Bool =
+    PathCalls.variable(variable) == "yes"
 
   // MARK: Birth
 

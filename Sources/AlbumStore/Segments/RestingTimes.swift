@@ -37,8 +37,8 @@ enum RestingTimes {
       if size > Int64(limit) { return }
       // From the same opening: meanwhile another one may have been renamed over it.
       let image = SegmentImage(byteCount: Int(size))
-      if try unsafe file.read(into: image.bytes, at: 0) != image.byteCount { return }
-      let time = unsafe SegmentChecksum.time(ofSmallFile: [UInt8](image.bytes))
+      if try image.read(file) != image.byteCount { return }
+      let time = SegmentChecksum.time(ofSmallFile: image.content)
       if times.modified == time, times.modifiedNanoseconds == 0, times.accessed == time { return }
       try file.setModificationTime(seconds: time)
     } catch {

@@ -1,3 +1,4 @@
+import AlbumFormat
 import AlbumSecrets
 import Posix
 
@@ -17,6 +18,20 @@ import Posix
   }
 
   deinit { unsafe bytes.deallocate() }
+
+  /// Overwrites all of it: it held something in clear.
+  func wipe() { unsafe erase(bytes) }
+
+  /// A copy of all of it.
+  var content: [UInt8] { unsafe [UInt8](bytes) }
+
+  /// The checksum of all of it.
+  var checksum: SegmentChecksum { unsafe SegmentChecksum(UnsafeRawBufferPointer(bytes)) }
+
+  /// Reads a file from its beginning; returns how much there was.
+  func read(_ file: any StorageFile) throws(Errno) -> Int {
+    try unsafe file.read(into: bytes, at: 0)
+  }
 
   /// Reads what can be read of a file, block by block; what cannot is zero, so that no record opens
   /// there.
@@ -44,7 +59,7 @@ import Posix
 final class ScratchPool: Sendable {
   private let kept: Int
   private let byteCount: Int
-  private let free = Mutex<[SegmentImage]>([])
+  private let free = Mutex<[SegmentImage]>([], rank: .leaf)
 
   /// Keeps up to `kept` buffers that nobody uses.
   init(byteCount: Int, kept: Int) {

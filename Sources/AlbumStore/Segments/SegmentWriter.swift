@@ -45,7 +45,7 @@ final class SegmentWriter: Sendable {
     /// segment was full, and would never be written.
     var isEnded = false
   }
-  private let state = Monitor(State())
+  private let state = Monitor(State(), rank: .segment)
 
   init(_ id: SegmentID, files: SegmentFiles, spendsReserve: Bool = true) {
     self.id = id
@@ -102,6 +102,11 @@ final class SegmentWriter: Sendable {
     }
     state.notifyAll()
     return offset
+  }
+
+  /// The same of bytes that are no secret of a file.
+  func append(_ plaintext: [UInt8], kind: RecordKind) -> Int? {
+    unsafe plaintext.withUnsafeBytes { unsafe append($0, kind: kind) }
   }
 
   /// Writes everything that was reserved before the call. After it threw it may be called again.

@@ -25,14 +25,3 @@ extension StorageDirectory {
     do throws(Errno) { try syncDirectory("") } catch { throw StoreError(syncing: "", error) }
   }
 }
-
-extension StorageFile {
-  /// Writes at the beginning.
-  func writeAll(_ bytes: [UInt8]) throws(Errno) {
-    var failure: Errno?
-    unsafe bytes.withUnsafeBytes {
-      do throws(Errno) { try unsafe write($0, at: 0) } catch { failure = error }
-    }
-    if let failure { throw failure }
-  }
-}

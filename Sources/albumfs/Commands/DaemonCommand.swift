@@ -33,7 +33,7 @@ struct DaemonCommand: ParsableCommand {
   /// Away from the terminal, the caller's directory, and whatever else was inherited.
   private func detach() {
     _ = setsid()
-    _ = unsafe chdir("/")
+    PathCalls.changeToRoot()
     Hardening.closeDescriptors(from: LaunchChannel.descriptor + 1)
   }
 }

@@ -9,7 +9,7 @@ import struct Synchronization.Atomic
 
 /// Says of every caller what the test says.
 final class FakeInspector: CallerInspector {
-  private let answer = Mutex<CallerIntent>(.other)
+  private let answer = Mutex<CallerIntent>(.other, rank: .test)
 
   func set(_ intent: CallerIntent) { answer.withLock { $0 = intent } }
 
@@ -21,14 +21,14 @@ final class FakeInspector: CallerInspector {
 
 /// Clocks that go on only when the test says so.
 final class FakeClock: Sendable {
-  private let nanoseconds = Mutex<Int64>(1_000_000_000_000)
+  private let nanoseconds = Mutex<Int64>(1_000_000_000_000, rank: .test)
 
   func advance(seconds: Int64) { nanoseconds.withLock { $0 += seconds * 1_000_000_000 } }
 
   var clock: FileSystemClock {
     FileSystemClock(
       now: { Timestamp(nanoseconds: self.tick()) },
-      monotonic: { self.nanoseconds.withLock { $0 } })
+      monotonic: { MonotonicTime(nanoseconds: self.nanoseconds.withLock { $0 }) })
   }
 
   /// Each time of day is a little later than the one before, so that changes show.

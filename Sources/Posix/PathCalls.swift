@@ -1,0 +1,61 @@
+internal import Glibc
+
+/// System calls on paths, and the environment: C strings begin and end here.
+package enum PathCalls {
+  /// access(2) with X_OK.
+  package static func isExecutable(_ path: String) -> Bool { unsafe access(path, X_OK) == 0 }
+
+  package static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+
+  /// realpath(3): absolute, without links. Throws where something on the way is missing or does not answer.
+  package static func real(_ path: String) throws(Errno) -> String {
+    guard let real = unsafe realpath(path, nil) else { throw .last }
+    defer { unsafe free(real) }
+    return unsafe String(cString: real)
+  }
+
+  /// getcwd(3); nil where the directory is gone.
+  package static var currentDirectory: String? {
+    guard let path = unsafe getcwd(nil, 0) else { return nil }
+    defer { unsafe free(path) }
+    return unsafe String(cString: path)
+  }
+
+  /// chdir(2) for the whole process.
+  package static func changeToRoot() { _ = unsafe chdir("/") }
+
+  /// readlink(2); nil where it is no link, or gone.
+  package static func target(ofLink path: String) -> String? {
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = unsafe readlink(path, &buffer, buffer.count)
+    if count <= 0 { return nil }
+    return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  /// mkdir(2): a directory that nobody else may look into.
+  package static func makePrivateDirectory(_ path: String) throws(Errno) {
+    try retrying { unsafe mkdir(path, 0o700) }
+  }
+
+  /// unlink(2).
+  package static func removeFile(_ path: String) throws(Errno) {
+    try retrying { unsafe unlink(path) }
+  }
+
+  /// rmdir(2).
+  package static func removeDirectory(_ path: String) throws(Errno) {
+    try retrying { unsafe rmdir(path) }
+  }
+
+  /// umount2(2), never through a link. `lazy`: out of sight at once, though files are open in it.
+  package static func unmount(_ path: String, lazy: Bool) throws(Errno) {
+    let flags = CInt(UMOUNT_NOFOLLOW) | (lazy ? CInt(MNT_DETACH) : 0)
+    try retrying { unsafe umount2(path, flags) }
+  }
+
+  /// A variable of the environment; nil where it is not set.
+  package static func variable(_ name: String) -> String? {
+    guard let value = unsafe getenv(name) else { return nil }
+    return unsafe String(cString: value)
+  }
+}
