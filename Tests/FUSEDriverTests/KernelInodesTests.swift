@@ -153,7 +153,6 @@ private final class Counter: Sendable {
 
   /// Waits for the round of this number, 20 seconds unless told; false where it does not come.
   func waits(for number: Int, milliseconds: Int64 = 20_000) -> Bool {
-    let deadline = SystemClock.monotonicNanoseconds() + milliseconds * 1_000_000
-    return count.waiting(until: deadline) { $0 >= number ? () : nil } != nil
+    count.waiting(until: .now + .milliseconds(milliseconds)) { $0 >= number ? () : nil } != nil
   }
 }
