@@ -8,7 +8,7 @@ import Posix
 /// never hand out a nonce that its parent hands out too. Thread-safe; nothing slow happens under
 /// the lock but the refill, some 20 µs for every 340 nonces.
 package enum RandomPool {
-  private static let lock = Mutex<Reserve>(Reserve())
+  private static let lock = Mutex<Reserve>(Reserve(), rank: .random)
 
   /// Fills a small buffer.
   package static func take(_ buffer: UnsafeMutableRawBufferPointer) {

@@ -37,8 +37,7 @@ package struct SpaceStatus: Sendable {
 }
 
 /// One opened space of a store: its catalog in memory, its segments and its journal. All calls may
-/// come from any thread at once. Each call goes to the part that does it; the lock order stands at
-/// `Durability`.
+/// come from any thread at once. Each call goes to the part that does it.
 package final class Space: Sendable {
   let context: SpaceContext
   let durability: Durability

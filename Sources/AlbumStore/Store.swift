@@ -23,9 +23,9 @@ package final class Store: Sendable {
   /// The confs say different things; until that is settled no slot may be written.
   let confsDiffer: Bool
   private let told: Mutex<[String]>
-  private let advised = Mutex<[String]>([])
+  private let advised = Mutex<[String]>([], rank: .leaf)
   /// Lines that this process appended to the conf.
-  private let appended = Mutex<[KeyDerivation]>([])
+  private let appended = Mutex<[KeyDerivation]>([], rank: .leaf)
 
   /// What is damaged or was edited and did not hinder, one sentence for a person each.
   package var warnings: [String] { told.withLock { $0 } }
@@ -42,7 +42,7 @@ package final class Store: Sendable {
     self.directory = directory
     self.configuration = configuration
     self.confsDiffer = confsDiffer
-    told = Mutex(warnings)
+    told = Mutex(warnings, rank: .leaf)
   }
 
   /// Adds to `warnings` what lies in the place of `keys` or of the folder of segments and is none.

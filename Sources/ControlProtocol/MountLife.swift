@@ -11,7 +11,7 @@ package enum MountLife {
   /// ENOTCONN. That its daemon does not answer on its socket says nothing. A daemon that hangs hangs a
   /// thread of its own at most.
   package static func isDead(_ mount: MountEntry) -> Bool {
-    let answer = Monitor(Bool?.none)
+    let answer = Monitor(Bool?.none, rank: .leaf)
     let thread = try? PosixThread(name: "mount-life") {
       let isDead = ask(mount)
       answer.withLock { $0 = isDead }

@@ -4,7 +4,7 @@ import Posix
 final class Availability: Sendable {
   private let problem: Mutex<String?>
 
-  init(_ problem: String?) { self.problem = Mutex(problem) }
+  init(_ problem: String?) { self.problem = Mutex(problem, rank: .leaf) }
 
   var current: String? { problem.withLock { $0 } }
 

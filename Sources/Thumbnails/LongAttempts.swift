@@ -11,7 +11,7 @@ final class LongAttempts: Sendable {
     var busy = 0
   }
 
-  private let state = Mutex(State())
+  private let state = Mutex(State(), rank: .leaf)
   private let bell: Doorbell
 
   /// `bell` is rung when there is one to take.

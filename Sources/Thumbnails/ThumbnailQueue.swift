@@ -42,7 +42,7 @@ package final class ThumbnailQueue: Sendable {
     }
     let made = bells.map { thread(.first, $0) } + [thread(.long, longBell)]
     self.bells = bells
-    threads = Mutex([])
+    threads = Mutex([], rank: .leaf)
     for thread in made {
       let started = try PosixThread(name: "thumbnails") { thread.run() }
       threads.withLock { $0.append(started) }

@@ -327,7 +327,7 @@ private final class FailingDirectory: StorageDirectory {
   private let base: PosixDirectory
   private let failAt: Int
   let garbles: Bool
-  private let calls = Mutex(0)
+  private let calls = Mutex(0, rank: .test)
 
   init(_ base: PosixDirectory, failAt: Int, garbles: Bool = false) {
     self.base = base

@@ -16,7 +16,7 @@ package final class DirectoryMemo: Sendable {
   private static let limit = 1 << 16
 
   /// A leaf: it is taken under the catalog's lock.
-  private let state = Mutex(State())
+  private let state = Mutex(State(), rank: .leaf)
 
   /// The nearest directory above that is a part of an album; inner nil: there is none, outer nil: not
   /// known.

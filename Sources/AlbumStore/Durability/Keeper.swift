@@ -15,7 +15,7 @@ final class Keeper: Sendable {
     var isStopping = false
     var threads: [PosixThread] = []
   }
-  private let state = Monitor(State())
+  private let state = Monitor(State(), rank: .leaf)
 
   /// There is something to do. Cheap, any thread.
   func wake() {

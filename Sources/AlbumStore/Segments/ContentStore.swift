@@ -5,8 +5,8 @@ import Posix
 
 /// The content of files: seals it into data segments and reads it back. Any thread.
 ///
-/// Lock order: `births`, `tail`, then a `SegmentWriter`'s own. Sealing and disk work are done under
-/// none of them, but that a new segment is begun, and its room looked for, under `births`.
+/// Sealing and disk work are done under no lock of this, but that a new segment is begun, and its room
+/// looked for, under `births`.
 final class ContentStore: Sendable {
   let files: SegmentFiles
   private let scratch: ScratchPool
@@ -22,8 +22,8 @@ final class ContentStore: Sendable {
     /// How many calls are sealing a record into a segment or have not yet told where it is.
     var appending: [SegmentNumber: Int] = [:]
   }
-  private let tail = Monitor(Tail())
-  private let births = Mutex(())
+  private let tail = Monitor(Tail(), rank: .openSegments)
+  private let births = Mutex((), rank: .newSegment)
 
   init(files: SegmentFiles) {
     self.files = files

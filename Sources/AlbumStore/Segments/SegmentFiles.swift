@@ -14,7 +14,7 @@ struct SegmentID: Hashable, Sendable {
 /// The segment files of one space: finds them by their keyed names, opens and makes them, and
 /// knows which files and directories were written since they were last synced. Any thread.
 ///
-/// The lock of its state is innermost: nothing else is called under it.
+/// Nothing else is called under the lock of its state.
 final class SegmentFiles: Sendable {
   let directory: any StorageDirectory
   let keys: SpaceKeys
@@ -30,7 +30,7 @@ final class SegmentFiles: Sendable {
   /// How many segments this session has made.
   let created = Atomic<Int>(0)
   /// The chaff that it is to add for them.
-  let chaff = Mutex(SessionChaff())
+  let chaff = Mutex(SessionChaff(), rank: .leaf)
 
   /// Descriptors kept open for reading; a file under way keeps its own reference.
   private static let cacheLimit = 256
@@ -56,15 +56,15 @@ final class SegmentFiles: Sendable {
     /// A directory could not be synced: which segments exist is uncertain from then on.
     var lostDirectory: StoreError?
   }
-  private let state = Mutex(State())
+  private let state = Mutex(State(), rank: .files)
   /// Held while files of one kind are synced, outside `state`: a caller that finds nothing left to sync
   /// must not go on while another still syncs it. One lock a kind, so that a barrier does not wait while
   /// a slow disk takes a checkpoint.
-  private final class SyncLock: Sendable { let mutex = Mutex(()) }
+  private final class SyncLock: Sendable { let mutex = Mutex((), rank: .sync) }
   private let syncing = Dictionary(
     uniqueKeysWithValues: SegmentKind.allCases.map { ($0, SyncLock()) })
   /// Which of the reserved segments exist; nil: nobody has looked. Held while they are made.
-  let reserve = Mutex<Set<SegmentNumber>?>(nil)
+  let reserve = Mutex<Set<SegmentNumber>?>(nil, rank: .reserve)
 
   init(
     directory: any StorageDirectory, keys: SpaceKeys, segmentSize: Int, readsAround: Bool = false,
