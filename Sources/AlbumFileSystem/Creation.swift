@@ -3,7 +3,7 @@ package import AlbumModel
 import AlbumStore
 
 extension FileSystem {
-  /// The greatest number of names of one file.
+  /// The limit of names for one file.
   static let linkLimit: UInt32 = 65_000
   /// Bytes.
   static let symlinkTargetLimit = 4095
@@ -35,14 +35,14 @@ extension FileSystem {
     }
   }
 
-  /// creat: makes a regular file and opens it. The caller ends with `OpenFile.release`.
+  /// creat: creates a regular file and opens it. The caller ends with `OpenFile.release`.
   package func create(
     _ name: FileName, in parent: InodeNumber, permissions: UInt16, mode: OpenMode,
     for caller: Caller
   ) throws(FSError) -> (Entry, OpenFile) {
     let entry = try makeNode(
       name, in: parent, kind: .regular, permissions: permissions, device: 0, for: caller)
-    // It is empty: truncating it would give it a time that the kernel does not learn.
+    // The file is empty: truncating it would set a time that the kernel does not learn.
     var mode = mode
     mode.truncates = false
     let file = try open(entry.attributes.inode, mode: mode, isNew: true)
@@ -97,7 +97,7 @@ extension FileSystem {
     return current(entry)
   }
 
-  /// mkdir: an album in the root or in an album, else a plain directory.
+  /// mkdir: makes an album in the root or in an album, otherwise a plain directory.
   package func makeDirectory(
     _ name: FileName, in parent: InodeNumber, permissions: UInt16, for caller: Caller
   ) throws(FSError) -> Entry {
@@ -136,7 +136,7 @@ extension FileSystem {
 
 /// How new inodes come into a directory, by POSIX' rules and those of albums.
 enum Creation {
-  /// A new inode without a name, pinned once, with the group that the directory gives.
+  /// Creates an inode without a name, pinned once, with the directory's group.
   static func makeInode(
     _ kind: FileKind, _ permissions: UInt16, for caller: Caller, in directory: InodeIndex,
     device: UInt32 = 0, time: Timestamp, _ catalog: inout Catalog
@@ -169,7 +169,7 @@ enum Creation {
     } else if marks.contains(.photoDirectory) {
       ensurePart(.thumb, .thumbDirectory, of: parent, time: time, &catalog)
     } else if marks.contains(.thumbDirectory) {
-      // It shows at once what it would show had it never been removed.
+      // It shows at once what it would show if it had never been removed.
       if let photo = AlbumRules.photoDirectory(of: parent, catalog) {
         Twins.ensureAll(below: photo, time: time, &catalog)
       }
@@ -187,7 +187,7 @@ enum Creation {
       name.bytes, in: album, like: album, marks: [mark, .implicit], time: time, &catalog)
   }
 
-  /// A directory of that name, made where there is none; nil where it is no directory.
+  /// Returns or creates a directory of that name; nil if the name is no directory.
   static func ensureDirectory(
     _ name: [UInt8], in parent: InodeIndex, like model: InodeIndex, marks: InodeState.Marks,
     time: Timestamp, _ catalog: inout Catalog
@@ -205,7 +205,7 @@ enum Creation {
     return made
   }
 
-  /// The user makes a directory that albumfs had made already: it is the user's from now on.
+  /// Gives the user a directory that albumfs had made already.
   static func adopt(
     _ directory: InodeIndex, _ permissions: UInt16, for caller: Caller, in parent: InodeIndex,
     time: Timestamp, _ catalog: inout Catalog

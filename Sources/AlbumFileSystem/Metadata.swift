@@ -12,7 +12,7 @@ extension FileSystem {
       })
   }
 
-  /// chmod, chown, truncate, utimens. Permissions were checked by the kernel.
+  /// chmod, chown, truncate, utimens. The kernel has checked permissions.
   package func change(_ change: AttributeChange, of inode: InodeNumber)
     throws(FSError) -> Attributes
   {
@@ -44,9 +44,9 @@ extension FileSystem {
 
   /// fsync of a file without a handle, or of a directory: returns when it is on disk.
   ///
-  /// The kernel passes on neither sync(2) nor syncfs(2). So fsync of a directory, whichever, does what
-  /// these should: all that was closed before, and all that albumfs was handed of open files, is on
-  /// disk when it returns.
+  /// The kernel passes on neither sync(2) nor syncfs(2), so fsync of any directory does their work: when it
+  /// returns, everything that was closed before is on disk, and everything that albumfs has received of open
+  /// files.
   package func synchronize(_ inode: InodeNumber) throws(FSError) {
     let isDirectory = space.read { catalog in
       catalog.index(of: inode).map { catalog.state($0).isDirectory } ?? false
@@ -59,7 +59,7 @@ extension FileSystem {
     try storing { () throws(StoreError) in try space.barrier() }
   }
 
-  /// statfs, of the disk below.
+  /// statfs of the disk below.
   package func capacity() throws(FSError) -> FileSystemCapacity {
     let disk = try storing { () throws(StoreError) in try space.capacity() }
     let block = Int64(max(disk.blockSize, 512))
@@ -71,7 +71,7 @@ extension FileSystem {
 }
 
 extension AttributeChange {
-  /// Everything in a change but the size. ctime moves with every change.
+  /// Applies everything in a change except the size. ctime changes with every change.
   func apply(to index: InodeIndex, now: Timestamp, _ catalog: inout Catalog) {
     catalog.update(index) { state in
       if let permissions { state.permissions = permissions }

@@ -48,13 +48,13 @@ extension FileSystem {
   }
 }
 
-// DESIGN section 5: "rmdir of an album succeeds when nothing of the user's is in it"; for rmdir and
-// for renaming over it, what albumfs made does not count.
+// rmdir of an album succeeds if nothing of the user's is in it. For rmdir, and for renaming over it, entries
+// that albumfs made do not count.
 
 /// Removing directories in which albumfs has put something.
 enum AlbumRemoval {
-  /// Whether a directory holds nothing of the user's: an empty Photo or Thumb is not, nor are
-  /// implicit folders and entries that a newer thumbnail goes before.
+  /// True if a directory holds nothing of the user's. Empty Photo and Thumb, implicit folders, and entries
+  /// that a newer thumbnail supersedes do not count.
   static func isFreeOfUser(_ directory: InodeIndex, _ catalog: borrowing Catalog) -> Bool {
     var waiting = [directory]
     while let next = waiting.popLast() {
@@ -64,7 +64,7 @@ enum AlbumRemoval {
     return true
   }
 
-  /// The directories in a directory where all that is in it may be albumfs' own; nil where it is not.
+  /// The subdirectories of a directory if all of its entries may be albumfs' own; nil otherwise.
   private static func foldersIfFreeOfUser(_ directory: InodeIndex, _ catalog: borrowing Catalog)
     -> [InodeIndex]?
   {
@@ -88,13 +88,13 @@ enum AlbumRemoval {
     return isFree ? folders : nil
   }
 
-  /// Removes a directory that is free of the user's with all that is in it.
+  /// Removes a directory without entries of the user's, with everything in it.
   static func removeTree(_ name: [UInt8], in parent: InodeIndex, _ catalog: inout Catalog) {
     if let directory = catalog.child(name, of: parent) { emptyTree(directory, &catalog) }
     catalog.removeEntry(name, in: parent)
   }
 
-  /// Removes all that is in a directory that is free of the user's.
+  /// Removes everything in a directory without entries of the user's.
   static func emptyTree(_ directory: InodeIndex, _ catalog: inout Catalog) {
     var found: [(name: [UInt8], directory: InodeIndex)] = []
     var waiting = [directory]
@@ -106,7 +106,7 @@ enum AlbumRemoval {
         return true
       }
     }
-    // What is in a directory was found after it.
+    // Each directory was found before its entries, so this order removes the entries first.
     for entry in found.reversed() { catalog.removeEntry(entry.name, in: entry.directory) }
   }
 }

@@ -8,8 +8,8 @@ extension FileSystem {
     mode: RenameMode, for caller: Caller = .daemon
   ) throws(FSError) {
     try writable()
-    // Replacing by rename gives the old file or the new one: content goes before the name. An exchange
-    // gives both files a name.
+    // Replacing by rename leaves the old file or the new one, so content is committed before the name. After
+    // an exchange both files have a name.
     try commitContent(of: name, in: parent)
     if mode.exchange { try commitContent(of: newName, in: newParent) }
     let time = clock.now()
@@ -43,7 +43,7 @@ struct Place {
   var directory: InodeIndex
 }
 
-/// What a rename did besides.
+/// The side effects of a rename.
 struct RenameEffects {
   /// Files that need a thumbnail now.
   var due: [InodeNumber] = []
@@ -58,7 +58,8 @@ struct RenameEffects {
 
 /// rename(2) in the catalog: what may go where, and what follows for photos and twins.
 enum Renaming {
-  /// rename(2), as one step. Throws before it changes anything but what the view shows of the names.
+  /// rename(2), as one step. If it throws, it has changed nothing except entries that the view shows under
+  /// these names.
   static func rename(
     _ from: Place, to: Place, mode: RenameMode, time: Timestamp, _ catalog: inout Catalog
   ) throws(FSError) -> RenameEffects {
@@ -92,7 +93,7 @@ enum Renaming {
     return move(source.index, from, to, replaced: replaced, time, &catalog)
   }
 
-  /// Whether an inode may leave its place and go to another.
+  /// True if an inode may move from its place to another.
   private static func checkMove(
     _ index: InodeIndex, to: Place, from: Place, _ catalog: borrowing Catalog
   ) throws(FSError) {
@@ -175,7 +176,7 @@ enum Renaming {
     return effects
   }
 
-  /// What a new place makes of an inode.
+  /// Applies the consequences of an inode's new place.
   private static func arrive(
     _ index: InodeIndex, at place: Place, replacesPhoto: Bool, _ time: Timestamp,
     _ effects: inout RenameEffects, _ catalog: inout Catalog
@@ -196,7 +197,7 @@ enum Renaming {
     }
   }
 
-  /// Where the twin of a folder of Photo is, before the folder moves.
+  /// The place of a folder's twin in Thumb, before the folder moves.
   private static func twinPlace(
     of folder: InodeIndex, at place: Place, _ catalog: borrowing Catalog
   ) -> Place? {

@@ -2,11 +2,11 @@ import AlbumFormat
 import AlbumModel
 import AlbumStore
 
-// DESIGN section 5, "Albums": what a directory is by where it lies, and which names may go where.
-// Being an album, and being an album's Photo or Thumb, is a mark of the inode; what lies below is
-// told by climbing to the next mark, so that a rename changes nothing below it.
+// The rules of albums: what a directory is, and which names may go where. An album, and an album's Photo or
+// Thumb, has a mark on its inode. For directories below, the rules climb to the next mark, so that a rename
+// changes nothing below it.
 
-/// What a directory is.
+/// The role of a directory.
 enum Zone: Equatable {
   case root
   case album(InodeIndex)
@@ -14,10 +14,10 @@ enum Zone: Equatable {
   case photo(album: InodeIndex, top: InodeIndex)
   /// An album's Thumb, or a folder in it.
   case thumb(album: InodeIndex, top: InodeIndex)
-  /// A directory whose name begins with a dot, and all below it.
+  /// A directory whose name begins with a dot, and everything below it.
   case plain
 
-  /// Where a picture is a photo and gets a thumbnail.
+  /// True if a picture here is a photo and gets a thumbnail.
   var holdsPhotos: Bool {
     switch self {
     case .album, .photo: true
@@ -36,7 +36,7 @@ enum Zone: Equatable {
 }
 
 extension InodeState {
-  /// An album's Photo or Thumb itself.
+  /// True for an album's Photo or Thumb itself.
   var isAlbumPart: Bool {
     !marks.isDisjoint(with: [.photoDirectory, .thumbDirectory])
   }
@@ -61,8 +61,8 @@ extension Zone {
     }
   }
 
-  /// The Photo or Thumb that a directory is or lies in, without a hidden directory between them.
-  /// Climbs as far as nobody has climbed before.
+  /// The Photo or Thumb that a directory is or lies in, without a hidden directory between them. Climbs only
+  /// as far as no earlier call did.
   private static func albumPart(
     of directory: InodeIndex, _ catalog: borrowing Catalog
   ) -> InodeIndex? {
@@ -95,7 +95,7 @@ extension Zone {
 
 /// The parts of an album, and which directory may go where.
 enum AlbumRules {
-  /// An album's Photo; nil where it was removed.
+  /// An album's Photo; nil if it was removed.
   static func photoDirectory(of album: InodeIndex, _ catalog: borrowing Catalog) -> InodeIndex? {
     part(.photo, .photoDirectory, of: album, catalog)
   }
@@ -112,7 +112,7 @@ enum AlbumRules {
     }
   }
 
-  /// The marks of a directory that mkdir makes: the one place that decides what is an album.
+  /// The marks for a new directory. Only this function decides what is an album.
   static func marksForNewDirectory(
     _ name: FileName, in parent: InodeIndex, _ catalog: borrowing Catalog
   ) -> InodeState.Marks {
@@ -124,8 +124,8 @@ enum AlbumRules {
     }
   }
 
-  /// Whether a directory may get this name here, or it has to be copied: a plain directory does not
-  /// become an album by a rename, nor an album's part, and no album goes into a Photo or Thumb.
+  /// True if a directory may get this name here; otherwise it must be copied. A rename makes no plain
+  /// directory an album or an album's part, and moves no album into a Photo or Thumb.
   static func allowsMove(
     of directory: InodeIndex, to name: FileName, in parent: InodeIndex, _ catalog: borrowing Catalog
   ) -> Bool {
@@ -138,7 +138,7 @@ enum AlbumRules {
     }
   }
 
-  /// Whether an album lies anywhere in a directory, as in a trash.
+  /// True if an album lies anywhere in a directory, such as a trash.
   private static func holdsAlbum(_ directory: InodeIndex, _ catalog: borrowing Catalog) -> Bool {
     var waiting = [directory]
     while let next = waiting.popLast() {

@@ -14,7 +14,7 @@ enum Cover {
     attribute == Cover.attribute && catalog.state(index).marks.contains(.album)
   }
 
-  /// The name of the photo that stands for an album; nil where it has none.
+  /// The name of the photo that represents an album; nil if it has none.
   static func name(of album: InodeIndex, _ catalog: borrowing Catalog) -> [UInt8]? {
     if let value = catalog.attribute(Cover.attribute, of: album), let name = try? FileName(value),
       PhotoRules.isPhoto(name, of: album, catalog)
@@ -24,8 +24,8 @@ enum Cover {
     return firstPhoto(of: album, catalog)
   }
 
-  /// Throws `.invalid` for what is no photo of the album. An album that has no photo yet takes any
-  /// name: a restore sets the attributes of a directory before it fills it.
+  /// Throws `.invalid` if the value is no photo of the album. An album without photos accepts any name,
+  /// because a restore sets the attributes of a directory before it fills it.
   static func check(_ value: [UInt8], of album: InodeIndex, _ catalog: borrowing Catalog)
     throws(FSError)
   {

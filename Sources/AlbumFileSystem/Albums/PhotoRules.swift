@@ -2,15 +2,15 @@ import AlbumFormat
 import AlbumModel
 import AlbumStore
 
-// DESIGN section 5: which files are photos, and when a thumbnail is due. A file becomes a photo
-// with a name at a photo's place, and stays one wherever it is moved (into the trash and back):
-// `thumbnailState` is `.none` for all that never was one.
+// Which files are photos, and when a thumbnail is due. A file becomes a photo when it gets a name at a
+// photo's place, and stays one wherever it is moved (into the trash and back). `thumbnailState` is `.none`
+// for files that never were photos.
 
 /// What makes a file a photo, and what a change does to its thumbnail.
 enum PhotoRules {
-  /// A file has got this name. At a photo's place it becomes a photo, and what its thumbnail needs
-  /// of Thumb is there again. `replaces`: another photo with content had the name until now.
-  /// Answers whether a thumbnail is due.
+  /// A file has got this name. At a photo's place it becomes a photo, and the parts of Thumb that its
+  /// thumbnail needs come back. `replaces`: another photo with content had the name until now. Returns true
+  /// if a thumbnail is due.
   static func becomePhoto(
     _ file: InodeIndex, _ name: FileName, in directory: InodeIndex, replaces: Bool = false,
     time: Timestamp, _ catalog: inout Catalog
@@ -33,8 +33,8 @@ enum PhotoRules {
     return catalog.state(file).thumbnailState == .pending
   }
 
-  /// The same for all files below a directory that has come to a photo's place. Answers those for
-  /// which a thumbnail is due.
+  /// The same for all files below a directory that has moved to a photo's place. Returns those whose
+  /// thumbnail is due.
   static func becomePhotos(below directory: InodeIndex, time: Timestamp, _ catalog: inout Catalog)
     -> [InodeNumber]
   {
@@ -66,8 +66,8 @@ enum PhotoRules {
     return due
   }
 
-  /// A file's content has changed. `hadContent`: it had some before it was opened. The thumbnail goes in
-  /// the same step of history as the content that it shows: what follows may be no picture at all.
+  /// A file's content has changed. `hadContent`: it had some before it was opened. The thumbnail goes in the
+  /// same step of history as the content that it shows, because the new content may be no picture.
   static func contentChanged(
     _ file: InodeIndex, size: Int64, hadContent: Bool, _ catalog: inout Catalog
   ) {
@@ -77,7 +77,7 @@ enum PhotoRules {
       state.contentVersion = NumberLimits.following(state.contentVersion)
       switch state.thumbnailState {
       case .none: return
-      // What the user put into Thumb before the photo had content stays.
+      // A file that the user put into Thumb before the photo had content stays.
       case .removed where !hadContent: return
       case .pending: break
       case .removed, .made, .failed: state.setThumbnail(.pending)
@@ -86,7 +86,7 @@ enum PhotoRules {
     }
   }
 
-  /// Whether this name is a photo of the album: its cover can be it.
+  /// True if this name is a photo of the album, and so a possible cover.
   static func isPhoto(_ name: FileName, of album: InodeIndex, _ catalog: borrowing Catalog) -> Bool
   {
     if name.isHidden { return false }

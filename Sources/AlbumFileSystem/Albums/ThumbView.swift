@@ -11,16 +11,16 @@ import AlbumStore
 // (rsync --delete) would remove it at each run. It comes back with `mkdir Thumb`, or with `mkdir Photo`
 // where that was removed, too. Until then thumbnails are made all the same, and show nowhere.
 
-/// What a name leads to.
+/// The result of a look-up.
 struct Resolution {
   var index: InodeIndex
-  /// The photo, where the name is shown by the view and is no entry.
+  /// The photo, if the name is shown by the view and is no entry.
   var photo: InodeIndex?
 }
 
 /// What names in Thumb lead to.
 enum ThumbView {
-  /// Where the photos lie that a directory of the Thumb zone shows: Photo's first.
+  /// The directories with the photos that a directory of the Thumb zone shows, Photo's first.
   static func photoDirectories(shownIn directory: InodeIndex, _ catalog: borrowing Catalog)
     -> [InodeIndex]
   {
@@ -35,8 +35,7 @@ enum ThumbView {
     return result
   }
 
-  /// The photo whose thumbnail a directory of the Thumb zone shows under this name, whether it has
-  /// one already or not.
+  /// The photo whose thumbnail a directory of the Thumb zone shows under this name, even if it has none yet.
   static func photo(shownAs name: [UInt8], in directory: InodeIndex, _ catalog: borrowing Catalog)
     -> InodeIndex?
   {
@@ -49,14 +48,14 @@ enum ThumbView {
     return nil
   }
 
-  /// Whether a photo's thumbnail goes before an entry of the user's.
+  /// True if albumfs shows a photo's thumbnail instead of an entry of the user's.
   static func supersedesEntry(_ photo: InodeIndex, _ catalog: borrowing Catalog) -> Bool {
     let state = catalog.state(photo)
     return state.thumbnailState == .made && state.marks.contains(.thumbnailGoesFirst)
       && catalog.thumbnail(of: photo) != nil
   }
 
-  /// What a name in a directory leads to, view included.
+  /// Looks up a name in a directory, including the view.
   static func resolve(_ name: [UInt8], in directory: InodeIndex, _ catalog: borrowing Catalog)
     -> Resolution?
   {
@@ -72,7 +71,7 @@ enum ThumbView {
     return Resolution(index: shown, photo: photo)
   }
 
-  /// Drops an entry of the user's that the photo's thumbnail goes before.
+  /// Drops an entry of the user's that the photo's thumbnail supersedes.
   static func dropSuperseded(_ name: [UInt8], in directory: InodeIndex, _ catalog: inout Catalog) {
     guard let entry = catalog.child(name, of: directory), !catalog.state(entry).isDirectory,
       let photo = photo(shownAs: name, in: directory, catalog), supersedesEntry(photo, catalog)
@@ -81,8 +80,8 @@ enum ThumbView {
     catalog.update(photo) { $0.marks.remove(.thumbnailGoesFirst) }
   }
 
-  /// The user has put an entry of this name into the Thumb zone, or has removed what was there: no
-  /// thumbnail is shown or made before the photo changes.
+  /// The user has put an entry of this name into the Thumb zone, or removed it: albumfs shows and makes no
+  /// thumbnail before the photo changes.
   static func giveUpThumbnail(for name: [UInt8], in directory: InodeIndex, _ catalog: inout Catalog)
   {
     guard let photo = photo(shownAs: name, in: directory, catalog) else { return }
@@ -92,7 +91,7 @@ enum ThumbView {
     }
   }
 
-  /// Makes a thumbnail that the view shows an entry of the user's, in place of the view's.
+  /// Turns a thumbnail of the view into an entry of the user's.
   static func makeOwn(
     _ thumbnail: InodeIndex, _ name: [UInt8], in directory: InodeIndex, _ catalog: inout Catalog
   ) {
@@ -105,7 +104,7 @@ enum ThumbView {
     catalog.unpin(thumbnail)
   }
 
-  /// A thumbnail has its photo's owner, mode and times.
+  /// Gives a thumbnail its photo's owner, mode and times.
   static func resemble(_ thumbnail: InodeIndex, _ photo: InodeIndex, _ catalog: inout Catalog) {
     let model = catalog.state(photo)
     catalog.update(thumbnail) { state in

@@ -5,8 +5,7 @@ import AlbumStore
 /// Folders of Photo have a twin in Thumb: a real directory, marked implicit, made and moved and removed
 /// together with the folder.
 enum Twins {
-  /// The directory of the Thumb zone that shows a directory of the Photo zone; nil where there is
-  /// none.
+  /// The directory of the Thumb zone that shows a directory of the Photo zone; nil if there is none.
   static func twin(of folder: InodeIndex, _ catalog: borrowing Catalog) -> InodeIndex? {
     switch Zone(of: folder, in: catalog) {
     case .album(let album): return AlbumRules.thumbDirectory(of: album, catalog)
@@ -17,8 +16,8 @@ enum Twins {
     }
   }
 
-  /// The same, made with all above it where it is missing; nil where something else has its name, and
-  /// where the album's Thumb was removed.
+  /// The same; creates it with all directories above it if it is missing. nil if something else has its
+  /// name, or if the album's Thumb was removed.
   @discardableResult
   static func ensure(of folder: InodeIndex, time: Timestamp, _ catalog: inout Catalog)
     -> InodeIndex?
@@ -43,7 +42,7 @@ enum Twins {
     return at
   }
 
-  /// The twins of a folder and of all folders in it.
+  /// Creates the twins of a folder and of all folders in it.
   static func ensureAll(below folder: InodeIndex, time: Timestamp, _ catalog: inout Catalog) {
     var waiting = [folder]
     while let next = waiting.popLast() {
@@ -55,8 +54,8 @@ enum Twins {
     }
   }
 
-  /// A folder has lost its place: its twin goes, or becomes the user's where something of the user's
-  /// is in it. Answers whether it went.
+  /// A folder has moved away: removes its twin, or gives it to the user if something of the user's is in it.
+  /// Returns true if it was removed.
   @discardableResult
   static func drop(_ name: [UInt8], in directory: InodeIndex, _ catalog: inout Catalog) -> Bool {
     guard let twin = catalog.child(name, of: directory),
@@ -82,8 +81,8 @@ enum Twins {
     return drop(name, in: twin, &catalog) ? catalog.state(twin).number : nil
   }
 
-  /// The directory that lies below `otherTop` as `directory` does below `top`; nil where there is
-  /// none. Climbs as far as nobody has climbed before.
+  /// The directory below `otherTop` with the same path as `directory` below `top`; nil if there is none.
+  /// Climbs only as far as no earlier call did.
   static func counterpart(
     of directory: InodeIndex, below top: InodeIndex, in otherTop: InodeIndex,
     _ catalog: borrowing Catalog
@@ -99,8 +98,8 @@ enum Twins {
     return at
   }
 
-  /// The nearest directory at or above whose counterpart is known has this one; those below it are
-  /// in `missing`, the highest last.
+  /// The known counterpart of the nearest directory at or above this one. `missing` has the directories
+  /// below it, the highest last.
   static func knownCounterpart(
     of directory: InodeIndex, below top: InodeIndex, in otherTop: InodeIndex,
     _ catalog: borrowing Catalog

@@ -11,7 +11,7 @@ package final class InodeReferences: Sendable {
     var nameless: Set<InodeNumber> = []
   }
 
-  /// A leaf: it is taken under the catalog's lock.
+  /// A leaf: taken under the catalog's lock.
   private let state = Mutex(State(), rank: .leaf)
 
   /// Called with the catalog's lock held, so that the inode is there.
