@@ -123,9 +123,8 @@ struct TidyTests {
       (
         "AlbumFileSystem/",
         [
-          "Albums/ThumbnailWork", "Content/ChunkBuffer", "Content/DirtyChunks",
-          "Content/FileContent+Join", "Content/FileContent+Read", "Content/FileContent",
-          "Content/ScratchRecord", "OpenFile",
+          "Albums/ThumbnailWork", "Content/ChunkBuffer", "Content/ContentReading",
+          "Content/DirtyChunks", "Content/FileContent", "Content/Joining", "OpenFile",
         ]
       ),
       // Pictures on their way to the decoder, and its socket.
