@@ -90,7 +90,7 @@ package final class Space: Sendable {
   package func append(
     _ content: UnsafeMutableRawBufferPointer, of inode: InodeNumber, at offset: Int64,
     fileLength: Int64
-  ) throws(StoreError) -> Extent {
+  ) throws(StoreError) -> HeldExtents {
     noteActivity()
     return try unsafe records.append(content, of: inode, at: offset, fileLength: fileLength)
   }
@@ -99,7 +99,7 @@ package final class Space: Sendable {
   package func appendPieces(
     _ content: UnsafeMutableRawBufferPointer, of inode: InodeNumber, at offset: Int64,
     fileLength: Int64
-  ) throws(StoreError) -> [Extent] {
+  ) throws(StoreError) -> HeldExtents {
     noteActivity()
     return try unsafe records.appendPieces(content, of: inode, at: offset, fileLength: fileLength)
   }

@@ -332,9 +332,10 @@ extension Space {
     let number = read { $0.state(index).number }
     var buffer = [UInt8](repeating: 0, count: ReadHeadroom.byteCount) + bytes
     return try unsafe buffer.withUnsafeMutableBytes {
-      try unsafe append(
+      var held = try unsafe append(
         UnsafeMutableRawBufferPointer(rebasing: $0[ReadHeadroom.byteCount...]), of: number,
         at: offset, fileLength: offset + Int64(bytes.count))
+      return held.take()[0]
     }
   }
 

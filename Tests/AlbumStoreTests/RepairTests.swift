@@ -393,9 +393,10 @@ extension Space {
   fileprivate func appendOnly(_ bytes: [UInt8]) throws -> Extent {
     var buffer = [UInt8](repeating: 0, count: ReadHeadroom.byteCount) + bytes
     return try unsafe buffer.withUnsafeMutableBytes {
-      try unsafe append(
+      var held = try unsafe append(
         UnsafeMutableRawBufferPointer(rebasing: $0[ReadHeadroom.byteCount...]),
         of: InodeNumber(99), at: 0, fileLength: Int64(bytes.count))
+      return held.take()[0]
     }
   }
 

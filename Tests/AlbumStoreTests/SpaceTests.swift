@@ -253,9 +253,10 @@ extension Space {
       let part = Array(bytes[start..<min(start + 65_536, bytes.count)])
       var buffer = [UInt8](repeating: 0, count: headroom) + part
       extents += try unsafe buffer.withUnsafeMutableBytes {
-        try unsafe appendPieces(
+        var held = try unsafe appendPieces(
           UnsafeMutableRawBufferPointer(rebasing: $0[headroom...]), of: number,
           at: Int64(start), fileLength: Int64(bytes.count))
+        return held.take()
       }
     }
     return Sealed(index: index, extents: extents, size: Int64(bytes.count))

@@ -96,9 +96,11 @@ extension FileSystem {
     }
     guard let made else { return }
     do throws(FSError) {
-      let extents = try store(thumbnail, of: made)
+      var stored = try store(thumbnail, of: made)
       space.change { catalog in
-        catalog.attach(made, extents, byteCount: Int64(thumbnail.count), to: photo)
+        if catalog.attach(made, stored.extents, byteCount: Int64(thumbnail.count), to: photo) {
+          _ = stored.take()
+        }
       }
     } catch {
       forget(made, count: 1)
@@ -202,8 +204,8 @@ extension FileSystem {
     if isDue && !contents.hasWriter(inode) { pendingPhotos.add([inode]) }
   }
 
-  private func store(_ bytes: [UInt8], of inode: InodeNumber) throws(FSError) -> [Extent] {
-    var extents: [Extent] = []
+  private func store(_ bytes: [UInt8], of inode: InodeNumber) throws(FSError) -> HeldExtents {
+    var stored = HeldExtents(in: space)
     var from = 0
     while from < bytes.count {
       let to = min(bytes.count, from + ChunkRange.chunkByteCount)
@@ -212,19 +214,15 @@ extension FileSystem {
         unsafe record.content.copyMemory(from: UnsafeRawBufferPointer(rebasing: all[from..<to]))
       }
       do throws(StoreError) {
-        extents.append(
+        stored.add(
           try unsafe space.append(
             record.content, of: inode, at: Int64(from), fileLength: Int64(bytes.count)))
       } catch {
-        let stored = extents
-        space.change { catalog in
-          for extent in stored { catalog.letGo(extent) }
-        }
         throw FSError(error)
       }
       from = to
     }
-    return extents
+    return stored
   }
 }
 
@@ -295,10 +293,12 @@ extension Catalog {
     return state(index).number
   }
 
+  /// Returns false where the photo has changed: then nobody has the extents.
   fileprivate mutating func attach(
     _ made: InodeNumber, _ extents: [Extent], byteCount: Int64, to photo: PhotoVersion
-  ) {
-    guard let thumbnail = index(of: made) else { return }
+  ) -> Bool {
+    guard let thumbnail = index(of: made) else { return false }
+    defer { unpin(thumbnail) }
     if let index = find(photo), state(index).thumbnailState == .pending {
       placeExtents(extents, of: thumbnail)
       update(thumbnail) { state in
@@ -308,9 +308,8 @@ extension Catalog {
       resemble(thumbnail, index)
       setThumbnail(thumbnail, of: index)
       update(index) { $0.thumbnailState = .made }
-    } else {
-      for extent in extents { letGo(extent) }
+      return true
     }
-    unpin(thumbnail)
+    return false
   }
 }

@@ -28,53 +28,33 @@ extension FileContent {
     // Pieces with holes between them would only be copied.
     let stretches = FileContent.stretches(of: pieces)
     if stretches.count > pieces.count / 2 { return }
-    var joined: [Extent] = []
+    var joined = HeldExtents(in: space)
     for stretch in stretches {
-      do throws(StoreError) {
-        joined.append(try restore(stretch, fileLength: size))
-      } catch {
-        abandon(joined[...])
+      do throws(StoreError) { joined.add(try restore(stretch, fileLength: size)) } catch {
         throw FSError(error)
       }
     }
-    try place(joined, version)
+    try place(&joined, version)
   }
 
   /// Lets the file lie in `joined`, a slice at a time: its bytes are the same whichever of them are
   /// placed.
-  private func place(_ joined: [Extent], _ version: UInt64) throws(FSError) {
-    var rest = joined[...]
-    while !rest.isEmpty {
-      let slice = rest.prefix(Catalog.extentsPerSlice)
+  private func place(_ joined: inout HeldExtents, _ version: UInt64) throws(FSError) {
+    while !joined.isEmpty {
       let isPlaced = monitor.withLock { state in
         space.change { catalog in
           let isSame = state.isClean && catalog.state(index).contentVersion == version
-          if isSame { catalog.placeExtents(Array(slice), of: index) }
+          if isSame { catalog.placeExtents(joined.take(Catalog.extentsPerSlice), of: index) }
           return isSame
         }
       }
-      if !isPlaced { return abandon(rest) }
-      rest = rest.dropFirst(slice.count)
-      do throws(FSError) { try frameIfCrowded() } catch {
-        abandon(rest)
-        throw error
-      }
-    }
-  }
-
-  private func abandon(_ extents: ArraySlice<Extent>) {
-    var rest = extents
-    while !rest.isEmpty {
-      let slice = rest.prefix(Catalog.extentsPerSlice)
-      space.change { catalog in
-        for extent in slice { catalog.letGo(extent) }
-      }
-      rest = rest.dropFirst(slice.count)
+      if !isPlaced { return }
+      try frameIfCrowded()
     }
   }
 
   /// Reads a stretch without holes of at most one record, and stores it as one.
-  private func restore(_ pieces: [Extent], fileLength: Int64) throws(StoreError) -> Extent {
+  private func restore(_ pieces: [Extent], fileLength: Int64) throws(StoreError) -> HeldExtents {
     let offset = pieces[0].offset
     let length = Int(pieces[pieces.count - 1].end - offset)
     let chunk = ScratchRecord(byteCount: length)

@@ -159,9 +159,10 @@ final class FileContent: Sendable {
 
   private func seal(_ handover: Handover) throws(FSError) {
     do throws(StoreError) {
-      let extents = try unsafe space.appendPieces(
+      var held = try unsafe space.appendPieces(
         handover.chunk.content, of: inode, at: handover.chunk.offset,
         fileLength: handover.fileLength)
+      let extents = held.take()
       monitor.withLock { state in
         handover.outcome = .sealed(extents)
         landFinished(&state)

@@ -27,7 +27,7 @@ struct UnreadableSegment: Error {
 }
 
 /// Empties some segments. Used by one thread.
-struct Mover {
+struct Mover: ~Copyable {
   /// What is read at a time, in bytes: whole records, so that each is opened once.
   private static let window = 16 * Int(DataRecord.contentLimit)
 
@@ -37,11 +37,14 @@ struct Mover {
   private let emptying: Int
   private let buffer = SegmentImage(byteCount: ReadHeadroom.byteCount + Mover.window)
   private var relocations = Relocations()
+  /// Every copy that was made: those that files got are held by these as well.
+  private var copies: HeldExtents
   /// Bytes that were copied.
   private(set) var copied: Int64 = 0
 
   private init(_ compactor: Compactor, _ segments: Set<SegmentNumber>, _ emptying: Int) {
     self.compactor = compactor
+    copies = HeldExtents(compactor.catalog)
     self.segments = segments
     self.emptying = emptying
   }
@@ -66,7 +69,6 @@ struct Mover {
     var mover = Mover(compactor, segments, emptying)
     let references = mover.references()
     if let unreadable = try mover.copy(LivingParts.of(references)) {
-      mover.letGoOfCopies()
       return .unreadable(unreadable)
     }
     try mover.apply(to: references)
@@ -96,7 +98,6 @@ struct Mover {
       return nil
     } catch {
       if let unreadable { return unreadable }
-      letGoOfCopies()
       throw error
     }
   }
@@ -174,7 +175,7 @@ struct Mover {
         fileLength: origin.fileLength)
       let copy = try unsafe compactor.records.seal(
         slice(offset - from, length), header, mayCut: true, isMoved: true)
-      relocations.noteCopy(copy)
+      copies.add(copy)
       note(pieces, to: copy)
       copied += copy.length
       offset = copy.end
@@ -192,13 +193,8 @@ struct Mover {
   // MARK: Applying
 
   private mutating func apply(to references: [Reference]) throws(StoreError) {
-    do throws(StoreError) {
-      try compactor.durability.flushContent()
-      try compactor.files.syncAhead(.data)
-    } catch {
-      letGoOfCopies()
-      throw error
-    }
+    try compactor.durability.flushContent()
+    try compactor.files.syncAhead(.data)
     relocations.order()
     if compactor.options.omitting.contains(.comparedMove) {
       compactor.catalog.withLock { $0.applyBlindly(relocations, to: references) }
@@ -211,16 +207,6 @@ struct Mover {
       }
       // Who came to share such content meanwhile.
       if ranges.isEmpty { ranges = compactor.catalog.withLock { $0.takeSharers(emptying) } }
-    }
-    letGoOfCopies()
-  }
-
-  private func letGoOfCopies() {
-    let copies = relocations.copies
-    for start in stride(from: 0, to: copies.count, by: Catalog.extentsPerSlice) {
-      compactor.catalog.withLock { catalog in
-        for copy in copies[start...].prefix(Catalog.extentsPerSlice) { catalog.letGo(copy) }
-      }
     }
   }
 }

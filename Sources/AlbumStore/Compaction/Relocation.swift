@@ -53,16 +53,12 @@ struct Relocations {
   /// By segment, in the order of its content.
   private var moves: [SegmentNumber: [Move]] = [:]
   private var isOrdered = true
-  /// Every copy that was made, held once by who made it.
-  private(set) var copies: [Extent] = []
 
   /// `target` holds a copy of `source`, of the same length.
   mutating func note(_ source: Extent, to target: Extent) {
     moves[source.segment, default: []].append(Move(source: source, target: target))
     isOrdered = false
   }
-
-  mutating func noteCopy(_ copy: Extent) { copies.append(copy) }
 
   /// To be called once, before `moved`.
   mutating func order() {

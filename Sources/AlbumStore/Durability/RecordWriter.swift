@@ -17,39 +17,36 @@ final class RecordWriter: SpacePart, Sendable {
     context = durability.context
   }
 
-  /// Seals up to 64 KiB of a file's content as one record and returns where it is; held until the
-  /// caller gives the extent to `Catalog.replaceExtents` or `Catalog.letGo`. The 64 bytes before
+  /// Seals up to 64 KiB of a file's content as one record and returns where it is. The 64 bytes before
   /// `content` (`ReadHeadroom.byteCount`) must be writable and are clobbered; the content is not
   /// changed. What is sealed may be in memory only until `commit`.
   func append(
     _ content: UnsafeMutableRawBufferPointer, of inode: InodeNumber, at offset: Int64,
     fileLength: Int64
-  ) throws(StoreError) -> Extent {
+  ) throws(StoreError) -> HeldExtents {
     let header = newRecord(content.count, of: inode, at: offset, fileLength)
-    return try unsafe seal(content, header, mayCut: false)
+    return HeldExtents(try unsafe seal(content, header, mayCut: false), catalog)
   }
 
   /// The same, in two records where the first fills a segment to its end.
   func appendPieces(
     _ content: UnsafeMutableRawBufferPointer, of inode: InodeNumber, at offset: Int64,
     fileLength: Int64
-  ) throws(StoreError) -> [Extent] {
+  ) throws(StoreError) -> HeldExtents {
     let header = newRecord(content.count, of: inode, at: offset, fileLength)
     let first = try unsafe seal(content, header, mayCut: true)
-    if first.end == offset + Int64(content.count) { return [first] }
-    do throws(StoreError) {
-      return [first, try unsafe appendRest(content, of: inode, behind: first, fileLength)]
-    } catch {
-      catalog.withLock { $0.letGo(first) }
-      throw error
+    var held = HeldExtents(first, catalog)
+    if first.end < offset + Int64(content.count) {
+      held.add(try unsafe appendRest(content, of: inode, behind: first, fileLength))
     }
+    return held
   }
 
   /// From a copy: what lies before it is content that others may be reading.
   private func appendRest(
     _ content: UnsafeMutableRawBufferPointer, of inode: InodeNumber, behind first: Extent,
     _ fileLength: Int64
-  ) throws(StoreError) -> Extent {
+  ) throws(StoreError) -> HeldExtents {
     let rest = unsafe UnsafeRawBufferPointer(rebasing: content[Int(first.length)...])
     let copy = SegmentImage(byteCount: ReadHeadroom.byteCount + rest.count)
     defer { unsafe erase(copy.bytes) }

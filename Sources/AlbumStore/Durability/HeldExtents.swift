@@ -1,0 +1,50 @@
+package import AlbumFormat
+import AlbumModel
+
+/// Content that is sealed and that no file has yet. It counts as alive until the holder gives it to a file;
+/// what the holder does not give away goes back by itself when this ends. So whoever seals several
+/// records and fails on the way has nothing to clean up.
+///
+/// Never to end under the catalog's lock, which giving back takes; a debug build notices.
+package struct HeldExtents: ~Copyable, Sendable {
+  package private(set) var extents: [Extent] = []
+  private let catalog: CatalogLock
+
+  /// Nothing yet.
+  package init(in space: Space) { self.init(space.context.catalog) }
+
+  init(_ catalog: CatalogLock) { self.catalog = catalog }
+
+  /// `extent` was held for the caller.
+  init(_ extent: Extent, _ catalog: CatalogLock) {
+    extents = [extent]
+    self.catalog = catalog
+  }
+
+  deinit {
+    for start in stride(from: 0, to: extents.count, by: Catalog.extentsPerSlice) {
+      catalog.withLock { catalog in
+        for extent in extents[start...].prefix(Catalog.extentsPerSlice) { catalog.letGo(extent) }
+      }
+    }
+  }
+
+  package var isEmpty: Bool { extents.isEmpty }
+
+  /// Adds what another one holds.
+  package mutating func add(_ other: consuming HeldExtents) { extents += other.take() }
+
+  /// Takes over one that was held for the caller.
+  mutating func add(_ extent: Extent) { extents.append(extent) }
+
+  /// Gives the first `count` away: the caller puts them into the catalog, or lets go of them.
+  package mutating func take(_ count: Int = .max) -> [Extent] {
+    if count >= extents.count {
+      defer { extents = [] }
+      return extents
+    }
+    let taken = Array(extents.prefix(count))
+    extents.removeFirst(count)
+    return taken
+  }
+}
