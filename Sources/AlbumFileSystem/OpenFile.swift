@@ -27,7 +27,7 @@ package final class OpenFile: Sendable {
   }
 
   /// Reads until the buffer is full or the file ends; answers the bytes read. Up to
-  /// `ReadHeadroom.byteCount` bytes before the buffer must be writable and are clobbered.
+  /// `ReadHeadroom.byteCount` bytes before the buffer must be writable and are restored.
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FSError)
     -> Int
   {

@@ -105,7 +105,7 @@ package final class Space: Sendable {
   }
 
   /// Reads the whole of `extent` (clipped by the caller to what is wanted) into `buffer`, which has
-  /// its length. Up to 64 bytes before the buffer must be writable and are clobbered. Throws
+  /// its length. The `ReadHeadroom` before the buffer must be writable and is restored. Throws
   /// `.damaged` where a record does not open: then the buffer's content is undefined and must not
   /// be shown.
   package func read(_ extent: Extent, into buffer: UnsafeMutableRawBufferPointer) throws(StoreError)

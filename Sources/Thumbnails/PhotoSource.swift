@@ -15,7 +15,7 @@ package protocol PhotoSource: Sendable {
 
   /// Reads up to the buffer's size; 0 at the end. nil when this version has changed, is gone or
   /// cannot be read, and the caller is done with it. The `ReadHeadroom.byteCount` bytes before the
-  /// buffer are clobbered.
+  /// buffer must be writable and are restored.
   func read(_ photo: PhotoVersion, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64)
     -> Int?
 

@@ -56,8 +56,8 @@ extension FileSystem {
   }
 
   /// Reads a version of a photo: bytes read, fewer than asked for at the end only. Nil when the
-  /// version is gone or cannot be read. `ReadHeadroom.byteCount` bytes before the buffer are
-  /// clobbered.
+  /// version is gone or cannot be read. `ReadHeadroom.byteCount` bytes before the buffer must
+  /// be writable and are restored.
   package func readPhoto(
     _ photo: PhotoVersion, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) -> Int? {

@@ -14,7 +14,7 @@ extension FileContent {
   }
 
   /// Reads until the buffer is full or the file ends. The bytes before the buffer, as many as
-  /// `ReadHeadroom` says, are clobbered.
+  /// `ReadHeadroom` says, must be writable and are restored.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FSError) -> Int {
     if offset < 0 { throw FSError(.invalid) }
     var plan = monitor.withLock { state in makePlan(state, offset, buffer.count) }
@@ -97,20 +97,20 @@ extension Space {
   }
 
   /// Fills a buffer with a file's content from `offset` on: `extents` are within it, the rest is
-  /// holes. From the end to the beginning, since reading an extent clobbers the bytes before it.
+  /// holes.
   func fill(
     _ buffer: UnsafeMutableRawBufferPointer, at offset: Int64, from extents: [Extent]
   ) throws(StoreError) {
-    var filled = buffer.count
-    for extent in extents.reversed() {
+    var filled = 0
+    for extent in extents {
       let lower = Int(extent.offset - offset)
       let upper = Int(extent.end - offset)
-      unsafe zero(buffer, upper..<filled)
+      unsafe zero(buffer, filled..<lower)
       try unsafe read(
         extent, into: UnsafeMutableRawBufferPointer(rebasing: buffer[lower..<upper]))
-      filled = lower
+      filled = upper
     }
-    unsafe zero(buffer, 0..<filled)
+    unsafe zero(buffer, filled..<buffer.count)
   }
 
   private func zero(_ buffer: UnsafeMutableRawBufferPointer, _ range: Range<Int>) {

@@ -140,12 +140,11 @@ struct Mover: ~Copyable {
     return pieces
   }
 
-  /// From the end to the beginning, since reading a piece clobbers the bytes before it.
   private mutating func read(_ pieces: [Extent], at offset: Int64) throws(StoreError)
     -> RecordOrigin
   {
     var origin = RecordOrigin()
-    for piece in pieces.reversed() {
+    for piece in pieces {
       let target = unsafe slice(piece.offset - offset, piece.length)
       do throws(StoreError) {
         try unsafe compactor.content.read(piece, into: target, noting: &origin)
