@@ -55,7 +55,8 @@ extension Compactor {
     try moveAll(&report, progress)
     try compactionTurn { work throws(StoreError) in
       try retireEmptied()
-      try shortenJournal()
+      let checkpoint = durability.journal.withLock { $0.checkpoints.map(\.segmentCount).max() ?? 1 }
+      try shortenJournal(longerThan: 2 * checkpoint + 3)
       try durability.barrierNow()
       try removeRetired()
       try removeUnneeded()
@@ -125,13 +126,12 @@ extension Compactor {
   /// How often one compaction finds no room, and makes some, before it gives up.
   private static let shortagesAtMost = 64
 
-  /// Two checkpoints, where the journal is much longer than they are: it is kept since the former of
-  /// them.
-  private func shortenJournal() throws(StoreError) {
+  /// Writes two checkpoints where the journal has more than `limit` segments before its newest one: the
+  /// journal is kept since the former checkpoint.
+  func shortenJournal(longerThan limit: UInt32) throws(StoreError) {
     let (needed, newest) = durability.journal.withLock { ($0.checkpoints, $0.writer.newest) }
-    let length =
-      newest.rawValue - min(newest.rawValue, needed.map(\.firstJournal.rawValue).min() ?? 1)
-    if length < 2 * (needed.map(\.segmentCount).max() ?? 1) + 4 { return }
+    let first = needed.map(\.firstJournal.rawValue).min() ?? 1
+    if newest.rawValue - min(newest.rawValue, first) <= limit { return }
     for _ in 0..<2 { try durability.checkpoint() }
   }
 
