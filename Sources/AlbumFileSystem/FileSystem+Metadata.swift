@@ -52,7 +52,7 @@ extension FileSystem {
       catalog.index(of: inode).map { catalog.state($0).isDirectory } ?? false
     }
     if isDirectory {
-      if let failure = commitContents(pendingFor: 0) { throw failure }
+      if let failure = commitContents(pendingFor: .zero) { throw failure }
     } else {
       try contents.find(inode)?.commit()
     }

@@ -40,8 +40,8 @@ package final class FileSystem: Sendable {
       renewFormerThumbnails()
       reconsiderPhotos()
     }
-    space.setBeforeBarrier { [weak self] milliseconds in
-      self?.commitContents(pendingFor: milliseconds * 1_000_000)
+    space.setBeforeBarrier { [weak self] duration in
+      self?.commitContents(pendingFor: duration)
     }
     space.setWhenRoomReturns { [weak self] in self?.reconsiderPhotos() }
   }
@@ -56,12 +56,12 @@ package final class FileSystem: Sendable {
   /// Puts what open files have pending into the catalog. Answers the first error of those whose
   /// content could not be stored.
   @discardableResult
-  package func close() -> FSError? { commitContents(pendingFor: 0) }
+  package func close() -> FSError? { commitContents(pendingFor: .zero) }
 
   /// The same of what has been pending for so long.
   @discardableResult
-  func commitContents(pendingFor nanoseconds: Int64) -> FSError? {
-    let limit = clock.monotonic() - nanoseconds
+  func commitContents(pendingFor duration: Duration) -> FSError? {
+    let limit = clock.monotonic() - duration
     var failure: FSError?
     for content in contents.all where content.isPending(since: limit) {
       do throws(FSError) { try content.commit() } catch { failure = failure ?? error }

@@ -1,15 +1,15 @@
 package import AlbumModel
-import Posix
+package import Posix
 
 /// Where the file system takes its times from; tests bring their own.
 package struct FileSystemClock: Sendable {
   /// The time of day, for time stamps, on the clock of the kernel's own.
   package var now: @Sendable () -> Timestamp
-  /// Nanoseconds on a clock that nobody sets, for how long something was.
-  package var monotonic: @Sendable () -> Int64
+  /// For how long something was.
+  package var monotonic: @Sendable () -> MonotonicTime
 
   package init(
-    now: @escaping @Sendable () -> Timestamp, monotonic: @escaping @Sendable () -> Int64
+    now: @escaping @Sendable () -> Timestamp, monotonic: @escaping @Sendable () -> MonotonicTime
   ) {
     self.now = now
     self.monotonic = monotonic
@@ -17,5 +17,5 @@ package struct FileSystemClock: Sendable {
 
   package static let system = FileSystemClock(
     now: { Timestamp(nanoseconds: SystemClock.fileTimeNanoseconds()) },
-    monotonic: { SystemClock.monotonicNanoseconds() })
+    monotonic: { MonotonicTime.now })
 }

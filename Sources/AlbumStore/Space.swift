@@ -125,8 +125,8 @@ package final class Space: Sendable {
 
   /// Called before each barrier that comes by itself, about every 2 seconds while there is
   /// something: the file system takes the chance to put into the catalog what open files have had
-  /// pending for so many milliseconds. It must neither commit nor wait for a barrier.
-  package func setBeforeBarrier(_ hook: @escaping @Sendable (_ pendingFor: Int64) -> Void) {
+  /// pending for so long. It must neither commit nor wait for a barrier.
+  package func setBeforeBarrier(_ hook: @escaping @Sendable (_ pendingFor: Duration) -> Void) {
     durability.hooks.withLock { $0.beforeBarrier = hook }
   }
 

@@ -68,12 +68,12 @@ package struct ControlClient: ~Copyable {
   /// Waits for the end after `askForEnd`; returns why not everything is on disk, nil where all is.
   /// `late` is called once when it takes longer than 3 seconds.
   package func waitForEnd(late: () -> Void) throws(Failure) -> Failure? {
-    let deadline = SystemClock.monotonicNanoseconds() + 3_000_000_000
+    let deadline = MonotonicTime.now + .seconds(3)
     var isLate = false
     do throws(MessageStream.Problem) {
       while true {
         let isThere = isLate || stream.isReadable(within: 3000)
-        if !isLate, !isThere || SystemClock.monotonicNanoseconds() > deadline {
+        if !isLate, !isThere || MonotonicTime.now > deadline {
           isLate = true
           late()
         }

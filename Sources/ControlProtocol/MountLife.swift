@@ -4,8 +4,8 @@ package import Posix
 
 /// Asks a mount itself whether anybody serves it.
 package enum MountLife {
-  /// A mount that says nothing for so long is served by a daemon that hangs. In seconds.
-  private static let patience: Int64 = 5
+  /// A mount that says nothing for so long is served by a daemon that hangs.
+  private static let patience = Duration.seconds(5)
 
   /// True where the kernel says that nobody serves the mount any more: then every call on it fails with
   /// ENOTCONN. That its daemon does not answer on its socket says nothing. A daemon that hangs hangs a
@@ -19,7 +19,7 @@ package enum MountLife {
     }
     guard let thread else { return false }
     thread.detach()
-    let deadline = SystemClock.monotonicNanoseconds() + patience * 1_000_000_000
+    let deadline = MonotonicTime.now + patience
     return answer.waiting(until: deadline) { $0 } ?? false
   }
 

@@ -51,7 +51,7 @@ final class ControlRequests: Sendable {
     }
     end.notifyAll()
     // A client that does not read must not keep the daemon.
-    let deadline = SystemClock.monotonicNanoseconds() + 5_000_000_000
+    let deadline = MonotonicTime.now + .seconds(5)
     _ = end.waiting(until: deadline) { $0.waiting == 0 ? () : nil }
   }
 
@@ -65,7 +65,7 @@ final class ControlRequests: Sendable {
     // The first tells the client that its question has come.
     while true {
       if !progress(.progress(pending: 0)) { return .ended(nil) }
-      let deadline = SystemClock.monotonicNanoseconds() + 1_000_000_000
+      let deadline = MonotonicTime.now + .seconds(1)
       let outcome = end.waiting(until: deadline) { end -> Failure?? in
         end.isOver ? .some(end.failure) : .none
       }

@@ -5,7 +5,7 @@ import Posix
 /// Notes how far a space's history went, every 5 seconds and when the session ends, so that a killed
 /// session counts as well. The files' disk may be slow: the watch has a thread of its own.
 final class HistoryWatch: Sendable {
-  private static let periodNanoseconds: Int64 = 5_000_000_000
+  private static let period = Duration.seconds(5)
 
   private let seen: SeenHistory
   private let space: Space
@@ -25,7 +25,7 @@ final class HistoryWatch: Sendable {
     let started = try PosixThread(name: "history") {
       var noted: UInt64 = 0
       while true {
-        let until = SystemClock.monotonicNanoseconds() + HistoryWatch.periodNanoseconds
+        let until = MonotonicTime.now + HistoryWatch.period
         if self.isStopping.waiting(until: until, { $0 ? true : nil }) != nil { return }
         let end = self.space.durableHistoryEnd
         if end.frame > noted {

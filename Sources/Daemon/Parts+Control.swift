@@ -47,9 +47,7 @@ extension Parts {
   /// it is on disk. `progress` is told how many are left, about once a second, and answers whether
   /// anybody still wants to know.
   func sync(timeout: Double?, progress: (Int) -> Bool) throws(Failure) {
-    let deadline = timeout.map {
-      SystemClock.monotonicNanoseconds() + Int64(min($0, 1e9) * 1e9)
-    }
+    let deadline = timeout.map { MonotonicTime.now + .seconds(min($0, 1e9)) }
     if isReadOnly { return }
     // On disk are photos first: thumbnails can be made again.
     try barrier()
@@ -57,7 +55,7 @@ extension Parts {
     try barrier()
   }
 
-  private func waitForThumbnails(until deadline: Int64?, _ progress: (Int) -> Bool)
+  private func waitForThumbnails(until deadline: MonotonicTime?, _ progress: (Int) -> Bool)
     throws(Failure)
   {
     // The kernel tells the end of a closed file a moment after close(2) has returned, so that its
@@ -69,7 +67,9 @@ extension Parts {
     }
   }
 
-  private func waitForQueued(until deadline: Int64?, _ progress: (Int) -> Bool) throws(Failure) {
+  private func waitForQueued(until deadline: MonotonicTime?, _ progress: (Int) -> Bool)
+    throws(Failure)
+  {
     let waiting = try ThumbnailWait(fileSystem, until: deadline)
     while !waiting.isOver(within: 1) {
       let pending = fileSystem.thumbnailReport().pending
@@ -146,7 +146,7 @@ private final class ThumbnailWait: Sendable {
   private enum State { case waiting, made, timedOut }
   private let state = Monitor(State.waiting, rank: .leaf)
 
-  init(_ fileSystem: FileSystem, until deadline: Int64?) throws(Failure) {
+  init(_ fileSystem: FileSystem, until deadline: MonotonicTime?) throws(Failure) {
     do throws(Errno) {
       try PosixThread(name: "sync") { [state] in
         let isMade = fileSystem.waitForThumbnails(until: deadline)
@@ -159,7 +159,7 @@ private final class ThumbnailWait: Sendable {
   }
 
   func isOver(within seconds: Int64) -> Bool {
-    let deadline = SystemClock.monotonicNanoseconds() + seconds * 1_000_000_000
+    let deadline = MonotonicTime.now + .seconds(seconds)
     return state.waiting(until: deadline) { $0 == .waiting ? nil : true } ?? false
   }
 

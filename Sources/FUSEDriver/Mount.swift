@@ -101,7 +101,7 @@ package final class Mount: Sendable {
     if !isRunning { return }
     notifications.stop()
     detach()
-    let deadline = SystemClock.monotonicNanoseconds() + Int64(seconds * 1e9)
+    let deadline = MonotonicTime.now + .seconds(seconds)
     if state.waiting(until: deadline, { $0.hasEnded ? () : nil }) == nil {
       logger.notice("files are still open in the mount: cutting them off")
       driver.pages.stop()

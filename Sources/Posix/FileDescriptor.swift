@@ -169,22 +169,22 @@ package struct FileDescriptor: ~Copyable, Sendable {
     }
   }
 
-  /// How long `lock` waits, in nanoseconds.
-  private static let lockPatience: Int64 = 60_000_000_000
+  /// How long `lock` waits.
+  private static let lockPatience = Duration.seconds(60)
 
   /// Takes an open-file-description lock over `length` bytes at `offset` (0: to the end), shared
   /// or exclusive. Throws `.again` or `.accessDenied` when somebody else holds it: at once, and with
   /// `wait` after a minute. Gone when the last copy of the descriptor is closed.
   package func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno) {
     let kind = Int16(exclusive ? F_WRLCK : F_RDLCK)
-    let deadline = SystemClock.monotonicNanoseconds() + (wait ? FileDescriptor.lockPatience : 0)
+    let deadline = MonotonicTime.now + (wait ? FileDescriptor.lockPatience : .zero)
     while true {
       do throws(Errno) {
         try retrying { clinux_ofd_lock(rawValue, kind, offset, length, 0) }
         return
       } catch {
         let isTaken = error == .again || error == .accessDenied
-        if !isTaken || SystemClock.monotonicNanoseconds() >= deadline { throw error }
+        if !isTaken || MonotonicTime.now >= deadline { throw error }
       }
       // F_OFD_SETLKW would wait for ever for somebody who means it.
       SystemClock.sleep(milliseconds: 20)

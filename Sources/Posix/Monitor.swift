@@ -69,13 +69,15 @@ internal import Glibc
     }
   }
 
-  /// The same until a time of `SystemClock.monotonicNanoseconds`; nil when that has come.
-  package func waiting<Result>(until deadline: Int64, _ body: (inout State) -> Result?) -> Result? {
+  /// The same until a deadline; nil when that has come.
+  package func waiting<Result>(until deadline: MonotonicTime, _ body: (inout State) -> Result?)
+    -> Result?
+  {
     lock()
     defer { unlock() }
     var time = timespec()
-    time.tv_sec = Int(deadline / 1_000_000_000)
-    time.tv_nsec = Int(deadline % 1_000_000_000)
+    time.tv_sec = Int(deadline.nanoseconds / 1_000_000_000)
+    time.tv_nsec = Int(deadline.nanoseconds % 1_000_000_000)
     while true {
       if let result = body(&state) { return result }
       if unsafe pthread_cond_timedwait(condition, mutex, &time) == ETIMEDOUT { return body(&state) }

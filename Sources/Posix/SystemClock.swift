@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// The clocks of the machine, in nanoseconds.
+/// The clocks of the machine that somebody sets, and its start. For how long something takes there is
+/// `MonotonicTime`.
 package enum SystemClock {
   /// Since 1970-01-01 UTC.
   package static func wallNanoseconds() -> Int64 { read(CLOCK_REALTIME) }
@@ -9,14 +10,8 @@ package enum SystemClock {
   /// most. A precise time would be later than the kernel's own time of a change that came after it.
   package static func fileTimeNanoseconds() -> Int64 { read(CLOCK_REALTIME_COARSE) }
 
-  /// On a clock that nobody sets.
-  package static func monotonicNanoseconds() -> Int64 { read(CLOCK_MONOTONIC) }
-
   /// Whole seconds since 1970-01-01 UTC.
   package static func wallSeconds() -> Int64 { wallNanoseconds() / 1_000_000_000 }
-
-  /// On the clock that nobody sets.
-  package static func monotonicMilliseconds() -> Int64 { monotonicNanoseconds() / 1_000_000 }
 
   /// Milliseconds since the machine was started, those included in which it slept.
   package static func runningMilliseconds() -> Int64 { read(CLOCK_BOOTTIME) / 1_000_000 }
@@ -34,7 +29,7 @@ package enum SystemClock {
   /// Lets the calling thread wait.
   package static func sleep(milliseconds: UInt32) { usleep(milliseconds * 1000) }
 
-  private static func read(_ clock: clockid_t) -> Int64 {
+  static func read(_ clock: clockid_t) -> Int64 {
     var time = timespec()
     unsafe clock_gettime(clock, &time)
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import Posix
+package import Posix
 
 /// What ends a wait for a worker.
 package protocol WaitLimit {
@@ -34,7 +34,7 @@ package final class Attempt: WaitLimit {
   /// `isWanted` is not asked again once it has answered false.
   init(process: pid_t, allowance: Duration, isWanted: @escaping () -> Bool) {
     self.process = process
-    self.allowance = (MonotonicTime(milliseconds: 0) + allowance).milliseconds
+    self.allowance = allowance.milliseconds
     self.isWanted = isWanted
     lastUsed = ProcessLook.processorMilliseconds(of: process)
   }
@@ -45,7 +45,7 @@ package final class Attempt: WaitLimit {
     let now = MonotonicTime.now
     if now < nextLook { return }
     if !isWanted() { throw .abandoned }
-    let passed = now.milliseconds - lastLook.milliseconds
+    let passed = (now - lastLook).milliseconds
     let used = ProcessLook.processorMilliseconds(of: process)
     let threads = ProcessLook.threads(of: process)
     if threads.count > Attempt.threadLimit { throw .died }

@@ -1,4 +1,5 @@
 package import AlbumModel
+package import Posix
 
 /// The life of one worker process as its thread sees it. Pure: is told what happened, answers what to
 /// do; touches no process and no clock.

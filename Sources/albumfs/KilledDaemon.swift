@@ -7,8 +7,8 @@ import Posix
 /// every call on the mount hangs. Ending the connection (`fusectl`) lets all of them go on.
 enum KilledDaemon {
   private static let connections = "/sys/fs/fuse/connections"
-  /// How long the rest of the process may take to end, in milliseconds.
-  private static let patience: Int64 = 10_000
+  /// How long the rest of the process may take to end.
+  private static let patience = Duration.seconds(10)
 
   /// Ends the connection of a mount whose daemon's first thread has ended though the process has not.
   /// Leaves every other mount alone. The mount is dead then.
@@ -26,8 +26,8 @@ enum KilledDaemon {
         "The daemon of \(mount.mountPoint) was killed and cannot end, and \(path) cannot be written "
           + "(\(error)). As root: mount -t fusectl none \(connections), then echo 1 > \(path)")
     }
-    let deadline = SystemClock.monotonicMilliseconds() + patience
-    while ProcessState.isZombie(daemon.pid), SystemClock.monotonicMilliseconds() < deadline {
+    let deadline = MonotonicTime.now + patience
+    while ProcessState.isZombie(daemon.pid), MonotonicTime.now < deadline {
       usleep(10_000)
     }
   }

@@ -6,8 +6,8 @@ import Posix
 /// take. Says nothing where there is no terminal. Any thread.
 final class ProgressBar: Sendable {
   private struct State {
-    var start: Int64 = 0
-    var lastShown: Int64 = 0
+    var start: MonotonicTime?
+    var lastShown = MonotonicTime(nanoseconds: 0)
   }
   private let state = Mutex(State(), rank: .leaf)
   private let isShown: Bool
@@ -17,15 +17,19 @@ final class ProgressBar: Sendable {
 
   func show(_ progress: CheckProgress) {
     if !isShown { return }
-    let now = SystemClock.monotonicMilliseconds()
-    let elapsed = state.withLock { state -> Int64? in
-      let isFirst = state.start == 0
+    let now = MonotonicTime.now
+    let elapsed = state.withLock { state -> Duration? in
+      let isFirst = state.start == nil
       if progress.step == .records, isFirst { state.start = now }
-      if progress.step == .records, !isFirst, now - state.lastShown < 100 { return nil }
+      if progress.step == .records, !isFirst, now - state.lastShown < .milliseconds(100) {
+        return nil
+      }
       state.lastShown = now
-      return state.start == 0 ? 0 : now - state.start
+      return state.start.map { now - $0 } ?? .zero
     }
-    if let elapsed { Terminal.transient(ProgressBar.line(progress, milliseconds: elapsed)) }
+    if let elapsed {
+      Terminal.transient(ProgressBar.line(progress, milliseconds: elapsed.milliseconds))
+    }
   }
 
   /// The same for any work that is counted in bytes.

@@ -260,7 +260,7 @@ struct ThumbnailTests {
     #expect(space.fileSystem.waitForThumbnails(until: nil), "nothing to wait for")
     try space.write("a", to: "Trip/Photo/a.jpg")
     #expect(calls.withLock { $0 } > 0)
-    #expect(!space.fileSystem.waitForThumbnails(until: SystemClock.monotonicNanoseconds()))
+    #expect(!space.fileSystem.waitForThumbnails(until: .now))
     try space.makeThumbnails()
     #expect(space.fileSystem.waitForThumbnails(until: nil))
   }

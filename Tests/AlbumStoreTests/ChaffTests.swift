@@ -119,13 +119,13 @@ import Testing
     var (first, later) = (0, 0)
     for _ in 0..<sessions {
       var chaff = SessionChaff()
-      chaff.note(made: 0, now: 0, using: &random)
+      chaff.note(made: 0, now: .now, using: &random)
       #expect(chaff.pending.count <= 1)
       first += chaff.pending.count
-      for made in [1, 2, 30, 31, 95, 96] { chaff.note(made: made, now: 0, using: &random) }
+      for made in [1, 2, 30, 31, 95, 96] { chaff.note(made: made, now: .now, using: &random) }
       // A number that was seen already draws nothing.
       let count = chaff.pending.count
-      for made in [96, 3] { chaff.note(made: made, now: 0, using: &random) }
+      for made in [96, 3] { chaff.note(made: made, now: .now, using: &random) }
       #expect(chaff.pending.count == count)
       later += count
     }
@@ -154,10 +154,10 @@ import Testing
       let sums = (0..<20_000).map { _ -> Int in
         var chaff = SessionChaff()
         for count in stride(from: 0, through: made, by: 37) {
-          chaff.note(made: count, now: 1, using: &random)
+          chaff.note(made: count, now: .now, using: &random)
         }
-        chaff.note(made: made, now: 1, using: &random)
-        return chaff.take(until: .max)
+        chaff.note(made: made, now: .now, using: &random)
+        return chaff.take(until: .distantFuture)
       }
       for count in [1, 2, 8, 16, 40] {
         expect(
@@ -177,9 +177,9 @@ import Testing
         for session in 0..<20 {
           var drawn = SessionChaff()
           drawn.note(
-            made: (500 - count) * (session + 1) / 20 - (500 - count) * session / 20, now: 0,
+            made: (500 - count) * (session + 1) / 20 - (500 - count) * session / 20, now: .now,
             using: &random)
-          chaff += drawn.take(until: .max)
+          chaff += drawn.take(until: .distantFuture)
         }
         return chaff
       }
@@ -193,14 +193,15 @@ import Testing
   }
 
   @Test func `chaff of a session waits for a random moment, and comes when it ends`() {
-    var moments: Set<Int64> = []
+    var moments: Set<MonotonicTime> = []
+    let now = MonotonicTime.now
     for _ in 0..<1000 {
       var chaff = SessionChaff()
-      chaff.note(made: 1, now: 5000)
+      chaff.note(made: 1, now: now)
       guard let due = chaff.nextDue else { continue }
-      #expect(due >= 5000 && due < 5000 + ChaffRule.delay)
+      #expect(due >= now && due < now + ChaffRule.delay)
       moments.insert(due)
-      #expect(chaff.take(until: due - 1) == 0)
+      #expect(chaff.take(until: due - .nanoseconds(1)) == 0)
       #expect(chaff.take(until: due) > 0)
       #expect(chaff.nextDue.map { $0 > due } ?? true)
     }

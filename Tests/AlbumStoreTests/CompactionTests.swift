@@ -309,9 +309,9 @@ extension SeededRandom {
 
 /// Waits until something has come about; a test that waits in vain fails.
 func waiting(_ isDone: () throws -> Bool) throws {
-  let deadline = SystemClock.monotonicNanoseconds() + 120_000_000_000
+  let deadline = MonotonicTime.now + .seconds(120)
   while try !isDone() {
-    try #require(SystemClock.monotonicNanoseconds() < deadline, "waited in vain")
+    try #require(MonotonicTime.now < deadline, "waited in vain")
     usleep(50_000)
   }
 }

@@ -92,13 +92,13 @@ package final class FaultyDisk: StorageDirectory {
     slow.notifyAll()
   }
 
-  /// No test hangs: a call that is held for so long, in nanoseconds, ends the run.
-  private static let longestHold: Int64 = 300_000_000_000
+  /// No test hangs: a call that is held for so long ends the run.
+  private static let longestHold = Duration.seconds(300)
 
   fileprivate func beSlow(_ call: Call, _ path: String?) {
     guard let isSlow = slow.withLock({ $0.isSlow }), isSlow(call, path) else { return }
     slow.withLock { $0.held += 1 }
-    let deadline = SystemClock.monotonicNanoseconds() + FaultyDisk.longestHold
+    let deadline = MonotonicTime.now + FaultyDisk.longestHold
     let isLetGo = slow.waiting(until: deadline) { $0.isSlow == nil ? true : nil } ?? false
     precondition(isLetGo, "\(call) of \(path ?? "") is held for ever: nobody calls goOn")
     slow.withLock { $0.held -= 1 }

@@ -100,7 +100,7 @@ final class TestClock: Sendable {
           now += 1000
           return Timestamp(nanoseconds: now)
         }
-      }, monotonic: { self.nanoseconds.withLock { $0 } })
+      }, monotonic: { MonotonicTime(nanoseconds: self.nanoseconds.withLock { $0 }) })
   }
 }
 

@@ -282,7 +282,7 @@ final class Workload {
       $0.commitAll()
       return true
     }) {
-      if let failure = fileSystem.commitContents(pendingFor: 0) { throw failure }
+      if let failure = fileSystem.commitContents(pendingFor: .zero) { throw failure }
     }
   }
 

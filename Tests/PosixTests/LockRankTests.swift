@@ -16,7 +16,7 @@ struct LockRankTests {
       #expect(sum == 3)
     }
     // Who waits holds the lock again when it goes on.
-    files.waiting(until: 0) { _ in nil as Void? }
+    files.waiting(until: .now) { _ in nil as Void? }
     #expect(catalog.withLock { $0 } == 1)
   }
 

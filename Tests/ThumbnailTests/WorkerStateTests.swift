@@ -1,10 +1,13 @@
 import AlbumModel
+import Posix
 import Testing
 import Thumbnails
 
 /// The life of a worker, without a worker.
 struct WorkerStateTests {
-  private func at(_ seconds: Int64) -> MonotonicTime { MonotonicTime(milliseconds: seconds * 1000) }
+  private func at(_ seconds: Int64) -> MonotonicTime {
+    MonotonicTime(nanoseconds: seconds * 1_000_000_000)
+  }
 
   @Test("No process is started before there is a picture")
   func lazy() {

@@ -4,12 +4,11 @@ import Posix
 /// Which albums have settled: nothing was created in them for 2 seconds. Until then the kernel may
 /// not believe in their implicit entries. Any thread.
 final class AlbumActivity: Sendable {
-  /// Nanoseconds.
-  static let restlessness: Int64 = 2_000_000_000
+  static let restlessness = Duration.seconds(2)
 
   private let clock: FileSystemClock
   /// When something was last created, by album. A leaf: nothing else is locked under it.
-  private let created = Mutex<[InodeNumber: Int64]>([:], rank: .leaf)
+  private let created = Mutex<[InodeNumber: MonotonicTime]>([:], rank: .leaf)
 
   init(clock: FileSystemClock) { self.clock = clock }
 

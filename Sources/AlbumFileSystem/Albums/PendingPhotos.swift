@@ -67,9 +67,9 @@ final class PendingPhotos: Sendable {
     monitor.notifyAll()
   }
 
-  /// Returns when all that waits now is done (true), or at a time of
-  /// `SystemClock.monotonicNanoseconds` (false).
-  func wait(until deadline: Int64?) -> Bool {
+  /// Returns when all that waits now is done (true), or at the deadline
+  /// (false).
+  func wait(until deadline: MonotonicTime?) -> Bool {
     let waiter = monitor.withLock { state in
       state.nextWaiter += 1
       state.waiters[state.nextWaiter] = state.queued.union(state.handedOut.keys)

@@ -1,7 +1,7 @@
 import AlbumFormat
 package import AlbumModel
 import AlbumStore
-import Posix
+package import Posix
 
 // DESIGN section 6, the file system's side: which photo is next, its bytes as of one version of its
 // content, and the thumbnail that comes back. A thumbnail is always a new inode.
@@ -125,8 +125,8 @@ extension FileSystem {
   package func abandon(_ photo: PhotoVersion) { pendingPhotos.done(photo.inode) }
 
   /// Returns when the thumbnails of all photos that were closed before the call are made or have
-  /// failed: true; or at `deadline`, a time of `SystemClock.monotonicNanoseconds`: false.
-  package func waitForThumbnails(until deadline: Int64?) -> Bool {
+  /// failed: true; or at `deadline`: false.
+  package func waitForThumbnails(until deadline: MonotonicTime?) -> Bool {
     pendingPhotos.wait(until: deadline)
   }
 

@@ -32,8 +32,8 @@ final class FileContent: Sendable {
     var pending = ExtentMap()
     /// Whether there is something for the catalog.
     var isChanged = false
-    /// When it became so, on the monotonic clock.
-    var changedAt: Int64 = 0
+    /// When it became so.
+    var changedAt = MonotonicTime(nanoseconds: 0)
     /// Rises when the size shrinks: a goal taken before does not hold any more.
     var epoch: UInt64 = 0
     /// Whether bytes that somebody handed over were refused or given up. The kernel may show them.
@@ -294,7 +294,7 @@ final class FileContent: Sendable {
   }
 
   /// Whether something has waited for the catalog since `time` or longer.
-  func isPending(since time: Int64) -> Bool {
+  func isPending(since time: MonotonicTime) -> Bool {
     monitor.withLock { $0.isChanged && $0.changedAt <= time }
   }
 

@@ -6,16 +6,16 @@ import struct Synchronization.Atomic
 
 extension Compactor {
   /// Adds what is due. Chaff is worth no error: where it finds no room it is left out.
-  func addChaffIfDue() { addChaff(until: SystemClock.monotonicMilliseconds()) }
+  func addChaffIfDue() { addChaff(until: .now) }
 
   /// Adds what would still have come: a session that ends early adds as much as one that goes on.
-  func addChaffInTheEnd() { addChaff(until: .max) }
+  func addChaffInTheEnd() { addChaff(until: .distantFuture) }
 
-  /// When the next is due, in monotonic milliseconds.
-  var nextChaff: Int64? { files.chaff.withLock { $0.nextDue } }
+  /// When the next is due.
+  var nextChaff: MonotonicTime? { files.chaff.withLock { $0.nextDue } }
 
-  private func addChaff(until time: Int64) {
-    let (made, now) = (files.created.load(ordering: .relaxed), SystemClock.monotonicMilliseconds())
+  private func addChaff(until time: MonotonicTime) {
+    let (made, now) = (files.created.load(ordering: .relaxed), MonotonicTime.now)
     // A session that writes makes a segment of the journal at least.
     if !options.addsChaff || made == 0 { return }
     let wanted = files.chaff.withLock { chaff in

@@ -10,8 +10,8 @@ struct CompactionWork {
   var deferred: Set<SegmentNumber> = []
   /// `SegmentLedger.released` at the last survey; nil: there was none.
   var releasedAtSurvey: Int64?
-  /// Not before, in monotonic milliseconds: something stood in the way.
-  var retryAt: Int64 = 0
+  /// Not before: something stood in the way.
+  var retryAt: MonotonicTime?
 }
 
 /// Lets one caller at a time move, retire and remove segments. Any thread.

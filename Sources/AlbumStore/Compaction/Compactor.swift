@@ -33,12 +33,12 @@ final class Compactor: SpacePart, Sendable {
   /// live.
   func compactPiece(_ work: inout CompactionWork, limit: Int64) throws(StoreError) {
     if durability.keepsEverything { return }
-    if SystemClock.monotonicMilliseconds() < work.retryAt { return }
+    if let retryAt = work.retryAt, MonotonicTime.now < retryAt { return }
     if work.plan.victims.isEmpty, isSurveyDue(work) { plan(&work, .background) }
     do throws(StoreError) { try emptyNext(&work, limit: limit) } catch {
       guard error.isShortage else { throw error }
       work.plan = CompactionPlan()
-      work.retryAt = SystemClock.monotonicMilliseconds() + 30_000
+      work.retryAt = MonotonicTime.now + .seconds(30)
       options.logger.notice("no room to compact: \(error)")
     }
   }

@@ -14,27 +14,26 @@ import struct Synchronization.Atomic
 
 /// When framing appended its last barrier. Only its thread touches it.
 private final class FramingRounds: @unchecked Sendable {  // see above
-  var lastBarrier: Int64 = 0
+  var lastBarrier: MonotonicTime?
 }
 
 /// How the housekeeping stands. Only its thread touches it.
 private final class HousekeepingRounds: @unchecked Sendable {  // see above
-  var lastSweep: Int64 = 0
-  var lastMove: Int64 = 0
-  var lastCheckpointLook: Int64 = 0
+  var lastSweep: MonotonicTime?
+  var lastMove: MonotonicTime?
+  var nextCheckpointLook: MonotonicTime?
   var sweep: Sweep?
   var settling = TimeSettling()
   /// `Housekeeping.activity` when it was seen to change last, and when that was.
   private var activity: UInt64 = 0
-  private var activeAt: Int64 = 0
+  private var activeAt: MonotonicTime?
 
-  /// How long nobody has used the space, in milliseconds.
-  func idleTime(_ activity: UInt64, now: Int64) -> Int64 {
-    if activity != self.activity || activeAt == 0 {
-      self.activity = activity
-      activeAt = now
-    }
-    return now - activeAt
+  /// How long nobody has used the space.
+  func idleTime(_ activity: UInt64, now: MonotonicTime) -> Duration {
+    if let activeAt, activity == self.activity { return now - activeAt }
+    self.activity = activity
+    activeAt = now
+    return .zero
   }
 }
 
@@ -52,16 +51,20 @@ final class Housekeeping: SpacePart, Sendable {
     context = compactor.context
   }
 
-  static let barrierInterval: Int64 = 2000
-  /// How often open files are looked at for what they have pending, in milliseconds.
-  static let statingInterval: Int64 = 500
-  static let sweepInterval: Int64 = 1000
+  static let barrierInterval = Duration.seconds(2)
+  /// How often open files are looked at for what they have pending.
+  static let statingInterval = Duration.milliseconds(500)
+  static let sweepInterval = Duration.seconds(1)
   /// Nobody works on the space when nothing was asked of it for so long: file managers and copying
-  /// tools do not pause for a second. In milliseconds.
-  static let idleAfter: Int64 = 1000
-  /// While somebody works one segment is emptied so often, in milliseconds: less than 1 MiB a second
+  /// tools do not pause for a second.
+  static let idleAfter = Duration.seconds(1)
+  /// While somebody works one segment is emptied so often: less than 1 MiB a second
   /// of default segments, a hundredth of what a disk does.
-  static let busyMoveInterval: Int64 = 5000
+  static let busyMoveInterval = Duration.seconds(5)
+
+  private func isDue(_ last: MonotonicTime?, _ interval: Duration, _ now: MonotonicTime) -> Bool {
+    last.map { now - $0 >= interval } ?? true
+  }
 
   /// Starts the threads.
   func start() throws(StoreError) {
@@ -75,18 +78,18 @@ final class Housekeeping: SpacePart, Sendable {
     }
   }
 
-  /// One round of framing; returns the time of the next, in monotonic milliseconds.
-  private func frame(_ rounds: FramingRounds) -> Int64? {
+  /// One round of framing; returns the time of the next.
+  private func frame(_ rounds: FramingRounds) -> MonotonicTime? {
     if health.isReadOnly { return nil }
-    let now = SystemClock.monotonicMilliseconds()
+    let now = MonotonicTime.now
     do throws(StoreError) {
       try durability.commitNow()
-      if now - rounds.lastBarrier >= Housekeeping.barrierInterval {
+      if isDue(rounds.lastBarrier, Housekeeping.barrierInterval, now) {
         rounds.lastBarrier = now
         try durability.barrierNow()
       }
       let isSoon =
-        keeper.isBusy || durability.journal.withLock { $0.oldestUncovered != 0 }
+        keeper.isBusy || durability.hasUncovered
         || catalog.withLock { $0.hasChanges }
       return isSoon ? now : nil
     } catch {
@@ -96,26 +99,28 @@ final class Housekeeping: SpacePart, Sendable {
     }
   }
 
-  /// One round of stating; returns the time of the next, in monotonic milliseconds.
-  private func statePending() -> Int64? {
+  /// One round of stating; returns the time of the next.
+  private func statePending() -> MonotonicTime? {
     if health.isReadOnly { return nil }
     durability.callBeforeBarrier(pendingFor: Housekeeping.barrierInterval)
-    return keeper.isBusy ? SystemClock.monotonicMilliseconds() + Housekeeping.statingInterval : nil
+    return keeper.isBusy ? MonotonicTime.now + Housekeeping.statingInterval : nil
   }
 
-  /// One round of housekeeping; returns the time of the next, in monotonic milliseconds.
-  private func keepHouse(_ rounds: HousekeepingRounds) -> Int64? {
+  /// One round of housekeeping; returns the time of the next.
+  private func keepHouse(_ rounds: HousekeepingRounds) -> MonotonicTime? {
     if health.isReadOnly {
       durability.reclaims.reclaimIfWanted()
       return nil
     }
-    let now = SystemClock.monotonicMilliseconds()
+    let now = MonotonicTime.now
     durability.reclaims.reclaimIfWanted()
     do throws(StoreError) {
-      if now - rounds.lastCheckpointLook >= Housekeeping.barrierInterval {
-        rounds.lastCheckpointLook = now
+      if rounds.nextCheckpointLook.map({ now >= $0 }) ?? true {
+        rounds.nextCheckpointLook = now + Housekeeping.barrierInterval
         try compactor.refillReserve()
-        if try !durability.checkpointIfDue() { rounds.lastCheckpointLook = now + 30_000 }
+        if try !durability.checkpointIfDue() {
+          rounds.nextCheckpointLook = now + .seconds(30) + Housekeeping.barrierInterval
+        }
       }
       try sweep(rounds, now)
       room.tellReturned()
@@ -134,17 +139,19 @@ final class Housekeeping: SpacePart, Sendable {
 
   /// Moves content at full speed while nobody uses the space, a piece a round; now and then a
   /// segment while somebody does.
-  private func sweep(_ rounds: HousekeepingRounds, _ now: Int64) throws(StoreError) {
+  private func sweep(_ rounds: HousekeepingRounds, _ now: MonotonicTime) throws(StoreError) {
     let idle = rounds.idleTime(activity.load(ordering: .relaxed), now: now)
     let isFree = room.isShort || idle >= Housekeeping.idleAfter
     let wantsToMove = rounds.sweep?.wantsToMove ?? false
-    if now - rounds.lastSweep < Housekeeping.sweepInterval, !(isFree && wantsToMove) { return }
+    if !isDue(rounds.lastSweep, Housekeeping.sweepInterval, now), !(isFree && wantsToMove) {
+      return
+    }
     rounds.lastSweep = now
     if rounds.sweep == nil { rounds.sweep = try compactor.beginSweep() }
     if isFree {
       try rounds.sweep?.round(compactor)
       rounds.settling.round(context.files, context.lock)
-    } else if now - rounds.lastMove >= Housekeeping.busyMoveInterval {
+    } else if isDue(rounds.lastMove, Housekeeping.busyMoveInterval, now) {
       rounds.lastMove = now
       try rounds.sweep?.round(compactor, moving: 0)
     } else {

@@ -56,15 +56,17 @@ struct Sweep {
     compactor.addChaffIfDue()
   }
 
-  /// When something is due that no change of the user's will announce, in monotonic milliseconds.
-  func nextDue(_ compactor: Compactor) -> Int64? {
-    let (now, time) = (SystemClock.monotonicMilliseconds(), compactor.files.clock.now)
+  /// When something is due that no change of the user's will announce.
+  func nextDue(_ compactor: Compactor) -> MonotonicTime? {
+    let (now, time) = (MonotonicTime.now, compactor.files.clock.now)
     let grace = compactor.durability.graceSeconds * 1000
     let retired = compactor.catalog.withLock { catalog in
       catalog.segments.accounts.values.filter { $0.state == .retired }.map(\.retiredAt).min()
     }
     let since = [retired, unneeded.map(\.since).min()].compactMap { $0 }.min()
-    let removal = since.map { now + max(1000, $0.milliseconds + grace - time.milliseconds) }
+    let removal = since.map {
+      now + .milliseconds(max(1000, $0.milliseconds + grace - time.milliseconds))
+    }
     return [removal, compactor.nextChaff].compactMap { $0 }.min()
   }
 

@@ -32,8 +32,8 @@ final class Durability: SpacePart, Sendable {
 
   /// Calls to who lies above.
   struct Hooks {
-    /// Lets the file system put into the catalog what open files have had pending for so many milliseconds.
-    var beforeBarrier: (@Sendable (_ pendingFor: Int64) -> Void)?
+    /// Lets the file system put into the catalog what open files have had pending for so long.
+    var beforeBarrier: (@Sendable (_ pendingFor: Duration) -> Void)?
     /// Seals anew what lives in a segment that could not be written.
     var relocate: (@Sendable (SegmentNumber) throws(StoreError) -> Void)?
   }
@@ -80,12 +80,12 @@ final class Durability: SpacePart, Sendable {
   var hasWritten: Bool { journal.withLock { $0.writer.isBegun } }
 
   /// True while a frame waits for the barrier that covers it.
-  var hasUncovered: Bool { journal.withLock { $0.oldestUncovered != 0 } }
+  var hasUncovered: Bool { journal.withLock { $0.oldestUncovered != nil } }
 
-  func callBeforeBarrier(pendingFor milliseconds: Int64) {
+  func callBeforeBarrier(pendingFor duration: Duration) {
     guard let hook = hooks.withLock({ $0.beforeBarrier }) else { return }
     // What is sealed by it does not wait for room: locks may be held here.
-    reclaims.impatiently { hook(milliseconds) }
+    reclaims.impatiently { hook(duration) }
   }
 
   /// A session's first data segment is made when the head of its journal is on disk: so what a crash
@@ -166,9 +166,7 @@ final class Durability: SpacePart, Sendable {
     journal.lastFrame = journal.writer.position.frame
     for number in journal.unstatedRetirements { journal.retirements[number] = journal.lastFrame }
     journal.unstatedRetirements = []
-    if journal.oldestUncovered == 0 {
-      journal.oldestUncovered = SystemClock.monotonicMilliseconds()
-    }
+    if journal.oldestUncovered == nil { journal.oldestUncovered = .now }
   }
 
   /// Writes every record that was sealed before the call to its segment.
@@ -187,8 +185,8 @@ final class Durability: SpacePart, Sendable {
 
   /// The 5 seconds are real: when the oldest frame without a barrier nears them, new ones wait.
   private func waitForLateBarrier() throws(StoreError) {
-    let oldest = journal.withLock { $0.oldestUncovered }
-    if oldest != 0, SystemClock.monotonicMilliseconds() - oldest > 4500 { try barrierNow() }
+    guard let oldest = journal.withLock({ $0.oldestUncovered }) else { return }
+    if MonotonicTime.now - oldest > .milliseconds(4500) { try barrierNow() }
   }
 
   /// Returns when all that was changed before the call is on disk. On a full disk waits until room was
@@ -255,7 +253,7 @@ final class Durability: SpacePart, Sendable {
   /// The last frame, and the last that states something.
   private func takeBarrierNumber() -> (FrameNumber, FrameNumber) {
     journal.withLock { journal in
-      journal.oldestUncovered = 0
+      journal.oldestUncovered = nil
       return (journal.writer.position.frame, journal.lastFrame)
     }
   }

@@ -1,5 +1,6 @@
 import AlbumFormat
 import AlbumModel
+import Posix
 
 /// The journal of an opened space, and what must change together with it. The lock of `commit` guards it.
 struct Journal {
@@ -8,8 +9,8 @@ struct Journal {
   var lastFrame: FrameNumber
   /// The checkpoints that a head on disk names; what they need is kept.
   var checkpoints: [CheckpointReference]
-  /// When the oldest frame was appended that no barrier covers, on the monotonic clock; 0: none.
-  var oldestUncovered: Int64 = 0
+  /// When the oldest frame was appended that no barrier covers; nil: there is none.
+  var oldestUncovered: MonotonicTime?
   /// Retired data segments that a frame states which is not written yet, and, for the others that this
   /// session retired, a frame before which their statement lies.
   var unstatedRetirements: Set<SegmentNumber> = []

@@ -3,15 +3,15 @@ import Posix
 /// The space's own threads. Each does one kind of work in rounds and sleeps while nobody changes
 /// anything, so that none waits for another's work.
 final class Keeper: Sendable {
-  /// Does some work; returns when there is more to do, in monotonic milliseconds; nil: when somebody
+  /// Does some work; returns when there is more to do; nil: when somebody
   /// wakes the keeper.
-  typealias Round = @Sendable () -> Int64?
+  typealias Round = @Sendable () -> MonotonicTime?
 
   private struct State {
     /// One bit for each thread that has been woken and has not begun its round.
     var awake: UInt8 = 0
-    /// When somebody last had work, in monotonic milliseconds.
-    var lastWake: Int64 = 0
+    /// When somebody last had work.
+    var lastWake: MonotonicTime?
     var isStopping = false
     var threads: [PosixThread] = []
   }
@@ -21,20 +21,23 @@ final class Keeper: Sendable {
   func wake() {
     let wasAsleep = state.withLock { state in
       defer { state.awake = .max }
-      state.lastWake = SystemClock.monotonicMilliseconds()
+      state.lastWake = .now
       return state.awake != .max
     }
     if wasAsleep { state.notifyAll() }
   }
 
   /// True where somebody had work within the last 5 seconds.
-  var isBusy: Bool { SystemClock.monotonicMilliseconds() - state.withLock { $0.lastWake } < 5000 }
+  var isBusy: Bool {
+    guard let last = state.withLock({ $0.lastWake }) else { return false }
+    return MonotonicTime.now - last < .seconds(5)
+  }
 
   /// Starts one more thread. It runs `round` when somebody wakes the keeper, and when the time has come
   /// that it returns; at most every 100 ms. With `atOnce` the first comes without a wake.
   func start(_ name: String, atOnce: Bool = false, _ round: @escaping Round) throws(Errno) {
     let place = state.withLock { $0.threads.count }
-    let first = atOnce ? SystemClock.monotonicMilliseconds() : nil
+    let first = atOnce ? MonotonicTime.now : nil
     let thread = try PosixThread(name: name) { self.run(place, first, round) }
     state.withLock { $0.threads.append(thread) }
   }
@@ -50,14 +53,15 @@ final class Keeper: Sendable {
     for thread in threads { thread.join() }
   }
 
-  private func run(_ place: Int, _ first: Int64?, _ round: Round) {
+  private func run(_ place: Int, _ first: MonotonicTime?, _ round: Round) {
     let bit = UInt8(1) << UInt8(place)
     var next = first
     while true {
-      let due = next.map { $0 * 1_000_000 } ?? .max
-      _ = state.waiting(until: due) { $0.isStopping || $0.awake & bit != 0 ? () : nil }
+      _ = state.waiting(until: next ?? .distantFuture) {
+        $0.isStopping || $0.awake & bit != 0 ? () : nil
+      }
       // Batches changes for 100 ms so they share a frame.
-      let until = SystemClock.monotonicNanoseconds() + 100_000_000
+      let until = MonotonicTime.now + .milliseconds(100)
       _ = state.waiting(until: until) { $0.isStopping ? () : nil }
       let wasStopped = state.withLock { state in
         state.awake &= ~bit

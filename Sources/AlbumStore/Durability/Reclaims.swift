@@ -6,8 +6,8 @@ import Posix
 /// that finds no room waits until the grace of all that is unneeded was given up and garbage was compacted,
 /// and then tries again. A caller that waits holds none of a space's locks.
 final class Reclaims: SpacePart, Sendable {
-  /// How long a caller waits for room at most, in nanoseconds.
-  private static let patience: Int64 = 60_000_000_000
+  /// How long a caller waits for room at most.
+  private static let patience = Duration.seconds(60)
 
   private struct State {
     /// Reclaims that were asked for, and the last that is over.
@@ -21,7 +21,7 @@ final class Reclaims: SpacePart, Sendable {
     /// Segments are being written anew, or the session ends: nobody waits.
     var isHindered = 0
     /// The last one that made no room: `SegmentLedger.released` and the time then.
-    var inVain: (released: Int64, at: Int64)?
+    var inVain: (released: Int64, at: MonotonicTime)?
     /// Makes room; returns whether there is some.
     var reclaim: (@Sendable () throws(StoreError) -> Bool)?
   }
@@ -64,7 +64,7 @@ final class Reclaims: SpacePart, Sendable {
       return state.wanted
     }
     keeper.wake()
-    let deadline = SystemClock.monotonicNanoseconds() + Reclaims.patience
+    let deadline = MonotonicTime.now + Reclaims.patience
     let hasGained = state.waiting(until: deadline) { state -> Bool? in
       if state.isHindered > 0 { return false }
       return state.done >= ticket ? state.hasGained : nil
@@ -80,7 +80,7 @@ final class Reclaims: SpacePart, Sendable {
     if isImpatient { return false }
     guard let inVain else { return true }
     if released - inVain.released >= Int64(files.segmentSize) / 4 { return true }
-    return SystemClock.monotonicMilliseconds() - inVain.at > 2000
+    return MonotonicTime.now - inVain.at > .seconds(2)
   }
 
   private var released: Int64 { catalog.withLock { $0.segments.released } }
@@ -128,7 +128,7 @@ final class Reclaims: SpacePart, Sendable {
     if hasGained { room.noteRoom() }
     let released = released
     state.withLock {
-      $0.inVain = hasGained ? nil : (released, SystemClock.monotonicMilliseconds())
+      $0.inVain = hasGained ? nil : (released, MonotonicTime.now)
     }
     return hasGained
   }

@@ -85,7 +85,7 @@ extension Durability {
     do throws(StoreError) {
       for _ in 0..<50 {
         // What open files have sealed there goes into the catalog, to be moved with the rest.
-        callBeforeBarrier(pendingFor: 0)
+        callBeforeBarrier(pendingFor: .zero)
         try hooks.withLock({ $0.relocate })?(id.number)
         let live = catalog.withLock { $0.segments.accounts[id.number]?.live ?? 0 }
         if live <= 0 { return content.forget(id.number) }
@@ -127,7 +127,7 @@ extension Durability {
     try journal.writer.adopt(reference) { () throws(StoreError) in try files.sync([.data]) }
     try files.sync([.journal])
     journal.lastFrame = journal.writer.position.frame
-    journal.oldestUncovered = 0
+    journal.oldestUncovered = nil
     journal.noteCheckpoints()
     room.noteCheckpoint(reference)
     checkpointTaken.withLock { $0 = true }

@@ -25,8 +25,8 @@ package enum ChaffRule {
   package static let segmentsPerAddition = 96
   /// The most segments of one addition.
   package static let mostAtOnce = 16
-  /// An addition comes within so many milliseconds.
-  static let delay: Int64 = 600_000
+  /// An addition comes within this time.
+  static let delay = Duration.seconds(600)
 
   static let variable = "ALBUMFS_TESTS_FORBID_CHAFF"
 

@@ -12,8 +12,8 @@ final class DiskRoom: Sendable {
     var shortage: StoreError?
     var hook: (@Sendable () -> Void)?
     var hasReturned = false
-    /// When the disk was looked at last, in monotonic milliseconds, and what was seen.
-    var lookedAt = Int64.min / 2
+    /// When the disk was looked at last, and what was seen.
+    var lookedAt: MonotonicTime?
     var isNearlyFull = false
   }
   private let state = Mutex(State(), rank: .leaf)
@@ -66,10 +66,11 @@ final class DiskRoom: Sendable {
   /// True where the next segments may find no room: then whoever writes is better told at once than when
   /// the file is closed, which not every program looks at. Looks at the disk once a second at most.
   var isNearlyFull: Bool {
-    let now = SystemClock.monotonicMilliseconds()
+    let now = MonotonicTime.now
     let known = state.withLock { state -> Bool? in
       if state.shortage != nil { return true }
-      return now - state.lookedAt < 1000 ? state.isNearlyFull : nil
+      guard let lookedAt = state.lookedAt, now - lookedAt < .seconds(1) else { return nil }
+      return state.isNearlyFull
     }
     if let known { return known }
     let least = 2 * checkpointRoom * Int64(files.segmentSize)

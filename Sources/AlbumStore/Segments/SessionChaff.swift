@@ -6,22 +6,22 @@ import struct Synchronization.Atomic
 
 /// The chaff that one session adds, drawn as `ChaffRule` says.
 struct SessionChaff {
-  /// Segments to be added, and when, in monotonic milliseconds.
-  private(set) var pending: [(count: Int, due: Int64)] = []
+  /// Segments to be added, and when.
+  private(set) var pending: [(count: Int, due: MonotonicTime)] = []
   /// New segments of the session that the draws have come to, and the one with which the next addition is
   /// drawn.
   private var seen = 0
   private var next: Int?
 
   /// Draws for the segments that the session has made by now.
-  mutating func note(made count: Int, now: Int64) {
+  mutating func note(made count: Int, now: MonotonicTime) {
     var generator = SystemRandomNumberGenerator()
     note(made: count, now: now, using: &generator)
   }
 
   /// The same by chance that a test can repeat.
   mutating func note(
-    made count: Int, now: Int64, using generator: inout some RandomNumberGenerator
+    made count: Int, now: MonotonicTime, using generator: inout some RandomNumberGenerator
   ) {
     if next == nil {
       if Int.random(in: 0..<ChaffRule.sessionsPerAddition, using: &generator) == 0 {
@@ -36,11 +36,11 @@ struct SessionChaff {
     }
   }
 
-  private mutating func draw(_ now: Int64, _ generator: inout some RandomNumberGenerator) {
+  private mutating func draw(_ now: MonotonicTime, _ generator: inout some RandomNumberGenerator) {
     pending.append(
       (
         ChaffRule.countOfAddition(uniform: .random(in: 0..<1, using: &generator)),
-        now + .random(in: 0..<ChaffRule.delay, using: &generator)
+        now + .milliseconds(Int64.random(in: 0..<ChaffRule.delay.milliseconds, using: &generator))
       ))
   }
 
@@ -50,10 +50,10 @@ struct SessionChaff {
   }
 
   /// Segments that are due; those are added now.
-  mutating func take(until now: Int64) -> Int {
+  mutating func take(until now: MonotonicTime) -> Int {
     defer { pending.removeAll { $0.due <= now } }
     return pending.reduce(0) { $1.due <= now ? $0 + $1.count : $0 }
   }
 
-  var nextDue: Int64? { pending.map(\.due).min() }
+  var nextDue: MonotonicTime? { pending.map(\.due).min() }
 }

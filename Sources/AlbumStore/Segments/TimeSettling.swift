@@ -29,7 +29,7 @@ struct TimeSettling {
   static let bytesInBackground: Int64 = 1 << 30
   /// What the end of a session may take at most: bytes read, and milliseconds.
   static let bytesInTheEnd: Int64 = 128 << 20
-  static let timeInTheEnd: Int64 = 2000
+  static let timeInTheEnd = Duration.seconds(2)
   /// So old is what no other session writes to any more, in seconds.
   static let quietTime: Int64 = 15 * 60
 
@@ -80,9 +80,9 @@ struct TimeSettling {
   mutating func finish(_ files: SegmentFiles, _ lock: SpaceLock?) {
     isEnding = true
     begin(files)
-    let deadline = SystemClock.monotonicMilliseconds() + TimeSettling.timeInTheEnd
+    let deadline = MonotonicTime.now + TimeSettling.timeInTheEnd
     var left = TimeSettling.bytesInTheEnd
-    while isUnfinished, left > 0, SystemClock.monotonicMilliseconds() < deadline {
+    while isUnfinished, left > 0, MonotonicTime.now < deadline {
       left -= settle(files, lock, count: 64, bytes: min(left, 4 * Int64(files.segmentSize)))
     }
   }

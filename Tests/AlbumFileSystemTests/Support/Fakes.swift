@@ -34,7 +34,7 @@ final class FakeClock: Sendable {
   var clock: FileSystemClock {
     FileSystemClock(
       now: { Timestamp(nanoseconds: self.tick()) },
-      monotonic: { self.nanoseconds.withLock { $0 } })
+      monotonic: { MonotonicTime(nanoseconds: self.nanoseconds.withLock { $0 }) })
   }
 
   /// Each time of day is a little later than the one before, so that changes show.

@@ -1,0 +1,45 @@
+internal import Glibc
+
+/// An instant on a clock that nobody sets and that stands still while the machine sleeps
+/// (CLOCK_MONOTONIC): for deadlines, and for how long something was. Means nothing on disk.
+package struct MonotonicTime: Comparable, Hashable, Sendable, BitwiseCopyable {
+  package let nanoseconds: Int64
+
+  package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+  package static var now: MonotonicTime {
+    MonotonicTime(nanoseconds: SystemClock.read(CLOCK_MONOTONIC))
+  }
+
+  /// Never comes.
+  package static let distantFuture = MonotonicTime(nanoseconds: .max)
+
+  package static func < (a: MonotonicTime, b: MonotonicTime) -> Bool {
+    a.nanoseconds < b.nanoseconds
+  }
+
+  package static func + (time: MonotonicTime, wait: Duration) -> MonotonicTime {
+    let (sum, overflows) = time.nanoseconds.addingReportingOverflow(wait.nanoseconds)
+    return overflows ? .distantFuture : MonotonicTime(nanoseconds: sum)
+  }
+
+  package static func - (time: MonotonicTime, wait: Duration) -> MonotonicTime {
+    MonotonicTime(nanoseconds: time.nanoseconds - wait.nanoseconds)
+  }
+
+  package static func - (later: MonotonicTime, earlier: MonotonicTime) -> Duration {
+    .nanoseconds(later.nanoseconds - earlier.nanoseconds)
+  }
+}
+
+extension Duration {
+  /// At most what 64 bits hold: 292 years.
+  package var nanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (whole, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    if overflows { return seconds < 0 ? .min / 2 : .max / 2 }
+    return whole + attoseconds / 1_000_000_000
+  }
+
+  package var milliseconds: Int64 { nanoseconds / 1_000_000 }
+}
