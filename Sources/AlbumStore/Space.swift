@@ -5,7 +5,7 @@ package import Posix
 
 import struct Synchronization.Atomic
 
-/// What a new space is given at birth.
+/// Properties of a new space.
 package struct SpaceOptions: Sendable {
   /// Long edge of a thumbnail, in pixels.
   package var thumbnailEdge: Int
@@ -20,25 +20,24 @@ package struct SpaceOptions: Sendable {
   }
 }
 
-/// How a space is doing.
+/// The state of a space.
 package struct SpaceStatus: Sendable {
-  /// Why nothing can be changed; nil: all is well.
+  /// Why nothing can be changed; nil if changes are possible.
   package var readOnlyReason: String?
-  /// What is missing for the moment: room on the disk; nil: nothing.
+  /// Why no new content can be accepted now: room on the disk is missing; nil if there is room.
   package var shortage: String?
-  /// When everything was on disk last; nil: nothing was written in this session.
+  /// When everything was last on disk; nil if nothing was written in this session.
   package var lastBarrier: Timestamp?
   package var recovery: RecoveryReport
   package var inodes: Int
   package var segments: Int
-  /// Segments with content that does not open, as far as compaction came across it in this session:
-  /// they stay as they are.
+  /// Segments with content that does not decrypt, as far as compaction met them in this session: they stay
+  /// as they are.
   package var unreadableSegments: Int
 }
 
-/// One opened space of a store: its catalog in memory, its segments and its journal. All calls may
-/// come from any thread at once. Each call goes to the part that does it; the lock order stands at
-/// `Durability`.
+/// One open space of a store: its catalog in memory, its segments and its journal. Any thread may make any
+/// call. Each call goes to the part that does the work; `Durability` documents the lock order.
 package final class Space: Sendable {
   let context: SpaceContext
   let durability: Durability
@@ -68,15 +67,15 @@ package final class Space: Sendable {
 
   // MARK: The catalog
 
-  /// Looks at the catalog under its lock. Nothing slow may be done in `body`.
+  /// Reads the catalog under its lock. `body` must not be slow.
   package func read<Result: ~Copyable, Failure: Error>(
     _ body: (borrowing Catalog) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try context.catalog.withLock { catalog throws(Failure) in try body(catalog) }
   }
 
-  /// Changes the catalog: one step of history, in a frame whole. Within 100 ms that frame is
-  /// appended, by the next `commit` at once.
+  /// Changes the catalog: one step of history, complete in one frame. The frame is appended within 100 ms,
+  /// or at once by the next `commit`.
   package func change<Result: ~Copyable, Failure: Error>(
     _ body: (inout Catalog) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -105,10 +104,9 @@ package final class Space: Sendable {
     return try unsafe records.appendPieces(content, of: inode, at: offset, fileLength: fileLength)
   }
 
-  /// Reads the whole of `extent` (clipped by the caller to what is wanted) into `buffer`, which has
-  /// its length. Up to 64 bytes before the buffer must be writable and are clobbered. Throws
-  /// `.damaged` where a record does not open: then the buffer's content is undefined and must not
-  /// be shown.
+  /// Reads the whole of `extent` (which the caller has clipped) into `buffer`, which has its length. May
+  /// overwrite up to 64 bytes before the buffer. Throws `.damaged` if a record does not decrypt: the
+  /// buffer's content is then undefined and must not be shown.
   package func read(_ extent: Extent, into buffer: UnsafeMutableRawBufferPointer) throws(StoreError)
   {
     noteActivity()
@@ -124,15 +122,15 @@ package final class Space: Sendable {
   /// See `Durability.barrier`.
   package func barrier() throws(StoreError) { try durability.barrier() }
 
-  /// Called before each barrier that comes by itself, about every 2 seconds while there is
-  /// something: the file system takes the chance to put into the catalog what open files have had
-  /// pending for so many milliseconds. It must neither commit nor wait for a barrier.
+  /// Sets a hook that is called before each automatic barrier, about every 2 seconds while there are
+  /// changes. The file system then puts into the catalog what open files have had pending for this many
+  /// milliseconds. The hook must neither commit nor wait for a barrier.
   package func setBeforeBarrier(_ hook: @escaping @Sendable (_ pendingFor: Int64) -> Void) {
     durability.hooks.withLock { $0.beforeBarrier = hook }
   }
 
-  /// An open file has something pending that the catalog does not know yet: within about 2 seconds
-  /// `beforeBarrier` is called. Cheap.
+  /// Announces that an open file has changes that are not in the catalog yet. The hook above is called
+  /// within about 2 seconds. Cheap.
   package func stir() { context.keeper.wake() }
 
   // MARK: Room
@@ -145,22 +143,22 @@ package final class Space: Sendable {
     try compactor.compact(progress: progress)
   }
 
-  /// What is free on the disk below.
+  /// Free room on the disk below.
   package func capacity() throws(StoreError) -> StorageCapacity { try context.room.capacity() }
 
   /// See `DiskRoom.isNearlyFull`.
   package var isNearlyFull: Bool { context.room.isNearlyFull }
 
-  /// Called from the keeper's thread, with no lock held, when there is room again after a shortage.
+  /// Sets a hook for the return of room after a shortage. The keeper's thread calls it without any lock.
   package func setWhenRoomReturns(_ hook: @escaping @Sendable () -> Void) {
     context.room.setWhenReturned(hook)
   }
 
-  // MARK: How it is doing
+  // MARK: State
 
   package var isReadOnly: Bool { context.health.isReadOnly }
 
-  /// Throws `.readOnly` with the reason where nothing may be changed.
+  /// Throws `.readOnly` with the reason if nothing may be changed.
   package func requireWritable() throws(StoreError) { try context.health.requireWritable() }
 
   package var status: SpaceStatus {
@@ -172,11 +170,11 @@ package final class Space: Sendable {
       inodes: inodes, segments: segments, unreadableSegments: compactor.turns.unreadable.count)
   }
 
-  /// What was come across in the store that lies in the place of a segment and is none, one sentence each.
+  /// The objects of the wrong type that were found in the place of segments, one sentence each.
   package var misplaced: [String] { context.files.misplaced.map(\.message) }
 
-  /// The number of a frame, and when it was looked at, in seconds of store time: what a machine remembers of
-  /// a space, to notice a store that was put back.
+  /// The number of a frame, and the time of this look, in seconds of store time. A machine records it to
+  /// notice a store that was replaced by an older one.
   package typealias HistoryEnd = (frame: UInt64, seconds: Int64)
 
   /// The last frame.
@@ -185,13 +183,13 @@ package final class Space: Sendable {
     return (frame, context.files.clock.now.seconds)
   }
 
-  /// The last frame that no power cut takes back. Waits for a barrier under way.
+  /// The last frame that no power cut can undo. Waits for a running barrier.
   package var durableHistoryEnd: HistoryEnd {
     let covered = durability.barrierState.withLock { $0.covered.rawValue }
     let proven = durability.provenFrame.load(ordering: .acquiring)
     return (max(covered, proven), context.files.clock.now.seconds)
   }
 
-  /// What the space is called where a machine remembers it.
+  /// The space's name in the records of a machine.
   package var memoryName: String { context.files.keys.memoryName }
 }

@@ -1,28 +1,27 @@
 import AlbumFormat
 import AlbumModel
 
-// Replay behind a gap: frames before those that follow are lost. Each item states the new state of
-// one thing, so what no lost frame touched is as it was, and what a later frame states whole is as it
-// is to be. Left to see to:
+// Replay after a gap: frames are lost before those that follow. Each item states the new state of one thing.
+// So things that no lost frame touched are as they were, and things that a later frame states whole are
+// right. This remains:
 //
-// 1. Content. A frame states where the changed stretches of a file lie; with another frame of that
-//    file lost, old and new stretches would mix, and stretches never stated would read as zeros. Each
-//    inode counts how often its content was stated: where a later frame counts further than the
-//    catalog knows, what that frame does not state itself is lost content, an error to read.
-// 2. Names. The frame that took a name away may be lost, and then two names lead to one directory, or
-//    more names to a file than it counts links; names that were given in it are missing, and what
-//    they led to is there without one.
-// 3. Numbers. What the lost frames gave out must not be given out again.
+// 1. Content. A frame states the places of a file's changed stretches. If another frame of that file is
+//    lost, old and new stretches would mix, and stretches that were never stated would read as zeros. Each
+//    inode counts the statements of its content. If a later frame counts further than the catalog, all
+//    content that this frame does not state is lost: reading it is an error.
+// 2. Names. If the frame that removed a name is lost, two names may lead to one directory, or a file may
+//    have more names than links. Names that a lost frame added are missing, and their inodes have no name.
+// 3. Numbers. The numbers that lost frames used must not be used again.
 
-/// What is noted from the first gap on.
+/// The state that replay collects from the first gap on.
 struct ReplayGap {
-  /// The newest name of each inode that was given one since.
+  /// The newest name of each inode that has got one since.
   var names: [InodeNumber: EntryPlace] = [:]
-  /// Files with stretches that nobody knows any more.
+  /// Files with stretches of unknown content.
   var lostContents: Set<InodeNumber> = []
-  /// No inode below this number is one that only lost frames tell of.
+  /// Only inodes from this number on may be known to lost frames alone.
   var firstInode: UInt64
-  /// A later frame says that these frames were lost (`JournalLoss`).
+  /// A later frame records that these frames were lost (`JournalLoss`).
   var isStated = false
 
   struct EntryPlace: Equatable {
@@ -32,13 +31,13 @@ struct ReplayGap {
 }
 
 extension Catalog {
-  /// From now on the items of each frame come by `apply(behindGap:)`.
+  /// From now on the items of each frame go to `apply(behindGap:)`.
   mutating func noteGap() {
     if gap == nil { gap = ReplayGap(firstInode: greatestInode + 1) }
     gap?.isStated = false
   }
 
-  /// Applies all items of one frame, where frames before it are lost.
+  /// Applies all items of one frame after a gap.
   mutating func apply(behindGap items: [JournalItem]) {
     if gap == nil {
       for item in items { apply(item) }
@@ -76,8 +75,8 @@ extension Catalog {
 
   // MARK: Until a repair
 
-  /// A part of the journal is missing that no frame speaks of: the next one says so. All numbers from now
-  /// on are behind those that the lost part may have given out.
+  /// Records that a part of the journal is missing, if no frame does; the next frame states it. All numbers
+  /// from now on are above those that the lost part may have used.
   mutating func noteLoss(from firstInode: UInt64, isEndOfCopy: Bool) {
     loss = JournalLoss(
       firstInode: min(firstInode, loss?.firstInode ?? firstInode),
@@ -86,14 +85,15 @@ extension Catalog {
     changes.loss = true
   }
 
-  /// Where a file was that a mount left out, and whether for damage; nil where that is not known.
+  /// The former path of a file that a mount left out, and whether damage was the cause; nil if that is
+  /// unknown.
   borrowing func leftOutPath(of index: InodeIndex) -> (path: String, isDamage: Bool)? {
     guard let value = extras[index]?.attributes[InodeState.leftOutPath], let first = value.first
     else { return nil }
     return (String(decoding: value.dropFirst(), as: UTF8.self), first == 1)
   }
 
-  /// What could be brought back was.
+  /// Clears the loss after a repair.
   mutating func settleLoss() {
     if loss == nil { return }
     loss = nil
@@ -102,8 +102,8 @@ extension Catalog {
 
   // MARK: The end of replay
 
-  /// Makes the catalog consistent again where frames are lost; nothing is removed but names that
-  /// lead nowhere or to a directory that has a newer one.
+  /// Makes the catalog consistent after lost frames. Removes only names that lead nowhere, or to a directory
+  /// with a newer name.
   mutating func mend(_ findings: inout ReplayFindings) {
     guard let gap else { return }
     skipNumbers(before: numbersInUse, leavingOut: .lostFrames)
@@ -114,13 +114,13 @@ extension Catalog {
       guard let index = inodes.find(number) else { continue }
       if extents.all(inodes[index].extents).contains(where: \.isLost) { findings.lostContents += 1 }
     }
-    // What was stated to be needed no more may be needed by an older state.
+    // A retired segment may hold content of an older state.
     for (number, account) in segments.accounts where account.live > 0 && account.state == .retired {
       segments.set(number, .living)
     }
   }
 
-  /// Without the frame that states the root, it is as at birth, and belongs to whom its entries do.
+  /// If the root's frame is lost, it is as at birth, and belongs to the owner of its entries.
   private mutating func mendRoot() {
     let index = expect(.root, .directory)
     guard inodes[index].isExpected else { return }
@@ -139,7 +139,7 @@ extension Catalog {
     inodes[index].isExpected = false
   }
 
-  /// Drops names that lead nowhere; answers how many names and photos refer to each inode.
+  /// Drops names that lead nowhere; returns how many names and photos refer to each inode.
   private mutating func mendNames(_ gap: ReplayGap, _ findings: inout ReplayFindings)
     -> [InodeIndex: UInt32]
   {
@@ -170,7 +170,7 @@ extension Catalog {
     return references
   }
 
-  /// Where the newest names lead to directories, as far as they still do.
+  /// The newest names that still lead to directories.
   private func newestNames(_ gap: ReplayGap) -> [InodeIndex: ReplayGap.EntryPlace] {
     var newest: [InodeIndex: ReplayGap.EntryPlace] = [:]
     for (number, place) in gap.names {
@@ -183,7 +183,7 @@ extension Catalog {
     return newest
   }
 
-  /// Whether an entry leads to something that is known whole.
+  /// True if an entry leads to something that is known completely.
   private func isWorthKeeping(_ child: InodeIndex) -> Bool {
     let record = inodes[child]
     if record.isExpected || record.state.links == 0 || record.state.number == .root { return false }
@@ -203,7 +203,7 @@ extension Catalog {
       {
         references[made, default: 0] += 1
       } else {
-        // The thumbnail is lost: made again.
+        // The thumbnail is lost and will be made again.
         inodes[photo].state.thumbnail = InodeNumber(0)
         inodes[photo].state.thumbnailState = .pending
       }

@@ -1,16 +1,15 @@
 package import AlbumFormat
 package import AlbumModel
 
-// Every call here touches about as many extents as it is given, returns or replaces, and some nodes for
-// each, however many the file has. Who walks over all extents of a file that may be in use does so in
-// slices, each under a hold of the lock of its own.
+// Each call touches about as many extents as it receives, returns or replaces, and some nodes for each,
+// however many the file has. A walk over all extents of a file in use works in slices, each under its own
+// hold of the lock.
 
 extension Catalog {
-  /// How many extents a slice has: of what is walked over, moved or let go under one hold of the lock.
+  /// The number of extents in a slice: for walking, moving or releasing under one hold of the lock.
   package static let extentsPerSlice = 512
 
-  /// Where the content in [from, to) lies, as far as `limit` extents reach; what is in none of them up
-  /// to the last is a hole.
+  /// The extents of the content in [from, to), at most `limit`. Gaps between them, up to the last, are holes.
   package func extents(
     of index: InodeIndex, from: Int64, to: Int64, limit: Int = .max
   ) -> [Extent] {
@@ -23,11 +22,11 @@ extension Catalog {
     return result
   }
 
-  /// How many extents a file is in.
+  /// The number of a file's extents.
   package func extentCount(of index: InodeIndex) -> Int { Int(inodes[index].extents.count) }
 
-  /// Content in [from, to) is from now on in `new`, which were held before (`hold`), and else a
-  /// hole. What is no longer referred to is let go, very much of it later (`letGoOfDetached`).
+  /// Places the content in [from, to) into `new`, which are held (`hold`); the rest becomes a hole. Releases
+  /// replaced extents, very many of them later (`letGoOfDetached`).
   package mutating func replaceExtents(
     of index: InodeIndex, from: Int64, to: Int64, with new: [Extent]
   ) {
@@ -40,7 +39,7 @@ extension Catalog {
     noteExtents(index, from, to, count: new.count)
   }
 
-  /// Lets a file's content lie in `new`, held extents in order, and leaves the rest as it is.
+  /// Places a file's content into `new`, held extents in order, and leaves the rest as it is.
   package mutating func placeExtents(_ new: [Extent], of index: InodeIndex) {
     for run in Catalog.runs(of: new) {
       let range = new[run]
@@ -49,7 +48,7 @@ extension Catalog {
     }
   }
 
-  /// Stretches of extents without a gap between them.
+  /// Stretches of extents without gaps.
   private static func runs(of extents: [Extent]) -> [Range<Int>] {
     var runs: [Range<Int>] = []
     var start = 0
@@ -61,14 +60,14 @@ extension Catalog {
     return runs
   }
 
-  /// Lets a file that goes have no content.
+  /// Removes all content of a file that goes.
   mutating func dropExtents(of index: InodeIndex) {
     for dropped in extents.release(&inodes[index].extents) { segments.letGo(dropped) }
     letGoOfDetached(limit: Catalog.extentsPerSlice)
   }
 
-  /// Lets go of about `limit` extents that files do not have any more; until then their segments count
-  /// as in use. Returns false where none were left.
+  /// Releases about `limit` extents that files do not have any more; until then their segments count as
+  /// used. Returns false if none were left.
   @discardableResult
   mutating func letGoOfDetached(limit: Int) -> Bool {
     let taken = extents.takeDetached(limit: limit)
@@ -79,21 +78,21 @@ extension Catalog {
   /// Bytes of content that are not holes.
   func allocated(_ index: InodeIndex) -> Int64 { inodes[index].extents.byteCount }
 
-  /// Counts sealed content as alive before an extent of the catalog points to it.
+  /// Counts sealed content as living before an extent of the catalog points to it.
   package mutating func hold(_ extent: Extent) {
     if extent.isLost { return }
     switch segments.accounts[extent.segment]?.state {
     case nil:
       segments.set(extent.segment, .living, birth: foundBirths[extent.segment])
       changes.segments.insert(extent.segment)
-    // Its content went in the moment between the sealing of this and now.
+    // The segment lost its other content between the sealing and now.
     case .retired: setState(of: extent.segment, to: .living)
     default: break
     }
     segments.hold(extent)
   }
 
-  /// Gives up held content that will not be in the catalog.
+  /// Releases held content that will not be in the catalog.
   package mutating func letGo(_ extent: Extent) { segments.letGo(extent) }
 
   package mutating func setState(
@@ -104,7 +103,7 @@ extension Catalog {
     changes.segments.insert(segment)
   }
 
-  /// What the frame said that is lost.
+  /// Sets a birth that a lost frame had stated.
   mutating func findBirth(of segment: SegmentNumber, _ birth: SegmentBirth) {
     guard let account = segments.accounts[segment] else { return }
     segments.set(segment, account.state, retiredAt: account.retiredAt, birth: birth)
@@ -116,15 +115,15 @@ extension Catalog {
   }
 }
 
-/// How far a walk over all inodes and their extents has come.
+/// The position of a walk over all inodes and their extents.
 struct InodeCursor {
-  /// The place of an inode, and up to where its content was walked over.
+  /// The place of an inode, and the offset up to which its content was visited.
   private(set) var place: UInt32 = 0
   private(set) var inode = InodeNumber(0)
   private(set) var offset: Int64 = 0
   fileprivate(set) var isAtEnd = false
 
-  /// The place may belong to another inode since the last slice.
+  /// The place may have another inode since the last slice.
   fileprivate mutating func enter(_ number: InodeNumber) {
     if inode != number { (inode, offset) = (number, 0) }
   }
@@ -135,7 +134,7 @@ struct InodeCursor {
   }
 }
 
-/// A stretch of a file and where its content lies.
+/// A stretch of a file and the place of its content.
 struct ContentSlice {
   var index: InodeIndex
   var from: Int64
@@ -144,9 +143,9 @@ struct ContentSlice {
 }
 
 extension Catalog {
-  /// Walks on over all inodes and their extents, about `count` of both. Each file comes in one slice or
-  /// in several that follow one another. An inode stays in its place; those that are made meanwhile may
-  /// be missed.
+  /// Continues a walk over all inodes and their extents, about `count` of both. Each file comes in one or
+  /// several consecutive slices. An inode stays in its place; the walk may miss inodes that are created
+  /// meanwhile.
   func walk(_ cursor: inout InodeCursor, count: Int, _ body: (ContentSlice) -> Void) {
     var left = count
     while left > 0, cursor.place < inodes.upperBound {

@@ -1,27 +1,26 @@
 import AlbumFormat
 import AlbumModel
 
-// What a frame states: the new state of all that was touched since the last one, read from the
-// catalog at the moment when the frame is made. So a frame is a consistent instant, many
-// operations on one thing cost one item, and no operation builds items of its own.
+// What a frame states: the new state of everything that was touched since the last frame, read from the
+// catalog when the frame is made. So a frame is a consistent instant, many operations on one thing cost one
+// item, and no operation builds items of its own.
 
 /// What the next frame must state.
 struct PendingChanges {
-  /// Places that were touched; one whose inode is gone or noted anew counts once at most, since
-  /// what is to be stated stands in the record itself.
+  /// Touched places. A place whose inode is gone, or that was added twice, counts at most once, because the
+  /// record itself contains what to state.
   var inodes: [InodeIndex] = []
-  /// Inodes that are no more.
+  /// Removed inodes.
   var gone: [InodeNumber] = []
-  /// Names whose inode changed; may hold one twice.
+  /// Names whose inode changed; may contain one twice.
   var entries: [(directory: InodeNumber, name: [UInt8])] = []
   /// Stretches of content whose extents changed.
   var extents: [InodeIndex: ChangedRanges] = [:]
-  /// How many extents were placed and stretches emptied: no more than a few times as many are to be
-  /// stated.
+  /// How many extents were placed and stretches emptied. At most a few times as many must be stated.
   var extentCount = 0
   var segments: Set<SegmentNumber> = []
   var properties: Set<SpaceProperty> = []
-  /// These wait for the next frame, unless `statesSessions`.
+  /// These wait for a frame with other content, unless `statesSessions`.
   var sessions: Set<SegmentBirth> = []
   var statesSessions = false
   var counters = false
@@ -33,14 +32,14 @@ struct PendingChanges {
   }
 }
 
-/// Disjoint ranges of offsets. What was inserted last is put in order with the rest when there is as much
-/// of it: so n insertions take O(n log n) steps, and there are at most twice as many ranges as needed.
+/// Disjoint ranges of offsets. Recent insertions are merged when they are as many as the rest: so n
+/// insertions take O(n log n) steps, and there are at most twice as many ranges as needed.
 struct ChangedRanges {
-  /// In order, none meeting the next.
+  /// In order; no two touch.
   private var ordered: [Range<Int64>] = []
   private var recent: [Range<Int64>] = []
 
-  /// All of them in order, none meeting the next.
+  /// All ranges in order; no two touch.
   var ranges: [Range<Int64>] {
     var all = self
     all.order()
@@ -48,7 +47,7 @@ struct ChangedRanges {
   }
 
   mutating func insert(_ new: Range<Int64>) {
-    // Who writes on in order needs one range.
+    // A sequential writer needs one range.
     if let last = recent.last, last.lowerBound <= new.upperBound,
       new.lowerBound <= last.upperBound
     {
@@ -79,11 +78,11 @@ struct ChangedRanges {
 }
 
 extension Catalog {
-  /// Whether there is anything for a frame to state.
+  /// True if the next frame has something to state.
   package var hasChanges: Bool { !changes.isEmpty }
 
-  /// Whether the next frame states so many extents that who changes content is to append it now
-  /// (`Space.commitIfCrowded`), rather than the keeper in its time.
+  /// True if the next frame has so many extents that the caller that changes content should append it now
+  /// (`Space.commitIfCrowded`), without waiting for the keeper.
   var isCrowded: Bool { changes.extentCount >= 4 * Catalog.extentsPerSlice }
 
   mutating func note(_ index: InodeIndex, _ what: InodeRecord.Dirty) {
@@ -104,16 +103,16 @@ extension Catalog {
     changes.extents[index, default: ChangedRanges()].insert(from..<to)
   }
 
-  /// Segments that the next frame states to be retired.
+  /// Segments that the next frame will state as retired.
   var newlyRetired: [SegmentNumber] {
     changes.segments.filter { segments.accounts[$0]?.state == .retired }
   }
 
-  /// Whether the next frame states something about a segment.
+  /// True if the next frame states something about a segment.
   func hasChanged(_ segment: SegmentNumber) -> Bool { changes.segments.contains(segment) }
 
-  /// Takes what is to be stated and encodes it. A frame is one instant, so this cannot be sliced: it
-  /// touches as many extents as were changed since the last frame, not as many as the files have.
+  /// Takes and encodes the changes. A frame is one instant, so this cannot be sliced: it touches as many
+  /// extents as have changed since the last frame, not as many as the files have.
   package mutating func takeChanges() -> [UInt8] {
     extents.steps.permit(16 * changes.extentCount)
     var writer = ByteWriter()
@@ -156,7 +155,7 @@ extension Catalog {
       inodes[index].state.contentStatements = NumberLimits.following(
         record.state.contentStatements)
     }
-    // Before its extents: the count of statements tells whether they are older than what is known.
+    // Before its extents: the count of statements shows whether they are older than the known ones.
     JournalItem.inode(inodes[index].state).encode(into: &writer)
     if record.dirty.contains(.extents), let changed = changes.extents[index] {
       for range in changed.ranges {
@@ -177,7 +176,7 @@ extension Catalog {
     }
   }
 
-  /// Everything about an inode but names and content, for a checkpoint.
+  /// Encodes everything about an inode except names and content, for a checkpoint.
   func encodeWhole(_ index: InodeIndex, into writer: inout ByteWriter) {
     let number = inodes[index].state.number
     JournalItem.inode(inodes[index].state).encode(into: &writer)

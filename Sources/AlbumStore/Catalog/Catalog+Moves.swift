@@ -1,14 +1,14 @@
 import AlbumFormat
 import AlbumModel
 
-// The catalog's part in emptying segments. Between the look at all extents and the move others may
-// change files, and share content of the segments that are being emptied. So the catalog notes who
-// gets such content meanwhile, and the move looks at what extents say when it is applied.
+// The catalog's part in emptying segments. Between the survey of all extents and the move, other callers may
+// change files and share content of these segments. So the catalog records which files get such content
+// meanwhile, and a move checks the current extents.
 
-/// Which segments are being emptied.
+/// Segments that are being emptied.
 struct Emptying {
   var segments: Set<SegmentNumber> = []
-  /// Where files got content in them since that began.
+  /// Where files have got content in these segments since then.
   var sharers: [ContentRange] = []
 }
 
@@ -26,8 +26,8 @@ struct ContentRange {
 }
 
 extension Catalog {
-  /// From now on `applyMoves` knows who shares content of these segments. Answers a number to name
-  /// this by.
+  /// From now on `applyMoves` knows which files share content of these segments. Returns a number that
+  /// identifies this emptying.
   mutating func beginEmptying(_ segments: Set<SegmentNumber>) -> Int {
     let number = (emptyings.keys.max() ?? 0) + 1
     emptyings[number] = Emptying(segments: segments)
@@ -36,7 +36,7 @@ extension Catalog {
 
   mutating func endEmptying(_ number: Int) { emptyings[number] = nil }
 
-  /// Called for extents that a file gets.
+  /// Called for the new extents of a file.
   mutating func noteSharers(_ index: InodeIndex, _ extents: [Extent]) {
     for number in emptyings.keys {
       for extent in extents where emptyings[number]?.segments.contains(extent.segment) ?? false {
@@ -45,17 +45,17 @@ extension Catalog {
     }
   }
 
-  /// Takes the stretches that got content in the segments being emptied.
+  /// Takes the stretches that have got content in these segments.
   mutating func takeSharers(_ number: Int) -> [ContentRange] {
     defer { emptyings[number]?.sharers = [] }
     return emptyings[number]?.sharers ?? []
   }
 
-  /// Lets extents in these stretches that point to content which was copied point to the copy, as far
-  /// as about `limit` extents reach; takes from the end what is done. What an extent says *now* decides:
-  /// one that was replaced meanwhile points elsewhere and stays. Who shares a record may move in another
-  /// step of history: the old one lives until nobody points to it. The copies are held once by the
-  /// caller, who lets them go afterwards.
+  /// Redirects extents in these stretches from copied content to its copy, about `limit` extents at a time,
+  /// and removes finished stretches from the end of `ranges`. The *current* extent decides: one that was
+  /// replaced meanwhile points elsewhere and stays. Sharers of a record may move in different steps of
+  /// history: the original lives until no extent points to it. The caller holds the copies once and releases
+  /// them afterwards.
   mutating func applyMoves(
     _ relocations: Relocations, to ranges: inout [ContentRange], limit: Int
   ) {
@@ -78,8 +78,7 @@ extension Catalog {
     }
   }
 
-  /// What the crash harness does instead: the content is put where it was when it was copied, whatever
-  /// lies there now.
+  /// For the crash harness: writes the content to the place from which it was copied, whatever is there now.
   mutating func applyBlindly(_ relocations: Relocations, to references: [Reference]) {
     for reference in references {
       guard let index = index(of: reference.inode), let moved = relocations.moved(reference.extent)

@@ -2,15 +2,15 @@ import AlbumFormat
 package import AlbumModel
 
 extension Catalog {
-  /// The name of a directory; nil of the root and of one that has no name.
+  /// The name of a directory; nil for the root and for one without a name.
   package func name(of directory: InodeIndex) -> [UInt8]? {
-    // What names were stated in, and was then stated to be a file, has none.
+    // An inode that names were stated in, and that was then stated as a file, has no name here.
     if inodes[directory].directory == .max { return nil }
     let entry = directories[inodes[directory].directory].entry
     return entry == .max ? nil : entries.name(of: entry)
   }
 
-  /// All names of some inodes, with their directories. Looks at every entry of the space.
+  /// All names of some inodes, with their directories. Visits every entry of the space.
   package func names(of wanted: Set<InodeNumber>) -> [InodeNumber: [(
     directory: InodeNumber, name: [UInt8]
   )]] {
@@ -30,13 +30,13 @@ extension Catalog {
     return names
   }
 
-  /// The cookie of the newest entry that the directory ever had; 0 when it had none.
+  /// The cookie of the newest entry that the directory ever had; 0 if it had none.
   package func lastCookie(of directory: InodeIndex) -> UInt32 {
     directories[inodes[directory].directory].lastCookie
   }
 
-  /// Lets a name that is there lead to another inode, which has lost its own name before if it is
-  /// a directory. The entry keeps its place in the listing: who lists meanwhile sees the name.
+  /// Makes an existing name lead to another inode. If that is a directory, it has lost its own name before.
+  /// The entry keeps its place, so that a concurrent listing sees the name.
   package mutating func replaceEntry(
     _ name: [UInt8], in directory: InodeIndex, child: InodeIndex
   ) {
@@ -61,7 +61,7 @@ extension Catalog {
     dropLink(former)
   }
 
-  /// Lets two names that are there change places.
+  /// Exchanges two existing names.
   package mutating func exchangeEntries(
     _ name: [UInt8], in directory: InodeIndex, with other: [UInt8], in otherDirectory: InodeIndex
   ) {

@@ -1,13 +1,12 @@
 import AlbumFormat
 package import AlbumModel
 
-// Inodes, segments, checkpoints and write sequences have numbers that are given out once and never
-// again: records are known by them. Frames state them ahead, so that a crash costs some numbers and
-// none is given out twice; a session that ends states them exactly. Where something that numbers were
-// given out for may be unknown, because frames are lost or were cut, the space goes on behind all of
-// it.
+// Numbers of inodes, segments, checkpoints and write sequences are used once and never again, because they
+// identify records. Frames state them ahead, so that a crash wastes some numbers but uses none twice; a
+// session that ends states them exactly. If frames are lost or cut, their numbers may be unknown, and the
+// space continues above all of them.
 
-/// So many numbers of each kind.
+/// An amount of numbers of each kind.
 struct NumberGap: Sendable {
   var inodes: UInt64
   var sequences: UInt64
@@ -16,26 +15,26 @@ struct NumberGap: Sendable {
 
   static let none = NumberGap(inodes: 0, sequences: 0, dataSegments: 0, checkpointSegments: 0)
 
-  /// How far frames state numbers ahead in a session that has used `used` numbers of data segments: as
-  /// many again, so that a session that is killed wastes few where it wrote little. A session that
-  /// writes much states more ahead than 5 seconds can use up.
+  /// How far frames state numbers ahead, in a session that has used `used` numbers of data segments: as many
+  /// again. So a killed session that wrote little wastes few. A session that writes much states more ahead
+  /// than 5 seconds can use up.
   static func reserve(used: UInt32) -> NumberGap {
     NumberGap(
       inodes: 1 << 20, sequences: 1 << 24, dataSegments: min(max(used, 8), 1 << 10),
       checkpointSegments: 8)
   }
 
-  /// Where frames are lost that may have given out numbers.
+  /// For lost frames that may have used numbers.
   static let lostFrames = NumberGap(
     inodes: 1 << 20, sequences: 1 << 24, dataSegments: 1 << 10, checkpointSegments: 1 << 10)
 
-  /// Where the end of the journal is missing. Segments are there to be counted.
+  /// For a missing end of the journal. Segments are not included, because they can be counted.
   static let lostEnd = NumberGap(
     inodes: 1 << 20, sequences: 1 << 24, dataSegments: 0, checkpointSegments: 0)
 }
 
 extension SpaceCounters {
-  /// So much further, as far as numbers go.
+  /// The counters increased by a gap, within the limits.
   func ahead(by gap: NumberGap) -> SpaceCounters {
     var ahead = withinLimits
     ahead.nextInode += gap.inodes
@@ -45,7 +44,7 @@ extension SpaceCounters {
     return ahead.withinLimits
   }
 
-  /// The greater of each.
+  /// The greater value of each.
   func orLater(_ other: SpaceCounters) -> SpaceCounters {
     var later = self
     later.nextInode = max(nextInode, other.nextInode)
@@ -57,7 +56,7 @@ extension SpaceCounters {
 }
 
 extension Catalog {
-  /// The greatest number of an inode that was ever stated.
+  /// The greatest inode number that was ever stated.
   var greatestInode: UInt64 {
     var greatest: UInt64 = 0
     for raw in 0..<inodes.upperBound {
@@ -68,7 +67,7 @@ extension Catalog {
     return greatest
   }
 
-  /// The next inode's number. One in use is left out, whatever the counters say.
+  /// The next inode's number. Skips one in use, whatever the counters say.
   mutating func takeInodeNumber() -> InodeNumber {
     while inodes.find(InodeNumber(counters.nextInode)) != nil { counters.nextInode += 1 }
     defer { counters.nextInode += 1 }
@@ -93,15 +92,14 @@ extension Catalog {
     return SegmentNumber(counters.nextCheckpointSegment)
   }
 
-  /// `count` write sequence numbers that follow one another; answers the first.
+  /// Takes `count` consecutive write sequence numbers; returns the first.
   package mutating func takeSequence(count: UInt64) -> UInt64 {
     defer { counters.nextSequence += count }
     noteCounters()
     return counters.nextSequence
   }
 
-  /// Counters above the numbers of all inodes and data segments that the catalog knows. Looks at every
-  /// inode.
+  /// Counters above the numbers of all inodes and data segments in the catalog. Visits every inode.
   var numbersInUse: SpaceCounters {
     var used = SpaceCounters()
     used.nextInode = greatestInode + 1
@@ -109,8 +107,8 @@ extension Catalog {
     return used
   }
 
-  /// Goes on behind the numbers before `used`, and leaves out `gap` more. Answers whether that changed
-  /// anything; then a frame is to state it.
+  /// Continues above the numbers before `used`, and skips `gap` more. Returns true if that changed anything;
+  /// a frame must then state it.
   @discardableResult
   mutating func skipNumbers(before used: SpaceCounters, leavingOut gap: NumberGap = .none) -> Bool {
     let next = counters.orLater(used).ahead(by: gap)
@@ -126,7 +124,7 @@ extension Catalog {
     return .reserve(used: counters.nextDataSegment - min(first, counters.nextDataSegment))
   }
 
-  /// Reserves ahead when half of what was reserved is used.
+  /// Reserves more when half of the reserved numbers are used.
   mutating func noteCounters() {
     if isReplaying { return }
     let gap = reserveGap
@@ -139,7 +137,7 @@ extension Catalog {
     }
   }
 
-  /// The last frame of a session states the exact counters, so that the next wastes no numbers.
+  /// Makes the last frame of a session state the exact counters, so that the next session wastes no numbers.
   package mutating func releaseReserve() {
     if reserved == counters { return }
     changes.counters = true

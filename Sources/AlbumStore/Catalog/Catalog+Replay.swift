@@ -1,20 +1,20 @@
 package import AlbumFormat
 package import AlbumModel
 
-// Replay: items of a checkpoint and of frames, applied in order. An item may name an inode that
-// has not been stated yet (a checkpoint is written while work goes on); it is expected then, and
-// what is still only expected at the end was lost to damage.
+// Replay: applies items of a checkpoint and of frames, in order. An item may name an inode that was not
+// stated yet, because operations continue while a checkpoint is written. Such an inode is expected; if it is
+// still only expected at the end, damage has removed it.
 
-/// What replay found missing.
+/// What replay did not find.
 package struct ReplayFindings: Equatable, Sendable {
-  /// Entries that led to an inode which nothing states: dropped.
+  /// Entries of inodes that no item states: dropped.
   package var lostEntries: [(directory: InodeNumber, name: [UInt8])] = []
-  /// Files of which some content is not known any more.
+  /// The number of files with unknown content.
   package var lostContents = 0
-  /// Inodes that should have a name, and have none.
+  /// The number of inodes that should have a name, and have none.
   package var orphans = 0
-  /// The first inode number that only lost frames can have given out, where frames are lost of which the
-  /// journal does not say so itself.
+  /// The first inode number that only lost frames can have used, if frames are lost and the journal does not
+  /// record that itself.
   package var firstLostInode: UInt64?
   package init() {}
 
@@ -28,14 +28,13 @@ package struct ReplayFindings: Equatable, Sendable {
 extension Catalog {
   package mutating func beginReplay() { isReplaying = true }
 
-  /// Applies one item. Items that contradict the catalog (an entry in a file) are damage and
-  /// change nothing.
+  /// Applies one item. Items that contradict the catalog (an entry in a file) are damage and change nothing.
   package mutating func apply(_ item: JournalItem) {
     switch item {
     case .inode(let state):
-      // A checkpoint is written while work goes on, so that it may know an inode already as a later
-      // frame states it. What an earlier one states is left out: with that later frame lost it would
-      // stay, mixed with newer content.
+      // A checkpoint may contain an inode in the state of a later frame, because operations continue while
+      // it is written. Skips an earlier statement: if that later frame were lost, the earlier content would
+      // mix with the newer.
       if let known = inodes.find(state.number), !inodes[known].isExpected,
         inodes[known].state.contentStatements > state.contentStatements
       {
@@ -73,8 +72,8 @@ extension Catalog {
     }
   }
 
-  /// Ends replay: links directories to their parents, drops what leads nowhere and inodes that no
-  /// name leads to any more.
+  /// Ends replay: links directories to their parents, drops entries that lead nowhere and inodes without a
+  /// name.
   package mutating func finishReplay() -> ReplayFindings {
     var findings = ReplayFindings()
     while letGoOfDetached(limit: Catalog.extentsPerSlice) {}
@@ -86,8 +85,8 @@ extension Catalog {
       if inodes[index].state.links == 0 || inodes[index].isExpected { unnamed.append(index) }
     }
     for index in unnamed where inodes.occupant(index.rawValue) == index { discard(index) }
-    // Last, since with what is discarded goes what only that referred to, by wrong counts even what
-    // has a name.
+    // Last, because discarding an inode also discards others that only it referred to; with wrong counts
+    // even named ones.
     for raw in 0..<inodes.upperBound {
       guard let index = inodes.occupant(raw) else { continue }
       if inodes[index].directory != .max { finishDirectory(index, &findings) }
@@ -111,7 +110,7 @@ extension Catalog {
       _ = inodes.insert(record)
       return
     }
-    // An expected inode's kind was a guess.
+    // The kind of an expected inode was a guess.
     if state.kind == .directory, inodes[index].directory == .max {
       inodes[index].directory = directories.make()
     }
@@ -133,7 +132,7 @@ extension Catalog {
     }
   }
 
-  /// The inode with this number, or a place kept for it until it is stated.
+  /// The inode with this number, or a place for it until it is stated.
   mutating func expect(_ number: InodeNumber, _ kind: FileKind) -> InodeIndex {
     if let index = inodes.find(number) {
       if kind == .directory, inodes[index].isExpected, inodes[index].directory == .max {
@@ -148,8 +147,8 @@ extension Catalog {
     return inodes.insert(record)
   }
 
-  /// What was taken for a directory, since names in it were stated, and then stated as a file: it has
-  /// no names.
+  /// An inode was taken for a directory, because names in it were stated, and then stated as a file: drops
+  /// the names.
   private mutating func dropFalseListing(_ index: InodeIndex, _ findings: inout ReplayFindings) {
     let listing = inodes[index].directory
     if listing == .max { return }
@@ -183,8 +182,8 @@ extension Catalog {
     directories[inodes[index].directory].subdirectories = UInt32(subdirectories.count)
   }
 
-  /// An inode is stated to be gone. Its place is kept until the end: should the frame be damaged
-  /// that took its names away, none of them may lead to another inode that got the place.
+  /// Applies the removal of an inode. Keeps its place until the end: if the frame that removed its names is
+  /// damaged, no name may lead to another inode in the same place.
   private mutating func bury(_ index: InodeIndex) {
     empty(index)
     dropExtents(of: index)
@@ -194,8 +193,7 @@ extension Catalog {
     inodes[index].isExpected = true
   }
 
-  /// Removes an inode, and what only that has for a thumbnail. Nothing is known yet of whether links
-  /// are counted right.
+  /// Removes an inode, and a thumbnail that only it has. The counts of links may be wrong at this point.
   private mutating func discard(_ first: InodeIndex) {
     var next: InodeIndex? = first
     while let index = next {

@@ -1,26 +1,25 @@
 import AlbumFormat
 import AlbumModel
 
-// Which segments are of this timeline. A copy of the store that is written to has the same sessions up to
-// the moment when it was made, and the one that was under way then goes on in the other. So a session is
-// known by its birth and by the numbers that its segments may have here: the next session takes numbers
-// behind all that are there when it begins.
+// Which segments belong to this timeline. A copy of the store that is written to has the same sessions up to
+// the copy, and the session that was running then continues in the original. So a session is identified by
+// its birth and by the range of its segments' numbers here: the next session uses numbers above all existing
+// ones.
 
 extension Catalog {
-  /// A session has begun; the next frame that states anything says so.
+  /// Records a new session; the next frame with other content states it.
   mutating func beginSession(_ birth: SegmentBirth, _ start: SessionStart) {
     if sessions[birth] != nil { return }
     sessions[birth] = start
     changes.sessions.insert(birth)
   }
 
-  /// Lets the next frame state what `beginSession` and `forgetSessions` noted, also where there is nothing
+  /// Makes the next frame state the changes of `beginSession` and `forgetSessions`, even if it has nothing
   /// else.
   mutating func stateSessions() { changes.statesSessions = true }
 
-  /// Sessions of which nothing is in the store any more but data segments, with the journal and checkpoint
-  /// segments that they may have made; the oldest first, since where a session ends is known by the one
-  /// behind it.
+  /// Sessions of which only data segments are left in the store, with the journal and checkpoint segments
+  /// that they may have made. The oldest come first, because the next session shows where a session ends.
   func goneSessions(but present: Set<SegmentBirth>) -> [(birth: SegmentBirth, made: [SegmentID])] {
     let oldestFirst = sessions.sorted { $0.value.journal < $1.value.journal }
     return zip(oldestFirst, oldestFirst.dropFirst()).prefix { !present.contains($0.0.key) }.map {
@@ -43,7 +42,7 @@ extension Catalog {
     }
   }
 
-  /// Whether a session of this timeline made a journal or checkpoint segment.
+  /// True if a session of this timeline made a journal or checkpoint segment.
   func isOwn(_ id: SegmentID, _ birth: SegmentBirth) -> Bool {
     guard let start = sessions[birth] else { return false }
     let next = sessions.values.filter { $0.journal > start.journal }.min {
@@ -60,7 +59,7 @@ extension Catalog {
 }
 
 extension Catalog {
-  /// The session that begins behind all that recovery found.
+  /// Begins a session above everything that recovery found.
   mutating func beginSession(_ birth: SegmentBirth, behind recovery: Recovery) {
     beginSession(
       birth,

@@ -1,18 +1,18 @@
 package import AlbumFormat
 package import AlbumModel
 
-/// The tree of one space, in memory: inodes, names, which records hold a file. Whole and pure: no
-/// disk, no keys, no clock. One lock of the space guards it; nothing slow is done under that.
+/// The tree of one space in memory: inodes, names, and the records of each file. Complete and pure: no disk,
+/// no keys, no clock. One lock of the space guards it, and nothing slow happens under that lock.
 ///
-/// Whatever a call changes is remembered, and the next frame states it (`Catalog+Frames`). So any
-/// sequence of calls under one hold of the lock is one step of history: it is in a frame whole.
+/// The catalog remembers each change, and the next frame states it (`Catalog+Frames`). So any sequence of
+/// calls under one hold of the lock is one step of history, complete in one frame.
 ///
 /// Invariants:
-/// 1. `links` of a file is the number of entries that name it, plus one while a photo has it for
-///    its thumbnail; of a directory 1 while it has a name (the root: always), else 0.
+/// 1. `links` of a file is the number of its entries, plus one while a photo has it as thumbnail. `links` of
+///    a directory is 1 while it has a name (the root: always), otherwise 0.
 /// 2. An inode with `links` 0 lives only while it is pinned.
-/// 3. Of every segment, `live` is the sum of the lengths of all extents that point into it, of those
-///    held for content that is not in the catalog yet, and of those detached and not yet let go.
+/// 3. `live` of a segment is the sum of the lengths of all extents that point into it, of extents held for
+///    content that is not in the catalog yet, and of detached extents that were not released yet.
 package struct Catalog: ~Copyable, Sendable {
   var inodes = InodeTable()
   var entries = EntryTable()
@@ -22,32 +22,32 @@ package struct Catalog: ~Copyable, Sendable {
   var extras: [InodeIndex: InodeExtras] = [:]
   package internal(set) var segments = SegmentLedger()
   var counters = SpaceCounters()
-  /// The counters that the journal states: no number below is given out again after a crash.
+  /// The counters in the journal: no number below is used again after a crash.
   var reserved = SpaceCounters()
-  /// The number of the first data segment that this session took; nil: it took none.
+  /// The first data segment that this session took; nil if it took none.
   var firstDataSegment: UInt32?
   package internal(set) var properties: [SpaceProperty: UInt64] = [:]
   var changes = PendingChanges()
-  /// The session ends: nothing is reserved beyond what is used.
+  /// The session is ending: nothing is reserved ahead.
   var isClosing = false
-  /// While the journal is replayed nothing is noted as changed.
+  /// True during replay, when nothing is recorded as changed.
   var isReplaying = false
-  /// Segments that are being emptied, by a number for each who does it.
+  /// Segments that are being emptied, by the number of the emptying.
   var emptyings: [Int: Emptying] = [:]
-  /// Sessions of this timeline whose journal and checkpoint segments may still be in the store: only
-  /// what they made is removed.
+  /// Sessions of this timeline with possible journal and checkpoint segments in the store. Only segments of
+  /// these sessions are ever removed.
   var sessions: [SegmentBirth: SessionStart] = [:]
-  /// A part of the journal was missing at a mount before, and no repair has settled that yet.
+  /// A part of the journal was missing at an earlier mount, and no repair has cleared that yet.
   var loss: JournalLoss?
-  /// While the journal is replayed: what the head of the segment says of a loss, until a frame says it.
+  /// During replay: the loss in the segment's head, until a frame states it.
   var lossMark: JournalHead.LossMark?
-  /// The births of the data segments in the store, as they were found there: what a segment has that
-  /// only a repair finds to be in use.
+  /// The births of the data segments in the store. A repair takes a segment's birth from here if it finds
+  /// the segment to be in use.
   var foundBirths: [SegmentNumber: SegmentBirth] = [:]
-  /// Inodes that the last frame of them states as they were before what is known of them.
+  /// Inodes whose last frame states an older state than the catalog's.
   var outdated: Set<InodeNumber> = []
   package let memo = DirectoryMemo()
-  /// What was noted since replay met a gap: frames before those that follow are lost.
+  /// What replay has collected since a gap, that is since frames were lost.
   var gap: ReplayGap?
 
   package init() {}
@@ -68,7 +68,7 @@ package struct Catalog: ~Copyable, Sendable {
 
   // MARK: Inodes
 
-  /// How many inodes there are.
+  /// The number of inodes.
   package var inodeCount: Int { inodes.count }
 
   package func index(of number: InodeNumber) -> InodeIndex? { inodes.find(number) }
@@ -81,8 +81,8 @@ package struct Catalog: ~Copyable, Sendable {
     note(index, .state)
   }
 
-  /// What `stat` says. A directory's links are its own two and one for each directory in it; the
-  /// size of a directory is the number of its entries, that of a symlink its target's length.
+  /// The attributes for stat(2). A directory has two links, and one more for each directory in it. The size
+  /// of a directory is the number of its entries, that of a symlink its target's length.
   package func attributes(_ index: InodeIndex) -> Attributes {
     let record = inodes[index]
     let state = record.state
@@ -122,17 +122,17 @@ package struct Catalog: ~Copyable, Sendable {
     return index
   }
 
-  /// Keeps an inode alive though it may lose its names.
+  /// Keeps an inode alive even without names.
   package mutating func pin(_ index: InodeIndex, count: UInt32 = 1) { inodes[index].pins += count }
 
-  /// Gives pins back; an inode without names and pins is gone.
+  /// Releases pins; an inode without names and pins is removed.
   package mutating func unpin(_ index: InodeIndex, count: UInt32 = 1) {
     precondition(inodes[index].pins >= count, "pins given back that were not taken")
     inodes[index].pins -= count
     freeIfUnused(index)
   }
 
-  /// Makes `thumbnail` the photo's thumbnail, in place of the one it had; nil: none.
+  /// Replaces the photo's thumbnail by `thumbnail`; nil: none.
   package mutating func setThumbnail(_ thumbnail: InodeIndex?, of photo: InodeIndex) {
     let former = inodes[photo].state.thumbnail
     if let thumbnail {
@@ -151,7 +151,7 @@ package struct Catalog: ~Copyable, Sendable {
     entries.find(name, in: directory.rawValue).map { InodeIndex(rawValue: entries[$0].child) }
   }
 
-  /// Gives an inode a name that is not there yet. A directory gets one name at a time.
+  /// Gives an inode a new name. A directory gets one name at a time.
   package mutating func insertEntry(
     _ name: [UInt8], in directory: InodeIndex, child: InodeIndex
   ) {
@@ -167,8 +167,8 @@ package struct Catalog: ~Copyable, Sendable {
     noteEntry(name, in: directory)
   }
 
-  /// Takes a name away. Answers the inode that it named, nil where there was none; that inode is
-  /// gone now if it has no other name and no pins.
+  /// Removes a name. Returns its inode, nil if there was no such name. The inode is gone if it has no other
+  /// name and no pins.
   @discardableResult
   package mutating func removeEntry(_ name: [UInt8], in directory: InodeIndex) -> InodeNumber? {
     guard let child = child(name, of: directory) else { return nil }
@@ -184,7 +184,7 @@ package struct Catalog: ~Copyable, Sendable {
     return number
   }
 
-  /// Gives an entry another name, in the same or another directory, where that name is free.
+  /// Moves an entry to a free name, in the same or another directory.
   package mutating func moveEntry(
     _ name: [UInt8], of directory: InodeIndex, to newName: [UInt8], in newDirectory: InodeIndex
   ) {
@@ -195,7 +195,7 @@ package struct Catalog: ~Copyable, Sendable {
     unpin(child)
   }
 
-  /// The directory that holds a directory; the root's is the root.
+  /// The parent of a directory; the root's is the root.
   package func parent(of directory: InodeIndex) -> InodeNumber {
     directories[inodes[directory].directory].parent
   }
@@ -210,8 +210,8 @@ package struct Catalog: ~Copyable, Sendable {
     Int(directories[inodes[directory].directory].subdirectories)
   }
 
-  /// Calls `body` with the entries of a directory behind `cookie` (0: all) in the order in which
-  /// they were made, until it answers false. An entry keeps its cookie while it exists.
+  /// Calls `body` with the entries of a directory after `cookie` (0: all), in the order of their creation,
+  /// until it returns false. An entry keeps its cookie while it exists.
   package func forEachEntry(
     of directory: InodeIndex, after cookie: UInt32 = 0,
     _ body: (_ name: [UInt8], _ child: InodeIndex, _ cookie: UInt32) -> Bool
@@ -229,7 +229,7 @@ package struct Catalog: ~Copyable, Sendable {
     _ = forEachInode(from: 0, limit: .max, body)
   }
 
-  /// Calls `body` with the inodes of `limit` places from `start` on. Returns where to go on; nil at the end.
+  /// Calls `body` with the inodes of `limit` places from `start` on. Returns the next start; nil at the end.
   package func forEachInode(
     from start: UInt32, limit: UInt32, _ body: (InodeIndex, InodeState) -> Void
   ) -> UInt32? {
@@ -266,7 +266,7 @@ package struct Catalog: ~Copyable, Sendable {
     note(index, .attributes)
   }
 
-  // MARK: Inside
+  // MARK: Internals
 
   mutating func placeEntry(_ name: [UInt8], in directory: InodeIndex, child: InodeIndex) {
     let listing = inodes[directory].directory
@@ -308,7 +308,7 @@ package struct Catalog: ~Copyable, Sendable {
   }
 }
 
-/// What few inodes have.
+/// Properties of few inodes.
 struct InodeExtras {
   var symlinkTarget: [UInt8] = []
   var attributes: [[UInt8]: [UInt8]] = [:]

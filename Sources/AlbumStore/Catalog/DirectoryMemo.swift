@@ -1,30 +1,29 @@
 package import AlbumModel
 import Posix
 
-/// What callers found by climbing from directories towards the root, so that work deep in a tree does
-/// not climb all of it again. Never more than what the catalog says: it may be forgotten at any time.
+/// Remembers what callers found by climbing from directories towards the root, so that work deep in a tree
+/// need not climb again. It contains nothing that the catalog does not, and may be cleared at any time.
 ///
-/// A directory that moves takes all below it along, so everything is forgotten then. What is known of a
-/// directory that is gone is never asked for: numbers of inodes are not given out twice.
+/// A moved directory moves everything below it, so that clears all. A removed directory is never looked up
+/// again, because inode numbers are not reused.
 package final class DirectoryMemo: Sendable {
   private struct State {
     var parts: [InodeNumber: InodeNumber?] = [:]
     var counterparts: [InodeNumber: InodeNumber] = [:]
   }
 
-  /// More directories than this are not remembered.
+  /// The greatest number of directories to remember.
   private static let limit = 1 << 16
 
-  /// A leaf: it is taken under the catalog's lock.
+  /// A leaf: taken under the catalog's lock.
   private let state = Mutex(State())
 
-  /// The nearest directory above that is a part of an album; inner nil: there is none, outer nil: not
-  /// known.
+  /// The nearest directory above that is a part of an album; inner nil: there is none, outer nil: unknown.
   package func part(of directory: InodeNumber) -> InodeNumber?? {
     state.withLock { $0.parts[directory] }
   }
 
-  /// Remembers that of all these directories.
+  /// Remembers that for all these directories.
   package func remember(part: InodeNumber?, of directories: [InodeNumber]) {
     state.withLock { state in
       if state.parts.count + directories.count > DirectoryMemo.limit { state.parts = [:] }
@@ -32,13 +31,12 @@ package final class DirectoryMemo: Sendable {
     }
   }
 
-  /// The directory that belongs to this one in another part of its album, if it is known. It may have
-  /// been removed since.
+  /// The corresponding directory in the other part of its album, if known. It may have been removed since.
   package func counterpart(of directory: InodeNumber) -> InodeNumber? {
     state.withLock { $0.counterparts[directory] }
   }
 
-  /// Remembers that two directories belong to one another.
+  /// Remembers that two directories correspond.
   package func remember(counterparts one: InodeNumber, _ other: InodeNumber) {
     state.withLock { state in
       if state.counterparts.count > DirectoryMemo.limit { state.counterparts = [:] }
@@ -47,7 +45,7 @@ package final class DirectoryMemo: Sendable {
     }
   }
 
-  /// A directory gets a new place.
+  /// A directory has moved.
   func forget(_ directory: InodeNumber, andBelow: Bool) {
     state.withLock { state in
       if andBelow { return state = State() }

@@ -4,20 +4,20 @@ internal import AlbumModel
 struct DirectoryListing {
   struct Slot {
     var cookie: UInt32
-    /// Index in the entry table; `.max` where the entry was removed.
+    /// Index in the entry table; `.max` if the entry was removed.
     var entry: UInt32
   }
 
   var parent = InodeNumber.root
-  /// In the order of their cookies, so that a listing goes on where it stopped.
+  /// In the order of their cookies, so that a listing can continue where it stopped.
   private(set) var slots: [Slot] = []
   private(set) var count = 0
   var subdirectories: UInt32 = 0
-  /// The entry that names this directory; `.max` where it has no name.
+  /// The entry that names this directory; `.max` if it has no name.
   var entry: UInt32 = .max
   private var nextCookie: UInt32 = 1
 
-  /// The cookie of the newest entry, whether it is still there or not; 0 when there was none.
+  /// The cookie of the newest entry, even if it was removed; 0 if there was none.
   var lastCookie: UInt32 { nextCookie - 1 }
 
   mutating func takeCookie() -> UInt32 {

@@ -2,22 +2,22 @@ internal import AlbumModel
 
 /// One name in one directory. 28 bytes.
 struct EntryRecord: IndexedRecord {
-  /// Index of the directory's inode; of the next free record where this one is free.
+  /// Index of the directory's inode; in a free record, of the next free record.
   var parent: UInt32
   var child: UInt32
   var nameStart: UInt32
   var hash: UInt32
-  /// Where the entry stands in its directory's listing.
+  /// The position of the entry in its directory's listing.
   var cookie: UInt32
-  /// 0 where the record is free.
+  /// 0 in a free record.
   var nameLength: UInt8
 
   var indexHash: Int { Int(hash) }
 }
 
-/// All names of a space: entries and the bytes of their names in flat arenas, found through one hash
-/// table over (directory, name). The hash is seeded anew for each mount, so
-/// that no choice of names makes it slow. Not thread-safe.
+/// All names of a space: entries and the bytes of their names in flat arenas, with one hash table over
+/// (directory, name). Each mount has its own seed for the hash, so that no choice of names makes it slow.
+/// Not thread-safe.
 struct EntryTable: ~Copyable, Sendable {
   private var entries = FlatArena<EntryRecord>()
   private var firstFree: UInt32 = .max
@@ -42,7 +42,7 @@ struct EntryTable: ~Copyable, Sendable {
     return table.find(Int(hash)) { matches($0, hash, name, parent) }
   }
 
-  /// Adds a name that is not there.
+  /// Adds a new name.
   mutating func insert(_ name: [UInt8], in parent: UInt32, child: UInt32, cookie: UInt32) -> UInt32
   {
     let record = EntryRecord(

@@ -1,8 +1,8 @@
 import AlbumFormat
 import AlbumModel
 
-// The trees of `ExtentArena`: nodes, and what is done to them from the root down. A call gets a node as
-// its parent knows it and changes that; the caller writes it back.
+// The trees of `ExtentArena`: nodes, and the operations from the root down. A call receives a node as its
+// parent stores it and changes it; the caller writes it back.
 
 extension ExtentArena {
   // MARK: Nodes
@@ -23,7 +23,7 @@ extension ExtentArena {
     freedNodes = node.first
   }
 
-  /// Sums up what is in a node.
+  /// Computes the sums of a node.
   mutating func measure(_ node: inout Branch, _ height: UInt8) {
     node.offset = .max
     node.count = 0
@@ -60,7 +60,7 @@ extension ExtentArena {
     node.used += 1
   }
 
-  /// Takes elements out.
+  /// Removes elements.
   private mutating func close(_ range: Range<Int>, in node: inout Branch, _ height: UInt8) {
     move(
       node.used - range.upperBound, from: node, range.upperBound, to: node, range.lowerBound,
@@ -68,7 +68,7 @@ extension ExtentArena {
     node.used -= range.count
   }
 
-  /// Builds a tree of more extents than one run has.
+  /// Builds a tree of extents that do not fit into one run.
   mutating func build(_ list: [Extent]) -> ExtentBlock {
     var level: [Branch] = []
     for start in stride(from: 0, to: list.count, by: ExtentArena.fanOut) {
@@ -100,7 +100,7 @@ extension ExtentArena {
       height: height)
   }
 
-  /// Puts back the root of a tree, which may have fewer levels now, or be no tree any more.
+  /// Stores the root of a tree, which may have fewer levels now, or be a run.
   mutating func finish(_ block: inout ExtentBlock, _ changed: Branch) {
     var root = changed
     var height = block.height
@@ -116,7 +116,7 @@ extension ExtentArena {
     }
     block = ExtentArena.block(root, height)
     if height > 0 { return }
-    // A leaf has room for 32, whatever is in use.
+    // A leaf has room for 32, however many are used.
     let list = extents.slice(root.first, count: UInt32(root.used))
     free(root, 0)
     block = ExtentBlock()
@@ -125,7 +125,7 @@ extension ExtentArena {
 
   // MARK: Trees
 
-  /// Adds extents, joined among themselves, to a stretch that is free.
+  /// Adds extents, joined among themselves, to a free stretch.
   mutating func insert(_ extents: [Extent], into block: inout ExtentBlock) {
     var list = extents
     guard let start = list.first?.offset, let end = list.last?.end else { return }
@@ -159,7 +159,7 @@ extension ExtentArena {
     block = ExtentArena.block(root, block.height)
   }
 
-  /// Returns the new right half where the node was split.
+  /// Returns the new right half if the node was split.
   private mutating func insert(
     _ extent: Extent, into node: inout Branch, _ height: UInt8, isLast: Bool
   ) -> Branch? {
@@ -184,8 +184,8 @@ extension ExtentArena {
     }
   }
 
-  /// Puts an element into a node. A full one is split in halves; one that grows at the end of the file
-  /// stays full.
+  /// Puts an element into a node. Splits a full node in halves; one that grows at the end of the file stays
+  /// full.
   private mutating func put(
     at place: Int, in node: inout Branch, _ height: UInt8, _ isLast: Bool,
     _ write: (inout ExtentArena, UInt32) -> Void
@@ -212,7 +212,7 @@ extension ExtentArena {
     return right
   }
 
-  /// Replaces the extent that begins at `offset` by one that lies in the same place among the others.
+  /// Replaces the extent at `offset` by one in the same position.
   mutating func set(
     _ offset: Int64, to new: Extent, in node: inout Branch, _ height: UInt8
   ) {
@@ -233,7 +233,7 @@ extension ExtentArena {
     node.offset = branches[node.first].offset
   }
 
-  /// Removes the extents that begin in [from, to). `end`: all extents below begin before that.
+  /// Removes the extents that begin in [from, to). `end`: all extents below begin before it.
   mutating func remove(
     from: Int64, to: Int64, in node: inout Branch, _ height: UInt8, end: Int64,
     _ dropped: inout [Extent]
@@ -281,7 +281,7 @@ extension ExtentArena {
     mergeChildren(of: &node, height, around: start)
   }
 
-  /// Joins neighbours that a removal left with little in them.
+  /// Joins neighbours that a removal left almost empty.
   private mutating func mergeChildren(of node: inout Branch, _ height: UInt8, around place: Int) {
     var left = max(0, place - 1)
     while left + 1 < node.used, left <= place + 1 {
@@ -303,13 +303,13 @@ extension ExtentArena {
 }
 
 extension ExtentArena {
-  /// Memory that extents and nodes take, those that are free included.
+  /// Memory of extents and nodes, including free ones.
   var byteCount: Int {
     Int(extents.count) * MemoryLayout<Extent>.stride
       + Int(branches.count) * MemoryLayout<Branch>.stride
   }
 
-  /// Checks the invariants of a tree; returns what is broken, nil where nothing is.
+  /// Checks the invariants of a tree; returns a violation, or nil.
   func fault(in block: ExtentBlock) -> String? {
     var last: Extent?
     var found = ExtentArena.root(block)
@@ -319,7 +319,7 @@ extension ExtentArena {
     return isRight ? nil : "the sums of a file are wrong"
   }
 
-  /// Lets `node` state what is found below it.
+  /// Sets the sums of `node` from what is below it.
   private func fault(in node: inout Branch, _ height: UInt8, _ last: inout Extent?) -> String? {
     if node.used == 0 && height > 0 { return "a node is empty" }
     (node.count, node.byteCount) = (0, 0)

@@ -1,31 +1,31 @@
 internal import AlbumFormat
 internal import AlbumModel
 
-/// Where the extents of one file lie in the arena, and what they come to.
+/// The place of one file's extents in the arena, and their sums.
 struct ExtentBlock: BitwiseCopyable, Sendable {
   /// Sum of the lengths of all extents, in bytes.
   var byteCount: Int64 = 0
-  /// How many extents there are.
+  /// The number of extents.
   var count: UInt32 = 0
-  /// Where the root begins: a run of extents where `height` is 0, else a run of branches.
+  /// The start of the root: a run of extents if `height` is 0, otherwise a run of branches.
   var first: UInt32 = 0
-  /// How many elements of the root are in use.
+  /// The number of used elements of the root.
   var used: UInt8 = 0
   /// Levels of branches above the leaves.
   var height: UInt8 = 0
 }
 
-/// A node of a tree as its parent knows it.
+/// A node of a tree, as its parent stores it.
 struct Branch: BitwiseCopyable, Sendable {
-  /// Where the first extent below begins.
+  /// The start of the first extent below.
   var offset: Int64 = .max
   /// Sum of the lengths of all extents below.
   var byteCount: Int64 = 0
-  /// How many extents are below.
+  /// The number of extents below.
   var count: UInt32 = 0
-  /// Where its elements begin.
+  /// The start of its elements.
   var first: UInt32 = 0
-  /// How many are in use.
+  /// The number of used elements.
   var used = 0
 }
 
@@ -33,14 +33,14 @@ struct Branch: BitwiseCopyable, Sendable {
 /// file with more has a B+ tree: leaves are runs of 32 extents, inner nodes runs of 32 branches, so that
 /// insertion and removal touch O(log n) nodes however many extents the file has. Not thread-safe.
 ///
-/// Whole subtrees that a removal covers are detached in one step, since their sums stand in the branch;
-/// `takeDetached` hands out their extents later, as many at a time as the caller wants.
+/// A removal detaches whole subtrees in one step, because each branch has their sums. `takeDetached` returns
+/// their extents later, as many at a time as the caller wants.
 ///
 /// Invariants of a tree:
-/// 1. All leaves are at the same depth, and no node is empty.
-/// 2. Extents are in order and do not overlap, none continues the one before it.
-/// 3. `offset`, `count` and `byteCount` of each branch hold for what is below.
-/// 4. A removal leaves no two neighbours below one node beside it that fit into three quarters of one.
+/// 1. All leaves have the same depth, and no node is empty.
+/// 2. Extents are in order and do not overlap, and none continues the one before it.
+/// 3. `offset`, `count` and `byteCount` of each branch are right for everything below it.
+/// 4. A removal leaves no two neighbours below one node beside it that fit into three quarters of one node.
 struct ExtentArena: ~Copyable, Sendable {
   /// Elements of a node.
   static let fanOut = 32
@@ -54,7 +54,7 @@ struct ExtentArena: ~Copyable, Sendable {
   var freedNodes: UInt32 = .max
   /// Subtrees that no file has any more.
   var detached: [(node: Branch, height: UInt8)] = []
-  /// How many extents and nodes were touched.
+  /// Counts the touched extents and nodes.
   let steps = StepCounter()
 
   // MARK: Looking
@@ -69,7 +69,7 @@ struct ExtentArena: ~Copyable, Sendable {
     return result
   }
 
-  /// Calls `body` with the extents that end behind `offset`, in order, until it returns false.
+  /// Calls `body` with the extents that end after `offset`, in order, until it returns false.
   func forEach(
     _ block: ExtentBlock, endingBehind offset: Int64 = .min, _ body: (Extent) -> Bool
   ) {
@@ -112,22 +112,22 @@ struct ExtentArena: ~Copyable, Sendable {
     return true
   }
 
-  /// The first extent of a leaf that ends behind `offset`.
+  /// The first extent of a leaf that ends after `offset`.
   func firstPlace(in leaf: Branch, endingBehind offset: Int64) -> Int {
     partition(leaf.used) { extents[leaf.first + UInt32($0)].end > offset }
   }
 
-  /// The first extent of a leaf that begins at `offset` or behind it.
+  /// The first extent of a leaf that begins at `offset` or after it.
   func firstPlace(in leaf: Branch, from offset: Int64) -> Int {
     partition(leaf.used) { extents[leaf.first + UInt32($0)].offset >= offset }
   }
 
-  /// The branch below which an extent that begins at `offset` belongs.
+  /// The branch for an extent that begins at `offset`.
   func child(of node: Branch, at offset: Int64) -> Int {
     max(1, partition(node.used) { branches[node.first + UInt32($0)].offset > offset }) - 1
   }
 
-  /// The first place below `count` where `isBehind`, which once true stays true; `count` if none.
+  /// The first place below `count` where `isBehind` is true, and stays true; `count` if there is none.
   func partition(_ count: Int, _ isBehind: (Int) -> Bool) -> Int {
     var low = 0
     var high = count
@@ -140,9 +140,8 @@ struct ExtentArena: ~Copyable, Sendable {
 
   // MARK: Changing
 
-  /// Content in [from, to), which is not empty, is from now on in `new` (in order, within the range),
-  /// and else a hole. Returns the extents, or parts of such, that are no longer referred to, as far as
-  /// they were not detached.
+  /// Places the content in [from, to), which is not empty, into `new` (in order, within the range); the rest
+  /// becomes a hole. Returns the replaced extents, or parts of such, that were not detached.
   mutating func replace(
     _ block: inout ExtentBlock, from: Int64, to: Int64, with new: [Extent]
   ) -> [Extent] {
@@ -157,7 +156,7 @@ struct ExtentArena: ~Copyable, Sendable {
     var dropped: [Extent] = []
     var list: [Extent] = []
     for extent in new { ExtentMap.append(extent, to: &list) }
-    // What reaches into the range from before it, and what reaches out of it.
+    // The extent that reaches into the range from before it, and the one that reaches out of it.
     if let old = first(block, endingBehind: from), old.offset < from {
       set(old.offset, to: old.clipped(from: old.offset, to: from), in: &root, block.height)
       dropped.append(old.clipped(from: from, to: min(old.end, to)))
@@ -173,8 +172,7 @@ struct ExtentArena: ~Copyable, Sendable {
     return dropped
   }
 
-  /// Lets a file have no extents. Returns those that are no longer referred to, as far as they were not
-  /// detached.
+  /// Removes all extents of a file. Returns those that were not detached.
   mutating func release(_ block: inout ExtentBlock) -> [Extent] {
     var dropped: [Extent] = []
     if block.height > 0 {
@@ -187,7 +185,7 @@ struct ExtentArena: ~Copyable, Sendable {
     return dropped
   }
 
-  /// Takes about `limit` extents of what was detached; none where nothing is left of it.
+  /// Takes about `limit` detached extents; none if nothing is left.
   mutating func takeDetached(limit: Int) -> [Extent] {
     var taken: [Extent] = []
     while taken.count < limit, let (node, height) = detached.popLast() {
@@ -217,7 +215,7 @@ struct ExtentArena: ~Copyable, Sendable {
       used: Int(block.used))
   }
 
-  /// The usual case, writing on at the end, looks at the last extent alone.
+  /// For the usual case of appending: looks only at the last extent.
   private mutating func appendToRun(_ block: inout ExtentBlock, _ from: Int64, _ new: [Extent])
     -> Bool
   {
@@ -240,7 +238,7 @@ struct ExtentArena: ~Copyable, Sendable {
     return true
   }
 
-  /// Moves the extents of a run to one that has room for `count`.
+  /// Moves the extents of a run to one with room for `count`.
   private mutating func resize(_ block: inout ExtentBlock, to count: UInt32) {
     let (old, new) = (ExtentArena.sizeClass(Int(block.used)), ExtentArena.sizeClass(Int(count)))
     if block.used == 0 {
@@ -255,7 +253,7 @@ struct ExtentArena: ~Copyable, Sendable {
     block.used = UInt8(count)
   }
 
-  /// Lets a block, which is a run, have just these extents.
+  /// Replaces the extents of a block that is a run.
   mutating func store(_ list: [Extent], in block: inout ExtentBlock) {
     steps.count(list.count)
     if list.isEmpty || list.count > ExtentArena.fanOut {

@@ -1,8 +1,7 @@
 package import AlbumFormat
 
-/// A few extents of one file in the order of their offsets, none overlapping: pure arithmetic. Each
-/// insertion moves those behind it; where there may be very many, `ExtentArena` has them. Not
-/// thread-safe.
+/// A few extents of one file in the order of their offsets, without overlaps: pure arithmetic. Each
+/// insertion moves the extents after it; for very many, `ExtentArena` is better. Not thread-safe.
 package struct ExtentMap: Equatable, Sendable {
   package private(set) var extents: [Extent]
 
@@ -10,8 +9,8 @@ package struct ExtentMap: Equatable, Sendable {
 
   package var isEmpty: Bool { extents.isEmpty }
 
-  /// Content in [from, to) is from now on in `new` (in order, within the range), and else a hole.
-  /// Answers the extents, or parts of such, that are no longer referred to.
+  /// Places the content in [from, to) into `new` (in order, within the range); the rest becomes a hole.
+  /// Returns the replaced extents, or parts of such.
   @discardableResult
   package mutating func replace(from: Int64, to: Int64, with new: [Extent]) -> [Extent] {
     let lower = firstIndex(endingBehind: from)
@@ -27,7 +26,7 @@ package struct ExtentMap: Equatable, Sendable {
       upper += 1
     }
     for extent in new + after { ExtentMap.append(extent, to: &middle) }
-    // The neighbours may now continue one another.
+    // The neighbours may now be continuous.
     var start = lower
     if start > 0, let first = middle.first, extents[start - 1].isContinued(by: first) {
       start -= 1
@@ -42,7 +41,7 @@ package struct ExtentMap: Equatable, Sendable {
     return dropped
   }
 
-  /// The extents, clipped, that lie in [from, to).
+  /// The extents in [from, to), clipped.
   package func overlapping(from: Int64, to: Int64) -> [Extent] {
     var result: [Extent] = []
     var index = firstIndex(endingBehind: from)
@@ -54,7 +53,7 @@ package struct ExtentMap: Equatable, Sendable {
     return result
   }
 
-  /// The index of the first extent that ends behind `offset`.
+  /// The index of the first extent that ends after `offset`.
   package func firstIndex(endingBehind offset: Int64) -> Int {
     var low = 0
     var high = extents.count
@@ -65,7 +64,7 @@ package struct ExtentMap: Equatable, Sendable {
     return low
   }
 
-  /// Adds an extent to the end of a list, joined with the last where it continues that.
+  /// Appends an extent to a list, joined with the last one if it continues that.
   static func append(_ extent: Extent, to list: inout [Extent]) {
     if let last = list.last, last.isContinued(by: extent) {
       list[list.count - 1] = last.joined(with: extent)
@@ -76,7 +75,7 @@ package struct ExtentMap: Equatable, Sendable {
 }
 
 extension Extent {
-  /// This and `next`, which continues it.
+  /// This extent and `next`, which continues it, as one.
   func joined(with next: Extent) -> Extent {
     var extent = self
     extent.length += next.length

@@ -1,8 +1,7 @@
 internal import Glibc
 
-/// A growing run of plain values, addressed by 32-bit index. Growth leaves no copy behind: realloc
-/// moves the pages of large blocks by their tables, and what was never written takes no memory. Not
-/// thread-safe.
+/// A growing array of plain values with 32-bit indices. Growth leaves no copy behind: realloc remaps the
+/// pages of large blocks, and unwritten pages take no memory. Not thread-safe.
 @safe struct FlatArena<Element: BitwiseCopyable & Sendable>: ~Copyable, @unchecked Sendable {
   // @unchecked because the memory is this struct's alone, and the struct cannot be copied.
   private var base: UnsafeMutablePointer<Element>
@@ -37,7 +36,7 @@ internal import Glibc
     }
   }
 
-  /// Adds `number` copies at the end and answers the index of the first.
+  /// Appends `number` copies and returns the index of the first.
   @discardableResult
   mutating func append(_ element: Element, count number: UInt32 = 1) -> UInt32 {
     let first = count
@@ -52,7 +51,7 @@ internal import Glibc
     return first
   }
 
-  /// Copies a run out.
+  /// Copies out a run.
   func slice(_ first: UInt32, count number: UInt32) -> [Element] {
     precondition(UInt64(first) + UInt64(number) <= UInt64(count))
     return unsafe Array(UnsafeBufferPointer(start: base + Int(first), count: Int(number)))

@@ -1,19 +1,19 @@
-/// A record in a flat arena that is found by its hash.
+/// A record in a flat arena that can be found by its hash.
 protocol IndexedRecord: BitwiseCopyable, Sendable {
-  /// The same as long as it is in an `IndexTable`.
+  /// Constant while the record is in an `IndexTable`.
   var indexHash: Int { get }
 }
 
-/// Finds records of a flat arena by hash: their 32-bit indices in open addressing with linear probing,
-/// at most two thirds full, without tombstones. Knows nothing of the records but their hashes; whoever
-/// asks compares. Not thread-safe.
+/// Finds records of a flat arena by hash: their 32-bit indices in open addressing with linear probing, at
+/// most two thirds full, without tombstones. It knows only the hashes; the caller compares records. Not
+/// thread-safe.
 struct IndexTable: Sendable {
   private var slots = [UInt32](repeating: .max, count: 64)
   private(set) var count = 0
 
   private var mask: Int { slots.count - 1 }
 
-  /// The first index with this hash, or one that shares its place, which `matches`.
+  /// The first index with this hash, or with the same slot, for which `matches` returns true.
   @inline(__always)
   func find(_ hash: Int, where matches: (UInt32) -> Bool) -> UInt32? {
     var slot = hash & mask
@@ -24,7 +24,7 @@ struct IndexTable: Sendable {
     return nil
   }
 
-  /// Adds the index of a record that is in the arena.
+  /// Adds the index of a record in the arena.
   mutating func insert<Record: IndexedRecord>(
     _ index: UInt32, in arena: borrowing FlatArena<Record>
   ) {
@@ -33,7 +33,7 @@ struct IndexTable: Sendable {
     count += 1
   }
 
-  /// Takes out an index that is there: moves later ones of the same run back over its gap.
+  /// Removes an index, and moves later ones of the same run back over its gap.
   mutating func remove<Record: IndexedRecord>(
     _ index: UInt32, in arena: borrowing FlatArena<Record>
   ) {

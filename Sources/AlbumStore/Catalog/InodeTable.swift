@@ -1,22 +1,22 @@
 import AlbumFormat
 import AlbumModel
 
-/// The place of an inode in the arena: stable while the inode lives, not across mounts.
+/// The place of an inode in the arena: stable during the inode's life, but not across mounts.
 package struct InodeIndex: Hashable, Sendable, BitwiseCopyable {
   let rawValue: UInt32
 }
 
-/// What memory holds of one inode.
+/// The memory of one inode.
 struct InodeRecord: IndexedRecord {
   var state: InodeState
   var extents = ExtentBlock()
-  /// Index in the table of directories; of the next free record where this one is free.
+  /// Index in the table of directories; in a free record, of the next free record.
   var directory: UInt32 = .max
-  /// References of the kernel, open files and work under way: they keep an inode without names.
+  /// References by the kernel, open files and running work: they keep an inode without names alive.
   var pins: UInt32 = 0
   /// What the next frame must state of it.
   var dirty = Dirty()
-  /// Named by an entry before it was stated itself; only while replaying.
+  /// Only during replay: an entry named it before it was stated itself.
   var isExpected = false
 
   var indexHash: Int { InodeTable.hash(state.number) }
@@ -46,7 +46,7 @@ struct InodeTable: ~Copyable, Sendable {
   /// One more than the greatest index in use.
   var upperBound: UInt32 { records.count }
 
-  /// The inode at an index below `upperBound`; nil where none lives there.
+  /// The inode at an index below `upperBound`; nil if the place is free.
   func occupant(_ raw: UInt32) -> InodeIndex? {
     records[raw].state.number.rawValue == 0 ? nil : InodeIndex(rawValue: raw)
   }
@@ -76,7 +76,7 @@ struct InodeTable: ~Copyable, Sendable {
     firstFree = index.rawValue
   }
 
-  /// Fibonacci hashing: numbers are handed out in order by ourselves, nobody can choose them.
+  /// Fibonacci hashing: albumfs assigns the numbers in order, so nobody can choose them.
   fileprivate static func hash(_ number: InodeNumber) -> Int {
     let product = number.rawValue &* 0x9E37_79B9_7F4A_7C15
     return Int(truncatingIfNeeded: product >> 24)

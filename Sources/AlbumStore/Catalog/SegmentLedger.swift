@@ -1,27 +1,27 @@
 package import AlbumFormat
 package import AlbumModel
 
-/// Which data segments a space has, and how much in each is alive. Not thread-safe.
+/// The data segments of a space, and the living content of each. Not thread-safe.
 package struct SegmentLedger: Sendable {
   package struct Account: Equatable, Sendable {
-    /// Bytes of content that extents point to, or that are held for some; counted once for each that
-    /// does. So 0 says that nothing lives there, and else it is an upper bound: how much of a segment
-    /// with shared content is garbage is measured by `SegmentSurvey`.
+    /// Bytes of content that extents point to, or that are held, counted once for each extent. So 0 means
+    /// that nothing lives there, and any other value is an upper bound: `SegmentSurvey` measures the garbage
+    /// of segments with shared content.
     package var live: Int64 = 0
     package var state = SegmentState.living
-    /// `none` while it lives.
+    /// `none` while the segment is in use.
     package var retiredAt = StoreTime.none
-    /// Of the segment that is meant, whatever others of this number there are.
+    /// The birth of the segment that counts, whatever others of this number exist.
     package var birth = SegmentBirth.none
   }
 
   package private(set) var accounts: [SegmentNumber: Account] = [:]
-  /// Those in use whose last live byte went: to be looked at.
+  /// Segments in use that lost their last living byte: candidates.
   package var emptied: Set<SegmentNumber> = []
-  /// Bytes that were let go since the space was opened: as much may have become garbage.
+  /// Bytes released since the space was opened: the greatest possible amount of new garbage.
   package private(set) var released: Int64 = 0
 
-  /// Counts content that is sealed in a segment, whether the catalog refers to it already or not.
+  /// Counts content that is sealed in a segment, whether or not the catalog refers to it already.
   package mutating func hold(_ extent: Extent) {
     if extent.isLost { return }
     accounts[extent.segment, default: Account()].live += extent.length
@@ -35,13 +35,13 @@ package struct SegmentLedger: Sendable {
     if account.live <= 0, account.state != .retired { emptied.insert(extent.segment) }
   }
 
-  /// For a repair: what was counted anew.
+  /// For a repair: sets a recounted value.
   mutating func correct(_ number: SegmentNumber, live: Int64) {
     accounts[number, default: Account()].live = live
     if live > 0 { emptied.remove(number) }
   }
 
-  /// `birth` is nil where it stays as it is.
+  /// `birth` nil leaves it unchanged.
   mutating func set(
     _ number: SegmentNumber, _ state: SegmentState, retiredAt: StoreTime = .none,
     birth: SegmentBirth? = nil

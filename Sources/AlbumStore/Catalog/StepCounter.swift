@@ -1,8 +1,8 @@
 import struct Synchronization.Atomic
 
-/// Counts, in a debug build, how many extents and nodes of their trees are touched under one hold of the
-/// catalog's lock, so that no call may stop the space for a file with very many of them. It counts steps
-/// and not time: the same calls give the same count on any machine. In a release build it does nothing.
+/// In a debug build, counts how many extents and nodes of their trees one hold of the catalog's lock
+/// touches, so that no call can block the space for a file with very many. It counts steps and not time: the
+/// same calls give the same count on any machine. In a release build it does nothing.
 final class StepCounter: Sendable {
   /// About a millisecond of a release build.
   static let limit = 1 << 16
@@ -22,14 +22,14 @@ final class StepCounter: Sendable {
     #endif
   }
 
-  /// Permits this hold more than the limit. The caller says why it needs them.
+  /// Permits this hold more than the limit. The caller documents why.
   func permit(_ more: Int) {
     #if DEBUG
     permitted.wrappingAdd(more, ordering: .relaxed)
     #endif
   }
 
-  /// Called when a hold begins.
+  /// Called at the start of a hold.
   func begin() {
     #if DEBUG
     steps.store(0, ordering: .relaxed)
@@ -37,7 +37,7 @@ final class StepCounter: Sendable {
     #endif
   }
 
-  /// Called when a hold ends.
+  /// Called at the end of a hold.
   func end() {
     #if DEBUG
     let (steps, permitted) = (taken, permitted.load(ordering: .relaxed))
