@@ -1,14 +1,14 @@
 import AlbumModel
 import Posix
 
-/// Which albums have settled: nothing was created in them for 2 seconds. Until then the kernel may
-/// not believe in their implicit entries. Any thread.
+/// Tracks which albums are settled: nothing was created in them for 2 seconds. Until then the kernel may not
+/// trust their implicit entries. Any thread.
 final class AlbumActivity: Sendable {
   /// Nanoseconds.
   static let restlessness: Int64 = 2_000_000_000
 
   private let clock: FileSystemClock
-  /// When something was last created, by album. A leaf: nothing else is locked under it.
+  /// The time of the last creation, by album. A leaf: nothing else is locked under it.
   private let created = Mutex<[InodeNumber: Int64]>([:])
 
   init(clock: FileSystemClock) { self.clock = clock }

@@ -2,11 +2,11 @@ import AlbumFormat
 import AlbumModel
 import AlbumStore
 
-// DESIGN section 5, "Albums": what a directory is by where it lies, and which names may go where.
-// Being an album, and being an album's Photo or Thumb, is a mark of the inode; what lies below is
-// told by climbing to the next mark, so that a rename changes nothing below it.
+// The rules of albums: what a directory is, and which names may go where. An album, and an album's Photo or
+// Thumb, has a mark on its inode. For directories below, the rules climb to the next mark, so that a rename
+// changes nothing below it.
 
-/// What a directory is.
+/// The role of a directory.
 enum Zone: Equatable {
   case root
   case album(InodeIndex)
@@ -14,10 +14,10 @@ enum Zone: Equatable {
   case photo(album: InodeIndex, top: InodeIndex)
   /// An album's Thumb, or a folder in it.
   case thumb(album: InodeIndex, top: InodeIndex)
-  /// A directory whose name begins with a dot, and all below it.
+  /// A directory whose name begins with a dot, and everything below it.
   case plain
 
-  /// Where a picture is a photo and gets a thumbnail.
+  /// True if a picture here is a photo and gets a thumbnail.
   var holdsPhotos: Bool {
     switch self {
     case .album, .photo: true
@@ -36,7 +36,7 @@ enum Zone: Equatable {
 }
 
 extension InodeState {
-  /// An album's Photo or Thumb itself.
+  /// True for an album's Photo or Thumb itself.
   var isAlbumPart: Bool {
     !marks.isDisjoint(with: [.photoDirectory, .thumbDirectory])
   }
@@ -56,8 +56,8 @@ extension Catalog {
     return isPhoto ? .photo(album: album, top: top) : .thumb(album: album, top: top)
   }
 
-  /// The Photo or Thumb that a directory is or lies in, without a hidden directory between them.
-  /// Climbs as far as nobody has climbed before.
+  /// The Photo or Thumb that a directory is or lies in, without a hidden directory between them. Climbs only
+  /// as far as no earlier call did.
   private func albumPart(of directory: InodeIndex) -> InodeIndex? {
     var at = directory
     var climbed: [InodeNumber] = []
@@ -82,7 +82,7 @@ extension Catalog {
     return part
   }
 
-  /// The names that lead from a directory down to one below it, or nothing where they are the same.
+  /// The names from a directory down to one below it; empty if they are the same.
   func names(from top: InodeIndex, to directory: InodeIndex) -> [[UInt8]] {
     var names: [[UInt8]] = []
     var at = directory
@@ -94,8 +94,8 @@ extension Catalog {
     return names.reversed()
   }
 
-  /// The directory that lies below `otherTop` as `directory` does below `top`; nil where there is
-  /// none. Climbs as far as nobody has climbed before.
+  /// The directory below `otherTop` with the same path as `directory` below `top`; nil if there is none.
+  /// Climbs only as far as no earlier call did.
   func counterpart(of directory: InodeIndex, below top: InodeIndex, in otherTop: InodeIndex)
     -> InodeIndex?
   {
@@ -109,8 +109,8 @@ extension Catalog {
     return at
   }
 
-  /// The nearest directory at or above whose counterpart is known has this one; those below it are
-  /// in `missing`, the highest last.
+  /// The known counterpart of the nearest directory at or above this one. `missing` has the directories
+  /// below it, the highest last.
   func knownCounterpart(of directory: InodeIndex, below top: InodeIndex, in otherTop: InodeIndex)
     -> (missing: [InodeIndex], counterpart: InodeIndex)
   {
@@ -129,7 +129,7 @@ extension Catalog {
     return (missing, otherTop)
   }
 
-  /// An album's Photo; nil where it was removed.
+  /// An album's Photo; nil if it was removed.
   func photoDirectory(of album: InodeIndex) -> InodeIndex? {
     part(.photo, .photoDirectory, of: album)
   }
@@ -144,7 +144,7 @@ extension Catalog {
     child(name.bytes, of: album).flatMap { state($0).marks.contains(mark) ? $0 : nil }
   }
 
-  /// The marks of a directory that mkdir makes: the one place that decides what is an album.
+  /// The marks for a new directory. Only this function decides what is an album.
   func marksForNewDirectory(_ name: FileName, in parent: InodeIndex) -> InodeState.Marks {
     switch zone(of: parent) {
     case .album where name == .photo: .photoDirectory
@@ -154,8 +154,8 @@ extension Catalog {
     }
   }
 
-  /// Whether a directory may get this name here, or it has to be copied: a plain directory does not
-  /// become an album by a rename, nor an album's part, and no album goes into a Photo or Thumb.
+  /// True if a directory may get this name here; otherwise it must be copied. A rename makes no plain
+  /// directory an album or an album's part, and moves no album into a Photo or Thumb.
   func allowsMove(of directory: InodeIndex, to name: FileName, in parent: InodeIndex) -> Bool {
     let isAlbum = state(directory).marks.contains(.album)
     switch zone(of: parent) {
@@ -166,7 +166,7 @@ extension Catalog {
     }
   }
 
-  /// Whether an album lies anywhere in a directory, as in a trash.
+  /// True if an album lies anywhere in a directory, such as a trash.
   private func holdsAlbum(_ directory: InodeIndex) -> Bool {
     var waiting = [directory]
     while let next = waiting.popLast() {
@@ -178,7 +178,7 @@ extension Catalog {
     return false
   }
 
-  /// A directory's directories, copied out.
+  /// Copies out the subdirectories of a directory.
   func subdirectories(of directory: InodeIndex) -> [(name: [UInt8], index: InodeIndex)] {
     var result: [(name: [UInt8], index: InodeIndex)] = []
     if subdirectoryCount(of: directory) == 0 { return result }
@@ -189,7 +189,7 @@ extension Catalog {
     return result
   }
 
-  /// Whether a directory is the other or lies somewhere below it.
+  /// True if `directory` is `top` or lies below it.
   func isBelow(_ directory: InodeIndex, _ top: InodeIndex) -> Bool {
     var at = directory
     while at != top {

@@ -2,9 +2,9 @@ import AlbumFormat
 import AlbumModel
 import AlbumStore
 
-// DESIGN section 5, "Cover": the extended attribute `user.albumfs.cover` of an album directory, a
-// photo's name. Where it is not set, or the photo it names is gone, reading it answers the first
-// photo by name; listed it is only when set, so that a copy with attributes does not set it.
+// The cover of an album: the extended attribute `user.albumfs.cover` of its directory, the name of a photo.
+// If it is not set, or its photo is gone, reading it returns the first photo by name. Listings show it only
+// if it is set, so that a copy with attributes does not set it.
 
 enum Cover {
   static let attribute = Array("user.albumfs.cover".utf8)
@@ -15,7 +15,7 @@ extension Catalog {
     attribute == Cover.attribute && state(index).marks.contains(.album)
   }
 
-  /// The name of the photo that stands for an album; nil where it has none.
+  /// The name of the photo that represents an album; nil if it has none.
   func cover(of album: InodeIndex) -> [UInt8]? {
     if let value = attribute(Cover.attribute, of: album), let name = try? FileName(value),
       isPhoto(name, of: album)
@@ -25,8 +25,8 @@ extension Catalog {
     return firstPhoto(of: album)
   }
 
-  /// Throws `.invalid` for what is no photo of the album. An album that has no photo yet takes any
-  /// name: a restore sets the attributes of a directory before it fills it.
+  /// Throws `.invalid` if the value is no photo of the album. An album without photos accepts any name,
+  /// because a restore sets the attributes of a directory before it fills it.
   func checkCover(_ value: [UInt8], of album: InodeIndex) throws(FSError) {
     guard let name = try? FileName(value) else {
       throw FSError(.invalid, "a cover is the name of a photo")

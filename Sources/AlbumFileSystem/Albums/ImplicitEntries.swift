@@ -1,37 +1,37 @@
 import AlbumModel
 import Posix
 
-// DESIGN section 5, "Implicit entries yield to explicit ones": tools that copy trees believe that
-// a directory which they just made is empty. The kernel asks only LOOKUP, so whether an implicit
-// entry is shown is decided by what the caller is about to do with the name.
+// Implicit entries yield to explicit ones: tools that copy trees expect a directory that they just made to
+// be empty. The kernel sends only LOOKUP, so the caller's system call decides whether it sees an implicit
+// entry.
 
-/// Decides when implicit entries are not shown. Any thread; reads /proc through the inspector, so
-/// never to be called with a lock held.
+/// Decides when to hide implicit entries. Any thread. It reads /proc through the inspector, so the caller
+/// must hold no lock.
 final class ImplicitEntries: Sendable {
-  /// An album since it was made, as long as its implicit directories may still have to yield to a
-  /// caller whose system call cannot be read.
+  /// A new album, while its implicit directories may still have to yield to a caller whose system call
+  /// cannot be read.
   private struct Birth {
     var maker: Int32
     /// Its directories that the maker has listed, and so knows.
     var listed: Set<InodeNumber> = []
     var yielded: [InodeNumber: Set<FileName>] = [:]
 
-    /// Whether this process is a tree copier that made the album and fills its directory without
-    /// having looked.
+    /// True if this process is a tree copier that made the album and fills its directory without having
+    /// listed it.
     func isFilled(_ directory: InodeNumber, by process: Int32, _ command: String) -> Bool {
       maker == process && !listed.contains(directory)
         && ImplicitEntries.treeCopiers.contains(command)
     }
   }
 
-  /// Programs that are known to make and fill the directories of a tree without looking. No
-  /// interpreters: as many of their programs make an album and write into its Photo at once.
+  /// Programs that make and fill the directories of a tree without looking. No interpreters: just as many of
+  /// their programs make an album and write into its Photo at once.
   static let treeCopiers: Set<String> = [
     "cp", "mv", "rsync", "tar", "bsdtar", "cpio", "unzip", "7z", "7zz", "rclone", "gio", "nautilus",
     "nemo", "caja", "thunar", "Thunar", "pcmanfm", "pcmanfm-qt", "dolphin", "kioworker",
     "kioslave5", "install",
   ]
-  /// So many albums are remembered at most.
+  /// The greatest number of albums to remember.
   static let birthLimit = 4096
 
   private let inspector: any CallerInspector
@@ -40,7 +40,7 @@ final class ImplicitEntries: Sendable {
 
   init(inspector: any CallerInspector) { self.inspector = inspector }
 
-  /// An album was made, its Photo and Thumb with it.
+  /// A caller made an album, with its Photo and Thumb.
   func albumMade(_ album: InodeNumber, by caller: Caller) {
     guard caller.thread != 0, let process = inspector.process(of: caller.thread) else { return }
     births.withLock { births in
@@ -49,7 +49,7 @@ final class ImplicitEntries: Sendable {
     }
   }
 
-  /// Somebody opens a directory of an album to list it: who has seen what is in it knows it.
+  /// A caller opens a directory of an album to list it, and so knows its entries.
   func listed(_ directory: InodeNumber, of album: InodeNumber, by caller: Caller) {
     guard births.withLock({ $0[album] }) != nil,
       let process = inspector.process(of: caller.thread)
@@ -59,7 +59,7 @@ final class ImplicitEntries: Sendable {
     }
   }
 
-  /// Whether an implicit directory of an album is not there for this caller.
+  /// True if this caller must not see an implicit directory of an album.
   func yields(
     directory name: FileName, in parent: InodeNumber, of album: InodeNumber?, to caller: Caller
   ) -> Bool {
@@ -76,7 +76,7 @@ final class ImplicitEntries: Sendable {
     }
   }
 
-  /// Whether an implicit thumbnail is not there for this caller.
+  /// True if this caller must not see an implicit thumbnail.
   func yields(
     thumbnail name: FileName, in parent: InodeNumber, of album: InodeNumber?, to caller: Caller
   ) -> Bool {
@@ -84,9 +84,9 @@ final class ImplicitEntries: Sendable {
     case .createsExclusively: true
     case .makesDirectory, .other: false
     case .unreadable(let process, let command):
-      // Whoever made the album's directories himself brings what is in them, too: `cp -a` of an
-      // album is still copying its Thumb when the first photos have their thumbnails. Not once a
-      // name alone: `mv` looks before it creates.
+      // A process that made the album's directories itself also brings their files: `cp -a` of an album
+      // still copies its Thumb when the first photos have their thumbnails. Once for each name is not
+      // enough: `mv` looks before it creates.
       births.withLock { births in
         guard let album, let birth = births[album], !birth.yielded.isEmpty else { return false }
         return birth.isFilled(parent, by: process, command)

@@ -2,12 +2,12 @@ import AlbumFormat
 import AlbumModel
 import AlbumStore
 
-// DESIGN section 5: "rmdir of an album succeeds when nothing of the user's is in it"; for rmdir and
-// for renaming over it, what albumfs made does not count.
+// rmdir of an album succeeds if nothing of the user's is in it. For rmdir, and for renaming over it, entries
+// that albumfs made do not count.
 
 extension Catalog {
-  /// Whether a directory holds nothing of the user's: an empty Photo or Thumb is not, nor are
-  /// implicit folders and entries that a newer thumbnail goes before.
+  /// True if a directory holds nothing of the user's. Empty Photo and Thumb, implicit folders, and entries
+  /// that a newer thumbnail supersedes do not count.
   func isFreeOfUser(_ directory: InodeIndex) -> Bool {
     var waiting = [directory]
     while let next = waiting.popLast() {
@@ -17,7 +17,7 @@ extension Catalog {
     return true
   }
 
-  /// The directories in a directory where all that is in it may be albumfs' own; nil where it is not.
+  /// The subdirectories of a directory if all of its entries may be albumfs' own; nil otherwise.
   private func foldersIfFreeOfUser(_ directory: InodeIndex) -> [InodeIndex]? {
     var folders: [InodeIndex] = []
     var isFree = true
@@ -39,13 +39,13 @@ extension Catalog {
     return isFree ? folders : nil
   }
 
-  /// Removes a directory that is free of the user's with all that is in it.
+  /// Removes a directory without entries of the user's, with everything in it.
   mutating func removeTree(_ name: [UInt8], in parent: InodeIndex) {
     if let directory = child(name, of: parent) { emptyTree(directory) }
     removeEntry(name, in: parent)
   }
 
-  /// Removes all that is in a directory that is free of the user's.
+  /// Removes everything in a directory without entries of the user's.
   mutating func emptyTree(_ directory: InodeIndex) {
     var found: [(name: [UInt8], directory: InodeIndex)] = []
     var waiting = [directory]
@@ -57,7 +57,7 @@ extension Catalog {
         return true
       }
     }
-    // What is in a directory was found after it.
+    // Each directory was found before its entries, so this order removes the entries first.
     for entry in found.reversed() { removeEntry(entry.name, in: entry.directory) }
   }
 }

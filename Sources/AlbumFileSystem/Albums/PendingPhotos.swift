@@ -1,17 +1,17 @@
 import AlbumModel
 import Posix
 
-/// Which photos wait for their thumbnail, in order, and who waits for that. A memory of what the
-/// catalog says; wrong in one direction only: it may hold photos that need none any more. Any
+/// The photos that wait for their thumbnail, in order, and the callers that wait for that. It mirrors the
+/// catalog, and is wrong in one direction only: it may contain photos that need no thumbnail any more. Any
 /// thread.
 final class PendingPhotos: Sendable {
   struct State {
     var queue: [InodeNumber] = []
-    /// Where the queue begins.
+    /// The start of the queue.
     var first = 0
     var queued: Set<InodeNumber> = []
     var handedOut: [InodeNumber: UInt64] = [:]
-    /// What each of those who wait still waits for.
+    /// The photos that each waiting caller still waits for.
     var waiters: [Int: Set<InodeNumber>] = [:]
     var nextWaiter = 0
     var wake: (@Sendable () -> Void)?
@@ -20,7 +20,7 @@ final class PendingPhotos: Sendable {
   /// A leaf: nothing else is locked under it, and `wake` is called without it.
   private let monitor = Monitor(State())
 
-  /// Whether nothing waits and nobody works.
+  /// True if no photo waits or is being worked on.
   var isIdle: Bool { monitor.withLock { $0.queued.isEmpty && $0.handedOut.isEmpty } }
 
   func setWake(_ wake: @escaping @Sendable () -> Void) {
@@ -40,7 +40,7 @@ final class PendingPhotos: Sendable {
     wake?()
   }
 
-  /// Takes the next; it counts as worked on until `done`.
+  /// Takes the next photo; it counts as being worked on until `done`.
   func take() -> InodeNumber? {
     monitor.withLock { state in
       if state.first == state.queue.count { return nil }
@@ -56,7 +56,7 @@ final class PendingPhotos: Sendable {
     }
   }
 
-  /// One taken photo is answered, or needs nothing now.
+  /// The work on one taken photo is finished.
   func done(_ photo: InodeNumber) {
     monitor.withLock { state in
       let rest = (state.handedOut[photo] ?? 1) - 1
@@ -67,8 +67,8 @@ final class PendingPhotos: Sendable {
     monitor.notifyAll()
   }
 
-  /// Returns when all that waits now is done (true), or at a time of
-  /// `SystemClock.monotonicNanoseconds` (false).
+  /// Returns true when everything that waits now is done, or false at a time of
+  /// `SystemClock.monotonicNanoseconds`.
   func wait(until deadline: Int64?) -> Bool {
     let waiter = monitor.withLock { state in
       state.nextWaiter += 1

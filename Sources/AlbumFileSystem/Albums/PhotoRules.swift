@@ -2,14 +2,14 @@ import AlbumFormat
 import AlbumModel
 import AlbumStore
 
-// DESIGN section 5: which files are photos, and when a thumbnail is due. A file becomes a photo
-// with a name at a photo's place, and stays one wherever it is moved (into the trash and back):
-// `thumbnailState` is `.none` for all that never was one.
+// Which files are photos, and when a thumbnail is due. A file becomes a photo when it gets a name at a
+// photo's place, and stays one wherever it is moved (into the trash and back). `thumbnailState` is `.none`
+// for files that never were photos.
 
 extension Catalog {
-  /// A file has got this name. At a photo's place it becomes a photo, and what its thumbnail needs
-  /// of Thumb is there again. `replaces`: another photo with content had the name until now.
-  /// Answers whether a thumbnail is due.
+  /// A file has got this name. At a photo's place it becomes a photo, and the parts of Thumb that its
+  /// thumbnail needs come back. `replaces`: another photo with content had the name until now. Returns true
+  /// if a thumbnail is due.
   mutating func becomePhoto(
     _ file: InodeIndex, _ name: FileName, in directory: InodeIndex, replaces: Bool = false,
     time: Timestamp
@@ -28,8 +28,8 @@ extension Catalog {
     return state(file).thumbnailState == .pending
   }
 
-  /// The same for all files below a directory that has come to a photo's place. Answers those for
-  /// which a thumbnail is due.
+  /// The same for all files below a directory that has moved to a photo's place. Returns those whose
+  /// thumbnail is due.
   mutating func becomePhotos(below directory: InodeIndex, time: Timestamp) -> [InodeNumber] {
     var due: [InodeNumber] = []
     var waiting = [directory]
@@ -57,8 +57,8 @@ extension Catalog {
     return due
   }
 
-  /// A file's content has changed. `hadContent`: it had some before it was opened. The thumbnail goes in
-  /// the same step of history as the content that it shows: what follows may be no picture at all.
+  /// A file's content has changed. `hadContent`: it had some before it was opened. The thumbnail goes in the
+  /// same step of history as the content that it shows, because the new content may be no picture.
   mutating func contentChanged(_ file: InodeIndex, size: Int64, hadContent: Bool) {
     dropThumbnail(of: file)
     update(file) { state in
@@ -66,7 +66,7 @@ extension Catalog {
       state.contentVersion = NumberLimits.following(state.contentVersion)
       switch state.thumbnailState {
       case .none: return
-      // What the user put into Thumb before the photo had content stays.
+      // A file that the user put into Thumb before the photo had content stays.
       case .removed where !hadContent: return
       case .pending: break
       case .removed, .made, .failed: state.setThumbnail(.pending)
@@ -75,7 +75,7 @@ extension Catalog {
     }
   }
 
-  /// Whether this name is a photo of the album: its cover can be it.
+  /// True if this name is a photo of the album, and so a possible cover.
   func isPhoto(_ name: FileName, of album: InodeIndex) -> Bool {
     if name.isHidden { return false }
     for folder in [photoDirectory(of: album), album] {

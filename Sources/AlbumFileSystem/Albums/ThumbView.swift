@@ -2,27 +2,26 @@ import AlbumFormat
 import AlbumModel
 import AlbumStore
 
-// DESIGN section 5, "Thumb is a view": for every photo, Thumb shows under the photo's name the
-// thumbnail that belongs to its content, unless the user has put an entry of that name there. The
-// thumbnail hangs on the photo's inode, so it follows the photo by construction; nothing is
-// entered into Thumb for it.
+// Thumb is a view: for every photo it shows, under the photo's name, the thumbnail of its content, unless
+// the user has put an entry of that name there. The photo's inode refers to the thumbnail, so the thumbnail
+// follows the photo without an entry in Thumb.
 //
-// A Thumb that was removed stays removed, also when photos come: a mirror of a folder that has none
-// (rsync --delete) would remove it at each run. It comes back with `mkdir Thumb`, or with `mkdir Photo`
-// where that was removed, too. Until then thumbnails are made all the same, and show nowhere.
+// A removed Thumb stays removed, even when photos arrive: a mirror of a folder without one (rsync --delete)
+// would remove it at each run. `mkdir Thumb` brings it back, or `mkdir Photo` if that was removed too. Until
+// then albumfs makes thumbnails all the same, and shows them nowhere.
 //
-// Folders of Photo have a twin in Thumb: a real directory, marked implicit, made and moved and
-// removed together with the folder.
+// Folders of Photo have a twin in Thumb: a real directory, marked implicit, that is made, moved and removed
+// together with the folder.
 
-/// What a name leads to.
+/// The result of a look-up.
 struct Resolution {
   var index: InodeIndex
-  /// The photo, where the name is shown by the view and is no entry.
+  /// The photo, if the name is shown by the view and is no entry.
   var photo: InodeIndex?
 }
 
 extension Catalog {
-  /// Where the photos lie that a directory of the Thumb zone shows: Photo's first.
+  /// The directories with the photos that a directory of the Thumb zone shows, Photo's first.
   func photoDirectories(shownIn directory: InodeIndex) -> [InodeIndex] {
     guard case .thumb(let album, let top) = zone(of: directory) else { return [] }
     var result: [InodeIndex] = []
@@ -35,8 +34,7 @@ extension Catalog {
     return result
   }
 
-  /// The photo whose thumbnail a directory of the Thumb zone shows under this name, whether it has
-  /// one already or not.
+  /// The photo whose thumbnail a directory of the Thumb zone shows under this name, even if it has none yet.
   func photo(shownAs name: [UInt8], in directory: InodeIndex) -> InodeIndex? {
     if name[0] == UInt8(ascii: ".") { return nil }
     for folder in photoDirectories(shownIn: directory) {
@@ -45,8 +43,8 @@ extension Catalog {
     return nil
   }
 
-  /// The thumbnail of what a photo shows now; nil where it has none, and where the one that it has was
-  /// made of other content. A made thumbnail carries the content version that it shows as its own.
+  /// The thumbnail of a photo's current content; nil if it has none, or if its thumbnail was made from other
+  /// content. A thumbnail's own content version is that of the content that it shows.
   func thumbnail(of photo: InodeIndex) -> InodeIndex? {
     let number = state(photo).thumbnail
     guard number.rawValue != 0, let made = index(of: number),
@@ -55,19 +53,19 @@ extension Catalog {
     return made
   }
 
-  /// Removes the thumbnail that a photo has, whatever content it shows.
+  /// Removes a photo's thumbnail, whatever content it shows.
   mutating func dropThumbnail(of photo: InodeIndex) {
     if state(photo).thumbnail.rawValue != 0 { setThumbnail(nil, of: photo) }
   }
 
-  /// Whether a photo's thumbnail goes before an entry of the user's.
+  /// True if albumfs shows a photo's thumbnail instead of an entry of the user's.
   func supersedesEntry(_ photo: InodeIndex) -> Bool {
     let state = state(photo)
     return state.thumbnailState == .made && state.marks.contains(.thumbnailGoesFirst)
       && thumbnail(of: photo) != nil
   }
 
-  /// What a name in a directory leads to, view included.
+  /// Looks up a name in a directory, including the view.
   func resolve(_ name: [UInt8], in directory: InodeIndex) -> Resolution? {
     let entry = child(name, of: directory)
     guard let photo = photo(shownAs: name, in: directory), let shown = thumbnail(of: photo) else {
@@ -79,7 +77,7 @@ extension Catalog {
     return Resolution(index: shown, photo: photo)
   }
 
-  /// Drops an entry of the user's that the photo's thumbnail goes before.
+  /// Drops an entry of the user's that the photo's thumbnail supersedes.
   mutating func dropSuperseded(_ name: [UInt8], in directory: InodeIndex) {
     guard let entry = child(name, of: directory), !state(entry).isDirectory,
       let photo = photo(shownAs: name, in: directory), supersedesEntry(photo)
@@ -88,8 +86,8 @@ extension Catalog {
     update(photo) { $0.marks.remove(.thumbnailGoesFirst) }
   }
 
-  /// The user has put an entry of this name into the Thumb zone, or has removed what was there: no
-  /// thumbnail is shown or made before the photo changes.
+  /// The user has put an entry of this name into the Thumb zone, or removed it: albumfs shows and makes no
+  /// thumbnail before the photo changes.
   mutating func giveUpThumbnail(for name: [UInt8], in directory: InodeIndex) {
     guard let photo = photo(shownAs: name, in: directory) else { return }
     dropThumbnail(of: photo)
@@ -98,7 +96,7 @@ extension Catalog {
     }
   }
 
-  /// Makes a thumbnail that the view shows an entry of the user's, in place of the view's.
+  /// Turns a thumbnail of the view into an entry of the user's.
   mutating func makeOwn(_ thumbnail: InodeIndex, _ name: [UInt8], in directory: InodeIndex) {
     pin(thumbnail)
     if child(name, of: directory) == nil {
@@ -111,8 +109,7 @@ extension Catalog {
 
   // MARK: Twins
 
-  /// The directory of the Thumb zone that shows a directory of the Photo zone; nil where there is
-  /// none.
+  /// The directory of the Thumb zone that shows a directory of the Photo zone; nil if there is none.
   func twin(of folder: InodeIndex) -> InodeIndex? {
     switch zone(of: folder) {
     case .album(let album): return thumbDirectory(of: album)
@@ -123,8 +120,8 @@ extension Catalog {
     }
   }
 
-  /// The same, made with all above it where it is missing; nil where something else has its name, and
-  /// where the album's Thumb was removed.
+  /// The same; creates it with all directories above it if it is missing. nil if something else has its
+  /// name, or if the album's Thumb was removed.
   @discardableResult
   mutating func ensureTwin(of folder: InodeIndex, time: Timestamp) -> InodeIndex? {
     let album: InodeIndex
@@ -146,7 +143,7 @@ extension Catalog {
     return at
   }
 
-  /// A directory of that name, made where there is none; nil where it is no directory.
+  /// Returns or creates a directory of that name; nil if the name is no directory.
   mutating func ensureDirectory(
     _ name: [UInt8], in parent: InodeIndex, like model: InodeIndex, marks: InodeState.Marks,
     time: Timestamp
@@ -162,7 +159,7 @@ extension Catalog {
     return made
   }
 
-  /// The twins of a folder and of all folders in it.
+  /// Creates the twins of a folder and of all folders in it.
   mutating func ensureTwins(below folder: InodeIndex, time: Timestamp) {
     var waiting = [folder]
     while let next = waiting.popLast() {
@@ -173,8 +170,8 @@ extension Catalog {
     }
   }
 
-  /// A folder has lost its place: its twin goes, or becomes the user's where something of the user's
-  /// is in it. Answers whether it went.
+  /// A folder has moved away: removes its twin, or gives it to the user if something of the user's is in it.
+  /// Returns true if it was removed.
   @discardableResult
   mutating func dropTwin(_ name: [UInt8], in directory: InodeIndex) -> Bool {
     guard let twin = child(name, of: directory), state(twin).marks.contains(.implicit) else {

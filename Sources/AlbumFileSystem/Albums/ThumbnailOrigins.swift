@@ -3,17 +3,17 @@ import AlbumModel
 import AlbumStore
 import Posix
 
-// DESIGN section 5: "writing, renaming or linking one makes it the user's own". The kernel names an
-// inode then, and what is wanted is the name under which the view shows it. A change of mode, owner,
-// times or attributes does not: `chown -R` of an album must not part thumbnails from their photos.
+// Writing, renaming or linking a thumbnail makes it the user's own. The kernel then passes an inode, and
+// albumfs needs the name under which the view shows it. A change of mode, owner, times or attributes does
+// not do that: `chown -R` of an album must not separate thumbnails from their photos.
 
-/// Where a thumbnail of the view is shown.
+/// Where the view shows a thumbnail.
 struct ThumbnailOrigin: Sendable {
   var name: FileName
   var directory: InodeNumber
 }
 
-/// The last thumbnails that were looked up through the view. Any thread.
+/// The thumbnails that were last looked up through the view. Any thread.
 final class ThumbnailOrigins: Sendable {
   static let limit = 4096
 
@@ -31,7 +31,7 @@ final class ThumbnailOrigins: Sendable {
 }
 
 extension FileSystem {
-  /// Makes an inode the user's own if it is a thumbnail of the view's; else does nothing.
+  /// Makes an inode the user's own if it is a thumbnail of the view; otherwise does nothing.
   func makeOwn(_ inode: InodeNumber) throws(FSError) {
     let isOfView = space.read { catalog in
       catalog.index(of: inode).map { catalog.state($0).marks.contains(.madeThumbnail) } ?? false
@@ -48,7 +48,7 @@ extension FileSystem {
     }
   }
 
-  /// Looks through the whole space; for the rare case that nobody remembers.
+  /// Searches the whole space, in the rare case that the table has no entry.
   private func originInView(of thumbnail: InodeNumber) -> ThumbnailOrigin? {
     var photo: InodeNumber?
     forEachInode { if $0.thumbnail == thumbnail { photo = $0.number } }
@@ -69,8 +69,8 @@ extension FileSystem {
 }
 
 extension Catalog {
-  /// Makes a thumbnail the user's own, in place of the view's where that shows it. Returns false, and
-  /// changes nothing, where the view does not show it there any more.
+  /// Makes a thumbnail the user's own, at the place where the view shows it. Returns false, and changes
+  /// nothing, if the view does not show it there any more.
   fileprivate mutating func makeOwn(_ thumbnail: InodeIndex, shownAt origin: ThumbnailOrigin?)
     -> Bool
   {

@@ -3,10 +3,10 @@ package import AlbumModel
 import AlbumStore
 import Posix
 
-// DESIGN section 6, the file system's side: which photo is next, its bytes as of one version of its
-// content, and the thumbnail that comes back. A thumbnail is always a new inode.
+// The file system's part of making thumbnails: the next photo, its bytes as of one version of its content,
+// and storing the thumbnail. A thumbnail is always a new inode.
 
-/// How far the thumbnails of a part of the space are.
+/// The state of the thumbnails in a part of the space.
 package struct ThumbnailReport: Sendable {
   package struct Failed: Sendable {
     /// From the root of the space, without a leading `/`.
@@ -18,18 +18,18 @@ package struct ThumbnailReport: Sendable {
   package init() {}
 }
 
-/// Which thumbnails are to be made again.
+/// Which thumbnails to make again.
 package enum ThumbnailChoice: Sendable {
-  /// Those that could not be made.
+  /// Those that failed.
   case failed
-  /// All photos that show none, those included whose thumbnail the user removed.
+  /// All photos without one, including those whose thumbnail the user removed.
   case missing
   case all
 }
 
 extension FileSystem {
-  /// The next photo that needs a thumbnail; nil where none waits. To be answered by `finish` or
-  /// `fail`, once. Photos that somebody has open for writing come when they are closed.
+  /// The next photo that needs a thumbnail; nil if none waits. The caller then calls `finish` or `fail`,
+  /// once. Photos that are open for writing follow when they are closed.
   package func nextPhoto() -> PhotoVersion? {
     if space.isReadOnly { return nil }
     while let inode = pendingPhotos.take() {
@@ -45,19 +45,18 @@ extension FileSystem {
     return nil
   }
 
-  /// Calls `wake`, from any thread, when a photo waits that did not before. It must return at once.
+  /// Calls `wake`, on any thread, when a new photo waits. It must return at once.
   package func whenPhotosWait(_ wake: @escaping @Sendable () -> Void) {
     pendingPhotos.setWake(wake)
   }
 
-  /// Bytes of a version of a photo; nil when it is gone.
+  /// Bytes of a version of a photo; nil if it is gone.
   package func photoSize(_ photo: PhotoVersion) -> Int64? {
     space.read { catalog in catalog.find(photo).map { catalog.state($0).size } }
   }
 
-  /// Reads a version of a photo: bytes read, fewer than asked for at the end only. Nil when the
-  /// version is gone or cannot be read. `ReadHeadroom.byteCount` bytes before the buffer are
-  /// clobbered.
+  /// Reads a version of a photo. Returns the number of bytes, fewer than requested only at the end; nil if
+  /// the version is gone or cannot be read. May overwrite `ReadHeadroom.byteCount` bytes before the buffer.
   package func readPhoto(
     _ photo: PhotoVersion, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) -> Int? {
@@ -84,9 +83,8 @@ extension FileSystem {
     return extents.map { (Int(count), $0) }
   }
 
-  /// The thumbnail of a photo: in the space in one step of history, or dropped when the photo has
-  /// changed meanwhile. Throws when it could not be stored; the photo then waits for the next mount
-  /// or for `retryThumbnails`.
+  /// Stores the thumbnail of a photo in one step of history, or drops it if the photo has changed meanwhile.
+  /// Throws if it could not be stored; the photo then waits for the next mount or for `retryThumbnails`.
   package func finish(_ photo: PhotoVersion, thumbnail: [UInt8]) throws(FSError) {
     defer { pendingPhotos.done(photo.inode) }
     try writable()
@@ -106,29 +104,29 @@ extension FileSystem {
     }
   }
 
-  /// No thumbnail can be made of this version: remembered, with the reason, until the photo changes.
+  /// Records, until the photo changes, that this version gets no thumbnail, and the reason.
   package func fail(_ photo: PhotoVersion, reason: ThumbnailFailure) {
     space.change { catalog in
       guard let index = catalog.find(photo), catalog.state(index).thumbnailState == .pending else {
         return
       }
-      // The one of this very content stays, where there is one.
+      // A thumbnail of this very content stays.
       if catalog.thumbnail(of: index) == nil { catalog.dropThumbnail(of: index) }
       catalog.update(index) { $0.setThumbnail(.failed, reason) }
     }
     pendingPhotos.done(photo.inode)
   }
 
-  /// The version is gone and needs no answer any more.
+  /// The version is gone and needs no result any more.
   package func abandon(_ photo: PhotoVersion) { pendingPhotos.done(photo.inode) }
 
-  /// Returns when the thumbnails of all photos that were closed before the call are made or have
-  /// failed: true; or at `deadline`, a time of `SystemClock.monotonicNanoseconds`: false.
+  /// Returns true when the thumbnails of all photos that were closed before the call are made or have
+  /// failed, or false at `deadline`, a time of `SystemClock.monotonicNanoseconds`.
   package func waitForThumbnails(until deadline: Int64?) -> Bool {
     pendingPhotos.wait(until: deadline)
   }
 
-  /// How far the thumbnails are, in the whole space or below one directory.
+  /// The state of the thumbnails in the whole space or below one directory.
   package func thumbnailReport(under top: InodeNumber? = nil) -> ThumbnailReport {
     var report = ThumbnailReport()
     forEachFile(under: top ?? .root) { path, state in
@@ -140,7 +138,7 @@ extension FileSystem {
     return report
   }
 
-  /// Has thumbnails made again, in the whole space or below one directory. Answers how many.
+  /// Queues thumbnails to be made again, in the whole space or below one directory. Returns how many.
   @discardableResult
   package func retryThumbnails(under top: InodeNumber? = nil, _ choice: ThumbnailChoice)
     throws(FSError) -> Int
@@ -160,8 +158,8 @@ extension FileSystem {
     return photos.count
   }
 
-  /// The albums of the photos at and under a directory whose Thumb was removed: their thumbnails are
-  /// made, and show nowhere. Paths from the root of the space, without a leading `/`.
+  /// The albums, at and below a directory, whose Thumb was removed although they have photos: their
+  /// thumbnails show nowhere. Paths from the root of the space, without a leading `/`.
   package func albumsWithoutThumb(under top: InodeNumber) -> [[UInt8]] {
     var albums: Set<InodeNumber> = []
     var waiting = [top]
@@ -182,8 +180,8 @@ extension FileSystem {
     return albums.compactMap { try? path(of: $0) }.sorted { $0.lexicographicallyPrecedes($1) }
   }
 
-  /// Has those thumbnails made again that belong to other content than their photos have now, as damage
-  /// or a repair may leave them.
+  /// Queues thumbnails that belong to other content than their photos have now, as damage or a repair may
+  /// leave them.
   func renewFormerThumbnails() {
     if space.read({ catalog in catalog.photosWithFormerThumbnail().isEmpty }) { return }
     space.change { catalog in
@@ -194,7 +192,7 @@ extension FileSystem {
     }
   }
 
-  /// Queues a photo if it needs a thumbnail and nobody writes to it.
+  /// Queues a photo if it needs a thumbnail and no caller writes to it.
   func considerPhoto(_ inode: InodeNumber) {
     let isDue = space.read { catalog in
       catalog.index(of: inode).map { catalog.state($0).needsThumbnail } ?? false
@@ -231,16 +229,16 @@ extension FileSystem {
 extension InodeState {
   var needsThumbnail: Bool { thumbnailState == .pending && size > 0 && links > 0 }
 
-  /// Why no thumbnail could be made; nil where that is not so.
+  /// Why the thumbnail failed; nil in any other state.
   var thumbnailFailure: ThumbnailFailure? {
     if thumbnailState != .failed { return nil }
     return ThumbnailFailure(rawValue: thumbnailReason) ?? .internal
   }
 
-  /// True of a file at a photo's place, until its content proves to be no picture.
+  /// True for a file at a photo's place, until its content proves to be no picture.
   var isPhoto: Bool { thumbnailState != .none && thumbnailFailure != .notAPicture }
 
-  /// Which thumbnail of the name goes first is decided anew.
+  /// Sets the state, and clears the mark that the thumbnail supersedes the user's entry.
   mutating func setThumbnail(_ new: ThumbnailState, _ reason: ThumbnailFailure? = nil) {
     thumbnailState = new
     thumbnailReason = reason?.rawValue ?? 0
@@ -258,7 +256,7 @@ extension InodeState {
 }
 
 extension Catalog {
-  /// Whether a photo lies right in a directory.
+  /// True if a photo lies directly in a directory.
   fileprivate func holdsPhoto(_ directory: InodeIndex) -> Bool {
     var isThere = false
     forEachEntry(of: directory) { _, child, _ in
@@ -268,7 +266,7 @@ extension Catalog {
     return isThere
   }
 
-  /// The photos that count as done and whose thumbnail shows other content than theirs, or is lost.
+  /// The photos that count as done although their thumbnail is lost or shows other content.
   func photosWithFormerThumbnail() -> [InodeIndex] {
     var photos: [InodeIndex] = []
     forEachInode { index, state in
@@ -285,7 +283,7 @@ extension Catalog {
     return index
   }
 
-  /// A new inode for a photo's thumbnail, without name and content; pinned once.
+  /// Creates an inode for a photo's thumbnail, without name and content; pinned once.
   fileprivate mutating func makeThumbnailInode(for photo: InodeIndex) -> InodeNumber {
     let model = state(photo)
     let index = create(

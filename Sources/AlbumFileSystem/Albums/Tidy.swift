@@ -2,20 +2,19 @@ import AlbumFormat
 package import AlbumModel
 import AlbumStore
 
-// `albumfs tidy`: the photos that lie right in an album go into its Photo. A name that is there
-// already is refused and named; nothing is ever written over.
+// `albumfs tidy` moves the photos that lie directly in an album into its Photo. It never overwrites: it
+// reports a name that exists already.
 
-/// What tidying did.
+/// The result of tidying.
 package struct TidyReport: Sendable {
   package var albums = 0
   package var moved = 0
-  /// Photos that stayed where they were, since Photo has their name: paths from the root of the
-  /// space.
+  /// Photos that stayed in their place because Photo has their name: paths from the root of the space.
   package var clashes: [[UInt8]] = []
 }
 
 extension FileSystem {
-  /// Tidies one album, or with nil all. `.invalid` for what is no album.
+  /// Tidies one album, or all if nil. Throws `.invalid` if it is no album.
   package func tidy(_ album: InodeNumber?) throws(FSError) -> TidyReport {
     try writable()
     var report = TidyReport()
