@@ -188,8 +188,8 @@ extension ControlClient {
   }
 
   /// Removes the sockets that a killed daemon of the mount has left.
-  package static func cleanUp(after mount: MountEntry) {
+  package static func cleanUp(after mount: MountEntry, places: ControlPlaces? = nil) {
     ControlSocket.removeStale(
-      of: mount.device, in: ControlPlaces(of: mount.user ?? geteuid()))
+      of: mount.device, in: places ?? ControlPlaces(of: mount.user ?? geteuid()))
   }
 }

@@ -124,7 +124,7 @@ struct ControlSocket: ~Copyable {
 
   /// Removes the sockets that killed daemons of a mount have left.
   static func removeStale(of device: DeviceNumber, in places: ControlPlaces) {
-    for path in paths(of: device, in: places) where isRefusing(path) {
+    for path in paths(of: device, in: places) where isStale(path) {
       unsafe _ = Glibc.unlink(path)
     }
   }
@@ -133,10 +133,17 @@ struct ControlSocket: ~Copyable {
     let limit = Int(SystemClock.wallSeconds()) - staleAfter
     for name in names(in: directory) {
       let path = "\(directory)/\(name)"
-      if let changed = changeTime(of: path), changed.seconds < limit, isRefusing(path) {
+      if let changed = changeTime(of: path), changed.seconds < limit, isStale(path) {
         unsafe _ = Glibc.unlink(path)
       }
     }
+  }
+
+  /// A socket refuses connections between bind(2) and listen(2), too: it is stale when its process is gone.
+  private static func isStale(_ path: String) -> Bool {
+    guard isRefusing(path) else { return false }
+    guard let process = process(path), process > 0 else { return true }
+    return kill(process, 0) == -1 && errno == ESRCH || ProcessState.isZombie(process)
   }
 
   private static func isRefusing(_ path: String) -> Bool {

@@ -117,6 +117,32 @@ struct RoomTests {
     #expect(try run.check().isEmpty)
   }
 
+  /// A journal may have 8 MiB since the last checkpoint, which is most of a small disk.
+  @Test func aLongJournalGivesWayBeforeAWriteIsRefused() throws {
+    var random = SeededRandom()
+    print("seed \(random.seed)")
+    let run = try RoomRun()
+    run.disk.limit(40 * RoomTests.size)
+    var space = try run.open(grace: 900)
+    try space.write([7], to: "first")
+    while space.durability.journal.withLock({ $0.writer.newest.rawValue }) < 20 {
+      for _ in 0..<50 {
+        space.makeDirectory("directory")
+        space.remove("directory")
+      }
+      try space.commit()
+    }
+    let files = try fill(space, &random)
+    let living = Int64(files.count) * 100_000
+    #expect(living > 22 * RoomTests.size, "\(files.count) files fit")
+    try space.close()
+    space = try run.open(grace: 900)
+    #expect(!space.status.recovery.isDamaged)
+    for (name, content) in files { #expect(try space.content(of: name) == content) }
+    try space.close()
+    #expect(try run.check().isEmpty)
+  }
+
   /// Here no segment is all garbage.
   @Test(arguments: [false, true])
   func garbageIsCompactedBeforeAWriteIsRefused(_ background: Bool) throws {

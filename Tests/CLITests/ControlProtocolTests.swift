@@ -155,6 +155,27 @@ import struct Synchronization.Atomic
     #expect(try client.ask(.status) == .done(ControlSummary(count: 2)))
   }
 
+  /// A daemon has bound its socket and does not listen yet; or it was killed.
+  @Test func onlyTheSocketOfAProcessThatIsGoneIsCleared() throws {
+    let mount = mount()
+    let runtime = Runtime()
+    let server = try ControlServer(device: mount.device, places: runtime.places) { _, _ in
+      .done(ControlSummary())
+    }
+    let path = try #require(server.path)
+    let prefix = runtime.path + "/albumfs/\(mount.device)"
+    let living = "\(prefix).\(getpid()).feed"
+    #expect(unsafe rename(path, living) == 0)
+    server.close()
+    ControlClient.cleanUp(after: mount, places: runtime.places)
+    #expect(unsafe access(living, F_OK) == 0)
+    // No process has a number above 2^22.
+    let left = "\(prefix).5000000.feed"
+    #expect(unsafe rename(living, left) == 0)
+    ControlClient.cleanUp(after: mount, places: runtime.places)
+    #expect(unsafe access(left, F_OK) == -1)
+  }
+
   /// The runtime directory goes at log-out, and daemons may stay.
   @Test func aSocketThatIsTakenAwayIsMadeAnew() throws {
     let mount = mount()

@@ -54,7 +54,8 @@ extension Compactor {
     try moveAll(&report, progress)
     try compactionTurn { work throws(StoreError) in
       try retireEmptied()
-      try shortenJournal()
+      let checkpoint = durability.journal.withLock { $0.checkpoints.map(\.segmentCount).max() ?? 1 }
+      try shortenJournal(longerThan: 2 * checkpoint + 3)
       try durability.barrierNow()
       try removeRetired()
       try removeUnneeded()
@@ -124,13 +125,12 @@ extension Compactor {
   /// How often one compaction may find no room, and make some, before it gives up.
   private static let shortagesAtMost = 64
 
-  /// Writes two checkpoints if the journal is much longer than they are, because the journal is kept since
-  /// the former of the two.
-  private func shortenJournal() throws(StoreError) {
+  /// Writes two checkpoints if the journal has more than `limit` segments before its newest one, because the
+  /// journal is kept since the former of the two.
+  func shortenJournal(longerThan limit: UInt32) throws(StoreError) {
     let (needed, newest) = durability.journal.withLock { ($0.checkpoints, $0.writer.newest) }
-    let length =
-      newest.rawValue - min(newest.rawValue, needed.map(\.firstJournal.rawValue).min() ?? 1)
-    if length < 2 * (needed.map(\.segmentCount).max() ?? 1) + 4 { return }
+    let first = needed.map(\.firstJournal.rawValue).min() ?? 1
+    if newest.rawValue - min(newest.rawValue, first) <= limit { return }
     for _ in 0..<2 { try durability.checkpoint() }
   }
 

@@ -9,6 +9,9 @@ extension Compactor {
   /// its own.
   private static let spareSegments: Int64 = 16
 
+  /// How many segments two checkpoints, one behind the other, leave of the journal before its newest segment.
+  private static let shortestJournal: UInt32 = 2
+
   /// The same as the other `reclaim`, in a turn.
   func reclaim() throws(StoreError) -> Bool {
     try turns.turn(waits: true) { work throws(StoreError) in try reclaim(&work) } ?? false
@@ -30,6 +33,10 @@ extension Compactor {
       work.plan = CompactionPlan()
       if !error.isShortage { throw error }
     }
+    if hasRoom(for: 0) { return true }
+    // The journal may hold what the content does not give.
+    try shortenJournal(longerThan: Compactor.shortestJournal)
+    try giveBack()
     return hasRoom(for: 0)
   }
 
