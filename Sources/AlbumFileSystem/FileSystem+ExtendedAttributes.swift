@@ -6,7 +6,7 @@ extension FileSystem {
   /// Limits of Linux, in bytes.
   static let attributeNameLimit = 255
   static let attributeValueLimit = 65_536
-  /// Of all names of one file, each with a NUL behind it: a longer list could not be read
+  /// The limit for all names of one file, each with a NUL after it: a longer list could not be read
   /// (XATTR_LIST_MAX).
   static let attributeListLimit = 65_536
 
@@ -79,7 +79,7 @@ extension FileSystem {
 }
 
 extension Catalog {
-  /// What listxattr(2) answers, in bytes.
+  /// The length of the listxattr(2) result, in bytes.
   fileprivate func attributeListLength(of index: InodeIndex) -> Int {
     attributeNames(of: index).reduce(0) { $0 + $1.count + 1 }
   }

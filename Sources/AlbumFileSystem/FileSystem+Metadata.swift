@@ -4,7 +4,7 @@ import AlbumStore
 import Posix
 
 extension FileSystem {
-  /// stat. Answers the attributes and how long they may be believed, in seconds.
+  /// stat. Returns the attributes, and how long the kernel may cache them, in seconds.
   package func attributes(of inode: InodeNumber) throws(FSError) -> (Attributes, lifetime: Double) {
     let attributes = try space.read { (catalog: borrowing Catalog) throws(FSError) -> Attributes in
       catalog.attributes(try catalog.require(inode))
@@ -12,7 +12,7 @@ extension FileSystem {
     return (current(attributes), attributesLifetime(attributes))
   }
 
-  /// chmod, chown, truncate, utimens. Permissions were checked by the kernel.
+  /// chmod, chown, truncate, utimens. The kernel has checked permissions.
   package func change(_ change: AttributeChange, of inode: InodeNumber)
     throws(FSError) -> (Attributes, lifetime: Double)
   {
@@ -44,9 +44,9 @@ extension FileSystem {
 
   /// fsync of a file without a handle, or of a directory: returns when it is on disk.
   ///
-  /// The kernel passes on neither sync(2) nor syncfs(2). So fsync of a directory, whichever, does what
-  /// these should: all that was closed before, and all that albumfs was handed of open files, is on
-  /// disk when it returns.
+  /// The kernel passes on neither sync(2) nor syncfs(2), so fsync of any directory does their work: when it
+  /// returns, everything that was closed before is on disk, and everything that albumfs has received of open
+  /// files.
   package func synchronize(_ inode: InodeNumber) throws(FSError) {
     let isDirectory = space.read { catalog in
       catalog.index(of: inode).map { catalog.state($0).isDirectory } ?? false
@@ -59,7 +59,7 @@ extension FileSystem {
     try storing { () throws(StoreError) in try space.barrier() }
   }
 
-  /// statfs, of the disk below.
+  /// statfs of the disk below.
   package func capacity() throws(FSError) -> FileSystemCapacity {
     let disk = try storing { () throws(StoreError) in try space.capacity() }
     let block = Int64(max(disk.blockSize, 512))
@@ -71,7 +71,7 @@ extension FileSystem {
 }
 
 extension Catalog {
-  /// Everything in a change but the size. ctime moves with every change.
+  /// Applies everything in a change except the size. ctime changes with every change.
   mutating func apply(_ change: AttributeChange, to index: InodeIndex, now: Timestamp) {
     update(index) { state in
       if let permissions = change.permissions { state.permissions = permissions }
@@ -92,7 +92,7 @@ extension Catalog {
     if let thumbnail = thumbnail(of: index) { resemble(thumbnail, index) }
   }
 
-  /// A thumbnail has its photo's owner, mode and times.
+  /// Gives a thumbnail its photo's owner, mode and times.
   mutating func resemble(_ thumbnail: InodeIndex, _ photo: InodeIndex) {
     let model = state(photo)
     update(thumbnail) { state in

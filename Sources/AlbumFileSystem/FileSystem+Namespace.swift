@@ -3,7 +3,7 @@ package import AlbumModel
 import AlbumStore
 
 extension FileSystem {
-  /// The greatest number of names of one file.
+  /// The limit of names for one file.
   static let linkLimit: UInt32 = 65_000
   /// Bytes.
   static let symlinkTargetLimit = 4095
@@ -33,14 +33,14 @@ extension FileSystem {
     }
   }
 
-  /// creat: makes a regular file and opens it. The caller ends with `OpenFile.release`.
+  /// creat: creates a regular file and opens it. The caller ends with `OpenFile.release`.
   package func create(
     _ name: FileName, in parent: InodeNumber, permissions: UInt16, mode: OpenMode,
     for caller: Caller
   ) throws(FSError) -> (Entry, OpenFile) {
     var entry = try makeNode(
       name, in: parent, kind: .regular, permissions: permissions, device: 0, for: caller)
-    // It is empty: truncating it would give it a time that the kernel does not learn.
+    // The file is empty: truncating it would set a time that the kernel does not learn.
     var mode = mode
     mode.truncates = false
     do throws(FSError) {
@@ -72,7 +72,7 @@ extension FileSystem {
     }
   }
 
-  /// Gives a name to the inode that `body` answers, pinned once: for the reference of the entry.
+  /// Names the inode that `body` returns, which is pinned once for the reference of the entry.
   private func make(
     _ name: FileName, in parent: InodeNumber,
     _ body: (inout Catalog, InodeIndex, Timestamp) throws(FSError) -> InodeIndex
@@ -101,7 +101,7 @@ extension FileSystem {
     return entry(found)
   }
 
-  /// mkdir: an album in the root or in an album, else a plain directory.
+  /// mkdir: makes an album in the root or in an album, otherwise a plain directory.
   package func makeDirectory(
     _ name: FileName, in parent: InodeNumber, permissions: UInt16, for caller: Caller
   ) throws(FSError) -> Entry {
@@ -134,7 +134,7 @@ extension FileSystem {
 }
 
 extension Catalog {
-  /// A new inode without a name, pinned once, with the group that the directory gives.
+  /// Creates an inode without a name, pinned once, with the directory's group.
   mutating func create(
     _ kind: FileKind, _ permissions: UInt16, for caller: Caller, in directory: InodeIndex,
     device: UInt32 = 0, time: Timestamp
@@ -148,7 +148,7 @@ extension Catalog {
       group: inherits ? parent.group : caller.group, device: device, time: time)
   }
 
-  /// A name in the directory came or went.
+  /// Updates a directory whose entries have changed.
   mutating func touch(_ directory: InodeIndex, _ time: Timestamp) {
     update(directory) {
       $0.modified = time
@@ -156,8 +156,7 @@ extension Catalog {
     }
   }
 
-  /// Makes a directory of the kind that its place asks for, an album with its Photo and Thumb;
-  /// pinned once.
+  /// Makes a directory of the kind that fits its place, an album with its Photo and Thumb; pinned once.
   fileprivate mutating func makeDirectory(
     _ name: FileName, _ permissions: UInt16, for caller: Caller, in parent: InodeIndex,
     time: Timestamp
@@ -175,7 +174,7 @@ extension Catalog {
     } else if marks.contains(.photoDirectory) {
       ensurePart(.thumb, .thumbDirectory, of: parent, time: time)
     } else if marks.contains(.thumbDirectory) {
-      // It shows at once what it would show had it never been removed.
+      // It shows at once what it would show if it had never been removed.
       if let photo = photoDirectory(of: parent) { ensureTwins(below: photo, time: time) }
     } else if case .photo = self.zone(of: index), !name.isHidden {
       ensureTwins(below: index, time: time)
@@ -189,7 +188,7 @@ extension Catalog {
     _ = ensureDirectory(name.bytes, in: album, like: album, marks: [mark, .implicit], time: time)
   }
 
-  /// The user makes a directory that albumfs had made already: it is the user's from now on.
+  /// Gives the user a directory that albumfs had made already.
   fileprivate mutating func adopt(
     _ directory: InodeIndex, _ permissions: UInt16, for caller: Caller, in parent: InodeIndex,
     time: Timestamp

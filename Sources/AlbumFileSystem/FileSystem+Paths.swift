@@ -2,14 +2,14 @@ import AlbumFormat
 package import AlbumModel
 import AlbumStore
 
-/// What is in a space, for `status`.
+/// The contents of a space, for `status`.
 package struct SpaceContents: Sendable {
   package var albums = 0
   /// Files at a photo's place that have a thumbnail, wait for one, or are damaged pictures.
   package var photos = 0
-  /// Made by albumfs, and not the user's own since.
+  /// Made by albumfs, and not the user's own since then.
   package var thumbnails = 0
-  /// All regular files, photos and thumbnails included.
+  /// All regular files, including photos and thumbnails.
   package var files = 0
   package var bytes: Int64 = 0
 }
@@ -32,8 +32,8 @@ extension FileSystem {
     return contents
   }
 
-  /// Calls `body` with every inode, in no order. Takes the catalog's lock for some thousands at a time:
-  /// what comes or goes meanwhile may be missed.
+  /// Calls `body` with every inode, in no order. Takes the catalog's lock for some thousand inodes at a
+  /// time, and may miss inodes that are created or removed meanwhile.
   func forEachInode(_ body: (InodeState) -> Void) {
     var place: UInt32? = 0
     while let start = place {
@@ -43,7 +43,7 @@ extension FileSystem {
     }
   }
 
-  /// All names of an inode. Looks at every entry of the space, one directory at a time.
+  /// All names of an inode. Visits every entry of the space, one directory at a time.
   func names(of inode: InodeNumber) -> [(name: FileName, directory: InodeNumber)] {
     var directories: [InodeNumber] = []
     forEachInode { if $0.isDirectory { directories.append($0.number) } }
@@ -62,15 +62,15 @@ extension FileSystem {
     return names
   }
 
-  /// The path of a directory from the root of the space, without a leading `/`; the root's is empty.
-  /// `.notFound` for one that was removed.
+  /// The path of a directory from the root of the space, without a leading `/`; the root's is empty. Throws
+  /// `.notFound` for a removed directory.
   package func path(of directory: InodeNumber) throws(FSError) -> [UInt8] {
     try space.read { (catalog: borrowing Catalog) throws(FSError) -> [UInt8] in
       try catalog.path(of: try catalog.requireDirectory(directory))
     }
   }
 
-  /// What a path from the root of the space leads to; follows no symbolic link.
+  /// Looks up a path from the root of the space; follows no symbolic link.
   package func resolve(path: [UInt8]) throws(FSError) -> InodeNumber {
     try space.read { (catalog: borrowing Catalog) throws(FSError) -> InodeNumber in
       var at = try catalog.require(.root)
@@ -83,8 +83,8 @@ extension FileSystem {
     }
   }
 
-  /// Calls `body` with every regular file that an entry names below a directory, and its path from
-  /// the root. Takes the catalog's lock for one directory at a time.
+  /// Calls `body` with every regular file below a directory that has an entry, and its path from the root.
+  /// Takes the catalog's lock for one directory at a time.
   func forEachFile(under top: InodeNumber, _ body: ([UInt8], InodeState) -> Void) {
     var waiting: [(directory: InodeNumber, path: [UInt8])] = []
     waiting.append((top, (try? path(of: top)) ?? []))

@@ -8,8 +8,8 @@ extension FileSystem {
     mode: RenameMode
   ) throws(FSError) {
     try writable()
-    // Replacing by rename gives the old file or the new one: content goes before the name. An exchange
-    // gives both files a name.
+    // Replacing by rename leaves the old file or the new one, so content is committed before the name. After
+    // an exchange both files have a name.
     try commitContent(of: name, in: parent)
     if mode.exchange { try commitContent(of: newName, in: newParent) }
     let time = clock.now()
@@ -27,7 +27,7 @@ extension FileSystem {
     if let file = entry(name, in: parent) { try contents.find(file)?.commit() }
   }
 
-  /// The inode that an entry of a directory names; nil where there is none. Counts no reference.
+  /// The inode of an entry in a directory; nil if there is none. Counts no reference.
   package func entry(_ name: FileName, in parent: InodeNumber) -> InodeNumber? {
     space.read { catalog in
       catalog.index(of: parent).flatMap { catalog.child(name.bytes, of: $0) }
@@ -42,18 +42,19 @@ struct Place {
   var directory: InodeIndex
 }
 
-/// What a rename did besides.
+/// The side effects of a rename.
 struct RenameEffects {
   /// Files that need a thumbnail now.
   var due: [InodeNumber] = []
   /// Names of the Thumb zone that changed with their folders.
   var twins: [(name: FileName, directory: InodeNumber)] = []
-  /// The album that got something.
+  /// The album that received the entry.
   var album: InodeNumber?
 }
 
 extension Catalog {
-  /// rename(2), as one step. Throws before it changes anything but what the view shows of the names.
+  /// rename(2), as one step. If it throws, it has changed nothing except entries that the view shows under
+  /// these names.
   mutating func rename(_ from: Place, to: Place, mode: RenameMode, time: Timestamp)
     throws(FSError) -> RenameEffects
   {
@@ -85,7 +86,7 @@ extension Catalog {
     return move(source.index, from, to, replaced: replaced, time)
   }
 
-  /// Whether an inode may leave its place and go to another.
+  /// True if an inode may move from its place to another.
   private func checkMove(_ index: InodeIndex, to: Place, from: Place) throws(FSError) {
     let state = state(index)
     if !state.isDirectory { return }
@@ -155,7 +156,7 @@ extension Catalog {
     return effects
   }
 
-  /// What a new place makes of an inode.
+  /// Applies the consequences of an inode's new place.
   private mutating func arrive(
     _ index: InodeIndex, at place: Place, replacesPhoto: Bool, _ time: Timestamp,
     _ effects: inout RenameEffects
@@ -173,7 +174,7 @@ extension Catalog {
     }
   }
 
-  /// Where the twin of a folder of Photo is, before the folder moves.
+  /// The place of a folder's twin in Thumb, before the folder moves.
   private func twinPlace(of folder: InodeIndex, at place: Place) -> Place? {
     guard state(folder).isDirectory, case .photo = zone(of: place.directory),
       let twin = twin(of: place.directory), let child = child(place.name.bytes, of: twin),

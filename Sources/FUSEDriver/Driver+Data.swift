@@ -9,7 +9,7 @@ extension Driver {
     if mode.truncates { try dropSetID(of: inode, for: caller) }
     let file = try fileSystem.open(inode, mode: mode)
     if mode.writes {
-      // What the kernel knows of its blocks is not true for long: see `FileSystem.current`.
+      // The kernel's count of its blocks is soon wrong: see `FileSystem.current`.
       pages.forgetAttributes(of: file.inode)
     }
     return file
@@ -23,7 +23,7 @@ extension Driver {
       name, in: parent, permissions: UInt16(mode & 0o7777), mode: access, for: caller)
   }
 
-  /// fsync, of a handle where there is one.
+  /// fsync, of a handle if there is one.
   func synchronize(_ inode: InodeNumber, _ file: OpenFile?) throws(FSError) {
     if let file { try file.synchronize() } else { try fileSystem.synchronize(inode) }
   }
@@ -37,9 +37,9 @@ extension Driver {
     try file.allocate(at: offset, length: length, mode: mode)
   }
 
-  /// Has the kernel write out what it holds of files from `offset` on, and calls `answer` after that:
-  /// from another thread, or at once where there is nothing to wait for. The kernel does not do so by
-  /// itself before it asks for data and holes, nor before a rename.
+  /// Makes the kernel write out its pages of files from `offset` on, and then calls `answer`: on another
+  /// thread, or at once if there is nothing to wait for. The kernel does not do this by itself before it
+  /// asks for data and holes, nor before a rename.
   func withPages(
     of files: [InodeNumber], from offset: Int64 = 0,
     then answer: @escaping @Sendable (FSError?) -> Void
@@ -51,7 +51,7 @@ extension Driver {
     }
   }
 
-  /// `whence` as in lseek(2); the kernel asks for these two alone.
+  /// `whence` as in lseek(2); the kernel sends only these two.
   func seek(_ file: OpenFile, from offset: Int64, whence: CInt) throws(FSError) -> Int64 {
     switch whence {
     case 3: try file.seek(to: .data, from: offset)
@@ -60,7 +60,7 @@ extension Driver {
     }
   }
 
-  /// Copies as much as one answer can tell: its count has 32 bits.
+  /// Copies as much as one reply can report: its count has 32 bits.
   func copyRange(
     of source: OpenFile, at sourceOffset: Int64, to destination: OpenFile,
     at destinationOffset: Int64, length: Int, flags: CInt, for caller: Caller
@@ -74,8 +74,8 @@ extension Driver {
 }
 
 extension OpenMode {
-  /// Every handle can be read: the kernel's writeback cache fills the rest of a page that is written
-  /// in part. O_APPEND means nothing here, since the kernel knows the size and gives the offset.
+  /// Every handle can be read, because the kernel's writeback cache fills the rest of a partly written page.
+  /// O_APPEND has no effect here, because the kernel knows the size and passes the offset.
   init(flags: CInt) {
     self.init(
       writes: flags & O_ACCMODE != O_RDONLY, truncates: flags & O_TRUNC != 0,
@@ -84,8 +84,9 @@ extension OpenMode {
 }
 
 extension AllocationMode {
-  /// The flags of fallocate(2), which Glibc's Swift module hides. To collapse or insert a range is
-  /// not supported: it would move what other handles hold in their pages. Nor is to reserve room alone.
+  /// The flags of fallocate(2), which Glibc's Swift module hides. Collapsing or inserting a range is not
+  /// supported, because it would move content that other handles have in their pages. Nor is only reserving
+  /// room.
   init(flags: CInt) throws(FSError) {
     let keepSize: CInt = 1
     let punchHole: CInt = 2

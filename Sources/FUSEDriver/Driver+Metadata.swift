@@ -10,8 +10,8 @@ extension Driver {
     return try fileSystem.change(change, of: inode)
   }
 
-  /// A caller changes a file's content in a way that the kernel does not report as such a change.
-  /// Cheap where the file has no set-id bits, as nearly all.
+  /// Drops set-id bits after a change of content that the kernel does not report as such. Cheap for a file
+  /// without set-id bits, as nearly all are.
   func dropSetID(of inode: InodeNumber, for caller: Caller) throws(FSError) {
     if caller.user == 0 { return }
     let (now, _) = try fileSystem.attributes(of: inode)
@@ -19,7 +19,7 @@ extension Driver {
     var change = AttributeChange()
     change.permissions = permissions
     _ = try fileSystem.change(change, of: inode)
-    // The answer to this request brings no attributes along.
+    // The reply to this request carries no attributes.
     pages.forgetAttributes(of: inode)
   }
 
@@ -32,7 +32,7 @@ extension Driver {
     try fileSystem.setExtendedAttribute(name, to: value, of: inode, mode: mode)
   }
 
-  /// All names, each with a NUL behind it, as listxattr(2) gives them.
+  /// All names, each with a NUL after it, in the format of listxattr(2).
   func extendedAttributeList(of inode: InodeNumber) throws(FSError) -> [UInt8] {
     let list = try fileSystem.extendedAttributeNames(of: inode).flatMap { (name) -> [UInt8] in
       name + [0]
@@ -48,8 +48,8 @@ enum ExtendedAttributeLimit {
 }
 
 extension AttributeChange {
-  /// chown(2) with neither owner nor group drops set-id bits all the same; what reaches us of it is
-  /// a new ctime alone, which nothing else sends.
+  /// chown(2) with neither owner nor group drops set-id bits too. The driver receives only a new ctime then,
+  /// which no other call sends.
   fileprivate var isChownOfNothing: Bool {
     changed != nil && modified == nil && accessed == nil && size == nil && permissions == nil
       && owner == nil && group == nil

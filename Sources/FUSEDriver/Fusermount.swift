@@ -2,7 +2,7 @@ internal import Posix
 
 /// The set-uid program of libfuse that mounts and unmounts for ordinary users.
 package enum Fusermount {
-  /// Has it open the FUSE device and mount it; answers the open device, as it comes over a socket.
+  /// Makes it open the FUSE device and mount it; returns the open device, received over a socket.
   static func mount(at mountPoint: String, options: String) throws(MountError) -> FileDescriptor {
     let ends: (CInt, CInt)
     do throws(Errno) { ends = try makeSocketPair() } catch {
@@ -15,13 +15,13 @@ package enum Fusermount {
     throw refusal(words, at: mountPoint)
   }
 
-  /// Detaches what is mounted there; what is open in it goes on.
+  /// Detaches the mount; open files in it stay usable.
   static func unmount(_ mountPoint: String) throws(MountError) {
     let words = try run(["-u", "-z", "--", mountPoint])
     if !words.isEmpty { throw refusal(words, at: mountPoint) }
   }
 
-  /// What its complaint means. Empty words come from one that was killed.
+  /// Translates its error message. The message is empty if it was killed.
   package static func refusal(_ words: String, at mountPoint: String) -> MountError {
     if words.contains("user_allow_other") {
       return MountError(
@@ -41,8 +41,8 @@ package enum Fusermount {
       .refused, words.isEmpty ? "fusermount3 failed without a word." : "The mount failed: \(words)")
   }
 
-  /// Runs it to its end and returns its complaint in one line, without its name before it. `connection` is
-  /// a socket for the open device.
+  /// Runs it to its end and returns its error message in one line, without the program's name. `connection`
+  /// is a socket for the open device.
   private static func run(_ arguments: [String], connection: CInt? = nil) throws(MountError)
     -> String
   {

@@ -1,25 +1,25 @@
-/// Why a mount did not come about, told so that the person knows what to do.
+/// Why a mount failed; the message tells the user what to do.
 package struct MountError: Error, Sendable, CustomStringConvertible {
   package enum Code: Sendable, CaseIterable {
     /// There is no /dev/fuse: the kernel has no FUSE, or its module is not loaded.
     case noDevice
     /// /dev/fuse cannot be opened, and no fusermount3 can do it instead.
     case deviceNotPermitted
-    /// An ordinary user mounts through the program fusermount3, which is not there.
+    /// An ordinary user mounts with the program fusermount3, which is missing.
     case noFusermount
     case mountPointMissing, mountPointNotDirectory, mountPointNotEmpty
     /// Something is mounted there already.
     case mountPointBusy
     /// A file system is mounted there whose daemon is gone.
     case mountPointDead
-    /// The user may not make use of this mount point.
+    /// The user may not use this mount point.
     case mountPointNotPermitted
     /// `allow_other` by an ordinary user needs `user_allow_other` in /etc/fuse.conf.
     case allowOtherNotPermitted
     case badOption
-    /// The kernel or fusermount3 refused for another reason, which the message gives.
+    /// The kernel or fusermount3 refused for another reason, which the message names.
     case refused
-    /// libfuse could not begin or go on; the message gives its last words.
+    /// libfuse could not start or continue; the message has its last output.
     case sessionFailed
   }
   package let code: Code

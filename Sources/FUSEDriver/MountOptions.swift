@@ -1,9 +1,9 @@
-/// How a space is mounted: what the command line asks for and what `-o` adds to it.
+/// The options of a mount, from the command line and from `-o`.
 package struct MountOptions: Equatable, Sendable {
   /// The store's path, shown as the device in the mount table.
   package var source: String
   package var readOnly = false
-  /// Other users than the one who mounts may come in, subject to the permission bits.
+  /// Other users may access the mount, subject to the permission bits.
   package var allowOther = false
   package var allowsSetID = false
   package var allowsDevices = false
@@ -16,7 +16,7 @@ package struct MountOptions: Equatable, Sendable {
 
   package init(source: String) { self.source = source }
 
-  /// Takes the words of one `-o a,b=c` over, the later of two contradicting ones winning.
+  /// Adds the words of one `-o a,b=c`; of two contradicting ones the later wins.
   package mutating func add(_ list: String) throws(MountError) {
     for word in list.split(separator: ",") { try add(word: String(word)) }
   }
@@ -47,7 +47,7 @@ package struct MountOptions: Equatable, Sendable {
     }
   }
 
-  /// What stands in an fstab line for mount(8) and systemd, not for the file system.
+  /// True for words of an fstab line that are for mount(8) and systemd, not for the file system.
   private static func isForMountCommand(_ word: String) -> Bool {
     switch word {
     case "", "defaults", "auto", "noauto", "user", "nouser", "users", "owner", "group", "nofail",

@@ -1,9 +1,9 @@
 internal import Glibc
 internal import Posix
 
-/// A directory that is fit to be mounted on: an empty one, where nothing is mounted yet.
+/// A directory that can be mounted on: empty, and not a mount point yet.
 package struct MountPoint: Equatable, Sendable {
-  /// Absolute, without links: the daemon works in `/`, and the mount table shows it so.
+  /// Absolute and without links, because the daemon works in `/`, and the mount table shows it so.
   package let path: String
 
   package init(_ path: String) throws(MountError) {

@@ -2,12 +2,12 @@ internal import AlbumModel
 internal import Glibc
 internal import Posix
 
-/// Makes and ends the mount itself; what comes through it is the session's business.
+/// Makes and ends the mount itself; the session serves its requests.
 ///
-/// libfuse could mount too, but tells why not only in prose on standard error, and does not try
-/// fusermount3 where /dev/fuse is root's alone.
+/// libfuse could mount too, but reports errors only as text on standard error, and does not try fusermount3
+/// if only root may use /dev/fuse.
 enum Mounting {
-  /// Mounts over `point`; answers the open FUSE device. Root does it directly, where it may.
+  /// Mounts over `point`; returns the open FUSE device. Root does it directly, if permitted.
   static func mount(_ options: MountOptions, at point: MountPoint) throws(MountError)
     -> FileDescriptor
   {
@@ -15,8 +15,8 @@ enum Mounting {
     return try Fusermount.mount(at: point.path, options: options.fusermountList)
   }
 
-  /// Takes the mount out of sight. What is open in it goes on; the file system ends with the last of
-  /// it. Asks nothing of the file system, so a dead one can be cleared away as well.
+  /// Removes the mount from the tree. Open files stay usable; the file system ends with the last of them. It
+  /// sends the file system no request, so it can also clear a dead one.
   static func detach(_ mountPoint: String) throws(MountError) {
     if unsafe umount2(mountPoint, CInt(MNT_DETACH) | CInt(UMOUNT_NOFOLLOW)) == 0 {
       return
@@ -28,7 +28,7 @@ enum Mounting {
     try Fusermount.unmount(mountPoint)
   }
 
-  /// nil where the kernel does not let us: root of a container, say.
+  /// nil if the kernel does not permit it, as for root of a container.
   private static func mountDirectly(_ options: MountOptions, at point: MountPoint)
     throws(MountError) -> FileDescriptor?
   {
@@ -63,9 +63,8 @@ extension MountError {
 }
 
 extension MountOptions {
-  /// The greatest read, in bytes; the kernel wants it at mount time.
-  /// Bytes of a read request. Not a mebibyte: the kernel reads ahead by one, which as one request
-  /// would be opened by one processor while the others wait.
+  /// The size of a read request, in bytes, which the kernel needs at mount time. Not a mebibyte: the kernel
+  /// reads ahead by one, and one processor would decrypt it as one request while the others wait.
   private static let readLimit = UInt32(256 << 10)
 
   /// MS_ flags of mount(2).
@@ -88,14 +87,14 @@ extension MountOptions {
     return result
   }
 
-  /// What the kernel's FUSE is told as the last argument of mount(2).
+  /// The last argument of mount(2), for the kernel's FUSE.
   package func kernelData(device: CInt, user: UInt32, group: UInt32) -> String {
     var words = ["fd=\(device)", "rootmode=40000", "user_id=\(user)", "group_id=\(group)"]
     words += commonWords
     return words.joined(separator: ",")
   }
 
-  /// The list behind `-o` of fusermount3, which knows commas within a value by their backslash.
+  /// The argument of `-o` of fusermount3, which escapes commas within a value with a backslash.
   package var fusermountList: String {
     let name = source.flatMap { $0 == "," || $0 == "\\" ? ["\\", $0] : [$0] }
     let words = flagWords.map(\.word) + commonWords

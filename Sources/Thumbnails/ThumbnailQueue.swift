@@ -68,9 +68,6 @@ package final class ThumbnailQueue: Sendable {
 
   deinit { stop() }
 
-  /// True if workers can be started, as far as known.
-  package var isAvailable: Bool { availability.current == nil }
-
   /// Why workers cannot be started, for a person; nil if they can.
   package var unavailableReason: String? { availability.current }
 

@@ -25,7 +25,7 @@ enum ExitStatus {
     (.timedOut, 42, "the time is up (sync --timeout)"),
     (.diskFull, 43, "the disk is full"),
     (.unsupported, 44, "made by a newer albumfs, or not possible here"),
-    (.passwordInUse, 45, "the new password opens a space of this store already"),
+    (.passwordInUse, 45, "the new password unlocks a space of this store already"),
     (.busy, 46, "umount: files are still open in the mount"),
     (.unreachable, 47, "the mount's daemon is there but cannot be reached, or is not yours"),
     (.clash, 48, "tidy: a name is taken; the other photos were moved"),

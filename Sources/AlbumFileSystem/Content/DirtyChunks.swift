@@ -1,7 +1,6 @@
-/// The bytes of one file that nobody has sealed yet, by chunk; in each chunk one stretch without a
-/// gap. Not thread-safe.
+/// The unsealed bytes of one file, by chunk; each chunk has one stretch without gaps. Not thread-safe.
 struct DirtyChunks {
-  /// More than so many partly filled chunks are not kept: the oldest is left behind.
+  /// The limit of partly filled chunks; beyond it the oldest is sealed.
   static let partialLimit = 8
 
   /// Oldest first.
@@ -9,7 +8,7 @@ struct DirtyChunks {
 
   var isEmpty: Bool { chunks.isEmpty }
 
-  /// Takes bytes over. Answers the chunks that are to be sealed for it, in their order.
+  /// Takes the bytes. Returns the chunks that must be sealed for it, in their order.
   mutating func put(
     _ bytes: UnsafeRawBufferPointer, at place: ChunkRange, from pool: ChunkPool
   ) -> [ChunkBuffer] {
@@ -31,7 +30,7 @@ struct DirtyChunks {
     return leaving
   }
 
-  /// Gives all of them away.
+  /// Removes and returns all chunks.
   mutating func takeAll() -> [ChunkBuffer] {
     defer { chunks = [] }
     return chunks

@@ -4,14 +4,14 @@ import AlbumStore
 import Posix
 
 extension FileContent {
-  /// A file in more pieces than this, of less than `joinAverage` bytes each, is joined.
+  /// A file in more pieces than this, with fewer than `joinAverage` bytes each, is joined.
   private static let joinCount = 64
   private static let joinAverage: Int64 = 16_384
-  /// Bytes: a longer file stays as it is.
+  /// A file longer than this, in bytes, stays as it is.
   private static let joinLimit: Int64 = 64 << 20
 
-  /// Stores the content of a file in very many small pieces anew, in whole records. For the last
-  /// handle; does nothing where it is not worth it, or where somebody writes meanwhile.
+  /// Stores the content of a file in very many small pieces anew, in whole records. For the last handle.
+  /// Does nothing if that is not worthwhile, or if a caller writes meanwhile.
   func joinPieces() throws(FSError) {
     let (version, size, count) = space.read { catalog in
       let state = catalog.state(index)
@@ -40,8 +40,7 @@ extension FileContent {
     try place(joined, version)
   }
 
-  /// Lets the file lie in `joined`, a slice at a time: its bytes are the same whichever of them are
-  /// placed.
+  /// Redirects the file to `joined`, a slice at a time. Its bytes are the same with each of them.
   private func place(_ joined: [Extent], _ version: UInt64) throws(FSError) {
     var rest = joined[...]
     while !rest.isEmpty {
@@ -73,7 +72,7 @@ extension FileContent {
     }
   }
 
-  /// Reads a stretch without holes of at most one record, and stores it as one.
+  /// Reads a stretch without holes, of at most one record, and stores it as one.
   private func restore(_ pieces: [Extent], fileLength: Int64) throws(StoreError) -> Extent {
     let offset = pieces[0].offset
     let length = Int(pieces[pieces.count - 1].end - offset)
@@ -83,7 +82,7 @@ extension FileContent {
       chunk.content, of: inode, at: offset, fileLength: fileLength)
   }
 
-  /// Pieces that follow one another without a gap, cut at multiples of a record's length.
+  /// Adjacent pieces, cut at multiples of a record's length.
   private static func stretches(of pieces: [Extent]) -> [[Extent]] {
     let limit = Int64(ChunkRange.chunkByteCount)
     var stretches: [[Extent]] = []

@@ -3,11 +3,11 @@ import AlbumModel
 import AlbumStore
 import Posix
 
-// What looks at the extents of a whole file does so in slices: each under a hold of the catalog's lock
-// of its own, of at most `Catalog.extentsPerSlice` extents.
+// Calls that visit the extents of a whole file work in slices, each under its own hold of the catalog's
+// lock, of at most `Catalog.extentsPerSlice` extents.
 
 extension FileContent {
-  /// lseek(2) with SEEK_DATA or SEEK_HOLE. Where others write meanwhile, each stretch counts as it was
+  /// lseek(2) with SEEK_DATA or SEEK_HOLE. If other callers write meanwhile, each stretch counts as it was
   /// at some moment during the call.
   func seek(to target: SeekTarget, from offset: Int64) throws(FSError) -> Int64 {
     try commit()
@@ -37,8 +37,8 @@ extension FileContent {
     }
   }
 
-  /// Lets this file share another's content, or the beginning of it that one slice holds; returns how
-  /// many bytes.
+  /// Makes this file share another's content, or as much of its start as one slice holds; returns the number
+  /// of bytes.
   func share(
     _ source: FileContent, from: Int64, to: Int64, at destination: Int64, time: Timestamp
   ) throws(FSError) -> Int64 {

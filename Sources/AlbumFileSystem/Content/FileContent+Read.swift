@@ -4,17 +4,16 @@ import AlbumStore
 import Posix
 
 extension FileContent {
-  /// What a read found under the lock: where each byte is.
+  /// The place of each byte of a read, collected under the lock.
   private struct Plan {
     var count: Int
-    /// In order; what is in none of them, and in no layer, is zero.
+    /// In order; bytes in no extent and no layer are zero.
     var extents: [Extent]
-    /// What is in memory only, the newest last.
+    /// Bytes that are only in memory, the newest last.
     var layers: [(chunk: ChunkBuffer, range: Range<Int>)]
   }
 
-  /// Reads until the buffer is full or the file ends. The bytes before the buffer, as many as
-  /// `ReadHeadroom` says, are clobbered.
+  /// Reads until the buffer is full or the file ends. May overwrite the `ReadHeadroom` before the buffer.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FSError) -> Int {
     if offset < 0 { throw FSError(.invalid) }
     var plan = monitor.withLock { state in makePlan(state, offset, buffer.count) }
@@ -59,7 +58,7 @@ extension FileContent {
     for extent in state.pending.overlapping(from: offset, to: end) {
       map.replace(from: extent.offset, to: extent.end, with: [extent])
     }
-    // What memory has need not be read.
+    // Bytes in memory need not be read.
     for layer in plan.layers {
       map.replace(from: max(offset, layer.chunk.offset), to: min(end, layer.chunk.end), with: [])
     }
@@ -69,15 +68,15 @@ extension FileContent {
 }
 
 extension StoreError {
-  /// Whether content may have been moved and its segment removed between the look at the extents and
-  /// the reading: whoever finds other extents now reads again, and only else is it damage.
+  /// True if the content may have been moved, and its segment removed, between the look-up of the extents
+  /// and the read. If the extents have changed, the caller reads again; only otherwise is it damage.
   var isOfMovedContent: Bool { code == .missing || code == .damaged }
 }
 
 extension Space {
-  /// Where the content of a file in [from, to) lies, looked up in slices; nil once `find` finds the file
-  /// no more. As of one moment where nobody changes the content meanwhile: who holds the content's lock
-  /// sees to that, or who finds the file by the version of its content.
+  /// The extents of a file's content in [from, to), looked up in slices; nil if `find` does not find the
+  /// file any more. They are of one moment if the content does not change meanwhile: the caller holds the
+  /// content's lock, or finds the file by the version of its content.
   func extents(
     from: Int64, to: Int64, of find: (borrowing Catalog) -> InodeIndex?
   ) -> [Extent]? {
@@ -96,8 +95,8 @@ extension Space {
     }
   }
 
-  /// Fills a buffer with a file's content from `offset` on: `extents` are within it, the rest is
-  /// holes. From the end to the beginning, since reading an extent clobbers the bytes before it.
+  /// Fills a buffer with a file's content from `offset` on: `extents` lie within it, the rest is holes.
+  /// Reads from the end to the start, because reading an extent overwrites the bytes before it.
   func fill(
     _ buffer: UnsafeMutableRawBufferPointer, at offset: Int64, from extents: [Extent]
   ) throws(StoreError) {

@@ -1,10 +1,10 @@
 internal import CFuse3
 
-/// What the driver and the kernel agree on as a mount begins.
+/// The features that the driver and the kernel agree on at the start of a mount.
 enum Capabilities {
-  /// Requests of up to a mebibyte: the greatest that the kernel makes (256 pages).
+  /// Requests of up to a mebibyte, the kernel's limit (256 pages).
   static let requestSize = UInt32(1 << 20)
-  /// Read-ahead and asynchronous direct requests under way at once.
+  /// The limit of concurrent read-ahead and asynchronous direct requests.
   static let backgroundRequests = UInt32(64)
 
   static func negotiate(_ connection: inout fuse_conn_info) {
@@ -17,9 +17,9 @@ enum Capabilities {
   }
 
   private static let wanted = bits(
-    // Writes gather in the page cache and come a mebibyte at a time; the kernel owns size and times.
+    // The page cache collects writes and sends a mebibyte at a time; the kernel owns size and times.
     FUSE_CAP_WRITEBACK_CACHE,
-    // A listing brings the attributes along where the reader has shown that it wants them.
+    // A listing includes the attributes if the reader has shown that it wants them.
     FUSE_CAP_READDIRPLUS, FUSE_CAP_READDIRPLUS_AUTO,
     FUSE_CAP_PARALLEL_DIROPS, FUSE_CAP_ASYNC_READ,
     // open(O_TRUNC) is one request, and one frame of the journal, instead of two.
@@ -28,22 +28,22 @@ enum Capabilities {
     FUSE_CAP_CACHE_SYMLINKS)
 
   private static let refused = bits(
-    // Nobody changes contents behind the kernel's back but albumfs itself, which says so: asking
-    // for attributes before each read, or dropping pages as times differ, would only cost.
+    // Only albumfs itself changes contents behind the kernel's back, and it notifies the kernel. Asking for
+    // attributes before each read, or dropping pages when times differ, would only cost time.
     FUSE_CAP_AUTO_INVAL_DATA,
-    // The first protocol for set-id bits that a write must drop: the driver would have to drop them
-    // at each write that arrives, but with the writeback cache it arrives late and without its
-    // author, who may be one that keeps them. The second protocol has no such fault, and is agreed on
-    // behind libfuse's back (`Device.dropsSetID`).
+    // The first protocol for set-id bits that a write must drop: the driver would drop them at each write
+    // that arrives. But with the writeback cache a write arrives late and without its author, who may be
+    // permitted to keep them. The second protocol has no such fault; `Device.dropsSetID` enables it without
+    // libfuse.
     FUSE_CAP_HANDLE_KILLPRIV,
-    // When a direct write of io_submit(2) is done, the kernel drops no pages that somebody read
-    // meanwhile: they would stay as they were. Without this it waits for the write, and drops them.
+    // After a direct write of io_submit(2) the kernel would not drop pages that a reader cached meanwhile,
+    // and they would stay stale. Without this feature it waits for the write, and drops them.
     FUSE_CAP_ASYNC_DIO,
-    // Contents are made in memory, so there is no file to splice from or to.
+    // Contents are produced in memory, so there is no file to splice from or to.
     FUSE_CAP_SPLICE_READ, FUSE_CAP_SPLICE_WRITE, FUSE_CAP_SPLICE_MOVE,
-    // Locks are the kernel's.
+    // The kernel manages locks.
     FUSE_CAP_POSIX_LOCKS, FUSE_CAP_FLOCK_LOCKS,
-    // Names are looked up by name alone; no NFS export.
+    // Look-ups use names only; no NFS export.
     FUSE_CAP_EXPORT_SUPPORT,
     // The kernel applies the umask, and there are no ACLs that could replace it.
     FUSE_CAP_DONT_MASK, FUSE_CAP_POSIX_ACL,

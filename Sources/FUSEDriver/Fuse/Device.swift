@@ -2,25 +2,25 @@ internal import CFuse3
 internal import Glibc
 internal import Synchronization
 
-/// How libfuse reads and writes the FUSE device: as it would by itself, except that the answer to
-/// INIT gets what libfuse 3.14 has no word for, and that the driver learns when it was sent.
+/// Replaces libfuse's reads and writes of the FUSE device. They do the same, except that the reply to INIT
+/// gets a flag that libfuse 3.14 does not know, and that the driver learns when it was sent.
 enum Device {
   static var io: fuse_custom_io {
     unsafe fuse_custom_io(
       writev: albumfs_device_write, read: cfuse3_read, splice_receive: nil, splice_send: nil)
   }
 
-  /// The kernel orders an answer before the requests that come of it: what one thread made for `open`,
-  /// another uses for `read`. Here that is said in the language's own terms, which know of no kernel: a
-  /// release with each answer, an acquire with each request.
+  /// The kernel orders a reply before the requests that follow from it: one thread's object from `open` is
+  /// used by another thread in `read`. The memory model of the language does not know that, so each reply is
+  /// a release here, and each request an acquire.
   static let answers = Atomic<UInt>(0)
 
-  /// FUSE_HANDLE_KILLPRIV_V2 of linux/fuse.h: the driver drops set-id bits (`SetIDBits`). Without
-  /// it the kernel asks before each single write(2) whether the file has capabilities to drop, which
-  /// costs more than the write. Linux before 5.11 does not look at the bit and drops them itself.
+  /// FUSE_HANDLE_KILLPRIV_V2 of linux/fuse.h: the driver drops set-id bits (`SetIDBits`). Without it the
+  /// kernel asks before each single write(2) whether the file has capabilities to drop, which costs more
+  /// than the write. Linux before 5.11 ignores the bit and drops them itself.
   static let dropsSetID: UInt32 = 1 << 28
 
-  /// Where `flags` stands in struct fuse_init_out.
+  /// The offset of `flags` in struct fuse_init_out.
   private static let flagsOffset = 12
 
   static func addFlags(toInitAnswer answer: iovec) {
@@ -32,8 +32,8 @@ enum Device {
   }
 }
 
-/// writev(2); the first message that goes out on a device is the answer to INIT, and the kernel has
-/// taken it when the call returns. libfuse reads errno afterwards.
+/// writev(2). The first message on a device is the reply to INIT, and the kernel has received it when the
+/// call returns. libfuse reads errno afterwards.
 @c func albumfs_device_write(
   _ device: CInt, _ vectors: UnsafeMutablePointer<iovec>?, _ count: CInt,
   _ context: UnsafeMutableRawPointer?

@@ -1,11 +1,11 @@
 internal import AlbumModel
 internal import Glibc
 
-/// The memory in which a thread puts an answer together: one buffer for each thread that serves
-/// requests, used again by each, freed as the thread ends. Aligned to pages, with room before it
-/// that a record's header may overwrite as it opens in place.
+/// The memory in which a thread builds a reply: one buffer for each thread that serves requests, reused for
+/// each request and freed when the thread ends. It is aligned to pages, with room before it that the header
+/// of a record may overwrite.
 @safe final class ReplyBuffer {
-  /// The greatest request of the kernel, in bytes.
+  /// The kernel's greatest request, in bytes.
   static let byteCount = 1 << 20
 
   private static let alignment = 4096
@@ -21,8 +21,8 @@ internal import Glibc
 
   private var room: Int { unsafe memory.count - ReplyBuffer.alignment }
 
-  /// The calling thread's buffer of `count` bytes, which holds what the last request left there.
-  /// Good until the thread asks again.
+  /// The calling thread's buffer of `count` bytes, with arbitrary content. Valid until the thread's next
+  /// call.
   static func forThisThread(_ count: Int) -> UnsafeMutableRawBufferPointer {
     let buffer = current(room: count)
     return unsafe UnsafeMutableRawBufferPointer(

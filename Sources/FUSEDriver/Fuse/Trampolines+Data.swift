@@ -61,7 +61,7 @@ internal import Glibc
 ) {
   let request = unsafe Request(raw)
   do throws(FSError) {
-    // A page that the kernel wrote back has no author, and had no set-id bits when it was written.
+    // A page that the kernel wrote back has no author, and the file had no set-id bits when it was written.
     if unsafe info!.pointee.writepage == 0 {
       try request.driver.dropSetID(of: InodeNumber(inode), for: request.caller)
     }
@@ -128,7 +128,7 @@ internal import Glibc
 ) {
   let request = unsafe Request(raw)
   let driver = request.driver
-  // The handle stays open until the request is answered.
+  // The handle stays open until the reply.
   let file: OpenFile = unsafe Handle(info).object
   let waiting = WaitingRequest(request)
   driver.withPages(of: [file.inode], from: Int64(offset)) { failure in
@@ -160,8 +160,8 @@ internal import Glibc
 }
 
 extension UnsafeMutablePointer<fuse_file_info> {
-  /// A file is opened: the kernel keeps its pages, since no content changes behind its back.
-  /// Where writes go through none wait there, and write(2) itself tells of an error.
+  /// Keeps the kernel's pages of an opened file, because no content changes behind its back. With
+  /// write-through no pages wait, and write(2) itself returns errors.
   fileprivate func keepPages(_ handle: UInt64, writesThrough: Bool) {
     unsafe pointee.fh = handle
     unsafe pointee.keep_cache = 1

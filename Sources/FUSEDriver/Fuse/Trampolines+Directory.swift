@@ -11,7 +11,7 @@ internal import Glibc
   do throws(FSError) {
     let directory = try request.fileSystem.openDirectory(
       InodeNumber(inode), for: request.caller)
-    // A notification comes a moment late; who waited for a thumbnail looks at once.
+    // A notification arrives a moment late, and a user who waits for a thumbnail looks at once.
     let mayBeCached = !directory.changesByItself
     let handle = unsafe Handle(retaining: directory)
     unsafe info.pointee.fh = handle.number

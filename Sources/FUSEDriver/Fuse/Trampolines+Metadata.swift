@@ -82,7 +82,7 @@ internal import Posix
 }
 
 extension Request {
-  /// The protocol of getxattr(2): no room asks for the size; too little is an error of its own.
+  /// The protocol of getxattr(2): a size of 0 asks for the length; too small a buffer is an error of its own.
   fileprivate consuming func reply(attribute value: [UInt8], room: Int) {
     if room == 0 {
       reply(attributeSize: value.count)

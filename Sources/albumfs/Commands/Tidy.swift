@@ -35,7 +35,7 @@ struct Tidy: ParsableCommand {
 
   private func tidy(_ mount: MountEntry, _ album: String?) throws {
     let summary = try ControlClient(mount).ask(.tidy(album: album)).done()
-    output.say("Moved \(counted(summary.count, "photo")).")
+    output.say("Moved \(counted(summary.count, "file")).")
     if !summary.notes.isEmpty {
       throw Failure(.clash, summary.notes.joined(separator: "\n"))
     }
