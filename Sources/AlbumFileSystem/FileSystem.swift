@@ -9,9 +9,7 @@ import Posix
 /// Every `Entry` that is answered counts one reference of the kernel to its inode, given back by
 /// `forget`. An inode without names lives until its references and open files are gone.
 ///
-/// Lock order, outermost first: a shard of `contents`, a `FileContent`, the catalog. `pendingPhotos`,
-/// `implicit`, `activity` and `generations` hold leaf locks of their own. No lock is held while sealing,
-/// reading records, reading /proc or calling the notifier.
+/// No lock is held while sealing, reading records, reading /proc or calling the notifier.
 package final class FileSystem: Sendable {
   /// For how long the kernel may believe what only it can change, in seconds.
   static let longLifetime = 3600.0

@@ -11,7 +11,7 @@ import struct Synchronization.Atomic
 final class Generations: Sendable {
   private let isAny = Atomic(false)
   /// Innermost lock.
-  private let renewed = Mutex<[InodeNumber: UInt64]>([:])
+  private let renewed = Mutex<[InodeNumber: UInt64]>([:], rank: .leaf)
 
   subscript(inode: InodeNumber) -> UInt64 {
     isAny.load(ordering: .acquiring) ? renewed.withLock { $0[inode] ?? 0 } : 0

@@ -28,7 +28,7 @@ package final class OpenDirectory: Sendable {
   package let changesByItself: Bool
   private let fileSystem: FileSystem
   /// The newest cookie of each part when the listing began. A leaf.
-  private let limits = Mutex<[UInt32]>([])
+  private let limits = Mutex<[UInt32]>([], rank: .leaf)
 
   init(_ inode: InodeNumber, of fileSystem: FileSystem, changesByItself: Bool) {
     self.inode = inode

@@ -8,7 +8,7 @@ import Posix
 /// use a nonce of its parent. Thread-safe. The only slow work under the lock is the refill, some 20 µs for
 /// every 340 nonces.
 package enum RandomPool {
-  private static let lock = Mutex<Reserve>(Reserve())
+  private static let lock = Mutex<Reserve>(Reserve(), rank: .random)
 
   /// Fills a small buffer.
   package static func take(_ buffer: UnsafeMutableRawBufferPointer) {

@@ -20,7 +20,7 @@ package struct SpaceOptions: Sendable {
   }
 }
 
-/// The state of a space.
+/// How a space is doing.
 package struct SpaceStatus: Sendable {
   /// Why nothing can be changed; nil if changes are possible.
   package var readOnlyReason: String?
@@ -36,8 +36,8 @@ package struct SpaceStatus: Sendable {
   package var unreadableSegments: Int
 }
 
-/// One open space of a store: its catalog in memory, its segments and its journal. Any thread may make any
-/// call. Each call goes to the part that does the work; `Durability` documents the lock order.
+/// One opened space of a store: its catalog in memory, its segments and its journal. All calls may
+/// come from any thread at once. Each call goes to the part that does it.
 package final class Space: Sendable {
   let context: SpaceContext
   let durability: Durability
@@ -154,7 +154,7 @@ package final class Space: Sendable {
     context.room.setWhenReturned(hook)
   }
 
-  // MARK: State
+  // MARK: How it is doing
 
   package var isReadOnly: Bool { context.health.isReadOnly }
 

@@ -2,7 +2,7 @@ package import AlbumFormat
 package import AlbumSecrets
 package import Posix
 
-/// How to create a store.
+/// How a store is to be made.
 package struct StoreOptions: Sendable {
   /// Bytes in each segment; `SegmentLayout.isValidByteCount`.
   package var segmentSize = SegmentLayout.defaultByteCount
@@ -23,9 +23,9 @@ package final class Store: Sendable {
   /// The confs differ; while they do, no slot may be written.
   let confsDiffer: Bool
   private let told: Mutex<[String]>
-  private let advised = Mutex<[String]>([])
+  private let advised = Mutex<[String]>([], rank: .leaf)
   /// Lines that this process has appended to the conf.
-  private let appended = Mutex<[KeyDerivation]>([])
+  private let appended = Mutex<[KeyDerivation]>([], rank: .leaf)
 
   /// Damage and edits that did not stop the operation, one sentence each.
   package var warnings: [String] { told.withLock { $0 } }
@@ -42,7 +42,7 @@ package final class Store: Sendable {
     self.directory = directory
     self.configuration = configuration
     self.confsDiffer = confsDiffer
-    told = Mutex(warnings)
+    told = Mutex(warnings, rank: .leaf)
   }
 
   /// Adds a warning for each object of the wrong type in the place of `keys` or of the folder of segments.
@@ -63,7 +63,7 @@ package final class Store: Sendable {
     advised.withLock { if !$0.contains(advice) { $0.append(advice) } }
   }
 
-  /// Records that the conf has this line now.
+  /// The conf has got this line.
   func noteAppended(_ line: KeyDerivation) { appended.withLock { $0.append(line) } }
 
   /// Reads `albumfs.conf` and its twin; writes nothing. Throws `.notAStore`, `.newerFormat`, `.costRefused`,
@@ -72,7 +72,7 @@ package final class Store: Sendable {
     try ConfigurationFiles.open(directory)
   }
 
-  // MARK: Unlocking a space
+  // MARK: Opening a space
 
   /// Returns the keys of the space that the password unlocks. Takes as long as Argon2id, even for a wrong
   /// password. Warns (`warnings`, `advice`) if the slot does not trust a line of the conf. Throws

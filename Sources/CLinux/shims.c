@@ -108,3 +108,9 @@ void clinux_bound_malloc(void) {
   mallopt(M_MMAP_THRESHOLD, 128 << 10);
   mallopt(M_ARENA_MAX, 2);
 }
+
+static _Thread_local uint64_t held_locks;
+
+uint64_t clinux_held_locks(void) { return held_locks; }
+
+void clinux_set_held_locks(uint64_t ranks) { held_locks = ranks; }

@@ -35,7 +35,7 @@ package final class ControlServer: Sendable {
     self.device = device
     self.places = places
     self.interval = interval
-    socket = Mutex(try ControlSocket(listeningFor: device, in: places))
+    socket = Mutex(try ControlSocket(listeningFor: device, in: places), rank: .leaf)
     self.handler = handler
     try PosixThread(name: "control") { self.acceptAll() }.detach()
   }

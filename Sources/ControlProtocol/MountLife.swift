@@ -11,7 +11,7 @@ package enum MountLife {
   /// with ENOTCONN. The daemon's socket cannot tell that. If the daemon hangs, it blocks only a thread of
   /// its own here.
   package static func isDead(_ mount: MountEntry) -> Bool {
-    let answer = Monitor(Bool?.none)
+    let answer = Monitor(Bool?.none, rank: .leaf)
     let thread = try? PosixThread(name: "mount-life") {
       let isDead = ask(mount)
       answer.withLock { $0 = isDead }

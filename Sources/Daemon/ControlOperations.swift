@@ -144,7 +144,7 @@ extension Parts {
 /// caller can report progress meanwhile.
 private final class ThumbnailWait: Sendable {
   private enum State { case waiting, made, timedOut }
-  private let state = Monitor(State.waiting)
+  private let state = Monitor(State.waiting, rank: .leaf)
 
   init(_ fileSystem: FileSystem, until deadline: Int64?) throws(Failure) {
     do throws(Errno) {

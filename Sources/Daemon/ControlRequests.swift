@@ -7,8 +7,8 @@ final class ControlRequests: Sendable {
   private let parts: Parts
   private let options: LaunchOptions
   private let log: DaemonLog
-  private let server = Mutex<ControlServer?>(nil)
-  private let end = Monitor(End())
+  private let server = Mutex<ControlServer?>(nil, rank: .leaf)
+  private let end = Monitor(End(), rank: .leaf)
 
   /// How the session ended, and how many commands wait to learn that.
   private struct End {

@@ -16,7 +16,7 @@ package final class DaemonLog: Sendable {
   static let keptMessages = 50
 
   private let target: Target
-  private let kept = Mutex<[String]>([])
+  private let kept = Mutex<[String]>([], rank: .leaf)
 
   package init(_ target: Target) {
     self.target = target

@@ -10,8 +10,8 @@ final class HistoryWatch: Sendable {
   private let seen: SeenHistory
   private let space: Space
   private let logger: Logger
-  private let isStopping = Monitor(false)
-  private let thread = Mutex<PosixThread?>(nil)
+  private let isStopping = Monitor(false, rank: .leaf)
+  private let thread = Mutex<PosixThread?>(nil, rank: .leaf)
 
   init(_ seen: SeenHistory, of space: Space, logger: Logger) {
     self.seen = seen
@@ -45,10 +45,7 @@ final class HistoryWatch: Sendable {
   func stop() {
     isStopping.withLock { $0 = true }
     isStopping.notifyAll()
-    thread.withLock { started in
-      started?.join()
-      started = nil
-    }
+    thread.withLock { $0.take() }?.join()
   }
 
   private func record(_ end: Space.HistoryEnd) {

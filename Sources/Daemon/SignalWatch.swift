@@ -9,7 +9,7 @@ final class SignalWatch: Sendable {
     var stop: (@Sendable () -> Void)?
     var isStopping = false
   }
-  private let state = Mutex(State())
+  private let state = Mutex(State(), rank: .leaf)
 
   /// Blocks the signals and waits for them on a thread of its own. Until `onStop` is called, a signal ends
   /// the process at once with exit code `early`: nothing is mounted yet, and the next start clears anything

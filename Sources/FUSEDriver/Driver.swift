@@ -16,7 +16,7 @@ final class Driver: Sendable {
   private let onReady: @Sendable () -> Void
   private let ready = Atomic(false)
   /// Files that the log says cannot be read (innermost lock).
-  private let unreadable = Mutex<Set<InodeNumber>>([])
+  private let unreadable = Mutex<Set<InodeNumber>>([], rank: .leaf)
   /// How many such lines the log gets in one mount.
   private static let unreadableLimit = 200
 

@@ -25,7 +25,7 @@ final class KernelPages: Sendable {
   }
 
   /// A leaf; never held while the kernel is asked.
-  private let monitor = Monitor(State())
+  private let monitor = Monitor(State(), rank: .leaf)
 
   /// Begins to ask over this link.
   func start(_ link: SessionLink) throws(Errno) {

@@ -22,7 +22,7 @@ package final class Mount: Sendable {
     var hasEnded = false
   }
   /// Never held while the kernel is asked.
-  private let state = Monitor(State())
+  private let state = Monitor(State(), rank: .leaf)
 
   /// Checks the mount point. `onReady` is called once, on a thread of the session, when the kernel
   /// takes requests; it must not use the mount.

@@ -24,7 +24,7 @@ package final class Notifications: KernelNotifier {
   }
 
   /// Innermost lock; never held while the kernel is told.
-  private let state = Monitor(State())
+  private let state = Monitor(State(), rank: .leaf)
 
   package init() {}
 

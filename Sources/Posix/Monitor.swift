@@ -1,15 +1,22 @@
 internal import Glibc
 
 /// A value guarded by a lock, on which threads can wait until it has become what they wait for: the
-/// one thing that `Mutex` cannot do. Any thread.
+/// one thing that `Mutex` cannot do. Any thread. Its rank says which other locks a thread may hold that
+/// takes it: see `LockRank`.
 ///
 /// @unchecked because `state` is only touched under `mutex`.
 @safe package final class Monitor<State>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
   private var state: State
+  #if DEBUG
+  private let rank: LockRank
+  #endif
 
-  package init(_ state: State) {
+  package init(_ state: State, rank: LockRank) {
+    #if DEBUG
+    self.rank = rank
+    #endif
     self.state = state
     unsafe mutex = .allocate(capacity: 1)
     unsafe condition = .allocate(capacity: 1)
@@ -28,11 +35,25 @@ internal import Glibc
     unsafe mutex.deallocate()
   }
 
+  private func lock() {
+    #if DEBUG
+    rank.take()
+    #endif
+    unsafe pthread_mutex_lock(mutex)
+  }
+
+  private func unlock() {
+    unsafe pthread_mutex_unlock(mutex)
+    #if DEBUG
+    rank.release()
+    #endif
+  }
+
   package func withLock<Result, Failure: Error>(
     _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    unsafe pthread_mutex_lock(mutex)
-    defer { unsafe pthread_mutex_unlock(mutex) }
+    lock()
+    defer { unlock() }
     return try body(&state)
   }
 
@@ -40,8 +61,8 @@ internal import Glibc
   package func waiting<Result, Failure: Error>(
     _ body: (inout State) throws(Failure) -> Result?
   ) throws(Failure) -> Result {
-    unsafe pthread_mutex_lock(mutex)
-    defer { unsafe pthread_mutex_unlock(mutex) }
+    lock()
+    defer { unlock() }
     while true {
       if let result = try body(&state) { return result }
       unsafe pthread_cond_wait(condition, mutex)
@@ -50,8 +71,8 @@ internal import Glibc
 
   /// The same until a time of `SystemClock.monotonicNanoseconds`; nil when that has come.
   package func waiting<Result>(until deadline: Int64, _ body: (inout State) -> Result?) -> Result? {
-    unsafe pthread_mutex_lock(mutex)
-    defer { unsafe pthread_mutex_unlock(mutex) }
+    lock()
+    defer { unlock() }
     var time = timespec()
     time.tv_sec = Int(deadline / 1_000_000_000)
     time.tv_nsec = Int(deadline % 1_000_000_000)

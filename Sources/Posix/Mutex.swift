@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// A value that only one thread at a time touches, for as long as `withLock` runs. Not recursive.
+/// A value that only one thread at a time touches, for as long as `withLock` runs. Not recursive. Its rank
+/// says which other locks a thread may hold that takes it: see `LockRank`.
 ///
 /// Stands in for `Synchronization.Mutex`, which waits on a futex in a part of the standard library
 /// that is not instrumented: ThreadSanitizer does not see it, and would report every use of it as a
@@ -10,7 +11,14 @@ internal import Glibc
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let value: UnsafeMutablePointer<Value>
 
-  package init(_ initial: consuming sending Value) {
+  #if DEBUG
+  private let rank: LockRank
+  #endif
+
+  package init(_ initial: consuming sending Value, rank: LockRank) {
+    #if DEBUG
+    self.rank = rank
+    #endif
     unsafe mutex = .allocate(capacity: 1)
     unsafe pthread_mutex_init(mutex, nil)
     unsafe value = .allocate(capacity: 1)
@@ -27,6 +35,10 @@ internal import Glibc
   package borrowing func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
+    #if DEBUG
+    rank.take()
+    defer { rank.release() }
+    #endif
     unsafe pthread_mutex_lock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
     return try unsafe body(&value.pointee)

@@ -12,7 +12,7 @@ final class LongAttempts: Sendable {
     var busy = 0
   }
 
-  private let state = Mutex(State())
+  private let state = Mutex(State(), rank: .leaf)
   private let bell: Doorbell
 
   /// Rings `bell` when a picture can be taken.

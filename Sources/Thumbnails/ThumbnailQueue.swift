@@ -42,7 +42,7 @@ package final class ThumbnailQueue: Sendable {
     }
     let made = bells.map { thread(.first, $0) } + [thread(.long, longBell)]
     self.bells = bells
-    threads = Mutex([])
+    threads = Mutex([], rank: .leaf)
     for thread in made {
       let started = try PosixThread(name: "thumbnails") { thread.run() }
       threads.withLock { $0.append(started) }
@@ -80,7 +80,7 @@ package final class ThumbnailQueue: Sendable {
 final class Availability: Sendable {
   private let problem: Mutex<String?>
 
-  init(_ problem: String?) { self.problem = Mutex(problem) }
+  init(_ problem: String?) { self.problem = Mutex(problem, rank: .leaf) }
 
   var current: String? { problem.withLock { $0 } }
 

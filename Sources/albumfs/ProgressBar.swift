@@ -9,7 +9,7 @@ final class ProgressBar: Sendable {
     var start: Int64 = 0
     var lastShown: Int64 = 0
   }
-  private let state = Mutex(State())
+  private let state = Mutex(State(), rank: .leaf)
   private let isShown: Bool
   private static let width = 24
 

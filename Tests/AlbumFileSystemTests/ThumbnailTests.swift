@@ -255,7 +255,7 @@ struct ThumbnailTests {
   }
 
   @Test func whoeverMakesThumbnailsIsToldAndWhoeverWaitsForThemWaits() throws {
-    let calls = Mutex(0)
+    let calls = Mutex(0, rank: .test)
     space.fileSystem.whenPhotosWait { calls.withLock { $0 += 1 } }
     #expect(space.fileSystem.waitForThumbnails(until: nil), "nothing to wait for")
     try space.write("a", to: "Trip/Photo/a.jpg")

@@ -144,7 +144,7 @@ struct RoomRun {
 
   /// Runs `body` while a checkpoint is written whose first sync takes until `body` is over.
   func duringCheckpoint(of space: Space, _ body: () throws -> Void) throws {
-    let writer = Mutex<UInt>(0)
+    let writer = Mutex<UInt>(0, rank: .test)
     disk.hold { call, _ in call == .sync && PosixThread.current == writer.withLock { $0 } }
     defer { disk.goOn() }
     let thread = try PosixThread(name: "checkpoint") {

@@ -60,7 +60,7 @@ struct SlowDiskTests {
     for file in 0..<20 { try space.write(random.bytes(100_000), to: "f\(file)") }
     for file in stride(from: 0, to: 20, by: 2) { space.remove("f\(file)") }
     try space.commit()
-    let mover = Mutex<UInt>(0)
+    let mover = Mutex<UInt>(0, rank: .test)
     run.disk.hold { call, _ in call == .sync && PosixThread.current == mover.withLock { $0 } }
     let thread = try PosixThread(name: "compact") {
       do {
@@ -85,7 +85,7 @@ struct SlowDiskTests {
     let space = try run.open()
     try space.write([1], to: "a")
     try space.barrier()
-    let opened = Mutex<Set<String>>([])
+    let opened = Mutex<Set<String>>([], rank: .test)
     run.disk.hold { call, path in
       if call == .open, let path, RoomRun.isForeign(path) {
         opened.withLock { _ = $0.insert(path) }

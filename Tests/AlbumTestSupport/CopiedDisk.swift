@@ -3,7 +3,7 @@ package import Posix
 /// A disk that holds a copy, and records which files are read.
 package final class CopiedDisk: StorageDirectory {
   private let base: SimulatedDisk
-  private let read = Mutex<Set<String>>([])
+  private let read = Mutex<Set<String>>([], rank: .test)
 
   package init(_ copy: StoreCopy) { base = SimulatedDisk(copy.image) }
 

@@ -43,8 +43,8 @@ package final class FaultyDisk: StorageDirectory {
   }
 
   private let base: any StorageDirectory
-  private let state = Mutex(State())
-  private let slow = Monitor(Slow())
+  private let state = Mutex(State(), rank: .test)
+  private let slow = Monitor(Slow(), rank: .test)
 
   package init(_ base: any StorageDirectory) { self.base = base }
 

@@ -56,7 +56,7 @@ package final class SimulatedDisk: StorageDirectory {
   package init(_ image: DiskImage = DiskImage(), records: Bool = false, lies: Set<DiskLie> = []) {
     let next = (image.files.keys.max() ?? 0) + 1
     start = image
-    state = Monitor(State(image: image, nextFile: next))
+    state = Monitor(State(image: image, nextFile: next), rank: .test)
     recordsEvents = records
     self.lies = lies
   }

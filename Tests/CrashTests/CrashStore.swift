@@ -87,7 +87,7 @@ struct MountedSpace {
 final class TestClock: Sendable {
   private let nanoseconds: Mutex<Int64>
 
-  init(from start: Int64 = 1_000_000_000_000_000) { nanoseconds = Mutex(start) }
+  init(from start: Int64 = 1_000_000_000_000_000) { nanoseconds = Mutex(start, rank: .test) }
 
   func advance(seconds: Int64) { nanoseconds.withLock { $0 += seconds * 1_000_000_000 } }
 

@@ -17,7 +17,7 @@ import Testing
 
 @Suite struct SystematicTests {
   private static let shards = 2
-  private static let progress = Mutex(Progress())
+  private static let progress = Mutex(Progress(), rank: .test)
 
   private struct Progress {
     var states = 0

@@ -164,8 +164,8 @@ import Testing
   /// The other person, on a thread of their own.
   private final class Other: Sendable {
     private let disk: SimulatedDisk
-    private let outcome = Monitor<Bool?>(nil)
-    private let thread = Mutex<PosixThread?>(nil)
+    private let outcome = Monitor<Bool?>(nil, rank: .test)
+    private let thread = Mutex<PosixThread?>(nil, rank: .test)
 
     init(_ disk: SimulatedDisk) { self.disk = disk }
 

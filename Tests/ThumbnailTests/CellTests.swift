@@ -80,7 +80,7 @@ struct CellTests {
     let other = sleeper.processIdentifier
     // It may have begun with all other signals blocked, as this thread.
     defer { _ = kill(other, SIGKILL) }
-    let answers = Mutex<[String: CInt]>([:])
+    let answers = Mutex<[String: CInt]>([:], rank: .test)
     try PosixThread(name: "landlock") {
       let tries: [(String, () -> CInt)] = [
         ("read", { unsafe open(readable, O_RDONLY | O_CLOEXEC) }),

@@ -26,7 +26,7 @@ final class TestSource: PhotoSource {
     var gone: Set<UInt64> = []
   }
 
-  private let state = Mutex(State())
+  private let state = Mutex(State(), rank: .test)
   let thumbnailEdge: Int
   /// Reads give no more than this at once.
   let readLimit: Int

@@ -104,6 +104,26 @@ struct TidyTests {
     }
   }
 
+  @Test func everyLockHasARankOfTheTable() throws {
+    let table = try String(
+      contentsOf: root.appendingPathComponent("Sources/Posix/LockRank.swift"), encoding: .utf8)
+    let ranks = table.matches(of: /\n  case (\w+)/).map { String($0.1) }
+    #expect(ranks.count > 10)
+    // The table for people has the ranks in the order of the enum.
+    let rows = table.matches(of: /\n\/\/ \| (\w+) +\|/).map { String($0.1) }
+    #expect(rows == ["rank"] + ranks)
+    var used: Set<String> = []
+    for file in swiftFiles("Sources") where !file.path.hasPrefix("Sources/Posix/") {
+      #expect(!file.text.contains("pthread_mutex"), "\(file.path) has a lock of its own kind")
+      let made = file.text.matches(of: /\b(?:Mutex|Monitor)(?:<[^=\n]*>)?\(/)
+      let ranked = file.text.matches(of: /\b(?:Mutex|Monitor)(?:<[^=\n]*>)?\(.*\brank: \.(\w+)\)/)
+      #expect(made.count == ranked.count, "\(file.path) makes a lock without a rank")
+      for rank in ranked { used.insert(String(rank.1)) }
+      for rank in file.text.matches(of: /LockRank\.(\w+)\.holding/) { used.insert(String(rank.1)) }
+    }
+    #expect(used.symmetricDifference(ranks) == ["test"])
+  }
+
   @Test func nothingIsLeftOpenOrLong() {
     for file in swiftFiles("Sources") {
       for word in ["TO" + "DO", "FIX" + "ME", "not implemented", "/" + "work/"] {

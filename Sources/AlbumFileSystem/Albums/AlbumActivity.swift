@@ -9,7 +9,7 @@ final class AlbumActivity: Sendable {
 
   private let clock: FileSystemClock
   /// The time of the last creation, by album. A leaf: nothing else is locked under it.
-  private let created = Mutex<[InodeNumber: Int64]>([:])
+  private let created = Mutex<[InodeNumber: Int64]>([:], rank: .leaf)
 
   init(clock: FileSystemClock) { self.clock = clock }
 

@@ -36,7 +36,7 @@ final class ImplicitEntries: Sendable {
 
   private let inspector: any CallerInspector
   /// A leaf: nothing else is locked under it.
-  private let births = Mutex<[InodeNumber: Birth]>([:])
+  private let births = Mutex<[InodeNumber: Birth]>([:], rank: .leaf)
 
   init(inspector: any CallerInspector) { self.inspector = inspector }
 

@@ -18,7 +18,7 @@ final class PendingPhotos: Sendable {
   }
 
   /// A leaf: nothing else is locked under it, and `wake` is called without it.
-  private let monitor = Monitor(State())
+  private let monitor = Monitor(State(), rank: .leaf)
 
   /// True if no photo waits or is being worked on.
   var isIdle: Bool { monitor.withLock { $0.queued.isEmpty && $0.handedOut.isEmpty } }

@@ -18,7 +18,7 @@ final class ThumbnailOrigins: Sendable {
   static let limit = 4096
 
   /// A leaf: nothing else is locked under it.
-  private let known = Mutex<[InodeNumber: ThumbnailOrigin]>([:])
+  private let known = Mutex<[InodeNumber: ThumbnailOrigin]>([:], rank: .leaf)
 
   func remember(_ thumbnail: InodeNumber, name: FileName, directory: InodeNumber) {
     known.withLock { known in

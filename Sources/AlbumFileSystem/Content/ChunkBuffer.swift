@@ -94,7 +94,7 @@ final class ChunkPool: Sendable {
   /// sealed keeps its memory until all before it is.
   static let overfullCount = 192
 
-  private let spare = Mutex<[ChunkMemory]>([])
+  private let spare = Mutex<[ChunkMemory]>([], rank: .leaf)
   private let used = Atomic<Int>(0)
 
   deinit {

@@ -16,9 +16,9 @@ final class ContentTable: Sendable {
     var writers: Int
   }
 
-  /// One part of the table. Lock order: outermost of all; then FileContent, then the catalog.
+  /// One part of the table.
   private final class Shard: Sendable {
-    let slots = Mutex<[InodeNumber: Slot]>([:])
+    let slots = Mutex<[InodeNumber: Slot]>([:], rank: .openFiles)
   }
 
   private let shards = (0..<16).map { _ in Shard() }

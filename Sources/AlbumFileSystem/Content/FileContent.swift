@@ -49,8 +49,7 @@ final class FileContent: Sendable {
   let space: Space
   private let pool: ChunkPool
   private let clock: FileSystemClock
-  /// Lock order: a shard of the content table, then this, then the catalog. Never held while
-  /// sealing or reading records.
+  /// Never held while sealing or reading records.
   let monitor: Monitor<State>
 
   /// The caller has pinned the inode.
@@ -64,7 +63,7 @@ final class FileContent: Sendable {
     self.pool = pool
     self.clock = clock
     hadContent = size > 0
-    monitor = Monitor(State(size: size))
+    monitor = Monitor(State(size: size), rank: .content)
   }
 
   /// Size, and the bytes that are not in the catalog yet.

@@ -5,7 +5,7 @@ import Posix
 final class CatalogLock: Sendable {
   private let catalog: Mutex<Catalog>
 
-  init(_ catalog: consuming sending Catalog) { self.catalog = Mutex(catalog) }
+  init(_ catalog: consuming sending Catalog) { self.catalog = Mutex(catalog, rank: .catalog) }
 
   func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending Catalog) throws(Failure) -> sending Result

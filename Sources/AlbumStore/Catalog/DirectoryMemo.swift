@@ -16,7 +16,7 @@ package final class DirectoryMemo: Sendable {
   private static let limit = 1 << 16
 
   /// A leaf: taken under the catalog's lock.
-  private let state = Mutex(State())
+  private let state = Mutex(State(), rank: .leaf)
 
   /// The nearest directory above that is a part of an album; inner nil: there is none, outer nil: unknown.
   package func part(of directory: InodeNumber) -> InodeNumber?? {
@@ -45,7 +45,7 @@ package final class DirectoryMemo: Sendable {
     }
   }
 
-  /// A directory has moved.
+  /// A directory gets a new place.
   func forget(_ directory: InodeNumber, andBelow: Bool) {
     state.withLock { state in
       if andBelow { return state = State() }

@@ -14,7 +14,7 @@ final class RecordPass: Sendable {
     var isStopped = false
     var failure: StoreError?
   }
-  private let state = Mutex(State())
+  private let state = Mutex(State(), rank: .leaf)
   private let files: SegmentFiles
   private let uses: [RecordUse]
   private let segments: [SegmentNumber]

@@ -21,7 +21,7 @@ final class CompactionTurn: Sendable {
     var isStopped = false
     var work = CompactionWork()
   }
-  private let state = Monitor(State())
+  private let state = Monitor(State(), rank: .leaf)
 
   var unreadable: Set<SegmentNumber> { state.withLock { $0.work.unreadable } }
 
@@ -29,6 +29,12 @@ final class CompactionTurn: Sendable {
   /// turn and `waits` is false.
   func turn<Result>(
     waits: Bool, _ body: (inout CompactionWork) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result? {
+    try LockRank.compaction.holding { () throws(StoreError) in try takeTurn(waits, body) }
+  }
+
+  private func takeTurn<Result>(
+    _ waits: Bool, _ body: (inout CompactionWork) throws(StoreError) -> Result
   ) throws(StoreError) -> Result? {
     let begun = state.waiting { state -> CompactionWork?? in
       if state.isStopped { return .some(nil) }

@@ -9,13 +9,9 @@ import struct Synchronization.Atomic
 /// are unlinked behind all three. May touch the catalog, the journal and, by `ContentStore.flush`, data
 /// segments. Any thread.
 ///
-/// Lock order, outermost first: `CompactionTurn`, `checkpointing`, `barrierState`, `journal`, then
-/// `catalog`; the locks of `ContentStore`, `SegmentWriter` and `SegmentFiles` come last, among them the sync
-/// lock of each kind of segment. `catalog` is never held during disk work, sealing or a call of a hook.
-/// `barrierState` and `journal` are held during the disk work that they put in order, which is never the
-/// sync of a checkpoint; nobody who looks at the catalog or reads content waits for them. A segment file is
-/// unlinked under `journal` (`Removal.swift`). A caller that waits for room (`Reclaims`) holds none of these
-/// locks.
+/// Locks: `checkpointing`, `barrierState`, `journal`, then `catalog` and those of the files (`LockRank` has
+/// the whole order). `barrierState` and `journal` are held during the disk work that they put in order, which
+/// is never the sync of a checkpoint; nobody who looks at the catalog or reads content waits for them.
 final class Durability: SpacePart, Sendable {
   let context: SpaceContext
   let reclaims: Reclaims
@@ -23,16 +19,16 @@ final class Durability: SpacePart, Sendable {
   let isSound: Bool
 
   let journal: Mutex<Journal>
-  let barrierState = Mutex(BarrierState())
+  let barrierState = Mutex(BarrierState(), rank: .barrier)
   /// Frames up to this number are behind a barrier that another one proves.
   let provenFrame: Atomic<UInt64>
   /// The head of this session's journal is on disk.
   private let isAnnounced = Atomic<Bool>(false)
   /// One checkpoint at a time is written.
-  let checkpointing = Mutex(())
+  let checkpointing = Mutex((), rank: .checkpointing)
   /// A checkpoint was taken since the last sweep.
-  let checkpointTaken = Mutex(false)
-  let hooks = Mutex(Hooks())
+  let checkpointTaken = Mutex(false, rank: .leaf)
+  let hooks = Mutex(Hooks(), rank: .leaf)
 
   /// Calls to who lies above.
   struct Hooks {
@@ -71,7 +67,7 @@ final class Durability: SpacePart, Sendable {
         journal.retirements[number] = position.frame
       }
     }
-    self.journal = Mutex(journal)
+    self.journal = Mutex(journal, rank: .journal)
     provenFrame = Atomic(recovery.wasClean ? position.frame.rawValue : 0)
     // The frames of earlier sessions are on disk, or `settle` syncs them. Without this, the keeper's first
     // round would write a barrier in a session that changes nothing.

@@ -9,7 +9,7 @@ final class Health: Sendable {
   init(isReadOnly: Bool, logger: Logger) {
     self.logger = logger
     let mounted = StoreError(.readOnly, "the space was mounted read-only")
-    reason = Mutex(isReadOnly ? mounted : nil)
+    reason = Mutex(isReadOnly ? mounted : nil, rank: .leaf)
   }
 
   var isReadOnly: Bool { readOnlyReason != nil }

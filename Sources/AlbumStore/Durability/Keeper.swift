@@ -15,7 +15,7 @@ final class Keeper: Sendable {
     var isStopping = false
     var threads: [PosixThread] = []
   }
-  private let state = Monitor(State())
+  private let state = Monitor(State(), rank: .leaf)
 
   /// Wakes the threads because there is work. Cheap, any thread.
   func wake() {

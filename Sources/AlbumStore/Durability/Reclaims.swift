@@ -25,7 +25,7 @@ final class Reclaims: SpacePart, Sendable {
     /// Makes room; returns true if there is some.
     var reclaim: (@Sendable () throws(StoreError) -> Bool)?
   }
-  private let state = Monitor(State())
+  private let state = Monitor(State(), rank: .leaf)
   let context: SpaceContext
 
   init(_ context: SpaceContext) { self.context = context }

@@ -6,11 +6,11 @@ import Posix
 /// Seals content of files into records of data segments. Begins a data segment only when the head of the
 /// session's journal is on disk and the disk has room. Any thread.
 ///
-/// Takes `sequences` and then `catalog`; calls `Durability` and `ContentStore` with neither held.
+/// Calls `Durability` and `ContentStore` with no lock held.
 final class RecordWriter: SpacePart, Sendable {
   let context: SpaceContext
   private let durability: Durability
-  private let sequences = Mutex((next: UInt64(0), end: UInt64(0)))
+  private let sequences = Mutex((next: UInt64(0), end: UInt64(0)), rank: .sequences)
 
   init(_ durability: Durability) {
     self.durability = durability

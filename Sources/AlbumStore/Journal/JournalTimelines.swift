@@ -75,17 +75,18 @@ struct JournalTimelines {
     return foreign.sorted { $0.number < $1.number }
   }
 
-  /// Segments of the chain to which something was written after the next one was begun, or that had frames
-  /// on disk after the cut in the next one's head. Their session continued in the store that a copy was made
-  /// of, and the copy began the next segment.
+  /// Segments of the chain in which something was written after the next one was begun, or that hold frames
+  /// which the next one's session would have believed and says nothing of: the session that wrote them went
+  /// on in the store that a copy was made of, and the copy began the next.
   mutating func wentOnElsewhere() throws(StoreError) -> [Segment] {
     let main = try mainChain()
     var found: [Segment] = []
     for (successor, former) in zip(main, main.dropFirst()) {
       guard let head = try scan(successor).head else { continue }
       let scan = try scan(former)
-      let synced = scan.seal == nil ? scan.provenFrame : scan.frames.last?.frame.number ?? .none
-      if try newestTime(former) > head.time || synced > head.cutFrame { found.append(former) }
+      let last = scan.seal == nil ? scan.provenFrame : scan.frames.last?.frame.number ?? .none
+      let believed = max(last, scan.believedFrame(behind: head.cutFrame, head.cutHash))
+      if try newestTime(former) > head.time || believed > head.cutFrame { found.append(former) }
     }
     return found
   }

@@ -33,10 +33,14 @@ struct KeySlots {
     }
   }
 
+  /// How many random slots a store is born with on average, beyond `KeySlot.minimumCount`. Each added space
+  /// adds two on average, which makes a store of a given size more likely by 2/256 only.
+  static let meanAtBirth = 256
+
   /// The first slots of a store: at least 8, one of them in use, all indistinguishable.
   init(birth key: PasswordKey, _ content: SlotContent) {
     isCutShort = false
-    let count = KeySlot.minimumCount + Geometric.random(mean: 32)
+    let count = KeySlot.minimumCount + Geometric.random(mean: KeySlots.meanAtBirth)
     for _ in 0..<count { slots.append(KeySlots.randomSlot()) }
     replace(Int.random(in: 0..<count), key, content)
   }

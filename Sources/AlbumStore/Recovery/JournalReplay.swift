@@ -331,6 +331,19 @@ extension JournalScan {
     max(head?.cutFrame ?? .none, frames.compactMap(\.frame.barrier).last ?? .none)
   }
 
+  /// The last frame that every mount believes which sees these frames and has replayed up to `cut`: the end
+  /// of those that follow it with no gap, as far as the last barrier says that their content was synced.
+  func believedFrame(behind cut: FrameNumber, _ hash: [UInt8]) -> FrameNumber {
+    var (believed, reached, reachedHash) = (cut, cut, hash)
+    for found in frames where found.frame.number > cut {
+      if found.frame.number != reached.next || found.frame.previousHash != reachedHash { break }
+      if found.frame.number > syncedFrame { break }
+      (reached, reachedHash) = (found.frame.number, found.hash)
+      if !found.frame.continues { believed = reached }
+    }
+    return believed
+  }
+
   /// Whether the segment was synced once, and so was on disk in its full size, head and tail.
   var isProvenDurable: Bool { frames.filter { $0.frame.barrier != nil }.count >= 2 }
 

@@ -3,16 +3,16 @@ import AlbumModel
 import AlbumSecrets
 import Posix
 
-/// Seals the content of files into data segments, and reads it back. Any thread.
+/// The content of files: seals it into data segments and reads it back. Any thread.
 ///
-/// Lock order: `births`, `tail`, then a `SegmentWriter`'s own. Sealing and disk work happen under none of
-/// them, except that beginning a new segment, and looking for its room, happens under `births`.
+/// Sealing and disk work are done under no lock of this, but that a new segment is begun, and its room
+/// looked for, under `births`.
 final class ContentStore: Sendable {
   let files: SegmentFiles
   private let scratch: ScratchPool
 
   private struct Tail {
-    /// The segment for new records.
+    /// Where new records go.
     var current: SegmentWriter?
     /// Writers whose image may hold bytes that are not in a file yet, including `current`.
     var open: [SegmentNumber: SegmentWriter] = [:]
@@ -22,8 +22,8 @@ final class ContentStore: Sendable {
     /// The number of calls that are sealing a record into a segment or have not yet returned its place.
     var appending: [SegmentNumber: Int] = [:]
   }
-  private let tail = Monitor(Tail())
-  private let births = Mutex(())
+  private let tail = Monitor(Tail(), rank: .openSegments)
+  private let births = Mutex((), rank: .newSegment)
 
   init(files: SegmentFiles) {
     self.files = files
@@ -336,7 +336,7 @@ final class ContentStore: Sendable {
     return true
   }
 
-  // MARK: The place of a segment
+  // MARK: Where a segment is
 
   /// The source of a segment's bytes: its image while it is being written, otherwise its file.
   private struct Source {

@@ -6,8 +6,6 @@ import struct Synchronization.Atomic
 
 /// The room on the disk that holds the store: how much there is, how much a space keeps for itself, and
 /// whether there is too little. Any thread. May touch the reserve and nothing else of the store.
-///
-/// Lock order: last, before those of `SegmentFiles`.
 final class DiskRoom: Sendable {
   private struct State {
     /// Why no new content can be accepted at the moment.
@@ -18,7 +16,7 @@ final class DiskRoom: Sendable {
     var lookedAt = Int64.min / 2
     var isNearlyFull = false
   }
-  private let state = Mutex(State())
+  private let state = Mutex(State(), rank: .leaf)
   private let files: SegmentFiles
   private let logger: Logger
   /// Wakes the threads that make room.

@@ -5,16 +5,16 @@ import Posix
 
 import struct Synchronization.Atomic
 
-/// Identifies a segment of a space.
+/// Which segment of a space.
 struct SegmentID: Hashable, Sendable {
   let kind: SegmentKind
   let number: SegmentNumber
 }
 
-/// The segment files of one space: finds them by their encrypted names, opens and creates them, and tracks
-/// which files and directories need a sync. Any thread.
+/// The segment files of one space: finds them by their keyed names, opens and makes them, and
+/// knows which files and directories were written since they were last synced. Any thread.
 ///
-/// The lock of its state is innermost: nothing else is called under it.
+/// Nothing else is called under the lock of its state.
 final class SegmentFiles: Sendable {
   let directory: any StorageDirectory
   let keys: SpaceKeys
@@ -30,7 +30,7 @@ final class SegmentFiles: Sendable {
   /// The number of segments that this session has made.
   let created = Atomic<Int>(0)
   /// The chaff that this session adds for them.
-  let chaff = Mutex(SessionChaff())
+  let chaff = Mutex(SessionChaff(), rank: .leaf)
 
   /// The number of descriptors kept open for reading. A running read keeps its own reference.
   private static let cacheLimit = 256
@@ -55,15 +55,15 @@ final class SegmentFiles: Sendable {
     /// A directory could not be synced: from then on it is uncertain which segments exist.
     var lostDirectory: StoreError?
   }
-  private let state = Mutex(State())
+  private let state = Mutex(State(), rank: .files)
   /// Held while files of one kind are synced, outside `state`. A caller that finds nothing left to sync must
   /// not continue while another caller still syncs it. Each kind has its own lock, so that a barrier does
   /// not wait for a checkpoint on a slow disk.
-  private final class SyncLock: Sendable { let mutex = Mutex(()) }
+  private final class SyncLock: Sendable { let mutex = Mutex((), rank: .sync) }
   private let syncing = Dictionary(
     uniqueKeysWithValues: SegmentKind.allCases.map { ($0, SyncLock()) })
   /// The reserved segments that exist; nil before the first look. Held while they are made.
-  let reserve = Mutex<Set<SegmentNumber>?>(nil)
+  let reserve = Mutex<Set<SegmentNumber>?>(nil, rank: .reserve)
 
   init(
     directory: any StorageDirectory, keys: SpaceKeys, segmentSize: Int, readsAround: Bool = false,
@@ -255,7 +255,7 @@ final class SegmentFiles: Sendable {
     }
   }
 
-  /// Returns the files that were written.
+  /// Returns what was written.
   private func syncFiles(_ kind: SegmentKind) throws(StoreError) -> [SegmentID: any StorageFile] {
     let unsynced = state.withLock { $0.unsynced.filter { $0.key.kind == kind } }
     var failure: StoreError?

@@ -43,7 +43,7 @@ import Posix
 final class ScratchPool: Sendable {
   private let kept: Int
   private let byteCount: Int
-  private let free = Mutex<[SegmentImage]>([])
+  private let free = Mutex<[SegmentImage]>([], rank: .leaf)
 
   /// Keeps up to `kept` unused buffers.
   init(byteCount: Int, kept: Int) {

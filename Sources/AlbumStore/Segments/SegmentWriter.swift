@@ -46,7 +46,7 @@ final class SegmentWriter: Sendable {
     /// never be written.
     var isEnded = false
   }
-  private let state = Monitor(State())
+  private let state = Monitor(State(), rank: .segment)
 
   init(_ id: SegmentID, files: SegmentFiles, spendsReserve: Bool = true) {
     self.id = id

@@ -13,7 +13,7 @@ final class StoreClock: Sendable {
 
   init(_ source: TimeSource = .system) {
     self.source = source
-    state = Mutex(State(base: source.wall(), start: source.running()))
+    state = Mutex(State(base: source.wall(), start: source.running()), rank: .leaf)
   }
 
   var now: StoreTime {

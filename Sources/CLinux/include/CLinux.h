@@ -104,3 +104,8 @@ void clinux_call_as_32_bit(void);
 // mallopt's parameters are macros, and <malloc.h> is not in Glibc's module. Makes malloc map large blocks, so
 // that free returns them to the kernel, and use two arenas at most.
 void clinux_bound_malloc(void);
+
+// Swift has no variable of a thread. The ranks of the locks that the calling thread holds, one bit each
+// (LockRank.swift, debug builds alone).
+uint64_t clinux_held_locks(void);
+void clinux_set_held_locks(uint64_t ranks);

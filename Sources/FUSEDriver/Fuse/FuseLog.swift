@@ -4,7 +4,7 @@ import Posix
 
 /// What libfuse would print to standard error, kept for error messages instead.
 enum FuseLog {
-  private static let last = Mutex("")
+  private static let last = Mutex("", rank: .leaf)
 
   /// From now on, for the whole process; libfuse has one log.
   static func install() {

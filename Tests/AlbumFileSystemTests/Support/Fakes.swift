@@ -6,7 +6,7 @@ import struct Synchronization.Atomic
 
 /// Says of every caller what the test says.
 final class FakeInspector: CallerInspector {
-  private let answer = Mutex<CallerIntent>(.other)
+  private let answer = Mutex<CallerIntent>(.other, rank: .test)
 
   func set(_ intent: CallerIntent) { answer.withLock { $0 = intent } }
 
@@ -18,7 +18,7 @@ final class FakeInspector: CallerInspector {
 
 /// Remembers what the kernel was told to forget.
 final class FakeNotifier: KernelNotifier {
-  let entries = Mutex<[(name: String, directory: InodeNumber)]>([])
+  let entries = Mutex<[(name: String, directory: InodeNumber)]>([], rank: .test)
 
   func forget(entry name: FileName, in directory: InodeNumber) {
     entries.withLock { $0.append((name.display, directory)) }
@@ -27,7 +27,7 @@ final class FakeNotifier: KernelNotifier {
 
 /// Clocks that go on only when the test says so.
 final class FakeClock: Sendable {
-  private let nanoseconds = Mutex<Int64>(1_000_000_000_000)
+  private let nanoseconds = Mutex<Int64>(1_000_000_000_000, rank: .test)
 
   func advance(seconds: Int64) { nanoseconds.withLock { $0 += seconds * 1_000_000_000 } }
 

@@ -3,7 +3,7 @@ import AlbumModel
 import AlbumSecrets
 import AlbumTestSupport
 import Glibc
-import Synchronization
+import Posix
 
 @testable import AlbumStore
 
@@ -13,7 +13,7 @@ import Synchronization
 enum Explanation {
   static let life = unsafe getenv("ALBUMFS_COPY_LIFE").flatMap { unsafe Int(String(cString: $0)) }
   private static let isWanted = unsafe getenv("ALBUMFS_EXPLAIN") != nil
-  private static let left = Mutex(12)
+  private static let left = Mutex(12, rank: .test)
 
   static func explain(
     _ copy: StoreCopy, _ life: CopyLife, _ faults: [Fault], _ circumstances: String,

@@ -135,8 +135,7 @@ struct ForkExamination {
     let seen = look(mixed)
     // What the copy alone wrote: of a name of its own, or of one that both gave.
     let (ofCopy, ofSource) = (
-      mixed.files.keys.filter { !fork.source.chronicle.knows($0) && tells($0) },
-      mixed.files.keys.filter { !fork.copy.chronicle.knows($0) && tells($0) }
+      strangers(in: mixed, to: fork.source), strangers(in: mixed, to: fork.copy)
     )
     if !ofCopy.isEmpty, !ofSource.isEmpty, seen.view != nil, !seen.isMountDamaged,
       seen.findings.isEmpty
@@ -166,9 +165,22 @@ struct ForkExamination {
     }
   }
 
-  /// Segments of the reserve, and checkpoints that no journal names, tell nothing.
-  private func tells(_ path: String) -> Bool {
-    fork.source.keys.segment(at: path).map { [.data, .journal].contains($0.kind) } ?? false
+  /// Segments that a timeline never had, and that tell of another one. Those of the reserve, and checkpoints
+  /// that no journal names, do not. Neither does a data segment of a session whose journal is as the timeline
+  /// has it: a killed session leaves segments that no frame states.
+  private func strangers(in mixed: StoreCopy, to timeline: CopyLife) -> [String] {
+    let keys = fork.source.keys
+    let end = StoreCopy(of: timeline.chronicle, at: timeline.chronicle.end)
+    let journals = mixed.files.filter { path, file in
+      keys.segment(at: path)?.kind == .journal && end.files[path]?.bytes == file.bytes
+    }
+    let told = Set(journals.keys.compactMap { keys.segment(at: $0)?.birth })
+    return mixed.files.keys.filter { path in
+      guard let segment = keys.segment(at: path), !timeline.chronicle.knows(path) else {
+        return false
+      }
+      return segment.kind == .journal || segment.kind == .data && !told.contains(segment.birth)
+    }
   }
 
   /// What is of neither timeline.

@@ -17,7 +17,7 @@ struct FrozenStore: Sendable, Equatable {
 final class DamagedDisk: StorageDirectory {
   final class File: Sendable {
     let content: Mutex<FrozenStore.File>
-    init(_ file: FrozenStore.File) { content = Mutex(file) }
+    init(_ file: FrozenStore.File) { content = Mutex(file, rank: .test) }
   }
 
   private struct State {
@@ -32,7 +32,7 @@ final class DamagedDisk: StorageDirectory {
     var state = State()
     for (path, file) in store.files { state.files[path] = File(file) }
     state.directories = store.directories
-    self.state = Mutex(state)
+    self.state = Mutex(state, rank: .test)
   }
 
   /// As it is now.
