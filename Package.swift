@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Targets are listed bottom first: a target may import only what stands above it and is named in
-// its own dependencies. TidyTests holds every `import` line against this list.
+// Targets are listed bottom first: a target may import only targets above it that its own dependencies name.
+// TidyTests checks every `import` line against this list.
 
 let settings: [SwiftSetting] = [
   .strictMemorySafety(),
@@ -45,7 +45,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
   ],
   targets: [
-    // C libraries, each behind a fence of its own.
+    // C libraries, each wrapped by one Swift file.
     // glibc's checks of buffer sizes need optimised code.
     .target(
       name: "CLinux",
@@ -54,17 +54,17 @@ let package = Package(
       name: "CFreshMemory",
       cSettings: [.define("_FORTIFY_SOURCE", to: "3", .when(configuration: .release))]),
     clibrary("CSodium", "libsodium", "libsodium-dev"),
-    // pkg-config's flags for utf8proc hold a macro that SwiftPM refuses with a warning, and zxcvbn has
-    // none: both are where compilers look.
+    // pkg-config's flags for utf8proc contain a macro that SwiftPM refuses with a warning, and zxcvbn has no flags:
+    // both libraries are on the compiler's default paths.
     .systemLibrary(name: "CUtf8proc", providers: [.apt(["libutf8proc-dev"])]),
     .systemLibrary(name: "CZxcvbn", providers: [.apt(["libzxcvbn-dev"])]),
     clibrary("CFuse3", "fuse3", "libfuse3-dev"),
     // pkg-config's flags for vips itself contain -pthread, which SwiftPM refuses with a warning; its
-    // headers need those of GObject only.
+    // headers need only those of GObject.
     clibrary("CVips", "gobject-2.0", "libvips-dev"),
     clibrary("CSeccomp", "libseccomp", "libseccomp-dev"),
 
-    // The core: a store, its spaces and their albums. Knows nothing of FUSE.
+    // The core: a store, its spaces and their albums. It does not know FUSE.
     library("AlbumModel"),
     library("Posix", ["CLinux"]),
     library("AlbumFormat", ["AlbumModel"]),
@@ -74,13 +74,13 @@ let package = Package(
       "AlbumStore", ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", algorithms, logging]),
     library("AlbumFileSystem", ["AlbumModel", "Posix", "AlbumFormat", "AlbumStore", logging]),
 
-    // Thumbnails: the queue in the daemon, the decoder in a cell of its own.
+    // Thumbnails: the queue in the daemon, and the decoder in its cell.
     library("ThumbnailProtocol"),
     library("Thumbnails", ["AlbumModel", "Posix", "CLinux", "ThumbnailProtocol", logging]),
     program(
       "albumfs-thumbnailer", ["ThumbnailProtocol", "CVips", "CSeccomp", "CLinux", "CFreshMemory"]),
 
-    // The kernel interface, the daemon that puts the parts together, and the command line.
+    // The kernel interface, the daemon that assembles the parts, and the command line.
     library("FUSEDriver", ["AlbumModel", "Posix", "AlbumFileSystem", "CFuse3", logging]),
     library("ControlProtocol", ["Posix", "CLinux"]),
     library(
@@ -147,8 +147,8 @@ let package = Package(
   ]
 )
 
-// The fuzzers are there only when they are asked for, by `scripts/fuzz`: they link libFuzzer, whose
-// `main` calls theirs, and so build with its sanitizers alone.
+// Only `scripts/fuzz` builds the fuzzers: they link libFuzzer, whose `main` calls theirs, and so build only with its
+// sanitizers.
 if Context.environment["ALBUMFS_FUZZ"] != nil {
   package.targets.append(
     .executableTarget(

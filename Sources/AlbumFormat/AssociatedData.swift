@@ -1,7 +1,7 @@
 package import AlbumModel
 
-/// The bytes that are authenticated with each record but not stored: where it is and what it is. So
-/// a record cannot be moved, taken for one of another kind, or cut.
+/// The bytes that are authenticated with each record but not stored: the record's place and kind. They
+/// prevent moving a record, using it as one of another kind, and truncating it.
 ///
 /// | bytes | what |
 /// |---|---|
@@ -14,8 +14,8 @@ package import AlbumModel
 package struct AssociatedData: Equatable, Sendable, BitwiseCopyable {
   package static let byteCount = 32
 
-  // Stored in the order of the table and in the byte order of the disk: the memory of this struct
-  // is what is authenticated, so that the hot path builds it on the stack and copies nothing.
+  // The fields follow the table and the byte order of the disk, so the memory of this struct is the
+  // associated data. The hot path builds it on the stack and copies nothing.
   private let formatKindLength: UInt64
   private let nameHigh: UInt64
   private let nameLow: UInt64

@@ -1,4 +1,4 @@
-/// What a decoder answers to bytes that are no valid encoding: what it was reading, and why not.
+/// Thrown for bytes that are no valid encoding. The description says what the decoder was reading, and why.
 package struct FormatError: Error, Equatable, Sendable, CustomStringConvertible {
   package let description: String
   package init(_ description: String) { self.description = description }
@@ -28,7 +28,7 @@ package struct FormatError: Error, Equatable, Sendable, CustomStringConvertible 
     return T(littleEndian: value)
   }
 
-  /// The next `count` bytes.
+  /// Returns the next `count` bytes.
   @_lifetime(self: copy self)
   package mutating func read(count: Int) throws(FormatError) -> [UInt8] {
     if count < 0 || remaining < count { throw FormatError("cut short") }
@@ -37,7 +37,7 @@ package struct FormatError: Error, Equatable, Sendable, CustomStringConvertible 
     return unsafe bytes.withUnsafeBytes { unsafe Array($0[start..<start + count]) }
   }
 
-  /// A cursor over the next `count` bytes alone.
+  /// Returns a cursor over the next `count` bytes.
   @_lifetime(copy self)
   package mutating func slice(count: Int) throws(FormatError) -> ByteReader {
     if count < 0 || remaining < count { throw FormatError("cut short") }
@@ -60,8 +60,8 @@ package struct ByteWriter: Sendable {
 
   package mutating func write(_ more: [UInt8]) { bytes.append(contentsOf: more) }
 
-  /// Puts a number at a place that was written before.
-  package mutating func patch(_ value: UInt32, at position: Int) {
+  /// Overwrites a number that was written earlier.
+  mutating func patch(_ value: UInt32, at position: Int) {
     for byte in 0..<4 { bytes[position + byte] = UInt8(truncatingIfNeeded: value >> (8 * byte)) }
   }
 }

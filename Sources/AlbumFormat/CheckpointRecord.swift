@@ -1,6 +1,6 @@
 package import AlbumModel
 
-/// One record of a checkpoint, in clear: the plaintext of a record of kind `checkpoint`.
+/// One record of a checkpoint, decrypted: the plaintext of a record of kind `checkpoint`.
 ///
 /// | bytes | what |
 /// |---|---|
@@ -10,8 +10,8 @@ package import AlbumModel
 /// | 9..<16 | zero |
 /// | 16... | items, see `JournalItem` |
 ///
-/// A checkpoint is written while work goes on: each item states what was true when its slice was
-/// taken, and the frames behind `CheckpointReference.lastFrame` make it whole.
+/// Operations continue while a checkpoint is written. Each item states what was true when the writer took
+/// its slice, and the frames after `CheckpointReference.lastFrame` complete it.
 package struct CheckpointRecord: Equatable, Sendable {
   package static let headerByteCount = 16
   package static let itemByteLimit = 65_536

@@ -1,19 +1,19 @@
 package import AlbumModel
 
-/// One frame of the journal, in clear: the plaintext of a record of kind `frame`.
+/// One frame of the journal, decrypted: the plaintext of a record of kind `frame`.
 ///
 /// | bytes | what |
 /// |---|---|
 /// | 0..<8 | number of the frame |
 /// | 8..<40 | BLAKE2b-256 of the plaintext of the frame before it, zeros before the first |
-/// | 40 | bits: 1: the next frame goes on where this one's items end, and both count only together; 2: this one goes on from the one before |
+/// | 40 | bits: 1: the items continue in the next frame, and both count only together; 2: the items continue those of the frame before |
 /// | 41..<48 | when it was appended, in milliseconds of `StoreTime` |
 /// | 48... | items, see `JournalItem` |
 ///
-/// A frame holds at most 65,536 bytes of items; what is longer is cut anywhere, also within an
-/// item, and goes on in the frames that follow. A worked example: an unlink states one inode gone
-/// (14 bytes), one entry (22 and the name) and its directory (102): with 48 before them and 48 of
-/// the record around them 242 bytes, one cell of the grid with a name of 8 bytes.
+/// A frame holds at most 65,536 bytes of items. Longer ones are cut anywhere, even within an item, and
+/// continue in the next frames. A worked example: the frame of an unlink states one removed inode (14 bytes),
+/// one entry (22 and the name) and its directory (102). With its header of 48 bytes and the record's 48 that
+/// is 242 bytes, one cell of the grid if the name has 8 bytes.
 package struct JournalFrame: Equatable, Sendable {
   package static let headerByteCount = 48
   package static let itemByteLimit = 65_536
@@ -65,7 +65,7 @@ package struct JournalFrame: Equatable, Sendable {
   }
 }
 
-/// Every item in the joined bytes of a frame and those that go on from it.
+/// Decodes every item in the joined bytes of a frame and the frames that continue it.
 package func decodeItems(_ bytes: [UInt8], _ body: (JournalItem) -> Void) throws(FormatError) {
   var reader = ByteReader(bytes)
   while !reader.isAtEnd { body(try JournalItem(from: &reader)) }

@@ -1,20 +1,20 @@
 package import AlbumModel
 
-/// Where a checkpoint is and what follows it: first segment u32, number of segments u32, birth of all
-/// its segments u64, last frame u64, first journal segment u32, time i64: 36 bytes. All zero: there
-/// is none.
+/// The place of a checkpoint and of the frames after it: first segment u32, number of segments u32, birth of
+/// all its segments u64, last frame u64, first journal segment u32, time i64: 36 bytes. All zero: there is
+/// none.
 package struct CheckpointReference: Equatable, Sendable {
-  /// Its first segment; the others follow in number.
+  /// The first segment; the numbers of the others follow.
   package var firstSegment = SegmentNumber(0)
   package var segmentCount: UInt32 = 0
-  /// All its segments have the same.
+  /// The birth of all its segments.
   package var birth = SegmentBirth.none
-  /// Replay goes on with the frame behind this one, …
+  /// Replay starts after this frame, …
   package var lastFrame = FrameNumber.none
   /// … which is in this journal segment or a later one.
   package var firstJournal = SegmentNumber(0)
 
-  /// When it was finished: since then what only earlier ones need is unneeded.
+  /// When it was finished. Data that only earlier checkpoints refer to is unneeded since then.
   package var takenAt = StoreTime.none
 
   package init() {}
@@ -42,32 +42,32 @@ package struct CheckpointReference: Equatable, Sendable {
   }
 }
 
-/// The head of a journal segment, in clear: the plaintext of its first two records, which are of
-/// kind `journalHead` and say the same.
+/// The head of a journal segment, decrypted: the plaintext of its first two records, which are of kind
+/// `journalHead` and equal.
 ///
 /// | bytes | what |
 /// |---|---|
 /// | 0..<4 | number of this journal segment |
-/// | 4..<8 | number of the one before, 0: this is the first |
-/// | 8..<16 | birth of the one before: the chain goes on only with that one |
-/// | 16..<24 | where that one ends: number of its last believed frame |
-/// | 24..<32 | offset in it at which the next frame would begin |
-/// | 32..<64 | BLAKE2b-256 of the plaintext of its last believed frame |
+/// | 4..<8 | number of its predecessor, 0: this is the first |
+/// | 8..<16 | birth of the predecessor: the chain continues only with that one |
+/// | 16..<24 | end of the predecessor: number of its last believed frame |
+/// | 24..<32 | offset in the predecessor at which the next frame would begin |
+/// | 32..<64 | BLAKE2b-256 of the plaintext of the predecessor's last believed frame |
 /// | 64..<72 | when this segment was begun, in milliseconds of `StoreTime` |
 /// | 72..<88 | `BootIdentity` of the machine that wrote it |
 /// | 88..<124 | the checkpoint to start from |
-/// | 124..<160 | the one before that, should it be damaged |
-/// | 160..<200 | two segments before the one before, the newest first, should that be lost: number u32, birth u64 and last believed frame u64 each; number 0: none |
-/// | 200..<208 | `JournalLoss` that no repair has settled: 4 x its first inode + its cause; 0: none |
+/// | 124..<160 | the checkpoint before that, in case it is damaged |
+/// | 160..<200 | two segments before the predecessor, the newest first, in case it is lost: number u32, birth u64 and last believed frame u64 each; number 0: none |
+/// | 200..<208 | the `JournalLoss` that no repair has cleared: 4 x its first inode + its cause; 0: none |
 ///
-/// When a head is written all frames up to the cut are on disk, with all that they refer to. What
-/// lies behind the cut in the segment before, and in segments between the two, is dead for ever.
+/// When a head is written, all frames up to the cut are on disk, with everything that they refer to. Frames
+/// after the cut, in the predecessor and in segments between the two, never count again.
 package struct JournalHead: Equatable, Sendable {
   package static let byteCount = 208
-  /// How many segments before its predecessor a head names.
+  /// How many segments before its predecessor a head lists.
   package static let ancestorLimit = 2
 
-  /// The part of a `JournalLoss` that a head states.
+  /// The part of a `JournalLoss` that a head records.
   package struct LossMark: Equatable, Sendable, BitwiseCopyable {
     package var firstInode: UInt64
     package var isEndOfCopy: Bool
@@ -92,7 +92,7 @@ package struct JournalHead: Equatable, Sendable {
   package struct Ancestor: Equatable, Sendable {
     package var number: SegmentNumber
     package var birth: SegmentBirth
-    /// Its last believed frame: what lies behind is dead.
+    /// Its last believed frame; later frames in it never count.
     package var cutFrame: FrameNumber
 
     package init(number: SegmentNumber, birth: SegmentBirth, cutFrame: FrameNumber) {
@@ -112,20 +112,19 @@ package struct JournalHead: Equatable, Sendable {
   package var boot = BootIdentity.unknown
   package var checkpoint = CheckpointReference()
   package var formerCheckpoint = CheckpointReference()
-  /// The loss that the space knew when it began this segment. A frame states the loss in full. The head
-  /// states it at once, since the head's cut makes the loss invisible.
+  /// The loss that the space knew when it began this segment. A frame records the loss in full. The head
+  /// records it at once, because its cut hides the loss.
   package var loss: LossMark?
   /// At most `ancestorLimit`, the newest first.
   package var ancestors: [Ancestor] = []
 
-  /// The segments that the journal goes on with below this one, the newest first: its predecessor, and
-  /// should that be lost the others.
+  /// The segments before this one, the newest first: the predecessor, and the others in case it is lost.
   package var lineage: [Ancestor] {
     if predecessor.rawValue == 0 { return [] }
     return [Ancestor(number: predecessor, birth: predecessorBirth, cutFrame: cutFrame)] + ancestors
   }
 
-  /// Where a segment below this one ends; nil of one that this head does not name.
+  /// The end of an earlier segment; nil if this head does not list it.
   package func cut(of number: SegmentNumber) -> FrameNumber? {
     lineage.first { $0.number == number }?.cutFrame
   }
@@ -184,8 +183,8 @@ package struct JournalHead: Equatable, Sendable {
   }
 }
 
-/// Which start of a machine wrote something: 16 bytes of a hash. What was written and is not there may
-/// have been lost by a power cut only where the machine has been started anew since.
+/// Identifies one start of a machine: 16 bytes of a hash. A power cut can have lost written data only if the
+/// machine has been restarted since the write.
 package struct BootIdentity: Hashable, Sendable {
   package static let byteCount = 16
   package let bytes: [UInt8]
@@ -195,9 +194,9 @@ package struct BootIdentity: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  /// Of a machine that does not say: equal to none.
+  /// For a machine that has no such identity. It equals none, itself included.
   package static let unknown = BootIdentity(bytes: [UInt8](repeating: 0, count: byteCount))
 
-  /// Whether no machine has been started anew between the two: then what was written is there.
+  /// True if no machine was restarted between the two. Then everything written is still there.
   package func isSame(as other: BootIdentity) -> Bool { self == other && self != .unknown }
 }

@@ -1,11 +1,11 @@
 package import AlbumModel
 
-// The items of journal frames and of checkpoints. An item states the *new* state of one thing,
-// never a difference, so that replaying items over a newer state is harmless.
+// The items of journal frames and of checkpoints. An item states the *new* state of one thing, never a
+// difference. So replaying items over a newer state is harmless.
 //
 // An item is: type (u16) | length of the body in bytes (u32) | body. All numbers are
-// little-endian. A type with its highest bit set may be ignored by a reader that does not know
-// it; any other unknown type must be understood, and refuses the mount.
+// little-endian. A reader may ignore an unknown type whose highest bit is set. For any other unknown type
+// it must refuse the mount.
 //
 // | type | item | body |
 // |---|---|---|
@@ -22,7 +22,7 @@ package import AlbumModel
 // | 11 | session | birth u64, first journal segment u32, first checkpoint segment u32: a session of this timeline; its segments have these numbers or greater ones, and lower ones than those of the session behind it. Both 0: nothing of it is left but data segments |
 // | 12 | loss | 25 bytes, see `JournalLoss` |
 
-/// Everything about an inode but its content, names and extended attributes:
+/// Everything about an inode except its content, names and extended attributes:
 ///
 /// number u64 | size i64 | accessed i64 | modified i64 | changed i64 (nanoseconds since 1970) |
 /// thumbnail u64 | content version u64 | mode u16 (as in `st_mode`) | marks u16 | links u32 |
@@ -36,22 +36,23 @@ package struct InodeState: Equatable, Sendable, BitwiseCopyable {
   package var accessed = Timestamp(nanoseconds: 0)
   package var modified = Timestamp(nanoseconds: 0)
   package var changed = Timestamp(nanoseconds: 0)
-  /// The inode of the thumbnail made of this photo's content; 0: none.
+  /// The inode of the thumbnail of this content; 0: none.
   package var thumbnail = InodeNumber(0)
   /// Rises with each change of the content.
   package var contentVersion: UInt64 = 0
   package var mode: UInt16
   package var marks = Marks()
-  /// Names, plus one for a thumbnail that its photo refers to. For a directory 1, or 0 when removed.
+  /// The number of names, plus one for a thumbnail that its photo refers to. For a directory 1, or 0 after
+  /// its removal.
   package var links: UInt32 = 0
   package var owner: UInt32 = 0
   package var group: UInt32 = 0
   package var device: UInt32 = 0
   package var thumbnailState = ThumbnailState.none
-  /// Why it has failed: a `ThumbnailFailure`'s raw value; 0 in every other state.
+  /// Why the thumbnail failed: the raw value of a `ThumbnailFailure`; 0 in every other state.
   package var thumbnailReason: UInt8 = 0
-  /// How often frames have stated where its content lies, this one included. Where a frame before is
-  /// lost, the count tells whether it stated something of this file.
+  /// The number of frames that stated the place of its content, this one included. If an earlier frame is
+  /// lost, the count shows whether that frame stated content of this file.
   package var contentStatements: UInt64 = 0
 
   package init(number: InodeNumber, kind: FileKind, permissions: UInt16) {
@@ -65,7 +66,7 @@ package struct InodeState: Equatable, Sendable, BitwiseCopyable {
     set { mode = mode & 0o170000 | newValue & 0o7777 }
   }
 
-  /// What an inode is beyond its kind.
+  /// Properties of an inode besides its type.
   package struct Marks: OptionSet, Sendable, BitwiseCopyable {
     package let rawValue: UInt16
     package init(rawValue: UInt16) { self.rawValue = rawValue }
@@ -73,36 +74,37 @@ package struct InodeState: Equatable, Sendable, BitwiseCopyable {
     package static let album = Marks(rawValue: 1)
     /// The directory of an album's originals.
     package static let photoDirectory = Marks(rawValue: 2)
-    /// The directory of an album's thumbnails. A folder's twin in it is marked `implicit` alone.
+    /// The directory of an album's thumbnails. A subdirectory of Photo has a twin in it, marked `implicit`
+    /// alone.
     package static let thumbDirectory = Marks(rawValue: 4)
-    /// Made by albumfs, not yet adopted by anybody: yields to an explicit mkdir.
+    /// Made by albumfs and not used by anybody yet: an explicit mkdir takes it over.
     package static let implicit = Marks(rawValue: 8)
-    /// The content was made by albumfs from a photo.
+    /// albumfs made the content from a photo.
     package static let madeThumbnail = Marks(rawValue: 16)
-    /// A file without a name: what another was last, or a new file, of which content was not in the
-    /// store when it was mounted. It stays until a repair brings it back.
+    /// A file without a name. It is a version of another file, or a new file, of which content was missing
+    /// from the store at a mount. It stays until a repair brings it back.
     package static let leftOut = Marks(rawValue: 32)
-    /// A file that was made or emptied by an open that has not been closed or synced since: where the
-    /// content is missing that followed, being empty is nothing that the file ever was to anybody.
+    /// An open created or emptied the file, and it has not been closed or synced since. If the content
+    /// written after that is missing, the file must not fall back to being empty.
     package static let beingWritten = Marks(rawValue: 64)
-    /// A photo that had content and changed after that: its thumbnail goes before what the user has put
-    /// into Thumb.
+    /// A photo that had content and changed later. albumfs shows its thumbnail instead of a file that the
+    /// user put into Thumb.
     package static let thumbnailGoesFirst = Marks(rawValue: 128)
   }
 
-  /// The attribute of an inode marked `leftOut` that says why and where it was: one byte, 0 for the end of a
-  /// copy and 1 for damage, and a path from the root, UTF-8.
+  /// The attribute of an inode marked `leftOut` that records why and where it was: one byte, 0 for the end
+  /// of a copy and 1 for damage, and a path from the root in UTF-8.
   package static let leftOutPath = Array("albumfs.left-out".utf8)
 
-  /// How far the thumbnail of a photo is.
+  /// The state of a photo's thumbnail.
   package enum ThumbnailState: UInt8, Sendable, BitwiseCopyable {
     case none = 0
-    /// To be made.
+    /// Waits to be made.
     case pending = 1
     case made = 2
-    /// Could not be made of this content; not tried again by itself.
+    /// Could not be made from this content. albumfs does not try again by itself.
     case failed = 3
-    /// Removed by the user; comes back when the photo changes.
+    /// Removed by the user. It comes back when the photo changes.
     case removed = 4
   }
 
@@ -169,7 +171,7 @@ package struct SessionStart: Equatable, Sendable, BitwiseCopyable {
     self.checkpoint = checkpoint
   }
 
-  /// Nothing of it is left.
+  /// Nothing of the session is left.
   package static let gone = SessionStart(
     journal: SegmentNumber(0), checkpoint: SegmentNumber(0))
 }
@@ -180,18 +182,18 @@ package enum SpaceProperty: UInt16, Sendable {
   case thumbnailEdge = 1
 }
 
-/// Whether a segment is in use.
+/// The use of a segment.
 package enum SegmentState: UInt8, Sendable, BitwiseCopyable {
   case living = 1
-  /// Nothing in it is needed; waits to be removed.
+  /// Nothing in it is needed; it waits for its removal.
   case retired = 2
   case removed = 3
-  /// In use, and begun by the session that states it: should another session find it so, it was
-  /// never filled, and what lives in it is carried over.
+  /// In use, and begun by the session that states it. If another session finds it so, it was never finished,
+  /// and that session moves what lives in it.
   case filling = 4
 }
 
-/// The numbers up to which a space has handed out, reserved ahead so that a crash cannot give one
+/// The next free numbers of a space. A space reserves numbers ahead, so that a crash cannot make it use one
 /// twice.
 package struct SpaceCounters: Equatable, Sendable, BitwiseCopyable {
   package var nextInode: UInt64 = 2
@@ -200,8 +202,8 @@ package struct SpaceCounters: Equatable, Sendable, BitwiseCopyable {
   package var nextSequence: UInt64 = 1
   package init() {}
 
-  /// As a journal may state them: what is stated can be read again. None is less than at birth, since
-  /// 0 means none, and inode 1 is the root.
+  /// The counters clipped to the limits of a journal, so that a reader accepts them. The lower limits are the
+  /// values at birth, because 0 means none and inode 1 is the root.
   package var withinLimits: SpaceCounters {
     let first = SpaceCounters()
     var counters = self
@@ -228,7 +230,7 @@ package enum JournalItem: Equatable, Sendable {
   case property(SpaceProperty, UInt64)
   case session(SegmentBirth, SessionStart)
   case loss(JournalLoss?)
-  /// Of a type that this version does not know and may ignore.
+  /// An item of an unknown type that a reader may ignore.
   case ignorable
 
   /// Type and length before each body, in bytes.
@@ -314,7 +316,7 @@ package enum JournalItem: Equatable, Sendable {
     }
   }
 
-  /// Reads the next item; throws at one that is malformed or must be understood and is not.
+  /// Reads the next item. Throws if it is malformed, or unknown and not ignorable.
   package init(from reader: inout ByteReader) throws(FormatError) {
     let type: UInt16 = try reader.read()
     let length: UInt32 = try reader.read()

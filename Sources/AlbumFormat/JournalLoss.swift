@@ -1,16 +1,17 @@
-/// That a part of the journal was missing when the space was mounted for writing. What it told of may be in
-/// the store still, and is known by its numbers: nothing is removed until a repair has brought it back.
+/// Records that a part of the journal was missing when the space was mounted for writing. Data that this
+/// part recorded may still be in the store, and its numbers identify it. albumfs removes nothing until a
+/// repair has brought it back.
 ///
 /// first inode u64 | inode end u64 | sequence end u64 | cause u8 (1 damage, 2 the end of a copy): 25 bytes.
-/// All zeros: a repair has settled it.
+/// All zeros: a repair has cleared the loss.
 package struct JournalLoss: Equatable, Sendable, BitwiseCopyable {
-  /// Inodes below this number are known, or known to be gone.
+  /// Inodes below this number are known, or known to be removed.
   package var firstInode: UInt64
-  /// Inodes from this number on were made since.
+  /// Inodes from this number on were made after the loss.
   package var inodeEnd: UInt64
-  /// Records from this write sequence on were written since.
+  /// Records from this write sequence on were written after the loss.
   package var sequenceEnd: UInt64
-  /// What is missing may not have been in the store yet when it was copied.
+  /// True if the missing part may not have been in the store yet when the store was copied.
   package var isEndOfCopy: Bool
 
   package init(firstInode: UInt64, inodeEnd: UInt64, sequenceEnd: UInt64, isEndOfCopy: Bool) {

@@ -1,5 +1,5 @@
-/// One slot of the file `keys`, which is nothing but slots. 512 bytes, in use or random, and not to
-/// be told apart:
+/// One slot of the file `keys`, which consists of slots. A slot has 512 bytes, in use or random; nobody can
+/// distinguish the two without a key:
 ///
 /// | bytes | what |
 /// |---|---|
@@ -9,24 +9,24 @@
 /// | 56..<496 | ciphertext, XChaCha20-Poly1305 (IETF) under the password's slot key |
 /// | 496..<512 | tag |
 ///
-/// The mark lets whoever has the master key recognise the space's slots without their passwords; to
-/// everybody else it is random. The associated data are the format line and the Argon2id line of the
-/// conf, each with its line feed. The 440 bytes in clear, numbers little-endian:
+/// With the master key, the mark identifies the space's slots without their passwords. To everybody else it
+/// is random. The associated data are the format line and the Argon2id line of the conf, each with its line
+/// feed. The plaintext of 440 bytes, numbers little-endian:
 ///
 /// | bytes | what |
 /// |---|---|
 /// | 0..<32 | master key of the space |
 /// | 32..<36 | cipher of the records: 1, XChaCha20-Poly1305 |
 /// | 36..<40 | zero |
-/// | 40..<48 | features that must be understood: an unknown one refuses the mount |
-/// | 48..<56 | features that must be understood by who writes: an unknown one allows reading only |
-/// | 56..<64 | features that may be ignored |
+/// | 40..<48 | features that a reader must understand: an unknown one refuses the mount |
+/// | 48..<56 | features that a writer must understand: an unknown one permits reading only |
+/// | 56..<64 | features that a program may ignore |
 /// | 64..<192 | four entries of 32 bytes, the lines that this slot vouches for (`TrustedLines`) |
-/// | 192..<440 | zero; not looked at, and carried over when the password changes |
+/// | 192..<440 | zero; ignored, and kept when the password changes |
 package enum KeySlot {
   package static let byteCount = 512
   package static let nonceRange = 0..<24
-  /// In the nonce.
+  /// Part of the nonce.
   package static let nonceSeedRange = 0..<16
   package static let markRange = 16..<24
   package static let commitmentRange = 24..<56
@@ -34,15 +34,15 @@ package enum KeySlot {
   package static let tagRange = 496..<512
   package static let plaintextByteCount = ciphertextRange.count
 
-  /// In the plaintext.
+  /// Part of the plaintext.
   package static let masterKeyRange = 0..<32
 
-  /// Every store is born with at least this many slots: fewer are what is left of more.
+  /// `init` makes at least this many slots. A file with fewer was cut short.
   package static let minimumCount = 8
-  /// No `keys` holds more; above, it is none.
+  /// The limit of slots in `keys`; a longer file is refused.
   package static let maximumCount = 32_768
 
-  /// What a slot says besides the master key.
+  /// The plaintext of a slot besides the master key.
   package struct Content: Equatable, Sendable {
     package var cipher: UInt32 = 1
     package var mustUnderstand: UInt64 = 0
@@ -51,22 +51,22 @@ package enum KeySlot {
     package var trustedLines = TrustedLines()
     package init() {}
 
-    // What this version knows: no feature yet.
+    // This version knows no feature yet.
     private static let knownCipher: UInt32 = 1
     private static let knownMustUnderstand: UInt64 = 0
     private static let knownMayWrite: UInt64 = 0
 
-    /// Why this version cannot open the space; nil where it can.
+    /// Why this version cannot unlock the space; nil if it can.
     package var refusal: String? {
       if cipher != Content.knownCipher { return "its records are sealed with cipher \(cipher)" }
       let unknown = mustUnderstand & ~Content.knownMustUnderstand
       return unknown == 0 ? nil : "it uses features 0x\(String(unknown, radix: 16))"
     }
 
-    /// Whether this version may change the space.
+    /// True if this version may change the space.
     package var isWritable: Bool { mayWrite & ~Content.knownMayWrite == 0 }
 
-    /// Writes all of the plaintext but the master key and what is not looked at.
+    /// Writes the plaintext except the master key and the ignored part.
     package func encode(into plaintext: UnsafeMutableRawBufferPointer) {
       precondition(plaintext.count == KeySlot.plaintextByteCount)
       unsafe plaintext.storeBytes(of: cipher.littleEndian, toByteOffset: 32, as: UInt32.self)
@@ -79,7 +79,7 @@ package enum KeySlot {
         into: UnsafeMutableRawBufferPointer(rebasing: plaintext[TrustedLines.range]))
     }
 
-    /// The twin of `encode`: any 440 bytes say something, and `refusal` whether it can be used.
+    /// The twin of `encode`. Any 440 bytes decode; `refusal` says whether the result is usable.
     package init(decoding plaintext: UnsafeRawBufferPointer) {
       precondition(plaintext.count == KeySlot.plaintextByteCount)
       cipher = UInt32(

@@ -1,22 +1,22 @@
 import AlbumModel
 
-/// How great the numbers can be that are read from disk. What is sealed is authentic, not therefore
-/// sensible: a greater one is refused as no encoding, so that whoever counts on from a number, or
-/// adds it to others, need not think of an overflow. No space comes near them.
+/// The limits of numbers that are read from disk. Sealed numbers are authentic, but need not be sensible. A
+/// decoder refuses greater ones, so that code which adds to a number need not handle overflow. No space comes
+/// near these limits.
 package enum NumberLimits {
-  /// Of inodes, of contents' versions and statements, and of write sequences.
+  /// For inodes, write sequences, and the versions and statements of contents.
   package static let inode: UInt64 = 1 << 62
-  /// Of segments of each kind.
+  /// For segments of each kind.
   package static let segment: UInt32 = .max - 1 << 20
-  /// Of what the counters say is taken: well below the two, as numbers are counted on from these.
+  /// For counters: well below the limits above, since new numbers are counted from these.
   package static let counter: UInt64 = 1 << 61
-  /// 512 TiB of the smallest segments.
+  /// This many of the smallest segments hold 512 TiB.
   package static let segmentCounter: UInt32 = 1 << 31
-  /// Of frames: nine thousand years at a thousand a second.
+  /// For frames: nine thousand years at a thousand a second.
   package static let frame: UInt64 = 1 << 48
 
-  /// The version, or statement, after this one. Behind the last, which no space comes near, it begins
-  /// anew, so that it can still be stated.
+  /// The version, or statement, after this one. After the greatest, which no space comes near, it starts
+  /// again at 1, so that it can still be encoded.
   package static func following(_ number: UInt64) -> UInt64 { number < inode ? number + 1 : 1 }
 }
 
@@ -28,7 +28,7 @@ extension ByteReader {
     return InodeNumber(number)
   }
 
-  /// One that may be missing, which 0 says.
+  /// 0 means none.
   @_lifetime(self: copy self)
   mutating func readOptionalInode() throws(FormatError) -> InodeNumber? {
     let number: UInt64 = try read()
@@ -36,7 +36,7 @@ extension ByteReader {
     return number == 0 ? nil : InodeNumber(number)
   }
 
-  /// One that may be missing, which 0 says.
+  /// 0 means none.
   @_lifetime(self: copy self)
   mutating func readSegment() throws(FormatError) -> SegmentNumber {
     let number: UInt32 = try read()
@@ -60,7 +60,7 @@ extension ByteReader {
     return StoreTime(milliseconds: milliseconds)
   }
 
-  /// 0: none.
+  /// 0 means none.
   @_lifetime(self: copy self)
   mutating func readFrame() throws(FormatError) -> FrameNumber {
     let number: UInt64 = try read()

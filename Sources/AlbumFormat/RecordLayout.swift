@@ -1,13 +1,13 @@
-/// What a segment holds. Part of its name's hash and of the journal: never renumbered.
+/// The content of a segment. Raw values are part of its name and of the journal: never renumbered.
 package enum SegmentKind: UInt8, Sendable, BitwiseCopyable, CaseIterable {
   case data = 1
   case journal = 2
   case checkpoint = 3
-  /// Random bytes, kept so that files can go when the disk is full.
+  /// Random bytes, kept so that files can be removed when the disk is full.
   case reserve = 4
 }
 
-/// What a record holds. Part of its associated data: never renumbered.
+/// The content of a record. Raw values are part of its associated data: never renumbered.
 package enum RecordKind: UInt8, Sendable, BitwiseCopyable, CaseIterable {
   /// A stretch of a file's content, in a data segment.
   case data = 1
@@ -17,11 +17,11 @@ package enum RecordKind: UInt8, Sendable, BitwiseCopyable, CaseIterable {
   case frame = 3
   /// A part of a checkpoint.
   case checkpoint = 4
-  /// At the beginning of a segment: that all of it is there, see `SegmentSeal`.
+  /// At the start of a segment: the segment is complete, see `SegmentSeal`.
   case seal = 5
 }
 
-/// A record in its segment: one sealed (AEAD) run of plaintext, beginning on a 256-byte grid.
+/// A record in its segment: one sealed (AEAD) run of plaintext that begins on the grid of 256 bytes.
 ///
 /// | bytes | what |
 /// |---|---|
@@ -31,41 +31,41 @@ package enum RecordKind: UInt8, Sendable, BitwiseCopyable, CaseIterable {
 /// | 32+n..<48+n | tag |
 /// | up to the grid | random bytes |
 ///
-/// The header in clear: plaintext length n as u32, little-endian | kind as u8 | three zero bytes.
-/// It is masked so that a segment looks random, and not authenticated by itself: kind and length
-/// are in the associated data (`AssociatedData`).
+/// The header in clear: plaintext length n as u32, little-endian | kind as u8 | three zero bytes. It is
+/// masked so that a segment looks random. It is not authenticated by itself: kind and length are in the
+/// associated data (`AssociatedData`).
 ///
 /// Worked sizes: 0 bytes of plaintext seal to 48 and take 256; 208 bytes seal to 256 and take 256;
 /// 209 take 512; a full data record of 65,576 bytes seals to 65,624 and takes 65,792.
 package enum RecordLayout {
-  /// Records begin at multiples of this many bytes.
+  /// Records begin at multiples of this number of bytes.
   package static let grid = 256
   package static let nonceByteCount = 24
   package static let headerByteCount = 8
-  package static let tagByteCount = 16
-  /// Where the ciphertext begins: what `RecordCipher.header(of:)` needs to see.
+  static let tagByteCount = 16
+  /// Start of the ciphertext. `RecordCipher.header(of:)` needs the bytes before it.
   package static let ciphertextOffset = nonceByteCount + headerByteCount
   /// How much longer a sealed record is than its plaintext, in bytes.
   package static let overhead = ciphertextOffset + tagByteCount
-  /// The greatest plaintext of one record: 64 KiB of content and 64 bytes for a header of its own.
+  /// The greatest plaintext of a record: 64 KiB of content, and 64 bytes for a header within it.
   package static let maximumPlaintext = 65_536 + 64
 
   /// Bytes from the nonce to the end of the tag.
   package static func sealedByteCount(plaintext: Int) -> Int { plaintext + overhead }
 
-  /// Bytes from the beginning of the record to the earliest beginning of the next one.
+  /// Bytes from the start of the record to the earliest start of the next one.
   package static func paddedByteCount(plaintext: Int) -> Int {
     (plaintext + overhead + grid - 1) / grid * grid
   }
 }
 
-/// The 8 bytes of a record's header in clear, as the number that they are in little-endian.
+/// The 8 bytes of a record's header in clear, as a little-endian number.
 package enum RecordHeader {
   package static func encode(kind: RecordKind, byteCount: Int) -> UInt64 {
     UInt64(UInt32(byteCount)) | UInt64(kind.rawValue) << 32
   }
 
-  /// nil where this is no header of a record: most often because no record begins there.
+  /// nil if this is no header of a record, usually because no record begins there.
   package static func decode(_ header: UInt64) -> (kind: RecordKind, byteCount: Int)? {
     let byteCount = Int(truncatingIfNeeded: header & 0xFFFF_FFFF)
     guard header >> 40 == 0, byteCount <= RecordLayout.maximumPlaintext,

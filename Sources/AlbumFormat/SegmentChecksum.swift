@@ -1,18 +1,18 @@
-/// The modification time of every segment, whosever it is: a checksum of its bytes, as a time. So a
-/// time tells nothing that the bytes do not tell, and yet tools that compare times and sizes, as rsync
-/// does by whole seconds, see each difference. No recovery and no verdict of a check depends on it.
+/// The modification time of every segment of every space: a checksum of its bytes, as a time. It tells
+/// nothing that the bytes do not tell. Yet tools that compare times and sizes, as rsync does by whole
+/// seconds, notice each change. Neither recovery nor a check depends on it.
 ///
 /// | at rest | modification and access time |
 /// |---|---|
 /// | segments | 1980-01-01 UTC plus 2n seconds, n a checksum of the bytes as below |
-/// | `keys`, `albumfs.conf`, `albumfs.conf.bak` | the same, where the checksum is the 64-bit FNV-1a hash of all bytes |
+/// | `keys`, `albumfs.conf`, `albumfs.conf.bak` | the same, with the 64-bit FNV-1a hash of all bytes as the checksum |
 /// | `segments`, its 256 folders, the store's own folder | 1980-01-01 UTC |
 ///
-/// The checksum is the XOR of the first 8 bytes, little-endian, of each 256 bytes on the grid:
-/// wherever a record replaces others, or random bytes, it replaces the first 8 bytes of a cell. What
-/// lies behind the last whole cell does not count. Its four parts of 16 bits, shifted by 0, 4, 8 and
-/// 12 bits and XORed, give 28 bits n. The time is 1980-01-01 UTC plus 2n seconds: before 1998, in even
-/// seconds, so that every file system holds it as it is.
+/// The checksum is the XOR of the first 8 bytes, little-endian, of each cell of 256 bytes on the grid. A
+/// record that replaces others, or random bytes, always replaces the first 8 bytes of a cell. Bytes after
+/// the last whole cell do not count. Its four parts of 16 bits, shifted by 0, 4, 8 and 12 bits and XORed,
+/// give 28 bits n. The time is 1980-01-01 UTC plus 2n seconds: before 1998 and in even seconds, so that
+/// every file system stores it unchanged.
 package struct SegmentChecksum: Equatable, Sendable {
   package private(set) var sum: UInt64 = 0
 
@@ -23,7 +23,7 @@ package struct SegmentChecksum: Equatable, Sendable {
     unsafe add(bytes)
   }
 
-  /// Adds cells, or takes them away if they are in it. `bytes` begin on the grid.
+  /// Adds cells, or removes cells that were added before. `bytes` begin on the grid.
   package mutating func add(_ bytes: UnsafeRawBufferPointer) {
     var cell = 0
     while cell + RecordLayout.grid <= bytes.count {
@@ -36,7 +36,7 @@ package struct SegmentChecksum: Equatable, Sendable {
   /// Adds the first 8 bytes of one cell.
   package mutating func add(_ word: UInt64) { sum ^= word }
 
-  /// The time of a small file of these bytes.
+  /// The time of a small file with these bytes.
   package static func time(ofSmallFile bytes: [UInt8]) -> Int64 {
     var checksum = SegmentChecksum()
     checksum.sum = 0xCBF2_9CE4_8422_2325
@@ -57,7 +57,7 @@ package struct SegmentChecksum: Equatable, Sendable {
 
   /// 1980-01-01 UTC.
   package static let firstTime: Int64 = 315_532_800
-  /// Whether a time may be a checksum; natural ones of our days are not.
+  /// True if a time may be a checksum. Times of recent years are not.
   package static func isPossible(time: Int64) -> Bool {
     time >= firstTime && time < firstTime + 1 << 29 && time % 2 == 0
   }

@@ -1,14 +1,14 @@
 package import AlbumModel
 
-/// What all segments of a store have in common.
+/// Properties that all segments of a store share.
 package enum SegmentLayout {
-  /// The size of a segment unless `init` is told otherwise, in bytes.
+  /// The default size of a segment for `init`, in bytes.
   package static let defaultByteCount = 4 << 20
   package static let minimumByteCount = 256 << 10
   package static let maximumByteCount = 64 << 20
 
-  /// The size of a segment where that many bytes are free. A space needs some ten segments besides its
-  /// content: for its journal, two checkpoints, and what is kept for a full disk.
+  /// The size of a segment for a disk with this much free space. Besides its content, a space needs about ten
+  /// segments: for its journal, two checkpoints, and the reserve for a full disk.
   package static func byteCount(on availableBytes: Int64) -> Int {
     switch availableBytes {
     case ..<(1 << 30): minimumByteCount
@@ -17,17 +17,17 @@ package enum SegmentLayout {
     }
   }
 
-  /// Whether segments may have this size: a power of two from 256 KiB to 64 MiB.
+  /// True for a power of two from 256 KiB to 64 MiB.
   package static func isValidByteCount(_ count: Int) -> Bool {
     count >= minimumByteCount && count <= maximumByteCount && count & (count - 1) == 0
   }
 }
 
 extension SegmentName {
-  /// The 32 lower-case hexadecimal digits that the segment's file is called.
+  /// The name of the segment's file: 32 lower-case hexadecimal digits.
   package var text: String { SegmentName.hexadecimal(high) + SegmentName.hexadecimal(low) }
 
-  /// The name that `text` spells; nil where it is not 32 lower-case hexadecimal digits.
+  /// Parses a file name; nil unless it is 32 lower-case hexadecimal digits.
   package init?(text: String) {
     let digits = Array(text.utf8)
     guard digits.count == 32 else { return nil }

@@ -1,23 +1,23 @@
 package import AlbumModel
 
-/// The seal of a segment, in clear: the plaintext of a record of kind `seal` at offset 0.
+/// The seal of a segment, decrypted: the plaintext of a record of kind `seal` at offset 0.
 ///
 /// | bytes | what |
 /// |---|---|
 /// | 0..<8 | when the segment was finished, in milliseconds of `StoreTime` |
-/// | 8 | 1: the segment was full, or nothing in it counts; 2: its session ended by an unmount |
+/// | 8 | 1: the segment was full, or nothing in it counts; 2: its session ended with an unmount |
 /// | 9..<16 | zero |
 ///
-/// The seal of a full journal segment is written when its successor is on disk, and so proves that there
-/// was one.
+/// albumfs writes the seal of a full journal segment when its successor is on disk, so the seal proves that
+/// there was a successor.
 ///
-/// The first 256 bytes of every segment are kept for it. They are random until nothing more is written
-/// to the segment and all of it was synced; only then the seal is written there. Tools that copy a file
-/// read it from the beginning on, so what they read behind a seal is whole. A seal of kind 2 is written
-/// when the frames that state the end of its session are on disk.
+/// The first 256 bytes of every segment are reserved for the seal. They are random until the segment is
+/// complete and synced; only then albumfs writes the seal. Tools copy a file from its start, so what they
+/// read after a seal is complete. albumfs writes a seal of kind 2 when the frames that record the end of its
+/// session are on disk.
 package struct SegmentSeal: Equatable, Sendable {
   package static let byteCount = 16
-  /// Bytes at the beginning of each segment that hold nothing else.
+  /// Bytes at the start of each segment that hold only the seal.
   package static let reservedByteCount = RecordLayout.paddedByteCount(plaintext: byteCount)
 
   package enum Reason: UInt8, Sendable { case full = 1, endOfSession = 2 }

@@ -1,5 +1,5 @@
-/// `albumfs.conf`, and the same bytes again as `albumfs.conf.bak`: what is needed before a password
-/// is known. Plain text, ASCII, each line ended by one line feed, words apart by one space:
+/// `albumfs.conf`, and its equal twin `albumfs.conf.bak`: what albumfs needs before it can try a password.
+/// Plain ASCII text. Each line ends with one line feed, and one space separates words:
 ///
 ///     albumfs store
 ///     format 1 segment-size 4194304
@@ -8,35 +8,35 @@
 ///
 /// 1. The magic line.
 /// 2. The format line: the number of the format and the size of every segment in bytes.
-/// 3. One to four lines of Argon2id, numbered from 1 in rising order: operations (passes, 1 to 32),
-///    memory in bytes (8 KiB to 2 GiB), salt of 16 bytes. Operations times memory of all lines
-///    together is at most 16 GiB: a password is tried with every line, so that is what a conf
-///    prepared by somebody else can cost.
-/// 4. CRC-32 (as in zlib) of all bytes before this line, eight hexadecimal digits. It tells damage.
-///    Whoever edits the file on purpose can compute it; the key slots reveal the edit: their
-///    associated data are the format line and the Argon2id line that they were sealed with, and
-///    each lists the lines that it vouches for (`TrustedLines`).
+/// 3. One to four lines of Argon2id, numbered from 1 in rising order: operations (passes, 1 to 32), memory in
+///    bytes (8 KiB to 2 GiB), salt of 16 bytes. Operations times memory, summed over all lines, is at most
+///    16 GiB. albumfs tries a password with every line, so this bounds the cost of a conf that somebody else
+///    prepared.
+/// 4. CRC-32 (as in zlib) of all bytes before this line, eight hexadecimal digits. It detects damage.
+///    Somebody who edits the file can recompute it, but the key slots reveal the edit: their associated data
+///    are the format line and the Argon2id line that sealed them, and each lists the lines that it trusts
+///    (`TrustedLines`).
 ///
-/// The conf never decides how weak a new slot may be sealed: that takes the strongest line that the
-/// caller can vouch for, and never one below `KDFCost.floor`. Where the conf has no line that is
-/// strong enough, albumfs appends one. It removes none: any slot may be sealed by it.
+/// The conf never decides how weakly a new slot is sealed. A new slot uses the strongest line that the
+/// caller trusts, and never one below `KDFCost.floor`. If the conf has no line that is strong enough,
+/// albumfs appends one. It removes no line, because any slot may depend on it.
 ///
-/// Numbers are decimal without leading zeros, hexadecimal digits are lower-case. There is exactly one
-/// spelling: what does not encode to the same bytes again is refused. Every later format keeps the
-/// magic line, `format` and its number at the beginning of the second, and the CRC as the last.
+/// Numbers are decimal without leading zeros, hexadecimal digits are lower-case. Each conf has exactly one
+/// spelling: a decoder refuses bytes that do not encode to themselves. Every later format keeps the magic
+/// line, `format` and its number at the start of the second line, and the CRC as the last line.
 package struct StoreConfiguration: Equatable, Sendable {
   package static let format = 1
-  /// No conf is longer, in bytes.
+  /// The greatest length of a conf, in bytes.
   package static let maximumByteCount = 4096
-  package static let maximumDerivations = 4
-  /// All lines together make no more work than this, in bytes of memory times passes: about 20 s
-  /// where the default takes one.
-  package static let maximumWork: Int64 = 16 << 30
+  static let maximumDerivations = 4
+  /// The limit for all lines together, in bytes of memory times passes: about 20 s, where the default takes
+  /// one.
+  static let maximumWork: Int64 = 16 << 30
   private static let magic = "albumfs store"
 
-  /// Bytes in each segment of the store.
+  /// Bytes of each segment of the store.
   package var segmentSize: Int
-  /// How passwords become keys; at least one.
+  /// The lines that derive keys from passwords; at least one.
   package var derivations: [KeyDerivation]
 
   package init(segmentSize: Int, derivations: [KeyDerivation]) {
@@ -45,7 +45,7 @@ package struct StoreConfiguration: Equatable, Sendable {
     self.derivations = derivations
   }
 
-  /// The second line, without its line feed: part of what every key slot is bound to.
+  /// The second line, without its line feed. Every key slot is bound to it.
   package var formatLine: String {
     "format \(StoreConfiguration.format) segment-size \(segmentSize)"
   }
@@ -89,7 +89,7 @@ package struct StoreConfiguration: Equatable, Sendable {
     if encode() != bytes { throw .malformed("it is not spelled as albumfs does") }
   }
 
-  /// Why trying a password with all these lines would cost too much; nil where it does not.
+  /// Why trying a password with all these lines would cost too much; nil if it would not.
   package static func excess(_ derivations: [KeyDerivation]) -> String? {
     if derivations.count > maximumDerivations {
       return "\(derivations.count) lines, where \(maximumDerivations) are allowed"
@@ -100,7 +100,7 @@ package struct StoreConfiguration: Equatable, Sendable {
       + "\(maximumWork >> 20) MiB are allowed"
   }
 
-  /// All lines, at least three of them.
+  /// Splits the conf into lines, at least three.
   private static func lines(of bytes: [UInt8]) throws(ConfigurationError) -> [String] {
     guard bytes.count <= maximumByteCount, bytes.starts(with: Array((magic + "\n").utf8)) else {
       throw .notAStore
@@ -127,15 +127,15 @@ package struct StoreConfiguration: Equatable, Sendable {
 package enum ConfigurationError: Error, Equatable, Sendable {
   /// The magic line is missing.
   case notAStore
-  /// Made by a later albumfs; `isIntact` where its checksum fits, too.
+  /// Made by a later albumfs; `isIntact` if its checksum matches.
   case newerFormat(Int, isIntact: Bool)
-  /// A cost out of bounds; what and which bound.
+  /// A cost out of bounds; the text names the value and the bound.
   case costRefused(String)
   /// Damaged or edited.
   case malformed(String)
 }
 
-/// How much work Argon2id makes of a password.
+/// The cost of Argon2id for a password.
 package struct KDFCost: Equatable, Sendable {
   /// Passes over the memory.
   package var operations: UInt64
@@ -147,28 +147,28 @@ package struct KDFCost: Equatable, Sendable {
     self.memory = memory
   }
 
-  /// For tests: a password is guessed in no time.
+  /// For tests: cheap, and so easy to guess.
   package static let interactive = KDFCost(operations: 1, memory: 8 << 20)
   /// About a second and 256 MiB: libsodium's MODERATE.
   package static let moderate = KDFCost(operations: 3, memory: 256 << 20)
   /// Some seconds and 1 GiB.
   package static let sensitive = KDFCost(operations: 4, memory: 1 << 30)
-  /// No new slot is sealed with less, whatever the conf says.
+  /// The least cost of a new slot, whatever the conf says.
   package static let floor = moderate
 
-  /// Outside of these a conf is refused: it would take a machine's memory, or be no protection.
-  package static let operationsAllowed: ClosedRange<UInt64> = 1...32
+  /// A conf with a cost outside these bounds is refused: it would exhaust the memory, or protect nothing.
+  static let operationsAllowed: ClosedRange<UInt64> = 1...32
   package static let memoryAllowed = (8 << 10)...(2 << 30)
 
-  /// Bytes times passes: what one try costs.
+  /// Bytes times passes: the cost of one try.
   package var work: Int64 { Int64(operations) * Int64(memory) }
 
-  /// True where neither passes nor memory are fewer.
+  /// True if neither passes nor memory are lower.
   package func isAtLeast(_ other: KDFCost) -> Bool {
     operations >= other.operations && memory >= other.memory
   }
 
-  /// For a person: `3 passes over 256 MiB`.
+  /// For messages: `3 passes over 256 MiB`.
   package var text: String {
     let amount = memory < 1 << 20 ? "\(memory >> 10) KiB" : "\(memory >> 20) MiB"
     return "\(operations) \(operations == 1 ? "pass" : "passes") over \(amount)"
@@ -202,7 +202,7 @@ package struct KeyDerivation: Equatable, Sendable {
       words[4] == "memory", words[6] == "salt", let number = Int(words[1]), number > 0,
       let salt = KeyDerivation.salt(words[7])
     else { throw .malformed("it has a line that is none of Argon2id") }
-    // A number that no Int holds is as absurd as one that is out of bounds.
+    // A number too great for Int is also out of bounds.
     guard let operations = UInt64(words[3]), KDFCost.operationsAllowed.contains(operations) else {
       throw .costRefused(
         "operations \(words[3]), where \(KDFCost.operationsAllowed.lowerBound) to "
@@ -227,8 +227,8 @@ package struct KeyDerivation: Equatable, Sendable {
   }
 }
 
-/// CRC-32 as in zlib: polynomial 0xEDB88320, reflected, inverted at both ends. For text of some
-/// hundred bytes: bit by bit.
+/// CRC-32 as in zlib: polynomial 0xEDB88320, reflected, inverted at both ends. Works bit by bit, which is
+/// fast enough for some hundred bytes.
 func crc32(_ bytes: [UInt8]) -> UInt32 {
   var sum = UInt32.max
   for byte in bytes {

@@ -1,25 +1,24 @@
-/// The Argon2id lines that a slot vouches for: those that its owner's albumfs wrote or accepted. In
-/// the slot's plaintext, bytes 64..<192:
+/// The Argon2id lines that a slot trusts: those that its owner's albumfs wrote or accepted. In the slot's
+/// plaintext, bytes 64..<192:
 ///
 /// | bytes | what |
 /// |---|---|
 /// | 0..<32 | BLAKE2b-256 of an Argon2id line of the conf with its line feed; zero: no entry |
 /// | 32..<64, 64..<96, 96..<128 | the same, for further lines |
 ///
-/// The line that the slot was sealed by is vouched for in any case: it is associated data. Slots
-/// whose entries are all zero vouch for that one alone. A line that nobody vouches for is tried with
-/// passwords, but seals nothing.
+/// A slot always trusts the line that sealed it, which is in its associated data. A slot whose entries are
+/// all zero trusts that line alone. albumfs tries passwords with an untrusted line, but never seals with it.
 package struct TrustedLines: Equatable, Sendable {
   package static let range = 64..<192
-  package static let digestByteCount = 32
+  static let digestByteCount = 32
   package static let maximumCount = StoreConfiguration.maximumDerivations
 
-  /// 32 bytes each, none of them all zero.
+  /// Digests of 32 bytes, none of them all zero.
   package private(set) var digests: [[UInt8]] = []
 
   package init() {}
 
-  /// Keeps the first four; a digest that is there already is left out.
+  /// Keeps the first four and drops duplicates.
   package init(_ digests: [[UInt8]]) {
     for digest in digests { add(digest) }
   }
@@ -42,7 +41,7 @@ package struct TrustedLines: Equatable, Sendable {
     }
   }
 
-  /// The twin of `encode`: any 128 bytes name some lines or none.
+  /// The twin of `encode`. Any 128 bytes decode to some lines or none.
   package init(decoding bytes: UnsafeRawBufferPointer) {
     precondition(bytes.count == TrustedLines.range.count)
     for place in 0..<TrustedLines.maximumCount {

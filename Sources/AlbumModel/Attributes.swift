@@ -1,4 +1,4 @@
-/// A time in nanoseconds since 1970-01-01 UTC, good from 1677 to 2262.
+/// A time in nanoseconds since 1970-01-01 UTC, from 1677 to 2262.
 package struct Timestamp: Hashable, Comparable, Sendable, BitwiseCopyable {
   package var nanoseconds: Int64
   package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
@@ -9,7 +9,7 @@ package struct Timestamp: Hashable, Comparable, Sendable, BitwiseCopyable {
   }
   package static func < (a: Timestamp, b: Timestamp) -> Bool { a.nanoseconds < b.nanoseconds }
 
-  /// Whole seconds, rounded down; with `subsecond` the pair that `struct timespec` wants.
+  /// Whole seconds, rounded down. With `subsecond` they form a `struct timespec`.
   package var seconds: Int64 {
     let (quotient, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
     return rest < 0 ? quotient - 1 : quotient
@@ -20,7 +20,7 @@ package struct Timestamp: Hashable, Comparable, Sendable, BitwiseCopyable {
   }
 }
 
-/// What an inode is. Raw values are the S_IFMT bits of `st_mode` shifted right by 12.
+/// The type of an inode. Raw values are the S_IFMT bits of `st_mode` shifted right by 12.
 package enum FileKind: UInt8, Sendable, BitwiseCopyable {
   case fifo = 1
   case characterDevice = 2
@@ -31,7 +31,7 @@ package enum FileKind: UInt8, Sendable, BitwiseCopyable {
   case socket = 12
 }
 
-/// What `stat` says of an inode: plain values.
+/// The attributes of an inode that stat(2) returns.
 package struct Attributes: Equatable, Sendable, BitwiseCopyable {
   package var inode: InodeNumber
   package var kind: FileKind
@@ -40,7 +40,7 @@ package struct Attributes: Equatable, Sendable, BitwiseCopyable {
   package var links: UInt32
   package var owner: UInt32
   package var group: UInt32
-  /// Device number of a device node, else 0.
+  /// The device number of a device node, otherwise 0.
   package var device: UInt32
   /// Size in bytes.
   package var size: Int64
@@ -69,6 +69,28 @@ package struct Attributes: Equatable, Sendable, BitwiseCopyable {
     self.changed = changed
   }
 
-  /// `st_mode`: kind and permissions in one number.
+  /// `st_mode`: type and permissions in one number.
   package var mode: UInt32 { UInt32(kind.rawValue) << 12 | UInt32(permissions & 0o7777) }
+}
+
+/// Which set-id bits remain when somebody changes a file that runs as its owner or group.
+///
+/// The kernel leaves this to the driver and reports when it is due, except for writes and calls like them:
+/// libfuse 3.14 does not pass that on. For these the driver applies the kernel's rule, and only root keeps
+/// the bits.
+package enum SetIDBits {
+  private static let setUser: UInt16 = 0o4000
+  private static let setGroup: UInt16 = 0o2000
+  private static let groupExecute: UInt16 = 0o010
+
+  /// A set-gid bit without execute permission for the group is no privilege and stays.
+  package static func dropped(from permissions: UInt16) -> UInt16 {
+    permissions & ~(permissions & groupExecute != 0 ? setUser | setGroup : setUser)
+  }
+
+  /// nil if no bit is dropped. On directories the bits mean something else.
+  package static func permissionsAfterChange(of file: Attributes) -> UInt16? {
+    let left = dropped(from: file.permissions)
+    return file.kind == .regular && left != file.permissions ? left : nil
+  }
 }

@@ -25,16 +25,15 @@ package struct FileName: Hashable, Sendable {
       UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
   }
 
-  /// `.` or `..`, which only a listing has.
+  /// `.` or `..`, which occur only in listings.
   package init(dots count: Int) { bytes = [UInt8](repeating: UInt8(ascii: "."), count: count) }
 
   package static let photo = FileName(literal: "Photo")
   package static let thumb = FileName(literal: "Thumb")
 
-  /// Whether the name begins with a dot: such a directory is no album, such a file gets no
-  /// thumbnail.
+  /// True if the name begins with a dot. Such a directory is no album, and such a file gets no thumbnail.
   package var isHidden: Bool { bytes[0] == UInt8(ascii: ".") }
 
-  /// For messages: invalid UTF-8 is shown as replacement characters.
+  /// For messages; replaces invalid UTF-8.
   package var display: String { String(decoding: bytes, as: UTF8.self) }
 }

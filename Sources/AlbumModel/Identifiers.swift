@@ -1,4 +1,4 @@
-/// The number of an inode in its space: never changes, is never reused. The root is 1.
+/// The number of an inode in its space. It never changes and is never reused. The root is 1.
 package struct InodeNumber: Hashable, Comparable, Sendable, BitwiseCopyable {
   package var rawValue: UInt64
   package init(_ rawValue: UInt64) { self.rawValue = rawValue }
@@ -6,18 +6,18 @@ package struct InodeNumber: Hashable, Comparable, Sendable, BitwiseCopyable {
   package static func < (a: InodeNumber, b: InodeNumber) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// The number of one data segment, journal segment or checkpoint segment of a space, counted for
-/// each kind on its own from 1. Two copies of a store that live on apart give out the same numbers;
-/// `SegmentBirth` tells their segments apart.
+/// The number of one data, journal or checkpoint segment of a space, counted for each kind from 1. Two
+/// copies of a store that are both written to use the same numbers; `SegmentBirth` distinguishes their
+/// segments.
 package struct SegmentNumber: Hashable, Comparable, Sendable, BitwiseCopyable {
   package var rawValue: UInt32
   package init(_ rawValue: UInt32) { self.rawValue = rawValue }
   package static func < (a: SegmentNumber, b: SegmentNumber) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// The session that made a segment: a random number of 48 bits, never 0, that a session gets when it
-/// begins. It is part of the segment's name and so of the associated data of each of its records. Two
-/// segments of one number, made by two copies of a store that live on apart, have different births.
+/// Identifies the session that made a segment: a random number of 48 bits, never 0. It is part of the
+/// segment's name, and so of the associated data of each of its records. Segments of one number that two
+/// copies of a store made have different births.
 package struct SegmentBirth: Hashable, Sendable, BitwiseCopyable {
   package var rawValue: UInt64
   package init(_ rawValue: UInt64) { self.rawValue = rawValue }
@@ -29,27 +29,26 @@ package struct SegmentBirth: Hashable, Sendable, BitwiseCopyable {
   package static func random() -> SegmentBirth { SegmentBirth(.random(in: 1..<limit)) }
 }
 
-/// A time of a space's own clock, in milliseconds. It never falls: within a session it goes with the
-/// clock that counts from the start of the machine, and a session begins at the wall clock's time,
-/// or where the last one ended if that is later. It measures how long ago something happened; file
-/// times, which copying tools set, are never asked.
+/// A time of a space's own clock, in milliseconds. It never falls. Within a session it follows the clock that
+/// counts from the machine's start. A session begins at the wall clock's time, or where the last session
+/// ended if that is later. It measures the age of events; albumfs never uses file times for that, because
+/// copying tools set them.
 package struct StoreTime: Hashable, Comparable, Sendable, BitwiseCopyable {
   package var milliseconds: Int64
   package init(milliseconds: Int64) { self.milliseconds = milliseconds }
   package static let none = StoreTime(milliseconds: 0)
-  /// The greatest time that a frame can state: 56 bits.
+  /// The limit of a time in a frame: 56 bits.
   package static let limit: Int64 = 1 << 56
   package static func < (a: StoreTime, b: StoreTime) -> Bool { a.milliseconds < b.milliseconds }
 
   /// Whole seconds.
   package var seconds: Int64 { milliseconds / 1000 }
 
-  /// How long the store keeps what it does not need any more, so that a copy under way finds it:
-  /// 15 minutes.
+  /// How long the store keeps data that it no longer needs, so that a running copy finds it: 15 minutes.
   package static let grace: Int64 = 15 * 60 * 1000
 
-  /// What is stated before this time was in the store when a copy was begun that took less than the
-  /// grace time, and of which this is the newest time.
+  /// If a copy took less than the grace time and this is its newest time, then everything recorded before
+  /// `floor` was in the store when the copy began.
   package var floor: StoreTime { StoreTime(milliseconds: milliseconds - StoreTime.grace) }
 }
 
@@ -72,37 +71,7 @@ package struct SegmentName: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// The room before a buffer of content. A record is sealed and decrypted in place, and its first bytes are
-/// its own header, which lands before the content. Reading puts back what was there; sealing does not.
-/// So nobody else may use these bytes during either call.
-package enum ReadHeadroom {
-  /// Bytes.
-  package static let byteCount = 64
-}
-
-/// One fixed content of a photo: what a thumbnail is made of. A change of content makes a new
-/// version.
-package struct PhotoVersion: Hashable, Sendable, BitwiseCopyable {
-  package var inode: InodeNumber
-  package var version: UInt64
-  package init(inode: InodeNumber, version: UInt64) {
-    self.inode = inode
-    self.version = version
-  }
-}
-
-/// Why a photo got no thumbnail. Raw values are stored: they never change their meaning.
-package enum ThumbnailFailure: UInt8, Error, CaseIterable, Sendable {
-  /// By its content it is no picture of a kind that can be read.
-  case notAPicture = 1
-  /// More bytes or pixels than are decoded, or it needs more memory than the decoder has.
-  case tooLarge = 2
-  /// Nothing of it can be seen.
-  case damaged = 3
-  /// The decoder's process ended while it had the photo, and so did a fresh one.
-  case workerDied = 4
-  /// The decoder did not end in time.
-  case timedOut = 5
-  /// A fault of the decoder's own.
-  case `internal` = 6
+/// The type under which the kernel's mount table lists mounted spaces.
+package enum FileSystemType {
+  package static let albumfs = "fuse.albumfs"
 }

@@ -1,21 +1,21 @@
 package import AlbumFormat
 
-/// What a password becomes by one Argon2id line of the conf: the keys that seal and open slots.
+/// The keys that one Argon2id line of the conf derives from a password. They seal and decrypt slots.
 ///
-/// Argon2id of the password in normal form C (`PasswordText`) gives 32 bytes; from these `crypto_kdf`
-/// with the context `albumpwd` derives the commitment key (1) and the slot key (2). The commitment is
-/// there because XChaCha20-Poly1305 does not commit to its key: without it one slot could be made to
-/// open with many passwords, and a guess be tested against many at once.
+/// Argon2id of the password in normal form C (`PasswordText`) gives 32 bytes. From these, `crypto_kdf` with
+/// the context `albumpwd` derives the commitment key (1) and the slot key (2). XChaCha20-Poly1305 does not
+/// commit to its key: without the commitment, an attacker could make one slot that many passwords decrypt,
+/// and test a guess against many passwords at once.
 package final class PasswordKey: Sendable {
   private let commitment: SecretBytes
   private let slot: SecretBytes
   private let associated: [UInt8]
-  /// The line of the conf that it is by.
+  /// The line of the conf that derived these keys.
   package let derivation: KeyDerivation
 
   private static let context: StaticString = "albumpwd"
 
-  /// Takes as long as the cost says, about half a second. nil where its memory cannot be had.
+  /// Takes as long as the cost says, about half a second. nil if there is not enough memory.
   package init?(
     password: borrowing SecretBytes, derivation: KeyDerivation, formatLine: String
   ) {
@@ -52,7 +52,7 @@ package final class PasswordKey: Sendable {
     }
   }
 
-  /// The 512 bytes of a slot that gives back `content` to this password.
+  /// Seals `content` with this password; returns the 512 bytes of a slot.
   package func wrap(_ content: SlotContent) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: KeySlot.byteCount)
     unsafe bytes.withUnsafeMutableBytes { bytes in
@@ -79,16 +79,16 @@ package final class PasswordKey: Sendable {
     return bytes
   }
 
-  /// What a slot is to a password.
+  /// The result of trying a password on a slot.
   package enum Outcome: Sendable {
-    /// Random, another password's, or damaged: nobody can tell.
+    /// Random, of another password, or damaged: nobody can distinguish these.
     case notThis
-    /// Sealed with this password, and unchanged, but with other lines in the conf.
+    /// Sealed with this password and unchanged, but with other lines in the conf.
     case sealedWithOtherLines
     case opened(SlotContent)
   }
 
-  /// The twin of `wrap`. Takes the same time for every slot that is not this password's.
+  /// The twin of `wrap`. Takes the same time for every slot of another password.
   package func unwrap(_ bytes: ArraySlice<UInt8>) -> Outcome {
     precondition(bytes.count == KeySlot.byteCount)
     let isMine = unsafe bytes.withUnsafeBytes { unsafe isCommitted(to: $0) }
@@ -143,7 +143,7 @@ package final class PasswordKey: Sendable {
 /// The plaintext of a slot, in guarded memory.
 package final class SlotContent: Sendable {
   private let plaintext: SecretBytes
-  /// What it says besides the master key.
+  /// The plaintext besides the master key.
   package let header: KeySlot.Content
 
   init(_ plaintext: consuming SecretBytes) {
@@ -151,7 +151,7 @@ package final class SlotContent: Sendable {
     self.plaintext = plaintext
   }
 
-  /// What is sealed for a space.
+  /// The plaintext of a slot for a space.
   package init(_ keys: SpaceKeys, header: KeySlot.Content = KeySlot.Content()) {
     self.header = header
     plaintext = unsafe SecretBytes(count: KeySlot.plaintextByteCount) { plaintext in
@@ -163,7 +163,7 @@ package final class SlotContent: Sendable {
     }
   }
 
-  /// The same, vouching for other lines of the conf. What this version does not look at is kept.
+  /// The same content, trusting other lines of the conf. Keeps the part that this version ignores.
   package func vouching(for lines: [KeyDerivation]) -> SlotContent {
     let trusted = TrustedLines(lines.map(\.digest))
     return SlotContent(
@@ -183,7 +183,7 @@ package final class SlotContent: Sendable {
     return SpaceKeys(master: master, isWritable: header.isWritable)
   }
 
-  /// Compares all of it, in a time that tells nothing.
+  /// Compares everything in constant time.
   package func isEqual(to other: SlotContent) -> Bool {
     plaintext.isEqual(to: other.plaintext)
   }
@@ -194,6 +194,6 @@ package final class SlotContent: Sendable {
 }
 
 extension KeyDerivation {
-  /// BLAKE2b-256 of the line and its line feed: a slot that vouches for the line holds it.
+  /// BLAKE2b-256 of the line and its line feed. A slot that trusts the line holds this digest.
   package var digest: [UInt8] { Digest.blake2b(Array((line + "\n").utf8)) }
 }

@@ -1,11 +1,11 @@
 internal import CUtf8proc
 
-/// Passwords in one spelling, so that the same password opens the same slot wherever it is typed: a
-/// Mac gives `ü` as `u` and a combining diaeresis, Linux as one character.
+/// Brings passwords into one spelling, so that the same password unlocks the same slot wherever it is typed:
+/// a Mac sends `ü` as `u` and a combining diaeresis, Linux as one character.
 ///
-/// Argon2id gets normal form C (Unicode Standard Annex #15). What is not UTF-8 stays as it is, byte
-/// for byte. Unicode never changes the normal form of characters that it has assigned; a character
-/// that is newer than the library stays as it is.
+/// Argon2id gets normal form C (Unicode Standard Annex #15). Bytes that are not UTF-8 stay as they are.
+/// Unicode never changes the normal form of assigned characters; a character that is newer than the library
+/// stays as it is.
 package enum PasswordText {
   /// The password in normal form C, in guarded memory like the password itself.
   package static func normalized(_ password: borrowing SecretBytes) -> SecretBytes {

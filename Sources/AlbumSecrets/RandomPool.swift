@@ -1,12 +1,12 @@
 internal import Glibc
 import Posix
 
-/// Random bytes from the kernel, fetched 8 KiB at a time: a system call for the nonce of each
-/// record would cost more than sealing a small one. Bytes are wiped where they were handed out.
+/// Random bytes from the kernel, fetched 8 KiB at a time: a system call for each record's nonce would cost
+/// more than sealing a small record. The pool wipes the bytes that it hands out.
 ///
-/// The memory is marked MADV_WIPEONFORK: a child process finds it zeroed, and so empty, and can
-/// never hand out a nonce that its parent hands out too. Thread-safe; nothing slow happens under
-/// the lock but the refill, some 20 µs for every 340 nonces.
+/// The memory is marked MADV_WIPEONFORK. A child process finds it zeroed, and therefore empty, and can never
+/// use a nonce of its parent. Thread-safe. The only slow work under the lock is the refill, some 20 µs for
+/// every 340 nonces.
 package enum RandomPool {
   private static let lock = Mutex<Reserve>(Reserve(), rank: .random)
 
@@ -15,7 +15,7 @@ package enum RandomPool {
     lock.withLock { unsafe $0.take(buffer) }
   }
 
-  /// Memory: bytes left, as UInt64 | random bytes, used from their end.
+  /// Its memory: the number of bytes left, as UInt64, then random bytes that are used from their end.
   @safe private struct Reserve: ~Copyable, @unchecked Sendable {
     // @unchecked because the memory is this struct's alone, and the struct is in a Mutex.
     private let memory: UnsafeMutableRawPointer?
@@ -31,7 +31,7 @@ package enum RandomPool {
       }
       unsafe _ = madvise(mapped, Reserve.byteCount, MADV_DONTDUMP)
       unsafe _ = mlock(mapped, Reserve.byteCount)
-      // Without the mark a fork could repeat nonces: then rather a system call for each.
+      // Without the mark a fork could repeat nonces; one system call for each nonce is better than that.
       if unsafe madvise(mapped, Reserve.byteCount, MADV_WIPEONFORK) != 0 {
         unsafe _ = munmap(mapped, Reserve.byteCount)
         unsafe memory = nil
@@ -68,8 +68,8 @@ package enum RandomPool {
   }
 }
 
-/// Random bytes in bulk, for the tails of segments and for chaff: a ChaCha20 keystream under a
-/// fresh random key for each 4 MiB, some GB/s. Thread-safe.
+/// Random bytes in bulk, as for chaff: a ChaCha20 keystream under a fresh random key for each 4 MiB, some
+/// GB/s. Thread-safe.
 package enum RandomFill {
   private static let keyedByteCount = 4 << 20
 

@@ -1,14 +1,13 @@
 package import AlbumFormat
 package import AlbumModel
 
-/// Seals and opens the records of one space. The layout is `RecordLayout`'s, what is authenticated
-/// `AssociatedData`'s. Immutable, thread-safe; allocates nothing and takes no lock but the short
-/// one of the random pool.
+/// Seals and decrypts the records of one space. `RecordLayout` defines the layout, `AssociatedData` the
+/// associated data. Immutable and thread-safe. It allocates nothing, and takes no lock except the short one
+/// of the random pool.
 ///
-/// Nonces are 192 random bits: two records with the same one are not to be expected before some
-/// 2^80 were sealed.
+/// Nonces are 192 random bits: a repetition is not to be expected before some 2^80 records.
 package final class RecordCipher: Sendable {
-  // One guarded page for all of them, read without a lock.
+  // One guarded page holds all keys; threads read it without a lock.
   private let keys: SecretBytes
   private static let keyByteCount = Sodium.keyByteCount
 
@@ -53,11 +52,11 @@ package final class RecordCipher: Sendable {
     }
   }
 
-  /// Seals `plaintext` as the record at `offset` of `segment`: writes exactly
+  /// Seals `plaintext` as the record at `offset` of `segment`. Writes exactly
   /// `RecordLayout.sealedByteCount(plaintext:)` bytes to `sealed`, which may be longer.
   ///
-  /// The plaintext may lie where its ciphertext goes, 32 bytes into `sealed`, or outside of
-  /// `sealed`; nowhere else.
+  /// The plaintext may lie at the place of its ciphertext, 32 bytes into `sealed`, or outside `sealed`;
+  /// nowhere else.
   package func seal(
     _ plaintext: UnsafeRawBufferPointer, kind: RecordKind, segment: SegmentName, offset: Int64,
     into sealed: UnsafeMutableRawBufferPointer
@@ -82,9 +81,9 @@ package final class RecordCipher: Sendable {
     }
   }
 
-  /// Kind and plaintext length of the record that begins with `sealed`, of which at least
-  /// `RecordLayout.ciphertextOffset` bytes are needed; nil where none of this space's begins there.
-  /// Not proven before `open` has opened the record: random bytes pass once in 2^46 or so.
+  /// Kind and plaintext length of the record at the start of `sealed`, which needs at least
+  /// `RecordLayout.ciphertextOffset` bytes; nil if no record of this space begins there. Only `open` proves
+  /// the result: random bytes pass once in about 2^46.
   package func header(of sealed: UnsafeRawBufferPointer) -> (kind: RecordKind, byteCount: Int)? {
     precondition(sealed.count >= RecordLayout.ciphertextOffset)
     let nonce = sealed.baseAddress!
@@ -92,12 +91,12 @@ package final class RecordCipher: Sendable {
     return unsafe RecordHeader.decode(UInt64(littleEndian: masked) ^ mask(nonce))
   }
 
-  /// Opens the record that begins with `sealed`, known to be of `kind` and to hold `byteCount`
-  /// bytes, at `offset` of `segment`. The masked header is not looked at. False where it is not
-  /// that record, unchanged and in its place; then `plaintext` holds nothing useful.
+  /// Decrypts the record at the start of `sealed`, which must be of `kind`, hold `byteCount` bytes, and lie
+  /// at `offset` of `segment`. Ignores the masked header. Returns false if it is not that record, unchanged
+  /// and in its place; `plaintext` then holds nothing useful.
   ///
-  /// `plaintext` takes `byteCount` bytes. It may be where the ciphertext is, 32 bytes into
-  /// `sealed`, or outside of `sealed`; nowhere else.
+  /// `plaintext` takes `byteCount` bytes. It may lie at the place of the ciphertext, 32 bytes into `sealed`,
+  /// or outside `sealed`; nowhere else.
   package func open(
     _ sealed: UnsafeRawBufferPointer, kind: RecordKind, byteCount: Int, segment: SegmentName,
     offset: Int64, into plaintext: UnsafeMutableRawBufferPointer
@@ -122,9 +121,9 @@ package final class RecordCipher: Sendable {
 
   // MARK: Tails
 
-  /// Fills a buffer with what a segment holds from `offset` on, a multiple of the grid, as long as nothing
-  /// is written there: the keystream of XChaCha20 under the sub-key of tails, with the segment's name
-  /// (`high` and `low`, little-endian) and 8 zero bytes for a nonce. To whoever lacks the key it is random.
+  /// Fills a buffer with the initial content of a segment from `offset` on, a multiple of the grid. This is
+  /// the keystream of XChaCha20 under the sub-key of tails; its nonce is the segment's name (`high` and
+  /// `low`, little-endian) and 8 zero bytes. Without the key it is random.
   package func fillTail(
     _ buffer: UnsafeMutableRawBufferPointer, of segment: SegmentName, from offset: Int
   ) {
@@ -139,7 +138,7 @@ package final class RecordCipher: Sendable {
     }
   }
 
-  /// Whether a cell of the grid is as it was when the segment was born.
+  /// True if a cell of the grid still has its initial content.
   package func isTail(_ cell: UnsafeRawBufferPointer, of segment: SegmentName, at offset: Int)
     -> Bool
   {

@@ -1,26 +1,27 @@
-/// A space's master key for a person to copy down and type in again: 56 characters in 14 groups,
+/// A space's master key for a person to write down and type in: 56 characters in 14 groups,
 ///
 ///     0123-4567-89AB-CDEF-GHJK-MNPQ-RSTV-WXYZ-0123-4567-89AB-CDEF-GHJK-MNPQ
 ///
-/// The alphabet is Crockford's base32, without I, L, O and U. 280 bits, most significant first: the
-/// 256 of the key and 24 of a checksum, the first three bytes of BLAKE2b-256 of the key, keyed with
-/// the 24 ASCII bytes `albumfs recovery key 1.0`. A mistyped key passes for right once in 16 million.
+/// The alphabet is Crockford's base32, without I, L, O and U. It encodes 280 bits, most significant first:
+/// the
+/// 256 of the key and 24 of a checksum, the first three bytes of BLAKE2b-256 of the key, keyed with the 24
+/// ASCII bytes `albumfs recovery key 1.0`. A mistyped key passes once in 16 million.
 package enum RecoveryKey {
   private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
   private static let digitCount = 56
   private static let groupLength = 4
   private static let byteCount = 35
 
-  /// Why a text is no recovery key. Says where, never what.
+  /// Why a text is no recovery key. Names the place, never the characters.
   package enum Mistake: Error, Equatable, Sendable {
-    /// How many of the 56 characters there are.
+    /// The number of characters, if it is not 56.
     case length(Int)
-    /// The character that cannot be in one, counted from 1 without dashes and spaces.
+    /// The position of an impossible character, counted from 1 without dashes and spaces.
     case character(Int)
     case checksum
   }
 
-  /// The text, ASCII.
+  /// Returns the text, ASCII.
   package static func encode(_ keys: SpaceKeys) -> SecretBytes {
     let packed = pack(keys.master)
     let textCount = digitCount + digitCount / groupLength - 1
@@ -39,7 +40,7 @@ package enum RecoveryKey {
     }
   }
 
-  /// The twin of `encode`. Forgives lower case, spaces and dashes anywhere, O for 0, I and L for 1.
+  /// The twin of `encode`. Accepts lower case, spaces and dashes anywhere, O for 0, I and L for 1.
   package static func decode(_ text: borrowing SecretBytes) throws(Mistake) -> SpaceKeys {
     var count = 0
     var strange: Int?

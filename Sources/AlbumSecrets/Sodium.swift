@@ -1,12 +1,12 @@
 internal import CSodium
 
-// The only file that calls libsodium: one function per call, sizes checked at the fence. Pointers
-// because the hot path works in place in buffers that are not Swift's.
+// The only file that calls libsodium: one function per call, with sizes checked here. It takes pointers
+// because the hot path works in place in buffers that Swift does not own.
 
 package enum Sodium {
-  package static let keyByteCount = 32
+  static let keyByteCount = 32
 
-  /// Starts libsodium, once; every entry that may be a process's first touches it.
+  /// Initialises libsodium once. Every function that a process may call first reads it.
   static let isReady: Bool = {
     precondition(sodium_init() >= 0, "libsodium cannot start: no source of random bytes")
     precondition(crypto_kdf_keybytes() == keyByteCount && crypto_kdf_contextbytes() == 8)
@@ -15,8 +15,8 @@ package enum Sodium {
 
   // MARK: Memory
 
-  /// sodium_malloc(3): between guard pages, locked, not in core dumps. Ends the process when there is
-  /// no memory: keys have no other place to be.
+  /// sodium_malloc(3): memory between guard pages, locked, not in core dumps. Ends the process if there is no
+  /// memory, because keys must not lie anywhere else.
   package static func allocate(_ count: Int) -> UnsafeMutableRawBufferPointer {
     precondition(isReady)
     guard let memory = unsafe sodium_malloc(count) else {
@@ -25,7 +25,7 @@ package enum Sodium {
     return unsafe UnsafeMutableRawBufferPointer(start: memory, count: count)
   }
 
-  /// sodium_free(3): wipes, too.
+  /// sodium_free(3), which also wipes.
   package static func free(_ memory: UnsafeMutableRawBufferPointer) {
     unsafe sodium_free(memory.baseAddress)
   }
@@ -35,8 +35,8 @@ package enum Sodium {
     unsafe sodium_memzero(start, memory.count)
   }
 
-  /// In a time that depends on the lengths alone.
-  package static func areEqual(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer)
+  /// Compares in a time that depends only on the lengths.
+  static func areEqual(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer)
     -> Bool
   {
     guard one.count == other.count else { return false }
@@ -46,13 +46,13 @@ package enum Sodium {
 
   // MARK: Random bytes
 
-  /// randombytes_buf(3): a system call for each 256 bytes or so.
+  /// randombytes_buf(3): one system call for about each 256 bytes.
   package static func random(_ buffer: UnsafeMutableRawBufferPointer) {
     precondition(isReady)
     unsafe randombytes_buf(buffer.baseAddress!, buffer.count)
   }
 
-  /// The keystream of ChaCha20 under a key that is used for nothing else.
+  /// The keystream of ChaCha20 under a key that serves only this call.
   package static func keystream(_ buffer: UnsafeMutableRawBufferPointer, key: UnsafeRawPointer) {
     var nonce: UInt64 = 0
     unsafe withUnsafeBytes(of: &nonce) { nonce in
@@ -61,7 +61,7 @@ package enum Sodium {
     }
   }
 
-  /// The keystream of XChaCha20 from a block of 64 bytes on.
+  /// The keystream of XChaCha20, starting at a block of 64 bytes.
   static func keystream(
     _ buffer: UnsafeMutableRawBufferPointer, nonce: UnsafeRawPointer, key: UnsafeRawPointer,
     block: UInt64
@@ -83,8 +83,8 @@ package enum Sodium {
 
   // MARK: AEAD
 
-  /// XChaCha20-Poly1305 (IETF). `ciphertext` takes as many bytes as there are in `plaintext` and may
-  /// be the same memory.
+  /// XChaCha20-Poly1305 (IETF). `ciphertext` takes as many bytes as `plaintext` has, and may be the same
+  /// memory.
   package static func encrypt(
     _ plaintext: UnsafeRawBufferPointer, into ciphertext: UnsafeMutableRawPointer,
     tag: UnsafeMutableRawPointer, associated: UnsafeRawBufferPointer, nonce: UnsafeRawPointer,
@@ -99,7 +99,7 @@ package enum Sodium {
     }
   }
 
-  /// The twin of `encrypt`: false, and nothing useful written, where the tag does not fit.
+  /// The twin of `encrypt`. Returns false, and writes nothing useful, if the tag does not match.
   package static func decrypt(
     _ ciphertext: UnsafeRawBufferPointer, into plaintext: UnsafeMutableRawPointer?,
     tag: UnsafeRawPointer, associated: UnsafeRawBufferPointer, nonce: UnsafeRawPointer,
@@ -127,7 +127,7 @@ package enum Sodium {
     }
   }
 
-  /// BLAKE2b of `message` with a key, as long as `hash`.
+  /// Keyed BLAKE2b of `message`, as long as `hash`.
   package static func keyedHash(
     _ message: UnsafeRawBufferPointer, into hash: UnsafeMutableRawBufferPointer,
     key: UnsafeRawBufferPointer
@@ -136,8 +136,8 @@ package enum Sodium {
       hash.baseAddress, hash.count, message.baseAddress, message.count, key.baseAddress, key.count)
   }
 
-  /// The first 8 bytes, little-endian, of BLAKE2b-128 with a key over two words in little-endian. A
-  /// mount calls it four times for each segment of the store.
+  /// The first 8 bytes, little-endian, of keyed BLAKE2b-128 over two little-endian words. A mount calls it
+  /// four times for each segment of the store.
   static func keyedHash(_ one: UInt64, _ other: UInt64, key: UnsafeRawBufferPointer) -> UInt64 {
     var message = (one.littleEndian, other.littleEndian)
     var hash: (UInt64, UInt64) = (0, 0)
@@ -147,7 +147,7 @@ package enum Sodium {
     return UInt64(littleEndian: hash.0)
   }
 
-  /// crypto_pwhash(3), Argon2id. False when the memory cannot be had.
+  /// crypto_pwhash(3), Argon2id. Returns false if there is not enough memory.
   package static func passwordHash(
     _ password: UnsafeRawBufferPointer, salt: UnsafeRawBufferPointer, operations: UInt64,
     memory: Int, into hash: UnsafeMutableRawBufferPointer
@@ -175,5 +175,22 @@ package enum Sodium {
   private static func bytes(_ buffer: UnsafeMutableRawBufferPointer) -> UnsafeMutablePointer<UInt8>
   {
     unsafe buffer.baseAddress!.assumingMemoryBound(to: UInt8.self)
+  }
+}
+
+/// BLAKE2b without a key, for the hash chain of the journal's frames.
+package enum Digest {
+  package static let byteCount = 32
+
+  /// BLAKE2b-256 (RFC 7693).
+  package static func blake2b(_ message: [UInt8]) -> [UInt8] {
+    var hash = [UInt8](repeating: 0, count: byteCount)
+    unsafe message.withUnsafeBytes { message in
+      unsafe hash.withUnsafeMutableBytes { hash in
+        unsafe Sodium.keyedHash(
+          message, into: hash, key: UnsafeRawBufferPointer(rebasing: message[..<0]))
+      }
+    }
+    return hash
   }
 }

@@ -1,10 +1,10 @@
 package import AlbumFormat
 package import AlbumModel
 
-/// All keys of one space, derived from its 256-bit master key: one sub-key per purpose, by
-/// `crypto_kdf` (BLAKE2b) with the context `albumfs1`. Immutable, thread-safe.
+/// All keys of one space, derived from its 256-bit master key: one sub-key per purpose, by `crypto_kdf`
+/// (BLAKE2b) with the context `albumfs1`. Immutable and thread-safe.
 package final class SpaceKeys: Sendable {
-  /// The purposes, with the numbers they have in `crypto_kdf`: never renumbered, never reused.
+  /// The purposes and their numbers in `crypto_kdf`: never renumbered, never reused.
   enum Purpose: UInt64, CaseIterable {
     case data = 1
     case journal = 2
@@ -19,19 +19,19 @@ package final class SpaceKeys: Sendable {
     static let context: StaticString = "albumfs1"
   }
 
-  /// Seals and opens the space's records.
+  /// Seals and decrypts the space's records.
   package let cipher: RecordCipher
   private let names: SecretBytes
-  /// Where on albumfs.conf the space's open-file-description lock is taken: 62 bits, at or above
-  /// 2^32, so that it never meets byte 0, the lock of `keys`.
+  /// The offset in albumfs.conf of the space's open-file-description lock: 62 bits, at least 2^32, so that it
+  /// never overlaps byte 0, the lock of `keys`.
   package let lockOffset: Int64
-  /// For the recovery key and for sealing the space's slot anew.
+  /// For the recovery key and for sealing a new slot of the space.
   let master: SecretBytes
 
-  /// False where the space uses features that this version must not write with.
+  /// False if the space uses features that this version must not write with.
   package let isWritable: Bool
 
-  /// Keeps `master`, which must be 32 bytes.
+  /// Keeps `master`, which must have 32 bytes.
   package init(master: consuming SecretBytes, isWritable: Bool = true) {
     precondition(master.count == Sodium.keyByteCount)
     self.isWritable = isWritable
@@ -41,19 +41,19 @@ package final class SpaceKeys: Sendable {
     self.master = master
   }
 
-  /// Keys of a space to be born.
+  /// Random keys for a new space.
   package convenience init() {
     self.init(master: SecretBytes(randomCount: Sodium.keyByteCount))
   }
 
-  /// The name of a segment's file: 128 bits that say kind, number and birth to who has the keys, and
-  /// nothing to others.
+  /// The name of a segment's file: 128 bits that encode kind, number and birth, and are random without the
+  /// keys.
   ///
-  /// In clear, from the most significant bit on: birth (48 bits) | zero (16) | number (32) | kind (8) |
-  /// zero (24). A Feistel network of four rounds (Luby and Rackoff, 1988) turns them into the name:
-  /// round i replaces (left, right) by (right, left XOR F), where F is the first 8 bytes, little-endian,
-  /// of BLAKE2b-128 over right and i (two u64, little-endian), keyed with the sub-key of segment names.
-  /// `high` is left and `low` is right after the last round.
+  /// In clear, from the most significant bit on: birth (48 bits) | zero (16) | number (32) | kind (8) | zero
+  /// (24). A Feistel network of four rounds (Luby and Rackoff, 1988) turns this into the name. Round i
+  /// replaces (left, right) by (right, left XOR F), where F is the first 8 bytes, little-endian, of
+  /// BLAKE2b-128 over right and i (two u64, little-endian), keyed with the sub-key of segment names. After
+  /// the last round `high` is left and `low` is right.
   package func name(of kind: SegmentKind, number: SegmentNumber, birth: SegmentBirth)
     -> SegmentName
   {
@@ -67,8 +67,8 @@ package final class SpaceKeys: Sendable {
     }
   }
 
-  /// The twin of `name(of:number:birth:)`. Nil where a name is none of this space: of those of others
-  /// one in 2^45 or so passes, and of its records none opens.
+  /// The twin of `name(of:number:birth:)`. nil if the name is not of this space. About one in 2^45 other
+  /// names passes; no record in such a segment decrypts.
   package func segment(named name: SegmentName) -> (
     kind: SegmentKind, number: SegmentNumber, birth: SegmentBirth
   )? {
@@ -89,7 +89,7 @@ package final class SpaceKeys: Sendable {
 
   private static let nameRounds: UInt64 = 4
 
-  /// What a space is called where a machine remembers it: 32 hexadecimal digits of a sub-key of their own.
+  /// The space's name where a machine remembers it: 32 hexadecimal digits of a sub-key for this purpose.
   package var memoryName: String {
     let key = SpaceKeys.derive(.memory, from: master)
     return unsafe key.withUnsafeBytes { bytes in
@@ -101,9 +101,9 @@ package final class SpaceKeys: Sendable {
     }
   }
 
-  /// The mark by which the space's slots in `keys` are recognised without their passwords: the first
-  /// 8 bytes, little-endian, of BLAKE2b-128 of the 16 bytes before it in the slot (two u64,
-  /// little-endian), keyed with a sub-key of its own.
+  /// The mark that identifies the space's slots in `keys` without their passwords: the first 8 bytes,
+  /// little-endian, of BLAKE2b-128 of the 16 bytes before it in the slot (two u64, little-endian), keyed
+  /// with a sub-key for this purpose.
   package func slotMark(on seed: UnsafeRawBufferPointer) -> UInt64 {
     precondition(seed.count == KeySlot.nonceSeedRange.count)
     let key = SpaceKeys.derive(.slots, from: master)
@@ -114,8 +114,7 @@ package final class SpaceKeys: Sendable {
     }
   }
 
-  /// True for a slot that was sealed for this space, whatever its password; of others one in 2^64
-  /// passes.
+  /// True for a slot that was sealed for this space, with any password. One in 2^64 other slots passes.
   package func isOwn(slot: ArraySlice<UInt8>) -> Bool {
     precondition(slot.count == KeySlot.byteCount)
     return unsafe slot.withUnsafeBytes { slot in

@@ -1,33 +1,33 @@
-/// A step that the promises of a space rest on. Exists for the crash harness alone, which leaves one
-/// out at a time to show that it would notice; nothing else ever does.
+/// A step that the promises of a space depend on. It exists for the crash harness alone, which leaves out
+/// one step at a time to show that its tests notice. No other code does that.
 package enum Precaution: Sendable, Hashable, CaseIterable {
-  /// A barrier takes the number of the last frame before it syncs what frames refer to.
+  /// A barrier takes the number of the last frame before it syncs the data that frames refer to.
   case barrierNumberFirst
-  /// Behind the last proven barrier only frames are believed that follow one another.
+  /// After the last proven barrier only frames count that follow one another.
   case chainedFrames
-  /// What lies behind a cut that the head of a journal segment states is dead.
+  /// Data after a cut in the head of a journal segment never counts.
   case statedCut
-  /// What recovery believes is synced before a head states the cut behind it.
+  /// Recovery syncs the believed data before a head states the cut after it.
   case syncBeforeCut
-  /// That a segment is retired is on disk before its file goes.
+  /// The retirement of a segment is on disk before its file is unlinked.
   case retiredBeforeUnlinked
-  /// What is unlinked is proven unneeded at that moment, the checkpoint under way included.
+  /// A segment is proven unneeded when it is unlinked, the checkpoint being written included.
   case provenAtUnlink
-  /// A move is applied only to content that is still where it was moved from.
+  /// A move applies only to content that is still at its old place.
   case comparedMove
   /// A file whose newest content is missing falls back alone.
   case fallbackPerFile
-  /// Which files lack content is asked of all frames of the last 15 minutes, not only of those behind the
+  /// Recovery checks the content of all frames of the last 15 minutes, not only of those after the
   /// checkpoint.
   case wholeGrace
-  /// What a file that is left out has replaced comes back.
+  /// The content that a left-out file had replaced comes back.
   case replacedComesBack
-  /// What a mount leaves out is kept.
+  /// Versions that a mount leaves out are kept.
   case keptVersions
-  /// What was not written yet is told from what is damaged.
+  /// Unwritten cells are distinguished from damaged ones.
   case recognisedTails
-  /// Journal segments of another copy of the store are told from the timeline's own.
+  /// Journal segments of another copy of the store are distinguished from those of the own timeline.
   case toldTimelines
-  /// That a part of the journal was missing is stated until a repair.
+  /// A missing part of the journal is recorded until a repair.
   case statedLoss
 }

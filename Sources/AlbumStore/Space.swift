@@ -5,7 +5,7 @@ package import Posix
 
 import struct Synchronization.Atomic
 
-/// What a new space is given at birth.
+/// Properties of a new space.
 package struct SpaceOptions: Sendable {
   /// Long edge of a thumbnail, in pixels.
   package var thumbnailEdge: Int
@@ -22,17 +22,17 @@ package struct SpaceOptions: Sendable {
 
 /// How a space is doing.
 package struct SpaceStatus: Sendable {
-  /// Why nothing can be changed; nil: all is well.
+  /// Why nothing can be changed; nil if changes are possible.
   package var readOnlyReason: String?
-  /// What is missing for the moment: room on the disk; nil: nothing.
+  /// Why no new content can be accepted now: room on the disk is missing; nil if there is room.
   package var shortage: String?
-  /// When everything was on disk last; nil: nothing was written in this session.
+  /// When everything was last on disk; nil if nothing was written in this session.
   package var lastBarrier: Timestamp?
   package var recovery: RecoveryReport
   package var inodes: Int
   package var segments: Int
-  /// Segments with content that does not open, as far as compaction came across it in this session:
-  /// they stay as they are.
+  /// Segments with content that does not decrypt, as far as compaction met them in this session: they stay
+  /// as they are.
   package var unreadableSegments: Int
 }
 
@@ -67,15 +67,15 @@ package final class Space: Sendable {
 
   // MARK: The catalog
 
-  /// Looks at the catalog under its lock. Nothing slow may be done in `body`.
+  /// Reads the catalog under its lock. `body` must not be slow.
   package func read<Result: ~Copyable, Failure: Error>(
     _ body: (borrowing Catalog) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try context.catalog.withLock { catalog throws(Failure) in try body(catalog) }
   }
 
-  /// Changes the catalog: one step of history, in a frame whole. Within 100 ms that frame is
-  /// appended, by the next `commit` at once.
+  /// Changes the catalog: one step of history, complete in one frame. The frame is appended within 100 ms,
+  /// or at once by the next `commit`.
   package func change<Result: ~Copyable, Failure: Error>(
     _ body: (inout Catalog) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -104,10 +104,9 @@ package final class Space: Sendable {
     return try unsafe records.appendPieces(content, of: inode, at: offset, fileLength: fileLength)
   }
 
-  /// Reads the whole of `extent` (clipped by the caller to what is wanted) into `buffer`, which has
-  /// its length. The `ReadHeadroom` before the buffer must be writable and is restored. Throws
-  /// `.damaged` where a record does not open: then the buffer's content is undefined and must not
-  /// be shown.
+  /// Reads the whole of `extent` (which the caller has clipped) into `buffer`, which has its length. May
+  /// overwrite up to 64 bytes before the buffer. Throws `.damaged` if a record does not decrypt: the
+  /// buffer's content is then undefined and must not be shown.
   package func read(_ extent: Extent, into buffer: UnsafeMutableRawBufferPointer) throws(StoreError)
   {
     noteActivity()
@@ -130,8 +129,8 @@ package final class Space: Sendable {
     durability.hooks.withLock { $0.beforeBarrier = hook }
   }
 
-  /// An open file has something pending that the catalog does not know yet: within about 2 seconds
-  /// `beforeBarrier` is called. Cheap.
+  /// Announces that an open file has changes that are not in the catalog yet. The hook above is called
+  /// within about 2 seconds. Cheap.
   package func stir() { context.keeper.wake() }
 
   // MARK: Room
@@ -144,13 +143,13 @@ package final class Space: Sendable {
     try compactor.compact(progress: progress)
   }
 
-  /// What is free on the disk below.
+  /// Free room on the disk below.
   package func capacity() throws(StoreError) -> StorageCapacity { try context.room.capacity() }
 
   /// See `DiskRoom.isNearlyFull`.
   package var isNearlyFull: Bool { context.room.isNearlyFull }
 
-  /// Called from the keeper's thread, with no lock held, when there is room again after a shortage.
+  /// Sets a hook for the return of room after a shortage. The keeper's thread calls it without any lock.
   package func setWhenRoomReturns(_ hook: @escaping @Sendable () -> Void) {
     context.room.setWhenReturned(hook)
   }
@@ -159,7 +158,7 @@ package final class Space: Sendable {
 
   package var isReadOnly: Bool { context.health.isReadOnly }
 
-  /// Throws `.readOnly` with the reason where nothing may be changed.
+  /// Throws `.readOnly` with the reason if nothing may be changed.
   package func requireWritable() throws(StoreError) { try context.health.requireWritable() }
 
   package var status: SpaceStatus {
@@ -171,11 +170,11 @@ package final class Space: Sendable {
       inodes: inodes, segments: segments, unreadableSegments: compactor.turns.unreadable.count)
   }
 
-  /// What was come across in the store that lies in the place of a segment and is none, one sentence each.
+  /// The objects of the wrong type that were found in the place of segments, one sentence each.
   package var misplaced: [String] { context.files.misplaced.map(\.message) }
 
-  /// The number of a frame, and when it was looked at, in seconds of store time: what a machine remembers of
-  /// a space, to notice a store that was put back.
+  /// The number of a frame, and the time of this look, in seconds of store time. A machine records it to
+  /// notice a store that was replaced by an older one.
   package typealias HistoryEnd = (frame: UInt64, seconds: Int64)
 
   /// The last frame.
@@ -184,13 +183,13 @@ package final class Space: Sendable {
     return (frame, context.files.clock.now.seconds)
   }
 
-  /// The last frame that no power cut takes back. Waits for a barrier under way.
+  /// The last frame that no power cut can undo. Waits for a running barrier.
   package var durableHistoryEnd: HistoryEnd {
     let covered = durability.barrierState.withLock { $0.covered.rawValue }
     let proven = durability.provenFrame.load(ordering: .acquiring)
     return (max(covered, proven), context.files.clock.now.seconds)
   }
 
-  /// What the space is called where a machine remembers it.
+  /// The space's name in the records of a machine.
   package var memoryName: String { context.files.keys.memoryName }
 }

@@ -6,10 +6,10 @@ import Posix
 
 import struct Synchronization.Atomic
 
-// A space's life: birth, opening, what follows a crash, and the end of a session.
+// The life of a space: birth, opening, recovery after a crash, and the end of a session.
 
 extension Space {
-  /// Writes the first journal segment of a new space; the step before its key slot is written.
+  /// Writes the first journal segment of a new space, before its key slot is written.
   package static func create(in store: Store, keys: SpaceKeys, options: SpaceOptions)
     throws(StoreError)
   {
@@ -36,8 +36,8 @@ extension Space {
     try syncAll()
   }
 
-  /// Opens a space: takes its lock, brings its catalog back and, where the last session did not end
-  /// by an unmount, makes what is believed durable and says so before anything else is written.
+  /// Opens a space: takes its lock and restores its catalog. If the last session did not end with an
+  /// unmount, it first makes the believed history durable and states that.
   package static func open(_ store: Store, keys: SpaceKeys, options: SpaceOpenOptions)
     throws(StoreError) -> Space
   {
@@ -48,7 +48,7 @@ extension Space {
     let content = ContentStore(files: files)
     var catalog = Catalog()
     let listing = try files.list()
-    // What lies in a folder that is none cannot be found: a session that writes would go on without.
+    // Segments in a misplaced folder cannot be found: a session that writes would continue without them.
     if !options.readOnly, let folder = files.misplaced.first { throw folder }
     var recovery = Recovery(
       listing, files: files, content: content, boot: options.boot, omitting: options.omitting)
@@ -83,21 +83,21 @@ extension Space {
     return space
   }
 
-  /// After a crash: what is believed is synced, and a new journal segment states the exact cut.
+  /// After a crash: syncs the believed data, and begins a journal segment that states the exact cut.
   private func settle(_ recovery: Recovery) throws(StoreError) {
     let believed =
       recovery.believedSegments.map { SegmentID(kind: .data, number: $0) }
       + [SegmentID(kind: .journal, number: recovery.position.segment)]
     if !context.options.omitting.contains(.syncBeforeCut) {
       for id in believed {
-        // What is not there costs the files that had content in it.
+        // A missing segment costs the files that had content in it.
         do throws(StoreError) { try resync(id) } catch {
           let isThere = error.cause.map { $0 != .noEntry && !$0.isMisplaced } ?? true
           if isThere { throw error }
         }
       }
     }
-    // The head that says what is needed is on disk now.
+    // The head that shows what is needed is on disk now.
     durability.makeRoomAtMount()
     try durability.journal.withLock { journal throws(StoreError) in
       try durability.makeJournalFit(&journal)
@@ -107,7 +107,7 @@ extension Space {
     durability.provenFrame.store(recovery.position.frame.rawValue, ordering: .releasing)
   }
 
-  /// Syncs what an earlier session wrote.
+  /// Syncs data of an earlier session.
   func resync(_ id: SegmentID) throws(StoreError) {
     let files = context.files
     let path = files.path(id)
@@ -143,7 +143,7 @@ extension Space {
     context.keeper.stop()
     if context.options.readOnly { return }
     defer { settleTimesInTheEnd() }
-    // One that turned read-only says why once more: not everything is on disk.
+    // A space that turned read-only throws once more, because not everything is on disk.
     try requireWritable()
     try commitInTheEnd()
     let wasUsed = durability.hasWritten || read { $0.hasChanges }
@@ -152,7 +152,7 @@ extension Space {
     context.catalog.withLock { $0.releaseReserve() }
     try durability.commitNow()
     for _ in 0..<2 { try durability.forcedBarrier() }
-    // Only now: a half-filled segment with the time of those at rest says that its session ended so.
+    // Only now: a half-filled segment with a resting time shows that its session ended so.
     let stated = read { Set($0.segments.accounts.keys) }
     try context.content.finish(stated.contains)
     try durability.journal.withLock { journal throws(StoreError) in try journal.writer.finish() }
@@ -160,7 +160,7 @@ extension Space {
     compactor.addChaffInTheEnd()
   }
 
-  /// On a full disk gives room first, if need be.
+  /// On a full disk, makes room first if needed.
   private func commitInTheEnd() throws(StoreError) {
     do throws(StoreError) { try durability.commitNow() } catch {
       if !error.isShortage { throw error }
@@ -169,9 +169,9 @@ extension Space {
     }
   }
 
-  /// Gives all that is at rest its times: the last that a session does.
+  /// Sets the times of everything at rest, as the last step of a session.
   private func settleTimesInTheEnd() {
-    // Where only what is called happens, a test calls it.
+    // Without background work, a test calls this itself.
     if context.options.worksInBackground { settleTimes() }
   }
 

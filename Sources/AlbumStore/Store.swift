@@ -6,35 +6,35 @@ package import Posix
 package struct StoreOptions: Sendable {
   /// Bytes in each segment; `SegmentLayout.isValidByteCount`.
   package var segmentSize = SegmentLayout.defaultByteCount
-  /// How much work Argon2id makes of each password; never below `KDFCost.floor`.
+  /// The Argon2id cost of each password; never below `KDFCost.floor`.
   package var cost = KDFCost.moderate
   /// Bytes of chaff, rounded up to whole segments; nil: a random amount, see `ChaffRule`.
   package var chaffByteCount: Int64?
-  /// Is told how many bytes of chaff are made, and of how many.
+  /// Receives the bytes of chaff made so far, and the total.
   package var chaffProgress: @Sendable (Int64, Int64) -> Void = { _, _ in }
   package init() {}
 }
 
-/// A directory in which albumfs keeps spaces, and what can be done with it and a password. All calls
-/// may come from any thread and any process at once; those that change `keys` wait for one another.
+/// A directory in which albumfs keeps spaces, and the operations on it. Any thread and any process may make
+/// any call; those that change `keys` wait for one another.
 package final class Store: Sendable {
   package let directory: any StorageDirectory
   package let configuration: StoreConfiguration
-  /// The confs say different things; until that is settled no slot may be written.
+  /// The confs differ; while they do, no slot may be written.
   let confsDiffer: Bool
   private let told: Mutex<[String]>
   private let advised = Mutex<[String]>([], rank: .leaf)
-  /// Lines that this process appended to the conf.
+  /// Lines that this process has appended to the conf.
   private let appended = Mutex<[KeyDerivation]>([], rank: .leaf)
 
-  /// What is damaged or was edited and did not hinder, one sentence for a person each.
+  /// Damage and edits that did not stop the operation, one sentence each.
   package var warnings: [String] { told.withLock { $0 } }
-  /// What is worth knowing and no damage, in the same way.
+  /// Other information for the user, one sentence each.
   package var advice: [String] { advised.withLock { $0 } }
-  /// The Argon2id lines that passwords are tried with.
+  /// The Argon2id lines for trying passwords.
   var derivations: [KeyDerivation] { configuration.derivations + appended.withLock { $0 } }
 
-  /// What `open` and `create` give, and tests that need no slots.
+  /// For `open` and `create`, and for tests that need no slots.
   package init(
     _ directory: any StorageDirectory, _ configuration: StoreConfiguration,
     confsDiffer: Bool = false, warnings: [String] = []
@@ -45,7 +45,7 @@ package final class Store: Sendable {
     told = Mutex(warnings, rank: .leaf)
   }
 
-  /// Adds to `warnings` what lies in the place of `keys` or of the folder of segments and is none.
+  /// Adds a warning for each object of the wrong type in the place of `keys` or of the folder of segments.
   package func lookForMisplaced() {
     do throws(Errno) { _ = try directory.open(KeyRing.path, .read) } catch {
       if error.isMisplaced { warn(StoreError(reading: KeyRing.path, error).message) }
@@ -66,18 +66,17 @@ package final class Store: Sendable {
   /// The conf has got this line.
   func noteAppended(_ line: KeyDerivation) { appended.withLock { $0.append(line) } }
 
-  /// Reads `albumfs.conf` and its twin; writes nothing. Throws `.notAStore`, `.newerFormat`,
-  /// `.costRefused`, `.configurationAltered` or what the disk answers.
+  /// Reads `albumfs.conf` and its twin; writes nothing. Throws `.notAStore`, `.newerFormat`, `.costRefused`,
+  /// `.configurationAltered` or the error of the disk.
   package static func open(_ directory: any StorageDirectory) throws(StoreError) -> Store {
     try ConfigurationFiles.open(directory)
   }
 
   // MARK: Opening a space
 
-  /// The keys of the space that the password opens. Takes as long as Argon2id, and equally long for a
-  /// password that opens none. Tells (`warnings`, `advice`) where the slot does not vouch for the conf.
-  /// Throws `.wrongPassword`, `.emptyPassword`, `.keysDamaged`,
-  /// `.configurationAltered`, `.unsupportedFeature`.
+  /// Returns the keys of the space that the password unlocks. Takes as long as Argon2id, even for a wrong
+  /// password. Warns (`warnings`, `advice`) if the slot does not trust a line of the conf. Throws
+  /// `.wrongPassword`, `.emptyPassword`, `.keysDamaged`, `.configurationAltered`, `.unsupportedFeature`.
   package func unlock(password: borrowing SecretBytes) throws(StoreError) -> SpaceKeys {
     if password.isEmpty { throw StoreError(.emptyPassword, "the password is empty") }
     let found = try KeyRing.read(self).find(passwordKeys(password))
@@ -85,25 +84,25 @@ package final class Store: Sendable {
     return found.content.spaceKeys()
   }
 
-  /// The keys that a recovery key spells. Whether they are of a space of this store shows when its
-  /// journal is looked for. Throws `.wrongPassword` where it is mistyped.
+  /// Decodes a recovery key. Whether this store has its space shows only when its journal is looked up.
+  /// Throws `.wrongPassword` if it is mistyped.
   package func unlock(recoveryKey: borrowing SecretBytes) throws(StoreError) -> SpaceKeys {
     do { return try RecoveryKey.decode(recoveryKey) } catch { throw StoreError(error) }
   }
 
-  /// The recovery key of the space that the password opens, ASCII. Throws as `unlock(password:)`.
+  /// The recovery key of the space that the password unlocks, ASCII. Throws like `unlock(password:)`.
   package func recoveryKey(password: borrowing SecretBytes) throws(StoreError) -> SecretBytes {
     RecoveryKey.encode(try unlock(password: password))
   }
 
-  /// What the password becomes by each Argon2id line of the conf, in their order.
+  /// The password's keys for each Argon2id line of the conf, in their order.
   func passwordKeys(_ password: borrowing SecretBytes) throws(StoreError) -> [PasswordKey] {
     var derived: [PasswordKey] = []
     for derivation in derivations { derived.append(try passwordKey(password, derivation)) }
     return derived
   }
 
-  /// What the password becomes by one line.
+  /// The password's keys for one line.
   func passwordKey(
     _ password: borrowing SecretBytes, _ derivation: KeyDerivation
   ) throws(StoreError) -> PasswordKey {

@@ -1,48 +1,49 @@
 package import Posix
 
-/// What the core of albumfs throws: `code` says what the caller can do about it, `message` says it
-/// to a person (what failed, why, what to do). Never holds a secret.
+/// The error of albumfs' core. `code` tells the caller how to react; `message` tells the user what failed,
+/// why, and what to do. Never contains a secret.
 package struct StoreError: Error, Sendable, CustomStringConvertible {
   package enum Code: Sendable, Equatable, CaseIterable {
-    /// There is no store here, or what is left of it is not enough.
+    /// There is no store here, or too little is left of it.
     case notAStore
     /// The store was made by a newer albumfs.
     case newerFormat
-    /// No slot opens with the password: it is wrong, or there is no such space.
+    /// No slot decrypts with the password: it is wrong, or there is no such space.
     case wrongPassword
     /// A new password is empty.
     case emptyPassword
-    /// albumfs.conf is not what the key slots were sealed with.
+    /// albumfs.conf differs from the one that sealed the key slots.
     case configurationAltered
     /// `keys` is missing, cut short or damaged.
     case keysDamaged
-    /// The conf asks for an absurd amount of memory or work.
+    /// The conf asks for an excessive amount of memory or work.
     case costRefused
-    /// The space uses something that this version does not know.
+    /// The space uses a feature that this version does not know.
     case unsupportedFeature
     /// The space is mounted already.
     case inUse
-    /// What is to be made is there already: a store, or a space with this password.
+    /// The store, or a space with this password, exists already.
     case alreadyExists
-    /// The directory that is to become a store holds something else.
+    /// The directory for a new store contains something else.
     case notEmpty
-    /// A record does not open, or what it says cannot be.
+    /// A record does not decrypt, or its content is impossible.
     case damaged
     case noSpace
     case quotaExceeded
-    /// Nothing can be changed, and why not.
+    /// Nothing can be changed; the message says why.
     case readOnly
     /// The disk or the operating system failed.
     case inputOutput
-    /// A file of the store is not there.
+    /// A file of the store is missing.
     case missing
-    /// Something else lies where a file or folder of the store should: a FIFO, a link, a device.
+    /// An object of the wrong type is in the place of a file or folder of the store: a FIFO, a link, a
+    /// device.
     case misplaced
   }
 
   package var code: Code
   package var message: String
-  /// Where in the store, relative to it.
+  /// The path, relative to the store.
   package var path: String?
   package var cause: Errno?
 
@@ -55,12 +56,12 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
 
   package var description: String { message }
 
-  /// Whether it is only room that is missing: what failed may be tried again.
+  /// True if only room is missing, so that the call may be tried again.
   package var isShortage: Bool { code == .noSpace || code == .quotaExceeded }
 }
 
 extension StoreError {
-  /// What a failed call on a file of the store means. `what` is what was tried: "read", "write".
+  /// Describes a failed call on a file of the store. `what` is the attempted action: "read", "write".
   package init(_ what: String, _ path: String, _ cause: Errno) {
     let place = path.isEmpty ? "the store's directory" : "\(path) in the store"
     let said = "cannot \(what) \(place): \(cause)"
@@ -83,7 +84,7 @@ extension StoreError {
 
   package init(reading path: String, _ cause: Errno) { self.init("read", path, cause) }
   package init(writing path: String, _ cause: Errno) { self.init("write", path, cause) }
-  /// Whatever the disk says, also that it is full: what was written before may be lost.
+  /// Whatever the error, even a full disk: what was written before may be lost.
   package init(syncing path: String, _ cause: Errno) {
     self.init("write out", path, cause)
     code = .inputOutput

@@ -17,7 +17,7 @@
 __attribute__((noinline)) void cfreshmemory_clear_stack(void) {
   char below[256 << 10];
   memset(below, 0, sizeof below);
-  // The compiler must believe that somebody reads it.
+  // Makes the compiler assume that the memory is read.
   __asm__ volatile("" : : "r"(below) : "memory");
 }
 
@@ -28,7 +28,7 @@ int cfreshmemory_is_on(void) { return 0; }
 
 #else
 
-// glibc's own, under the names that it keeps for those who put themselves before them.
+// glibc's own functions, under the names that it keeps for programs that replace them.
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *block, size_t size);
@@ -39,15 +39,15 @@ void *__libc_pvalloc(size_t size);
 static int isOn = 0;
 
 void cfreshmemory_begin(void) {
-  // Blocks above it come from the kernel, which zeroes them. Fixed: glibc would move it otherwise, with
-  // what the program frees.
+  // Blocks above this size come from the kernel, which zeroes them. It is fixed, because otherwise glibc would
+  // adapt it to the blocks that the program frees.
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
   isOn = 1;
 }
 
 int cfreshmemory_is_on(void) { return isOn; }
 
-// A bit in the word before the block says that the kernel has just mapped it.
+// A bit in the word before the block: the kernel has just mapped it.
 static int is_mapped(void *block) { return (((size_t *)block)[-1] & 2) != 0; }
 
 static void *fresh(void *block) {
@@ -73,7 +73,7 @@ void *realloc(void *block, size_t size) {
   size_t former = malloc_usable_size(block);
   void *moved = __libc_realloc(block, size);
   if (moved == NULL) return NULL;
-  // What is behind the content, also what the block itself had there before it was made smaller.
+  // Clears the bytes after the content, including those that the block had before it was made smaller.
   size_t kept = former < size ? former : size;
   size_t usable = malloc_usable_size(moved);
   if (kept < usable && (size < former || !is_mapped(moved))) {
@@ -101,7 +101,7 @@ int posix_memalign(void **block, size_t alignment, size_t size) {
   if (alignment % sizeof(void *) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0) {
     return EINVAL;
   }
-  // Answers its error, and leaves errno.
+  // Returns its error, and leaves errno unchanged.
   int before = errno;
   void *made = fresh(__libc_memalign(alignment, size));
   errno = before;
@@ -116,7 +116,7 @@ void *pvalloc(size_t size) { return fresh(__libc_pvalloc(size)); }
 
 #endif
 
-// MARK: The trial
+// MARK: The self-test
 
 static size_t old_bytes(const unsigned char *block, size_t from, size_t to) {
   size_t count = 0;
@@ -132,7 +132,7 @@ size_t cfreshmemory_try(void) {
   for (int way = 0; way < 8; way++) {
     for (int at = 0; at < rounds; at++) {
       size_t size = sizes[at % 10];
-      // Leave something behind, also in the tail of a block that was made smaller.
+      // Leaves data behind, also in the tail of a block that was made smaller.
       unsigned char *before = malloc(size);
       if (before != NULL) memset(before, 0xaa, size);
       unsigned char *block = NULL;

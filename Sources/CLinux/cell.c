@@ -1,4 +1,4 @@
-// What a process needs to lock itself into a cell. The tries that show the lock holds: probe.c.
+// The calls with which a process confines itself to a cell. probe.c tries whether the cell holds.
 #define _GNU_SOURCE
 #include "CLinux.h"
 
@@ -26,7 +26,7 @@ int clinux_spawn_close_from(void *actions, int first) {
 void clinux_limit_arenas(int count) { mallopt(M_ARENA_MAX, count); }
 
 int clinux_become(unsigned int user, unsigned int group) {
-  // Straight system calls: glibc's wrappers change all threads.
+  // Raw system calls, because glibc's wrappers change all threads.
   if (syscall(SYS_setgroups, 0, NULL) != 0) return -1;
   if (syscall(SYS_setresgid, group, group, group) != 0) return -1;
   return (int)syscall(SYS_setresuid, user, user, user);
@@ -58,7 +58,7 @@ const char *clinux_library_of_symbol(const char *symbol) {
   return info.dli_fname;
 }
 
-// As in linux/landlock.h, which older machines do not have in full.
+// As in linux/landlock.h, which is incomplete on older machines.
 struct ruleset {
   uint64_t files;
   uint64_t network;
@@ -94,7 +94,7 @@ int clinux_yield_to_all(void) {
   int result = 0;
   struct sched_param zero = {0};
   if (sched_setscheduler(0, SCHED_IDLE, &zero) != 0) result = -1;
-  // Of this process; the third class takes the disk only when nobody else does.
+  // For this process; the third class uses the disk only when no other process does.
   if (syscall(SYS_ioprio_set, 1, 0, 3 << 13) != 0) result = -1;
   int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
   if (file < 0 || write(file, "1000", 4) != 4) result = -1;

@@ -1,7 +1,7 @@
-// What a process in the cell tries, one system call after the other, to show that it must not.
+// The system calls that a process in the cell tries, one after another, to show that the cell refuses them.
 //
-// Each call has arguments with which it does no harm where nothing stops it, and then succeeds or fails
-// with another errno than the filter's.
+// Each call has arguments that make it harmless if nothing stops it. It then succeeds, or fails with another
+// errno than the filter's.
 #define _GNU_SOURCE
 #include "CLinux.h"
 
@@ -105,7 +105,7 @@ static int parents_clock(void) {
 #define CALL(number, ...) ((int)syscall(SYS_##number, __VA_ARGS__))
 #define MISSING "/nonexistent/albumfs"
 
-// Name and expression; -1 and errno where the call fails.
+// Name and expression; -1 and errno if the call fails.
 #define FORBIDDEN(try)                                                                               \
   /* Files. */                                                                                       \
   try("open", CALL(openat, AT_FDCWD, "/proc/self/status", O_RDONLY))                                 \
@@ -159,7 +159,7 @@ static int parents_clock(void) {
   try("unshare", CALL(unshare, 0))                                                                   \
   try("setns", CALL(setns, 3, 0))                                                                    \
   try("setsid", CALL(setsid, 0))                                                                     \
-  /* Other processes; the null signal only asks whether one might. */                                \
+  /* Other processes; the null signal only checks the permission. */                                 \
   try("kill", CALL(kill, parent, 0))                                                                 \
   try("kill-all", CALL(kill, -1, 0))                                                                 \
   try("kill-self", CALL(kill, getpid(), 0))                                                          \
@@ -181,7 +181,7 @@ static int parents_clock(void) {
   try("setscheduler", be_ordinary())                                                                 \
   try("setaffinity", CALL(sched_setaffinity, 0, 0, NULL))                                            \
   try("ioprio", CALL(ioprio_set, 1, 0, 2 << 13 | 4))                                                 \
-  /* What it has given up. */                                                                        \
+  /* Rights that it has dropped. */                                                                  \
   try("setuid", CALL(setresuid, -1, -1, -1))                                                         \
   try("setgid", CALL(setresgid, -1, -1, -1))                                                         \
   try("capset", CALL(capset, NULL, NULL))                                                            \
@@ -198,7 +198,7 @@ static int parents_clock(void) {
   try("mlock", CALL(mlockall, 0))                                                                    \
   try("shmget", CALL(shmget, 0, 0, 0))                                                               \
   try("userfaultfd", CALL(userfaultfd, -1))                                                          \
-  /* What of the kernel has had most holes. */                                                       \
+  /* The parts of the kernel with most holes. */                                                     \
   try("bpf", CALL(bpf, -1, NULL, 0))                                                                 \
   try("perf", CALL(perf_event_open, NULL, 0, 0, -1, 0))                                              \
   try("io_uring", CALL(io_uring_setup, 0, NULL))                                                     \

@@ -26,7 +26,7 @@ int clinux_open_beneath(int directory, const char *path, int flags, unsigned int
       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
   };
   int fd = (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
-  // Kernels before 5.6 do not know the call, and some containers refuse it as unknown.
+  // Kernels before 5.6 lack the call, and some containers refuse it with the same error.
   if (fd == -1 && (errno == ENOSYS || errno == EPERM))
     return clinux_open_beneath_stepwise(directory, path, flags, mode);
   return fd;

@@ -1,8 +1,8 @@
 #pragma once
 #include <sodium.h>
 
-// crypto_generichash(3) for what is not an array of bytes: Swift passes any variable as void *
-// without a closure for each.
+// crypto_generichash(3) for other memory than arrays of bytes: Swift passes any variable as void * without a
+// closure.
 static inline int albumfs_generichash(void *hash, size_t hash_count, const void *message,
                                       size_t count, const void *key, size_t key_count) {
   return crypto_generichash((unsigned char *)hash, hash_count, (const unsigned char *)message,

@@ -1,14 +1,14 @@
 #pragma once
 #include <utf8proc.h>
 
-// Normal form C in one buffer of the caller's, so that no copy of a password lies in memory that
-// utf8proc allocated. `capacity` counts code points; the result is UTF-8 at the beginning of the
-// buffer. Returns its length in bytes; negative where the text is not UTF-8 or does not fit.
+// Converts to normal form C in one buffer of the caller, so that no copy of a password lies in memory that utf8proc
+// allocated. `capacity` counts code points; the result is UTF-8 at the start of the buffer. Returns its length in
+// bytes; negative if the text is not UTF-8 or does not fit.
 static inline ptrdiff_t albumfs_nfc(const void *text, ptrdiff_t count, void *buffer,
                                     ptrdiff_t capacity) {
   const utf8proc_option_t options = (utf8proc_option_t)(UTF8PROC_STABLE | UTF8PROC_COMPOSE);
   utf8proc_int32_t *points = (utf8proc_int32_t *)buffer;
-  // The last place is left free: utf8proc ends what it encodes with a zero byte.
+  // Leaves the last place free, because utf8proc appends a zero byte.
   utf8proc_ssize_t length = utf8proc_decompose((const utf8proc_uint8_t *)text, count, points,
                                                capacity - 1, options);
   if (length < 0) return length;
@@ -16,8 +16,8 @@ static inline ptrdiff_t albumfs_nfc(const void *text, ptrdiff_t count, void *buf
   return utf8proc_reencode(points, length, options);
 }
 
-// The number of code points in normal form D, an upper bound for those in normal form C; negative
-// where the text is not UTF-8.
+// The number of code points in normal form D, an upper bound for those in normal form C; negative if the text is
+// not UTF-8.
 static inline ptrdiff_t albumfs_nfd_length(const void *text, ptrdiff_t count) {
   return utf8proc_decompose((const utf8proc_uint8_t *)text, count, 0, 0,
                             (utf8proc_option_t)(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE));

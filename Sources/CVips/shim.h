@@ -1,6 +1,6 @@
-// What Swift cannot call of libvips: its operations are variadic. One inline for each operation
-// that albumfs-thumbnailer uses, with the options it uses. They answer as the operation does: 0, or
-// -1 with the reason in vips_error_buffer().
+// Swift cannot call libvips' operations, because they are variadic. This has one inline function for each
+// operation that albumfs-thumbnailer uses, with the options that it uses. Each returns the operation's result: 0,
+// or -1 with the reason in vips_error_buffer().
 #pragma once
 #include <gmodule.h>
 #include <vips/vips.h>
@@ -10,7 +10,7 @@ static inline int cvips_init(const char *program) { return VIPS_INIT(program); }
 
 static inline void cvips_unref(VipsImage *image) { g_object_unref(image); }
 
-// Loads a module of libvips, which registers its operations as it is loaded, for good.
+// Loads a module of libvips for good. The module registers its operations while it loads.
 static inline int cvips_load_module(const char *path) {
   GModule *module = g_module_open(path, (GModuleFlags)0);
   if (module == NULL) return -1;
@@ -25,7 +25,7 @@ static inline gpointer cvips_symbol(const char *name) {
   return symbol;
 }
 
-// libheif loads its codecs with the first of these calls, and is itself loaded at run time only.
+// libheif itself is loaded only at run time, and loads its codecs with the first of these calls.
 static inline void cvips_heif_init(void) {
   typedef struct {
     int code, subcode;
@@ -45,7 +45,7 @@ static inline int cvips_has_operation(const char *name) {
   return vips_type_find("VipsOperation", name) != 0;
 }
 
-// Reads the header only.
+// Reads only the header.
 static inline VipsImage *cvips_open(const void *data, size_t length) {
   return vips_image_new_from_buffer(data, length, "", "access", VIPS_ACCESS_SEQUENTIAL, NULL);
 }
@@ -56,7 +56,7 @@ static inline int cvips_thumbnail(const void *data, size_t length, VipsImage **o
                                VIPS_SIZE_DOWN, "fail_on", fail_on, NULL);
 }
 
-// `shrink` is 1, 2, 4 or 8: done by libjpeg as it decodes. Decodes later.
+// `shrink` is 1, 2, 4 or 8: libjpeg shrinks while it decodes. Decodes later.
 static inline int cvips_load_jpeg(const void *data, size_t length, VipsImage **out, int shrink,
                                   VipsFailOn fail_on, int unlimited) {
   return vips_jpegload_buffer((void *)data, length, out, "shrink", shrink, "fail_on", fail_on,
@@ -71,7 +71,7 @@ static inline int cvips_has_profile(VipsImage *image) {
   return vips_image_get_typeof(image, VIPS_META_ICC_NAME) != 0;
 }
 
-// From the colours of the profile that the image carries.
+// Converts from the colours of the image's own profile.
 static inline int cvips_profile_to_srgb(VipsImage *in, VipsImage **out) {
   return vips_icc_transform(in, out, "srgb", "embedded", TRUE, NULL);
 }

@@ -8,12 +8,12 @@
 
 enum { albumfs_zxcvbn_limit = 128 };
 
-// The estimated strength of a password in bits, at most 250; -1 where it cannot be had.
+// The estimated strength of a password in bits, at most 250; -1 if the estimate failed.
 //
-// zxcvbn(3) leaves copies of the password in memory that it allocates and frees. So it runs in a
-// child process that ends at once: the kernel clears its memory. The answer is the exit code. The
-// child reads the first 128 bytes only, since its time grows faster than their number, and an alarm
-// ends it after ten seconds, so that the parent never waits for longer.
+// zxcvbn(3) leaves copies of the password in memory that it allocates and frees. So it runs in a child process that
+// exits at once: the kernel clears its memory. The exit code is the result. The child reads only the first 128
+// bytes, because its time grows faster than their number. An alarm ends it after ten seconds, so that the parent
+// never waits longer.
 static inline int albumfs_password_bits(const void *password, size_t count) {
   pid_t child = fork();
   if (child < 0) return -1;

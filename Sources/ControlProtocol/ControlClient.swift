@@ -1,14 +1,14 @@
 internal import Glibc
 package import Posix
 
-/// A command's connection to the daemon of one mount. Not to be shared between threads.
+/// A command's connection to the daemon of one mount. For one thread.
 package struct ControlClient: ~Copyable {
-  /// The daemon, as the kernel says.
+  /// The daemon, from the kernel's credentials of the socket.
   package let daemon: Peer
   package let stream: MessageStream
 
-  /// Connects to the daemon of a mount. Fails with `unreachable` when there is none or when who
-  /// answers is not who mounted it.
+  /// Connects to the daemon of a mount. Throws `unreachable` if there is none, or if it belongs to another
+  /// user than the one who mounted it.
   package init(_ mount: MountEntry, places: ControlPlaces? = nil) throws(Failure) {
     do throws(Errno) {
       self = try ControlClient(connecting: mount, places)
@@ -17,14 +17,14 @@ package struct ControlClient: ~Copyable {
     }
   }
 
-  /// Over a connection that is there.
+  /// Uses a connection that exists already.
   package init(daemon: Peer, stream: consuming MessageStream) {
     self.daemon = daemon
     self.stream = stream
   }
 
-  /// Asks and waits for the last answer; each `progress` before it goes to `progress`, each `moved` to
-  /// `moved`.
+  /// Sends a request and returns the final reply. Passes each interim `progress` to `progress` and each
+  /// `moved` to `moved`.
   package func ask(
     _ request: ControlRequest, progress: (Int) -> Void = { _ in },
     moved: (_ bytes: Int64, _ total: Int64) -> Void = { _, _ in }
@@ -45,9 +45,9 @@ package struct ControlClient: ~Copyable {
     }
   }
 
-  /// Asks to be told how the daemon ends, and returns when the question has come. To be called before
-  /// the unmount, so that the end cannot come first. A daemon that hangs may take longer than that: it
-  /// is unmounted all the same.
+  /// Asks the daemon to report how it ends, and returns when it has confirmed the request. Call this before
+  /// the unmount, so that the daemon cannot end first. It waits only some seconds for a daemon that hangs:
+  /// the caller unmounts it all the same.
   package func askForEnd() throws(Failure) {
     var refusal: Failure?
     do throws(MessageStream.Problem) {
@@ -55,18 +55,18 @@ package struct ControlClient: ~Copyable {
       try? stream.setReceiveTimeout(seconds: 3)
       if case .failed(let failure) = try stream.receive(ControlReply.self) { refusal = failure }
     } catch {
-      // It ends just now, and may be the daemon of a former mount that had the same number.
+      // The daemon is ending now. It may also be the daemon of an earlier mount with the same device number.
       let hasEnded = [.ended, .system(Errno(ECONNRESET)), .system(Errno(EPIPE))].contains(error)
       if hasEnded { throw ControlClient.failure(.ended) }
-      // Else whether it is there shows when its end is waited for.
+      // For any other problem, `waitForEnd` will show whether the daemon is there.
     }
     try? stream.setReceiveTimeout(seconds: nil)
-    // A daemon that does not know the question is unmounted all the same.
+    // A daemon that does not know the request is unmounted all the same.
     if let refusal, refusal.kind != .unsupported { throw refusal }
   }
 
-  /// Waits for the end after `askForEnd`; returns why not everything is on disk, nil where all is.
-  /// `late` is called once when it takes longer than 3 seconds.
+  /// Waits for the end after `askForEnd`. Returns why not everything is on disk; nil if everything is. Calls
+  /// `late` once when the wait exceeds 3 seconds.
   package func waitForEnd(late: () -> Void) throws(Failure) -> Failure? {
     let deadline = MonotonicTime.now + .seconds(3)
     var isLate = false
@@ -85,21 +85,21 @@ package struct ControlClient: ~Copyable {
       switch error {
       case .ended, .system(Errno(ECONNRESET)), .system(Errno(EPIPE)):
         return Failure(
-          .unreachable, "the daemon ended before it said that everything is on disk.")
+          .unreachable, "the daemon ended before it reported that everything is on disk.")
       default: throw ControlClient.failure(error)
       }
     }
   }
 
-  /// Returns when there is something to receive, or the end. Throws `.timedOut` where the daemon is stopped:
-  /// one that works may take as long as it needs.
+  /// Returns when data or the end of the stream can be read. Throws `.timedOut` if the daemon is stopped; a
+  /// running one may take as long as it needs.
   private func requireLife() throws(MessageStream.Problem) {
     while !stream.isReadable(within: 3000) {
       if ProcessState.isStopped(daemon.pid) { throw .timedOut }
     }
   }
 
-  /// The next reply that this program knows; one that it does not may be passed over where it is interim.
+  /// Returns the next reply that this program knows. Skips unknown interim replies.
   private func receive() throws(MessageStream.Problem) -> ControlReply {
     while true {
       do throws(MessageStream.Problem) {
@@ -110,8 +110,8 @@ package struct ControlClient: ~Copyable {
     }
   }
 
-  /// Takes the newest socket of the mount behind which the daemon of its user is. Throws `.noEntry` where
-  /// there is none.
+  /// Connects to the newest socket of the mount that belongs to its user's daemon. Throws `.noEntry` if there
+  /// is none.
   private init(
     connecting mount: MountEntry, _ places: ControlPlaces?,
     seconds: Double = ControlSocket.connectSeconds
@@ -150,7 +150,7 @@ package struct ControlClient: ~Copyable {
     let reason: String =
       switch error {
       case .noEntry, Errno(ECONNREFUSED): "its socket is not there"
-      case .again: "it does not answer"
+      case .again: "it does not reply"
       default: "\(error)"
       }
     return Failure(
@@ -159,25 +159,25 @@ package struct ControlClient: ~Copyable {
 
   private static func failure(_ problem: MessageStream.Problem) -> Failure {
     switch problem {
-    case .ended: Failure(.unreachable, "The daemon ended before it answered.")
+    case .ended: Failure(.unreachable, "The daemon ended before it replied.")
     case .timedOut:
       Failure(
         .timedOut,
-        "The daemon does not answer. Where it is stopped (ps says T), kill -CONT lets it go on.")
+        "The daemon does not reply. If it is stopped (ps shows state T), kill -CONT resumes it.")
     case .malformed(let what): Failure(.unreachable, "The daemon sent \(what).")
     case .unknownVersion, .unknownBody:
       Failure(
         .unsupported,
-        "The daemon of this mount sent an answer that this program does not know: a newer version of "
-          + "albumfs started it. Use that one, or unmount and mount again.")
-    case .system(let error): Failure(.unreachable, "The daemon cannot be asked: \(error)")
+        "The daemon of this mount sent a reply that this program does not know: a newer version of "
+          + "albumfs started it. Use that version, or unmount and mount again.")
+    case .system(let error): Failure(.unreachable, "The daemon cannot be reached: \(error)")
     }
   }
 }
 
 extension ControlClient {
-  /// The daemon of a mount, nil where it cannot be reached. Asks the kernel only, so that a daemon that
-  /// hangs is found too; one that takes no connection any more by the name of its socket.
+  /// The daemon of a mount; nil if it cannot be reached. Asks only the kernel, and so finds a daemon that
+  /// hangs too. If that one accepts no connection any more, the name of its socket tells its process.
   package static func daemon(of mount: MountEntry) -> Peer? {
     do throws(Errno) { return try ControlClient(connecting: mount, nil, seconds: 1).daemon } catch {
       if error != .again { return nil }
@@ -187,7 +187,7 @@ extension ControlClient {
     }
   }
 
-  /// Removes what a killed daemon of the mount has left.
+  /// Removes the sockets that a killed daemon of the mount has left.
   package static func cleanUp(after mount: MountEntry, places: ControlPlaces? = nil) {
     ControlSocket.removeStale(
       of: mount.device, in: places ?? ControlPlaces(of: mount.user ?? geteuid()))

@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// Directories that the sockets of daemons may lie in. The name of a socket protects it only in a
-/// directory that nobody but its owner may enter, so each is looked at before it is used: a directory
-/// and no link, the user's own, closed to everybody else (0700).
+/// Directories for the sockets of daemons. The name of a socket protects it only in a directory that nobody
+/// but its owner can enter. So albumfs checks each directory before use: it must be a directory, not a
+/// link, belong to the user, and be closed to everybody else (0700).
 package struct ControlPlaces: Sendable {
-  /// Whose daemons.
+  /// The user who runs the daemons.
   package let user: UInt32
   /// Runtime directories of that user (XDG Base Directory Specification), best first.
   let runtimes: [String]
-  /// Directories that anybody may make something in.
+  /// Directories in which anybody can create files.
   let shared: [String]
 
   package init(user: UInt32, runtimes: [String], shared: [String]) {
@@ -17,8 +17,8 @@ package struct ControlPlaces: Sendable {
     self.shared = shared
   }
 
-  /// Those of this system. The environment's runtime directory counts only where it is that user's: sudo
-  /// and su may leave another's there.
+  /// The directories of this system. The runtime directory of the environment counts only if it belongs to
+  /// that user: sudo and su may leave another user's there.
   package init(of user: UInt32) {
     let named = unsafe getenv("XDG_RUNTIME_DIR").map { unsafe String(cString: $0) }
     self.init(
@@ -26,14 +26,14 @@ package struct ControlPlaces: Sendable {
       shared: ["/run", "/tmp"])
   }
 
-  /// Directories that exist and are the user's alone.
+  /// Directories that exist and that only the user can enter.
   func existing() -> [String] {
     runtimes.filter(isPrivate).map { $0 + "/albumfs" }.filter(isPrivate)
       + shared.map(ownName).filter(isPrivate)
   }
 
-  /// Directories for a new socket, best first, made where they are missing: at least one, unless
-  /// nothing can be made anywhere.
+  /// Directories for a new socket, best first. Creates missing ones. There is at least one, unless none can
+  /// be created anywhere.
   func make() -> [String] {
     let candidates =
       runtimes.filter(isPrivate).map { $0 + "/albumfs" } + shared.map(ownName)
@@ -41,7 +41,7 @@ package struct ControlPlaces: Sendable {
       unsafe _ = mkdir(path, 0o700)
       return isPrivate(path)
     }
-    // Somebody has the names that are the user's: then one that nobody knows before.
+    // Another user has taken the usual names: use a name that nobody can predict.
     if made.isEmpty, let last = shared.last, let path = temporary(in: last) { made.append(path) }
     return made
   }
@@ -57,7 +57,7 @@ package struct ControlPlaces: Sendable {
     return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  /// True for a directory that belongs to the user and that nobody else may enter.
+  /// True for a directory that belongs to the user and that nobody else can enter.
   func isPrivate(_ path: String) -> Bool {
     var status = stat()
     guard path.hasPrefix("/"), unsafe lstat(path, &status) == 0 else { return false }

@@ -3,21 +3,21 @@ package import Posix
 
 import struct Synchronization.Atomic
 
-/// Answers requests in the daemon: one thread accepts, one more serves each connection. Connections
-/// stay open until the client closes them or the process ends; that end is what `albumfs umount`
-/// waits for.
+/// Serves requests in the daemon: one thread accepts connections, and each connection has a thread of its
+/// own. Connections stay open until the client closes them or the process ends. `albumfs umount` waits for
+/// that end.
 package final class ControlServer: Sendable {
-  /// Answers one request, on the connection's own thread: it may block. `progress` sends an
-  /// interim answer and tells whether the client is still there.
+  /// Handles one request on the connection's own thread, so it may block. `progress` sends an interim reply
+  /// and returns false if the client has disconnected.
   package typealias Handler =
     @Sendable (_ request: ControlRequest, _ progress: (ControlReply) -> Bool) -> ControlReply
 
-  /// More connections at once than that are refused, so that no client can use up the
-  /// descriptors that the file system needs.
+  /// The server refuses more connections than this, so that no client can use up the descriptors that the
+  /// file system needs.
   static let connectionLimit = 32
 
-  /// How often it is looked whether the socket is still there, in seconds: a log-out takes the
-  /// runtime directory away, and with it all sockets of daemons that stay.
+  /// Seconds between checks that the socket is still there. A log-out removes the runtime directory, and
+  /// with it the sockets of all daemons that keep running.
   static let lookInterval = 30.0
 
   private let device: DeviceNumber
@@ -27,7 +27,7 @@ package final class ControlServer: Sendable {
   private let connections = Atomic(0)
   private let socket: Mutex<ControlSocket?>
 
-  /// Makes the mount's socket and begins to answer.
+  /// Creates the mount's socket and starts to serve.
   package init(
     device: DeviceNumber, places: ControlPlaces = ControlPlaces(of: geteuid()),
     lookingEvery interval: Double = ControlServer.lookInterval, handler: @escaping Handler
@@ -40,7 +40,7 @@ package final class ControlServer: Sendable {
     try PosixThread(name: "control") { self.acceptAll() }.detach()
   }
 
-  /// Where the socket is; nil: it is closed.
+  /// The path of the socket; nil after `close`.
   package var path: String? {
     socket.withLock { socket in
       switch socket {
@@ -50,8 +50,8 @@ package final class ControlServer: Sendable {
     }
   }
 
-  /// Takes the socket away, at once and for good; connections go on. Called when the mount is gone: the
-  /// kernel may give its number to another one.
+  /// Removes the socket for good; existing connections continue. Call this when the mount is gone, because
+  /// the kernel may reuse its device number.
   package func close() {
     socket.withLock { socket in
       switch consume socket {
@@ -65,7 +65,7 @@ package final class ControlServer: Sendable {
     }
   }
 
-  /// A descriptor of the accepting thread's own for the socket as it is now; nil: it is closed.
+  /// A duplicate of the current socket's descriptor for the accepting thread; nil after `close`.
   private func currentListener() -> FileDescriptor? {
     socket.withLock { socket in
       switch socket {
@@ -87,20 +87,20 @@ package final class ControlServer: Sendable {
       do throws(Errno) {
         try admit(ControlSocket.accept(listener.rawValue))
       } catch {
-        // Out of descriptors or memory: those waiting stay in the queue until there are some. Closed:
-        // there is no listener any more.
+        // Without descriptors or memory, clients wait in the queue until there are some. After `close` there
+        // is no listener any more.
         usleep(100_000)
       }
     }
   }
 
-  /// Waits for a connection; false where none came within the interval.
+  /// Waits for a connection; returns false if none arrived within the interval.
   private func isReadable(_ listener: CInt) -> Bool {
     var waiting = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
     return unsafe poll(&waiting, 1, CInt(interval * 1000)) > 0
   }
 
-  /// Makes the socket anew where somebody has taken it away.
+  /// Creates the socket again if another process has removed it.
   private func renewIfLost() {
     socket.withLock { socket in
       let isLost =
@@ -109,7 +109,7 @@ package final class ControlServer: Sendable {
         case nil: false
         }
       if !isLost { return }
-      // Where that fails it is tried again after the next interval.
+      // On failure, the next interval tries again.
       do throws(Errno) {
         socket = .some(try ControlSocket(listeningFor: device, in: places))
       } catch {
@@ -118,7 +118,7 @@ package final class ControlServer: Sendable {
     }
   }
 
-  /// Only who mounted it and root may ask.
+  /// Serves only the user who mounted the space, and root.
   private func admit(_ socket: consuming FileDescriptor) throws(Errno) {
     let peer = try ControlSocket.peer(of: socket)
     let stream = MessageStream(socket)
@@ -143,7 +143,7 @@ package final class ControlServer: Sendable {
   private static let unknownRequest = Failure(
     .unsupported,
     "The daemon of this mount does not know that request: another version of albumfs started it. "
-      + "Unmount and mount again to use this one.")
+      + "Unmount and mount again to use this version.")
 
   private func serve(_ connection: Connection) {
     while true {

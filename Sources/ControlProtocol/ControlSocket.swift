@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 import Posix
 
-/// Who is at the other end of a local socket, as the kernel says.
+/// The process at the other end of a local socket, as the kernel reports it.
 package struct Peer: Sendable, Equatable {
   package var pid: Int32
   package var user: UInt32
@@ -12,26 +12,26 @@ package struct Peer: Sendable, Equatable {
   }
 }
 
-/// The socket of one mount: a file `<major>:<minor>.<process>.<random>` in a directory that is the user's
-/// alone (`ControlPlaces`). Its beginning says of which mount it is; the kernel gives a number again as
-/// soon as its mount is gone, so the rest makes each name the only one that ever was. Each side asks the
-/// kernel who the other is all the same.
+/// The socket of one mount: a file `<major>:<minor>.<process>.<random>` in a directory that only the user can
+/// enter (`ControlPlaces`). The name begins with the mount's device number. The kernel reuses that number as
+/// soon as the mount is gone, so the rest makes each name unique. Each side still asks the kernel who the
+/// other is.
 struct ControlSocket: ~Copyable {
   let listener: FileDescriptor
   let path: String
   private let identity: (UInt, UInt)
 
-  /// Milliseconds for a connection to come about: a daemon that is stopped accepts none.
+  /// Seconds to wait for a connection: a stopped daemon accepts none.
   static let connectSeconds = 5.0
-  /// A socket that refuses is left alone so long: its daemon may be about to listen. In seconds.
+  /// A socket that refuses connections stays for this many seconds: its daemon may be about to listen.
   private static let staleAfter = 10
 
   // MARK: The daemon's side
 
-  /// A socket that listens. Removes those that killed daemons have left in the same directory.
+  /// Creates a listening socket. Removes the sockets of killed daemons from the same directory.
   init(listeningFor device: DeviceNumber, in places: ControlPlaces) throws(Errno) {
     var failure = Errno.noEntry
-    // Another daemon that ends may take the empty directory away.
+    // A daemon that ends at the same time may remove the empty directory.
     for _ in 0..<3 {
       for directory in places.make() {
         ControlSocket.removeStale(in: directory)
@@ -60,13 +60,14 @@ struct ControlSocket: ~Copyable {
     self.identity = identity
   }
 
-  /// True while the path leads here: who cleans up runtime directories may have taken it away.
+  /// True while the path leads to this socket: a program that cleans up runtime directories may have removed
+  /// it.
   var isInPlace: Bool {
     guard let found = ControlSocket.identity(of: path) else { return false }
     return found == identity
   }
 
-  /// Takes the name away, and the directory where that is empty and was made for this.
+  /// Removes the socket's name, and its directory if that is empty.
   func unlink() {
     if isInPlace { unsafe _ = Glibc.unlink(path) }
     let directory = path.split(separator: "/").dropLast().joined(separator: "/")
@@ -79,9 +80,9 @@ struct ControlSocket: ~Copyable {
 
   // MARK: The client's side
 
-  /// Paths of the sockets of a mount, those that were made last first. Found where its user's daemons
-  /// make them, and in the kernel's list: the daemon's runtime directory may be another than this
-  /// process would take it for (sudo, cron, ssh).
+  /// The sockets of a mount, the newest first. Looks where its user's daemons create them, and in the
+  /// kernel's list: under sudo, cron or ssh the daemon's runtime directory may differ from the one that this
+  /// process would choose.
   static func paths(of device: DeviceNumber, in places: ControlPlaces) -> [String] {
     let prefix = "\(device)."
     var found: Set<String> = []
@@ -102,14 +103,14 @@ struct ControlSocket: ~Copyable {
       .sorted { $0.1 > $1.1 }.map(\.0)
   }
 
-  /// The process that a socket of that path was made by, as its name says.
+  /// The process that created the socket, from its name.
   static func process(_ path: String) -> Int32? {
     let parts = (path.split(separator: "/").last ?? "").split(separator: ".")
     return parts.count > 1 ? Int32(parts[1]) : nil
   }
 
-  /// A connection; throws `ECONNREFUSED` where its daemon is gone, `.again` where it does not take one within
-  /// so many seconds.
+  /// Connects. Throws `ECONNREFUSED` if the daemon is gone, and `.again` if it does not accept within
+  /// `seconds`.
   static func connect(to path: String, seconds: Double = connectSeconds) throws(Errno)
     -> FileDescriptor
   {
@@ -121,7 +122,7 @@ struct ControlSocket: ~Copyable {
     return socket
   }
 
-  /// Removes what killed daemons of a mount have left.
+  /// Removes the sockets that killed daemons of a mount have left.
   static func removeStale(of device: DeviceNumber, in places: ControlPlaces) {
     for path in paths(of: device, in: places) where isStale(path) {
       unsafe _ = Glibc.unlink(path)
@@ -146,7 +147,7 @@ struct ControlSocket: ~Copyable {
   }
 
   private static func isRefusing(_ path: String) -> Bool {
-    // One that takes no connection is there: how many wait for it does not matter.
+    // A daemon that accepts no connection is alive; a short wait is enough to see that.
     do throws(Errno) { _ = try connect(to: path, seconds: 0.001) } catch {
       return error == Errno(ECONNREFUSED)
     }
@@ -182,7 +183,7 @@ struct ControlSocket: ~Copyable {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     let bytes = Array(path.utf8)
-    // The rest is zero, and one zero ends the path.
+    // The rest of sun_path is zero; at least one zero must end the path.
     if bytes.count >= MemoryLayout.size(ofValue: address.sun_path) { throw .nameTooLong }
     unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
     let length = socklen_t(MemoryLayout<sockaddr_un>.size)
@@ -197,8 +198,7 @@ struct ControlSocket: ~Copyable {
     (try? PosixDirectory(path: directory).list("")) ?? []
   }
 
-  /// Paths of all sockets that are bound on this machine (proc_net(5)); the path is what follows seven
-  /// fields.
+  /// Paths of all sockets that are bound on this machine (proc_net(5)). The path follows after seven fields.
   private static func bound() -> [String] {
     let text = (try? readWholeFile("/proc/net/unix")) ?? []
     return text.split(separator: UInt8(ascii: "\n")).compactMap { line in
@@ -224,7 +224,7 @@ struct ControlSocket: ~Copyable {
     }
   }
 
-  /// Of a socket; nil for anything else.
+  /// The status of a socket; nil for anything else.
   private static func status(of path: String) -> stat? {
     var status = stat()
     guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return nil }

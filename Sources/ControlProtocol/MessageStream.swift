@@ -2,30 +2,30 @@ import FoundationEssentials
 internal import Glibc
 package import Posix
 
-/// Messages over a stream socket: four bytes of length, little-endian, then JSON
-/// `{"version": 1, "body": …}`, with `"interim": true` where another answer follows. The version is that
-/// of this envelope. Programs of one version may know different bodies: whoever does not know one goes on
-/// with the message behind it. One thread at a time may read, and one may write.
+/// Messages over a stream socket: four bytes of length, little-endian, then JSON `{"version": 1, "body": …}`,
+/// with `"interim": true` if another reply follows. The version is that of this envelope. Programs of one
+/// version may know different bodies; a program skips a body that it does not know. One thread may read while
+/// another writes.
 package struct MessageStream: ~Copyable, Sendable {
-  /// No message is longer, in bytes. A peer that announces more is not one of ours.
+  /// The greatest length of a message, in bytes. A peer that announces more is not albumfs.
   package static let lengthLimit = 16 << 20
 
   package let descriptor: FileDescriptor
 
   package init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
 
-  /// Why a message could not be had.
+  /// Why no message was received.
   package enum Problem: Error, Sendable, Equatable {
     /// The other side closed the connection between two messages.
     case ended
-    /// A receive timeout set with `setReceiveTimeout` passed.
+    /// The timeout of `setReceiveTimeout` passed.
     case timedOut
-    /// Not one of our messages.
+    /// The bytes are no message of albumfs.
     case malformed(String)
-    /// Of a version that this program does not know. The stream goes on behind it.
+    /// A version that this program does not know. The stream continues after the message.
     case unknownVersion(Int)
-    /// A whole message with a body that this program does not know: the other side is of a newer version.
-    /// The stream goes on behind it.
+    /// A complete message with a body that this program does not know, because the other side is newer. The
+    /// stream continues after the message.
     case unknownBody(isInterim: Bool)
     case system(Errno)
   }
@@ -40,7 +40,7 @@ package struct MessageStream: ~Copyable, Sendable {
     var interim: Bool?
   }
 
-  /// Sends one message, all of it. `isInterim`: another answer to the same request follows.
+  /// Sends one message. `isInterim`: another reply to the same request follows.
   package func send(_ message: some Codable, isInterim: Bool = false) throws(Problem) {
     do {
       let body = try JSONEncoder().encode(
@@ -69,7 +69,7 @@ package struct MessageStream: ~Copyable, Sendable {
     }
   }
 
-  /// Sends a length and that many bytes, which are not copied on the way (a password).
+  /// Sends a length and that many bytes without copying them (a password).
   package func sendRaw(_ bytes: UnsafeRawBufferPointer) throws(Problem) {
     do throws(Errno) {
       try descriptor.writeAll(prefix(bytes.count))
@@ -83,8 +83,8 @@ package struct MessageStream: ~Copyable, Sendable {
     }
   }
 
-  /// The length of the message that comes next, at most `limit` bytes. The caller then reads
-  /// exactly that many from `descriptor` (a password), or uses `receive` instead of both.
+  /// The length of the next message, at most `limit` bytes. The caller then reads exactly that many bytes
+  /// from `descriptor` (a password). `receive` does both.
   package func receiveLength(limit: Int = MessageStream.lengthLimit) throws(Problem) -> Int {
     let bytes = try receiveBytes(4)
     let length = bytes.indices.reduce(0) { $0 | Int(bytes[$1]) << (8 * $1) }
@@ -108,7 +108,7 @@ package struct MessageStream: ~Copyable, Sendable {
     }
   }
 
-  /// After that time without a byte `receive` throws `.timedOut`; nil: never.
+  /// Makes `receive` throw `.timedOut` after that many seconds without a byte; nil: never.
   package func setReceiveTimeout(seconds: Double?) throws(Errno) {
     let whole = seconds ?? 0
     var time = timeval(
@@ -119,18 +119,18 @@ package struct MessageStream: ~Copyable, Sendable {
     }
   }
 
-  /// Whether a byte, or the end, comes within that time.
+  /// True if a byte, or the end of the stream, arrives within that time.
   func isReadable(within milliseconds: CInt) -> Bool {
     var waiting = pollfd(fd: descriptor.rawValue, events: CShort(POLLIN), revents: 0)
     return unsafe poll(&waiting, 1, milliseconds) > 0
   }
 
-  /// Returns when the other side has closed the connection: for a daemon, when it has ended.
+  /// Waits until the other side closes the connection. A daemon does that when it ends.
   package func waitForEnd() throws(Problem) {
     do throws(Problem) {
       while true { _ = try receiveBytes(1) }
     } catch {
-      // A daemon that is killed with unread bytes resets the connection: an end as well.
+      // A daemon that is killed with unread bytes resets the connection, which is an end too.
       if error != .ended, error != .system(Errno(ECONNRESET)) { throw error }
     }
   }

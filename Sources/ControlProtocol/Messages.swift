@@ -1,54 +1,55 @@
-// What a command asks the daemon of a mount, and what it answers. Both sides are the same program,
-// but not always of the same release: a daemon may run for months while the program is replaced.
+// The requests of commands and the replies of a mount's daemon. Both sides are the same program, but not
+// always of the same release: a daemon may run for months while the program is replaced.
 //
-// Within a version requests, replies, kinds of failure and optional fields are only added. A daemon
-// answers a request that it does not know with `failed` (`unsupported`) and keeps the connection. A
-// client passes over interim replies that it does not know, and reports a final one as `unsupported`.
+// Within a version, a release only adds requests, replies, kinds of failure and optional fields. A daemon
+// replies to an unknown request with `failed` (`unsupported`) and keeps the connection. A client skips
+// unknown interim replies, and reports an unknown final reply as `unsupported`.
 
-package enum ControlVersion {
-  /// Of the envelope (`MessageStream`). Rises when an older program could misunderstand a message.
-  package static let current = 1
+enum ControlVersion {
+  /// The version of the envelope (`MessageStream`). It rises when an older program could misread a message.
+  static let current = 1
 }
 
-/// One question. A connection may ask several, one after the other.
+/// One request. A connection may send several, one after the other.
 package enum ControlRequest: Codable, Sendable, Equatable {
-  /// Answered by `status`.
+  /// The reply is `status`.
   case status
-  /// Returns when what was closed before is on disk and its thumbnails are made. Answered by
-  /// `progress` now and then, in the end by `done` or `failed` (`timedOut`). No timeout: for ever.
+  /// Waits until everything that was closed before is on disk and its thumbnails are made. The replies are
+  /// `progress` now and then, and at the end `done` or `failed` (`timedOut`). Without a timeout it may wait
+  /// for ever.
   case sync(timeoutSeconds: Double?)
-  /// Makes thumbnails again of the photos at and under a path of the mount; empty: of all.
+  /// Makes thumbnails again for the photos at and below a path of the mount; the empty path: all photos.
   case thumbnails(under: String, which: ThumbnailSelection)
-  /// Moves photos that lie right in an album into its Photo; nil: in all albums.
+  /// Moves photos that lie directly in an album into its Photo; nil: in all albums.
   case tidy(album: String?)
-  /// Gives the room of removed files back, as far as it is worth it. Answered by `moved` now and then,
-  /// in the end by `compacted` or `failed`. Ends early when the client is gone.
+  /// Returns the room of removed files to the disk, as far as that is worthwhile. The replies are `moved` now
+  /// and then, and at the end `compacted` or `failed`. Stops early when the client disconnects.
   case compact
-  /// Returns when the session has ended: sent before an unmount. Answered by `progress` now and then, so
-  /// that the daemon notices a client that is gone, in the end by `ended`.
+  /// Waits for the end of the session; a client sends this before an unmount. The replies are `progress` now
+  /// and then, so that the daemon notices a disconnected client, and at the end `ended`.
   case end
 }
 
 package enum ThumbnailSelection: String, Codable, Sendable, Equatable {
-  /// Those that were given up.
+  /// Photos whose thumbnail failed.
   case failed
-  /// All that are not there: failed ones, and removed ones.
+  /// Photos without a thumbnail: failed and removed ones.
   case missing
-  /// Every one, those that are there too. What the user put into Thumb himself stays.
+  /// All photos, even those that have a thumbnail. Files that the user put into Thumb stay.
   case all
 }
 
 package enum ControlReply: Codable, Sendable, Equatable {
   case status(MountStatus)
-  /// More to come. How many photos still wait for a thumbnail.
+  /// Interim. The number of photos that still wait for a thumbnail.
   case progress(pending: Int)
-  /// More to come. How many bytes of how many were moved.
+  /// Interim. How many bytes were moved, and how many will be.
   case moved(bytes: Int64, of: Int64)
   case compacted(CompactionSummary)
-  /// The request is done; what it did, in numbers.
+  /// The request succeeded; the summary has its numbers.
   case done(ControlSummary)
   case failed(Failure)
-  /// The mount has gone and the session is over; nil: everything is on disk, else why it is not.
+  /// The mount is gone and the session has ended; nil if everything is on disk, otherwise why not.
   case ended(Failure?)
 
   /// True where another reply to the same request follows.
@@ -61,9 +62,9 @@ package enum ControlReply: Codable, Sendable, Equatable {
 }
 
 package struct ControlSummary: Codable, Sendable, Equatable {
-  /// Photos queued for a thumbnail, or moved by tidy.
+  /// Photos that were queued for a thumbnail, or that tidy moved.
   package var count: Int
-  /// Things left undone that the user should know of, one line each.
+  /// What the user should know about photos that were left out, one line each.
   package var notes: [String]
   package init(count: Int = 0, notes: [String] = []) {
     self.count = count
@@ -71,19 +72,19 @@ package struct ControlSummary: Codable, Sendable, Equatable {
   }
 }
 
-/// What `albumfs compact` did, and shows; its JSON form is this, word for word. Bytes.
+/// The result of `albumfs compact`. Its JSON form is the output of `--json`. Sizes in bytes.
 package struct CompactionSummary: Codable, Sendable, Equatable {
   package var version: Int = ControlVersion.current
-  /// Given back to the disk.
+  /// Returned to the disk.
   package var freed: Int64
-  /// Will be given back when the grace time is over, in `graceSeconds` at the latest.
+  /// Will be returned when the grace time is over, after `graceSeconds` at the latest.
   package var waiting: Int64
   package var graceSeconds: Int64
-  /// What the space takes, less what waits.
+  /// The size of the space, without `waiting`.
   package var taken: Int64
-  /// What the content of its files takes of that.
+  /// The part of `taken` that the content of its files needs.
   package var living: Int64
-  /// Segments that stay as they are, since content in them does not open.
+  /// Segments that compaction did not touch because content in them does not decrypt.
   package var unreadableSegments: Int
 
   package init(
@@ -99,7 +100,7 @@ package struct CompactionSummary: Codable, Sendable, Equatable {
   }
 }
 
-/// One photo without a thumbnail, and why.
+/// A photo without a thumbnail, and the reason.
 package struct FailedThumbnail: Codable, Sendable, Equatable {
   package var path: String
   package var reason: String
@@ -109,16 +110,16 @@ package struct FailedThumbnail: Codable, Sendable, Equatable {
   }
 }
 
-/// What `albumfs status` shows; its JSON form is this, word for word.
+/// The result of `albumfs status`. Its JSON form is the output of `--json`.
 package struct MountStatus: Codable, Sendable, Equatable {
   package struct Thumbnails: Codable, Sendable, Equatable {
-    /// How many there are. nil: the daemon is of a version that does not count them.
+    /// The number of thumbnails; nil if the daemon's version does not count them.
     package var made: Int?
     package var pending: Int
     package var failed: Int
-    /// At most `listLimit` of them.
+    /// The failed ones, at most `listLimit`.
     package var failures: [FailedThumbnail]
-    /// Why none is made, where that is so (no thumbnailer found, read-only).
+    /// Why albumfs makes no thumbnails (no thumbnailer found, read-only); nil if it does.
     package var disabled: String?
     package static let listLimit = 1000
     package init(
@@ -138,24 +139,24 @@ package struct MountStatus: Codable, Sendable, Equatable {
   package var pid: Int32
   package var albums: Int
   package var photos: Int
-  /// Files that are neither photos nor thumbnails that albumfs made. nil: the daemon is of a version that
-  /// counts them as photos.
+  /// Files that are neither photos nor thumbnails made by albumfs; nil if the daemon's version counts them
+  /// as photos.
   package var otherFiles: Int?
-  /// Files of every kind, photos and thumbnails included.
+  /// Files of every kind, including photos and thumbnails.
   package var files: Int
-  /// Length of all files, in bytes.
+  /// Total length of all files, in bytes.
   package var bytes: Int64
   package var thumbnails: Thumbnails
-  /// When everything up to then was on disk, in seconds since 1970; nil: nothing written yet.
+  /// Everything up to this time is on disk, in seconds since 1970; nil if nothing was written yet.
   package var lastBarrier: Double?
   package var readOnly: Bool
-  /// Why it is read-only; nil when it is not.
+  /// Why the space is read-only; nil if it is not.
   package var readOnlyReason: String?
-  /// Why nothing more can be stored for now; nil: there is room.
+  /// Why nothing more can be stored now; nil if there is room.
   package var shortage: String?
-  /// Segments that compaction left as they are, since content in them does not open.
+  /// Segments that compaction did not touch because content in them does not decrypt.
   package var unreadableSegments: Int
-  /// What recovery found when it was mounted, one line each; empty after a clean unmount.
+  /// What recovery found at the mount, one line each; empty after a clean unmount.
   package var recovery: [String]
   /// The daemon's last messages, oldest first.
   package var messages: [String]
@@ -183,4 +184,32 @@ package struct MountStatus: Codable, Sendable, Equatable {
     self.recovery = recovery
     self.messages = messages
   }
+}
+
+/// Why a command failed, as daemon and command line report it to one another. A program acts on the kind (the
+/// command line maps it to an exit code). The message is for a person: one or two sentences, without secrets.
+package struct Failure: Error, Codable, Sendable, Equatable, CustomStringConvertible {
+  package enum Kind: String, Codable, Sendable, CaseIterable {
+    case usage
+    case storeMissing, notEmpty, configuration, configurationOpen, configurationWrite
+    case storeInUse, passwordInUse, unsupported, damaged
+    case noPassword, emptyPassword, wrongPassword
+    case mountPoint, fuse, noSuchMount, busy, unreachable
+    case timedOut, diskFull, clash, interrupted, other
+
+    /// A kind that only a newer program knows becomes `other`.
+    package init(from decoder: any Decoder) throws {
+      let name = try decoder.singleValueContainer().decode(String.self)
+      self = Kind(rawValue: name) ?? .other
+    }
+  }
+  package var kind: Kind
+  package var message: String
+
+  package init(_ kind: Kind, _ message: String) {
+    self.kind = kind
+    self.message = message
+  }
+
+  package var description: String { message }
 }

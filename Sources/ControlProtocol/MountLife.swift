@@ -2,14 +2,14 @@ internal import CLinux
 internal import Glibc
 package import Posix
 
-/// Asks a mount itself whether anybody serves it.
+/// Finds out whether a daemon still serves a mount.
 package enum MountLife {
   /// A mount that says nothing for so long is served by a daemon that hangs.
   private static let patience = Duration.seconds(5)
 
-  /// True where the kernel says that nobody serves the mount any more: then every call on it fails with
-  /// ENOTCONN. That its daemon does not answer on its socket says nothing. A daemon that hangs hangs a
-  /// thread of its own at most.
+  /// True if the kernel reports that no process serves the mount any more, so that every call on it fails
+  /// with ENOTCONN. The daemon's socket cannot tell that. If the daemon hangs, it blocks only a thread of
+  /// its own here.
   package static func isDead(_ mount: MountEntry) -> Bool {
     let answer = Monitor(Bool?.none, rank: .leaf)
     let thread = try? PosixThread(name: "mount-life") {
@@ -23,8 +23,8 @@ package enum MountLife {
     return answer.waiting(until: deadline) { $0 } ?? false
   }
 
-  /// The kernel answers nobody but who mounted it, root neither, so root's thread becomes that user: the
-  /// thread alone, and for good.
+  /// The kernel replies only to the user who mounted the space, not even to root. So a thread of root becomes
+  /// that user; only this thread changes, and for good.
   private static func ask(_ mount: MountEntry) -> Bool {
     if geteuid() == 0, let user = mount.user, user != 0 {
       _ = clinux_become(user, mount.group ?? user)

@@ -1,4 +1,5 @@
 package import AlbumSecrets
+import CLinux
 package import ControlProtocol
 import FUSEDriver
 import Glibc
@@ -7,8 +8,8 @@ import Posix
 
 /// One mounted space, from the password to the last barrier.
 package final class AlbumDaemon: Sendable {
-  /// Called once, when the mount serves requests, with warnings for the person. Answers whether
-  /// anybody still wants the mount; if not, it ends again.
+  /// Called once, when the mount serves requests, with warnings for the user. Returns false if nobody wants
+  /// the mount any more; the daemon then unmounts.
   package typealias Ready = @Sendable (_ warnings: [String]) -> Bool
 
   private let options: LaunchOptions
@@ -23,17 +24,19 @@ package final class AlbumDaemon: Sendable {
     self.ready = ready
   }
 
-  /// Mounts, serves until unmounted or stopped by SIGTERM or SIGINT, and writes everything out.
-  /// Throws where the mount did not come about, or where not everything could be written.
+  /// Mounts, serves until an unmount or until SIGTERM or SIGINT, and writes everything out. Throws if the
+  /// mount failed, or if it could not write everything.
   ///
-  /// Only the main thread of the process, with no other one started yet, and once: signals are
-  /// set up for the whole process.
+  /// Call it once, on the main thread, before any other thread starts: it sets up signals for the whole
+  /// process.
   package func run(
     secret: consuming SecretBytes, ignoringHangup: Bool, exitWhenInterrupted: Int32
   ) throws(Failure) {
     let signals = try watchSignals(ignoringHangup, exitWhenInterrupted)
-    Hardening.raiseDescriptorLimit()
-    Hardening.boundMemory()
+    AlbumDaemon.raiseDescriptorLimit()
+    // Unused memory then returns to the kernel. The only large blocks are a password's 256 MiB and segments
+    // of 4 MiB.
+    clinux_bound_malloc()
     let parts = try Parts(options, secret: secret, logger: logger)
     let control = ControlRequests(parts, options: options, log: log)
     var failure = serve(parts, control, signals)
@@ -51,7 +54,7 @@ package final class AlbumDaemon: Sendable {
     }
   }
 
-  /// Answers why it did not come about or ended otherwise than by an unmount.
+  /// Returns why the mount failed, or ended otherwise than by an unmount; nil after an unmount.
   private func serve(_ parts: Parts, _ control: ControlRequests, _ signals: SignalWatch) -> Failure?
   {
     do throws(MountError) {
@@ -59,7 +62,7 @@ package final class AlbumDaemon: Sendable {
         let warnings = parts.warnings + control.start()
         for warning in warnings { logger.warning("\(warning)") }
         logger.info("mounted")
-        // Not from here: this thread serves the mount, and the stop waits for it.
+        // Not on this thread: it serves the mount, and the stop waits for it.
         if !ready(warnings) { try? PosixThread(name: "stop") { signals.stop() }.detach() }
       }
       signals.onStop { mount.stop() }
@@ -69,5 +72,13 @@ package final class AlbumDaemon: Sendable {
     } catch {
       return Failure(error)
     }
+  }
+
+  /// Raises the limit of open files as far as the kernel permits: each segment that is read needs one.
+  private static func raiseDescriptorLimit() {
+    var limit = rlimit()
+    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = limit.rlim_max
+    _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 }

@@ -2,7 +2,7 @@ import ControlProtocol
 import Logging
 import Posix
 
-/// Answers what commands ask of a mount.
+/// Serves the requests of commands.
 final class ControlRequests: Sendable {
   private let parts: Parts
   private let options: LaunchOptions
@@ -10,7 +10,7 @@ final class ControlRequests: Sendable {
   private let server = Mutex<ControlServer?>(nil, rank: .leaf)
   private let end = Monitor(End(), rank: .leaf)
 
-  /// How the session ended, and who waits to be told.
+  /// How the session ended, and how many commands wait to learn that.
   private struct End {
     var waiting = 0
     var isOver = false
@@ -23,7 +23,7 @@ final class ControlRequests: Sendable {
     self.log = log
   }
 
-  /// Begins to answer. Without that the mount works all the same, so what hinders it is a warning.
+  /// Starts to serve. The mount works without it, so a failure returns a warning.
   func start() -> [String] {
     do throws(Errno) {
       guard let mount = try MountTable.current().mount(at: options.mountPoint) else {
@@ -39,30 +39,31 @@ final class ControlRequests: Sendable {
     }
   }
 
-  /// The mount is gone, and its number with it. Commands that wait for the end go on waiting.
+  /// Stops accepting, because the mount and its device number are gone. Commands that wait for the end
+  /// continue.
   func close() { server.withLock { $0 }?.close() }
 
-  /// The session is over: tells all commands that wait for its end how it ended; returns when they have
-  /// been told. The process may end then.
+  /// Reports the end of the session to all commands that wait for it, and returns when they have the reply.
+  /// The process may exit then.
   func tellEnd(_ failure: Failure?) {
     end.withLock { end in
       end.isOver = true
       end.failure = failure
     }
     end.notifyAll()
-    // A client that does not read must not keep the daemon.
+    // A client that does not read must not keep the daemon alive.
     let deadline = MonotonicTime.now + .seconds(5)
     _ = end.waiting(until: deadline) { $0.waiting == 0 ? () : nil }
   }
 
-  /// Waits for the end of the session and tells the client; notices within a second that it is gone.
+  /// Waits for the end of the session and reports it. Notices within a second if the client has disconnected.
   private func tellWhenOver(_ progress: (ControlReply) -> Bool) -> ControlReply {
     end.withLock { $0.waiting += 1 }
     defer {
       end.withLock { $0.waiting -= 1 }
       end.notifyAll()
     }
-    // The first tells the client that its question has come.
+    // The first reply confirms the request.
     while true {
       if !progress(.progress(pending: 0)) { return .ended(nil) }
       let deadline = MonotonicTime.now + .seconds(1)
@@ -70,7 +71,7 @@ final class ControlRequests: Sendable {
         end.isOver ? .some(end.failure) : .none
       }
       if let outcome {
-        // Sent here, and not by who called: `tellEnd` waits for this.
+        // Sent here, and not by the caller, because `tellEnd` waits for it.
         _ = progress(.ended(outcome))
         return .ended(outcome)
       }

@@ -3,13 +3,12 @@ import Glibc
 package import Logging
 import Posix
 
-/// Where the daemon's messages go: standard error in the foreground, else the system log
-/// (syslog(3), facility daemon). The last of them are kept for `albumfs status` as well.
+/// The daemon's log: standard error in the foreground, otherwise the system log (syslog(3), facility daemon).
+/// It also keeps the last messages for `albumfs status`.
 ///
-/// The system log outlives every unmount, is read by others, and lies on a disk that is not encrypted. So
-/// unless the user wants more (`--verbose`) it gets one sentence for each error, that names no path, no
-/// segment and no time but that of the log, and nothing of a session in which all goes well: when a space
-/// was mounted is nobody's business. `albumfs status --verbose` tells the rest.
+/// The system log outlives every unmount, others can read it, and its disk is not encrypted. Unless the user
+/// asks for more (`--verbose`), it gets one sentence for each error, without paths, segments or times, and
+/// nothing about a session in which all goes well. `albumfs status --verbose` shows everything.
 package final class DaemonLog: Sendable {
   package enum Target: Sendable { case standardError, systemLog }
 
@@ -34,7 +33,7 @@ package final class DaemonLog: Sendable {
   /// The last messages, oldest first.
   package var messages: [String] { kept.withLock { $0 } }
 
-  /// What the system log gets of a message; nil: nothing.
+  /// What the system log gets for a message; nil for nothing.
   static func publicText(_ level: Logger.Level) -> String? {
     switch level {
     case .critical:

@@ -2,8 +2,8 @@ import AlbumStore
 import Logging
 import Posix
 
-/// Notes how far a space's history went, every 5 seconds and when the session ends, so that a killed
-/// session counts as well. The files' disk may be slow: the watch has a thread of its own.
+/// Records every 5 seconds how far a space's history goes, and again when the session ends. So a killed
+/// session counts too. It has a thread of its own, because the disk of the files may be slow.
 final class HistoryWatch: Sendable {
   private static let period = Duration.seconds(5)
 
@@ -19,28 +19,27 @@ final class HistoryWatch: Sendable {
     self.logger = logger
   }
 
-  /// Only what no power cut takes back is noted while the session lasts: a store that has lost its last
-  /// seconds is not an old one.
+  /// Records only frames that no power cut can undo: a store that lost its last seconds is not an old copy.
   func start() throws(Errno) {
     let started = try PosixThread(name: "history") {
-      var noted: UInt64 = 0
+      var recorded: UInt64 = 0
       while true {
         let until = MonotonicTime.now + HistoryWatch.period
         if self.isStopping.waiting(until: until, { $0 ? true : nil }) != nil { return }
         let end = self.space.durableHistoryEnd
-        if end.frame > noted {
-          self.note(end)
-          noted = end.frame
+        if end.frame > recorded {
+          self.record(end)
+          recorded = end.frame
         }
       }
     }
     thread.withLock { $0 = started }
   }
 
-  /// After the space was closed: all of its history is on disk.
+  /// Call it after the space was closed, when all of its history is on disk.
   func end() {
     stop()
-    note(space.historyEnd)
+    record(space.historyEnd)
   }
 
   func stop() {
@@ -49,7 +48,7 @@ final class HistoryWatch: Sendable {
     thread.withLock { $0.take() }?.join()
   }
 
-  private func note(_ end: Space.HistoryEnd) {
+  private func record(_ end: Space.HistoryEnd) {
     do throws(Errno) { try seen.remember(end) } catch {
       logger.warning("the end of history cannot be remembered: \(error)")
     }

@@ -3,20 +3,20 @@ package import ControlProtocol
 import Glibc
 import Posix
 
-/// How `albumfs mount` hands over to the daemon that it starts: a socket pair, over which go the
-/// options, then the secret, then back the news that the mount is ready or why not. Nothing secret
-/// stands in arguments or environment, nor in any buffer but guarded memory.
+/// The channel between `albumfs mount` and the daemon that it starts: a socket pair. The command sends the
+/// options, then the secret. The daemon replies when the mount is ready, or why it failed. The secret never
+/// appears in arguments or the environment, and only guarded memory holds it.
 package final class LaunchChannel: Sendable {
-  /// The daemon finds its end of the socket pair at this descriptor.
+  /// The descriptor of the daemon's end of the socket pair.
   package static let descriptor: CInt = 3
 
   package enum Answer: Codable, Sendable {
-    /// Mounted and serving. `warnings` are for the person, one sentence each.
+    /// Mounted and serving. `warnings` are for the user, one sentence each.
     case ready(warnings: [String])
     case failed(Failure)
   }
 
-  /// What a daemon is to do.
+  /// What the daemon receives.
   package struct Order: ~Copyable {
     package let options: LaunchOptions
     private let secret: SecretBytes
@@ -38,7 +38,7 @@ package final class LaunchChannel: Sendable {
     stream = MessageStream(FileDescriptor(owning: descriptor))
   }
 
-  /// The command's part, first half.
+  /// The command's part, first half: sends options and secret.
   package func send(_ options: LaunchOptions, _ secret: borrowing SecretBytes) throws(Failure) {
     do throws(MessageStream.Problem) {
       try stream.send(options)
@@ -69,7 +69,7 @@ package final class LaunchChannel: Sendable {
     }
   }
 
-  /// The daemon's part, second half. Answers whether somebody still waits for it.
+  /// The daemon's part, second half. Returns false if nobody waits for it any more.
   package func answer(_ answer: Answer) -> Bool {
     do throws(MessageStream.Problem) { try stream.send(answer) } catch { return false }
     return true
@@ -83,5 +83,5 @@ package final class LaunchChannel: Sendable {
   }
 
   private static let lost = Failure(
-    .other, "The daemon ended before the mount was ready; with --foreground it says why.")
+    .other, "The daemon ended before the mount was ready; run it with --foreground to see why.")
 }

@@ -1,26 +1,28 @@
-/// All that a daemon is told when it starts, but the secret.
+package import ControlProtocol
+import FUSEDriver
+
+/// Everything that a daemon receives when it starts, except the secret.
 package struct LaunchOptions: Codable, Sendable, Equatable {
-  /// What opens the space.
+  /// The kind of secret that unlocks the space.
   package enum SecretKind: String, Codable, Sendable {
     case password, recoveryKey
   }
 
-  /// Absolute paths: the daemon works in `/`.
+  /// Absolute paths, because the daemon works in `/`.
   package var store: String
   package var mountPoint: String
   package var readOnly: Bool
   package var allowOther: Bool
-  /// The words of `-o`, joined by commas.
+  /// The values of `-o`, joined by commas.
   package var mountOptions: String
   package var secretKind: SecretKind
-  /// Path of albumfs-thumbnailer; nil: no thumbnails are made.
+  /// Path of albumfs-thumbnailer; nil: albumfs makes no thumbnails.
   package var thumbnailer: String?
-  /// Whether implicit entries look at the caller's system call (DESIGN section 5). Off only in
-  /// tests, which try the second way by that.
+  /// True if implicit entries look at the caller's system call. False only in tests of the fallback.
   package var inspectsSystemCalls: Bool
-  /// How long a segment of the store that is no longer needed stays, in seconds.
+  /// How long a segment stays after it is no longer needed, in seconds.
   package var graceSeconds: Int64
-  /// Where it is remembered how far the history of spaces went; nil: it is not.
+  /// The directory that records how far the history of spaces went; nil: nowhere.
   package var remembersIn: String?
   package var verbose: Bool
 
@@ -40,5 +42,26 @@ package struct LaunchOptions: Codable, Sendable, Equatable {
     self.graceSeconds = graceSeconds
     self.remembersIn = remembersIn
     self.verbose = verbose
+  }
+}
+
+extension LaunchOptions {
+  /// Checks the mount point and the mount options, before the command asks for a password.
+  package func check() throws(Failure) {
+    do throws(MountError) {
+      _ = try parsedMountOptions()
+      _ = try MountPoint(mountPoint)
+    } catch {
+      throw Failure(error)
+    }
+  }
+
+  /// Combines all mount options; those of the command override `-o`.
+  func parsedMountOptions() throws(MountError) -> MountOptions {
+    var parsed = MountOptions(source: store)
+    try parsed.add(mountOptions)
+    if readOnly { parsed.readOnly = true }
+    if allowOther { parsed.allowOther = true }
+    return parsed
   }
 }

@@ -10,22 +10,22 @@ import Logging
 import Posix
 import Thumbnails
 
-/// The parts of one mounted space: put together bottom first, taken apart top first.
+/// The parts of one mounted space. They start bottom first and end top first.
 final class Parts: Sendable {
   let options: LaunchOptions
   let space: Space
   let fileSystem: FileSystem
-  /// nil: no thumbnails are made.
+  /// nil: albumfs makes no thumbnails.
   let queue: ThumbnailQueue?
-  /// Why none are made from the start; nil where they are.
+  /// Why albumfs makes none from the start; nil if it makes some.
   let whyNoThumbnails: String?
   private let storeWarnings: [String]
-  /// How far history went here; nil: nobody wants to know.
+  /// Records how far history goes; nil without --remember.
   private let history: HistoryWatch?
   private let mountOptions: MountOptions
   private let logger: Logger
 
-  /// Opens the space and starts what works on it, but does not mount it.
+  /// Unlocks the space and starts its threads, but does not mount it.
   init(_ options: LaunchOptions, secret: consuming SecretBytes, logger: Logger) throws(Failure) {
     self.options = options
     self.logger = logger
@@ -44,7 +44,7 @@ final class Parts: Sendable {
       + (seen?.complaint(about: opened).map { [$0] } ?? [])
     fileSystem = FileSystem(space: space)
     do throws(Errno) { try history?.start() } catch {
-      logger.warning("the end of history is noted at the unmount alone: \(error)")
+      logger.warning("the end of history is recorded only at the unmount: \(error)")
     }
     (queue, whyNoThumbnails) = Parts.startThumbnails(
       fileSystem, space, isReadOnly ? nil : options.thumbnailer, logger)
@@ -52,21 +52,21 @@ final class Parts: Sendable {
 
   var isReadOnly: Bool { mountOptions.readOnly }
 
-  /// For the person who mounts, one sentence each.
+  /// For the user who mounts, one sentence each.
   var warnings: [String] {
     storeWarnings + space.misplaced.map { $0.prefix(1).uppercased() + $0.dropFirst() + "." }
       + RecoveryNotes.lines(space.status.recovery)
       + (isReadOnly ? [] : whyNoThumbnails.map { ["No thumbnails will be made: \($0)."] } ?? [])
   }
 
-  /// A mount that is not yet there; its `run` makes it.
+  /// Prepares a mount; its `run` makes it.
   func mount(onReady: @escaping @Sendable () -> Void) throws(MountError) -> FUSEDriver.Mount {
     try FUSEDriver.Mount(
       fileSystem: fileSystem, options: mountOptions, mountPoint: options.mountPoint,
       readsSystemCalls: options.inspectsSystemCalls, logger: logger, onReady: onReady)
   }
 
-  /// Writes everything out. Nobody uses the mount any more.
+  /// Writes everything out. Call it when nobody uses the mount any more.
   func close() throws(Failure) {
     queue?.stop()
     let unwritten = fileSystem.close()
@@ -104,7 +104,7 @@ final class Parts: Sendable {
       if options.secretKind == .recoveryKey, error.code == .missing || error.code == .notAStore {
         throw Failure(
           .wrongPassword,
-          "The recovery key is of no space of this store (or the copy of the store is incomplete).")
+          "No space of this store has this recovery key (or the copy of the store is incomplete).")
       }
       throw Failure(error)
     }
@@ -125,123 +125,6 @@ final class Parts: Sendable {
       return (queue, nil)
     } catch {
       return (nil, "their threads cannot be started (\(error))")
-    }
-  }
-}
-
-/// What recovery found, for a person.
-enum RecoveryNotes {
-  private static let mostNamed = 20
-
-  /// The files that lack their newest content, and what to do.
-  private static func incompleteFiles(_ report: RecoveryReport) -> [String] {
-    let files = report.incompleteFiles
-    if files.isEmpty {
-      if report.leftOutFiles == 0 { return [] }
-      let paths = report.leftOutPaths.keys.sorted()
-      let named =
-        paths.prefix(mostNamed).map { "\($0): left out by an earlier mount." }
-        + (paths.count > mostNamed ? ["… and \(paths.count - mostNamed) more files."] : [])
-      return named + [
-        "\(report.leftOutFiles) versions of files are kept that a mount left out, since content of them "
-          + "was missing. albumfs check --repair brings back what can be read of them."
-      ]
-    }
-    var lines = files.prefix(mostNamed).map { file in
-      "\(file.path ?? "A file without a name"): \(file.outcome.sentence) (\(time(file.since)))."
-    }
-    if files.count > mostNamed { lines.append("… and \(files.count - mostNamed) more files.") }
-    let isCopy = files.allSatisfy(\.isEndOfCopy)
-    let cause =
-      isCopy
-      ? "was written while this store was copied, and is not in it"
-      : "is missing in this store"
-    lines.insert(
-      "The newest content of \(files.count) \(files.count == 1 ? "file" : "files") \(cause). "
-        + "Nothing that is left of it is removed. "
-        + "\(isCopy ? "Run rsync again to complete the copy, or run" : "Restore the store from a backup, or run") "
-        + "albumfs check --repair to bring back what can be read.", at: 0)
-    return lines
-  }
-
-  private static func time(_ since: StoreTime) -> String {
-    "written \(SystemClock.localTime(seconds: since.seconds))"
-  }
-
-  static func lines(_ report: RecoveryReport) -> [String] {
-    var lines: [String] = []
-    if report.isMixed {
-      lines.append(
-        "The store holds segments of another copy of it, which was written to. Nothing of either was "
-          + "removed. To make this store a copy again, run rsync once with --delete. To go on with what is "
-          + "shown, run albumfs check --repair.")
-    }
-    lines += incompleteFiles(report)
-    if !report.cutFiles.isEmpty {
-      let shown = report.cutFiles.prefix(mostNamed).joined(separator: ", ")
-      let rest = report.cutFiles.count - mostNamed
-      lines.append(
-        "The machine was started anew since. Changes of the last seconds before that are left out: "
-          + shown + (rest > 0 ? " and \(rest) more." : "."))
-    }
-    if !report.wasClean, report.incompleteFiles.isEmpty, report.cutFiles.isEmpty,
-      report.damagedFrames == 0, !report.lacksEnd, !report.isDamaged
-    {
-      lines.append(
-        "The last session did not end by an unmount. Everything up to its last moments is there.")
-    }
-    if report.damagedFrames > 0 {
-      let steps = "\(report.damagedFrames) steps of its history"
-      lines.append(
-        report.mayLackJournalAsCopy
-          ? "\(steps) were written while this store was copied, and are not in it: run rsync again."
-          : "The store is damaged: \(steps) are missing.")
-    }
-    if report.lacksEnd {
-      lines.append(
-        "The newest part of the history is not in this store: it was begun while the store was copied, or it "
-          + "was lost. Run rsync again, or restore the store from a backup.")
-    }
-    if report.isEndMissing {
-      lines.append("The store is damaged: the end of its history is missing.")
-    }
-    if report.loss != nil, !report.isJournalIncomplete {
-      lines.append("A part of this space's history was missing at an earlier mount.")
-    }
-    if report.isJournalIncomplete || report.loss != nil {
-      lines.append(
-        "albumfs check --repair may bring back what is missing; until then no room is given back.")
-    }
-    if report.lostEntries > 0 {
-      lines.append("The store is damaged: \(report.lostEntries) files are lost.")
-    }
-    if report.lostContents > 0 {
-      lines.append(
-        "The store is damaged: \(report.lostContents) files have lost content; "
-          + "reading it is an error, all else can be read.")
-    }
-    if report.orphans > 0 {
-      lines.append(
-        "The store is damaged: \(report.orphans) files and folders have lost their name; "
-          + "albumfs check --repair brings them back.")
-    }
-    if report.isCutShort {
-      lines.append("The store is damaged: the newest part of its journal was cut short.")
-    }
-    if report.usedFormerCheckpoint {
-      lines.append("The newest checkpoint is damaged; the one before it was used.")
-    }
-    return lines
-  }
-}
-
-extension IncompleteFile.Outcome {
-  /// What became of the file, for a person.
-  fileprivate var sentence: String {
-    switch self {
-    case .formerContent: "shown as it was before"
-    case .leftOut: "left out, since nothing of it is whole"
-    case .unreadable: "cannot be read whole"
     }
   }
 }

@@ -2,12 +2,12 @@ import AlbumStore
 import ControlProtocol
 import Posix
 
-/// How far the history of a space went when it was last mounted with `--remember` on this machine. A
-/// store that is replaced by an older state of itself cannot tell; what is kept outside of it can.
+/// Records how far the history of a space went when it was last mounted with `--remember` on this machine. A
+/// store that was replaced by an older state of itself cannot show that, but a record outside can.
 ///
-/// A file in the user's state directory, one for each space: a line with the number of the last frame
-/// and the seconds since 1970 when it was written. Its name comes from the keys of the space and says
-/// nothing without them; that it is there says that this user mounts some space.
+/// Each space has one file in the user's state directory: a line with the number of the last frame and the
+/// seconds since 1970 when it was written. Its name derives from the keys of the space and reveals nothing
+/// without them. The file itself reveals that this user mounts some space.
 struct SeenHistory {
   private let directory: String
   private let name: String
@@ -17,17 +17,17 @@ struct SeenHistory {
     name = space.memoryName
   }
 
-  /// A warning where the space is older than what was seen; nil otherwise.
+  /// A warning if the space is older than the record; otherwise nil.
   func complaint(about space: Space) -> String? {
     guard let seen = read(), seen.frame > space.historyEnd.frame else { return nil }
     let missing = seen.frame - space.historyEnd.frame
     return
       "This store is older than what was seen of it here: its history lacks the last \(missing) steps, "
       + "up to \(SystemClock.localTime(seconds: seen.seconds)). It may be an old copy, or somebody may "
-      + "have put an old state of it back."
+      + "have replaced it with an old state."
   }
 
-  /// Remembers the end of history, unless more was seen before. Throws what the disk answers.
+  /// Records the end of history, unless the record goes further. Throws the error of the disk.
   func remember(_ end: Space.HistoryEnd) throws(Errno) {
     if let seen = read(), seen.frame >= end.frame { return }
     let place = try PosixDirectory(path: directory)

@@ -2,8 +2,8 @@ import ControlProtocol
 import Glibc
 import Posix
 
-/// Turns SIGTERM and SIGINT into a clean stop. Made before any other thread: all threads inherit
-/// the mask, so that the signals reach the one that waits for them.
+/// Turns SIGTERM and SIGINT into a clean stop. Create it before any other thread: all threads inherit the
+/// signal mask, so the signals reach the one thread that waits for them.
 final class SignalWatch: Sendable {
   private struct State {
     var stop: (@Sendable () -> Void)?
@@ -11,9 +11,9 @@ final class SignalWatch: Sendable {
   }
   private let state = Mutex(State(), rank: .leaf)
 
-  /// Blocks the signals and waits for them on a thread of its own. Until `onStop` has been called
-  /// a signal ends the process at once with `early`: nothing is mounted yet, and an unfinished
-  /// start leaves nothing that the next one does not clear.
+  /// Blocks the signals and waits for them on a thread of its own. Until `onStop` is called, a signal ends
+  /// the process at once with exit code `early`: nothing is mounted yet, and the next start clears anything
+  /// that an unfinished start leaves.
   init(ignoringHangup: Bool, early: Int32) throws(Errno) {
     _ = signal(SIGPIPE, SIG_IGN)
     if ignoringHangup { _ = signal(SIGHUP, SIG_IGN) }
@@ -25,8 +25,7 @@ final class SignalWatch: Sendable {
     try PosixThread(name: "signals") { self.watch(signals, early) }.detach()
   }
 
-  /// What to do from now on when a signal comes, or when `stop` is called. Called from a thread of
-  /// its own, once.
+  /// Sets what a signal, or `stop`, does from now on. The watch calls it once, on a thread of its own.
   func onStop(_ body: @escaping @Sendable () -> Void) {
     let now = state.withLock { state in
       state.stop = body
@@ -35,7 +34,7 @@ final class SignalWatch: Sendable {
     if now { body() }
   }
 
-  /// As if a signal had come.
+  /// Has the effect of a signal.
   func stop() {
     let body = state.withLock { state in
       if state.isStopping { return nil as (@Sendable () -> Void)? }

@@ -3,7 +3,7 @@ import AlbumModel
 import Logging
 import Thumbnails
 
-/// The file system as the thumbnail queue sees it.
+/// Adapts the file system for the thumbnail queue.
 struct ThumbnailSource: PhotoSource {
   let fileSystem: FileSystem
   let thumbnailEdge: Int
@@ -24,7 +24,7 @@ struct ThumbnailSource: PhotoSource {
     if fileSystem.photoSize(photo) == nil {
       fileSystem.abandon(photo)
     } else {
-      // Still the same content, and it does not open.
+      // The content is still the same, and it does not decrypt.
       fail(photo, reason: .damaged)
     }
     return nil
@@ -43,7 +43,7 @@ struct ThumbnailSource: PhotoSource {
 }
 
 extension ThumbnailFailure {
-  /// For a person, behind the photo's name.
+  /// For a person, after the photo's name.
   var explanation: String {
     switch self {
     case .notAPicture: "not a picture of a known kind"

@@ -1,3 +1,4 @@
+internal import AlbumModel
 internal import Glibc
 internal import Posix
 
@@ -37,7 +38,7 @@ enum Mounting {
     }
     let data = options.kernelData(device: device.rawValue, user: getuid(), group: getgid())
     let result = unsafe Glibc.mount(
-      options.source, point.path, MountTable.fileSystemType, options.kernelFlags, data)
+      options.source, point.path, FileSystemType.albumfs, options.kernelFlags, data)
     if result == 0 { return device }
     let error = Errno.last
     if error == .notPermitted { return nil }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// explicit_bzero(3): overwrites memory in a way that the compiler does not leave out.
+/// Overwrites memory (explicit_bzero(3)); the compiler does not optimise this away.
 package func erase(_ memory: UnsafeMutableRawBufferPointer) {
   if let start = memory.baseAddress { unsafe explicit_bzero(start, memory.count) }
 }

@@ -44,7 +44,7 @@ package struct Errno: Error, Hashable, Sendable, RawRepresentable, CustomStringC
   }
 }
 
-/// Runs a system call that answers -1 on failure, again while it is interrupted by a signal.
+/// Calls a system call that returns -1 on failure, and repeats it while a signal interrupts it.
 @discardableResult
 package func retrying<T: FixedWidthInteger & SignedInteger>(_ call: () -> T) throws(Errno) -> T {
   while true {

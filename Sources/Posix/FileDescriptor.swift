@@ -1,31 +1,31 @@
 internal import CLinux
 internal import Glibc
 
-/// How a path is kept from leading out of its directory.
+/// How `FileDescriptor` prevents a path from leading out of its directory.
 package enum PathResolution: Sendable {
-  /// By openat2(2), and where the kernel does not know it, stepwise.
+  /// With openat2(2), or stepwise on a kernel that lacks it.
   case byKernel
   /// One component at a time, as on a kernel before 5.6.
   case stepwise
 }
 
-/// Owns one open file descriptor. Closing is `close()`, which reports, or `deinit`, which cannot.
+/// Owns one open file descriptor. `close()` reports errors; `deinit` closes without reporting.
 package struct FileDescriptor: ~Copyable, Sendable {
   package let rawValue: CInt
 
-  /// Takes over a descriptor that the caller owns.
+  /// Takes ownership of `rawValue`.
   package init(owning rawValue: CInt) { self.rawValue = rawValue }
 
   deinit { _ = Glibc.close(rawValue) }
 
-  /// close(2). The descriptor is gone even when this throws.
+  /// close(2). Closes the descriptor even when this throws.
   package consuming func close() throws(Errno) {
     let raw = rawValue
     discard self
     if Glibc.close(raw) == -1, Errno.last != .interrupted { throw .last }
   }
 
-  /// Gives the descriptor to somebody who closes it.
+  /// Passes ownership to the caller, who closes the descriptor.
   package consuming func release() -> CInt {
     let raw = rawValue
     discard self
@@ -39,9 +39,9 @@ package struct FileDescriptor: ~Copyable, Sendable {
     }
   }
 
-  /// openat2(2), always with O_CLOEXEC. Nothing in the path, no `..` and no symbolic link, leads out
-  /// of the directory. Reading what is opened so leaves its access time alone, where the kernel allows that:
-  /// to the owner of a file and to root.
+  /// openat2(2), always with O_CLOEXEC. No part of the path, neither `..` nor a symbolic link, leads out of
+  /// the directory. Reads through the descriptor do not change the access time if the kernel permits that,
+  /// as it does for the owner of the file and for root.
   package init(
     open path: String, in directory: borrowing FileDescriptor, _ flags: CInt,
     permissions: UInt32 = 0o600, resolution: PathResolution = .byKernel
@@ -58,8 +58,8 @@ package struct FileDescriptor: ~Copyable, Sendable {
         }
       }
     }
-    // Not for a file that this call makes: where the kernel refuses the flag only then, the file is there.
-    // Nor with O_PATH, which openat2 refuses to take along.
+    // Leaves O_NOATIME out when this call creates the file: if the kernel refuses the flag after creating it,
+    // a retry would find the file. openat2 refuses the flag together with O_PATH.
     if flags & (O_CREAT | clinux_path_flag()) != 0 {
       rawValue = try open(flags)
       return
@@ -70,17 +70,17 @@ package struct FileDescriptor: ~Copyable, Sendable {
     }
   }
 
-  /// read(2): up to the buffer's size; 0 at the end.
+  /// read(2): reads up to the buffer's size; returns 0 at the end.
   package func read(into buffer: UnsafeMutableRawBufferPointer) throws(Errno) -> Int {
     try retrying { unsafe Glibc.read(rawValue, buffer.baseAddress, buffer.count) }
   }
 
-  /// write(2), possibly short.
+  /// write(2), which may write less than the buffer.
   package func write(_ buffer: UnsafeRawBufferPointer) throws(Errno) -> Int {
     try retrying { unsafe Glibc.write(rawValue, buffer.baseAddress, buffer.count) }
   }
 
-  /// Writes all of it, however many calls that takes.
+  /// Writes all bytes, in as many calls as that takes.
   package func writeAll(_ bytes: [UInt8]) throws(Errno) {
     var written = 0
     while written < bytes.count {
@@ -93,7 +93,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
     }
   }
 
-  /// pread(2), possibly short.
+  /// pread(2), which may read less than the buffer's size.
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno)
     -> Int
   {
@@ -102,24 +102,24 @@ package struct FileDescriptor: ~Copyable, Sendable {
     }
   }
 
-  /// pwrite(2), possibly short.
+  /// pwrite(2), which may write less than the buffer.
   package func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
     try retrying {
       unsafe Glibc.pwrite(rawValue, buffer.baseAddress, buffer.count, off_t(offset))
     }
   }
 
-  /// fdatasync(2), never retried: after a failure the kernel may have dropped the pages.
+  /// fdatasync(2). Never retries: after a failure the kernel may have dropped the pages.
   func synchronizeData() throws(Errno) {
     if Glibc.fdatasync(rawValue) == -1 { throw .last }
   }
 
-  /// fsync(2), never retried.
+  /// fsync(2). Never retries.
   package func synchronize() throws(Errno) {
     if Glibc.fsync(rawValue) == -1 { throw .last }
   }
 
-  /// Asks for writeback of all dirty pages to begin and does not wait (sync_file_range(2)).
+  /// Starts writeback of all dirty pages and does not wait for it (sync_file_range(2)).
   package func startWriteback() {
     _ = clinux_sync_file_range_start(rawValue, 0, 0)
   }
@@ -145,7 +145,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
     return Int64(status.st_mtim.tv_sec)
   }
 
-  /// fstat(2): all times.
+  /// fstat(2): all times of the file.
   package func times() throws(Errno) -> FileTimes {
     var status = stat()
     try retrying { unsafe fstat(rawValue, &status) }
@@ -172,9 +172,9 @@ package struct FileDescriptor: ~Copyable, Sendable {
   /// How long `lock` waits.
   private static let lockPatience = Duration.seconds(60)
 
-  /// Takes an open-file-description lock over `length` bytes at `offset` (0: to the end), shared
-  /// or exclusive. Throws `.again` or `.accessDenied` when somebody else holds it: at once, and with
-  /// `wait` after a minute. Gone when the last copy of the descriptor is closed.
+  /// Takes a shared or exclusive open-file-description lock over `length` bytes at `offset` (0: to the end).
+  /// Throws `.again` or `.accessDenied` if another holder has it: at once, or with `wait` after a minute. The
+  /// kernel drops the lock when the last copy of the descriptor is closed.
   package func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno) {
     let kind = Int16(exclusive ? F_WRLCK : F_RDLCK)
     let deadline = MonotonicTime.now + (wait ? FileDescriptor.lockPatience : .zero)
@@ -186,7 +186,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
         let isTaken = error == .again || error == .accessDenied
         if !isTaken || MonotonicTime.now >= deadline { throw error }
       }
-      // F_OFD_SETLKW would wait for ever for somebody who means it.
+      // F_OFD_SETLKW would wait for ever if a hostile process holds the lock.
       SystemClock.sleep(milliseconds: 20)
     }
   }
@@ -196,7 +196,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
     try retrying { clinux_ofd_is_locked(rawValue) } == 1
   }
 
-  /// Gives back a lock taken with `lock`.
+  /// Releases a lock taken with `lock`.
   package func unlock(offset: Int64, length: Int64) throws(Errno) {
     try retrying { clinux_ofd_lock(rawValue, Int16(F_UNLCK), offset, length, 0) }
   }
@@ -204,3 +204,25 @@ package struct FileDescriptor: ~Copyable, Sendable {
 
 /// O_NOATIME needs _GNU_SOURCE, which Swift does not set.
 private let O_NOATIME_VALUE: CInt = 0o1000000
+
+/// Reads a file whose size is not known in advance, such as one under /proc.
+package func readWholeFile(_ path: String) throws(Errno) -> [UInt8] {
+  try FileDescriptor(open: path, O_RDONLY).readToEnd()
+}
+
+extension FileDescriptor {
+  /// Reads until the file ends or the other side closes the connection, at most a page at a time.
+  func readToEnd() throws(Errno) -> [UInt8] {
+    var content: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while true {
+      let count = try retrying {
+        unsafe buffer.withUnsafeMutableBytes {
+          unsafe Glibc.read(rawValue, $0.baseAddress, $0.count)
+        }
+      }
+      if count == 0 { return content }
+      content += buffer[..<count]
+    }
+  }
+}

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Two ends of one connection, for a process and one that it starts. Both are closed on exec.
+/// Creates a connected pair of sockets, for this process and one that it starts. Both close on exec.
 package func makeSocketPair() throws(Errno) -> (CInt, CInt) {
   var ends: [CInt] = [-1, -1]
   let kind = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
@@ -9,16 +9,16 @@ package func makeSocketPair() throws(Errno) -> (CInt, CInt) {
 }
 
 extension FileDescriptor {
-  /// An open descriptor that has come over this socket (SCM_RIGHTS, unix(7)); nil when the other side sent
-  /// none. Does not wait.
+  /// Receives an open descriptor over this socket (SCM_RIGHTS, unix(7)); nil if the other side sent none.
+  /// Does not wait.
   package func receiveDescriptor() -> FileDescriptor? {
     let raw = receiveRawDescriptor()
     return raw >= 0 ? FileDescriptor(owning: raw) : nil
   }
 
-  /// -1 for none.
+  /// Returns -1 if no descriptor arrived.
   private func receiveRawDescriptor() -> CInt {
-    // One struct cmsghdr with one int: 16 bytes of header and 4 of data, padded.
+    // The control data is one struct cmsghdr with one int: 16 bytes of header and 4 of data, padded.
     unsafe withUnsafeTemporaryAllocation(byteCount: 64, alignment: 16) { room in
       unsafe room.initializeMemory(as: UInt8.self, repeating: 0)
       var data = unsafe iovec(iov_base: room.baseAddress! + 56, iov_len: 1)

@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// Something else lies where a file or a directory of a store should: a FIFO, say, on which an open
-/// would wait for ever. The kernel has no numbers for that, so these are below zero.
+/// An object of the wrong type lies where a store should have a file or a directory: for example a FIFO,
+/// whose open(2) could wait for ever. The kernel has no error numbers for this, so these are negative.
 package enum Misplaced: CInt, Sendable, CaseIterable {
   case fifo = 1
   case socket, device, link, directory, file
-  /// A directory on the way is none.
+  /// A component of the path is not a directory.
   case way
 
-  /// `status` is of what was found.
+  /// `status` describes the object that was found.
   init?(_ status: stat, wantsDirectory: Bool) {
     switch status.st_mode & S_IFMT {
     case S_IFIFO: self = .fifo
@@ -41,10 +41,10 @@ extension Errno {
     self.init(-misplaced.rawValue - (wantsDirectory ? Errno.directoryOffset : 0))
   }
 
-  /// True where something else lies at the path than a file or directory, whichever was asked for.
+  /// True if the path leads to an object of another type than the caller asked for.
   package var isMisplaced: Bool { rawValue < 0 }
 
-  /// "a FIFO, not a file"; nil for an error of the kernel.
+  /// Such as "a FIFO, not a file"; nil for an error of the kernel.
   var misplacement: String? {
     if !isMisplaced { return nil }
     let wantsDirectory = -rawValue > Errno.directoryOffset

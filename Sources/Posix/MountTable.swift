@@ -13,13 +13,13 @@ package struct DeviceNumber: Hashable, Sendable, CustomStringConvertible {
 package struct MountEntry: Sendable, Equatable {
   package var device: DeviceNumber
   package var mountPoint: String
-  /// What was mounted: of a space the store's path.
+  /// What was mounted: a device, a directory, or any text.
   package var source: String
   package var type: String
   package var readOnly: Bool
-  /// Who mounted it (`user_id=`), nil where the line does not say.
+  /// The user who mounted it (`user_id=`); nil if the line has no such option.
   package var user: UInt32?
-  /// The same of the group (`group_id=`).
+  /// The group of that user (`group_id=`).
   package var group: UInt32?
 
   package init(
@@ -36,40 +36,34 @@ package struct MountEntry: Sendable, Equatable {
   }
 }
 
-/// What is mounted, read from the kernel's table. Never touches a mount itself: a dead one is
-/// found like a living one, and a hung one hangs nobody.
+/// The kernel's table of mounts. Reading it touches no mount, so a dead mount does no harm and a hung one
+/// cannot block the reader.
 package struct MountTable: Sendable {
-  /// The type of the file systems of albumfs.
-  package static let fileSystemType = "fuse.albumfs"
-
-  /// All mounts, in the order in which they were made; a later one hides an earlier one.
+  /// All mounts, in the order in which they were made. A later one hides an earlier one.
   package let mounts: [MountEntry]
 
   package init(text: [UInt8]) {
     mounts = text.split(separator: UInt8(ascii: "\n")).compactMap(MountTable.parse)
   }
 
-  /// Reads the table of the calling process.
+  /// Reads the mount table of the calling process.
   package static func current() throws(Errno) -> MountTable {
     MountTable(text: try readWholeFile("/proc/self/mountinfo"))
   }
 
-  /// The mounts of albumfs.
-  package var spaces: [MountEntry] {
-    mounts.filter { $0.type == MountTable.fileSystemType }
-  }
+  /// The mounts of file systems of one type.
+  package func mounts(ofType type: String) -> [MountEntry] { mounts.filter { $0.type == type } }
 
-  /// The mount of albumfs that an absolute path lies in, unless another file system is mounted in
-  /// between.
-  package func space(holding path: String) -> MountEntry? {
+  /// The mount that an absolute path lies in; nil if its file system is of another type.
+  package func mount(ofType type: String, holding path: String) -> MountEntry? {
     var best: MountEntry?
     for mount in mounts where path.lies(in: mount.mountPoint) {
       if mount.mountPoint.utf8.count >= (best?.mountPoint.utf8.count ?? 0) { best = mount }
     }
-    return best?.type == MountTable.fileSystemType ? best : nil
+    return best?.type == type ? best : nil
   }
 
-  /// The topmost mount exactly at an absolute path now; nil too where the table cannot be read.
+  /// The topmost mount exactly at an absolute path; nil also if the table cannot be read.
   package static func mount(at path: String) -> MountEntry? { (try? current())?.mount(at: path) }
 
   /// The topmost mount exactly at an absolute path.
@@ -97,7 +91,7 @@ package struct MountTable: Sendable {
       group: group)
   }
 
-  /// Space, tab, newline and backslash stand as `\040` and so on.
+  /// Decodes `\040` and the like: space, tab, newline and backslash are escaped.
   private static func unescape(_ field: ArraySlice<UInt8>) -> String {
     var bytes: [UInt8] = []
     var rest = field
@@ -116,7 +110,7 @@ package struct MountTable: Sendable {
 }
 
 extension String {
-  /// Whether an absolute path is a directory or lies below it.
+  /// True if an absolute path is `directory` or lies below it.
   package func lies(in directory: String) -> Bool {
     self == directory || hasPrefix(directory.hasSuffix("/") ? directory : directory + "/")
   }

@@ -1,17 +1,16 @@
 internal import CLinux
 internal import Glibc
 
-/// A store on a real file system. Holds the directory open: the store may be renamed meanwhile.
+/// A store on a real file system. Keeps the directory open, so the store may be renamed meanwhile.
 ///
-/// Everything in it is opened beneath that directory, follows no symbolic link, and never waits:
-/// whoever may write to the store cannot lead out of it, nor hang its reader with a FIFO. What is
-/// neither a regular file nor, where one is meant, a directory is an error that names it
-/// (`Errno.isMisplaced`).
+/// Opens everything below that directory, follows no symbolic link and never waits. So whoever can write to
+/// the store can neither lead albumfs out of it nor block it with a FIFO. An object that is neither a regular
+/// file nor, where the caller expects one, a directory causes an error that names it (`Errno.isMisplaced`).
 package final class PosixDirectory: StorageDirectory {
   private let directory: FileDescriptor
   private let resolution: PathResolution
 
-  /// The path itself may lead through symbolic links: the user typed it.
+  /// `path` itself may contain symbolic links, because the user typed it.
   package init(path: String, resolution: PathResolution = .byKernel) throws(Errno) {
     directory = try FileDescriptor(open: path, O_RDONLY | O_DIRECTORY)
     self.resolution = resolution
@@ -127,8 +126,8 @@ package final class PosixDirectory: StorageDirectory {
     }
   }
 
-  /// Calls `body` with the directory that holds the last component of a path, and that component:
-  /// what a call does to a name, it does beneath the store.
+  /// Calls `body` with the parent directory of a path and the path's last component, so that calls on names
+  /// stay below the store too.
   private func inParent(
     of path: String, _ body: (CInt, String) throws(Errno) -> Void
   ) throws(Errno) {
@@ -137,7 +136,7 @@ package final class PosixDirectory: StorageDirectory {
     try body(parent.rawValue, String(path[path.index(after: slash)...]))
   }
 
-  /// Names what lies at a path that did not open, where that is why.
+  /// Replaces the error of a failed open by the type of the object at the path, if that is the cause.
   private func explained(_ error: Errno, _ path: String, wantsDirectory: Bool) -> Errno {
     let maySayMore = [.notDirectory, .tooManySymlinks, .isDirectory, .noDevice, .notSupported]
       .contains(error)
@@ -153,7 +152,7 @@ package final class PosixDirectory: StorageDirectory {
   }
 }
 
-/// Which file on which disk.
+/// Identifies a file by disk and inode.
 private struct FileIdentity: Equatable {
   let device: UInt
   let inode: UInt

@@ -1,12 +1,12 @@
 internal import CLinux
 internal import Glibc
 
-/// One thread of the process, outside Swift's concurrency: for loops that block. Joined or detached
-/// by whoever made it.
+/// One thread of the process, outside Swift's concurrency, for loops that block. The caller joins or detaches
+/// it.
 package final class PosixThread: @unchecked Sendable {  // written once, before `start` returns
   private var handle = pthread_t()
 
-  /// Starts a thread. `name` (at most 15 bytes) shows in `ps -L` and in debuggers.
+  /// Starts a thread. `ps -L` and debuggers show `name` (at most 15 bytes).
   package init(name: String, _ body: @escaping @Sendable () -> Void) throws(Errno) {
     let start = unsafe Unmanaged.passRetained(Start(name: name, body: body)).toOpaque()
     let code = unsafe pthread_create(
@@ -26,10 +26,10 @@ package final class PosixThread: @unchecked Sendable {  // written once, before 
   /// Identifies the calling thread while it runs.
   package static var current: UInt { UInt(pthread_self()) }
 
-  /// Returns when the thread has ended. To be called once.
+  /// Waits until the thread has ended. Call it once.
   package func join() { _ = pthread_join(handle, nil) }
 
-  /// Nobody waits for its end. To be called once, in place of `join`.
+  /// Lets the thread end unobserved. Call it once, instead of `join`.
   package func detach() { _ = pthread_detach(handle) }
 
   private final class Start: Sendable {

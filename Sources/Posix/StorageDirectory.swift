@@ -1,17 +1,16 @@
-// The seam between albumfs and the disk. All that the core reads and writes of a store goes
-// through these two protocols, so that a test can put a simulated disk under it that loses what
-// was not synced, tears writes and answers errors. Paths are relative to the store: `keys`,
-// `segments/3f/3f9a…`. All calls may come from any thread at once.
+// The seam between albumfs and the disk. The core reads and writes a store only through these two protocols.
+// So a test can replace the disk by a simulated one that loses unsynced data, tears writes and returns
+// errors. Paths are relative to the store: `keys`, `segments/3f/3f9a…`. Any thread may make any call.
 
-/// How a file of the store is opened.
+/// How to open a file of the store.
 package enum StorageAccess: Sendable {
   case read
   case readWrite
-  /// Made by this call; throws `.exists` where it was there.
+  /// Creates the file; throws `.exists` if it is there already.
   case createNew
 }
 
-/// What is free on the disk below, in bytes and files.
+/// Free space on the disk below, in bytes and files.
 package struct StorageCapacity: Sendable, Equatable {
   package var blockSize: Int
   package var totalBytes: Int64
@@ -34,12 +33,12 @@ package struct StorageCapacity: Sendable, Equatable {
 
 /// The times of a file or folder of the store.
 package struct FileTimes: Sendable, Equatable {
-  /// When the content was changed last: seconds since 1970, and nanoseconds.
+  /// Last change of the content: seconds since 1970, and nanoseconds.
   package var modified: Int64
   package var modifiedNanoseconds: Int64
-  /// When it was read last, in seconds since 1970.
+  /// Last read, in seconds since 1970.
   package var accessed: Int64
-  /// When anything of it was changed last, by the file system's own clock, in seconds since 1970.
+  /// Last change of the content or of the inode by the file system's own clock, in seconds since 1970.
   package var changed: Int64
 
   package init(modified: Int64, modifiedNanoseconds: Int64, accessed: Int64, changed: Int64) {
@@ -50,38 +49,37 @@ package struct FileTimes: Sendable, Equatable {
   }
 }
 
-/// One open file of the store. Closed when the last reference goes.
+/// One open file of the store. Closes when its last reference goes.
 package protocol StorageFile: AnyObject, Sendable {
-  /// Reads at `offset` until the buffer is full or the file ends; answers the bytes read.
+  /// Reads at `offset` until the buffer is full or the file ends; returns the number of bytes.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int
-  /// Writes all of it at `offset`, or throws; then any part of it may be on disk.
+  /// Writes all bytes at `offset`. When it throws, any part of them may be on disk.
   func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(Errno)
-  /// Returns when all that was written before the call is on disk. Never to be retried after it
-  /// threw.
+  /// Returns when everything written before the call is on disk. Callers never retry it after a failure.
   func sync() throws(Errno)
-  /// Begins to write to disk what was written, and does not wait.
+  /// Starts writeback of what was written and does not wait.
   func startWriteback()
   func size() throws(Errno) -> Int64
   /// Seconds since 1970.
   func modificationTime() throws(Errno) -> Int64
   /// Sets the modification time, and the access time to the same.
   func setModificationTime(seconds: Int64) throws(Errno)
-  /// Sets the access time alone: somebody else may be changing the other one.
+  /// Sets the access time alone, since another process may be changing the modification time.
   func setAccessTime(seconds: Int64) throws(Errno)
   func times() throws(Errno) -> FileTimes
-  /// Whether another name leads to the file as well: of a copy that shares files with this one, say.
+  /// True if the file has another name, for example in a copy of the store made with hard links.
   func hasOtherNames() throws(Errno) -> Bool
-  /// An open-file-description lock over `length` bytes (0: to the end). Throws
-  /// `.again` when somebody else holds it: without `wait` at once, with it after a minute.
+  /// Takes an open-file-description lock over `length` bytes (0: to the end). Throws `.again` if another
+  /// holder has it: at once, or with `wait` after a minute.
   func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno)
   func unlock(offset: Int64, length: Int64) throws(Errno)
-  /// True where another opening of the file holds a lock on any part of it.
+  /// True if another open file description of the file holds a lock on any part of it.
   func isLockedByOthers() throws(Errno) -> Bool
 }
 
 /// The directory that holds a store.
 package protocol StorageDirectory: AnyObject, Sendable {
-  /// Throws `Errno.isMisplaced` where anything but a regular file lies there, and never waits for one.
+  /// Throws an `Errno.isMisplaced` if the path is not a regular file. Never waits for one.
   func open(_ path: String, _ access: StorageAccess) throws(Errno) -> any StorageFile
   func makeDirectory(_ path: String) throws(Errno)
   func rename(_ from: String, to: String) throws(Errno)
@@ -90,11 +88,11 @@ package protocol StorageDirectory: AnyObject, Sendable {
   func list(_ path: String) throws(Errno) -> [String]
   /// Returns when all entries made and removed in this directory before the call are on disk.
   func syncDirectory(_ path: String) throws(Errno)
-  /// True while the path leads to this very file, opened here before: whoever may write to the store may
-  /// have put another file or folder in its place.
+  /// True if the path still leads to this very file, which was opened here before. Whoever can write to the
+  /// store may have replaced the file or a folder on the way.
   func holds(_ file: any StorageFile, at path: String) throws(Errno) -> Bool
   func capacity() throws(Errno) -> StorageCapacity
-  /// The times of a folder; nil where the disk keeps none. The empty path is the store.
+  /// The times of a folder; nil if the disk keeps none. The empty path is the store.
   func folderTimes(_ path: String) throws(Errno) -> FileTimes?
   /// Sets the modification and the access time of a folder.
   func setFolderTime(_ path: String, seconds: Int64) throws(Errno)
@@ -128,10 +126,10 @@ extension StorageDirectory {
 }
 
 extension StorageDirectory {
-  /// Nobody but its user touches a disk that is no real one.
+  /// True for disks of tests, which only their test touches.
   package func holds(_ file: any StorageFile, at path: String) throws(Errno) -> Bool { true }
 
-  /// The whole content of a small file; throws `.tooBig` above `limit` bytes.
+  /// Returns the whole content of a small file; throws `.tooBig` above `limit` bytes.
   package func contents(of path: String, limit: Int) throws(Errno) -> [UInt8] {
     let file = try open(path, .read)
     let size = try file.size()

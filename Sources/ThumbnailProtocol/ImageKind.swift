@@ -1,7 +1,7 @@
-/// What kind of picture some bytes are, told by their content. Names never matter.
+/// The kind of a picture, detected from its content. Names do not matter.
 ///
-/// Both sides use it: the daemon so that it never streams a film to the cell, the cell so that
-/// libvips never chooses a loader by itself.
+/// Both sides use it: the daemon never streams a film to the cell, and the cell never lets libvips choose a
+/// loader by itself.
 package enum ImageKind: UInt8, CaseIterable, Sendable {
   case jpeg = 1
   case png = 2
@@ -12,10 +12,10 @@ package enum ImageKind: UInt8, CaseIterable, Sendable {
   case avif = 7
   case jpegXL = 8
 
-  /// With this many bytes from the beginning (or all, if there are fewer) the kind can be told.
+  /// The number of bytes from the start that suffice to detect the kind (or all, if there are fewer).
   package static let sniffByteCount = 512
 
-  /// The kind of the picture that begins with these bytes; nil for anything else.
+  /// Detects the kind of a picture that starts with these bytes; nil for anything else.
   package init?(sniffing bytes: [UInt8]) {
     if bytes.starts(with: [0xff, 0xd8, 0xff]) {
       self = .jpeg
@@ -36,7 +36,7 @@ package enum ImageKind: UInt8, CaseIterable, Sendable {
     }
   }
 
-  /// Whether thumbnails are made in this format.
+  /// True for the formats of thumbnails.
   var isThumbnailFormat: Bool {
     switch self {
     case .jpeg, .png, .webp: true
@@ -53,14 +53,14 @@ package enum ImageKind: UInt8, CaseIterable, Sendable {
       || order.elementsEqual([0x4d, 0x4d, 0x00, 0x2b])
   }
 
-  /// A naked codestream, or one in a container of boxes.
+  /// A bare codestream, or one in a container of boxes.
   private static func isJPEGXL(_ bytes: [UInt8]) -> Bool {
     bytes.starts(with: [0xff, 0x0a])
       || bytes.starts(with: [0, 0, 0, 0x0c, 0x4a, 0x58, 0x4c, 0x20, 0x0d, 0x0a, 0x87, 0x0a])
   }
 
-  /// HEIF and AVIF share the container of MP4 films: the brand in its first box tells them apart.
-  /// A generic brand says only "pictures", then the compatible brands name the codec.
+  /// HEIF and AVIF share the container of MP4 films; the brand in the first box distinguishes them. A generic
+  /// brand only means "pictures", and then the compatible brands name the codec.
   private static func inISOBaseMedia(_ bytes: [UInt8]) -> ImageKind? {
     guard bytes.has("ftyp", at: 4) else { return nil }
     if avifBrands.contains(where: { bytes.has($0, at: 8) }) { return .avif }
@@ -83,7 +83,7 @@ package enum ImageKind: UInt8, CaseIterable, Sendable {
 }
 
 extension [UInt8] {
-  /// Whether these characters stand at this offset.
+  /// True if these characters are at this offset.
   fileprivate func has(_ text: StaticString, at offset: Int) -> Bool {
     let length = text.utf8CodeUnitCount
     guard count >= length, offset <= count - length else { return false }

@@ -1,4 +1,4 @@
-/// What the cell says. Numbers are little-endian.
+/// A message of the cell to the daemon. Numbers are little-endian.
 ///
 ///     offset  size
 ///          0     4  magic, "ATa1"
@@ -46,13 +46,13 @@ package struct ThumbnailReply: Equatable, Sendable {
     return bytes + body
   }
 
-  /// Takes exactly one message.
+  /// Decodes exactly one message.
   package static func decode(_ bytes: [UInt8]) throws(MalformedMessage) -> ThumbnailReply {
     let header = try Header.decode(Array(bytes.prefix(Header.byteCount)))
     return try decode(header, body: Array(bytes.dropFirst(Header.byteCount)))
   }
 
-  /// Takes a header and exactly the body that it announced.
+  /// Decodes a header and exactly the body that it announced.
   package static func decode(_ header: Header, body: [UInt8]) throws(MalformedMessage)
     -> ThumbnailReply
   {
@@ -70,7 +70,7 @@ package struct ThumbnailReply: Equatable, Sendable {
 }
 
 extension ThumbnailReply {
-  /// The first part of a reply: says how long the body is, within the limits of its kind.
+  /// The first part of a reply. It announces the length of the body, within the limits of its kind.
   package struct Header: Equatable, Sendable {
     enum Kind: Equatable, Sendable {
       case hello
@@ -87,7 +87,7 @@ extension ThumbnailReply {
     package let bodyByteCount: Int
     let kind: Kind
 
-    /// Takes exactly the header.
+    /// Decodes exactly the header.
     package static func decode(_ bytes: [UInt8]) throws(MalformedMessage) -> Header {
       if bytes.count < byteCount { throw .truncated }
       if bytes.count > byteCount { throw .trailingBytes }
@@ -134,20 +134,20 @@ extension ThumbnailReply.Header.Kind {
   }
 }
 
-/// Why the cell made no thumbnail of a picture that it got.
+/// Why the cell made no thumbnail.
 package enum PictureFailure: UInt8, Error, CaseIterable, Sendable {
-  /// The content is none of the kinds of `ImageKind`, or of one that libvips here cannot read.
+  /// The content is of no kind in `ImageKind`, or of one that this libvips cannot read.
   case notAPicture = 1
-  /// Too many pixels, or it needs more memory than the cell has.
+  /// It has too many pixels, or needs more memory than the cell has.
   case tooLarge = 2
-  /// Nothing of it can be seen.
+  /// The decoder could decode no part of it.
   case damaged = 3
-  /// The cell's own fault.
+  /// The cell itself failed.
   case `internal` = 4
 }
 
-/// The reason of a failure: printable ASCII, so that a hostile cell writes no control characters
-/// into a log.
+/// The reason of a failure: printable ASCII, so that a hostile cell cannot write control characters into a
+/// log.
 enum Reason {
   static func encode(_ reason: String) -> [UInt8] {
     let printable = reason.utf8.map { isPrintable($0) ? $0 : UInt8(ascii: " ") }

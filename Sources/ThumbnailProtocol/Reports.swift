@@ -1,4 +1,4 @@
-/// What protects the machine from this cell, and what it can decode: the first message of a cell.
+/// The first message of a cell: its protection, and the kinds that it can decode.
 ///
 ///     offset  size
 ///          0     4  bit 0: Landlock is in force; bit 1: the seccomp filter is; bit 2: the kernel bounds
@@ -7,10 +7,10 @@
 package struct CellReport: Equatable, Sendable {
   static let byteCount = 8
 
-  /// False on kernels without Landlock: the seccomp filter alone keeps files out of reach then.
+  /// False on kernels without Landlock; then the seccomp filter alone blocks access to files.
   package var hasLandlock: Bool
   package var hasSeccomp: Bool
-  /// False where the kernel has no user namespace for it: the daemon alone counts its threads then.
+  /// False if the kernel has no user namespace for the cell; then only the daemon counts its threads.
   package var boundsThreads: Bool
   package var readable: Set<ImageKind>
 
@@ -47,7 +47,7 @@ package struct CellReport: Equatable, Sendable {
   }
 }
 
-/// What came of each system call that the cell must not be able to do.
+/// The results of system calls that the cell must refuse.
 ///
 ///     offset  size
 ///          0     4  signalling itself, which it may: errno, 0 when it succeeded

@@ -1,4 +1,4 @@
-/// What the daemon asks of the cell. Numbers are little-endian.
+/// A message of the daemon to the cell. Numbers are little-endian.
 ///
 ///     offset  size
 ///          0     4  magic, "ATr1"
@@ -13,11 +13,11 @@ package struct ThumbnailRequest: Equatable, Sendable {
   package enum Work: Equatable, Sendable {
     /// Make a thumbnail of the picture whose bytes follow the header.
     case thumbnail(edge: UInt32, pictureByteCount: UInt64)
-    /// Try what the cell must refuse and say what came of it.
+    /// Try what the cell must refuse, and report the results.
     case probe
   }
 
-  /// The length of what `encode` gives, in bytes: the message without the picture.
+  /// The length of what `encode` returns, in bytes: the message without the picture.
   package static let headerByteCount = 32
   static let magic: UInt32 = 0x3172_5441
 
@@ -46,7 +46,7 @@ package struct ThumbnailRequest: Equatable, Sendable {
     return bytes
   }
 
-  /// Takes exactly the header.
+  /// Decodes exactly the header.
   package static func decode(_ bytes: [UInt8]) throws(MalformedMessage) -> ThumbnailRequest {
     if bytes.count < headerByteCount { throw .truncated }
     if bytes.count > headerByteCount { throw .trailingBytes }

@@ -1,17 +1,17 @@
-/// Looks at a thumbnail that came out of a cell before anybody keeps it: that it is the format that it
-/// should be from its first byte to its last, within its bounds, and carries nothing but pixels. A cell
-/// that a picture has taken over can still choose the pixels; it can hand on nothing else.
+/// Checks a thumbnail from a cell before the daemon keeps it: it must have the expected format from its first
+/// byte to its last, lie within its limits, and carry nothing but pixels. A cell that a picture has taken
+/// over can still choose the pixels, but it can pass on nothing else.
 ///
-/// Reads the structure only, in one pass and without allocating; decodes nothing.
+/// Reads only the structure, in one pass and without allocating. Decodes nothing.
 package enum ThumbnailInspection {
   package enum Fault: Error, Equatable, CaseIterable, Sendable {
-    /// Another format than it says, or than a thumbnail of such a picture has.
+    /// Not the announced format, or not one for thumbnails of such a picture.
     case format
-    /// Cut short, with something behind its end, or not built as its format wants.
+    /// Cut short, followed by other bytes, or against the rules of its format.
     case structure
-    /// No pixels, or a longer edge than was asked for.
+    /// No pixels, or a longer edge than requested.
     case dimensions
-    /// More bytes than so many pixels can need.
+    /// More bytes than this many pixels can need.
     case byteCount
     /// Something besides pixels: EXIF, comments, profiles, other pictures.
     case metadata
@@ -27,12 +27,12 @@ package enum ThumbnailInspection {
     }
   }
 
-  /// The size of a thumbnail that may be kept.
+  /// Returns the size of an acceptable thumbnail.
   ///
   /// - Parameters:
-  ///   - format: what the cell says that it is.
-  ///   - original: what the picture was, as the daemon told it by its first bytes.
-  ///   - edge: the long edge that was asked for, in pixels.
+  ///   - format: the format that the cell announced.
+  ///   - original: the kind of the picture, which the daemon detected from its first bytes.
+  ///   - edge: the requested long edge, in pixels.
   @discardableResult
   package static func inspect(
     _ bytes: [UInt8], format: ImageKind, original: ImageKind, edge: Int
@@ -51,12 +51,13 @@ package enum ThumbnailInspection {
     guard (1...edge).contains(size.width), (1...edge).contains(size.height) else {
       throw .dimensions
     }
-    // Four bytes a pixel that do not compress, and what the formats need around them.
+    // Four bytes a pixel that do not compress, plus the overhead of the formats.
     guard bytes.count <= size.width * size.height * 5 + 65536 else { throw .byteCount }
     return size
   }
 
-  /// What a thumbnail of such a picture may be: WebP stays WebP, what cannot be transparent is JPEG.
+  /// The formats for a thumbnail of such a picture: WebP stays WebP, and JPEG, which has no transparency,
+  /// JPEG.
   private static func formats(of original: ImageKind) -> [ImageKind] {
     switch original {
     case .webp: [.webp]
@@ -65,7 +66,7 @@ package enum ThumbnailInspection {
     }
   }
 
-  /// Bytes at offsets; what lies outside is a fault.
+  /// Reads bytes at offsets; an offset outside is a fault.
   struct Reader {
     let bytes: [UInt8]
 
@@ -104,7 +105,7 @@ package enum ThumbnailInspection {
   }
 }
 
-/// JPEG: tables, one frame, its scans. Of the application segments JFIF's alone, without a preview.
+/// JPEG: tables, one frame, its scans. The only application segment is JFIF's, without a preview.
 private enum JPEGStructure {
   typealias Fault = ThumbnailInspection.Fault
 
@@ -154,7 +155,7 @@ private enum JPEGStructure {
       width: try reader.big16(offset + 7), height: try reader.big16(offset + 5))
   }
 
-  /// Where the marker behind a scan's entropy-coded bytes stands.
+  /// The offset of the marker after a scan's entropy-coded bytes.
   private static func endOfScan(
     _ reader: ThumbnailInspection.Reader, from start: Int
   ) throws(Fault) -> Int {
@@ -213,7 +214,7 @@ private enum WebPStructure {
       guard try reader.little32(offset + 4) == 10, try reader.little24(offset + 9) == 0 else {
         throw .structure
       }
-      // Profile, EXIF, XMP and animation have flags of their own.
+      // The profile, EXIF, XMP and animation have flags of their own.
       guard try reader.byte(offset + 8) & ~0x10 == 0 else { throw .metadata }
       canvas = ThumbnailInspection.Size(
         width: try reader.little24(offset + 12) + 1, height: try reader.little24(offset + 15) + 1)
@@ -228,7 +229,7 @@ private enum WebPStructure {
     return size
   }
 
-  /// Behind a chunk and its padding.
+  /// The offset after a chunk and its padding.
   private static func end(
     _ reader: ThumbnailInspection.Reader, _ offset: Int
   ) throws(Fault) -> Int {

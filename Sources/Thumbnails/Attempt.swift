@@ -1,9 +1,9 @@
 internal import Glibc
 package import Posix
 
-/// What ends a wait for a worker.
+/// Limits a wait for a worker.
 package protocol WaitLimit {
-  /// When to look again at the latest.
+  /// The time of the next `look` at the latest.
   var nextLook: MonotonicTime { get }
   /// Throws when the wait is over.
   func look() throws(Worker.Failure)
@@ -14,12 +14,12 @@ extension MonotonicTime: WaitLimit {
   package func look() throws(Worker.Failure) { if MonotonicTime.now >= self { throw .timedOut } }
 }
 
-/// One try at one picture: what it may cost, and whether anybody still wants it. One thread.
+/// One try at one picture: what it may cost, and whether the thumbnail is still wanted. For one thread.
 ///
-/// The time that counts is the processor's, and that in which the worker waits for nothing. A worker
-/// runs when nobody else wants the processor: how long that takes is no fault of the picture.
+/// It counts processor time, and time in which the worker waits for nothing. A worker runs only while no
+/// other program wants the processor, so elapsed time alone would blame the picture for that.
 package final class Attempt: WaitLimit {
-  /// So often the worker is looked at.
+  /// The time between two looks at the worker.
   static let interval = Duration.milliseconds(100)
   /// More threads than any decoder starts.
   static let threadLimit = 128
@@ -31,7 +31,7 @@ package final class Attempt: WaitLimit {
   private var lastLook = MonotonicTime.now
   private var lastUsed: Int64
 
-  /// `isWanted` is not asked again once it has answered false.
+  /// After `isWanted` has returned false, it is not called again.
   init(process: pid_t, allowance: Duration, isWanted: @escaping () -> Bool) {
     self.process = process
     self.allowance = allowance.milliseconds
@@ -56,15 +56,15 @@ package final class Attempt: WaitLimit {
     if charged >= allowance { throw .timedOut }
   }
 
-  /// What a stretch of time counts, in milliseconds.
+  /// The milliseconds that a stretch of time counts.
   package static func charge(passed: Int64, used: Int64, wantsProcessor: Bool) -> Int64 {
     wantsProcessor || used * 2 > passed ? used : passed
   }
 }
 
-/// What the kernel says of a process that is not ours to look into.
+/// What the kernel reports of another process.
 enum ProcessLook {
-  /// What all its threads have used together; 0 where it has gone.
+  /// Processor time of all its threads; 0 if it is gone.
   static func processorMilliseconds(of process: pid_t) -> Int64 {
     var clock = clockid_t()
     var time = timespec()
@@ -74,8 +74,8 @@ enum ProcessLook {
     return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
   }
 
-  /// How many threads it has, and whether one of them waits for the processor or the disk. Where /proc
-  /// does not say (hidepid), it has none; such a worker is kept only where the kernel bounds its threads
+  /// The number of its threads, and whether one of them waits for the processor or the disk. If /proc hides
+  /// them (hidepid), the number is 0; such a worker is used only if the kernel limits its threads
   /// (`WorkerThread.startProblem`).
   static func threads(
     of process: pid_t, in processes: String = "/proc"
@@ -98,7 +98,7 @@ enum ProcessLook {
     return (count, wantProcessor)
   }
 
-  /// The letter behind the name, which stands in parentheses and may hold any.
+  /// The state letter after the name, which is in parentheses and may contain any character.
   private static func state(_ path: String) -> UInt8? {
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
     if file < 0 { return nil }

@@ -1,28 +1,28 @@
 package import AlbumModel
 
-/// Where photos without a thumbnail come from, and where the thumbnails go. The daemon has one over
-/// its file system.
+/// The source of photos without a thumbnail, and the sink of thumbnails. The daemon implements it with its
+/// file system.
 ///
-/// Called from the threads of a `ThumbnailQueue`, several at once. Calls may block on disk work.
+/// The threads of a `ThumbnailQueue` call it concurrently. Calls may block on disk work.
 package protocol PhotoSource: Sendable {
-  /// A photo that lacks its thumbnail, nil when none waits now. It belongs to the caller until
-  /// `finish`, `fail`, or a nil from `size` or `read`; after the queue's `stop` it waits again.
+  /// A photo that lacks its thumbnail; nil if none waits now. It belongs to the caller until `finish`,
+  /// `fail`, or a nil from `size` or `read`. After the queue's `stop` it waits again.
   func nextPhoto() -> PhotoVersion?
 
-  /// Bytes of this version's content; nil when it has changed or is gone, and the caller is done
-  /// with it. Asked again and again while the photo is decoded.
+  /// Bytes of this version's content; nil if it has changed or is gone, and then the caller is done with it.
+  /// The queue calls this repeatedly while it decodes the photo.
   func size(of photo: PhotoVersion) -> Int64?
 
-  /// Reads up to the buffer's size; 0 at the end. nil when this version has changed, is gone or
-  /// cannot be read, and the caller is done with it. The `ReadHeadroom.byteCount` bytes before the
-  /// buffer must be writable and are restored.
+  /// Reads up to the buffer's size; returns 0 at the end. nil if this version has changed, is gone or cannot
+  /// be read, and then the caller is done with it. May overwrite the `ReadHeadroom.byteCount` bytes before
+  /// the buffer.
   func read(_ photo: PhotoVersion, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64)
     -> Int?
 
-  /// Here is its thumbnail: JPEG, PNG or WebP.
+  /// Stores the thumbnail: JPEG, PNG or WebP.
   func finish(_ photo: PhotoVersion, thumbnail: [UInt8])
 
-  /// It gets none. To be remembered: this version is not handed out again by itself.
+  /// Records that it gets no thumbnail. `nextPhoto` then does not return this version again by itself.
   func fail(_ photo: PhotoVersion, reason: ThumbnailFailure)
 
   /// The long edge of thumbnails in pixels.

@@ -1,14 +1,14 @@
 import AlbumModel
 internal import Glibc
 
-/// The stretch of a picture that is on its way to a worker, with the headroom that readers want
-/// before it. Wiped in deinit. One thread.
+/// Holds a part of a picture on its way to a worker, with the headroom that readers need before it. Wiped in
+/// deinit. For one thread.
 @safe
 final class PictureBuffer {
   private let memory: UnsafeMutableRawBufferPointer
-  /// How many of `bytes` may hold something in clear.
+  /// The number of bytes that may hold plaintext.
   private var used = 0
-  /// The part to read into: a multiple of a record's plaintext.
+  /// The size of the part for reads: a multiple of a record's plaintext.
   static let byteCount = 1 << 20
 
   init() {
@@ -20,10 +20,10 @@ final class PictureBuffer {
     unsafe UnsafeMutableRawBufferPointer(rebasing: memory[ReadHeadroom.byteCount...])
   }
 
-  /// The first `count` bytes are about to be written.
+  /// Announces that the first `count` bytes will be written.
   func willUse(_ count: Int) { used = max(used, count) }
 
-  /// Overwrites what was used, in a way that the compiler does not leave out.
+  /// Overwrites the used bytes; the compiler does not optimise this away.
   func wipe() {
     unsafe explicit_bzero(memory.baseAddress!, ReadHeadroom.byteCount + used)
     used = 0

@@ -2,28 +2,28 @@ internal import Glibc
 package import Logging
 package import Posix
 
-/// Makes thumbnails of what its source hands out, in worker processes that hold nothing else.
+/// Makes thumbnails of its source's photos, in worker processes that hold nothing else.
 ///
-/// Threads of its own pull photos, one each; a worker process starts with the first picture, and
-/// ends when none came for half a minute, or when it has had its share. One that crashes, hangs or eats
-/// its memory is replaced and costs that picture its thumbnail, nothing else. A picture that takes long
-/// is given up, and gets its time from one more thread when no other waits. Where no worker can be
-/// started nothing is answered, and it is tried again, less and less often.
+/// Each of its threads takes one photo at a time. A worker process starts with the first picture. It ends
+/// when no picture arrived for half a minute, or after a fixed number of pictures. If a worker crashes,
+/// hangs or exhausts its memory, the queue replaces it, and only that picture gets no thumbnail. A picture
+/// that takes long is postponed; one more thread decodes it when no other picture waits. If no worker can be
+/// started, the photos keep waiting, and the queue tries again at growing intervals.
 ///
-/// A worker belongs to one thread of one queue, and a queue to one space: no process sees the pictures
-/// of two.
+/// A worker belongs to one thread of one queue, and a queue to one space. So no process sees the pictures of
+/// two spaces.
 package final class ThumbnailQueue: Sendable {
   private let stopBell: Doorbell
   private let bells: [Doorbell]
   private let availability: Availability
   private let threads: Mutex<[PosixThread]>
 
-  /// Starts the threads. Pictures are read from the source from now on.
+  /// Starts the threads, which read pictures from the source from now on.
   ///
   /// - Parameters:
-  ///   - launch: what starts as a worker, and within which bounds.
-  ///   - workers: how many pictures are decoded at once; one process each.
-  /// - Throws: when the process has no descriptors or threads left.
+  ///   - launch: the program of the workers and their limits.
+  ///   - workers: the number of pictures to decode at once, in one process each.
+  /// - Throws: if the process has no descriptors or threads left.
   package init(
     source: any PhotoSource, launch: WorkerLaunch,
     workers: Int = ThumbnailQueue.defaultWorkerCount, logger: Logger
@@ -49,14 +49,14 @@ package final class ThumbnailQueue: Sendable {
     }
   }
 
-  /// As many as there are processors, at least 1.
+  /// One for each processor, at least 1.
   package static var defaultWorkerCount: Int { max(1, sysconf(CInt(_SC_NPROCESSORS_ONLN))) }
 
-  /// Says that the source may have something. Any thread; cheap, does not block.
+  /// Tells the queue that the source may have photos. Any thread; cheap, does not block.
   package func wake() { for bell in bells { bell.ring() } }
 
-  /// Ends the workers and joins the threads. What they had in hand stays unanswered. Any thread but
-  /// the queue's own; the second call has nothing to do.
+  /// Ends the workers and joins the threads. Their photos keep waiting. Any thread except the queue's own; a
+  /// second call does nothing.
   package func stop() {
     stopBell.ring()
     let running = threads.withLock { threads in
@@ -68,13 +68,27 @@ package final class ThumbnailQueue: Sendable {
 
   deinit { stop() }
 
-  /// Whether workers can be started, as far as known.
-  package var isAvailable: Bool { availability.current == nil }
-
-  /// Why not, for a person to read; nil when they can.
+  /// Why workers cannot be started, for a person; nil if they can.
   package var unavailableReason: String? { availability.current }
 
   private static func problem(with program: String) -> String? {
     PathCalls.isExecutable(program) ? nil : "cannot start \(program): \(Errno.last)"
+  }
+}
+
+/// Why no worker can be started; nil if one can. Any thread.
+final class Availability: Sendable {
+  private let problem: Mutex<String?>
+
+  init(_ problem: String?) { self.problem = Mutex(problem, rank: .leaf) }
+
+  var current: String? { problem.withLock { $0 } }
+
+  /// Returns true if the problem has changed.
+  func set(_ new: String?) -> Bool {
+    problem.withLock { current in
+      defer { current = new }
+      return current != new
+    }
   }
 }

@@ -2,15 +2,15 @@ package import Glibc
 package import Posix
 package import ThumbnailProtocol
 
-/// One running albumfs-thumbnailer. Owns the process: it is killed and reaped in deinit, with all that
-/// is in its process group. One thread.
+/// One running albumfs-thumbnailer. Owns the process: deinit kills and reaps it, with its whole process
+/// group. For one thread.
 package struct Worker: ~Copyable {
   /// Why a conversation ended early.
   package enum Failure: Error, Equatable {
-    /// The process has gone, or says what is no message: it cannot be believed any more.
+    /// The process is gone, or sent no valid message, so it cannot be trusted any more.
     case died
     case timedOut
-    /// Nobody wants the picture any more.
+    /// The thumbnail is not wanted any more.
     case abandoned
     /// The caller's stop bell rang.
     case stopped
@@ -20,13 +20,13 @@ package struct Worker: ~Copyable {
   private let socket: FileDescriptor
   private let stop: Doorbell
 
-  /// Starts the process, in a process group of its own, so that a Ctrl-C meant for the daemon does not cost a
-  /// photo its thumbnail; it says hello later. Throws where that cannot even be begun.
+  /// Starts the process. It gets its own process group, so that a Ctrl-C for the daemon does not kill it. It
+  /// sends its first message later. Throws if the process cannot be started.
   package init(_ launch: WorkerLaunch, stop: Doorbell) throws(Errno) {
     let ends = try makeSocketPair()
     let ours = FileDescriptor(owning: ends.0)
     let theirs = FileDescriptor(owning: ends.1)
-    // The socket goes first: it may lie among 0 to 2, where a daemon closed those.
+    // The socket goes first, because its number may be one of 0 to 2 if the daemon closed those.
     process = try Subprocess.start(
       launch.arguments, program: launch.program,
       [Subprocess.Redirection(3, theirs.rawValue)] + (0...2).map { Subprocess.Redirection($0, -1) },
@@ -36,19 +36,19 @@ package struct Worker: ~Copyable {
   }
 
   deinit {
-    // In a cell there is nobody else in it.
+    // A worker in its cell is alone in its process group.
     kill(-process, SIGKILL)
     kill(process, SIGKILL)
     while waitpid(process, nil, 0) == -1 && errno == EINTR {}
   }
 
-  /// Its first message, once, before any request: what cell it is in.
+  /// Receives the worker's first message, once, before any request: the state of its cell.
   package func hello(until limit: some WaitLimit) throws(Failure) -> CellReport {
     guard case .hello(let report) = try receive(until: limit).content else { throw .died }
     return report
   }
 
-  /// Sends a request's header, or a stretch of the picture that follows it.
+  /// Sends a request's header, or a part of the picture that follows it.
   package func send(_ bytes: UnsafeRawBufferPointer, until limit: some WaitLimit) throws(Failure) {
     var sent = 0
     while sent < bytes.count {
@@ -67,14 +67,14 @@ package struct Worker: ~Copyable {
 
   package func send(_ request: ThumbnailRequest, until limit: some WaitLimit) throws(Failure) {
     let bytes = request.encode()
-    // withUnsafeBytes passes typed errors on only as `any Error`.
+    // withUnsafeBytes passes on typed errors only as `any Error`.
     let result = unsafe bytes.withUnsafeBytes { bytes -> Result<Void, Failure> in
       Result { () throws(Failure) in try unsafe send(bytes, until: limit) }
     }
     try result.get()
   }
 
-  /// The next message. What does not decode is the end of this worker.
+  /// Receives the next message. A message that does not decode ends this worker.
   package func receive(until limit: some WaitLimit) throws(Failure) -> ThumbnailReply {
     let start = try receive(ThumbnailReply.Header.byteCount, until: limit)
     guard let header = try? ThumbnailReply.Header.decode(start) else { throw .died }
@@ -83,7 +83,7 @@ package struct Worker: ~Copyable {
     return reply
   }
 
-  /// Whether it has said something that nobody asked for, or has gone.
+  /// True if the worker sent something without a request, or is gone.
   var hasSpoken: Bool {
     var byte: UInt8 = 0
     while true {
@@ -93,7 +93,7 @@ package struct Worker: ~Copyable {
     }
   }
 
-  /// Readable when it says something.
+  /// Becomes readable when the worker sends something.
   var pollDescriptor: CInt { socket.rawValue }
 
   private func receive(_ count: Int, until limit: some WaitLimit) throws(Failure) -> [UInt8] {
@@ -128,8 +128,8 @@ package struct Worker: ~Copyable {
     if descriptors[0].revents == 0 { try limit.look() }
   }
 
-  /// What of glibc and GLib would hand memory on without asking the cell's malloc for it: stacks of
-  /// ended threads, and GLib's own blocks. The worker gets nothing else of an environment.
+  /// Makes glibc and GLib release memory instead of reusing it without asking the cell's malloc: stacks of
+  /// ended threads, and GLib's own blocks. The worker gets no other environment.
   private static let environment = [
     "GLIBC_TUNABLES=glibc.pthread.stack_cache_size=0", "G_SLICE=always-malloc",
   ]

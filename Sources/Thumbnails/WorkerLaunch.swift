@@ -1,31 +1,31 @@
-/// How workers are started and what they may use up.
+/// How to start workers, and their limits.
 package struct WorkerLaunch: Sendable {
   /// Path of albumfs-thumbnailer.
   package var program: String
-  /// Address space of a worker in bytes.
+  /// Address space of a worker, in bytes.
   package var memory: UInt64 = 2 << 30
-  /// What every picture may cost at first, from its first byte to the last of its thumbnail; see
-  /// `Attempt` for what counts.
+  /// What a picture may cost at first, from its first byte to the last byte of its thumbnail. `Attempt`
+  /// defines what counts.
   package var firstAllowance = Duration.seconds(3)
-  /// What one that needed more may cost, when nothing else waits.
+  /// What a picture that needs more may cost, when no other picture waits.
   package var longAllowance = Duration.seconds(60)
   /// From the start of the process to its first message.
   package var startDeadline = Duration.seconds(30)
-  /// For tests: the worker obeys pictures that tell it to crash or hang.
+  /// For tests: a picture can make the worker crash or hang.
   package var allowsMisbehaviour = false
-  /// For tests: the worker's cell is that of a kernel without Landlock, or without user namespaces.
+  /// For tests: the worker's cell behaves as on a kernel without Landlock, or without user namespaces.
   package var hidesLandlock = false
   package var hidesNamespaces = false
-  /// Where the daemon counts the threads of a worker whose kernel does not bound them. Tests give an empty
-  /// directory, as /proc is with hidepid.
+  /// Where the daemon counts the threads of a worker if the kernel does not limit them. Tests pass an empty
+  /// directory, which is what hidepid makes of /proc.
   package var processes = "/proc"
-  /// The worker does not leave the processor and the disk to all others.
+  /// The worker gets an ordinary share of processor and disk, instead of yielding to all other programs.
   package var isEager = false
 
   package init(program: String) { self.program = program }
 
   package var arguments: [String] {
-    // Decoders may use both of its threads for all of that time.
+    // Decoders may use both threads for all of that time.
     let processorSeconds = longAllowance.components.seconds * 2 + 1
     return [
       program, "--memory", String(memory), "--processor-seconds", String(processorSeconds),

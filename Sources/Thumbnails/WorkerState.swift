@@ -1,8 +1,8 @@
 package import AlbumModel
 package import Posix
 
-/// The life of one worker process as its thread sees it. Pure: is told what happened, answers what to
-/// do; touches no process and no clock.
+/// The life of one worker process, as a pure state machine: its thread reports events and receives the next
+/// step. It touches no process and no clock.
 ///
 ///     absent ──start──► starting ──started──► idle ──serve──► busy
 ///        ▲                 │ failed            │ 30 s           │ answered: idle
@@ -17,44 +17,44 @@ package struct WorkerState: Equatable, Sendable {
     case backOff(until: MonotonicTime)
   }
 
-  /// What the thread does next.
+  /// The thread's next step.
   package enum Step: Equatable, Sendable {
     case start
     case serve
     /// Ends the idle process.
     case end
-    /// Until something comes or, where given, until then.
+    /// Waits for an event, until the given time if there is one.
     case wait(until: MonotonicTime?)
   }
 
-  /// What became of the picture that was served.
+  /// The result of serving a picture.
   package enum Outcome: Equatable, Sendable {
     case answered
     case died
     case timedOut
-    /// The photo changed or went under way.
+    /// The photo changed or was removed meanwhile.
     case abandoned
   }
 
-  /// What that means for the photo.
+  /// The consequence for the photo.
   package enum Verdict: Equatable, Sendable {
-    case settled
-    /// Once more, with a fresh process: this one may have died of an earlier picture.
+    case done
+    /// Serve it again with a fresh process: this one may have died of an earlier picture.
     case retry
     case fail(ThumbnailFailure)
   }
 
-  /// A worker without work is ended after this: its memory is worth more than its start.
+  /// A worker without work ends after this time: its memory is worth more than a new start.
   package static let idleTime = Duration.seconds(30)
-  /// So many pictures a process gets. What one of them did to it ends with it.
+  /// The number of pictures for one process. Any effect of a picture on the process ends with the process.
   package static let picturesPerProcess = 64
-  /// The wait after the first failed start; doubles with each, up to the longest.
-  package static let firstBackOff = Duration.seconds(1)
-  package static let longestBackOff = Duration.seconds(60)
+  /// The wait after the first failed start. It doubles with each failure, up to the longest.
+  static let firstBackOff = Duration.seconds(1)
+  static let longestBackOff = Duration.seconds(60)
 
   package private(set) var phase = Phase.absent
   private var failedStarts = 0
-  /// Pictures that this process has had, the present one included.
+  /// The number of pictures that this process has had, including the current one.
   private var served = 0
 
   package init() {}
@@ -102,21 +102,21 @@ package struct WorkerState: Equatable, Sendable {
     failedStarts += 1
   }
 
-  /// The idle process has gone, or is to be ended because it spoke unasked. One that did so before it
-  /// had any picture counts as a start that failed.
+  /// The idle process is gone, or must end because it sent something without a request. If it had no picture
+  /// yet, this counts as a failed start.
   package mutating func lost(now: MonotonicTime) {
     guard case .idle = phase else { preconditionFailure("lost a process that is not idle") }
     phase = .absent
     if served == 0 { backOff(now) }
   }
 
-  /// The process is to be ended where the phase is `.absent` then.
+  /// Ends the picture. If the phase is `.absent` afterwards, the caller ends the process.
   package mutating func ended(_ outcome: Outcome, now: MonotonicTime) -> Verdict {
     precondition(phase == .busy)
     let isKept = outcome == .answered && served < WorkerState.picturesPerProcess
     phase = isKept ? .idle(since: now) : .absent
     switch outcome {
-    case .answered, .abandoned: return .settled
+    case .answered, .abandoned: return .done
     case .timedOut: return .fail(.timedOut)
     case .died: return served > 1 ? .retry : .fail(.workerDied)
     }

@@ -4,12 +4,12 @@ import Logging
 import Posix
 import ThumbnailProtocol
 
-/// One thread of a queue with the worker process that it drives: takes a photo, looks whether it is
-/// a picture, streams it to the worker, inspects what comes back and stores it.
+/// One thread of a queue and its worker process. It takes a photo, checks that it is a picture, streams it to
+/// the worker, inspects the result and stores it.
 ///
 /// @unchecked because everything but `bell` belongs to the thread that runs `run`.
 final class WorkerThread: @unchecked Sendable {
-  /// A photo in hand, its first bytes at the beginning of the buffer.
+  /// The current photo; its first bytes are in the buffer.
   private struct Held {
     var photo: PhotoVersion
     var kind: ImageKind
@@ -17,13 +17,13 @@ final class WorkerThread: @unchecked Sendable {
     var bufferedByteCount: Int
   }
 
-  /// Which attempts a thread makes.
+  /// The kind of attempts that a thread makes.
   enum Part {
     case first
     case long
   }
 
-  /// Rung when there may be work.
+  /// Rings when there may be work.
   let bell: Doorbell
   private let part: Part
   private let longAttempts: LongAttempts
@@ -52,17 +52,17 @@ final class WorkerThread: @unchecked Sendable {
     self.logger = logger
   }
 
-  /// Returns when the stop bell rings. A photo in hand then stays unanswered.
+  /// Returns when the stop bell rings. Its photo then keeps waiting.
   func run() {
     while !isStopped(waitingUntil: .now) {
       bell.silence()
-      // Whoever speaks when nobody asks is not believed any more.
+      // A worker that sends something without a request is not trusted any more.
       if worker?.hasSpoken == true {
         worker = nil
         state.lost(now: .now)
       }
       if held == nil { held = takePicture() }
-      noteBusy()
+      announceLoad()
       switch state.next(hasPicture: held != nil, now: .now) {
       case .start: start()
       case .serve: serve()
@@ -70,7 +70,7 @@ final class WorkerThread: @unchecked Sendable {
         worker = nil
         buffer = nil
       case .wait(let until):
-        // No plaintext lies about while there is nothing to do.
+        // While the thread is idle, no plaintext stays in memory.
         if held == nil { buffer?.wipe() }
         _ = isStopped(waitingUntil: until)
       }
@@ -79,14 +79,14 @@ final class WorkerThread: @unchecked Sendable {
     buffer = nil
   }
 
-  /// Says whether there are first attempts to make here.
-  private func noteBusy() {
+  /// Tells `longAttempts` whether this thread has a first attempt to make.
+  private func announceLoad() {
     if part == .long || isBusy == (held != nil) { return }
     isBusy = held != nil
     if isBusy { longAttempts.becameBusy() } else { longAttempts.becameIdle() }
   }
 
-  /// Waits for either bell, or for the worker to say something unasked; nil: as long as it takes.
+  /// Waits for either bell, or for an unrequested message of the worker; nil: without a limit.
   private func isStopped(waitingUntil time: MonotonicTime?) -> Bool {
     var descriptors = [
       pollfd(fd: stop.pollDescriptor, events: Int16(POLLIN), revents: 0),
@@ -101,7 +101,7 @@ final class WorkerThread: @unchecked Sendable {
 // MARK: - Taking a photo
 
 extension WorkerThread {
-  /// The next photo that is worth a worker's time. Answers for those that are not.
+  /// Takes the next photo that a worker should decode. Fails those that are no pictures or too large.
   private func takePicture() -> Held? {
     while let photo = part == .first ? source.nextPhoto() : longAttempts.take() {
       if isStopped(waitingUntil: .now) { return nil }
@@ -125,14 +125,14 @@ extension WorkerThread {
     return ImageKind(sniffing: unsafe Array(bufferBytes[..<length]))
   }
 
-  /// Enough to tell the kind, and a good part of a small photo; nil when it has changed.
+  /// Reads enough to detect the kind, and a good part of a small photo; nil if the photo has changed.
   private func readStart(of photo: PhotoVersion, _ size: Int64) -> Int? {
     let wanted = min(Int(clamping: size), 64 << 10)
     return fillBuffer(with: photo, at: 0, wanted) ? wanted : nil
   }
 
-  /// Reads exactly this much; false when it has changed, or was answered because it is shorter than
-  /// its size.
+  /// Reads exactly `count` bytes. Returns false if the photo has changed, or if it ended early, in which
+  /// case it failed here.
   private func fillBuffer(with photo: PhotoVersion, at offset: Int, _ count: Int) -> Bool {
     var filled = 0
     if buffer == nil { buffer = PictureBuffer() }
@@ -170,7 +170,7 @@ extension WorkerThread {
     }
   }
 
-  /// Starts a worker; answers what is in the way.
+  /// Starts a worker; returns why that failed, or nil.
   private func startProblem() -> String? {
     let started: Worker
     do throws(Errno) {
@@ -185,7 +185,8 @@ extension WorkerThread {
     if !report.hasLandlock {
       logger.debug("no Landlock in this kernel: seccomp alone confines the thumbnailer")
     }
-    // Nobody would notice a worker that makes threads until the machine has no more.
+    // Without a limit or a count, nobody would notice a worker that starts threads until the machine has
+    // none left.
     let isCounted = ProcessLook.threads(of: started.process, in: launch.processes).count > 0
     if !report.boundsThreads && !isCounted {
       return
@@ -218,14 +219,14 @@ extension WorkerThread {
     let verdict = state.ended(outcome, now: .now)
     if state.phase == .absent { worker = nil }
     switch verdict {
-    case .settled: if let reply { settle(picture.photo, reply) }
+    case .done: if let reply { deliver(picture.photo, reply) }
     case .fail(.timedOut) where part == .first: longAttempts.add(picture.photo)
     case .fail(let failure): fail(picture.photo, failure)
     case .retry: retry(picture)
     }
   }
 
-  /// nil when the photo changed under way.
+  /// Returns nil if the photo changed meanwhile.
   private func ask(_ picture: Held) throws(Worker.Failure) -> ThumbnailReply.Content? {
     let source = source
     let attempt = Attempt(
@@ -236,7 +237,7 @@ extension WorkerThread {
     let limits = ThumbnailLimits.edge
     let edge = min(
       max(UInt32(clamping: source.thumbnailEdge), limits.lowerBound), limits.upperBound)
-    // No worker can know what it will be asked, and so answer ahead.
+    // The random id prevents a worker from replying before it gets the request.
     let request = ThumbnailRequest(
       id: .random(in: 1...UInt64.max),
       work: .thumbnail(edge: edge, pictureByteCount: UInt64(picture.byteCount)))
@@ -244,7 +245,7 @@ extension WorkerThread {
     var offset = 0
     var buffered = picture.bufferedByteCount
     while true {
-      // It has not seen the whole picture.
+      // It must not reply before it has the whole picture.
       if hasWorkerSpoken { throw .died }
       try unsafe worker!.send(
         UnsafeRawBufferPointer(rebasing: bufferBytes[..<buffered]), until: attempt)
@@ -261,7 +262,7 @@ extension WorkerThread {
 
   private var hasWorkerSpoken: Bool { worker?.hasSpoken ?? true }
 
-  /// Nobody keeps what is no thumbnail, and nobody believes whoever sent it.
+  /// Rejects anything but a thumbnail, and with it the worker that sent it.
   private func inspect(_ content: ThumbnailReply.Content, of picture: Held, edge: Int)
     throws(Worker.Failure)
   {
@@ -273,13 +274,13 @@ extension WorkerThread {
         try ThumbnailInspection.inspect(bytes, format: format, original: picture.kind, edge: edge)
       } catch {
         let inode = picture.photo.inode.rawValue
-        logger.debug("what the worker made of inode \(inode) is no thumbnail: \(error)")
+        logger.debug("the worker's result for inode \(inode) is no thumbnail: \(error)")
         throw .died
       }
     }
   }
 
-  /// The buffer was overwritten on the way: its beginning is read again.
+  /// Reads the start of the picture again, because later parts have overwritten the buffer.
   private func retry(_ picture: Held) {
     guard let start = readStart(of: picture.photo, Int64(picture.byteCount)) else { return }
     held = Held(
@@ -287,7 +288,7 @@ extension WorkerThread {
       bufferedByteCount: start)
   }
 
-  private func settle(_ photo: PhotoVersion, _ content: ThumbnailReply.Content) {
+  private func deliver(_ photo: PhotoVersion, _ content: ThumbnailReply.Content) {
     switch content {
     case .thumbnail(_, let bytes): source.finish(photo, thumbnail: bytes)
     case .failure(.notAPicture, _): fail(photo, .notAPicture)

@@ -4,29 +4,30 @@ import CSeccomp
 import Glibc
 import ThumbnailProtocol
 
-/// The cell: what this process gives up before it reads the first byte of a picture.
+/// The cell: the rights that this process drops before it reads the first byte of a picture.
 ///
-/// 1. No descriptor besides the socket and three of /dev/null.
-/// 2. Behind all others for processor and disk, and before all others when memory runs out.
-/// 3. Bounded memory and processor time; no files, no core dump; not readable by other processes.
-/// 4. Not root, where it was, and without capabilities; in a user namespace of its own, where its
-///    threads are counted.
-/// 5. No new privileges, and by Landlock no right on any file, port or foreign process.
-/// 6. By seccomp no system call but those that move memory, wait, end, and use the socket. That alone
-///    suffices: it names no other process, on kernels without Landlock too.
+/// 1. It has no descriptors except the socket and three of /dev/null.
+/// 2. It yields processor and disk to all other programs, and is the first to be killed when memory runs out.
+/// 3. Its memory and processor time are limited; it can write no files and no core dump, and other processes
+///    cannot read its memory.
+/// 4. It is not root, has no capabilities, and has a user namespace of its own, where the kernel counts its
+///    threads.
+/// 5. It can gain no privileges, and Landlock denies any right on files, ports and other processes.
+/// 6. seccomp permits only the system calls to manage memory, wait, end, and use the socket. That alone
+///    suffices on kernels without Landlock too, because none of these calls can name another process.
 ///
-/// There must be one thread when it is entered: Landlock binds only the one that asks.
+/// It must have one thread when it enters the cell, because Landlock binds only the calling thread.
 enum Cell {
-  /// What may be used up.
+  /// The limits of the cell.
   struct Bounds {
-    /// Address space in bytes.
+    /// Address space, in bytes.
     var memory: UInt64
-    /// Processor time for one picture in seconds.
+    /// Processor time for one picture, in seconds.
     var processorSeconds: UInt64
     /// For tests: as on a kernel without these.
     var hidesLandlock = false
     var hidesNamespaces = false
-    /// Takes its share of the processor as any program does.
+    /// Takes an ordinary share of the processor.
     var isEager = false
   }
 
@@ -36,29 +37,29 @@ enum Cell {
     var boundsThreads = false
   }
 
-  /// As many threads as the daemon lets it have, too.
+  /// The limit on threads, equal to the daemon's own.
   private static let threadLimit: UInt64 = 128
 
-  /// Answers what is in force. Without seccomp no picture may be read.
+  /// Returns the protection in force. Without seccomp the process must not read a picture.
   static func enter(_ bounds: Bounds) -> Protection {
     var protection = Protection()
     clinux_probe_prepare()
-    // Best effort: where it is refused, the pictures are decoded as well.
+    // Best effort: without it the cell can still decode.
     if !bounds.isEager { _ = clinux_yield_to_all() }
     limit(bounds)
     protection.boundsThreads = becomeNobody(bounds)
     clinux_prctl(ProcessControl.setDumpable, 0, 0)
-    // After the change of user, which clears it: no worker outlives its daemon.
+    // After the change of user, which clears this setting. The kernel then kills the worker with its daemon.
     clinux_prctl(ProcessControl.setParentDeathSignal, UInt(SIGKILL), 0)
     guard clinux_prctl(ProcessControl.setNoNewPrivileges, 1, 0) == 0 else { return protection }
     protection.hasLandlock = !bounds.hidesLandlock && clinux_landlock_forbid_all() == 0
-    // Landlock itself needs a descriptor for a moment.
+    // Landlock needs a descriptor for a moment, so this limit comes after it.
     set(RLIMIT_NOFILE, 0)
     protection.hasSeccomp = Filter.load()
     return protection
   }
 
-  /// Gives the next picture its own processor time: what was used so far, and the bound.
+  /// Gives the next picture its own processor time: the limit is the time used so far plus the bound.
   static func beginPicture(_ bounds: Bounds) {
     var usage = rusage()
     guard unsafe getrusage(RUSAGE_SELF.rawValue, &usage) == 0 else { return }
@@ -80,9 +81,9 @@ enum Cell {
     unsafe setrlimit(__rlimit_resource_t(resource.rawValue), &limit)
   }
 
-  /// Where nobody has no number in this user namespace, root without capabilities must do. Answers
-  /// whether its threads are bounded: RLIMIT_NPROC counts all that a user runs, and would make pictures
-  /// fail because of other programs, unless the process has a namespace where it is alone.
+  /// Becomes the user nobody. If nobody has no number in this user namespace, root without capabilities must
+  /// do. Returns true if the kernel limits its threads. RLIMIT_NPROC counts all processes of a user, and
+  /// would make pictures fail because of other programs, unless the process is alone in its namespace.
   private static func becomeNobody(_ bounds: Bounds) -> Bool {
     let nobody: UInt32 = 65534
     if geteuid() == 0 { _ = clinux_become(nobody, nobody) }
@@ -92,7 +93,7 @@ enum Cell {
     return isAlone
   }
 
-  /// Tries what must fail in here.
+  /// Tries what the cell must refuse.
   static func probe() -> ProbeReport {
     let tries = (0..<clinux_probe_count()).map { index in
       ProbeReport.Try(
@@ -105,7 +106,7 @@ enum Cell {
   }
 }
 
-/// Options of prctl(2): sys/prctl.h is not in Swift's Glibc module.
+/// Options of prctl(2); sys/prctl.h is not in Swift's Glibc module.
 private enum ProcessControl {
   static let setParentDeathSignal: CInt = 1
   static let setDumpable: CInt = 4
@@ -113,21 +114,21 @@ private enum ProcessControl {
   static let setNoNewPrivileges: CInt = 38
 }
 
-/// The seccomp filter: a list of what is allowed. All else answers EPERM, so that a library that
-/// asks for something it can do without goes on.
+/// The seccomp filter: a list of permitted calls. Any other call returns EPERM, so that a library can do
+/// without it.
 private enum Filter {
-  /// Allowed whatever the arguments.
+  /// Permitted with any arguments.
   private static let allowed: [StaticString] = [
-    // The socket, which is the only descriptor of use.
+    // The socket, the only useful descriptor.
     "read", "write", "writev", "poll", "ppoll",
     // Memory.
     "munmap", "mremap", "brk", "madvise",
     // Threads.
     "futex", "set_robust_list", "rseq", "gettid", "getpid", "sched_yield", "sched_getaffinity",
     "exit", "exit_group",
-    // Signals: abort() and the runtime's own.
+    // Signals: for abort() and the runtime.
     "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "restart_syscall",
-    // Time and chance.
+    // Time and random numbers.
     "clock_getres", "clock_nanosleep", "nanosleep", "gettimeofday", "time", "getrandom",
     "getrusage",
   ]
@@ -138,39 +139,40 @@ private enum Filter {
     defer { unsafe seccomp_release(filter) }
     let allow: UInt32 = 0x7fff_0000
     for name in allowed { unsafe add(filter, allow, name) }
-    // Memory that is never executable.
+    // Memory, but never executable.
     let notExecutable = argument(2, SCMP_CMP_MASKED_EQ, UInt64(PROT_EXEC), 0)
     unsafe add(filter, allow, "mmap", [notExecutable])
     unsafe add(filter, allow, "mprotect", [notExecutable])
-    // clone makes threads only. clone3 hides its flags from the filter; glibc falls back to clone.
+    // clone only for threads. clone3 hides its flags from the filter, so it fails and glibc falls back to
+    // clone.
     let thread: UInt64 = 0x10000
     let newNamespaces: UInt64 = 0x7e02_0080
     let flags = argument(0, SCMP_CMP_MASKED_EQ, thread | newNamespaces, thread)
     unsafe add(filter, allow, "clone", [flags])
     unsafe add(filter, 0x0005_0000 | UInt32(ENOSYS), "clone3")
-    // Signals to itself. Without Landlock's help this is what keeps other processes out of its reach.
+    // Signals to itself. Without Landlock this keeps other processes out of reach.
     let itself = argument(0, SCMP_CMP_EQ, UInt64(getpid()), 0)
     unsafe add(filter, allow, "tgkill", [itself])
-    // The clocks of the machine and its own; those above belong to other processes.
+    // The clocks of the machine and of this process. Higher numbers belong to other processes.
     let clock = argument(0, SCMP_CMP_LE, UInt64(CLOCK_TAI), 0)
     unsafe add(filter, allow, "clock_gettime", [clock])
-    // A thread's name.
+    // The name of a thread.
     let setName = argument(0, SCMP_CMP_EQ, UInt64(ProcessControl.setName), 0)
     unsafe add(filter, allow, "prctl", [setName])
-    // Its own limits may be read; only that of processor time is moved, for each picture.
+    // The process may read its own limits. It may set only that of processor time, for each picture.
     let own = argument(0, SCMP_CMP_EQ, 0, 0)
     let noNewLimit = argument(2, SCMP_CMP_EQ, 0, 0)
     let processorTime = argument(1, SCMP_CMP_EQ, UInt64(RLIMIT_CPU.rawValue), 0)
     unsafe add(filter, allow, "prlimit64", [own, noNewLimit])
     unsafe add(filter, allow, "prlimit64", [own, processorTime])
-    // Calls by the numbers of another architecture end the process.
+    // A call by the numbers of another architecture ends the process.
     let kill: UInt32 = 0x8000_0000
     return unsafe seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, kill) == 0
       && seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) == 0
       && seccomp_load(filter) == 0
   }
 
-  /// A call that this architecture does not have needs no rule.
+  /// Skips a call that this architecture does not have.
   private static func add(
     _ filter: scmp_filter_ctx, _ action: UInt32, _ name: StaticString,
     _ arguments: [scmp_arg_cmp] = []
@@ -185,5 +187,30 @@ private enum Filter {
     -> scmp_arg_cmp
   {
     scmp_arg_cmp(arg: index, op: compare, datum_a: a, datum_b: b)
+  }
+}
+
+/// The command line: `--memory BYTES`, `--processor-seconds S`, `--eager`, and for tests
+/// `--allow-misbehaviour`, `--hide-landlock`, `--hide-namespaces`. Ignores anything else, because only
+/// albumfs starts this program.
+struct Arguments {
+  var bounds = Cell.Bounds(memory: 2 << 30, processorSeconds: 120)
+  var allowsMisbehaviour = false
+
+  init(_ words: ArraySlice<String>) {
+    var words = words
+    while let word = words.popFirst() {
+      switch word {
+      case "--memory":
+        if let bytes = words.popFirst().flatMap(UInt64.init) { bounds.memory = bytes }
+      case "--processor-seconds":
+        if let seconds = words.popFirst().flatMap(UInt64.init) { bounds.processorSeconds = seconds }
+      case "--allow-misbehaviour": allowsMisbehaviour = true
+      case "--hide-landlock": bounds.hidesLandlock = true
+      case "--hide-namespaces": bounds.hidesNamespaces = true
+      case "--eager": bounds.isEager = true
+      default: break
+      }
+    }
   }
 }

@@ -1,19 +1,19 @@
 import Glibc
 import ThumbnailProtocol
 
-/// The socket to the daemon. Every call blocks; when the daemon has gone, or says what no daemon
-/// says, there is nothing left to do.
+/// The socket to the daemon. Every call blocks. If the daemon is gone or sends an invalid message, the
+/// process has nothing left to do.
 struct Channel {
   static let descriptor: CInt = 3
 
-  /// The next request, nil at the end.
+  /// Receives the next request; nil at the end.
   func receive() -> ThumbnailRequest? {
     var header = [UInt8](repeating: 0, count: ThumbnailRequest.headerByteCount)
     let isWhole = unsafe header.withUnsafeMutableBytes { unsafe fill($0) }
     return isWhole ? try? ThumbnailRequest.decode(header) : nil
   }
 
-  /// Reads until the buffer is full; false at the end.
+  /// Reads until the buffer is full; returns false at the end.
   func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Bool {
     var filled = 0
     while filled < buffer.count {
@@ -26,7 +26,7 @@ struct Channel {
     return true
   }
 
-  /// Reads this many bytes and forgets them; false at the end.
+  /// Reads and discards this many bytes; returns false at the end.
   func skip(_ count: Int) -> Bool {
     var rest = count
     var waste = [UInt8](repeating: 0, count: 65536)
@@ -41,7 +41,7 @@ struct Channel {
     return true
   }
 
-  /// False when the daemon has gone.
+  /// Returns false if the daemon is gone.
   func send(_ reply: ThumbnailReply) -> Bool { send(reply.encode()) }
 
   func send(_ bytes: [UInt8]) -> Bool {
@@ -56,4 +56,20 @@ struct Channel {
     }
     return true
   }
+}
+
+/// Separate memory for the bytes of one picture. deinit returns it to the kernel, which wipes it.
+@safe
+struct PictureMemory: ~Copyable {
+  let bytes: UnsafeMutableRawBufferPointer
+
+  /// nil if the cell has not enough memory.
+  init?(byteCount: Int) {
+    let memory = unsafe mmap(
+      nil, byteCount, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+    guard let memory = unsafe memory, unsafe memory != MAP_FAILED else { return nil }
+    unsafe bytes = UnsafeMutableRawBufferPointer(start: memory, count: byteCount)
+  }
+
+  deinit { unsafe _ = munmap(bytes.baseAddress, bytes.count) }
 }

@@ -2,9 +2,8 @@ import CLinux
 import Glibc
 import ThumbnailProtocol
 
-/// What a picture does to the cell that has taken it over. Tests show by it that the daemon goes on:
-/// with `--allow-misbehaviour`, and only then, JPEG data with one of these words behind its first
-/// four bytes does what the word says.
+/// What a picture can do to a cell that it has taken over. Tests use this to show that the daemon copes. Only
+/// with `--allow-misbehaviour`, JPEG data with one of these words after its first four bytes triggers it.
 enum Misbehaviour: String, CaseIterable {
   case crash = "albumfs-test:crash"
   case hang = "albumfs-test:hang"
@@ -32,7 +31,7 @@ enum Misbehaviour: String, CaseIterable {
     self = asked
   }
 
-  /// Does not return where the process ends.
+  /// Does not return if the process ends.
   func run(_ channel: Channel, id: UInt64) {
     switch self {
     case .crash: abort()
@@ -45,7 +44,7 @@ enum Misbehaviour: String, CaseIterable {
       for index in 0..<8 { reply[8 + index] = UInt8(truncatingIfNeeded: id >> UInt64(8 * index)) }
       reply.replaceSubrange(16..<20, with: [0xff, 0xff, 0xff, 0xff])
       _ = channel.send(reply)
-    // Fewer bytes than it says, and then no more.
+    // Sends fewer bytes than announced, and then nothing.
     case .truncating:
       let whole = ThumbnailReply(id: id, content: .thumbnail(.jpeg, StandIn.jpeg()))
       _ = channel.send(Array(whole.encode().dropLast(10)))
@@ -61,7 +60,7 @@ enum Misbehaviour: String, CaseIterable {
     case .huge: reply(channel, id, StandIn.jpeg(width: 5000))
     case .telling: reply(channel, id, StandIn.jpeg(comment: "48 deg 8' N"))
     case .spinning: while getpid() != 0 {}
-    // Two seconds of work before it is the picture's turn, which is none.
+    // Uses two seconds of processor time. Decoding then fails, because this is no picture.
     case .slow: while clock() < 2 * Int(CLOCKS_PER_SEC) {}
     case .threads:
       _ = clinux_probe_threads(1000, 1000)
@@ -75,8 +74,7 @@ enum Misbehaviour: String, CaseIterable {
     _ = channel.send(.init(id: id, content: .thumbnail(.jpeg, bytes)))
   }
 
-  /// Takes memory, and uses it, until there is no more; then crashes as a program does that never
-  /// thought of that.
+  /// Takes and uses memory until there is none, then crashes like a program that does not check for that.
   private func eat() {
     let step = 16 << 20
     while let memory = unsafe malloc(step) { unsafe memset(memory, 1, step) }
@@ -84,7 +82,7 @@ enum Misbehaviour: String, CaseIterable {
   }
 }
 
-/// The markers of a JPEG and next to nothing in them.
+/// A JPEG with its markers and almost no content.
 private enum StandIn {
   static func jpeg(width: UInt16 = 16, comment: String = "") -> [UInt8] {
     let frame: [UInt8] = [

@@ -3,7 +3,7 @@ import CVips
 import Glibc
 import ThumbnailProtocol
 
-/// A picture that gets no thumbnail.
+/// Why a picture gets no thumbnail.
 struct Rejection: Error {
   var failure: PictureFailure
   var reason: String
@@ -13,20 +13,20 @@ struct Rejection: Error {
   }
 }
 
-/// libvips, the only file that calls it. One thread.
+/// Wraps libvips; no other file calls it. For one thread.
 enum Vips {
-  /// Pixels of a picture. Most kinds are shrunk as they are read; for the others the memory of the
-  /// cell ends sooner.
+  /// The limit on a picture's pixels. libvips shrinks most kinds while it reads them; for the others, the
+  /// cell's memory is a lower limit.
   static let pixelLimit: Int64 = 500_000_000
   private static let quality: CInt = 80
 
-  /// Starts libvips and loads all that it would otherwise load while it works: files cannot be
-  /// opened in the cell. Leaves the process with one thread.
+  /// Starts libvips and loads everything that it would load later, because the cell cannot open files. Leaves
+  /// the process with one thread.
   static func start(program: String) -> Bool {
-    // libvips would load all its modules, ImageMagick and poppler with them. It looks for them
-    // below VIPSHOME; those of use are loaded by name.
+    // libvips would load all its modules, ImageMagick's and poppler's too. It looks for them below VIPSHOME;
+    // the useful ones are loaded by name.
     unsafe setenv("VIPSHOME", "/nonexistent", 1)
-    // It would compile loops at run time into memory that is writable and executable.
+    // libvips would compile loops at run time into memory that is writable and executable.
     unsafe setenv("VIPS_NOVECTOR", "1", 1)
     guard unsafe cvips_init(program) == 0 else { return false }
     loadModules()
@@ -38,7 +38,7 @@ enum Vips {
     return true
   }
 
-  /// Where the modules are part of the library there is nothing to load.
+  /// Loads nothing if the modules are part of the library.
   private static func loadModules() {
     guard let library = unsafe clinux_library_of_symbol("vips_init") else { return }
     let path = unsafe String(cString: library)
@@ -47,7 +47,7 @@ enum Vips {
     for name in ["heif", "jxl"] { _ = unsafe cvips_load_module("\(modules)/vips-\(name).so") }
   }
 
-  /// The kinds that this libvips, with the codecs installed, can read.
+  /// The kinds that this libvips can read with the installed codecs.
   static func readableKinds() -> Set<ImageKind> {
     var kinds = Set(
       ImageKind.allCases.filter { unsafe cvips_has_operation(loaderName(of: $0)) != 0 })
@@ -82,7 +82,7 @@ enum Vips {
     }
   }
 
-  /// A thumbnail whose long edge has at most `edge` pixels: never enlarged, upright, sRGB, without
+  /// Makes a thumbnail whose long edge has at most `edge` pixels: never enlarged, upright, sRGB, without
   /// metadata.
   static func thumbnail(of picture: UnsafeRawBufferPointer, kind: ImageKind, edge: UInt32)
     throws(Rejection) -> (ImageKind, [UInt8])
@@ -93,8 +93,8 @@ enum Vips {
     return try encode(image, original: kind)
   }
 
-  /// Looks at the header: the loader is the one for what we sniffed, and the pixels are bounded.
-  /// Answers the long edge in pixels.
+  /// Reads the header. Checks that the loader matches the detected kind and that the number of pixels is
+  /// within the limit. Returns the long edge in pixels.
   private static func check(_ picture: UnsafeRawBufferPointer, kind: ImageKind) throws(Rejection)
     -> CInt
   {
@@ -111,8 +111,8 @@ enum Vips {
     return max(header.width, header.height)
   }
 
-  /// Decodes and shrinks. A picture with errors in it is decoded again as far as it goes; what is
-  /// then one colour all over shows nothing of the picture.
+  /// Decodes and shrinks. If the picture has errors, decodes it again as far as possible, and rejects a
+  /// result of one colour, because it shows nothing of the picture.
   private static func decode(
     _ picture: UnsafeRawBufferPointer, kind: ImageKind, longEdge: CInt, edge: CInt
   ) throws(Rejection) -> Image {
@@ -125,21 +125,20 @@ enum Vips {
     return image
   }
 
-  /// By how much libjpeg shrinks as it decodes. libvips itself leaves at least a factor of two to its
-  /// own, slower resampling; 1.4 looks the same and halves the time of a photo.
+  /// The factor by which libjpeg shrinks while it decodes. libvips itself leaves at least a factor of two to
+  /// its own, slower resampling; 1.4 looks the same and halves the time for a photo.
   private static func jpegShrink(longEdge: CInt, edge: CInt) -> CInt {
     [8, 4, 2].first { Int(longEdge) * 10 >= Int(edge) * 14 * $0 }.map { CInt($0) } ?? 1
   }
 
-  /// `shrink` is for JPEG only, nil for all else.
+  /// `shrink` is for JPEG; nil for all other kinds.
   private static func decode(
     _ picture: UnsafeRawBufferPointer, _ edge: CInt, _ shrink: CInt?, isDamaged: Bool
   ) -> Image? {
     let failOn = isDamaged ? VIPS_FAIL_ON_NONE : VIPS_FAIL_ON_ERROR
     let thumbnail: Image?
     if let shrink {
-      // libvips gives up a JPEG after 100 warnings, and with it what was still to be seen, unless
-      // it is unlimited.
+      // Unless it is unlimited, libvips stops a JPEG after 100 warnings and discards what it has decoded.
       let loaded = unsafe Image {
         unsafe cvips_load_jpeg(
           picture.baseAddress, picture.count, &$0, shrink, failOn, isDamaged ? 1 : 0)
@@ -151,14 +150,14 @@ enum Vips {
         unsafe cvips_thumbnail(picture.baseAddress, picture.count, &$0, edge, failOn)
       }
     }
-    // Up to here nothing but the header may have been read: the copy runs the decoder.
+    // libvips may have read only the header so far; the copy runs the decoder.
     guard let thumbnail, let decoded = unsafe Image(vips_image_copy_memory(thumbnail.raw)) else {
       return nil
     }
     return toSRGB(decoded)
   }
 
-  /// Three or four bands of sRGB in memory. A colour profile that does not work is left out.
+  /// Returns three or four bands of sRGB in memory. Ignores a colour profile that does not work.
   private static func toSRGB(_ image: borrowing Image) -> Image? {
     if unsafe cvips_has_profile(image.raw) != 0,
       let converted = unsafe Image({ unsafe cvips_profile_to_srgb(image.raw, &$0) }),
@@ -179,7 +178,7 @@ enum Vips {
     return unsafe Image(vips_image_copy_memory(bands.raw))
   }
 
-  /// Encodes the bare pixels: not every saver of libvips strips all metadata when it is told to.
+  /// Encodes only the pixels, because some savers of libvips do not strip all metadata.
   private static func encode(_ pixels: borrowing Image, original: ImageKind) throws(Rejection) -> (
     ImageKind, [UInt8]
   ) {
@@ -209,7 +208,7 @@ enum Vips {
 
   private static func failure(_ step: String) -> Rejection {
     let text = lastError()
-    // What GLib, libvips and the codecs say when malloc fails.
+    // What GLib, libvips and the codecs report when malloc fails.
     let ofMemory = [
       "out of memory", "nsufficient memory", "memory allocation", "Memory allocation", "exceeds",
       "limit",
@@ -231,7 +230,7 @@ private struct Image: ~Copyable {
     unsafe self.raw = unsafe raw
   }
 
-  /// The image that an operation made; nil when it answers anything but 0.
+  /// The image that an operation made; nil if it returns anything but 0.
   init?(_ operation: (inout UnsafeMutablePointer<VipsImage>?) -> CInt) {
     var made: UnsafeMutablePointer<VipsImage>?
     guard unsafe operation(&made) == 0, let made = unsafe made else { return nil }
@@ -245,7 +244,8 @@ private struct Image: ~Copyable {
   var bands: CInt { unsafe vips_image_get_bands(raw) }
   var hasAlpha: Bool { unsafe vips_image_hasalpha(raw) != 0 }
 
-  /// The same pixels and nothing else; the image must be in memory with one byte a band, and stay.
+  /// The same pixels and nothing else. The image must be in memory with one byte a band, and outlive the
+  /// copy.
   func withoutMetadata() -> Image? {
     guard let data = unsafe vips_image_get_data(raw),
       let bare = unsafe Image(
@@ -255,7 +255,7 @@ private struct Image: ~Copyable {
     return unsafe Image({ unsafe cvips_as_srgb(bare.raw, &$0) })
   }
 
-  /// Whether all pixels are equal; the image must be in memory with one byte a band.
+  /// True if all pixels are equal. The image must be in memory with one byte a band.
   var isOneColour: Bool {
     guard let data = unsafe vips_image_get_data(raw) else { return true }
     let pixel = Int(bands)

@@ -1,8 +1,8 @@
-/// The chunks of a WebP file: RIFF, each a name of four characters, its length, its bytes, and one of
-/// padding where the length is odd.
+/// The chunks of a WebP file (RIFF): each has a name of four characters, a length, its bytes, and one byte of
+/// padding if the length is odd.
 enum WebPContainer {
-  /// The same picture without metadata: libvips 8.14 writes EXIF into a WebP even when it is told to
-  /// strip it. nil for what is no WebP.
+  /// Returns the same picture without metadata; nil if the bytes are no WebP. libvips 8.14 writes EXIF into a
+  /// WebP even when it should strip it.
   static func withoutMetadata(_ file: [UInt8]) -> [UInt8]? {
     guard file.count >= 12, file[0..<4].elementsEqual("RIFF".utf8),
       file[8..<12].elementsEqual("WEBP".utf8)
@@ -16,7 +16,7 @@ enum WebPContainer {
       guard end <= file.count else { return nil }
       var chunk = Array(file[offset..<end])
       let name = String(decoding: chunk[0..<4], as: UTF8.self)
-      // The flags in the first byte of the extended header say what other chunks there are.
+      // The flags in the first byte of the extended header announce the other chunks.
       if name == "VP8X", chunk.count > 8 { chunk[8] &= ~(profileFlag | exifFlag | xmpFlag) }
       if !metadata.contains(name) { kept += chunk }
       offset = end

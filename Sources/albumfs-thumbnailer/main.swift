@@ -1,9 +1,9 @@
-// albumfs-thumbnailer: makes thumbnails of pictures that it gets over a socket, in a cell.
+// albumfs-thumbnailer: receives pictures over a socket and makes thumbnails, in a cell.
 //
-// Started by albumfs, never by a person. It holds no keys and sees no names. Descriptor 3 is the
-// socket; what goes over it stands in ThumbnailProtocol. Order matters: libraries are loaded, then
-// the cell is closed, then the first byte of a picture is read. No picture finds anything of the one
-// before: memory that is handed out is zero (CFreshMemory).
+// Only albumfs starts it. It holds no keys and sees no names. Descriptor 3 is the socket; ThumbnailProtocol
+// defines the messages. The order matters: it loads libraries, then enters the cell, then reads the first
+// byte of a picture. No picture finds data of the one before, because all memory is zero when it is handed
+// out (CFreshMemory).
 import CFreshMemory
 import CLinux
 import Glibc
@@ -32,7 +32,7 @@ while let request = channel.receive() {
   }
 }
 
-/// nil when the daemon has gone.
+/// Returns nil if the daemon is gone.
 func answer(_ request: ThumbnailRequest) -> ThumbnailReply.Content? {
   switch request.work {
   case .probe: return .probe(Cell.probe())

@@ -10,7 +10,7 @@ struct Albumfs: ParsableCommand {
     commandName: "albumfs",
     abstract: "An encrypted photo album that is a file system.",
     discussion: """
-      A password opens a space of the store; every directory in it is an album with the photos in \
+      A password unlocks a space of the store. Every directory in it is an album, with the photos in \
       Photo and a thumbnail of each in Thumb. First steps:
 
         albumfs init ~/Album.store
@@ -32,8 +32,8 @@ struct Albumfs: ParsableCommand {
 @main
 enum Main {
   static func main() {
-    StandardDescriptors.fill()
-    // A peer that is gone answers EPIPE, which says more than a silent death.
+    ProcessSetup.fillStandardDescriptors()
+    // With SIGPIPE ignored, a write to a closed pipe returns EPIPE, which a message can explain.
     _ = signal(SIGPIPE, SIG_IGN)
     Interruption.install()
     do {
@@ -47,7 +47,7 @@ enum Main {
     }
   }
 
-  /// Help, version and completion scripts are results; everything else is wrong usage.
+  /// Prints help, version and completion scripts as results; anything else is wrong usage.
   private static func finish(parsing error: any Error) -> Never {
     let text = Albumfs.fullMessage(for: error)
     if Albumfs.exitCode(for: error) == .success {

@@ -6,13 +6,12 @@ import Posix
 struct BusyProcess {
   var pid: Int32
   var name: String
-  /// What it has there, for a person: `works in /mnt/Trip`.
+  /// How it uses the mount, for a person: `works in /mnt/Trip`.
   var uses: String
 }
 
-/// Looks for the processes that keep a mount busy, by what /proc says of each: working directory,
-/// root, program, open files and mapped files. Nothing in the mount itself is touched. Processes of
-/// other users show only to root.
+/// Finds the processes that keep a mount busy, from /proc: working directory, root, program, open files and
+/// mapped files. Touches nothing in the mount itself. Only root sees processes of other users.
 enum BusyProcesses {
   static func of(_ mount: MountEntry) -> [BusyProcess] {
     entries("/proc").compactMap { Int32($0) }.filter { $0 != getpid() }.sorted().compactMap { pid in
@@ -40,7 +39,7 @@ enum BusyProcesses {
     return mapping(in: mount, by: pid).map { "has mapped \($0)" }
   }
 
-  /// A line of maps: `address perms offset dev inode path`.
+  /// Parses lines of maps: `address perms offset dev inode path`.
   private static func mapping(in mount: MountEntry, by pid: Int32) -> String? {
     guard let text = try? readWholeFile("/proc/\(pid)/maps") else { return nil }
     for line in text.split(separator: UInt8(ascii: "\n")) {

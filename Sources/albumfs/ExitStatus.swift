@@ -1,10 +1,10 @@
 import ControlProtocol
 
-/// The exit codes: stable, and those of gocryptfs where it has one for the same event, so that
-/// front-ends for such file systems understand them. New events get numbers from 40 on.
+/// The exit codes. They are stable, and equal those of gocryptfs for the same events, so that front-ends of
+/// such file systems understand them. New events get numbers from 40 on.
 enum ExitStatus {
-  /// Each kind of failure, its code, and the line about it in `albumfs --help` and the README.
-  /// Several kinds may share a code; then the first one's line is shown.
+  /// Each kind of failure, its code, and its line in `albumfs --help` and the README. If several kinds share
+  /// a code, the first one's line is shown.
   private static let codes: [(kind: Failure.Kind, code: Int32, meaning: String)] = [
     (.usage, 1, "wrong usage"),
     (.storeMissing, 6, "the store does not exist or is not a store"),
@@ -25,7 +25,7 @@ enum ExitStatus {
     (.timedOut, 42, "the time is up (sync --timeout)"),
     (.diskFull, 43, "the disk is full"),
     (.unsupported, 44, "made by a newer albumfs, or not possible here"),
-    (.passwordInUse, 45, "the new password opens a space of this store already"),
+    (.passwordInUse, 45, "the new password unlocks a space of this store already"),
     (.busy, 46, "umount: files are still open in the mount"),
     (.unreachable, 47, "the mount's daemon is there but cannot be reached, or is not yours"),
     (.clash, 48, "tidy: a name is taken; the other photos were moved"),
@@ -35,7 +35,7 @@ enum ExitStatus {
     codes.first { $0.kind == kind }!.code
   }
 
-  /// The table for a person, one code a line.
+  /// The table for `--help`, one code a line.
   static var table: String {
     (["  0   done"]
       + codes.map { entry in

@@ -1,18 +1,18 @@
 import Glibc
 import Synchronization
 
-/// Ctrl-C and SIGTERM end a command at once with the exit code for it, the terminal as it was.
-/// The daemon replaces this by its own handling.
+/// Ctrl-C and SIGTERM end a command at once with their exit code, and restore the terminal. The daemon
+/// replaces this with its own handling.
 enum Interruption {
   static func install() {
-    // Touched here, so that the handler finds it initialised.
+    // Initialises it, because the handler must not.
     TerminalEcho.prepare()
-    // Some parents start their children with everything blocked.
+    // Some parents start their children with all signals blocked.
     var none = sigset_t()
     unsafe sigemptyset(&none)
     unsafe sigprocmask(SIG_SETMASK, &none, nil)
     for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
-      // A shell's `nohup` and `&` have the signal ignored on purpose.
+      // A shell's `nohup` and `&` ignore the signal on purpose.
       let former = signal(number) { _ in
         TerminalEcho.restore()
         _exit(15)
@@ -23,11 +23,11 @@ enum Interruption {
 
   private static let asked = Atomic(false)
 
-  /// Whether Ctrl-C or the like came since `collect`.
+  /// True if Ctrl-C or the like arrived since `collect`.
   static var wasAsked: Bool { asked.load(ordering: .relaxed) }
 
-  /// From now on the first of these signals only says so, for a command that can stop by itself; the
-  /// second one ends it.
+  /// For a command that can stop by itself: the first of these signals only sets `wasAsked`, the second one
+  /// ends the command.
   static func collect() {
     asked.store(false, ordering: .relaxed)
     for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
@@ -38,7 +38,7 @@ enum Interruption {
     }
   }
 
-  /// Back to what the kernel does by default, for who handles signals in another way.
+  /// Restores the kernel's default, for code with other signal handling.
   static func remove() {
     for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] { _ = signal(number, SIG_DFL) }
   }
@@ -48,17 +48,17 @@ enum Interruption {
   }
 }
 
-/// Echo of the terminal at standard input, switched off while a password is typed.
+/// The echo of the terminal at standard input, off while the user types a password.
 enum TerminalEcho {
-  // Written by the main thread before a signal can want it, and read by a signal handler: only
-  // tcgetattr, tcsetattr and these plain values are used there, which is safe in one. (A global of the
-  // type `termios` is 3 bytes too short: Swift 6.3 leaves out its padding.)
+  // The main thread writes these before a signal can arrive, and a signal handler reads them. The handler
+  // uses only tcgetattr, tcsetattr and these plain values, which is safe there. (A global of type `termios`
+  // is 3 bytes too short: Swift 6.3 leaves out its padding.)
   private nonisolated(unsafe) static var flags: tcflag_t = 0
   private nonisolated(unsafe) static var isOff = false
 
   static func prepare() { unsafe isOff = false }
 
-  /// Typed characters stay invisible, those already typed are dropped.
+  /// Hides typed characters and drops those already typed.
   static func switchOff() {
     var state = termios()
     guard unsafe tcgetattr(STDIN_FILENO, &state) == 0 else { return }

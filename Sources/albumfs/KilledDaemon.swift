@@ -3,15 +3,15 @@ import Glibc
 import Posix
 
 /// A daemon that was killed while one of its threads waited in the kernel for pages that only the daemon
-/// could have taken. That thread cannot end, so the kernel keeps the connection, the store stays locked and
-/// every call on the mount hangs. Ending the connection (`fusectl`) lets all of them go on.
+/// could have written. That thread cannot end, so the kernel keeps the connection, the store stays locked
+/// and every call on the mount hangs. Aborting the connection (`fusectl`) releases all of them.
 enum KilledDaemon {
   private static let connections = "/sys/fs/fuse/connections"
   /// How long the rest of the process may take to end.
   private static let patience = Duration.seconds(10)
 
-  /// Ends the connection of a mount whose daemon's first thread has ended though the process has not.
-  /// Leaves every other mount alone. The mount is dead then.
+  /// Aborts the connection of a mount if the first thread of its daemon has ended but the process has not.
+  /// Leaves every other mount alone. Afterwards the mount is dead.
   static func release(_ mount: MountEntry) throws(Failure) {
     guard let daemon = ControlClient.daemon(of: mount), ProcessState.isZombie(daemon.pid) else {
       return

@@ -1,25 +1,25 @@
 import ArgumentParser
 import ControlProtocol
 
-/// The mount that a command asks about or works on.
+/// The mount of a command.
 struct MountArgument: ParsableArguments {
-  @Argument(help: "Anything in the mount.", completion: .directory)
+  @Argument(help: "The mount point or anything below it.", completion: .directory)
   var path: String
 
-  /// A connection to its daemon.
+  /// Connects to its daemon.
   func connect() throws(Failure) -> ControlClient {
     try ControlClient(MountPath.find(path).mount)
   }
 }
 
 extension ControlReply {
-  /// A refusal becomes the error that it is.
+  /// Throws if the reply is a failure.
   func orThrow() throws(Failure) -> ControlReply {
     if case .failed(let failure) = self { throw failure }
     return self
   }
 
-  /// The answer to a command that is carried out and has little to tell.
+  /// Returns the summary of a `done` reply.
   func done() throws(Failure) -> ControlSummary {
     guard case .done(let summary) = try orThrow() else { throw Failure.unexpectedReply }
     return summary
@@ -27,5 +27,5 @@ extension ControlReply {
 }
 
 extension Failure {
-  static let unexpectedReply = Failure(.unreachable, "The daemon answered something else.")
+  static let unexpectedReply = Failure(.unreachable, "The daemon sent an unexpected reply.")
 }

@@ -2,10 +2,10 @@ import ControlProtocol
 import Glibc
 import Posix
 
-/// What is looked at before a password is asked for, so that nobody types one in vain.
+/// Checks before the command asks for a password, so that nobody types one in vain.
 enum MountChecks {
-  /// Clears a dead mount at the mount point, and refuses one that lies in the store or contains it.
-  /// Answers the resolved path; `LaunchOptions.check` looks at the rest.
+  /// Clears a dead mount at the mount point, and refuses a mount point that lies in the store or contains it.
+  /// Returns the resolved path. `LaunchOptions.check` checks the rest.
   static func prepareMountPoint(_ path: String, store: String) throws(Failure) -> String {
     let resolved = MountPath.resolve(path)
     if try Unmounting.clearDead(at: resolved) {
@@ -23,7 +23,7 @@ enum MountChecks {
     return resolved
   }
 
-  /// What a mount needs of the system: the FUSE device, and the helper for all but root.
+  /// Checks what a mount needs of the system: the FUSE device, and for ordinary users the helper.
   static func requireFUSE(allowOther: Bool) throws(Failure) {
     if !PathCalls.exists("/dev/fuse") {
       throw Failure(

@@ -1,11 +1,13 @@
+import AlbumModel
 import ControlProtocol
+import Glibc
 import Posix
 
-/// From a path as typed to the mount that it lies in. A mount whose daemon is dead or hangs is
-/// found as well: the kernel's table says, not the mount.
+/// Finds the mount of a path. It asks the kernel's table and not the mount, so it also finds a mount whose
+/// daemon is dead or hangs.
 enum MountPath {
-  /// The mount of albumfs that a path lies in, and the path relative to its mount point (empty: the
-  /// mount point itself).
+  /// The mounted space that a path lies in, and the path relative to its mount point (empty: the mount point
+  /// itself).
   static func find(_ path: String) throws(Failure) -> (mount: MountEntry, inside: String) {
     let absolute = resolve(path)
     guard let mount = try table().space(holding: absolute) else {
@@ -21,12 +23,12 @@ enum MountPath {
     }
   }
 
-  /// A path as the kernel's table would spell it: absolute, no symbolic link on the way as far as
-  /// that can be told, no `.` and `..`. What does not exist stays as it is written.
+  /// A path in the spelling of the kernel's table: absolute, without symbolic links as far as they can be
+  /// resolved, without `.` and `..`. Missing parts stay as written.
   static func resolve(_ path: String) -> String {
     let absolute = path.hasPrefix("/") ? path : currentDirectory() + "/" + path
     if let real = realPath(absolute) { return real }
-    // The end of it is missing, or is a dead mount: resolve what stands before.
+    // The last part is missing or is a dead mount: resolve the part before it.
     let parts = absolute.split(separator: "/").filter { $0 != "." }
     guard let last = parts.last else { return "/" }
     let parent = resolve("/" + parts.dropLast().joined(separator: "/"))
@@ -34,7 +36,7 @@ enum MountPath {
     return parent == "/" ? "/\(last)" : "\(parent)/\(last)"
   }
 
-  /// realpath(3): nil where something on the way is missing or does not answer.
+  /// realpath(3); nil if part of the path is missing or inaccessible.
   static func realPath(_ path: String) -> String? { try? PathCalls.real(path) }
 
   private static func dropLast(_ path: String) -> String {
@@ -43,4 +45,21 @@ enum MountPath {
   }
 
   private static func currentDirectory() -> String { PathCalls.currentDirectory ?? "/" }
+}
+
+extension MountTable {
+  /// The mounted spaces.
+  var spaces: [MountEntry] { mounts(ofType: FileSystemType.albumfs) }
+
+  /// The mounted space that an absolute path lies in; nil if another file system is mounted in between.
+  func space(holding path: String) -> MountEntry? {
+    mount(ofType: FileSystemType.albumfs, holding: path)
+  }
+}
+
+extension MountEntry {
+  var isSpace: Bool { type == FileSystemType.albumfs }
+
+  /// True if the caller mounted it, or is root.
+  var isOurs: Bool { geteuid() == 0 || user == getuid() }
 }

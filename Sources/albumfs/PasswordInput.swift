@@ -4,7 +4,7 @@ import ControlProtocol
 import Glibc
 import Posix
 
-/// Where a password comes from.
+/// Where to read a password.
 enum PasswordSource: Equatable {
   case terminal
   case file(String)
@@ -12,12 +12,12 @@ enum PasswordSource: Equatable {
   case standardInput
 }
 
-/// The option of every command that takes the recovery key as well.
+/// The option of commands that also accept the recovery key.
 struct RecoveryKeyOption: ParsableArguments {
-  @Flag(help: "Ask for the recovery key in place of the password.")
+  @Flag(help: "Ask for the recovery key instead of the password.")
   var recoveryKey = false
 
-  /// Reads the one or the other, from where `password` says.
+  /// Reads the password or the recovery key from the source that `password` names.
   func ask(_ password: PasswordOptions) throws(Failure) -> SecretBytes {
     try PasswordInput.existing(
       password.source, prompt: recoveryKey ? "Recovery key: " : "Password: ")
@@ -54,17 +54,17 @@ struct PasswordOptions: ParsableArguments {
   }
 }
 
-/// Reads passwords, straight into guarded memory.
+/// Reads passwords directly into guarded memory.
 enum PasswordInput {
   /// The longest password, in bytes.
   static let limit = 4096
 
-  /// Asks for a password that exists. `prompt` is shown on a terminal only.
+  /// Asks for an existing password. Shows `prompt` only on a terminal.
   static func existing(_ source: PasswordSource, prompt: String) throws(Failure) -> SecretBytes {
     try read(source, prompt)
   }
 
-  /// Asks for a password to be set: on a terminal twice. Says so where it is weak, and goes on.
+  /// Asks for a new password, on a terminal twice. Warns if it is weak.
   static func new(_ source: PasswordSource, prompt: String) throws(Failure) -> SecretBytes {
     let first = try read(source, prompt)
     if source == .terminal {
@@ -75,8 +75,8 @@ enum PasswordInput {
     }
     if PasswordStrength.isWeak(first) {
       Terminal.complain(
-        "This password is weak: whoever gets the store can find it by guessing; five or more words "
-          + "picked at random are better.")
+        "This password is weak: somebody who gets the store can guess it. Five or more words picked at "
+          + "random are better.")
     }
     return first
   }
@@ -99,7 +99,7 @@ enum PasswordInput {
     guard isatty(STDIN_FILENO) == 1 else {
       throw Failure(
         .noPassword,
-        "No terminal to ask for the password. Use --password-file, --password-command or --password-stdin."
+        "There is no terminal to ask for the password. Use --password-file, --password-command or --password-stdin."
       )
     }
     Terminal.prompt(prompt)
@@ -116,7 +116,7 @@ enum PasswordInput {
     return try line(of: file.rawValue, path)
   }
 
-  /// Its standard error and standard input stay ours, so that it can ask.
+  /// The command inherits standard input and standard error, so that it can ask.
   private static func fromCommand(_ command: String) throws(Failure) -> SecretBytes {
     var ends: [CInt] = [-1, -1]
     do throws(Errno) { try retrying { unsafe pipe(&ends) } } catch { throw notRun(error) }
@@ -149,7 +149,7 @@ enum PasswordInput {
     Failure(.noPassword, "The password command cannot be run: \(error)")
   }
 
-  /// Reads on, so that a command that prints more than one line does not fail.
+  /// Reads the rest, so that a command that prints more than one line does not fail.
   private static func drain(_ descriptor: CInt) {
     var rest = SecretBytes(randomCount: limit)
     unsafe rest.withUnsafeMutableBytes { room in
@@ -157,8 +157,8 @@ enum PasswordInput {
     }
   }
 
-  /// The bytes up to the first newline or the end, one at a time: what follows stays for whoever
-  /// reads next. A carriage return before the newline is part of that: Windows ends lines with both.
+  /// Reads up to the first newline or the end, one byte at a time, so that the rest stays for the next
+  /// reader. Drops a carriage return before the newline: Windows ends lines with both.
   private static func line(of descriptor: CInt, _ name: String) throws(Failure) -> SecretBytes {
     var length = 0
     let buffer = try unsafe SecretBytes(count: limit) {
@@ -187,6 +187,6 @@ enum PasswordInput {
         return hasReturn ? length - 1 : length
       }
     }
-    throw Failure(.noPassword, "What \(name) gives is too long for a password.")
+    throw Failure(.noPassword, "The password from \(name) is too long.")
   }
 }

@@ -2,8 +2,8 @@ import AlbumStore
 import Glibc
 import Posix
 
-/// A line on the terminal that says how far a check or a compaction is, and how long it will still
-/// take. Says nothing where there is no terminal. Any thread.
+/// Shows on one line of the terminal how far a check or a compaction is, and how long it will still take.
+/// Shows nothing without a terminal. Any thread.
 final class ProgressBar: Sendable {
   private struct State {
     var start: MonotonicTime?
@@ -32,7 +32,7 @@ final class ProgressBar: Sendable {
     }
   }
 
-  /// The same for any work that is counted in bytes.
+  /// Shows the progress of any work that is counted in bytes.
   func show(_ bytes: Int64, of total: Int64) {
     show(CheckProgress(step: .records, doneBytes: bytes, totalBytes: total))
   }
@@ -55,7 +55,7 @@ final class ProgressBar: Sendable {
     return "[\(bar)] \(Int(share * 100)) %, \(bytes)\(left(share, milliseconds))"
   }
 
-  /// After a second, when a guess is worth something.
+  /// Estimates the time left, after the first second.
   private static func left(_ share: Double, _ milliseconds: Int64) -> String {
     guard milliseconds >= 1000, share > 0 else { return "" }
     let seconds = Int((Double(milliseconds) / 1000 * (1 - share) / share).rounded(.up))

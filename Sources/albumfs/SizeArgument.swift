@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// A size in bytes as a person writes it: `0`, `512K`, `64M`, `2G`; K is 1024.
+/// A size in bytes as a user types it: `0`, `512K`, `64M`, `2G`; K is 1024.
 struct SizeArgument: ExpressibleByArgument, Equatable {
   let bytes: Int64
 
@@ -18,7 +18,7 @@ struct SizeArgument: ExpressibleByArgument, Equatable {
 
   var defaultValueDescription: String { SizeArgument.text(bytes) }
 
-  /// The shortest of the same spellings for a number of bytes.
+  /// The shortest of these spellings for a number of bytes.
   static func text(_ bytes: Int64) -> String {
     for (unit, size) in [("G", Int64(1) << 30), ("M", 1 << 20), ("K", 1 << 10)]
     where bytes >= size && bytes % size == 0 {

@@ -1,10 +1,10 @@
 import ControlProtocol
 import Posix
 
-/// Where albumfs keeps what a user wants remembered: `$XDG_STATE_HOME/albumfs` (XDG Base Directory
-/// Specification), in `~/.local/state` where that is not set. Nobody else may look into it.
+/// The directory for records that a user asked for: `$XDG_STATE_HOME/albumfs` (XDG Base Directory
+/// Specification), by default in `~/.local/state`. Only its user can enter it.
 enum StateDirectory {
-  /// Its path; made where it is missing.
+  /// Returns its path; creates it if it is missing.
   static func make() throws(Failure) -> String {
     guard let path else {
       throw Failure(.usage, "--remember needs HOME or XDG_STATE_HOME to be set.")
@@ -13,13 +13,13 @@ enum StateDirectory {
     for part in path.split(separator: "/") {
       made += "/" + part
       do throws(Errno) { try PathCalls.makePrivateDirectory(made) } catch {
-        if error != .exists { throw Failure(.other, "\(made) cannot be made: \(error).") }
+        if error != .exists { throw Failure(.other, "\(made) cannot be created: \(error).") }
       }
     }
     return path
   }
 
-  /// Removes what is remembered of a space under this name, if anything is.
+  /// Removes the record of a space with this name, if there is one.
   static func forget(_ name: String) throws(Failure) {
     guard let path else { return }
     for file in ["\(path)/\(name)", "\(path)/\(name).new"] {
@@ -27,13 +27,13 @@ enum StateDirectory {
         if error == .noEntry || error == .notDirectory { continue }
         throw Failure(
           .other,
-          "The space is destroyed, but \(file), which mount --remember made of it, cannot be removed: "
+          "The space is destroyed, but \(file), a record by mount --remember, cannot be removed: "
             + "\(error).")
       }
     }
   }
 
-  /// Nil where the environment names none.
+  /// nil if the environment names no directory.
   private static var path: String? {
     if let state = variable("XDG_STATE_HOME"), state.hasPrefix("/") { return state + "/albumfs" }
     guard let home = variable("HOME"), home.hasPrefix("/") else { return nil }

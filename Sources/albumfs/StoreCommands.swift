@@ -4,8 +4,8 @@ import ArgumentParser
 import ControlProtocol
 import Daemon
 
-/// How much work it is to try a password. `interactive` is for tests, and no value without the
-/// environment variable that lifts the floor.
+/// The cost of trying a password. `interactive` is for tests; it is valid only with the environment variable
+/// that lifts the floor.
 enum KDFArgument: String, ExpressibleByArgument {
   case interactive, moderate, sensitive
 
@@ -25,18 +25,18 @@ enum KDFArgument: String, ExpressibleByArgument {
   }
 }
 
-/// What the commands on a store (not on a mount) have in common.
+/// Shared by the commands on a store (not on a mount).
 enum StoreCommands {
   static func open(_ path: String) throws(Failure) -> Store {
     try StoreOpening.open(MountPath.resolve(path))
   }
 
-  /// Tells what is damaged in the store or was edited, and did not hinder.
+  /// Warns about damage and edits in the store that did not stop the command.
   static func warn(of store: Store) {
     for warning in store.warnings + store.advice { Terminal.complain(warning) }
   }
 
-  /// Runs what the core does and says its errors in our words. `changing`: it writes conf or keys.
+  /// Runs a call of the core and translates its errors. `changing`: the call writes the conf or keys.
   static func reporting<Result: ~Copyable>(
     changing: Bool = false, _ body: () throws(StoreError) -> Result
   ) throws(Failure) -> Result {

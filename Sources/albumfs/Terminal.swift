@@ -3,15 +3,15 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 
-/// The rules for output, once: results go to standard output and to nowhere else; everything said
-/// to a person goes to standard error. `-q` leaves errors only; `-v` adds what goes on. No secret
-/// is ever printed but the recovery key, which is a result.
+/// The rules for output. Results go to standard output and nowhere else; all other messages go to standard
+/// error. `-q` leaves only errors; `-v` adds details. The only secret that it ever prints is the recovery
+/// key, which is a result.
 enum Terminal {
   static func result(_ text: String) {
     write(text + (text.hasSuffix("\n") ? "" : "\n"), to: STDOUT_FILENO)
   }
 
-  /// A secret that is the result, straight from guarded memory.
+  /// Prints a secret result directly from guarded memory.
   static func result(secret: borrowing SecretBytes) {
     unsafe secret.withUnsafeBytes { bytes in
       unsafe _ = Glibc.write(STDOUT_FILENO, bytes.baseAddress, bytes.count)
@@ -23,7 +23,7 @@ enum Terminal {
     write(text + (text.hasSuffix("\n") ? "" : "\n"), to: STDERR_FILENO)
   }
 
-  /// Names of files may hold anything: what would steer the terminal is shown as `\u{1B}`.
+  /// Escapes control characters, as `\u{1B}`: a file name could otherwise control the terminal.
   static func printable(_ text: String) -> String {
     var shown = ""
     for scalar in text.unicodeScalars {
@@ -35,10 +35,10 @@ enum Terminal {
 
   static func complain(_ text: String) { message("albumfs: " + text) }
 
-  /// Asks; the answer stands behind it on the same line.
+  /// Prints a question; the user types on the same line.
   static func prompt(_ text: String) { write(text, to: STDERR_FILENO) }
 
-  /// A line that the next one replaces.
+  /// Prints a line that the next one replaces.
   static func transient(_ text: String) {
     if isatty(STDERR_FILENO) == 1 { write("\r\u{1B}[K" + text, to: STDERR_FILENO) }
   }
@@ -50,7 +50,7 @@ enum Terminal {
     result(String(decoding: data, as: UTF8.self))
   }
 
-  /// A reader who is gone (`albumfs list | head`) is no error.
+  /// A reader that has exited (`albumfs list | head`) is no error.
   private static func write(_ text: String, to descriptor: CInt) {
     var rest = ArraySlice(text.utf8)
     while !rest.isEmpty {
@@ -67,12 +67,12 @@ enum Terminal {
 /// `1 photo`, `2 photos`.
 func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 
-/// How much is said, by every command.
+/// How much every command prints.
 struct OutputOptions: ParsableArguments {
-  @Flag(name: .shortAndLong, help: "Say nothing but errors.")
+  @Flag(name: .shortAndLong, help: "Print nothing but errors.")
   var quiet = false
 
-  @Flag(name: .shortAndLong, help: "Say more of what goes on; a mount says it in the system log.")
+  @Flag(name: .shortAndLong, help: "Print more details; mount writes them to the system log.")
   var verbose = false
 
   func say(_ text: String) {

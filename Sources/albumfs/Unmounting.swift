@@ -2,7 +2,7 @@ import ControlProtocol
 import Glibc
 import Posix
 
-/// Takes mounts away: as root by umount2(2), else through fusermount3, which alone may.
+/// Removes mounts: as root with umount2(2), otherwise with fusermount3.
 enum Unmounting {
   enum Outcome { case done, busy }
 
@@ -11,11 +11,11 @@ enum Unmounting {
     geteuid() == 0 ? try bySystemCall(mountPoint, lazy) : try byHelper(mountPoint, lazy)
   }
 
-  /// Clears what a killed daemon left at a mount point; answers whether there was something.
+  /// Clears what a killed daemon left at a mount point; returns true if there was anything.
   static func clearDead(at mountPoint: String) throws(Failure) -> Bool {
     var cleared = false
     while let mount = try MountPath.table().mount(at: mountPoint),
-      mount.type == MountTable.fileSystemType
+      mount.isSpace
     {
       try KilledDaemon.release(mount)
       if !MountLife.isDead(mount) { break }
@@ -25,7 +25,7 @@ enum Unmounting {
     return cleared
   }
 
-  /// Takes a dead mount away, and what its daemon left.
+  /// Removes a dead mount and what its daemon left.
   static func clear(_ mount: MountEntry) throws(Failure) {
     _ = try unmount(mount.mountPoint, lazy: true)
     ControlClient.cleanUp(after: mount)

@@ -3,7 +3,7 @@ import AlbumModel
 import Posix
 import Testing
 
-// DESIGN section 5 in users' words: albums, their Photo and Thumb, what may go where.
+// The rules of albums in users' words: albums, their Photo and Thumb, what may go where.
 
 struct AlbumTests {
   let space: TestSpace

@@ -3,7 +3,7 @@ import AlbumModel
 import Posix
 import Testing
 
-// DESIGN sections 5 and 6: every photo has its thumbnail in Thumb, under its name, wherever it goes.
+// Every photo has its thumbnail in Thumb, under its name, wherever it goes.
 
 struct ThumbnailTests {
   let space: TestSpace

@@ -9,7 +9,7 @@ import Testing
 @testable import AlbumStore
 
 // Power cuts, by the disk that forgets what was not synced. A random session is cut at a random call
-// to the disk; one of the states that this may leave is mounted. Promised (DESIGN section 4): it is
+// to the disk; one of the states that this may leave is mounted. Promised (Design.md): it is
 // what the space was at some commit, no older than the last barrier that returned, content and all;
 // nothing is reported as damage; and it goes on from there.
 

@@ -1,7 +1,7 @@
 package import Foundation
 import Glibc
 
-/// Runs programs as a user would, and says what came of it.
+/// Runs programs as a user would, and returns their outcome.
 package struct Command: Sendable {
   package struct Outcome: Sendable, Equatable {
     package var code: Int32
@@ -13,7 +13,7 @@ package struct Command: Sendable {
   package var arguments: [String]
   package var input = Data()
   package var directory: String?
-  /// Seconds after which it is killed.
+  /// Seconds after which the program is killed.
   package var timeout = 300.0
   package var environment: [String: String] = [:]
 
@@ -22,7 +22,7 @@ package struct Command: Sendable {
     self.arguments = arguments
   }
 
-  /// A program built by this package, beside the running tests.
+  /// A program that this package built, in the directory of the running tests.
   package static func built(_ name: String, _ arguments: [String]) -> Command {
     Command(builtPath(name), arguments)
   }
@@ -32,8 +32,8 @@ package struct Command: Sendable {
     return running.deletingLastPathComponent().appendingPathComponent(name).path
   }
 
-  /// Runs it to its end, without a terminal. What it writes goes through files, so that none of
-  /// its children can keep us waiting.
+  /// Runs the program to its end, without a terminal. Its output goes to files, so that a child that
+  /// outlives it cannot block the test.
   package func run() throws -> Outcome {
     let scratch = try ScratchDirectory()
     let files = ["in", "out", "err"].map { scratch.url.appendingPathComponent($0) }
@@ -50,7 +50,7 @@ package struct Command: Sendable {
     process.standardOutput = try FileHandle(forWritingTo: files[1])
     process.standardError = try FileHandle(forWritingTo: files[2])
     try process.run()
-    // Nothing hangs for ever, least of all a test: then its code is that of SIGKILL.
+    // No test may hang for ever. A program that is killed here returns the code of SIGKILL.
     for _ in 0..<Int(timeout * 100) where process.isRunning { usleep(10_000) }
     if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     process.waitUntilExit()
@@ -62,7 +62,7 @@ package struct Command: Sendable {
   }
 }
 
-/// A directory of its own under the temporary directory, removed when the last reference goes.
+/// A directory below the temporary directory, removed when the last reference goes.
 package final class ScratchDirectory: Sendable {
   package let url: URL
   package var path: String { url.path }
@@ -75,11 +75,11 @@ package final class ScratchDirectory: Sendable {
 
   deinit { try? FileManager.default.removeItem(at: url) }
 
-  /// The path of something in it. Nothing looks at that: `appendingPathComponent` asks whether it is a
-  /// directory, for ever where a mount lies there whose daemon does not answer.
+  /// The path of a file in it. `appendingPathComponent` would check whether it is a directory, and so block
+  /// for ever on a mount whose daemon does not reply.
   package func path(_ name: String) -> String { url.path + "/" + name }
 
-  /// Writes a file into it and answers its path.
+  /// Writes a file into it and returns its path.
   @discardableResult
   package func write(_ name: String, _ content: String) throws -> String {
     try Data(content.utf8).write(to: url.appendingPathComponent(name))

@@ -1,13 +1,13 @@
 package import Posix
 
-/// A disk that holds a copy. It tells which files were read.
+/// A disk that holds a copy, and records which files are read.
 package final class CopiedDisk: StorageDirectory {
   private let base: SimulatedDisk
   private let read = Mutex<Set<String>>([], rank: .test)
 
   package init(_ copy: StoreCopy) { base = SimulatedDisk(copy.image) }
 
-  /// As it is now.
+  /// Its current content.
   package var copy: StoreCopy { StoreCopy(base.image) }
 
   /// The files that were read since the last call.

@@ -1,12 +1,13 @@
-// What every file of a disk was, instant by instant: what a copying tool can meet that looks at one
-// file now and at another one later. An instant is a count of events; a power cut is one event more.
+// The content of every file of a disk at each instant. From this, a test builds what a copying tool meets
+// that reads one file now and another one later. An instant is a count of events; a power cut is one event
+// more.
 
 package struct DiskChronicle: Sendable {
   /// A file's content from one instant on.
   package struct Version: Sendable {
     package var position: Int
     package var bytes: [UInt8]
-    /// Modification time in whole seconds, and the rest of it: 0 where it was set.
+    /// Modification time in whole seconds, and its fraction: 0 if a tool set the time.
     package var modified: Int64
     package var fraction: Int
   }
@@ -18,7 +19,7 @@ package struct DiskChronicle: Sendable {
     var end = Int.max
   }
 
-  /// By file, rising. A file stays readable by whoever has opened it when its name is gone.
+  /// By file, in rising order of time. An open file stays readable after its name is gone.
   private var files: [[Version]] = []
   private var names: [String: [Name]] = [:]
   private var directories: [String: Int] = [:]
@@ -27,7 +28,7 @@ package struct DiskChronicle: Sendable {
 
   package init() {}
 
-  /// Begins with what a copy holds.
+  /// Starts with the content of a copy.
   package init(_ copy: StoreCopy) {
     for folder in copy.directories { directories[folder] = 0 }
     for (path, file) in copy.files {
@@ -37,9 +38,9 @@ package struct DiskChronicle: Sendable {
 
   // MARK: What happened
 
-  /// Goes on with a recording: the disk is what the recording begins with, and then all its events
-  /// come. `second` is the time of the event that makes an instant of the recording. Returns the
-  /// instant at which the recording begins.
+  /// Continues with a recording: the disk becomes the recording's start, and then all its events happen.
+  /// `second` is the time of the event at an instant of the recording. Returns the instant at which the
+  /// recording starts.
   @discardableResult
   package mutating func append(_ recording: DiskRecording, second: (Int) -> Int64) -> Int {
     let base = next
@@ -55,10 +56,10 @@ package struct DiskChronicle: Sendable {
     return base
   }
 
-  /// The instant at which a recording begins that is appended.
+  /// The instant at which the next appended recording starts.
   package var next: Int { names.isEmpty ? 0 : end + 1 }
 
-  /// What a power cut left replaces what was there. What did not change keeps its time.
+  /// The result of a power cut replaces the content. Unchanged files keep their times.
   private mutating func begin(_ image: DiskImage, _ known: inout [Int: Int]) {
     for (path, node) in image.nodes {
       guard case .file(let number) = node, let file = image.files[number] else {
@@ -86,7 +87,7 @@ package struct DiskChronicle: Sendable {
     case .makeDirectory(let path): if directories[path] == nil { directories[path] = end }
     case .write(let number, _, _):
       guard let place = known[number], let file = image.files[number] else { return }
-      // A file that is written right after it was made: no tool looks between the two either.
+      // A file is written right after its creation; no tool reads it between the two.
       if files[place].count == 1, files[place][0].bytes.isEmpty, files[place][0].position == end - 1
       {
         files[place][0].bytes = file.bytes
@@ -95,7 +96,7 @@ package struct DiskChronicle: Sendable {
     case .setTime(let number, let seconds):
       guard let place = known[number], let last = files[place].indices.last else { return }
       let bytes = files[place][last].bytes
-      // A time that is set right after a write: microseconds lie between, in which no tool looks.
+      // A time is set microseconds after a write; no tool reads the file between the two.
       if files[place][last].position == end - 1 {
         files[place][last].modified = seconds
         files[place][last].fraction = 0
@@ -137,21 +138,21 @@ package struct DiskChronicle: Sendable {
     names[path]?.last { $0.begin <= position && position < $0.end }?.file
   }
 
-  /// What a file reads then, by whoever has it open.
+  /// The content of an open file at that instant.
   package func version(of file: Int, at position: Int) -> Version? {
     files[file].last { $0.position <= position }
   }
 
-  /// The folders that there are, in the order in which they were made: names are random.
+  /// The folders at that instant, in the order of their creation, because their names are random.
   package func folders(at position: Int) -> [String] {
     directories.filter { $0.value <= position }
       .sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
   }
 
-  /// Whether there was a file of this name at any time.
+  /// True if a file ever had this name.
   package func knows(_ path: String) -> Bool { names[path] != nil }
 
-  /// When each name led to a file first.
+  /// The first instant at which each name led to a file.
   package var firstInstants: [String: Int] { names.compactMapValues { $0.first?.begin } }
 
   /// The files in a folder, by path.

@@ -1,9 +1,9 @@
-// A disk as a value: what is on it, and what of that a power cut can take. Copies share their
-// bytes, so that thousands of states can be built from one recording.
+// A disk as a value: its content, and what a power cut can take of it. Copies share their bytes, so that
+// thousands of states can be built from one recording.
 //
-// A write is certain once its file was synced; a name that was made, moved or removed once its
-// directory was; a length with the writes that made it. Until then each may be kept or lost on its
-// own, a write in part, at the borders of 512-byte sectors.
+// A write is certain once its file was synced. A name that was made, moved or removed is certain once its
+// directory was synced. A length is as certain as the writes that made it. Until then each may survive or be
+// lost on its own, a write also in part, at the borders of sectors of 512 bytes.
 
 /// One call that changed a disk.
 package enum DiskEvent: Sendable {
@@ -11,8 +11,8 @@ package enum DiskEvent: Sendable {
   case makeDirectory(path: String)
   case write(file: Int, offset: Int, bytes: [UInt8])
   case sync(file: Int)
-  /// A sync that answered an error: what it was to write is lost for good, although the file still
-  /// reads as if it were there and later syncs return without an error, as on Linux.
+  /// A sync that returned an error. Its data is lost for good, although the file still reads as if the data
+  /// were there and later syncs return no error, as on Linux.
   case failedSync(file: Int)
   case setTime(file: Int, seconds: Int64)
   case rename(from: String, to: String)
@@ -20,10 +20,10 @@ package enum DiskEvent: Sendable {
   case syncDirectory(path: String)
 }
 
-/// How much of what is not certain a power cut leaves.
+/// How much of the uncertain changes a power cut leaves.
 package enum Survival: Sendable, Hashable {
   case nothing
-  /// Also what is there when only the process was killed.
+  /// Also the state after a kill of the process alone.
   case everything
   /// All but one write or name, counted from 0.
   case allBut(Int)
@@ -42,11 +42,11 @@ package struct DiskImage: Sendable {
   }
 
   struct File: Sendable {
-    /// As it reads now.
+    /// The current content.
     var bytes: [UInt8] = []
-    /// As it was when it was last synced.
+    /// The content at the last sync.
     var durable: [UInt8] = []
-    /// Since then, in order.
+    /// Writes since then, in order.
     var pending: [Write] = []
     var modified: Int64 = 0
   }
@@ -58,7 +58,7 @@ package struct DiskImage: Sendable {
 
   var files: [Int: File] = [:]
   var nodes: [String: Node] = ["": .directory]
-  /// The names that a power cut leaves for certain.
+  /// The names that survive a power cut for certain.
   var durable: [String: Node] = ["": .directory]
 
   package init() {}
@@ -94,7 +94,7 @@ package struct DiskImage: Sendable {
     }
   }
 
-  /// Names that are not certain to be as they are, in order.
+  /// Names whose current state is not certain, in order.
   private var changedNames: [String] {
     var changed: [String] = []
     for (path, node) in nodes where durable[path] != node { changed.append(path) }
@@ -102,8 +102,8 @@ package struct DiskImage: Sendable {
     return changed.sorted()
   }
 
-  /// The same without the folders that hold nothing, as a tool leaves a copy that keeps no empty ones. Their
-  /// making and syncing then is part of what a crash may cut.
+  /// The same disk without empty folders, like a copy by a tool that keeps none. Their creation and sync
+  /// then are part of what a crash may cut.
   package func withoutEmptyFolders() -> DiskImage {
     var image = self
     let parents = Set(nodes.keys.map(DiskImage.parent))
@@ -116,12 +116,12 @@ package struct DiskImage: Sendable {
 
   // MARK: What a power cut leaves
 
-  /// Writes and names that are not certain.
+  /// The number of uncertain writes and names.
   package var uncertainCount: Int {
     changedNames.count + files.values.reduce(0) { $0 + $1.pending.count }
   }
 
-  /// A state that a power cut now may leave. Everything in it is certain.
+  /// A state that a power cut may leave now. Everything in it is certain.
   package func afterPowerCut(_ survival: Survival, _ random: inout SeededRandom) -> DiskImage {
     var unit = 0
     func survives() -> Bool {
@@ -154,7 +154,7 @@ package struct DiskImage: Sendable {
     return left
   }
 
-  /// A name needs its directory, and a file a name.
+  /// Drops names without a directory, and files without a name.
   private mutating func dropUnreachable() {
     for path in nodes.keys.sorted() where nodes[DiskImage.parent(path)] != .directory {
       nodes[path] = nil
@@ -188,7 +188,7 @@ extension DiskImage.File {
     for place in pending.indices { pending[place].isLost = true }
   }
 
-  /// What is certain and those writes for which `isKept`.
+  /// The certain content, and those writes for which `isKept` returns true.
   fileprivate func keeping(_ isKept: (DiskImage.Write) -> Bool) -> [UInt8] {
     var result = durable
     for write in pending where isKept(write) && !write.isLost {
@@ -197,7 +197,7 @@ extension DiskImage.File {
     return result
   }
 
-  /// A random part of the writes, cut at sectors, and a length of its own.
+  /// A random part of the writes, cut at sectors, and a random length.
   fileprivate func torn(_ random: inout SeededRandom) -> [UInt8] {
     let mode = Int.random(in: 0..<5, using: &random)
     if mode == 0 { return durable }
@@ -232,7 +232,7 @@ extension DiskImage.File {
 }
 
 extension DiskImage {
-  /// Writes into bytes that grow as a file does.
+  /// Writes into bytes that grow like a file.
   fileprivate static func put(_ new: ArraySlice<UInt8>, at offset: Int, into bytes: inout [UInt8]) {
     let end = offset + new.count
     if end > bytes.count { bytes += [UInt8](repeating: 0, count: end - bytes.count) }
@@ -240,7 +240,7 @@ extension DiskImage {
   }
 }
 
-/// What happened to a disk from one state of it on.
+/// The events of a disk since one state of it.
 package struct DiskRecording: Sendable {
   package let start: DiskImage
   package let events: [DiskEvent]
@@ -250,15 +250,14 @@ package struct DiskRecording: Sendable {
     self.events = events
   }
 
-  /// The disk after so many events.
+  /// The disk after `count` events.
   package func image(after count: Int) -> DiskImage {
     var image = start
     for event in events.prefix(count) { image.apply(event) }
     return image
   }
 
-  /// Calls `body` with the disk before the first event, and after each: the count of events and
-  /// the disk then.
+  /// Calls `body` with the disk before the first event and after each event, and with the count of events.
   package func forEachPrefix(_ body: (Int, DiskImage) throws -> Void) rethrows {
     var image = start
     try body(0, image)

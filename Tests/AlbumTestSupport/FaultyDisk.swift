@@ -1,8 +1,8 @@
 package import Posix
 
-/// A disk on which calls fail when told to, over another that works: errors of every kind of call,
-/// and a limit of room. As on Linux, a file whose sync failed once counts as synced from then on,
-/// though what was written before may never reach the disk.
+/// A disk whose calls fail on demand, on top of one that works: with errors of every kind of call, and with
+/// limited room. As on Linux, a file whose sync failed once counts as synced from then on, though its
+/// earlier writes may never reach the disk.
 package final class FaultyDisk: StorageDirectory {
   package enum Call: CaseIterable, Sendable {
     case open, create, read, write, sync, syncDirectory, makeDirectory, rename, remove, list,
@@ -12,11 +12,11 @@ package final class FaultyDisk: StorageDirectory {
   private struct Fault {
     var call: Call
     var error: Errno
-    /// Calls that still go well before the first that fails.
+    /// The number of calls that succeed before the first that fails.
     var skipped: Int
-    /// How many fail.
+    /// The number of calls that fail.
     var count: Int
-    /// The only file that has it, and the bytes at its beginning that do not.
+    /// The only file that fails, and the bytes at its start that can be read.
     var place: (path: String, soundBytes: Int64)?
 
     func concerns(_ call: Call, _ path: String?, upTo end: Int64) -> Bool {
@@ -29,14 +29,14 @@ package final class FaultyDisk: StorageDirectory {
   private struct State {
     var faults: [Fault] = []
     var failures = 0
-    /// Bytes that fit, and what is said when they are used up.
+    /// The bytes that fit, and the error when they are used up.
     var room: (limit: Int64, error: Errno)?
     var sizes: [String: Int64] = [:]
-    /// Files of which a sync failed.
+    /// Files whose sync failed.
     var believedSynced: Set<String> = []
   }
 
-  /// Calls that take long: they wait until a test lets them go on.
+  /// Slow calls: they wait until a test releases them.
   private struct Slow {
     var isSlow: ((Call, String?) -> Bool)?
     var held = 0
@@ -50,14 +50,14 @@ package final class FaultyDisk: StorageDirectory {
 
   // MARK: Faults
 
-  /// The calls of this kind fail, `count` of them, after `skipped` that go well.
+  /// `count` calls of this kind fail, after `skipped` that succeed.
   package func fail(_ call: Call, with error: Errno, skipping skipped: Int = 0, count: Int = 1) {
     state.withLock {
       $0.faults.append(Fault(call: call, error: error, skipped: skipped, count: count))
     }
   }
 
-  /// Reads of one file fail for good where they reach behind its first `soundBytes`.
+  /// Reads of one file fail for good beyond its first `soundBytes`.
   package func makeUnreadable(_ path: String, behind soundBytes: Int64) {
     state.withLock {
       $0.faults.append(
@@ -65,7 +65,7 @@ package final class FaultyDisk: StorageDirectory {
     }
   }
 
-  /// From now on all goes well again; answers how many calls failed.
+  /// Ends all faults; returns how many calls failed.
   @discardableResult
   package func heal() -> Int {
     state.withLock { state in
@@ -77,16 +77,16 @@ package final class FaultyDisk: StorageDirectory {
 
   // MARK: Slow calls
 
-  /// From now on every call for which `isSlow` holds, asked on the calling thread, takes until
-  /// `goOn` is called; meanwhile other calls go their way.
+  /// From now on, each call for which `isSlow` returns true waits until `goOn`. `isSlow` runs on the calling
+  /// thread. Other calls continue.
   package func hold(_ isSlow: @escaping @Sendable (_ call: Call, _ path: String?) -> Bool) {
     slow.withLock { $0.isSlow = isSlow }
   }
 
-  /// How many calls are held now.
+  /// The number of calls that wait now.
   package var held: Int { slow.withLock { $0.held } }
 
-  /// Lets all held calls go on, and holds no more.
+  /// Releases all waiting calls, and holds no more.
   package func goOn() {
     slow.withLock { $0.isSlow = nil }
     slow.notifyAll()
@@ -106,8 +106,8 @@ package final class FaultyDisk: StorageDirectory {
 
   // MARK: Room
 
-  /// No more than `bytes` of room in all; nil: without limit. `.noSpace` shows in `capacity` as well,
-  /// `.quota` does not.
+  /// Limits the disk to `bytes` in all; nil: no limit. `capacity` also shows a limit with `.noSpace`, but
+  /// not one with `.quota`.
   package func limit(_ bytes: Int64?, with error: Errno = .noSpace) {
     state.withLock { $0.room = bytes.map { ($0, error) } }
   }
@@ -115,7 +115,7 @@ package final class FaultyDisk: StorageDirectory {
   /// Bytes in use.
   package var used: Int64 { state.withLock { $0.sizes.values.reduce(0, +) } }
 
-  /// `end`: where in the file the call ends.
+  /// `end`: the end of the call's range in the file.
   fileprivate func meet(_ call: Call, _ path: String? = nil, upTo end: Int64 = 0) throws(Errno) {
     try state.withLock { state throws(Errno) in
       guard

@@ -1,6 +1,6 @@
 import AlbumModel
 
-/// Runs `body` with a buffer that has the headroom a reader may clobber; answers what was filled.
+/// Runs `body` with a buffer that has the headroom for readers; returns the bytes that it filled.
 package func withHeadroom<E: Error>(
   _ count: Int, _ body: (UnsafeMutableRawBufferPointer) throws(E) -> Int?
 ) throws(E) -> [UInt8]? {

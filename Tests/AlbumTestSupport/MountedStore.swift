@@ -1,17 +1,17 @@
 package import Foundation
 import Glibc
 
-/// A store of a test's own with one space, mounted by the built `albumfs`, and shell scripts run on
-/// it as a person would. Everything lies in one scratch directory.
+/// A test's own store with one space, mounted by the built `albumfs`, and shell scripts that use it as a
+/// person would. Everything lies in one scratch directory.
 ///
-/// Scripts see `$M` the mount point, `$S` the store, `$W` a directory to work in, `$P` a file with
-/// the password; `albumfs` is in PATH. They stop at the first command that fails.
+/// Scripts see `$M` the mount point, `$S` the store, `$W` a directory to work in, `$P` a file with the
+/// password; `albumfs` is in PATH. They stop at the first command that fails.
 package final class MountedStore {
-  /// Who mounts and runs the scripts.
+  /// The user who mounts and runs the scripts.
   package enum Person: Sendable, CaseIterable {
-    /// Who runs the tests.
+    /// The user who runs the tests.
     case tester
-    /// One without rights, who mounts through fusermount3.
+    /// A user without rights, who mounts through fusermount3.
     case ordinary
   }
 
@@ -20,7 +20,7 @@ package final class MountedStore {
     package init(description: String) { self.description = description }
   }
 
-  /// What `albumfs status --json` tells, as far as tests ask.
+  /// The fields of `albumfs status --json` that tests read.
   package struct Status: Decodable {
     package struct Thumbnails: Decodable {
       package struct Failure: Decodable {
@@ -41,26 +41,26 @@ package final class MountedStore {
     package var recovery: [String]
   }
 
-  /// What scripts may take at most, in seconds; a longer one hangs.
+  /// The limit for a script, in seconds.
   private static let patience = 300
 
   private let scratch: ScratchDirectory
   private let person: Person
   private let programs: String
-  /// Whether stores are born with as much chaff as people's, and sessions add some: tests that count
-  /// segments, or fill small disks, could not tell that from what they look for.
+  /// True if the store starts with as much chaff as a user's, and sessions add some. Tests that count
+  /// segments, or fill small disks, could not distinguish that from what they look for.
   private let hasChaff: Bool
   /// Mount points and the daemons that serve them.
   private var daemons: [String: Int32] = [:]
 
   package var mountPoint: String { scratch.path("mnt") }
   package let store: String
-  /// A second one, for another space or a copy.
+  /// A second mount point, for another space or a copy.
   package var secondMountPoint: String { scratch.path("mnt2") }
   package var work: String { scratch.path("work") }
 
-  /// Makes a store, mounts its space, runs the body and unmounts, which has to succeed. Whatever
-  /// happens, nothing stays mounted.
+  /// Makes a store, mounts its space, runs the body and unmounts, which must succeed. Leaves nothing mounted
+  /// in any case.
   package static func use(
     as person: Person = .tester, initOptions: [String] = [], mountOptions: [String] = [],
     storeIn folder: String? = nil, hasChaff: Bool = false, _ body: (MountedStore) throws -> Void
@@ -73,8 +73,8 @@ package final class MountedStore {
     for point in mounted.daemons.keys.sorted() { try mounted.unmount(point) }
   }
 
-  /// A store with one space, not mounted; in a folder of its own unless told. Whoever mounts it calls
-  /// `abandon` in the end.
+  /// A store with one space, not mounted, by default in a new folder. A test that mounts it calls `abandon`
+  /// at the end.
   package init(
     as person: Person = .tester, initOptions: [String] = [], storeIn folder: String? = nil,
     hasChaff: Bool = false
@@ -100,8 +100,8 @@ package final class MountedStore {
 
   // MARK: Mounting
 
-  /// Mounts the space of a password, which is one of `--password-file`'s unless told; of a copy of the
-  /// store where one is given.
+  /// Mounts the space of a password, by default the one in `--password-file`; from a copy of the store if
+  /// one is given.
   package func mount(
     _ options: [String] = [], at point: String? = nil, password: String? = nil,
     of copy: String? = nil
@@ -127,8 +127,8 @@ package final class MountedStore {
     try mount(options)
   }
 
-  /// Kills the daemon as the kernel does when memory runs out, and waits for its end. The dead mount
-  /// point stays.
+  /// Kills the daemon, as the kernel does when memory runs out, and waits for its end. The dead mount point
+  /// stays.
   package func kill() throws {
     guard let daemon = daemons.removeValue(forKey: mountPoint) else {
       throw Failed(description: "nothing is mounted")
@@ -140,13 +140,13 @@ package final class MountedStore {
   /// The daemon of the mount.
   package var daemon: Int32 { daemons[mountPoint] ?? 0 }
 
-  /// The mount, and its daemon, are the tests' no more: something else ends them.
+  /// Leaves the mount and its daemon to other code, which ends them.
   package func forget() { daemons[mountPoint] = nil }
 
   private func waitForEnd(of process: Int32) throws {
     for _ in 0..<6000 {
-      // The end of what is no child of ours is seen in /proc. A zombie has ended when its other threads
-      // have, too: until then they hold the mount.
+      // The end of a process that is not a child shows in /proc. A zombie has ended when its other threads
+      // have ended too: until then they hold the mount.
       let directory = "/proc/\(process)"
       guard let line = try? String(contentsOfFile: directory + "/stat", encoding: .utf8),
         let state = line.split(separator: ")").last?.split(separator: " ").first,
@@ -165,7 +165,7 @@ package final class MountedStore {
       let daemon = daemons[point] ?? (try? status(point).pid)
       _ = try? run(person, "timeout 20 albumfs umount -q '\(point)'")
       if isMounted(point), let daemon, isAlbumfs(daemon) {
-        // What of it cannot end is released by the next one.
+        // The next step releases a daemon that cannot end.
         _ = Glibc.kill(daemon, SIGKILL)
         usleep(200_000)
         _ = try? run(person, "timeout 20 albumfs umount -q '\(point)'")
@@ -188,8 +188,8 @@ package final class MountedStore {
 
   // MARK: Scripts
 
-  /// Runs a script and answers what it printed, without the newline at the end. Throws when it
-  /// fails, with all that it said.
+  /// Runs a script and returns its output without the final newline. Throws if it fails, with all of its
+  /// output.
   @discardableResult
   package func sh(_ script: String) throws -> String {
     let outcome = try run(person, script)
@@ -200,7 +200,7 @@ package final class MountedStore {
     return outcome.output.hasSuffix("\n") ? String(outcome.output.dropLast()) : outcome.output
   }
 
-  /// Runs a script as somebody else than who mounted.
+  /// Runs a script as another user than the one who mounted.
   package func outcome(as person: Person, _ script: String) throws -> Command.Outcome {
     try run(person, script)
   }
@@ -236,7 +236,7 @@ package final class MountedStore {
     return try sh("/usr/bin/python3 \(path)")
   }
 
-  /// Waits until everything is on disk and every thumbnail made.
+  /// Waits until everything is on disk and every thumbnail is made.
   package func sync() throws { try sh("albumfs sync -q --timeout 120 $M") }
 
   package func status(_ point: String? = nil) throws -> Status {
@@ -244,7 +244,7 @@ package final class MountedStore {
     return try JSONDecoder().decode(Status.self, from: Data(json.utf8))
   }
 
-  /// Writes a file into the directory to work in, the person's own.
+  /// Writes a file of the person into the directory to work in.
   @discardableResult
   package func write(_ content: Data, _ name: String) throws -> String {
     let path = work + "/" + name
@@ -266,7 +266,7 @@ package final class MountedStore {
     if person == .ordinary && geteuid() == 0 {
       words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] + words
     }
-    // Foundation waits for whoever has the descriptors that it leaves open, background jobs too.
+    // Foundation waits for every process that holds the descriptors, background jobs too.
     let guarded = """
       set -Eeuo pipefail
       for fd in /proc/$$/fd/*; do
@@ -290,7 +290,7 @@ package final class MountedStore {
 
   // MARK: The ordinary person
 
-  /// Where the built programs can be run by them: where they were built, or else copies of them.
+  /// Where the person can run the built programs: in the build directory, or otherwise copies of them.
   private static func programs(for person: Person, in scratch: ScratchDirectory) throws -> String {
     let built = Command.builtPath("albumfs")
     let directory = (built as NSString).deletingLastPathComponent
@@ -307,7 +307,7 @@ package final class MountedStore {
     return copies.path
   }
 
-  /// What lies in the scratch directory is the person's.
+  /// Gives the scratch directory to the person.
   private func giveAway() throws {
     guard person == .ordinary, geteuid() == 0 else { return }
     for path in [scratch.path, work] + Self.below(work) + Self.files(in: scratch.path) {

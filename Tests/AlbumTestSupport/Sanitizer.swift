@@ -1,7 +1,8 @@
 import CLinux
 
-/// The tests and the programs that they try were built for one: all takes several times as long and as
-/// much memory. That of the cell has no bound then, and eating it would take the machine's.
+/// True if the tests and the programs under test were built with a sanitizer. Everything then takes several
+/// times as long and as much memory. The cell's memory has no limit then, and a test that exhausts it would
+/// exhaust the machine's.
 package enum Sanitizer {
   package static let isOn = clinux_is_sanitized() != 0
 }

@@ -1,5 +1,5 @@
-/// A generator that gives the same numbers for the same seed (SplitMix64), so that a random test
-/// that failed can be run again. Tests print their seed.
+/// A generator that returns the same numbers for the same seed (SplitMix64), so that a failed random test
+/// can be repeated. Tests print their seed.
 package struct SeededRandom: RandomNumberGenerator {
   private var state: UInt64
   package let seed: UInt64

@@ -5,7 +5,7 @@ import AlbumStore
 package import Posix
 
 extension SpaceKeys {
-  /// Where a segment lies, whatever its birth, among the files of a store; nil where it is not there.
+  /// The path of a segment, of any birth, among the files of a store; nil if it is missing.
   package func path(
     _ kind: SegmentKind, _ number: SegmentNumber, among paths: some Sequence<String>
   ) -> String? {
@@ -15,12 +15,12 @@ extension SpaceKeys {
     }
   }
 
-  /// The numbers of the segments of a kind among the files of a store, rising.
+  /// The numbers of a kind's segments among the files of a store, rising.
   package func numbers(_ kind: SegmentKind, among paths: some Sequence<String>) -> [SegmentNumber] {
     paths.compactMap { segment(at: $0) }.filter { $0.kind == kind }.map(\.number).sorted()
   }
 
-  /// Which segment of this space a file is; nil where it is none.
+  /// The segment of this space that a file is; nil if it is none.
   package func segment(at path: String) -> (
     kind: SegmentKind, number: SegmentNumber, birth: SegmentBirth
   )? {
@@ -30,7 +30,7 @@ extension SpaceKeys {
 }
 
 extension StorageDirectory {
-  /// Paths of all segments, whosever they are.
+  /// Paths of all segments, of any space.
   package func segmentPaths() -> [String] {
     let folders = (try? list(SegmentPath.root)) ?? []
     return folders.flatMap { folder in

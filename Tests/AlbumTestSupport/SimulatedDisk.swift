@@ -1,25 +1,25 @@
 package import Posix
 
-// A disk in memory that forgets what was not synced. It answers the core's calls as a local file
-// system does, records every call that changes something, and can fail, lie or let somebody else in
-// at any of them. What a power cut leaves of it, `DiskImage` says.
+// A disk in memory that forgets unsynced data. It serves the core's calls like a local file system and
+// records every call that changes something. At any call it can fail, lie, or run another actor's code.
+// `DiskImage` computes what a power cut leaves of it.
 
-/// What a disk pretends. With it a test shows that it would notice if the core left the call out.
+/// A lie of the disk. It shows that a test would notice if the core left the call out.
 package enum DiskLie: Sendable, Hashable {
-  /// Directory syncs return and have done nothing.
+  /// Directory syncs return without effect.
   case ignoresDirectorySyncs
-  /// File syncs return and have done nothing.
+  /// File syncs return without effect.
   case ignoresFileSyncs
-  /// Nobody ever holds a lock.
+  /// Locks are never taken.
   case ignoresLocks
-  /// A sync that failed says that it did not: what the core believes if it does not look.
+  /// A failed sync returns success: the core believes that if it ignores the error.
   case hidesFailedSyncs
 }
 
-/// A call that a test can cut into.
+/// A call in which a test can run its own code.
 package enum DiskCall: Sendable {
   case changed(DiskEvent)
-  /// A file was opened that was there.
+  /// An existing file was opened.
   case opened(path: String)
 }
 
@@ -41,9 +41,9 @@ package final class SimulatedDisk: StorageDirectory {
     var failsFrom = Int.max
     var failure = Errno.io
     var failsSyncIn: Int?
-    /// Set times of folders; one in which a name changed has a natural one again.
+    /// The times of folders that a tool set. A change of names replaces them by a natural time.
     var folderTimes: [String: Int64] = [:]
-    /// The names in each directory; nil: names have changed since they were looked at.
+    /// The names in each directory; nil if names have changed since they were listed.
     var listing: [String: [String]]?
     var interruption: (when: (DiskCall) -> Bool, body: () -> Void)?
   }
@@ -52,7 +52,7 @@ package final class SimulatedDisk: StorageDirectory {
   let recordsEvents: Bool
   let lies: Set<DiskLie>
 
-  /// An empty disk, or one that holds this; `records` keeps what happens for `recording`.
+  /// A disk with this content, empty by default; `records` keeps its events for `recording`.
   package init(_ image: DiskImage = DiskImage(), records: Bool = false, lies: Set<DiskLie> = []) {
     let next = (image.files.keys.max() ?? 0) + 1
     start = image
@@ -67,24 +67,24 @@ package final class SimulatedDisk: StorageDirectory {
 
   package var image: DiskImage { state.withLock { $0.image } }
 
-  /// How many events were recorded so far.
+  /// The number of recorded events.
   package var position: Int { state.withLock { $0.events.count } }
 
   package var recording: DiskRecording {
     DiskRecording(start: start, events: state.withLock { $0.events })
   }
 
-  /// The disk as a power cut now may leave it.
+  /// The disk as a power cut may leave it now.
   package func crashed(_ random: inout SeededRandom) -> SimulatedDisk {
     SimulatedDisk(image.afterPowerCut(.random, &random))
   }
 
   // MARK: Faults
 
-  /// How many calls that write were made so far.
+  /// The number of writing calls so far.
   package var callCount: Int { state.withLock { $0.calls } }
 
-  /// Every call that writes fails once `count` were made.
+  /// Every writing call after the first `count` fails.
   package func fail(from count: Int, with error: Errno = .io) {
     state.withLock {
       $0.failsFrom = count
@@ -92,23 +92,23 @@ package final class SimulatedDisk: StorageDirectory {
     }
   }
 
-  /// The sync of a file that comes after `count` others fails, and what it was to write is lost.
+  /// The sync of a file after `count` others fails, and loses its data.
   package func failSync(after count: Int) { state.withLock { $0.failsSyncIn = count } }
 
-  /// Runs `body` once, within the first call for which `condition` holds, after it took effect and
-  /// before it returns. No lock of the disk's is held.
+  /// Runs `body` once, within the first call for which `condition` returns true, after the call took effect
+  /// and before it returns. The disk holds no lock meanwhile.
   package func interrupt(
     when condition: @escaping (DiskCall) -> Bool, _ body: @escaping () -> Void
   ) {
     state.withLock { $0.interruption = (condition, body) }
   }
 
-  /// Whether somebody waits for a lock.
+  /// True if a thread waits for a lock.
   package var hasWaiters: Bool { state.withLock { $0.waiters > 0 } }
 
   // MARK: Changing
 
-  /// Counts a call, and lets `body` say what it does; throws where calls fail.
+  /// Counts a call, and applies the event that `body` returns; throws if calls fail.
   func change(_ body: (inout State) throws(Errno) -> DiskEvent) throws(Errno) {
     let interruption = try state.withLock { state throws(Errno) -> (() -> Void)? in
       state.calls += 1
@@ -218,7 +218,7 @@ package final class SimulatedDisk: StorageDirectory {
     }
   }
 
-  /// What a write leaves, as time goes on this disk.
+  /// The time that a write sets.
   private static let naturalTime: Int64 = 1_700_000_001
 
   package func folderTimes(_ path: String) throws(Errno) -> FileTimes? {
@@ -231,7 +231,7 @@ package final class SimulatedDisk: StorageDirectory {
     }
   }
 
-  /// Counts as no call that changes something: no promise depends on these times.
+  /// Not counted as a change: no promise depends on these times.
   package func setFolderTime(_ path: String, seconds: Int64) throws(Errno) {
     try state.withLock { state throws(Errno) in
       if state.calls >= state.failsFrom { throw state.failure }
@@ -302,7 +302,7 @@ final class SimulatedFile: StorageFile {
     try disk.change { _ throws(Errno) in .setTime(file: number, seconds: seconds) }
   }
 
-  // MARK: Locks, as of open file descriptions: another opening of the same file is somebody else.
+  // MARK: Locks of open file descriptions: another open of the same file is another holder.
 
   func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno) {
     if disk.lies.contains(.ignoresLocks) { return }

@@ -1,15 +1,15 @@
 import Foundation
 import Glibc
 
-/// A disk of a few mebibytes, mounted in a directory of its own: what a store lies on that shall find
-/// it full or broken. Only root can have one.
+/// A disk of a few mebibytes, mounted in a directory of its own, for stores on a full or broken disk. Only
+/// root can make one.
 package final class SmallDisk {
   package enum Kind: Sendable, CaseIterable {
     /// A file system on a loop device.
     case ext4
     case tmpfs
-    /// A loop device that has room for half of what its file system was promised: what is written
-    /// beyond is lost, and the file system below says EIO when it is synced.
+    /// A loop device with room for half of what its file system was promised. Writes beyond that are lost,
+    /// and a sync returns EIO.
     case broken
   }
 
@@ -17,14 +17,14 @@ package final class SmallDisk {
     package var description: String
   }
 
-  /// Whether this machine lets the tests have one.
+  /// True if the tests can make one on this machine.
   package static var isPossible: Bool {
     if geteuid() != 0 { return false }
     return unsafe access("/dev/loop-control", R_OK | W_OK) == 0
   }
 
   private let scratch: ScratchDirectory
-  /// Where it is mounted.
+  /// The mount point.
   package var path: String { scratch.path("disk") }
   private var filler: String { path + "/filler" }
   private var backing: String { scratch.path("backing") }
@@ -53,7 +53,7 @@ package final class SmallDisk {
       """)
   }
 
-  /// Another program takes all that is left, to the last byte.
+  /// Takes all the room that is left, to the last byte, as another program would.
   package func fill() throws {
     try run(
       """
@@ -63,16 +63,16 @@ package final class SmallDisk {
       """)
   }
 
-  /// The other program gives it back.
+  /// Gives that room back.
   package func free() throws { try run("rm -f \(filler); sync -f \(path)") }
 
-  /// What is left, in bytes.
+  /// Free room, in bytes.
   package func available() throws -> Int {
     let lines = try run("df --output=avail -B1 \(path)").split(separator: "\n")
     return Int(lines.last?.filter(\.isNumber) ?? "") ?? 0
   }
 
-  /// Whoever has a store on it has unmounted that.
+  /// Call it after the store on it was unmounted.
   package func remove() {
     for point in [path, backing] {
       _ = try? run(

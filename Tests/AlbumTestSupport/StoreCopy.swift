@@ -1,12 +1,12 @@
-// Copies of a store as rsync, cp and tar make them: folders are listed at one instant, each file is
-// read at a later one, and what is read carries the time that the listing said.
+// Copies of a store as rsync, cp and tar make them: the tool lists folders at one instant, reads each file
+// later, and sets the time that the listing showed.
 
 /// The files of a copy.
 package struct StoreCopy: Sendable, Equatable {
   package struct File: Sendable, Equatable {
     package var bytes: [UInt8]
     package var modified: Int64
-    /// What the modification time has beyond whole seconds, as `DiskChronicle` counts it.
+    /// The fraction of the modification time, as `DiskChronicle` counts it.
     package var fraction = 0
   }
 
@@ -29,7 +29,7 @@ package struct StoreCopy: Sendable, Equatable {
     }
   }
 
-  /// What is on a disk.
+  /// The content of a disk.
   package init(_ image: DiskImage) {
     for (path, node) in image.nodes {
       switch node {
@@ -41,7 +41,7 @@ package struct StoreCopy: Sendable, Equatable {
     }
   }
 
-  /// A disk that holds this; all of it is certain.
+  /// A disk with this content; all of it is certain.
   package var image: DiskImage {
     var image = DiskImage()
     for folder in directories { image.nodes[folder] = .directory }
@@ -59,11 +59,11 @@ package struct StoreCopy: Sendable, Equatable {
 
   // MARK: Times
 
-  /// What became of the modification times.
+  /// What happened to the modification times.
   package enum Times: Sendable, Hashable, CaseIterable {
-    /// As the tool left them.
+    /// As the tool set them.
     case kept
-    /// `touch`, or a tool that does not keep them: every file was written now.
+    /// All equal to the time of the copy: after `touch`, or from a tool that does not keep times.
     case renewed
     case random
   }
@@ -85,24 +85,24 @@ package struct StoreCopy: Sendable, Equatable {
 
 /// One run of a copying tool.
 package struct CopyPass: Sendable, CustomStringConvertible {
-  /// In which order folders are listed and files read.
+  /// The order in which the tool lists folders and reads files.
   package enum Order: Sendable, CaseIterable {
-    /// Each at an instant of its own.
+    /// Each at a separate instant.
     case any
-    /// Folder by folder, each read when it was listed.
+    /// Folder by folder: reads each right after its listing.
     case folderByFolder
-    /// All are listed first.
+    /// Lists all folders first.
     case listedFirst
   }
 
-  /// The instants between which it runs.
+  /// The instants between which the tool runs.
   package var window: ClosedRange<Int>
   package var order = Order.any
-  /// `--delete-delay`: what was not listed goes at the end.
+  /// `--delete-delay`: removes unlisted files at the end.
   package var deletes = false
-  /// Files are read in pieces, each later than the one before.
+  /// Reads files in pieces, each later than the one before.
   package var isSlow = false
-  /// `--modify-window=-1`: times are compared to the nanosecond; else whole seconds, the default.
+  /// `--modify-window=-1`: compares times to the nanosecond; the default is whole seconds.
   package var comparesFractions = false
 
   package init(_ window: ClosedRange<Int>) { self.window = window }
@@ -115,11 +115,11 @@ package struct CopyPass: Sendable, CustomStringConvertible {
   private struct Listed {
     var path: String
     var position: Int
-    /// When it may be read.
+    /// When the tool may read it.
     var reading: ClosedRange<Int>
   }
 
-  /// Copies into `copy` what differs from it by size or time.
+  /// Copies files into `copy` that differ from it by size or time.
   package func run(
     _ chronicle: DiskChronicle, into copy: inout StoreCopy, _ random: inout SeededRandom
   ) {
@@ -146,7 +146,7 @@ package struct CopyPass: Sendable, CustomStringConvertible {
     _ chronicle: DiskChronicle, into copy: inout StoreCopy, _ random: inout SeededRandom
   ) -> [Listed] {
     let (first, last) = (window.lowerBound, window.upperBound)
-    // What comes in a folder of its own that was made meanwhile is met or not.
+    // The tool may or may not meet files in folders that were made meanwhile.
     let folders = chronicle.folders(at: instant(window, &random)).shuffled(using: &random)
     copy.directories.formUnion(folders)
     var cursors: [Int] = []
@@ -174,7 +174,7 @@ package struct CopyPass: Sendable, CustomStringConvertible {
     return found
   }
 
-  /// The ends of a range more often than what is between them.
+  /// An instant of the range; the ends are more likely than those between them.
   private func instant(_ range: ClosedRange<Int>, _ random: inout SeededRandom) -> Int {
     switch Int.random(in: 0..<6, using: &random) {
     case 0, 1: range.lowerBound
@@ -183,7 +183,7 @@ package struct CopyPass: Sendable, CustomStringConvertible {
     }
   }
 
-  /// The bytes of a file; nil where it has vanished.
+  /// The bytes of a file; nil if it has vanished.
   private func read(
     _ listed: Listed, _ chronicle: DiskChronicle, _ random: inout SeededRandom
   ) -> [UInt8]? {

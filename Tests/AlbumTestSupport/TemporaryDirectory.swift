@@ -1,7 +1,7 @@
 import Glibc
 import Posix
 
-/// A directory of a test's own under the system's folder for such; removed with it.
+/// A test's own directory below the system's temporary directory, removed with this object.
 package final class TemporaryDirectory: Sendable {
   package let path: String
 

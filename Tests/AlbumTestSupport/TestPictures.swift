@@ -1,9 +1,8 @@
 import AlbumFormat
 package import Foundation
 
-/// Pictures made for these tests: four quarters of one colour each, so that it can be seen which way
-/// up they are. Upright: red, green over blue, white. Made with the command lines of libvips and
-/// ExifTool, which scripts/test installs.
+/// Pictures for these tests: four quarters of one colour each, which show the orientation. Upright: red,
+/// green over blue, white. libvips' and ExifTool's programs, which scripts/test installs, make them.
 package enum TestPictures {
   package typealias Colour = [UInt8]
   package static let red: Colour = [220, 30, 30]

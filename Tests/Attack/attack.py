@@ -60,7 +60,7 @@ PLAIN, CHAFF, HIDDEN = in_pool("one", False), in_pool("one", True), in_pool("fir
 
 
 class Promise(enum.Enum):
-    """When it is a failure that an observer sees something."""
+    """When an observer's success is a failure of albumfs."""
     NONE = enum.auto()
     FULL = enum.auto()  # Not in a quick run, which makes too few of these stores to find anything.
     ALWAYS = enum.auto()
@@ -79,7 +79,7 @@ class Game(NamedTuple):
         return self.promise is Promise.ALWAYS or self.promise is Promise.FULL and not is_quick
 
     def sizes(self, stores: Iterable[tuple[str, bool]]) -> tuple[int, int]:
-        """How many of these stores have one space, and how many more."""
+        """The numbers of these stores with one space and with more."""
         found = list(stores)
         return sum(self.is_one(*store) for store in found), sum(self.is_more(*store) for store in found)
 
@@ -108,7 +108,7 @@ ENOUGH = 50
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """Cleaning up is not interrupted by a second Ctrl-C."""
+    """A second Ctrl-C does not interrupt cleaning up."""
     former = {number: signal.signal(number, signal.SIG_IGN) for number in INTERRUPTS}
     try:
         yield
@@ -138,7 +138,7 @@ def truth(plan: Plan, keys: list[FirstPassword], copies: list[Copy], limit: int)
 
 
 def make_record(plan: Plan, folder: Path, albumfs: Path, photos: list[Path], has_disk: bool) -> Record:
-    """Lives one life and keeps what can be seen of it; the store itself goes."""
+    """Runs one life and keeps what observers can see of it; removes the store."""
     store = Store(folder, albumfs)
     try:
         life = Life(plan, store, photos, has_disk)
@@ -160,7 +160,7 @@ def make_record(plan: Plan, folder: Path, albumfs: Path, photos: list[Path], has
 
 def work(pipe: Connection, plans: list[Plan], top: Path, albumfs: Path, photos: list[Path],
          has_disk: bool, end: float) -> None:
-    """Makes stores in a process of its own; sends each record, or why there is none."""
+    """Makes stores in a separate process; sends each record, or the reason why there is none."""
     parent = os.getppid()
     for plan in plans:
         if time.monotonic() > end or os.getppid() != parent:
@@ -246,7 +246,7 @@ def play_all(records: list[Record], seed: int, is_quick: bool) -> list[tuple[Gam
 
 def broken_promises(played: list[tuple[Game, game.Verdict]], records: list[Record],
                     planned: list[tuple[str, bool]], is_quick: bool) -> list[str]:
-    """Too few stores prove nothing: that is a failure as well."""
+    """Too few stores prove nothing, which is a failure too."""
     problems = []
     verdicts = dict(played)
     for one in (one for one in GAMES if one.is_held(is_quick)):
@@ -267,21 +267,21 @@ def parse() -> argparse.Namespace:
     text = __doc__ or ""
     parser = argparse.ArgumentParser(prog="scripts/attack", description=text,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--albumfs", type=Path, help="the program; albumfs-thumbnailer lies beside it")
-    parser.add_argument("--stores", type=int, help="how many stores are made")
-    parser.add_argument("--seed", type=int, help="of the first store; random otherwise, and printed")
-    parser.add_argument("--quick", action="store_true", help="a short run that fails where one copy tells")
-    parser.add_argument("--minutes", type=float, default=11, help="no store is begun after that; 11")
-    parser.add_argument("--processes", type=int, default=2, help="how many stores are made at once; 2")
+    parser.add_argument("--albumfs", type=Path, help="the program, with albumfs-thumbnailer beside it")
+    parser.add_argument("--stores", type=int, help="the number of stores to make")
+    parser.add_argument("--seed", type=int, help="the seed of the first store; random by default, and printed")
+    parser.add_argument("--quick", action="store_true", help="a short run; fails if one copy reveals a second space")
+    parser.add_argument("--minutes", type=float, default=11, help="starts no store after this many minutes; 11")
+    parser.add_argument("--processes", type=int, default=2, help="the number of stores to make at once; 2")
     parser.add_argument("--disk", metavar="SIZE",
                         help="of the tmpfs to work on, on which chaff depends: 16G, or 4G with --quick; "
                         "`none` works below TMPDIR, where chaff is drawn as on 4G")
     parser.add_argument("--readme", type=Path, nargs="?", const=Path("README.md"),
-                        help="writes the table into this file, README.md unless told")
-    parser.add_argument("--save", type=Path, help="keeps what was seen in a file")
-    parser.add_argument("--load", type=Path, help="plays with what such a file holds; makes no stores")
-    parser.add_argument("--verbose", action="store_true", help="names every single feature that tells")
-    parser.add_argument("--self-test", action="store_true", help="only shows that a leak would be found")
+                        help="writes the table into this file, by default README.md")
+    parser.add_argument("--save", type=Path, help="saves the observations in a file")
+    parser.add_argument("--load", type=Path, help="uses the observations in such a file; makes no stores")
+    parser.add_argument("--verbose", action="store_true", help="lists every feature that reveals something")
+    parser.add_argument("--self-test", action="store_true", help="only shows that it would find a leak")
     options = parser.parse_args()
     options.disk = options.disk or ("4G" if options.quick else "16G")
     if not options.albumfs and not options.load and not options.self_test:
@@ -294,14 +294,14 @@ def interrupt(*_: object) -> None:
 
 
 def kinds(is_quick: bool, stores: int | None) -> list[tuple[str, bool]]:
-    """What is planned: pool, and whether the owner adds chaff, of each store."""
+    """The plan for each store: its pool, and whether the owner adds chaff."""
     turn = QUICK if is_quick else FULL
     return [turn[place % len(turn)] for place in range(stores or (50 if is_quick else 320))]
 
 
 def gather(options: argparse.Namespace, seed: int, planned: list[tuple[str, bool]]
            ) -> tuple[list[Record], list[str]]:
-    """What was seen of all stores, and what went wrong."""
+    """The observations of all stores, and the failures."""
     if options.load:
         return pickle.loads(options.load.read_bytes()), []
     plans = [make_plan(seed + place, *kind) for place, kind in enumerate(planned)]

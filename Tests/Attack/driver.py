@@ -51,7 +51,7 @@ def is_albumfs(pid: int) -> bool:
 
 
 def has_ended(pid: int) -> bool:
-    """A zombie has ended when its other threads have, too."""
+    """A zombie has ended when its other threads have ended too."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
         return state == "Z" and len(os.listdir(f"/proc/{pid}/task")) <= 1
@@ -72,7 +72,7 @@ def kill(pid: int) -> None:
 
 
 def clear_mount(path: Path) -> None:
-    """Takes a mount out of the tree, whatever state its daemon is in."""
+    """Removes a mount from the tree, whatever the state of its daemon."""
     for words in (["fusermount3", "-uz", str(path)], ["umount", "-l", str(path)]):
         if not is_mounted(path):
             return
@@ -81,7 +81,7 @@ def clear_mount(path: Path) -> None:
 
 
 def clean_up(top: Path) -> None:
-    """Ends all that stores below `top` left behind, and removes `top`."""
+    """Ends everything that stores below `top` left behind, and removes `top`."""
     for note in top.glob("*/daemon"):
         with contextlib.suppress(Failed, OSError, ValueError):
             kill(int(note.read_text()))
@@ -95,7 +95,7 @@ def clean_up(top: Path) -> None:
 
 
 def make_top(size: str) -> tuple[Path, bool]:
-    """A directory for all stores; true where it is a disk in memory of its own, of this size."""
+    """Makes a directory for all stores; returns true if it is a separate disk in memory, of this size."""
     top = Path(tempfile.mkdtemp(prefix="albumfs-attack-"))
     if size == "none":
         return top, False
@@ -149,7 +149,7 @@ class Store:
                          str(self.path)).strip()
 
     def check(self, password: str) -> dict:
-        """What `albumfs check --json` says; damage is no failure of the command here."""
+        """The output of `albumfs check --json`; damage is no failure of the command here."""
         text = self.call("check", "-q", "--json", "--password-file", self.password_file(password),
                          str(self.path), check=False)
         try:
@@ -158,7 +158,7 @@ class Store:
             raise Failed(f"albumfs check prints no JSON: {text[:200]}") from None
 
     def chaff_status(self, password: str, sessions: int) -> dict:
-        """What `albumfs chaff status --json` says of a store with so many sessions."""
+        """The output of `albumfs chaff status --json` for this many sessions."""
         return json.loads(self.call("chaff", "status", "--json", "--sessions", str(sessions),
                                     "--password-file", self.password_file(password), str(self.path)))
 

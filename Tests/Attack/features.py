@@ -19,7 +19,7 @@ NATURAL = 883_612_800  # 1998: sealed segments bear earlier times.
 
 @dataclasses.dataclass(frozen=True)
 class Record:
-    """What was seen of one store in its life, and the truth about it."""
+    """The observations of one store in its life, and the truth about it."""
     seed: int
     pool: str
     spaces: int
@@ -78,7 +78,7 @@ def of_bytes(prefix: str, copy: Copy, segments: list[Entry]) -> Features:
 # ---- Times ----
 
 def of_times(prefix: str, entries: list[Entry], clock: float, what: str) -> Features:
-    """`clock`: a time that the store's other files have, such as that of `keys`."""
+    """`clock`: a time of the store's other files, such as that of `keys`."""
     times = sorted(getattr(entry, what) for entry in entries)
     counts = collections.Counter(times)
     gaps = numpy.diff(times) if len(times) > 1 else numpy.zeros(1)
@@ -111,13 +111,13 @@ def of_all_times(prefix: str, entries: list[Entry], clocks: dict[str, Entry], wh
 
 
 def of_resting_times(prefix: str, copy: Copy, entries: list[Entry]) -> Features:
-    """Files whose times are not those that their bytes ask for."""
+    """Files whose times do not match their bytes."""
     return {f"{prefix} with another {what}": sum(getattr(one, what) != copy.looks[one.path].time
                                                  for one in entries) for what in ("mtime", "atime")}
 
 
 def of_small_files(entries: tuple[Entry, ...], whats: list[str]) -> Features:
-    """How the few files of every store lie in time to one another, the root and the folder of segments."""
+    """The times of the few files of every store relative to one another, the root and the folder of segments."""
     named = {entry.path: entry for entry in entries}
     some = ["", "segments", "keys", "albumfs.conf", "albumfs.conf.bak"]
     features: Features = {}
@@ -130,7 +130,7 @@ def of_small_files(entries: tuple[Entry, ...], whats: list[str]) -> Features:
 
 
 def of_order(prefix: str, entries: list[Entry]) -> Features:
-    """Inode numbers among themselves, in the order of changes and in the order of listing."""
+    """Inode numbers relative to one another, in the order of changes and in the order of listing."""
     inodes = sorted(entry.inode for entry in entries)
     gaps = numpy.diff(inodes) if len(inodes) > 1 else numpy.zeros(1)
     by_change = [entry.inode for entry in sorted(entries, key=lambda one: one.ctime)]

@@ -22,7 +22,7 @@ Features = dict[str, float]
 
 @dataclasses.dataclass(frozen=True)
 class Score:
-    """How well a number tells stores with more spaces from those with one."""
+    """How well a number distinguishes stores with more spaces from those with one."""
     name: str
     auc: float
     low: float  # 95 % interval of the AUC.
@@ -126,7 +126,7 @@ def least_found(count: int) -> float:
 
 
 def is_broken(verdict: Verdict, level: float = LEVEL) -> str | None:
-    """Says how the promise is clearly broken for an observer who should see nothing; None: it is not."""
+    """Describes how the promise is clearly broken for an observer who should see nothing; None if it is not."""
     for one in (verdict.classifier, verdict.single):
         if one.p < level and one.auc > 0.5:
             return (f"{verdict.observer}: {one.name} tells stores with more spaces from those with one: "
@@ -145,7 +145,7 @@ def surplus(verdict: Verdict) -> float:
 
 
 def exceeds(verdict: Verdict, level: float = LEVEL) -> str | None:
-    """Says where something besides the number of unexplained segments tells; None: nothing clearly does."""
+    """Describes a leak besides the number of unexplained segments; None if there is clearly none."""
     if surplus(verdict) <= float(norm.isf(level)):
         return None
     return (f"{verdict.observer}: the classifier has an AUC of {verdict.classifier.auc:.2f} "

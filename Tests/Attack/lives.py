@@ -1,4 +1,4 @@
-"""Plans the life of a store at random, and lives it with the real programs.
+"""Plans the life of a store at random, and runs it with the real programs.
 
 Fairness. What the game asks must not be told by what the plan chose to be different:
 
@@ -35,7 +35,7 @@ POOLS = ("one", "total", "first")
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What happens to one store. `steps` is in order of time."""
+    """The events in the life of one store. `steps` is in order of time."""
     seed: int
     pool: str
     content: tuple[int, ...]  # Bytes a space.
@@ -109,7 +109,7 @@ def make_photos(folder: Path, count: int = 24) -> list[Path]:
 
 
 class Life:
-    """One store while it is lived. `on_copy` is called when the first backup is made."""
+    """One store during its life. Calls `on_copy` when the first backup is made."""
 
     def __init__(self, plan: Plan, store: Store, photos: list[Path], has_disk: bool) -> None:
         self.plan = plan
@@ -147,7 +147,7 @@ class Life:
                 self.use(space)
 
     def chaff_at_birth(self) -> int:
-        """What `init` would draw on a disk of 4 GiB, see ChaffRule.swift: a greater one takes too long."""
+        """The chaff that `init` would draw on a disk of 4 GiB, see ChaffRule.swift: a greater disk takes too long."""
         return (int(257 ** self.rng.random()) - 1) * SEGMENT
 
     def look(self, space: int) -> None:
@@ -157,7 +157,7 @@ class Life:
         self.was_killed = False
 
     def use(self, space: int) -> None:
-        """A session that imports a share of what is left, and does now and then other things."""
+        """A session that imports a share of the rest, and now and then does other things."""
         rng = self.rng
         is_last = self.sessions_left[space] == 1
         amount = self.left[space] if is_last else int(

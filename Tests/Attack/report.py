@@ -46,7 +46,7 @@ def details(verdicts: list[Verdict]) -> str:
 
 
 def unexplained(records: list[Record], pool: str) -> str:
-    """How many segments the first password leaves unexplained, where no chaff was added by hand."""
+    """The number of segments that the first password leaves unexplained, without chaff added by hand."""
     counts = sorted(record.chaff["unexplained"]["segments"] for record in records
                     if record.pool == pool and not record.has_claimed_chaff)
     if not counts:

@@ -15,7 +15,7 @@ DRAWS = 400  # For each store.
 
 @dataclasses.dataclass(frozen=True)
 class Truth:
-    """What no observer knows of one store, in segments; `new`: those that came between the two copies."""
+    """The secret facts about one store, in segments; `new`: those that appeared between the two copies."""
     limit: int  # With so many and more no store on this disk is born.
     claimed: int  # Chaff that the owner added by hand.
     claimed_new: int
@@ -42,7 +42,7 @@ def added(rng: numpy.random.Generator, sessions: int, made: int) -> numpy.ndarra
 
 
 def unexplained(rng: numpy.random.Generator, truth: Truth, is_between: bool) -> numpy.ndarray:
-    """How many segments such a store may have that the first password does not explain."""
+    """The number of segments in such a store that the first password does not explain."""
     if is_between:
         hidden = truth.made_new[1] - truth.made_new[0] + truth.claimed_new
         return hidden + added(rng, truth.sessions_new[1], truth.made_new[1])
@@ -51,7 +51,7 @@ def unexplained(rng: numpy.random.Generator, truth: Truth, is_between: bool) -> 
 
 
 def predicted_auc(ones: list[Truth], more: list[Truth], seed: int, is_between: bool) -> float:
-    """Of whoever knows how common each count is among stores of either kind, and judges by that alone."""
+    """The AUC of an observer who knows how common each count is among stores of either kind, and nothing else."""
     rng = numpy.random.default_rng(seed)
     one, other = (numpy.concatenate([unexplained(rng, truth, is_between) for truth in some])
                   for some in (ones, more))
@@ -64,7 +64,7 @@ def predicted_auc(ones: list[Truth], more: list[Truth], seed: int, is_between: b
 
 
 def self_test(seed: int) -> list[str]:
-    """What is drawn wrongly, one sentence each."""
+    """The errors of the draws, one sentence each."""
     rng = numpy.random.default_rng(seed)
 
     def store(hidden: int) -> Truth:

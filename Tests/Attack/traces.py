@@ -46,7 +46,7 @@ class Entry:
 
 @dataclasses.dataclass(frozen=True)
 class Bytes:
-    """What the bytes of one file show."""
+    """The properties of one file's bytes."""
     digest: bytes
     chi_square: float  # Over the 256 values of a byte, in standard deviations.
     serial: float  # Correlation of a byte with the next, in standard deviations.
@@ -65,7 +65,7 @@ class Copy:
 
 
 def open_quietly(path: Path, flags: int = 0) -> int:
-    """Opens for reading without leaving an access time where that is allowed."""
+    """Opens for reading, without leaving an access time if that is permitted."""
     try:
         return os.open(path, os.O_RDONLY | os.O_NOATIME | flags)
     except PermissionError:
@@ -73,7 +73,7 @@ def open_quietly(path: Path, flags: int = 0) -> int:
 
 
 def list_paths(store: Path, folder: str = ".") -> list[str]:
-    """In the order in which the disk lists each folder. Who observes must not be seen in what is observed."""
+    """In the order in which the disk lists each folder. The observer must leave no trace in the store."""
     paths = [folder]
     descriptor = open_quietly(store / folder, os.O_DIRECTORY)
     try:
@@ -164,7 +164,7 @@ def take_copy(store: Path, target: Path, is_last: bool) -> Copy:
 
 
 class FirstPassword:
-    """Tells the first space's own segments by their names, as `SpaceKeys.segment(named:)` does."""
+    """Recognises the first space's own segments by their names, as `SpaceKeys.segment(named:)` does."""
 
     def __init__(self, recovery_key: str) -> None:
         alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"

@@ -15,7 +15,7 @@ import struct Synchronization.Atomic
     let minor = Self.nextMinor.add(1, ordering: .relaxed).newValue
     return MountEntry(
       device: DeviceNumber(major: 5000 + UInt32(getpid()), minor: minor), mountPoint: "/nowhere",
-      source: "/store", type: MountTable.fileSystemType, readOnly: false, user: user)
+      source: "/store", type: "fuse.albumfs", readOnly: false, user: user)
   }
 
   @Test func aQuestionGetsItsAnswer() throws {

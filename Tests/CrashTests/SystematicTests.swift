@@ -6,7 +6,7 @@ import Testing
 // Crashes, systematically, in the manner of ACE and CrashMonkey (OSDI 2018), whose authors found that
 // nearly all crash bugs of file systems show with three operations or fewer. A workload runs on a disk
 // that records every call; from each prefix of the recording the states are built that a crash then
-// may leave, and each is mounted. Promised (DESIGN section 4): it mounts and reports no damage; it is
+// may leave, and each is mounted. Promised (Design.md): it mounts and reports no damage; it is
 // what the space was at some instant, names, contents, attributes, links and thumbnails, no older
 // than the last fsync or barrier that returned, and where the process was killed no older than the
 // last close; every record opens; and it can be written to.

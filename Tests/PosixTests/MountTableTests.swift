@@ -12,6 +12,10 @@ import Testing
     """#
   let table = MountTable(text: Array(lines.utf8))
 
+  private func space(holding path: String) -> MountEntry? {
+    table.mount(ofType: "fuse.albumfs", holding: path)
+  }
+
   @Test func escapesAreDecodedAndOptionalFieldsSkipped() throws {
     let mount = try #require(table.mount(at: "/mnt/two words\\and\ttab"))
     #expect(mount.source == "/s t")
@@ -21,23 +25,25 @@ import Testing
   }
 
   @Test func aPathBelongsToTheMountWithTheLongestMountPoint() {
-    #expect(table.space(holding: "/home/ann/Album/Trip/Photo")?.source == "/home/ann/second")
-    #expect(table.space(holding: "/home/ann/Album")?.source == "/home/ann/second")
+    #expect(space(holding: "/home/ann/Album/Trip/Photo")?.source == "/home/ann/second")
+    #expect(space(holding: "/home/ann/Album")?.source == "/home/ann/second")
   }
 
   @Test func anotherFileSystemMountedInTheSpaceIsNotTheSpace() {
-    #expect(table.space(holding: "/home/ann/Album/inner/x") == nil)
+    #expect(space(holding: "/home/ann/Album/inner/x") == nil)
   }
 
   @Test func aNameThatOnlyBeginsLikeTheMountPointIsOutside() {
-    #expect(table.space(holding: "/home/ann/Album2") == nil)
-    #expect(table.space(holding: "/home/ann") == nil)
-    #expect(table.space(holding: "/") == nil)
+    #expect(space(holding: "/home/ann/Album2") == nil)
+    #expect(space(holding: "/home/ann") == nil)
+    #expect(space(holding: "/") == nil)
   }
 
   @Test func onlySpacesOfAlbumfsAreListed() {
     #expect(
-      table.spaces.map(\.source) == ["/home/ann/Album.store", "/s t", "/home/ann/second"])
+      table.mounts(ofType: "fuse.albumfs").map(\.source) == [
+        "/home/ann/Album.store", "/s t", "/home/ann/second",
+      ])
   }
 
   @Test func brokenLinesAreSkipped() {

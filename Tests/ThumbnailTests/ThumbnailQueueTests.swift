@@ -32,7 +32,7 @@ struct ThumbnailQueueTests {
     let source = TestSource()
     for number in 1...6 { source.add(UInt64(number), picture) }
     let queue = try queue(source, workers: 2)
-    #expect(queue.isAvailable)
+    #expect(queue.unavailableReason == nil)
     for number in 1...6 { #expect(isThumbnail(source.awaitAnswer(for: UInt64(number)))) }
     source.add(7, picture)
     queue.wake()
@@ -143,7 +143,7 @@ struct ThumbnailQueueTests {
     let source = TestSource()
     source.add(1, picture)
     let queue = try queue(source) { $0.program = "/nonexistent/albumfs-thumbnailer" }
-    #expect(!queue.isAvailable)
+    #expect(queue.unavailableReason != nil)
     #expect(queue.unavailableReason?.contains("/nonexistent/albumfs-thumbnailer") == true)
     usleep(200_000)
     queue.stop()
@@ -155,8 +155,8 @@ struct ThumbnailQueueTests {
     let source = TestSource()
     source.add(1, picture)
     let queue = try queue(source) { $0.program = "/bin/true" }
-    #expect(queue.isAvailable)
-    while queue.isAvailable { usleep(10_000) }
+    #expect(queue.unavailableReason == nil)
+    while queue.unavailableReason == nil { usleep(10_000) }
     queue.stop()
     #expect(source.answer(for: 1) == nil)
   }

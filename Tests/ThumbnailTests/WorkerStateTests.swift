@@ -21,7 +21,7 @@ struct WorkerStateTests {
     var state = started()
     for _ in 0..<3 {
       #expect(state.next(hasPicture: true, now: at(0)) == .serve)
-      #expect(state.ended(.answered, now: at(5)) == .settled)
+      #expect(state.ended(.answered, now: at(5)) == .done)
     }
     #expect(state.next(hasPicture: false, now: at(5)) == .wait(until: at(35)))
     #expect(state.next(hasPicture: false, now: at(34)) == .wait(until: at(35)))
@@ -41,7 +41,7 @@ struct WorkerStateTests {
   func retry() {
     var state = started()
     #expect(state.next(hasPicture: true, now: at(0)) == .serve)
-    #expect(state.ended(.answered, now: at(1)) == .settled)
+    #expect(state.ended(.answered, now: at(1)) == .done)
     #expect(state.next(hasPicture: true, now: at(1)) == .serve)
     #expect(state.ended(.died, now: at(2)) == .retry)
     #expect(state.next(hasPicture: true, now: at(2)) == .start)
@@ -54,7 +54,7 @@ struct WorkerStateTests {
   func timedOut() {
     var state = started()
     #expect(state.next(hasPicture: true, now: at(0)) == .serve)
-    #expect(state.ended(.answered, now: at(1)) == .settled)
+    #expect(state.ended(.answered, now: at(1)) == .done)
     #expect(state.next(hasPicture: true, now: at(1)) == .serve)
     #expect(state.ended(.timedOut, now: at(61)) == .fail(.timedOut))
     #expect(state.next(hasPicture: true, now: at(61)) == .start)
@@ -64,7 +64,7 @@ struct WorkerStateTests {
   func abandoned() {
     var state = started()
     #expect(state.next(hasPicture: true, now: at(0)) == .serve)
-    #expect(state.ended(.abandoned, now: at(1)) == .settled)
+    #expect(state.ended(.abandoned, now: at(1)) == .done)
     #expect(state.phase == .absent)
   }
 
@@ -73,7 +73,7 @@ struct WorkerStateTests {
     var state = started()
     for number in 1...WorkerState.picturesPerProcess {
       #expect(state.next(hasPicture: true, now: at(0)) == .serve)
-      #expect(state.ended(.answered, now: at(0)) == .settled)
+      #expect(state.ended(.answered, now: at(0)) == .done)
       #expect((state.phase == .absent) == (number == 64))
     }
     #expect(state.next(hasPicture: true, now: at(0)) == .start)
@@ -83,7 +83,7 @@ struct WorkerStateTests {
   func lost() {
     var state = started()
     #expect(state.next(hasPicture: true, now: at(0)) == .serve)
-    #expect(state.ended(.answered, now: at(1)) == .settled)
+    #expect(state.ended(.answered, now: at(1)) == .done)
     state.lost(now: at(2))
     #expect(state.next(hasPicture: true, now: at(2)) == .start)
   }

@@ -28,8 +28,7 @@ package struct ReplayFindings: Equatable, Sendable {
 extension Catalog {
   package mutating func beginReplay() { isReplaying = true }
 
-  /// Applies one item. Items that contradict the catalog (an entry in a file) are damage and
-  /// change nothing.
+  /// Applies one item. Items that contradict the catalog (an entry in a file) are damage and change nothing.
   package mutating func apply(_ item: JournalItem) {
     switch item {
     case .inode(let state):

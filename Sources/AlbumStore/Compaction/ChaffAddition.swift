@@ -5,10 +5,10 @@ import Posix
 import struct Synchronization.Atomic
 
 extension Compactor {
-  /// Adds what is due. Chaff is worth no error: where it finds no room it is left out.
+  /// Adds the chaff that is due. Without room it adds none, and reports no error.
   func addChaffIfDue() { addChaff(until: .now) }
 
-  /// Adds what would still have come: a session that ends early adds as much as one that goes on.
+  /// Adds the remaining chaff: a session that ends early adds as much as one that continues.
   func addChaffInTheEnd() { addChaff(until: .distantFuture) }
 
   /// When the next is due.
@@ -16,7 +16,7 @@ extension Compactor {
 
   private func addChaff(until time: MonotonicTime) {
     let (made, now) = (files.created.load(ordering: .relaxed), MonotonicTime.now)
-    // A session that writes makes a segment of the journal at least.
+    // A session that writes makes at least one journal segment.
     if !options.addsChaff || made == 0 { return }
     let wanted = files.chaff.withLock { chaff in
       chaff.note(made: made, now: now)
@@ -30,8 +30,8 @@ extension Compactor {
     }
   }
 
-  /// How many segments may be added now: nothing of what the space keeps for itself, and a small share of
-  /// the rest.
+  /// How many segments may be added now: none of the room that the space keeps for itself, and a small share
+  /// of the rest.
   private var roomForChaff: Int {
     if room.isShort || health.isReadOnly || room.isNearlyFull { return 0 }
     if durability.hasReserve, files.missingReserve > 0 { return 0 }

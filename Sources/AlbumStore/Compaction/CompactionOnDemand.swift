@@ -2,38 +2,37 @@ import AlbumFormat
 import AlbumModel
 import Posix
 
-/// How far compaction is.
+/// The progress of a compaction.
 package struct CompactionProgress: Sendable, Equatable {
-  /// Bytes of living content that were moved, and that are to be moved altogether.
+  /// Bytes of living content that were moved, and that are to be moved in total.
   package var moved: Int64
   package var total: Int64
 }
 
-/// What compaction did. All in bytes, of whole segments but for `living`.
+/// The result of a compaction. All in bytes, of whole segments except `living`.
 package struct CompactionReport: Sendable, Equatable {
-  /// Gone from the disk.
+  /// Returned to the disk.
   package var freed: Int64 = 0
-  /// Goes when the grace time is over.
+  /// Will return when the grace time is over.
   package var waiting: Int64 = 0
-  /// What the space takes now, less what is waiting to go.
+  /// The current size of the space, without `waiting`.
   package var taken: Int64 = 0
-  /// What the living content takes of that, sealed; shared content once.
+  /// The part of it that the living content needs, sealed; shared content once.
   package var living: Int64 = 0
-  /// Segments that were left as they are since content in them does not open.
+  /// Segments that stay as they are, because content in them does not decrypt.
   package var unreadableSegments = 0
-  /// Whether `progress` wanted it to end early.
+  /// True if `progress` stopped it early.
   package var wasStopped = false
 }
 
 extension Compactor {
-  /// Compacts at once, as far as it is worth it, whether users are idle or not: returns when what
-  /// lives has been moved, the segments that are no longer needed are retired and those whose grace
-  /// is over removed. `progress` is told about ten times a second how far it is and answers whether
-  /// to go on; what was moved till then stays moved.
+  /// Compacts at once, as far as it is worthwhile, even if users are busy. Returns when the living content
+  /// was moved, the unneeded segments are retired, and those whose grace is over are removed. Calls
+  /// `progress` about ten times a second; it returns false to stop, and content that was moved stays moved.
   ///
-  /// Throws `.noSpace` where the disk has no room for the copies, `.readOnly` where nothing may be
-  /// changed or the session ends, `.damaged` where nothing may be removed before a repair. Any
-  /// thread; several calls take turns.
+  /// Throws `.noSpace` if the disk has no room for the copies, `.readOnly` if nothing may be changed or the
+  /// session ends, `.damaged` if nothing may be removed before a repair. Any thread; several calls take
+  /// turns.
   @discardableResult
   func compact(
     progress: (CompactionProgress) -> Bool = { _ in true }
@@ -80,7 +79,7 @@ extension Compactor {
     return result
   }
 
-  /// Plans anew when a plan is done: it may have met segments that cannot be emptied.
+  /// Plans again after each plan, because it may have met segments that cannot be emptied.
   private func moveAll(
     _ report: inout CompactionReport, _ progress: (CompactionProgress) -> Bool
   ) throws(StoreError) {
@@ -107,8 +106,8 @@ extension Compactor {
     }
   }
 
-  /// Moves one piece. Where the disk is nearly full a small one, and what that empties goes at once: there
-  /// would be no room for the copies of all.
+  /// Moves one piece. On a nearly full disk it moves a small one and removes the emptied segments at once,
+  /// because there would be no room for all copies.
   private func moveNext(_ work: inout CompactionWork, _ shortages: inout Int) throws(StoreError) {
     let isTight = room.isNearlyFull
     do throws(StoreError) {
@@ -123,11 +122,11 @@ extension Compactor {
     }
   }
 
-  /// How often one compaction finds no room, and makes some, before it gives up.
+  /// How often one compaction may find no room, and make some, before it gives up.
   private static let shortagesAtMost = 64
 
-  /// Writes two checkpoints where the journal has more than `limit` segments before its newest one: the
-  /// journal is kept since the former checkpoint.
+  /// Writes two checkpoints if the journal has more than `limit` segments before its newest one, because the
+  /// journal is kept since the former of the two.
   func shortenJournal(longerThan limit: UInt32) throws(StoreError) {
     let (needed, newest) = durability.journal.withLock { ($0.checkpoints, $0.writer.newest) }
     let first = needed.map(\.firstJournal.rawValue).min() ?? 1
@@ -135,7 +134,7 @@ extension Compactor {
     for _ in 0..<2 { try durability.checkpoint() }
   }
 
-  /// Removes the segments of checkpoints and journal that are not needed, when their grace is over.
+  /// Removes unneeded segments of checkpoints and journal whose grace is over.
   private func removeUnneeded() throws(StoreError) {
     let taken = durability.journal.withLock { $0.writer.position.checkpoint.takenAt }
     if taken > durability.graceLimit { return }

@@ -1,26 +1,25 @@
 import AlbumModel
 
-/// Which segments to empty: pure arithmetic.
+/// Selects the segments to empty: pure arithmetic.
 ///
-/// Emptying costs what lives in a segment and gives the rest, so those with the most garbage come
-/// first (greedy; survivors of photos do not die younger than others, so age says nothing). Only so
-/// many are taken as the goal needs, and none unless at least one segment is gained: what is moved
-/// needs room itself, in whole segments.
+/// Emptying a segment costs its living content and frees the rest, so segments with the most garbage come
+/// first (greedy; old photos do not die earlier than new ones, so age does not matter). The plan takes only
+/// as many as the goal needs, and none unless it gains at least one segment, because the copies need whole
+/// segments too.
 struct CompactionPlan {
-  /// When to begin, how far to go, and what is never worth its cost.
+  /// When to start, how far to go, and what is never worth its cost.
   struct Goal {
-    /// Begin when the store takes more than that many times what lives in it,
+    /// Start when the store exceeds this many times its living content,
     let begin: Double
-    /// and go on until it takes no more than that many times.
+    /// and continue until it does not exceed this many times.
     let end: Double
-    /// Leave segments alone that live to more than this share: emptying one at 0.9 writes nine
-    /// times what it frees.
+    /// Skip segments with a greater living share: emptying one at 0.9 writes nine times what it frees.
     let fullest: Double
 
-    /// Well below the 1.15 that are promised, and with a gap, so that it does not begin anew with
-    /// each removed file.
+    /// Well below the promised 1.15, and with a gap, so that compaction does not start again with each
+    /// removed file.
     static let background = Goal(begin: 1.12, end: 1.07, fullest: 0.9)
-    /// Somebody asked for it and waits.
+    /// For a user who asked for it and waits.
     static let demanded = Goal(begin: 1.03, end: 1.02, fullest: 0.95)
   }
 
@@ -31,7 +30,7 @@ struct CompactionPlan {
     let living: Int64
   }
 
-  /// What the store takes besides.
+  /// The rest of the store.
   struct Store {
     let segmentSize: Int64
     /// Bytes of all segments of the space that are not retired.
@@ -42,7 +41,7 @@ struct CompactionPlan {
     let openRoom: Int64
   }
 
-  /// In the order in which to empty them.
+  /// In the order of emptying.
   private(set) var victims: [Candidate] = []
 
   init() {}
@@ -67,7 +66,7 @@ struct CompactionPlan {
     victims = Array(sorted.prefix(best.count))
   }
 
-  /// Takes the next victims, one at least, of which together no more than `limit` bytes live.
+  /// Takes the next victims, at least one, with no more than `limit` living bytes in total.
   mutating func takeNext(limit: Int64) -> [Candidate] {
     var sum: Int64 = 0
     var count = 0
@@ -80,9 +79,9 @@ struct CompactionPlan {
     return Array(victims.prefix(count))
   }
 
-  /// They were taken and not emptied: they are next again.
+  /// Puts victims back that were not emptied; they are next again.
   mutating func putBack(_ candidates: [Candidate]) { victims.insert(contentsOf: candidates, at: 0) }
 
-  /// Bytes that are to be moved yet.
+  /// Bytes that remain to be moved.
   var remaining: Int64 { victims.reduce(0) { $0 + $1.living } }
 }

@@ -4,9 +4,9 @@ import Posix
 /// The state of compaction in one session. The caller that has the turn owns it.
 struct CompactionWork {
   var plan = CompactionPlan()
-  /// Content in them does not open: they stay, and are not tried again in this session.
+  /// Content in them does not decrypt: they stay, and this session does not try again.
   var unreadable: Set<SegmentNumber> = []
-  /// Something kept them alive that the catalog does not say yet: left alone until the next survey.
+  /// Something kept them alive that is not in the catalog yet: left alone until the next survey.
   var deferred: Set<SegmentNumber> = []
   /// `SegmentLedger.released` at the last survey; nil: there was none.
   var releasedAtSurvey: Int64?
@@ -25,8 +25,8 @@ final class CompactionTurn: Sendable {
 
   var unreadable: Set<SegmentNumber> { state.withLock { $0.work.unreadable } }
 
-  /// Runs `body` alone. nil, and nothing is run, when the session ends; and where somebody else has
-  /// the turn, unless it `waits`.
+  /// Runs `body` alone. Returns nil without running it if the session ends, or if another caller has the
+  /// turn and `waits` is false.
   func turn<Result>(
     waits: Bool, _ body: (inout CompactionWork) throws(StoreError) -> Result
   ) throws(StoreError) -> Result? {
@@ -55,7 +55,7 @@ final class CompactionTurn: Sendable {
     state.notifyAll()
   }
 
-  /// Nobody gets a turn any more; returns when nobody has it.
+  /// Ends all turns; returns when no caller has one.
   func stop() {
     state.waiting { state -> Void? in
       state.isStopped = true

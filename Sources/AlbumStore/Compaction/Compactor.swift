@@ -25,12 +25,11 @@ final class Compactor: SpacePart, Sendable {
     context = durability.context
   }
 
-  /// What is moved in one piece at most, in bytes, but for a single segment: about a tenth of a
-  /// second's work, for which a user who comes back may have to wait.
+  /// The limit for one piece, in bytes, unless a single segment exceeds it: about a tenth of a second's
+  /// work, for which a returning user may have to wait.
   static let compactionPiece: Int64 = 16 << 20
 
-  /// One piece of compaction where it is due, of segments in which together about `limit` bytes
-  /// live.
+  /// Does one piece of compaction if it is due, of segments with about `limit` living bytes in total.
   func compactPiece(_ work: inout CompactionWork, limit: Int64) throws(StoreError) {
     if durability.keepsEverything { return }
     if let retryAt = work.retryAt, MonotonicTime.now < retryAt { return }
@@ -43,12 +42,12 @@ final class Compactor: SpacePart, Sendable {
     }
   }
 
-  /// Whether there may be something to compact. Cheap.
+  /// True if there may be something to compact. Cheap.
   func isCompactionDue(_ work: CompactionWork) -> Bool {
     !durability.keepsEverything && (!work.plan.victims.isEmpty || isSurveyDue(work))
   }
 
-  /// A survey looks at all extents: only when as much was let go as makes a difference.
+  /// A survey visits all extents, so it waits until enough content was released.
   private func isSurveyDue(_ work: CompactionWork) -> Bool {
     guard let last = work.releasedAtSurvey else { return true }
     let (released, count) = catalog.withLock {
@@ -77,7 +76,7 @@ final class Compactor: SpacePart, Sendable {
       goal: goal)
   }
 
-  /// How many segments of journal, checkpoints and reserve are needed.
+  /// The number of needed segments of journal, checkpoints and reserve.
   var metadataSegments: Int64 {
     let (needed, newest, first) = durability.journal.withLock {
       ($0.checkpoints, $0.writer.newest, $0.oldestNeeded ?? 1)
@@ -87,7 +86,7 @@ final class Compactor: SpacePart, Sendable {
       + needed.reduce(0) { $0 + Int64($1.segmentCount) }
   }
 
-  /// Empties the next segments of the plan. What was moved is in the next frame.
+  /// Empties the next segments of the plan. The next frame states the moves.
   func emptyNext(_ work: inout CompactionWork, limit: Int64) throws(StoreError) {
     let candidates = work.plan.takeNext(limit: limit)
     let victims = catalog.withLock { catalog in
@@ -109,7 +108,7 @@ final class Compactor: SpacePart, Sendable {
     }
   }
 
-  /// Moves what lives in a segment elsewhere at once. Throws where something of it does not open.
+  /// Moves the living content of a segment at once. Throws if some of it does not decrypt.
   func moveLiving(outOf number: SegmentNumber) throws(StoreError) {
     if case .unreadable(let segment) = try Mover.empty([number], of: self) {
       throw segment.cause
@@ -118,7 +117,7 @@ final class Compactor: SpacePart, Sendable {
 
   // MARK: What lives
 
-  /// Looks at all extents. What changes meanwhile may be seen or not.
+  /// Visits all extents. Changes meanwhile may or may not be seen.
   func survey() -> SegmentSurvey {
     var stretches: [SegmentSurvey.Stretch] = []
     var kept: Set<SegmentNumber> = []
@@ -146,7 +145,7 @@ final class Compactor: SpacePart, Sendable {
     }
   }
 
-  /// Lets go of all content that files do not have any more, a slice at a time.
+  /// Releases, a slice at a time, content that files do not have any more.
   func letGoOfDetached() {
     while catalog.withLock({ $0.letGoOfDetached(limit: 2 * Catalog.extentsPerSlice) }) {}
   }

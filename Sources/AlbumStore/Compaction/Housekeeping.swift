@@ -12,19 +12,19 @@ import struct Synchronization.Atomic
 //   that seals, and so for the disk.
 // - Housekeeping writes checkpoints, makes room, sweeps and compacts.
 
-/// When framing appended its last barrier. Only its thread touches it.
+/// The time of the last barrier by framing. Only its thread touches it.
 private final class FramingRounds: @unchecked Sendable {  // see above
   var lastBarrier: MonotonicTime?
 }
 
-/// How the housekeeping stands. Only its thread touches it.
+/// The state of housekeeping. Only its thread touches it.
 private final class HousekeepingRounds: @unchecked Sendable {  // see above
   var lastSweep: MonotonicTime?
   var lastMove: MonotonicTime?
   var nextCheckpointLook: MonotonicTime?
   var sweep: Sweep?
   var settling = TimeSettling()
-  /// `Housekeeping.activity` when it was seen to change last, and when that was.
+  /// The last change of `Housekeeping.activity`, and its time.
   private var activity: UInt64 = 0
   private var activeAt: MonotonicTime?
 
@@ -37,12 +37,12 @@ private final class HousekeepingRounds: @unchecked Sendable {  // see above
   }
 }
 
-/// Runs the threads of a space. May call all that lies below.
+/// Runs the threads of a space. May call everything below it.
 final class Housekeeping: SpacePart, Sendable {
   let context: SpaceContext
   private let durability: Durability
   private let compactor: Compactor
-  /// Rises with whatever users of the space do: work in the background looks whether they are idle.
+  /// Rises with each call of a user, so that work in the background can find out whether users are idle.
   let activity = Atomic<UInt64>(0)
 
   init(_ compactor: Compactor) {
@@ -93,7 +93,7 @@ final class Housekeeping: SpacePart, Sendable {
         || catalog.withLock { $0.hasChanges }
       return isSoon ? now : nil
     } catch {
-      // A commit or barrier that failed has turned the space read-only and said so, unless only room is
+      // A failed commit or barrier has turned the space read-only and logged that, unless only room is
       // missing.
       return error.isShortage ? now + Housekeeping.sweepInterval : nil
     }
@@ -129,7 +129,7 @@ final class Housekeeping: SpacePart, Sendable {
         || rounds.sweep?.hasUnexamined ?? false || rounds.settling.isUnfinished
       return isSoon ? now : rounds.sweep?.nextDue(compactor)
     } catch {
-      // What fails here (a segment that cannot be removed) is tried again when there is work.
+      // Failures here (a segment that cannot be removed) are tried again when there is work.
       rounds.lastSweep = now
       if error.isShortage { return now + Housekeeping.sweepInterval }
       if !health.isReadOnly { options.logger.warning("background work: \(error)") }
@@ -137,8 +137,8 @@ final class Housekeeping: SpacePart, Sendable {
     }
   }
 
-  /// Moves content at full speed while nobody uses the space, a piece a round; now and then a
-  /// segment while somebody does.
+  /// Moves content at full speed, a piece a round, while nobody uses the space; otherwise one segment now
+  /// and then.
   private func sweep(_ rounds: HousekeepingRounds, _ now: MonotonicTime) throws(StoreError) {
     let idle = rounds.idleTime(activity.load(ordering: .relaxed), now: now)
     let isFree = room.isShort || idle >= Housekeeping.idleAfter

@@ -3,43 +3,43 @@ import AlbumModel
 import AlbumSecrets
 import Posix
 
-// Moving living content out of segments, for compaction and for what earlier sessions left
-// half-filled. Records are opened and sealed anew, since the associated data binds them to their
+// Moves living content out of segments, for compaction and for segments that earlier sessions left
+// half-filled. It decrypts records and seals them anew, because their associated data binds them to their
 // place:
 //
-// 1. Who refers to content in these segments is looked up.
-// 2. Each byte of it is copied once, however many share it, in whole records as far as pieces of a
-//    file follow one another.
-// 3. The copies are synced, so that the barrier behind their frame has little to sync; nobody waits for
+// 1. It looks up the references to content in these segments.
+// 2. It copies each byte once, even if several extents share it, in whole records where pieces of a file are
+//    adjacent.
+// 3. It syncs the copies, so that the barrier after their frame has little to sync; no caller waits for
 //    that.
-// 4. Every extent that still points to what was copied is made to point to the copy, a slice at a time:
-//    between two of them some sharers read the original and some the copy. The frames are appended by
-//    the next commits: behind the copies, before the segment is retired.
+// 4. It redirects every extent that still points to the original to the copy, a slice at a time. Between two
+//    slices some sharers read the original and some the copy. The next commits append the frames: after the
+//    copies, before the segment is retired.
 //
-// A copy says of itself what the newest of the records says that it was read from: inode, place in
-// the file, write sequence. So one that was made in vain never passes for newer than what replaced
-// its original, should the catalog be built from records alone.
+// A copy carries the header values of the newest record that it was read from: inode, place in the file,
+// write sequence. So an unused copy never looks newer than the content that replaced its original, if the
+// catalog is rebuilt from records alone.
 
-/// Content in a segment to be emptied does not open.
+/// Content in a segment to be emptied does not decrypt.
 struct UnreadableSegment: Error {
   let number: SegmentNumber
   let cause: StoreError
 }
 
-/// Empties some segments. Used by one thread.
+/// Empties some segments. For one thread.
 struct Mover: ~Copyable {
-  /// What is read at a time, in bytes: whole records, so that each is opened once.
+  /// The size of one read, in bytes: whole records, so that each is decrypted once.
   private static let window = 16 * Int(DataRecord.contentLimit)
 
   private let compactor: Compactor
   private let segments: Set<SegmentNumber>
-  /// What the catalog calls this.
+  /// The catalog's number for this emptying.
   private let emptying: Int
   private let buffer = SegmentImage(byteCount: ReadHeadroom.byteCount + Mover.window)
   private var relocations = Relocations()
   /// Every copy that was made: those that files got are held by these as well.
   private var copies: HeldExtents
-  /// Bytes that were copied.
+  /// The number of bytes copied.
   private(set) var copied: Int64 = 0
 
   private init(_ compactor: Compactor, _ segments: Set<SegmentNumber>, _ emptying: Int) {
@@ -49,15 +49,15 @@ struct Mover: ~Copyable {
     self.emptying = emptying
   }
 
-  /// What came of it.
+  /// The result of emptying.
   enum Outcome {
-    /// Nothing refers to these segments any more, but for what is not in the catalog yet.
+    /// Nothing in the catalog refers to these segments any more.
     case moved(bytes: Int64)
-    /// Content of one does not open; nothing was moved.
+    /// Content of one does not decrypt; nothing was moved.
     case unreadable(UnreadableSegment)
   }
 
-  /// Moves what lives in these segments. Throws when there is no room or a sync failed; then nothing
+  /// Moves the living content of these segments. Throws if there is no room or a sync failed; then nothing
   /// was moved.
   static func empty(_ segments: [SegmentNumber], of compactor: Compactor) throws(StoreError)
     -> Outcome
@@ -102,10 +102,10 @@ struct Mover: ~Copyable {
     }
   }
 
-  /// Set when reading failed, and not writing.
+  /// Set if reading failed, but not writing.
   private var unreadable: UnreadableSegment?
 
-  /// Parts that follow one another in a file.
+  /// Parts that are adjacent in a file.
   private static func stream(in parts: [Reference], from first: Int) -> Range<Int> {
     var end = first + 1
     while end < parts.count, parts[end].inode == parts[first].inode,
@@ -140,6 +140,7 @@ struct Mover: ~Copyable {
     return pieces
   }
 
+  /// Reads from the end to the start, because reading a piece overwrites the bytes before it.
   private mutating func read(_ pieces: [Extent], at offset: Int64) throws(StoreError)
     -> RecordOrigin
   {
@@ -161,7 +162,8 @@ struct Mover: ~Copyable {
     return unsafe UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[first..<first + Int(count)])
   }
 
-  /// Seals what was read; sealing a record clobbers the end of the one before, which is sealed.
+  /// Seals the content that was read. Sealing a record overwrites the end of the one before, which is sealed
+  /// already.
   private mutating func store(
     _ pieces: [Extent], of inode: InodeNumber, from: Int64, to: Int64, _ origin: RecordOrigin
   ) throws(StoreError) {
@@ -198,13 +200,13 @@ struct Mover: ~Copyable {
     if compactor.options.omitting.contains(.comparedMove) {
       compactor.catalog.withLock { $0.applyBlindly(relocations, to: references) }
     }
-    // Backwards, so that what follows one another in a file is moved in that order.
+    // Backwards, so that adjacent content of a file moves in its order.
     var ranges = references.reversed().map { ContentRange($0.inode, $0.extent) }
     while !ranges.isEmpty {
       compactor.catalog.withLock {
         $0.applyMoves(relocations, to: &ranges, limit: Catalog.extentsPerSlice)
       }
-      // Who came to share such content meanwhile.
+      // Extents that came to share such content meanwhile.
       if ranges.isEmpty { ranges = compactor.catalog.withLock { $0.takeSharers(emptying) } }
     }
   }

@@ -2,11 +2,11 @@ import AlbumFormat
 import AlbumModel
 import Posix
 
-// Room that compaction makes on a full disk, for `Reclaims` and at the end of a session.
+// Makes room on a full disk by compaction, for `Reclaims` and at the end of a session.
 
 extension Compactor {
-  /// Segments that a reclaim frees beyond those that must be left, so that not every writer waits for one
-  /// of its own.
+  /// Segments that a reclaim frees beyond the required ones, so that not every writer waits for a reclaim of
+  /// its own.
   private static let spareSegments: Int64 = 16
 
   /// How many segments two checkpoints, one behind the other, leave of the journal before its newest segment.
@@ -17,8 +17,8 @@ extension Compactor {
     try turns.turn(waits: true) { work throws(StoreError) in try reclaim(&work) } ?? false
   }
 
-  /// Gives up the grace of all that is unneeded, and compacts as far as is needed. Returns whether there
-  /// is room for data again. The caller has the turn.
+  /// Ends the grace of all unneeded segments, and compacts as far as needed. Returns true if there is room
+  /// for data again. The caller has the turn.
   func reclaim(_ work: inout CompactionWork) throws(StoreError) -> Bool {
     try giveBack()
     if hasRoom(for: Compactor.spareSegments) { return true }
@@ -40,7 +40,7 @@ extension Compactor {
     return hasRoom(for: 0)
   }
 
-  /// Unlinks all that is unneeded, whatever its grace, and makes the reserve full.
+  /// Unlinks all unneeded segments regardless of their grace, and completes the reserve.
   func giveBack() throws(StoreError) {
     if durability.keepsEverything { return }
     try durability.unlink(durability.unneededSegments())
@@ -48,14 +48,14 @@ extension Compactor {
       try retireEmptied()
       try removeRetired(grace: 0)
     } catch {
-      // Former sessions' retired segments went before the frame that found no room.
+      // Retired segments of earlier sessions were removed before the frame that found no room.
       if !error.isShortage { throw error }
     }
     if durability.hasReserve { try? files.fillReserve() }
   }
 
-  /// At the end of a session: on a disk that is nearly full what is unneeded goes now, and not with the
-  /// next mount.
+  /// At the end of a session on a nearly full disk, removes unneeded segments now instead of at the next
+  /// mount.
   func giveBackInTheEnd() throws(StoreError) {
     if room.isNearlyFull || (durability.hasReserve && files.missingReserve > 0) { try giveBack() }
   }
@@ -67,7 +67,7 @@ extension Compactor {
     } catch { return false }
   }
 
-  /// Makes the reserve full where a part of it was spent: before anything else takes room.
+  /// Completes the reserve if a part of it was used, before anything else takes room.
   func refillReserve() throws(StoreError) {
     guard durability.hasReserve, files.missingReserve > 0 else { return }
     do throws(StoreError) { try files.fillReserve() } catch {

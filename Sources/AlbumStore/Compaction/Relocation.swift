@@ -2,8 +2,8 @@ import AlbumFormat
 import AlbumModel
 internal import Algorithms
 
-// Which content of the segments to be emptied is copied, and where each byte of it went: pure
-// arithmetic on extents.
+// Which content of the segments to be emptied is copied, and where each byte of it goes: pure arithmetic on
+// extents.
 
 /// An extent of a file that points into a segment to be emptied.
 struct Reference {
@@ -12,16 +12,16 @@ struct Reference {
 }
 
 enum LivingParts {
-  /// The content that these refer to, each byte once: for what several share, by the one of them
-  /// that comes first in the segment. In the order of files and their offsets, so that pieces of a
-  /// file that follow one another come together again.
+  /// The content that these extents refer to, each byte once; shared content belongs to the extent that
+  /// comes first in the segment. Sorted by file and offset, so that adjacent pieces of a file come together
+  /// again.
   static func of(_ references: [Reference]) -> [Reference] {
     let ordered = references.sorted {
       ($0.extent.segment.rawValue, $0.extent.place(of: 0), $0.inode.rawValue)
         < ($1.extent.segment.rawValue, $1.extent.place(of: 0), $1.inode.rawValue)
     }
     var parts: [Reference] = []
-    // The first of those that overlap, and how far from its beginning content is in a part already.
+    // The first of several overlapping extents, and how much of its content is in a part already.
     var base = ordered.first?.extent
     var covered: Int64 = 0
     for reference in ordered {
@@ -43,18 +43,18 @@ enum LivingParts {
   }
 }
 
-/// Where content was copied to.
+/// Maps content to its copies.
 struct Relocations {
   private struct Move {
-    /// What was copied; its offset means nothing.
+    /// The copied content; its offset has no meaning.
     var source: Extent
     var target: Extent
   }
-  /// By segment, in the order of its content.
+  /// By segment, in the order of the content.
   private var moves: [SegmentNumber: [Move]] = [:]
   private var isOrdered = true
 
-  /// `target` holds a copy of `source`, of the same length.
+  /// Records that `target` is a copy of `source`, of the same length.
   mutating func note(_ source: Extent, to target: Extent) {
     moves[source.segment, default: []].append(Move(source: source, target: target))
     isOrdered = false
@@ -68,7 +68,7 @@ struct Relocations {
     isOrdered = true
   }
 
-  /// Where the content of `extent` is now, in order; what was not copied is where it was. nil where
+  /// The new places of an extent's content, in order; content that was not copied keeps its place. nil if
   /// nothing of it was copied.
   func moved(_ extent: Extent) -> [Extent]? {
     precondition(isOrdered, "relocations looked up before they were ordered")
@@ -102,8 +102,8 @@ struct Relocations {
     extent.clipped(from: extent.offset + lower, to: extent.offset + upper)
   }
 
-  /// The first move whose source ends behind the beginning of `extent`. Sources do not overlap, so
-  /// they end in the order in which they begin.
+  /// The first move whose source ends after the start of `extent`. Sources do not overlap, so they end in
+  /// the order of their starts.
   private static func first(in moves: [Move], reaching extent: Extent) -> Int {
     let place = extent.place(of: 0)
     return moves.partitioningIndex { $0.source.place(of: $0.source.length - 1) >= place }

@@ -2,22 +2,22 @@ import AlbumFormat
 import AlbumModel
 import Posix
 
-/// How much of each data segment is in use: the bytes of the records, on the grid, that content of
-/// files lies in. What several extents share counts once, and a record of which only a part is
-/// referred to counts with that part: this is what the content would take if it were moved.
+/// How much of each data segment is in use: the bytes of the records, on the grid, that hold content of
+/// files. Content that several extents share counts once, and a record counts only with the part that is
+/// referred to. So this is the room that the content would need after a move.
 ///
-/// `SegmentLedger.live` counts a shared stretch once for each extent that points to it. So it is
-/// exact where it is zero, which is when a segment is retired, but says too much of a segment with
-/// shared content; how much of one is garbage is therefore measured here, by looking at all extents.
+/// `SegmentLedger.live` counts shared content once for each extent. So it is exact at zero, when a segment
+/// is retired, but too high for a segment with shared content. The survey visits all extents to measure the
+/// garbage.
 struct SegmentSurvey {
   private(set) var living: [SegmentNumber: Int64] = [:]
-  /// Segments with content of files that a mount left out (`InodeState.Marks.leftOut`): not touched until
-  /// a repair has brought those back.
+  /// Segments with content of files that a mount left out (`InodeState.Marks.leftOut`): untouched until a
+  /// repair has restored those files.
   let kept: Set<SegmentNumber>
 
   var total: Int64 { living.values.reduce(0, +) }
 
-  /// A range of bytes of a segment that some extent needs.
+  /// A range of bytes of a segment that an extent needs.
   struct Stretch {
     var segment: UInt32
     var start: UInt32

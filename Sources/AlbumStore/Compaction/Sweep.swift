@@ -4,27 +4,27 @@ import AlbumSecrets
 import Logging
 import Posix
 
-// What a session does for its segments in the background, from the mount on; one that finds nothing to
-// reclaim, and whose user changes nothing, writes nothing:
+// A session's background work on its segments, from the mount on. If there is nothing to reclaim and the
+// user changes nothing, it writes nothing:
 //
-// - Segments that are mostly garbage, or that an earlier session left half-filled, are emptied where
-//   the space takes much more than what lives in it (`Compaction`).
-// - Segments in which nothing lives are retired: stated in a frame, covered by a barrier, left for
-//   the grace time so that a copy of the store under way still finds them, then removed.
-// - Checkpoints and journal segments that neither the checkpoint nor its predecessor need go the
-//   same way; they need no frame, since the head of the newest journal segment says what is needed.
-// - Files that a power cut left short are filled up with random bytes, whosever they are, by sessions
-//   that write, within bounds (`ShortFiles`).
-// - Chaff is added as `ChaffRule` says, so that every store has some that nobody can explain.
+// - It empties segments that are mostly garbage, or that an earlier session left half-filled, if the space
+//   is much larger than its living content (`Compaction`).
+// - It retires segments without living content: a frame states that, a barrier covers it, the grace passes
+//   so that a running copy of the store still finds the segment, then it is removed.
+// - Checkpoints and journal segments that neither the checkpoint nor its predecessor needs go the same way.
+//   They need no frame, because the head of the newest journal segment shows what is needed.
+// - Sessions that write fill up files of all spaces that a power cut left short, within limits
+//   (`ShortFiles`).
+// - It adds chaff according to `ChaffRule`, so that every store has some that nobody can explain.
 //
-// A space removes only segments of its own, whose names it can derive. What is decided here names
-// candidates; `Removal.swift` proves that they may go.
+// A space removes only its own segments, whose names it can derive. The sweep only names candidates;
+// `Removal.swift` proves that they may go.
 
 struct Sweep {
-  /// Checkpoint and journal segments that were not needed, and since when that was seen: candidates.
+  /// Unneeded checkpoint and journal segments, and since when they were seen to be unneeded: candidates.
   private var unneeded: [(id: SegmentID, since: StoreTime)] = []
 
-  /// True while compaction has something to do.
+  /// True while compaction has work.
   private(set) var wantsToMove = true
 
   /// Files that a power cut may have left short.
@@ -32,11 +32,11 @@ struct Sweep {
 
   fileprivate init() {}
 
-  /// True while files are left to look at.
+  /// True while unchecked files remain.
   var hasUnexamined: Bool { shortFiles.hasUnexamined }
 
-  /// One round: moves living content of about `moving` bytes at most (nil: none), and does what else
-  /// is due.
+  /// Does one round: moves about `moving` bytes of living content at most (nil: none), and does other due
+  /// work.
   mutating func round(_ compactor: Compactor, moving: Int64? = Compactor.compactionPiece)
     throws(StoreError)
   {
@@ -77,7 +77,7 @@ struct Sweep {
       isBusy: { compactor.durability.hasUncovered })
   }
 
-  /// They are unneeded since the checkpoint was taken that is in force.
+  /// These segments are unneeded since the current checkpoint was taken.
   mutating func noteUnneeded(_ ids: [SegmentID], since: StoreTime) {
     let known = Set(unneeded.map(\.id))
     for id in ids where !known.contains(id) { unneeded.append((id, since)) }
@@ -92,7 +92,7 @@ struct Sweep {
 }
 
 extension Compactor {
-  /// Looks at what former sessions left. Writes nothing where that is nothing.
+  /// Finds what earlier sessions left. Writes nothing if they left nothing.
   func beginSweep() throws(StoreError) -> Sweep {
     var sweep = Sweep()
     _ = try turns.turn(waits: true) { _ throws(StoreError) in
@@ -105,9 +105,9 @@ extension Compactor {
     return sweep
   }
 
-  /// Half-filled data segments of earlier sessions are not filled any more: like others, they are
-  /// emptied when that is worth it, so that a session that changes little rewrites little. It says so
-  /// where it writes anyway.
+  /// Declares half-filled data segments of earlier sessions complete. Like others they are emptied when that
+  /// is worthwhile, so that a session that changes little rewrites little. It states this only when the
+  /// session writes anyway.
   func closeLeftOvers() {
     if durability.keepsEverything { return }
     catalog.withLock { catalog in
@@ -118,8 +118,8 @@ extension Compactor {
     }
   }
 
-  /// Sessions of which no journal or checkpoint segment is left need not be known any more. With the
-  /// next frame that states anything: nothing is written for this alone.
+  /// Forgets sessions without remaining journal or checkpoint segments. The next frame with other content
+  /// states this; nothing is written for this alone.
   private func forgetSessions() throws(StoreError) {
     if durability.keepsEverything || !durability.hasWritten { return }
     var present: Set<SegmentBirth> = [files.session]
@@ -127,19 +127,19 @@ extension Compactor {
       present.formUnion(found.map(\.birth))
     }
     let gone = catalog.withLock { $0.goneSessions(but: present) }
-    // A power cut must not bring back what nobody would know then.
+    // After a power cut, no segment of a forgotten session may come back.
     try files.syncFolders(
       of: gone.flatMap { session in session.made.map { files.name($0, session.birth) } })
     catalog.withLock { $0.forgetSessions(gone.map(\.birth)) }
   }
 
-  /// Retires the data segments in which nothing lives any more.
+  /// Retires the data segments without living content.
   func retireEmptied() throws(StoreError) {
     if durability.keepsEverything { return }
     letGoOfDetached()
     let now = files.clock.now
     let isRetired = catalog.withLock { catalog in
-      // Asked under the same lock: a segment that is begun meanwhile may be emptied meanwhile.
+      // Asked under the same lock: a segment that is begun meanwhile could be emptied meanwhile.
       let candidates = catalog.segments.emptied.subtracting(content.openSegments)
       for number in candidates {
         catalog.segments.emptied.remove(number)
@@ -151,8 +151,8 @@ extension Compactor {
     if isRetired { try durability.commitNow() }
   }
 
-  /// Removes the segments whose grace is over. They were stated retired in a frame; a barrier covers
-  /// that, and another proves it, before the first file goes. Those that a former session retired are
+  /// Removes the segments whose grace is over. A frame states that they are retired, a barrier covers it,
+  /// and another barrier proves it, before the first file goes. Those that an earlier session retired are
   /// proven already, and go before anything is written.
   func removeRetired(grace: Int64? = nil) throws(StoreError) {
     if durability.keepsEverything { return }

@@ -5,21 +5,20 @@ import Posix
 
 import struct Synchronization.Atomic
 
-// A checkpoint is written in slices under short holds of the catalog's lock while work goes on:
+// A checkpoint is written in slices, under short holds of the catalog's lock, while operations continue:
 //
-// 1. A commit; the last frame's number L is noted. Replay will begin behind L.
-// 2. Slices: space-wide items, then inodes by place in the arena, then names by directory. What
-//    changes meanwhile is in frames behind L, whose items state new states: replaying them over a
-//    slice that knows them already is harmless.
-// 3. The checkpoint is synced. Nobody waits for that: no lock is held that a commit or a barrier takes.
-// 4. A barrier: slices may hold what frames up to now say, so these must be on disk before anybody
-//    starts from the checkpoint.
-// 5. A new journal segment names it. The former checkpoint and the journal since it are kept, as a
-//    second chance should this one be damaged.
+// 1. A commit; L is the number of the last frame. Replay will start after L.
+// 2. Slices: items of the space, then inodes by place in the arena, then names by directory. Frames after L
+//    state what changes meanwhile. They state new states, so replaying them over a slice that has them
+//    already is harmless.
+// 3. The checkpoint is synced. No commit and no barrier waits for that.
+// 4. A barrier: slices may contain changes of frames up to now, so these frames must be on disk before a
+//    recovery starts from the checkpoint.
+// 5. A new journal segment names it. The previous checkpoint and the journal since then stay, in case this
+//    one is damaged.
 //
-// From 1 to 5 its segments count as needed (`Journal.checkpointUnderWay`). Where the journal is begun
-// anew meanwhile (`Rescue.swift`), the checkpoint does not count: the frames behind L are not in
-// the new journal.
+// From 1 to 5 its segments count as needed (`Journal.checkpointUnderWay`). If the journal restarts meanwhile
+// (`Rescue.swift`), the checkpoint does not count, because the new journal lacks the frames after L.
 
 extension Durability {
   /// Inodes and extents.
@@ -27,8 +26,8 @@ extension Durability {
   private static let namesPerSlice = 1024
   static let checkpointThreshold = 8 << 20
 
-  /// Writes a checkpoint where the journal since the last one exceeds max(8 MiB, half of it). Returns
-  /// false where one is due and there is no room for it.
+  /// Writes a checkpoint if the journal since the last one exceeds max(8 MiB, half of that checkpoint).
+  /// Returns false if one is due and there is no room for it.
   @discardableResult
   func checkpointIfDue() throws(StoreError) -> Bool {
     if keepsEverything { return true }
@@ -43,13 +42,13 @@ extension Durability {
     return try checkpoint()
   }
 
-  /// Writes a checkpoint now. Returns false where there is no room for it.
+  /// Writes a checkpoint now. Returns false if there is no room for it.
   @discardableResult
   func checkpoint() throws(StoreError) -> Bool {
     try checkpointing.withLock { _ throws(StoreError) in try writeCheckpoint() }
   }
 
-  /// The journal was begun anew while a checkpoint was written, which therefore does not count.
+  /// The journal restarted while a checkpoint was written, which therefore does not count.
   static let interrupted = StoreError(
     .inputOutput, "a checkpoint was given up, since what it was based on was written anew")
 
@@ -72,7 +71,7 @@ extension Durability {
       try writer.finish()
       try files.sync([.checkpoint])
       try barrierNow()
-      // What comes from here on is all that is left to sync under the journal's lock.
+      // Syncs now, so that little is left to sync under the journal's lock.
       try syncAll()
       var reference = writer.reference
       reference.lastFrame = last
@@ -91,7 +90,7 @@ extension Durability {
       checkpointTaken.withLock { $0 = true }
       return true
     } catch {
-      // Nothing refers to a checkpoint that is not whole, but where its head waits to be written.
+      // Nothing refers to an incomplete checkpoint, unless its head waits to be written.
       giveUpCheckpoint(writer)
       journal.withLock { $0.checkpointUnderWay = nil }
       try unlink(writer.segments)
@@ -110,7 +109,7 @@ extension Durability {
     }
   }
 
-  /// How many segments a checkpoint of so many bytes of items takes.
+  /// The number of segments for a checkpoint with this many bytes of items.
   func checkpointLength(_ byteCount: Int) -> Int {
     let record = RecordLayout.paddedByteCount(
       plaintext: CheckpointRecord.headerByteCount + CheckpointRecord.itemByteLimit)
@@ -119,8 +118,8 @@ extension Durability {
     return (records + perSegment - 1) / perSegment
   }
 
-  /// Numbers for a checkpoint of so many bytes of items, which follow one another although another
-  /// checkpoint is under way.
+  /// Consecutive numbers for a checkpoint with this many bytes of items, even while another checkpoint is
+  /// being written.
   func checkpointNumbers(_ byteCount: Int) -> () -> SegmentNumber {
     let count = checkpointLength(byteCount)
     var numbers = catalog.withLock { catalog in
@@ -130,7 +129,7 @@ extension Durability {
     return { numbers.popLast() ?? self.catalog.withLock { $0.takeCheckpointSegment() } }
   }
 
-  /// What is in these segments will not count: a sync of them that failed hinders nobody.
+  /// These segments will not count, so a failed sync of them does no harm.
   func giveUpCheckpoint(_ writer: CheckpointWriter) {
     for id in writer.segments where files.suspects.contains(id) { files.giveUp(id) }
   }
@@ -154,8 +153,8 @@ extension Durability {
 }
 
 extension Catalog {
-  /// The whole catalog at one instant: for the journal that begins anew where it could not be written.
-  /// Cannot be sliced, since nothing may be framed before.
+  /// Encodes the whole catalog at one instant, for a journal that restarts after it could not be written. It
+  /// cannot be sliced, because no frame may come before.
   func encodeAll() -> [UInt8] {
     extents.steps.permit(.max / 2)
     var items = encodeSpace()
@@ -167,7 +166,7 @@ extension Catalog {
   }
 }
 
-/// How far the names of all directories were written.
+/// The position in a walk over the names of all directories.
 struct NameCursor {
   fileprivate var inode: UInt32 = 0
   fileprivate var cookie: UInt32 = 0
@@ -175,7 +174,7 @@ struct NameCursor {
 }
 
 extension Catalog {
-  /// What belongs to no inode.
+  /// Encodes the items that belong to no inode.
   func encodeSpace() -> [UInt8] {
     var writer = ByteWriter()
     JournalItem.counters(reserved).encode(into: &writer)
@@ -190,8 +189,8 @@ extension Catalog {
     return writer.bytes
   }
 
-  /// The next inodes and extents, about `count`. A file with many extents is stated in several items,
-  /// each of a stretch. When it changes between two slices, a frame says so.
+  /// Encodes the next inodes and extents, about `count`. A file with many extents takes several items, one
+  /// for each stretch. If it changes between two slices, a frame states that.
   func encodeInodes(_ cursor: inout InodeCursor, count: Int) -> [UInt8] {
     var writer = ByteWriter()
     walk(&cursor, count: count) { slice in
@@ -204,7 +203,7 @@ extension Catalog {
     return writer.bytes
   }
 
-  /// The next names, at least `count` unless there are no more.
+  /// Encodes the next names, at least `count` unless there are no more.
   func encodeNames(_ cursor: inout NameCursor, count: Int) -> [UInt8] {
     var writer = ByteWriter()
     var written = 0

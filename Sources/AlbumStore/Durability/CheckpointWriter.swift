@@ -13,8 +13,8 @@ struct CheckpointWriter {
   /// The segments that were begun, in order.
   private(set) var segments: [SegmentID] = []
 
-  /// `nextSegment` gives numbers that follow one another; where somebody else took one in between,
-  /// `isContiguous` says so.
+  /// `nextSegment` returns consecutive numbers. If another caller took one in between, `isContiguous` is
+  /// false.
   init(
     files: SegmentFiles, spendsReserve: Bool = false, nextSegment: @escaping () -> SegmentNumber
   ) {
@@ -59,7 +59,7 @@ struct CheckpointWriter {
     writer = SegmentWriter(id, files: files, spendsReserve: spendsReserve)
   }
 
-  /// Whether its numbers follow one another, as a reference to it says.
+  /// True if its numbers are consecutive, as a reference requires.
   var isContiguous: Bool { segments.allSatisfy { reference.contains($0.number.rawValue) } }
 
   private func seal(_ plaintext: [UInt8]) -> Bool {
@@ -75,14 +75,14 @@ struct CheckpointWriter {
 
 /// Reads a checkpoint into a catalog.
 enum CheckpointReader {
-  /// Applies every item; answers whether all of it was there and opened.
+  /// Applies every item; returns true if the checkpoint was complete and decrypted.
   static func load(
     _ reference: CheckpointReference, files: SegmentFiles, into catalog: inout Catalog
   ) throws(StoreError) -> Bool {
     try read(reference, files: files) { catalog.apply($0) }
   }
 
-  /// Calls `body` with every item; answers whether all of it was there and opened.
+  /// Calls `body` with every item; returns true if the checkpoint was complete and decrypted.
   static func read(
     _ reference: CheckpointReference, files: SegmentFiles, _ body: (JournalItem) -> Void
   ) throws(StoreError) -> Bool {

@@ -42,11 +42,11 @@ final class Durability: SpacePart, Sendable {
     var covered = FrameNumber.none
     /// The last one was begun and failed.
     var isUnfinished = false
-    /// Frames may refer to records that are lost and were written anew: they must not be what
-    /// recovery believes record by record, but lie before a proven barrier.
+    /// Frames may refer to lost records that were written anew. Such frames must lie before a proven
+    /// barrier, so that recovery does not check their records.
     var needsProof = false
     var lastBarrier: Timestamp?
-    /// The frame that the last barrier states.
+    /// The frame that the last barrier covers.
     var stated = FrameNumber.none
   }
 
@@ -69,8 +69,8 @@ final class Durability: SpacePart, Sendable {
     }
     self.journal = Mutex(journal, rank: .journal)
     provenFrame = Atomic(recovery.wasClean ? position.frame.rawValue : 0)
-    // What was found is on disk, or `settle` sees to it: without this the first round of the keeper
-    // would write a barrier in a session that changes nothing.
+    // The frames of earlier sessions are on disk, or `settle` syncs them. Without this, the keeper's first
+    // round would write a barrier in a session that changes nothing.
     barrierState.withLock { $0.covered = position.frame }
   }
 
@@ -84,14 +84,13 @@ final class Durability: SpacePart, Sendable {
 
   func callBeforeBarrier(pendingFor duration: Duration) {
     guard let hook = hooks.withLock({ $0.beforeBarrier }) else { return }
-    // What is sealed by it does not wait for room: locks may be held here.
+    // Sealing must not wait for room here, because the caller may hold locks.
     reclaims.impatiently { hook(duration) }
   }
 
-  /// A session's first data segment is made when the head of its journal is on disk: so what a crash
-  /// leaves of it is known to be of this timeline, even if no frame names it. Takes the journal's lock,
-  /// and so is called before anything takes the lock of new data segments. `segments`: see
-  /// `DiskRoom.require`.
+  /// Makes a session's first data segment only when the head of its journal is on disk. So after a crash it
+  /// is known to be of this timeline, even if no frame names it. Takes the journal's lock, so the caller
+  /// must not hold the lock of new data segments. `segments`: see `DiskRoom.require`.
   func announceSession(leaving segments: Int64?) throws(StoreError) {
     if isAnnounced.load(ordering: .acquiring) { return }
     try room.require(leaving: segments)
@@ -107,27 +106,27 @@ final class Durability: SpacePart, Sendable {
     isAnnounced.store(true, ordering: .releasing)
   }
 
-  /// Appends a frame with all that was changed before the call, and the records that it refers to:
-  /// returns when that survives the end of the process. The only function that knows that a record
-  /// is in its segment before the frame that refers to it is appended.
-  /// On a full disk waits until room was made.
+  /// Appends a frame with everything that was changed before the call, and writes the records that it refers
+  /// to. Returns when that survives the end of the process. This is the only function that knows that a
+  /// record must be in its segment before the frame that refers to it is appended. On a full disk it waits
+  /// until there is room.
   func commit() throws(StoreError) {
     try reclaims.whenThereIsRoom { () throws(StoreError) in try commitNow() }
   }
 
-  /// The same, but throws at once where there is no room: for work in the background.
+  /// The same, but throws at once without room: for work in the background.
   func commitNow() throws(StoreError) {
     try appendFrame()
     try waitForLateBarrier()
   }
 
-  /// Appends a frame where very many extents were changed since the last one. Who changes content calls
-  /// this, so that however fast that goes a frame states a bounded number of extents.
+  /// Appends a frame if very many extents have changed since the last one. Callers that change content call
+  /// this, so that a frame states a bounded number of extents.
   func commitIfCrowded() throws(StoreError) {
     if catalog.withLock({ $0.isCrowded }) { try commit() }
   }
 
-  /// `begins`: also where there is nothing to state but that the session has begun.
+  /// `begins`: appends a frame even if it states only that the session has begun.
   private func appendFrame(begins: Bool = false) throws(StoreError) {
     try requireCommittable()
     do throws(StoreError) { try frameChanges(begins) } catch {
@@ -147,7 +146,7 @@ final class Durability: SpacePart, Sendable {
     }
   }
 
-  /// Takes what changed, to be stated by the next frames.
+  /// Queues the changes of the catalog for the next frames.
   func enqueueChanges(_ journal: inout Journal) {
     let (items, retired) = catalog.withLock { catalog -> ([UInt8]?, [SegmentNumber]) in
       journal.writer.note(catalog.loss)
@@ -174,28 +173,28 @@ final class Durability: SpacePart, Sendable {
     try content.flush { number in catalog.withLock { $0.setState(of: number, to: .living) } }
   }
 
-  /// A read-only mount has nothing to commit and may say so; one that failed may not.
+  /// A read-only mount has nothing to commit and succeeds; a failed space throws.
   private func requireCommittable() throws(StoreError) {
     if options.readOnly { return }
     try health.requireWritable()
   }
 
-  /// Syncs all that history rests on. Whoever writes a checkpoint syncs it, before a head names it.
+  /// Syncs everything that history depends on. A checkpoint's writer syncs it before a head names it.
   func syncAll() throws(StoreError) { try files.sync([.data, .journal, .reserve]) }
 
-  /// The 5 seconds are real: when the oldest frame without a barrier nears them, new ones wait.
+  /// Keeps the limit of 5 seconds: when the oldest uncovered frame nears it, new frames wait.
   private func waitForLateBarrier() throws(StoreError) {
     guard let oldest = journal.withLock({ $0.oldestUncovered }) else { return }
     if MonotonicTime.now - oldest > .milliseconds(4500) { try barrierNow() }
   }
 
-  /// Returns when all that was changed before the call is on disk. On a full disk waits until room was
-  /// made.
+  /// Returns when everything that was changed before the call is on disk. On a full disk it waits until
+  /// there is room.
   func barrier() throws(StoreError) {
     try reclaims.whenThereIsRoom { () throws(StoreError) in try barrierNow() }
   }
 
-  /// The same, but throws at once where there is no room.
+  /// The same, but throws at once without room.
   func barrierNow() throws(StoreError) {
     try appendFrame()
     try barrierState.withLock { state throws(StoreError) in
@@ -204,8 +203,8 @@ final class Durability: SpacePart, Sendable {
     }
   }
 
-  /// A barrier also where the last one covers everything: it proves that one. The first frame of a
-  /// session is never a barrier, but says what the session found: the next mount relies on that.
+  /// Appends a barrier even if the last one covers everything: it proves that one. The first frame of a
+  /// session is never a barrier but states what the session found; the next mount relies on that.
   func forcedBarrier() throws(StoreError) {
     try appendFrame(begins: true)
     try barrierState.withLock { state throws(StoreError) in
@@ -213,8 +212,8 @@ final class Durability: SpacePart, Sendable {
     }
   }
 
-  /// The only function that knows the order of syncs. The number is taken first: what comes
-  /// meanwhile is the next barrier's.
+  /// The only function that knows the order of syncs. It takes the number first: later frames belong to the
+  /// next barrier.
   private func appendBarrier(_ state: inout BarrierState) throws(StoreError) {
     if state.isUnfinished { try finishBarrier() }
     state.isUnfinished = true
@@ -229,7 +228,8 @@ final class Durability: SpacePart, Sendable {
     }
     try files.sync([.journal])
     state.isUnfinished = false
-    // This one proves the one before it. Only here, and under the lock of barriers, is it written.
+    // This barrier proves the previous one. Only this place changes `provenFrame`, under the lock of
+    // barriers.
     let proven = max(provenFrame.load(ordering: .relaxed), state.stated.rawValue)
     provenFrame.store(proven, ordering: .releasing)
     state.stated = last
@@ -241,8 +241,8 @@ final class Durability: SpacePart, Sendable {
     state.lastBarrier = Timestamp.now
   }
 
-  /// A barrier that failed on its way is on disk before the next one begins, and all frames with it:
-  /// it is by the next one that it counts as proven.
+  /// Completes a barrier that failed. It and all frames before it are on disk before the next barrier
+  /// begins, which proves it.
   private func finishBarrier() throws(StoreError) {
     try journal.withLock { journal throws(StoreError) in
       if journal.writer.hasWaiting { try writeFrames(&journal) }
@@ -250,7 +250,7 @@ final class Durability: SpacePart, Sendable {
     try files.sync([.data, .journal])
   }
 
-  /// The last frame, and the last that states something.
+  /// The last frame, and the last one that states something.
   private func takeBarrierNumber() -> (FrameNumber, FrameNumber) {
     journal.withLock { journal in
       journal.oldestUncovered = nil

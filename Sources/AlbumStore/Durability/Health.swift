@@ -14,17 +14,17 @@ final class Health: Sendable {
 
   var isReadOnly: Bool { readOnlyReason != nil }
 
-  /// The reason why nothing may be changed; nil: all is well.
+  /// Why nothing may be changed; nil if changes are possible.
   var readOnlyReason: StoreError? { reason.withLock { $0 } }
 
-  /// Throws `.readOnly` with the reason where nothing may be changed.
+  /// Throws `.readOnly` with the reason if nothing may be changed.
   func requireWritable() throws(StoreError) {
     if let reason = readOnlyReason {
       throw StoreError(.readOnly, reason.message, path: reason.path, cause: reason.cause)
     }
   }
 
-  /// From now on nothing is written: what the catalog says and what is on disk may differ.
+  /// Ends all writing: the catalog and the disk may differ.
   func turnReadOnly(_ error: StoreError) {
     let isFirst = reason.withLock { reason in
       if reason != nil { return false }

@@ -5,21 +5,21 @@ import Posix
 
 import struct Synchronization.Atomic
 
-// Room for a session's journal on a full disk. Two rules, with that of `Reclaims`, keep a full disk from
-// becoming a dead end:
+// Room for a session's journal on a full disk. Two rules, with that of `Reclaims`, prevent a deadlock on a
+// full disk:
 //
-// - The reserve is made full again before anything else takes room.
-// - A session that begins where there is room for little more gives room first: what former sessions
-//   left goes without its grace, and its first journal segment names no second chance, or a checkpoint
-//   that it wrote for this purpose, so that the journal before it can go. So a session that changes
-//   little needs no more room than the one before.
+// - The reserve is completed before anything else takes room.
+// - A session that begins with little free room first makes some: it removes unneeded segments of earlier
+//   sessions without their grace. Its first journal segment names no spare checkpoint, or a checkpoint that
+//   it wrote for this purpose, so that the journal before it can go. So a session that changes little needs
+//   no more room than the one before.
 
 extension Durability {
-  /// True where the space has a reserve, which is made before the first data segment.
+  /// True if the space has a reserve, which is made before the first data segment.
   var hasReserve: Bool { catalog.withLock { !$0.segments.accounts.isEmpty } }
 
-  /// True where the disk has no room, besides the reserve, for a checkpoint and two journal segments.
-  /// A quota shows only when the reserve is made full.
+  /// True if the disk has no room, besides the reserve, for a checkpoint and two journal segments. A quota
+  /// shows only when the reserve is completed.
   private var isTight: Bool {
     guard hasReserve else { return false }
     if files.missingReserve > 0 {
@@ -30,8 +30,8 @@ extension Durability {
     return available < needed * Int64(files.segmentSize)
   }
 
-  /// At a mount, before anything is written: where there is little room, what former sessions left goes
-  /// at once, and the reserve is made full.
+  /// At a mount with little room, before any write: removes unneeded segments of earlier sessions at once,
+  /// and completes the reserve.
   func makeRoomAtMount() {
     guard isTight || (hasReserve && files.missingReserve > 0) else { return }
     do throws(StoreError) {
@@ -45,15 +45,14 @@ extension Durability {
     }
   }
 
-  /// Before this session's first journal segment is begun where there is little room: begins it so that
-  /// older segments of journal and checkpoints can go, and unlinks them. Does nothing where one is begun
-  /// or there is room.
+  /// Begins this session's first journal segment, if there is little room, so that older segments of journal
+  /// and checkpoints can go, and unlinks them. Does nothing if one is begun or if there is room.
   func makeJournalFit(_ journal: inout Journal) throws(StoreError) {
     if journal.writer.isBegun || keepsEverything || !isSound || !hasReserve { return }
     if !isTight, try beginsWithoutReserve(&journal) { return }
     let position = journal.writer.position
     if position.checkpoint.exists, position.formerCheckpoint.exists {
-      // The mount has just read the newer one: it is whole.
+      // The mount has just read the newest checkpoint, so it is whole.
       journal.writer.giveUpFormerCheckpoint()
       try journal.writer.begin(syncAll)
       try files.sync([.journal])
@@ -66,7 +65,7 @@ extension Durability {
     try? files.fillReserve()
   }
 
-  /// Begins a journal segment; where only the reserve has room for it, which a quota does not tell
+  /// Begins a journal segment. If only the reserve has room for it, which a quota does not reveal
   /// beforehand, begins none and returns false.
   private func beginsWithoutReserve(_ journal: inout Journal) throws(StoreError) -> Bool {
     let former = journal.writer
@@ -80,11 +79,11 @@ extension Durability {
     return true
   }
 
-  /// Writes a checkpoint and a journal segment that names it and no former one. Returns false, and has
-  /// changed nothing, where they do not fit into the reserve and what is free.
+  /// Writes a checkpoint and a journal segment that names it and no former one. If they do not fit into the
+  /// reserve and the free room, changes nothing and returns false.
   private func beginWithCheckpoint(_ journal: inout Journal) throws(StoreError) -> Bool {
-    // What changed and is not framed yet is in it, and is stated once more by the next frame, as it is
-    // then: that does no harm.
+    // It contains changes that are not in a frame yet. The next frame states them once more, in their then
+    // current state, which is harmless.
     let items = catalog.withLock { $0.encodeAll() }
     let size = Int64(files.segmentSize)
     let needed = Int64(checkpointLength(items.count)) + 1
@@ -110,7 +109,7 @@ extension Durability {
     reference.lastFrame = journal.writer.position.frame
     reference.firstJournal = SegmentNumber(journal.writer.newest.rawValue + 1)
     reference.takenAt = files.clock.now
-    // What waited is in the checkpoint; after it, it would state a former state.
+    // The checkpoint contains the queued items; after it, they would state an older state.
     journal.writer.abandon()
     journal.unstatedRetirements = []
     try journal.writer.adopt(reference, keepsFormer: false, syncAll: syncAll)

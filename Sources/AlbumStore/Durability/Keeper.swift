@@ -1,14 +1,14 @@
 import Posix
 
-/// The space's own threads. Each does one kind of work in rounds and sleeps while nobody changes
-/// anything, so that none waits for another's work.
+/// The space's own threads. Each does one kind of work in rounds and sleeps while nothing changes, so that
+/// none waits for another's work.
 final class Keeper: Sendable {
   /// Does some work; returns when there is more to do; nil: when somebody
   /// wakes the keeper.
   typealias Round = @Sendable () -> MonotonicTime?
 
   private struct State {
-    /// One bit for each thread that has been woken and has not begun its round.
+    /// One bit for each thread that was woken and has not begun its round.
     var awake: UInt8 = 0
     /// When somebody last had work.
     var lastWake: MonotonicTime?
@@ -17,7 +17,7 @@ final class Keeper: Sendable {
   }
   private let state = Monitor(State(), rank: .leaf)
 
-  /// There is something to do. Cheap, any thread.
+  /// Wakes the threads because there is work. Cheap, any thread.
   func wake() {
     let wasAsleep = state.withLock { state in
       defer { state.awake = .max }
@@ -27,14 +27,14 @@ final class Keeper: Sendable {
     if wasAsleep { state.notifyAll() }
   }
 
-  /// True where somebody had work within the last 5 seconds.
+  /// True if the keeper was woken within the last 5 seconds.
   var isBusy: Bool {
     guard let last = state.withLock({ $0.lastWake }) else { return false }
     return MonotonicTime.now - last < .seconds(5)
   }
 
-  /// Starts one more thread. It runs `round` when somebody wakes the keeper, and when the time has come
-  /// that it returns; at most every 100 ms. With `atOnce` the first comes without a wake.
+  /// Starts one more thread. It runs `round` after a wake, and at the time that the last round returned, but
+  /// at most every 100 ms. With `atOnce` the first round needs no wake.
   func start(_ name: String, atOnce: Bool = false, _ round: @escaping Round) throws(Errno) {
     let place = state.withLock { $0.threads.count }
     let first = atOnce ? MonotonicTime.now : nil

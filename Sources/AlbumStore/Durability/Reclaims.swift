@@ -2,27 +2,27 @@ import AlbumModel
 import Logging
 import Posix
 
-/// Callers that wait for room on a full disk. Nobody is refused while something can be reclaimed: a caller
-/// that finds no room waits until the grace of all that is unneeded was given up and garbage was compacted,
-/// and then tries again. A caller that waits holds none of a space's locks.
+/// Callers that wait for room on a full disk. No caller gets an error while something can be reclaimed. It
+/// waits until unneeded segments have lost their grace and garbage was compacted, and then tries again. A
+/// waiting caller holds none of a space's locks.
 final class Reclaims: SpacePart, Sendable {
   /// How long a caller waits for room at most.
   private static let patience = Duration.seconds(60)
 
   private struct State {
-    /// Reclaims that were asked for, and the last that is over.
+    /// The number of requested reclaims, and the last one that is finished.
     var wanted: UInt64 = 0
     var done: UInt64 = 0
-    /// True: the last one made room.
+    /// True if the last one made room.
     var hasGained = false
-    /// Threads that must not wait for room: they hold locks that reclaiming takes, or others wait for
+    /// Threads that must not wait for room: they hold locks that a reclaim takes, or other threads wait for
     /// them.
     var impatient: Set<UInt> = []
-    /// Segments are being written anew, or the session ends: nobody waits.
+    /// Above 0 while segments are written anew, or after the session has ended: no caller waits.
     var isHindered = 0
-    /// The last one that made no room: `SegmentLedger.released` and the time then.
+    /// The last reclaim that made no room: `SegmentLedger.released` and the time then.
     var inVain: (released: Int64, at: MonotonicTime)?
-    /// Makes room; returns whether there is some.
+    /// Makes room; returns true if there is some.
     var reclaim: (@Sendable () throws(StoreError) -> Bool)?
   }
   private let state = Monitor(State(), rank: .leaf)
@@ -30,13 +30,13 @@ final class Reclaims: SpacePart, Sendable {
 
   init(_ context: SpaceContext) { self.context = context }
 
-  /// `reclaim` makes room, and returns whether there is some.
+  /// `reclaim` makes room, and returns true if there is some.
   func setReclaim(_ reclaim: @escaping @Sendable () throws(StoreError) -> Bool) {
     state.withLock { $0.reclaim = reclaim }
   }
 
-  /// Runs `body`, again after room was made where it found none. Throws what `body` throws when no room
-  /// can be made.
+  /// Runs `body`, and runs it again after a reclaim if it found no room. Throws the error of `body` if no
+  /// room can be made.
   func whenThereIsRoom<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError)
     -> Result
   {
@@ -55,7 +55,7 @@ final class Reclaims: SpacePart, Sendable {
     }
   }
 
-  /// Returns when room was made, false where none can be.
+  /// Waits until room was made; returns false if none can be.
   private func wait() -> Bool {
     guard mayReclaim else { return false }
     if !options.worksInBackground { return reclaim() }
@@ -72,7 +72,7 @@ final class Reclaims: SpacePart, Sendable {
     return hasGained ?? false
   }
 
-  /// False where the last reclaim made no room and files have let go of little since.
+  /// False if the last reclaim made no room and files have released little since.
   private var mayReclaim: Bool {
     let (inVain, isImpatient) = state.withLock { state in
       (state.inVain, state.isHindered > 0 || state.impatient.contains(PosixThread.current))
@@ -85,7 +85,7 @@ final class Reclaims: SpacePart, Sendable {
 
   private var released: Int64 { catalog.withLock { $0.segments.released } }
 
-  /// Nobody waits for room while `body` runs.
+  /// Runs `body` while no caller waits for room.
   func hindering<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     state.withLock { $0.isHindered += 1 }
     state.notifyAll()
@@ -93,20 +93,20 @@ final class Reclaims: SpacePart, Sendable {
     return try body()
   }
 
-  /// The calling thread does not wait for room while `body` runs: it may hold locks.
+  /// Runs `body` without waiting for room on the calling thread, which may hold locks.
   func impatiently(_ body: () -> Void) {
     state.withLock { _ = $0.impatient.insert(PosixThread.current) }
     body()
     state.withLock { _ = $0.impatient.remove(PosixThread.current) }
   }
 
-  /// From now on nobody waits for room: the session ends.
+  /// Ends all waiting for room, because the session ends.
   func stop() {
     state.withLock { $0.isHindered += 1 }
     state.notifyAll()
   }
 
-  /// Reclaims for those who wait; for the housekeeping thread.
+  /// Reclaims for waiting callers. Called on the housekeeping thread.
   func reclaimIfWanted() {
     let wanted = state.withLock { $0.wanted > $0.done ? $0.wanted : nil }
     guard let wanted else { return }

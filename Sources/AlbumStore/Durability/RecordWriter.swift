@@ -3,7 +3,7 @@ import AlbumModel
 import AlbumSecrets
 import Posix
 
-/// Seals content of files into records of data segments. A data segment is begun only when the head of the
+/// Seals content of files into records of data segments. Begins a data segment only when the head of the
 /// session's journal is on disk and the disk has room. Any thread.
 ///
 /// Calls `Durability` and `ContentStore` with no lock held.
@@ -17,9 +17,10 @@ final class RecordWriter: SpacePart, Sendable {
     context = durability.context
   }
 
-  /// Seals up to 64 KiB of a file's content as one record and returns where it is. The 64 bytes before
-  /// `content` (`ReadHeadroom.byteCount`) must be writable and are clobbered; the content is not
-  /// changed. What is sealed may be in memory only until `commit`.
+  /// Seals up to 64 KiB of a file's content as one record and returns its place. The extent is held until
+  /// the caller passes it to `Catalog.replaceExtents` or `Catalog.letGo`. Overwrites the 64 bytes before
+  /// `content` (`ReadHeadroom.byteCount`), but not the content. The record may be only in memory until
+  /// `commit`.
   func append(
     _ content: UnsafeMutableRawBufferPointer, of inode: InodeNumber, at offset: Int64,
     fileLength: Int64
@@ -28,7 +29,7 @@ final class RecordWriter: SpacePart, Sendable {
     return HeldExtents(try unsafe seal(content, header, mayCut: false), catalog)
   }
 
-  /// The same, in two records where the first fills a segment to its end.
+  /// The same, in two records if the first fills a segment.
   func appendPieces(
     _ content: UnsafeMutableRawBufferPointer, of inode: InodeNumber, at offset: Int64,
     fileLength: Int64
@@ -42,7 +43,7 @@ final class RecordWriter: SpacePart, Sendable {
     return held
   }
 
-  /// From a copy: what lies before it is content that others may be reading.
+  /// Seals a copy, because the bytes before it are content that other threads may be reading.
   private func appendRest(
     _ content: UnsafeMutableRawBufferPointer, of inode: InodeNumber, behind first: Extent,
     _ fileLength: Int64
@@ -64,8 +65,8 @@ final class RecordWriter: SpacePart, Sendable {
       fileLength: fileLength)
   }
 
-  /// Seals content under a header that is complete; with `mayCut` perhaps only its beginning. The
-  /// extent is held. What is moved may take more of a full disk, since it gives room.
+  /// Seals content under a complete header; with `mayCut` perhaps only its start. The extent is held. Moved
+  /// content may use more of a full disk, because moving it frees room.
   func seal(
     _ content: UnsafeMutableRawBufferPointer, _ header: DataRecord, mayCut: Bool,
     isMoved: Bool = false
@@ -89,7 +90,7 @@ final class RecordWriter: SpacePart, Sendable {
       held: { extent in catalog.withLock { $0.hold(extent) } })
   }
 
-  /// Numbers are taken from the catalog a thousand at a time.
+  /// Takes numbers from the catalog a thousand at a time.
   private func takeSequence() -> UInt64 {
     sequences.withLock { range in
       if range.next == range.end {

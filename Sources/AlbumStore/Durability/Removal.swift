@@ -4,33 +4,32 @@ import Posix
 
 import struct Synchronization.Atomic
 
-// The only place that unlinks segment files of a space that lives (`SpaceDestruction` removes those of
-// one that does not). One rule: no file goes that was not proven unneeded under
-// the lock that keeps it so, at the moment when it goes. Whatever was decided before (what was
-// unneeded when a checkpoint was taken, which segments were retired when a sweep began) names
-// candidates and nothing more.
+// The only place that unlinks segment files of a living space (`SpaceDestruction` removes those of a
+// destroyed one). It has one rule: it unlinks a file only after proving, at that moment and under the lock
+// that keeps the proof valid, that the file is unneeded. Earlier decisions (what was unneeded when a
+// checkpoint was taken, which segments were retired when a sweep began) only name candidates.
 //
-// - What another copy of the store made that was written to never goes: each session of this timeline is
-//   known by its birth, which is in the names of what it made.
-// - Journal and checkpoint segments: under the journal's lock neither a head on disk, nor the head that
-//   is about to be written, nor the checkpoint under way needs them.
-// - Data segments: under the journal's lock and the catalog's the ledger says that they are retired and
-//   that nothing lives in them, no writer has them open, and the frame that states this is behind a
-//   proven barrier: recovery looks whether the records open that frames behind the last *proven*
-//   barrier refer to, and would cut history at one that wrote into a segment which is gone.
-// - The reserve: under its own lock, which is held while it is made.
+// - It never removes segments of another copy of the store that was written to: the names of segments
+//   contain their births, which identify the sessions of this timeline.
+// - Journal and checkpoint segments: under the journal's lock, neither a head on disk, nor the next head,
+//   nor the checkpoint being written needs them.
+// - Data segments: under the journal's lock and the catalog's, the ledger records that they are retired and
+//   that nothing lives in them, no writer has them open, and the frame that states this lies before a proven
+//   barrier. Recovery checks the records of frames after the last *proven* barrier, and would cut history at
+//   a frame whose segment is gone.
+// - The reserve: under its own lock, which its making holds too.
 //
-// The journal's lock is held while one file is unlinked: no frame and no head is appended meanwhile.
+// The journal's lock is held while one file is unlinked, so no frame and no head is appended meanwhile.
 
-/// A segment file that may go. Only this file makes one, under the lock that its reason holds under.
+/// A segment file that may go. Only this file makes one, under the lock that keeps it true.
 struct Unneeded {
   let id: SegmentID
   fileprivate init(_ id: SegmentID) { self.id = id }
 }
 
 extension Durability {
-  /// Unlinks those of `candidates` that nobody needs, one at a time; leaves the others alone. Returns how
-  /// many it unlinked. Takes the journal's lock.
+  /// Unlinks the unneeded ones of `candidates`, one at a time, and leaves the others alone. Returns how many
+  /// it unlinked. Takes the journal's lock.
   @discardableResult
   func unlink(_ candidates: [SegmentID]) throws(StoreError) -> Int {
     var count = 0
@@ -45,8 +44,8 @@ extension Durability {
     return count
   }
 
-  /// That a data segment is gone is stated when its name is durably gone: one that came back after a power
-  /// cut would be a segment that nobody knows.
+  /// States that a data segment is gone only after its name is durably gone. A segment that came back after
+  /// a power cut would be unknown.
   private func noteGone(_ id: SegmentID) throws(StoreError) {
     try files.syncFolder(of: id)
     catalog.withLock { $0.setState(of: id.number, to: .removed) }
@@ -64,8 +63,8 @@ extension Durability {
     return count
   }
 
-  /// Unlinks a journal segment that could not be written for want of room: it holds no frame, and the
-  /// journal, whose lock the caller holds, goes on as if it had not been begun.
+  /// Unlinks a journal segment that could not be written for want of room. It holds no frame, and the
+  /// journal, whose lock the caller holds, continues as if the segment had not been begun.
   func unlinkUnborn(_ number: SegmentNumber, _ journal: Journal) throws(StoreError) {
     if number <= journal.writer.newest { return }
     try files.remove(Unneeded(SegmentID(kind: .journal, number: number)))
@@ -78,7 +77,7 @@ extension Durability {
     return true
   }
 
-  /// Decides whether a segment may go, for all kinds: what must never go is said here.
+  /// Decides for all kinds whether a segment may go.
   private func proveUnneeded(_ id: SegmentID, _ journal: Journal) -> Unneeded? {
     if keepsEverything { return nil }
     switch id.kind {
@@ -88,14 +87,14 @@ extension Durability {
     }
   }
 
-  /// True for what a session of this timeline made. Another copy of the store, which was written to, may
-  /// have segments of the same numbers.
+  /// True if a session of this timeline made it. Another copy of the store, which was written to, may have
+  /// segments with the same numbers.
   private func isOwn(_ id: SegmentID) -> Bool {
     guard let birth = files.birth(id) else { return false }
     return birth == files.session || catalog.withLock { $0.isOwn(id, birth) }
   }
 
-  /// True where a data segment is retired for good: nothing lives in it, and history says so.
+  /// True if a data segment is retired for good: nothing lives in it, and history states that.
   private func isSpent(_ number: SegmentNumber, _ journal: Journal) -> Bool {
     let proven = provenFrame.load(ordering: .acquiring)
     let isProven =
@@ -114,11 +113,11 @@ extension Durability {
 extension SegmentFiles {
   /// Unlinks a segment that was proven unneeded.
   fileprivate func remove(_ unneeded: Unneeded) throws(StoreError) {
-    // One whose birth nobody knows was never there.
+    // A segment of unknown birth was never there.
     if birth(unneeded.id) == nil { return }
     let path = path(unneeded.id)
     do throws(Errno) { try directory.remove(path) } catch {
-      // A directory, or a folder that is none: what lies there is no segment.
+      // A directory, or something in the place of a folder: it is no segment.
       if error != .noEntry, error != .isDirectory, !error.isMisplaced {
         throw StoreError(removing: path, error)
       }
@@ -133,7 +132,7 @@ extension SegmentFiles {
   }
 }
 
-// What may be asked to go.
+// The candidates.
 
 extension Durability {
   /// Checkpoint and journal segments that exist and are not needed as of now: candidates for `unlink`.
@@ -162,12 +161,11 @@ extension Durability {
     }
   }
 
-  /// How long an unneeded segment stays, in seconds: on a disk that is nearly full no longer than it
-  /// must, since who removes files there wants room, more than a copy of the store under way wants to be
-  /// whole.
+  /// How long an unneeded segment stays, in seconds. On a nearly full disk it goes as soon as possible: a
+  /// user who removes files there needs room more than a running copy of the store needs to be complete.
   var graceSeconds: Int64 { room.isNearlyFull ? 0 : options.graceSeconds }
 
-  /// What is not needed since this time or longer may go.
+  /// Segments that were unneeded at this time may go.
   var graceLimit: StoreTime { graceLimit(graceSeconds) }
 
   func graceLimit(_ seconds: Int64) -> StoreTime {

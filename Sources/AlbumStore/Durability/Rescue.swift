@@ -5,26 +5,26 @@ import Posix
 
 import struct Synchronization.Atomic
 
-// After a write or a sync that failed for another reason than want of room. What was in the segment
-// may be on disk or not, and asking again tells nothing: Linux forgets a failed writeback once it was
-// reported. So the segment is given up, and what counts in it is written anew:
+// Handles a write or sync that failed for another reason than want of room. The data of the segment may be
+// on disk or not, and another sync cannot tell: Linux forgets a failed writeback once it was reported. So
+// the space gives up the segment and writes its living content anew:
 //
-// - Data: no more records go in; what lives in it is read back (from memory where it never reached
-//   the file, else from the file, where each record proves itself), sealed anew in another segment
-//   and framed.
-// - Journal: a checkpoint of the whole catalog, taken at one instant, makes all frames so far
-//   needless; a new journal segment begins with it.
+// - Data: the segment gets no more records. Its living content is read back (from memory if it never reached
+//   the file, otherwise from the file, where each record proves itself), sealed into another segment and
+//   framed.
+// - Journal: a checkpoint of the whole catalog at one instant replaces all frames so far, and a new journal
+//   segment starts with it.
 // - Checkpoint: it is not adopted; the next one is tried later.
 //
-// Meanwhile nobody appends a frame or syncs. Where this fails as well, or a directory could not be
-// synced, the space turns read-only.
+// Meanwhile no thread appends a frame or syncs. If this fails too, or if a directory could not be synced,
+// the space turns read-only.
 
 extension Durability {
-  /// How often something is written anew before the space gives up.
+  /// How often the space writes content anew before it gives up.
   private static let rescueAttempts = 3
 
-  /// Runs `body`, again after what it failed on was written anew. Throws where only room is missing
-  /// (`body` may be tried again later), and where the space had to turn read-only.
+  /// Runs `body`, and runs it again after the failed segment's content was written anew. Throws if only room
+  /// is missing (`body` may be tried again later), and if the space had to turn read-only.
   func rescuing(
     _ state: inout BarrierState, _ body: (inout BarrierState) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -52,9 +52,9 @@ extension Durability {
     }
   }
 
-  /// Writes anew what is in segments whose write or sync failed.
+  /// Writes anew the content of segments whose write or sync failed.
   private func rescue(_ state: inout BarrierState) throws(StoreError) {
-    // Who waits for room may hold what is to be written anew.
+    // A caller that waits for room may hold content of the failed segment.
     try reclaims.hindering { () throws(StoreError) in try rescueSuspects(&state) }
   }
 
@@ -84,12 +84,13 @@ extension Durability {
     content.giveUp(id.number)
     do throws(StoreError) {
       for _ in 0..<50 {
-        // What open files have sealed there goes into the catalog, to be moved with the rest.
+        // Puts the records that open files have sealed there into the catalog, so that they move with the
+        // rest.
         callBeforeBarrier(pendingFor: .zero)
         try hooks.withLock({ $0.relocate })?(id.number)
         let live = catalog.withLock { $0.segments.accounts[id.number]?.live ?? 0 }
         if live <= 0 { return content.forget(id.number) }
-        // Somebody has sealed a record and not yet said where it is.
+        // A thread has sealed a record and not returned its place yet.
         SystemClock.sleep(milliseconds: 20)
       }
     } catch {
@@ -102,10 +103,10 @@ extension Durability {
       path: files.path(id))
   }
 
-  /// Begins the journal anew with a checkpoint of this instant.
+  /// Restarts the journal with a checkpoint of this instant.
   private func restart(_ journal: inout Journal) throws(StoreError) {
     let items = catalog.withLock { catalog in
-      // All of it is in the checkpoint.
+      // The checkpoint contains all changes.
       _ = catalog.takeChanges()
       return catalog.encodeAll()
     }

@@ -3,18 +3,18 @@ import AlbumModel
 package import Logging
 import Posix
 
-/// How a space is opened.
+/// How to open a space.
 package struct SpaceOpenOptions: Sendable {
   package var readOnly = false
-  /// How long a segment stays after it was retired, in seconds, so that a copy of the store under
-  /// way still finds it.
+  /// How long a segment stays after it was retired, in seconds, so that a running copy of the store still
+  /// finds it.
   package var graceSeconds: Int64 = 15 * 60
-  /// True: threads of the space's own frame, sync and sweep. False: only what is called happens, for
-  /// tests that need every step in order.
+  /// True: threads of the space append frames, sync and sweep. False: only explicit calls do that, for tests
+  /// that need a fixed order.
   package var worksInBackground = true
-  /// Where the times come from that decide how long something is kept.
+  /// The clock that decides how long something is kept.
   package var time = TimeSource.system
-  /// The start of the machine that this session is of.
+  /// The machine's run during this session.
   package var boot = BootIdentity.current
   /// True: the session adds chaff as `ChaffRule` says.
   package var addsChaff = false
@@ -36,9 +36,9 @@ final class SpaceContext: Sendable {
   let keeper = Keeper()
   let room: DiskRoom
   let health: Health
-  /// Nothing of the store is removed: frames of the journal are missing, and what looks like garbage may be
-  /// what they told of; or another copy of the store, which was written to, is mixed with this one. Until
-  /// `albumfs check --repair`.
+  /// True if nothing of the store may be removed until `albumfs check --repair`: frames of the journal are
+  /// missing, and apparent garbage may be content that they recorded; or segments of another copy of the
+  /// store, which was written to, are mixed with this one.
   let keepsEverything: Bool
   /// Data segments from this number on were begun by this session.
   let firstOwnSegment: UInt32
@@ -62,7 +62,7 @@ final class SpaceContext: Sendable {
   }
 }
 
-/// A part of an opened space that works on what the context holds.
+/// A part of an open space that works on the state in the context.
 protocol SpacePart {
   var context: SpaceContext { get }
 }

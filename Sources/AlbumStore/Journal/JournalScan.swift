@@ -2,38 +2,38 @@ import AlbumFormat
 import AlbumModel
 import AlbumSecrets
 
-/// What one journal segment holds, in the order of its offsets. Reading changes nothing.
+/// The content of one journal segment, in the order of its offsets. Reading changes nothing.
 struct JournalScan {
   struct Frame {
     var frame: JournalFrame
     var hash: [UInt8]
-    /// Where the next frame would begin.
+    /// The offset of the next frame.
     var end: Int
-    /// Between the one before and this one there are cells that were not written yet.
+    /// True if there are unwritten cells between the previous frame and this one.
     var followsUnwritten = false
   }
 
   var head: JournalHead?
-  /// Says that the segment was finished and is whole; nil: it was not, or nobody can tell.
+  /// Proves that the segment is complete; nil if it is not, or if that is unknown.
   var seal: SegmentSeal?
-  /// How many of the two heads open.
+  /// The number of heads that decrypt, of two.
   var headCount = 0
   var frames: [Frame] = []
-  /// Where the frames begin.
+  /// The offset of the first frame.
   var start = 0
-  /// The file has its full size, and no sector of zeros: as it was born.
+  /// True if the file has its full size and no sector of zeros, as it started.
   var isWhole = false
-  /// What follows the last frame was not written yet, or the segment is not there: frames at its end may be
-  /// missing in a copy. Else nothing but damage takes them away.
+  /// True if the bytes after the last frame were not written yet, or if the segment is missing: a copy may
+  /// lack frames at its end. Otherwise only damage removes frames.
   var isEndUnwritten = true
-  /// Records of a segment of another kind are in the file: somebody put that in its place.
+  /// True if the file has records of another kind: another segment is in its place.
   var holdsOtherKind = false
 
-  /// Of a segment that is not there.
+  /// For a missing segment.
   init() {}
 
-  /// Walks the grid. What does not open is random tail, a stretch that a failed write left, or
-  /// damage; which of them, only the order of the frames can tell.
+  /// Walks the grid. Bytes that do not decrypt are random tail, a gap from a failed write, or damage; only
+  /// the order of the frames can tell which.
   init(_ id: SegmentID, files: SegmentFiles) throws(StoreError) {
     guard let image = try files.contents(id) else { return }
     seal = SegmentSeal(in: image, of: files.name(id), files.keys.cipher)
@@ -68,8 +68,8 @@ struct JournalScan {
 }
 
 extension JournalScan {
-  /// Whether the segment was on disk whole once, so that a head that does not open is damage; else it was
-  /// born just before a crash.
+  /// True if the whole segment was on disk once, so that a head that does not decrypt is damage. Otherwise
+  /// the segment was begun just before a crash.
   var wasBegun: Bool { isProvenDurable || seal != nil || holdsOtherKind }
 }
 
@@ -78,7 +78,7 @@ struct SegmentWalk {
   struct Record {
     var kind: RecordKind
     var offset: Int
-    /// Where the next record may begin.
+    /// The earliest offset of the next record.
     var end: Int
     var plaintext: [UInt8]
   }
@@ -94,7 +94,7 @@ struct SegmentWalk {
     self.cipher = cipher
   }
 
-  /// The next record that opens; nil at the end.
+  /// The next record that decrypts; nil at the end.
   mutating func next() -> Record? {
     while position + RecordLayout.overhead <= image.used {
       let offset = position
@@ -127,8 +127,8 @@ struct SegmentWalk {
 }
 
 extension SegmentImage {
-  /// Whether records of files or checkpoints begin anywhere. Their headers are not bound to the name of
-  /// the segment, and random bytes do not look like them.
+  /// True if records of files or checkpoints begin anywhere. Their headers are not bound to the name of the
+  /// segment, and random bytes do not look like headers.
   fileprivate func hasContent(_ cipher: RecordCipher) -> Bool {
     stride(from: 0, through: used - RecordLayout.overhead, by: RecordLayout.grid).contains {
       let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[$0..<used])
@@ -137,7 +137,7 @@ extension SegmentImage {
     }
   }
 
-  /// Whether 512 bytes on a grid of 512 are all zeros: never so in what was sealed or random.
+  /// True if a sector of 512 bytes is all zeros, which sealed or random bytes never are.
   fileprivate var hasEmptySector: Bool {
     var start = 0
     while start + 512 <= used {

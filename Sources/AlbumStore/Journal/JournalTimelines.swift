@@ -1,13 +1,12 @@
 import AlbumFormat
 import AlbumModel
 
-/// The journal segments that the store holds, and which of them belong together.
+/// The journal segments in the store, and which of them belong together.
 ///
-/// Each head names its predecessor by number and birth, and those before that, should it be missing. So a
-/// chain goes on only with the segments of one timeline. A copy of the store that was written to is
-/// another one: its segments have the same numbers and other births. Where segments of several are in one
-/// store, the chain counts whose newest time is the latest; what belongs to none of it is left alone and
-/// reported.
+/// Each head names its predecessor by number and birth, and the segments before it in case it is missing. So
+/// a chain contains only segments of one timeline. Another timeline is a copy of the store that was written
+/// to: its segments have the same numbers and other births. If a store holds segments of several timelines,
+/// the chain with the latest time counts. albumfs leaves the others alone and reports them.
 struct JournalTimelines {
   /// One journal segment.
   struct Segment: Hashable {
@@ -17,10 +16,10 @@ struct JournalTimelines {
   }
 
   private let files: SegmentFiles
-  /// All that there are, rising by number.
+  /// All existing segments, rising by number.
   private(set) var all: [Segment] = []
   private var scans: [Segment: JournalScan] = [:]
-  /// The chain that counts, once it was chosen, the newest first.
+  /// The chain that counts, after it was chosen; the newest first.
   private var chosen: [Segment] = []
 
   init(_ listing: SegmentListing, files: SegmentFiles) {
@@ -40,21 +39,21 @@ struct JournalTimelines {
     return scan
   }
 
-  /// The sessions of which a head opens.
+  /// The sessions with a head that decrypts.
   mutating func sessions() throws(StoreError) -> Set<SegmentBirth> {
     var found: Set<SegmentBirth> = []
     for segment in all where try scan(segment).head != nil { found.insert(segment.birth) }
     return found
   }
 
-  /// The latest time that a segment states.
+  /// The latest time in a segment.
   private mutating func newestTime(_ segment: Segment) throws(StoreError) -> StoreTime {
     let scan = try scan(segment)
     return scan.frames.map(\.frame.time).max() ?? scan.head?.time ?? .none
   }
 
-  /// Narrows `all` to one timeline: the segments that may follow one another. Answers the others of
-  /// which a head opens.
+  /// Reduces `all` to one timeline: the segments that may follow one another. Returns the others whose head
+  /// decrypts.
   mutating func chooseTimeline() throws(StoreError) -> [Segment] {
     var foreign: [Segment] = []
     while let other = try newestOutside(try mainChain()) {
@@ -92,7 +91,7 @@ struct JournalTimelines {
     return found
   }
 
-  /// Segments with a head that a caller says are of no session of this timeline.
+  /// Segments with a head that, according to `isForeign`, belong to no session of this timeline.
   mutating func outsiders(where isForeign: (Segment) -> Bool) throws(StoreError) -> [Segment] {
     var found: [Segment] = []
     for segment in all where isForeign(segment) {
@@ -106,7 +105,7 @@ struct JournalTimelines {
     return try newestTime(newest)
   }
 
-  /// The chain of the newest segment of which a head opens, the newest first.
+  /// The chain of the newest segment whose head decrypts, the newest first.
   private mutating func mainChain() throws(StoreError) -> [Segment] {
     for segment in all.reversed() where try scan(segment).head != nil {
       return try chain(from: segment)
@@ -123,7 +122,7 @@ struct JournalTimelines {
       guard let former = lineage.first(where: { $0.number < last.number && all.contains($0) })
       else { break }
       chain.append(former)
-      // Where its heads are lost, the one behind it says what goes before.
+      // If its heads are lost, the head of its successor names the segments before it.
       head = try scan(former).head ?? head
     }
     return chain
@@ -137,7 +136,7 @@ struct JournalTimelines {
     return []
   }
 
-  /// The segment of a number that counts; nil where it is not there.
+  /// The segment of a number that counts; nil if it is missing.
   func segment(_ number: SegmentNumber) -> Segment? {
     if let newest = chosen.first, let oldest = chosen.last, number <= newest.number,
       number >= oldest.number
@@ -147,7 +146,7 @@ struct JournalTimelines {
     return all.last { $0.number == number }
   }
 
-  /// A segment with a head that is not in the chain, though the chain reaches below its number.
+  /// A segment with a head that is not in the chain, though its number is within the chain's range.
   private mutating func newestOutside(_ chain: [Segment]) throws(StoreError) -> Segment? {
     guard let last = chain.last else { return nil }
     let members = Set(chain)
@@ -160,7 +159,7 @@ struct JournalTimelines {
 }
 
 extension JournalHead {
-  /// The first journal segment that one of its checkpoints needs; 1 where there is none.
+  /// The first journal segment that one of its checkpoints needs; 1 without a checkpoint.
   fileprivate var firstNeeded: SegmentNumber {
     let needed = [checkpoint, formerCheckpoint].filter(\.exists).map(\.firstJournal).min()
     return checkpoint.exists && formerCheckpoint.exists ? needed! : SegmentNumber(1)

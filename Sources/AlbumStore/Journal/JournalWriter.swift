@@ -2,19 +2,19 @@ import AlbumFormat
 import AlbumModel
 import AlbumSecrets
 
-/// Where the journal stands: what the next frame continues.
+/// The end of the journal, where the next frame continues.
 struct JournalPosition: Sendable {
   var segment = SegmentNumber(0)
   var birth = SegmentBirth.none
   var frame = FrameNumber.none
   var hash = [UInt8](repeating: 0, count: JournalFrame.hashByteCount)
-  /// In `segment`: where the next frame would begin.
+  /// The offset of the next frame in `segment`.
   var offset = 0
   var checkpoint = CheckpointReference()
   var formerCheckpoint = CheckpointReference()
   /// The journal segments before `segment`, the newest first.
   var ancestors: [JournalHead.Ancestor] = []
-  /// What was found missing of the journal, and no repair has settled.
+  /// The missing part of the journal that no repair has cleared.
   var loss: JournalLoss?
 }
 
@@ -22,22 +22,22 @@ struct JournalPosition: Sendable {
 struct JournalWriter {
   private(set) var position: JournalPosition
   private var writer: SegmentWriter?
-  /// Full; ended when its successor is written, so that its seal proves that there is one.
+  /// Full. It ends when its successor is written, so that its seal proves that there is one.
   private var predecessor: SegmentWriter?
   private let files: SegmentFiles
   private let boot: BootIdentity
-  /// The number of the newest journal segment that exists, dead ones included.
+  /// The number of the newest existing journal segment, including dead ones.
   private(set) var newest: SegmentNumber
-  /// Bytes of journal segments that replay would have to read.
+  /// Bytes of the journal segments that replay would read.
   private(set) var byteCount: Int
-  /// Items that no frame states yet, oldest first.
+  /// Items that no frame holds yet, oldest first.
   private var waiting: [[UInt8]] = []
-  /// What is left of the first of them continues a frame.
+  /// True if the rest of the first of them continues a frame.
   private var isContinued = false
-  /// The last `write` failed: something waits, in `waiting` or in the segment's image.
+  /// True if the last `write` failed and left data in `waiting` or in the segment's image.
   private var isBehind = false
 
-  /// Whether `write` has something to do.
+  /// True if `write` has something to do.
   var hasWaiting: Bool { isBehind || !waiting.isEmpty }
 
   init(
@@ -51,13 +51,13 @@ struct JournalWriter {
     self.files = files
   }
 
-  /// Notes items that are to be stated as one frame, or as several that count only together.
+  /// Queues items for one frame, or for several that count only together.
   mutating func enqueue(_ items: [UInt8]) { waiting.append(items) }
 
-  /// Appends frames with all that waits and writes them to the segment. The records that they refer
-  /// to are in their segments. `syncAll` is called when a new segment must begin: it syncs everything
-  /// that was written, since the head of the new one says so of the old. After it threw it may be
-  /// called again, and goes on where it stopped.
+  /// Appends frames with all queued items and writes them to the segment. The records that they refer to are
+  /// in their segments already. Calls `syncAll` when a new segment must begin: it syncs everything that was
+  /// written, because the head of the new segment confirms the old one. After an error it may be called
+  /// again, and continues where it stopped.
   mutating func write(syncAll: () throws(StoreError) -> Void) throws(StoreError) {
     isBehind = true
     while let items = waiting.first {
@@ -93,7 +93,7 @@ struct JournalWriter {
     position.offset = offset + padded
   }
 
-  /// Begins the next journal segment: its head states where the one before ends.
+  /// Begins the next journal segment: its head records the end of the one before.
   mutating func begin(
     spendsReserve: Bool = true, _ syncAll: () throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -134,8 +134,8 @@ struct JournalWriter {
     predecessor = nil
   }
 
-  /// From now on replay starts at this checkpoint: begins a segment that says so.
-  /// With `keepsFormer` the one before stays as the second chance.
+  /// Makes replay start at this checkpoint: begins a segment that names it. With `keepsFormer` the previous
+  /// checkpoint stays as a spare.
   mutating func adopt(
     _ checkpoint: CheckpointReference, keepsFormer: Bool = true,
     syncAll: () throws(StoreError) -> Void
@@ -147,16 +147,16 @@ struct JournalWriter {
     try begin(syncAll)
   }
 
-  /// From the next segment on heads say so.
+  /// Heads from the next segment on record this loss.
   mutating func note(_ loss: JournalLoss?) { position.loss = loss }
 
-  /// From the next segment on no head names a former checkpoint.
+  /// Heads from the next segment on name no former checkpoint.
   mutating func giveUpFormerCheckpoint() { position.formerCheckpoint = CheckpointReference() }
 
-  /// Whether this session has begun a segment.
+  /// True if this session has begun a segment.
   var isBegun: Bool { writer != nil }
 
-  /// Gives up the segment, and what no frame states yet: a checkpoint will state it.
+  /// Gives up the segment, and items that no frame holds yet: a checkpoint will hold them.
   mutating func abandon() {
     waiting = []
     isContinued = false
@@ -165,7 +165,7 @@ struct JournalWriter {
     predecessor = nil
   }
 
-  /// Nothing is appended any more.
+  /// Ends the journal for this session.
   mutating func finish() throws(StoreError) {
     try endPredecessor()
     try writer?.finish(.endOfSession)

@@ -1,13 +1,13 @@
 internal import AlbumFormat
 internal import Posix
 
-/// `albumfs.conf` and `albumfs.conf.bak`, the same bytes: no single file may cost the store. The
-/// first is also what all locks are taken on, and so is never replaced by another file.
+/// `albumfs.conf` and `albumfs.conf.bak`, two files with the same bytes, so that no single file may cost the
+/// store. Processes take all locks on the first, so no other file ever replaces it.
 enum ConfigurationFiles {
   static let main = "albumfs.conf"
   static let twin = "albumfs.conf.bak"
 
-  /// What one of the two is worth.
+  /// The state of one of the two files.
   private enum Reading {
     case good(StoreConfiguration)
     case refused(ConfigurationError)
@@ -17,9 +17,9 @@ enum ConfigurationFiles {
 
   // MARK: Reading
 
-  /// Either serves where the other does not; the one that does not is told. Where both are good and
-  /// differ in their Argon2id lines, a password is tried with the lines of both: the slot that opens
-  /// tells. Where they differ in the format line, nothing can be read safely.
+  /// If only one of the files is usable, uses it and warns about the other. If both are usable and differ in
+  /// their Argon2id lines, passwords are tried with the lines of both; the slot shows which is right. If
+  /// they differ in the format line, nothing can be read safely.
   static func open(_ directory: any StorageDirectory) throws(StoreError) -> Store {
     let (first, second) = (read(main, directory), read(twin, directory))
     try refuseNewer(first)
@@ -107,7 +107,7 @@ enum ConfigurationFiles {
     }
   }
 
-  /// Neither can be used: says what most likely happened.
+  /// Neither file is usable: names the most likely cause.
   private static func refusal(
     _ first: Reading, _ second: Reading, _ directory: any StorageDirectory
   ) -> StoreError {
@@ -152,7 +152,7 @@ enum ConfigurationFiles {
 
   // MARK: Writing
 
-  /// The last step of a store's birth: from now on it is one.
+  /// The last step of a store's birth.
   static func write(
     _ configuration: StoreConfiguration, in directory: any StorageDirectory
   ) throws(StoreError) {
@@ -166,7 +166,8 @@ enum ConfigurationFiles {
     try directory.syncDirectoryOfStore()
   }
 
-  /// Throws `.inUse` where the confs are not as when `store` was opened. Only under the lock of `keys`.
+  /// Throws `.inUse` if the confs have changed since `store` was opened. Call it only under the lock of
+  /// `keys`.
   static func requireUnchanged(_ store: Store) throws(StoreError) {
     let now = try open(store.directory)
     if now.derivations == store.derivations, !now.confsDiffer { return }
@@ -174,11 +175,11 @@ enum ConfigurationFiles {
       .inUse, "\(main) was changed by another albumfs just now; try again", path: main)
   }
 
-  /// Adds a line to both confs, durably. Only under the lock of `keys`.
+  /// Adds a line to both confs, durably. Call it only under the lock of `keys`.
   ///
-  /// They are overwritten in place, one after the other, since locks are on both: at every instant one
-  /// of the two is whole. Cut off in between, they differ in that line, and both are read; nothing is
-  /// sealed by it yet.
+  /// It overwrites them in place, one after the other, because processes lock both files. At every instant
+  /// one of them is whole. After an interruption they differ in this line; albumfs then reads both, and no
+  /// slot uses the line yet.
   static func append(_ line: KeyDerivation, to store: Store) throws(StoreError) {
     var configuration = store.configuration
     configuration.derivations = store.derivations + [line]
@@ -198,7 +199,7 @@ enum ConfigurationFiles {
     store.noteAppended(line)
   }
 
-  /// With no fewer bytes than it has; makes it where it is missing.
+  /// The new content is never shorter than the old. Creates a missing file.
   private static func overwrite(
     _ path: String, _ bytes: [UInt8], _ directory: any StorageDirectory
   ) throws(StoreError) {
@@ -217,7 +218,7 @@ enum ConfigurationFiles {
     }
   }
 
-  /// The file for a reader's locks, open: the twin where only that is left. Makes no file.
+  /// Opens the file for a reader's locks: the twin if the first is missing. Creates no file.
   static func openForLocking(reading store: Store, _ access: StorageAccess) throws(Errno)
     -> any StorageFile
   {
@@ -227,7 +228,7 @@ enum ConfigurationFiles {
     return try store.directory.open(twin, access)
   }
 
-  /// The twin, open, where it is there. Something else in its place hinders nobody: `open` has told of it.
+  /// Opens the twin if it is there. Ignores an object of the wrong type in its place; `open` has reported it.
   static func openTwinForLocking(_ store: Store) throws(Errno) -> [any StorageFile] {
     do throws(Errno) { return [try store.directory.open(twin, .readWrite)] } catch {
       if error == .noEntry || error.isMisplaced { return [] }
@@ -235,7 +236,7 @@ enum ConfigurationFiles {
     }
   }
 
-  /// The file for a writer's locks, open. It is made again where only its twin is left.
+  /// Opens the file for a writer's locks. Creates it again from its twin if it is missing.
   static func openForLocking(_ store: Store) throws(Errno) -> any StorageFile {
     do throws(Errno) { return try store.directory.open(main, .readWrite) } catch {
       if error != .noEntry { throw error }
@@ -250,7 +251,7 @@ enum ConfigurationFiles {
       try store.directory.syncDirectory("")
       return file
     } catch {
-      // Somebody else was faster.
+      // Another process created it first.
       if error != .exists { throw error }
       return try store.directory.open(main, .readWrite)
     }

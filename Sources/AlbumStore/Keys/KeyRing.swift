@@ -1,16 +1,16 @@
 internal import AlbumFormat
 internal import Posix
 
-/// The file `keys`: reading it, and the one way to change it.
+/// The file `keys`: how to read it, and the one way to change it.
 ///
-/// 1. It changes only under an exclusive lock on byte 0 of albumfs.conf, after being read again.
-/// 2. Every slot that is not sealed anew, or made random with its space, is carried over byte for
-///    byte, whatever it is.
-/// 3. What is to replace it is written aside, synced, read back and proven, then renamed over it,
-///    and the directory synced. At every instant `keys` is the old file or the new one, whole.
-/// 4. A line that a new slot needs is in both confs, durably, before the slot is.
-/// 5. One that was cut short still opens spaces by its whole slots, but is not changed: what was
-///    in the part that is lost may come back from a backup, which a changed file would rival.
+/// 1. It changes only under an exclusive lock on byte 0 of albumfs.conf, and after being read again.
+/// 2. A change copies every slot byte for byte, unless it seals the slot anew or makes it random with its
+///    space.
+/// 3. A change writes a new file beside it, syncs it, reads it back and proves it, renames it over the old
+///    one, and syncs the directory. At every instant `keys` is the old or the new file, whole.
+/// 4. A line that a new slot needs is durably in both confs before the slot is written.
+/// 5. A truncated file still unlocks spaces with its whole slots, but no process changes it: a backup may
+///    restore the lost part, and a changed file would compete with it.
 enum KeyRing {
   static let path = "keys"
   private static let temporary = "keys.new"
@@ -18,7 +18,7 @@ enum KeyRing {
 
   // MARK: Reading
 
-  /// The slots as they are now. Throws `.keysDamaged` where there is no such file.
+  /// Reads the slots. Throws `.keysDamaged` if the file is missing.
   static func read(_ store: Store) throws(StoreError) -> KeySlots {
     let slots = KeySlots(try contents(store.directory))
     if slots.isCutShort {
@@ -48,8 +48,8 @@ enum KeyRing {
 
   // MARK: Changing
 
-  /// Lets `edit` change the slots; nobody else does meanwhile. Where anything throws, `keys` is as
-  /// it was. `line` is what the slots need in the conf and do not find there.
+  /// Calls `edit` to change the slots, while no other process does. If anything throws, `keys` is unchanged.
+  /// `line` is an Argon2id line that the slots need and the conf lacks.
   static func change(
     _ store: Store, appending line: KeyDerivation? = nil,
     _ edit: (inout KeySlots) throws(StoreError) -> Void
@@ -81,8 +81,8 @@ enum KeyRing {
     try replace(with: slots, in: store.directory)
   }
 
-  /// The lock on byte 0 of albumfs.conf; waits for whoever has it, but not for ever: whoever may write to
-  /// the store could hold it so long. Gone with the file.
+  /// Takes the lock on byte 0 of albumfs.conf. Waits for another holder, but not for ever: anybody who can
+  /// write to the store could hold it that long. The lock ends with the returned file.
   private static func take(_ store: Store) throws(StoreError) -> any StorageFile {
     do throws(Errno) {
       let file = try ConfigurationFiles.openForLocking(store)
@@ -98,7 +98,7 @@ enum KeyRing {
     }
   }
 
-  /// What a change that did not finish left behind. Only under the lock.
+  /// Removes what an unfinished change left behind. Call it only under the lock.
   private static func removeStale(_ directory: any StorageDirectory) throws(StoreError) {
     do throws(Errno) { try directory.remove(temporary) } catch {
       if error != .noEntry { throw StoreError(removing: temporary, error) }
@@ -121,7 +121,7 @@ enum KeyRing {
     try directory.syncDirectoryOfStore()
   }
 
-  /// Reads back what was written.
+  /// Verifies the file by reading it back.
   private static func prove(
     _ slots: KeySlots, _ path: String, _ directory: any StorageDirectory
   ) throws(StoreError) {
@@ -138,8 +138,8 @@ enum KeyRing {
 
   // MARK: Birth
 
-  /// The first `keys` of a store that is none before its conf is written. Throws `.alreadyExists`
-  /// where somebody else makes one at the same place.
+  /// Writes the first `keys` of a store, before its conf. Throws `.alreadyExists` if another process creates
+  /// a store at the same place.
   static func create(_ slots: KeySlots, in directory: any StorageDirectory) throws(StoreError) {
     do throws(StoreError) { try directory.writeNew(path, slots.bytes) } catch {
       if error.cause == .exists {
@@ -152,8 +152,7 @@ enum KeyRing {
     try directory.syncDirectoryOfStore()
   }
 
-  /// Cleans up behind a change that did not finish, unless one is under way. For sessions that
-  /// write anyway.
+  /// Cleans up after an unfinished change, unless a change is running. Sessions that write call this.
   static func tidy(_ store: Store) {
     guard let names = try? store.directory.list(""), names.contains(temporary),
       let file = try? ConfigurationFiles.openForLocking(store),

@@ -1,8 +1,8 @@
 internal import AlbumFormat
 internal import AlbumSecrets
 
-/// The slots of a `keys` file as it was read, and what is to be written in its place. Knows which
-/// slots are carried over and which were sealed here, so that what was written can be proven.
+/// The slots of a `keys` file, and their changes. It records which slots it copies and which it sealed, so
+/// that the new file can be proven.
 struct KeySlots {
   private struct Slot {
     var bytes: [UInt8]
@@ -10,7 +10,7 @@ struct KeySlots {
   }
 
   private enum Origin {
-    /// From the file as it was read, at this place.
+    /// Copied from this place of the old file.
     case carried(Int)
     case random
     case sealed(PasswordKey, SlotContent)
@@ -18,9 +18,9 @@ struct KeySlots {
 
   private var slots: [Slot] = []
   private var former: [[UInt8]] = []
-  /// How many of them were sealed anew.
+  /// The number of slots that were sealed anew.
   private var replaced = 0
-  /// The file does not end with a slot, or holds fewer than every store is born with.
+  /// The file does not end with a slot, or has fewer slots than `init` makes.
   let isCutShort: Bool
 
   init(_ bytes: [UInt8]) {
@@ -37,7 +37,7 @@ struct KeySlots {
   /// adds two on average, which makes a store of a given size more likely by 2/256 only.
   static let meanAtBirth = 256
 
-  /// A store's first: at least 8, one of them in use, none to be told from another.
+  /// The first slots of a store: at least 8, one of them in use, all indistinguishable.
   init(birth key: PasswordKey, _ content: SlotContent) {
     isCutShort = false
     let count = KeySlot.minimumCount + Geometric.random(mean: KeySlots.meanAtBirth)
@@ -51,19 +51,19 @@ struct KeySlots {
   // MARK: Finding
 
   struct Found {
-    /// More than one only where somebody doubled slots by hand.
+    /// More than one only if somebody duplicated slots by hand.
     var places: [Int]
     var content: SlotContent
-    /// The lines of the conf that they were sealed by.
+    /// The lines of the conf that sealed them.
     var lines: [KeyDerivation]
 
-    /// True for lines that the slot was sealed by or lists.
+    /// True for lines that sealed the slot or that the slot lists.
     func vouches(for line: KeyDerivation) -> Bool {
       lines.contains(line) || content.header.trustedLines.contains(line.digest)
     }
   }
 
-  /// The slot that opens. Every key is tried on every slot, whatever was found before. Throws
+  /// Finds the slot that one of the keys decrypts. Tries every key on every slot, even after a match. Throws
   /// `.wrongPassword`, `.keysDamaged`, `.configurationAltered`, `.unsupportedFeature`.
   func find(_ keys: [PasswordKey]) throws(StoreError) -> Found {
     var found: Found?
@@ -118,7 +118,7 @@ struct KeySlots {
     return StoreError(.wrongPassword, "no space of this store opens with this password")
   }
 
-  /// Throws `.alreadyExists` where a slot knows one of the keys.
+  /// Throws `.alreadyExists` if a slot matches one of the keys.
   func requireUnused(_ keys: [PasswordKey]) throws(StoreError) {
     var isUsed = false
     for slot in slots {
@@ -133,7 +133,7 @@ struct KeySlots {
     }
   }
 
-  /// The slots that are a space's, or sealed with one of the keys.
+  /// The slots of a space, and those that one of the keys sealed.
   func places(of space: SpaceKeys, _ keys: [PasswordKey]) -> [Int] {
     slots.indices.filter { place in
       let bytes = slots[place].bytes[...]
@@ -144,7 +144,7 @@ struct KeySlots {
 
   // MARK: Changing
 
-  /// A new slot at a random place, and 0 to 2 random ones at others.
+  /// Inserts a new slot at a random place, and 0 to 2 random slots at others.
   mutating func insert(_ key: PasswordKey, _ content: SlotContent) {
     let slot = Slot(bytes: key.wrap(content), origin: .sealed(key, content))
     var added = (0..<Int.random(in: 0...2)).map { _ in KeySlots.randomSlot() }
@@ -158,7 +158,7 @@ struct KeySlots {
     slots[place] = Slot(bytes: key.wrap(content), origin: .sealed(key, content))
   }
 
-  /// Makes a slot random: nobody opens it any more.
+  /// Makes a slot random, so that no password unlocks it any more.
   mutating func scrap(_ place: Int) {
     if case .carried = slots[place].origin { replaced += 1 }
     slots[place] = KeySlots.randomSlot()
@@ -170,8 +170,8 @@ struct KeySlots {
 
   // MARK: Proof
 
-  /// Whether `written` is what may take the place of `keys`: every slot that was not sealed anew is
-  /// there, byte for byte and in order, and those that were open and hold what they are to hold.
+  /// True if `written` may replace `keys`: it has every slot that was not sealed anew, byte for byte and in
+  /// order, and those that were decrypt to the right content.
   func isProven(by written: [UInt8]) -> Bool {
     guard written == bytes, written.count % KeySlot.byteCount == 0 else { return false }
     var kept = 0
@@ -195,9 +195,9 @@ struct KeySlots {
   }
 }
 
-/// Geometric random numbers: what was added once cannot be told from how much there is.
+/// Geometric random numbers. Their sum does not reveal how many were added at once.
 enum Geometric {
-  /// 0 or more: the count of failures before a success that comes once in `mean + 1` tries.
+  /// 0 or more: the number of failures before a success with a probability of 1 in `mean + 1`.
   static func random(mean: Int) -> Int {
     var count = 0
     while Int.random(in: 0...mean) != 0 { count += 1 }

@@ -3,14 +3,14 @@ internal import Posix
 
 import struct Synchronization.Atomic
 
-/// The least work that a new slot is sealed with, whatever the conf says.
+/// The least cost of a new slot, whatever the conf says.
 package enum SealingFloor {
-  /// For tests alone: where the environment has this variable with the value `yes`, slots may be
-  /// sealed with next to no work, and `init` takes `--kdf interactive`. Read once. Whoever seals so
-  /// is warned (`Store.warnings`), so that nobody has it set by accident.
+  /// For tests only: if this environment variable is `yes`, new slots may be sealed at almost no cost, and
+  /// `init` accepts `--kdf interactive`. Read once. Every use warns (`Store.warnings`), so that nobody sets
+  /// it by accident.
   package static let variable = "ALBUMFS_TESTS_ALLOW_WEAK_PASSWORDS"
 
-  /// The same for tests that call the core in their own process; for good.
+  /// The same for tests that call the core in their own process. It cannot be undone.
   package static func liftForTests() { isLiftedForTests.store(true, ordering: .relaxed) }
   private static let isLiftedForTests = Atomic(false)
 

@@ -1,20 +1,20 @@
 internal import AlbumFormat
 internal import AlbumSecrets
 
-/// The Argon2id line that seals a new slot, never below the floor:
+/// Selects the Argon2id line for a new slot, never below the floor:
 ///
-/// 1. The strongest of the lines that the caller can vouch for.
-/// 2. Where none of these is strong enough, the strongest of the conf. One that somebody else wrote
-///    makes no guess cheaper, and with a line for each who knows no other, the conf would show how many
-///    spaces there are.
-/// 3. Where there is none either, a new line, to be appended to the conf.
+/// 1. The strongest line that the caller trusts.
+/// 2. If none of these is strong enough, the strongest line of the conf. A line that somebody else wrote
+///    makes no guess cheaper. With a new line for each caller who trusts no other, the conf would show how
+///    many spaces there are.
+/// 3. If there is none either, a new line, which the caller appends to the conf.
 struct SealingLine {
   let derivation: KeyDerivation
-  /// To be written to the conf before the slot is.
+  /// True if the line must be written to the conf before the slot.
   let isNew: Bool
 
-  /// `known` are lines of the conf, which has `lines`. Throws `.costRefused` where a new line is
-  /// needed and the conf holds no more.
+  /// `known` are trusted lines of the conf, and `lines` all of them. Throws `.costRefused` if a new line is
+  /// needed and the conf has no room for one.
   init(
     known: [KeyDerivation], in lines: [KeyDerivation], floor: KDFCost = SealingFloor.current
   ) throws(StoreError) {
@@ -38,7 +38,7 @@ struct SealingLine {
       number: number, cost: cost, salt: RandomFill.bytes(KeyDerivation.saltByteCount))
   }
 
-  /// By passes times memory, then by memory; nil where all are below the floor.
+  /// The strongest line by passes times memory, then by memory; nil if all are below the floor.
   private static func strongest(_ lines: [KeyDerivation], _ floor: KDFCost) -> KeyDerivation? {
     lines.filter { $0.cost.isAtLeast(floor) }.max {
       ($0.cost.work, $0.cost.memory) < ($1.cost.work, $1.cost.memory)
@@ -54,9 +54,9 @@ struct SealingLine {
   }
 }
 
-// What a slot that opened says about the lines of the conf.
+// Compares the lines of the conf with those that an unlocked slot trusts.
 extension Store {
-  /// Tells where the conf is not what the slot vouches for.
+  /// Warns if the conf differs from what the slot trusts.
   func warn(of found: KeySlots.Found) {
     for line in derivations where !found.vouches(for: line) {
       if line.cost.isAtLeast(SealingFloor.current) {
@@ -86,7 +86,7 @@ extension Store {
     }
   }
 
-  /// Tells where lines are weaker than any that albumfs writes; for who opens no slot.
+  /// Warns about lines that are weaker than any that albumfs writes, for callers that unlock no slot.
   func warnOfWeakLines() {
     for line in derivations where !line.cost.isAtLeast(SealingFloor.current) {
       warn(
@@ -96,7 +96,7 @@ extension Store {
     }
   }
 
-  /// Tells of a slot that only tests may seal so.
+  /// Warns about a slot with a cost that only tests may use.
   func warnWhereWeak(_ line: KeyDerivation) {
     if line.cost.isAtLeast(.floor) { return }
     warn(

@@ -3,11 +3,11 @@ internal import AlbumModel
 package import AlbumSecrets
 internal import Posix
 
-/// Makes a space into what unused slots and chaff are: random bytes that nobody opens. Holds the
-/// space's lock from the beginning, so that it is not mounted and nobody mounts it meanwhile.
+/// Turns a space into unused slots and chaff: random bytes without an owner. Holds the space's lock from the
+/// beginning, so that the space is not mounted meanwhile.
 ///
-/// Its slots go first. Whoever has the recovery key, or the password and an old copy of `keys`, opens
-/// its segments even then; only removing them ends that.
+/// Its slots go first. The recovery key, or the password with an old copy of `keys`, still decrypts its
+/// segments; only removing them ends that.
 package final class SpaceDestruction: Sendable {
   private let store: Store
   private let keys: SpaceKeys
@@ -15,16 +15,16 @@ package final class SpaceDestruction: Sendable {
   private let lock: SpaceLock
   private let segments: Set<SegmentName>
 
-  /// The segments that are the space's, and what they take.
+  /// The number of the space's segments, and their size.
   package var segmentCount: Int { segments.count }
   package var byteCount: Int64 {
     Int64(segments.count) * Int64(store.configuration.segmentSize)
   }
 
-  /// What a machine that remembers the space calls it.
+  /// The space's name in the records of `mount --remember`.
   package var memoryName: String { keys.memoryName }
 
-  /// Changes nothing yet. Throws as `unlock` does, and `.inUse` where the space is mounted.
+  /// Changes nothing yet. Throws like `unlock`, and `.inUse` if the space is mounted.
   package convenience init(
     _ store: Store, password: borrowing SecretBytes
   ) throws(StoreError) {
@@ -35,7 +35,7 @@ package final class SpaceDestruction: Sendable {
     try self.init(store, found.content.spaceKeys(), derived)
   }
 
-  /// The same by the recovery key. Throws `.wrongPassword` where the store has nothing of its space.
+  /// The same with the recovery key. Throws `.wrongPassword` if the store has nothing of its space.
   package convenience init(
     _ store: Store, recoveryKey: borrowing SecretBytes
   ) throws(StoreError) {
@@ -54,17 +54,17 @@ package final class SpaceDestruction: Sendable {
     (self.store, self.keys, self.passwordKeys) = (store, keys, passwordKeys)
   }
 
-  /// Makes every slot random that is the space's or that the password opens. All others stay as they
-  /// are, byte for byte.
+  /// Makes every slot random that belongs to the space or that the password unlocks. All other slots stay as
+  /// they are, byte for byte.
   package func destroySlots() throws(StoreError) {
     try KeyRing.change(store) { slots throws(StoreError) in
       for place in slots.places(of: keys, passwordKeys) { slots.scrap(place) }
     }
   }
 
-  /// Removes the space's segments, durably. Where it throws, those that are left are chaff.
+  /// Removes the space's segments, durably. If it throws, the remaining ones are chaff.
   package func removeSegments() throws(StoreError) {
-    // The times of the folders would tell, in one copy, where segments went.
+    // In a copy, the times of the folders would show where segments vanished.
     defer { RestingTimes.settle(store.directory) }
     for name in segments {
       let path = SegmentPath.path(of: name)
@@ -81,8 +81,8 @@ package final class SpaceDestruction: Sendable {
 }
 
 extension Store {
-  /// The names of a space's segments that are there, of all kinds and sessions. A stranger's name is
-  /// taken for one of them once in 2^45 or so.
+  /// The names of a space's segments in the store, of all kinds and sessions. About one in 2^45 names of
+  /// others matches by chance.
   func segments(of keys: SpaceKeys) throws(StoreError) -> Set<SegmentName> {
     try directory.segmentNames().filter { keys.segment(named: $0) != nil }
   }

@@ -1,11 +1,11 @@
 package import AlbumSecrets
 internal import Posix
 
-/// The hold of one process on one space: an open-file-description lock on one byte of albumfs.conf,
-/// at an offset that only the space's keys tell. Held until released or the last reference goes, at
-/// the latest with the process; leaves no file and counts nothing.
+/// A process's exclusive use of one space: an open-file-description lock on one byte of albumfs.conf, at an
+/// offset that derives from the space's keys. It lasts until `release`, the last reference, or the end of
+/// the process. It leaves no file and counts nothing.
 ///
-/// A writer locks the twin as well: a reader, which makes no file, locks the twin where albumfs.conf is
+/// A writer also locks the twin, because a reader, which creates no file, locks the twin if albumfs.conf is
 /// missing.
 package final class SpaceLock: Sendable {
   private let files: [any StorageFile]
@@ -17,17 +17,17 @@ package final class SpaceLock: Sendable {
     self.offset = offset
   }
 
-  /// True where no other session has the store open, as far as locks tell: none on this machine, and none
-  /// that shares the disk by a file system with locks.
+  /// True if no other session has the store open, as far as locks show: on this machine, or on another one
+  /// that shares the disk through a file system with locks.
   var isAlone: Bool { files.allSatisfy { (try? !$0.isLockedByOthers()) ?? false } }
 
-  /// Lets others open the space. The caller no longer touches it.
+  /// Lets other processes open the space. The caller must not touch it afterwards.
   package func release() {
     for file in files { try? file.unlock(offset: offset, length: 1) }
   }
 
-  /// Throws `.inUse` where the space is mounted already, `.unsupportedFeature` where it may only be
-  /// read and is to be written. On a file system that cannot be written, readers share the space.
+  /// Throws `.inUse` if the space is mounted, and `.unsupportedFeature` if it is to be written but may only
+  /// be read. On a file system that cannot be written, readers share the space.
   package static func take(store: Store, keys: SpaceKeys, readOnly: Bool) throws(StoreError)
     -> SpaceLock
   {

@@ -1,13 +1,13 @@
 internal import AlbumFormat
 package import AlbumSecrets
 
-// What changes `keys`: new slots, and slots sealed anew. How they are sealed decides `SealingLine`
-// alone, never the conf.
+// Changes of `keys`: new slots, and slots sealed anew. `SealingLine` alone decides their cost, never the
+// conf.
 extension Store {
-  /// Adds a space. `birth` writes its first journal segment, before the slot is written: a slot that
-  /// opens always opens a space. Knows no other slot, and so takes for known what is strong enough in
-  /// the conf. Throws `.alreadyExists` for a password that opens a space already, `.emptyPassword`,
-  /// `.costRefused` where the conf has no room for a line that is strong enough, and what `birth` throws.
+  /// Adds a space. `birth` writes its first journal segment before the slot is written, so that a slot never
+  /// unlocks a missing space. It unlocks no other slot, and so trusts every line of the conf that is strong
+  /// enough. Throws `.alreadyExists` for a password that unlocks a space already, `.emptyPassword`,
+  /// `.costRefused` if the conf has no room for a line that is strong enough, and the errors of `birth`.
   package func addSpace(
     password: borrowing SecretBytes, birth: (Store, SpaceKeys) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -23,15 +23,15 @@ extension Store {
     }
   }
 
-  /// Seals the space's slot anew for another password; the space and its keys stay. An old copy of
-  /// `keys` still opens with the old password. Throws as `unlock` and `addSpace` do.
+  /// Seals the space's slot anew with another password; the space and its keys stay. An old copy of `keys`
+  /// keeps the old password. Throws like `unlock` and `addSpace`.
   package func changePassword(
     old: borrowing SecretBytes, new: borrowing SecretBytes
   ) throws(StoreError) {
     if old.isEmpty { throw StoreError(.emptyPassword, "the password is empty") }
     try Store.requireUsable(newPassword: new)
     let former = try passwordKeys(old)
-    // Before the second Argon2id, so that a mistyped old password is told at once.
+    // Before the second Argon2id, so that a mistyped old password fails at once.
     let opened = try KeyRing.read(self).find(former)
     warn(of: opened)
     let seal = try NewSeal(self, new, known: derivations.filter(opened.vouches(for:)))
@@ -44,9 +44,9 @@ extension Store {
     }
   }
 
-  /// Seals the slot of the recovery key's space anew, whatever its password is. A space that has no
-  /// slot in `keys` gets one. What the former slot said besides the master key cannot be read, and is
-  /// as in a new one. Throws `.wrongPassword` where the store has nothing of such a space.
+  /// Seals the slot of the recovery key's space anew, whatever its password is. A space without a slot in
+  /// `keys` gets one. The old slot's other content cannot be decrypted, so the new slot has default content.
+  /// Throws `.wrongPassword` if the store has nothing of such a space.
   package func changePassword(
     recoveryKey: borrowing SecretBytes, new: borrowing SecretBytes
   ) throws(StoreError) {
@@ -74,18 +74,18 @@ extension Store {
   }
 }
 
-/// How a new password is going to be sealed.
+/// The keys and lines for a new password.
 private struct NewSeal {
-  /// What the password becomes by every line, to see whether it is in use.
+  /// The password's keys for every line, to find out whether it is in use.
   let keys: [PasswordKey]
   /// Seals the slot.
   let key: PasswordKey
-  /// The lines that the slot vouches for.
+  /// The lines that the slot trusts.
   let vouched: [KeyDerivation]
-  /// To be appended to the conf first.
+  /// The line to append to the conf first.
   let newLine: KeyDerivation?
 
-  /// `known` are the lines of the conf that the caller can vouch for.
+  /// `known` are the lines of the conf that the caller trusts.
   init(
     _ store: Store, _ password: borrowing SecretBytes, known: [KeyDerivation]
   ) throws(StoreError) {
@@ -93,7 +93,7 @@ private struct NewSeal {
     var keys = try store.passwordKeys(password)
     if line.isNew { keys.append(try store.passwordKey(password, line.derivation)) }
     self.keys = keys
-    // It is one of them, or was just appended.
+    // The line is one of these, or was appended just now.
     key = keys.first { $0.derivation == line.derivation }!
     vouched = [line.derivation] + known
     newLine = line.isNew ? line.derivation : nil

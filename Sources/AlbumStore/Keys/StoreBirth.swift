@@ -3,12 +3,11 @@ package import AlbumSecrets
 package import Posix
 
 extension Store {
-  /// Makes a store in an empty directory, and its first space. `birth` writes the space's first
-  /// journal segment. The conf comes last: what fails or is cut off before leaves no store, and is
-  /// for the person to remove.
+  /// Creates a store in an empty directory, and its first space. `birth` writes the space's first journal
+  /// segment. The conf comes last: a failure before that leaves no store, and the user removes the rest.
   ///
-  /// Throws `.alreadyExists` where there is a store, `.notEmpty` where there is something else,
-  /// `.emptyPassword`, and what the disk or `birth` throws.
+  /// Throws `.alreadyExists` if there is a store, `.notEmpty` if there is something else, `.emptyPassword`,
+  /// and the errors of the disk and of `birth`.
   package static func create(
     in directory: any StorageDirectory, options: StoreOptions, password: borrowing SecretBytes,
     birth: (Store, SpaceKeys) throws(StoreError) -> Void
@@ -44,7 +43,7 @@ extension Store {
     do throws(Errno) { names = Set(try directory.list("")) } catch {
       throw StoreError(reading: "", error)
     }
-    // What mkfs puts into the root of a file system.
+    // mkfs puts this into the root of a file system.
     names.remove("lost+found")
     if names.contains(ConfigurationFiles.main) || names.contains(ConfigurationFiles.twin) {
       throw StoreError(.alreadyExists, "there is a store here already")

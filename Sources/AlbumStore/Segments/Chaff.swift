@@ -3,15 +3,14 @@ internal import AlbumModel
 internal import AlbumSecrets
 internal import Posix
 
-/// Segments of random bytes that no space owns: what unexplained segments may always be said to be.
-/// No count of them is kept, and nothing tells them from others.
+/// Segments of random bytes that no space owns, so that unexplained segments prove nothing. albumfs keeps no
+/// count of them, and nothing distinguishes them from others.
 package enum Chaff {
-  /// Written at a time, in bytes.
+  /// The size of one write, in bytes.
   private static let pieceByteCount = 1 << 20
 
-  /// Adds at least `bytes` of chaff in whole segments; needs no password. When it throws, what was
-  /// finished stays and is chaff like any other. Thread-safe.
-  /// `progress` is told how many bytes are made.
+  /// Adds at least `bytes` of chaff in whole segments; needs no password. If it throws, the finished
+  /// segments stay as chaff. Thread-safe. Passes the bytes made so far to `progress`.
   package static func add(
     bytes: Int64, to store: Store, progress: (Int64) -> Void = { _ in }
   ) throws(StoreError) {
@@ -25,8 +24,8 @@ package enum Chaff {
     }
   }
 
-  /// Makes all folders of segments, and their names durable: one that were made with its first segment would
-  /// tell of it.
+  /// Creates all folders of segments, durably. A folder that appeared with its first segment would reveal
+  /// that segment.
   static func makeFolders(_ directory: any StorageDirectory) throws(StoreError) {
     try makeFolder(SegmentPath.root, in: "", directory)
     for folder in SegmentPath.folders {
@@ -51,7 +50,7 @@ package enum Chaff {
       try fill(file, store.configuration.segmentSize)
       try file.sync()
     } catch {
-      // A short one would be filled up by the next mount; but the room may be needed now.
+      // The next mount would fill up a short file; but the room may be needed now.
       try? store.directory.remove(path)
       throw StoreError(writing: path, error)
     }
@@ -61,7 +60,7 @@ package enum Chaff {
     }
   }
 
-  /// Writes random bytes from the beginning, and sets the time that all segments have.
+  /// Writes random bytes from the start, and sets the time of a segment.
   static func fill(_ file: any StorageFile, _ byteCount: Int) throws(Errno) {
     let piece = UnsafeMutableRawBufferPointer.allocate(
       byteCount: min(byteCount, pieceByteCount), alignment: 4096)

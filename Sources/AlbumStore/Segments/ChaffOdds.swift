@@ -4,14 +4,14 @@ package import AlbumSecrets
 internal import Glibc
 internal import Posix
 
-/// How common unexplained data is among stores that hold chaff alone, as `ChaffRule` adds it: what an owner
-/// may point to.
+/// How common unexplained data is among stores that hold only chaff, as `ChaffRule` adds it. An owner may
+/// point to this.
 package struct ChaffOdds: Sendable {
-  /// All segments of the store.
+  /// The number of all segments of the store.
   let segments: Int
-  /// What a store of this size on a disk of this size is born with, at most.
+  /// The limit of chaff at the birth of a store of this size, on a disk of this size.
   let limitAtBirth: Int
-  /// Sessions that wrote.
+  /// The number of sessions that wrote.
   let sessions: Int
 
   package init(segments: Int, limitAtBirth: Int, sessions: Int) {
@@ -20,9 +20,9 @@ package struct ChaffOdds: Sendable {
     self.sessions = sessions
   }
 
-  /// P(n or more of the segments are chaff): of what the store was born with, and of what sessions have added
-  /// that have written the others. Those that are gone again count as never written, and chaff that
-  /// somebody added by hand does not count at all, so that more stores have as much.
+  /// P(n or more of the segments are chaff): from the birth of the store, and from the sessions that wrote
+  /// the others. Segments that are gone count as never written, and chaff that somebody added by hand does
+  /// not count, so that the real share is greater.
   package func share(atLeast count: Int) -> Double {
     if count <= 0 { return 1 }
     let additions = ChaffOdds.added(
@@ -36,7 +36,7 @@ package struct ChaffOdds: Sendable {
     return min(1, max(0, share + 1 - few))
   }
 
-  /// P(n or more are added) between two copies of a store, by so many sessions that have written so many
+  /// P(n or more are added) between two copies of a store, by this many sessions that wrote this many
   /// segments.
   package static func shareOfAdditions(
     atLeast count: Int, sessions: Int, segments: Int
@@ -50,9 +50,9 @@ package struct ChaffOdds: Sendable {
       + Double(segments) / Double(ChaffRule.segmentsPerAddition)
   }
 
-  /// P(exactly n segments are added) for each n below `count`: additions are rare and come by themselves, so
-  /// their number is taken as Poisson's, and the sum by Panjer's recursion. Values are kept in a scale of
-  /// their own, since the first may be smaller than a Double.
+  /// P(exactly n segments are added) for each n below `count`. Additions are rare and independent, so their
+  /// number is taken as Poisson's, and the sum is computed by Panjer's recursion. Values have a scale of
+  /// their own, because the first may be too small for a Double.
   private static func added(mean: Double, below count: Int) -> [Double] {
     let sizes = (0...ChaffRule.mostAtOnce).map { size in
       size == 0
@@ -76,17 +76,17 @@ package struct ChaffOdds: Sendable {
   }
 }
 
-/// What a store shows of its segments.
+/// The segments of a store, as they can be counted.
 package struct SegmentCount: Sendable {
   package var all: Int
-  /// How many of them are of the space whose keys were given.
+  /// The number of those that belong to the space whose keys were given.
   package var own: Int?
-  /// In how many sessions of that space those were made; sessions of which nothing is left do not show.
+  /// The number of that space's sessions that made them; sessions without remaining segments do not show.
   package var sessions: Int?
 }
 
 extension Store {
-  /// Counts the segments; those of a space by their names.
+  /// Counts the segments, and those of a space by their names.
   package func countSegments(of keys: SpaceKeys? = nil) throws(StoreError) -> SegmentCount {
     let names = try directory.segmentNames()
     guard let keys else { return SegmentCount(all: names.count) }
@@ -97,7 +97,7 @@ extension Store {
       all: names.count, own: own.count, sessions: Set(written.map(\.birth)).count)
   }
 
-  /// The odds for the store as it is, after so many sessions that wrote.
+  /// The odds for the store in its current state, after this many sessions that wrote.
   package func chaffOdds(segments: Int, sessions: Int) throws(StoreError) -> ChaffOdds {
     let available = try availableBytes() + Int64(segments * configuration.segmentSize)
     return ChaffOdds(
@@ -106,7 +106,7 @@ extension Store {
         availableBytes: available, segmentSize: configuration.segmentSize), sessions: sessions)
   }
 
-  /// What is free on the disk.
+  /// Free room on the disk.
   package func availableBytes() throws(StoreError) -> Int64 {
     do throws(Errno) { return try directory.capacity().availableBytes } catch {
       throw StoreError(reading: "", error)

@@ -14,12 +14,12 @@ final class ContentStore: Sendable {
   private struct Tail {
     /// Where new records go.
     var current: SegmentWriter?
-    /// Writers whose image may hold what is not in a file yet, `current` among them.
+    /// Writers whose image may hold bytes that are not in a file yet, including `current`.
     var open: [SegmentNumber: SegmentWriter] = [:]
-    /// Writers that could not write: what is in their images is read from there until it is
-    /// written elsewhere.
+    /// Writers that could not write. Their records are read from their images until they are written
+    /// elsewhere.
     var givenUp: [SegmentNumber: SegmentWriter] = [:]
-    /// How many calls are sealing a record into a segment or have not yet told where it is.
+    /// The number of calls that are sealing a record into a segment or have not yet returned its place.
     var appending: [SegmentNumber: Int] = [:]
   }
   private let tail = Monitor(Tail(), rank: .openSegments)
@@ -32,16 +32,16 @@ final class ContentStore: Sendable {
       kept: 4)
   }
 
-  /// The greatest stretch that is read at once: 1 MiB and the last record's remainder.
+  /// The greatest stretch for one read: 1 MiB and the rest of the last record.
   private static let recordsPerRead = 17
   private static let recordStride = Int(DataRecord.fullGridCount) * RecordLayout.grid
 
   // MARK: Writing
 
-  /// Seals one record, see `Space.append`. `begin` gives the number of a new segment and refuses
-  /// where the disk is full; `finished` is told of one that is full and written, `held` of the
-  /// record, before its segment can be thought empty. With `mayCut` the record may hold only the
-  /// beginning of the content, where that fills a segment to its end.
+  /// Seals one record, see `Space.append`. `begin` returns the number of a new segment, and throws if the
+  /// disk is full. `finished` receives a segment that is full and written; `held` receives the record,
+  /// before its segment can be considered empty. With `mayCut` the record may hold only the start of the
+  /// content, if that fills a segment.
   func append(
     _ content: UnsafeMutableRawBufferPointer, header: DataRecord, mayCut: Bool = false,
     begin: () throws(StoreError) -> SegmentNumber,
@@ -58,7 +58,7 @@ final class ContentStore: Sendable {
     }
   }
 
-  /// As much as fills the segment to its end; nil where that is too little to be worth it.
+  /// Seals as much as fills the segment; nil if that is too little to be worthwhile.
   private func sealBeginning(
     _ content: UnsafeMutableRawBufferPointer, _ header: DataRecord, in writer: SegmentWriter
   ) -> Extent? {
@@ -69,7 +69,7 @@ final class ContentStore: Sendable {
       UnsafeMutableRawBufferPointer(rebasing: content[..<room]), shorter, in: writer)
   }
 
-  /// nil where the segment has no room for it.
+  /// Returns nil if the segment has no room for it.
   private func seal(
     _ content: UnsafeMutableRawBufferPointer, _ header: DataRecord, in writer: SegmentWriter
   ) -> Extent? {
@@ -84,7 +84,7 @@ final class ContentStore: Sendable {
       grid: UInt32(offset / RecordLayout.grid), skip: 0)
   }
 
-  /// The writer that records go into now. To be followed by `leave`.
+  /// Returns the writer for new records. The caller then calls `leave`.
   private func enter(_ begin: () throws(StoreError) -> SegmentNumber) throws(StoreError)
     -> SegmentWriter
   {
@@ -116,7 +116,7 @@ final class ContentStore: Sendable {
     if isAwaited { tail.notifyAll() }
   }
 
-  /// A full segment: written out by the thread that found it full, which so pays for its haste.
+  /// Writes out a full segment, on the thread that filled it. This slows that thread down.
   private func retire(_ writer: SegmentWriter, _ finished: (SegmentNumber) -> Void)
     throws(StoreError)
   {
@@ -128,7 +128,7 @@ final class ContentStore: Sendable {
     if isMine { try finish(writer, finished) }
   }
 
-  /// Where it throws, the writer stays open, and the next flush tries again.
+  /// If it throws, the writer stays open, and the next flush tries again.
   private func finish(_ writer: SegmentWriter, _ finished: (SegmentNumber) -> Void)
     throws(StoreError)
   {
@@ -144,8 +144,8 @@ final class ContentStore: Sendable {
     }
   }
 
-  /// Ends the open segments as they are, whatever fill they have. `isStated`: whether frames told of
-  /// one; what none tells of is garbage, and says nothing of how the session ended.
+  /// Ends the open segments, however full they are. `isStated` returns true if frames refer to a segment;
+  /// one that no frame refers to is garbage, and does not show how the session ended.
   func finish(_ isStated: (SegmentNumber) -> Bool) throws(StoreError) {
     let writers = tail.withLock { tail in
       tail.current = nil
@@ -157,8 +157,8 @@ final class ContentStore: Sendable {
     tail.withLock { $0.open = [:] }
   }
 
-  /// No more records go into this segment and nothing of it is written any more. Returns when
-  /// everybody who sealed one there has told where.
+  /// Ends a segment: it gets no more records and no more writes. Returns when every thread that sealed a
+  /// record there has returned its place.
   func giveUp(_ number: SegmentNumber) {
     let writer = tail.withLock { tail in
       if tail.current?.id.number == number { tail.current = nil }
@@ -170,15 +170,15 @@ final class ContentStore: Sendable {
     tail.waiting { $0.appending[number] == nil ? () : nil }
   }
 
-  /// Nothing that counts is in a segment that was given up any more.
+  /// Nothing in a segment that was given up counts any more.
   func forget(_ number: SegmentNumber) { tail.withLock { $0.givenUp[number] = nil } }
 
-  /// Segments that may still be written to, or that somebody is about to refer to.
+  /// Segments that may still be written to, or that a thread is about to refer to.
   var openSegments: Set<SegmentNumber> {
     tail.withLock { Set($0.open.keys).union($0.givenUp.keys).union($0.appending.keys) }
   }
 
-  /// Bytes that the segment still takes which records go into now.
+  /// Free bytes in the segment for new records.
   var openRoom: Int {
     tail.withLock { $0.current }.map { files.segmentSize - $0.used } ?? 0
   }
@@ -191,7 +191,7 @@ final class ContentStore: Sendable {
     try unsafe read(extent, into: buffer, noting: &origin)
   }
 
-  /// The same; `origin` learns what the records say of themselves.
+  /// The same; also collects in `origin` the headers of the records.
   func read(
     _ extent: Extent, into buffer: UnsafeMutableRawBufferPointer, noting origin: inout RecordOrigin
   ) throws(StoreError) {
@@ -236,8 +236,8 @@ final class ContentStore: Sendable {
     }
   }
 
-  /// Opens the record at `start` of the scratch image (`offset` in its segment) and takes the
-  /// content from `skip` on.
+  /// Decrypts the record at `start` of the scratch image (`offset` in its segment) and copies the content
+  /// from `skip` on.
   private func open(
     _ image: SegmentImage, _ start: Int, available: Int, _ offset: Int, _ source: Source,
     skip: Int, into target: UnsafeMutableRawBufferPointer
@@ -249,7 +249,7 @@ final class ContentStore: Sendable {
     else { throw source.damaged(offset) }
     let length = RecordLayout.sealedByteCount(plaintext: byteCount)
     if length > available {
-      // The extent ends within this record, which goes on behind what was read.
+      // The extent ends within this record, which continues after the bytes that were read.
       guard start + length <= image.byteCount else { throw source.damaged(offset) }
       let rest = unsafe UnsafeMutableRawBufferPointer(
         rebasing: image.bytes[(start + available)..<(start + length)])
@@ -266,8 +266,8 @@ final class ContentStore: Sendable {
     return header
   }
 
-  /// The whole content of a record is wanted: it is opened where it is to be, its header landing
-  /// on the 40 bytes before, which are put back afterwards.
+  /// For the whole content of a record: decrypts it at its destination. Its header lands on the 40 bytes
+  /// before, which are restored afterwards.
   private func openInPlace(
     _ sealed: UnsafeMutableRawBufferPointer, _ byteCount: Int, _ name: SegmentName, _ offset: Int,
     _ target: UnsafeMutableRawBufferPointer
@@ -291,7 +291,7 @@ final class ContentStore: Sendable {
     }
   }
 
-  /// Part of a record is wanted: it is opened beside, in the scratch image, and the part copied.
+  /// For a part of a record: decrypts it in the scratch image and copies the part.
   private func openAside(
     _ sealed: UnsafeMutableRawBufferPointer, _ byteCount: Int, _ name: SegmentName, _ offset: Int,
     _ skip: Int, _ target: UnsafeMutableRawBufferPointer
@@ -312,7 +312,7 @@ final class ContentStore: Sendable {
     return header
   }
 
-  /// Whether all records of an extent open. Throws where the disk answers an error instead.
+  /// True if all records of an extent decrypt. Throws if the disk returns an error.
   func opens(_ extent: Extent) throws(StoreError) -> Bool {
     let image = scratch.take()
     defer { scratch.give(image, wiping: image.byteCount) }
@@ -338,7 +338,7 @@ final class ContentStore: Sendable {
 
   // MARK: Where a segment is
 
-  /// A segment to read from: its image while it is being written, else its file.
+  /// The source of a segment's bytes: its image while it is being written, otherwise its file.
   private struct Source {
     let name: SegmentName
     let path: String
@@ -382,8 +382,8 @@ final class ContentStore: Sendable {
   }
 }
 
-/// What the newest of some records says of itself: a copy of their content says the same, so that
-/// it never passes for newer than it is.
+/// The header values of the newest of some records. A copy of their content carries these values, so that it
+/// never looks newer than the original.
 struct RecordOrigin {
   private(set) var sequence: UInt64 = 0
   private(set) var fileLength: Int64 = 0

@@ -8,7 +8,7 @@ import struct Synchronization.Atomic
 /// whether there is too little. Any thread. May touch the reserve and nothing else of the store.
 final class DiskRoom: Sendable {
   private struct State {
-    /// The reason why nothing can be taken over for the moment.
+    /// Why no new content can be accepted at the moment.
     var shortage: StoreError?
     var hook: (@Sendable () -> Void)?
     var hasReturned = false
@@ -21,7 +21,7 @@ final class DiskRoom: Sendable {
   private let logger: Logger
   /// Wakes the threads that make room.
   private let wake: @Sendable () -> Void
-  /// How many segments the newest checkpoint has.
+  /// The number of segments of the newest checkpoint.
   let checkpointSegments: Atomic<UInt32>
 
   init(
@@ -38,20 +38,20 @@ final class DiskRoom: Sendable {
     checkpointSegments.store(max(1, reference.segmentCount), ordering: .relaxed)
   }
 
-  /// What is free on the disk below.
+  /// Free room on the disk below.
   func capacity() throws(StoreError) -> StorageCapacity {
     do throws(Errno) { return try files.directory.capacity() } catch {
       throw StoreError(reading: "", error)
     }
   }
 
-  /// Room that is left on the disk below for journal and checkpoints, in segments: the next checkpoint
-  /// fits into it with the journal segment that names it.
+  /// Room that must stay free on the disk for journal and checkpoints, in segments: enough for the next
+  /// checkpoint and the journal segment that names it.
   var checkpointRoom: Int64 {
     max(4, Int64(checkpointSegments.load(ordering: .relaxed)) + 2)
   }
 
-  /// Throws `.noSpace` or `.quotaExceeded` where no new data segment may be begun that leaves as many.
+  /// Throws `.noSpace` or `.quotaExceeded` if a new data segment would leave less than that many segments.
   func require(leaving segments: Int64? = nil) throws(StoreError) {
     try files.fillReserve()
     let available = try capacity().availableBytes
@@ -63,8 +63,8 @@ final class DiskRoom: Sendable {
     }
   }
 
-  /// True where the next segments may find no room: then whoever writes is better told at once than when
-  /// the file is closed, which not every program looks at. Looks at the disk once a second at most.
+  /// True if the next segments may find no room. A writer should then get the error from write, because not
+  /// every program checks close. Checks the disk at most once a second.
   var isNearlyFull: Bool {
     let now = MonotonicTime.now
     let known = state.withLock { state -> Bool? in
@@ -84,10 +84,10 @@ final class DiskRoom: Sendable {
 
   // MARK: Shortage
 
-  /// The reason why nothing can be taken over for the moment; nil: there is room.
+  /// Why no new content can be accepted at the moment; nil if there is room.
   var shortage: StoreError? { state.withLock { $0.shortage } }
 
-  /// True while the disk is too full to take anything over.
+  /// True while the disk is too full for new content.
   var isShort: Bool { shortage != nil }
 
   /// Logs the first error of a shortage, and wakes the threads that make room.
@@ -100,7 +100,7 @@ final class DiskRoom: Sendable {
     wake()
   }
 
-  /// Something could be written.
+  /// Records that a write succeeded.
   func noteRoom() {
     let wasShort = state.withLock { state in
       if state.shortage == nil { return false }
@@ -113,10 +113,10 @@ final class DiskRoom: Sendable {
     wake()
   }
 
-  /// `tellReturned` calls the hook when there is room again after a shortage.
+  /// Sets the hook that `tellReturned` calls when there is room again after a shortage.
   func setWhenReturned(_ hook: @escaping @Sendable () -> Void) { state.withLock { $0.hook = hook } }
 
-  /// Calls the hook if room has returned since the last call. To be called with no lock held.
+  /// Calls the hook if room has returned since the last call. The caller holds no lock.
   func tellReturned() {
     let hook = state.withLock { state in
       defer { state.hasReturned = false }

@@ -3,16 +3,16 @@ import AlbumModel
 import AlbumSecrets
 import Posix
 
-/// A segment to which nothing more is written but its seal.
+/// A segment that gets no more writes, except its seal.
 struct EndedSegment: Sendable {
   let file: any StorageFile
   let seal: SegmentSeal
-  /// Of all its bytes.
+  /// The checksum of all its bytes.
   let checksum: SegmentChecksum
   /// The first 8 bytes of the random cell that the seal replaces.
   let firstWord: UInt64
 
-  /// Writes the seal. Where that fails the segment stays without.
+  /// Writes the seal. If that fails, the segment stays without one.
   func seal(_ name: SegmentName, _ cipher: RecordCipher) {
     let cell = SegmentImage(byteCount: SegmentSeal.reservedByteCount)
     unsafe RandomFill.fill(cell.bytes)
@@ -32,7 +32,7 @@ struct EndedSegment: Sendable {
 }
 
 extension SegmentSeal {
-  /// The seal at the beginning of an image; nil where there is none.
+  /// Reads the seal at the start of an image; nil if there is none.
   init?(in image: SegmentImage, of name: SegmentName, _ cipher: RecordCipher) {
     if image.used < SegmentSeal.reservedByteCount { return nil }
     let cell = unsafe UnsafeRawBufferPointer(

@@ -1,20 +1,20 @@
 internal import AlbumFormat
 internal import Posix
 
-// The times that all has at rest, see `SegmentChecksum`. Whoever changes a store sets them: at once on a
-// segment and its folder, and on the rest when it ends, so that times tell nothing that the bytes do not
-// tell. Nothing depends on them, so no failure here is told: the next session tries again.
+// The times of a store at rest, see `SegmentChecksum`. Every change of a store sets them: at once on a
+// segment and its folder, and on the rest at its end, so that times show nothing that the bytes do not show.
+// Nothing depends on them, so failures are ignored here: the next session tries again.
 
 enum RestingTimes {
   /// The time of every folder.
   static let folder = SegmentChecksum.firstTime
 
-  /// A folder in which a name was made or removed gets its time back.
+  /// Restores the time of a folder in which a name was created or removed.
   static func settle(_ path: String, in directory: any StorageDirectory) {
     try? directory.setFolderTime(path, seconds: folder)
   }
 
-  /// Gives the folders, `keys` and both confs their times. Writes nothing where they have them.
+  /// Sets the times of the folders, `keys` and both confs. Writes nothing if they are right.
   static func settle(_ directory: any StorageDirectory) {
     for path in [KeyRing.path, ConfigurationFiles.main, ConfigurationFiles.twin] {
       settleSmallFile(path, in: directory)
@@ -35,7 +35,7 @@ enum RestingTimes {
       let file = try directory.open(path, .read)
       let (size, times) = (try file.size(), try file.times())
       if size > Int64(limit) { return }
-      // From the same opening: meanwhile another one may have been renamed over it.
+      // Reads through the same descriptor, because another file may replace the path meanwhile.
       let image = SegmentImage(byteCount: Int(size))
       if try image.read(file) != image.byteCount { return }
       let time = SegmentChecksum.time(ofSmallFile: image.content)

@@ -2,25 +2,24 @@ import AlbumFormat
 import AlbumModel
 import Posix
 
-// What is kept for a full disk. Files must be able to go when there is no room left, and going takes
-// room: frames need the journal's next segment, and what was taken over before the disk was full
-// needs the data segment that it was sealed for. So each space keeps segments of random bytes, made
-// before its first data segment, named by its keys like any other and as random as any other. When a
-// segment cannot be written for want of room, one of them is removed first. No new data segment is
-// begun for users until they are all there again; that they can be made shows that there is room.
-// Checkpoints do not take of the reserve: they can wait, and removal cannot.
+// The reserve for a full disk. On a full disk users must be able to remove files, and that takes room:
+// frames need the journal's next segment, and content that was accepted before the disk was full needs its
+// data segment. So each space keeps segments of random bytes, made before its first data segment, with names
+// from its keys like any other. If a segment cannot be written for want of room, albumfs first removes one
+// of them. It begins no new data segment for users until the reserve is complete again; completing it shows
+// that there is room. Checkpoints do not use the reserve: they can wait, and removals cannot.
 
 extension SegmentFiles {
-  /// One is spent on what was taken over before the disk was full; two more are what a checkpoint and the
-  /// journal segment that names it take, which give older ones back (`Durability.makeJournalFit`).
+  /// One for content that was accepted before the disk was full. Two more for a checkpoint and the journal
+  /// segment that names it, which release older ones (`Durability.makeJournalFit`).
   static let reservedSegments: UInt32 = 3
 
   static let reserved: [SegmentID] = {
     (1...reservedSegments).map { SegmentID(kind: .reserve, number: SegmentNumber($0)) }
   }()
 
-  /// Makes what is missing of the reserve. Throws `.noSpace` or `.quotaExceeded` where the disk is
-  /// too full for it. Cheap when all is there.
+  /// Completes the reserve. Throws `.noSpace` or `.quotaExceeded` if the disk is too full. Cheap if nothing
+  /// is missing.
   func fillReserve() throws(StoreError) {
     try reserve.withLock { present throws(StoreError) in
       var made = present ?? reserveFound()
@@ -32,7 +31,7 @@ extension SegmentFiles {
     }
   }
 
-  /// Gives the room of one reserved segment back to the disk; answers whether there was one.
+  /// Returns the room of one reserved segment to the disk; returns false if there was none.
   func spendReserve() -> Bool {
     reserve.withLock { present in
       var left = present ?? reserveFound()
@@ -43,7 +42,7 @@ extension SegmentFiles {
     }
   }
 
-  /// How many segments of the reserve are missing.
+  /// The number of missing segments of the reserve.
   var missingReserve: Int64 {
     reserve.withLock { present in
       let found = present ?? reserveFound()
@@ -65,7 +64,7 @@ extension SegmentFiles {
   }
 
   private func makeReserved(_ id: SegmentID) throws(StoreError) {
-    // One that a full disk or a power cut left short.
+    // Removes a segment that a full disk or a power cut left short.
     try unlinkReserved(id.number)
     bear(id)
     let file = try create(id)

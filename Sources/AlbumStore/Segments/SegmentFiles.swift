@@ -18,52 +18,51 @@ struct SegmentID: Hashable, Sendable {
 final class SegmentFiles: Sendable {
   let directory: any StorageDirectory
   let keys: SpaceKeys
-  /// Bytes, the same for all segments of the store.
+  /// Bytes of a segment, equal for all segments of the store.
   let segmentSize: Int
   /// Images of segments that are being filled.
   let images: ScratchPool
-  /// Where the disk answers errors `load` gives what can be read and zeros for the rest: for a check.
+  /// For a check: if the disk returns errors, `load` returns the readable bytes, and zeros for the rest.
   let readsAround: Bool
   let clock: StoreClock
-  /// The birth of all segments that are made.
+  /// The birth of all new segments.
   let session = SegmentBirth.random()
-  /// How many segments this session has made.
+  /// The number of segments that this session has made.
   let created = Atomic<Int>(0)
-  /// The chaff that it is to add for them.
+  /// The chaff that this session adds for them.
   let chaff = Mutex(SessionChaff(), rank: .leaf)
 
-  /// Descriptors kept open for reading; a file under way keeps its own reference.
+  /// The number of descriptors kept open for reading. A running read keeps its own reference.
   private static let cacheLimit = 256
 
   private struct State {
     var readable: [SegmentID: any StorageFile] = [:]
     var unsynced: [SegmentID: any StorageFile] = [:]
-    /// Finished ones that have no seal yet.
+    /// Complete segments without a seal.
     var ended: [SegmentID: EndedSegment] = [:]
     /// The names of segments, as far as their births are known.
     var names: [SegmentID: (birth: SegmentBirth, name: SegmentName)] = [:]
-    /// Folders with new or removed names, by the kind of the segments: who syncs one kind waits for no
-    /// other.
+    /// Folders with new or removed names, by the kind of the segments, so that a sync of one kind does not
+    /// wait for another.
     var unsyncedDirectories: [SegmentKind: Set<String>] = [:]
     var knownDirectories: Set<String> = []
-    /// Those whose sync failed: what was written to them may be on disk or not, and no later sync
-    /// tells.
+    /// Segments whose sync failed: their bytes may be on disk or not, and no later sync can tell.
     var suspects: Set<SegmentID> = []
-    /// Former suspects: what counts in them was written anew, or does not count.
+    /// Former suspects. Their content was written anew, or does not count.
     var givenUp: Set<SegmentID> = []
-    /// What lies in the place of segments and is no file, by path.
+    /// Objects of the wrong type in the place of segments, by path.
     var misplaced: [String: Errno] = [:]
-    /// A directory could not be synced: which segments exist is uncertain from then on.
+    /// A directory could not be synced: from then on it is uncertain which segments exist.
     var lostDirectory: StoreError?
   }
   private let state = Mutex(State(), rank: .files)
-  /// Held while files of one kind are synced, outside `state`: a caller that finds nothing left to sync
-  /// must not go on while another still syncs it. One lock a kind, so that a barrier does not wait while
-  /// a slow disk takes a checkpoint.
+  /// Held while files of one kind are synced, outside `state`. A caller that finds nothing left to sync must
+  /// not continue while another caller still syncs it. Each kind has its own lock, so that a barrier does
+  /// not wait for a checkpoint on a slow disk.
   private final class SyncLock: Sendable { let mutex = Mutex((), rank: .sync) }
   private let syncing = Dictionary(
     uniqueKeysWithValues: SegmentKind.allCases.map { ($0, SyncLock()) })
-  /// Which of the reserved segments exist; nil: nobody has looked. Held while they are made.
+  /// The reserved segments that exist; nil before the first look. Held while they are made.
   let reserve = Mutex<Set<SegmentNumber>?>(nil, rank: .reserve)
 
   init(
@@ -78,7 +77,7 @@ final class SegmentFiles: Sendable {
     images = ScratchPool(byteCount: segmentSize, kept: 3)
   }
 
-  /// The name of a segment. One whose birth nobody knows has a name that no file has.
+  /// The name of a segment. A segment of unknown birth has a name that no file has.
   func name(_ id: SegmentID) -> SegmentName {
     state.withLock { $0.names[id]?.name } ?? name(id, .none)
   }
@@ -89,12 +88,12 @@ final class SegmentFiles: Sendable {
 
   func path(_ id: SegmentID) -> String { SegmentPath.path(of: name(id)) }
 
-  /// The birth of a segment, as far as it is known.
+  /// The birth of a segment; nil if it is unknown.
   func birth(_ id: SegmentID) -> SegmentBirth? {
     state.withLock { $0.names[id]?.birth }
   }
 
-  /// From now on the segment of this number is the one of this birth, whatever others there are.
+  /// From now on the segment of this number is the one with this birth, even if there are others.
   func use(_ id: SegmentID, _ birth: SegmentBirth) {
     if self.birth(id) == birth { return }
     let name = name(id, birth)
@@ -104,14 +103,14 @@ final class SegmentFiles: Sendable {
     }
   }
 
-  /// Gives a segment that is to be made its birth: that of this session.
+  /// Gives a new segment its birth: that of this session.
   @discardableResult
   func bear(_ id: SegmentID) -> SegmentBirth {
     use(id, session)
     return session
   }
 
-  /// Finds segments by the names that they have in the store, where nobody has said which is meant.
+  /// Takes the births of segments from their names in the store, if no caller has chosen one.
   func adoptNames(_ listing: SegmentListing) {
     state.withLock { state in
       for (id, found) in listing.own where state.names[id] == nil {
@@ -120,7 +119,7 @@ final class SegmentFiles: Sendable {
     }
   }
 
-  /// The file of a segment, for reading.
+  /// Opens the file of a segment for reading.
   func open(_ id: SegmentID) throws(StoreError) -> any StorageFile {
     if let file = state.withLock({ $0.readable[id] }) { return file }
     let path = path(id)
@@ -136,7 +135,7 @@ final class SegmentFiles: Sendable {
     return file
   }
 
-  /// Makes the file of a new segment.
+  /// Creates the file of a new segment.
   func create(_ id: SegmentID) throws(StoreError) -> any StorageFile {
     let name = name(id)
     let folder = SegmentPath.directory(of: name)
@@ -155,7 +154,7 @@ final class SegmentFiles: Sendable {
 
   private func createFile(_ path: String, in folder: String) throws(Errno) -> any StorageFile {
     do throws(Errno) { return try directory.open(path, .createNew) } catch {
-      // Somebody took the folder away meanwhile.
+      // Another process removed the folder meanwhile.
       if error != .noEntry { throw error }
       state.withLock { _ = $0.knownDirectories.remove(folder) }
       try makeFolder(folder)
@@ -168,7 +167,7 @@ final class SegmentFiles: Sendable {
     do throws(Errno) { try directory.makeDirectory(folder) } catch {
       if error != .exists { throw error }
     }
-    // One that exists may stem from a session that was killed before it was synced.
+    // An existing folder may be from a session that was killed before it was synced.
     state.withLock {
       $0.knownDirectories.insert(folder)
       for kind in SegmentKind.allCases {
@@ -177,13 +176,13 @@ final class SegmentFiles: Sendable {
     }
   }
 
-  /// Notes that a file was written and needs a sync.
+  /// Records that a file was written and needs a sync.
   func noteWritten(_ id: SegmentID, _ file: any StorageFile) {
     state.withLock { $0.unsynced[id] = file }
   }
 
-  /// The seal of a segment; nil where it has none, or is not there. One that is there says that the
-  /// segment is whole, see `SegmentSeal`.
+  /// The seal of a segment; nil if it has none or is missing. A seal means that the segment is complete, see
+  /// `SegmentSeal`.
   func seal(of id: SegmentID) throws(StoreError) -> SegmentSeal? {
     let name = name(id)
     let cell = SegmentImage(byteCount: SegmentSeal.reservedByteCount)
@@ -198,7 +197,7 @@ final class SegmentFiles: Sendable {
     return SegmentSeal(in: cell, of: name, keys.cipher)
   }
 
-  /// Whether the file of a segment is there.
+  /// True if the file of a segment exists.
   func exists(_ id: SegmentID) throws(StoreError) -> Bool {
     do throws(Errno) { _ = try directory.open(path(id), .read) } catch {
       if error == .noEntry || isMisplaced(id, error) { return false }
@@ -207,13 +206,12 @@ final class SegmentFiles: Sendable {
     return true
   }
 
-  /// Notes that nothing more is written to a segment. Once it is synced, and not before, it gets its
-  /// seal.
+  /// Records that a segment is complete. It gets its seal after the next sync.
   func noteEnded(_ id: SegmentID, _ ended: EndedSegment) {
     state.withLock { $0.ended[id] = ended }
   }
 
-  /// Seals those of `candidates` that are synced. One that gets no seal is only believed less by a later
+  /// Seals those of `candidates` that are synced. A segment without a seal is only trusted less by a later
   /// mount.
   private func seal(_ candidates: Set<SegmentID>) {
     let ended = state.withLock { state in
@@ -226,15 +224,14 @@ final class SegmentFiles: Sendable {
     for (id, segment) in ended { segment.seal(name(id), keys.cipher) }
   }
 
-  /// Syncs what was written of these kinds, and all new directory entries; then proves that each of them
-  /// is where a later mount looks for it. A file whose sync failed, or that somebody has put elsewhere,
-  /// becomes a suspect: it is never synced again and believed, and while there is one nothing counts as
-  /// synced.
+  /// Syncs the files of these kinds and all new directory entries, then checks that each file is where a
+  /// later mount looks for it. A file whose sync failed, or that another process moved away, becomes a
+  /// suspect: it is never synced again, and while there is one, nothing counts as synced.
   func sync(_ kinds: [SegmentKind]) throws(StoreError) {
     for kind in kinds {
       guard let lock = syncing[kind] else { continue }
       try lock.mutex.withLock { _ throws(StoreError) in
-        // A seal proves what was written before its segment ended: all of that is synced first.
+        // A seal proves what was written before its segment ended, so all of that is synced first.
         let ended = state.withLock { Set($0.ended.keys.filter { $0.kind == kind }) }
         let written = try syncFiles(kind)
         try syncDirectories(kind)
@@ -247,8 +244,8 @@ final class SegmentFiles: Sendable {
     }
   }
 
-  /// Syncs what was written of one kind, and holds nobody up meanwhile: what is synced so is synced again
-  /// by the next `sync`, which then finds little to do.
+  /// Syncs the files of one kind without blocking other callers. The next `sync` syncs them again, and then
+  /// has little to do.
   func syncAhead(_ kind: SegmentKind) throws(StoreError) {
     for (id, file) in state.withLock({ $0.unsynced.filter { $0.key.kind == kind } }) {
       do throws(Errno) { try file.sync() } catch {
@@ -263,7 +260,7 @@ final class SegmentFiles: Sendable {
     let unsynced = state.withLock { $0.unsynced.filter { $0.key.kind == kind } }
     var failure: StoreError?
     for (id, file) in unsynced {
-      // Written to meanwhile, it is noted anew.
+      // A write meanwhile adds it again.
       state.withLock { $0.unsynced[id] = nil }
       do throws(Errno) { try file.sync() } catch {
         failure = StoreError(syncing: path(id), error)
@@ -285,8 +282,8 @@ final class SegmentFiles: Sendable {
     if let failure { throw failure }
   }
 
-  /// A segment counts as written when its path leads to the very file that was: somebody may have put
-  /// another folder or a link in the place of its folder, and then a mount would not find it.
+  /// A segment counts as written if its path leads to the very file that was written. If another process
+  /// replaced its folder by another folder or a link, a mount would not find it.
   func requireInPlace(_ id: SegmentID, _ file: any StorageFile) throws(StoreError) {
     let path = path(id)
     do throws(Errno) { if try directory.holds(file, at: path) { return } } catch {
@@ -294,7 +291,7 @@ final class SegmentFiles: Sendable {
     }
     let folder = SegmentPath.directory(of: name(id))
     state.withLock { state in
-      // The folder is made anew where it is gone; what lives in the file is read from what is open.
+      // Creates the folder again if it is gone. The open file still serves reads of its content.
       state.knownDirectories.remove(folder)
       state.readable[id] = file
     }
@@ -311,7 +308,7 @@ final class SegmentFiles: Sendable {
     if let lost { throw lost }
     for folder in folders {
       do throws(Errno) { try directory.syncDirectory(folder) } catch {
-        // Nothing of it is lost in the cache: what was written there is not in its place.
+        // The cache lost nothing here: what was written is not in its place.
         if error == .noEntry || error.isMisplaced { continue }
         let failure = StoreError(syncing: folder, error)
         state.withLock { $0.lostDirectory = failure }
@@ -320,12 +317,12 @@ final class SegmentFiles: Sendable {
     }
   }
 
-  /// Returns when the name of a segment, or that it is gone, is on disk.
+  /// Returns when the name of a segment, or its removal, is on disk.
   func syncFolder(of id: SegmentID) throws(StoreError) {
     try syncFolder(SegmentPath.directory(of: name(id)))
   }
 
-  /// Returns when it is on disk which of these are there.
+  /// Returns when the disk records which of these segments exist.
   func syncFolders(of names: [SegmentName]) throws(StoreError) {
     for folder in Set(names.map { SegmentPath.directory(of: $0) }) {
       try syncFolder(folder, mayBeMissing: true)
@@ -341,12 +338,12 @@ final class SegmentFiles: Sendable {
     }
   }
 
-  /// Segments of which a write or sync failed.
+  /// Segments whose write or sync failed.
   var suspects: Set<SegmentID> { state.withLock { $0.suspects } }
 
   func suspect(_ id: SegmentID) { state.withLock { _ = $0.suspects.insert(id) } }
 
-  /// Nothing that is in a suspect will count: it need not be synced any more.
+  /// Nothing in a suspect counts any more, so it needs no sync.
   func giveUp(_ id: SegmentID) {
     state.withLock { state in
       state.suspects.remove(id)
@@ -357,10 +354,10 @@ final class SegmentFiles: Sendable {
 
   func isGivenUp(_ id: SegmentID) -> Bool { state.withLock { $0.givenUp.contains(id) } }
 
-  /// Whether it is uncertain which segments exist.
+  /// True if it is uncertain which segments exist.
   var hasLostDirectory: Bool { state.withLock { $0.lostDirectory != nil } }
 
-  /// Notes that the file of a segment was unlinked.
+  /// Records that the file of a segment was unlinked.
   func noteRemoved(_ id: SegmentID) {
     let folder = SegmentPath.directory(of: name(id))
     state.withLock {
@@ -371,13 +368,13 @@ final class SegmentFiles: Sendable {
     }
   }
 
-  /// The whole of a segment; `nil` where there is none. Short where the file is.
+  /// The whole segment; nil if it is missing. Short if the file is short.
   func contents(_ id: SegmentID) throws(StoreError) -> SegmentImage? {
     let image = SegmentImage(byteCount: segmentSize)
     return try load(id, into: image) ? image : nil
   }
 
-  /// Reads the whole of a segment into an image of its size; false where there is none.
+  /// Reads the whole segment into an image of its size; returns false if it is missing.
   func load(_ id: SegmentID, into image: SegmentImage) throws(StoreError) -> Bool {
     let path = path(id)
     image.used = 0
@@ -393,13 +390,13 @@ final class SegmentFiles: Sendable {
       return true
     } catch {
       if error == .noEntry { return false }
-      // Whoever put it there took the segment: it is damaged, and nothing is left of it.
+      // Somebody replaced the segment: it is damaged, and nothing is left of it.
       if isMisplaced(id, error) { return true }
       throw StoreError(reading: path, error)
     }
   }
 
-  /// True where something else than a file lies in the place of a segment; that is noted.
+  /// True if an object of the wrong type lies in the place of a segment; records it.
   private func isMisplaced(_ id: SegmentID, _ error: Errno) -> Bool {
     if !error.isMisplaced { return false }
     let path = path(id)
@@ -407,12 +404,12 @@ final class SegmentFiles: Sendable {
     return true
   }
 
-  /// Notes what lies in the place of a folder of segments.
+  /// Records an object of the wrong type in the place of a folder of segments.
   func noteMisplaced(_ path: String, _ error: Errno) {
     state.withLock { $0.misplaced[path] = error }
   }
 
-  /// What was come across that lies in the place of a segment, or of a folder of segments, and is none.
+  /// The objects of the wrong type that were found in the place of segments or their folders.
   var misplaced: [StoreError] {
     state.withLock { $0.misplaced }.sorted { $0.key < $1.key }.map {
       StoreError(reading: $0.key, $0.value)

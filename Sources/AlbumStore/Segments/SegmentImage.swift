@@ -2,14 +2,14 @@ import AlbumFormat
 import AlbumSecrets
 import Posix
 
-/// The bytes of one segment in memory: nothing in them is in clear. Owned by who made it; handed
-/// between threads only as its users' own locks say.
+/// The bytes of one segment in memory, all encrypted. Its creator owns it; its users' locks guard passing it
+/// between threads.
 @safe final class SegmentImage: @unchecked Sendable {  // see above
   let bytes: UnsafeMutableRawBufferPointer
   let byteCount: Int
-  /// How many of them were read.
+  /// The number of bytes that were read.
   var used = 0
-  /// The disk answered an error for some of them: they are zero.
+  /// The disk returned an error for some bytes; these are zero.
   var hasReadErrors = false
 
   init(byteCount: Int) {
@@ -54,14 +54,14 @@ import Posix
   }
 }
 
-/// Large buffers, used again: getting such memory from the kernel anew costs more than reading
-/// into it. Any thread.
+/// Large buffers for reuse: allocating such memory from the kernel costs more than reading into it. Any
+/// thread.
 final class ScratchPool: Sendable {
   private let kept: Int
   private let byteCount: Int
   private let free = Mutex<[SegmentImage]>([], rank: .leaf)
 
-  /// Keeps up to `kept` buffers that nobody uses.
+  /// Keeps up to `kept` unused buffers.
   init(byteCount: Int, kept: Int) {
     self.byteCount = byteCount
     self.kept = kept
@@ -71,7 +71,7 @@ final class ScratchPool: Sendable {
     free.withLock { $0.popLast() } ?? SegmentImage(byteCount: byteCount)
   }
 
-  /// Takes a buffer back; its first `wiping` bytes held something in clear.
+  /// Takes a buffer back; wipes its first `wiping` bytes, which held plaintext.
   func give(_ image: SegmentImage, wiping: Int = 0) {
     if wiping > 0 {
       unsafe erase(UnsafeMutableRawBufferPointer(rebasing: image.bytes[..<wiping]))

@@ -3,12 +3,12 @@ import AlbumModel
 import AlbumSecrets
 import Posix
 
-/// The segment files that the store held at one moment, whosever they are. A space finds its own
-/// among them, since their names say kind, number and birth to who has its keys.
+/// The segment files in the store at one moment, of all spaces. A space finds its own, because it can
+/// decrypt kind, number and birth from their names.
 struct SegmentListing: Sendable {
-  /// Names of all segments, those of other spaces and chaff included.
+  /// Names of all segments, including those of other spaces and chaff.
   let names: Set<SegmentName>
-  /// Those of this space. Several of one number are of timelines that grew from one store.
+  /// The segments of this space. Several of one number are of different copies of one store.
   private(set) var own: [SegmentID: [(birth: SegmentBirth, name: SegmentName)]] = [:]
 
   fileprivate init(_ names: Set<SegmentName>, keys: SpaceKeys) {
@@ -21,14 +21,14 @@ struct SegmentListing: Sendable {
     for id in own.keys { own[id]?.sort { $0.birth.rawValue < $1.birth.rawValue } }
   }
 
-  /// Whether a segment of this number is there, of whatever birth.
+  /// True if a segment of this number exists, with any birth.
   func contains(_ id: SegmentID) -> Bool { own[id] != nil }
 
   func contains(_ id: SegmentID, _ birth: SegmentBirth) -> Bool {
     own[id]?.contains { $0.birth == birth } ?? false
   }
 
-  /// The births of the segments of a kind; of several of one number, of one of them.
+  /// The births of the segments of a kind. If several have one number, one of them.
   func births(of kind: SegmentKind) -> [SegmentNumber: SegmentBirth] {
     var births: [SegmentNumber: SegmentBirth] = [:]
     for (id, found) in own where id.kind == kind {
@@ -37,12 +37,12 @@ struct SegmentListing: Sendable {
     return births
   }
 
-  /// The numbers of the space's segments of a kind that are there, rising.
+  /// The numbers of the space's existing segments of a kind, rising.
   func numbers(of kind: SegmentKind) -> [SegmentNumber] {
     own.keys.filter { $0.kind == kind }.map(\.number).sorted()
   }
 
-  /// Counters above those of the segments that are there.
+  /// Counters above the numbers of existing segments.
   var usedSegments: SpaceCounters {
     var used = SpaceCounters()
     used.nextDataSegment = (numbers(of: .data).last?.rawValue ?? 0) + 1
@@ -52,8 +52,8 @@ struct SegmentListing: Sendable {
 }
 
 extension StorageDirectory {
-  /// The names of all segments, whosever they are: reads every folder of segments. `misplaced` is told of
-  /// what lies in the place of a folder and is none.
+  /// The names of all segments of all spaces. Reads every folder of segments. Passes objects of the wrong
+  /// type in the place of a folder to `misplaced`.
   func segmentNames(misplaced: (String, Errno) -> Void = { _, _ in }) throws(StoreError)
     -> Set<SegmentName>
   {
@@ -78,8 +78,8 @@ extension StorageDirectory {
 }
 
 extension SegmentFiles {
-  /// What is there now. Segments whose birth nobody has said yet are found by the names that they have
-  /// here.
+  /// Lists the existing segments. Takes the births of segments from their names here, if no caller has
+  /// chosen one.
   func list() throws(StoreError) -> SegmentListing {
     let names = try directory.segmentNames { noteMisplaced($0, $1) }
     let listing = SegmentListing(names, keys: keys)

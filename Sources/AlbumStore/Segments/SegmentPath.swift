@@ -1,8 +1,7 @@
 internal import AlbumFormat
 package import AlbumModel
 
-/// Where segments lie in a store: `segments/3f/3f9a…`, 256 folders at most so that none gets so
-/// long that listing it hurts.
+/// The paths of segments in a store: `segments/3f/3f9a…`, in 256 folders, so that listing one stays fast.
 package enum SegmentPath {
   package static let root = "segments"
 

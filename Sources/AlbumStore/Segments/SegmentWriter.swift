@@ -3,46 +3,47 @@ import AlbumModel
 import AlbumSecrets
 import Posix
 
-/// One segment that is being filled. Records are sealed into an image of it in memory, by many
-/// threads at once; `flush` writes what is sealed to the file, which is born at its full size with
-/// a tail that looks random and that the space knows (`RecordCipher.fillTail`): so a reader can tell what was
-/// not written yet when a file was copied from what was damaged since.
+/// One segment that is being filled. Many threads seal records into its image in memory at once. `flush`
+/// writes the sealed records to the file. The file starts at its full size, with a tail that looks random
+/// and that the space can compute (`RecordCipher.fillTail`). So a reader can distinguish cells that were not
+/// written yet when a file was copied from damaged ones.
+///
 ///
 /// Invariants:
 /// 1. `written` <= every offset that is reserved and not sealed; `written` <= `reserved`.
-/// 2. What lies below `written` is in the file as it is in the image, and neither changes again.
-/// 3. The first cell is kept for the seal (`SegmentSeal`): it is random as long as more may be written.
-/// 4. The file's modification time is the checksum of what was written (`SegmentChecksum`).
-/// 5. No offset is ever sealed twice. A write that failed (the disk is full, say) is tried again by
-///    the next `flush`, with the very same bytes: `written` has not moved, the image keeps them.
+/// 2. Bytes below `written` are equal in the file and in the image, and never change again.
+/// 3. The first cell is reserved for the seal (`SegmentSeal`): it is random until the segment is complete.
+/// 4. The file's modification time is the checksum of its content (`SegmentChecksum`).
+/// 5. No offset is ever sealed twice. If a write fails (on a full disk, say), the next `flush` repeats it
+///    with the same bytes: `written` has not moved, and the image keeps them.
 final class SegmentWriter: Sendable {
   let id: SegmentID
   let name: SegmentName
   private let files: SegmentFiles
   private let image: SegmentImage
-  /// Whether a full disk gives up the reserve for this segment.
+  /// True if a full disk may give up the reserve for this segment.
   private let spendsReserve: Bool
 
   private struct State {
     var file: (any StorageFile)?
-    /// Whether the file has its full size.
+    /// True if the file has its full size.
     var isBorn = false
-    /// Where the next record goes: always on the grid.
+    /// The offset of the next record, always on the grid.
     var reserved = SegmentSeal.reservedByteCount
     /// Offsets that are reserved and not sealed yet.
     var sealing: [Int] = []
     var written = SegmentSeal.reservedByteCount
     var isFlushing = false
-    /// Of all that is in the file.
+    /// The checksum of the file's content.
     var checksum = SegmentChecksum()
-    /// The first 8 bytes of each cell of the tail that the file was born with, from the cell
-    /// `tailStart` on: what is taken out of the checksum when a record replaces it.
+    /// The first 8 bytes of each cell of the file's tail, from the cell `tailStart` on. A record that
+    /// replaces a cell removes them from the checksum.
     var tail: [UInt64] = []
     var tailStart = 0
-    /// The first 8 bytes of the cell that is kept for the seal.
+    /// The first 8 bytes of the cell for the seal.
     var firstWord: UInt64 = 0
-    /// No more records go in: a smaller one might still fit that came with the one for which the
-    /// segment was full, and would never be written.
+    /// No more records go in. Otherwise a smaller record could still fit after one that did not, and would
+    /// never be written.
     var isEnded = false
   }
   private let state = Monitor(State(), rank: .segment)
@@ -57,23 +58,23 @@ final class SegmentWriter: Sendable {
 
   deinit { files.images.give(image) }
 
-  /// How much is in use, in bytes.
+  /// The number of bytes in use.
   var used: Int { state.withLock { $0.reserved } }
-  /// Whether no record is in it.
+  /// True if it has no record.
   var isEmpty: Bool { used == SegmentSeal.reservedByteCount }
-  /// Whether no more records go in.
+  /// True if it takes no more records.
   var isEnded: Bool { state.withLock { $0.isEnded } }
 
-  /// How much content a last data record may hold that fills the segment to its end, in bytes; nil
-  /// where that is too little to cut content for: what is lost so is less than a 64th.
+  /// The most content for a last data record that fills the segment, in bytes; nil if that is too little to
+  /// cut content for: the loss is less than a 64th.
   var worthwhileRoom: Int? {
     let room = files.segmentSize - used
     if room < files.segmentSize / 64 { return nil }
     return room - RecordLayout.overhead - DataRecord.headerByteCount
   }
 
-  /// Seals a record and answers its offset; nil where it does not fit any more. The plaintext may
-  /// be larger than what the caller sees as content: its own header comes first.
+  /// Seals a record and returns its offset; nil if it does not fit any more. The plaintext includes the
+  /// record's header, so it may be longer than the content.
   func append(_ plaintext: UnsafeRawBufferPointer, kind: RecordKind) -> Int? {
     let padded = RecordLayout.paddedByteCount(plaintext: plaintext.count)
     let reservation = state.withLock { state -> Int? in
@@ -130,7 +131,7 @@ final class SegmentWriter: Sendable {
     case write(from: Int, to: Int)
   }
 
-  /// A full disk gives up a reserved segment for what was sealed already.
+  /// On a full disk, gives up a reserved segment for records that are sealed already.
   private func write(_ from: Int, _ to: Int) throws(StoreError) {
     var failure: StoreError?
     repeat {
@@ -183,8 +184,8 @@ final class SegmentWriter: Sendable {
     }
   }
 
-  /// The first write: the whole file, up to `end` from the image, else the tail. In one call: whoever copies
-  /// the file finds it empty or whole, so that one which is cut short is damaged.
+  /// The first write: the whole file, from the image up to `end` and then the tail. It is one call, so that
+  /// a copying tool finds the file empty or whole, and a truncated file is damage.
   private func bear(_ end: Int, _ file: any StorageFile) throws(Errno) {
     let records = unsafe UnsafeRawBufferPointer(
       rebasing: image.bytes[SegmentSeal.reservedByteCount..<end])
@@ -214,10 +215,10 @@ final class SegmentWriter: Sendable {
     }
   }
 
-  /// No more records go in.
+  /// Ends the segment for new records.
   func end() { state.withLock { $0.isEnded = true } }
 
-  /// Ends the segment: writes all of it. With the next sync it gets its seal.
+  /// Ends the segment and writes all of it. The next sync adds its seal.
   func finish(_ reason: SegmentSeal.Reason = .full) throws(StoreError) {
     end()
     try flush()
@@ -233,7 +234,7 @@ final class SegmentWriter: Sendable {
     ended.file.startWriteback()
   }
 
-  /// Copies sealed bytes out of memory; what lies beyond the records is left as it is.
+  /// Copies sealed bytes from memory; leaves the buffer unchanged beyond the records.
   func copy(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int {
     let count = min(buffer.count, max(0, files.segmentSize - offset))
     unsafe buffer.copyMemory(

@@ -4,22 +4,22 @@ import Posix
 
 import struct Synchronization.Atomic
 
-/// The chaff that one session adds, drawn as `ChaffRule` says.
+/// The chaff that one session adds, drawn according to `ChaffRule`.
 struct SessionChaff {
   /// Segments to be added, and when.
   private(set) var pending: [(count: Int, due: MonotonicTime)] = []
-  /// New segments of the session that the draws have come to, and the one with which the next addition is
-  /// drawn.
+  /// The number of the session's segments that the draws have covered, and the one that triggers the next
+  /// addition.
   private var seen = 0
   private var next: Int?
 
-  /// Draws for the segments that the session has made by now.
+  /// Draws for the segments that the session has made so far.
   mutating func note(made count: Int, now: MonotonicTime) {
     var generator = SystemRandomNumberGenerator()
     note(made: count, now: now, using: &generator)
   }
 
-  /// The same by chance that a test can repeat.
+  /// The same with random numbers that a test can repeat.
   mutating func note(
     made count: Int, now: MonotonicTime, using generator: inout some RandomNumberGenerator
   ) {
@@ -44,12 +44,12 @@ struct SessionChaff {
       ))
   }
 
-  /// How many segments on comes the next addition: geometric from 1.
+  /// The number of segments until the next addition: geometric, from 1.
   private static func interval(_ generator: inout some RandomNumberGenerator) -> Int {
     ChaffRule.interval(uniform: .random(in: 0..<1, using: &generator))
   }
 
-  /// Segments that are due; those are added now.
+  /// Takes the segments that are due.
   mutating func take(until now: MonotonicTime) -> Int {
     defer { pending.removeAll { $0.due <= now } }
     return pending.reduce(0) { $1.due <= now ? $0 + $1.count : $0 }

@@ -4,29 +4,29 @@ import AlbumSecrets
 import Logging
 import Posix
 
-/// Fills up files that a power cut left short with random bytes, whosever they are: a short one tells
-/// that it is a space's own, since chaff is written before it gets its name known. Touches no byte that
-/// exists, and no file that has another name: such a file is not the store's alone.
+/// Fills up short files of all spaces, which a power cut left, with random bytes. A short file reveals that
+/// a space owns it, because chaff gets its name only when it is complete. It changes no existing byte, and
+/// no file that has another name, because such a file does not belong to the store alone.
 ///
-/// Whoever may write to the store may put thousands of empty files there, so what one session does for
-/// them is bounded. A power cut leaves a few at most, which all fit:
+/// Anybody who can write to the store can put thousands of empty files there, so a session's work for them
+/// is limited. A power cut leaves a few at most, well within the limits:
 ///
-/// - in bytes: `segmentLimit` segments, and a hundredth of what is free on the disk;
-/// - in time: one file a round of the housekeeping thread, which no barrier and no user waits for, and
+/// - in bytes: `segmentLimit` segments, and a hundredth of the free room on the disk;
+/// - in time: one file in each round of the housekeeping thread, which no barrier and no user waits for, and
 ///   only while no frame waits for its barrier;
-/// - the rest stays short. `albumfs check` tells how many there are.
+/// - the rest stays short. `albumfs check` reports how many there are.
 struct ShortFiles {
-  /// So many are filled up in one session at most.
+  /// The number of files that one session fills up at most.
   static let segmentLimit = 16
-  /// What may be filled up of the room on the disk.
+  /// The share of the disk's room that may be filled up.
   static let shareOfFreeRoom: Int64 = 100
-  /// Files that are looked at in one round.
+  /// The number of files to check in one round.
   static let filesPerRound = 256
-  /// What is younger, in seconds, another albumfs may be writing.
+  /// Another albumfs may be writing younger files; in seconds.
   static let minimumAge: Int64 = 600
 
-  /// Files that were not looked at yet; nil: this session has written nothing yet, and so leaves alone
-  /// what another albumfs may be writing.
+  /// Files that were not checked yet; nil until this session has written something, because another albumfs
+  /// may be writing the file until then.
   private var unexamined: [SegmentName]?
   private var filled = 0
   /// Bytes that this session may still write.
@@ -35,15 +35,15 @@ struct ShortFiles {
   /// False before the first round.
   var isBegun: Bool { unexamined != nil }
 
-  /// True while files are left to look at.
+  /// True while unchecked files remain.
   var hasUnexamined: Bool { unexamined.map { !$0.isEmpty } ?? false }
 
-  /// Looks at the next files, and fills up one of them at most, and none while somebody `isBusy`.
+  /// Checks the next files. Fills up at most one of them, and none while `isBusy` returns true.
   mutating func round(
     _ files: SegmentFiles, _ room: DiskRoom, _ logger: Logger, isBusy: () -> Bool
   ) throws(StoreError) {
     if unexamined == nil {
-      // In no order that says anything.
+      // The order must not reveal anything.
       unexamined = try files.list().names.shuffled()
       allowance = try room.capacity().availableBytes / ShortFiles.shareOfFreeRoom
     }
@@ -65,7 +65,7 @@ struct ShortFiles {
         try fill(path, from: size, files)
         return
       } catch {
-        // One that is gone meanwhile was not needed any more; what is no file is told by a check.
+        // A file that vanished meanwhile was not needed any more. A check reports objects of the wrong type.
         if error == .noEntry || error.isMisplaced { continue }
         logger.warning("\(StoreError(writing: path, error))")
         return
@@ -79,12 +79,12 @@ struct ShortFiles {
       "the store holds more short files than a power cut leaves; the rest stays as it is")
   }
 
-  /// How long a file is that is to be filled up; nil: it is not.
+  /// The current size of a file that should be filled up; nil for others.
   private func shortSize(_ path: String, _ files: SegmentFiles) throws(Errno) -> Int? {
     let file = try files.directory.open(path, .read)
     let size = Int(try file.size())
     if size >= files.segmentSize { return nil }
-    // Another name of it may be in a backup that shares files with the store, or outside of any.
+    // Its other name may be in a backup that shares files with the store, or anywhere else.
     if try file.hasOtherNames() { return nil }
     let modified = try file.modificationTime()
     return modified > SystemClock.wallSeconds() - ShortFiles.minimumAge ? nil : size

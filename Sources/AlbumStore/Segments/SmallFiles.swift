@@ -1,11 +1,11 @@
 internal import AlbumFormat
 internal import Posix
 
-// The store's small files, written and read whole.
+// Reads and writes the store's small files as a whole.
 
 extension StorageDirectory {
-  /// Makes a file of these bytes that is on disk when this returns, but for its name: that takes a
-  /// `syncDirectory`. What was begun is removed where it fails.
+  /// Creates a file with these bytes. When this returns, the content is on disk; the name needs a
+  /// `syncDirectory`. Removes the file if it fails.
   func writeNew(_ path: String, _ bytes: [UInt8]) throws(StoreError) {
     let file: any StorageFile
     do throws(Errno) { file = try open(path, .createNew) } catch {

@@ -1,10 +1,10 @@
 import AlbumModel
 import Posix
 
-/// The clock of one session of a space: store time, see `StoreTime`. Any thread.
+/// The store time of one session of a space, see `StoreTime`. Any thread.
 final class StoreClock: Sendable {
   private struct State {
-    /// Store time when the session began, and what the running clock said then.
+    /// Store time at the start of the session, and the running clock at that time.
     var base: Int64
     var start: Int64
   }
@@ -23,14 +23,14 @@ final class StoreClock: Sendable {
     }
   }
 
-  /// Time does not fall behind what the store says already.
+  /// Keeps store time from falling behind a time in the store.
   func goOn(from last: StoreTime) {
     state.withLock { $0.base = max($0.base, last.milliseconds) }
   }
 }
 
-/// Where store time comes from, both in milliseconds: the wall clock, and one that nobody sets and that
-/// goes on while the machine sleeps. Tests have their own.
+/// The clocks behind store time, both in milliseconds: the wall clock, and one that nobody sets and that
+/// continues while the machine sleeps. Tests have their own.
 package struct TimeSource: Sendable {
   var wall: @Sendable () -> Int64
   var running: @Sendable () -> Int64

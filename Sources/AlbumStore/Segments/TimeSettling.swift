@@ -3,44 +3,44 @@ import AlbumModel
 import AlbumSecrets
 import Posix
 
-// A session that is killed between a write to a segment and the setting of its time leaves the time of the
-// write, and folders as they were when it was killed. Every session that may write gives such segments the
-// time that they have at rest, whosever they are: in the background once nobody uses the space, and when it
-// ends, behind its last barrier. Both are bounded; what is left the next session does. A segment of full
-// size tells by its time alone that it needs this, so only such ones are read.
+// A session that is killed between writing a segment and setting its time leaves the time of the write, and
+// folders with their last natural times. Every writing session restores the resting time of such segments,
+// of all spaces: in the background while nobody uses the space, and at its end, after its last barrier. Both
+// are limited; the next session does the rest. The time of a full-sized segment alone shows that it needs
+// this, so only such segments are read.
 //
-// Another session, of another space or on another machine, may be writing to one: its time is natural only
-// for the instant between the write and the setting of the time. So a segment that was written to within
-// the last quarter of an hour is left alone while another session is there. Where none shows (locks of a
-// shared disk may not), its bytes are read again after its time was set.
+// Another session, of another space or on another machine, may be writing the segment: its time is natural
+// only between the write and the setting of the time. So a segment that was written in the last quarter of
+// an hour is left alone while there is another session. If none shows (locks of a shared disk may not), the
+// segment is read again after its time was set.
 //
-// A power cut may leave a segment whose bytes are newer than its time: the first session after a start of the
-// machine reads those that were changed last before it. That they were looked at shows in the time of change
-// of the folder `segments`.
+// A power cut may leave a segment whose bytes are newer than its time. The first session after a start of
+// the machine reads the segments that changed last before it. The change time of the folder `segments`
+// records that this was done.
 //
-// One that is short is left to whoever fills it up (`Sweep`), which sets its time as well.
+// The session that fills up a short segment (`Sweep`) also sets its time.
 
 struct TimeSettling {
-  /// How many segments one round looks at, and how many bytes of them it reads.
+  /// The number of segments in one round, and the bytes of them that it reads.
   static let filesPerRound = 1024
   static let bytesPerRound: Int64 = 32 << 20
-  /// What a session reads in the background at most: a store all of whose times are lost, since it was copied
-  /// without them, is settled by many sessions.
+  /// The limit of reads in the background. If all times of a store are lost, because it was copied without
+  /// them, many sessions restore them.
   static let bytesInBackground: Int64 = 1 << 30
-  /// What the end of a session may take at most: bytes read, and milliseconds.
+  /// The limits at the end of a session: bytes read, and milliseconds.
   static let bytesInTheEnd: Int64 = 128 << 20
   static let timeInTheEnd = Duration.seconds(2)
-  /// So old is what no other session writes to any more, in seconds.
+  /// No other session writes to a segment of this age, in seconds.
   static let quietTime: Int64 = 15 * 60
 
-  /// How many segments are read that were changed last before a start of the machine, and within how many
-  /// seconds: file systems write times out later than bytes, by 30 seconds at most.
+  /// The number of segments to read that changed last before a start of the machine, and the range of their
+  /// change times in seconds: file systems write times later than bytes, by at most 30 seconds.
   static let mostSuspects = 32
   static let suspectedTime: Int64 = 60
 
-  /// Segments that were not looked at yet, in no order; nil: nobody has listed them.
+  /// Segments that were not checked yet, in random order; nil before they are listed.
   private var unexamined: [SegmentName]?
-  /// Those whose time may be older than their bytes, and when they were changed.
+  /// Segments whose time may be older than their bytes, and when they changed.
   private var suspects: [(name: SegmentName, changed: Int64)] = []
   private var looksForSuspects = false
   private var bytesLeft = TimeSettling.bytesInBackground
@@ -55,7 +55,7 @@ struct TimeSettling {
 
   var isUnfinished: Bool { unexamined.map { !$0.isEmpty } ?? true || !suspects.isEmpty }
 
-  /// Looks at the next segments. What cannot be read or set stays as it is.
+  /// Checks the next segments. Ignores errors of single segments.
   mutating func round(_ files: SegmentFiles, _ lock: SpaceLock?) {
     if !isUnfinished { return }
     if unexamined == nil { begin(files) }
@@ -76,7 +76,7 @@ struct TimeSettling {
     unexamined = ((try? directory.segmentNames()) ?? []).shuffled()
   }
 
-  /// Looks at all segments once more, as far as the bounds let it.
+  /// Checks all segments once more, within the limits.
   mutating func finish(_ files: SegmentFiles, _ lock: SpaceLock?) {
     isEnding = true
     begin(files)
@@ -113,24 +113,24 @@ struct TimeSettling {
     let newest = max(changed, suspects.first?.changed ?? changed)
     suspects.append((name, changed))
     suspects.removeAll { $0.changed < newest - TimeSettling.suspectedTime }
-    // The newest one first; of the others as many as are read.
+    // The newest first, and no more than will be read.
     suspects.sort { $0.changed > $1.changed }
     if suspects.count > TimeSettling.mostSuspects { suspects.removeLast() }
   }
 
-  /// Gives a segment its time where it has another; returns how many bytes were read.
+  /// Sets a segment's time if it is wrong; returns the number of bytes read.
   private func prove(_ name: SegmentName, _ files: SegmentFiles) throws(Errno) -> Int64 {
     let file = try files.directory.open(SegmentPath.path(of: name), .read)
     let times = try file.times()
     guard let checksum = try TimeSettling.read(file, files) else { return 0 }
-    // Not where it was written to meanwhile.
+    // Not if another session wrote to it meanwhile.
     if checksum.time != times.modified, try file.times() == times {
       try file.setModificationTime(seconds: checksum.time)
     }
     return Int64(files.segmentSize)
   }
 
-  /// Gives one segment its time if it has a natural one; returns how many bytes were read.
+  /// Sets a segment's time if it is natural; returns the number of bytes read.
   private mutating func settle(
     _ name: SegmentName, _ files: SegmentFiles, _ lock: SpaceLock?
   ) throws(Errno) -> Int64 {
@@ -138,21 +138,22 @@ struct TimeSettling {
     let file = try files.directory.open(path, .read)
     let times = try file.times()
     if times.isOfSegmentAtRest {
-      // A backup that read the segment left an access time, and none on what comes later: one copy would
-      // tell what two tell. Only in the end, since it makes the segment look recently changed.
+      // A backup that read the segment left an access time, and none on later segments: one copy would then
+      // reveal as much as two. Resets it only at the end of a session, because that makes the segment look
+      // recently changed.
       if isEnding, times.accessed != times.modified {
         try file.setAccessTime(seconds: times.modified)
       }
       suspect(name, times.changed)
       return 0
     }
-    // Those of this session have their times; another thread may be writing to one.
+    // This session's segments have their times, and another thread may be writing to one.
     if !isEnding, files.keys.segment(named: name)?.birth == files.session { return 0 }
     guard try file.size() == Int64(files.segmentSize) else { return 0 }
     let isQuiet = times.modified < TimeSettling.now(files) - TimeSettling.quietTime
     if !isQuiet, lock?.isAlone != true { return 0 }
     guard var checksum = try TimeSettling.read(file, files) else { return 0 }
-    // Written to meanwhile.
+    // Another session wrote to it meanwhile.
     if try file.times() != times { return Int64(files.segmentSize) }
     try file.setModificationTime(seconds: checksum.time)
     if isQuiet { return Int64(files.segmentSize) }
@@ -166,7 +167,7 @@ struct TimeSettling {
     return Int64(4 * files.segmentSize)
   }
 
-  /// nil where it has become short.
+  /// nil if the file has become short.
   private static func read(_ file: any StorageFile, _ files: SegmentFiles) throws(Errno)
     -> SegmentChecksum?
   {
@@ -175,7 +176,7 @@ struct TimeSettling {
     return try image.read(file) == files.segmentSize ? image.checksum : nil
   }
 
-  /// The time by the clock of the file system, which may be another machine's; in seconds.
+  /// The time by the clock of the file system, which may be on another machine; in seconds.
   private static func now(_ files: SegmentFiles) -> Int64 {
     let directory = files.directory
     RestingTimes.settle("", in: directory)
@@ -185,7 +186,7 @@ struct TimeSettling {
 }
 
 extension FileTimes {
-  /// True for a time that may be the checksum of a segment; one that a write leaves is none.
+  /// True for a time that may be the checksum of a segment. The time of a write is not.
   fileprivate var isOfSegmentAtRest: Bool {
     SegmentChecksum.isPossible(time: modified) && modifiedNanoseconds == 0
   }

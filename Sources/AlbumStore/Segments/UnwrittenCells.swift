@@ -2,17 +2,17 @@ import AlbumFormat
 import AlbumModel
 import AlbumSecrets
 
-/// Tells what was not written yet when a file was read, or copied, from what was damaged since: a cell that
-/// nothing was written to still holds the tail that its segment was born with.
+/// Distinguishes cells that were not written yet when a file was read or copied from damaged ones: an
+/// unwritten cell still holds the tail that its segment started with.
 struct UnwrittenCells {
   let image: SegmentImage
   let name: SegmentName
   let cipher: RecordCipher
 
-  /// Whether the record at `offset` was not written, or only in part, when the file was read. False also
-  /// where it is there.
+  /// True if the record at `offset` was unwritten, or written only in part, when the file was read. False
+  /// also if it is complete.
   func isUnwritten(at offset: Int) -> Bool {
-    // A file is born in its whole length: one that is shorter was cut.
+    // A file starts with its whole length, so a shorter one was truncated.
     if offset + RecordLayout.grid > image.used { return false }
     if isTail(at: offset) { return true }
     guard let header = unsafe cipher.header(of: cell(at: offset)) else { return false }
@@ -23,7 +23,7 @@ struct UnwrittenCells {
     }
   }
 
-  /// Whether any of the cells in a range is a part of the tail.
+  /// True if any cell in the range is unwritten.
   func hasTail(in range: Range<Int>) -> Bool {
     stride(from: range.lowerBound, to: range.upperBound, by: RecordLayout.grid).contains {
       $0 + RecordLayout.grid <= image.used && isTail(at: $0)

@@ -1,20 +1,20 @@
-// Memory that carries nothing over: every block that malloc and its like hand out is zero, whatever was
-// in it before, for all libraries of the program that this target is part of.
+// Memory without old data: every block from malloc and its like is zero, for all libraries of the program that
+// contains this target.
 //
-// Decoders leave areas of a damaged picture as they got them from malloc. In a process that decoded
-// other pictures before, that would be theirs.
+// Decoders leave areas of a damaged picture as malloc returned them. In a process that has decoded other
+// pictures, these areas would show those.
 #pragma once
 #include <stddef.h>
 
-// From here on. Before it the functions are the C library's, so that other programs which happen to link
-// this (the tests) notice nothing. While there is one thread.
+// Enables it. Until then the functions are the C library's, so that other programs that link this (the tests)
+// are not affected. Call it while there is one thread.
 void cfreshmemory_begin(void);
 
-// Whether blocks are cleared: not before `begin`, and not with a sanitizer, which brings its own malloc.
+// True if blocks are cleared: not before `begin`, and not with a sanitizer, which has its own malloc.
 int cfreshmemory_is_on(void);
 
-// Overwrites what earlier calls have left on the stack of the calling thread below the caller.
+// Overwrites data of earlier calls on the stack of the calling thread, below the caller.
 void cfreshmemory_clear_stack(void);
 
-// Takes and gives back blocks in every way there is, and counts the bytes of earlier ones that it sees.
+// Allocates and frees blocks in every way there is, and counts the bytes of earlier ones that it sees.
 size_t cfreshmemory_try(void);

@@ -7,9 +7,9 @@
 // open and openat are variadic.
 int clinux_openat(int directory, const char *path, int flags, unsigned int mode);
 
-// glibc 2.36 has no wrapper. Opens below `directory` only: neither `..` nor a symbolic link anywhere
-// in the path leads out of it (openat2(2) with RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS and
-// RESOLVE_NO_MAGICLINKS). A kernel that does not know openat2 gets the next function.
+// glibc 2.36 has no wrapper. Opens below `directory` only: neither `..` nor a symbolic link in the path
+// leads out of it (openat2(2) with RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS and RESOLVE_NO_MAGICLINKS). On a
+// kernel without openat2 it calls the next function.
 int clinux_open_beneath(int directory, const char *path, int flags, unsigned int mode);
 
 // The same one component at a time, each with O_NOFOLLOW; refuses `..` wherever it stands.
@@ -22,8 +22,8 @@ int clinux_path_flag(void);
 // `type` is F_RDLCK, F_WRLCK or F_UNLCK; `length` 0 means to the end of the file.
 int clinux_ofd_lock(int fd, short type, int64_t offset, int64_t length, int wait);
 
-// 1 where another open file description holds a lock anywhere in the file, 0 where none does, -1 with
-// errno. Takes no lock itself, not for an instant.
+// Returns 1 if another open file description holds a lock anywhere in the file, 0 if none does, -1 with
+// errno. Takes no lock itself, not even for an instant.
 int clinux_ofd_is_locked(int fd);
 
 // accept4 needs _GNU_SOURCE. The new descriptor is closed on exec.
@@ -51,7 +51,7 @@ int clinux_memfd_create(const char *name, unsigned int flags);
 // Needs _GNU_SOURCE. Names the calling thread; at most 15 bytes count.
 void clinux_set_thread_name(const char *name);
 
-// For a process that locks itself into a cell (cell.c).
+// The rest is for a process that confines itself to a cell (cell.c).
 
 // sys/eventfd.h is not in Swift's Glibc module. Close-on-exec and non-blocking.
 int clinux_eventfd(void);
@@ -68,41 +68,41 @@ int clinux_become(unsigned int user, unsigned int group);
 // glibc has no wrapper. For a process with one thread.
 int clinux_drop_capabilities(void);
 
-// Swift cannot ask. Whether this was built with a sanitizer, whose shadow memory takes terabytes of
-// address space.
+// Swift cannot tell. True if this was built with a sanitizer, whose shadow memory takes terabytes of address
+// space.
 int clinux_is_sanitized(void);
 
 // dladdr needs _GNU_SOURCE. The file that defines the symbol, or NULL.
 const char *clinux_library_of_symbol(const char *symbol);
 
-// glibc has no wrappers. Takes from the calling thread every right that the kernel's Landlock
-// knows; -1 where it has none.
+// glibc has no wrappers. Drops every right of the calling thread that the kernel's Landlock can restrict;
+// -1 on a kernel without Landlock.
 int clinux_landlock_forbid_all(void);
 
-// Puts the calling process behind all others: for the processor, for the disk, and before them when
-// memory runs out. -1 where one of these did not work.
+// Gives the calling process the lowest priority for processor and disk, and makes it the first to be killed
+// when memory runs out. -1 if one of these failed.
 int clinux_yield_to_all(void);
 
-// For a process with one thread: a user namespace of its own, in which the kernel counts its threads
-// alone for RLIMIT_NPROC, and not with all that its user runs. -1 where there is none, or where the
-// kernel does not count so.
+// For a process with one thread: moves it into a user namespace of its own, where RLIMIT_NPROC counts its
+// threads alone and not everything that its user runs. -1 if there is no such namespace, or if the kernel
+// does not count so.
 int clinux_own_user_namespace(void);
 
-// The tries of probe.c, by number. `prepare` notes the parent process, which cannot be asked for later.
-// `probe` answers 0 where the call succeeded, or its errno.
+// The attempts of probe.c, by number. `prepare` records the parent process, which the cell cannot ask for
+// later. `probe` returns 0 if the call succeeded, or its errno.
 void clinux_probe_prepare(void);
 int clinux_probe_count(void);
 const char *clinux_probe_name(int index);
 int clinux_probe(int index);
-// That a process may signal itself, as abort(3) does: 0 or errno.
+// Sends the process itself a signal, as abort(3) does: 0 or errno.
 int clinux_probe_own_signal(void);
-// So many threads can be had at once, `limit` at most; they end after so many seconds.
+// Returns how many threads the process can have at once, at most `limit`. They end after `seconds`.
 int clinux_probe_threads(int limit, unsigned seconds);
-// A system call by the door of 32-bit programs, which has numbers of its own.
+// Makes a system call through the entry for 32-bit programs, which has numbers of its own.
 void clinux_call_as_32_bit(void);
 
-// mallopt's parameters are macros, and <malloc.h> is not in Glibc's module. Large blocks are mapped
-// and go back to the kernel when they are freed; two arenas at most.
+// mallopt's parameters are macros, and <malloc.h> is not in Glibc's module. Makes malloc map large blocks, so
+// that free returns them to the kernel, and use two arenas at most.
 void clinux_bound_malloc(void);
 
 // Swift has no variable of a thread. The ranks of the locks that the calling thread holds, one bit each

@@ -10,9 +10,9 @@ struct ChaffCommand: ParsableCommand {
     commandName: "chaff",
     abstract: "Add random data that no space owns; show how common such data is.",
     discussion: """
-      Segments that no password of yours explains may be another space, or chaff. Every store is born \
-      with some, and sessions that write add more. Nothing tells the two apart, so albumfs never \
-      removes any.
+      Segments that none of your passwords explains may be another space, or chaff: random data that no \
+      space owns. Every store is born with some chaff, and sessions that write add more. Nothing \
+      distinguishes chaff from another space's segments, so albumfs never removes any.
       """,
     subcommands: [ChaffAdd.self, ChaffStatus.self])
 }
@@ -22,8 +22,8 @@ struct ChaffAdd: ParsableCommand {
     commandName: "add",
     abstract: "Add chaff. Needs no password.",
     discussion: """
-      Adds whole segments of random bytes, at any time, mounted or not. They stay for ever: nothing \
-      tells them from another space's. Ctrl-C ends it; what was added by then stays.
+      Adds whole segments of random bytes, at any time, mounted or not. They stay for ever, because \
+      nothing distinguishes them from another space's. Ctrl-C stops; what was added by then stays.
 
         albumfs chaff add ~/Album.store 2G
       """)
@@ -36,11 +36,11 @@ struct ChaffAdd: ParsableCommand {
 
   @OptionGroup var output: OutputOptions
 
-  /// Segments that are left free on the disk for the spaces that may be mounted.
+  /// The number of segments that stay free on the disk for spaces that may be mounted.
   private static let spared: Int64 = 8
 
   func validate() throws {
-    if size.bytes == 0 { throw ValidationError("The size is 0: there is nothing to add.") }
+    if size.bytes == 0 { throw ValidationError("The size must not be 0.") }
   }
 
   func run() throws {
@@ -67,8 +67,8 @@ struct ChaffAdd: ParsableCommand {
     throw Failure(
       .diskFull,
       "The disk has \(SizeArgument.readable(available)) left, of which "
-        + "\(SizeArgument.readable(ChaffAdd.spared * segment)) are for the spaces of the store; nothing "
-        + "was added.")
+        + "\(SizeArgument.readable(ChaffAdd.spared * segment)) are reserved for the spaces of the store; "
+        + "nothing was added.")
   }
 }
 
@@ -77,8 +77,8 @@ struct ChaffStatus: ParsableCommand {
     commandName: "status",
     abstract: "Show how many segments there are, and how common unexplained ones are.",
     discussion: """
-      Says what share of stores of this size holds as much chaff, by what they are born with and what \
-      sessions add. With a password it counts the segments that its space explains, too.
+      Shows what share of stores of this size holds as much chaff, from what they are born with and what \
+      sessions add. With a password it also counts the segments that its space explains.
 
         albumfs chaff status ~/Album.store
         albumfs chaff status ~/Album.store --ask-password
@@ -91,8 +91,8 @@ struct ChaffStatus: ParsableCommand {
   @Option(
     help: ArgumentHelp(
       """
-      The store's age: how often it was mounted and written to. Without a password no store tells that, and \
-      1 is assumed; with one it is in how many sessions the space's segments were made.
+      In how many sessions the store was written to. The default is 1 without a password, because a store \
+      does not show that; with a password it is the number of sessions that made the space's segments.
       """,
       valueName: "n"))
   var sessions: Int?
@@ -100,7 +100,7 @@ struct ChaffStatus: ParsableCommand {
   @Flag(help: "Ask for a password, and count the segments that its space explains.")
   var askPassword = false
 
-  @Flag(help: "As JSON.")
+  @Flag(help: "Print JSON.")
   var json = false
 
   @OptionGroup var password: PasswordOptions
@@ -129,7 +129,7 @@ struct ChaffStatus: ParsableCommand {
   }
 
   func run() throws {
-    Hardening.protectMemory()
+    ProcessSetup.protectMemory()
     let opened = try StoreCommands.open(store)
     let description = try describe(opened)
     StoreCommands.warn(of: opened)
@@ -175,8 +175,8 @@ struct ChaffStatus: ParsableCommand {
           + "\(ChaffStatus.percent(rest.share)) of such stores hold as much or more")
     }
     Terminal.result(
-      "Of stores of this size that were written to in \(counted(description.sessions, "session")), so "
-        + "many hold as much chaff or more:")
+      "Share of stores of this size that hold as much chaff or more, after "
+        + "\(counted(description.sessions, "session")) that wrote to them:")
     for share in description.shares {
       let segments = counted(share.segments, "segment")
       let padding = String(repeating: " ", count: max(1, 18 - segments.count))

@@ -11,13 +11,14 @@ struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Check a space, and repair it.",
     discussion: """
-      Opens everything that the space has in the store and names what is damaged, by album and \
-      photo. Changes nothing unless --repair is given. The space must not be mounted. Exits with \
-      26 when it finds damage.
+      Reads and decrypts everything that the space has in the store. Names what is damaged, by album and \
+      photo. Changes nothing unless --repair is given. The space must not be mounted. Exits with 26 when it \
+      finds damage.
 
-      With --repair the space is made consistent: what can be read is kept; a file of which a part \
-      cannot be read goes to the album Recovered, that part as zeros; so do files whose names are \
-      lost. Restore damaged files of the store from a backup first, if there is one.
+      --repair makes the space consistent. It keeps everything that can be read. A file that lost a part \
+      goes to the album Recovered, with zeros in place of that part; so do files that lost their name. It \
+      then discards data that it could not read: restore damaged files of the store from a backup first, \
+      if you have one.
 
         albumfs check ~/Album.store
         albumfs check ~/Album.store --repair
@@ -29,7 +30,7 @@ struct Check: ParsableCommand {
   @Flag(help: "Make the space consistent.")
   var repair = false
 
-  @Flag(help: "As JSON.")
+  @Flag(help: "Print JSON.")
   var json = false
 
   @OptionGroup var password: PasswordOptions
@@ -37,7 +38,7 @@ struct Check: ParsableCommand {
   @OptionGroup var output: OutputOptions
 
   func run() throws {
-    Hardening.protectMemory()
+    ProcessSetup.protectMemory()
     let opened = try StoreCommands.open(store)
     let keys = try unlock(opened)
     let bar = ProgressBar(isShown: !output.quiet && !json)
@@ -51,7 +52,7 @@ struct Check: ParsableCommand {
     bar.clear()
     if json { Terminal.result(json: CheckDescription(report)) } else { tell(report) }
     if !report.isComplete {
-      throw Failure(.interrupted, "Stopped; what was found until then is told.")
+      throw Failure(.interrupted, "Stopped; the report covers what was checked until then.")
     }
     if report.isDamaged { throw Failure(.damaged, verdict(report)) }
   }
@@ -85,21 +86,21 @@ struct Check: ParsableCommand {
         + (report.isDamaged ? "." : ": nothing is damaged."))
     if report.wantsRepair, !report.isDamaged, !repair {
       output.say(
-        "What the notes name is kept: albumfs check --repair brings back what is not shown.")
+        "albumfs keeps what the notes name: albumfs check --repair restores what is not shown.")
     }
   }
 
   private func verdict(_ report: CheckReport) -> String {
     let count = report.findings.count { $0.severity == .damage }
     let found = "The space is damaged: \(counted(count, "finding"))."
-    if !report.wantsRepair { return found + " No repair mends that: do what is said there." }
+    if !report.wantsRepair { return found + " No repair fixes that: do what is said there." }
     if repair { return found + " It is repaired; check again to be sure." }
     return found
       + " Restore what is damaged from a backup of the store, or run albumfs check --repair."
   }
 }
 
-/// The report as `--json` prints it, version 1: fields are added, none is changed or removed.
+/// The output of `--json`, version 1. Releases add fields, and never change or remove one.
 private struct CheckDescription: Encodable {
   struct Stretch: Encodable {
     var offset: Int64
@@ -153,7 +154,7 @@ private struct CheckDescription: Encodable {
 }
 
 extension ImageKind {
-  /// What names of such pictures end with, without the dot.
+  /// The ending of file names for this kind, without the dot.
   fileprivate var fileEnding: String {
     switch self {
     case .jpeg: "jpg"

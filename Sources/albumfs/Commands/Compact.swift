@@ -3,18 +3,18 @@ import ControlProtocol
 
 struct Compact: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Give the room of removed files back at once.",
+    abstract: "Return the room of removed files to the disk at once.",
     discussion: """
-      albumfs does that by itself while nobody uses the space; this does it now, and a little more \
-      thoroughly. What is no longer needed goes after the grace time of the mount (15 minutes; see \
-      `albumfs mount --grace`). Ctrl-C ends the waiting; what was done stays done.
+      albumfs does that by itself while nobody uses the space. This command does it now, and a little more \
+      thoroughly. Segments that are no longer needed go after the grace time of the mount (15 minutes; see \
+      `albumfs mount --grace`). Ctrl-C stops the waiting; what was done stays done.
 
         albumfs compact ~/Album
       """)
 
   @OptionGroup var mount: MountArgument
 
-  @Flag(help: "As JSON.")
+  @Flag(help: "Print JSON.")
   var json = false
 
   @OptionGroup var output: OutputOptions

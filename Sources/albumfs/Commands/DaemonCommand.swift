@@ -4,15 +4,15 @@ import Daemon
 import Glibc
 import Posix
 
-/// The daemon in the background; started by `albumfs mount` and by nobody else.
+/// The daemon in the background. Only `albumfs mount` starts it.
 struct DaemonCommand: ParsableCommand {
   static let name = "daemon"
   static let configuration = CommandConfiguration(commandName: name, shouldDisplay: false)
 
   func run() throws {
-    Hardening.protectMemory()
+    ProcessSetup.protectMemory()
     Interruption.remove()
-    Hardening.nameProcess("albumfs")
+    ProcessSetup.nameProcess("albumfs")
     detach()
     Subprocess.setCloseOnExec(LaunchChannel.descriptor)
     let channel = LaunchChannel(owning: LaunchChannel.descriptor)
@@ -30,10 +30,10 @@ struct DaemonCommand: ParsableCommand {
     }
   }
 
-  /// Away from the terminal, the caller's directory, and whatever else was inherited.
+  /// Detaches from the terminal, the caller's directory and inherited descriptors.
   private func detach() {
     _ = setsid()
     PathCalls.changeToRoot()
-    Hardening.closeDescriptors(from: LaunchChannel.descriptor + 1)
+    ProcessSetup.closeDescriptors(from: LaunchChannel.descriptor + 1)
   }
 }

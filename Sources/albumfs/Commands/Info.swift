@@ -4,12 +4,12 @@ import ArgumentParser
 
 struct Info: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show what a store's conf says; nothing about its spaces.")
+    abstract: "Show what a store's conf says; it says nothing about its spaces.")
 
   @Argument(help: "The store's directory.", completion: .directory)
   var store: String
 
-  @Flag(help: "As JSON.")
+  @Flag(help: "Print JSON.")
   var json = false
 
   @OptionGroup var output: OutputOptions
@@ -21,7 +21,7 @@ struct Info: ParsableCommand {
     }
     var version = 1
     var format: Int
-    /// In bytes, as `memory` of Argon2id.
+    /// In bytes, like `memory` of Argon2id.
     var segmentSize: Int
     var argon2id: [Derivation]
   }

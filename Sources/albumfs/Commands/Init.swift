@@ -10,29 +10,29 @@ struct Init: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Make a store and its first space.",
     discussion: """
-      Makes the directory if it is missing; an existing one must be empty. Asks for the password \
-      of the first space, twice. There is no way back into a space without its password: write \
-      down its recovery key (`albumfs space recovery-key`).
+      Creates the directory if it is missing; an existing one must be empty. Asks twice for the password of \
+      the first space. Without its password or its recovery key nobody can read a space: write the key down \
+      (`albumfs space recovery-key`).
 
         albumfs init ~/Album.store
         albumfs init /media/disk/Album.store --chaff 2G
       """)
 
-  @Argument(help: "The directory to be made.", completion: .directory)
+  @Argument(help: "The directory to create.", completion: .directory)
   var store: String
 
   @Option(
     help: ArgumentHelp(
       """
-      How much chaff to make: random bytes that nobody owns. If not given a random amount, less than a \
-      64th of what is free on the disk, and than 4 GiB.
+      How much chaff to make: random bytes that no space owns. By default a random amount, less than a 64th \
+      of the free space on the disk, and less than 4 GiB.
       """, valueName: "size"))
   var chaff: SizeArgument?
 
   @Option(
     help: ArgumentHelp(
       """
-      Size of every file in the store, 256K to 64M. 4M if not given, and less on a disk with less than \
+      Size of every file in the store, 256K to 64M. The default is 4M, and less on a disk with less than \
       8 GiB free.
       """, valueName: "size"))
   var segmentSize: SizeArgument?
@@ -40,7 +40,7 @@ struct Init: ParsableCommand {
   @Option(
     help: ArgumentHelp(
       """
-      How hard passwords are to guess, and so how long a mount takes: about half a second (moderate) or \
+      How costly it is to guess passwords, and so how long a mount takes: about half a second (moderate) or \
       some seconds (sensitive).
       """))
   var kdf = KDFArgument.moderate
@@ -66,8 +66,8 @@ struct Init: ParsableCommand {
   }
 
   func run() throws {
-    Hardening.protectMemory()
-    let room = try StoreOpening.prepare(MountPath.resolve(store))
+    ProcessSetup.protectMemory()
+    let room = try StoreRoom.find(MountPath.resolve(store))
     let secret = try PasswordInput.new(password.source, prompt: "New password: ")
     var options = StoreOptions()
     options.cost = kdf.cost
@@ -79,7 +79,7 @@ struct Init: ParsableCommand {
       segmentSize.map { Int($0.bytes) } ?? SegmentLayout.byteCount(on: available)
     let bar = ProgressBar(isShown: !output.quiet)
     options.chaffProgress = { bar.show($0, of: $1) }
-    // Nothing to do when a store has been made: it is not empty then.
+    // Does nothing after success, because the store is not empty.
     defer { room.giveUp() }
     let made = try StoreCommands.reporting(changing: true) { () throws(StoreError) in
       defer { bar.clear() }

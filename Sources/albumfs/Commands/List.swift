@@ -6,9 +6,9 @@ import Posix
 struct List: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show what is mounted.",
-    discussion: "One line a mount: mount point, store, state, process.")
+    discussion: "Prints one line for each mount: mount point, store, state, process.")
 
-  @Flag(help: "As JSON.")
+  @Flag(help: "Print JSON.")
   var json = false
 
   @OptionGroup var output: OutputOptions
@@ -19,7 +19,7 @@ struct List: ParsableCommand {
     var alive: Bool
     var readOnly: Bool
     var user: UInt32?
-    /// The daemon's process; null where it is dead or cannot be told.
+    /// The daemon's process; absent if it is dead or unknown.
     var pid: Int32?
   }
   private struct Listing: Encodable {
@@ -46,9 +46,4 @@ struct List: ParsableCommand {
     }
     if entries.isEmpty { output.say("Nothing is mounted.") }
   }
-}
-
-extension MountEntry {
-  /// Whether the caller mounted it; root may speak for everybody.
-  var isOurs: Bool { geteuid() == 0 || user == getuid() }
 }

@@ -7,7 +7,7 @@ import Posix
 
 struct Mount: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Mount the space that a password opens.",
+    abstract: "Mount the space that a password unlocks.",
     discussion: """
       Asks for the password and returns when the space is mounted; a process in the background \
       serves it until `albumfs umount`.
@@ -28,7 +28,7 @@ struct Mount: ParsableCommand {
   @Flag(help: "Let other users in, as far as the permissions of the files allow.")
   var allowOther = false
 
-  @Flag(name: [.short, .long], help: "Stay in the foreground, messages on standard error.")
+  @Flag(name: [.short, .long], help: "Stay in the foreground; print messages on standard error.")
   var foreground = false
 
   @Option(
@@ -45,14 +45,14 @@ struct Mount: ParsableCommand {
   @Option(
     help: ArgumentHelp(
       """
-      How long old parts of the store stay after they are no longer needed, so that a copy of the \
-      store that is being made still finds them. On a full disk they go at once.
+      How long parts of the store stay after they are no longer needed, so that a running copy of the \
+      store still finds them. On a full disk they go at once.
       """, valueName: "s"))
   var grace: Int64 = 900
 
   @Flag(
     help: """
-      Remember on this machine how far the space's history went, and warn when the store is older: \
+      Record on this machine how far the space's history went, and warn if the store is older: \
       in ~/.local/state/albumfs, or $XDG_STATE_HOME/albumfs.
       """)
   var remember = false
@@ -74,7 +74,7 @@ struct Mount: ParsableCommand {
   }
 
   func run() throws {
-    Hardening.protectMemory()
+    ProcessSetup.protectMemory()
     let launch = try launchOptions()
     let typed = try secret.ask(password)
     if foreground {
@@ -84,7 +84,7 @@ struct Mount: ParsableCommand {
     }
   }
 
-  /// Everything that can be wrong before the password is known.
+  /// Checks everything that can be checked without the password.
   private func launchOptions() throws(Failure) -> LaunchOptions {
     let path = MountPath.resolve(store)
     _ = try StoreCommands.open(path)
@@ -116,7 +116,7 @@ struct Mount: ParsableCommand {
       exitWhenInterrupted: ExitStatus.code(for: .interrupted))
   }
 
-  /// This program again, in the background: it gets everything over a socket, and answers when the
+  /// Starts this program again in the background. It receives everything over a socket, and replies when the
   /// mount is ready.
   private func startDaemon(_ launch: LaunchOptions, _ secret: borrowing SecretBytes)
     throws(Failure)
@@ -148,5 +148,26 @@ enum DaemonProcess {
     } catch {
       throw Failure(.other, "The daemon cannot be started: \(error)")
     }
+  }
+}
+
+/// Finds albumfs-thumbnailer.
+enum Thumbnailer {
+  private static let name = "albumfs-thumbnailer"
+
+  /// The given program, otherwise the one beside this program, in ../libexec/albumfs, or along PATH; nil if
+  /// none can be run.
+  static func find(_ given: String?) -> String? {
+    if let given { return runnable(MountPath.resolve(given)) }
+    guard let program = MountPath.realPath("/proc/self/exe") else { return nil }
+    let directory = program.split(separator: "/").dropLast()
+    let beside = "/" + directory.joined(separator: "/")
+    let above = "/" + directory.dropLast().joined(separator: "/")
+    return runnable("\(beside)/\(name)") ?? runnable("\(above)/libexec/albumfs/\(name)")
+      ?? Subprocess.find(name)
+  }
+
+  private static func runnable(_ path: String) -> String? {
+    PathCalls.isExecutable(path) ? path : nil
   }
 }

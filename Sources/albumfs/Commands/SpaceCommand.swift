@@ -17,10 +17,10 @@ struct SpaceCommand: ParsableCommand {
 struct SpaceAdd: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "add",
-    abstract: "Add a space with a password of its own.",
+    abstract: "Add a space with its own password.",
     discussion: """
-      Needs no other password, and nothing tells afterwards how many spaces there are. Refuses a \
-      password that opens a space of this store already.
+      Needs no other password, and afterwards nothing shows how many spaces there are. Refuses a password \
+      that unlocks a space of this store already.
 
         albumfs space add ~/Album.store
       """)
@@ -38,7 +38,7 @@ struct SpaceAdd: ParsableCommand {
   func validate() throws { try Init.checkThumbnailSize(thumbnailSize) }
 
   func run() throws {
-    Hardening.protectMemory()
+    ProcessSetup.protectMemory()
     let opened = try StoreCommands.open(store)
     let secret = try PasswordInput.new(password.source, prompt: "New space's password: ")
     let options = SpaceOptions(thumbnailEdge: thumbnailSize, owner: getuid(), group: getgid())
@@ -57,8 +57,8 @@ struct SpacePassword: ParsableCommand {
     commandName: "password",
     abstract: "Change the password of a space.",
     discussion: """
-      An old copy of the store still opens with the old password. With --recovery-key a forgotten \
-      password is replaced.
+      An old copy of the store keeps the old password. With --recovery-key you can replace a forgotten \
+      password.
 
         albumfs space password ~/Album.store
       """)
@@ -87,7 +87,7 @@ struct SpacePassword: ParsableCommand {
   }
 
   func run() throws {
-    Hardening.protectMemory()
+    ProcessSetup.protectMemory()
     let opened = try StoreCommands.open(store)
     let old = try secret.ask(password)
     let new = try PasswordInput.new(newSource, prompt: "New password: ")
@@ -114,7 +114,7 @@ struct SpaceRecoveryKey: ParsableCommand {
     commandName: "recovery-key",
     abstract: "Show the recovery key of a space.",
     discussion: """
-      Who has it can mount the space, whatever its password is then (`albumfs mount \
+      Anybody who has the key can mount the space, whatever its password is by then (`albumfs mount \
       --recovery-key`). Write it down and keep it where you would keep the photos themselves.
 
         albumfs space recovery-key ~/Album.store
@@ -127,7 +127,7 @@ struct SpaceRecoveryKey: ParsableCommand {
   @OptionGroup var output: OutputOptions
 
   func run() throws {
-    Hardening.protectMemory()
+    ProcessSetup.protectMemory()
     let opened = try StoreCommands.open(store)
     let secret = try PasswordInput.existing(password.source, prompt: "Password: ")
     let key = try StoreCommands.reporting { () throws(StoreError) in

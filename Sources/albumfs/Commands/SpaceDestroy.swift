@@ -8,14 +8,14 @@ import Glibc
 struct SpaceDestroy: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "destroy",
-    abstract: "Destroy the space that a password opens.",
+    abstract: "Destroy the space that a password unlocks.",
     discussion: """
-      Makes the space's slot in keys random, so that no password opens the space any more. Its \
-      segments stay and look like chaff. No other space is touched. There is no way back.
+      Fills the space's slot in keys with random bytes, so that no password unlocks the space any more. Its \
+      segments stay and look like chaff. No other space is touched. This cannot be undone.
 
-      The recovery key, or an old copy of keys with the password, still opens segments that stay. \
-      --remove-segments removes them; two copies of the store, one from before and one from after, \
-      then show how many went at once.
+      The recovery key, or an old copy of keys with the password, still decrypts segments that stay. \
+      --remove-segments removes them; two copies of the store, one from before and one from after, then \
+      show how many went at once.
 
         albumfs space destroy ~/Album.store
         albumfs space destroy ~/Album.store --remove-segments
@@ -24,7 +24,7 @@ struct SpaceDestroy: ParsableCommand {
   @Argument(help: "The store's directory.", completion: .directory)
   var store: String
 
-  @Flag(help: "Remove the space's segments, too.")
+  @Flag(help: "Remove the space's segments too.")
   var removeSegments = false
 
   @Flag(help: "Do not ask for confirmation.")
@@ -35,7 +35,7 @@ struct SpaceDestroy: ParsableCommand {
   @OptionGroup var output: OutputOptions
 
   func run() throws {
-    Hardening.protectMemory()
+    ProcessSetup.protectMemory()
     if !yes, isatty(STDIN_FILENO) != 1 {
       throw Failure(.usage, "No terminal to ask for confirmation. Use --yes.")
     }
@@ -50,14 +50,14 @@ struct SpaceDestroy: ParsableCommand {
       if removeSegments { try space.removeSegments() }
     }
     try StateDirectory.forget(space.memoryName)
-    output.say("The space is destroyed: no password opens it any more.")
+    output.say("The space is destroyed: no password unlocks it any more.")
     output.say(
       removeSegments
         ? "Its \(segments) are gone. A copy of the store from before and one from now show that so "
           + "many went at once."
         : "Its \(segments) stay and look like chaff. Its recovery key, or its password with an old "
-          + "copy of keys, still opens them; with the recovery key --remove-segments removes them "
-          + "later.")
+          + "copy of keys, still decrypts them. To remove them later, use --remove-segments with the "
+          + "recovery key.")
   }
 
   private func find(_ opened: Store) throws(Failure) -> SpaceDestruction {
@@ -71,7 +71,7 @@ struct SpaceDestroy: ParsableCommand {
 
   private func confirm(_ segments: String) throws(Failure) {
     output.say(
-      "This destroys the space that you opened, for good: \(segments)"
+      "This destroys the space that this password unlocks, for good: \(segments)"
         + (removeSegments ? ", which are removed." : "."))
     Terminal.prompt("Type yes to destroy it: ")
     if readLine() != "yes" { throw Failure(.interrupted, "Not confirmed; nothing was changed.") }

@@ -4,7 +4,7 @@ import Posix
 
 struct Status: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show how a mounted space is: photos, thumbnails, what is on disk.",
+    abstract: "Show the state of a mounted space: photos, thumbnails, what is on disk.",
     discussion: """
         albumfs status ~/Album
         albumfs status ~/Album --json
@@ -12,7 +12,7 @@ struct Status: ParsableCommand {
 
   @OptionGroup var mount: MountArgument
 
-  @Flag(help: "As JSON.")
+  @Flag(help: "Print JSON.")
   var json = false
 
   @OptionGroup var output: OutputOptions

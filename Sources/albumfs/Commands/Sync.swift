@@ -5,15 +5,15 @@ struct Sync: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Wait until everything is on disk and all thumbnails are made.",
     discussion: """
-      Returns when what was closed before the call is on disk and its thumbnails are made (or \
-      given up; `albumfs status` says which and why).
+      Returns when everything that was closed before the call is on disk and its thumbnails are made (or \
+      have failed; `albumfs status` says which and why).
 
         cp ~/Pictures/*.jpg ~/Album/Trip/Photo/ && albumfs sync ~/Album
       """)
 
   @OptionGroup var mount: MountArgument
 
-  @Option(help: ArgumentHelp("Give up after that many seconds.", valueName: "s"))
+  @Option(help: ArgumentHelp("Stop waiting after this many seconds.", valueName: "s"))
   var timeout: Double?
 
   @OptionGroup var output: OutputOptions

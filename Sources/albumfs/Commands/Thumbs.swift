@@ -5,19 +5,19 @@ struct Thumbs: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Make thumbnails again.",
     discussion: """
-      Of the photos at and under PATH. Returns at once; `albumfs sync` waits for them. What you \
-      put into Thumb yourself stays.
+      Makes thumbnails of the photos at and below PATH. Returns at once; `albumfs sync` waits for them. \
+      Files that you put into Thumb yourself stay.
 
         albumfs thumbs ~/Album --failed
         albumfs thumbs ~/Album/Trip --all
       """)
 
-  @Argument(help: "Anything in the mount.", completion: .directory)
+  @Argument(help: "The mount point or anything below it.", completion: .directory)
   var path: String
 
   @Flag(
     exclusivity: .exclusive,
-    help: "Which: those given up, all that are not there, or every one.")
+    help: "Which thumbnails: failed ones, all that are missing, or every one.")
   var which: Choice = .missing
 
   enum Choice: EnumerableFlag {
@@ -25,8 +25,8 @@ struct Thumbs: ParsableCommand {
 
     static func help(for value: Choice) -> ArgumentHelp? {
       switch value {
-      case .failed: "Those that could not be made."
-      case .missing: "All that are not there, removed and failed ones."
+      case .failed: "Those that failed."
+      case .missing: "All that are missing: removed and failed ones."
       case .all: "Every one."
       }
     }

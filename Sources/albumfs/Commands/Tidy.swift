@@ -4,9 +4,9 @@ import Posix
 
 struct Tidy: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Move photos that lie right in an album into its Photo.",
+    abstract: "Move photos that lie directly in an album into its Photo.",
     discussion: """
-      A photo whose name is taken in Photo stays where it is and is named.
+      A photo whose name exists in Photo already stays where it is, and tidy names it.
 
         albumfs tidy ~/Album/Trip
         albumfs tidy --all
@@ -15,7 +15,7 @@ struct Tidy: ParsableCommand {
   @Argument(help: "An album, or with --all anything in the mount.", completion: .directory)
   var path: String?
 
-  @Flag(help: "All albums of the mount; without PATH, of every mount of yours.")
+  @Flag(help: "All albums of the mount; without PATH, of all your mounts.")
   var all = false
 
   @OptionGroup var output: OutputOptions
@@ -35,7 +35,7 @@ struct Tidy: ParsableCommand {
 
   private func tidy(_ mount: MountEntry, _ album: String?) throws {
     let summary = try ControlClient(mount).ask(.tidy(album: album)).done()
-    output.say("Moved \(counted(summary.count, "photo")).")
+    output.say("Moved \(counted(summary.count, "file")).")
     if !summary.notes.isEmpty {
       throw Failure(.clash, summary.notes.joined(separator: "\n"))
     }

@@ -4,26 +4,28 @@ import Posix
 
 struct Umount: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Unmount a space; returns when all of it is on disk.",
+    abstract: "Unmount a space; returns when everything is on disk.",
     discussion: """
-      Waits until the daemon has written everything and ended. Where it could not write everything, \
-      umount says why and exits with the code of that. When files are still open in the mount it \
-      says which programs have them, and nothing is unmounted. A mount point whose daemon was \
-      killed is cleared.
+      Waits until the daemon has written everything and ended. If it could not write everything, umount \
+      says why and exits with the matching code. If files are still open in the mount, umount names the \
+      programs that have them open, and unmounts nothing. It also clears the mount point of a daemon that \
+      was killed.
 
         albumfs umount ~/Album
         albumfs umount --all
       """)
 
-  @Argument(help: "Where it is mounted.", completion: .directory)
+  @Argument(help: "The mount point.", completion: .directory)
   var mountpoint: String?
 
-  @Flag(help: "All mounts of yours (as root: of everybody).")
+  @Flag(help: "All your mounts (as root: everybody's).")
   var all = false
 
   @Flag(
     name: [.customShort("z"), .long],
-    help: "Take it out of the tree at once; it ends when its last file is closed. Does not wait.")
+    help:
+      "Remove the mount from the tree at once; it ends when its last file is closed. Does not wait."
+  )
   var lazy = false
 
   @OptionGroup var output: OutputOptions
@@ -42,7 +44,7 @@ struct Umount: ParsableCommand {
     var failure: Failure?
     for mount in try MountPath.table().spaces.reversed() where mount.isOurs {
       do throws(Failure) { try unmount(mount) } catch {
-        // Somebody else was faster.
+        // Another process unmounted it in the meantime.
         if error.kind == .noSuchMount { continue }
         Terminal.complain(error.message)
         failure = Failure(error.kind, "Not everything was unmounted.")
@@ -54,7 +56,7 @@ struct Umount: ParsableCommand {
   private static func mount(at path: String) throws(Failure) -> MountEntry {
     let absolute = MountPath.resolve(path)
     let table = try MountPath.table()
-    if let mount = table.mount(at: absolute), mount.type == MountTable.fileSystemType {
+    if let mount = table.mount(at: absolute), mount.isSpace {
       return mount
     }
     if let mount = table.space(holding: absolute) {
@@ -64,14 +66,14 @@ struct Umount: ParsableCommand {
   }
 
   private func unmount(_ mount: MountEntry) throws(Failure) {
-    // Asked first, so that the daemon cannot end before the question.
+    // Connects first, so that the daemon cannot end before the request.
     guard let client = try connect(mount) else {
       let wasDead = MountLife.isDead(mount)
       try Unmounting.clear(mount)
       output.say(
         wasDead
           ? "\(mount.mountPoint): its daemon was gone; the mount point is cleared."
-          : "\(mount.mountPoint): taken away; its daemon could not be reached, and may still be writing."
+          : "\(mount.mountPoint): removed; its daemon could not be reached, and may still be writing."
       )
       return
     }
@@ -83,7 +85,7 @@ struct Umount: ParsableCommand {
       let pid = client.daemon.pid
       output.say(
         ProcessState.isStopped(pid)
-          ? "Unmounted; its daemon is stopped and writes when it goes on: kill -CONT \(pid)"
+          ? "Unmounted; its daemon is stopped and will write when it continues: kill -CONT \(pid)"
           : "Unmounted; waiting until everything is on disk …")
     }
     if let failure {
@@ -94,18 +96,18 @@ struct Umount: ParsableCommand {
     // The lock on the space goes with the process.
     try? client.stream.setReceiveTimeout(seconds: 60)
     do throws(MessageStream.Problem) { try client.stream.waitForEnd() } catch {
-      throw Failure(.unreachable, "Unmounted, but the daemon's end cannot be told: \(error)")
+      throw Failure(.unreachable, "Unmounted, but the daemon's end cannot be observed: \(error)")
     }
     output.detail("\(mount.mountPoint): unmounted, everything is on disk.")
   }
 
-  /// How long a daemon that cannot be reached is tried for, in steps of 100 ms: that of a mount that was just
-  /// made may not listen yet.
+  /// How often to try a daemon that cannot be reached, every 100 ms: the daemon of a new mount may not listen
+  /// yet.
   private static let tries = 30
 
-  /// A connection to the daemon, which has been asked to tell its end unless that is not waited for. nil
-  /// where nobody serves the mount any more, which only the mount itself can say; with --lazy also where
-  /// nobody can be reached.
+  /// Connects to the daemon and asks it to report its end, unless --lazy. Returns nil if no process serves
+  /// the mount any more, which only the mount itself can tell; with --lazy also if the daemon cannot be
+  /// reached.
   private func connect(_ mount: MountEntry) throws(Failure) -> ControlClient? {
     for attempt in 1... {
       try KilledDaemon.release(mount)
@@ -138,7 +140,7 @@ struct Umount: ParsableCommand {
     let processes = BusyProcesses.of(mount)
     var lines = ["\(mount.mountPoint) is busy."]
     if processes.isEmpty {
-      lines.append("  Who keeps it busy cannot be seen (another user's process?).")
+      lines.append("  The process that keeps it busy is not visible (another user's?).")
     }
     for process in processes {
       lines.append("  \(process.name) (\(process.pid)) \(process.uses)")

@@ -121,8 +121,8 @@ enum MountTableTarget: FuzzTarget {
 
   static func run(_ bytes: [UInt8]) {
     let table = MountTable(text: bytes)
-    _ = table.spaces
-    _ = table.space(holding: "/mnt/a b/c")
+    _ = table.mounts(ofType: "fuse.albumfs")
+    _ = table.mount(ofType: "fuse.albumfs", holding: "/mnt/a b/c")
     _ = table.mount(at: "/mnt")
   }
 }

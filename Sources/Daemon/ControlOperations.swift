@@ -6,7 +6,7 @@ import Glibc
 import Posix
 import Thumbnails
 
-// What commands ask of a mount, asked of its parts.
+// The operations that commands request, on the parts of a mount.
 
 extension Parts {
   func status(messages: [String]) -> MountStatus {
@@ -26,7 +26,7 @@ extension Parts {
 
   private func thumbnails(made: Int) -> MountStatus.Thumbnails {
     let report = fileSystem.thumbnailReport()
-    // A file that is no picture has no thumbnail by right: nothing failed.
+    // A file that is no picture rightly has no thumbnail: nothing failed.
     let failed = report.failed.filter { $0.reason != .notAPicture }
     let failures = failed.prefix(MountStatus.Thumbnails.listLimit).map { failed in
       FailedThumbnail(
@@ -37,19 +37,19 @@ extension Parts {
       disabled: whyNoThumbnailsNow)
   }
 
-  /// Why no thumbnail is being made; nil where all is well.
+  /// Why albumfs makes no thumbnails now; nil if it does.
   private var whyNoThumbnailsNow: String? {
     if isReadOnly { return "mounted read-only" }
     return whyNoThumbnails ?? queue?.unavailableReason
   }
 
-  /// Waits until the photos that were closed before have their thumbnails, and then until all of
-  /// it is on disk. `progress` is told how many are left, about once a second, and answers whether
-  /// anybody still wants to know.
+  /// Waits until the photos that were closed before have their thumbnails, and then until everything is on
+  /// disk. Passes the number of pending ones to `progress` about once a second; `progress` returns false if
+  /// the client has disconnected.
   func sync(timeout: Double?, progress: (Int) -> Bool) throws(Failure) {
     let deadline = timeout.map { MonotonicTime.now + .seconds(min($0, 1e9)) }
     if isReadOnly { return }
-    // On disk are photos first: thumbnails can be made again.
+    // Syncs the photos first, because thumbnails can be made again.
     try barrier()
     try waitForThumbnails(until: deadline, progress)
     try barrier()
@@ -58,8 +58,8 @@ extension Parts {
   private func waitForThumbnails(until deadline: MonotonicTime?, _ progress: (Int) -> Bool)
     throws(Failure)
   {
-    // The kernel tells the end of a closed file a moment after close(2) has returned, so that its
-    // photo may not wait yet: what still owes a thumbnail is given half a second to come.
+    // The kernel reports the end of a closed file a moment after close(2) has returned, so its photo may not
+    // be queued yet. Allows half a second for that.
     for _ in 0..<10 {
       try waitForQueued(until: deadline, progress)
       if fileSystem.thumbnailReport().pending == 0 { return }
@@ -82,7 +82,7 @@ extension Parts {
     }
     if waiting.timedOut {
       let pending = fileSystem.thumbnailReport().pending
-      throw Failure(.timedOut, "The time is up: thumbnails not yet made: \(pending).")
+      throw Failure(.timedOut, "Timed out: thumbnails not yet made: \(pending).")
     }
   }
 
@@ -121,7 +121,7 @@ extension Parts {
     }
   }
 
-  /// `progress` is told how many bytes of how many were moved, and answers whether to go on.
+  /// Passes the bytes moved and the total to `progress`, which returns false to stop.
   func compact(_ progress: (Int64, Int64) -> Bool) throws(Failure) -> CompactionSummary {
     if isReadOnly { throw Failure(.other, "The space was mounted read-only.") }
     do throws(StoreError) {
@@ -140,8 +140,8 @@ extension Parts {
   }
 }
 
-/// One wait for the thumbnails of what was closed before it began, on a thread of its own so that
-/// somebody can be told meanwhile.
+/// Waits for the thumbnails of everything that was closed before. It has a thread of its own, so that the
+/// caller can report progress meanwhile.
 private final class ThumbnailWait: Sendable {
   private enum State { case waiting, made, timedOut }
   private let state = Monitor(State.waiting, rank: .leaf)

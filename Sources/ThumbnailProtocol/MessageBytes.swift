@@ -1,10 +1,10 @@
-/// What a message that is not one has wrong with it.
+/// Why bytes are no valid message.
 package enum MalformedMessage: Error, Equatable, Sendable {
   /// Fewer bytes than the message needs.
   case truncated
-  /// More bytes than the message says.
+  /// More bytes than the message announces.
   case trailingBytes
-  /// Does not begin with the magic of this protocol and version.
+  /// The magic is not that of this protocol and version.
   case unknownMagic
   /// A kind, code or format that this version does not know.
   case unknownKind
@@ -22,7 +22,7 @@ extension [UInt8] {
     }
   }
 
-  /// The number at this offset, lowest byte first; throws `.truncated` where it does not fit.
+  /// The number at this offset, lowest byte first; throws `.truncated` if the bytes end before.
   func number<T: FixedWidthInteger & UnsignedInteger>(_: T.Type, at offset: Int)
     throws(MalformedMessage) -> T
   {
@@ -33,9 +33,21 @@ extension [UInt8] {
     return number
   }
 
-  /// Throws `.reservedBytes` unless all bytes of the range, which must lie inside, are zero.
+  /// Throws `.reservedBytes` unless all bytes of the range are zero.
   func requireZero(_ range: Range<Int>) throws(MalformedMessage) {
     guard range.upperBound <= count else { throw .truncated }
     for index in range where self[index] != 0 { throw .reservedBytes }
   }
+}
+
+/// The limits of every message. Both sides refuse values outside them.
+package enum ThumbnailLimits {
+  /// The greatest picture, in bytes.
+  package static let pictureByteCount: UInt64 = 512 << 20
+  /// The long edge of a thumbnail, in pixels.
+  package static let edge: ClosedRange<UInt32> = 16...2048
+  /// The greatest thumbnail, in bytes: a PNG of the greatest edge that does not compress at all.
+  package static let thumbnailByteCount: UInt32 = 17 << 20
+  /// The longest reason of a failure, in bytes.
+  static let reasonByteCount = 120
 }

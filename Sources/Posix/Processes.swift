@@ -1,31 +1,30 @@
 internal import CLinux
 internal import Glibc
 
-/// Programs that albumfs starts: fusermount3, a password command, thumbnailers, and itself as the daemon.
-/// They get our standard descriptors where not said otherwise and default signal handling.
+/// Starts programs: fusermount3, a password command, thumbnailers, and albumfs itself as the daemon. They
+/// inherit the standard descriptors unless redirected, and get default signal handling.
 package enum Subprocess {
-  /// What stands at a descriptor of the new program.
+  /// Replaces a descriptor of the new program.
   package struct Redirection {
     var descriptor: CInt
     var source: CInt
 
-    /// `source` is a descriptor of ours, or -1 for /dev/null.
+    /// `source` is a descriptor of this process, or -1 for /dev/null.
     package init(_ descriptor: CInt, _ source: CInt) {
       self.descriptor = descriptor
       self.source = source
     }
   }
 
-  /// For programs whose words are to be understood: English, and nothing of the caller's environment.
+  /// For programs whose output albumfs parses: English messages, and nothing of the caller's environment.
   package static let plainEnvironment = ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"]
 
-  /// Starts a program found along PATH, by default the one that the first argument names. The
-  /// caller waits for it. Redirections are made in their order.
+  /// Starts a program found along PATH, by default the one that the first argument names. The caller waits
+  /// for its end. Makes the redirections in their order.
   ///
   /// - Parameters:
-  ///   - environment: nil: the caller's.
-  ///   - isolated: the program gets a process group of its own, and no descriptor above the
-  ///     redirected ones.
+  ///   - environment: the caller's if nil.
+  ///   - isolated: gives the program a process group of its own, and no descriptor above the redirected ones.
   package static func start(
     _ arguments: [String], program: String? = nil, _ redirections: [Redirection] = [],
     environment: [String]? = nil, isolated: Bool = false
@@ -71,14 +70,14 @@ package enum Subprocess {
     return pid
   }
 
-  /// Waits for the end: the exit code, or 128 and the signal's number.
+  /// Waits for the end; returns the exit code, or 128 plus the signal's number.
   package static func wait(_ pid: Int32) throws(Errno) -> Int32 {
     var status: CInt = 0
     try retrying { unsafe waitpid(pid, &status, 0) }
     return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + (status & 0x7F)
   }
 
-  /// Runs a program to its end. Returns its exit code and what it wrote to standard error.
+  /// Runs a program to its end. Returns its exit code and its standard error.
   package static func run(
     _ arguments: [String], _ redirections: [Redirection] = [], environment: [String]? = nil
   ) throws(Errno) -> (code: Int32, complaint: String) {
@@ -92,7 +91,7 @@ package enum Subprocess {
     return (try wait(pid), String(decoding: complaint, as: UTF8.self))
   }
 
-  /// The path of a program along PATH, nil where there is none.
+  /// The path of a program along PATH; nil if there is none.
   package static func find(_ program: String, in path: String = callersPath) -> String? {
     for directory in path.split(separator: ":") where directory.hasPrefix("/") {
       let candidate = "\(directory)/\(program)"
@@ -101,7 +100,7 @@ package enum Subprocess {
     return nil
   }
 
-  /// The set-uid program of libfuse that mounts and unmounts for ordinary users, along PATH.
+  /// libfuse's set-uid program that mounts and unmounts for ordinary users, along PATH.
   package static func fusermount(in path: String = callersPath) -> String? {
     find("fusermount3", in: path)
   }
@@ -122,5 +121,23 @@ package enum Subprocess {
     let copies = unsafe strings.map { unsafe strdup($0) } + [nil]
     defer { unsafe copies.forEach { unsafe free($0) } }
     return unsafe body(copies)
+  }
+}
+
+/// The state of a process, from proc(5).
+package enum ProcessState {
+  /// True of a process that was killed and still has a thread: its first thread is a zombie.
+  package static func isZombie(_ pid: Int32) -> Bool { ["Z", "X"].contains(letter(of: pid)) }
+
+  /// True of a process that SIGSTOP or a debugger stopped.
+  package static func isStopped(_ pid: Int32) -> Bool { ["T", "t"].contains(letter(of: pid)) }
+
+  /// nil if there is no such process.
+  private static func letter(of pid: Int32) -> Substring? {
+    guard let bytes = try? readWholeFile("/proc/\(pid)/stat") else { return nil }
+    // The name before the state is in parentheses and may contain any character.
+    let text = String(decoding: bytes, as: UTF8.self)
+    guard let name = text.lastIndex(of: ")") else { return nil }
+    return text[text.index(after: name)...].split(separator: " ").first
   }
 }

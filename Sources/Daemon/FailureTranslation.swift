@@ -2,7 +2,7 @@ package import AlbumStore
 package import ControlProtocol
 import FUSEDriver
 
-// What the layers below say, as what a person is told. The only place that knows both sides.
+// Translates errors of the layers below into failures for a person.
 
 extension Failure {
   init(_ error: MountError) {
@@ -19,15 +19,15 @@ extension Failure {
     self.init(kind, error.message)
   }
 
-  /// `path` is the store, where one is to be named. `changing`: while its conf or keys were to be
-  /// written.
+  /// `path` is the store, if the message should name it. `changing`: the command was to write the conf or
+  /// keys.
   package init(_ error: StoreError, of path: String? = nil, changing: Bool = false) {
     let message = Failure.sentence(error.message)
     self.init(
       Kind(error, changing: changing), path.map { "\($0): \(message)" } ?? message)
   }
 
-  /// The layers below write without capital and full stop. A file's name stays as it is.
+  /// Adds the capital and the full stop that the layers below leave out. The name of a file stays as it is.
   private static func sentence(_ words: String) -> String {
     let end = words.last.map { ".!?".contains($0) } ?? true ? "" : "."
     let first = words.prefix { $0 != " " }

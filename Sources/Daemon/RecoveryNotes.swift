@@ -1,0 +1,120 @@
+import AlbumModel
+import AlbumStore
+import Posix
+
+/// Describes the result of recovery for a person.
+enum RecoveryNotes {
+  private static let mostNamed = 20
+
+  /// Names the files that lack their newest content, and says what to do.
+  private static func incompleteFiles(_ report: RecoveryReport) -> [String] {
+    let files = report.incompleteFiles
+    if files.isEmpty {
+      if report.leftOutFiles == 0 { return [] }
+      let paths = report.leftOutPaths.keys.sorted()
+      let named =
+        paths.prefix(mostNamed).map { "\($0): left out by an earlier mount." }
+        + (paths.count > mostNamed ? ["… and \(paths.count - mostNamed) more files."] : [])
+      return named + [
+        "albumfs keeps \(report.leftOutFiles) versions of files that a mount left out, because content of "
+          + "them was missing. albumfs check --repair restores what can be read of them."
+      ]
+    }
+    var lines = files.prefix(mostNamed).map { file in
+      "\(file.path ?? "A file without a name"): \(file.outcome.sentence) (\(time(file.since)))."
+    }
+    if files.count > mostNamed { lines.append("… and \(files.count - mostNamed) more files.") }
+    let isCopy = files.allSatisfy(\.isEndOfCopy)
+    let cause =
+      isCopy
+      ? "was written while this store was copied, and is not in it"
+      : "is missing in this store"
+    lines.insert(
+      "The newest content of \(files.count) \(files.count == 1 ? "file" : "files") \(cause). "
+        + "albumfs removes nothing that is left of it. "
+        + "\(isCopy ? "Run rsync again to complete the copy, or run" : "Restore the store from a backup, or run") "
+        + "albumfs check --repair to restore what can be read.", at: 0)
+    return lines
+  }
+
+  private static func time(_ since: StoreTime) -> String {
+    "written \(SystemClock.localTime(seconds: since.seconds))"
+  }
+
+  static func lines(_ report: RecoveryReport) -> [String] {
+    var lines: [String] = []
+    if report.isMixed {
+      lines.append(
+        "The store also holds segments of another copy of it, which was written to. albumfs has removed "
+          + "nothing of either. To make this store a copy again, run rsync once with --delete. To continue with "
+          + "what is shown, run albumfs check --repair.")
+    }
+    lines += incompleteFiles(report)
+    if !report.cutFiles.isEmpty {
+      let shown = report.cutFiles.prefix(mostNamed).joined(separator: ", ")
+      let rest = report.cutFiles.count - mostNamed
+      lines.append(
+        "The machine has been restarted since. Changes of the last seconds before that are left out: "
+          + shown + (rest > 0 ? " and \(rest) more." : "."))
+    }
+    if !report.wasClean, report.incompleteFiles.isEmpty, report.cutFiles.isEmpty,
+      report.damagedFrames == 0, !report.lacksEnd, !report.isDamaged
+    {
+      lines.append(
+        "The last session did not end with an unmount. Everything up to its last moments is there.")
+    }
+    if report.damagedFrames > 0 {
+      let steps = "\(report.damagedFrames) steps of its history"
+      lines.append(
+        report.mayLackJournalAsCopy
+          ? "\(steps) were written while this store was copied, and are not in it: run rsync again."
+          : "The store is damaged: \(steps) are missing.")
+    }
+    if report.lacksEnd {
+      lines.append(
+        "The newest part of the history is not in this store: it was begun while the store was copied, or it "
+          + "is lost. Run rsync again, or restore the store from a backup.")
+    }
+    if report.isEndMissing {
+      lines.append("The store is damaged: the end of its history is missing.")
+    }
+    if report.loss != nil, !report.isJournalIncomplete {
+      lines.append("A part of this space's history was missing at an earlier mount.")
+    }
+    if report.isJournalIncomplete || report.loss != nil {
+      lines.append(
+        "albumfs check --repair may restore what is missing; until then albumfs frees no room.")
+    }
+    if report.lostEntries > 0 {
+      lines.append("The store is damaged: \(report.lostEntries) files are lost.")
+    }
+    if report.lostContents > 0 {
+      lines.append(
+        "The store is damaged: \(report.lostContents) files have lost content; "
+          + "reading it is an error, everything else can be read.")
+    }
+    if report.orphans > 0 {
+      lines.append(
+        "The store is damaged: \(report.orphans) files and folders have lost their name; "
+          + "albumfs check --repair restores them.")
+    }
+    if report.isCutShort {
+      lines.append("The store is damaged: the newest part of its journal was cut short.")
+    }
+    if report.usedFormerCheckpoint {
+      lines.append("The newest checkpoint is damaged; albumfs used the one before it.")
+    }
+    return lines
+  }
+}
+
+extension IncompleteFile.Outcome {
+  /// What a mount shows of the file, for a person.
+  fileprivate var sentence: String {
+    switch self {
+    case .formerContent: "shown in an earlier version"
+    case .leftOut: "left out, because no version of it is whole"
+    case .unreadable: "cannot be read completely"
+    }
+  }
+}
