@@ -1,8 +1,7 @@
 internal import Glibc
 
-/// A value guarded by a lock, on which threads can wait until it has become what they wait for: the
-/// one thing that `Mutex` cannot do. Any thread. Its rank says which other locks a thread may hold that
-/// takes it: see `LockRank`.
+/// A value guarded by a lock, on which threads can wait for a change, which `Mutex` cannot do. Any thread.
+/// The rank limits which other locks a thread may hold when it takes this one: see `LockRank`.
 ///
 /// @unchecked because `state` is only touched under `mutex`.
 @safe package final class Monitor<State>: @unchecked Sendable {
@@ -57,7 +56,7 @@ internal import Glibc
     return try body(&state)
   }
 
-  /// Runs `body` under the lock, again after each `notifyAll`, until it answers something.
+  /// Runs `body` under the lock, again after each `notifyAll`, until it returns a value.
   package func waiting<Result, Failure: Error>(
     _ body: (inout State) throws(Failure) -> Result?
   ) throws(Failure) -> Result {
@@ -84,6 +83,6 @@ internal import Glibc
     }
   }
 
-  /// Lets those who wait look again. To be called after each change that somebody may wait for.
+  /// Makes waiting threads check again. Call it after each change that a thread may wait for.
   package func notifyAll() { unsafe pthread_cond_broadcast(condition) }
 }

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// A value that only one thread at a time touches, for as long as `withLock` runs. Not recursive. Its rank
-/// says which other locks a thread may hold that takes it: see `LockRank`.
+/// A value that only one thread at a time touches, while `withLock` runs. Not recursive. The rank limits
+/// which other locks a thread may hold when it takes this one: see `LockRank`.
 ///
-/// Stands in for `Synchronization.Mutex`, which waits on a futex in a part of the standard library
-/// that is not instrumented: ThreadSanitizer does not see it, and would report every use of it as a
-/// race. It knows a pthread mutex. May go when it knows the other.
+/// Replaces `Synchronization.Mutex`, which waits on a futex in a part of the standard library that is not
+/// instrumented: ThreadSanitizer does not see it and would report every use as a race. It does see a pthread
+/// mutex. This type can go when ThreadSanitizer supports the other.
 @safe package struct Mutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
   // @unchecked because the value is only touched while the lock is held.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
