@@ -58,14 +58,3 @@ extension Catalog {
     }
   }
 }
-
-extension Catalog {
-  /// The session that begins behind all that recovery found.
-  mutating func beginSession(_ birth: SegmentBirth, behind recovery: Recovery) {
-    beginSession(
-      birth,
-      SessionStart(
-        journal: SegmentNumber(recovery.newest.rawValue + 1),
-        checkpoint: SegmentNumber(recovery.listing.usedSegments.nextCheckpointSegment)))
-  }
-}

@@ -106,6 +106,21 @@ extension Catalog {
     return true
   }
 
+  /// A photo refers to a thumbnail that is not there, or that is none.
+  mutating func forgetThumbnail(of photo: InodeIndex) {
+    let number = inodes[photo].state.thumbnail
+    if let thumbnail = inodes.find(number), number.rawValue != 0,
+      inodes[thumbnail].state.links > 0
+    {
+      setThumbnail(nil, of: photo)
+    } else {
+      inodes[photo].state.thumbnail = InodeNumber(0)
+    }
+    update(photo) { state in
+      if state.thumbnailState == .made { state.thumbnailState = .pending }
+    }
+  }
+
   private mutating func settleLinks(of index: InodeIndex, _ tree: SettledTree) -> Bool {
     let links = inodes[index].directory == .max ? tree.links[Int(index.rawValue)] : 1
     if links == 0 || links == inodes[index].state.links { return false }

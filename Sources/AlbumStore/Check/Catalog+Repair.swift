@@ -17,21 +17,6 @@ extension Catalog {
     note(index, .state)
   }
 
-  /// A photo refers to a thumbnail that is not there, or that is none.
-  mutating func forgetThumbnail(of photo: InodeIndex) {
-    let number = inodes[photo].state.thumbnail
-    if let thumbnail = inodes.find(number), number.rawValue != 0,
-      inodes[thumbnail].state.links > 0
-    {
-      setThumbnail(nil, of: photo)
-    } else {
-      inodes[photo].state.thumbnail = InodeNumber(0)
-    }
-    update(photo) { state in
-      if state.thumbnailState == .made { state.thumbnailState = .pending }
-    }
-  }
-
   /// Brings back a file that only its records tell of, under the number that it had; without a name,
   /// and pinned once.
   mutating func revive(
@@ -87,5 +72,22 @@ extension Catalog {
       if let place { newest[state(place).number] = leftOut }
     }
     return newest
+  }
+}
+
+extension Catalog {
+  /// Every stretch of every file, in the order of segments and of places in them.
+  func recordUses() -> [RecordUse] {
+    var uses: [RecordUse] = []
+    for raw in 0..<inodes.upperBound {
+      guard let index = inodes.occupant(raw) else { continue }
+      for extent in extents.all(inodes[index].extents) where !extent.isLost {
+        uses.append(RecordUse(inode: inodes[index].state.number, extent: extent))
+      }
+    }
+    uses.sort {
+      ($0.extent.segment.rawValue, $0.extent.grid) < ($1.extent.segment.rawValue, $1.extent.grid)
+    }
+    return uses
   }
 }

@@ -60,7 +60,7 @@ struct CheckpointWriter {
   }
 
   /// Whether its numbers follow one another, as a reference to it says.
-  var isContiguous: Bool { segments.allSatisfy { reference.contains($0.number.rawValue) } }
+  var isContiguous: Bool { segments.allSatisfy { reference.includes($0.number) } }
 
   private func seal(_ plaintext: [UInt8]) -> Bool {
     guard let writer else { return false }

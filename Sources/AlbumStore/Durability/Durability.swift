@@ -54,10 +54,11 @@ final class Durability: SpacePart, Sendable {
     var stated = FrameNumber.none
   }
 
-  init(_ context: SpaceContext, writer: JournalWriter, recovery: RecoveryReport) {
+  /// `wasClean`: the last session ended by an unmount.
+  init(_ context: SpaceContext, writer: JournalWriter, isSound: Bool, wasClean: Bool) {
     self.context = context
     reclaims = Reclaims(context)
-    isSound = !recovery.isDamaged
+    self.isSound = isSound
     let position = writer.position
     var journal = Journal(
       writer: writer, lastFrame: position.frame,
@@ -66,13 +67,13 @@ final class Durability: SpacePart, Sendable {
     // An unmount proves all frames; after a crash `settle` does.
     context.catalog.withLock { catalog in
       journal.firstOwnCheckpoint = catalog.counters.nextCheckpointSegment
-      if recovery.wasClean { return }
+      if wasClean { return }
       for (number, account) in catalog.segments.accounts where account.state == .retired {
         journal.retirements[number] = position.frame
       }
     }
     self.journal = Mutex(journal)
-    provenFrame = Atomic(recovery.wasClean ? position.frame.rawValue : 0)
+    provenFrame = Atomic(wasClean ? position.frame.rawValue : 0)
     // What was found is on disk, or `settle` sees to it: without this the first round of the keeper
     // would write a barrier in a session that changes nothing.
     barrierState.withLock { $0.covered = position.frame }

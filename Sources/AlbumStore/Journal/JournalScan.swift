@@ -68,6 +68,46 @@ struct JournalScan {
 }
 
 extension JournalScan {
+  /// The last frame that is known to have been on disk: what the last barrier but one says, since
+  /// the last one began only when that was synced.
+  var provenFrame: FrameNumber {
+    let barriers = frames.compactMap(\.frame.barrier)
+    let stated = head?.cutFrame ?? .none
+    return barriers.count < 2 ? stated : max(stated, barriers[barriers.count - 2])
+  }
+
+  /// The last frame of which all content was synced: what the last barrier says.
+  var syncedFrame: FrameNumber {
+    max(head?.cutFrame ?? .none, frames.compactMap(\.frame.barrier).last ?? .none)
+  }
+
+  /// Whether the segment was synced once, and so was on disk in its full size, head and tail.
+  var isProvenDurable: Bool { frames.filter { $0.frame.barrier != nil }.count >= 2 }
+
+  /// An unmount leaves no frames behind the head, or two barriers at the end.
+  var endsByUnmount: Bool {
+    guard let last = frames.last else { return true }
+    guard frames.count >= 2, let barrier = frames[frames.count - 2].frame.barrier else {
+      return false
+    }
+    return last.frame.barrier != nil && barrier.rawValue &+ 2 == last.frame.number.rawValue
+  }
+}
+
+extension JournalFrame {
+  /// The frame that this one says is on disk, if it is a barrier.
+  var barrier: FrameNumber? {
+    var found: FrameNumber?
+    var count = 0
+    try? decodeItems(items) { item in
+      count += 1
+      if case .barrier(let frame) = item { found = frame }
+    }
+    return count == 1 ? found : nil
+  }
+}
+
+extension JournalScan {
   /// Whether the segment was on disk whole once, so that a head that does not open is damage; else it was
   /// born just before a crash.
   var wasBegun: Bool { isProvenDurable || seal != nil || holdsOtherKind }

@@ -4,8 +4,8 @@ internal import Posix
 /// `albumfs.conf` and `albumfs.conf.bak`, the same bytes: no single file may cost the store. The
 /// first is also what all locks are taken on, and so is never replaced by another file.
 enum ConfigurationFiles {
-  static let main = "albumfs.conf"
-  static let twin = "albumfs.conf.bak"
+  static let main = StorePath.configuration
+  static let twin = StorePath.configurationTwin
 
   /// What one of the two is worth.
   private enum Reading {

@@ -12,7 +12,7 @@ internal import Posix
 /// 5. One that was cut short still opens spaces by its whole slots, but is not changed: what was
 ///    in the part that is lost may come back from a backup, which a changed file would rival.
 enum KeyRing {
-  static let path = "keys"
+  static let path = StorePath.keys
   private static let temporary = "keys.new"
   static let limit = KeySlot.maximumCount * KeySlot.byteCount
 

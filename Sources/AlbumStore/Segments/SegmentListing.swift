@@ -51,32 +51,6 @@ struct SegmentListing: Sendable {
   }
 }
 
-extension StorageDirectory {
-  /// The names of all segments, whosever they are: reads every folder of segments. `misplaced` is told of
-  /// what lies in the place of a folder and is none.
-  func segmentNames(misplaced: (String, Errno) -> Void = { _, _ in }) throws(StoreError)
-    -> Set<SegmentName>
-  {
-    var names: Set<SegmentName> = []
-    do throws(Errno) {
-      for folder in try list(SegmentPath.root) where SegmentPath.isFolder(folder) {
-        let path = "\(SegmentPath.root)/\(folder)"
-        do throws(Errno) {
-          for file in try list(path) where file.hasPrefix(folder) {
-            if let name = SegmentName(text: file) { names.insert(name) }
-          }
-        } catch {
-          if !error.isMisplaced { throw error }
-          misplaced(path, error)
-        }
-      }
-    } catch {
-      throw StoreError(reading: SegmentPath.root, error)
-    }
-    return names
-  }
-}
-
 extension SegmentFiles {
   /// What is there now. Segments whose birth nobody has said yet are found by the names that they have
   /// here.

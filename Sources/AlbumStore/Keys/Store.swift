@@ -2,19 +2,6 @@ package import AlbumFormat
 package import AlbumSecrets
 package import Posix
 
-/// How a store is to be made.
-package struct StoreOptions: Sendable {
-  /// Bytes in each segment; `SegmentLayout.isValidByteCount`.
-  package var segmentSize = SegmentLayout.defaultByteCount
-  /// How much work Argon2id makes of each password; never below `KDFCost.floor`.
-  package var cost = KDFCost.moderate
-  /// Bytes of chaff, rounded up to whole segments; nil: a random amount, see `ChaffRule`.
-  package var chaffByteCount: Int64?
-  /// Is told how many bytes of chaff are made, and of how many.
-  package var chaffProgress: @Sendable (Int64, Int64) -> Void = { _, _ in }
-  package init() {}
-}
-
 /// A directory in which albumfs keeps spaces, and what can be done with it and a password. All calls
 /// may come from any thread and any process at once; those that change `keys` wait for one another.
 package final class Store: Sendable {

@@ -1,4 +1,5 @@
 internal import AlbumFormat
+internal import AlbumModel
 package import AlbumSecrets
 
 // What changes `keys`: new slots, and slots sealed anew. How they are sealed decides `SealingLine`
@@ -65,6 +66,16 @@ extension Store {
       for place in places { slots.replace(place, seal.key, content) }
       if places.isEmpty { slots.insert(seal.key, content) }
     }
+  }
+
+  /// The names of a space's segments that are there, of all kinds and sessions. A stranger's name is
+  /// taken for one of them once in 2^45 or so.
+  func segments(of keys: SpaceKeys) throws(StoreError) -> Set<SegmentName> {
+    try directory.segmentNames().filter { keys.segment(named: $0) != nil }
+  }
+
+  static var nothingOfSpace: StoreError {
+    StoreError(.wrongPassword, "nothing in this store is of the space of this recovery key")
   }
 
   static func requireUsable(newPassword: borrowing SecretBytes) throws(StoreError) {

@@ -16,7 +16,7 @@ enum RestingTimes {
 
   /// Gives the folders, `keys` and both confs their times. Writes nothing where they have them.
   static func settle(_ directory: any StorageDirectory) {
-    for path in [KeyRing.path, ConfigurationFiles.main, ConfigurationFiles.twin] {
+    for path in StorePath.small {
       settleSmallFile(path, in: directory)
     }
     for path in SegmentPath.folders + [SegmentPath.root, ""] {
@@ -30,15 +30,13 @@ enum RestingTimes {
   }
 
   private static func settleSmallFile(_ path: String, in directory: any StorageDirectory) {
-    let limit = max(StoreConfiguration.maximumByteCount, KeyRing.limit)
     do throws(Errno) {
       let file = try directory.open(path, .read)
       let (size, times) = (try file.size(), try file.times())
-      if size > Int64(limit) { return }
+      if size > Int64(StorePath.smallLimit) { return }
       // From the same opening: meanwhile another one may have been renamed over it.
-      let image = SegmentImage(byteCount: Int(size))
-      if try unsafe file.read(into: image.bytes, at: 0) != image.byteCount { return }
-      let time = unsafe SegmentChecksum.time(ofSmallFile: [UInt8](image.bytes))
+      guard let bytes = try file.contents(byteCount: Int(size)) else { return }
+      let time = SegmentChecksum.time(ofSmallFile: bytes)
       if times.modified == time, times.modifiedNanoseconds == 0, times.accessed == time { return }
       try file.setModificationTime(seconds: time)
     } catch {

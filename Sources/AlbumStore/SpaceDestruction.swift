@@ -79,15 +79,3 @@ package final class SpaceDestruction: Sendable {
     }
   }
 }
-
-extension Store {
-  /// The names of a space's segments that are there, of all kinds and sessions. A stranger's name is
-  /// taken for one of them once in 2^45 or so.
-  func segments(of keys: SpaceKeys) throws(StoreError) -> Set<SegmentName> {
-    try directory.segmentNames().filter { keys.segment(named: $0) != nil }
-  }
-
-  static var nothingOfSpace: StoreError {
-    StoreError(.wrongPassword, "nothing in this store is of the space of this recovery key")
-  }
-}

@@ -31,20 +31,3 @@ struct RecordUse: Sendable {
     return min(end, DataRecord.contentLimit)
   }
 }
-
-extension Catalog {
-  /// Every stretch of every file, in the order of segments and of places in them.
-  func recordUses() -> [RecordUse] {
-    var uses: [RecordUse] = []
-    for raw in 0..<inodes.upperBound {
-      guard let index = inodes.occupant(raw) else { continue }
-      for extent in extents.all(inodes[index].extents) where !extent.isLost {
-        uses.append(RecordUse(inode: inodes[index].state.number, extent: extent))
-      }
-    }
-    uses.sort {
-      ($0.extent.segment.rawValue, $0.extent.grid) < ($1.extent.segment.rawValue, $1.extent.grid)
-    }
-    return uses
-  }
-}
