@@ -71,6 +71,11 @@ let package = Package(
     library("AlbumStore", ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", logging]),
     library("AlbumFileSystem", ["AlbumModel", "Posix", "AlbumFormat", "AlbumStore", logging]),
 
+    // Checking and repairing a space that is not mounted: judges what the store found, by the rules of albums.
+    library(
+      "AlbumCheck",
+      ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem"]),
+
     // Thumbnails: the queue in the daemon, the decoder in a cell of its own.
     library("ThumbnailProtocol"),
     library("Thumbnails", ["AlbumModel", "Posix", "CLinux", "ThumbnailProtocol", logging]),
@@ -89,7 +94,7 @@ let package = Package(
     program(
       "albumfs",
       [
-        "AlbumModel", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore",
+        "AlbumModel", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumCheck",
         "ThumbnailProtocol", "ControlProtocol", "Daemon", arguments, logging,
       ]),
 
@@ -105,8 +110,8 @@ let package = Package(
     tests(
       "AlbumStoreTests",
       [
-        "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumTestSupport",
-        logging,
+        "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumCheck",
+        "AlbumTestSupport", logging,
       ]),
     tests(
       "AlbumFileSystemTests",
@@ -118,7 +123,7 @@ let package = Package(
       "DamageTests",
       [
         "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
-        "AlbumTestSupport", logging,
+        "AlbumCheck", "AlbumTestSupport", logging,
       ]),
     tests(
       "ThumbnailTests",
@@ -130,10 +135,12 @@ let package = Package(
       "CrashTests",
       [
         "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
-        "AlbumTestSupport", logging,
+        "AlbumCheck", "AlbumTestSupport", logging,
       ]),
     tests("FUSEDriverTests", ["AlbumModel", "Posix", "AlbumFileSystem", "FUSEDriver"]),
-    tests("CLITests", ["Posix", "ControlProtocol", "AlbumTestSupport", "albumfs"]),
+    tests(
+      "CLITests",
+      ["AlbumModel", "Posix", "AlbumCheck", "ControlProtocol", "AlbumTestSupport", "albumfs"]),
     tests("MountTests", ["AlbumTestSupport", "albumfs", "albumfs-thumbnailer"]),
     tests("TidyTests", []),
   ]

@@ -8,7 +8,7 @@ struct FolderTests {
   /// The lowest first. Files outside of a folder lie above all of them.
   static let order = [
     "Directory", "Keys", "Segments", "Catalog", "Journal", "Durability", "Recovery", "Compaction",
-    "", "Check",
+    "",
   ]
 
   @Test func foldersOfAlbumStorePointOneWay() throws {
@@ -16,6 +16,17 @@ struct FolderTests {
     #expect(Set(sources.folders(of: "AlbumStore")) == Set(FolderTests.order))
     for fault in sources.upward(in: "AlbumStore", FolderTests.order) {
       Issue.record("\(fault)")
+    }
+  }
+
+  /// How something is typed, the command line says.
+  @Test func theCoreNamesNoOptionsOfTheCommandLine() throws {
+    for target in ["AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem", "AlbumCheck"] {
+      for (path, text) in try Sources.read(under: "Sources/\(target)") {
+        for line in text.split(separator: "\n") where !line.contains("///") {
+          #expect(!line.contains(/"[^"]*--[a-z]/), "\(path): \(line)")
+        }
+      }
     }
   }
 

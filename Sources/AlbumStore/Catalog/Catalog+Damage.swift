@@ -87,14 +87,14 @@ extension Catalog {
   }
 
   /// Where a file was that a mount left out, and whether for damage; nil where that is not known.
-  borrowing func leftOutPath(of index: InodeIndex) -> (path: String, isDamage: Bool)? {
+  package borrowing func leftOutPath(of index: InodeIndex) -> (path: String, isDamage: Bool)? {
     guard let value = extras[index]?.attributes[InodeState.leftOutPath], let first = value.first
     else { return nil }
     return (String(decoding: value.dropFirst(), as: UTF8.self), first == 1)
   }
 
   /// What could be brought back was.
-  mutating func settleLoss() {
+  package mutating func settleLoss() {
     if loss == nil { return }
     loss = nil
     changes.loss = true
@@ -108,8 +108,8 @@ extension Catalog {
     guard let gap else { return }
     skipNumbers(before: numbersInUse, leavingOut: .lostFrames)
     mendRoot()
-    let references = mendNames(gap, &findings)
-    mendLinks(references, &findings)
+    mendNames(gap, &findings)
+    mendLinks(&findings)
     for number in gap.lostContents {
       guard let index = inodes.find(number) else { continue }
       if extents.all(inodes[index].extents).contains(where: \.isLost) { findings.lostContents += 1 }
@@ -139,11 +139,9 @@ extension Catalog {
     inodes[index].isExpected = false
   }
 
-  /// Drops names that lead nowhere; answers how many names and photos refer to each inode.
-  private mutating func mendNames(_ gap: ReplayGap, _ findings: inout ReplayFindings)
-    -> [InodeIndex: UInt32]
-  {
-    var references: [InodeIndex: UInt32] = [:]
+  /// Drops names that lead nowhere, and those of directories that have a newer one.
+  private mutating func mendNames(_ gap: ReplayGap, _ findings: inout ReplayFindings) {
+    var named: Set<InodeIndex> = []
     var stale: [(directory: InodeIndex, name: [UInt8])] = []
     let newest = newestNames(gap)
     for raw in 0..<inodes.upperBound {
@@ -157,17 +155,14 @@ extension Catalog {
           findings.lostEntries.append((number, name))
           stale.append((index, name))
         } else if inodes[child].state.kind == .directory,
-          references[child] != nil || newest[child].map({ $0 != place }) ?? false
+          newest[child].map({ $0 != place }) ?? false || !named.insert(child).inserted
         {
           stale.append((index, name))
-        } else {
-          references[child, default: 0] += 1
         }
         return true
       }
     }
     for entry in stale { dropEntry(entry.name, in: entry.directory) }
-    return references
   }
 
   /// Where the newest names lead to directories, as far as they still do.
@@ -190,33 +185,25 @@ extension Catalog {
     return record.state.kind != .symlink || !symlinkTarget(child).isEmpty
   }
 
-  private mutating func mendLinks(
-    _ names: [InodeIndex: UInt32], _ findings: inout ReplayFindings
-  ) {
-    var references = names
-    for raw in 0..<inodes.upperBound {
-      guard let photo = inodes.occupant(raw), inodes[photo].state.thumbnail.rawValue != 0 else {
-        continue
-      }
-      if let made = inodes.find(inodes[photo].state.thumbnail), !inodes[made].isExpected,
-        inodes[made].state.links > 0, inodes[made].state.kind == .regular
-      {
-        references[made, default: 0] += 1
-      } else {
-        // The thumbnail is lost: made again.
-        inodes[photo].state.thumbnail = InodeNumber(0)
-        inodes[photo].state.thumbnailState = .pending
+  /// Links are what is left that leads to an inode; what nothing leads to keeps its own.
+  private mutating func mendLinks(_ findings: inout ReplayFindings) {
+    for raw in inodes.places {
+      if let photo = inodes.occupant(raw), !hasConsistentThumbnail(photo) {
+        forgetThumbnail(of: photo)
       }
     }
-    for raw in 0..<inodes.upperBound {
+    let tree = CatalogTree(self)
+    var nameless = Set(tree.tops)
+    for raw in inodes.places {
       guard let index = inodes.occupant(raw), !inodes[index].isExpected,
         inodes[index].state.links > 0, inodes[index].state.number != .root
       else { continue }
-      let count = references[index] ?? 0
-      if count == 0 {
+      let links = tree.links(of: index, in: self)
+      if links == 0 { nameless.insert(index) }
+      if nameless.contains(index) {
         findings.orphans += 1
-      } else if inodes[index].state.kind != .directory {
-        inodes[index].state.links = count
+      } else {
+        inodes[index].state.links = links
       }
     }
   }

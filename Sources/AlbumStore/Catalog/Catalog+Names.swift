@@ -10,6 +10,30 @@ extension Catalog {
     return entry == .max ? nil : entries.name(of: entry)
   }
 
+  /// The path of a name from the space's root, for a person; without a leading slash. It begins with the
+  /// number of a directory that the root does not lead to.
+  package func path(of name: [UInt8], in directory: InodeIndex) -> String {
+    var steps = [String(decoding: name, as: UTF8.self)]
+    var at = directory
+    // A circle is damage, and must not be one here.
+    while state(at).number != .root, steps.count <= 4096 {
+      guard let label = self.name(of: at) else {
+        steps.append("(inode \(state(at).number.rawValue))")
+        break
+      }
+      steps.append(String(decoding: label, as: UTF8.self))
+      guard let parent = index(of: parent(of: at)) else { break }
+      at = parent
+    }
+    return steps.reversed().joined(separator: "/")
+  }
+
+  /// The same where only the number of the directory is known, which may be gone.
+  package func path(of name: [UInt8], in directory: InodeNumber) -> String {
+    guard let index = index(of: directory) else { return String(decoding: name, as: UTF8.self) }
+    return path(of: name, in: index)
+  }
+
   /// All names of some inodes, with their directories. Looks at every entry of the space.
   package func names(of wanted: Set<InodeNumber>) -> [InodeNumber: [(
     directory: InodeNumber, name: [UInt8]

@@ -58,7 +58,7 @@ extension SpaceCounters {
 
 extension Catalog {
   /// The greatest number of an inode that was ever stated.
-  var greatestInode: UInt64 {
+  package var greatestInode: UInt64 {
     var greatest: UInt64 = 0
     for raw in 0..<inodes.upperBound {
       if let index = inodes.occupant(raw) {
@@ -69,7 +69,7 @@ extension Catalog {
   }
 
   /// The next inode's number. One in use is left out, whatever the counters say.
-  mutating func takeInodeNumber() -> InodeNumber {
+  package mutating func takeInodeNumber() -> InodeNumber {
     while inodes.find(InodeNumber(counters.nextInode)) != nil { counters.nextInode += 1 }
     defer { counters.nextInode += 1 }
     noteCounters()

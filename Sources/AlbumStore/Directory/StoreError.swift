@@ -40,17 +40,25 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
     case misplaced
   }
 
+  /// What whoever runs the program can do; how, the program's front end says.
+  package enum Remedy: Sendable, Equatable { case repair, mountReadOnly }
+
   package var code: Code
   package var message: String
   /// Where in the store, relative to it.
   package var path: String?
   package var cause: Errno?
+  package var remedy: Remedy?
 
-  package init(_ code: Code, _ message: String, path: String? = nil, cause: Errno? = nil) {
+  package init(
+    _ code: Code, _ message: String, path: String? = nil, cause: Errno? = nil,
+    remedy: Remedy? = nil
+  ) {
     self.code = code
     self.message = message
     self.path = path
     self.cause = cause
+    self.remedy = remedy
   }
 
   package var description: String { message }
@@ -75,7 +83,7 @@ extension StoreError {
     case .quota:
       self.init(.quotaExceeded, "\(said); free some space there", path: path, cause: cause)
     case .readOnly:
-      self.init(.readOnly, "\(said); mount with --read-only", path: path, cause: cause)
+      self.init(.readOnly, said, path: path, cause: cause, remedy: .mountReadOnly)
     case .noEntry: self.init(.missing, said, path: path, cause: cause)
     default: self.init(.inputOutput, said, path: path, cause: cause)
     }

@@ -38,7 +38,7 @@ final class SpaceContext: Sendable {
   let health: Health
   /// Nothing of the store is removed: frames of the journal are missing, and what looks like garbage may be
   /// what they told of; or another copy of the store, which was written to, is mixed with this one. Until
-  /// `albumfs check --repair`.
+  /// a repair.
   let keepsEverything: Bool
   /// Data segments from this number on were begun by this session.
   let firstOwnSegment: UInt32

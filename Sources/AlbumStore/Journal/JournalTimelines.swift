@@ -40,6 +40,12 @@ struct JournalTimelines {
     return scan
   }
 
+  /// The segment of a number that counts; an empty scan where it is not there.
+  mutating func scan(_ number: SegmentNumber) throws(StoreError) -> JournalScan {
+    guard let segment = segment(number) else { return JournalScan() }
+    return try scan(segment)
+  }
+
   /// The sessions of which a head opens.
   mutating func sessions() throws(StoreError) -> Set<SegmentBirth> {
     var found: Set<SegmentBirth> = []

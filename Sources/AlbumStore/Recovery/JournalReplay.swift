@@ -67,12 +67,23 @@ struct JournalReplay {
     reachedHash = position.frame == .none ? position.hash : nil
   }
 
-  /// A segment that others follow. `cut`: behind this frame it is dead; nil: the head that says so
-  /// is lost. `limit`: see `Recovery.Link`.
-  mutating func replay(
-    _ scan: JournalScan, of number: SegmentNumber, cut: FrameNumber?, limit: FrameNumber?,
-    into catalog: inout Catalog
+  /// Applies the frames of a chain, the oldest first.
+  mutating func run(
+    _ chain: [JournalLink], of journals: inout JournalTimelines, into catalog: inout Catalog
   ) throws(StoreError) {
+    for link in chain.dropLast() {
+      try replay(try journals.scan(link.number), of: link, into: &catalog)
+    }
+    if let newest = chain.last?.number {
+      try finish(try journals.scan(newest), of: newest, into: &catalog)
+    }
+  }
+
+  /// A segment that others follow.
+  private mutating func replay(
+    _ scan: JournalScan, of link: JournalLink, into catalog: inout Catalog
+  ) throws(StoreError) {
+    let (number, cut, limit) = (link.number, link.cut, link.limit)
     enter(number, scan, &catalog)
     let proven = cut ?? scan.provenFrame
     synced = proven
@@ -86,7 +97,7 @@ struct JournalReplay {
   }
 
   /// The newest segment.
-  mutating func finish(
+  private mutating func finish(
     _ scan: JournalScan, of number: SegmentNumber, into catalog: inout Catalog
   ) throws(StoreError) {
     enter(number, scan, &catalog)

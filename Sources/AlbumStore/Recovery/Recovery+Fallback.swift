@@ -39,12 +39,8 @@ extension Recovery {
       let scan = try scan(segment.number)
       lacksFrames = lacksFrames || scan.lacksFrames(upTo: end ?? .none)
       end = scan.head?.cutFrame ?? end
-      var items: [UInt8] = []
-      for frame in scan.frames.map(\.frame) where frame.number <= first {
-        items = frame.isContinuation ? items + frame.items : frame.items
-        if !frame.continues, recent.reaches(frame.time) {
-          recent.noteWritten(items, at: frame.time)
-        }
+      scan.forEachStatement(upTo: first) { items, time in
+        if recent.reaches(time) { recent.noteWritten(items, at: time) }
       }
       if let head = scan.head, !recent.reaches(head.time) { break }
     }
@@ -54,7 +50,8 @@ extension Recovery {
   /// Replays the last 15 minutes once more, from the newest checkpoint before them that is whole, and
   /// says how each file that lacks content is shown.
   mutating func fallback(
-    for missing: MissingContent, _ chain: [Link], floor: StoreTime, _ catalog: borrowing Catalog
+    for missing: MissingContent, _ chain: [JournalLink], floor: StoreTime,
+    _ catalog: borrowing Catalog
   ) throws(StoreError) -> FileFallback {
     var wanted = missing.files
     while true {
@@ -72,40 +69,29 @@ extension Recovery {
   }
 
   private mutating func replayHistory(
-    _ chain: [Link], _ recent: RecentHistory, _ catalog: inout Catalog, newestFirst: Bool = false
+    _ chain: [JournalLink], _ recent: RecentHistory, _ catalog: inout Catalog,
+    newestFirst: Bool = false
   ) throws(StoreError) -> RecentHistory {
-    let numbers = journals.all.map(\.number)
     guard let newest = chain.last?.number else { return recent }
-    let whole = try self.chain(from: newest, to: SegmentNumber(1), among: numbers)
+    let whole = try journals.chain(
+      from: newest, believesCuts: !omitted.contains(.statedCut))
     let start = try historyStart(
       whole, floor: newestFirst ? StoreTime(milliseconds: .max) : recent.floor, into: &catalog)
     let part = whole.filter { $0.number >= start.firstJournal }
     var replay = JournalReplay(
-      from: JournalPosition(frame: start.exists ? start.lastFrame : try firstFrame(part)),
+      from: JournalPosition(
+        frame: start.exists ? start.lastFrame : try journals.beginning(of: part) ?? .none),
       content: content, recent: recent, mayHaveLostPower: false)
-    for link in part.dropLast() {
-      try replay.replay(
-        try scan(link.number), of: link.number, cut: link.cut, limit: link.limit, into: &catalog)
-    }
-    try replay.finish(try scan(newest), of: newest, into: &catalog)
+    try replay.run(part, of: &journals, into: &catalog)
     return replay.recent
-  }
-
-  private mutating func firstFrame(_ chain: [Link]) throws(StoreError) -> FrameNumber {
-    for link in chain {
-      if let first = try scan(link.number).frames.first {
-        return FrameNumber(first.frame.number.rawValue - 1)
-      }
-    }
-    return .none
   }
 
   /// The newest checkpoint that is whole and was in force at the floor, else the oldest that is whole,
   /// else the beginning.
   private mutating func historyStart(
-    _ chain: [Link], floor: StoreTime, into catalog: inout Catalog
+    _ chain: [JournalLink], floor: StoreTime, into catalog: inout Catalog
   ) throws(StoreError) -> CheckpointReference {
-    let references = try checkpoints(of: chain)
+    let references = try journals.checkpoints(of: chain)
     let isWhole = chain.first?.number.rawValue == 1
     for reference in references where reference.takenAt <= floor {
       if try load(reference, into: &catalog) { return reference }
@@ -118,19 +104,6 @@ extension Recovery {
     catalog = Catalog()
     catalog.beginReplay()
     return CheckpointReference()
-  }
-}
-
-extension JournalScan {
-  /// Whether a frame is not there that was in this segment: between those that are, or before `end`, with
-  /// which the segment behind it begins.
-  fileprivate func lacksFrames(upTo end: FrameNumber) -> Bool {
-    var reached = head?.cutFrame
-    for frame in frames.map(\.frame.number) {
-      if let reached, frame != reached.next, frame > reached { return true }
-      reached = frame
-    }
-    return reached.map { $0 < end } ?? false
   }
 }
 

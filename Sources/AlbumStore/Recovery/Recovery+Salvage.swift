@@ -39,38 +39,38 @@ extension Recovery {
   }
 
   /// The journal segments that belong together, oldest first.
-  private mutating func gatherChain(_ numbers: [SegmentNumber]) throws(StoreError) -> [Link] {
-    var links: [Link] = []
-    var rest = numbers
-    var cut: FrameNumber?
-    var limit: FrameNumber?
-    while let number = rest.popLast() {
-      let scan = try scan(number)
-      // Where frames of an older one are missing, the numbers of those that follow tell.
-      if links.isEmpty, scan.head == nil, scan.frames.isEmpty {
-        if !scan.wasBegun { continue }
-        salvaged?.isIncomplete = true
+  private mutating func gatherChain(_ numbers: [SegmentNumber]) throws(StoreError) -> [JournalLink]
+  {
+    guard let newest = try newestOfUse(numbers) else { return [] }
+    let chain = try journals.chain(from: newest)
+    for (place, link) in chain.enumerated() {
+      if journals.segment(link.number) == nil {
+        salvaged?.missing.append(link.number)
+        if place + 1 < chain.count, let head = try scan(chain[place + 1].number).head {
+          files.use(SegmentID(kind: .journal, number: link.number), head.predecessorBirth)
+        }
+      } else if try scan(link.number).head == nil {
+        salvaged?.headless.append(link.number)
       }
-      links.append(Link(number: number, cut: cut, limit: limit))
-      guard let head = scan.head else {
-        salvaged?.headless.append(number)
-        cut = scan.frames.first.map { FrameNumber($0.frame.number.rawValue - 1) }
-        continue
-      }
-      if head.predecessor.rawValue == 0 { break }
-      while let last = rest.last, last > head.predecessor { rest.removeLast() }
-      let isThere = rest.last == head.predecessor
-      if !isThere {
-        salvaged?.missing.append(head.predecessor)
-        files.use(SegmentID(kind: .journal, number: head.predecessor), head.predecessorBirth)
-      }
-      cut = isThere ? head.cutFrame : rest.last.flatMap { head.cut(of: $0) }
-      limit = head.cutFrame
     }
-    return links.reversed()
+    return chain
   }
 
-  private mutating func gatherCheckpoint(_ chain: [Link], into catalog: inout Catalog)
+  /// The newest one that holds something, or did: frames of one without a head tell by their numbers where
+  /// they belong.
+  private mutating func newestOfUse(_ numbers: [SegmentNumber]) throws(StoreError) -> SegmentNumber?
+  {
+    for number in numbers.reversed() {
+      let scan = try scan(number)
+      if scan.head != nil || !scan.frames.isEmpty { return number }
+      if !scan.wasBegun { continue }
+      salvaged?.isIncomplete = true
+      return number
+    }
+    return nil
+  }
+
+  private mutating func gatherCheckpoint(_ chain: [JournalLink], into catalog: inout Catalog)
     throws(StoreError) -> CheckpointReference
   {
     var head: JournalHead?
@@ -98,7 +98,7 @@ extension Recovery {
       }
     }
     if let found { return found }
-    for reference in try checkpoints(of: chain) where !named.contains(reference) {
+    for reference in try journals.checkpoints(of: chain) where !named.contains(reference) {
       if try load(reference, into: &catalog) { return reference }
     }
     catalog = Catalog()
@@ -135,16 +135,12 @@ extension Recovery {
 
   /// The frame behind which replay begins. Without a checkpoint that is the beginning of the space,
   /// or of what is left of its journal.
-  private mutating func firstFrame(_ chain: [Link], _ start: CheckpointReference)
+  private mutating func firstFrame(_ chain: [JournalLink], _ start: CheckpointReference)
     throws(StoreError) -> FrameNumber
   {
     if start.exists { return start.lastFrame }
-    var first: FrameNumber?
-    for link in chain where first == nil {
-      first = try scan(link.number).frames.first?.frame.number
-    }
-    let before = FrameNumber((first?.rawValue ?? 1) - 1)
-    if first == nil || before.rawValue > 0 { salvaged?.isIncomplete = true }
-    return before
+    let before = try journals.beginning(of: chain)
+    if before != FrameNumber.none { salvaged?.isIncomplete = true }
+    return before ?? .none
   }
 }

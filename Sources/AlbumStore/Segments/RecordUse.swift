@@ -1,17 +1,22 @@
-import AlbumFormat
-import AlbumModel
+package import AlbumFormat
+package import AlbumModel
 
 /// A stretch of a file and the records that it needs: one line of what a check has to open.
 ///
 /// What a record states of its inode and offset is not compared: copy_file_range shares records, within
 /// a file as well as between files, and where they were written first may be gone since. That a record
 /// is the one for this place in this segment is bound by its associated data.
-struct RecordUse: Sendable {
-  var inode: InodeNumber
-  var extent: Extent
+package struct RecordUse: Sendable {
+  package var inode: InodeNumber
+  package var extent: Extent
+
+  package init(inode: InodeNumber, extent: Extent) {
+    self.inode = inode
+    self.extent = extent
+  }
 
   /// The places of the records in the segment, in bytes.
-  var offsets: StrideTo<Int> {
+  package var offsets: StrideTo<Int> {
     let start = Int(extent.grid) * RecordLayout.grid
     let stride = Int(DataRecord.fullGridCount) * RecordLayout.grid
     let last = (Int64(extent.skip) + extent.length - 1) / DataRecord.contentLimit

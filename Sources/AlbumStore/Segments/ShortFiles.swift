@@ -15,9 +15,9 @@ import Posix
 /// - in time: one file a round of the housekeeping thread, which no barrier and no user waits for, and
 ///   only while no frame waits for its barrier;
 /// - the rest stays short. `albumfs check` tells how many there are.
-struct ShortFiles {
+package struct ShortFiles {
   /// So many are filled up in one session at most.
-  static let segmentLimit = 16
+  package static let segmentLimit = 16
   /// What may be filled up of the room on the disk.
   static let shareOfFreeRoom: Int64 = 100
   /// Files that are looked at in one round.

@@ -1,5 +1,6 @@
 import AlbumFormat
 import AlbumModel
+import AlbumStore
 
 /// What data records say that the catalog does not know of: looked at where a part of the journal is
 /// missing, since otherwise it is the garbage of files that were changed and removed.
@@ -121,5 +122,36 @@ extension [Range<Int64>] {
       }
     }
     self = joined
+  }
+}
+
+/// A file put together from what its records say: of each byte the newest.
+struct LostFile {
+  let inode: InodeNumber
+  let map: ExtentMap
+  let size: Int64
+
+  /// `pieces` in the order of their sequences. `map`, `size`: what is known of it already.
+  init(
+    _ inode: InodeNumber, _ pieces: [LooseContent.Piece], over map: ExtentMap = ExtentMap(),
+    size: Int64 = 0
+  ) {
+    self.inode = inode
+    let layers = pieces.flatMap { piece in
+      piece.ranges.map { piece.loose.extent.clipped(from: $0.lowerBound, to: $0.upperBound) }
+    }
+    self.map = ExtentMap(map, under: layers)
+    // A record that was moved states the length of its file when it was first written: only what
+    // there is content for can be told from what was cut off. Rather too much than too little.
+    self.size = max(
+      size, pieces.last?.loose.record.fileLength ?? 0, self.map.extents.last?.end ?? 0)
+  }
+}
+
+extension SegmentFindings.Loose {
+  fileprivate var extent: Extent {
+    Extent(
+      offset: record.offset, length: Int64(record.length), segment: segment,
+      grid: UInt32(offset / RecordLayout.grid), skip: 0)
   }
 }

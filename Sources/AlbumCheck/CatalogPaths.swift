@@ -1,5 +1,7 @@
+import AlbumFileSystem
 import AlbumFormat
 import AlbumModel
+import AlbumStore
 
 /// The paths of some inodes, as the user sees them: from the root of the space, without a leading
 /// slash; of a thumbnail where Thumb shows it.
@@ -15,22 +17,20 @@ struct CatalogPaths {
         photos[state.number] = state.thumbnail
       }
     }
-    for raw in 0..<catalog.inodes.upperBound {
-      guard let directory = catalog.inodes.occupant(raw),
-        catalog.state(directory).kind == .directory
-      else { continue }
-      var found: [(InodeNumber, [UInt8])] = []
+    var directories: [InodeIndex] = []
+    catalog.forEachInode { index, state in
+      if state.kind == .directory { directories.append(index) }
+    }
+    for directory in directories {
       catalog.forEachEntry(of: directory) { name, child, _ in
         let number = catalog.state(child).number
-        if wanted.contains(number) || photos[number] != nil { found.append((number, name)) }
-        return true
-      }
-      for (number, name) in found {
-        let way = catalog.way(to: directory)
-        if wanted.contains(number) { paths[number, default: []].append(way.path(of: name)) }
-        if let thumbnail = photos[number] {
-          paths[thumbnail, default: []].append(way.thumbnailPath(of: name))
+        if wanted.contains(number) {
+          paths[number, default: []].append(catalog.path(of: name, in: directory))
         }
+        if let thumbnail = photos[number] {
+          paths[thumbnail, default: []].append(catalog.thumbnailPath(of: name, in: directory))
+        }
+        return true
       }
     }
     if wanted.contains(.root) { paths[.root] = ["/"] }

@@ -19,7 +19,7 @@ final class RecordPass: Sendable {
   private let uses: [RecordUse]
   private let segments: [SegmentNumber]
   private let walked: Set<SegmentNumber>
-  private let progress: @Sendable (CheckProgress) -> Bool
+  private let progress: @Sendable (_ done: Int64, _ total: Int64) -> Bool
 
   private static let threadCount = 2
 
@@ -27,7 +27,7 @@ final class RecordPass: Sendable {
   /// nothing refers to.
   init(
     files: SegmentFiles, uses: [RecordUse], walked: Set<SegmentNumber>,
-    progress: @escaping @Sendable (CheckProgress) -> Bool
+    progress: @escaping @Sendable (_ done: Int64, _ total: Int64) -> Bool
   ) {
     self.files = files
     self.uses = uses
@@ -73,9 +73,7 @@ final class RecordPass: Sendable {
       return state.next - 1
     }
     guard let place else { return nil }
-    let goesOn = progress(
-      CheckProgress(
-        step: .records, doneBytes: Int64(place) * size, totalBytes: Int64(segments.count) * size))
+    let goesOn = progress(Int64(place) * size, Int64(segments.count) * size)
     if !goesOn { state.withLock { $0.isStopped = true } }
     return goesOn ? segments[place] : nil
   }

@@ -1,8 +1,9 @@
+import AlbumFileSystem
 import AlbumFormat
 import AlbumModel
+import AlbumStore
 
 /// What a repair changes in the catalog, worked out from what a check found: one step of history.
-/// Every sentence that it answers says what was done to one file.
 struct RepairPlan {
   let problems: [CatalogProblem]
   /// Stretches that do not open.
@@ -13,12 +14,12 @@ struct RepairPlan {
   /// What the names of files end with whose names are lost, told by their content.
   var endings: [InodeNumber: String] = [:]
   private var album: RecoveredAlbum?
-  private(set) var done: [String] = []
+  private(set) var done: [CheckRepair] = []
 
   init(_ examination: borrowing Examination, time: Timestamp) {
-    problems = examination.catalogCheck.problems
+    problems = examination.space.audit.problems
     loose = examination.loose
-    lostEntries = examination.salvaged.lost.lostEntries.count
+    lostEntries = examination.space.losses.lost.lostEntries.count
     self.time = time
     var unreadable: [InodeNumber: [Range<Int64>]] = [:]
     for stretch in examination.segments.flatMap(\.damaged) {
@@ -52,8 +53,7 @@ struct RepairPlan {
   /// Changes the catalog. Thumbnails that do not open are dropped and made again; files that do not
   /// open whole, and what has no name, go to the album `Recovered`.
   mutating func apply(to catalog: inout Catalog) {
-    // Nobody waits for the lock: the session is the repair's alone.
-    catalog.extents.steps.permit(.max / 2)
+    catalog.permitLongHold()
     for problem in problems { correct(problem, &catalog) }
     let names = catalog.names(of: Set(unreadable.keys).union(loose?.newer.keys.map { $0 } ?? []))
     for inode in unreadable.keys.sorted() { rescue(inode, names[inode] ?? [], &catalog) }
@@ -69,30 +69,24 @@ struct RepairPlan {
     }
     catalog.correctLedger()
     if lostEntries > 0 {
-      done.append("\(counted(lostEntries, "name")) that led to nothing were dropped")
+      done.append(.namesDropped(lostEntries))
     }
   }
 
   // MARK: Contradictions
 
+  /// The catalog is settled as for a mount: what is left of these is to be said, or goes further.
   private mutating func correct(_ problem: CatalogProblem, _ catalog: inout Catalog) {
     switch problem {
     case .secondName(let directory, let name, let child):
-      guard let parent = catalog.index(of: directory) else { return }
-      let path = catalog.way(to: parent).path(of: name)
-      catalog.dropSecondName(name, in: parent)
-      done.append("\(path): this second name of directory \(child.rawValue) was dropped")
-    case .linkCount(let inode, _, let count):
-      guard let index = catalog.index(of: inode) else { return }
-      catalog.correctLinks(of: index, to: count)
+      done.append(
+        .secondNameDropped(path: catalog.path(of: name, in: directory), inode: child))
     case .albumPart(let inode):
       guard let index = catalog.index(of: inode) else { return }
       catalog.update(index) { $0.marks.subtract([.photoDirectory, .thumbDirectory]) }
-    case .thumbnailGone(let photo):
-      guard let index = catalog.index(of: photo) else { return }
-      catalog.forgetThumbnail(of: index)
-    case .orphan, .extentOutside, .contentLost, .contentBeyondEnd, .ledger, .segmentInUse, .counter:
-      // Brought back, rescued, counted anew or left as they are.
+    case .linkCount, .thumbnailGone, .counter, .orphan, .extentOutside, .contentLost,
+      .contentBeyondEnd, .ledger, .segmentInUse:
+      // Settled, brought back, rescued, counted anew or left as they are.
       return
     }
   }
@@ -116,11 +110,10 @@ struct RepairPlan {
       }
     }
     guard let first = names.first else { return }
-    let parent = catalog.index(of: first.directory)
-    let old = parent.map { catalog.way(to: $0).path(of: first.name) } ?? ""
+    let old = catalog.path(of: first.name, in: first.directory)
     let new = move(index, names, &catalog) ?? old
     let lost = ranges.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
-    done.append("\(old): \(lost) bytes that cannot be read are zeros now; the file is \(new)")
+    done.append(.unreadableZeroed(path: old, byteCount: lost, movedTo: new))
   }
 
   /// Answers false where it is no thumbnail.
@@ -128,9 +121,7 @@ struct RepairPlan {
     var photos: [InodeIndex] = []
     catalog.forEachInode { index, state in if state.thumbnail == inode { photos.append(index) } }
     for photo in photos { catalog.forgetThumbnail(of: photo) }
-    if !photos.isEmpty {
-      done.append("thumbnail \(inode.rawValue) cannot be read and will be made again")
-    }
+    if !photos.isEmpty { done.append(.thumbnailDropped(inode)) }
     return !photos.isEmpty
   }
 
@@ -147,7 +138,7 @@ struct RepairPlan {
         catalog.removeEntry(entry.name, in: parent)
       }
     }
-    let path = album.place(index, named: names[0].name, in: &catalog)
+    let path = album.place(index, named: names[0].name, time: time, in: &catalog)
     catalog.unpin(index)
     return path
   }
@@ -161,43 +152,39 @@ struct RepairPlan {
       inode, newer.pieces, over: ExtentMap(catalog.extents(of: index, from: 0, to: .max)),
       size: state.size)
     let number = catalog.takeInodeNumber()
-    let made = catalog.revive(file, number: number, like: state, time: time)
+    let made = catalog.revive(
+      file.map.extents, size: file.size, as: number, like: state, time: time)
     let album = recovered(&catalog)
-    let path = album.place(made, named: name ?? nameByNumber(inode), in: &catalog)
+    let path = album.place(made, named: name ?? nameByNumber(inode), time: time, in: &catalog)
     catalog.unpin(made)
-    done.append("\(path): content of a file of that name that the lost part of the journal told of")
+    done.append(.newerContent(path: path))
   }
 
   private mutating func revive(
     _ inode: InodeNumber, _ pieces: [LooseContent.Piece], _ catalog: inout Catalog
   ) {
     guard catalog.index(of: inode) == nil, let root = catalog.index(of: .root) else { return }
+    let file = LostFile(inode, pieces)
     let index = catalog.revive(
-      LostFile(inode, pieces), number: inode, like: catalog.state(root), time: time)
-    let path = recovered(&catalog).place(index, named: nameByNumber(inode), in: &catalog)
+      file.map.extents, size: file.size, as: inode, like: catalog.state(root), time: time)
+    let path = recovered(&catalog).place(
+      index, named: nameByNumber(inode), time: time, in: &catalog)
     catalog.unpin(index)
-    done.append("\(path): a file whose name is lost")
+    done.append(.nameLost(path: path))
   }
 
   private mutating func bringBack(_ inode: InodeNumber, _ catalog: inout Catalog) {
     guard let index = catalog.index(of: inode) else { return }
     let state = catalog.state(index)
-    // One that only itself leads to, in a circle.
-    if state.kind == .directory, let name = catalog.name(of: index),
-      let parent = catalog.index(of: catalog.parent(of: index))
-    {
-      catalog.dropSecondName(name, in: parent)
-    }
-    catalog.correctLinks(of: index, to: 0)
+    catalog.dropLinks(of: index)
     catalog.update(index) { $0.marks.remove(.leftOut) }
     let former = catalog.leftOutPath(of: index)?.path.split(separator: "/").last.map {
       Array($0.utf8)
     }
     if former != nil { catalog.setAttribute(InodeState.leftOutPath, of: index, to: nil) }
-    let path = recovered(&catalog).place(index, named: former ?? nameByNumber(inode), in: &catalog)
-    done.append(
-      state.marks.contains(.leftOut)
-        ? "\(path): what a mount had left out" : "\(path): no name led to it")
+    let path = recovered(&catalog).place(
+      index, named: former ?? nameByNumber(inode), time: time, in: &catalog)
+    done.append(state.marks.contains(.leftOut) ? .leftOut(path: path) : .orphan(path: path))
   }
 
   private func nameByNumber(_ inode: InodeNumber) -> [UInt8] {
@@ -209,9 +196,5 @@ struct RepairPlan {
     let made = RecoveredAlbum(in: &catalog, time: time)
     album = made
     return made
-  }
-
-  private func counted(_ count: Int, _ noun: String) -> String {
-    "\(count) \(noun)\(count == 1 ? "" : "s")"
   }
 }

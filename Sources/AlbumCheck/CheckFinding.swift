@@ -1,3 +1,6 @@
+package import AlbumModel
+package import AlbumStore
+
 /// One thing that a check found wrong, or worth knowing.
 package struct CheckFinding: Sendable, Equatable {
   package enum Severity: String, Sendable, CaseIterable {
@@ -66,12 +69,11 @@ package struct CheckFinding: Sendable, Equatable {
   package var ranges: [Range<Int64>]
   /// Segments that have to do with it, relative to the store.
   package var segments: [String]
-  /// What it means, for a person; without the path.
-  package var meaning: String
+  package var detail: Detail
 
   package init(
     _ severity: Severity, _ kind: Kind, path: String? = nil, inode: UInt64? = nil,
-    ranges: [Range<Int64>] = [], segments: [String] = [], _ meaning: String
+    ranges: [Range<Int64>] = [], segments: [String] = [], _ detail: Detail
   ) {
     self.severity = severity
     self.kind = kind
@@ -79,13 +81,98 @@ package struct CheckFinding: Sendable, Equatable {
     self.inode = inode
     self.ranges = ranges
     self.segments = segments
-    self.meaning = meaning
+    self.detail = detail
   }
 }
 
-extension CheckFinding: CustomStringConvertible {
-  /// `Trip/Photo/IMG_1.jpg: bytes 65536-131071 cannot be read (segment 3f9a… is damaged)`
-  package var description: String { path.map { "\($0): \(meaning)" } ?? meaning }
+extension CheckFinding {
+  /// What exactly was found, for whoever puts it into words; `path`, `ranges` and `segments` belong to it.
+  package enum Detail: Sendable, Equatable {
+    /// What opening the store said.
+    case ofStore(String)
+    /// Files with the names of segments are none: what one of them is, and how many more there are.
+    case strangers(example: String, others: Int)
+    /// So many files with the names of segments are shorter than one, and not this space's.
+    case shortFiles(Int)
+
+    /// So many frames of a segment cannot be read; a spare needs none of them now.
+    case framesMissing(Int, isSpare: Bool)
+    /// Of a journal segment's two heads.
+    case bothHeadsDamaged, oneHeadDamaged
+    case journalSegmentMissing
+    /// The newest journal segment is shorter than it was, or holds zeros.
+    case journalCutShort
+    /// The newest part was begun while the store was copied, or it was lost.
+    case journalLacksEnd
+    /// Segments are there that were begun behind the end of the journal.
+    case journalEndMissing
+    case checkpointDamaged(otherIsUsed: Bool)
+    case journalGone
+    case catalogIncomplete
+
+    case diskCannotRead
+    case segmentMissing
+    case segmentShort(left: Int, of: Int)
+    /// So many segments of which the journal does not tell.
+    case unknownSegments(Int)
+    /// Segments of another copy of the store, which was written to.
+    case otherTimeline
+    /// A part of the journal was missing at an earlier mount, and nothing of it was found.
+    case lossUnsettled
+    /// An earlier mount left out what was written to this file last.
+    case leftOut
+    /// So many versions of files are kept that mounts left out.
+    case leftOutVersions(Int)
+
+    /// Changes of the last seconds before a crash are left out.
+    case changesCut
+    /// The thumbnail is not in the store, and is made again.
+    case thumbnailRemade
+    /// The file is shown as it was before.
+    case shownAsBefore
+    /// A new file is not whole: it is left out, or what it replaced is shown.
+    case newFileLeftOut
+    /// Content, of a thumbnail or a file, does not open. `missing`: which of `segments` are not there.
+    case unreadable(isThumbnail: Bool, missing: Set<String>)
+    /// The journal that said where content lies is lost.
+    case placeLost
+    /// There is newer content, of which only the lost journal told.
+    case newerContent
+    /// So many bytes of content of a file whose name is lost.
+    case nameLost(byteCount: Int64)
+    /// What a name led to is lost.
+    case targetLost
+
+    case orphan
+    case secondName
+    case linkCount(stated: UInt32, names: UInt32)
+    case outsideSegments
+    case beyondEnd
+    /// Bytes of a segment in use, and those counted.
+    case ledger(found: Int64, stated: Int64)
+    case segmentInUse
+    case albumPart
+    case thumbnailGone
+    case counter(CatalogProblem.Counter)
+  }
+}
+
+/// One thing that a repair did. Paths are those before and after.
+package enum CheckRepair: Sendable, Equatable {
+  /// The directory keeps its other name.
+  case secondNameDropped(path: String, inode: InodeNumber)
+  case unreadableZeroed(path: String, byteCount: Int64, movedTo: String)
+  case thumbnailDropped(InodeNumber)
+  /// Content of a file of that name that the lost part of the journal told of.
+  case newerContent(path: String)
+  case nameLost(path: String)
+  /// What a mount had left out.
+  case leftOut(path: String)
+  case orphan(path: String)
+  /// So many names that led to nothing.
+  case namesDropped(Int)
+  /// The catalog was written anew, and nothing that is damaged is needed any more.
+  case catalogWritten
 }
 
 /// What a check looked at and what it found.
@@ -104,8 +191,8 @@ package struct CheckReport: Sendable {
   package internal(set) var findings: [CheckFinding] = []
   package internal(set) var totals = Totals()
   package internal(set) var recovery = RecoveryReport()
-  /// What `--repair` did, one sentence each.
-  package internal(set) var repairs: [String] = []
+  /// What the repair did.
+  package internal(set) var repairs: [CheckRepair] = []
   /// False where it was stopped: then only what was looked at until then is told.
   package internal(set) var isComplete = true
 
@@ -126,20 +213,5 @@ package struct CheckReport: Sendable {
   /// Paths that damage affects, sorted, each once.
   package var damagedPaths: [String] {
     Set(findings.filter { $0.severity == .damage }.compactMap(\.path)).sorted()
-  }
-}
-
-/// How far a check is.
-package struct CheckProgress: Sendable, Equatable {
-  package enum Step: Sendable, Equatable { case catalog, records, repair }
-  package var step: Step
-  /// Bytes of segments, of `totalBytes`.
-  package var doneBytes: Int64
-  package var totalBytes: Int64
-
-  package init(step: Step, doneBytes: Int64 = 0, totalBytes: Int64 = 0) {
-    self.step = step
-    self.doneBytes = doneBytes
-    self.totalBytes = totalBytes
   }
 }

@@ -1,31 +1,28 @@
-import AlbumFormat
-import AlbumModel
+package import AlbumFormat
+package import AlbumModel
 
 // Changes that only a repair makes: what the file system does leaves no such contradictions.
 
 extension Catalog {
-  /// A directory has another name, which it knows as its own: this one goes, the directory stays.
-  mutating func dropSecondName(_ name: [UInt8], in parent: InodeIndex) {
-    if child(name, of: parent) == nil { return }
-    dropEntry(name, in: parent)
-    directories[inodes[parent].directory].subdirectories -= 1
-    noteEntry(name, in: parent)
-  }
+  /// A repair holds the catalog for as long as it takes: nobody else has the space.
+  package func permitLongHold() { extents.steps.permit(.max / 2) }
 
-  mutating func correctLinks(of index: InodeIndex, to count: UInt32) {
-    inodes[index].state.links = count
+  /// What no name leads to gets one next.
+  package mutating func dropLinks(of index: InodeIndex) {
+    inodes[index].state.links = 0
     note(index, .state)
   }
 
   /// Brings back a file that only its records tell of, under the number that it had; without a name,
   /// and pinned once.
-  mutating func revive(
-    _ file: LostFile, number: InodeNumber, like model: InodeState, time: Timestamp
+  package mutating func revive(
+    _ content: [Extent], size: Int64, as number: InodeNumber, like model: InodeState,
+    time: Timestamp
   ) -> InodeIndex {
     var state = InodeState(number: number, kind: .regular, permissions: 0o644)
     state.owner = model.owner
     state.group = model.group
-    state.size = file.size
+    state.size = size
     state.contentVersion = 1
     state.accessed = time
     state.modified = time
@@ -34,13 +31,13 @@ extension Catalog {
     record.pins = 1
     let index = inodes.insert(record)
     note(index, .state)
-    for extent in file.map.extents { hold(extent) }
-    replaceExtents(of: index, from: 0, to: .max, with: file.map.extents)
+    for extent in content { hold(extent) }
+    replaceExtents(of: index, from: 0, to: .max, with: content)
     return index
   }
 
   /// What extents point to lives, whatever was stated of its segment.
-  mutating func correctLedger() {
+  package mutating func correctLedger() {
     while letGoOfDetached(limit: Catalog.extentsPerSlice) {}
     var live: [SegmentNumber: Int64] = [:]
     for use in recordUses() { live[use.extent.segment, default: 0] += use.extent.length }
@@ -57,7 +54,7 @@ extension Catalog {
 
 extension Catalog {
   /// Where a mount shows a file as it was before, the newest version of it that was left out.
-  borrowing func newestLeftOut() -> [InodeNumber: InodeNumber] {
+  package borrowing func newestLeftOut() -> [InodeNumber: InodeNumber] {
     var byPath: [String: InodeNumber] = [:]
     forEachInode { index, state in
       guard state.marks.contains(.leftOut), let path = leftOutPath(of: index)?.path else { return }
@@ -77,7 +74,7 @@ extension Catalog {
 
 extension Catalog {
   /// Every stretch of every file, in the order of segments and of places in them.
-  func recordUses() -> [RecordUse] {
+  package func recordUses() -> [RecordUse] {
     var uses: [RecordUse] = []
     for raw in 0..<inodes.upperBound {
       guard let index = inodes.occupant(raw) else { continue }

@@ -1,5 +1,5 @@
-import AlbumFormat
 import AlbumModel
+import AlbumStore
 import Posix
 
 /// What lies in the store beside the records: the files of all segments, whosever they are, looked at for
@@ -13,13 +13,13 @@ struct StoreFiles {
   private var shortCount = 0
 
   /// Opens each file once and reads none.
-  init(_ files: SegmentFiles, _ listing: SegmentListing) {
-    let own = Set(listing.own.values.joined().map(\.name))
-    for name in listing.names {
+  init(_ store: Store, _ space: borrowing SalvagedSpace) {
+    let (all, own) = space.segmentNames
+    for name in all {
       let path = SegmentPath.path(of: name)
       do throws(Errno) {
-        let size = try files.directory.open(path, .read).size()
-        if size < Int64(files.segmentSize), !own.contains(name) { shortCount += 1 }
+        let size = try store.directory.open(path, .read).size()
+        if size < Int64(space.segmentSize), !own.contains(name) { shortCount += 1 }
       } catch {
         if !error.isMisplaced { continue }
         if own.contains(name) {
@@ -29,7 +29,7 @@ struct StoreFiles {
         }
       }
     }
-    for error in files.misplaced {
+    for error in space.misplaced {
       if let path = error.path, let cause = error.cause { misplaced[path] = cause }
     }
   }
@@ -37,24 +37,16 @@ struct StoreFiles {
   var findings: [CheckFinding] {
     var findings = misplaced.sorted { $0.key < $1.key }.map { path, error in
       CheckFinding(
-        .damage, .store, segments: [path], StoreError(reading: path, error).message)
+        .damage, .store, segments: [path], .ofStore(StoreError(reading: path, error).message))
     }
     if let strange {
-      let others = strange.count - 1
       findings.append(
         CheckFinding(
           .note, .store, segments: strange.example.path.map { [$0] } ?? [],
-          strange.example.message
-            + (others == 0 ? "" : ", and \(others) more files with the names of segments are none")
-            + "; this space needs none of it"))
+          .strangers(example: strange.example.message, others: strange.count - 1)))
     }
     if shortCount > 0 {
-      findings.append(
-        CheckFinding(
-          .note, .store,
-          "files with the names of segments that are shorter than a segment, and not this space's: "
-            + "\(shortCount); sessions that write fill up \(ShortFiles.segmentLimit) of them each at most"
-        ))
+      findings.append(CheckFinding(.note, .store, .shortFiles(shortCount)))
     }
     return findings
   }

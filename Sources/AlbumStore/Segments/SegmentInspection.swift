@@ -1,39 +1,39 @@
-import AlbumFormat
-import AlbumModel
+package import AlbumFormat
+package import AlbumModel
 import AlbumSecrets
 
 /// What was found in one data segment.
-struct SegmentFindings: Sendable {
-  enum State: Sendable, Equatable {
+package struct SegmentFindings: Sendable {
+  package enum State: Sendable, Equatable {
     case whole
     case missing
     /// Of this many bytes only.
     case short(Int)
   }
-  struct Stretch: Sendable {
-    var inode: InodeNumber
-    var range: Range<Int64>
+  package struct Stretch: Sendable {
+    package internal(set) var inode: InodeNumber
+    package internal(set) var range: Range<Int64>
   }
   /// A record that no extent refers to.
-  struct Loose: Sendable {
-    var record: DataRecord
-    var segment: SegmentNumber
-    var offset: Int
+  package struct Loose: Sendable {
+    package internal(set) var record: DataRecord
+    package internal(set) var segment: SegmentNumber
+    package internal(set) var offset: Int
   }
 
-  let segment: SegmentNumber
-  var state = State.whole
+  package let segment: SegmentNumber
+  package internal(set) var state = State.whole
   /// The disk answered an error for some of it.
-  var hasReadErrors = false
-  var damaged: [Stretch] = []
-  var loose: [Loose] = []
+  package internal(set) var hasReadErrors = false
+  package internal(set) var damaged: [Stretch] = []
+  package internal(set) var loose: [Loose] = []
   /// Write sequences by place in the segment, of records that extents refer to; only where the
   /// whole segment was walked.
-  var sequences: [Int: UInt64] = [:]
-  var recordCount = 0
-  var byteCount: Int64 = 0
-  var greatestSequence: UInt64 = 0
-  var greatestInode: UInt64 = 0
+  package internal(set) var sequences: [Int: UInt64] = [:]
+  package internal(set) var recordCount = 0
+  package internal(set) var byteCount: Int64 = 0
+  package internal(set) var greatestSequence: UInt64 = 0
+  package internal(set) var greatestInode: UInt64 = 0
 }
 
 /// Opens the records of one data segment: those that extents refer to, each once, or all that there

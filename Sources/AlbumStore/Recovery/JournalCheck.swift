@@ -1,22 +1,24 @@
 import AlbumFormat
-import AlbumModel
+package import AlbumModel
 
 /// Whether every frame that was on disk opens, also those that only the former checkpoint needs.
-struct JournalCheck: Sendable {
+package struct JournalCheck: Sendable {
   /// Segments in which frames are missing, how many, and whether they were there.
-  private(set) var missingFrames: [(segment: SegmentNumber, count: Int, isDamage: Bool)] = []
+  package private(set) var missingFrames: [(segment: SegmentNumber, count: Int, isDamage: Bool)] =
+    []
   /// Segments of which neither head opens.
-  private(set) var headless: [SegmentNumber] = []
+  package private(set) var headless: [SegmentNumber] = []
   /// Segments of which one of the two heads opens, and was not torn by a crash at their birth.
-  private(set) var singleHeads: [SegmentNumber] = []
+  package private(set) var singleHeads: [SegmentNumber] = []
   /// Segments that should be there.
-  private(set) var missingSegments: [SegmentNumber] = []
-  private(set) var segmentCount = 0
+  package private(set) var missingSegments: [SegmentNumber] = []
+  package private(set) var segmentCount = 0
 
   init(_ recovery: inout Recovery, _ salvaged: SalvageReport) throws(StoreError) {
     let needed = salvaged.checkpoints.map(\.firstJournal).min() ?? SegmentNumber(0)
     let before = salvaged.checkpoints.map(\.lastFrame).min() ?? .none
-    for link in salvaged.chain where link.number >= needed {
+    for link in salvaged.chain
+    where link.number >= needed && !salvaged.missing.contains(link.number) {
       let scan = try recovery.scan(link.number)
       segmentCount += 1
       if scan.headCount == 1, scan.wasBegun {
@@ -27,12 +29,11 @@ struct JournalCheck: Sendable {
       let isNewest = link.number == salvaged.chain.last?.number
       let upper =
         link.cut ?? (isNewest ? max(scan.provenFrame, recovery.lastFrame) : scan.provenFrame)
-      let found = scan.frames.filter { $0.frame.number > lower && $0.frame.number <= upper }
-      let count = upper > lower ? Int(upper.rawValue - lower.rawValue) : 0
-      if scan.head != nil, found.count < count {
+      let missing = scan.missingFrames(behind: lower, upTo: upper)
+      if scan.head != nil, missing > 0 {
         missingFrames.append(
           (
-            link.number, count - found.count,
+            link.number, missing,
             scan.seal != nil
               || !scan.isEndUnwritten && !scan.frames.contains(where: \.followsUnwritten)
           ))
