@@ -74,7 +74,7 @@ extension Catalog {
 
 extension Catalog {
   /// Every stretch of every file, in the order of segments and of places in them.
-  package func recordUses() -> [RecordUse] {
+  func recordUses() -> [RecordUse] {
     var uses: [RecordUse] = []
     for raw in 0..<inodes.upperBound {
       guard let index = inodes.occupant(raw) else { continue }

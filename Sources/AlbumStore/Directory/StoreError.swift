@@ -64,7 +64,7 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
   package var description: String { message }
 
   /// Whether it is only room that is missing: what failed may be tried again.
-  package var isShortage: Bool { code == .noSpace || code == .quotaExceeded }
+  var isShortage: Bool { code == .noSpace || code == .quotaExceeded }
 }
 
 extension StoreError {

@@ -1,6 +1,7 @@
-import AlbumFormat
+package import AlbumFormat
 import AlbumModel
 import AlbumSecrets
+import Posix
 
 /// Where the journal stands: what the next frame continues.
 struct JournalPosition: Sendable {
@@ -176,4 +177,14 @@ struct JournalWriter {
     guard let writer else { return nil }
     return unsafe plaintext.withUnsafeBytes { unsafe writer.append($0, kind: kind) }
   }
+}
+
+extension BootIdentity {
+  /// Of this machine as it runs: a hash of what Linux calls the boot id.
+  package static let current: BootIdentity = {
+    guard let id = try? readWholeFile("/proc/sys/kernel/random/boot_id"), id.count >= 36 else {
+      return .unknown
+    }
+    return BootIdentity(bytes: Array(Digest.blake2b(id)[..<byteCount]))
+  }()
 }

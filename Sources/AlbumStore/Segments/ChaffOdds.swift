@@ -38,7 +38,7 @@ package struct ChaffOdds: Sendable {
 
   /// P(n or more are added) between two copies of a store, by so many sessions that have written so many
   /// segments.
-  package static func shareOfAdditions(
+  static func shareOfAdditions(
     atLeast count: Int, sessions: Int, segments: Int
   ) -> Double {
     let mean = meanAdditions(sessions: sessions, segments: segments)

@@ -20,11 +20,11 @@ package enum ChaffRule {
   /// What no store is born with, in bytes.
   static let mostAtBirth: Int64 = 4 << 30
   /// One session in so many adds chaff when it begins to write.
-  package static let sessionsPerAddition = 8
+  static let sessionsPerAddition = 8
   /// So many new segments come on average before an addition.
-  package static let segmentsPerAddition = 96
+  static let segmentsPerAddition = 96
   /// The most segments of one addition.
-  package static let mostAtOnce = 16
+  static let mostAtOnce = 16
   /// An addition comes within so many milliseconds.
   static let delay: Int64 = 600_000
 
@@ -41,12 +41,12 @@ package enum ChaffRule {
   // MARK: Birth
 
   /// A store is born with less than so many segments, where the disk has so much room.
-  package static func limitAtBirth(availableBytes: Int64, segmentSize: Int) -> Int {
+  static func limitAtBirth(availableBytes: Int64, segmentSize: Int) -> Int {
     Int(min(mostAtBirth, max(0, availableBytes) / shareOfDisk) / Int64(segmentSize))
   }
 
   /// P(n or more segments at birth).
-  package static func shareAtBirth(atLeast count: Int, limit: Int) -> Double {
+  static func shareAtBirth(atLeast count: Int, limit: Int) -> Double {
     if count <= 0 { return 1 }
     return count >= limit ? 0 : 1 - log(Double(count + 1)) / log(Double(limit + 1))
   }
@@ -71,7 +71,7 @@ package enum ChaffRule {
   // MARK: Sessions
 
   /// P(n or more segments in one addition).
-  package static func shareOfAddition(atLeast count: Int) -> Double {
+  static func shareOfAddition(atLeast count: Int) -> Double {
     if count <= 1 { return 1 }
     return count > mostAtOnce ? 0 : 1 - log(Double(count)) / log(Double(mostAtOnce + 1))
   }

@@ -355,8 +355,6 @@ final class SegmentFiles: Sendable {
     }
   }
 
-  func isGivenUp(_ id: SegmentID) -> Bool { state.withLock { $0.givenUp.contains(id) } }
-
   /// Whether it is uncertain which segments exist.
   var hasLostDirectory: Bool { state.withLock { $0.lostDirectory != nil } }
 

@@ -26,7 +26,7 @@ package struct ReplayFindings: Equatable, Sendable {
 }
 
 extension Catalog {
-  package mutating func beginReplay() { isReplaying = true }
+  mutating func beginReplay() { isReplaying = true }
 
   /// Applies one item. Items that contradict the catalog (an entry in a file) are damage and
   /// change nothing.
@@ -75,7 +75,7 @@ extension Catalog {
 
   /// Ends replay: links directories to their parents, drops what leads nowhere and inodes that no
   /// name leads to any more.
-  package mutating func finishReplay() -> ReplayFindings {
+  mutating func finishReplay() -> ReplayFindings {
     var findings = ReplayFindings()
     while letGoOfDetached(limit: Catalog.extentsPerSlice) {}
     mend(&findings)

@@ -80,7 +80,7 @@ struct ChangedRanges {
 
 extension Catalog {
   /// Whether there is anything for a frame to state.
-  package var hasChanges: Bool { !changes.isEmpty }
+  var hasChanges: Bool { !changes.isEmpty }
 
   /// Whether the next frame states so many extents that who changes content is to append it now
   /// (`Space.commitIfCrowded`), rather than the keeper in its time.
@@ -114,7 +114,7 @@ extension Catalog {
 
   /// Takes what is to be stated and encodes it. A frame is one instant, so this cannot be sliced: it
   /// touches as many extents as were changed since the last frame, not as many as the files have.
-  package mutating func takeChanges() -> [UInt8] {
+  mutating func takeChanges() -> [UInt8] {
     extents.steps.permit(16 * changes.extentCount)
     var writer = ByteWriter()
     encodeCounters(into: &writer)

@@ -77,7 +77,7 @@ extension Catalog {
   }
 
   /// The next data segment's number.
-  package mutating func takeDataSegment() -> SegmentNumber {
+  mutating func takeDataSegment() -> SegmentNumber {
     while segments.accounts[SegmentNumber(counters.nextDataSegment)] != nil {
       counters.nextDataSegment += 1
     }
@@ -87,14 +87,14 @@ extension Catalog {
     return SegmentNumber(counters.nextDataSegment)
   }
 
-  package mutating func takeCheckpointSegment() -> SegmentNumber {
+  mutating func takeCheckpointSegment() -> SegmentNumber {
     defer { counters.nextCheckpointSegment += 1 }
     noteCounters()
     return SegmentNumber(counters.nextCheckpointSegment)
   }
 
   /// `count` write sequence numbers that follow one another; answers the first.
-  package mutating func takeSequence(count: UInt64) -> UInt64 {
+  mutating func takeSequence(count: UInt64) -> UInt64 {
     defer { counters.nextSequence += count }
     noteCounters()
     return counters.nextSequence
@@ -140,7 +140,7 @@ extension Catalog {
   }
 
   /// The last frame of a session states the exact counters, so that the next wastes no numbers.
-  package mutating func releaseReserve() {
+  mutating func releaseReserve() {
     if reserved == counters { return }
     changes.counters = true
     isClosing = true

@@ -1,5 +1,5 @@
 package import AlbumFormat
-package import AlbumModel
+import AlbumModel
 
 // Every call here touches about as many extents as it is given, returns or replaces, and some nodes for
 // each, however many the file has. Who walks over all extents of a file that may be in use does so in
@@ -96,7 +96,7 @@ extension Catalog {
   /// Gives up held content that will not be in the catalog.
   package mutating func letGo(_ extent: Extent) { segments.letGo(extent) }
 
-  package mutating func setState(
+  mutating func setState(
     of segment: SegmentNumber, to state: SegmentState, retiredAt: StoreTime = .none,
     birth: SegmentBirth? = nil
   ) {
@@ -110,7 +110,7 @@ extension Catalog {
     segments.set(segment, account.state, retiredAt: account.retiredAt, birth: birth)
   }
 
-  package mutating func setProperty(_ property: SpaceProperty, to value: UInt64) {
+  mutating func setProperty(_ property: SpaceProperty, to value: UInt64) {
     properties[property] = value
     changes.properties.insert(property)
   }
