@@ -137,7 +137,12 @@ let package = Package(
         "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
         "AlbumCheck", "AlbumTestSupport", logging,
       ]),
-    tests("FUSEDriverTests", ["AlbumModel", "Posix", "AlbumFileSystem", "FUSEDriver"]),
+    tests(
+      "FUSEDriverTests",
+      [
+        "AlbumModel", "Posix", "AlbumSecrets", "AlbumStore", "AlbumFileSystem", "FUSEDriver",
+        "AlbumTestSupport", logging,
+      ]),
     tests(
       "CLITests",
       ["AlbumModel", "Posix", "AlbumCheck", "ControlProtocol", "AlbumTestSupport", "albumfs"]),

@@ -1,3 +1,5 @@
+import AlbumStore
+
 /// Why the file system refused: one case for each thing that a caller can tell apart. The driver
 /// maps them to error numbers in one table.
 package struct FSError: Error, Sendable, CustomStringConvertible {
@@ -12,7 +14,6 @@ package struct FSError: Error, Sendable, CustomStringConvertible {
     case stale
     /// lseek beyond the last data or hole.
     case noSuchOffset
-    case interrupted
   }
   package let code: Code
   /// What failed and why, for the log; empty where the code says it all.
@@ -24,4 +25,23 @@ package struct FSError: Error, Sendable, CustomStringConvertible {
   }
 
   package var description: String { message.isEmpty ? "\(code)" : "\(code): \(message)" }
+}
+
+extension FSError {
+  /// What a caller can tell apart of what went wrong in the store.
+  init(_ error: StoreError) {
+    let code: Code =
+      switch error.code {
+      case .noSpace: .noSpace
+      case .quotaExceeded: .quotaExceeded
+      case .readOnly: .readOnly
+      default: .inputOutput
+      }
+    self.init(code, error.message)
+  }
+}
+
+/// Runs a call of the store; its errors become the file system's.
+func storing<Result>(_ body: () throws(StoreError) -> Result) throws(FSError) -> Result {
+  do throws(StoreError) { return try body() } catch { throw FSError(error) }
 }

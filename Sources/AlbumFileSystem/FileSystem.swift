@@ -3,41 +3,47 @@ package import AlbumModel
 package import AlbumStore
 import Posix
 
-/// A mounted space as POSIX sees it, albums included. All calls may come from any thread at once and
-/// block on disk work at most; none waits for the kernel.
-///
-/// Every `Entry` that is answered counts one reference of the kernel to its inode, given back by
-/// `forget`. An inode without names lives until its references and open files are gone.
-///
-/// Lock order, outermost first: a shard of `contents`, a `FileContent`, the catalog. `pendingPhotos`,
-/// `implicit`, `activity` and `generations` hold leaf locks of their own. No lock is held while sealing,
-/// reading records, reading /proc or calling the notifier.
-package final class FileSystem: Sendable {
-  /// For how long the kernel may believe what only it can change, in seconds.
-  static let longLifetime = 3600.0
+/// Where the file system takes its times from; tests bring their own.
+package struct FileSystemClock: Sendable {
+  /// The time of day, for time stamps, on the clock of the kernel's own.
+  package var now: @Sendable () -> Timestamp
+  /// Nanoseconds on a clock that nobody sets, for how long something was.
+  package var monotonic: @Sendable () -> Int64
 
+  package init(
+    now: @escaping @Sendable () -> Timestamp, monotonic: @escaping @Sendable () -> Int64
+  ) {
+    self.now = now
+    self.monotonic = monotonic
+  }
+
+  package static let system = FileSystemClock(
+    now: { Timestamp(nanoseconds: SystemClock.fileTimeNanoseconds()) },
+    monotonic: { SystemClock.monotonicNanoseconds() })
+}
+
+/// A space as POSIX sees it, albums included: the same for the kernel's requests, which FUSEDriver brings,
+/// and for every other caller. All calls may come from any thread at once and block on disk work at most.
+///
+/// An inode without names lives until what uses it is gone: open files, open directories, and the
+/// `InodeReference` that comes with each `Entry`.
+///
+/// Lock order, outermost first: a shard of `contents`, a `FileContent`, the catalog. `pendingPhotos` and
+/// `observers` hold leaf locks of their own. No lock is held while sealing, reading records or calling an
+/// observer.
+package final class FileSystem: Sendable {
   let space: Space
-  let notifier: any KernelNotifier
-  let clock: FileSystemClock
+  package let clock: FileSystemClock
   let contents: ContentTable
-  let implicit: ImplicitEntries
-  let activity: AlbumActivity
-  let pendingPhotos: PendingPhotos
+  let pendingPhotos = PendingPhotos()
   let origins = ThumbnailOrigins()
-  let generations = Generations()
+  let observers = Observers()
 
   /// Takes over an opened space; the caller closes it after `close`.
-  package init(
-    space: Space, inspector: any CallerInspector, notifier: any KernelNotifier,
-    clock: FileSystemClock = .system
-  ) {
+  package init(space: Space, clock: FileSystemClock = .system) {
     self.space = space
-    self.notifier = notifier
     self.clock = clock
     contents = ContentTable(space: space, clock: clock)
-    implicit = ImplicitEntries(inspector: inspector)
-    activity = AlbumActivity(clock: clock)
-    pendingPhotos = PendingPhotos()
     if !space.isReadOnly {
       renewFormerThumbnails()
       reconsiderPhotos()
@@ -71,95 +77,44 @@ package final class FileSystem: Sendable {
     return failure
   }
 
-  // MARK: References
+  /// From now on the observer hears of changes; it is kept until `remove`.
+  package func add(_ observer: any FileSystemObserver) { observers.add(observer) }
 
-  /// Finds a name. Counts a reference.
-  package func lookup(_ name: FileName, in parent: InodeNumber, for caller: Caller) throws(FSError)
-    -> Entry
-  {
-    let found = try space.change { (catalog: inout Catalog) throws(FSError) -> Found in
-      let directory = try catalog.requireDirectory(parent)
-      guard let resolution = catalog.resolve(name.bytes, in: directory) else {
-        throw FSError(.notFound)
-      }
-      catalog.pin(resolution.index)
-      return catalog.found(resolution, name, in: directory)
-    }
-    if yields(found, name, in: parent, to: caller) {
-      forget(found.attributes.inode, count: 1)
-      throw FSError(.notFound)
-    }
-    if found.photo != nil {
-      origins.remember(found.attributes.inode, name: name, directory: parent)
-    }
-    return entry(found)
-  }
-
-  private func yields(
-    _ found: Found, _ name: FileName, in parent: InodeNumber, to caller: Caller
-  ) -> Bool {
-    if found.photo != nil {
-      return implicit.yields(thumbnail: name, in: parent, of: found.album, to: caller)
-    }
-    if found.isImplicitDirectory {
-      return implicit.yields(directory: name, in: parent, of: found.album, to: caller)
-    }
-    return false
-  }
-
-  /// Gives back `count` references.
-  package func forget(_ inode: InodeNumber, count: UInt64) {
-    let isGone = space.change { catalog in
-      guard let index = catalog.index(of: inode) else { return true }
-      var rest = count
-      while rest > 0 {
-        let part = UInt32(min(rest, UInt64(UInt32.max)))
-        catalog.unpin(index, count: part)
-        rest -= UInt64(part)
-      }
-      return catalog.index(of: inode) == nil
-    }
-    if isGone { generations.forget(inode) }
-  }
+  package func remove(_ observer: any FileSystemObserver) { observers.remove(observer) }
 
   // MARK: Entries
 
-  /// What was found, with what decides how long it may be believed.
-  struct Found {
-    var attributes: Attributes
-    /// The photo whose thumbnail the view shows here.
-    var photo: InodeNumber?
-    /// A directory that albumfs made and nobody has adopted.
-    var isImplicitDirectory = false
-    /// A name in a Thumb that a photo has too, or a folder's twin: it may change without the
-    /// kernel's doing.
-    var isShadowed = false
-    var album: InodeNumber?
+  /// Finds a name.
+  package func lookup(_ name: FileName, in parent: InodeNumber) throws(FSError) -> Entry {
+    let found = try space.read { (catalog: borrowing Catalog) throws(FSError) -> Entry in
+      let directory = try InodeIndex(directory: parent, in: catalog)
+      guard let resolution = ThumbView.resolve(name.bytes, in: directory, catalog) else {
+        throw FSError(.notFound)
+      }
+      return Entry(resolution, name, in: directory, catalog, of: space)
+    }
+    if found.isThumbnail {
+      origins.remember(found.attributes.inode, name: name, directory: parent)
+    }
+    return current(found)
   }
 
-  /// The answer for the kernel: with the size that open files know.
-  func entry(_ found: Found) -> Entry {
-    var name = FileSystem.longLifetime
-    if found.photo != nil || found.isShadowed {
-      name = 0
-    } else if found.isImplicitDirectory, let album = found.album {
-      let isSettled = activity.isSettled(album) && pendingPhotos.isIdle
-      if !isSettled { name = 0 }
+  /// The inode that an entry of a directory names; nil where there is none.
+  package func entry(_ name: FileName, in parent: InodeNumber) -> InodeNumber? {
+    space.read { catalog in
+      catalog.index(of: parent).flatMap { catalog.child(name.bytes, of: $0) }
+        .map { catalog.state($0).number }
     }
-    return Entry(
-      attributes: current(found.attributes), generation: generations[found.attributes.inode],
-      nameLifetime: name,
-      attributesLifetime: attributesLifetime(found.attributes))
   }
 
-  /// Directories of an album change by albumfs' own doing as well, in times and link counts; an open
-  /// file takes space that the kernel does not count.
-  func attributesLifetime(_ attributes: Attributes) -> Double {
-    switch attributes.kind {
-    case .directory: 1
-    case .regular: contents.find(attributes.inode) == nil ? FileSystem.longLifetime : 1
-    default: FileSystem.longLifetime
-    }
+  /// True while somebody has a file open.
+  package func isOpen(_ file: InodeNumber) -> Bool { contents.find(file) != nil }
+
+  /// The same with what is pending of the content.
+  func current(_ entry: Entry) -> Entry {
+    var entry = entry
+    entry.attributes = current(entry.attributes)
+    return entry
   }
 
   /// Attributes with what is pending of the content.
@@ -181,38 +136,22 @@ package final class FileSystem: Sendable {
   func writable() throws(FSError) {
     try storing { () throws(StoreError) in try space.requireWritable() }
   }
-
-  /// Something was created at a place; the kernel's belief in the album's implicit entries ends.
-  func created(in album: InodeNumber?) {
-    if let album { activity.createdSomething(in: album) }
-  }
 }
 
-extension Catalog {
-  /// A directory that still has a name; `.notDirectory` or `.notFound` otherwise.
-  func requireDirectory(_ inode: InodeNumber) throws(FSError) -> InodeIndex {
-    let index = try require(inode)
-    let state = state(index)
-    if !state.isDirectory { throw FSError(.notDirectory) }
-    if state.links == 0 { throw FSError(.notFound, "the directory was removed") }
-    return index
+extension InodeIndex {
+  /// The inode with a number; `.stale` where there is none.
+  init(_ inode: InodeNumber, in catalog: borrowing Catalog) throws(FSError) {
+    guard let index = catalog.index(of: inode) else {
+      throw FSError(.stale, "no inode \(inode.rawValue)")
+    }
+    self = index
   }
 
-  func found(_ resolution: Resolution, _ name: FileName, in directory: InodeIndex)
-    -> FileSystem.Found
-  {
-    let state = state(resolution.index)
-    var found = FileSystem.Found(attributes: attributes(resolution.index))
-    found.photo = resolution.photo.map { self.state($0).number }
-    guard state.isDirectory || zone(of: directory).isThumb else { return found }
-    if state.marks.contains(.implicit) {
-      found.isImplicitDirectory = true
-      found.isShadowed = !state.isAlbumPart
-    }
-    found.album = zone(of: directory).album.map { self.state($0).number }
-    if found.photo == nil, !state.isDirectory, photo(shownAs: name.bytes, in: directory) != nil {
-      found.isShadowed = true
-    }
-    return found
+  /// A directory that still has a name; `.notDirectory` or `.notFound` otherwise.
+  init(directory inode: InodeNumber, in catalog: borrowing Catalog) throws(FSError) {
+    self = try InodeIndex(inode, in: catalog)
+    let state = catalog.state(self)
+    if !state.isDirectory { throw FSError(.notDirectory) }
+    if state.links == 0 { throw FSError(.notFound, "the directory was removed") }
   }
 }

@@ -23,16 +23,24 @@ package final class OpenDirectory: Sendable {
   private static let batchCount = 256
 
   package let inode: InodeNumber
-  /// Whether entries come and go without anybody's asking, as thumbnails do: nobody may keep what
+  /// True where entries come and go without anybody's asking, as thumbnails do: nobody may keep what
   /// was listed.
   package let changesByItself: Bool
+  /// The album that the directory is or lies in.
+  package let album: InodeNumber?
+  private let reference: InodeReference
   private let fileSystem: FileSystem
   /// The newest cookie of each part when the listing began. A leaf.
   private let limits = Mutex<[UInt32]>([])
 
-  init(_ inode: InodeNumber, of fileSystem: FileSystem, changesByItself: Bool) {
-    self.inode = inode
-    self.changesByItself = changesByItself
+  fileprivate init(
+    _ directory: InodeIndex, in catalog: borrowing Catalog, of fileSystem: FileSystem
+  ) {
+    let zone = Zone(of: directory, in: catalog)
+    changesByItself = zone.isThumb
+    album = zone.album.map { catalog.state($0).number }
+    reference = InodeReference(directory, in: catalog, of: fileSystem.space)
+    inode = reference.inode
     self.fileSystem = fileSystem
   }
 
@@ -43,7 +51,7 @@ package final class OpenDirectory: Sendable {
     while true {
       let batch = try fileSystem.space.read {
         (catalog: borrowing Catalog) throws(FSError) -> [Line] in
-        lines(try catalog.require(inode), in: catalog, from: position, attributes: false)
+        lines(try InodeIndex(inode, in: catalog), in: catalog, from: position, attributes: false)
       }
       for line in batch {
         if !body(line.listed) { return }
@@ -53,55 +61,36 @@ package final class OpenDirectory: Sendable {
     }
   }
 
-  /// The same with each entry's attributes; nil for `.` and `..`. Counts a reference for each entry
-  /// with attributes for which `body` answered true.
+  /// The same with what the name leads to; nil for `.` and `..`.
   package func listWithAttributes(from offset: Int64, _ body: (ListedEntry, Entry?) -> Bool)
     throws(FSError)
   {
     var position = offset
     while true {
-      let batch = try fileSystem.space.change {
-        (catalog: inout Catalog) throws(FSError) -> [Line] in
-        let batch = lines(
-          try catalog.require(inode), in: catalog, from: position, attributes: true)
-        for line in batch where line.found != nil {
-          if let index = catalog.index(of: line.listed.inode) { catalog.pin(index) }
-        }
-        return batch
+      let batch = try fileSystem.space.read {
+        (catalog: borrowing Catalog) throws(FSError) -> [Line] in
+        lines(try InodeIndex(inode, in: catalog), in: catalog, from: position, attributes: true)
       }
-      for (number, line) in batch.enumerated() {
-        if !body(line.listed, line.found.map(fileSystem.entry)) {
-          giveBack(batch[number...])
-          return
-        }
+      for line in batch {
+        if !body(line.listed, line.entry.map(fileSystem.current)) { return }
         position = line.listed.nextOffset
       }
       if batch.isEmpty { return }
     }
   }
 
-  package func release() { fileSystem.forget(inode, count: 1) }
-
-  private func giveBack(_ lines: ArraySlice<Line>) {
-    fileSystem.space.change { catalog in
-      for line in lines where line.found != nil {
-        if let index = catalog.index(of: line.listed.inode) { catalog.unpin(index) }
-      }
-    }
-  }
-
   // MARK: Inside, under the catalog's lock
 
-  private struct Line {
+  fileprivate struct Line {
     var listed: ListedEntry
-    var found: FileSystem.Found?
+    var entry: Entry?
   }
 
   private func lines(
     _ directory: InodeIndex, in catalog: borrowing Catalog, from offset: Int64, attributes: Bool
   ) -> [Line] {
     if catalog.state(directory).links == 0 { return [] }
-    let parts = [directory] + catalog.photoDirectories(shownIn: directory)
+    let parts = [directory] + ThumbView.photoDirectories(shownIn: directory, catalog)
     let limits = limits(parts, in: catalog, from: offset)
     var lines = dots(directory, in: catalog, from: offset)
     var start = max(offset, 2)
@@ -112,11 +101,11 @@ package final class OpenDirectory: Sendable {
       let cookie = UInt32(clamping: max(0, start - base))
       catalog.forEachEntry(of: part, after: cookie) { name, child, cookie in
         if number >= limits.count || cookie > limits[number] { return false }
-        if let line = catalog.line(
+        if let line = Line(
           name, child, in: directory, isView: number > 0, offset: base + Int64(cookie),
-          attributes: attributes, part: part)
+          catalog, of: attributes ? fileSystem.space : nil)
         {
-          lines.append(Line(listed: line.0, found: line.1))
+          lines.append(line)
         }
         return lines.count < OpenDirectory.batchCount
       }
@@ -153,45 +142,38 @@ package final class OpenDirectory: Sendable {
   }
 }
 
-extension Catalog {
-  /// One line of a listing; nil for what is not shown, or in another part.
-  fileprivate func line(
+extension OpenDirectory.Line {
+  /// With `space` an entry too; nil for what is not shown, or in another part.
+  fileprivate init?(
     _ name: [UInt8], _ child: InodeIndex, in directory: InodeIndex, isView: Bool, offset: Int64,
-    attributes: Bool, part: InodeIndex
-  ) -> (ListedEntry, FileSystem.Found?)? {
+    _ catalog: borrowing Catalog, of space: Space?
+  ) {
     guard let fileName = try? FileName(name) else { return nil }
     var resolution = Resolution(index: child)
     if isView {
-      guard state(child).kind == .regular, state(child).thumbnail.rawValue != 0,
-        let shown = resolve(name, in: directory), shown.photo == child
+      guard catalog.state(child).kind == .regular, catalog.state(child).thumbnail.rawValue != 0,
+        let shown = ThumbView.resolve(name, in: directory, catalog), shown.photo == child
       else { return nil }
       resolution = shown
-    } else if zone(of: directory).isThumb {
+    } else if Zone(of: directory, in: catalog).isThumb {
       // An entry that a newer thumbnail goes before comes with the view.
-      guard let shown = resolve(name, in: directory), shown.index == child else { return nil }
+      guard let shown = ThumbView.resolve(name, in: directory, catalog), shown.index == child else {
+        return nil
+      }
     }
-    let state = state(resolution.index)
-    let listed = ListedEntry(
+    let state = catalog.state(resolution.index)
+    listed = ListedEntry(
       name: fileName, inode: state.number, kind: state.kind, nextOffset: offset)
-    return (listed, attributes ? found(resolution, fileName, in: directory) : nil)
+    entry = space.map { Entry(resolution, fileName, in: directory, catalog, of: $0) }
   }
 }
 
 extension FileSystem {
-  package func openDirectory(_ inode: InodeNumber, for caller: Caller) throws(FSError)
-    -> OpenDirectory
-  {
-    let album = try space.change {
-      (catalog: inout Catalog) throws(FSError) -> InodeNumber? in
-      let index = try catalog.require(inode)
+  package func openDirectory(_ inode: InodeNumber) throws(FSError) -> OpenDirectory {
+    try space.read { (catalog: borrowing Catalog) throws(FSError) -> OpenDirectory in
+      let index = try InodeIndex(inode, in: catalog)
       if !catalog.state(index).isDirectory { throw FSError(.notDirectory) }
-      catalog.pin(index)
-      return catalog.zone(of: index).album.map { catalog.state($0).number }
+      return OpenDirectory(index, in: catalog, of: self)
     }
-    if let album { implicit.listed(inode, of: album, by: caller) }
-    let isThumb = space.read { catalog in
-      catalog.index(of: inode).map { catalog.zone(of: $0).isThumb } ?? false
-    }
-    return OpenDirectory(inode, of: self, changesByItself: isThumb)
   }
 }

@@ -116,7 +116,7 @@ extension FileSystem {
     try open(inode, mode: mode, isNew: false)
   }
 
-  /// `isNew`: it was made to be opened.
+  /// `isNew`: the file was made to be opened.
   func open(_ inode: InodeNumber, mode: OpenMode, isNew: Bool) throws(FSError) -> OpenFile {
     let writes = mode.writes || mode.truncates
     if writes {
@@ -144,7 +144,7 @@ extension FileSystem {
     return OpenFile(content, of: self, mode: mode, beginsContent: isNew || mode.truncates)
   }
 
-  /// True while the kernel may hold pages of a file that albumfs has not seen.
+  /// True while somebody has a file open for writing.
   package func hasWriter(_ inode: InodeNumber) -> Bool { contents.hasWriter(inode) }
 
   /// The files that are open for writing.
@@ -153,7 +153,10 @@ extension FileSystem {
   /// Ends one handle of an inode.
   func release(_ inode: InodeNumber, writes: Bool) {
     if let content = contents.leave(inode), writes || leavesWork(content) { finish(content) }
-    if contents.release(inode, writes: writes) { considerPhoto(inode) }
+    if contents.release(inode, writes: writes) {
+      observers.tell(.written(inode))
+      considerPhoto(inode)
+    }
   }
 
   /// Whether a handle that was only read was the last, and those that were written failed.
@@ -170,14 +173,8 @@ extension FileSystem {
     } catch {
       if contents.whenUnused(content, content.abandonFailed) == true { try? content.commit() }
     }
-    if contents.whenUnused(content, content.takeLoss) == true { showStored(content) }
-  }
-
-  /// The kernel is to show what is stored, and not what it had handed over.
-  private func showStored(_ content: FileContent) {
-    generations.renew(content.inode)
-    for (name, directory) in names(of: content.inode) {
-      notifier.forget(entry: name, in: directory)
+    if contents.whenUnused(content, content.takeLoss) == true {
+      observers.tell(.contentLost(content.inode))
     }
   }
 

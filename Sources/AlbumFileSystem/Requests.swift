@@ -1,13 +1,19 @@
 package import AlbumModel
 
-/// What lookup and the calls that create answer: the inode, and for how long the kernel may
-/// believe the name and the attributes, in seconds.
-package struct Entry: Sendable {
-  package var attributes: Attributes
-  /// Another one: what the kernel knows of an inode of this number is of the past.
-  package var generation: UInt64
-  package var nameLifetime: Double
-  package var attributesLifetime: Double
+/// Who asks: whose user and group a new inode gets.
+package struct Caller: Sendable {
+  package var user: UInt32
+  package var group: UInt32
+  /// The observer that asks. It learns with each change whether it is the one that it asked for.
+  package var observer: (any FileSystemObserver)?
+  package init(user: UInt32, group: UInt32, observer: (any FileSystemObserver)? = nil) {
+    self.user = user
+    self.group = group
+    self.observer = observer
+  }
+
+  /// albumfs itself, for what nobody asked for.
+  package static let daemon = Caller(user: 0, group: 0)
 }
 
 /// What setattr changes; nil leaves a field as it is.

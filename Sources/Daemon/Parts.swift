@@ -23,7 +23,6 @@ final class Parts: Sendable {
   /// How far history went here; nil: nobody wants to know.
   private let history: HistoryWatch?
   private let mountOptions: MountOptions
-  private let notifications = Notifications()
   private let logger: Logger
 
   /// Opens the space and starts what works on it, but does not mount it.
@@ -43,9 +42,7 @@ final class Parts: Sendable {
     storeWarnings =
       store.warnings + store.advice
       + (seen?.complaint(about: opened).map { [$0] } ?? [])
-    fileSystem = FileSystem(
-      space: space, inspector: CallingSyscall(readsSystemCalls: options.inspectsSystemCalls),
-      notifier: notifications)
+    fileSystem = FileSystem(space: space)
     do throws(Errno) { try history?.start() } catch {
       logger.warning("the end of history is noted at the unmount alone: \(error)")
     }
@@ -65,8 +62,8 @@ final class Parts: Sendable {
   /// A mount that is not yet there; its `run` makes it.
   func mount(onReady: @escaping @Sendable () -> Void) throws(MountError) -> FUSEDriver.Mount {
     try FUSEDriver.Mount(
-      fileSystem: fileSystem, notifications: notifications, options: mountOptions,
-      mountPoint: options.mountPoint, logger: logger, onReady: onReady)
+      fileSystem: fileSystem, options: mountOptions, mountPoint: options.mountPoint,
+      readsSystemCalls: options.inspectsSystemCalls, logger: logger, onReady: onReady)
   }
 
   /// Writes everything out. Nobody uses the mount any more.

@@ -1,27 +1,54 @@
-package import AlbumFileSystem
-package import AlbumModel
+internal import AlbumModel
 internal import Glibc
 internal import Posix
+
+/// Who sent a request: from its header.
+struct KernelCaller: Sendable {
+  var user: UInt32
+  var group: UInt32
+  /// Thread id of the caller in the daemon's pid namespace; 0 when it lies outside.
+  var thread: Int32
+}
+
+/// What a thread that waits for a LOOKUP is about to do with the name it looks up.
+enum CallerIntent: Equatable, Sendable {
+  /// In mkdir or mkdirat, with that name as the last component of its path.
+  case makesDirectory
+  /// In an open with O_CREAT|O_EXCL, link, symlink, mknod, or rename with NOREPLACE.
+  case createsExclusively
+  /// In any other call.
+  case other
+  /// Its system call cannot be read: all that is known is its process and that one's name.
+  case unreadable(process: Int32, command: String)
+}
+
+/// Reads what a calling thread is doing. Called only where it decides something, since it costs
+/// two reads under /proc.
+protocol CallerInspector: Sendable {
+  func intent(of thread: Int32, toward name: FileName) -> CallerIntent
+  /// The process that a thread belongs to, nil where it cannot be told.
+  func process(of thread: Int32) -> Int32?
+}
 
 /// Tells what a thread that waits for a LOOKUP is about to do, from `/proc/<tid>/syscall` and the
 /// path in its memory. Needs the right to trace that thread: root's daemon may, an ordinary user's
 /// only where Yama lets it. Where it may not, the process and its name are all that is known.
 ///
 /// Keeps no state; any thread. Touches nothing but /proc, so it can wait for no file system.
-package struct CallingSyscall: CallerInspector {
+struct CallingSyscall: CallerInspector {
   private let readsSystemCalls: Bool
 
   /// `readsSystemCalls: false` behaves as if no thread could be traced.
-  package init(readsSystemCalls: Bool = true) { self.readsSystemCalls = readsSystemCalls }
+  init(readsSystemCalls: Bool = true) { self.readsSystemCalls = readsSystemCalls }
 
-  package func intent(of thread: Int32, toward name: FileName) -> CallerIntent {
+  func intent(of thread: Int32, toward name: FileName) -> CallerIntent {
     guard thread > 0 else { return .unreadable(process: 0, command: "") }
     if readsSystemCalls, let intent = tracedIntent(of: thread, toward: name) { return intent }
     let process = process(of: thread) ?? 0
     return .unreadable(process: process, command: command(of: process))
   }
 
-  package func process(of thread: Int32) -> Int32? {
+  func process(of thread: Int32) -> Int32? {
     guard thread > 0, let status = try? readWholeFile("/proc/\(thread)/status") else {
       return nil
     }

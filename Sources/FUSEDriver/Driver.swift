@@ -6,13 +6,19 @@ internal import Posix
 import struct Synchronization.Atomic
 
 /// What each request of the kernel means, in plain Swift: flags become modes, C structures become
-/// values, and the file system is asked. The fence in `Fuse/` calls it and sends the answers.
+/// values, and the file system is asked. Keeps what the kernel knows, and as an observer of the file
+/// system has it forget what is not so any more. The fence in `Fuse/` calls it and sends the answers.
 ///
 /// Any thread; holds no lock while it asks.
 final class Driver: Sendable {
   let fileSystem: FileSystem
   let logger: Logger
   let pages = KernelPages()
+  let notifications = Notifications()
+  /// What the kernel knows.
+  let inodes = KernelInodes()
+  let implicit: ImplicitEntries
+  let activity: AlbumActivity
   private let onReady: @Sendable () -> Void
   private let ready = Atomic(false)
   /// Files that the log says cannot be read (innermost lock).
@@ -21,10 +27,13 @@ final class Driver: Sendable {
   private static let unreadableLimit = 200
 
   init(
-    fileSystem: FileSystem, logger: Logger, onReady: @escaping @Sendable () -> Void = {}
+    fileSystem: FileSystem, inspector: any CallerInspector, logger: Logger,
+    onReady: @escaping @Sendable () -> Void = {}
   ) {
     self.fileSystem = fileSystem
     self.logger = logger
+    implicit = ImplicitEntries(inspector: inspector)
+    activity = AlbumActivity(clock: fileSystem.clock)
     self.onReady = onReady
   }
 
@@ -58,6 +67,25 @@ final class Driver: Sendable {
       logger.error(
         "the file with inode number \(file.rawValue) cannot be read",
         metadata: ["reason": "\(error)"])
+    }
+  }
+}
+
+extension Driver: FileSystemObserver {
+  func changed(_ change: FileSystemChange, isOwn: Bool) {
+    switch change {
+    case .name(let name, let directory, let album, let isThere):
+      if isThere, let album { activity.createdSomething(in: album) }
+      // The kernel knows what it asked for.
+      if !isOwn { notifications.forget(entry: name, in: directory) }
+    case .contentLost(let file):
+      // The kernel is to show what is stored, and not what it had handed over.
+      inodes.renew(file)
+      for (name, directory) in fileSystem.names(of: file) {
+        notifications.forget(entry: name, in: directory)
+      }
+    // Of thumbnails the kernel believes no name, and of an open file no attributes.
+    case .written, .thumbnail: break
     }
   }
 }

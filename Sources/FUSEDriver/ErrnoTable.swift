@@ -1,11 +1,11 @@
-package import AlbumFileSystem
+internal import AlbumFileSystem
 internal import Glibc
-package import Posix
+internal import Posix
 
 /// The one table from what the file system refused to the number that the caller's `errno` gets.
-package enum ErrnoTable {
+enum ErrnoTable {
   /// Any thread; total over `FSError.Code`.
-  package static func number(for code: FSError.Code) -> Errno {
+  static func number(for code: FSError.Code) -> Errno {
     switch code {
     case .notFound: .noEntry
     case .exists: .exists
@@ -29,7 +29,6 @@ package enum ErrnoTable {
     case .notSupported: .notSupported
     case .stale: .stale
     case .noSuchOffset: .noDevice
-    case .interrupted: .interrupted
     }
   }
 }

@@ -1,7 +1,7 @@
 internal import Posix
 
 /// The set-uid program of libfuse that mounts and unmounts for ordinary users.
-package enum Fusermount {
+enum Fusermount {
   /// Has it open the FUSE device and mount it; answers the open device, as it comes over a socket.
   static func mount(at mountPoint: String, options: String) throws(MountError) -> FileDescriptor {
     let ends: (CInt, CInt)
@@ -22,7 +22,7 @@ package enum Fusermount {
   }
 
   /// What its complaint means. Empty words come from one that was killed.
-  package static func refusal(_ words: String, at mountPoint: String) -> MountError {
+  static func refusal(_ words: String, at mountPoint: String) -> MountError {
     if words.contains("user_allow_other") {
       return MountError(
         .allowOtherNotPermitted,

@@ -1,5 +1,6 @@
 package import AlbumFileSystem
 internal import AlbumModel
+internal import Glibc
 package import Logging
 import Posix
 
@@ -10,7 +11,6 @@ package final class Mount: Sendable {
   private let options: MountOptions
   private let mountPoint: MountPoint
   private let driver: Driver
-  private let notifications: Notifications
   private let logger: Logger
 
   private struct State {
@@ -24,18 +24,20 @@ package final class Mount: Sendable {
   /// Never held while the kernel is asked.
   private let state = Monitor(State())
 
-  /// Checks the mount point. `onReady` is called once, on a thread of the session, when the kernel
-  /// takes requests; it must not use the mount.
+  /// Checks the mount point. Without `readsSystemCalls` no thread is asked what it calls. `onReady` is
+  /// called once, on a thread of the session, when the kernel takes requests; it must not use the mount.
   package init(
-    fileSystem: FileSystem, notifications: Notifications, options: MountOptions,
-    mountPoint: String, logger: Logger, onReady: @escaping @Sendable () -> Void = {}
+    fileSystem: FileSystem, options: MountOptions, mountPoint: String, readsSystemCalls: Bool,
+    logger: Logger, onReady: @escaping @Sendable () -> Void = {}
   ) throws(MountError) {
     self.options = options
     self.mountPoint = try MountPoint(mountPoint)
-    self.notifications = notifications
     self.logger = logger
     let path = self.mountPoint.path
-    driver = Driver(fileSystem: fileSystem, logger: logger) {
+    driver = Driver(
+      fileSystem: fileSystem,
+      inspector: CallingSyscall(readsSystemCalls: readsSystemCalls), logger: logger
+    ) {
       if let device = MountTable.mount(at: path)?.device {
         ReadAhead.widen(device: device)
       }
@@ -67,9 +69,10 @@ package final class Mount: Sendable {
       state.device = MountTable.mount(at: path)?.device
       return state.isStopping
     }
+    driver.fileSystem.add(driver)
     defer { end() }
     do throws(Errno) {
-      try notifications.start(link)
+      try driver.notifications.start(link)
       try driver.pages.start(link)
     } catch {
       throw MountError(.sessionFailed, "No thread can be started: \(error).")
@@ -81,8 +84,10 @@ package final class Mount: Sendable {
   /// The loop is over: the connection ended, or `stop` would wait no longer and nobody is told any
   /// more. Either way the thread that tells the kernel is free to end.
   private func end() {
-    notifications.stop()
+    driver.fileSystem.remove(driver)
+    driver.notifications.stop()
     driver.pages.stop()
+    driver.inodes.forgetAll()
     state.withLock { $0.link = nil }
     state.waiting { $0.linkUsers == 0 ? () : nil }
     detach()
@@ -99,7 +104,7 @@ package final class Mount: Sendable {
       return state.link != nil
     }
     if !isRunning { return }
-    notifications.stop()
+    driver.notifications.stop()
     detach()
     let deadline = SystemClock.monotonicNanoseconds() + Int64(seconds * 1e9)
     if state.waiting(until: deadline, { $0.hasEnded ? () : nil }) == nil {
@@ -133,5 +138,20 @@ package final class Mount: Sendable {
     } catch {
       logger.warning("cannot unmount", metadata: ["reason": "\(error)"])
     }
+  }
+}
+
+/// How far the kernel reads ahead of one who reads a file from its beginning: 128 KiB where nobody
+/// asks for more, which is an eighth of what one request could bring. Only root may ask, so this is
+/// for root's mounts alone; INIT can make it less, not more.
+enum ReadAhead {
+  static let kibibytes = 1024
+
+  /// `device` is that of a mount. To be called when INIT has been answered.
+  static func widen(device: DeviceNumber) {
+    guard
+      let file = try? FileDescriptor(open: "/sys/class/bdi/\(device)/read_ahead_kb", O_WRONLY)
+    else { return }
+    try? file.writeAll(Array("\(kibibytes)".utf8))
   }
 }

@@ -5,14 +5,14 @@ package struct MountOptions: Equatable, Sendable {
   package var readOnly = false
   /// Other users than the one who mounts may come in, subject to the permission bits.
   package var allowOther = false
-  package var allowsSetID = false
-  package var allowsDevices = false
-  package var allowsExecution = true
-  package var synchronous = false
-  package var synchronousDirectories = false
-  package var updatesAccessTime = true
-  package var updatesDirectoryAccessTime = true
-  package var followsSymlinks = true
+  var allowsSetID = false
+  var allowsDevices = false
+  var allowsExecution = true
+  var synchronous = false
+  var synchronousDirectories = false
+  var updatesAccessTime = true
+  var updatesDirectoryAccessTime = true
+  var followsSymlinks = true
 
   package init(source: String) { self.source = source }
 

@@ -68,7 +68,7 @@ extension MountOptions {
   private static let readLimit = UInt32(256 << 10)
 
   /// MS_ flags of mount(2).
-  package var kernelFlags: UInt {
+  var kernelFlags: UInt {
     flagWords.reduce(0) { $0 | $1.flag }
   }
 
@@ -88,14 +88,14 @@ extension MountOptions {
   }
 
   /// What the kernel's FUSE is told as the last argument of mount(2).
-  package func kernelData(device: CInt, user: UInt32, group: UInt32) -> String {
+  func kernelData(device: CInt, user: UInt32, group: UInt32) -> String {
     var words = ["fd=\(device)", "rootmode=40000", "user_id=\(user)", "group_id=\(group)"]
     words += commonWords
     return words.joined(separator: ",")
   }
 
   /// The list behind `-o` of fusermount3, which knows commas within a value by their backslash.
-  package var fusermountList: String {
+  var fusermountList: String {
     let name = source.flatMap { $0 == "," || $0 == "\\" ? ["\\", $0] : [$0] }
     let words = flagWords.map(\.word) + commonWords
     return (words + ["subtype=albumfs", "fsname=\(String(name))"]).joined(separator: ",")

@@ -1,5 +1,4 @@
-internal import AlbumFileSystem
-package import AlbumModel
+internal import AlbumModel
 import Posix
 
 /// Tells the kernel's caches what albumfs changed by itself: a thumbnail that came, a photo that was
@@ -10,13 +9,13 @@ import Posix
 /// nobody holds while waiting, and one thread sends; the same message waits there once.
 ///
 /// Any thread. Before `start` and after `stop` there is no kernel to tell, and messages are dropped.
-package final class Notifications: KernelNotifier {
-  private struct Name: Hashable {
+final class Notifications: Sendable {
+  struct Name: Hashable {
     var directory: InodeNumber
     var name: FileName
   }
 
-  private struct State {
+  struct State {
     var isOpen = false
     var names: Set<Name> = []
     var directories: Set<InodeNumber> = []
@@ -24,11 +23,10 @@ package final class Notifications: KernelNotifier {
   }
 
   /// Innermost lock; never held while the kernel is told.
-  private let state = Monitor(State())
+  let state = Monitor(State())
 
-  package init() {}
-
-  package func forget(entry name: FileName, in directory: InodeNumber) {
+  /// Has the kernel ask for a name again when it is needed next. Returns at once.
+  func forget(entry name: FileName, in directory: InodeNumber) {
     let isNews = state.withLock { state in
       if !state.isOpen { return false }
       // The kernel drops a listing it keeps only when it knew the name, which a new one it did not.

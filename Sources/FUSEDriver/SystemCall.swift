@@ -1,18 +1,17 @@
-package import AlbumFileSystem
-package import AlbumModel
+internal import AlbumModel
 
 /// A system call that a thread is in, as /proc/<tid>/syscall tells it: the number and six arguments.
-package struct SystemCall: Equatable, Sendable {
-  package let number: Int
-  package let arguments: [UInt64]
+struct SystemCall: Equatable, Sendable {
+  let number: Int
+  let arguments: [UInt64]
 
-  package init(number: Int, arguments: [UInt64]) {
+  init(number: Int, arguments: [UInt64]) {
     self.number = number
     self.arguments = arguments
   }
 
   /// nil for `running`, and for -1, which is a thread blocked outside of any system call.
-  package init?(procText: [UInt8]) {
+  init?(procText: [UInt8]) {
     let fields = String(decoding: procText, as: UTF8.self).split(whereSeparator: \.isWhitespace)
     guard fields.count >= 7, let number = Int(fields[0]), number >= 0 else { return nil }
     let arguments = fields[1...6].compactMap { field in
@@ -24,7 +23,7 @@ package struct SystemCall: Equatable, Sendable {
 }
 
 /// A system call that makes a name, and where its arguments stand.
-package struct Creation: Equatable, Sendable {
+struct Creation: Equatable, Sendable {
   /// What decides whether an existing name would be an error to the caller.
   enum Exclusion: Equatable, Sendable {
     case directory
@@ -36,11 +35,11 @@ package struct Creation: Equatable, Sendable {
     /// The argument holds renameat2 flags; only RENAME_NOREPLACE.
     case renameFlags(argument: Int)
   }
-  package let call: SystemCall
+  let call: SystemCall
   /// The argument that points to the path of the new name.
-  package let path: Int
+  let path: Int
   /// The argument that points to the path of what gets the new name; it is looked up first.
-  package let source: Int?
+  let source: Int?
   let exclusion: Exclusion
 
   private static let pathLimit = 4096
@@ -48,7 +47,7 @@ package struct Creation: Equatable, Sendable {
   private static let noReplace: UInt64 = 1
 
   /// nil for a call that makes no name, or that takes an existing one as well.
-  package init?(_ call: SystemCall) {
+  init?(_ call: SystemCall) {
     guard let (path, source, exclusion) = Creation.table(call.number) else { return nil }
     self.call = call
     self.path = path
@@ -58,7 +57,7 @@ package struct Creation: Equatable, Sendable {
 
   /// What this call means for a look-up of `name`. `memory` answers up to so many bytes at an
   /// address of the caller's, fewer or none where it cannot.
-  package func intent(toward name: FileName, memory: (UInt64, Int) -> [UInt8]) -> CallerIntent {
+  func intent(toward name: FileName, memory: (UInt64, Int) -> [UInt8]) -> CallerIntent {
     guard isExclusive(memory) else { return .other }
     guard names(name, argument: path, memory) else { return .other }
     // `link Thumb/a.jpg elsewhere/a.jpg`: which of the two is looked up cannot be told; to hide

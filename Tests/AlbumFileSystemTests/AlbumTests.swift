@@ -173,7 +173,13 @@ struct AlbumTests {
     #expect(try space.text("Trip/Thumb/a.jpg") == "thumbnail of right")
     #expect(try space.text("Trip/Photo/b.jpg") == "photo")
     #expect(try space.text("Trip/b.jpg") == "right")
-    #expect(!space.notifier.entries.withLock { $0.isEmpty }, "the kernel hears of it")
+    let (trip, photo) = (try space.number("Trip"), try space.number("Trip/Photo"))
+    let name = try FileName("a.jpg")
+    #expect(
+      space.observer.changes.suffix(2) == [
+        .name(name, in: trip, album: trip, isThere: false),
+        .name(name, in: photo, album: trip, isThere: true),
+      ])
     #expect(refusal { try space.fileSystem.tidy(space.number("Trip/Photo")) } == .invalid)
   }
 

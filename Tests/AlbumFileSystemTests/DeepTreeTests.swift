@@ -22,24 +22,24 @@ struct DeepTreeTests {
       let entry = try space.fileSystem.makeDirectory(
         FileName("d"), in: at, permissions: 0o755, for: TestSpace.me)
       at = entry.attributes.inode
-      space.fileSystem.forget(at, count: 1)
     }
     return at
   }
 
   private func write(_ text: String, _ name: String, in directory: InodeNumber) throws {
-    let (entry, file) = try space.fileSystem.create(
+    let (_, file) = try space.fileSystem.create(
       FileName(name), in: directory, permissions: 0o644, mode: OpenMode(writes: true),
       for: TestSpace.me)
     try file.put(Array(text.utf8), at: 0)
     try file.flush()
     file.release()
-    space.fileSystem.forget(entry.attributes.inode, count: 1)
   }
 
   private func twin(of directory: InodeNumber) -> InodeNumber? {
     space.space.read { catalog in
-      catalog.index(of: directory).flatMap { catalog.twin(of: $0) }.map { catalog.state($0).number }
+      catalog.index(of: directory).flatMap { Twins.twin(of: $0, catalog) }.map {
+        catalog.state($0).number
+      }
     }
   }
 
@@ -60,9 +60,8 @@ struct DeepTreeTests {
     try space.rename(".plain/top", "Trip/Photo/top")
     #expect(try space.makeThumbnails() == 1)
     let shown = try #require(twin(of: bottom))
-    let thumbnail = try space.fileSystem.lookup(FileName("a.jpg"), in: shown, for: TestSpace.me)
+    let thumbnail = try space.fileSystem.lookup(FileName("a.jpg"), in: shown)
     #expect(thumbnail.attributes.size == Int64("thumbnail of picture".utf8.count))
-    space.fileSystem.forget(thumbnail.attributes.inode, count: 1)
     #expect(directoryCount == before + 2 * DeepTreeTests.depth)
     try space.remount()
     #expect(twin(of: bottom) == shown)
@@ -81,8 +80,7 @@ struct DeepTreeTests {
     #expect(try space.makeThumbnails() == 1)
     let shown = try #require(twin(of: bottom))
     let name = try FileName("a.jpg")
-    let made = try space.fileSystem.lookup(name, in: shown, for: TestSpace.me).attributes.inode
-    space.fileSystem.forget(made, count: 1)
+    let made = try space.fileSystem.lookup(name, in: shown).attributes.inode
     try space.remount()
     #expect(space.fileSystem.counts().thumbnails == 1)
     #expect(space.fileSystem.entry(name, in: shown) == nil, "the view alone shows it")
@@ -147,8 +145,8 @@ struct DeepTreeTests {
     var places: [InodeNumber: Place] = [:]
     for index in found {
       places[catalog.state(index).number] = Place(
-        zone: catalog.zone(of: index), twin: catalog.twin(of: index),
-        shown: catalog.photoDirectories(shownIn: index))
+        zone: Zone(of: index, in: catalog), twin: Twins.twin(of: index, catalog),
+        shown: ThumbView.photoDirectories(shownIn: index, catalog))
     }
     return places
   }

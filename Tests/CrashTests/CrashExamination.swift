@@ -101,10 +101,9 @@ struct CrashExamination {
     throws
   {
     let content = [UInt8](repeating: 7, count: 5000)
-    let (entry, file) = try mounted.fileSystem.create(
+    let (_, file) = try mounted.fileSystem.create(
       FileName("afterwards"), in: .root, permissions: 0o644,
       mode: OpenMode(writes: true), for: .daemon)
-    mounted.fileSystem.forget(entry.attributes.inode, count: 1)
     try unsafe content.withUnsafeBytes { try unsafe file.write($0, at: 0) }
     try file.flush()
     file.release()

@@ -66,8 +66,7 @@ struct MountedSpace {
     // Each mount may be behind a power cut.
     options.boot = .unknown
     space = try Space.open(CrashStore.store(on: disk), keys: keys, options: options)
-    fileSystem = FileSystem(
-      space: space, inspector: IdleCallers(), notifier: NoKernel(), clock: clock.clock)
+    fileSystem = FileSystem(space: space, clock: clock.clock)
   }
 
   /// An unmount.
@@ -102,15 +101,6 @@ final class TestClock: Sendable {
         }
       }, monotonic: { self.nanoseconds.withLock { $0 } })
   }
-}
-
-private struct IdleCallers: CallerInspector {
-  func intent(of thread: Int32, toward name: FileName) -> CallerIntent { .other }
-  func process(of thread: Int32) -> Int32? { nil }
-}
-
-private struct NoKernel: KernelNotifier {
-  func forget(entry name: FileName, in directory: InodeNumber) {}
 }
 
 func secret(_ text: String) -> SecretBytes {

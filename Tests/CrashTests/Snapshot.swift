@@ -43,8 +43,7 @@ struct Snapshot: Equatable, Sendable {
     unreadable[path] = pieces
     if path.count > 1000 { throw Finding(text: "directories nest without an end") }
     if found.state.kind != .directory { return }
-    let directory = try mounted.fileSystem.openDirectory(inode, for: .daemon)
-    defer { directory.release() }
+    let directory = try mounted.fileSystem.openDirectory(inode)
     var children: [ListedEntry] = []
     try directory.list(from: 2) { entry in
       children.append(entry)
@@ -62,7 +61,7 @@ struct Snapshot: Equatable, Sendable {
     _ inode: InodeNumber, _ mounted: MountedSpace, _ toleratesErrors: Bool
   ) throws -> (Entry, [Piece]?) {
     let (entry, extents) = try mounted.space.read { catalog throws(FSError) -> (Entry, [Extent]) in
-      let index = try catalog.require(inode)
+      let index = try InodeIndex(inode, in: catalog)
       var entry = Entry(state: catalog.state(index))
       // Counts frames, and no person sees it.
       entry.state.contentStatements = 0

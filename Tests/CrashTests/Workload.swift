@@ -53,7 +53,7 @@ final class Workload {
   deinit { mounted.kill() }
 
   private var fileSystem: FileSystem { mounted.fileSystem }
-  private static let me = Caller(user: 1000, group: 1000, thread: 4201)
+  private static let me = Caller(user: 1000, group: 1000)
 
   // MARK: What each call is held against
 
@@ -147,8 +147,7 @@ final class Workload {
       state(path)
       call({ $0.link(path, new) }) {
         let (parent, name) = try split(new)
-        let entry = try fileSystem.link(number(path), as: name, in: parent)
-        fileSystem.forget(entry.attributes.inode, count: 1)
+        _ = try fileSystem.link(number(path), as: name, in: parent)
       }
     case .unlink(let path):
       call({ $0.unlink(path) }) {
@@ -158,9 +157,8 @@ final class Workload {
     case .makeDirectory(let path):
       call({ $0.makeDirectory(path) }) {
         let (parent, name) = try split(path)
-        let entry = try fileSystem.makeDirectory(
+        _ = try fileSystem.makeDirectory(
           name, in: parent, permissions: 0o755, for: Workload.me)
-        fileSystem.forget(entry.attributes.inode, count: 1)
       }
     case .removeDirectory(let path):
       call({ $0.removeDirectory(path) }) {
@@ -200,11 +198,10 @@ final class Workload {
     if creates {
       call({ $0.create(path) && $0.open(path) }) {
         let (parent, name) = try split(path)
-        let (entry, opened) = try fileSystem.create(
+        file = try fileSystem.create(
           name, in: parent, permissions: 0o644, mode: OpenMode(writes: true),
-          for: Workload.me)
-        fileSystem.forget(entry.attributes.inode, count: 1)
-        file = opened
+          for: Workload.me
+        ).1
       }
     } else {
       call({ $0.open(path) }) {

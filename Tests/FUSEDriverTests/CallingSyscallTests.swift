@@ -1,9 +1,10 @@
 import AlbumFileSystem
 import AlbumModel
-import FUSEDriver
 import Glibc
 import Posix
 import Testing
+
+@testable import FUSEDriver
 
 /// Threads of this process that are stuck in a known system call: an open of a FIFO that nobody
 /// reads waits until somebody does.

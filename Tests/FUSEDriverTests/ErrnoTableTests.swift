@@ -1,8 +1,9 @@
 import AlbumFileSystem
-import FUSEDriver
 import Glibc
 import Posix
 import Testing
+
+@testable import FUSEDriver
 
 @Suite struct ErrnoTableTests {
   @Test func everyRefusalHasItsOwnNumber() {

@@ -1,5 +1,6 @@
-import FUSEDriver
 import Testing
+
+@testable import FUSEDriver
 
 @Suite struct MountOptionsTests {
   @Test func mountIsWithoutSetIDAndDevicesUnlessAsked() throws {

@@ -1,7 +1,8 @@
-import FUSEDriver
 import Glibc
 import Posix
 import Testing
+
+@testable import FUSEDriver
 
 @Suite struct MountPointTests {
   @Test func emptyDirectoryIsTakenByItsFullPath() throws {

@@ -1,6 +1,7 @@
-import FUSEDriver
 import Glibc
 import Testing
+
+@testable import FUSEDriver
 
 /// How options reach the kernel and fusermount3, and how the latter's words come back.
 @Suite struct MountingTests {

@@ -1,7 +1,8 @@
 import AlbumFileSystem
 import AlbumModel
-import FUSEDriver
 import Testing
+
+@testable import FUSEDriver
 
 /// What a caller is about to do is told from the text of /proc/<tid>/syscall and its memory, here
 /// a table of addresses.

@@ -44,109 +44,79 @@ extension InodeState {
   var isDirectory: Bool { kind == .directory }
 }
 
-extension Catalog {
-  func zone(of directory: InodeIndex) -> Zone {
-    let own = state(directory)
-    if own.number == .root { return .root }
-    if own.marks.contains(.album) { return .album(directory) }
-    guard let top = albumPart(of: directory), let album = index(of: parent(of: top)) else {
-      return .plain
+extension Zone {
+  init(of directory: InodeIndex, in catalog: borrowing Catalog) {
+    let own = catalog.state(directory)
+    if own.number == .root {
+      self = .root
+    } else if own.marks.contains(.album) {
+      self = .album(directory)
+    } else if let top = Zone.albumPart(of: directory, catalog),
+      let album = catalog.index(of: catalog.parent(of: top))
+    {
+      let isPhoto = catalog.state(top).marks.contains(.photoDirectory)
+      self = isPhoto ? .photo(album: album, top: top) : .thumb(album: album, top: top)
+    } else {
+      self = .plain
     }
-    let isPhoto = state(top).marks.contains(.photoDirectory)
-    return isPhoto ? .photo(album: album, top: top) : .thumb(album: album, top: top)
   }
 
   /// The Photo or Thumb that a directory is or lies in, without a hidden directory between them.
   /// Climbs as far as nobody has climbed before.
-  private func albumPart(of directory: InodeIndex) -> InodeIndex? {
+  private static func albumPart(
+    of directory: InodeIndex, _ catalog: borrowing Catalog
+  ) -> InodeIndex? {
     var at = directory
     var climbed: [InodeNumber] = []
     var part: InodeIndex?
     while true {
-      let state = state(at)
+      let state = catalog.state(at)
       if state.number == .root || state.marks.contains(.album) { break }
-      guard let name = name(of: at), let parent = index(of: parent(of: at)) else { break }
+      guard let name = catalog.name(of: at), let parent = catalog.index(of: catalog.parent(of: at))
+      else { break }
       if state.isAlbumPart {
         part = at
         break
       }
       if name[0] == UInt8(ascii: ".") { break }
-      if let known = memo.part(of: state.number) {
-        part = known.flatMap { index(of: $0) }
+      if let known = catalog.memo.part(of: state.number) {
+        part = known.flatMap { catalog.index(of: $0) }
         break
       }
       climbed.append(state.number)
       at = parent
     }
-    if !climbed.isEmpty { memo.remember(part: part.map { state($0).number }, of: climbed) }
+    if !climbed.isEmpty {
+      catalog.memo.remember(part: part.map { catalog.state($0).number }, of: climbed)
+    }
     return part
   }
+}
 
-  /// The names that lead from a directory down to one below it, or nothing where they are the same.
-  func names(from top: InodeIndex, to directory: InodeIndex) -> [[UInt8]] {
-    var names: [[UInt8]] = []
-    var at = directory
-    while at != top {
-      guard let name = name(of: at), let parent = index(of: parent(of: at)) else { return names }
-      names.append(name)
-      at = parent
-    }
-    return names.reversed()
-  }
-
-  /// The directory that lies below `otherTop` as `directory` does below `top`; nil where there is
-  /// none. Climbs as far as nobody has climbed before.
-  func counterpart(of directory: InodeIndex, below top: InodeIndex, in otherTop: InodeIndex)
-    -> InodeIndex?
-  {
-    var (missing, at) = knownCounterpart(of: directory, below: top, in: otherTop)
-    while let folder = missing.popLast() {
-      guard let name = name(of: folder), let next = child(name, of: at), state(next).isDirectory
-      else { return nil }
-      memo.remember(counterparts: state(folder).number, state(next).number)
-      at = next
-    }
-    return at
-  }
-
-  /// The nearest directory at or above whose counterpart is known has this one; those below it are
-  /// in `missing`, the highest last.
-  func knownCounterpart(of directory: InodeIndex, below top: InodeIndex, in otherTop: InodeIndex)
-    -> (missing: [InodeIndex], counterpart: InodeIndex)
-  {
-    var missing: [InodeIndex] = []
-    var at = directory
-    while at != top {
-      if let known = memo.counterpart(of: state(at).number), let index = index(of: known),
-        state(index).links > 0
-      {
-        return (missing, index)
-      }
-      missing.append(at)
-      guard let parent = index(of: parent(of: at)) else { break }
-      at = parent
-    }
-    return (missing, otherTop)
-  }
-
+/// The parts of an album, and which directory may go where.
+enum AlbumRules {
   /// An album's Photo; nil where it was removed.
-  func photoDirectory(of album: InodeIndex) -> InodeIndex? {
-    part(.photo, .photoDirectory, of: album)
+  static func photoDirectory(of album: InodeIndex, _ catalog: borrowing Catalog) -> InodeIndex? {
+    part(.photo, .photoDirectory, of: album, catalog)
   }
 
-  func thumbDirectory(of album: InodeIndex) -> InodeIndex? {
-    part(.thumb, .thumbDirectory, of: album)
+  static func thumbDirectory(of album: InodeIndex, _ catalog: borrowing Catalog) -> InodeIndex? {
+    part(.thumb, .thumbDirectory, of: album, catalog)
   }
 
-  private func part(_ name: FileName, _ mark: InodeState.Marks, of album: InodeIndex)
-    -> InodeIndex?
-  {
-    child(name.bytes, of: album).flatMap { state($0).marks.contains(mark) ? $0 : nil }
+  private static func part(
+    _ name: FileName, _ mark: InodeState.Marks, of album: InodeIndex, _ catalog: borrowing Catalog
+  ) -> InodeIndex? {
+    catalog.child(name.bytes, of: album).flatMap {
+      catalog.state($0).marks.contains(mark) ? $0 : nil
+    }
   }
 
   /// The marks of a directory that mkdir makes: the one place that decides what is an album.
-  func marksForNewDirectory(_ name: FileName, in parent: InodeIndex) -> InodeState.Marks {
-    switch zone(of: parent) {
+  static func marksForNewDirectory(
+    _ name: FileName, in parent: InodeIndex, _ catalog: borrowing Catalog
+  ) -> InodeState.Marks {
+    switch Zone(of: parent, in: catalog) {
     case .album where name == .photo: .photoDirectory
     case .album where name == .thumb: .thumbDirectory
     case .root, .album: name.isHidden ? [] : .album
@@ -156,47 +126,27 @@ extension Catalog {
 
   /// Whether a directory may get this name here, or it has to be copied: a plain directory does not
   /// become an album by a rename, nor an album's part, and no album goes into a Photo or Thumb.
-  func allowsMove(of directory: InodeIndex, to name: FileName, in parent: InodeIndex) -> Bool {
-    let isAlbum = state(directory).marks.contains(.album)
-    switch zone(of: parent) {
+  static func allowsMove(
+    of directory: InodeIndex, to name: FileName, in parent: InodeIndex, _ catalog: borrowing Catalog
+  ) -> Bool {
+    let isAlbum = catalog.state(directory).marks.contains(.album)
+    switch Zone(of: parent, in: catalog) {
     case .root: return isAlbum || name.isHidden
     case .album: return name != .photo && name != .thumb && (isAlbum || name.isHidden)
-    case .photo, .thumb: return !isAlbum && !holdsAlbum(directory)
+    case .photo, .thumb: return !isAlbum && !holdsAlbum(directory, catalog)
     case .plain: return true
     }
   }
 
   /// Whether an album lies anywhere in a directory, as in a trash.
-  private func holdsAlbum(_ directory: InodeIndex) -> Bool {
+  private static func holdsAlbum(_ directory: InodeIndex, _ catalog: borrowing Catalog) -> Bool {
     var waiting = [directory]
     while let next = waiting.popLast() {
-      for child in subdirectories(of: next) {
-        if state(child.index).marks.contains(.album) { return true }
+      for child in catalog.subdirectories(of: next) {
+        if catalog.state(child.index).marks.contains(.album) { return true }
         waiting.append(child.index)
       }
     }
     return false
-  }
-
-  /// A directory's directories, copied out.
-  func subdirectories(of directory: InodeIndex) -> [(name: [UInt8], index: InodeIndex)] {
-    var result: [(name: [UInt8], index: InodeIndex)] = []
-    if subdirectoryCount(of: directory) == 0 { return result }
-    forEachEntry(of: directory) { name, child, _ in
-      if state(child).isDirectory { result.append((name, child)) }
-      return true
-    }
-    return result
-  }
-
-  /// Whether a directory is the other or lies somewhere below it.
-  func isBelow(_ directory: InodeIndex, _ top: InodeIndex) -> Bool {
-    var at = directory
-    while at != top {
-      if state(at).number == .root { return false }
-      guard let parent = index(of: parent(of: at)), parent != at else { return false }
-      at = parent
-    }
-    return true
   }
 }

@@ -6,52 +6,61 @@ import AlbumStore
 // with a name at a photo's place, and stays one wherever it is moved (into the trash and back):
 // `thumbnailState` is `.none` for all that never was one.
 
-extension Catalog {
+/// What makes a file a photo, and what a change does to its thumbnail.
+enum PhotoRules {
   /// A file has got this name. At a photo's place it becomes a photo, and what its thumbnail needs
   /// of Thumb is there again. `replaces`: another photo with content had the name until now.
   /// Answers whether a thumbnail is due.
-  mutating func becomePhoto(
+  static func becomePhoto(
     _ file: InodeIndex, _ name: FileName, in directory: InodeIndex, replaces: Bool = false,
-    time: Timestamp
+    time: Timestamp, _ catalog: inout Catalog
   ) -> Bool {
-    guard state(file).kind == .regular, !name.isHidden, zone(of: directory).holdsPhotos else {
+    guard catalog.state(file).kind == .regular, !name.isHidden,
+      Zone(of: directory, in: catalog).holdsPhotos
+    else {
       return false
     }
-    let entry = ensureTwin(of: directory, time: time).flatMap { child(name.bytes, of: $0) }
-    let isUsersOwn = entry.map { !state($0).isDirectory } ?? false
-    let before = state(file).thumbnailState
+    let entry = Twins.ensure(of: directory, time: time, &catalog).flatMap {
+      catalog.child(name.bytes, of: $0)
+    }
+    let isUsersOwn = entry.map { !catalog.state($0).isDirectory } ?? false
+    let before = catalog.state(file).thumbnailState
     if before == .none {
       let isKept = isUsersOwn && !replaces
-      update(file) { $0.thumbnailState = isKept ? .removed : .pending }
+      catalog.update(file) { $0.thumbnailState = isKept ? .removed : .pending }
     }
-    if replaces && isUsersOwn { update(file) { $0.marks.insert(.thumbnailGoesFirst) } }
-    return state(file).thumbnailState == .pending
+    if replaces && isUsersOwn { catalog.update(file) { $0.marks.insert(.thumbnailGoesFirst) } }
+    return catalog.state(file).thumbnailState == .pending
   }
 
   /// The same for all files below a directory that has come to a photo's place. Answers those for
   /// which a thumbnail is due.
-  mutating func becomePhotos(below directory: InodeIndex, time: Timestamp) -> [InodeNumber] {
+  static func becomePhotos(below directory: InodeIndex, time: Timestamp, _ catalog: inout Catalog)
+    -> [InodeNumber]
+  {
     var due: [InodeNumber] = []
     var waiting = [directory]
     while let next = waiting.popLast() {
-      guard case .photo = zone(of: next) else { continue }
-      due += becomePhotos(in: next, time: time)
-      waiting += subdirectories(of: next).reversed().map(\.index)
+      guard case .photo = Zone(of: next, in: catalog) else { continue }
+      due += becomePhotos(in: next, time: time, &catalog)
+      waiting += catalog.subdirectories(of: next).reversed().map(\.index)
     }
     return due
   }
 
-  private mutating func becomePhotos(in directory: InodeIndex, time: Timestamp) -> [InodeNumber] {
+  private static func becomePhotos(
+    in directory: InodeIndex, time: Timestamp, _ catalog: inout Catalog
+  ) -> [InodeNumber] {
     var files: [(name: [UInt8], index: InodeIndex)] = []
-    forEachEntry(of: directory) { name, child, _ in
-      if state(child).kind == .regular { files.append((name, child)) }
+    catalog.forEachEntry(of: directory) { name, child, _ in
+      if catalog.state(child).kind == .regular { files.append((name, child)) }
       return true
     }
     var due: [InodeNumber] = []
     for file in files {
       guard let name = try? FileName(file.name) else { continue }
-      if becomePhoto(file.index, name, in: directory, time: time) {
-        due.append(state(file.index).number)
+      if becomePhoto(file.index, name, in: directory, time: time, &catalog) {
+        due.append(catalog.state(file.index).number)
       }
     }
     return due
@@ -59,9 +68,11 @@ extension Catalog {
 
   /// A file's content has changed. `hadContent`: it had some before it was opened. The thumbnail goes in
   /// the same step of history as the content that it shows: what follows may be no picture at all.
-  mutating func contentChanged(_ file: InodeIndex, size: Int64, hadContent: Bool) {
-    dropThumbnail(of: file)
-    update(file) { state in
+  static func contentChanged(
+    _ file: InodeIndex, size: Int64, hadContent: Bool, _ catalog: inout Catalog
+  ) {
+    catalog.dropThumbnail(of: file)
+    catalog.update(file) { state in
       state.size = size
       state.contentVersion = NumberLimits.following(state.contentVersion)
       switch state.thumbnailState {
@@ -76,10 +87,13 @@ extension Catalog {
   }
 
   /// Whether this name is a photo of the album: its cover can be it.
-  func isPhoto(_ name: FileName, of album: InodeIndex) -> Bool {
+  static func isPhoto(_ name: FileName, of album: InodeIndex, _ catalog: borrowing Catalog) -> Bool
+  {
     if name.isHidden { return false }
-    for folder in [photoDirectory(of: album), album] {
-      if let folder, let child = child(name.bytes, of: folder), state(child).kind == .regular {
+    for folder in [AlbumRules.photoDirectory(of: album, catalog), album] {
+      if let folder, let child = catalog.child(name.bytes, of: folder),
+        catalog.state(child).kind == .regular
+      {
         return true
       }
     }

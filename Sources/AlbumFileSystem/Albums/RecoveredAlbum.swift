@@ -20,8 +20,8 @@ package struct RecoveredAlbum {
       attempt += 1
       name = "\(RecoveredAlbum.name) (\(attempt))"
     }
-    album = catalog.ensureDirectory(
-      Array(name.utf8), in: root, like: root, marks: .album, time: time)!
+    album = Creation.ensureDirectory(
+      Array(name.utf8), in: root, like: root, marks: .album, time: time, &catalog)!
     photos = RecoveredAlbum.part(.photo, .photoDirectory, of: album, &catalog, time)
     _ = RecoveredAlbum.part(.thumb, [.thumbDirectory, .implicit], of: album, &catalog, time)
   }
@@ -32,10 +32,14 @@ package struct RecoveredAlbum {
     _ time: Timestamp
   ) -> InodeIndex {
     let other = name.bytes + Array(" (directory)".utf8)
-    return catalog.ensureDirectory(name.bytes, in: album, like: album, marks: marks, time: time)
-      ?? catalog.ensureDirectory(
-        RecoveredAlbum.freeName(other, in: album, catalog), in: album, like: album, marks: marks,
-        time: time)!
+    if let part = Creation.ensureDirectory(
+      name.bytes, in: album, like: album, marks: marks, time: time, &catalog)
+    {
+      return part
+    }
+    let free = RecoveredAlbum.freeName(other, in: album, catalog)
+    return Creation.ensureDirectory(
+      free, in: album, like: album, marks: marks, time: time, &catalog)!
   }
 
   /// True for the directory in which recovered files lie.
@@ -56,9 +60,9 @@ package struct RecoveredAlbum {
     let free = RecoveredAlbum.freeName(wanted, in: parent, catalog)
     catalog.insertEntry(free, in: parent, child: index)
     if catalog.state(index).isDirectory {
-      _ = catalog.becomePhotos(below: index, time: time)
+      _ = PhotoRules.becomePhotos(below: index, time: time, &catalog)
     } else if let name = try? FileName(free) {
-      _ = catalog.becomePhoto(index, name, in: parent, time: time)
+      _ = PhotoRules.becomePhoto(index, name, in: parent, time: time, &catalog)
     }
     return catalog.path(of: free, in: parent)
   }
@@ -69,8 +73,8 @@ package struct RecoveredAlbum {
     guard catalog.state(index).isDirectory, let wanted = try? FileName(name) else {
       return (photos, name)
     }
-    if catalog.allowsMove(of: index, to: wanted, in: photos) { return (photos, name) }
-    if catalog.allowsMove(of: index, to: wanted, in: album) { return (album, name) }
+    if AlbumRules.allowsMove(of: index, to: wanted, in: photos, catalog) { return (photos, name) }
+    if AlbumRules.allowsMove(of: index, to: wanted, in: album, catalog) { return (album, name) }
     return (album, [UInt8(ascii: ".")] + name)
   }
 
@@ -95,6 +99,6 @@ extension Catalog {
   /// Where Thumb shows the thumbnail of the photo of that name, from the space's root; the photo's own path
   /// where nothing shows it, as in a trash.
   package func thumbnailPath(of name: [UInt8], in directory: InodeIndex) -> String {
-    path(of: name, in: twin(of: directory) ?? directory)
+    path(of: name, in: Twins.twin(of: directory, self) ?? directory)
   }
 }

@@ -41,7 +41,7 @@ extension FileSystem {
     // The photo may get another name between the search and this step.
     for triesLeft in (0..<4).reversed() {
       let isOwn = space.change { catalog in
-        catalog.index(of: inode).map { catalog.makeOwn($0, shownAt: origin) } ?? true
+        catalog.index(of: inode).map { ThumbView.makeOwn($0, shownAt: origin, &catalog) } ?? true
       }
       if isOwn { return }
       origin = triesLeft > 1 ? originInView(of: inode) : nil
@@ -55,9 +55,9 @@ extension FileSystem {
     guard let photo else { return nil }
     for (name, directory) in names(of: photo) {
       let twin = space.read { catalog -> InodeNumber? in
-        guard let folder = catalog.index(of: directory), catalog.zone(of: folder).holdsPhotos,
-          let twin = catalog.twin(of: folder),
-          let shown = catalog.photo(shownAs: name.bytes, in: twin),
+        guard let folder = catalog.index(of: directory), Zone(of: folder, in: catalog).holdsPhotos,
+          let twin = Twins.twin(of: folder, catalog),
+          let shown = ThumbView.photo(shownAs: name.bytes, in: twin, catalog),
           catalog.state(shown).number == photo
         else { return nil }
         return catalog.state(twin).number
@@ -68,21 +68,21 @@ extension FileSystem {
   }
 }
 
-extension Catalog {
+extension ThumbView {
   /// Makes a thumbnail the user's own, in place of the view's where that shows it. Returns false, and
   /// changes nothing, where the view does not show it there any more.
-  fileprivate mutating func makeOwn(_ thumbnail: InodeIndex, shownAt origin: ThumbnailOrigin?)
-    -> Bool
-  {
+  static func makeOwn(
+    _ thumbnail: InodeIndex, shownAt origin: ThumbnailOrigin?, _ catalog: inout Catalog
+  ) -> Bool {
     guard let origin else {
-      update(thumbnail) { $0.marks.remove(.madeThumbnail) }
+      catalog.update(thumbnail) { $0.marks.remove(.madeThumbnail) }
       return true
     }
-    guard let directory = index(of: origin.directory),
-      let photo = photo(shownAs: origin.name.bytes, in: directory),
-      self.thumbnail(of: photo) == thumbnail
+    guard let directory = catalog.index(of: origin.directory),
+      let photo = photo(shownAs: origin.name.bytes, in: directory, catalog),
+      catalog.thumbnail(of: photo) == thumbnail
     else { return false }
-    makeOwn(thumbnail, origin.name.bytes, in: directory)
+    makeOwn(thumbnail, origin.name.bytes, in: directory, &catalog)
     return true
   }
 }

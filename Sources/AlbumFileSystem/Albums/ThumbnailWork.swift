@@ -52,7 +52,7 @@ extension FileSystem {
 
   /// Bytes of a version of a photo; nil when it is gone.
   package func photoSize(_ photo: PhotoVersion) -> Int64? {
-    space.read { catalog in catalog.find(photo).map { catalog.state($0).size } }
+    space.read { catalog in ThumbnailWork.find(photo, catalog).map { catalog.state($0).size } }
   }
 
   /// Reads a version of a photo: bytes read, fewer than asked for at the end only. Nil when the
@@ -80,7 +80,7 @@ extension FileSystem {
   {
     guard let size = photoSize(photo) else { return nil }
     let count = max(0, min(wanted, size - offset))
-    let extents = space.extents(from: offset, to: offset + count) { $0.find(photo) }
+    let extents = space.extents(from: offset, to: offset + count) { ThumbnailWork.find(photo, $0) }
     return extents.map { (Int(count), $0) }
   }
 
@@ -90,26 +90,27 @@ extension FileSystem {
   package func finish(_ photo: PhotoVersion, thumbnail: [UInt8]) throws(FSError) {
     defer { pendingPhotos.done(photo.inode) }
     try writable()
-    let made = space.change { catalog -> InodeNumber? in
-      guard let index = catalog.find(photo) else { return nil }
-      return catalog.makeThumbnailInode(for: index)
+    let made = space.change { catalog -> InodeReference? in
+      guard let index = ThumbnailWork.find(photo, catalog) else { return nil }
+      let made = ThumbnailWork.makeThumbnailInode(for: index, &catalog)
+      defer { catalog.unpin(made) }
+      return InodeReference(made, in: catalog, of: space)
     }
     guard let made else { return }
-    do throws(FSError) {
-      let extents = try store(thumbnail, of: made)
-      space.change { catalog in
-        catalog.attach(made, extents, byteCount: Int64(thumbnail.count), to: photo)
-      }
-    } catch {
-      forget(made, count: 1)
-      throw error
+    let extents = try store(thumbnail, of: made.inode)
+    let isShown = space.change { catalog in
+      ThumbnailWork.attach(
+        made.inode, extents, byteCount: Int64(thumbnail.count), to: photo, &catalog)
     }
+    if isShown { observers.tell(.thumbnail(of: photo.inode)) }
   }
 
   /// No thumbnail can be made of this version: remembered, with the reason, until the photo changes.
   package func fail(_ photo: PhotoVersion, reason: ThumbnailFailure) {
     space.change { catalog in
-      guard let index = catalog.find(photo), catalog.state(index).thumbnailState == .pending else {
+      guard let index = ThumbnailWork.find(photo, catalog),
+        catalog.state(index).thumbnailState == .pending
+      else {
         return
       }
       // The one of this very content stays, where there is one.
@@ -117,6 +118,7 @@ extension FileSystem {
       catalog.update(index) { $0.setThumbnail(.failed, reason) }
     }
     pendingPhotos.done(photo.inode)
+    observers.tell(.thumbnail(of: photo.inode))
   }
 
   /// The version is gone and needs no answer any more.
@@ -170,9 +172,10 @@ extension FileSystem {
         guard let index = catalog.index(of: directory), catalog.state(index).isDirectory else {
           return
         }
-        let zone = catalog.zone(of: index)
-        if zone.holdsPhotos, let album = zone.album, catalog.thumbDirectory(of: album) == nil,
-          catalog.holdsPhoto(index)
+        let zone = Zone(of: index, in: catalog)
+        if zone.holdsPhotos, let album = zone.album,
+          AlbumRules.thumbDirectory(of: album, catalog) == nil,
+          ThumbnailWork.holdsPhoto(index, catalog)
         {
           albums.insert(catalog.state(album).number)
         }
@@ -185,14 +188,19 @@ extension FileSystem {
   /// Has those thumbnails made again that belong to other content than their photos have now, as damage
   /// or a repair may leave them.
   func renewFormerThumbnails() {
-    if space.read({ catalog in catalog.photosWithFormerThumbnail().isEmpty }) { return }
+    if space.read({ catalog in ThumbnailWork.photosWithFormerThumbnail(catalog).isEmpty }) {
+      return
+    }
     space.change { catalog in
-      for photo in catalog.photosWithFormerThumbnail() {
+      for photo in ThumbnailWork.photosWithFormerThumbnail(catalog) {
         catalog.dropThumbnail(of: photo)
         catalog.update(photo) { $0.thumbnailState = .pending }
       }
     }
   }
+
+  /// True while a photo waits for its thumbnail.
+  package var hasPendingThumbnails: Bool { !pendingPhotos.isIdle }
 
   /// Queues a photo if it needs a thumbnail and nobody writes to it.
   func considerPhoto(_ inode: InodeNumber) {
@@ -257,60 +265,65 @@ extension InodeState {
   }
 }
 
-extension Catalog {
+/// A thumbnail's way into the catalog.
+private enum ThumbnailWork {
   /// Whether a photo lies right in a directory.
-  fileprivate func holdsPhoto(_ directory: InodeIndex) -> Bool {
+  static func holdsPhoto(_ directory: InodeIndex, _ catalog: borrowing Catalog) -> Bool {
     var isThere = false
-    forEachEntry(of: directory) { _, child, _ in
-      isThere = state(child).thumbnailState != .none
+    catalog.forEachEntry(of: directory) { _, child, _ in
+      isThere = catalog.state(child).thumbnailState != .none
       return !isThere
     }
     return isThere
   }
 
   /// The photos that count as done and whose thumbnail shows other content than theirs, or is lost.
-  func photosWithFormerThumbnail() -> [InodeIndex] {
+  static func photosWithFormerThumbnail(_ catalog: borrowing Catalog) -> [InodeIndex] {
     var photos: [InodeIndex] = []
-    forEachInode { index, state in
-      if state.thumbnailState == .made, thumbnail(of: index) == nil { photos.append(index) }
+    catalog.forEachInode { index, state in
+      if state.thumbnailState == .made, catalog.thumbnail(of: index) == nil { photos.append(index) }
     }
     return photos
   }
 
   /// The photo, while it has a name and this version of its content.
-  fileprivate func find(_ photo: PhotoVersion) -> InodeIndex? {
-    guard let index = index(of: photo.inode), state(index).contentVersion == photo.version,
-      state(index).links > 0
+  static func find(_ photo: PhotoVersion, _ catalog: borrowing Catalog) -> InodeIndex? {
+    guard let index = catalog.index(of: photo.inode),
+      catalog.state(index).contentVersion == photo.version,
+      catalog.state(index).links > 0
     else { return nil }
     return index
   }
 
   /// A new inode for a photo's thumbnail, without name and content; pinned once.
-  fileprivate mutating func makeThumbnailInode(for photo: InodeIndex) -> InodeNumber {
-    let model = state(photo)
-    let index = create(
+  static func makeThumbnailInode(for photo: InodeIndex, _ catalog: inout Catalog) -> InodeIndex {
+    let model = catalog.state(photo)
+    let index = catalog.create(
       kind: .regular, permissions: model.permissions & 0o666, owner: model.owner,
       group: model.group, time: model.modified)
-    update(index) { $0.marks = .madeThumbnail }
-    return state(index).number
+    catalog.update(index) { $0.marks = .madeThumbnail }
+    return index
   }
 
-  fileprivate mutating func attach(
-    _ made: InodeNumber, _ extents: [Extent], byteCount: Int64, to photo: PhotoVersion
-  ) {
-    guard let thumbnail = index(of: made) else { return }
-    if let index = find(photo), state(index).thumbnailState == .pending {
-      placeExtents(extents, of: thumbnail)
-      update(thumbnail) { state in
-        state.size = byteCount
-        state.contentVersion = photo.version
-      }
-      resemble(thumbnail, index)
-      setThumbnail(thumbnail, of: index)
-      update(index) { $0.thumbnailState = .made }
-    } else {
-      for extent in extents { letGo(extent) }
+  /// Returns false, and lets go of the content, where the photo has changed meanwhile.
+  static func attach(
+    _ made: InodeNumber, _ extents: [Extent], byteCount: Int64, to photo: PhotoVersion,
+    _ catalog: inout Catalog
+  ) -> Bool {
+    guard let thumbnail = catalog.index(of: made), let index = find(photo, catalog),
+      catalog.state(index).thumbnailState == .pending
+    else {
+      for extent in extents { catalog.letGo(extent) }
+      return false
     }
-    unpin(thumbnail)
+    catalog.placeExtents(extents, of: thumbnail)
+    catalog.update(thumbnail) { state in
+      state.size = byteCount
+      state.contentVersion = photo.version
+    }
+    ThumbView.resemble(thumbnail, index, &catalog)
+    catalog.setThumbnail(thumbnail, of: index)
+    catalog.update(index) { $0.thumbnailState = .made }
+    return true
   }
 }

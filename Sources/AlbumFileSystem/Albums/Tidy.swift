@@ -36,55 +36,57 @@ extension FileSystem {
       (catalog: inout Catalog) throws(FSError) -> (
         moved: [FileName], clashes: [FileName], [UInt8], InodeNumber?
       ) in
-      let index = try catalog.requireDirectory(album)
+      let index = try InodeIndex(directory: album, in: catalog)
       if !catalog.state(index).marks.contains(.album) {
         throw FSError(.invalid, "no album")
       }
-      let (moved, clashes) = catalog.tidy(index, time)
-      let photo = catalog.photoDirectory(of: index).map { catalog.state($0).number }
-      return (moved, clashes, try catalog.path(of: index), photo)
+      let (moved, clashes) = Tidying.tidy(index, time, &catalog)
+      let photo = AlbumRules.photoDirectory(of: index, catalog).map { catalog.state($0).number }
+      return (moved, clashes, FileSystem.path(of: index, catalog), photo)
     }
     report.albums += 1
     report.moved += result.moved.count
     report.clashes += result.clashes.map { result.2 + [UInt8(ascii: "/")] + $0.bytes }
     for name in result.moved {
-      notifier.forget(entry: name, in: album)
-      if let photo = result.3 { notifier.forget(entry: name, in: photo) }
+      observers.tell(.name(name, in: album, album: album, isThere: false))
+      if let photo = result.3 {
+        observers.tell(.name(name, in: photo, album: album, isThere: true))
+      }
     }
   }
 }
 
-extension Catalog {
-  fileprivate mutating func tidy(_ album: InodeIndex, _ time: Timestamp)
+private enum Tidying {
+  static func tidy(_ album: InodeIndex, _ time: Timestamp, _ catalog: inout Catalog)
     -> (moved: [FileName], clashes: [FileName])
   {
     var photos: [FileName] = []
-    forEachEntry(of: album) { name, child, _ in
-      if state(child).kind == .regular, let name = try? FileName(name), !name.isHidden {
+    catalog.forEachEntry(of: album) { name, child, _ in
+      if catalog.state(child).kind == .regular, let name = try? FileName(name), !name.isHidden {
         photos.append(name)
       }
       return true
     }
     guard !photos.isEmpty else { return ([], []) }
     guard
-      let target = ensureDirectory(
+      let target = Creation.ensureDirectory(
         FileName.photo.bytes, in: album, like: album, marks: [.photoDirectory, .implicit],
-        time: time),
-      state(target).marks.contains(.photoDirectory)
+        time: time, &catalog),
+      catalog.state(target).marks.contains(.photoDirectory)
     else { return ([], photos) }
     var moved: [FileName] = []
     var clashes: [FileName] = []
     for name in photos {
-      if child(name.bytes, of: target) != nil {
+      if catalog.child(name.bytes, of: target) != nil {
         clashes.append(name)
       } else {
-        moveEntry(name.bytes, of: album, to: name.bytes, in: target)
+        catalog.moveEntry(name.bytes, of: album, to: name.bytes, in: target)
         moved.append(name)
       }
     }
     if !moved.isEmpty {
-      touch(album, time)
-      touch(target, time)
+      catalog.touch(album, time)
+      catalog.touch(target, time)
     }
     return (moved, clashes)
   }

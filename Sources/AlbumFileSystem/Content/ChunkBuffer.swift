@@ -3,6 +3,28 @@ import Posix
 
 import struct Synchronization.Atomic
 
+/// A part of one 64 KiB chunk of a file: where bytes at a file offset lie. Pure arithmetic.
+struct ChunkRange: Equatable {
+  /// Bytes in a chunk, and the greatest content of a record.
+  static let chunkByteCount = 65_536
+
+  /// Number of the chunk: its file offset in units of `chunkByteCount`.
+  let chunk: Int64
+  /// Offsets in the chunk.
+  let bytes: Range<Int>
+
+  /// Offset of the range in the file.
+  var offset: Int64 { chunk * Int64(ChunkRange.chunkByteCount) + Int64(bytes.lowerBound) }
+
+  /// The first part of `count` bytes (at least one) at `offset`: as far as its chunk goes.
+  init(first count: Int, at offset: Int64) {
+    let size = Int64(ChunkRange.chunkByteCount)
+    chunk = offset / size
+    let lower = Int(offset % size)
+    bytes = lower..<min(lower + count, ChunkRange.chunkByteCount)
+  }
+}
+
 /// Memory for one chunk of a file in the clear, with the room before it that sealing wants. Wiped
 /// before anybody else gets it.
 // @unchecked because: guarded by the lock of its FileContent; while sealing it does not change.
@@ -118,5 +140,24 @@ final class ChunkPool: Sendable {
       return true
     }
     if !isKept { memory.deallocate() }
+  }
+}
+
+/// Memory for the content of one record, with the headroom that the store wants; wiped at its end.
+@safe final class ScratchRecord {
+  private let memory: UnsafeMutableRawBufferPointer
+
+  /// At most `ChunkRange.chunkByteCount` bytes.
+  init(byteCount: Int) {
+    unsafe memory = .allocate(byteCount: byteCount + ReadHeadroom.byteCount, alignment: 64)
+  }
+
+  deinit {
+    unsafe erase(memory)
+    unsafe memory.deallocate()
+  }
+
+  var content: UnsafeMutableRawBufferPointer {
+    unsafe UnsafeMutableRawBufferPointer(rebasing: memory[ReadHeadroom.byteCount...])
   }
 }

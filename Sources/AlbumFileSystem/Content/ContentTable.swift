@@ -9,6 +9,7 @@ import struct Synchronization.Atomic
 final class ContentTable: Sendable {
   private struct Slot {
     let content: FileContent
+    let reference: InodeReference
     /// Open ones, and those that are being given back.
     var users: Int
     /// Open ones.
@@ -38,7 +39,7 @@ final class ContentTable: Sendable {
   func acquire(_ inode: InodeNumber, writes: Bool) throws(FSError) -> FileContent {
     try shard(inode).slots.withLock { (slots) throws(FSError) -> FileContent in
       if slots[inode] == nil {
-        slots[inode] = Slot(content: try make(inode), users: 0, handles: 0, writers: 0)
+        slots[inode] = try make(inode)
         count.wrappingAdd(1, ordering: .relaxed)
       }
       slots[inode]!.users += 1
@@ -48,20 +49,20 @@ final class ContentTable: Sendable {
     }
   }
 
-  private func make(_ inode: InodeNumber) throws(FSError) -> FileContent {
-    let found = try space.change {
-      (catalog: inout Catalog) throws(FSError) -> (InodeIndex, Int64) in
-      let index = try catalog.require(inode)
+  private func make(_ inode: InodeNumber) throws(FSError) -> Slot {
+    let (index, size, reference) = try space.read {
+      (catalog: borrowing Catalog) throws(FSError) -> (InodeIndex, Int64, InodeReference) in
+      let index = try InodeIndex(inode, in: catalog)
       switch catalog.state(index).kind {
       case .regular: break
       case .directory: throw FSError(.isDirectory)
       default: throw FSError(.invalid)
       }
-      catalog.pin(index)
-      return (index, catalog.state(index).size)
+      return (index, catalog.state(index).size, InodeReference(index, in: catalog, of: space))
     }
-    return FileContent(
-      inode, index: found.0, size: found.1, space: space, pool: pool, clock: clock)
+    let content = FileContent(
+      inode, index: index, size: size, space: space, pool: pool, clock: clock)
+    return Slot(content: content, reference: reference, users: 0, handles: 0, writers: 0)
   }
 
   /// The content of an inode that is open.
@@ -99,17 +100,15 @@ final class ContentTable: Sendable {
 
   /// Ends what `leave` began; answers whether the handle was the last that writes.
   func release(_ inode: InodeNumber, writes: Bool) -> Bool {
-    let (removed, wasLastWriter) = shard(inode).slots.withLock { slots -> (FileContent?, Bool) in
+    // The slot ends behind the lock, and its reference with it.
+    let (removed, wasLastWriter) = shard(inode).slots.withLock { slots -> (Slot?, Bool) in
       guard var slot = slots[inode] else { return (nil, false) }
       slot.users -= 1
       if writes { slot.writers -= 1 }
       slots[inode] = slot.users == 0 ? nil : slot
-      return (slot.users == 0 ? slot.content : nil, writes && slot.writers == 0)
+      return (slot.users == 0 ? slot : nil, writes && slot.writers == 0)
     }
-    if let removed {
-      count.wrappingSubtract(1, ordering: .relaxed)
-      space.change { catalog in catalog.unpin(removed.index) }
-    }
+    if removed != nil { count.wrappingSubtract(1, ordering: .relaxed) }
     return wasLastWriter
   }
 

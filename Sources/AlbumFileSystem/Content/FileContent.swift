@@ -53,7 +53,7 @@ final class FileContent: Sendable {
   /// sealing or reading records.
   let monitor: Monitor<State>
 
-  /// The caller has pinned the inode.
+  /// The caller keeps a reference to the inode.
   init(
     _ inode: InodeNumber, index: InodeIndex, size: Int64, space: Space, pool: ChunkPool,
     clock: FileSystemClock
@@ -287,7 +287,7 @@ final class FileContent: Sendable {
     let size = min(limit, state.size)
     space.change { catalog in
       catalog.placeExtents(ready, of: index)
-      catalog.contentChanged(index, size: size, hadContent: hadContent)
+      PhotoRules.contentChanged(index, size: size, hadContent: hadContent, &catalog)
     }
     state.isChanged = !isAll
     state.changedAt = clock.monotonic()
@@ -345,7 +345,9 @@ final class FileContent: Sendable {
       state.size = size
       space.change { catalog in
         if size < former { catalog.replaceExtents(of: index, from: size, to: .max, with: []) }
-        if size != former { catalog.contentChanged(index, size: size, hadContent: hadContent) }
+        if size != former {
+          PhotoRules.contentChanged(index, size: size, hadContent: hadContent, &catalog)
+        }
         also(&catalog)
       }
     }
@@ -360,10 +362,34 @@ final class FileContent: Sendable {
       let hadContent = hadContent
       state.size = try space.change { (catalog: inout Catalog) throws(FSError) -> Int64 in
         let size = try body(&catalog, former)
-        catalog.contentChanged(index, size: size, hadContent: hadContent)
+        PhotoRules.contentChanged(index, size: size, hadContent: hadContent, &catalog)
         return size
       }
     }
     try frameIfCrowded()
+  }
+}
+
+/// A chunk on its way from memory into a segment. Its memory stays readable until its extent is in
+/// `FileContent`'s pending ones; sealing does not change it.
+final class Handover: @unchecked Sendable {  // `outcome` is only touched under the content's lock
+  enum Outcome {
+    case sealing
+    case sealed([Extent])
+    /// Kept, and tried again before anything else is taken over.
+    case failed(StoreError)
+  }
+
+  let chunk: ChunkBuffer
+  /// The file's length when the chunk was handed over, for the record.
+  let fileLength: Int64
+  /// Rises in the order in which chunks of a file were handed over.
+  let ticket: UInt64
+  var outcome = Outcome.sealing
+
+  init(_ chunk: ChunkBuffer, fileLength: Int64, ticket: UInt64) {
+    self.chunk = chunk
+    self.fileLength = fileLength
+    self.ticket = ticket
   }
 }

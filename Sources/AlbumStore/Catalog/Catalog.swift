@@ -10,7 +10,7 @@ package import AlbumModel
 /// Invariants:
 /// 1. `links` of a file is the number of entries that name it, plus one while a photo has it for
 ///    its thumbnail; of a directory 1 while it has a name (the root: always), else 0.
-/// 2. An inode with `links` 0 lives only while it is pinned.
+/// 2. An inode with `links` 0 lives only while it is pinned or referred to.
 /// 3. Of every segment, `live` is the sum of the lengths of all extents that point into it, of those
 ///    held for content that is not in the catalog yet, and of those detached and not yet let go.
 package struct Catalog: ~Copyable, Sendable {
@@ -47,6 +47,7 @@ package struct Catalog: ~Copyable, Sendable {
   /// Inodes that the last frame of them states as they were before what is known of them.
   var outdated: Set<InodeNumber> = []
   package let memo = DirectoryMemo()
+  package let references = InodeReferences()
   /// What was noted since replay met a gap: frames before those that follow are lost.
   var gap: ReplayGap?
 
@@ -79,6 +80,14 @@ package struct Catalog: ~Copyable, Sendable {
   package mutating func update(_ index: InodeIndex, _ change: (inout InodeState) -> Void) {
     change(&inodes[index].state)
     note(index, .state)
+  }
+
+  /// A name in the directory came or went, or a file's content changed.
+  package mutating func touch(_ index: InodeIndex, _ time: Timestamp) {
+    update(index) {
+      $0.modified = time
+      $0.changed = time
+    }
   }
 
   /// What `stat` says. A directory's links are its own two and one for each directory in it; the
@@ -122,13 +131,14 @@ package struct Catalog: ~Copyable, Sendable {
     return index
   }
 
-  /// Keeps an inode alive though it may lose its names.
-  package mutating func pin(_ index: InodeIndex, count: UInt32 = 1) { inodes[index].pins += count }
+  /// Keeps an inode alive though it may lose its names, until the lock is released: `references` keep it
+  /// for longer.
+  package mutating func pin(_ index: InodeIndex) { inodes[index].pins += 1 }
 
   /// Gives pins back; an inode without names and pins is gone.
-  package mutating func unpin(_ index: InodeIndex, count: UInt32 = 1) {
-    precondition(inodes[index].pins >= count, "pins given back that were not taken")
-    inodes[index].pins -= count
+  package mutating func unpin(_ index: InodeIndex) {
+    precondition(inodes[index].pins > 0, "pins given back that were not taken")
+    inodes[index].pins -= 1
     freeIfUnused(index)
   }
 
@@ -142,6 +152,21 @@ package struct Catalog: ~Copyable, Sendable {
     inodes[photo].state.thumbnail = thumbnail.map { inodes[$0].state.number } ?? InodeNumber(0)
     note(photo, .state)
     if former.rawValue != 0, let old = inodes.find(former) { dropLink(old) }
+  }
+
+  /// The thumbnail of what a photo shows now; nil where it has none, and where the one that it has was
+  /// made of other content. A made thumbnail carries the content version that it shows as its own.
+  package func thumbnail(of photo: InodeIndex) -> InodeIndex? {
+    let number = state(photo).thumbnail
+    guard number.rawValue != 0, let made = index(of: number),
+      state(made).contentVersion == state(photo).contentVersion
+    else { return nil }
+    return made
+  }
+
+  /// Removes the thumbnail that a photo has, whatever content it shows.
+  package mutating func dropThumbnail(of photo: InodeIndex) {
+    if state(photo).thumbnail.rawValue != 0 { setThumbnail(nil, of: photo) }
   }
 
   // MARK: Names
@@ -291,7 +316,14 @@ package struct Catalog: ~Copyable, Sendable {
 
   private mutating func freeIfUnused(_ index: InodeIndex) {
     let record = inodes[index]
-    if record.state.links == 0, record.pins == 0 { free(index) }
+    if record.state.links == 0, record.pins == 0, !references.keep(record.state.number) {
+      free(index)
+    }
+  }
+
+  /// The last reference of an inode was given back, at some time before.
+  package mutating func removeIfUnused(_ inode: InodeNumber) {
+    if let index = index(of: inode) { freeIfUnused(index) }
   }
 
   mutating func free(_ index: InodeIndex) {

@@ -54,6 +54,40 @@ extension Catalog {
     return names
   }
 
+  /// The names that lead from a directory down to one below it, or nothing where they are the same.
+  package func names(from top: InodeIndex, to directory: InodeIndex) -> [[UInt8]] {
+    var names: [[UInt8]] = []
+    var at = directory
+    while at != top {
+      guard let name = name(of: at), let parent = index(of: parent(of: at)) else { return names }
+      names.append(name)
+      at = parent
+    }
+    return names.reversed()
+  }
+
+  /// A directory's directories, copied out.
+  package func subdirectories(of directory: InodeIndex) -> [(name: [UInt8], index: InodeIndex)] {
+    var result: [(name: [UInt8], index: InodeIndex)] = []
+    if subdirectoryCount(of: directory) == 0 { return result }
+    forEachEntry(of: directory) { name, child, _ in
+      if state(child).kind == .directory { result.append((name, child)) }
+      return true
+    }
+    return result
+  }
+
+  /// True where a directory is the other or lies somewhere below it.
+  package func isBelow(_ directory: InodeIndex, _ top: InodeIndex) -> Bool {
+    var at = directory
+    while at != top {
+      if state(at).number == .root { return false }
+      guard let parent = index(of: parent(of: at)), parent != at else { return false }
+      at = parent
+    }
+    return true
+  }
+
   /// The cookie of the newest entry that the directory ever had; 0 when it had none.
   package func lastCookie(of directory: InodeIndex) -> UInt32 {
     directories[inodes[directory].directory].lastCookie

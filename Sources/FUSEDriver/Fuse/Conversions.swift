@@ -57,7 +57,7 @@ extension AttributeChange {
 }
 
 extension fuse_entry_param {
-  init(_ entry: Entry) {
+  init(_ entry: KernelEntry) {
     self.init()
     ino = entry.attributes.inode.rawValue
     generation = entry.generation

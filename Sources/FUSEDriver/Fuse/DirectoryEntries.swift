@@ -30,7 +30,7 @@ internal import Glibc
 
   /// The same with attributes; without them for `.` and `..`, of which the kernel takes no
   /// reference.
-  mutating func add(_ entry: ListedEntry, _ found: Entry?) -> Bool {
+  mutating func add(_ entry: ListedEntry, _ found: KernelEntry?) -> Bool {
     var parameters = fuse_entry_param()
     if let found {
       parameters = fuse_entry_param(found)

@@ -26,9 +26,9 @@ internal import Synchronization
 
   var fileSystem: FileSystem { driver.fileSystem }
 
-  var caller: Caller {
+  var caller: KernelCaller {
     let context = unsafe fuse_req_ctx(raw)!.pointee
-    return Caller(user: context.uid, group: context.gid, thread: context.pid)
+    return KernelCaller(user: context.uid, group: context.gid, thread: context.pid)
   }
 
   /// An empty listing of at most `size` bytes, for this request's answer.
@@ -61,14 +61,14 @@ internal import Synchronization
     discard self
   }
 
-  consuming func reply(_ entry: Entry) -> Bool {
+  consuming func reply(_ entry: KernelEntry) -> Bool {
     var parameters = fuse_entry_param(entry)
     let result = unsafe fuse_reply_entry(raw, &parameters)
     discard self
     return result == 0
   }
 
-  consuming func reply(_ entry: Entry, opened info: UnsafePointer<fuse_file_info>) -> Bool {
+  consuming func reply(_ entry: KernelEntry, opened info: UnsafePointer<fuse_file_info>) -> Bool {
     var parameters = fuse_entry_param(entry)
     let result = unsafe fuse_reply_create(raw, &parameters, info)
     discard self
@@ -81,7 +81,8 @@ internal import Synchronization
     return result == 0
   }
 
-  consuming func reply(_ attributes: Attributes, lifetime: Double) {
+  consuming func reply(_ attributes: Attributes) {
+    let lifetime = driver.attributesLifetime(attributes)
     var status = stat(attributes)
     unsafe _ = fuse_reply_attr(raw, &status, lifetime)
     discard self
@@ -134,4 +135,25 @@ final class WaitingRequest: @unchecked Sendable {
 
   /// To be called once.
   func take() -> Request { request.take()! }
+}
+
+/// The kernel keeps a number for each open file; it is the address of the object, which is retained
+/// from open until release. So no table is needed to find it.
+@unsafe struct Handle<Object: AnyObject> {
+  private let reference: Unmanaged<Object>
+
+  /// Retains the object for the kernel.
+  init(retaining object: Object) { unsafe reference = Unmanaged.passRetained(object) }
+
+  /// What the kernel gives back: a number that an earlier `number` was.
+  init(_ info: UnsafePointer<fuse_file_info>?) {
+    let number = unsafe UInt(info!.pointee.fh)
+    unsafe reference = Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: number)!)
+  }
+
+  var number: UInt64 { UInt64(UInt(bitPattern: unsafe reference.toOpaque())) }
+  var object: Object { unsafe reference.takeUnretainedValue() }
+
+  /// The kernel will not name it again.
+  func take() -> Object { unsafe reference.takeRetainedValue() }
 }

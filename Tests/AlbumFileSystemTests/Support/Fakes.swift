@@ -4,24 +4,15 @@ import Posix
 
 import struct Synchronization.Atomic
 
-/// Says of every caller what the test says.
-final class FakeInspector: CallerInspector {
-  private let answer = Mutex<CallerIntent>(.other)
+/// Remembers what changed.
+final class FakeObserver: FileSystemObserver {
+  private let heard = Mutex<[(change: FileSystemChange, isOwn: Bool)]>([])
 
-  func set(_ intent: CallerIntent) { answer.withLock { $0 = intent } }
+  var changes: [FileSystemChange] { heard.withLock { $0.map(\.change) } }
+  var ownChanges: [FileSystemChange] { heard.withLock { $0.filter(\.isOwn).map(\.change) } }
 
-  func intent(of thread: Int32, toward name: FileName) -> CallerIntent { answer.withLock { $0 } }
-
-  /// Threads of one process have numbers of the same hundred.
-  func process(of thread: Int32) -> Int32? { thread / 100 * 100 }
-}
-
-/// Remembers what the kernel was told to forget.
-final class FakeNotifier: KernelNotifier {
-  let entries = Mutex<[(name: String, directory: InodeNumber)]>([])
-
-  func forget(entry name: FileName, in directory: InodeNumber) {
-    entries.withLock { $0.append((name.display, directory)) }
+  func changed(_ change: FileSystemChange, isOwn: Bool) {
+    heard.withLock { $0.append((change, isOwn)) }
   }
 }
 

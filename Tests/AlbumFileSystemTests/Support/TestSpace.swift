@@ -10,15 +10,14 @@ import Posix
 /// A mounted space of a test's own, spoken to by paths as a person would. Each test has one.
 // @unchecked because: `space` and `fileSystem` are replaced by a remount only, by a test's one thread.
 final class TestSpace: @unchecked Sendable {
-  static let me = Caller(user: 1000, group: 1000, thread: 4201)
+  static let me = Caller(user: 1000, group: 1000)
 
   private let directory = TemporaryDirectory()
   private let store: Store
   private let keys = SpaceKeys()
   private let grace: Int64
   let disk: FillableDirectory
-  let inspector = FakeInspector()
-  let notifier = FakeNotifier()
+  let observer = FakeObserver()
   let clock = FakeClock()
   private(set) var space: Space
   private(set) var fileSystem: FileSystem
@@ -31,8 +30,8 @@ final class TestSpace: @unchecked Sendable {
     store = Store(directory: disk, segmentSize: 256 << 10)
     try Space.create(in: store, keys: keys, options: SpaceOptions(owner: 1000, group: 1000))
     space = try Space.open(store, keys: keys, options: TestSpace.options(grace))
-    fileSystem = FileSystem(
-      space: space, inspector: inspector, notifier: notifier, clock: clock.clock)
+    fileSystem = FileSystem(space: space, clock: clock.clock)
+    fileSystem.add(observer)
   }
 
   private static func options(_ grace: Int64) -> SpaceOpenOptions {
@@ -59,8 +58,8 @@ final class TestSpace: @unchecked Sendable {
 
   private func mount() throws {
     space = try Space.open(store, keys: keys, options: TestSpace.options(grace))
-    fileSystem = FileSystem(
-      space: space, inspector: inspector, notifier: notifier, clock: clock.clock)
+    fileSystem = FileSystem(space: space, clock: clock.clock)
+    fileSystem.add(observer)
   }
 
   // MARK: Paths
@@ -76,34 +75,29 @@ final class TestSpace: @unchecked Sendable {
   }
 
   func status(_ path: String) throws -> Attributes {
-    try fileSystem.attributes(of: try number(path)).0
+    try fileSystem.attributes(of: try number(path))
   }
 
   func exists(_ path: String) -> Bool { (try? number(path)) != nil }
 
-  /// lookup, as the kernel asks before each call on a path.
-  func lookup(_ path: String, _ caller: Caller = me) throws -> Entry {
+  func lookup(_ path: String) throws -> Entry {
     let (parent, name) = try split(path)
-    return try fileSystem.lookup(name, in: parent, for: caller)
+    return try fileSystem.lookup(name, in: parent)
   }
 
-  // MARK: Calls; the kernel's reference to what they answer is given back at once
+  // MARK: Calls
 
   @discardableResult
   func mkdir(_ path: String, mode: UInt16 = 0o755, by caller: Caller = me) throws -> Entry {
     let (parent, name) = try split(path)
-    let entry = try fileSystem.makeDirectory(name, in: parent, permissions: mode, for: caller)
-    fileSystem.forget(entry.attributes.inode, count: 1)
-    return entry
+    return try fileSystem.makeDirectory(name, in: parent, permissions: mode, for: caller)
   }
 
   func create(_ path: String) throws -> OpenFile {
     let (parent, name) = try split(path)
-    let (entry, file) = try fileSystem.create(
-      name, in: parent, permissions: 0o644, mode: OpenMode(writes: true),
-      for: TestSpace.me)
-    fileSystem.forget(entry.attributes.inode, count: 1)
-    return file
+    return try fileSystem.create(
+      name, in: parent, permissions: 0o644, mode: OpenMode(writes: true), for: TestSpace.me
+    ).1
   }
 
   func open(_ path: String, writes: Bool = false, truncates: Bool = false) throws -> OpenFile {
@@ -141,8 +135,7 @@ final class TestSpace: @unchecked Sendable {
 
   func link(_ path: String, _ newPath: String) throws {
     let (parent, name) = try split(newPath)
-    let entry = try fileSystem.link(number(path), as: name, in: parent)
-    fileSystem.forget(entry.attributes.inode, count: 1)
+    _ = try fileSystem.link(number(path), as: name, in: parent)
   }
 
   func unlink(_ path: String) throws {
@@ -156,8 +149,7 @@ final class TestSpace: @unchecked Sendable {
   }
 
   func list(_ path: String) throws -> [String] {
-    let directory = try fileSystem.openDirectory(number(path), for: TestSpace.me)
-    defer { directory.release() }
+    let directory = try fileSystem.openDirectory(number(path))
     var names: [String] = []
     try directory.list(from: 0) { entry in
       names.append(entry.name.display)

@@ -51,10 +51,9 @@ struct WritingSession {
       wasReadOnly = true
       return
     }
-    let (entry, file) = try mounted.fileSystem.create(
+    let (_, file) = try mounted.fileSystem.create(
       FileName(WritingSession.name), in: .root, permissions: 0o644,
       mode: OpenMode(writes: true), for: .daemon)
-    mounted.fileSystem.forget(entry.attributes.inode, count: 1)
     try unsafe bytes.withUnsafeBytes { try unsafe file.write($0, at: 0) }
     try file.flush()
     file.release()

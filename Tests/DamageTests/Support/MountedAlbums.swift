@@ -10,7 +10,7 @@ import Posix
 
 /// A space on a damaged disk, mounted without a thread of its own, and spoken to by paths.
 struct MountedAlbums {
-  static let me = Caller(user: 1000, group: 1000, thread: 4201)
+  static let me = Caller(user: 1000, group: 1000)
 
   let disk: DamagedDisk
   let space: Space
@@ -30,7 +30,7 @@ struct MountedAlbums {
       running: { SystemClock.runningMilliseconds() })
     space = try Space.open(
       Store(directory: disk, segmentSize: segmentSize), keys: keys, options: options)
-    fileSystem = FileSystem(space: space, inspector: NobodyCalls(), notifier: NobodyHears())
+    fileSystem = FileSystem(space: space)
   }
 
   func unmount() throws {
@@ -50,12 +50,10 @@ struct MountedAlbums {
     return (try number(parts.joined(separator: "/")), try FileName(last))
   }
 
-  private func forget(_ entry: Entry) { fileSystem.forget(entry.attributes.inode, count: 1) }
-
   func mkdir(_ path: String) throws {
     let (parent, name) = try split(path)
-    forget(
-      try fileSystem.makeDirectory(name, in: parent, permissions: 0o755, for: MountedAlbums.me))
+    _ = try fileSystem.makeDirectory(
+      name, in: parent, permissions: 0o755, for: MountedAlbums.me)
   }
 
   /// Creates a file, or opens it, and writes at an offset.
@@ -68,11 +66,10 @@ struct MountedAlbums {
         inode, mode: OpenMode(writes: true, truncates: truncates))
     } else {
       let (parent, name) = try split(path)
-      let made = try fileSystem.create(
+      file = try fileSystem.create(
         name, in: parent, permissions: 0o644, mode: OpenMode(writes: true),
-        for: MountedAlbums.me)
-      forget(made.0)
-      file = made.1
+        for: MountedAlbums.me
+      ).1
     }
     defer { file.release() }
     var failure: FSError?
@@ -107,14 +104,13 @@ struct MountedAlbums {
 
   func link(_ path: String, _ newPath: String) throws {
     let (parent, name) = try split(newPath)
-    forget(try fileSystem.link(number(path), as: name, in: parent))
+    _ = try fileSystem.link(number(path), as: name, in: parent)
   }
 
   func symlink(_ target: String, _ path: String) throws {
     let (parent, name) = try split(path)
-    forget(
-      try fileSystem.makeSymlink(
-        name, in: parent, target: Array(target.utf8), for: MountedAlbums.me))
+    _ = try fileSystem.makeSymlink(
+      name, in: parent, target: Array(target.utf8), for: MountedAlbums.me)
   }
 
   func setAttribute(_ name: String, _ value: String, _ path: String) throws {
@@ -157,7 +153,7 @@ struct MountedAlbums {
 
   /// The whole content; nil where reading answers an I/O error.
   func content(of inode: InodeNumber) throws -> [UInt8]? {
-    let size = Int(try fileSystem.attributes(of: inode).0.size)
+    let size = Int(try fileSystem.attributes(of: inode).size)
     return try content(of: inode, at: 0, count: size)
   }
 
@@ -193,8 +189,7 @@ struct MountedAlbums {
 
   /// Names in a directory, as the user sees them.
   func list(_ path: String) throws -> [String] {
-    let directory = try fileSystem.openDirectory(number(path), for: MountedAlbums.me)
-    defer { directory.release() }
+    let directory = try fileSystem.openDirectory(number(path))
     var names: [String] = []
     try directory.list(from: 0) { entry in
       names.append(entry.name.display)
@@ -208,7 +203,7 @@ struct MountedAlbums {
     for name in try list(path) {
       let child = path.isEmpty ? name : "\(path)/\(name)"
       guard let inode = try? number(child) else { continue }
-      if try fileSystem.attributes(of: inode).0.kind == .directory {
+      if try fileSystem.attributes(of: inode).kind == .directory {
         try removeAll(below: child)
         try rmdir(child)
       } else {
@@ -216,13 +211,4 @@ struct MountedAlbums {
       }
     }
   }
-}
-
-private struct NobodyCalls: CallerInspector {
-  func intent(of thread: Int32, toward name: FileName) -> CallerIntent { .other }
-  func process(of thread: Int32) -> Int32? { nil }
-}
-
-private struct NobodyHears: KernelNotifier {
-  func forget(entry name: FileName, in directory: InodeNumber) {}
 }

@@ -4,17 +4,17 @@ import AlbumStore
 import Posix
 
 extension FileSystem {
-  /// stat. Answers the attributes and how long they may be believed, in seconds.
-  package func attributes(of inode: InodeNumber) throws(FSError) -> (Attributes, lifetime: Double) {
-    let attributes = try space.read { (catalog: borrowing Catalog) throws(FSError) -> Attributes in
-      catalog.attributes(try catalog.require(inode))
-    }
-    return (current(attributes), attributesLifetime(attributes))
+  /// stat.
+  package func attributes(of inode: InodeNumber) throws(FSError) -> Attributes {
+    current(
+      try space.read { (catalog: borrowing Catalog) throws(FSError) -> Attributes in
+        catalog.attributes(try InodeIndex(inode, in: catalog))
+      })
   }
 
   /// chmod, chown, truncate, utimens. Permissions were checked by the kernel.
   package func change(_ change: AttributeChange, of inode: InodeNumber)
-    throws(FSError) -> (Attributes, lifetime: Double)
+    throws(FSError) -> Attributes
   {
     try writable()
     let now = clock.now()
@@ -24,11 +24,11 @@ extension FileSystem {
       let content = try contents.acquire(inode, writes: true)
       defer { release(inode, writes: true) }
       try content.truncate(to: size) { catalog in
-        catalog.apply(change, to: content.index, now: now)
+        change.apply(to: content.index, now: now, &catalog)
       }
     } else {
       try space.change { (catalog: inout Catalog) throws(FSError) in
-        catalog.apply(change, to: try catalog.require(inode), now: now)
+        change.apply(to: try InodeIndex(inode, in: catalog), now: now, &catalog)
       }
     }
     return try attributes(of: inode)
@@ -36,7 +36,7 @@ extension FileSystem {
 
   package func symlinkTarget(of inode: InodeNumber) throws(FSError) -> [UInt8] {
     try space.read { (catalog: borrowing Catalog) throws(FSError) -> [UInt8] in
-      let index = try catalog.require(inode)
+      let index = try InodeIndex(inode, in: catalog)
       if catalog.state(index).kind != .symlink { throw FSError(.invalid) }
       return catalog.symlinkTarget(index)
     }
@@ -70,38 +70,27 @@ extension FileSystem {
   }
 }
 
-extension Catalog {
+extension AttributeChange {
   /// Everything in a change but the size. ctime moves with every change.
-  mutating func apply(_ change: AttributeChange, to index: InodeIndex, now: Timestamp) {
-    update(index) { state in
-      if let permissions = change.permissions { state.permissions = permissions }
-      if let owner = change.owner { state.owner = owner }
-      if let group = change.group { state.group = group }
-      let isGivenAway = (change.owner != nil || change.group != nil) && change.permissions == nil
-      if (change.killsSetID || isGivenAway) && !state.isDirectory {
+  func apply(to index: InodeIndex, now: Timestamp, _ catalog: inout Catalog) {
+    catalog.update(index) { state in
+      if let permissions { state.permissions = permissions }
+      if let owner { state.owner = owner }
+      if let group { state.group = group }
+      let isGivenAway = (owner != nil || group != nil) && permissions == nil
+      if (killsSetID || isGivenAway) && !state.isDirectory {
         state.permissions = SetIDBits.dropped(from: state.permissions)
       }
-      if let time = change.accessed { state.accessed = time.resolved(now) }
-      if let time = change.modified {
-        state.modified = time.resolved(now)
-      } else if change.size != nil {
+      if let accessed { state.accessed = accessed.resolved(now) }
+      if let modified {
+        state.modified = modified.resolved(now)
+      } else if size != nil {
         state.modified = now
       }
-      state.changed = change.changed ?? now
+      state.changed = changed ?? now
     }
-    if let thumbnail = thumbnail(of: index) { resemble(thumbnail, index) }
-  }
-
-  /// A thumbnail has its photo's owner, mode and times.
-  mutating func resemble(_ thumbnail: InodeIndex, _ photo: InodeIndex) {
-    let model = state(photo)
-    update(thumbnail) { state in
-      state.permissions = model.permissions & 0o666
-      state.owner = model.owner
-      state.group = model.group
-      state.accessed = model.accessed
-      state.modified = model.modified
-      state.changed = model.changed
+    if let thumbnail = catalog.thumbnail(of: index) {
+      ThumbView.resemble(thumbnail, index, &catalog)
     }
   }
 }

@@ -44,7 +44,7 @@ extension FileSystem {
   }
 
   /// All names of an inode. Looks at every entry of the space, one directory at a time.
-  func names(of inode: InodeNumber) -> [(name: FileName, directory: InodeNumber)] {
+  package func names(of inode: InodeNumber) -> [(name: FileName, directory: InodeNumber)] {
     var directories: [InodeNumber] = []
     forEachInode { if $0.isDirectory { directories.append($0.number) } }
     var names: [(name: FileName, directory: InodeNumber)] = []
@@ -66,17 +66,24 @@ extension FileSystem {
   /// `.notFound` for one that was removed.
   package func path(of directory: InodeNumber) throws(FSError) -> [UInt8] {
     try space.read { (catalog: borrowing Catalog) throws(FSError) -> [UInt8] in
-      try catalog.path(of: try catalog.requireDirectory(directory))
+      FileSystem.path(of: try InodeIndex(directory: directory, in: catalog), catalog)
     }
+  }
+
+  static func path(of directory: InodeIndex, _ catalog: borrowing Catalog) -> [UInt8] {
+    let names = catalog.index(of: .root).map { catalog.names(from: $0, to: directory) } ?? []
+    return Array(names.joined(separator: [UInt8(ascii: "/")]))
   }
 
   /// What a path from the root of the space leads to; follows no symbolic link.
   package func resolve(path: [UInt8]) throws(FSError) -> InodeNumber {
     try space.read { (catalog: borrowing Catalog) throws(FSError) -> InodeNumber in
-      var at = try catalog.require(.root)
+      var at = try InodeIndex(.root, in: catalog)
       for name in path.split(separator: UInt8(ascii: "/")) where name != [UInt8(ascii: ".")] {
         if !catalog.state(at).isDirectory { throw FSError(.notDirectory) }
-        guard let next = catalog.resolve(Array(name), in: at) else { throw FSError(.notFound) }
+        guard let next = ThumbView.resolve(Array(name), in: at, catalog) else {
+          throw FSError(.notFound)
+        }
         at = next.index
       }
       return catalog.state(at).number
@@ -104,12 +111,5 @@ extension FileSystem {
       }
       for file in files { body(file.path, file.state) }
     }
-  }
-}
-
-extension Catalog {
-  func path(of directory: InodeIndex) throws(FSError) -> [UInt8] {
-    guard let root = index(of: .root) else { throw FSError(.notFound) }
-    return Array(names(from: root, to: directory).joined(separator: [UInt8(ascii: "/")]))
   }
 }

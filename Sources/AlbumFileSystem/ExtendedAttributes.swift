@@ -18,17 +18,15 @@ extension FileSystem {
     if value.count > FileSystem.attributeValueLimit { throw FSError(.attributeTooBig) }
     let time = clock.now()
     try space.change { (catalog: inout Catalog) throws(FSError) in
-      let index = try catalog.require(inode)
+      let index = try InodeIndex(inode, in: catalog)
       let isThere = catalog.attribute(name, of: index) != nil
       if mode.create && isThere { throw FSError(.exists) }
       if mode.replace && !isThere { throw FSError(.noAttribute) }
-      if !isThere,
-        catalog.attributeListLength(of: index) + name.count + 1
-          > FileSystem.attributeListLimit
-      {
+      let listed = catalog.attributeNames(of: index).reduce(0) { $0 + $1.count + 1 }
+      if !isThere, listed + name.count + 1 > FileSystem.attributeListLimit {
         throw FSError(.noSpace, "no room for another extended attribute")
       }
-      if catalog.isCover(name, of: index) { try catalog.checkCover(value, of: index) }
+      if Cover.isCover(name, of: index, catalog) { try Cover.check(value, of: index, catalog) }
       catalog.setAttribute(name, of: index, to: value)
       catalog.update(index) { $0.changed = time }
     }
@@ -38,10 +36,10 @@ extension FileSystem {
   {
     try checkAttribute(name)
     return try space.read { (catalog: borrowing Catalog) throws(FSError) -> [UInt8] in
-      let index = try catalog.require(inode)
+      let index = try InodeIndex(inode, in: catalog)
       let value =
-        catalog.isCover(name, of: index)
-        ? catalog.cover(of: index) : catalog.attribute(name, of: index)
+        Cover.isCover(name, of: index, catalog)
+        ? Cover.name(of: index, catalog) : catalog.attribute(name, of: index)
       guard let value else { throw FSError(.noAttribute) }
       return value
     }
@@ -49,7 +47,7 @@ extension FileSystem {
 
   package func extendedAttributeNames(of inode: InodeNumber) throws(FSError) -> [[UInt8]] {
     try space.read { (catalog: borrowing Catalog) throws(FSError) -> [[UInt8]] in
-      catalog.attributeNames(of: try catalog.require(inode))
+      catalog.attributeNames(of: try InodeIndex(inode, in: catalog))
     }
   }
 
@@ -60,7 +58,7 @@ extension FileSystem {
     try checkAttribute(name)
     let time = clock.now()
     try space.change { (catalog: inout Catalog) throws(FSError) in
-      let index = try catalog.require(inode)
+      let index = try InodeIndex(inode, in: catalog)
       if catalog.attribute(name, of: index) == nil { throw FSError(.noAttribute) }
       catalog.setAttribute(name, of: index, to: nil)
       catalog.update(index) { $0.changed = time }
@@ -75,12 +73,5 @@ extension FileSystem {
       let namespace = FileSystem.namespaces.first(where: { name.starts(with: $0) })
     else { throw FSError(.notSupported) }
     if name.count == namespace.count { throw FSError(.invalid) }
-  }
-}
-
-extension Catalog {
-  /// What listxattr(2) answers, in bytes.
-  fileprivate func attributeListLength(of index: InodeIndex) -> Int {
-    attributeNames(of: index).reduce(0) { $0 + $1.count + 1 }
   }
 }

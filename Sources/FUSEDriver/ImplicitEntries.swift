@@ -1,3 +1,4 @@
+import AlbumFileSystem
 import AlbumModel
 import Posix
 
@@ -41,7 +42,7 @@ final class ImplicitEntries: Sendable {
   init(inspector: any CallerInspector) { self.inspector = inspector }
 
   /// An album was made, its Photo and Thumb with it.
-  func albumMade(_ album: InodeNumber, by caller: Caller) {
+  func albumMade(_ album: InodeNumber, by caller: KernelCaller) {
     guard caller.thread != 0, let process = inspector.process(of: caller.thread) else { return }
     births.withLock { births in
       if births.count >= ImplicitEntries.birthLimit { births = [:] }
@@ -50,7 +51,7 @@ final class ImplicitEntries: Sendable {
   }
 
   /// Somebody opens a directory of an album to list it: who has seen what is in it knows it.
-  func listed(_ directory: InodeNumber, of album: InodeNumber, by caller: Caller) {
+  func listed(_ directory: InodeNumber, of album: InodeNumber, by caller: KernelCaller) {
     guard births.withLock({ $0[album] }) != nil,
       let process = inspector.process(of: caller.thread)
     else { return }
@@ -59,9 +60,21 @@ final class ImplicitEntries: Sendable {
     }
   }
 
-  /// Whether an implicit directory of an album is not there for this caller.
+  /// True where an entry is not there for this caller.
   func yields(
-    directory name: FileName, in parent: InodeNumber, of album: InodeNumber?, to caller: Caller
+    _ entry: Entry, _ name: FileName, in parent: InodeNumber, to caller: KernelCaller
+  ) -> Bool {
+    if entry.isThumbnail { return yields(thumbnail: name, in: parent, of: entry.album, to: caller) }
+    if entry.isImplicitDirectory {
+      return yields(directory: name, in: parent, of: entry.album, to: caller)
+    }
+    return false
+  }
+
+  /// Whether an implicit directory of an album is not there for this caller.
+  private func yields(
+    directory name: FileName, in parent: InodeNumber, of album: InodeNumber?,
+    to caller: KernelCaller
   ) -> Bool {
     switch inspector.intent(of: caller.thread, toward: name) {
     case .makesDirectory: true
@@ -77,8 +90,9 @@ final class ImplicitEntries: Sendable {
   }
 
   /// Whether an implicit thumbnail is not there for this caller.
-  func yields(
-    thumbnail name: FileName, in parent: InodeNumber, of album: InodeNumber?, to caller: Caller
+  private func yields(
+    thumbnail name: FileName, in parent: InodeNumber, of album: InodeNumber?,
+    to caller: KernelCaller
   ) -> Bool {
     switch inspector.intent(of: caller.thread, toward: name) {
     case .createsExclusively: true

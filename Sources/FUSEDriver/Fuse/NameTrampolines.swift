@@ -2,11 +2,12 @@ internal import AlbumFileSystem
 internal import AlbumModel
 internal import CFuse3
 internal import Glibc
+internal import Posix
 
 @c func albumfs_lookup(_ raw: fuse_req_t?, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?) {
   let request = unsafe Request(raw)
   do throws(FSError) {
-    let entry = try unsafe request.fileSystem.lookup(
+    let entry = try unsafe request.driver.lookup(
       FileName(kernel: name), in: InodeNumber(parent), for: request.caller)
     request.hand(over: entry)
   } catch {
@@ -16,7 +17,7 @@ internal import Glibc
 
 @c func albumfs_forget(_ raw: fuse_req_t?, _ inode: fuse_ino_t, _ count: UInt64) {
   let request = unsafe Request(raw)
-  request.fileSystem.forget(InodeNumber(inode), count: count)
+  request.driver.inodes.forget(InodeNumber(inode), count: count)
   request.replyNothing()
 }
 
@@ -26,7 +27,7 @@ internal import Glibc
   let request = unsafe Request(raw)
   for index in 0..<count {
     let item = unsafe forgets![index]
-    request.fileSystem.forget(InodeNumber(item.ino), count: item.nlookup)
+    request.driver.inodes.forget(InodeNumber(item.ino), count: item.nlookup)
   }
   request.replyNothing()
 }
@@ -51,9 +52,8 @@ internal import Glibc
 ) {
   let request = unsafe Request(raw)
   do throws(FSError) {
-    let entry = try unsafe request.fileSystem.makeDirectory(
-      FileName(kernel: name), in: InodeNumber(parent), permissions: UInt16(mode & 0o7777),
-      for: request.caller)
+    let entry = try unsafe request.driver.makeDirectory(
+      FileName(kernel: name), in: InodeNumber(parent), mode: mode, for: request.caller)
     request.hand(over: entry)
   } catch {
     request.reply(error)
@@ -68,8 +68,9 @@ internal import Glibc
   do throws(FSError) {
     let entry = try unsafe request.fileSystem.makeSymlink(
       FileName(kernel: name), in: InodeNumber(parent), target: [UInt8](cString: target),
-      for: request.caller)
-    request.hand(over: entry)
+      for: request.asking)
+    let known = request.driver.handOut(entry)
+    request.hand(over: known)
   } catch {
     request.reply(error)
   }
@@ -81,8 +82,10 @@ internal import Glibc
   let request = unsafe Request(raw)
   do throws(FSError) {
     let entry = try unsafe request.fileSystem.link(
-      InodeNumber(inode), as: FileName(kernel: name), in: InodeNumber(parent))
-    request.hand(over: entry)
+      InodeNumber(inode), as: FileName(kernel: name), in: InodeNumber(parent),
+      for: request.asking)
+    let known = request.driver.handOut(entry)
+    request.hand(over: known)
   } catch {
     request.reply(error)
   }
@@ -92,7 +95,7 @@ internal import Glibc
   let request = unsafe Request(raw)
   do throws(FSError) {
     try unsafe request.fileSystem.unlink(
-      FileName(kernel: name), in: InodeNumber(parent))
+      FileName(kernel: name), in: InodeNumber(parent), for: request.asking)
     request.replyDone()
   } catch {
     request.reply(error)
@@ -103,7 +106,7 @@ internal import Glibc
   let request = unsafe Request(raw)
   do throws(FSError) {
     try unsafe request.fileSystem.removeDirectory(
-      FileName(kernel: name), in: InodeNumber(parent))
+      FileName(kernel: name), in: InodeNumber(parent), for: request.asking)
     request.replyDone()
   } catch {
     request.reply(error)
@@ -119,13 +122,13 @@ internal import Glibc
     let from = try unsafe DirectoryPlace(name: FileName(kernel: name), parent: InodeNumber(parent))
     let to = try unsafe DirectoryPlace(
       name: FileName(kernel: newName), parent: InodeNumber(newParent))
-    let driver = request.driver
+    let (driver, caller) = (request.driver, request.caller)
     let waiting = WaitingRequest(request)
-    driver.withPages(of: driver.filesToRename(from, to, flags: flags)) { failure in
+    driver.withPages(of: driver.filesToRename(from, to, flags: flags)) { isWritten in
       let request = waiting.take()
+      if !isWritten { return request.reply(.interrupted) }
       do throws(FSError) {
-        if let failure { throw failure }
-        try driver.rename(from, to: to, flags: flags)
+        try driver.rename(from, to: to, flags: flags, for: caller)
         request.replyDone()
       } catch {
         request.reply(error)
@@ -147,9 +150,11 @@ internal import Glibc
 }
 
 extension Request {
-  /// Answers with an entry, which counts a reference of the kernel, unless it does not take it.
-  fileprivate consuming func hand(over entry: Entry) {
-    let fileSystem = fileSystem
-    if !reply(entry) { fileSystem.forget(entry.attributes.inode, count: 1) }
+  /// Answers with an entry, which counts a lookup of the kernel, unless it does not take it.
+  fileprivate consuming func hand(over entry: KernelEntry) {
+    let driver = driver
+    if !reply(entry) { driver.inodes.forget(entry.attributes.inode, count: 1) }
   }
+
+  fileprivate var asking: Caller { driver.asking(caller) }
 }

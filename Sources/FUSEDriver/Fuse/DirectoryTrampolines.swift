@@ -9,7 +9,7 @@ internal import Glibc
   let request = unsafe Request(raw)
   let info = unsafe info!
   do throws(FSError) {
-    let directory = try request.fileSystem.openDirectory(
+    let directory = try request.driver.openDirectory(
       InodeNumber(inode), for: request.caller)
     // A notification comes a moment late; who waited for a thumbnail looks at once.
     let mayBeCached = !directory.changesByItself
@@ -17,7 +17,7 @@ internal import Glibc
     unsafe info.pointee.fh = handle.number
     unsafe info.pointee.cache_readdir = mayBeCached ? 1 : 0
     unsafe info.pointee.keep_cache = mayBeCached ? 1 : 0
-    if unsafe !request.reply(opened: info) { unsafe handle.take().release() }
+    if unsafe !request.reply(opened: info) { unsafe _ = handle.take() }
   } catch {
     request.reply(error)
   }
@@ -44,15 +44,18 @@ internal import Glibc
   _ info: UnsafeMutablePointer<fuse_file_info>?
 ) {
   let request = unsafe Request(raw)
-  let fileSystem = request.fileSystem
+  let driver = request.driver
   var entries = unsafe request.makeEntries(size: size)
   do throws(FSError) {
     try unsafe Handle<OpenDirectory>(info).object.listWithAttributes(from: Int64(offset)) {
-      unsafe entries.add($0, $1)
+      guard let entry = $1 else { return unsafe entries.add($0, nil) }
+      if unsafe entries.add($0, driver.handOut(entry)) { return true }
+      driver.inodes.forget(entry.attributes.inode, count: 1)
+      return false
     }
     if unsafe request.reply(entries.bytes) { return }
     for inode in unsafe DirectoryEntries.references(in: entries.bytes) {
-      fileSystem.forget(inode, count: 1)
+      driver.inodes.forget(inode, count: 1)
     }
   } catch {
     request.reply(error)
@@ -63,7 +66,7 @@ internal import Glibc
   _ raw: fuse_req_t?, _ inode: fuse_ino_t, _ info: UnsafeMutablePointer<fuse_file_info>?
 ) {
   let request = unsafe Request(raw)
-  unsafe Handle<OpenDirectory>(info).take().release()
+  unsafe _ = Handle<OpenDirectory>(info).take()
   request.replyDone()
 }
 

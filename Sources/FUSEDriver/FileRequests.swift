@@ -4,7 +4,9 @@ internal import Glibc
 
 extension Driver {
   /// `flags` as in open(2).
-  func open(_ inode: InodeNumber, flags: CInt, for caller: Caller) throws(FSError) -> OpenFile {
+  func open(_ inode: InodeNumber, flags: CInt, for caller: KernelCaller) throws(FSError)
+    -> OpenFile
+  {
     let mode = OpenMode(flags: flags)
     if mode.truncates { try dropSetID(of: inode, for: caller) }
     let file = try fileSystem.open(inode, mode: mode)
@@ -16,11 +18,13 @@ extension Driver {
   }
 
   func create(
-    _ name: FileName, in parent: InodeNumber, mode: UInt32, flags: CInt, for caller: Caller
-  ) throws(FSError) -> (Entry, OpenFile) {
-    let access = OpenMode(flags: flags)
-    return try fileSystem.create(
-      name, in: parent, permissions: UInt16(mode & 0o7777), mode: access, for: caller)
+    _ name: FileName, in parent: InodeNumber, mode: UInt32, flags: CInt,
+    for caller: KernelCaller
+  ) throws(FSError) -> (KernelEntry, OpenFile) {
+    let (entry, file) = try fileSystem.create(
+      name, in: parent, permissions: UInt16(mode & 0o7777), mode: OpenMode(flags: flags),
+      for: asking(caller))
+    return (handOut(entry), file)
   }
 
   /// fsync, of a handle where there is one.
@@ -30,7 +34,7 @@ extension Driver {
 
   /// `mode` as in fallocate(2).
   func allocate(
-    _ file: OpenFile, at offset: Int64, length: Int64, mode: CInt, for caller: Caller
+    _ file: OpenFile, at offset: Int64, length: Int64, mode: CInt, for caller: KernelCaller
   ) throws(FSError) {
     let mode = try AllocationMode(flags: mode)
     try dropSetID(of: file.inode, for: caller)
@@ -38,17 +42,15 @@ extension Driver {
   }
 
   /// Has the kernel write out what it holds of files from `offset` on, and calls `answer` after that:
-  /// from another thread, or at once where there is nothing to wait for. The kernel does not do so by
-  /// itself before it asks for data and holes, nor before a rename.
+  /// from another thread, or at once where there is nothing to wait for; with false where the mount ends
+  /// meanwhile. The kernel does not do so by itself before it asks for data and holes, nor before a rename.
   func withPages(
     of files: [InodeNumber], from offset: Int64 = 0,
-    then answer: @escaping @Sendable (FSError?) -> Void
+    then answer: @escaping @Sendable (_ isWritten: Bool) -> Void
   ) {
     let written = files.filter(fileSystem.hasWriter)
-    if offset < 0 || written.isEmpty { return answer(nil) }
-    pages.writeOut(written, from: offset) { isWritten in
-      answer(isWritten ? nil : FSError(.interrupted, "the mount ends"))
-    }
+    if offset < 0 || written.isEmpty { return answer(true) }
+    pages.writeOut(written, from: offset, then: answer)
   }
 
   /// `whence` as in lseek(2); the kernel asks for these two alone.
@@ -63,7 +65,7 @@ extension Driver {
   /// Copies as much as one answer can tell: its count has 32 bits.
   func copyRange(
     of source: OpenFile, at sourceOffset: Int64, to destination: OpenFile,
-    at destinationOffset: Int64, length: Int, flags: CInt, for caller: Caller
+    at destinationOffset: Int64, length: Int, flags: CInt, for caller: KernelCaller
   ) throws(FSError) -> Int64 {
     if flags != 0 { throw FSError(.invalid) }
     try dropSetID(of: destination.inode, for: caller)

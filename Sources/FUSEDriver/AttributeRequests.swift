@@ -3,7 +3,7 @@ internal import AlbumModel
 
 extension Driver {
   func change(_ change: AttributeChange, of inode: InodeNumber) throws(FSError)
-    -> (Attributes, lifetime: Double)
+    -> Attributes
   {
     var change = change
     if change.isChownOfNothing { change.killsSetID = true }
@@ -12,9 +12,9 @@ extension Driver {
 
   /// A caller changes a file's content in a way that the kernel does not report as such a change.
   /// Cheap where the file has no set-id bits, as nearly all.
-  func dropSetID(of inode: InodeNumber, for caller: Caller) throws(FSError) {
+  func dropSetID(of inode: InodeNumber, for caller: KernelCaller) throws(FSError) {
     if caller.user == 0 { return }
-    let (now, _) = try fileSystem.attributes(of: inode)
+    let now = try fileSystem.attributes(of: inode)
     guard let permissions = SetIDBits.permissionsAfterChange(of: now) else { return }
     var change = AttributeChange()
     change.permissions = permissions

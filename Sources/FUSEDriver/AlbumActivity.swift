@@ -1,3 +1,4 @@
+import AlbumFileSystem
 import AlbumModel
 import Posix
 

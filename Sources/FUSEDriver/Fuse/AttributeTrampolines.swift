@@ -9,8 +9,8 @@ internal import Posix
 ) {
   let request = unsafe Request(raw)
   do throws(FSError) {
-    let (attributes, lifetime) = try request.fileSystem.attributes(of: InodeNumber(inode))
-    request.reply(attributes, lifetime: lifetime)
+    let attributes = try request.fileSystem.attributes(of: InodeNumber(inode))
+    request.reply(attributes)
   } catch {
     request.reply(error)
   }
@@ -22,9 +22,9 @@ internal import Posix
 ) {
   let request = unsafe Request(raw)
   do throws(FSError) {
-    let (attributes, lifetime) = try request.driver.change(
+    let attributes = try request.driver.change(
       AttributeChange(unsafe status!.pointee, fields: fields), of: InodeNumber(inode))
-    request.reply(attributes, lifetime: lifetime)
+    request.reply(attributes)
   } catch {
     request.reply(error)
   }

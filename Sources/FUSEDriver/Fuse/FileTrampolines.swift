@@ -2,6 +2,7 @@ internal import AlbumFileSystem
 internal import AlbumModel
 internal import CFuse3
 internal import Glibc
+internal import Posix
 
 @c func albumfs_create(
   _ raw: fuse_req_t?, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?, _ mode: mode_t,
@@ -18,7 +19,7 @@ internal import Glibc
     unsafe info.keepPages(handle.number, writesThrough: file.writesThrough)
     if unsafe request.reply(entry, opened: info) { return }
     unsafe handle.take().release()
-    driver.fileSystem.forget(entry.attributes.inode, count: 1)
+    driver.inodes.forget(entry.attributes.inode, count: 1)
   } catch {
     request.reply(error)
   }
@@ -131,10 +132,10 @@ internal import Glibc
   // The handle stays open until the request is answered.
   let file: OpenFile = unsafe Handle(info).object
   let waiting = WaitingRequest(request)
-  driver.withPages(of: [file.inode], from: Int64(offset)) { failure in
+  driver.withPages(of: [file.inode], from: Int64(offset)) { isWritten in
     let request = waiting.take()
+    if !isWritten { return request.reply(.interrupted) }
     do throws(FSError) {
-      if let failure { throw failure }
       let found = try driver.seek(file, from: Int64(offset), whence: whence)
       request.reply(offset: found)
     } catch {

@@ -1,0 +1,226 @@
+import AlbumFormat
+package import AlbumModel
+import AlbumStore
+
+extension FileSystem {
+  /// The greatest number of names of one file.
+  static let linkLimit: UInt32 = 65_000
+  /// Bytes.
+  static let symlinkTargetLimit = 4095
+
+  /// mknod: regular file, FIFO, socket or device node.
+  package func makeNode(
+    _ name: FileName, in parent: InodeNumber, kind: FileKind, permissions: UInt16, device: UInt32,
+    for caller: Caller
+  ) throws(FSError) -> Entry {
+    if kind == .directory || kind == .symlink { throw FSError(.invalid) }
+    return try make(name, in: parent, for: caller) { catalog, directory, time in
+      let isDevice = kind == .blockDevice || kind == .characterDevice
+      return Creation.makeInode(
+        kind, permissions, for: caller, in: directory, device: isDevice ? device : 0, time: time,
+        &catalog)
+    }
+  }
+
+  package func makeSymlink(
+    _ name: FileName, in parent: InodeNumber, target: [UInt8], for caller: Caller
+  ) throws(FSError) -> Entry {
+    if target.count > FileSystem.symlinkTargetLimit { throw FSError(.nameTooLong) }
+    if target.isEmpty { throw FSError(.notFound) }
+    return try make(name, in: parent, for: caller) { catalog, directory, time in
+      let index = Creation.makeInode(
+        .symlink, 0o777, for: caller, in: directory, time: time, &catalog)
+      catalog.setSymlinkTarget(index, to: target)
+      return index
+    }
+  }
+
+  /// creat: makes a regular file and opens it. The caller ends with `OpenFile.release`.
+  package func create(
+    _ name: FileName, in parent: InodeNumber, permissions: UInt16, mode: OpenMode,
+    for caller: Caller
+  ) throws(FSError) -> (Entry, OpenFile) {
+    let entry = try makeNode(
+      name, in: parent, kind: .regular, permissions: permissions, device: 0, for: caller)
+    // It is empty: truncating it would give it a time that the kernel does not learn.
+    var mode = mode
+    mode.truncates = false
+    let file = try open(entry.attributes.inode, mode: mode, isNew: true)
+    return (current(entry), file)
+  }
+
+  package func link(
+    _ inode: InodeNumber, as name: FileName, in parent: InodeNumber, for caller: Caller = .daemon
+  ) throws(FSError) -> Entry {
+    try writable()
+    try makeOwn(inode)
+    try contents.find(inode)?.commit()
+    return try make(name, in: parent, for: caller) { (catalog, _, time) throws(FSError) in
+      let index = try InodeIndex(inode, in: catalog)
+      let state = catalog.state(index)
+      if state.isDirectory { throw FSError(.notPermitted) }
+      if state.links == 0 { throw FSError(.notFound) }
+      if state.links >= FileSystem.linkLimit { throw FSError(.tooManyLinks) }
+      catalog.pin(index)
+      catalog.update(index) { $0.changed = time }
+      return index
+    }
+  }
+
+  /// Gives a name to the inode that `body` returns, pinned once.
+  private func make(
+    _ name: FileName, in parent: InodeNumber, for caller: Caller,
+    _ body: (inout Catalog, InodeIndex, Timestamp) throws(FSError) -> InodeIndex
+  ) throws(FSError) -> Entry {
+    try writable()
+    let time = clock.now()
+    var due: InodeNumber?
+    let entry = try space.change { (catalog: inout Catalog) throws(FSError) -> Entry in
+      let directory = try InodeIndex(directory: parent, in: catalog)
+      let zone = Zone(of: directory, in: catalog)
+      if zone.isThumb { ThumbView.dropSuperseded(name.bytes, in: directory, &catalog) }
+      if catalog.child(name.bytes, of: directory) != nil { throw FSError(.exists) }
+      let index = try body(&catalog, directory, time)
+      catalog.insertEntry(name.bytes, in: directory, child: index)
+      catalog.touch(directory, time)
+      if zone.isThumb { ThumbView.giveUpThumbnail(for: name.bytes, in: directory, &catalog) }
+      if PhotoRules.becomePhoto(index, name, in: directory, time: time, &catalog) {
+        due = catalog.state(index).number
+      }
+      var entry = Entry(Resolution(index: index), name, in: directory, catalog, of: space)
+      entry.album = zone.album.map { catalog.state($0).number }
+      catalog.unpin(index)
+      return entry
+    }
+    tellMade(entry, name, in: parent, for: caller)
+    if let due { considerPhoto(due) }
+    return current(entry)
+  }
+
+  /// mkdir: an album in the root or in an album, else a plain directory.
+  package func makeDirectory(
+    _ name: FileName, in parent: InodeNumber, permissions: UInt16, for caller: Caller
+  ) throws(FSError) -> Entry {
+    try writable()
+    let time = clock.now()
+    let entry = try space.change { (catalog: inout Catalog) throws(FSError) -> Entry in
+      let directory = try InodeIndex(directory: parent, in: catalog)
+      let index: InodeIndex
+      if let existing = catalog.child(name.bytes, of: directory) {
+        guard catalog.state(existing).isDirectory,
+          catalog.state(existing).marks.contains(.implicit)
+        else { throw FSError(.exists) }
+        index = existing
+        Creation.adopt(index, permissions, for: caller, in: directory, time: time, &catalog)
+      } else {
+        index = Creation.makeDirectory(
+          name, permissions, for: caller, in: directory, time: time, &catalog)
+      }
+      var entry = Entry(Resolution(index: index), name, in: directory, catalog, of: space)
+      let isAlbum = catalog.state(index).marks.contains(.album)
+      entry.album = (isAlbum ? index : Zone(of: directory, in: catalog).album)
+        .map { catalog.state($0).number }
+      return entry
+    }
+    tellMade(entry, name, in: parent, for: caller)
+    return entry
+  }
+
+  private func tellMade(
+    _ entry: Entry, _ name: FileName, in parent: InodeNumber, for caller: Caller
+  ) {
+    observers.tell(
+      .name(name, in: parent, album: entry.album, isThere: true), askedBy: caller)
+  }
+}
+
+/// How new inodes come into a directory, by POSIX' rules and those of albums.
+enum Creation {
+  /// A new inode without a name, pinned once, with the group that the directory gives.
+  static func makeInode(
+    _ kind: FileKind, _ permissions: UInt16, for caller: Caller, in directory: InodeIndex,
+    device: UInt32 = 0, time: Timestamp, _ catalog: inout Catalog
+  ) -> InodeIndex {
+    let parent = catalog.state(directory)
+    let setGroupID: UInt16 = 0o2000
+    let inherits = parent.permissions & setGroupID != 0
+    let extra = inherits && kind == .directory ? setGroupID : 0
+    return catalog.create(
+      kind: kind, permissions: permissions & 0o7777 | extra, owner: caller.user,
+      group: inherits ? parent.group : caller.group, device: device, time: time)
+  }
+
+  /// Makes a directory of the kind that its place asks for, an album with its Photo and Thumb.
+  static func makeDirectory(
+    _ name: FileName, _ permissions: UInt16, for caller: Caller, in parent: InodeIndex,
+    time: Timestamp, _ catalog: inout Catalog
+  ) -> InodeIndex {
+    let marks = AlbumRules.marksForNewDirectory(name, in: parent, catalog)
+    let index = makeInode(.directory, permissions, for: caller, in: parent, time: time, &catalog)
+    catalog.update(index) { $0.marks = marks }
+    catalog.insertEntry(name.bytes, in: parent, child: index)
+    catalog.unpin(index)
+    catalog.touch(parent, time)
+    let zone = Zone(of: parent, in: catalog)
+    if zone.isThumb { ThumbView.giveUpThumbnail(for: name.bytes, in: parent, &catalog) }
+    if marks.contains(.album) {
+      ensurePart(.photo, .photoDirectory, of: index, time: time, &catalog)
+      ensurePart(.thumb, .thumbDirectory, of: index, time: time, &catalog)
+    } else if marks.contains(.photoDirectory) {
+      ensurePart(.thumb, .thumbDirectory, of: parent, time: time, &catalog)
+    } else if marks.contains(.thumbDirectory) {
+      // It shows at once what it would show had it never been removed.
+      if let photo = AlbumRules.photoDirectory(of: parent, catalog) {
+        Twins.ensureAll(below: photo, time: time, &catalog)
+      }
+    } else if case .photo = Zone(of: index, in: catalog), !name.isHidden {
+      Twins.ensureAll(below: index, time: time, &catalog)
+    }
+    return index
+  }
+
+  private static func ensurePart(
+    _ name: FileName, _ mark: InodeState.Marks, of album: InodeIndex, time: Timestamp,
+    _ catalog: inout Catalog
+  ) {
+    _ = Creation.ensureDirectory(
+      name.bytes, in: album, like: album, marks: [mark, .implicit], time: time, &catalog)
+  }
+
+  /// A directory of that name, made where there is none; nil where it is no directory.
+  static func ensureDirectory(
+    _ name: [UInt8], in parent: InodeIndex, like model: InodeIndex, marks: InodeState.Marks,
+    time: Timestamp, _ catalog: inout Catalog
+  ) -> InodeIndex? {
+    if let found = catalog.child(name, of: parent) {
+      return catalog.state(found).isDirectory ? found : nil
+    }
+    let state = catalog.state(model)
+    let made = catalog.create(
+      kind: .directory, permissions: state.permissions, owner: state.owner, group: state.group,
+      time: time)
+    catalog.update(made) { $0.marks = marks }
+    catalog.insertEntry(name, in: parent, child: made)
+    catalog.unpin(made)
+    return made
+  }
+
+  /// The user makes a directory that albumfs had made already: it is the user's from now on.
+  static func adopt(
+    _ directory: InodeIndex, _ permissions: UInt16, for caller: Caller, in parent: InodeIndex,
+    time: Timestamp, _ catalog: inout Catalog
+  ) {
+    let inherited = catalog.state(parent).permissions & 0o2000
+    let group = inherited != 0 ? catalog.state(parent).group : caller.group
+    catalog.update(directory) { state in
+      state.marks.remove(.implicit)
+      state.permissions = permissions & 0o7777 | inherited
+      state.owner = caller.user
+      state.group = group
+      state.accessed = time
+      state.modified = time
+      state.changed = time
+    }
+    catalog.touch(parent, time)
+  }
+}

@@ -1,0 +1,63 @@
+import AlbumFormat
+package import AlbumModel
+import AlbumStore
+
+/// What lookup and the calls that create return: a name, as it was found, and its inode.
+package struct Entry: Sendable {
+  package var attributes: Attributes
+  package let reference: InodeReference
+  /// A thumbnail that the view shows under its photo's name.
+  package var isThumbnail = false
+  /// A directory that albumfs made and nobody has adopted.
+  package var isImplicitDirectory = false
+  /// A name in a Thumb that a photo has too, or a folder's twin: it may lead elsewhere without anybody's
+  /// asking for it.
+  package var isShadowed = false
+  /// Set for directories and in Thumb: the album that the name lies in, or that it is.
+  package var album: InodeNumber?
+}
+
+/// Keeps an inode in the space, also when it has lost its last name. Any thread; its end may change the
+/// catalog, so it ends without a lock.
+package final class InodeReference: Sendable {
+  package let inode: InodeNumber
+  private let space: Space
+  private let references: InodeReferences
+
+  /// `catalog` is the space's, under its lock.
+  init(_ index: InodeIndex, in catalog: borrowing Catalog, of space: Space) {
+    self.space = space
+    inode = catalog.state(index).number
+    references = catalog.references
+    references.take(inode)
+  }
+
+  deinit {
+    if references.giveBack(inode) { space.change { $0.removeIfUnused(inode) } }
+  }
+}
+
+extension Entry {
+  /// With a reference; `catalog` is the space's, under its lock.
+  init(
+    _ resolution: Resolution, _ name: FileName, in directory: InodeIndex,
+    _ catalog: borrowing Catalog, of space: Space
+  ) {
+    let state = catalog.state(resolution.index)
+    attributes = catalog.attributes(resolution.index)
+    reference = InodeReference(resolution.index, in: catalog, of: space)
+    isThumbnail = resolution.photo != nil
+    let zone = Zone(of: directory, in: catalog)
+    guard state.isDirectory || zone.isThumb else { return }
+    if state.marks.contains(.implicit) {
+      isImplicitDirectory = true
+      isShadowed = !state.isAlbumPart
+    }
+    album = zone.album.map { catalog.state($0).number }
+    if !isThumbnail, !state.isDirectory,
+      ThumbView.photo(shownAs: name.bytes, in: directory, catalog) != nil
+    {
+      isShadowed = true
+    }
+  }
+}

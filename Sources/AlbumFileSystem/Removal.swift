@@ -1,0 +1,112 @@
+import AlbumFormat
+package import AlbumModel
+import AlbumStore
+
+extension FileSystem {
+  package func unlink(_ name: FileName, in parent: InodeNumber, for caller: Caller = .daemon)
+    throws(FSError)
+  {
+    try writable()
+    let time = clock.now()
+    let album = try space.change { (catalog: inout Catalog) throws(FSError) -> InodeNumber? in
+      let directory = try InodeIndex(directory: parent, in: catalog)
+      let zone = Zone(of: directory, in: catalog)
+      if zone.isThumb { ThumbView.dropSuperseded(name.bytes, in: directory, &catalog) }
+      guard let found = ThumbView.resolve(name.bytes, in: directory, catalog) else {
+        throw FSError(.notFound)
+      }
+      if catalog.state(found.index).isDirectory { throw FSError(.isDirectory) }
+      catalog.update(found.index) { $0.changed = time }
+      if found.photo == nil { catalog.removeEntry(name.bytes, in: directory) }
+      if zone.isThumb { ThumbView.giveUpThumbnail(for: name.bytes, in: directory, &catalog) }
+      catalog.touch(directory, time)
+      return zone.album.map { catalog.state($0).number }
+    }
+    observers.tell(.name(name, in: parent, album: album, isThere: false), askedBy: caller)
+  }
+
+  package func removeDirectory(
+    _ name: FileName, in parent: InodeNumber, for caller: Caller = .daemon
+  ) throws(FSError) {
+    try writable()
+    let time = clock.now()
+    let (twin, album) = try space.change {
+      (catalog: inout Catalog) throws(FSError) -> (InodeNumber?, InodeNumber?) in
+      let directory = try InodeIndex(directory: parent, in: catalog)
+      guard let child = ThumbView.resolve(name.bytes, in: directory, catalog)?.index else {
+        throw FSError(.notFound)
+      }
+      if !catalog.state(child).isDirectory { throw FSError(.notDirectory) }
+      if !AlbumRemoval.isFreeOfUser(child, catalog) { throw FSError(.notEmpty) }
+      AlbumRemoval.removeTree(name.bytes, in: directory, &catalog)
+      catalog.touch(directory, time)
+      let album = Zone(of: directory, in: catalog).album.map { catalog.state($0).number }
+      return (Twins.drop(of: name.bytes, in: directory, &catalog), album)
+    }
+    observers.tell(.name(name, in: parent, album: album, isThere: false), askedBy: caller)
+    if let twin { observers.tell(.name(name, in: twin, album: album, isThere: false)) }
+  }
+}
+
+// DESIGN section 5: "rmdir of an album succeeds when nothing of the user's is in it"; for rmdir and
+// for renaming over it, what albumfs made does not count.
+
+/// Removing directories in which albumfs has put something.
+enum AlbumRemoval {
+  /// Whether a directory holds nothing of the user's: an empty Photo or Thumb is not, nor are
+  /// implicit folders and entries that a newer thumbnail goes before.
+  static func isFreeOfUser(_ directory: InodeIndex, _ catalog: borrowing Catalog) -> Bool {
+    var waiting = [directory]
+    while let next = waiting.popLast() {
+      guard let folders = foldersIfFreeOfUser(next, catalog) else { return false }
+      waiting += folders
+    }
+    return true
+  }
+
+  /// The directories in a directory where all that is in it may be albumfs' own; nil where it is not.
+  private static func foldersIfFreeOfUser(_ directory: InodeIndex, _ catalog: borrowing Catalog)
+    -> [InodeIndex]?
+  {
+    var folders: [InodeIndex] = []
+    var isFree = true
+    catalog.forEachEntry(of: directory) { name, child, _ in
+      let state = catalog.state(child)
+      if state.isDirectory {
+        isFree = state.isAlbumPart || state.marks.contains(.implicit)
+        folders.append(child)
+      } else {
+        // Not `map`: the compiler (6.3.1) crashes on a method of a noncopyable type as a value.
+        guard let photo = ThumbView.photo(shownAs: name, in: directory, catalog) else {
+          isFree = false
+          return false
+        }
+        isFree = ThumbView.supersedesEntry(photo, catalog)
+      }
+      return isFree
+    }
+    return isFree ? folders : nil
+  }
+
+  /// Removes a directory that is free of the user's with all that is in it.
+  static func removeTree(_ name: [UInt8], in parent: InodeIndex, _ catalog: inout Catalog) {
+    if let directory = catalog.child(name, of: parent) { emptyTree(directory, &catalog) }
+    catalog.removeEntry(name, in: parent)
+  }
+
+  /// Removes all that is in a directory that is free of the user's.
+  static func emptyTree(_ directory: InodeIndex, _ catalog: inout Catalog) {
+    var found: [(name: [UInt8], directory: InodeIndex)] = []
+    var waiting = [directory]
+    while let next = waiting.popLast() {
+      guard catalog.state(next).isDirectory else { continue }
+      catalog.forEachEntry(of: next) { name, child, _ in
+        found.append((name, next))
+        waiting.append(child)
+        return true
+      }
+    }
+    // What is in a directory was found after it.
+    for entry in found.reversed() { catalog.removeEntry(entry.name, in: entry.directory) }
+  }
+}

@@ -1,0 +1,135 @@
+internal import AlbumFileSystem
+internal import AlbumModel
+internal import Glibc
+
+/// What the kernel is told of a name: its inode, and for how long it may believe the name and the
+/// attributes, in seconds.
+struct KernelEntry {
+  var attributes: Attributes
+  var generation: UInt64
+  var nameLifetime: Double
+  var attributesLifetime: Double
+}
+
+/// Every `KernelEntry` that is returned counts a lookup of the kernel, given back by a FORGET or where the
+/// kernel does not take the answer.
+extension Driver {
+  /// For how long the kernel may believe what only it can change, in seconds.
+  private static let longLifetime = 3600.0
+
+  func lookup(_ name: FileName, in parent: InodeNumber, for caller: KernelCaller) throws(FSError)
+    -> KernelEntry
+  {
+    let entry = try fileSystem.lookup(name, in: parent)
+    if implicit.yields(entry, name, in: parent, to: caller) { throw FSError(.notFound) }
+    return handOut(entry)
+  }
+
+  func handOut(_ entry: Entry) -> KernelEntry {
+    KernelEntry(
+      attributes: entry.attributes, generation: inodes.count(entry.reference),
+      nameLifetime: nameLifetime(entry), attributesLifetime: attributesLifetime(entry.attributes))
+  }
+
+  private func nameLifetime(_ entry: Entry) -> Double {
+    if entry.isThumbnail || entry.isShadowed { return 0 }
+    if entry.isImplicitDirectory, let album = entry.album,
+      !activity.isSettled(album) || fileSystem.hasPendingThumbnails
+    {
+      return 0
+    }
+    return Driver.longLifetime
+  }
+
+  /// Directories of an album change by albumfs' own doing as well, in times and link counts; an open
+  /// file takes space that the kernel does not count.
+  func attributesLifetime(_ attributes: Attributes) -> Double {
+    switch attributes.kind {
+    case .directory: 1
+    case .regular: fileSystem.isOpen(attributes.inode) ? 1 : Driver.longLifetime
+    default: Driver.longLifetime
+    }
+  }
+
+  /// The kernel's caller as the file system knows callers; what it asks for, the kernel knows.
+  func asking(_ caller: KernelCaller) -> Caller {
+    Caller(user: caller.user, group: caller.group, observer: self)
+  }
+
+  /// `mode` as in mkdir(2).
+  func makeDirectory(
+    _ name: FileName, in parent: InodeNumber, mode: UInt32, for caller: KernelCaller
+  ) throws(FSError) -> KernelEntry {
+    let entry = try fileSystem.makeDirectory(
+      name, in: parent, permissions: UInt16(mode & 0o7777), for: asking(caller))
+    let made = entry.attributes.inode
+    if entry.album == made { implicit.albumMade(made, by: caller) }
+    return handOut(entry)
+  }
+
+  func openDirectory(_ inode: InodeNumber, for caller: KernelCaller) throws(FSError)
+    -> OpenDirectory
+  {
+    let directory = try fileSystem.openDirectory(inode)
+    if let album = directory.album { implicit.listed(inode, of: album, by: caller) }
+    return directory
+  }
+
+  /// `mode` as in mknod(2): kind and permissions.
+  func makeNode(
+    _ name: FileName, in parent: InodeNumber, mode: UInt32, device: UInt64,
+    for caller: KernelCaller
+  ) throws(FSError) -> KernelEntry {
+    guard let kind = FileKind(mode: mode), kind != .directory, kind != .symlink else {
+      throw FSError(.invalid)
+    }
+    return handOut(
+      try fileSystem.makeNode(
+        name, in: parent, kind: kind, permissions: UInt16(mode & 0o7777),
+        device: UInt32(truncatingIfNeeded: device), for: asking(caller)))
+  }
+
+  /// `flags` as in renameat2(2); RENAME_WHITEOUT is for overlay file systems and not supported.
+  func rename(
+    _ from: DirectoryPlace, to: DirectoryPlace, flags: UInt32, for caller: KernelCaller
+  ) throws(FSError) {
+    try fileSystem.rename(
+      from.name, in: from.parent, to: to.name, in: to.parent, mode: RenameMode(flags: flags),
+      for: asking(caller))
+  }
+
+  /// The files whose content a rename carries to another name.
+  func filesToRename(_ from: DirectoryPlace, _ to: DirectoryPlace, flags: UInt32) -> [InodeNumber] {
+    let isExchange = (try? RenameMode(flags: flags))?.exchange ?? false
+    return (isExchange ? [from, to] : [from]).compactMap {
+      fileSystem.entry($0.name, in: $0.parent)
+    }
+  }
+}
+
+/// A name in a directory, as the kernel gives it.
+struct DirectoryPlace: Sendable {
+  var name: FileName
+  var parent: InodeNumber
+}
+
+extension FileKind {
+  /// From the S_IFMT bits; none of them means a regular file, as in mknod(2).
+  init?(mode: UInt32) {
+    let bits = UInt8((mode & 0o170000) >> 12)
+    guard let kind = bits == 0 ? .regular : FileKind(rawValue: bits) else { return nil }
+    self = kind
+  }
+}
+
+extension RenameMode {
+  /// The flags of renameat2(2), which Glibc's Swift module hides.
+  init(flags: UInt32) throws(FSError) {
+    let noReplace: UInt32 = 1
+    let exchange: UInt32 = 2
+    guard flags & ~(noReplace | exchange) == 0, flags != noReplace | exchange else {
+      throw FSError(.invalid)
+    }
+    self.init(noReplace: flags & noReplace != 0, exchange: flags & exchange != 0)
+  }
+}
