@@ -74,7 +74,12 @@ let package = Package(
       "AlbumStore", ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", algorithms, logging]),
     library("AlbumFileSystem", ["AlbumModel", "Posix", "AlbumFormat", "AlbumStore", logging]),
 
-    // Thumbnails: the queue in the daemon, and the decoder in its cell.
+    // Checking and repairing a space that is not mounted: judges what the store found, by the rules of albums.
+    library(
+      "AlbumCheck",
+      ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem"]),
+
+    // Thumbnails: the queue in the daemon, the decoder in a cell of its own.
     library("ThumbnailProtocol"),
     library("Thumbnails", ["AlbumModel", "Posix", "CLinux", "ThumbnailProtocol", logging]),
     program(
@@ -92,7 +97,7 @@ let package = Package(
     program(
       "albumfs",
       [
-        "AlbumModel", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore",
+        "AlbumModel", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumCheck",
         "ThumbnailProtocol", "ControlProtocol", "Daemon", arguments, logging,
       ]),
 
@@ -108,8 +113,8 @@ let package = Package(
     tests(
       "AlbumStoreTests",
       [
-        "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumTestSupport",
-        logging,
+        "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumCheck",
+        "AlbumTestSupport", logging,
       ]),
     tests(
       "AlbumFileSystemTests",
@@ -121,7 +126,7 @@ let package = Package(
       "DamageTests",
       [
         "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
-        "AlbumTestSupport", logging,
+        "AlbumCheck", "AlbumTestSupport", logging,
       ]),
     tests(
       "ThumbnailTests",
@@ -133,7 +138,7 @@ let package = Package(
       "CrashTests",
       [
         "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
-        "AlbumTestSupport", logging,
+        "AlbumCheck", "AlbumTestSupport", logging,
       ]),
     tests(
       "FUSEDriverTests",
@@ -141,7 +146,9 @@ let package = Package(
         "AlbumModel", "Posix", "AlbumSecrets", "AlbumStore", "AlbumFileSystem", "FUSEDriver",
         "AlbumTestSupport", logging,
       ]),
-    tests("CLITests", ["Posix", "ControlProtocol", "AlbumTestSupport", "albumfs"]),
+    tests(
+      "CLITests",
+      ["AlbumModel", "Posix", "AlbumCheck", "ControlProtocol", "AlbumTestSupport", "albumfs"]),
     tests("MountTests", ["AlbumTestSupport", "albumfs", "albumfs-thumbnailer"]),
     tests("TidyTests", []),
   ]

@@ -49,7 +49,8 @@ package final class Space: Sendable {
   init(_ context: SpaceContext, writer: JournalWriter, recovery: RecoveryReport) {
     self.context = context
     self.recovery = recovery
-    durability = Durability(context, writer: writer, recovery: recovery)
+    durability = Durability(
+      context, writer: writer, isSound: !recovery.isDamaged, wasClean: recovery.wasClean)
     records = RecordWriter(durability)
     compactor = Compactor(records, durability)
     housekeeping = Housekeeping(compactor)

@@ -182,3 +182,14 @@ extension Space {
     RestingTimes.settle(context.files.directory)
   }
 }
+
+extension Catalog {
+  /// The session that begins behind all that recovery found.
+  fileprivate mutating func beginSession(_ birth: SegmentBirth, behind recovery: Recovery) {
+    beginSession(
+      birth,
+      SessionStart(
+        journal: SegmentNumber(recovery.newest.rawValue + 1),
+        checkpoint: SegmentNumber(recovery.listing.usedSegments.nextCheckpointSegment)))
+  }
+}

@@ -203,12 +203,24 @@ package struct Failure: Error, Codable, Sendable, Equatable, CustomStringConvert
       self = Kind(rawValue: name) ?? .other
     }
   }
+  /// What a person can do about it. The command line says how.
+  package enum Remedy: String, Codable, Sendable {
+    case repair, mountReadOnly, other
+
+    /// A remedy that only a newer program knows becomes `other`.
+    package init(from decoder: any Decoder) throws {
+      let name = try decoder.singleValueContainer().decode(String.self)
+      self = Remedy(rawValue: name) ?? .other
+    }
+  }
   package var kind: Kind
   package var message: String
+  package var remedy: Remedy?
 
-  package init(_ kind: Kind, _ message: String) {
+  package init(_ kind: Kind, _ message: String, remedy: Remedy? = nil) {
     self.kind = kind
     self.message = message
+    self.remedy = remedy
   }
 
   package var description: String { message }

@@ -24,7 +24,8 @@ extension Failure {
   package init(_ error: StoreError, of path: String? = nil, changing: Bool = false) {
     let message = Failure.sentence(error.message)
     self.init(
-      Kind(error, changing: changing), path.map { "\($0): \(message)" } ?? message)
+      Kind(error, changing: changing), path.map { "\($0): \(message)" } ?? message,
+      remedy: error.remedy.map { $0 == .repair ? .repair : .mountReadOnly })
   }
 
   /// Adds the capital and the full stop that the layers below leave out. The name of a file stays as it is.

@@ -108,6 +108,18 @@ extension StorageFile {
     if let failure { throw failure }
   }
 
+  /// The first bytes; nil if there are fewer.
+  package func contents(byteCount: Int) throws(Errno) -> [UInt8]? {
+    var bytes = [UInt8](repeating: 0, count: byteCount)
+    var failure: Errno?
+    var count = 0
+    unsafe bytes.withUnsafeMutableBytes {
+      do throws(Errno) { count = try unsafe read(into: $0, at: 0) } catch { failure = error }
+    }
+    if let failure { throw failure }
+    return count == byteCount ? bytes : nil
+  }
+
   package func hasOtherNames() throws(Errno) -> Bool { false }
   package func isLockedByOthers() throws(Errno) -> Bool { false }
   package func setAccessTime(seconds: Int64) throws(Errno) {}

@@ -40,7 +40,7 @@ enum Main {
       var command = try Albumfs.parseAsRoot()
       try command.run()
     } catch let failure as Failure {
-      Terminal.complain(failure.message)
+      Terminal.complain(failure.sentence)
       exit(ExitStatus.code(for: failure.kind))
     } catch {
       finish(parsing: error)
@@ -56,5 +56,16 @@ enum Main {
     }
     Terminal.message(text)
     exit(ExitStatus.code(for: .usage))
+  }
+}
+
+extension Failure {
+  /// What happened, and what to type.
+  var sentence: String {
+    switch remedy {
+    case .repair: "\(message) Repair it with albumfs check --repair."
+    case .mountReadOnly: "\(message) Mount it with --read-only."
+    case .other, nil: message
+    }
   }
 }

@@ -1,4 +1,4 @@
-import AlbumStore
+import AlbumCheck
 import Glibc
 import Posix
 

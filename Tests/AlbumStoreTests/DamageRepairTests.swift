@@ -5,6 +5,7 @@ import AlbumTestSupport
 import Posix
 import Testing
 
+@testable import AlbumCheck
 @testable import AlbumStore
 
 // Random damage to random segments of a space, several at once: flipped, zeroed, cut short, removed,

@@ -6,6 +6,7 @@ import Logging
 import Posix
 import Testing
 
+@testable import AlbumCheck
 @testable import AlbumStore
 
 // One rule: no segment file goes that was not proven unneeded at the moment when it goes, whoever

@@ -6,6 +6,7 @@ import Logging
 import Posix
 import Testing
 
+@testable import AlbumCheck
 @testable import AlbumStore
 
 // `albumfs check --repair`, the core of it: what can be read is kept, and is where the report says;
@@ -40,7 +41,9 @@ struct RepairTests {
     try place.flip(.data, extent.segment, at: Int(extent.grid) * 256 + 100)
     let report = try repair()
     #expect(report.damagedPaths == ["big"])
-    #expect(report.repairs.contains { $0.contains("Recovered/Photo/big") })
+    let zeroed = CheckRepair.unreadableZeroed(
+      path: "big", byteCount: 65_536, movedTo: "Recovered/Photo/big")
+    #expect(report.repairs.contains(zeroed))
     let files = try place.files()
     var expected = place.contents["big"]!
     expected.replaceSubrange(65_536..<131_072, with: [UInt8](repeating: 0, count: 65_536))
@@ -312,7 +315,7 @@ struct RepairTests {
     let store = Store(faulty, place.store.store.configuration)
     let report = try SpaceCheck.run(store, keys: place.store.keys)
     #expect(report.damagedPaths.contains("big"))
-    #expect(report.findings.contains { $0.meaning.contains("the disk cannot read") })
+    #expect(report.findings.contains { $0.detail == .diskCannotRead })
     let before = try place.bytes()
     var options = CheckOptions()
     options.repairs = true

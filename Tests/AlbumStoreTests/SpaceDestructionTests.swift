@@ -6,6 +6,7 @@ import Logging
 import Posix
 import Testing
 
+@testable import AlbumCheck
 @testable import AlbumStore
 
 // A destroyed space is opened by no password, and nothing else in the store has changed.

@@ -32,6 +32,8 @@ package final class FaultyDisk: StorageDirectory {
     /// The bytes that fit, and the error when they are used up.
     var room: (limit: Int64, error: Errno)?
     var sizes: [String: Int64] = [:]
+    /// How often each file was read.
+    var reads: [String: Int] = [:]
     /// Files whose sync failed.
     var believedSynced: Set<String> = []
   }
@@ -47,6 +49,13 @@ package final class FaultyDisk: StorageDirectory {
   private let slow = Monitor(Slow(), rank: .test)
 
   package init(_ base: any StorageDirectory) { self.base = base }
+
+  /// How often each file was read, by its path.
+  package var reads: [String: Int] { state.withLock { $0.reads } }
+
+  fileprivate func countRead(_ path: String) {
+    state.withLock { $0.reads[path, default: 0] += 1 }
+  }
 
   // MARK: Faults
 
@@ -228,6 +237,7 @@ package final class FaultyDisk: StorageDirectory {
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
+      disk.countRead(path)
       try disk.meet(.read, path, upTo: offset + Int64(buffer.count))
       return try unsafe file.read(into: buffer, at: offset)
     }

@@ -1,3 +1,4 @@
+import AlbumCheck
 import AlbumFormat
 import AlbumModel
 import AlbumSecrets
@@ -79,7 +80,7 @@ struct CheckpointDamageTests {
     try disk.remove(sample.path(.journal, first))
     let error = refusal { _ = try MountedAlbums(disk, sample.keys) }
     #expect(error?.code == .damaged)
-    #expect(error?.message.contains("albumfs check --repair") == true)
+    #expect(error?.remedy == .repair)
     // All content is there, though names may not be: none is said not to read.
     let report = try disk.check(sample.keys)
     #expect(report.findings.filter { $0.kind == .checkpoint }.count == 2)

@@ -1,3 +1,4 @@
+import AlbumCheck
 import AlbumFormat
 import AlbumModel
 import AlbumTestSupport
@@ -126,6 +127,6 @@ struct DataDamageTests {
     #expect(faults == [])
     let report = try disk.check(sample.keys)
     #expect(report.namedInodes == hit)
-    #expect(report.findings.contains { $0.meaning.contains("the disk cannot read") })
+    #expect(report.findings.contains { $0.detail == .diskCannotRead })
   }
 }

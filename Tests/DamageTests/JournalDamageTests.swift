@@ -1,3 +1,4 @@
+import AlbumCheck
 import AlbumFormat
 import AlbumModel
 import AlbumTestSupport
@@ -125,7 +126,7 @@ struct JournalDamageTests {
     disk.flip(sample.path(.journal, number), 512 + 40, 1)
     let error = refusal { _ = try MountedAlbums(disk, sample.keys) }
     #expect(error?.code == .damaged)
-    #expect(error?.message.contains("albumfs check --repair") == true)
+    #expect(error?.remedy == .repair)
     let report = try disk.check(sample.keys)
     #expect(report.findings.map(\.kind) == [.journal])
     #expect(report.findings.first?.segments == [sample.path(.journal, number)])

@@ -1,3 +1,4 @@
+import AlbumCheck
 import AlbumFormat
 import AlbumModel
 import AlbumTestSupport
@@ -110,7 +111,7 @@ struct SegmentDamageTests {
     } catch {
       let error = try #require(error as? StoreError, "\(what)")
       #expect(error.code == .damaged, "\(what): \(error)")
-      #expect(error.message.contains("albumfs check --repair"), "\(what): \(error)")
+      #expect(error.remedy == .repair, "\(what): \(error)")
       #expect(isNewestHit || areCheckpointsDamaged(in: store), "\(what): \(error)")
       if checks { try judgeCheckOfRefused(store, reach, what) }
       return

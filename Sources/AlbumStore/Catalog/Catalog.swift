@@ -4,7 +4,7 @@ package import AlbumModel
 /// The tree of one space, in memory: inodes, names, which records hold a file. Whole and pure: no
 /// disk, no keys, no clock. One lock of the space guards it; nothing slow is done under that.
 ///
-/// Whatever a call changes is remembered, and the next frame states it (`Catalog+Frames`). So any
+/// Whatever a call changes is remembered, and the next frame states it (`PendingChanges`). So any
 /// sequence of calls under one hold of the lock is one step of history: it is in a frame whole.
 ///
 /// Invariants:
@@ -70,7 +70,7 @@ package struct Catalog: ~Copyable, Sendable {
   // MARK: Inodes
 
   /// The number of inodes.
-  package var inodeCount: Int { inodes.count }
+  var inodeCount: Int { inodes.count }
 
   package func index(of number: InodeNumber) -> InodeIndex? { inodes.find(number) }
 
@@ -226,7 +226,7 @@ package struct Catalog: ~Copyable, Sendable {
   }
 
   /// How many entries a directory has.
-  package func entryCount(of directory: InodeIndex) -> Int {
+  func entryCount(of directory: InodeIndex) -> Int {
     directories[inodes[directory].directory].count
   }
 

@@ -1,5 +1,7 @@
 import Posix
 
+import struct Synchronization.Atomic
+
 /// The catalog and the lock that guards it. A debug build checks that each hold touches a bounded number
 /// of extents (`StepCounter`).
 final class CatalogLock: Sendable {
@@ -19,6 +21,54 @@ final class CatalogLock: Sendable {
     }
     #else
     try catalog.withLock(body)
+    #endif
+  }
+}
+
+/// Counts, in a debug build, how many extents and nodes of their trees are touched under one hold of the
+/// catalog's lock, so that no call may stop the space for a file with very many of them. It counts steps
+/// and not time: the same calls give the same count on any machine. In a release build it does nothing.
+final class StepCounter: Sendable {
+  /// About a millisecond of a release build.
+  static let limit = 1 << 16
+
+  #if DEBUG
+  private let steps = Atomic<Int>(0)
+  private let permitted = Atomic<Int>(limit)
+
+  /// Steps since the hold began.
+  var taken: Int { steps.load(ordering: .relaxed) }
+  #endif
+
+  @inline(__always)
+  func count(_ more: Int = 1) {
+    #if DEBUG
+    steps.wrappingAdd(more, ordering: .relaxed)
+    #endif
+  }
+
+  /// Permits this hold more than the limit. The caller says why it needs them.
+  func permit(_ more: Int) {
+    #if DEBUG
+    permitted.wrappingAdd(more, ordering: .relaxed)
+    #endif
+  }
+
+  /// Called when a hold begins.
+  func begin() {
+    #if DEBUG
+    steps.store(0, ordering: .relaxed)
+    permitted.store(StepCounter.limit, ordering: .relaxed)
+    #endif
+  }
+
+  /// Called when a hold ends.
+  func end() {
+    #if DEBUG
+    let (steps, permitted) = (taken, permitted.load(ordering: .relaxed))
+    assert(
+      steps <= permitted,
+      "\(steps) extents touched under one hold of the catalog's lock, \(permitted) permitted")
     #endif
   }
 }

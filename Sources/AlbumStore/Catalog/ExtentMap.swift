@@ -8,6 +8,18 @@ package struct ExtentMap: Equatable, Sendable {
 
   package init(_ extents: [Extent] = []) { self.extents = extents }
 
+  /// Of each byte the content of the last of `layers` that has it, else that of `base`. There may be very
+  /// many layers.
+  package init(_ base: ExtentMap, under layers: [Extent]) {
+    var arena = ExtentArena()
+    var all = ExtentBlock()
+    _ = arena.replace(&all, from: 0, to: .max, with: base.extents)
+    for layer in layers {
+      _ = arena.replace(&all, from: layer.offset, to: layer.end, with: [layer])
+    }
+    self.init(arena.all(all))
+  }
+
   package var isEmpty: Bool { extents.isEmpty }
 
   /// Places the content in [from, to) into `new` (in order, within the range); the rest becomes a hole.

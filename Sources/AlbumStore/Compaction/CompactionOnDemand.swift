@@ -41,8 +41,8 @@ extension Compactor {
     if durability.keepsEverything {
       throw StoreError(
         .damaged,
-        "a part of the journal is missing, and nothing of the store is removed until "
-          + "`albumfs check --repair` has been run")
+        "a part of the journal is missing, and nothing of the store is removed before a repair",
+        remedy: .repair)
     }
     try durability.barrier()
     var report = CompactionReport()

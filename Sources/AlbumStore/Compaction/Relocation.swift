@@ -109,3 +109,44 @@ struct Relocations {
     return moves.partitioningIndex { $0.source.place(of: $0.source.length - 1) >= place }
   }
 }
+
+extension Catalog {
+  /// Lets extents in these stretches that point to content which was copied point to the copy, as far
+  /// as about `limit` extents reach; takes from the end what is done. What an extent says *now* decides:
+  /// one that was replaced meanwhile points elsewhere and stays. Who shares a record may move in another
+  /// step of history: the old one lives until nobody points to it. The copies are held once by the
+  /// caller, who lets them go afterwards.
+  mutating func applyMoves(
+    _ relocations: Relocations, to ranges: inout [ContentRange], limit: Int
+  ) {
+    var left = limit
+    while left > 0, let range = ranges.popLast() {
+      left -= 1
+      guard let index = index(of: range.inode) else { continue }
+      // One extent may become very many.
+      let count = min(left + 1, 64)
+      let list = extents(of: index, from: range.from, to: range.to, limit: count)
+      if list.count == count, let last = list.last, last.end < range.to {
+        ranges.append(range)
+        ranges[ranges.count - 1].from = last.end
+      }
+      var moved: [Extent] = []
+      for extent in list { moved += relocations.moved(extent) ?? [] }
+      for extent in moved { hold(extent) }
+      placeExtents(moved, of: index)
+      left -= max(list.count, moved.count)
+    }
+  }
+
+  /// What the crash harness does instead: the content is put where it was when it was copied, whatever
+  /// lies there now.
+  mutating func applyBlindly(_ relocations: Relocations, to references: [Reference]) {
+    for reference in references {
+      guard let index = index(of: reference.inode), let moved = relocations.moved(reference.extent)
+      else { continue }
+      for extent in moved { hold(extent) }
+      let extent = reference.extent
+      replaceExtents(of: index, from: extent.offset, to: extent.end, with: moved)
+    }
+  }
+}

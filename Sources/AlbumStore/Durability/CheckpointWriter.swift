@@ -60,7 +60,7 @@ struct CheckpointWriter {
   }
 
   /// True if its numbers are consecutive, as a reference requires.
-  var isContiguous: Bool { segments.allSatisfy { reference.contains($0.number.rawValue) } }
+  var isContiguous: Bool { segments.allSatisfy { reference.includes($0.number) } }
 
   private func seal(_ plaintext: [UInt8]) -> Bool {
     writer?.append(plaintext, kind: .checkpoint) != nil

@@ -50,10 +50,11 @@ final class Durability: SpacePart, Sendable {
     var stated = FrameNumber.none
   }
 
-  init(_ context: SpaceContext, writer: JournalWriter, recovery: RecoveryReport) {
+  /// `wasClean`: the last session ended by an unmount.
+  init(_ context: SpaceContext, writer: JournalWriter, isSound: Bool, wasClean: Bool) {
     self.context = context
     reclaims = Reclaims(context)
-    isSound = !recovery.isDamaged
+    self.isSound = isSound
     let position = writer.position
     var journal = Journal(
       writer: writer, lastFrame: position.frame,
@@ -62,13 +63,13 @@ final class Durability: SpacePart, Sendable {
     // An unmount proves all frames; after a crash `settle` does.
     context.catalog.withLock { catalog in
       journal.firstOwnCheckpoint = catalog.counters.nextCheckpointSegment
-      if recovery.wasClean { return }
+      if wasClean { return }
       for (number, account) in catalog.segments.accounts where account.state == .retired {
         journal.retirements[number] = position.frame
       }
     }
     self.journal = Mutex(journal, rank: .journal)
-    provenFrame = Atomic(recovery.wasClean ? position.frame.rawValue : 0)
+    provenFrame = Atomic(wasClean ? position.frame.rawValue : 0)
     // The frames of earlier sessions are on disk, or `settle` syncs them. Without this, the keeper's first
     // round would write a barrier in a session that changes nothing.
     barrierState.withLock { $0.covered = position.frame }

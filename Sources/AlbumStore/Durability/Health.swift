@@ -20,7 +20,8 @@ final class Health: Sendable {
   /// Throws `.readOnly` with the reason if nothing may be changed.
   func requireWritable() throws(StoreError) {
     if let reason = readOnlyReason {
-      throw StoreError(.readOnly, reason.message, path: reason.path, cause: reason.cause)
+      throw StoreError(
+        .readOnly, reason.message, path: reason.path, cause: reason.cause, remedy: reason.remedy)
     }
   }
 

@@ -63,12 +63,13 @@ extension Journal {
     // A repair may need a segment that recovery skipped.
     if oldestNeeded == nil, id.number.rawValue < firstOwnCheckpoint { return true }
     if let first = underWay, id.number.rawValue >= first { return true }
-    return neededCheckpoints.contains { $0.contains(id.number.rawValue) }
+    return neededCheckpoints.contains { $0.includes(id.number) }
   }
 }
 
 extension CheckpointReference {
-  func contains(_ raw: UInt32) -> Bool {
-    raw >= firstSegment.rawValue && raw - firstSegment.rawValue < segmentCount
+  /// True for the checkpoint segments that it names.
+  func includes(_ number: SegmentNumber) -> Bool {
+    number >= firstSegment && number.rawValue - firstSegment.rawValue < segmentCount
   }
 }

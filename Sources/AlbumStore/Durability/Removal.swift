@@ -151,7 +151,7 @@ extension Durability {
       SegmentID(kind: .journal, number: $0)
     }
     let checkpoints = listing.numbers(of: .checkpoint).filter { number in
-      number.rawValue < next && !needed.contains { $0.contains(number.rawValue) }
+      number.rawValue < next && !needed.contains { $0.includes(number) }
     }.map { SegmentID(kind: .checkpoint, number: $0) }
     return catalog.withLock { catalog in
       (journals + checkpoints).filter { id in

@@ -68,6 +68,59 @@ struct JournalScan {
 }
 
 extension JournalScan {
+  /// The last frame that is known to have been on disk: what the last barrier but one says, since
+  /// the last one began only when that was synced.
+  var provenFrame: FrameNumber {
+    let barriers = frames.compactMap(\.frame.barrier)
+    let stated = head?.cutFrame ?? .none
+    return barriers.count < 2 ? stated : max(stated, barriers[barriers.count - 2])
+  }
+
+  /// The last frame of which all content was synced: what the last barrier says.
+  var syncedFrame: FrameNumber {
+    max(head?.cutFrame ?? .none, frames.compactMap(\.frame.barrier).last ?? .none)
+  }
+
+  /// The last frame that every mount accepts which sees these frames and has replayed up to `cut`: the end
+  /// of the frames that follow it without a gap, up to the frame that the last barrier says was synced.
+  func believedFrame(behind cut: FrameNumber, _ hash: [UInt8]) -> FrameNumber {
+    var (believed, reached, reachedHash) = (cut, cut, hash)
+    for found in frames where found.frame.number > cut {
+      if found.frame.number != reached.next || found.frame.previousHash != reachedHash { break }
+      if found.frame.number > syncedFrame { break }
+      (reached, reachedHash) = (found.frame.number, found.hash)
+      if !found.frame.continues { believed = reached }
+    }
+    return believed
+  }
+
+  /// Whether the segment was synced once, and so was on disk in its full size, head and tail.
+  var isProvenDurable: Bool { frames.filter { $0.frame.barrier != nil }.count >= 2 }
+
+  /// An unmount leaves no frames behind the head, or two barriers at the end.
+  var endsByUnmount: Bool {
+    guard let last = frames.last else { return true }
+    guard frames.count >= 2, let barrier = frames[frames.count - 2].frame.barrier else {
+      return false
+    }
+    return last.frame.barrier != nil && barrier.rawValue &+ 2 == last.frame.number.rawValue
+  }
+}
+
+extension JournalFrame {
+  /// The frame that this one says is on disk, if it is a barrier.
+  var barrier: FrameNumber? {
+    var found: FrameNumber?
+    var count = 0
+    try? decodeItems(items) { item in
+      count += 1
+      if case .barrier(let frame) = item { found = frame }
+    }
+    return count == 1 ? found : nil
+  }
+}
+
+extension JournalScan {
   /// True if the whole segment was on disk once, so that a head that does not decrypt is damage. Otherwise
   /// the segment was begun just before a crash.
   var wasBegun: Bool { isProvenDurable || seal != nil || holdsOtherKind }

@@ -39,7 +39,13 @@ struct JournalTimelines {
     return scan
   }
 
-  /// The sessions with a head that decrypts.
+  /// The segment of a number that counts; an empty scan where it is not there.
+  mutating func scan(_ number: SegmentNumber) throws(StoreError) -> JournalScan {
+    guard let segment = segment(number) else { return JournalScan() }
+    return try scan(segment)
+  }
+
+  /// The sessions of which a head opens.
   mutating func sessions() throws(StoreError) -> Set<SegmentBirth> {
     var found: Set<SegmentBirth> = []
     for segment in all where try scan(segment).head != nil { found.insert(segment.birth) }

@@ -1,6 +1,7 @@
-import AlbumFormat
+package import AlbumFormat
 import AlbumModel
 import AlbumSecrets
+import Posix
 
 /// The end of the journal, where the next frame continues.
 struct JournalPosition: Sendable {
@@ -175,4 +176,14 @@ struct JournalWriter {
   private func seal(_ plaintext: [UInt8], _ kind: RecordKind) -> Int? {
     writer?.append(plaintext, kind: kind)
   }
+}
+
+extension BootIdentity {
+  /// Of this machine as it runs: a hash of what Linux calls the boot id.
+  package static let current: BootIdentity = {
+    guard let id = try? readWholeFile("/proc/sys/kernel/random/boot_id"), id.count >= 36 else {
+      return .unknown
+    }
+    return BootIdentity(bytes: Array(Digest.blake2b(id)[..<byteCount]))
+  }()
 }

@@ -4,8 +4,8 @@ internal import Posix
 /// `albumfs.conf` and `albumfs.conf.bak`, two files with the same bytes, so that no single file may cost the
 /// store. Processes take all locks on the first, so no other file ever replaces it.
 enum ConfigurationFiles {
-  static let main = "albumfs.conf"
-  static let twin = "albumfs.conf.bak"
+  static let main = StorePath.configuration
+  static let twin = StorePath.configurationTwin
 
   /// The state of one of the two files.
   private enum Reading {

@@ -12,7 +12,7 @@ internal import Posix
 /// 5. A truncated file still unlocks spaces with its whole slots, but no process changes it: a backup may
 ///    restore the lost part, and a changed file would compete with it.
 enum KeyRing {
-  static let path = "keys"
+  static let path = StorePath.keys
   private static let temporary = "keys.new"
   static let limit = KeySlot.maximumCount * KeySlot.byteCount
 

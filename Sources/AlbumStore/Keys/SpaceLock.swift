@@ -34,7 +34,7 @@ package final class SpaceLock: Sendable {
     if !readOnly, !keys.isWritable {
       throw StoreError(
         .unsupportedFeature,
-        "the space uses features that this albumfs can read but not write; mount with --read-only")
+        "the space uses features that this albumfs can read but not write", remedy: .mountReadOnly)
     }
     do throws(Errno) {
       let (files, isShared) = try open(store, readOnly)

@@ -49,8 +49,8 @@ struct CutChanges {
     // A circle is damage, and must not be one here.
     while steps.count < 4096 {
       if let directory = catalog.index(of: at.directory), catalog.isListed(directory) {
-        let below = ([at.name] + steps.reversed()).map { String(decoding: $0, as: UTF8.self) }
-        return catalog.way(to: directory).path(of: Array(below.joined(separator: "/").utf8))
+        let below = ([at.name] + steps.reversed()).joined(separator: [UInt8(ascii: "/")])
+        return catalog.path(of: Array(below), in: directory)
       }
       guard let parent = places[at.directory] else { return nil }
       steps.append(at.name)

@@ -183,9 +183,7 @@ struct FileFallback {
       // Only where its content lies has changed since.
       if let index = catalog.index(of: inode), isSameContent(inode, index, catalog) { continue }
       let places = names[inode] ?? []
-      let path = places.first.flatMap { place in
-        catalog.index(of: place.directory).map { catalog.way(to: $0).path(of: place.name) }
-      }
+      let path = places.first.map { catalog.path(of: $0.name, in: $0.directory) }
       let outcome: IncompleteFile.Outcome =
         shown[inode] != nil
         ? .formerContent : isHidden(inode) ? .leftOut : .unreadable
@@ -308,9 +306,7 @@ struct FileFallback {
     }
     let names = catalog.names(of: Set(photos.map(\.photo)))
     for (index, photo, thumbnail) in photos {
-      let path = names[photo]?.first.flatMap { place in
-        catalog.index(of: place.directory).map { catalog.way(to: $0).path(of: place.name) }
-      }
+      let path = names[photo]?.first.map { catalog.path(of: $0.name, in: $0.directory) }
       remadeThumbnails.append(
         RemadeThumbnail(
           inode: thumbnail, photo: path, isEndOfCopy: thumbnails[thumbnail] ?? false))

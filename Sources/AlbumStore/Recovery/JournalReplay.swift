@@ -67,12 +67,23 @@ struct JournalReplay {
     reachedHash = position.frame == .none ? position.hash : nil
   }
 
-  /// A segment that others follow. `cut`: behind this frame it is dead; nil: the head that says so
-  /// is lost. `limit`: see `Recovery.Link`.
-  mutating func replay(
-    _ scan: JournalScan, of number: SegmentNumber, cut: FrameNumber?, limit: FrameNumber?,
-    into catalog: inout Catalog
+  /// Applies the frames of a chain, the oldest first.
+  mutating func run(
+    _ chain: [JournalLink], of journals: inout JournalTimelines, into catalog: inout Catalog
   ) throws(StoreError) {
+    for link in chain.dropLast() {
+      try replay(try journals.scan(link.number), of: link, into: &catalog)
+    }
+    if let newest = chain.last?.number {
+      try finish(try journals.scan(newest), of: newest, into: &catalog)
+    }
+  }
+
+  /// A segment that others follow.
+  private mutating func replay(
+    _ scan: JournalScan, of link: JournalLink, into catalog: inout Catalog
+  ) throws(StoreError) {
+    let (number, cut, limit) = (link.number, link.cut, link.limit)
     enter(number, scan, &catalog)
     let proven = cut ?? scan.provenFrame
     synced = proven
@@ -86,7 +97,7 @@ struct JournalReplay {
   }
 
   /// The newest segment.
-  mutating func finish(
+  private mutating func finish(
     _ scan: JournalScan, of number: SegmentNumber, into catalog: inout Catalog
   ) throws(StoreError) {
     enter(number, scan, &catalog)
@@ -314,58 +325,5 @@ struct JournalReplay {
       throw StoreError(
         .unsupportedFeature, "journal frame \(group[0].frame.number.rawValue): \(error)")
     }
-  }
-}
-
-extension JournalScan {
-  /// The last frame that is known to have been on disk: what the last barrier but one says, since
-  /// the last one began only when that was synced.
-  var provenFrame: FrameNumber {
-    let barriers = frames.compactMap(\.frame.barrier)
-    let stated = head?.cutFrame ?? .none
-    return barriers.count < 2 ? stated : max(stated, barriers[barriers.count - 2])
-  }
-
-  /// The last frame of which all content was synced: what the last barrier says.
-  var syncedFrame: FrameNumber {
-    max(head?.cutFrame ?? .none, frames.compactMap(\.frame.barrier).last ?? .none)
-  }
-
-  /// The last frame that every mount believes which sees these frames and has replayed up to `cut`: the end
-  /// of those that follow it with no gap, as far as the last barrier says that their content was synced.
-  func believedFrame(behind cut: FrameNumber, _ hash: [UInt8]) -> FrameNumber {
-    var (believed, reached, reachedHash) = (cut, cut, hash)
-    for found in frames where found.frame.number > cut {
-      if found.frame.number != reached.next || found.frame.previousHash != reachedHash { break }
-      if found.frame.number > syncedFrame { break }
-      (reached, reachedHash) = (found.frame.number, found.hash)
-      if !found.frame.continues { believed = reached }
-    }
-    return believed
-  }
-
-  /// Whether the segment was synced once, and so was on disk in its full size, head and tail.
-  var isProvenDurable: Bool { frames.filter { $0.frame.barrier != nil }.count >= 2 }
-
-  /// An unmount leaves no frames behind the head, or two barriers at the end.
-  var endsByUnmount: Bool {
-    guard let last = frames.last else { return true }
-    guard frames.count >= 2, let barrier = frames[frames.count - 2].frame.barrier else {
-      return false
-    }
-    return last.frame.barrier != nil && barrier.rawValue &+ 2 == last.frame.number.rawValue
-  }
-}
-
-extension JournalFrame {
-  /// The frame that this one says is on disk, if it is a barrier.
-  var barrier: FrameNumber? {
-    var found: FrameNumber?
-    var count = 0
-    try? decodeItems(items) { item in
-      count += 1
-      if case .barrier(let frame) = item { found = frame }
-    }
-    return count == 1 ? found : nil
   }
 }

@@ -86,11 +86,12 @@ struct Recovery {
     let (usable, head) = try newestUsable(numbers)
     position.checkpoint = head.checkpoint
     position.formerCheckpoint = head.formerCheckpoint
-    let start = try loadCheckpoint(head, of: usable, among: numbers, into: &catalog)
-    let chain = try chain(from: usable, to: start.firstJournal, among: numbers)
+    let start = try loadCheckpoint(head, of: usable, into: &catalog)
+    let chain = try journals.chain(
+      from: usable, to: start.firstJournal, believesCuts: !omitted.contains(.statedCut))
     firstJournal = chain.first?.number ?? usable
     try replay(chain, from: start, into: &catalog) { recovery, catalog throws(StoreError) in
-      _ = try recovery.loadCheckpoint(head, of: usable, among: numbers, into: &catalog)
+      _ = try recovery.loadCheckpoint(head, of: usable, into: &catalog)
     }
     let findings = finish(&catalog)
     report.lostEntries = findings.lostEntries.count
@@ -182,12 +183,12 @@ struct Recovery {
     if let root = catalog.index(of: .root), catalog.state(root).kind == .directory { return }
     throw StoreError(
       .damaged, "the beginning of this space's journal is lost; \(Recovery.advice)",
-      path: SegmentPath.root)
+      path: SegmentPath.root, remedy: .repair)
   }
 
   /// What to do about damage that no mount can step over.
   private static let advice =
-    "run albumfs check --repair, or restore the folder segments from a backup"
+    "repair the space, or restore the folder segments from a backup"
 
   // MARK: Finding the journal
 
@@ -217,56 +218,18 @@ struct Recovery {
         throw StoreError(
           .damaged,
           "the newest journal segment is damaged: neither of its heads opens, and mounting would "
-            + "lose what it holds; \(Recovery.advice)", path: files.path(id))
+            + "lose what it holds; \(Recovery.advice)", path: files.path(id), remedy: .repair)
       }
       report.unreadableJournals += 1
       report.cutFrames += scan.frames.count
     }
     throw StoreError(
       .damaged, "no journal segment of this space has a readable head; \(Recovery.advice)",
-      path: SegmentPath.root)
+      path: SegmentPath.root, remedy: .repair)
   }
 
   mutating func scan(_ number: SegmentNumber) throws(StoreError) -> JournalScan {
-    guard let segment = journals.segment(number) else { return JournalScan() }
-    return try journals.scan(segment)
-  }
-
-  /// A journal segment to replay, and the frame behind which it is dead; nil for the newest, and
-  /// where nobody can say.
-  struct Link {
-    var number: SegmentNumber
-    var cut: FrameNumber?
-    /// Where `cut` is not known: frames behind this one are dead, and nobody can say which of those
-    /// before it should be here.
-    var limit: FrameNumber?
-  }
-
-  mutating func chain(
-    from newest: SegmentNumber, to first: SegmentNumber, among numbers: [SegmentNumber]
-  ) throws(StoreError) -> [Link] {
-    var links = [Link(number: newest)]
-    var known: JournalHead?
-    while let link = links.last, link.number > first {
-      let scan = try scan(link.number)
-      known = scan.head ?? known
-      if let head = scan.head {
-        if head.predecessor.rawValue == 0 { break }
-        let cut =
-          omitted.contains(.statedCut)
-          ? try self.scan(head.predecessor).frames.last?.frame.number : head.cutFrame
-        links.append(Link(number: head.predecessor, cut: cut))
-      } else if let former = numbers.last(where: { $0 < link.number }) {
-        // The head behind it tells where the one before ends, and its first frame as well.
-        let cut =
-          known?.cut(of: former)
-          ?? scan.frames.first.map { FrameNumber(max(1, $0.frame.number.rawValue) - 1) }
-        links.append(Link(number: former, cut: cut, limit: link.cut ?? link.limit))
-      } else {
-        break
-      }
-    }
-    return links.reversed()
+    try journals.scan(number)
   }
 
   // MARK: Checkpoint
@@ -274,8 +237,7 @@ struct Recovery {
   /// Loads the newest checkpoint that is whole, of those that the head names, else of those that heads
   /// before it named and that are there still. Without one, replay begins with the space.
   private mutating func loadCheckpoint(
-    _ head: JournalHead, of newest: SegmentNumber, among numbers: [SegmentNumber],
-    into catalog: inout Catalog
+    _ head: JournalHead, of newest: SegmentNumber, into catalog: inout Catalog
   ) throws(StoreError) -> CheckpointReference {
     for reference in [head.checkpoint, head.formerCheckpoint] where reference.exists {
       if try load(reference, into: &catalog) {
@@ -288,8 +250,8 @@ struct Recovery {
       report.lacksCheckpoint = try lacksSegment(of: reference)
     }
     if report.usedFormerCheckpoint {
-      let whole = try chain(from: newest, to: SegmentNumber(1), among: numbers)
-      for reference in try checkpoints(of: whole)
+      let whole = try journals.chain(from: newest)
+      for reference in try journals.checkpoints(of: whole)
       where reference != head.checkpoint && reference != head.formerCheckpoint {
         if try !load(reference, into: &catalog) { continue }
         restart(at: reference)
@@ -300,7 +262,7 @@ struct Recovery {
       if whole.first?.number != beginning || !isThere {
         throw StoreError(
           .damaged, "no checkpoint of this space is whole; \(Recovery.advice)",
-          path: SegmentPath.root)
+          path: SegmentPath.root, remedy: .repair)
       }
       position.checkpoint = CheckpointReference()
     }
@@ -312,19 +274,6 @@ struct Recovery {
   private mutating func restart(at reference: CheckpointReference) {
     position.checkpoint = reference
     position.formerCheckpoint = CheckpointReference()
-  }
-
-  /// The checkpoints that the heads of these journal segments name, the newest first.
-  mutating func checkpoints(of chain: [Link]) throws(StoreError) -> [CheckpointReference] {
-    var references: [CheckpointReference] = []
-    for link in chain.reversed() {
-      guard let head = try scan(link.number).head else { continue }
-      for reference in [head.checkpoint, head.formerCheckpoint]
-      where reference.exists && !references.contains(reference) {
-        references.append(reference)
-      }
-    }
-    return references
   }
 
   /// Whether a segment of a checkpoint is not there, or was copied before it was finished.
@@ -352,12 +301,14 @@ struct Recovery {
   /// Replays a chain over the checkpoint that it begins with, which is loaded, and which `reload` loads
   /// again where the same history is to be replayed by another rule.
   mutating func replay(
-    _ chain: [Link], from start: CheckpointReference, behind first: FrameNumber? = nil,
+    _ chain: [JournalLink], from start: CheckpointReference, behind first: FrameNumber? = nil,
     into catalog: inout Catalog,
     reload: (inout Recovery, inout Catalog) throws(StoreError) -> Void
   ) throws(StoreError) {
     let first = first ?? start.lastFrame
-    let floor = try newestTime(of: chain).floor
+    let newestTime = try journals.newestTime(of: chain)
+    files.clock.goOn(from: newestTime)
+    let floor = newestTime.floor
     let before = (position: position, report: report, salvaged: salvaged)
     mayHaveLostPower = try hasNewStart(chain)
     if let newest = chain.last {
@@ -384,7 +335,8 @@ struct Recovery {
   }
 
   private mutating func replayOnce(
-    _ chain: [Link], behind start: FrameNumber, _ recent: RecentHistory, _ mayHaveLostPower: Bool,
+    _ chain: [JournalLink], behind start: FrameNumber, _ recent: RecentHistory,
+    _ mayHaveLostPower: Bool,
     into catalog: inout Catalog
   ) throws(StoreError) -> RecentHistory {
     var position = position
@@ -392,13 +344,7 @@ struct Recovery {
     var replay = JournalReplay(
       from: position, content: content, recent: recent, mayHaveLostPower: mayHaveLostPower,
       salvaged: salvaged, believesAll: omitted.contains(.chainedFrames))
-    for link in chain.dropLast() {
-      try replay.replay(
-        try scan(link.number), of: link.number, cut: link.cut, limit: link.limit, into: &catalog)
-    }
-    if let newest = chain.last {
-      try replay.finish(try scan(newest.number), of: newest.number, into: &catalog)
-    }
+    try replay.run(chain, of: &journals, into: &catalog)
     self.position = replay.position
     self.position.birth = journals.segment(replay.position.segment)?.birth ?? .none
     self.position.ancestors = try journals.ancestors(of: replay.position.segment)
@@ -435,19 +381,9 @@ struct Recovery {
     }
   }
 
-  private mutating func newestTime(of chain: [Link]) throws(StoreError) -> StoreTime {
-    var newest = StoreTime.none
-    for link in chain {
-      let scan = try scan(link.number)
-      newest = max(newest, scan.head?.time ?? .none, scan.frames.map(\.frame.time).max() ?? .none)
-    }
-    files.clock.goOn(from: newest)
-    return newest
-  }
-
   /// Whether the machine was started anew since the session that wrote last, so that it may have ended
   /// by a power cut.
-  private mutating func hasNewStart(_ chain: [Link]) throws(StoreError) -> Bool {
+  private mutating func hasNewStart(_ chain: [JournalLink]) throws(StoreError) -> Bool {
     guard let newest = chain.last, let head = try scan(newest.number).head else { return true }
     return !head.boot.isSame(as: boot)
   }

@@ -1,5 +1,5 @@
 package import AlbumFormat
-import AlbumModel
+package import AlbumModel
 
 /// What a mount found in the journal.
 package struct RecoveryReport: Equatable, Sendable {
@@ -47,9 +47,9 @@ package struct RecoveryReport: Equatable, Sendable {
   /// Whether there are such files, or may be: then the next mount that writes states what it shows.
   package internal(set) var isIncomplete = false
   /// Journal segments in the store that belong to another copy of it, which was written to.
-  var foreignJournals: [SegmentName] = []
+  package internal(set) var foreignJournals: [SegmentName] = []
   /// Data segments that no session made of which the journal tells.
-  var unknownSegments: [SegmentName] = []
+  package internal(set) var unknownSegments: [SegmentName] = []
   /// Files without a name that hold what this mount, or one before, left out.
   package internal(set) var leftOutFiles = 0
   /// Where they were, from the space's root, as far as that is known, and whether for damage.
@@ -59,7 +59,7 @@ package struct RecoveryReport: Equatable, Sendable {
   package internal(set) var loss: JournalLoss?
   /// The first inode number that only the part of the journal can have given out that this mount was the
   /// first to find missing; nil: it found nothing new.
-  var firstLostInode: UInt64?
+  package internal(set) var firstLostInode: UInt64?
 
   /// Whether segments of a copy that lived on for itself are in the store.
   package var isMixed: Bool { !foreignJournals.isEmpty }
@@ -73,7 +73,7 @@ package struct RecoveryReport: Equatable, Sendable {
   }
 
   /// The same of what an earlier mount found missing, too.
-  var isJournalLackedAsCopy: Bool {
+  package var isJournalLackedAsCopy: Bool {
     (loss?.isEndOfCopy ?? true) && (mayLackJournalAsCopy || !isJournalIncomplete && loss != nil)
   }
 
@@ -88,7 +88,7 @@ package struct RecoveryReport: Equatable, Sendable {
 
   /// Whether what looks like garbage may be what missing frames told of: nothing of it is removed until a
   /// repair has brought it back.
-  var keepsLooseContent: Bool { isJournalIncomplete || loss != nil }
+  package var keepsLooseContent: Bool { isJournalIncomplete || loss != nil }
 
   /// The same where another copy of the store, which was written to, is mixed with this one.
   var keepsEverything: Bool { keepsLooseContent || isMixed }

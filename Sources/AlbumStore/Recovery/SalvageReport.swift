@@ -1,27 +1,28 @@
-import AlbumFormat
-import AlbumModel
+package import AlbumFormat
+package import AlbumModel
 
 /// What a salvage found of journal and checkpoints, beyond what a mount needs to know.
-struct SalvageReport: Sendable {
+package struct SalvageReport: Sendable {
   /// The journal segments that were replayed, oldest first, and the frame behind which each is dead.
-  var chain: [Recovery.Link] = []
+  var chain: [JournalLink] = []
+  package var newestJournal: SegmentNumber? { chain.last?.number }
   /// Those of which neither head opens.
-  var headless: [SegmentNumber] = []
+  package internal(set) var headless: [SegmentNumber] = []
   /// Those that a later one names and that are not there.
-  var missing: [SegmentNumber] = []
+  package internal(set) var missing: [SegmentNumber] = []
   /// There is no journal segment at all.
-  var hasNoJournal = false
+  package internal(set) var hasNoJournal = false
   /// No checkpoint was whole, and the journal does not begin with the space: the catalog is what
   /// could be gathered.
-  var isIncomplete = false
+  package internal(set) var isIncomplete = false
   /// Nothing stated the root.
-  var rootWasLost = false
+  package internal(set) var rootWasLost = false
   /// Checkpoints that the newest head names, and which of them are damaged.
-  var checkpoints: [CheckpointReference] = []
-  var damagedCheckpoints: [CheckpointReference] = []
+  package internal(set) var checkpoints: [CheckpointReference] = []
+  package internal(set) var damagedCheckpoints: [CheckpointReference] = []
   /// Inodes that the journal says are gone: what is left of their content is garbage.
-  private(set) var gone: Set<InodeNumber> = []
-  var lost = ReplayFindings()
+  package private(set) var gone: Set<InodeNumber> = []
+  package internal(set) var lost = ReplayFindings()
 
   mutating func note(_ item: JournalItem) {
     if case .inodeGone(let number) = item { gone.insert(number) }

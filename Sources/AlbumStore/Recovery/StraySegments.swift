@@ -44,10 +44,3 @@ struct StraySegments: Equatable, Sendable {
     return false
   }
 }
-
-extension Catalog {
-  /// Data segments that hold something of this space.
-  var knownSegments: [SegmentID] {
-    segments.accounts.keys.map { SegmentID(kind: .data, number: $0) }
-  }
-}

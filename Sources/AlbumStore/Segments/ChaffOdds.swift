@@ -38,7 +38,7 @@ package struct ChaffOdds: Sendable {
 
   /// P(n or more are added) between two copies of a store, by this many sessions that wrote this many
   /// segments.
-  package static func shareOfAdditions(
+  static func shareOfAdditions(
     atLeast count: Int, sessions: Int, segments: Int
   ) -> Double {
     let mean = meanAdditions(sessions: sessions, segments: segments)

@@ -20,11 +20,11 @@ package enum ChaffRule {
   /// The limit of chaff at birth, in bytes.
   static let mostAtBirth: Int64 = 4 << 30
   /// One session in this many adds chaff when it starts to write.
-  package static let sessionsPerAddition = 8
+  static let sessionsPerAddition = 8
   /// The average number of new segments before an addition.
-  package static let segmentsPerAddition = 96
+  static let segmentsPerAddition = 96
   /// The greatest number of segments in one addition.
-  package static let mostAtOnce = 16
+  static let mostAtOnce = 16
   /// An addition comes within this time.
   static let delay = Duration.seconds(600)
 
@@ -39,12 +39,12 @@ package enum ChaffRule {
   // MARK: Birth
 
   /// The limit of segments at birth, for this much room on the disk.
-  package static func limitAtBirth(availableBytes: Int64, segmentSize: Int) -> Int {
+  static func limitAtBirth(availableBytes: Int64, segmentSize: Int) -> Int {
     Int(min(mostAtBirth, max(0, availableBytes) / shareOfDisk) / Int64(segmentSize))
   }
 
   /// P(n or more segments at birth).
-  package static func shareAtBirth(atLeast count: Int, limit: Int) -> Double {
+  static func shareAtBirth(atLeast count: Int, limit: Int) -> Double {
     if count <= 0 { return 1 }
     return count >= limit ? 0 : 1 - log(Double(count + 1)) / log(Double(limit + 1))
   }
@@ -69,7 +69,7 @@ package enum ChaffRule {
   // MARK: Sessions
 
   /// P(n or more segments in one addition).
-  package static func shareOfAddition(atLeast count: Int) -> Double {
+  static func shareOfAddition(atLeast count: Int) -> Double {
     if count <= 1 { return 1 }
     return count > mostAtOnce ? 0 : 1 - log(Double(count)) / log(Double(mostAtOnce + 1))
   }

@@ -352,9 +352,7 @@ final class SegmentFiles: Sendable {
     }
   }
 
-  func isGivenUp(_ id: SegmentID) -> Bool { state.withLock { $0.givenUp.contains(id) } }
-
-  /// True if it is uncertain which segments exist.
+  /// Whether it is uncertain which segments exist.
   var hasLostDirectory: Bool { state.withLock { $0.lostDirectory != nil } }
 
   /// Records that the file of a segment was unlinked.

@@ -51,32 +51,6 @@ struct SegmentListing: Sendable {
   }
 }
 
-extension StorageDirectory {
-  /// The names of all segments of all spaces. Reads every folder of segments. Passes objects of the wrong
-  /// type in the place of a folder to `misplaced`.
-  func segmentNames(misplaced: (String, Errno) -> Void = { _, _ in }) throws(StoreError)
-    -> Set<SegmentName>
-  {
-    var names: Set<SegmentName> = []
-    do throws(Errno) {
-      for folder in try list(SegmentPath.root) where SegmentPath.isFolder(folder) {
-        let path = "\(SegmentPath.root)/\(folder)"
-        do throws(Errno) {
-          for file in try list(path) where file.hasPrefix(folder) {
-            if let name = SegmentName(text: file) { names.insert(name) }
-          }
-        } catch {
-          if !error.isMisplaced { throw error }
-          misplaced(path, error)
-        }
-      }
-    } catch {
-      throw StoreError(reading: SegmentPath.root, error)
-    }
-    return names
-  }
-}
-
 extension SegmentFiles {
   /// Lists the existing segments. Takes the births of segments from their names here, if no caller has
   /// chosen one.

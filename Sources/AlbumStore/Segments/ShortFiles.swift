@@ -15,9 +15,9 @@ import Posix
 /// - in time: one file in each round of the housekeeping thread, which no barrier and no user waits for, and
 ///   only while no frame waits for its barrier;
 /// - the rest stays short. `albumfs check` reports how many there are.
-struct ShortFiles {
+package struct ShortFiles {
   /// The number of files that one session fills up at most.
-  static let segmentLimit = 16
+  package static let segmentLimit = 16
   /// The share of the disk's room that may be filled up.
   static let shareOfFreeRoom: Int64 = 100
   /// The number of files to check in one round.

@@ -1,4 +1,4 @@
-import AlbumModel
+package import AlbumModel
 import Posix
 
 /// The store time of one session of a space, see `StoreTime`. Any thread.
@@ -49,5 +49,5 @@ package struct TimeSource: Sendable {
 
 extension Timestamp {
   /// The wall clock.
-  static var now: Timestamp { Timestamp(nanoseconds: SystemClock.wallNanoseconds()) }
+  package static var now: Timestamp { Timestamp(nanoseconds: SystemClock.wallNanoseconds()) }
 }

@@ -1,3 +1,4 @@
+import AlbumCheck
 import AlbumSecrets
 import AlbumStore
 import ArgumentParser
@@ -76,9 +77,11 @@ struct Check: ParsableCommand {
 
   private func tell(_ report: CheckReport) {
     for finding in report.findings {
-      Terminal.result(Terminal.printable("\(finding.severity.rawValue): \(finding)"))
+      Terminal.result(Terminal.printable("\(finding.severity.rawValue): \(finding.sentence)"))
     }
-    for repair in report.repairs { Terminal.result(Terminal.printable("repaired: \(repair)")) }
+    for repair in report.repairs {
+      Terminal.result(Terminal.printable("repaired: \(repair.sentence)"))
+    }
     let totals = report.totals
     output.say(
       "Checked \(counted(totals.files, "file")), \(SizeArgument.readable(totals.bytes)) "
@@ -145,7 +148,7 @@ private struct CheckDescription: Encodable {
     complete = report.isComplete
     damaged = report.isDamaged
     findings = report.findings.map { Finding($0) }
-    repairs = report.repairs
+    repairs = report.repairs.map(\.sentence)
     totals = Totals(
       files: report.totals.files, directories: report.totals.directories,
       records: report.totals.records, bytes: report.totals.bytes,

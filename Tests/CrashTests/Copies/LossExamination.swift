@@ -1,3 +1,4 @@
+import AlbumCheck
 import AlbumFormat
 import AlbumModel
 import AlbumSecrets
@@ -93,7 +94,7 @@ struct LossExamination {
   /// After a restart of the machine what no barrier covers is the end of history, which a power cut may
   /// have taken: at most the last 5 seconds. A check names the files.
   private func isCut(_ path: String, _ hurt: Sighting) -> Bool {
-    hurt.findings.contains { $0.path == path && $0.meaning.contains("last seconds") }
+    hurt.findings.contains { $0.path == path && $0.detail == .changesCut }
   }
 
   private func affectedFaults(

@@ -1,3 +1,4 @@
+import AlbumCheck
 import AlbumTestSupport
 import Testing
 

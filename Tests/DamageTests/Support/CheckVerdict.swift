@@ -3,6 +3,7 @@ import AlbumModel
 import AlbumSecrets
 import AlbumTestSupport
 
+@testable import AlbumCheck
 @testable import AlbumStore
 
 // What a check says of a damaged store, held against what a mount of it shows: it names exactly what

@@ -14,8 +14,9 @@ enum CatalogProbe {
       do throws(FormatError) { try decodeItems(bytes) { catalog.apply($0) } } catch { return nil }
     }
     _ = catalog.finishReplay()
-    _ = CatalogCheck(catalog, segmentSize: FixedSpace.segmentSize)
-    _ = catalog.settle()
+    var audit = CatalogAudit(catalog)
+    audit.auditContent(catalog, segmentSize: FixedSpace.segmentSize)
+    _ = catalog.settle(audit)
     require(catalog.settle() == 0, "a settled catalog is settled")
     return catalog
   }

@@ -1,0 +1,304 @@
+import AlbumFormat
+import AlbumModel
+import AlbumStore
+
+// What was found, as findings: by path, with how bad each is.
+
+extension Examination {
+  private var recovered: RecoveryReport { space.report }
+
+  /// Everything that was found, by path; what has none comes first.
+  func report(_ store: Store) -> CheckReport {
+    var report = CheckReport()
+    report.recovery = recovered
+    report.isComplete = isComplete
+    report.totals.files = space.audit.fileCount
+    report.totals.directories = space.audit.directoryCount
+    report.totals.records = segments.reduce(0) { $0 + $1.recordCount }
+    report.totals.bytes = segments.reduce(0) { $0 + $1.byteCount }
+    report.totals.segments = segments.count + space.journal.segmentCount
+    let paths = CatalogPaths(space.catalog, of: affectedInodes)
+    report.findings =
+      store.warnings.map { CheckFinding(.damage, .store, .ofStore($0)) }
+      + store.advice.map { CheckFinding(.note, .store, .ofStore($0)) }
+    report.findings += StoreFiles(store, space).findings
+    report.findings += journalFindings() + catalogFindings() + segmentFindings()
+    report.findings += timelineFindings() + leftOutFindings() + lossFindings()
+    let named =
+      incompleteFindings() + contentFindings(paths) + looseFindings(paths) + problemFindings(paths)
+    report.findings += named.sorted { ($0.path ?? "") < ($1.path ?? "") }
+    if recovered.isJournalLackedAsCopy {
+      report.findings = report.findings.map(Examination.asOfCopy)
+    }
+    return report
+  }
+
+  /// What is missing of the journal was not there yet when the store was copied, and so what it tells of.
+  private static func asOfCopy(_ finding: CheckFinding) -> CheckFinding {
+    let kinds: [CheckFinding.Kind] = [.lostChanges, .lostFile, .lostEntry, .orphan]
+    let isLost = finding.kind == .unreadableContent && finding.segments.isEmpty
+    if !kinds.contains(finding.kind), !isLost { return finding }
+    var note = finding
+    note.severity = .note
+    return note
+  }
+
+  private var affectedInodes: Set<InodeNumber> {
+    var inodes = Set(segments.flatMap { $0.damaged.map(\.inode) })
+    if let loose { inodes.formUnion(loose.newer.keys) }
+    inodes.formUnion(space.audit.problems.compactMap(\.inode))
+    inodes.formUnion(space.losses.lost.lostEntries.map(\.directory))
+    return inodes
+  }
+
+  // MARK: Of the space
+
+  private func ofJournal(
+    _ severity: CheckFinding.Severity, _ segment: SegmentNumber, _ detail: CheckFinding.Detail,
+    _ kind: CheckFinding.Kind = .journal
+  ) -> CheckFinding {
+    CheckFinding(severity, kind, segments: [space.path(.journal, segment)], detail)
+  }
+
+  private func journalFindings() -> [CheckFinding] {
+    let journal = space.journal
+    let absence: CheckFinding.Severity = recovered.mayLackJournalAsCopy ? .note : .damage
+    var findings = journal.missingFrames.map { segment, count, isDamage in
+      ofJournal(
+        isDamage ? .damage : absence, segment,
+        .framesMissing(count, isSpare: recovered.damagedFrames == 0))
+    }
+    findings += journal.headless.map { ofJournal(.damage, $0, .bothHeadsDamaged) }
+    findings += journal.singleHeads.map { ofJournal(.damage, $0, .oneHeadDamaged) }
+    findings += journal.missingSegments.map {
+      ofJournal(absence, $0, .journalSegmentMissing, .segmentMissing)
+    }
+    if recovered.isCutShort, let newest = space.losses.newestJournal {
+      findings.append(ofJournal(.damage, newest, .journalCutShort))
+    }
+    if recovered.lacksEnd { findings.append(CheckFinding(.note, .journal, .journalLacksEnd)) }
+    if recovered.isEndMissing {
+      findings.append(CheckFinding(.damage, .journal, .journalEndMissing))
+    }
+    return findings
+  }
+
+  private func catalogFindings() -> [CheckFinding] {
+    let losses = space.losses
+    let isOtherUsed = losses.damagedCheckpoints.count < losses.checkpoints.count
+    var findings = losses.damagedCheckpoints.map { reference in
+      CheckFinding(
+        recovered.mayLackJournalAsCopy && recovered.lacksCheckpoint ? .note : .damage,
+        .checkpoint, segments: checkpointPaths(reference),
+        .checkpointDamaged(otherIsUsed: isOtherUsed))
+    }
+    if losses.hasNoJournal {
+      findings.append(CheckFinding(.damage, .catalog, .journalGone))
+    } else if losses.isIncomplete || losses.rootWasLost {
+      findings.append(CheckFinding(.damage, .catalog, .catalogIncomplete))
+    }
+    return findings
+  }
+
+  private func checkpointPaths(_ reference: CheckpointReference) -> [String] {
+    (0..<reference.segmentCount).map { step in
+      space.path(.checkpoint, SegmentNumber(reference.firstSegment.rawValue + step))
+    }
+  }
+
+  private func segmentFindings() -> [CheckFinding] {
+    segments.compactMap { segment -> CheckFinding? in
+      let path = space.path(.data, segment.segment)
+      if segment.hasReadErrors {
+        return CheckFinding(.damage, .store, segments: [path], .diskCannotRead)
+      }
+      let ends = endsOfCopy
+      let costs = segment.damaged.contains { !ends.contains($0.inode) && !isLeftOut($0.inode) }
+      let severity: CheckFinding.Severity = costs ? .damage : .note
+      switch segment.state {
+      case .whole: return nil
+      case .missing where segment.damaged.isEmpty: return nil
+      case .missing:
+        return CheckFinding(severity, .segmentMissing, segments: [path], .segmentMissing)
+      case .short(let count):
+        return CheckFinding(
+          severity, .segmentShort, segments: [path],
+          .segmentShort(left: count, of: space.segmentSize))
+      }
+    }
+  }
+
+  private func timelineFindings() -> [CheckFinding] {
+    let (unknown, foreign) = (recovered.unknownSegments, recovered.foreignJournals)
+    if !foreign.isEmpty {
+      return [
+        CheckFinding(
+          .damage, .timeline, segments: foreign.map(SegmentPath.path), .otherTimeline)
+      ]
+    }
+    if unknown.isEmpty || space.isJournalIncomplete || hasLooseContent { return [] }
+    return [
+      CheckFinding(
+        .note, .timeline, segments: unknown.map(SegmentPath.path), .unknownSegments(unknown.count))
+    ]
+  }
+
+  /// What an earlier mount found missing of the journal, where nothing is left to tell what it was.
+  private func lossFindings() -> [CheckFinding] {
+    if recovered.loss == nil || recovered.isJournalIncomplete || hasLooseContent { return [] }
+    return [CheckFinding(.note, .leftOut, .lossUnsettled)]
+  }
+
+  /// What mounts have left out is kept.
+  private func leftOutFindings() -> [CheckFinding] {
+    let count = recovered.leftOutFiles
+    if count == 0 { return [] }
+    let named = Set(recovered.incompleteFiles.compactMap(\.path))
+    let others = recovered.leftOutPaths.filter { !named.contains($0.key) }
+    let files = others.sorted { $0.key < $1.key }.map { path, isDamage in
+      CheckFinding(isDamage ? .damage : .note, .leftOut, path: path, .leftOut)
+    }
+    return files + [CheckFinding(.note, .leftOut, .leftOutVersions(count))]
+  }
+
+  // MARK: Of files
+
+  /// Files that are not shown as they were last.
+  private func incompleteFindings() -> [CheckFinding] {
+    let cut = recovered.cutFiles.map { path in
+      CheckFinding(.note, .formerContent, path: path, .changesCut)
+    }
+    let thumbnails = recovered.remadeThumbnails.map { thumbnail in
+      CheckFinding(
+        thumbnail.isEndOfCopy ? .note : .damage, .thumbnail, path: thumbnail.photo,
+        inode: thumbnail.inode.rawValue, .thumbnailRemade)
+    }
+    let files = recovered.incompleteFiles.filter { $0.outcome != .unreadable }.map { file in
+      CheckFinding(
+        file.isEndOfCopy ? .note : .damage, .formerContent, path: file.path,
+        inode: file.inode.rawValue,
+        file.outcome == .formerContent ? .shownAsBefore : .newFileLeftOut)
+    }
+    return cut + thumbnails + files
+  }
+
+  /// Files of which something is missing that was not in the store yet when it was copied.
+  private var endsOfCopy: Set<InodeNumber> {
+    Set(recovered.incompleteFiles.filter(\.isEndOfCopy).map(\.inode))
+  }
+
+  private func marks(of inode: InodeNumber) -> InodeState.Marks {
+    space.catalog.index(of: inode).map { space.catalog.state($0).marks } ?? []
+  }
+
+  private func isLeftOut(_ inode: InodeNumber) -> Bool { marks(of: inode).contains(.leftOut) }
+
+  private func contentFindings(_ paths: CatalogPaths) -> [CheckFinding] {
+    var unreadable: [InodeNumber: (ranges: [Range<Int64>], segments: Set<SegmentNumber>)] = [:]
+    for segment in segments {
+      for stretch in segment.damaged where !isLeftOut(stretch.inode) {
+        unreadable[stretch.inode, default: ([], [])].ranges.append(stretch.range)
+        unreadable[stretch.inode]?.segments.insert(segment.segment)
+      }
+    }
+    let missing = Set(segments.filter { $0.state == .missing }.map(\.segment))
+    let ends = endsOfCopy
+    return unreadable.flatMap { inode, found in
+      let isThumbnail = marks(of: inode).contains(.madeThumbnail)
+      let gone = Set(found.segments.intersection(missing).map { space.path(.data, $0) })
+      return findings(
+        isThumbnail ? .unreadableThumbnail : .unreadableContent, inode, paths,
+        .unreadable(isThumbnail: isThumbnail, missing: gone), found.ranges, found.segments,
+        severity: ends.contains(inode) ? .note : .damage)
+    }
+  }
+
+  /// One finding for each path.
+  private func findings(
+    _ kind: CheckFinding.Kind, _ inode: InodeNumber, _ paths: CatalogPaths,
+    _ detail: CheckFinding.Detail, _ ranges: [Range<Int64>] = [],
+    _ segments: Set<SegmentNumber> = [], severity: CheckFinding.Severity = .damage
+  ) -> [CheckFinding] {
+    var joined = ranges
+    joined.joinNeighbours()
+    let all = paths.all(inode)
+    return (all.isEmpty ? ["(inode \(inode.rawValue))"] : all).map { path in
+      CheckFinding(
+        severity, kind, path: path, inode: inode.rawValue, ranges: joined,
+        segments: segments.sorted().map { space.path(.data, $0) }, detail)
+    }
+  }
+
+  /// Damage where a part of the journal is seen to be missing. Else the store only holds more than the
+  /// catalog knows: worth a note, since it may be of files that were removed.
+  private func looseFindings(_ paths: CatalogPaths) -> [CheckFinding] {
+    guard let loose else { return [] }
+    let severity: CheckFinding.Severity = space.isJournalIncomplete ? .damage : .note
+    let newer = loose.newer.flatMap { inode, found in
+      findings(
+        .lostChanges, inode, paths, .newerContent, found.ranges,
+        Set(found.pieces.map(\.loose.segment)), severity: severity)
+    }
+    let unknown = loose.unknown.flatMap { inode, pieces in
+      findings(
+        .lostFile, inode, paths, .nameLost(byteCount: LostFile(inode, pieces).size), [],
+        Set(pieces.map(\.loose.segment)), severity: severity)
+    }
+    return newer + unknown
+  }
+
+  // MARK: Of the catalog
+
+  private func problemFindings(_ paths: CatalogPaths) -> [CheckFinding] {
+    let entries = space.losses.lost.lostEntries.map { entry in
+      CheckFinding(
+        .damage, .lostEntry, path: space.catalog.path(of: entry.name, in: entry.directory),
+        .targetLost)
+    }
+    return entries + space.audit.problems.flatMap { findings(of: $0, paths) }
+  }
+
+  private func findings(of problem: CatalogProblem, _ paths: CatalogPaths) -> [CheckFinding] {
+    func ofSegment(_ segment: SegmentNumber, _ detail: CheckFinding.Detail) -> [CheckFinding] {
+      [CheckFinding(.damage, .ledger, segments: [space.path(.data, segment)], detail)]
+    }
+    switch problem {
+    case .orphan(let inode) where isLeftOut(inode): return []
+    case .orphan(let inode): return findings(.orphan, inode, paths, .orphan)
+    case .secondName(let directory, let name, let child):
+      return [
+        CheckFinding(
+          .damage, .names, path: space.catalog.path(of: name, in: directory),
+          inode: child.rawValue, .secondName)
+      ]
+    case .linkCount(let inode, let stated, let names):
+      return findings(.linkCount, inode, paths, .linkCount(stated: stated, names: names))
+    case .extentOutside(let inode, let extent):
+      return findings(
+        .extents, inode, paths, .outsideSegments, [extent.offset..<extent.end], [extent.segment])
+    case .contentLost(let inode, let range):
+      return findings(.unreadableContent, inode, paths, .placeLost, [range])
+    case .contentBeyondEnd(let inode, let from, let to):
+      return findings(.extents, inode, paths, .beyondEnd, [from..<to], severity: .note)
+    case .ledger(let segment, let stated, let found):
+      return ofSegment(segment, .ledger(found: found, stated: stated))
+    case .segmentInUse(let segment): return ofSegment(segment, .segmentInUse)
+    case .albumPart(let inode): return findings(.album, inode, paths, .albumPart)
+    case .thumbnailGone(let photo): return findings(.thumbnail, photo, paths, .thumbnailGone)
+    case .counter(let counter): return [CheckFinding(.damage, .counters, .counter(counter))]
+    }
+  }
+}
+
+extension CatalogProblem {
+  /// The inode that it is about, if it is about one.
+  fileprivate var inode: InodeNumber? {
+    switch self {
+    case .orphan(let inode), .linkCount(let inode, _, _), .extentOutside(let inode, _),
+      .contentLost(let inode, _), .contentBeyondEnd(let inode, _, _), .albumPart(let inode),
+      .thumbnailGone(let inode):
+      inode
+    case .secondName, .ledger, .segmentInUse, .counter: nil
+    }
+  }
+}

@@ -1,0 +1,200 @@
+import AlbumFileSystem
+import AlbumFormat
+import AlbumModel
+import AlbumStore
+
+/// What a repair changes in the catalog, worked out from what a check found: one step of history.
+struct RepairPlan {
+  let problems: [CatalogProblem]
+  /// Stretches that do not open.
+  let unreadable: [InodeNumber: [Range<Int64>]]
+  let loose: LooseContent?
+  let lostEntries: Int
+  let time: Timestamp
+  /// What the names of files end with whose names are lost, told by their content.
+  var endings: [InodeNumber: String] = [:]
+  private var album: RecoveredAlbum?
+  private(set) var done: [CheckRepair] = []
+
+  init(_ examination: borrowing Examination, time: Timestamp) {
+    problems = examination.space.audit.problems
+    loose = examination.loose
+    lostEntries = examination.space.losses.lost.lostEntries.count
+    self.time = time
+    var unreadable: [InodeNumber: [Range<Int64>]] = [:]
+    for stretch in examination.segments.flatMap(\.damaged) {
+      unreadable[stretch.inode, default: []].append(stretch.range)
+    }
+    for case .contentLost(let inode, let range) in problems {
+      unreadable[inode, default: []].append(range)
+    }
+    self.unreadable = unreadable.mapValues { ranges in
+      var joined = ranges
+      joined.joinNeighbours()
+      return joined
+    }
+  }
+
+  /// The files that will be named by their numbers, with where their content is.
+  func nameless(_ catalog: borrowing Catalog) -> [(inode: InodeNumber, extents: [Extent])] {
+    var files: [(InodeNumber, [Extent])] = []
+    for problem in problems {
+      guard case .orphan(let inode) = problem, let index = catalog.index(of: inode) else {
+        continue
+      }
+      files.append((inode, catalog.extents(of: index, from: 0, to: 512)))
+    }
+    for (inode, pieces) in loose?.unknown ?? [:] {
+      files.append((inode, LostFile(inode, pieces).map.overlapping(from: 0, to: 512)))
+    }
+    return files
+  }
+
+  /// Changes the catalog. Thumbnails that do not open are dropped and made again; files that do not
+  /// open whole, and what has no name, go to the album `Recovered`.
+  mutating func apply(to catalog: inout Catalog) {
+    catalog.permitLongHold()
+    for problem in problems { correct(problem, &catalog) }
+    let names = catalog.names(of: Set(unreadable.keys).union(loose?.newer.keys.map { $0 } ?? []))
+    for inode in unreadable.keys.sorted() { rescue(inode, names[inode] ?? [], &catalog) }
+    for (inode, newer) in (loose?.newer ?? [:]).sorted(by: { $0.key < $1.key }) {
+      addNewer(inode, newer, names[inode]?.first?.name, &catalog)
+    }
+    for (inode, pieces) in (loose?.unknown ?? [:]).sorted(by: { $0.key < $1.key }) {
+      revive(inode, pieces, &catalog)
+    }
+    // Last, so that what the steps above left without a name is in it.
+    for problem in problems {
+      if case .orphan(let inode) = problem { bringBack(inode, &catalog) }
+    }
+    catalog.correctLedger()
+    if lostEntries > 0 {
+      done.append(.namesDropped(lostEntries))
+    }
+  }
+
+  // MARK: Contradictions
+
+  /// The catalog is settled as for a mount: what is left of these is to be said, or goes further.
+  private mutating func correct(_ problem: CatalogProblem, _ catalog: inout Catalog) {
+    switch problem {
+    case .secondName(let directory, let name, let child):
+      done.append(
+        .secondNameDropped(path: catalog.path(of: name, in: directory), inode: child))
+    case .albumPart(let inode):
+      guard let index = catalog.index(of: inode) else { return }
+      catalog.update(index) { $0.marks.subtract([.photoDirectory, .thumbDirectory]) }
+    case .linkCount, .thumbnailGone, .counter, .orphan, .extentOutside, .contentLost,
+      .contentBeyondEnd, .ledger, .segmentInUse:
+      // Settled, brought back, rescued, counted anew or left as they are.
+      return
+    }
+  }
+
+  // MARK: Files
+
+  /// Unreadable stretches become holes. A thumbnail is dropped, to be made again.
+  private mutating func rescue(
+    _ inode: InodeNumber, _ names: [(directory: InodeNumber, name: [UInt8])],
+    _ catalog: inout Catalog
+  ) {
+    guard let index = catalog.index(of: inode), let ranges = unreadable[inode] else { return }
+    if names.isEmpty, dropThumbnail(inode, &catalog) { return }
+    for range in ranges {
+      catalog.replaceExtents(of: index, from: range.lowerBound, to: range.upperBound, with: [])
+    }
+    catalog.update(index) { state in
+      state.contentVersion = NumberLimits.following(state.contentVersion)
+      if state.thumbnailState == .made || state.thumbnailState == .failed {
+        state.thumbnailState = .pending
+      }
+    }
+    guard let first = names.first else { return }
+    let old = catalog.path(of: first.name, in: first.directory)
+    let new = move(index, names, &catalog) ?? old
+    let lost = ranges.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
+    done.append(.unreadableZeroed(path: old, byteCount: lost, movedTo: new))
+  }
+
+  /// Answers false where it is no thumbnail.
+  private mutating func dropThumbnail(_ inode: InodeNumber, _ catalog: inout Catalog) -> Bool {
+    var photos: [InodeIndex] = []
+    catalog.forEachInode { index, state in if state.thumbnail == inode { photos.append(index) } }
+    for photo in photos { catalog.forgetThumbnail(of: photo) }
+    if !photos.isEmpty { done.append(.thumbnailDropped(inode)) }
+    return !photos.isEmpty
+  }
+
+  /// Takes all names of a file away and gives it one in `Recovered`, unless it is there already.
+  private mutating func move(
+    _ index: InodeIndex, _ names: [(directory: InodeNumber, name: [UInt8])],
+    _ catalog: inout Catalog
+  ) -> String? {
+    let album = recovered(&catalog)
+    if names.contains(where: { album.holds($0.directory, in: catalog) }) { return nil }
+    catalog.pin(index)
+    for entry in names {
+      if let parent = catalog.index(of: entry.directory) {
+        catalog.removeEntry(entry.name, in: parent)
+      }
+    }
+    let path = album.place(index, named: names[0].name, time: time, in: &catalog)
+    catalog.unpin(index)
+    return path
+  }
+
+  private mutating func addNewer(
+    _ inode: InodeNumber, _ newer: LooseContent.Newer, _ name: [UInt8]?, _ catalog: inout Catalog
+  ) {
+    guard let index = catalog.index(of: newer.base) else { return }
+    let state = catalog.state(index)
+    let file = LostFile(
+      inode, newer.pieces, over: ExtentMap(catalog.extents(of: index, from: 0, to: .max)),
+      size: state.size)
+    let number = catalog.takeInodeNumber()
+    let made = catalog.revive(
+      file.map.extents, size: file.size, as: number, like: state, time: time)
+    let album = recovered(&catalog)
+    let path = album.place(made, named: name ?? nameByNumber(inode), time: time, in: &catalog)
+    catalog.unpin(made)
+    done.append(.newerContent(path: path))
+  }
+
+  private mutating func revive(
+    _ inode: InodeNumber, _ pieces: [LooseContent.Piece], _ catalog: inout Catalog
+  ) {
+    guard catalog.index(of: inode) == nil, let root = catalog.index(of: .root) else { return }
+    let file = LostFile(inode, pieces)
+    let index = catalog.revive(
+      file.map.extents, size: file.size, as: inode, like: catalog.state(root), time: time)
+    let path = recovered(&catalog).place(
+      index, named: nameByNumber(inode), time: time, in: &catalog)
+    catalog.unpin(index)
+    done.append(.nameLost(path: path))
+  }
+
+  private mutating func bringBack(_ inode: InodeNumber, _ catalog: inout Catalog) {
+    guard let index = catalog.index(of: inode) else { return }
+    let state = catalog.state(index)
+    catalog.dropLinks(of: index)
+    catalog.update(index) { $0.marks.remove(.leftOut) }
+    let former = catalog.leftOutPath(of: index)?.path.split(separator: "/").last.map {
+      Array($0.utf8)
+    }
+    if former != nil { catalog.setAttribute(InodeState.leftOutPath, of: index, to: nil) }
+    let path = recovered(&catalog).place(
+      index, named: former ?? nameByNumber(inode), time: time, in: &catalog)
+    done.append(state.marks.contains(.leftOut) ? .leftOut(path: path) : .orphan(path: path))
+  }
+
+  private func nameByNumber(_ inode: InodeNumber) -> [UInt8] {
+    Array("inode-\(inode.rawValue)\(endings[inode] ?? "")".utf8)
+  }
+
+  private mutating func recovered(_ catalog: inout Catalog) -> RecoveredAlbum {
+    if let album { return album }
+    let made = RecoveredAlbum(in: &catalog, time: time)
+    album = made
+    return made
+  }
+}

@@ -1,0 +1,90 @@
+package import AlbumFormat
+package import AlbumModel
+
+// Changes that only a repair makes: what the file system does leaves no such contradictions.
+
+extension Catalog {
+  /// A repair holds the catalog for as long as it takes: nobody else has the space.
+  package func permitLongHold() { extents.steps.permit(.max / 2) }
+
+  /// What no name leads to gets one next.
+  package mutating func dropLinks(of index: InodeIndex) {
+    inodes[index].state.links = 0
+    note(index, .state)
+  }
+
+  /// Brings back a file that only its records tell of, under the number that it had; without a name,
+  /// and pinned once.
+  package mutating func revive(
+    _ content: [Extent], size: Int64, as number: InodeNumber, like model: InodeState,
+    time: Timestamp
+  ) -> InodeIndex {
+    var state = InodeState(number: number, kind: .regular, permissions: 0o644)
+    state.owner = model.owner
+    state.group = model.group
+    state.size = size
+    state.contentVersion = 1
+    state.accessed = time
+    state.modified = time
+    state.changed = time
+    var record = InodeRecord(state: state)
+    record.pins = 1
+    let index = inodes.insert(record)
+    note(index, .state)
+    for extent in content { hold(extent) }
+    replaceExtents(of: index, from: 0, to: .max, with: content)
+    return index
+  }
+
+  /// What extents point to lives, whatever was stated of its segment.
+  package mutating func correctLedger() {
+    while letGoOfDetached(limit: Catalog.extentsPerSlice) {}
+    var live: [SegmentNumber: Int64] = [:]
+    for use in recordUses() { live[use.extent.segment, default: 0] += use.extent.length }
+    for (segment, count) in live {
+      let account = segments.accounts[segment]
+      segments.correct(segment, live: count)
+      if account == nil || account?.state == .retired { setState(of: segment, to: .living) }
+    }
+    for (segment, account) in segments.accounts where live[segment] == nil && account.live != 0 {
+      segments.correct(segment, live: 0)
+    }
+  }
+}
+
+extension Catalog {
+  /// Where a mount shows a file as it was before, the newest version of it that was left out.
+  package borrowing func newestLeftOut() -> [InodeNumber: InodeNumber] {
+    var byPath: [String: InodeNumber] = [:]
+    forEachInode { index, state in
+      guard state.marks.contains(.leftOut), let path = leftOutPath(of: index)?.path else { return }
+      byPath[path] = max(byPath[path] ?? state.number, state.number)
+    }
+    var newest: [InodeNumber: InodeNumber] = [:]
+    for (path, leftOut) in byPath {
+      var place = index(of: .root)
+      for name in path.utf8.split(separator: UInt8(ascii: "/")) {
+        place = place.flatMap { child(Array(name), of: $0) }
+      }
+      if let place { newest[state(place).number] = leftOut }
+    }
+    return newest
+  }
+}
+
+extension Catalog {
+  /// Every stretch of every file, in the order of segments and of places in them.
+  func recordUses() -> [RecordUse] {
+    var uses: [RecordUse] = []
+    for raw in 0..<inodes.upperBound {
+      guard let index = inodes.occupant(raw) else { continue }
+      for extent in extents.all(inodes[index].extents) where !extent.isLost {
+        uses.append(RecordUse(inode: inodes[index].state.number, extent: extent))
+      }
+    }
+    uses.sort {
+      ($0.extent.segment.rawValue, $0.extent.grid) < ($1.extent.segment.rawValue, $1.extent.grid)
+    }
+    return uses
+  }
+}

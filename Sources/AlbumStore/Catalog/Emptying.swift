@@ -1,0 +1,53 @@
+import AlbumFormat
+import AlbumModel
+
+// The catalog's part in emptying segments. Between the look at all extents and the move others may
+// change files, and share content of the segments that are being emptied. So the catalog notes who
+// gets such content meanwhile, and the move looks at what extents say when it is applied.
+
+/// Which segments are being emptied.
+struct Emptying {
+  var segments: Set<SegmentNumber> = []
+  /// Where files got content in them since that began.
+  var sharers: [ContentRange] = []
+}
+
+/// A stretch of a file.
+struct ContentRange {
+  var inode: InodeNumber
+  var from: Int64
+  var to: Int64
+
+  init(_ inode: InodeNumber, _ extent: Extent) {
+    self.inode = inode
+    from = extent.offset
+    to = extent.end
+  }
+}
+
+extension Catalog {
+  /// From now on `applyMoves` knows who shares content of these segments. Answers a number to name
+  /// this by.
+  mutating func beginEmptying(_ segments: Set<SegmentNumber>) -> Int {
+    let number = (emptyings.keys.max() ?? 0) + 1
+    emptyings[number] = Emptying(segments: segments)
+    return number
+  }
+
+  mutating func endEmptying(_ number: Int) { emptyings[number] = nil }
+
+  /// Called for extents that a file gets.
+  mutating func noteSharers(_ index: InodeIndex, _ extents: [Extent]) {
+    for number in emptyings.keys {
+      for extent in extents where emptyings[number]?.segments.contains(extent.segment) ?? false {
+        emptyings[number]?.sharers.append(ContentRange(inodes[index].state.number, extent))
+      }
+    }
+  }
+
+  /// Takes the stretches that got content in the segments being emptied.
+  mutating func takeSharers(_ number: Int) -> [ContentRange] {
+    defer { emptyings[number]?.sharers = [] }
+    return emptyings[number]?.sharers ?? []
+  }
+}

@@ -1,0 +1,113 @@
+internal import AlbumFormat
+internal import AlbumModel
+package import AlbumSecrets
+
+// Changes of `keys`: new slots, and slots sealed anew. `SealingLine` alone decides their cost, never the
+// conf.
+extension Store {
+  /// Adds a space. `birth` writes its first journal segment before the slot is written, so that a slot never
+  /// unlocks a missing space. It unlocks no other slot, and so trusts every line of the conf that is strong
+  /// enough. Throws `.alreadyExists` for a password that unlocks a space already, `.emptyPassword`,
+  /// `.costRefused` if the conf has no room for a line that is strong enough, and the errors of `birth`.
+  package func addSpace(
+    password: borrowing SecretBytes, birth: (Store, SpaceKeys) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    try Store.requireUsable(newPassword: password)
+    warnOfWeakLines()
+    let strong = derivations.filter { $0.cost.isAtLeast(SealingFloor.current) }
+    let seal = try NewSeal(self, password, known: strong)
+    try KeyRing.change(self, appending: seal.newLine) { slots throws(StoreError) in
+      try slots.requireUnused(seal.keys)
+      let keys = SpaceKeys()
+      try birth(self, keys)
+      slots.insert(seal.key, SlotContent(keys).vouching(for: seal.vouched))
+    }
+  }
+
+  /// Seals the space's slot anew with another password; the space and its keys stay. An old copy of `keys`
+  /// keeps the old password. Throws like `unlock` and `addSpace`.
+  package func changePassword(
+    old: borrowing SecretBytes, new: borrowing SecretBytes
+  ) throws(StoreError) {
+    if old.isEmpty { throw StoreError(.emptyPassword, "the password is empty") }
+    try Store.requireUsable(newPassword: new)
+    let former = try passwordKeys(old)
+    // Before the second Argon2id, so that a mistyped old password fails at once.
+    let opened = try KeyRing.read(self).find(former)
+    warn(of: opened)
+    let seal = try NewSeal(self, new, known: derivations.filter(opened.vouches(for:)))
+    try KeyRing.change(self, appending: seal.newLine) { slots throws(StoreError) in
+      let found = try slots.find(former)
+      try slots.requireUnused(seal.keys)
+      for place in found.places {
+        slots.replace(place, seal.key, found.content.vouching(for: seal.vouched))
+      }
+    }
+  }
+
+  /// Seals the slot of the recovery key's space anew, whatever its password is. A space without a slot in
+  /// `keys` gets one. The old slot's other content cannot be decrypted, so the new slot has default content.
+  /// Throws `.wrongPassword` if the store has nothing of such a space.
+  package func changePassword(
+    recoveryKey: borrowing SecretBytes, new: borrowing SecretBytes
+  ) throws(StoreError) {
+    let keys = try unlock(recoveryKey: recoveryKey)
+    try Store.requireUsable(newPassword: new)
+    if try KeyRing.read(self).places(of: keys, []).isEmpty, try segments(of: keys).isEmpty {
+      throw Store.nothingOfSpace
+    }
+    warnOfWeakLines()
+    let strong = derivations.filter { $0.cost.isAtLeast(SealingFloor.current) }
+    let seal = try NewSeal(self, new, known: strong)
+    let content = SlotContent(keys).vouching(for: seal.vouched)
+    try KeyRing.change(self, appending: seal.newLine) { slots throws(StoreError) in
+      try slots.requireUnused(seal.keys)
+      let places = slots.places(of: keys, [])
+      for place in places { slots.replace(place, seal.key, content) }
+      if places.isEmpty { slots.insert(seal.key, content) }
+    }
+  }
+
+  /// The names of a space's segments that are there, of all kinds and sessions. A stranger's name is
+  /// taken for one of them once in 2^45 or so.
+  func segments(of keys: SpaceKeys) throws(StoreError) -> Set<SegmentName> {
+    try directory.segmentNames().filter { keys.segment(named: $0) != nil }
+  }
+
+  static var nothingOfSpace: StoreError {
+    StoreError(.wrongPassword, "nothing in this store is of the space of this recovery key")
+  }
+
+  static func requireUsable(newPassword: borrowing SecretBytes) throws(StoreError) {
+    if newPassword.isEmpty {
+      throw StoreError(.emptyPassword, "the new password is empty; choose one that is not")
+    }
+  }
+}
+
+/// The keys and lines for a new password.
+private struct NewSeal {
+  /// The password's keys for every line, to find out whether it is in use.
+  let keys: [PasswordKey]
+  /// Seals the slot.
+  let key: PasswordKey
+  /// The lines that the slot trusts.
+  let vouched: [KeyDerivation]
+  /// The line to append to the conf first.
+  let newLine: KeyDerivation?
+
+  /// `known` are the lines of the conf that the caller trusts.
+  init(
+    _ store: Store, _ password: borrowing SecretBytes, known: [KeyDerivation]
+  ) throws(StoreError) {
+    let line = try SealingLine(known: known, in: store.derivations)
+    var keys = try store.passwordKeys(password)
+    if line.isNew { keys.append(try store.passwordKey(password, line.derivation)) }
+    self.keys = keys
+    // The line is one of these, or was appended just now.
+    key = keys.first { $0.derivation == line.derivation }!
+    vouched = [line.derivation] + known
+    newLine = line.isNew ? line.derivation : nil
+    store.warnWhereWeak(line.derivation)
+  }
+}

@@ -1,0 +1,116 @@
+package import AlbumFormat
+package import AlbumSecrets
+package import Posix
+
+/// A directory in which albumfs keeps spaces, and what can be done with it and a password. All calls
+/// may come from any thread and any process at once; those that change `keys` wait for one another.
+package final class Store: Sendable {
+  package let directory: any StorageDirectory
+  package let configuration: StoreConfiguration
+  /// The confs differ; while they do, no slot may be written.
+  let confsDiffer: Bool
+  private let told: Mutex<[String]>
+  private let advised = Mutex<[String]>([], rank: .leaf)
+  /// Lines that this process has appended to the conf.
+  private let appended = Mutex<[KeyDerivation]>([], rank: .leaf)
+
+  /// Damage and edits that did not stop the operation, one sentence each.
+  package var warnings: [String] { told.withLock { $0 } }
+  /// Other information for the user, one sentence each.
+  package var advice: [String] { advised.withLock { $0 } }
+  /// The Argon2id lines for trying passwords.
+  var derivations: [KeyDerivation] { configuration.derivations + appended.withLock { $0 } }
+
+  /// For `open` and `create`, and for tests that need no slots.
+  package init(
+    _ directory: any StorageDirectory, _ configuration: StoreConfiguration,
+    confsDiffer: Bool = false, warnings: [String] = []
+  ) {
+    self.directory = directory
+    self.configuration = configuration
+    self.confsDiffer = confsDiffer
+    told = Mutex(warnings, rank: .leaf)
+  }
+
+  /// Adds a warning for each object of the wrong type in the place of `keys` or of the folder of segments.
+  package func lookForMisplaced() {
+    do throws(Errno) { _ = try directory.open(KeyRing.path, .read) } catch {
+      if error.isMisplaced { warn(StoreError(reading: KeyRing.path, error).message) }
+    }
+    do throws(Errno) { _ = try directory.list(SegmentPath.root) } catch {
+      if error.isMisplaced { warn(StoreError(reading: SegmentPath.root, error).message) }
+    }
+  }
+
+  func warn(_ warning: String) {
+    told.withLock { if !$0.contains(warning) { $0.append(warning) } }
+  }
+
+  func advise(_ advice: String) {
+    advised.withLock { if !$0.contains(advice) { $0.append(advice) } }
+  }
+
+  /// The conf has got this line.
+  func noteAppended(_ line: KeyDerivation) { appended.withLock { $0.append(line) } }
+
+  /// Reads `albumfs.conf` and its twin; writes nothing. Throws `.notAStore`, `.newerFormat`, `.costRefused`,
+  /// `.configurationAltered` or the error of the disk.
+  package static func open(_ directory: any StorageDirectory) throws(StoreError) -> Store {
+    try ConfigurationFiles.open(directory)
+  }
+
+  // MARK: Opening a space
+
+  /// Returns the keys of the space that the password unlocks. Takes as long as Argon2id, even for a wrong
+  /// password. Warns (`warnings`, `advice`) if the slot does not trust a line of the conf. Throws
+  /// `.wrongPassword`, `.emptyPassword`, `.keysDamaged`, `.configurationAltered`, `.unsupportedFeature`.
+  package func unlock(password: borrowing SecretBytes) throws(StoreError) -> SpaceKeys {
+    if password.isEmpty { throw StoreError(.emptyPassword, "the password is empty") }
+    let found = try KeyRing.read(self).find(passwordKeys(password))
+    warn(of: found)
+    return found.content.spaceKeys()
+  }
+
+  /// Decodes a recovery key. Whether this store has its space shows only when its journal is looked up.
+  /// Throws `.wrongPassword` if it is mistyped.
+  package func unlock(recoveryKey: borrowing SecretBytes) throws(StoreError) -> SpaceKeys {
+    do { return try RecoveryKey.decode(recoveryKey) } catch { throw StoreError(error) }
+  }
+
+  /// The recovery key of the space that the password unlocks, ASCII. Throws like `unlock(password:)`.
+  package func recoveryKey(password: borrowing SecretBytes) throws(StoreError) -> SecretBytes {
+    RecoveryKey.encode(try unlock(password: password))
+  }
+
+  /// The password's keys for each Argon2id line of the conf, in their order.
+  func passwordKeys(_ password: borrowing SecretBytes) throws(StoreError) -> [PasswordKey] {
+    var derived: [PasswordKey] = []
+    for derivation in derivations { derived.append(try passwordKey(password, derivation)) }
+    return derived
+  }
+
+  /// The password's keys for one line.
+  func passwordKey(
+    _ password: borrowing SecretBytes, _ derivation: KeyDerivation
+  ) throws(StoreError) -> PasswordKey {
+    let key = PasswordKey(
+      password: password, derivation: derivation, formatLine: configuration.formatLine)
+    if let key { return key }
+    throw StoreError(
+      .inputOutput,
+      "there is not enough memory to check the password: \(derivation.cost.memory >> 20) MiB "
+        + "are needed", cause: .noMemory)
+  }
+}
+
+extension StoreError {
+  fileprivate init(_ mistake: RecoveryKey.Mistake) {
+    let what =
+      switch mistake {
+      case .length(let count): "has \(count) characters where 56 are needed"
+      case .character(let place): "has a character at place \(place) that cannot be in one"
+      case .checksum: "is mistyped somewhere: its checksum does not fit"
+      }
+    self.init(.wrongPassword, "the recovery key \(what)")
+  }
+}

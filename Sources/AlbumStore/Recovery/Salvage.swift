@@ -1,0 +1,146 @@
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+
+// A check's way to the catalog: the same replay as at a mount, but it goes on where a mount is
+// refused, and gathers what is left:
+//
+// 1. Journal segments are followed down from the newest that holds anything. Where both heads of one
+//    are damaged, the segment below it in number goes before it, up to its first frame.
+// 2. Without a whole checkpoint every checkpoint record that opens is applied, older ones first, and
+//    then all frames that there are.
+// 3. What is known in part stays in the catalog, so that it can be brought back.
+
+extension Recovery {
+  /// Replays into `catalog` as `run` does and changes nothing on disk either; throws only what the
+  /// disk answers and `.unsupportedFeature`. `salvaged` says then what was found missing.
+  mutating func salvage(into catalog: inout Catalog) throws(StoreError) {
+    salvaged = SalvageReport()
+    let numbers = try journalNumbers()
+    salvaged?.hasNoJournal = numbers.isEmpty
+    newest = numbers.last ?? SegmentNumber(0)
+    let all = try gatherChain(numbers)
+    let start = try gatherCheckpoint(all, into: &catalog)
+    let chain = all.filter { $0.number >= start.firstJournal }
+    firstJournal = chain.first?.number ?? newest
+    try replay(chain, from: start, behind: try firstFrame(chain, start), into: &catalog) {
+      recovery, catalog throws(StoreError) in
+      let known = recovery.salvaged
+      _ = try recovery.gatherCheckpoint(all, into: &catalog)
+      recovery.salvaged = known
+    }
+    salvaged?.chain = all
+    salvaged?.rootWasLost = catalog.keepWhatIsExpected()
+    let lost = finish(&catalog)
+    salvaged?.lost = lost
+    report.lostEntries = lost.lostEntries.count
+    report.lostContents = lost.lostContents
+    report.orphans = lost.orphans
+  }
+
+  /// The journal segments that belong together, oldest first.
+  private mutating func gatherChain(_ numbers: [SegmentNumber]) throws(StoreError) -> [JournalLink]
+  {
+    guard let newest = try newestOfUse(numbers) else { return [] }
+    let chain = try journals.chain(from: newest)
+    for (place, link) in chain.enumerated() {
+      if journals.segment(link.number) == nil {
+        salvaged?.missing.append(link.number)
+        if place + 1 < chain.count, let head = try scan(chain[place + 1].number).head {
+          files.use(SegmentID(kind: .journal, number: link.number), head.predecessorBirth)
+        }
+      } else if try scan(link.number).head == nil {
+        salvaged?.headless.append(link.number)
+      }
+    }
+    return chain
+  }
+
+  /// The newest one that holds something, or did: frames of one without a head tell by their numbers where
+  /// they belong.
+  private mutating func newestOfUse(_ numbers: [SegmentNumber]) throws(StoreError) -> SegmentNumber?
+  {
+    for number in numbers.reversed() {
+      let scan = try scan(number)
+      if scan.head != nil || !scan.frames.isEmpty { return number }
+      if !scan.wasBegun { continue }
+      salvaged?.isIncomplete = true
+      return number
+    }
+    return nil
+  }
+
+  private mutating func gatherCheckpoint(_ chain: [JournalLink], into catalog: inout Catalog)
+    throws(StoreError) -> CheckpointReference
+  {
+    var head: JournalHead?
+    for link in chain.reversed() where head == nil { head = try scan(link.number).head }
+    position.checkpoint = head?.checkpoint ?? CheckpointReference()
+    position.formerCheckpoint = head?.formerCheckpoint ?? CheckpointReference()
+    let named = [position.checkpoint, position.formerCheckpoint].filter(\.exists)
+    salvaged?.checkpoints = named
+    var found: CheckpointReference?
+    for reference in named {
+      if found != nil {
+        let isWhole = try CheckpointReader.read(reference, files: files) { _ in }
+        if !isWhole {
+          salvaged?.damagedCheckpoints.append(reference)
+          report.lacksCheckpoint = try lacksSegment(of: reference)
+        }
+        continue
+      }
+      if try load(reference, into: &catalog) {
+        found = reference
+      } else {
+        report.usedFormerCheckpoint = true
+        report.lacksCheckpoint = try lacksSegment(of: reference)
+        salvaged?.damagedCheckpoints.append(reference)
+      }
+    }
+    if let found { return found }
+    for reference in try journals.checkpoints(of: chain) where !named.contains(reference) {
+      if try load(reference, into: &catalog) { return reference }
+    }
+    catalog = Catalog()
+    catalog.beginReplay()
+    if head == nil || !named.isEmpty { try gatherCheckpointRecords(into: &catalog) }
+    return CheckpointReference()
+  }
+
+  /// Applies every checkpoint record that opens. Checkpoints are found by their names' numbers.
+  private mutating func gatherCheckpointRecords(into catalog: inout Catalog) throws(StoreError) {
+    for number in listing.numbers(of: .checkpoint) {
+      let id = SegmentID(kind: .checkpoint, number: number)
+      guard let image = try files.contents(id) else { continue }
+      var walk = SegmentWalk(image, name: files.name(id), cipher: files.keys.cipher)
+      var pending: (items: [UInt8], next: UInt32)?
+      while let found = walk.next() {
+        guard let record = try? CheckpointRecord(decoding: found.plaintext) else { continue }
+        // What goes on from a record that is lost cannot be read.
+        let items: [UInt8]
+        if let open = pending, open.next == record.place {
+          items = open.items + record.items
+        } else {
+          items = record.items
+        }
+        pending = nil
+        if record.continuation == .continues {
+          pending = (items, record.place + 1)
+        } else {
+          try? decodeItems(items) { catalog.apply($0) }
+        }
+      }
+    }
+  }
+
+  /// The frame behind which replay begins. Without a checkpoint that is the beginning of the space,
+  /// or of what is left of its journal.
+  private mutating func firstFrame(_ chain: [JournalLink], _ start: CheckpointReference)
+    throws(StoreError) -> FrameNumber
+  {
+    if start.exists { return start.lastFrame }
+    let before = try journals.beginning(of: chain)
+    if before != FrameNumber.none { salvaged?.isIncomplete = true }
+    return before ?? .none
+  }
+}

@@ -1,0 +1,73 @@
+package import AlbumFormat
+package import AlbumSecrets
+package import Posix
+
+/// How a store is to be made.
+package struct StoreOptions: Sendable {
+  /// Bytes in each segment; `SegmentLayout.isValidByteCount`.
+  package var segmentSize = SegmentLayout.defaultByteCount
+  /// How much work Argon2id makes of each password; never below `KDFCost.floor`.
+  package var cost = KDFCost.moderate
+  /// Bytes of chaff, rounded up to whole segments; nil: a random amount, see `ChaffRule`.
+  package var chaffByteCount: Int64?
+  /// Is told how many bytes of chaff are made, and of how many.
+  package var chaffProgress: @Sendable (Int64, Int64) -> Void = { _, _ in }
+  package init() {}
+}
+
+extension Store {
+  /// Creates a store in an empty directory, and its first space. `birth` writes the space's first journal
+  /// segment. The conf comes last: a failure before that leaves no store, and the user removes the rest.
+  ///
+  /// Throws `.alreadyExists` if there is a store, `.notEmpty` if there is something else, `.emptyPassword`,
+  /// and the errors of the disk and of `birth`.
+  package static func create(
+    in directory: any StorageDirectory, options: StoreOptions, password: borrowing SecretBytes,
+    birth: (Store, SpaceKeys) throws(StoreError) -> Void
+  ) throws(StoreError) -> Store {
+    try requireUsable(newPassword: password)
+    try requireEmpty(directory)
+    let store = Store(directory, newConfiguration(options))
+    let derived = try store.passwordKeys(password)
+    let keys = SpaceKeys()
+    let content = SlotContent(keys).vouching(for: store.derivations)
+    try KeyRing.create(KeySlots(birth: derived[0], content), in: directory)
+    try Chaff.makeFolders(directory)
+    var chaff = options.chaffByteCount ?? 0
+    if options.chaffByteCount == nil { chaff = try ChaffRule.randomByteCountAtBirth(of: store) }
+    try Chaff.add(bytes: chaff, to: store) { options.chaffProgress($0, chaff) }
+    try birth(store, keys)
+    try ConfigurationFiles.write(store.configuration, in: directory)
+    RestingTimes.settle(directory)
+    store.warnWhereWeak(store.derivations[0])
+    store.warnWhereChaffIsForbidden()
+    return store
+  }
+
+  private static func newConfiguration(_ options: StoreOptions) -> StoreConfiguration {
+    let floor = SealingFloor.current
+    let cost = options.cost.isAtLeast(floor) ? options.cost : floor
+    return StoreConfiguration(
+      segmentSize: options.segmentSize, derivations: [SealingLine.random(number: 1, cost: cost)])
+  }
+
+  private static func requireEmpty(_ directory: any StorageDirectory) throws(StoreError) {
+    var names: Set<String>
+    do throws(Errno) { names = Set(try directory.list("")) } catch {
+      throw StoreError(reading: "", error)
+    }
+    // mkfs puts this into the root of a file system.
+    names.remove("lost+found")
+    if names.contains(ConfigurationFiles.main) || names.contains(ConfigurationFiles.twin) {
+      throw StoreError(.alreadyExists, "there is a store here already")
+    }
+    if names.isEmpty { return }
+    if names.contains(KeyRing.path), names.isSubset(of: [KeyRing.path, SegmentPath.root]) {
+      throw StoreError(
+        .notEmpty,
+        "the directory holds what a store that was not finished, or one that lost its "
+          + "\(ConfigurationFiles.main), has; if nothing in it is needed, remove it and try again")
+    }
+    throw StoreError(.notEmpty, "the directory is not empty; a store needs one of its own")
+  }
+}

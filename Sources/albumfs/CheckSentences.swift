@@ -1,0 +1,164 @@
+import AlbumCheck
+import AlbumModel
+import AlbumStore
+
+// What a check found and a repair did, in words.
+
+extension CheckFinding {
+  /// `Trip/Photo/IMG_1.jpg: bytes 65536-131071 cannot be read (segment 3f9a… is damaged)`
+  var sentence: String { path.map { "\($0): \(meaning)" } ?? meaning }
+
+  /// What it means; without the path.
+  var meaning: String {
+    switch detail {
+    case .ofStore(let words): words
+    case .strangers(let example, let others):
+      example
+        + (others == 0 ? "" : ", and \(others) more files with the names of segments are none")
+        + "; this space needs none of it"
+    case .shortFiles(let count):
+      "files with the names of segments that are shorter than a segment, and not this space's: "
+        + "\(count); each session that writes fills up \(ShortFiles.segmentLimit) of them at most"
+    case .framesMissing, .bothHeadsDamaged, .oneHeadDamaged, .journalSegmentMissing,
+      .journalCutShort,
+      .journalLacksEnd, .journalEndMissing, .checkpointDamaged, .journalGone, .catalogIncomplete,
+      .lossUnsettled:
+      meaningOfJournal
+    case .diskCannotRead, .segmentMissing, .segmentShort, .unknownSegments, .otherTimeline, .ledger,
+      .segmentInUse:
+      meaningOfSegment
+    case .leftOut, .leftOutVersions, .changesCut, .thumbnailRemade, .shownAsBefore, .newFileLeftOut,
+      .unreadable, .placeLost, .newerContent, .nameLost, .targetLost:
+      meaningOfFile
+    case .orphan, .secondName, .linkCount, .outsideSegments, .beyondEnd, .albumPart, .thumbnailGone,
+      .counter:
+      meaningOfCatalog
+    }
+  }
+
+  private var meaningOfJournal: String {
+    switch detail {
+    case .framesMissing(let count, let isSpare):
+      "\(counted(count, "frame")) of the journal cannot be read (\(segment) is damaged)"
+        + (isSpare ? ": a spare that is not needed now" : "")
+    case .bothHeadsDamaged: "both heads of \(segment), a journal segment, are damaged"
+    case .oneHeadDamaged: "one of the two heads of \(segment), a journal segment, is damaged"
+    case .journalSegmentMissing: "\(segment), a journal segment, is not there"
+    case .journalCutShort:
+      "\(segment), the newest of the journal, is cut short or holds zeros: its last frames may be "
+        + "missing"
+    case .journalLacksEnd:
+      "the newest part of the journal is not in the store: it was begun while the store was copied, or "
+        + "it was lost"
+    case .journalEndMissing:
+      "the end of the journal is missing: there are segments that were begun behind it"
+    case .checkpointDamaged(let otherIsUsed):
+      "a checkpoint is damaged" + (otherIsUsed ? ": the other one is used" : "")
+    case .journalGone: "no journal segment is left: names are lost"
+    case .catalogIncomplete: "the catalog is lost in part: names are missing"
+    default:
+      "a part of the journal was missing at an earlier mount, and nothing of what it told of was found; "
+        + "nothing is removed from the store until --repair has settled that"
+    }
+  }
+
+  private var meaningOfSegment: String {
+    switch detail {
+    case .diskCannotRead: "the disk cannot read all of \(segment)"
+    case .segmentMissing: "\(segment) is not there"
+    case .segmentShort(let left, let size):
+      "\(segment) is cut short: \(left) bytes are left of \(size)"
+    case .unknownSegments(let count):
+      (count == 1 ? "1 segment of this space is" : "\(count) segments of this space are")
+        + " in the store that its journal does not tell of: of another copy of the store, or of a part "
+        + "of the journal that is not there; they are left alone"
+    case .ledger(let found, let stated):
+      "\(found) bytes of \(segment) are in use, \(stated) are counted"
+    case .segmentInUse: "\(segment) is to be removed, and is in use"
+    default:
+      "the store holds segments of another copy of it, which was written to: nothing of either is "
+        + "removed; to make this store a copy again, run rsync once with --delete; --repair makes a "
+        + "store of what was written to last, and leaves the rest where it is"
+    }
+  }
+
+  private var meaningOfFile: String {
+    switch detail {
+    case .leftOut: "an earlier mount left out what was written to it last; --repair brings it back"
+    case .leftOutVersions(let count):
+      (count == 1 ? "1 version of a file is" : "\(count) versions of files are")
+        + " kept that a mount left out, since content was missing; --repair brings back what can be read"
+    case .changesCut: "changes of the last seconds before a crash are left out"
+    case .thumbnailRemade: "its thumbnail is not in the store, and is made again"
+    case .shownAsBefore: "shown as it was before: what was written last is not in the store"
+    case .newFileLeftOut:
+      "left out, or shown as it was before it was replaced: the new file is not whole"
+    case .unreadable(let isThumbnail, let missing):
+      (isThumbnail ? "its thumbnail cannot be read" : "\(bytes) cannot be read")
+        + " (\(causes(missing)))"
+    case .placeLost: "\(bytes) cannot be read (the journal that told where they are is lost)"
+    case .newerContent:
+      "there is newer content of \(bytes), which the journal that is lost told of"
+    case .nameLost(let byteCount):
+      "the name of this file is lost, its content (\(byteCount) bytes) is not"
+    default: "what this name led to is lost"
+    }
+  }
+
+  private var meaningOfCatalog: String {
+    switch detail {
+    case .orphan: "no name leads to it"
+    case .secondName: "this directory has another name, too"
+    case .linkCount(let stated, let names): "its link count is \(stated), but it has \(names)"
+    case .outsideSegments: "\(bytes) lie outside of any segment"
+    case .beyondEnd: "there is content behind the end of the file"
+    case .albumPart: "it is marked as a part of an album, and is none"
+    case .counter(let counter):
+      "the next \(counter == .inode ? "inode" : "segment") number is in use already"
+    default: "its thumbnail is not there"
+    }
+  }
+
+  // MARK: Parts of sentences
+
+  /// `segment 3f9a0b1c…`
+  private var segment: String { segments.first.map(CheckFinding.name(ofSegment:)) ?? "a segment" }
+
+  private static func name(ofSegment path: String) -> String {
+    "segment \((path.split(separator: "/").last ?? "").prefix(8))…"
+  }
+
+  private func causes(_ missing: Set<String>) -> String {
+    segments.map {
+      "\(CheckFinding.name(ofSegment: $0)) is \(missing.contains($0) ? "not there" : "damaged")"
+    }.joined(separator: ", ")
+  }
+
+  /// `bytes 0-65535, 131072-196607`
+  private var bytes: String {
+    let shown = ranges.prefix(8).map { "\($0.lowerBound)-\($0.upperBound - 1)" }
+    let rest = ranges.count - shown.count
+    return "bytes \(shown.joined(separator: ", "))"
+      + (rest > 0 ? " and \(rest) more stretches" : "")
+  }
+}
+
+extension CheckRepair {
+  var sentence: String {
+    switch self {
+    case .secondNameDropped(let path, let inode):
+      "\(path): this second name of directory \(inode.rawValue) was dropped"
+    case .unreadableZeroed(let path, let count, let new):
+      "\(path): \(count) bytes that cannot be read are zeros now; the file is \(new)"
+    case .thumbnailDropped(let inode):
+      "thumbnail \(inode.rawValue) cannot be read and will be made again"
+    case .newerContent(let path):
+      "\(path): content of a file of that name that the lost part of the journal told of"
+    case .nameLost(let path): "\(path): a file whose name is lost"
+    case .leftOut(let path): "\(path): what a mount had left out"
+    case .orphan(let path): "\(path): no name led to it"
+    case .namesDropped(let count): "\(counted(count, "name")) that led to nothing were dropped"
+    case .catalogWritten: "the catalog was written anew: nothing that is damaged is needed any more"
+    }
+  }
+}
