@@ -107,25 +107,27 @@ extension Examination {
   }
 
   private func segmentFindings() -> [CheckFinding] {
-    segments.compactMap { segment -> CheckFinding? in
-      let path = space.path(.data, segment.segment)
-      if segment.hasReadErrors {
-        return CheckFinding(.damage, .store, segments: [path], .diskCannotRead)
-      }
-      let ends = endsOfCopy
-      let costs = segment.damaged.contains { !ends.contains($0.inode) && !isLeftOut($0.inode) }
-      let severity: CheckFinding.Severity = costs ? .damage : .note
-      switch segment.state {
-      case .whole: return nil
-      case .missing where segment.damaged.isEmpty: return nil
-      case .missing:
-        return CheckFinding(severity, .segmentMissing, segments: [path], .segmentMissing)
-      case .short(let count):
-        return CheckFinding(
-          severity, .segmentShort, segments: [path],
-          .segmentShort(left: count, of: space.segmentSize))
-      }
+    let unreadable = space.unreadable.compactMap(\.path).map {
+      CheckFinding(.damage, .store, segments: [$0], .diskCannotRead)
     }
+    return unreadable
+      + segments.compactMap { segment -> CheckFinding? in
+        let path = space.path(.data, segment.segment)
+        if segment.hasReadErrors { return nil }
+        let ends = endsOfCopy
+        let costs = segment.damaged.contains { !ends.contains($0.inode) && !isLeftOut($0.inode) }
+        let severity: CheckFinding.Severity = costs ? .damage : .note
+        switch segment.state {
+        case .whole: return nil
+        case .missing where segment.damaged.isEmpty: return nil
+        case .missing:
+          return CheckFinding(severity, .segmentMissing, segments: [path], .segmentMissing)
+        case .short(let count):
+          return CheckFinding(
+            severity, .segmentShort, segments: [path],
+            .segmentShort(left: count, of: space.segmentSize))
+        }
+      }
   }
 
   private func timelineFindings() -> [CheckFinding] {

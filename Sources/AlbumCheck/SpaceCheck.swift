@@ -131,8 +131,7 @@ struct Examination: ~Copyable {
 
   /// A stretch that the disk cannot read today may be read tomorrow, or from a copy.
   private borrowing func requireReadableDisk() throws(StoreError) {
-    guard let broken = segments.first(where: \.hasReadErrors) else { return }
-    let path = space.path(.data, broken.segment)
+    guard let path = space.unreadable.first?.path else { return }
     throw StoreError(
       .inputOutput,
       "the disk answers errors for \(path): nothing was repaired; copy the store to a disk that is "

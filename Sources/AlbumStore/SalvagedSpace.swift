@@ -80,6 +80,9 @@ package struct SalvagedSpace: ~Copyable {
   /// What was come across that lies in the place of a segment or a folder and is none.
   package var misplaced: [StoreError] { files.misplaced }
 
+  /// The segments of journal, checkpoints and content that the disk cannot read in full.
+  package var unreadable: [StoreError] { files.unreadable }
+
   /// Where a segment lies in the store.
   package func path(_ kind: SegmentKind, _ number: SegmentNumber) -> String {
     files.path(SegmentID(kind: kind, number: number))

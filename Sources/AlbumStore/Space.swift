@@ -172,7 +172,9 @@ package final class Space: Sendable {
   }
 
   /// The objects of the wrong type that were found in the place of segments, one sentence each.
-  package var misplaced: [String] { context.files.misplaced.map(\.message) }
+  package var misplaced: [String] {
+    (context.files.misplaced + context.files.unreadable).map(\.message)
+  }
 
   /// The number of a frame, and the time of this look, in seconds of store time. A machine records it to
   /// notice a store that was replaced by an older one.
@@ -193,4 +195,9 @@ package final class Space: Sendable {
 
   /// The space's name in the records of a machine.
   package var memoryName: String { context.files.keys.memoryName }
+}
+
+extension HeldExtents {
+  /// Holds nothing yet.
+  package init(in space: Space) { self.init(space.context.catalog) }
 }

@@ -44,7 +44,7 @@ extension Space {
     let lock = try SpaceLock.take(store: store, keys: keys, readOnly: options.readOnly)
     let files = SegmentFiles(
       directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize,
-      clock: StoreClock(options.time))
+      readsAround: options.readOnly, clock: StoreClock(options.time))
     let content = ContentStore(files: files)
     var catalog = Catalog()
     let listing = try files.list()

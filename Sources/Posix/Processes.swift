@@ -124,6 +124,24 @@ package enum Subprocess {
   }
 }
 
+/// A process whose end can be awaited. Another process that gets the same number later is not taken for it.
+package struct ProcessHandle: ~Copyable {
+  private let descriptor: FileDescriptor
+
+  /// nil if there is no such process, or the kernel is older than Linux 5.3.
+  package init?(_ pid: Int32) {
+    let raw = clinux_pidfd_open(pid)
+    if raw == -1 { return nil }
+    descriptor = FileDescriptor(owning: raw)
+  }
+
+  /// Returns when the process has ended and the kernel has closed its files, or after `milliseconds`.
+  package func waitForEnd(atMost milliseconds: Int32) {
+    var entry = pollfd(fd: descriptor.rawValue, events: Int16(POLLIN), revents: 0)
+    _ = try? retrying { unsafe poll(&entry, 1, milliseconds) }
+  }
+}
+
 /// The state of a process, from proc(5).
 package enum ProcessState {
   /// True of a process that was killed and still has a thread: its first thread is a zombie.

@@ -32,6 +32,73 @@ struct DiskErrorTests {
     try run.run(failing: call, .io, skipping: 3, count: .max)
   }
 
+  /// The last session was killed, so that a mount looks at what it wrote last.
+  @Test func aDataSegmentThatTheDiskCannotReadCostsItsFilesAlone() throws {
+    var random = SeededRandom()
+    print("seed \(random.seed)")
+    let run = try RoomRun()
+    let first = try run.open(grace: 900)
+    var files: [String: [UInt8]] = [:]
+    for file in 0..<12 {
+      files["f\(file)"] = random.bytes(100_000)
+      try first.write(files["f\(file)"]!, to: "f\(file)")
+    }
+    try first.barrier()
+    let segments = first.read { $0.segments.accounts.keys.sorted() }
+    let paths = segments.map { first.context.files.path(SegmentID(kind: .data, number: $0)) }
+    first.abandon()
+    #expect(paths.count > 3)
+    for path in paths {
+      for sound: Int64 in [0, 8192] {
+        run.disk.makeUnreadable(path, behind: sound)
+        let space = try run.open(grace: 900)
+        #expect(!space.status.recovery.isDamaged)
+        var unreadable = 0
+        for (name, content) in files {
+          do { #expect(try space.content(of: name) == content) } catch let error as StoreError {
+            #expect(error.code == .inputOutput)
+            unreadable += 1
+          }
+        }
+        #expect(unreadable > 0 && unreadable < 6, "\(path)")
+        try space.close()
+        run.disk.heal()
+      }
+    }
+    let last = try run.open(grace: 900)
+    for (name, content) in files { #expect(try last.content(of: name) == content) }
+    try last.close()
+    #expect(try run.check().isEmpty)
+  }
+
+  /// A session that writes would go on without what it cannot read; one that only reads shows the rest.
+  @Test func aJournalThatTheDiskCannotReadIsShownAsFarAsItGoes() throws {
+    let run = try RoomRun()
+    let space = try run.open()
+    try space.write([1], to: "first")
+    let path = space.context.files.path(
+      SegmentID(kind: .journal, number: space.durability.journal.withLock { $0.writer.newest }))
+    try space.close()
+    let next = try run.open()
+    try next.write([2], to: "second")
+    try next.close()
+    run.disk.makeUnreadable(path, behind: 0)
+    #expect {
+      _ = try run.open()
+    } throws: {
+      ($0 as? StoreError)?.code == .inputOutput
+    }
+    let shown = try run.open(readOnly: true)
+    #expect(shown.status.recovery.isDamaged)
+    #expect(shown.misplaced.contains { $0.contains(path) })
+    shown.abandon()
+    run.disk.heal()
+    let again = try run.open()
+    #expect(!again.status.recovery.isDamaged)
+    #expect(try again.content(of: "first") == [1] && again.content(of: "second") == [2])
+    again.abandon()
+  }
+
   @Test func whatADataSegmentHeldWhoseSyncFailedIsWrittenAnew() throws {
     var random = SeededRandom()
     var run = try DiskErrorRun(&random)

@@ -131,11 +131,13 @@ struct RoomRun {
   }
 
   func open(
-    background: Bool = false, grace: Int64 = 0, on other: (any StorageDirectory)? = nil
+    background: Bool = false, grace: Int64 = 0, readOnly: Bool = false,
+    on other: (any StorageDirectory)? = nil
   ) throws -> Space {
     var options = SpaceOpenOptions(logger: Logger(label: "room") { _ in SwiftLogNoOpLogHandler() })
     options.worksInBackground = background
     options.graceSeconds = grace
+    options.readOnly = readOnly
     return try Space.open(store(other ?? disk), keys: keys, options: options)
   }
 

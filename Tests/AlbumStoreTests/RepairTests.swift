@@ -327,6 +327,33 @@ struct RepairTests {
     #expect(try place.bytes() == before)
   }
 
+  /// Names that a disk cannot read today may be read tomorrow.
+  @Test func aJournalThatTheDiskCannotReadIsNotRepaired() throws {
+    let before = try place.bytes()
+    var refused = 0
+    for number in try place.journals() {
+      for sound: Int64 in [0, 4096] {
+        let faulty = FaultyDisk(place.store.store.directory)
+        faulty.makeUnreadable(place.path(.journal, number), behind: sound)
+        let store = Store(faulty, place.store.store.configuration)
+        let report = try SpaceCheck.run(store, keys: place.store.keys)
+        #expect(report.findings.contains { $0.detail == .diskCannotRead && $0.severity == .damage })
+        var options = CheckOptions()
+        options.repairs = true
+        do throws(StoreError) {
+          // There may be nothing in what cannot be read.
+          #expect(
+            try SpaceCheck.run(store, keys: place.store.keys, options: options).repairs.isEmpty)
+        } catch {
+          #expect(error.code == .inputOutput)
+          refused += 1
+        }
+        #expect(try place.bytes() == before)
+      }
+    }
+    #expect(refused > 0)
+  }
+
   /// Whatever the names: every content is there.
   private func expectAllContents() throws {
     let files = Set(try place.files().values)

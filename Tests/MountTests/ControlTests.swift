@@ -165,6 +165,25 @@ import Testing
       """)
   }
 
+  @Test(.enabled(if: geteuid() == 0, "mounts a disk"))
+  func theDiskOfTheStoreIsFreeWhenUmountReturns() throws {
+    let mounted = try MountedStore()
+    defer { mounted.abandon() }
+    try mounted.sh("mkdir $W/disk; mount -t tmpfs none $W/disk")
+    defer { _ = try? mounted.sh("umount -l $W/disk") }
+    try mounted.sh(
+      """
+      cp -a $S $W/disk/store
+      for round in $(seq 20); do
+        timeout 60 albumfs mount --password-file $P $W/disk/store $M
+        echo $round > $M/note
+        timeout 60 albumfs umount $M
+        mount -o remount,ro $W/disk
+        mount -o remount,rw $W/disk
+      done
+      """)
+  }
+
   @Test func aKilledDaemonIsClearedWithItsSocket() throws {
     let mounted = try MountedStore()
     defer { mounted.abandon() }

@@ -10,9 +10,7 @@ package struct HeldExtents: ~Copyable, Sendable {
   package private(set) var extents: [Extent] = []
   private let catalog: CatalogLock
 
-  /// Nothing yet.
-  package init(in space: Space) { self.init(space.context.catalog) }
-
+  /// Holds nothing yet.
   init(_ catalog: CatalogLock) { self.catalog = catalog }
 
   /// `extent` was held for the caller.

@@ -312,7 +312,7 @@ struct JournalReplay {
   /// A check goes on where the disk answers an error, and names the files that it costs.
   private func opens(_ extent: Extent) throws(StoreError) -> Bool {
     do throws(StoreError) { return try content.opens(extent) } catch {
-      if salvaged == nil || error.code != .inputOutput { throw error }
+      if error.code != .inputOutput { throw error }
       return true
     }
   }

@@ -11,6 +11,10 @@ struct MissingContent {
     case sealed
     /// It is there. What was written to it last may be missing.
     case unsealed
+    /// The disk cannot read it. Its content counts as there: reads answer the error until the disk is well.
+    case unreadable
+    /// Something else than a file is in its place: nothing of it is left.
+    case replaced
     /// No file has its name. `isListedTooEarly`: see `mayBeListedTooEarly`.
     case absent(isListedTooEarly: Bool)
   }
@@ -95,20 +99,27 @@ struct MissingContent {
     }
   }
 
-  /// Whether all of an extent's content is there. Throws where the disk answers an error instead.
+  /// Whether all of an extent's content is there. Content that the disk cannot read counts as there.
   mutating func isThere(_ extent: Extent) throws(StoreError) -> Bool {
     if extent.isLost { return false }
     switch try presence(extent.segment) {
-    case .sealed: return true
-    case .absent: return false
+    case .sealed, .unreadable: return true
+    case .absent, .replaced: return false
     case .unsealed:
-      return try content.opens(extent)
+      do throws(StoreError) { return try content.opens(extent) } catch {
+        if error.code != .inputOutput { throw error }
+        return true
+      }
     }
   }
 
   /// Whether what is missing was written once: nothing but damage takes it away.
   private mutating func isDamaged(_ extent: Extent) throws(StoreError) -> Bool {
-    guard case .unsealed = try presence(extent.segment) else { return false }
+    switch try presence(extent.segment) {
+    case .sealed, .unreadable, .absent: return false
+    case .replaced: return true
+    case .unsealed: break
+    }
     if reading?.number != extent.segment {
       let id = SegmentID(kind: .data, number: extent.segment)
       guard let image = try content.files.contents(id) else { return false }
@@ -137,12 +148,22 @@ struct MissingContent {
     let id = SegmentID(kind: .data, number: number)
     let found: Presence
     if let birth = content.files.birth(id), listing.contains(id, birth) {
-      found = try content.files.seal(of: id) == nil ? .unsealed : .sealed
+      found = try presence(ofFile: id)
     } else {
       found = .absent(isListedTooEarly: mayBeListedTooEarly(id))
     }
     presences[number] = found
     return found
+  }
+
+  private func presence(ofFile id: SegmentID) throws(StoreError) -> Presence {
+    do throws(StoreError) {
+      if try content.files.seal(of: id) != nil { return .sealed }
+      return content.files.isMisplaced(id) ? .replaced : .unsealed
+    } catch {
+      if error.code != .inputOutput { throw error }
+      return .unreadable
+    }
   }
 
   /// Whether a segment of the last session may have been begun when rsync had listed its folder already:
@@ -168,7 +189,7 @@ struct MissingContent {
     case .absent(let isListedTooEarly):
       !sessionHasEnded && (isLivingCopy || number > newestPresent || isListedTooEarly)
     case .unsealed: true
-    case .sealed, nil: false
+    case .sealed, .unreadable, .replaced, nil: false
     }
   }
 }

@@ -137,8 +137,8 @@ struct Recovery {
       let checkpoint = SegmentNumber(listing.usedSegments.nextCheckpointSegment)
       catalog.beginSession(birth, SessionStart(journal: journal, checkpoint: checkpoint))
     }
-    let strays = StraySegments(catalog, in: listing, of: Set(crashed.keys))
-    let isProven = try strays.proveLostJournal(
+    var strays = StraySegments(catalog, in: listing, of: Set(crashed.keys))
+    let isProven = strays.proveLostJournal(
       behind: nextDataSegment, of: report.hasSessionEnded ? nil : position.birth,
       ofOthers: foreignSessions, files: files)
     // A session makes no data segment before the head of its journal is on disk.
@@ -213,12 +213,15 @@ struct Recovery {
     for number in numbers.reversed() {
       let scan = try scan(number)
       if let head = scan.head { return (number, head) }
-      if scan.wasBegun {
+      if scan.wasBegun, files.readsAround {
+        // Nobody writes behind what this segment holds.
+        report.isCutShort = true
+      } else if scan.wasBegun {
         let id = SegmentID(kind: .journal, number: number)
         throw StoreError(
           .damaged,
-          "the newest journal segment is damaged: neither of its heads opens, and mounting would "
-            + "lose what it holds; \(Recovery.advice)", path: files.path(id), remedy: .repair)
+          "the newest journal segment is damaged: neither of its heads opens, and a session that writes "
+            + "would lose what it holds; \(Recovery.advice)", path: files.path(id), remedy: .repair)
       }
       report.unreadableJournals += 1
       report.cutFrames += scan.frames.count

@@ -31,15 +31,21 @@ struct StraySegments: Equatable, Sendable {
   ///
   /// `newest` is the last session that the journal knows, where nothing says that its journal is
   /// whole: what it had open when it ended was not removed by any other.
-  func proveLostJournal(
+  mutating func proveLostJournal(
     behind next: SegmentNumber, of newest: SegmentBirth?, ofOthers foreign: Set<SegmentBirth>,
     files: SegmentFiles
-  ) throws(StoreError) -> Bool {
+  ) -> Bool {
     for (number, birth) in leftOver.merging(unknown, uniquingKeysWith: { one, _ in one })
     where (number >= next || birth == newest) && !foreign.contains(birth) {
       let id = SegmentID(kind: .data, number: number)
       if files.birth(id) != birth { continue }
-      if try files.seal(of: id)?.reason == .endOfSession { return true }
+      do throws(StoreError) {
+        if try files.seal(of: id)?.reason == .endOfSession { return true }
+      } catch {
+        // The disk cannot read it, so nobody can say that it is not needed.
+        leftOver[number] = nil
+        unknown[number] = birth
+      }
     }
     return false
   }

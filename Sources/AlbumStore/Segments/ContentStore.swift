@@ -328,7 +328,7 @@ final class ContentStore: Sendable {
         try unsafe readPart(
           extent.clipped(from: position, to: next), into: target, noting: &origin)
       } catch {
-        if error.code == .damaged || error.code == .missing { return false }
+        if [.damaged, .missing, .misplaced].contains(error.code) { return false }
         throw error
       }
       position = next

@@ -52,6 +52,8 @@ final class SegmentFiles: Sendable {
     var givenUp: Set<SegmentID> = []
     /// Objects of the wrong type in the place of segments, by path.
     var misplaced: [String: Errno] = [:]
+    /// Errors of reads that went on behind what the disk cannot read, by path.
+    var unreadable: [String: Errno] = [:]
     /// A directory could not be synced: from then on it is uncertain which segments exist.
     var lostDirectory: StoreError?
   }
@@ -191,7 +193,9 @@ final class SegmentFiles: Sendable {
       guard try cell.read(file) == cell.byteCount else { return nil }
     } catch {
       if error == .noEntry || isMisplaced(id, error) { return nil }
-      throw StoreError(reading: SegmentPath.path(of: name), error)
+      if !readsAround { throw StoreError(reading: SegmentPath.path(of: name), error) }
+      recordUnreadable(SegmentPath.path(of: name), error)
+      return nil
     }
     cell.used = cell.byteCount
     return SegmentSeal(in: cell, of: name, keys.cipher)
@@ -384,13 +388,34 @@ final class SegmentFiles: Sendable {
       } catch {
         if !readsAround { throw error }
         image.readAround(file)
+        recordUnreadable(path, error)
       }
       return true
     } catch {
       if error == .noEntry { return false }
       // Somebody replaced the segment: it is damaged, and nothing is left of it.
       if isMisplaced(id, error) { return true }
-      throw StoreError(reading: path, error)
+      if !readsAround { throw StoreError(reading: path, error) }
+      image.hasReadErrors = true
+      recordUnreadable(path, error)
+      return true
+    }
+  }
+
+  private func recordUnreadable(_ path: String, _ error: Errno) {
+    state.withLock { $0.unreadable[path] = error }
+  }
+
+  /// True if an object of the wrong type was found in the place of a segment.
+  func isMisplaced(_ id: SegmentID) -> Bool {
+    let path = path(id)
+    return state.withLock { $0.misplaced[path] != nil }
+  }
+
+  /// The segments that the disk could not read in full. Only a session that `readsAround` errors finds them.
+  var unreadable: [StoreError] {
+    state.withLock { $0.unreadable }.sorted { $0.key < $1.key }.map {
+      StoreError(reading: $0.key, $0.value)
     }
   }
 

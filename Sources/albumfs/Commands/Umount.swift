@@ -77,6 +77,7 @@ struct Umount: ParsableCommand {
       )
       return
     }
+    let daemon = ProcessHandle(client.daemon.pid)
     if try Unmounting.unmount(mount.mountPoint, lazy: lazy) == .busy {
       throw busy(mount)
     }
@@ -98,6 +99,8 @@ struct Umount: ParsableCommand {
     do throws(MessageStream.Problem) { try client.stream.waitForEnd() } catch {
       throw Failure(.unreachable, "Unmounted, but the daemon's end cannot be observed: \(error)")
     }
+    // The store's files are closed a moment after the socket: until then its disk is busy.
+    daemon?.waitForEnd(atMost: 10_000)
     output.detail("\(mount.mountPoint): unmounted, everything is on disk.")
   }
 

@@ -37,11 +37,9 @@ final class DamagedDisk: StorageDirectory {
 
   /// As it is now.
   func frozen() -> FrozenStore {
-    state.withLock { state in
-      FrozenStore(
-        files: state.files.mapValues { file in file.content.withLock { $0 } },
-        directories: state.directories)
-    }
+    let (files, directories) = state.withLock { ($0.files, $0.directories) }
+    return FrozenStore(
+      files: files.mapValues { file in file.content.withLock { $0 } }, directories: directories)
   }
 
   // MARK: Damage
