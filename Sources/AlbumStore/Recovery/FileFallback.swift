@@ -196,7 +196,13 @@ struct FileFallback {
       paths[file.inode] = file.path.map { [file.isEndOfCopy ? 0 : 1] + Array($0.utf8) }
     }
     for inode in shown.keys.sorted() { show(inode, shown[inode]!, &catalog) }
-    for inode in leftOut.sorted() { leaveOut(inode, names[inode] ?? [], &catalog) }
+    var hidden: [InodeNumber] = []
+    for inode in leftOut.sorted() where isHidden(inode) {
+      leaveOut(inode, names[inode] ?? [], &catalog)
+      hidden.append(inode)
+    }
+    // A name may have led to another file that is left out, too: only now it is free.
+    for inode in hidden { bringBackElsewhere(inode, &catalog) }
     return files.filter { $0.path != nil || $0.outcome != .formerContent }
   }
 
@@ -240,7 +246,6 @@ struct FileFallback {
     _ inode: InodeNumber, _ names: [(directory: InodeNumber, name: [UInt8])],
     _ catalog: inout Catalog
   ) {
-    guard isHidden(inode) else { return }
     let index = catalog.index(of: inode)
     if let index { catalog.pin(index) }
     for place in names {
@@ -261,7 +266,11 @@ struct FileFallback {
       }
       catalog.unpin(index)
     }
-    // What it replaced elsewhere, and what it may have replaced, gets its name back where that is free.
+  }
+
+  /// Gives the files that one replaced under other names, or may have replaced, their names back where those
+  /// are free.
+  private mutating func bringBackElsewhere(_ inode: InodeNumber, _ catalog: inout Catalog) {
     for rename in renamed where rename.now == inode {
       guard let former = replaced[rename.former],
         let directory = catalog.index(of: rename.place.directory),
