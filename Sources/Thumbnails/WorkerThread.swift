@@ -139,10 +139,13 @@ extension WorkerThread {
     buffer?.willUse(count)
     while filled < count {
       let target = unsafe UnsafeMutableRawBufferPointer(rebasing: bufferBytes[filled..<count])
-      // The headroom of a later part is the end of the part before, which reading restores.
+      // The headroom of a later part is the end of the part before. A source may overwrite it.
+      let clobbered = max(0, filled - ReadHeadroom.byteCount)..<filled
+      let kept = unsafe Array(bufferBytes[clobbered])
       guard let got = unsafe source.read(photo, into: target, at: Int64(offset + filled)) else {
         return false
       }
+      unsafe UnsafeMutableRawBufferPointer(rebasing: bufferBytes[clobbered]).copyBytes(from: kept)
       if got == 0 {
         fail(photo, .internal)
         return false
