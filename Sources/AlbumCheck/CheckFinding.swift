@@ -86,9 +86,9 @@ package struct CheckFinding: Sendable, Equatable {
 }
 
 extension CheckFinding {
-  /// What exactly was found, for whoever puts it into words; `path`, `ranges` and `segments` belong to it.
+  /// States a finding exactly. The command line makes a sentence of it with `path`, `ranges` and `segments`.
   package enum Detail: Sendable, Equatable {
-    /// What opening the store said.
+    /// An error that opening the store returned.
     case ofStore(String)
     /// Files with the names of segments are none: what one of them is, and how many more there are.
     case strangers(example: String, others: Int)
@@ -140,7 +140,7 @@ extension CheckFinding {
     case newerContent
     /// So many bytes of content of a file whose name is lost.
     case nameLost(byteCount: Int64)
-    /// What a name led to is lost.
+    /// A name leads to a file that is lost.
     case targetLost
 
     case orphan
@@ -166,7 +166,7 @@ package enum CheckRepair: Sendable, Equatable {
   /// Content of a file of that name that the lost part of the journal told of.
   case newerContent(path: String)
   case nameLost(path: String)
-  /// What a mount had left out.
+  /// A version that a mount had left out came back.
   case leftOut(path: String)
   case orphan(path: String)
   /// So many names that led to nothing.

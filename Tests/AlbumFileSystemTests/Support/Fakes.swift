@@ -2,8 +2,6 @@ import AlbumFileSystem
 import AlbumModel
 import Posix
 
-import struct Synchronization.Atomic
-
 /// Remembers what changed.
 final class FakeObserver: FileSystemObserver {
   private let heard = Mutex<[(change: FileSystemChange, isOwn: Bool)]>([], rank: .test)
@@ -34,28 +32,5 @@ final class FakeClock: Sendable {
       $0 += 1000
       return $0
     }
-  }
-}
-
-/// The real directory, on a disk that a test can fill up.
-final class FillableDirectory: StorageDirectory {
-  private let real: PosixDirectory
-  let isFull = Atomic<Bool>(false)
-
-  init(_ real: PosixDirectory) { self.real = real }
-
-  func open(_ path: String, _ access: StorageAccess) throws(Errno) -> any StorageFile {
-    try real.open(path, access)
-  }
-  func makeDirectory(_ path: String) throws(Errno) { try real.makeDirectory(path) }
-  func rename(_ from: String, to: String) throws(Errno) { try real.rename(from, to: to) }
-  func remove(_ path: String) throws(Errno) { try real.remove(path) }
-  func list(_ path: String) throws(Errno) -> [String] { try real.list(path) }
-  func syncDirectory(_ path: String) throws(Errno) { try real.syncDirectory(path) }
-
-  func capacity() throws(Errno) -> StorageCapacity {
-    var capacity = try real.capacity()
-    if isFull.load(ordering: .relaxed) { capacity.availableBytes = 0 }
-    return capacity
   }
 }

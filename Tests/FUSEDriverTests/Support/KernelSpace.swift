@@ -18,14 +18,14 @@ final class KernelSpace: @unchecked Sendable {
   private let directory = TemporaryDirectory()
   private let store: Store
   private let keys = SpaceKeys()
-  let disk: FullDisk
+  let disk: FillableDirectory
   let inspector = FakeInspector()
   let clock = FakeClock()
   private(set) var space: Space
   private(set) var driver: Driver
 
   init() throws {
-    disk = FullDisk(try PosixDirectory(path: directory.path))
+    disk = FillableDirectory(try PosixDirectory(path: directory.path))
     try disk.makeDirectory("segments")
     store = Store(directory: disk, segmentSize: 256 << 10)
     try Space.create(in: store, keys: keys, options: SpaceOptions(owner: 1000, group: 1000))
