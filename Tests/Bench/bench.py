@@ -1,0 +1,210 @@
+"""Measures albumfs beside other encrypted file systems, and beside passthrough_ll, which does not encrypt.
+
+    scripts/bench                     three rounds in memory, prints the table
+    scripts/bench --quick             small sizes; two minutes
+    scripts/bench --peers gocryptfs,albumfs --rounds 5 --disk /var/tmp
+    scripts/bench --scaling           sizes 1, 10 and 100, and how the times grow
+    scripts/bench --profile write     where the daemon of albumfs spends its time in one row
+
+Each round gives every peer a new store and runs all workloads on it, one peer after the other; the next round begins
+with another peer. Where a row says cold, the page cache was dropped before. What was read is compared with what was
+written; a row that fails loses its own cell.
+
+Where to read: workloads.py (the rows), peers.py (the file systems), rounds.py (the order of a run), content.py (what
+is copied), measuring.py (programs under a time limit), report.py and chart.py (the tables).
+"""
+from __future__ import annotations
+
+import argparse
+import contextlib
+import datetime
+import json
+import os
+import platform
+import resource
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).parent))
+
+import chart
+import content
+import measuring
+import report
+from content import Sizes
+from measuring import Failed, Interrupts, run
+from peers import Peer, find_peers
+from report import Table
+from rounds import GIB, Bench, say
+from workloads import FIRST, SECOND
+
+ROOT = Path(__file__).resolve().parents[2]
+CHART = ROOT / "Sources/albumfs/Documentation.docc/Speed.svg"
+
+
+def make_top() -> tuple[Path, str]:
+    """Makes a directory in memory, and says which kind: a tmpfs of its own, else the machine's."""
+    top = Path(tempfile.mkdtemp(prefix="albumfs-bench-"))
+    try:
+        run(["mount", "-t", "tmpfs", "-o", "size=75%,mode=700", "albumfs-bench", str(top)], limit=20)
+        return top, "tmpfs"
+    except (Failed, FileNotFoundError):
+        os.rmdir(top)
+    if os.access("/dev/shm", os.W_OK):
+        return Path(tempfile.mkdtemp(prefix="albumfs-bench-", dir="/dev/shm")), "tmpfs of the machine"
+    return Path(tempfile.mkdtemp(prefix="albumfs-bench-")), "the file system of TMPDIR"
+
+
+def parse() -> argparse.Namespace:
+    rows = ", ".join(one.key for one in FIRST + SECOND if one.title)
+    parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__, epilog=f"Rows: {rows}.",
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--albumfs", type=Path, required=True,
+                        help="the program, with albumfs-thumbnailer beside it; by default a release build")
+    parser.add_argument("--quick", action="store_true", help="small sizes, in two minutes; shows no fine differences")
+    parser.add_argument("--size", type=float, default=1, metavar="FACTOR",
+                        help="multiplies the numbers and sizes of all files; 0.25 takes a quarter of the time")
+    parser.add_argument("--rounds", type=int, default=3, help="the number of rounds; 3")
+    parser.add_argument("--minutes", type=float, help="starts no further round after this many minutes")
+    parser.add_argument("--limit", type=float, help="seconds that one row of one peer may take; 180, or 20 with --quick")
+    parser.add_argument("--peers", help="only these, separated by commas; `albumfs` stands for all its variants")
+    parser.add_argument("--disk", type=Path, metavar="DIR", help="keeps the stores in this directory, not in memory")
+    parser.add_argument("--photos", type=Path, metavar="DIR", help="copies the JPEGs of this directory")
+    parser.add_argument("--scaling", action="store_true", help="measures sizes 1, 10 and 100 one after the other")
+    parser.add_argument("--profile", metavar="ROW", help="runs perf on the daemon of albumfs in this row, one round")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="writes all samples into this file")
+    parser.add_argument("--chart", type=Path, metavar="FILE", help="draws the chart into this file, as SVG")
+    parser.add_argument("--readme", type=Path, nargs="?", const=ROOT / "README.md",
+                        help="writes the table into this file, by default README.md, and the chart beside Design.md")
+    options = parser.parse_args()
+    if options.profile and options.profile not in {one.key for one in FIRST + SECOND if one.title}:
+        parser.error(f"the rows are {rows}")
+    if options.profile and not shutil.which("perf"):
+        parser.error("perf is missing; Debian's package is linux-perf")
+    if options.readme and not options.chart:
+        options.chart = CHART
+    options.limit = options.limit or (20 if options.quick else 180)
+    options.minutes = options.minutes or (0.8 if options.quick else 600)
+    options.albumfs = options.albumfs.resolve()
+    return options
+
+
+def choose(peers: list[Peer], options: argparse.Namespace) -> list[Peer]:
+    wanted = "albumfs" if options.profile else options.peers
+    if not wanted:
+        return peers
+    names = [name.strip().lower() for name in wanted.split(",")]
+    chosen = [peer for peer in peers if peer.name.lower().partition(",")[0] in names]
+    if not chosen:
+        raise SystemExit(f"there is no such peer; there are {', '.join(peer.name for peer in peers)}")
+    return chosen
+
+
+def words_of(*words: str) -> str:
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20, cwd=ROOT)
+    return done.stdout.strip()
+
+
+def describe(options: argparse.Namespace, backing: str) -> dict[str, object]:
+    """The machine and the run."""
+    model = [line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
+             if line.startswith("model name")]
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIB
+    versions = {package: words_of("dpkg-query", "-W", "-f=${Version}", package)
+                for package in ("gocryptfs", "securefs", "cryfs", "encfs", "libfuse3-3")}
+    words = [word for place, word in enumerate(sys.argv[1:], 1)
+             if not word.startswith("--albumfs") and sys.argv[place - 1] != "--albumfs"]
+    return {
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        "command": shlex.join(["scripts/bench", *words]),
+        "commit": words_of("git", "describe", "--always", "--dirty"),
+        "processor": model[0] if model else platform.machine(),
+        "cores": os.cpu_count(),
+        "memory": f"{memory:.0f} GiB",
+        "kernel": platform.release(),
+        "backing": str(options.disk) if options.disk else backing,
+        "cold": "page cache dropped" if measuring.can_drop_caches() else "mounted anew",
+        "load": os.getloadavg(),
+        "versions": {package: version for package, version in versions.items() if version},
+    }
+
+
+def summary(about: dict, table: Table, missing: list[str]) -> str:
+    rounds = max((len(cell.samples) for row in table.cells.values() for cell in row.values()), default=0)
+    lines = [f"`{about['command']}` on {about['date']}, commit {about['commit'] or 'unknown'}: medians of {rounds} "
+             f"round{'s' * (rounds != 1)} on "
+             f"{about['cores']} cores of {about['processor']}, {about['memory']}, Linux {about['kernel']}, stores in "
+             f"{about['backing']}; load average {about['load'][0]:.1f} at the start. The last columns are albumfs beside "
+             "the best peer that encrypts, and in brackets the least and the most of single rounds. A dash stands "
+             "where the peer cannot mount without deriving a key."]
+    if about["load"][0] > about["cores"] / 2:
+        lines.append("Other programs kept the machine busy: a ratio says nothing if its brackets contain 1.")
+    lines += [f"Not measured: {reason}." for reason in missing]
+    lines += [f"Failed: {problem.removeprefix('* ')}." for problem in report.failures(table).splitlines()]
+    return " ".join(lines)
+
+
+def work(bench: Bench, options: argparse.Namespace, about: dict) -> int:
+    found, missing = find_peers(options.albumfs, bench.top)
+    peers = choose(found, options)
+    for reason in missing:
+        print(f"not measured: {reason}", file=sys.stderr)
+    factors = (1, 10, 100) if options.scaling else (1,)
+    sizes: Sizes = content.SCALED if options.scaling else content.QUICK if options.quick else content.FULL
+    tables: dict[int, Table] = {}
+    for factor in factors:
+        say("making files and pictures")
+        folder = bench.top / "inputs"
+        inputs = content.make_inputs(folder, sizes.times(factor * options.size), options.photos)
+        tables[factor] = bench.measure(peers, inputs, 1 if options.profile else options.rounds)
+        if factor != factors[-1]:
+            shutil.rmtree(folder)
+    table = tables[factors[-1]]
+    if options.profile:
+        return 0
+    print(report.growth(tables) if options.scaling else report.text(table))
+    if problems := "\n".join(filter(None, (report.failures(tables[factor]) for factor in factors[:-1]))):
+        print(problems)
+    print(summary(about, table, missing))
+    if options.json:
+        runs = [{"factor": factor, "rows": report.as_json(one)} for factor, one in tables.items()]
+        options.json.write_text(json.dumps(about | {"missing": missing, "runs": runs}, indent=1) + "\n")
+    if options.chart:
+        options.chart.write_text(chart.draw(table, f"{about['command']}, {about['date']}, {about['processor']}, "
+                                            f"{about['cores']} cores, {about['backing']}"))
+    if options.readme:
+        report.write(options.readme, table, options.chart, summary(about, table, missing))
+    own = [row[peer.name] for row in table.cells.values() for peer in table.own()]
+    return 1 if any(cell.failure for cell in own) else 0
+
+
+def main() -> int:
+    options = parse()
+    Interrupts.install()
+    # passthrough_ll holds a descriptor for each file that the kernel knows.
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    with contextlib.ExitStack() as stack:
+        with Interrupts.deferred():
+            top, backing = make_top()
+            stores = top / "stores"
+            if options.disk:
+                stores = Path(tempfile.mkdtemp(prefix="albumfs-bench-", dir=options.disk.resolve()))
+            else:
+                stores.mkdir()
+            bench = Bench(options, top, stores)
+            stack.callback(bench.clean_up)
+        return work(bench, options, describe(options, backing))
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(BrokenPipeError):
+        try:
+            sys.exit(main())
+        except KeyboardInterrupt:
+            sys.exit(130)

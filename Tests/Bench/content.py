@@ -1,0 +1,165 @@
+"""Makes what the workloads copy: one large file, an archive of many small ones, and photos."""
+from __future__ import annotations
+
+import concurrent.futures
+import hashlib
+import io
+import math
+import os
+import random
+import shutil
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from measuring import Failed, run
+
+MIB = 1 << 20
+# Different pictures; more photos are copies of these with another comment, which costs a decoder the same.
+PICTURES = 24
+SUFFIXES = (".jpg", ".jpeg", ".JPG", ".JPEG")
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much each kind of workload has to do."""
+    stream: int
+    small: int
+    reads: int
+    files: int
+    photos: int
+    mounted: int
+
+    def times(self, factor: float) -> Sizes:
+        """The large file keeps whole blocks, and nothing becomes none."""
+        counts = (max(1, round(factor * value)) for value in (self.reads, self.files, self.photos, self.mounted))
+        stream, small = (max(1, round(factor * value / MIB)) * MIB for value in (self.stream, self.small))
+        return Sizes(stream, small, *counts)
+
+
+FULL = Sizes(stream=1024 * MIB, small=64 * MIB, reads=4096, files=4682, photos=273, mounted=100_000)
+QUICK = Sizes(stream=48 * MIB, small=4 * MIB, reads=512, files=300, photos=12, mounted=1000)
+# The smallest of three sizes; the others are 10 and 100 times as large.
+SCALED = Sizes(stream=10 * MIB, small=MIB, reads=100, files=100, photos=4, mounted=1000)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    sizes: Sizes
+    stream: Path
+    small: Path
+    archive: Path
+    # The output of `sha256sum` on the files of the archive, sorted by name.
+    sums: str
+    photos: Path
+    photo_count: int
+    photo_bytes: int
+    many: Path
+
+    @property
+    def content_bytes(self) -> int:
+        """What a store holds after the first half of a round, without thumbnails."""
+        tree = sum(member.size for member in tarfile.open(self.archive) if member.isfile())
+        return self.sizes.stream + self.sizes.small + tree + 2 * self.photo_bytes
+
+
+def write_random(path: Path, size: int) -> None:
+    with open(path, "wb") as file:
+        for start in range(0, size, MIB):
+            file.write(os.urandom(min(MIB, size - start)))
+
+
+def write_archive(path: Path, count: int, choice: random.Random) -> str:
+    """Small files, 16 to a folder, with the sizes of source code: half have less than 4 KB. Returns their sums."""
+    lines = []
+    folders: set[str] = set()
+    with tarfile.open(path, "w") as archive:
+        for number in range(count):
+            folder = f"tree/{number // 256:03}/{number // 16 % 16:02}"
+            for name in ("tree", folder.rpartition("/")[0], folder):
+                if name not in folders:
+                    folders.add(name)
+                    member = tarfile.TarInfo(name)
+                    member.type, member.mode = tarfile.DIRTYPE, 0o755
+                    archive.addfile(member)
+            data = choice.randbytes(min(256 << 10, int(choice.lognormvariate(math.log(4000), 1.3))))
+            member = tarfile.TarInfo(f"{folder}/file-{number:06}")
+            member.size, member.mode, member.mtime = len(data), 0o644, 1_600_000_000 + number
+            archive.addfile(member, io.BytesIO(data))
+            lines.append(f"{hashlib.sha256(data).hexdigest()}  ./{member.name}\n")
+    return "".join(sorted(lines, key=lambda line: line.split("  ")[1]))
+
+
+def write_empty_files(path: Path, count: int) -> None:
+    """An archive of files that hold one byte each, 500 to a folder."""
+    with tarfile.open(path, "w") as archive:
+        for number in range(count):
+            if number % 500 == 0:
+                member = tarfile.TarInfo(f"folder-{number // 500:04}")
+                member.type, member.mode = tarfile.DIRTYPE, 0o755
+                archive.addfile(member)
+            member = tarfile.TarInfo(f"folder-{number // 500:04}/file-{number:07}")
+            member.size, member.mode = 1, 0o644
+            archive.addfile(member, io.BytesIO(b"x"))
+
+
+def make_picture(folder: Path, number: int) -> bytes:
+    """A JPEG of 6 megapixels: soft shapes in three colours with a camera's grain; every fourth stands upright."""
+    width, height = (2000, 3000) if number % 4 == 3 else (3000, 2000)
+    size = [str(width), str(height)]
+    bands = []
+    for band in range(3):
+        soft, grain, sum_ = (folder / f"{number}-{band}-{name}.v" for name in ("soft", "grain", "sum"))
+        seed = str(3 * number + band)
+        run(["vips", "perlin", str(soft), *size, "--cell-size", str(100 + 60 * band), "--seed", seed], limit=60)
+        run(["vips", "gaussnoise", str(grain), *size, "--mean", "0", "--sigma", "0.035", "--seed", seed], limit=60)
+        run(["vips", "add", str(soft), str(grain), str(sum_)], limit=60)
+        bands.append(str(sum_))
+    joined, scaled, photo = folder / f"{number}.v", folder / f"{number}-scaled.v", folder / f"{number}.jpg"
+    run(["vips", "bandjoin", " ".join(bands), str(joined)], limit=60)
+    run(["vips", "linear", str(joined), str(scaled), "110", "128", "--uchar"], limit=60)
+    run(["vips", "copy", str(scaled), str(photo) + "[Q=88]", "--interpretation", "srgb"], limit=60)
+    data = photo.read_bytes()
+    for file in folder.glob(f"{number}[-.]*"):
+        file.unlink()
+    return data
+
+
+def make_photos(folder: Path, count: int) -> None:
+    work = folder.parent / "pictures"
+    work.mkdir()
+    folder.mkdir()
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        pictures = list(pool.map(lambda number: make_picture(work, number), range(min(count, PICTURES))))
+    shutil.rmtree(work)
+    for number in range(count):
+        data = pictures[number % len(pictures)]
+        comment = f"photo {number}".encode()
+        marked = data[:2] + b"\xff\xfe" + (len(comment) + 2).to_bytes(2, "big") + comment + data[2:]
+        (folder / f"IMG_{number:05}.jpg").write_bytes(marked)
+
+
+def copy_photos(source: Path, folder: Path) -> None:
+    """Takes the JPEGs of a person's own directory instead."""
+    folder.mkdir()
+    found = sorted(path for path in source.rglob("*") if path.suffix in SUFFIXES and path.is_file())
+    if not found:
+        raise Failed(f"{source} holds no JPEG")
+    for number, path in enumerate(found):
+        shutil.copyfile(path, folder / f"{number:05}{path.suffix}")
+
+
+def make_inputs(folder: Path, sizes: Sizes, own_photos: Path | None) -> Inputs:
+    folder.mkdir()
+    stream, small, archive, many = (folder / name for name in ("stream", "small", "tree.tar", "many.tar"))
+    photos = folder / "photos"
+    if own_photos:
+        copy_photos(own_photos, photos)
+    else:
+        make_photos(photos, sizes.photos)
+    write_random(stream, sizes.stream)
+    write_random(small, sizes.small)
+    sums = write_archive(archive, sizes.files, random.Random(13))
+    write_empty_files(many, sizes.mounted)
+    lengths = [path.stat().st_size for path in photos.iterdir()]
+    return Inputs(sizes, stream, small, archive, sums, photos, len(lengths), sum(lengths), many)
