@@ -54,8 +54,8 @@ let package = Package(
       name: "CFreshMemory",
       cSettings: [.define("_FORTIFY_SOURCE", to: "3", .when(configuration: .release))]),
     clibrary("CSodium", "libsodium", "libsodium-dev"),
-    // pkg-config's flags for utf8proc contain a macro that SwiftPM refuses with a warning, and zxcvbn has no flags:
-    // both libraries are on the compiler's default paths.
+    // pkg-config's flags for utf8proc contain a macro that SwiftPM refuses with a warning, and zxcvbn has no
+    // flags: both libraries are on the compiler's default paths.
     .systemLibrary(name: "CUtf8proc", providers: [.apt(["libutf8proc-dev"])]),
     .systemLibrary(name: "CZxcvbn", providers: [.apt(["libzxcvbn-dev"])]),
     clibrary("CFuse3", "fuse3", "libfuse3-dev"),
@@ -66,7 +66,7 @@ let package = Package(
 
     // The core: a store, its spaces and their albums. It does not know FUSE.
     library("AlbumModel"),
-    library("Posix", ["CLinux"]),
+    library("Posix", ["AlbumModel", "CLinux"]),
     library("AlbumFormat", ["AlbumModel"]),
     library(
       "AlbumSecrets", ["CSodium", "CUtf8proc", "CZxcvbn", "Posix", "AlbumModel", "AlbumFormat"]),
@@ -74,7 +74,8 @@ let package = Package(
       "AlbumStore", ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", algorithms, logging]),
     library("AlbumFileSystem", ["AlbumModel", "Posix", "AlbumFormat", "AlbumStore", logging]),
 
-    // Checking and repairing a space that is not mounted: judges what the store found, by the rules of albums.
+    // Checking and repairing a space that is not mounted: judges what the store found, by the rules of
+    // albums.
     library(
       "AlbumCheck",
       ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem"]),
@@ -87,7 +88,7 @@ let package = Package(
 
     // The kernel interface, the daemon that assembles the parts, and the command line.
     library("FUSEDriver", ["AlbumModel", "Posix", "AlbumFileSystem", "CFuse3", logging]),
-    library("ControlProtocol", ["Posix", "CLinux"]),
+    library("ControlProtocol", ["AlbumModel", "Posix", "CLinux"]),
     library(
       "Daemon",
       [
@@ -104,10 +105,13 @@ let package = Package(
     // Tests mirror Sources.
     .target(
       name: "AlbumTestSupport",
-      dependencies: ["AlbumModel", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore"],
+      dependencies: [
+        "AlbumModel", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore",
+        "AlbumFileSystem",
+      ],
       path: "Tests/AlbumTestSupport", swiftSettings: settings),
     tests("AlbumModelTests", ["AlbumModel"]),
-    tests("PosixTests", ["Posix", "AlbumTestSupport"]),
+    tests("PosixTests", ["AlbumModel", "Posix", "AlbumTestSupport"]),
     tests("AlbumFormatTests", ["AlbumModel", "AlbumFormat", "AlbumTestSupport"]),
     tests("AlbumSecretsTests", ["AlbumModel", "AlbumFormat", "AlbumSecrets", "AlbumTestSupport"]),
     tests(
@@ -148,14 +152,17 @@ let package = Package(
       ]),
     tests(
       "CLITests",
-      ["AlbumModel", "Posix", "AlbumCheck", "ControlProtocol", "AlbumTestSupport", "albumfs"]),
+      [
+        "AlbumModel", "Posix", "AlbumCheck", "ControlProtocol", "AlbumTestSupport", "albumfs",
+        arguments,
+      ]),
     tests("MountTests", ["AlbumTestSupport", "albumfs", "albumfs-thumbnailer"]),
     tests("TidyTests", []),
   ]
 )
 
-// Only `scripts/fuzz` builds the fuzzers: they link libFuzzer, whose `main` calls theirs, and so build only with its
-// sanitizers.
+// Only `scripts/fuzz` builds the fuzzers: they link libFuzzer, whose `main` calls theirs, and so build only
+// with its sanitizers.
 if Context.environment["ALBUMFS_FUZZ"] != nil {
   package.targets.append(
     .executableTarget(

@@ -3,8 +3,8 @@ import AlbumFormat
 import AlbumModel
 import AlbumStore
 
-/// The paths of some inodes, as the user sees them: from the root of the space, without a leading
-/// slash; of a thumbnail where Thumb shows it.
+/// The paths of some inodes, as the user sees them: from the root of the space, without a leading slash. The
+/// path of a thumbnail is where Thumb shows it.
 struct CatalogPaths {
   private var paths: [InodeNumber: [String]] = [:]
 
@@ -36,6 +36,6 @@ struct CatalogPaths {
     if wanted.contains(.root) { paths[.root] = ["/"] }
   }
 
-  /// All paths of an inode, sorted; none where no name leads to it.
+  /// All paths of an inode, sorted; empty if no name leads to it.
   func all(_ number: InodeNumber) -> [String] { (paths[number] ?? []).sorted() }
 }

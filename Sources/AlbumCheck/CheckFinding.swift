@@ -4,55 +4,55 @@ package import AlbumStore
 /// One thing that a check found wrong, or worth knowing.
 package struct CheckFinding: Sendable, Equatable {
   package enum Severity: String, Sendable, CaseIterable {
-    /// Something of the user's is gone or cannot be trusted, or a spare that guards it is gone.
+    /// User data is lost or in doubt, or a spare that protects it is lost.
     case damage
-    /// Worth knowing; nothing is lost.
+    /// Information: nothing is lost.
     case note
   }
 
-  /// What it is. Raw values are part of the command line's JSON: never changed.
+  /// The kind of a finding. The raw values are part of the command line's JSON and never change.
   package enum Kind: String, Sendable, CaseIterable {
-    /// Stretches of a file cannot be read: `ranges` says which.
+    /// The `ranges` of a file cannot be read.
     case unreadableContent = "unreadable-content"
-    /// The same of a thumbnail that albumfs made; it can be made again.
+    /// The same for a thumbnail. albumfs can make it again.
     case unreadableThumbnail = "unreadable-thumbnail"
-    /// A file has newer content in the store than the catalog knows: the journal that told is lost.
+    /// The store holds newer content of a file than the catalog knows, because a part of the journal is lost.
     case lostChanges = "lost-changes"
-    /// The store holds content of a file that the catalog does not know: its name is lost.
+    /// The store holds content of a file that the catalog does not know. Its name is lost.
     case lostFile = "lost-file"
-    /// A file is not shown as it was last, since content of it is not in the store.
+    /// A file shows an earlier version, because content of the newest is missing.
     case formerContent = "former-content"
-    /// Versions of files, or segments, that a mount left out are kept until a repair.
+    /// The space keeps versions of files that a mount left out, until a repair.
     case leftOut = "left-out"
-    /// Segments of another copy of the store, which was written to, are in it.
+    /// The store holds segments of another copy of it, which was written to.
     case timeline = "timeline"
-    /// A name leads to a file of which nothing is left.
+    /// A name leads to a file that is lost entirely.
     case lostEntry = "lost-entry"
     /// A file or a directory that no name leads to.
     case orphan = "orphan"
     /// A directory with two names, or whose parent does not name it.
     case names = "names"
-    /// A link count that is not the number of names.
+    /// A link count that differs from the number of names.
     case linkCount = "link-count"
     /// Extents that point outside of any segment, or beyond the end of their file.
     case extents = "extents"
-    /// Live bytes of a segment that are not what the extents say.
+    /// A count of live bytes of a segment that differs from what extents refer to.
     case ledger = "ledger"
-    /// An album's Photo or Thumb that is none.
+    /// A directory that is marked as an album's Photo or Thumb and is none.
     case album = "album"
-    /// A photo that refers to a thumbnail that is not there.
+    /// A photo that refers to a missing thumbnail.
     case thumbnail = "thumbnail"
-    /// A number that is in use but not taken: it could be given out twice.
+    /// A counter that could assign a number twice.
     case counters = "counters"
     /// Parts of the journal are damaged.
     case journal = "journal"
     /// Parts of a checkpoint are damaged.
     case checkpoint = "checkpoint"
-    /// The catalog is lost, in part or whole: names and attributes are, contents are not.
+    /// The catalog is lost, in part or entirely: names and attributes are, content is not.
     case catalog = "catalog"
-    /// A segment is not there.
+    /// A segment is missing.
     case segmentMissing = "segment-missing"
-    /// A segment is shorter than it should be.
+    /// A segment is too short.
     case segmentShort = "segment-short"
     /// albumfs.conf, its twin or `keys`.
     case store = "store"
@@ -60,14 +60,14 @@ package struct CheckFinding: Sendable, Equatable {
 
   package var severity: Severity
   package var kind: Kind
-  /// The file, directory or album that is affected, from the space's root, as the user sees it. Nil
-  /// where no single one is.
+  /// The path of the affected file, directory or album from the space's root, as the user sees it; nil if no
+  /// single one is affected.
   package var path: String?
-  /// The inode's number, where one is affected.
+  /// The number of the affected inode.
   package var inode: UInt64?
-  /// Stretches of the file in bytes, in order, apart from one another.
+  /// Ranges of bytes of the file, sorted and separate.
   package var ranges: [Range<Int64>]
-  /// Segments that have to do with it, relative to the store.
+  /// The paths of the segments involved, relative to the store.
   package var segments: [String]
   package var detail: Detail
 
@@ -88,23 +88,24 @@ package struct CheckFinding: Sendable, Equatable {
 extension CheckFinding {
   /// States a finding exactly. The command line makes a sentence of it with `path`, `ranges` and `segments`.
   package enum Detail: Sendable, Equatable {
-    /// An error that opening the store returned.
-    case ofStore(String)
-    /// Files with the names of segments are none: what one of them is, and how many more there are.
-    case strangers(example: String, others: Int)
-    /// So many files with the names of segments are shorter than one, and not this space's.
+    /// A warning about the store.
+    case ofStore(StoreWarning)
+    /// Objects that are not files have the names of segments that are not this space's: one example, and the
+    /// number of the others.
+    case strangers(example: StoreWarning, others: Int)
+    /// The number of files with the names of segments that are too short and not this space's.
     case shortFiles(Int)
 
-    /// So many frames of a segment cannot be read; a spare needs none of them now.
+    /// The number of frames of a segment that cannot be read. `isSpare` if no mount needs them now.
     case framesMissing(Int, isSpare: Bool)
-    /// Of a journal segment's two heads.
+    /// The two heads of a journal segment.
     case bothHeadsDamaged, oneHeadDamaged
     case journalSegmentMissing
     /// The newest journal segment is shorter than it was, or holds zeros.
     case journalCutShort
-    /// The newest part was begun while the store was copied, or it was lost.
+    /// The newest part of the journal was begun while the store was copied, or it was lost.
     case journalLacksEnd
-    /// Segments are there that were begun behind the end of the journal.
+    /// Segments exist that were begun after the end of the journal.
     case journalEndMissing
     case checkpointDamaged(otherIsUsed: Bool)
     case journalGone
@@ -113,32 +114,32 @@ extension CheckFinding {
     case diskCannotRead
     case segmentMissing
     case segmentShort(left: Int, of: Int)
-    /// So many segments of which the journal does not tell.
+    /// The number of segments that the journal does not name.
     case unknownSegments(Int)
     /// Segments of another copy of the store, which was written to.
     case otherTimeline
-    /// A part of the journal was missing at an earlier mount, and nothing of it was found.
+    /// A part of the journal was missing at an earlier mount, and no content of it was found.
     case lossUnsettled
-    /// An earlier mount left out what was written to this file last.
+    /// An earlier mount left out the newest version of this file.
     case leftOut
-    /// So many versions of files are kept that mounts left out.
+    /// The number of kept versions that mounts left out.
     case leftOutVersions(Int)
 
     /// Changes of the last seconds before a crash are left out.
     case changesCut
-    /// The thumbnail is not in the store, and is made again.
+    /// The thumbnail is missing. albumfs makes it again.
     case thumbnailRemade
-    /// The file is shown as it was before.
+    /// The file shows an earlier version.
     case shownAsBefore
-    /// A new file is not whole: it is left out, or what it replaced is shown.
+    /// A new file is not whole. It is left out, or the file that it replaced is shown.
     case newFileLeftOut
-    /// Content, of a thumbnail or a file, does not open. `missing`: which of `segments` are not there.
+    /// Content of a file or a thumbnail cannot be read. `missing` are those of `segments` that do not exist.
     case unreadable(isThumbnail: Bool, missing: Set<String>)
-    /// The journal that said where content lies is lost.
+    /// The part of the journal that recorded the place of content is lost.
     case placeLost
-    /// There is newer content, of which only the lost journal told.
+    /// Newer content exists, which only the lost part of the journal referred to.
     case newerContent
-    /// So many bytes of content of a file whose name is lost.
+    /// The size of a file whose name is lost.
     case nameLost(byteCount: Int64)
     /// A name leads to a file that is lost.
     case targetLost
@@ -148,7 +149,7 @@ extension CheckFinding {
     case linkCount(stated: UInt32, names: UInt32)
     case outsideSegments
     case beyondEnd
-    /// Bytes of a segment in use, and those counted.
+    /// The bytes of a segment that extents refer to, and the recorded count.
     case ledger(found: Int64, stated: Int64)
     case segmentInUse
     case albumPart
@@ -157,33 +158,33 @@ extension CheckFinding {
   }
 }
 
-/// One thing that a repair did. Paths are those before and after.
+/// One change of a repair.
 package enum CheckRepair: Sendable, Equatable {
   /// The directory keeps its other name.
   case secondNameDropped(path: String, inode: InodeNumber)
   case unreadableZeroed(path: String, byteCount: Int64, movedTo: String)
   case thumbnailDropped(InodeNumber)
-  /// Content of a file of that name that the lost part of the journal told of.
+  /// Content that only the lost part of the journal referred to became this file.
   case newerContent(path: String)
   case nameLost(path: String)
   /// A version that a mount had left out came back.
   case leftOut(path: String)
   case orphan(path: String)
-  /// So many names that led to nothing.
+  /// The number of names that led to nothing.
   case namesDropped(Int)
-  /// The catalog was written anew, and nothing that is damaged is needed any more.
+  /// The catalog was written anew, so that nothing damaged is needed any more.
   case catalogWritten
 }
 
-/// What a check looked at and what it found.
+/// The extent and the findings of a check.
 package struct CheckReport: Sendable {
   package struct Totals: Sendable, Equatable {
     package var files = 0
     package var directories = 0
-    /// Data records that were opened, and bytes of content in them.
+    /// The data records that were decrypted, and the bytes of content in them.
     package var records = 0
     package var bytes: Int64 = 0
-    /// Segments that were read, of all kinds.
+    /// The segments of all kinds that were read.
     package var segments = 0
     package init() {}
   }
@@ -191,15 +192,15 @@ package struct CheckReport: Sendable {
   package internal(set) var findings: [CheckFinding] = []
   package internal(set) var totals = Totals()
   package internal(set) var recovery = RecoveryReport()
-  /// What the repair did.
+  /// The changes of the repair.
   package internal(set) var repairs: [CheckRepair] = []
-  /// False where it was stopped: then only what was looked at until then is told.
+  /// False if the check was stopped. The findings then cover only what was examined until then.
   package internal(set) var isComplete = true
 
   package init() {}
 
-  /// True where a repair can do something. A copy that lacks the end of the journal is not damaged, but a
-  /// repair can bring content back.
+  /// True if a repair can change something. A copy that lacks the end of the journal is not damaged, but a
+  /// repair can restore content.
   package var wantsRepair: Bool {
     let held: [CheckFinding.Kind] = [.formerContent, .leftOut, .orphan, .lostEntry]
     return recovery.keepsLooseContent

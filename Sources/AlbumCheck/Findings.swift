@@ -2,12 +2,12 @@ import AlbumFormat
 import AlbumModel
 import AlbumStore
 
-// What was found, as findings: by path, with how bad each is.
+// Makes findings of an examination.
 
 extension Examination {
   private var recovered: RecoveryReport { space.report }
 
-  /// Everything that was found, by path; what has none comes first.
+  /// Returns all findings. Those without a path come first, the others are sorted by path.
   func report(_ store: Store) -> CheckReport {
     var report = CheckReport()
     report.recovery = recovered
@@ -19,8 +19,7 @@ extension Examination {
     report.totals.segments = segments.count + space.journal.segmentCount
     let paths = CatalogPaths(space.catalog, of: affectedInodes)
     report.findings =
-      store.warnings.map { CheckFinding(.damage, .store, .ofStore($0)) }
-      + store.advice.map { CheckFinding(.note, .store, .ofStore($0)) }
+      store.warnings.map { CheckFinding($0.isDamage ? .damage : .note, .store, .ofStore($0)) }
     report.findings += StoreFiles(store, space).findings
     report.findings += journalFindings() + catalogFindings() + segmentFindings()
     report.findings += timelineFindings() + leftOutFindings() + lossFindings()
@@ -33,7 +32,8 @@ extension Examination {
     return report
   }
 
-  /// What is missing of the journal was not there yet when the store was copied, and so what it tells of.
+  /// Returns the finding as a note if it follows from a part of the journal that was not written yet when the
+  /// store was copied.
   private static func asOfCopy(_ finding: CheckFinding) -> CheckFinding {
     let kinds: [CheckFinding.Kind] = [.lostChanges, .lostFile, .lostEntry, .orphan]
     let isLost = finding.kind == .unreadableContent && finding.segments.isEmpty
@@ -145,13 +145,13 @@ extension Examination {
     ]
   }
 
-  /// What an earlier mount found missing of the journal, where nothing is left to tell what it was.
+  /// A note if an earlier mount found a part of the journal missing, and nothing shows what it held.
   private func lossFindings() -> [CheckFinding] {
     if recovered.loss == nil || recovered.isJournalIncomplete || hasLooseContent { return [] }
     return [CheckFinding(.note, .leftOut, .lossUnsettled)]
   }
 
-  /// What mounts have left out is kept.
+  /// The versions that mounts have left out and that the space keeps.
   private func leftOutFindings() -> [CheckFinding] {
     let count = recovered.leftOutFiles
     if count == 0 { return [] }
@@ -165,7 +165,7 @@ extension Examination {
 
   // MARK: Of files
 
-  /// Files that are not shown as they were last.
+  /// Files that do not show their newest version.
   private func incompleteFindings() -> [CheckFinding] {
     let cut = recovered.cutFiles.map { path in
       CheckFinding(.note, .formerContent, path: path, .changesCut)
@@ -184,7 +184,7 @@ extension Examination {
     return cut + thumbnails + files
   }
 
-  /// Files of which something is missing that was not in the store yet when it was copied.
+  /// Files whose missing content was not written yet when the store was copied.
   private var endsOfCopy: Set<InodeNumber> {
     Set(recovered.incompleteFiles.filter(\.isEndOfCopy).map(\.inode))
   }
@@ -231,8 +231,8 @@ extension Examination {
     }
   }
 
-  /// Damage where a part of the journal is seen to be missing. Else the store only holds more than the
-  /// catalog knows: worth a note, since it may be of files that were removed.
+  /// Loose content is damage if a part of the journal is missing. Otherwise it is a note, because it may
+  /// belong to files that were removed.
   private func looseFindings(_ paths: CatalogPaths) -> [CheckFinding] {
     guard let loose else { return [] }
     let severity: CheckFinding.Severity = space.isJournalIncomplete ? .damage : .note
@@ -293,7 +293,7 @@ extension Examination {
 }
 
 extension CatalogProblem {
-  /// The inode that it is about, if it is about one.
+  /// The affected inode, if there is one.
   fileprivate var inode: InodeNumber? {
     switch self {
     case .orphan(let inode), .linkCount(let inode, _, _), .extentOutside(let inode, _),

@@ -2,10 +2,10 @@ import AlbumFormat
 import AlbumModel
 import AlbumStore
 
-/// What data records say that the catalog does not know of: looked at where a part of the journal is
-/// missing, since otherwise it is the garbage of files that were changed and removed.
+/// Content of data records that the catalog does not refer to. A check looks for it only if a part of the
+/// journal is missing. Otherwise it is garbage of files that were changed or removed.
 struct LooseContent {
-  /// A record, and the stretches of its file that nothing newer is known of.
+  /// A record, and the ranges of its file for which it is the newest known.
   struct Piece {
     var loose: SegmentFindings.Loose
     var ranges: [Range<Int64>]
@@ -13,30 +13,29 @@ struct LooseContent {
 
   /// Newer content of a file that the catalog knows.
   struct Newer {
-    /// The file that has what no record says anew: the file itself, or the version of it that a mount left
-    /// out.
+    /// The file that has the remaining content: the file itself, or the version of it that a mount left out.
     var base: InodeNumber
     var ranges: [Range<Int64>] = []
-    /// In the order of their sequences.
+    /// Sorted by their sequence numbers.
     var pieces: [Piece] = []
   }
 
   private(set) var newer: [InodeNumber: Newer] = [:]
-  /// Content of inodes that the catalog does not know, in the order of its sequences.
+  /// Content of inodes that the catalog does not know, sorted by its sequence numbers.
   private(set) var unknown: [InodeNumber: [Piece]] = [:]
 
   var isEmpty: Bool { newer.isEmpty && unknown.isEmpty }
 
-  /// `known`: no inode up to this number is a lost one. `gone`: nor are these. `loss`: what was written
-  /// since then is no lost content. `leftOut`: the versions that mounts left out, by the file that is shown
-  /// as it was before.
+  /// `leftOut` maps a file that shows an earlier version to the version that a mount left out. No inode with
+  /// a number up to `known` is lost, and none in `gone`. Content that was written after `loss` is not lost
+  /// either.
   init(
     _ findings: [SegmentFindings], _ catalog: borrowing Catalog,
     leftOut: [InodeNumber: InodeNumber], known: UInt64,
     gone: Set<InodeNumber>, until loss: JournalLoss?
   ) {
     let sequences = Sequences(findings)
-    // A file's newest sequence is asked for once.
+    // The newest sequence number of each file.
     var newest: [InodeNumber: UInt64?] = [:]
     for loose in findings.flatMap(\.loose).sorted(by: { $0.record.sequence < $1.record.sequence }) {
       let inode = loose.record.inode
@@ -63,7 +62,8 @@ struct LooseContent {
     for inode in newer.keys { newer[inode]?.ranges.joinNeighbours() }
   }
 
-  /// Where a record is newer than what the catalog has there, or that cannot be read.
+  /// Returns the ranges in which the record is newer than the catalog's content, or in which that content
+  /// cannot be read.
   private static func newerRanges(
     _ loose: SegmentFindings.Loose, _ index: InodeIndex, _ catalog: borrowing Catalog,
     _ sequences: Sequences, newest: UInt64?
@@ -73,12 +73,12 @@ struct LooseContent {
     var ranges: [Range<Int64>] = []
     var position = record.offset
     let end = record.offset + Int64(record.length)
-    // A file without content was never written as far as the catalog knows, or was emptied.
+    // A file without content was emptied, or the catalog knows of no write to it.
     let isNewInHoles =
       newest.map { $0 < record.sequence } ?? (catalog.state(index).contentVersion == 0)
     for extent in catalog.extents(of: index, from: position, to: end) {
       if isNewInHoles, extent.offset > position { ranges.append(position..<extent.offset) }
-      // What cannot be read any more may have been moved, and the move be in the lost part.
+      // The lost part of the journal may have moved content that cannot be read here.
       if sequences.newest([extent]).map({ $0 < record.sequence }) ?? true {
         ranges.append(extent.offset..<extent.end)
       }
@@ -88,7 +88,7 @@ struct LooseContent {
     return ranges
   }
 
-  /// When the content was written that extents point to.
+  /// The sequence numbers of the records that extents refer to.
   private struct Sequences {
     private var bySegment: [SegmentNumber: [Int: UInt64]] = [:]
 
@@ -110,7 +110,7 @@ struct LooseContent {
 }
 
 extension [Range<Int64>] {
-  /// Puts ranges in order, and those that meet together.
+  /// Sorts ranges and joins those that touch or overlap.
   mutating func joinNeighbours() {
     var joined: [Range<Int64>] = []
     for range in sorted(by: { $0.lowerBound < $1.lowerBound }) where !range.isEmpty {
@@ -125,13 +125,13 @@ extension [Range<Int64>] {
   }
 }
 
-/// A file put together from what its records say: of each byte the newest.
+/// A file put together from its records: each byte from the newest.
 struct LostFile {
   let inode: InodeNumber
   let map: ExtentMap
   let size: Int64
 
-  /// `pieces` in the order of their sequences. `map`, `size`: what is known of it already.
+  /// `pieces` are sorted by sequence number. `map` and `size` are what the catalog knows of the file.
   init(
     _ inode: InodeNumber, _ pieces: [LooseContent.Piece], over map: ExtentMap = ExtentMap(),
     size: Int64 = 0
@@ -141,8 +141,8 @@ struct LostFile {
       piece.ranges.map { piece.loose.extent.clipped(from: $0.lowerBound, to: $0.upperBound) }
     }
     self.map = ExtentMap(map, under: layers)
-    // A record that was moved states the length of its file when it was first written: only what
-    // there is content for can be told from what was cut off. Rather too much than too little.
+    // A moved record holds the length of its file when the record was first written. So the file may have
+    // been cut shorter since. Rather too much than too little.
     self.size = max(
       size, pieces.last?.loose.record.fileLength ?? 0, self.map.extents.last?.end ?? 0)
   }

@@ -3,15 +3,16 @@ import AlbumFormat
 import AlbumModel
 import AlbumStore
 
-/// What a repair changes in the catalog, worked out from what a check found: one step of history.
+/// The changes of a repair to the catalog, computed from the findings of a check. They are one step of
+/// history.
 struct RepairPlan {
   let problems: [CatalogProblem]
-  /// Stretches that do not open.
+  /// The ranges of files that cannot be decrypted.
   let unreadable: [InodeNumber: [Range<Int64>]]
   let loose: LooseContent?
   let lostEntries: Int
   let time: Timestamp
-  /// What the names of files end with whose names are lost, told by their content.
+  /// The file extensions for files whose names are lost, derived from their content.
   var endings: [InodeNumber: String] = [:]
   private var album: RecoveredAlbum?
   private(set) var done: [CheckRepair] = []
@@ -35,7 +36,7 @@ struct RepairPlan {
     }
   }
 
-  /// The files that will be named by their numbers, with where their content is.
+  /// The files that the repair will name by their inode numbers, with the extents of their beginning.
   func nameless(_ catalog: borrowing Catalog) -> [(inode: InodeNumber, extents: [Extent])] {
     var files: [(InodeNumber, [Extent])] = []
     for problem in problems {
@@ -50,8 +51,8 @@ struct RepairPlan {
     return files
   }
 
-  /// Changes the catalog. Thumbnails that do not open are dropped and made again; files that do not
-  /// open whole, and what has no name, go to the album `Recovered`.
+  /// Changes the catalog. Drops thumbnails that cannot be read, so that albumfs makes them again. Moves files
+  /// that lost content, and files without a name, to the album `Recovered`.
   mutating func apply(to catalog: inout Catalog) {
     catalog.permitLongHold()
     for problem in problems { correct(problem, &catalog) }
@@ -63,7 +64,7 @@ struct RepairPlan {
     for (inode, pieces) in (loose?.unknown ?? [:]).sorted(by: { $0.key < $1.key }) {
       revive(inode, pieces, &catalog)
     }
-    // Last, so that what the steps above left without a name is in it.
+    // Last, because the steps above may have taken names away.
     for problem in problems {
       if case .orphan(let inode) = problem { bringBack(inode, &catalog) }
     }
@@ -75,7 +76,7 @@ struct RepairPlan {
 
   // MARK: Contradictions
 
-  /// The catalog is settled as for a mount: what is left of these is to be said, or goes further.
+  /// Handles problems that settling the catalog, as a mount does, leaves to a repair.
   private mutating func correct(_ problem: CatalogProblem, _ catalog: inout Catalog) {
     switch problem {
     case .secondName(let directory, let name, let child):
@@ -86,16 +87,16 @@ struct RepairPlan {
       catalog.update(index) { $0.marks.subtract([.photoDirectory, .thumbDirectory]) }
     case .linkCount, .thumbnailGone, .counter, .orphan, .extentOutside, .contentLost,
       .contentBeyondEnd, .ledger, .segmentInUse:
-      // Settled, brought back, rescued, counted anew or left as they are.
+      // Settled already, handled by another step of the repair, or harmless.
       return
     }
   }
 
   // MARK: Files
 
-  /// Unreadable stretches become holes. A thumbnail is dropped, to be made again.
+  /// Turns unreadable ranges of a file into holes and moves the file. Drops it if it is a thumbnail.
   private mutating func rescue(
-    _ inode: InodeNumber, _ names: [(directory: InodeNumber, name: [UInt8])],
+    _ inode: InodeNumber, _ names: [EntryPlace],
     _ catalog: inout Catalog
   ) {
     guard let index = catalog.index(of: inode), let ranges = unreadable[inode] else { return }
@@ -116,7 +117,7 @@ struct RepairPlan {
     done.append(.unreadableZeroed(path: old, byteCount: lost, movedTo: new))
   }
 
-  /// Answers false where it is no thumbnail.
+  /// Returns false if the inode is no thumbnail.
   private mutating func dropThumbnail(_ inode: InodeNumber, _ catalog: inout Catalog) -> Bool {
     var photos: [InodeIndex] = []
     catalog.forEachInode { index, state in if state.thumbnail == inode { photos.append(index) } }
@@ -125,9 +126,10 @@ struct RepairPlan {
     return !photos.isEmpty
   }
 
-  /// Takes all names of a file away and gives it one in `Recovered`, unless it is there already.
+  /// Removes all names of a file and gives it one in `Recovered`. Returns nil, and does nothing, if it has
+  /// one there already.
   private mutating func move(
-    _ index: InodeIndex, _ names: [(directory: InodeNumber, name: [UInt8])],
+    _ index: InodeIndex, _ names: [EntryPlace],
     _ catalog: inout Catalog
   ) -> String? {
     let album = recovered(&catalog)
@@ -144,7 +146,7 @@ struct RepairPlan {
   }
 
   private mutating func addNewer(
-    _ inode: InodeNumber, _ newer: LooseContent.Newer, _ name: [UInt8]?, _ catalog: inout Catalog
+    _ inode: InodeNumber, _ newer: LooseContent.Newer, _ name: FileName?, _ catalog: inout Catalog
   ) {
     guard let index = catalog.index(of: newer.base) else { return }
     let state = catalog.state(index)
@@ -178,17 +180,18 @@ struct RepairPlan {
     let state = catalog.state(index)
     catalog.dropLinks(of: index)
     catalog.update(index) { $0.marks.remove(.leftOut) }
-    let former = catalog.leftOutPath(of: index)?.path.split(separator: "/").last.map {
-      Array($0.utf8)
+    let note = catalog.leftOutPath(of: index)
+    let former = note?.path.split(separator: "/").last.flatMap {
+      try? FileName(cutting: Array($0.utf8))
     }
-    if former != nil { catalog.setAttribute(InodeState.leftOutPath, of: index, to: nil) }
+    if note != nil { catalog.setAttribute(InodeState.leftOutPath, of: index, to: nil) }
     let path = recovered(&catalog).place(
       index, named: former ?? nameByNumber(inode), time: time, in: &catalog)
     done.append(state.marks.contains(.leftOut) ? .leftOut(path: path) : .orphan(path: path))
   }
 
-  private func nameByNumber(_ inode: InodeNumber) -> [UInt8] {
-    Array("inode-\(inode.rawValue)\(endings[inode] ?? "")".utf8)
+  private func nameByNumber(_ inode: InodeNumber) -> FileName {
+    FileName(known: Array("inode-\(inode.rawValue)\(endings[inode] ?? "")".utf8))
   }
 
   private mutating func recovered(_ catalog: inout Catalog) -> RecoveredAlbum {

@@ -3,20 +3,19 @@ import AlbumModel
 package import AlbumSecrets
 package import AlbumStore
 
-/// How a check goes.
+/// The options of a check.
 package struct CheckOptions: Sendable {
-  /// Whether the space is made consistent. Without it nothing in the store is changed.
+  /// True to make the space consistent. Otherwise the check changes nothing in the store.
   package var repairs = false
-  /// Owner and group of the root, should nothing be left that states them.
+  /// The owner and group of the root if nothing in the store records them.
   package var owner: UInt32 = 0
   package var group: UInt32 = 0
-  /// What the name of a file whose name is lost ends with, told by its first bytes (512 at most);
-  /// nil: nothing.
+  /// Returns the extension for a file whose name is lost, from its first bytes (512 at most); nil for none.
   package var fileEnding: (@Sendable ([UInt8]) -> String?)?
   package init() {}
 }
 
-/// How far a check is.
+/// The progress of a check.
 package struct CheckProgress: Sendable, Equatable {
   package enum Step: Sendable, Equatable { case catalog, records, repair }
   package var step: Step
@@ -31,19 +30,18 @@ package struct CheckProgress: Sendable, Equatable {
   }
 }
 
-/// Checks a space: opens every record that its catalog refers to, and holds the catalog against
-/// itself. Does not give up where a mount is refused; what it finds it reports by album and photo.
+/// Checks a space: decrypts every record that its catalog refers to, and examines the catalog for
+/// contradictions. Continues where a mount would be refused. Names albums and photos in its findings.
 ///
-/// 1. The catalog is brought back as at a mount, or gathered from what is left (`SalvagedSpace`).
-/// 2. It is checked for itself: names, links, extents, thumbnails, counters (`CatalogAudit`).
-/// 3. Every record that extents point to is opened, once, segment by segment.
-/// 4. Where a part of the journal is missing, all other records of the space are looked at, too: they
-///    tell which files the lost part was about (`LooseContent`).
+/// 1. It rebuilds the catalog as a mount does, or gathers what is left of it (`SalvagedSpace`).
+/// 2. It audits the catalog: names, links, extents, thumbnails, counters (`CatalogAudit`).
+/// 3. It decrypts every record that extents refer to, once, segment by segment.
+/// 4. If a part of the journal is missing, it also decrypts all other records of the space. They show which
+///    files the lost part was about (`LooseContent`).
 package enum SpaceCheck {
-  /// Takes the space's lock; any thread. `progress` is called now and then, from threads of the
-  /// check's own, and returns whether to go on. Throws `.inUse` where the space is mounted,
-  /// `.missing` where the store holds nothing that these keys open, `.unsupportedFeature`, and what
-  /// the disk answers.
+  /// Takes the space's lock. Any thread may call it. The check calls `progress` now and then from threads of
+  /// its own, and stops if it returns false. Throws `.inUse` if the space is mounted, `.missing` if the store
+  /// holds nothing of this space, `.unsupportedFeature`, and errors of the disk.
   package static func run(
     _ store: Store, keys: SpaceKeys, options: CheckOptions = CheckOptions(),
     progress: @escaping @Sendable (CheckProgress) -> Bool = { _ in true }
@@ -61,15 +59,15 @@ package enum SpaceCheck {
   }
 }
 
-/// One look at a space, and all that was found.
+/// One examination of a space, and all findings.
 struct Examination: ~Copyable {
   let space: SalvagedSpace
   let segments: [SegmentFindings]
   private(set) var loose: LooseContent?
-  /// False where it was stopped.
+  /// False if `progress` stopped it.
   let isComplete: Bool
 
-  /// Opens the records. The caller holds the space's lock.
+  /// Decrypts the records. The caller holds the space's lock.
   init(
     _ space: consuming SalvagedSpace, progress: @escaping @Sendable (CheckProgress) -> Bool
   ) throws(StoreError) {
@@ -89,10 +87,10 @@ struct Examination: ~Copyable {
     self.space = space
   }
 
-  /// Whether there is content to bring back that the catalog does not know of.
+  /// True if there is content that the catalog does not refer to and a repair can restore.
   var hasLooseContent: Bool { !(loose?.isEmpty ?? true) }
 
-  /// No inode up to this number is one that only the lost part of the journal told of.
+  /// The greatest inode number that the lost part of the journal cannot have assigned.
   private static func greatestKnownInode(_ space: borrowing SalvagedSpace) -> UInt64 {
     if space.losses.isIncomplete || space.losses.rootWasLost || !space.isJournalIncomplete {
       return 0
@@ -101,15 +99,15 @@ struct Examination: ~Copyable {
     return (first.compactMap(\.self).min() ?? space.catalog.greatestInode + 1) - 1
   }
 
-  /// A part of the journal is missing of which the journal itself does not say so.
+  /// True if a part of the journal is missing and the journal does not record that yet.
   private static func hasNewLoss(_ space: borrowing SalvagedSpace) -> Bool {
     space.losses.isIncomplete || space.losses.rootWasLost || space.report.firstLostInode != nil
   }
 
   // MARK: Repair
 
-  /// Makes the space consistent; the caller holds its lock. Returns what was done. Throws
-  /// `.inputOutput` where the disk cannot read what might be readable elsewhere.
+  /// Makes the space consistent and returns the changes. The caller holds the space's lock. Throws
+  /// `.inputOutput` if the disk returned a read error.
   consuming func repair(_ options: CheckOptions) throws(StoreError) -> [CheckRepair] {
     try requireReadableDisk()
     let time = Timestamp.now
@@ -129,17 +127,17 @@ struct Examination: ~Copyable {
     return plan.done + [.catalogWritten]
   }
 
-  /// A stretch that the disk cannot read today may be read tomorrow, or from a copy.
+  /// Throws if the disk returned a read error: it may read the same bytes tomorrow, or a copy may have them.
   private borrowing func requireReadableDisk() throws(StoreError) {
     guard let path = space.unreadable.first?.path else { return }
     throw StoreError(
       .inputOutput,
-      "the disk answers errors for \(path): nothing was repaired; copy the store to a disk that is "
-        + "well (ddrescue reads around errors) and repair it there", path: path)
+      "the disk returns errors for \(path), so nothing was repaired; copy the store to a good disk "
+        + "(ddrescue reads around errors) and repair it there", path: path)
   }
 }
 
-/// What the names of nameless files end with.
+/// Returns the extensions for files without a name.
 private func endings(
   of plan: RepairPlan, _ space: Space, _ ending: (@Sendable ([UInt8]) -> String?)?
 ) -> [InodeNumber: String] {

@@ -2,17 +2,16 @@ import AlbumModel
 import AlbumStore
 import Posix
 
-/// What lies in the store beside the records: the files of all segments, whosever they are, looked at for
-/// what they are and how long.
+/// Findings about the types and lengths of all segment files in the store, including other spaces' segments.
 struct StoreFiles {
-  /// Something else lies in the place of a segment of this space, or of a folder.
+  /// Objects of the wrong type in the place of this space's segments, or of folders.
   private var misplaced: [String: Errno] = [:]
-  /// The same in the place of segments that are not this space's, and an example.
-  private var strange: (count: Int, example: StoreError)?
-  /// Short files with names of segments that are not this space's.
+  /// The number of such objects with other names of segments, and one example.
+  private var strange: (count: Int, path: String, error: Errno)?
+  /// The number of short files with names of segments that are not this space's.
   private var shortCount = 0
 
-  /// Opens each file once and reads none.
+  /// Opens each file once and reads no content.
   init(_ store: Store, _ space: borrowing SalvagedSpace) {
     let (all, own) = space.segmentNames
     for name in all {
@@ -25,7 +24,7 @@ struct StoreFiles {
         if own.contains(name) {
           misplaced[path] = error
         } else {
-          strange = ((strange?.count ?? 0) + 1, StoreError(reading: path, error))
+          strange = ((strange?.count ?? 0) + 1, path, error)
         }
       }
     }
@@ -37,13 +36,14 @@ struct StoreFiles {
   var findings: [CheckFinding] {
     var findings = misplaced.sorted { $0.key < $1.key }.map { path, error in
       CheckFinding(
-        .damage, .store, segments: [path], .ofStore(StoreError(reading: path, error).message))
+        .damage, .store, segments: [path], .ofStore(.misplaced(path: path, error)))
     }
     if let strange {
       findings.append(
         CheckFinding(
-          .note, .store, segments: strange.example.path.map { [$0] } ?? [],
-          .strangers(example: strange.example.message, others: strange.count - 1)))
+          .note, .store, segments: [strange.path],
+          .strangers(
+            example: .misplaced(path: strange.path, strange.error), others: strange.count - 1)))
     }
     if shortCount > 0 {
       findings.append(CheckFinding(.note, .store, .shortFiles(shortCount)))

@@ -5,7 +5,7 @@ import AlbumStore
 extension FileSystem {
   /// The limit of names for one file.
   static let linkLimit: UInt32 = 65_000
-  /// Bytes.
+  /// In bytes, without the NUL.
   static let symlinkTargetLimit = 4095
 
   /// mknod: regular file, FIFO, socket or device node.
@@ -78,12 +78,12 @@ extension FileSystem {
     let entry = try space.change { (catalog: inout Catalog) throws(FSError) -> Entry in
       let directory = try InodeIndex(directory: parent, in: catalog)
       let zone = Zone(of: directory, in: catalog)
-      if zone.isThumb { ThumbView.dropSuperseded(name.bytes, in: directory, &catalog) }
-      if catalog.child(name.bytes, of: directory) != nil { throw FSError(.exists) }
+      if zone.isThumb { ThumbView.dropSuperseded(name, in: directory, &catalog) }
+      if catalog.child(name, of: directory) != nil { throw FSError(.exists) }
       let index = try body(&catalog, directory, time)
-      catalog.insertEntry(name.bytes, in: directory, child: index)
+      catalog.insertEntry(name, in: directory, child: index)
       catalog.touch(directory, time)
-      if zone.isThumb { ThumbView.giveUpThumbnail(for: name.bytes, in: directory, &catalog) }
+      if zone.isThumb { ThumbView.giveUpThumbnail(for: name, in: directory, &catalog) }
       if PhotoRules.becomePhoto(index, name, in: directory, time: time, &catalog) {
         due = catalog.state(index).number
       }
@@ -106,7 +106,7 @@ extension FileSystem {
     let entry = try space.change { (catalog: inout Catalog) throws(FSError) -> Entry in
       let directory = try InodeIndex(directory: parent, in: catalog)
       let index: InodeIndex
-      if let existing = catalog.child(name.bytes, of: directory) {
+      if let existing = catalog.child(name, of: directory) {
         guard catalog.state(existing).isDirectory,
           catalog.state(existing).marks.contains(.implicit)
         else { throw FSError(.exists) }
@@ -134,7 +134,7 @@ extension FileSystem {
   }
 }
 
-/// How new inodes come into a directory, by POSIX' rules and those of albums.
+/// Makes new inodes in a directory, by the rules of POSIX and of albums.
 enum Creation {
   /// Creates an inode without a name, pinned once, with the directory's group.
   static func makeInode(
@@ -158,11 +158,11 @@ enum Creation {
     let marks = AlbumRules.marksForNewDirectory(name, in: parent, catalog)
     let index = makeInode(.directory, permissions, for: caller, in: parent, time: time, &catalog)
     catalog.update(index) { $0.marks = marks }
-    catalog.insertEntry(name.bytes, in: parent, child: index)
+    catalog.insertEntry(name, in: parent, child: index)
     catalog.unpin(index)
     catalog.touch(parent, time)
     let zone = Zone(of: parent, in: catalog)
-    if zone.isThumb { ThumbView.giveUpThumbnail(for: name.bytes, in: parent, &catalog) }
+    if zone.isThumb { ThumbView.giveUpThumbnail(for: name, in: parent, &catalog) }
     if marks.contains(.album) {
       ensurePart(.photo, .photoDirectory, of: index, time: time, &catalog)
       ensurePart(.thumb, .thumbDirectory, of: index, time: time, &catalog)
@@ -184,12 +184,12 @@ enum Creation {
     _ catalog: inout Catalog
   ) {
     _ = Creation.ensureDirectory(
-      name.bytes, in: album, like: album, marks: [mark, .implicit], time: time, &catalog)
+      name, in: album, like: album, marks: [mark, .implicit], time: time, &catalog)
   }
 
   /// Returns or creates a directory of that name; nil if the name is no directory.
   static func ensureDirectory(
-    _ name: [UInt8], in parent: InodeIndex, like model: InodeIndex, marks: InodeState.Marks,
+    _ name: FileName, in parent: InodeIndex, like model: InodeIndex, marks: InodeState.Marks,
     time: Timestamp, _ catalog: inout Catalog
   ) -> InodeIndex? {
     if let found = catalog.child(name, of: parent) {

@@ -2,7 +2,7 @@ import AlbumFormat
 package import AlbumModel
 import AlbumStore
 
-/// What lookup and the calls that create return: a name, as it was found, and its inode.
+/// The result of a look-up or of a call that creates: a name and its inode.
 package struct Entry: Sendable {
   package var attributes: Attributes
   package let reference: InodeReference
@@ -10,8 +10,8 @@ package struct Entry: Sendable {
   package var isThumbnail = false
   /// A directory that albumfs made and nobody has adopted.
   package var isImplicitDirectory = false
-  /// A name in a Thumb that a photo has too, or a folder's twin: it may lead elsewhere without anybody's
-  /// asking for it.
+  /// True for a name in Thumb that a photo has too, and for the twin of a folder: it may lead elsewhere
+  /// without a request.
   package var isShadowed = false
   /// Set for directories and in Thumb: the album that the name lies in, or that it is.
   package var album: InodeNumber?
@@ -38,7 +38,7 @@ package final class InodeReference: Sendable {
 }
 
 extension Entry {
-  /// With a reference; `catalog` is the space's, under its lock.
+  /// Takes a reference. `catalog` is the space's, under its lock.
   init(
     _ resolution: Resolution, _ name: FileName, in directory: InodeIndex,
     _ catalog: borrowing Catalog, of space: Space
@@ -55,7 +55,7 @@ extension Entry {
     }
     album = zone.album.map { catalog.state($0).number }
     if !isThumbnail, !state.isDirectory,
-      ThumbView.photo(shownAs: name.bytes, in: directory, catalog) != nil
+      ThumbView.photo(shownAs: name, in: directory, catalog) != nil
     {
       isShadowed = true
     }

@@ -39,7 +39,7 @@ extension FileSystem {
       let index = try InodeIndex(inode, in: catalog)
       let value =
         Cover.isCover(name, of: index, catalog)
-        ? Cover.name(of: index, catalog) : catalog.attribute(name, of: index)
+        ? Cover.name(of: index, catalog)?.bytes : catalog.attribute(name, of: index)
       guard let value else { throw FSError(.noAttribute) }
       return value
     }

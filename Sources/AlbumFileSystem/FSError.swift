@@ -1,13 +1,13 @@
 import AlbumStore
 
-/// Why the file system refused: one case for each thing that a caller can tell apart. The driver
+/// Why a call of the file system failed: one case for each error that a caller can distinguish. The driver
 /// maps them to error numbers in one table.
 package struct FSError: Error, Sendable, CustomStringConvertible {
   package enum Code: Sendable, CaseIterable {
     case notFound, exists, notDirectory, isDirectory, notEmpty, notPermitted
     case crossDevice, busy, invalid, nameTooLong, tooManyLinks, tooBig
     case noSpace, quotaExceeded, readOnly
-    /// What is on disk does not open, or the disk answered an error.
+    /// Content on disk does not decrypt, or the disk returned an error.
     case inputOutput
     case noAttribute, attributeTooBig, notSupported
     /// A node id that this mount does not know.
@@ -16,7 +16,7 @@ package struct FSError: Error, Sendable, CustomStringConvertible {
     case noSuchOffset
   }
   package let code: Code
-  /// What failed and why, for the log; empty where the code says it all.
+  /// The failed action and the reason, for the log; empty if the code says it all.
   package let message: String
 
   package init(_ code: Code, _ message: String = "") {
@@ -28,7 +28,7 @@ package struct FSError: Error, Sendable, CustomStringConvertible {
 }
 
 extension FSError {
-  /// What a caller can tell apart of what went wrong in the store.
+  /// Maps an error of the store to the codes that a caller can distinguish.
   init(_ error: StoreError) {
     let code: Code =
       switch error.code {
@@ -41,7 +41,7 @@ extension FSError {
   }
 }
 
-/// Runs a call of the store; its errors become the file system's.
+/// Runs a call of the store and translates its errors.
 func storing<Result>(_ body: () throws(StoreError) -> Result) throws(FSError) -> Result {
   do throws(StoreError) { return try body() } catch { throw FSError(error) }
 }

@@ -3,11 +3,11 @@ package import AlbumModel
 package import AlbumStore
 package import Posix
 
-/// Where the file system takes its times from; tests bring their own.
+/// The clocks of the file system. Tests bring their own.
 package struct FileSystemClock: Sendable {
-  /// The time of day, for time stamps, on the clock of the kernel's own.
+  /// The time of day for time stamps, from the clock that the kernel uses for its own.
   package var now: @Sendable () -> Timestamp
-  /// For how long something was.
+  /// The clock for durations.
   package var monotonic: @Sendable () -> MonotonicTime
 
   package init(
@@ -18,7 +18,7 @@ package struct FileSystemClock: Sendable {
   }
 
   package static let system = FileSystemClock(
-    now: { Timestamp(nanoseconds: SystemClock.fileTimeNanoseconds()) },
+    now: { SystemClock.fileTime() },
     monotonic: { MonotonicTime.now })
 }
 
@@ -52,19 +52,19 @@ package final class FileSystem: Sendable {
     space.setWhenRoomReturns { [weak self] in self?.reconsiderPhotos() }
   }
 
-  /// Queues all that the space still owes a thumbnail.
+  /// Queues all photos that still need a thumbnail.
   private func reconsiderPhotos() {
     var photos: [InodeNumber] = []
     forEachInode { if $0.needsThumbnail { photos.append($0.number) } }
     pendingPhotos.add(photos.sorted())
   }
 
-  /// Puts what open files have pending into the catalog. Answers the first error of those whose
-  /// content could not be stored.
+  /// Puts the pending changes of open files into the catalog. Returns the first error of a file whose content
+  /// could not be stored.
   @discardableResult
   package func close() -> FSError? { commitContents(pendingFor: .zero) }
 
-  /// The same of what has been pending for so long.
+  /// Does the same for changes that have been pending for this long.
   @discardableResult
   func commitContents(pendingFor duration: Duration) -> FSError? {
     let limit = clock.monotonic() - duration
@@ -75,7 +75,7 @@ package final class FileSystem: Sendable {
     return failure
   }
 
-  /// From now on the observer hears of changes; it is kept until `remove`.
+  /// Adds an observer of changes, and keeps it until `remove`.
   package func add(_ observer: any FileSystemObserver) { observers.add(observer) }
 
   package func remove(_ observer: any FileSystemObserver) { observers.remove(observer) }
@@ -86,7 +86,7 @@ package final class FileSystem: Sendable {
   package func lookup(_ name: FileName, in parent: InodeNumber) throws(FSError) -> Entry {
     let found = try space.read { (catalog: borrowing Catalog) throws(FSError) -> Entry in
       let directory = try InodeIndex(directory: parent, in: catalog)
-      guard let resolution = ThumbView.resolve(name.bytes, in: directory, catalog) else {
+      guard let resolution = ThumbView.resolve(name, in: directory, catalog) else {
         throw FSError(.notFound)
       }
       return Entry(resolution, name, in: directory, catalog, of: space)
@@ -97,28 +97,29 @@ package final class FileSystem: Sendable {
     return current(found)
   }
 
-  /// The inode that an entry of a directory names; nil where there is none.
+  /// The inode that an entry of a directory names; nil if there is no such entry.
   package func entry(_ name: FileName, in parent: InodeNumber) -> InodeNumber? {
     space.read { catalog in
-      catalog.index(of: parent).flatMap { catalog.child(name.bytes, of: $0) }
+      catalog.index(of: parent).flatMap { catalog.child(name, of: $0) }
         .map { catalog.state($0).number }
     }
   }
 
-  /// True while somebody has a file open.
+  /// True while a handle of the file is open.
   package func isOpen(_ file: InodeNumber) -> Bool { contents.find(file) != nil }
 
-  /// The same with what is pending of the content.
+  /// Returns the entry with the size and times of pending content.
   func current(_ entry: Entry) -> Entry {
     var entry = entry
     entry.attributes = current(entry.attributes)
     return entry
   }
 
-  /// Attributes with what is pending of the content.
+  /// Returns the attributes with the size and times of pending content.
   ///
-  /// The kernel may hold more of a file that is open for writing, and says its size itself. Such a
-  /// file never has 0 blocks: tar takes that for nothing but a hole, and does not read it.
+  /// The kernel may hold more content of a file that is open for writing, and then reports the size itself.
+  /// Such a file never has 0 blocks, because tar takes 0 blocks for a file without content and does not read
+  /// it.
   func current(_ attributes: Attributes) -> Attributes {
     guard attributes.kind == .regular, let content = contents.find(attributes.inode) else {
       return attributes
@@ -137,7 +138,7 @@ package final class FileSystem: Sendable {
 }
 
 extension InodeIndex {
-  /// The inode with a number; `.stale` where there is none.
+  /// Finds the inode with a number. Throws `.stale` if there is none.
   init(_ inode: InodeNumber, in catalog: borrowing Catalog) throws(FSError) {
     guard let index = catalog.index(of: inode) else {
       throw FSError(.stale, "no inode \(inode.rawValue)")
@@ -145,7 +146,7 @@ extension InodeIndex {
     self = index
   }
 
-  /// A directory that still has a name; `.notDirectory` or `.notFound` otherwise.
+  /// Finds a directory that still has a name. Throws `.notDirectory` or `.notFound` otherwise.
   init(directory inode: InodeNumber, in catalog: borrowing Catalog) throws(FSError) {
     self = try InodeIndex(inode, in: catalog)
     let state = catalog.state(self)

@@ -1,36 +1,36 @@
 package import AlbumModel
 import Posix
 
-/// Something that changed in a space.
+/// A change in a space.
 package enum FileSystemChange: Equatable, Sendable {
-  /// A name of a directory came, went, or leads to another inode. `album`: where the directory belongs,
-  /// or the new album itself. What a Thumb shows by itself has no changes of names: it follows the photos.
+  /// A name in a directory appeared, disappeared, or leads to another inode. `album` is the album that the
+  /// directory belongs to, or the new album itself. Thumbnails that Thumb shows cause no such change: their
+  /// names follow the photos.
   case name(FileName, in: InodeNumber, album: InodeNumber?, isThere: Bool)
-  /// The last of those who had a file open for writing has closed it.
+  /// The last handle that wrote to a file was closed.
   case written(InodeNumber)
-  /// A file lost content that it had taken over and could not store: it is as it was stored.
+  /// A file lost content that could not be stored. It now reads as it is stored.
   case contentLost(InodeNumber)
-  /// A photo has a new thumbnail, or none can be made of it.
+  /// A photo has a new thumbnail, or albumfs cannot make one of it.
   case thumbnail(of: InodeNumber)
 }
 
-/// Hears of every change of names and content, whoever made it: the FUSE driver, which has the kernel
-/// forget what it knows, is one observer.
+/// Receives every change of names and content, whichever caller made it. One observer is the FUSE driver,
+/// which makes the kernel forget outdated names and pages.
 ///
-/// A call comes on the thread that made the change, after the catalog has it and before the request that
-/// made it returns. No lock is held. Changes of different threads may come in another order than they
-/// happened, or at once: an observer that wants to know how things are asks `FileSystem`. It may ask
-/// everything that changes nothing. It returns soon, and waits neither for the kernel nor for a thread
-/// that makes a request.
+/// The call comes on the thread that made the change, after the catalog has it and before the request
+/// returns, with no lock held. Changes of different threads may arrive at once, or in another order than they
+/// happened. An observer that needs the current state asks `FileSystem`, and may use every call that changes
+/// nothing. It returns soon, and waits neither for the kernel nor for a thread that makes a request.
 package protocol FileSystemObserver: AnyObject, Sendable {
-  /// `isOwn`: this observer asked for exactly this change (`Caller.observer`). The other effects of its
+  /// `isOwn` is true if this observer requested exactly this change (`Caller.observer`). Side effects of its
   /// requests, such as a folder in Thumb that moves with the one in Photo, are not its own.
   func changed(_ change: FileSystemChange, isOwn: Bool)
 }
 
 /// The observers of one file system. Any thread.
 final class Observers: Sendable {
-  /// A leaf: observers are called without it.
+  /// A leaf: no observer is called under it.
   private let observers = Mutex<[any FileSystemObserver]>([], rank: .leaf)
 
   func add(_ observer: any FileSystemObserver) { observers.withLock { $0.append(observer) } }

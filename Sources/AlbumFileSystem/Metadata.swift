@@ -4,7 +4,7 @@ import AlbumStore
 import Posix
 
 extension FileSystem {
-  /// stat.
+  /// stat(2).
   package func attributes(of inode: InodeNumber) throws(FSError) -> Attributes {
     current(
       try space.read { (catalog: borrowing Catalog) throws(FSError) -> Attributes in
@@ -12,7 +12,7 @@ extension FileSystem {
       })
   }
 
-  /// chmod, chown, truncate, utimens. The kernel has checked permissions.
+  /// chmod(2), chown(2), truncate(2) and utimensat(2). The kernel has checked permissions.
   package func change(_ change: AttributeChange, of inode: InodeNumber)
     throws(FSError) -> Attributes
   {
@@ -42,7 +42,7 @@ extension FileSystem {
     }
   }
 
-  /// fsync of a file without a handle, or of a directory: returns when it is on disk.
+  /// fsync(2) of a file without a handle, or of a directory. Returns when it is on disk.
   ///
   /// The kernel passes on neither sync(2) nor syncfs(2), so fsync of any directory does their work: when it
   /// returns, everything that was closed before is on disk, and everything that albumfs has received of open
@@ -59,7 +59,7 @@ extension FileSystem {
     try storing { () throws(StoreError) in try space.barrier() }
   }
 
-  /// statfs of the disk below.
+  /// statfs(2) of the disk that holds the store.
   package func capacity() throws(FSError) -> FileSystemCapacity {
     let disk = try storing { () throws(StoreError) in try space.capacity() }
     let block = Int64(max(disk.blockSize, 512))

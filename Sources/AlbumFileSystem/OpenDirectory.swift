@@ -3,28 +3,28 @@ package import AlbumModel
 import AlbumStore
 import Posix
 
-// A listing goes on where it stopped, whatever came and went meanwhile. Offsets say which part of
-// the listing is next, and behind which cookie:
+// A listing continues where it stopped, whatever names came and went meanwhile. Its offset says which part of
+// the listing is next, and after which cookie:
 //
 //     0            `.`
 //     1            `..`
-//     2 + c        entries behind cookie c
-//     2^33 + c     what the view shows of Photo, behind cookie c of that directory
-//     2 * 2^33 + c the same of the album itself
+//     2 + c        entries after cookie c
+//     2^33 + c     thumbnails of the photos in Photo, after cookie c of that directory
+//     2 * 2^33 + c thumbnails of the photos in the album itself, likewise
 //
-// Names that are made while somebody lists have higher cookies than all at the beginning, and are
-// left out until the listing begins anew: so it ends, and no name comes twice.
+// A name that is made during a listing gets a higher cookie than all names had at its beginning. The listing
+// leaves it out until it begins anew. So it ends, and no name appears twice.
 
 /// One open directory. Any thread.
 package final class OpenDirectory: Sendable {
-  /// Offset of the first part of the view.
+  /// The offset of the first part of the view.
   private static let viewOffset: Int64 = 1 << 33
-  /// So many entries are looked at under one hold of the catalog's lock.
+  /// The number of entries that one hold of the catalog's lock visits.
   private static let batchCount = 256
 
   package let inode: InodeNumber
-  /// True where entries come and go without anybody's asking, as thumbnails do: nobody may keep what
-  /// was listed.
+  /// True if entries come and go without a request, as thumbnails do. Then a caller must not cache the
+  /// listing.
   package let changesByItself: Bool
   /// The album that the directory is or lies in.
   package let album: InodeNumber?
@@ -44,8 +44,8 @@ package final class OpenDirectory: Sendable {
     self.fileSystem = fileSystem
   }
 
-  /// Calls `body` with the entries behind `offset` (0: the beginning), `.` and `..` first, until it
-  /// answers false; that entry comes first in the next call.
+  /// Calls `body` with the entries after `offset` (0: the beginning), `.` and `..` first, until it returns
+  /// false. That entry comes first in the next call.
   package func list(from offset: Int64, _ body: (ListedEntry) -> Bool) throws(FSError) {
     var position = offset
     while true {
@@ -61,7 +61,7 @@ package final class OpenDirectory: Sendable {
     }
   }
 
-  /// The same with what the name leads to; nil for `.` and `..`.
+  /// Does the same with the inode of each name; nil for `.` and `..`.
   package func listWithAttributes(from offset: Int64, _ body: (ListedEntry, Entry?) -> Bool)
     throws(FSError)
   {
@@ -143,12 +143,11 @@ package final class OpenDirectory: Sendable {
 }
 
 extension OpenDirectory.Line {
-  /// With `space` an entry too; nil for what is not shown, or in another part.
+  /// With `space`, looks up the entry too. Returns nil if the name is not shown or belongs to another part.
   fileprivate init?(
-    _ name: [UInt8], _ child: InodeIndex, in directory: InodeIndex, isView: Bool, offset: Int64,
+    _ name: FileName, _ child: InodeIndex, in directory: InodeIndex, isView: Bool, offset: Int64,
     _ catalog: borrowing Catalog, of space: Space?
   ) {
-    guard let fileName = try? FileName(name) else { return nil }
     var resolution = Resolution(index: child)
     if isView {
       guard catalog.state(child).kind == .regular, catalog.state(child).thumbnail.rawValue != 0,
@@ -156,15 +155,15 @@ extension OpenDirectory.Line {
       else { return nil }
       resolution = shown
     } else if Zone(of: directory, in: catalog).isThumb {
-      // An entry that a newer thumbnail goes before comes with the view.
+      // If a newer thumbnail supersedes an entry, the view lists the name.
       guard let shown = ThumbView.resolve(name, in: directory, catalog), shown.index == child else {
         return nil
       }
     }
     let state = catalog.state(resolution.index)
     listed = ListedEntry(
-      name: fileName, inode: state.number, kind: state.kind, nextOffset: offset)
-    entry = space.map { Entry(resolution, fileName, in: directory, catalog, of: $0) }
+      name: name, inode: state.number, kind: state.kind, nextOffset: offset)
+    entry = space.map { Entry(resolution, name, in: directory, catalog, of: $0) }
   }
 }
 

@@ -9,12 +9,12 @@ package final class OpenFile: Sendable {
   private let content: FileContent
   private let fileSystem: FileSystem
   private let writes: Bool
-  /// Whether the file was made or emptied by this open.
+  /// True if this open made or emptied the file.
   private let beginsContent: Bool
-  /// What is written goes to the store at once, so that write(2) tells who has no room for it: on a
-  /// disk that is nearly full, where the file was opened only to be written, as the shell does, which
-  /// does not look whether close succeeds. Past the kernel's pages no memory can be shared, so whoever
-  /// can map the file is told by fsync and close.
+  /// True if every write goes to the store at once, so that write(2) returns ENOSPC. This is for a disk that
+  /// is nearly full and a file that was opened only for writing, as by a shell, which ignores errors of
+  /// close. A file that can be mapped needs the kernel's pages: its writer gets the error from fsync or
+  /// close.
   package let writesThrough: Bool
 
   init(_ content: FileContent, of fileSystem: FileSystem, mode: OpenMode, beginsContent: Bool) {
@@ -26,7 +26,7 @@ package final class OpenFile: Sendable {
     writesThrough = writes && !mode.canBeMapped && fileSystem.space.isNearlyFull
   }
 
-  /// Reads until the buffer is full or the file ends; answers the bytes read. Up to
+  /// Reads until the buffer is full or the file ends; returns the number of bytes. Up to
   /// `ReadHeadroom.byteCount` bytes before the buffer must be writable and are restored.
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FSError)
     -> Int
@@ -34,7 +34,7 @@ package final class OpenFile: Sendable {
     try unsafe content.read(into: buffer, at: offset)
   }
 
-  /// Takes all of it over, or throws.
+  /// Takes all bytes, or throws.
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FSError) {
     do throws(FSError) {
       try fileSystem.writable()
@@ -46,7 +46,7 @@ package final class OpenFile: Sendable {
     }
   }
 
-  /// close(2) of one descriptor: what was written survives the daemon's end when this returns.
+  /// close(2) of one descriptor. When it returns, the written bytes survive the end of the daemon.
   package func flush() throws(FSError) {
     if !writes { return }
     try content.commit()
@@ -60,7 +60,7 @@ package final class OpenFile: Sendable {
     try fileSystem.synchronize(inode)
   }
 
-  /// What the file is now is what its writer meant it to be.
+  /// Records that the writer has finished the file: its content counts as complete.
   private func settleContent() {
     if !beginsContent || fileSystem.space.isReadOnly { return }
     let index = content.index
@@ -71,11 +71,11 @@ package final class OpenFile: Sendable {
     }
   }
 
-  /// The last close of this handle. Writes out what flush did not see.
+  /// The last close of this handle. Writes out what came after the last flush.
   package func release() { fileSystem.release(inode, writes: writes) }
 
-  /// fallocate(2), to punch holes and to zero. Room cannot be reserved, and is not said to be: what is
-  /// written, also over something older, goes into new records. posix_fallocate(3) then writes zeros.
+  /// fallocate(2), to punch holes and to write zeros. It refuses to reserve room, because every write, also
+  /// over older bytes, goes into new records. posix_fallocate(3) then writes zeros.
   package func allocate(at offset: Int64, length: Int64, mode: AllocationMode) throws(FSError) {
     try fileSystem.writable()
     if offset < 0 || length <= 0 { throw FSError(.invalid) }
@@ -99,7 +99,7 @@ package final class OpenFile: Sendable {
     try content.seek(to: target, from: offset)
   }
 
-  /// Another file's content, shared with this one.
+  /// Shares another file's content with this one.
   fileprivate func share(
     _ source: OpenFile, from: Int64, to: Int64, at destination: Int64
   ) throws(FSError) -> Int64 {
@@ -116,7 +116,7 @@ extension FileSystem {
     try open(inode, mode: mode, isNew: false)
   }
 
-  /// `isNew`: the file was made to be opened.
+  /// `isNew` is true if this call also made the file.
   func open(_ inode: InodeNumber, mode: OpenMode, isNew: Bool) throws(FSError) -> OpenFile {
     let writes = mode.writes || mode.truncates
     if writes {
@@ -144,7 +144,7 @@ extension FileSystem {
     return OpenFile(content, of: self, mode: mode, beginsContent: isNew || mode.truncates)
   }
 
-  /// True while somebody has a file open for writing.
+  /// True while a handle of the file is open for writing.
   package func hasWriter(_ inode: InodeNumber) -> Bool { contents.hasWriter(inode) }
 
   /// The files that are open for writing.
@@ -159,13 +159,13 @@ extension FileSystem {
     }
   }
 
-  /// Whether a handle that was only read was the last, and those that were written failed.
+  /// True if a handle for reading was the last one, after handles for writing failed.
   private func leavesWork(_ content: FileContent) -> Bool {
     contents.whenUnused(content) { !content.isFinished } == true
   }
 
-  /// Writes out what is pending. What cannot be stored is given up with the last handle: flush and
-  /// fsync have said so.
+  /// Writes out pending content. With the last handle it discards what cannot be stored, which flush and
+  /// fsync have reported.
   private func finish(_ content: FileContent) {
     do throws(FSError) {
       try content.commit()
@@ -178,8 +178,8 @@ extension FileSystem {
     }
   }
 
-  /// copy_file_range: shares sealed records where it can. Answers the bytes copied, of a source in
-  /// very many pieces perhaps not all that there are: the caller asks for the rest.
+  /// copy_file_range(2): shares sealed records where it can. Returns the number of bytes copied. For a source
+  /// in very many pieces that may be fewer than requested; the caller asks for the rest.
   package func copyRange(
     of source: OpenFile, at sourceOffset: Int64, to destination: OpenFile,
     at destinationOffset: Int64, length: Int64

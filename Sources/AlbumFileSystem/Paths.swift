@@ -7,7 +7,7 @@ package struct SpaceContents: Sendable {
   package var albums = 0
   /// Files at a photo's place that have a thumbnail, wait for one, or are damaged pictures.
   package var photos = 0
-  /// Made by albumfs, and not the user's own since then.
+  /// Thumbnails that albumfs made, without those that became the user's own.
   package var thumbnails = 0
   /// All regular files, including photos and thumbnails.
   package var files = 0
@@ -54,7 +54,7 @@ extension FileSystem {
           return
         }
         catalog.forEachEntry(of: index) { name, child, _ in
-          if child == wanted, let name = try? FileName(name) { names.append((name, directory)) }
+          if child == wanted { names.append((name, directory)) }
           return true
         }
       }
@@ -72,7 +72,7 @@ extension FileSystem {
 
   static func path(of directory: InodeIndex, _ catalog: borrowing Catalog) -> [UInt8] {
     let names = catalog.index(of: .root).map { catalog.names(from: $0, to: directory) } ?? []
-    return Array(names.joined(separator: [UInt8(ascii: "/")]))
+    return Array(names.map(\.bytes).joined(separator: [UInt8(ascii: "/")]))
   }
 
   /// Looks up a path from the root of the space; follows no symbolic link.
@@ -81,9 +81,9 @@ extension FileSystem {
       var at = try InodeIndex(.root, in: catalog)
       for name in path.split(separator: UInt8(ascii: "/")) where name != [UInt8(ascii: ".")] {
         if !catalog.state(at).isDirectory { throw FSError(.notDirectory) }
-        guard let next = ThumbView.resolve(Array(name), in: at, catalog) else {
-          throw FSError(.notFound)
-        }
+        guard let name = try? FileName(Array(name)),
+          let next = ThumbView.resolve(name, in: at, catalog)
+        else { throw FSError(.notFound) }
         at = next.index
       }
       return catalog.state(at).number
@@ -102,7 +102,7 @@ extension FileSystem {
           return
         }
         catalog.forEachEntry(of: index) { name, child, _ in
-          let full = path.isEmpty ? name : path + [UInt8(ascii: "/")] + name
+          let full = path.isEmpty ? name.bytes : path + [UInt8(ascii: "/")] + name.bytes
           let state = catalog.state(child)
           if state.isDirectory { waiting.append((state.number, full)) }
           if state.kind == .regular { files.append((full, state)) }

@@ -11,14 +11,14 @@ extension FileSystem {
     let album = try space.change { (catalog: inout Catalog) throws(FSError) -> InodeNumber? in
       let directory = try InodeIndex(directory: parent, in: catalog)
       let zone = Zone(of: directory, in: catalog)
-      if zone.isThumb { ThumbView.dropSuperseded(name.bytes, in: directory, &catalog) }
-      guard let found = ThumbView.resolve(name.bytes, in: directory, catalog) else {
+      if zone.isThumb { ThumbView.dropSuperseded(name, in: directory, &catalog) }
+      guard let found = ThumbView.resolve(name, in: directory, catalog) else {
         throw FSError(.notFound)
       }
       if catalog.state(found.index).isDirectory { throw FSError(.isDirectory) }
       catalog.update(found.index) { $0.changed = time }
-      if found.photo == nil { catalog.removeEntry(name.bytes, in: directory) }
-      if zone.isThumb { ThumbView.giveUpThumbnail(for: name.bytes, in: directory, &catalog) }
+      if found.photo == nil { catalog.removeEntry(name, in: directory) }
+      if zone.isThumb { ThumbView.giveUpThumbnail(for: name, in: directory, &catalog) }
       catalog.touch(directory, time)
       return zone.album.map { catalog.state($0).number }
     }
@@ -33,15 +33,15 @@ extension FileSystem {
     let (twin, album) = try space.change {
       (catalog: inout Catalog) throws(FSError) -> (InodeNumber?, InodeNumber?) in
       let directory = try InodeIndex(directory: parent, in: catalog)
-      guard let child = ThumbView.resolve(name.bytes, in: directory, catalog)?.index else {
+      guard let child = ThumbView.resolve(name, in: directory, catalog)?.index else {
         throw FSError(.notFound)
       }
       if !catalog.state(child).isDirectory { throw FSError(.notDirectory) }
       if !AlbumRemoval.isFreeOfUser(child, catalog) { throw FSError(.notEmpty) }
-      AlbumRemoval.removeTree(name.bytes, in: directory, &catalog)
+      AlbumRemoval.removeTree(name, in: directory, &catalog)
       catalog.touch(directory, time)
       let album = Zone(of: directory, in: catalog).album.map { catalog.state($0).number }
-      return (Twins.drop(of: name.bytes, in: directory, &catalog), album)
+      return (Twins.drop(of: name, in: directory, &catalog), album)
     }
     observers.tell(.name(name, in: parent, album: album, isThere: false), askedBy: caller)
     if let twin { observers.tell(.name(name, in: twin, album: album, isThere: false)) }
@@ -89,14 +89,14 @@ enum AlbumRemoval {
   }
 
   /// Removes a directory without entries of the user's, with everything in it.
-  static func removeTree(_ name: [UInt8], in parent: InodeIndex, _ catalog: inout Catalog) {
+  static func removeTree(_ name: FileName, in parent: InodeIndex, _ catalog: inout Catalog) {
     if let directory = catalog.child(name, of: parent) { emptyTree(directory, &catalog) }
     catalog.removeEntry(name, in: parent)
   }
 
   /// Removes everything in a directory without entries of the user's.
   static func emptyTree(_ directory: InodeIndex, _ catalog: inout Catalog) {
-    var found: [(name: [UInt8], directory: InodeIndex)] = []
+    var found: [(name: FileName, directory: InodeIndex)] = []
     var waiting = [directory]
     while let next = waiting.popLast() {
       guard catalog.state(next).isDirectory else { continue }

@@ -52,11 +52,11 @@ struct RenameEffects {
   /// The albums of the old and the new place.
   var formerAlbum: InodeNumber?
   var album: InodeNumber?
-  /// False where both names lead to the same inode: then nothing happens.
+  /// False if both names lead to the same inode, so that nothing happens.
   var isDone = true
 }
 
-/// rename(2) in the catalog: what may go where, and what follows for photos and twins.
+/// rename(2) in the catalog: which moves are allowed, and their effects on photos and twins.
 enum Renaming {
   /// rename(2), as one step. If it throws, it has changed nothing except entries that the view shows under
   /// these names.
@@ -64,12 +64,12 @@ enum Renaming {
     _ from: Place, to: Place, mode: RenameMode, time: Timestamp, _ catalog: inout Catalog
   ) throws(FSError) -> RenameEffects {
     for place in [from, to] where Zone(of: place.directory, in: catalog).isThumb {
-      ThumbView.dropSuperseded(place.name.bytes, in: place.directory, &catalog)
+      ThumbView.dropSuperseded(place.name, in: place.directory, &catalog)
     }
-    guard let source = ThumbView.resolve(from.name.bytes, in: from.directory, catalog) else {
+    guard let source = ThumbView.resolve(from.name, in: from.directory, catalog) else {
       throw FSError(.notFound)
     }
-    let target = ThumbView.resolve(to.name.bytes, in: to.directory, catalog)
+    let target = ThumbView.resolve(to.name, in: to.directory, catalog)
     if mode.exchange && target == nil { throw FSError(.notFound) }
     if mode.noReplace, let target, target.photo == nil { throw FSError(.exists) }
     let replaced = target.flatMap { mode.exchange || $0.photo == nil ? $0.index : nil }
@@ -82,11 +82,11 @@ enum Renaming {
       try checkReplacement(of: replaced, by: source.index, catalog)
     }
     if source.photo != nil {
-      ThumbView.makeOwn(source.index, from.name.bytes, in: from.directory, &catalog)
+      ThumbView.makeOwn(source.index, from.name, in: from.directory, &catalog)
     }
     if mode.exchange {
       if let target, target.photo != nil {
-        ThumbView.makeOwn(target.index, to.name.bytes, in: to.directory, &catalog)
+        ThumbView.makeOwn(target.index, to.name, in: to.directory, &catalog)
       }
       return exchange(from, to, time, &catalog)
     }
@@ -134,10 +134,10 @@ enum Renaming {
     if let replaced {
       catalog.update(replaced) { $0.changed = time }
       AlbumRemoval.emptyTree(replaced, &catalog)
-      catalog.removeEntry(from.name.bytes, in: from.directory)
-      catalog.replaceEntry(to.name.bytes, in: to.directory, child: source)
+      catalog.removeEntry(from.name, in: from.directory)
+      catalog.replaceEntry(to.name, in: to.directory, child: source)
     } else {
-      catalog.moveEntry(from.name.bytes, of: from.directory, to: to.name.bytes, in: to.directory)
+      catalog.moveEntry(from.name, of: from.directory, to: to.name, in: to.directory)
     }
     catalog.update(source) { $0.changed = time }
     catalog.touch(from.directory, time)
@@ -151,18 +151,18 @@ enum Renaming {
     _ from: Place, _ to: Place, _ time: Timestamp, _ catalog: inout Catalog
   ) -> RenameEffects {
     var effects = RenameEffects()
-    guard let first = catalog.child(from.name.bytes, of: from.directory),
-      let second = catalog.child(to.name.bytes, of: to.directory)
+    guard let first = catalog.child(from.name, of: from.directory),
+      let second = catalog.child(to.name, of: to.directory)
     else { return effects }
     let firstTwin = twinPlace(of: first, at: from, catalog)
     let secondTwin = twinPlace(of: second, at: to, catalog)
     catalog.exchangeEntries(
-      from.name.bytes, in: from.directory, with: to.name.bytes, in: to.directory)
+      from.name, in: from.directory, with: to.name, in: to.directory)
     for index in [first, second] { catalog.update(index) { $0.changed = time } }
     for place in [from, to] { catalog.touch(place.directory, time) }
     if let firstTwin, let secondTwin {
       catalog.exchangeEntries(
-        firstTwin.name.bytes, in: firstTwin.directory, with: secondTwin.name.bytes,
+        firstTwin.name, in: firstTwin.directory, with: secondTwin.name,
         in: secondTwin.directory)
       for twin in [firstTwin, secondTwin] { note(twin, isThere: true, &effects, catalog) }
     } else {
@@ -183,7 +183,7 @@ enum Renaming {
   ) {
     let zone = Zone(of: place.directory, in: catalog)
     if zone.isThumb {
-      ThumbView.giveUpThumbnail(for: place.name.bytes, in: place.directory, &catalog)
+      ThumbView.giveUpThumbnail(for: place.name, in: place.directory, &catalog)
     }
     if catalog.state(index).isDirectory {
       if case .photo = zone, !place.name.isHidden {
@@ -203,7 +203,7 @@ enum Renaming {
   ) -> Place? {
     guard catalog.state(folder).isDirectory, case .photo = Zone(of: place.directory, in: catalog),
       let twin = Twins.twin(of: place.directory, catalog),
-      let child = catalog.child(place.name.bytes, of: twin),
+      let child = catalog.child(place.name, of: twin),
       catalog.state(child).isDirectory
     else { return nil }
     return Place(name: place.name, directory: twin)
@@ -216,13 +216,13 @@ enum Renaming {
     note(former, isThere: false, &effects, catalog)
     if case .photo = Zone(of: place.directory, in: catalog), !place.name.isHidden,
       let twin = Twins.ensure(of: place.directory, time: time, &catalog),
-      catalog.child(place.name.bytes, of: twin) == nil
+      catalog.child(place.name, of: twin) == nil
     {
       catalog.moveEntry(
-        former.name.bytes, of: former.directory, to: place.name.bytes, in: twin)
+        former.name, of: former.directory, to: place.name, in: twin)
       note(Place(name: place.name, directory: twin), isThere: true, &effects, catalog)
     } else {
-      Twins.drop(former.name.bytes, in: former.directory, &catalog)
+      Twins.drop(former.name, in: former.directory, &catalog)
     }
   }
 

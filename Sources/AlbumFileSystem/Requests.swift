@@ -1,10 +1,10 @@
 package import AlbumModel
 
-/// Who asks: whose user and group a new inode gets.
+/// The sender of a request. New inodes get its user and group.
 package struct Caller: Sendable {
   package var user: UInt32
   package var group: UInt32
-  /// The observer that asks. It learns with each change whether it is the one that it asked for.
+  /// The observer that sent the request. `FileSystemObserver.changed` tells it which change is its own.
   package var observer: (any FileSystemObserver)?
   package init(user: UInt32, group: UInt32, observer: (any FileSystemObserver)? = nil) {
     self.user = user
@@ -12,11 +12,11 @@ package struct Caller: Sendable {
     self.observer = observer
   }
 
-  /// albumfs itself, for what nobody asked for.
+  /// albumfs itself, for changes without a request.
   package static let daemon = Caller(user: 0, group: 0)
 }
 
-/// What setattr changes; nil leaves a field as it is.
+/// The changes of setattr; nil leaves a field as it is.
 package struct AttributeChange: Sendable {
   package enum Time: Sendable { case now, at(Timestamp) }
   package var permissions: UInt16?
@@ -31,11 +31,11 @@ package struct AttributeChange: Sendable {
   package init() {}
 }
 
-/// How a file is opened: the access mode and flags that matter below the kernel.
+/// The access mode and the flags of an open that matter below the kernel.
 package struct OpenMode: Sendable {
   package var writes: Bool
   package var truncates: Bool
-  /// mmap(2) may share memory through it: what was opened only to be written cannot be mapped.
+  /// True if mmap(2) may share memory through the handle. A file opened only for writing cannot be mapped.
   package var canBeMapped: Bool
   package init(writes: Bool, truncates: Bool = false, canBeMapped: Bool = true) {
     self.writes = writes
@@ -90,6 +90,6 @@ package struct ListedEntry: Sendable {
   package var name: FileName
   package var inode: InodeNumber
   package var kind: FileKind
-  /// Where the listing goes on behind this entry: the `off` of a dirent.
+  /// The offset at which the listing continues after this entry: the `off` of a dirent.
   package var nextOffset: Int64
 }

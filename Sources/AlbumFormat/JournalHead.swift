@@ -174,8 +174,14 @@ package struct JournalHead: Equatable, Sendable {
       let ancestor = Ancestor(
         number: try reader.readSegment(), birth: try reader.readBirth(),
         cutFrame: try reader.readFrame())
-      if ancestor.number.rawValue == 0 { continue }
-      if ancestor.number >= former { throw FormatError("journal head whose ancestors do not fall") }
+      // None follows the last one.
+      if ancestor == Ancestor(number: SegmentNumber(0), birth: .none, cutFrame: .none) {
+        former = SegmentNumber(0)
+        continue
+      }
+      if ancestor.number.rawValue == 0 || ancestor.number >= former {
+        throw FormatError("journal head whose ancestors do not fall")
+      }
       former = ancestor.number
       ancestors.append(ancestor)
     }

@@ -221,7 +221,7 @@ package enum JournalItem: Equatable, Sendable {
   case inode(InodeState)
   case inodeGone(InodeNumber)
   case extents(InodeNumber, from: Int64, to: Int64, [Extent])
-  case entry(directory: InodeNumber, name: [UInt8], inode: InodeNumber?)
+  case entry(directory: InodeNumber, name: FileName, inode: InodeNumber?)
   case symlink(InodeNumber, target: [UInt8])
   case attribute(InodeNumber, name: [UInt8], value: [UInt8]?)
   case segment(SegmentKind, SegmentNumber, SegmentBirth, SegmentState, retiredAt: StoreTime)
@@ -282,7 +282,7 @@ package enum JournalItem: Equatable, Sendable {
     case .entry(let directory, let name, let inode):
       writer.write(directory.rawValue)
       writer.write(inode?.rawValue ?? 0)
-      writer.write(name)
+      writer.write(name.bytes)
     case .symlink(let number, let target):
       writer.write(number.rawValue)
       writer.write(target)
@@ -336,11 +336,12 @@ package enum JournalItem: Equatable, Sendable {
     case 4:
       let directory = try body.readInode()
       let inode = try body.readOptionalInode()
-      let name = try body.read(count: body.remaining)
-      do throws(FileName.Invalid) { _ = try FileName(name) } catch {
+      let bytes = try body.read(count: body.remaining)
+      do throws(FileName.Invalid) {
+        return .entry(directory: directory, name: try FileName(bytes), inode: inode)
+      } catch {
         throw FormatError("entry with a name that is none: \(error)")
       }
-      return .entry(directory: directory, name: name, inode: inode)
     case 5:
       return .symlink(
         try body.readInode(), target: try body.read(count: body.remaining))

@@ -16,7 +16,7 @@
 /// | bytes | what |
 /// |---|---|
 /// | 0..<32 | master key of the space |
-/// | 32..<36 | cipher of the records: 1, XChaCha20-Poly1305 |
+/// | 32..<36 | cipher of the records (`CipherKind`) |
 /// | 36..<40 | zero |
 /// | 40..<48 | features that a reader must understand: an unknown one refuses the mount |
 /// | 48..<56 | features that a writer must understand: an unknown one permits reading only |
@@ -44,7 +44,8 @@ package enum KeySlot {
 
   /// The plaintext of a slot besides the master key.
   package struct Content: Equatable, Sendable {
-    package var cipher: UInt32 = 1
+    /// The raw value of a `CipherKind`.
+    package var cipher = CipherKind.xchacha20Poly1305.rawValue
     package var mustUnderstand: UInt64 = 0
     package var mayWrite: UInt64 = 0
     package var mayIgnore: UInt64 = 0
@@ -52,13 +53,14 @@ package enum KeySlot {
     package init() {}
 
     // This version knows no feature yet.
-    private static let knownCipher: UInt32 = 1
     private static let knownMustUnderstand: UInt64 = 0
     private static let knownMayWrite: UInt64 = 0
 
     /// Why this version cannot unlock the space; nil if it can.
     package var refusal: String? {
-      if cipher != Content.knownCipher { return "its records are sealed with cipher \(cipher)" }
+      if CipherKind(rawValue: cipher) == nil {
+        return "its records are sealed with cipher \(cipher)"
+      }
       let unknown = mustUnderstand & ~Content.knownMustUnderstand
       return unknown == 0 ? nil : "it uses features 0x\(String(unknown, radix: 16))"
     }

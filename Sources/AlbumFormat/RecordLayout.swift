@@ -27,13 +27,22 @@ package enum RecordKind: UInt8, Sendable, BitwiseCopyable, CaseIterable {
 /// |---|---|
 /// | 0..<24 | nonce: random, never used twice under a key |
 /// | 24..<32 | masked header: XOR of the 8 bytes below with the keystream of the mask sub-key and this nonce |
-/// | 32..<32+n | ciphertext, XChaCha20-Poly1305 (IETF) under the sub-key of the record's kind |
+/// | 32..<32+n | ciphertext under the sub-key of the record's kind |
 /// | 32+n..<48+n | tag |
 /// | up to the grid | random bytes |
 ///
 /// The header in clear: plaintext length n as u32, little-endian | kind as u8 | three zero bytes. It is
 /// masked so that a segment looks random. It is not authenticated by itself: kind and length are in the
 /// associated data (`AssociatedData`).
+///
+/// The space's `CipherKind` seals the ciphertext:
+///
+/// 1. XChaCha20-Poly1305 (IETF) with the sub-key and the nonce.
+/// 2. AES-256-GCM with a key of the record's own: HChaCha20 of the sub-key and nonce bytes 0..<16. Its nonce
+///    is 4 zero bytes and nonce bytes 16..<24. This extends the nonce as XChaCha20 extends ChaCha20's, so
+///    random nonces of 192 bits stay safe. (AES-256-GCM alone allows 2^32 random nonces for a key.)
+///
+/// Format.md has the safety argument of 2, with its bounds.
 ///
 /// Worked sizes: 0 bytes of plaintext seal to 48 and take 256; 208 bytes seal to 256 and take 256;
 /// 209 take 512; a full data record of 65,576 bytes seals to 65,624 and takes 65,792.

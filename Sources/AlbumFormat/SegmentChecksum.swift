@@ -1,3 +1,5 @@
+package import AlbumModel
+
 /// The modification time of every segment of every space: a checksum of its bytes, as a time. It tells
 /// nothing that the bytes do not tell. Yet tools that compare times and sizes, as rsync does by whole
 /// seconds, notice each change. Neither recovery nor a check depends on it.
@@ -37,7 +39,7 @@ package struct SegmentChecksum: Equatable, Sendable {
   package mutating func add(_ word: UInt64) { sum ^= word }
 
   /// The time of a small file with these bytes.
-  package static func time(ofSmallFile bytes: [UInt8]) -> Int64 {
+  package static func time(ofSmallFile bytes: [UInt8]) -> Timestamp {
     var checksum = SegmentChecksum()
     checksum.sum = 0xCBF2_9CE4_8422_2325
     for byte in bytes {
@@ -46,19 +48,20 @@ package struct SegmentChecksum: Equatable, Sendable {
     return checksum.time
   }
 
-  /// Seconds since 1970.
-  package var time: Int64 {
+  /// The checksum as a time.
+  package var time: Timestamp {
     var folded: UInt64 = 0
     for part in 0..<4 {
       folded ^= (sum >> UInt64(16 * part) & 0xFFFF) << UInt64(4 * part)
     }
-    return SegmentChecksum.firstTime + 2 * Int64(folded)
+    return Timestamp(seconds: SegmentChecksum.firstTime.seconds + 2 * Int64(folded))
   }
 
   /// 1980-01-01 UTC.
-  package static let firstTime: Int64 = 315_532_800
-  /// True if a time may be a checksum. Times of recent years are not.
-  package static func isPossible(time: Int64) -> Bool {
-    time >= firstTime && time < firstTime + 1 << 29 && time % 2 == 0
+  package static let firstTime = Timestamp(seconds: 315_532_800)
+  /// True if a time may be a checksum. Times of recent years and times of writes are not.
+  package static func isPossible(_ time: Timestamp) -> Bool {
+    let count = time.seconds - firstTime.seconds
+    return 0..<1 << 29 ~= count && count % 2 == 0 && time.subsecond == 0
   }
 }

@@ -131,8 +131,18 @@ package enum ConfigurationError: Error, Equatable, Sendable {
   case newerFormat(Int, isIntact: Bool)
   /// A cost out of bounds; the text names the value and the bound.
   case costRefused(String)
-  /// Damaged or edited.
+  /// Damaged or edited; the text says in what.
   case malformed(String)
+
+  /// The fault of the conf, for messages; "it" stands for the file.
+  package var reason: String {
+    switch self {
+    case .notAStore: "it does not begin like one"
+    case .newerFormat(let format, _): "it claims format \(format)"
+    case .costRefused(let what): "its Argon2id cost is absurd (\(what))"
+    case .malformed(let what): what
+    }
+  }
 }
 
 /// The cost of Argon2id for a password.

@@ -1,25 +1,3 @@
-/// A time in nanoseconds since 1970-01-01 UTC, from 1677 to 2262.
-package struct Timestamp: Hashable, Comparable, Sendable, BitwiseCopyable {
-  package var nanoseconds: Int64
-  package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
-  package init(seconds: Int64, nanoseconds: Int64) {
-    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    let (sum, overflow2) = product.addingReportingOverflow(nanoseconds)
-    self.nanoseconds = overflow || overflow2 ? (seconds < 0 ? .min : .max) : sum
-  }
-  package static func < (a: Timestamp, b: Timestamp) -> Bool { a.nanoseconds < b.nanoseconds }
-
-  /// Whole seconds, rounded down. With `subsecond` they form a `struct timespec`.
-  package var seconds: Int64 {
-    let (quotient, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
-    return rest < 0 ? quotient - 1 : quotient
-  }
-  package var subsecond: Int64 {
-    let rest = nanoseconds % 1_000_000_000
-    return rest < 0 ? rest + 1_000_000_000 : rest
-  }
-}
-
 /// The type of an inode. Raw values are the S_IFMT bits of `st_mode` shifted right by 12.
 package enum FileKind: UInt8, Sendable, BitwiseCopyable {
   case fifo = 1

@@ -1,5 +1,6 @@
-/// One component of a path: 1 to 255 bytes, any encoding, no `/` and no NUL, neither `.` nor `..`.
-package struct FileName: Hashable, Sendable {
+/// One component of a path: 1 to 255 bytes, any encoding, no `/` and no NUL, neither `.` nor `..`. Ordered by
+/// bytes.
+package struct FileName: Hashable, Comparable, Sendable {
   package let bytes: [UInt8]
 
   package enum Invalid: Error, Sendable { case empty, tooLong, reserved }
@@ -19,6 +20,12 @@ package struct FileName: Hashable, Sendable {
 
   package init(_ string: String) throws(Invalid) { try self.init(Array(string.utf8)) }
 
+  /// Bytes that are known to be a name. Does not look at them again.
+  package init(known bytes: [UInt8]) {
+    assert(1...FileName.maximumLength ~= bytes.count)
+    self.bytes = bytes
+  }
+
   /// A name known at compile time, such as `Photo`.
   package init(literal: StaticString) {
     bytes = unsafe Array(
@@ -30,6 +37,10 @@ package struct FileName: Hashable, Sendable {
 
   package static let photo = FileName(literal: "Photo")
   package static let thumb = FileName(literal: "Thumb")
+
+  package static func < (a: FileName, b: FileName) -> Bool {
+    a.bytes.lexicographicallyPrecedes(b.bytes)
+  }
 
   /// True if the name begins with a dot. Such a directory is no album, and such a file gets no thumbnail.
   package var isHidden: Bool { bytes[0] == UInt8(ascii: ".") }

@@ -29,29 +29,6 @@ package struct SegmentBirth: Hashable, Sendable, BitwiseCopyable {
   package static func random() -> SegmentBirth { SegmentBirth(.random(in: 1..<limit)) }
 }
 
-/// A time of a space's own clock, in milliseconds. It never falls. Within a session it follows the clock that
-/// counts from the machine's start. A session begins at the wall clock's time, or where the last session
-/// ended if that is later. It measures the age of events; albumfs never uses file times for that, because
-/// copying tools set them.
-package struct StoreTime: Hashable, Comparable, Sendable, BitwiseCopyable {
-  package var milliseconds: Int64
-  package init(milliseconds: Int64) { self.milliseconds = milliseconds }
-  package static let none = StoreTime(milliseconds: 0)
-  /// The limit of a time in a frame: 56 bits.
-  package static let limit: Int64 = 1 << 56
-  package static func < (a: StoreTime, b: StoreTime) -> Bool { a.milliseconds < b.milliseconds }
-
-  /// Whole seconds.
-  package var seconds: Int64 { milliseconds / 1000 }
-
-  /// How long the store keeps data that it no longer needs, so that a running copy finds it: 15 minutes.
-  package static let grace: Int64 = 15 * 60 * 1000
-
-  /// If a copy took less than the grace time and this is its newest time, then everything recorded before
-  /// `floor` was in the store when the copy began.
-  package var floor: StoreTime { StoreTime(milliseconds: milliseconds - StoreTime.grace) }
-}
-
 /// The number of a journal frame, counted from 1 over the whole life of a space.
 package struct FrameNumber: Hashable, Comparable, Sendable, BitwiseCopyable {
   package var rawValue: UInt64

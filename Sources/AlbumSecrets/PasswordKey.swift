@@ -152,7 +152,14 @@ package final class SlotContent: Sendable {
   }
 
   /// The plaintext of a slot for a space.
-  package init(_ keys: SpaceKeys, header: KeySlot.Content = KeySlot.Content()) {
+  package convenience init(_ keys: SpaceKeys) {
+    var header = KeySlot.Content()
+    header.cipher = keys.cipher.kind.rawValue
+    self.init(keys, header: header)
+  }
+
+  /// The same with any header.
+  package init(_ keys: SpaceKeys, header: KeySlot.Content) {
     self.header = header
     plaintext = unsafe SecretBytes(count: KeySlot.plaintextByteCount) { plaintext in
       unsafe header.encode(into: plaintext)
@@ -174,13 +181,14 @@ package final class SlotContent: Sendable {
       })
   }
 
-  /// All keys of the space.
+  /// All keys of the space. `KeySlots.find` has refused a cipher that this machine does not have.
   package func spaceKeys() -> SpaceKeys {
     let master = unsafe plaintext.withUnsafeBytes {
       unsafe SecretBytes(
         copying: UnsafeRawBufferPointer(rebasing: $0[KeySlot.masterKeyRange]))
     }
-    return SpaceKeys(master: master, isWritable: header.isWritable)
+    return SpaceKeys(
+      master: master, cipher: CipherKind(rawValue: header.cipher)!, isWritable: header.isWritable)
   }
 
   /// Compares everything in constant time.

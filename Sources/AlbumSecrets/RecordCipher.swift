@@ -7,6 +7,7 @@ package import AlbumModel
 ///
 /// Nonces are 192 random bits: a repetition is not to be expected before some 2^80 records.
 package final class RecordCipher: Sendable {
+  package let kind: CipherKind
   // One guarded page holds all keys; threads read it without a lock.
   private let keys: SecretBytes
   private static let keyByteCount = Sodium.keyByteCount
@@ -37,7 +38,9 @@ package final class RecordCipher: Sendable {
     }
   }
 
-  init(master: borrowing SecretBytes) {
+  init(_ kind: CipherKind, master: borrowing SecretBytes) {
+    precondition(kind.isAvailable)
+    self.kind = kind
     keys = unsafe master.withUnsafeBytes { master in
       unsafe SecretBytes(count: Place.allCases.count * RecordCipher.keyByteCount) { memory in
         for place in Place.allCases {
@@ -75,8 +78,14 @@ package final class RecordCipher: Sendable {
       kind: kind, segment: segment, offset: offset, byteCount: count)
     unsafe withKey(Place(kind)) { key in
       unsafe withUnsafeBytes(of: &associated) {
-        unsafe Sodium.encrypt(
-          plaintext, into: body, tag: body + count, associated: $0, nonce: nonce, key: key)
+        switch self.kind {
+        case .xchacha20Poly1305:
+          unsafe Sodium.encrypt(
+            plaintext, into: body, tag: body + count, associated: $0, nonce: nonce, key: key)
+        case .aes256GCM:
+          unsafe Sodium.encryptByAES(
+            plaintext, into: body, tag: body + count, associated: $0, nonce: nonce, key: key)
+        }
       }
     }
   }
@@ -113,8 +122,14 @@ package final class RecordCipher: Sendable {
       kind: kind, segment: segment, offset: offset, byteCount: byteCount)
     return unsafe withKey(Place(kind)) { key in
       unsafe withUnsafeBytes(of: &associated) {
-        unsafe Sodium.decrypt(
-          body, into: plaintext.baseAddress, tag: tag, associated: $0, nonce: nonce, key: key)
+        switch self.kind {
+        case .xchacha20Poly1305:
+          unsafe Sodium.decrypt(
+            body, into: plaintext.baseAddress, tag: tag, associated: $0, nonce: nonce, key: key)
+        case .aes256GCM:
+          unsafe Sodium.decryptByAES(
+            body, into: plaintext.baseAddress, tag: tag, associated: $0, nonce: nonce, key: key)
+        }
       }
     }
   }

@@ -1,29 +1,33 @@
+package import AlbumFormat
+
 /// A space's master key for a person to write down and type in: 56 characters in 14 groups,
 ///
 ///     0123-4567-89AB-CDEF-GHJK-MNPQ-RSTV-WXYZ-0123-4567-89AB-CDEF-GHJK-MNPQ
 ///
 /// The alphabet is Crockford's base32, without I, L, O and U. It encodes 280 bits, most significant first:
-/// the
-/// 256 of the key and 24 of a checksum, the first three bytes of BLAKE2b-256 of the key, keyed with the 24
-/// ASCII bytes `albumfs recovery key 1.0`. A mistyped key passes once in 16 million.
+/// the 256 of the key and 24 of a checksum. The checksum is the first three bytes of BLAKE2b-256 of the key,
+/// keyed with the 24 ASCII bytes `albumfs recovery key 1.0`. Their 1 is the raw value of the space's
+/// `CipherKind`, so the checksum tells the cipher. A mistyped key passes once in 8 million.
 package enum RecoveryKey {
   private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
   private static let digitCount = 56
   private static let groupLength = 4
   private static let byteCount = 35
 
-  /// Why a text is no recovery key. Names the place, never the characters.
+  /// Why a text is no recovery key, or not one for this machine. Names the place, never the characters.
   package enum Mistake: Error, Equatable, Sendable {
     /// The number of characters, if it is not 56.
     case length(Int)
     /// The position of an impossible character, counted from 1 without dashes and spaces.
     case character(Int)
     case checksum
+    /// The machine does not have the cipher of the key's space.
+    case unavailable(CipherKind)
   }
 
   /// Returns the text, ASCII.
   package static func encode(_ keys: SpaceKeys) -> SecretBytes {
-    let packed = pack(keys.master)
+    let packed = pack(keys.master, keys.cipher.kind)
     let textCount = digitCount + digitCount / groupLength - 1
     return unsafe packed.withUnsafeBytes { packed in
       unsafe SecretBytes(count: textCount) { text in
@@ -64,24 +68,27 @@ package enum RecoveryKey {
       unsafe SecretBytes(
         copying: UnsafeRawBufferPointer(rebasing: $0[..<Sodium.keyByteCount]))
     }
-    if !pack(master).isEqual(to: packed) { throw .checksum }
-    return SpaceKeys(master: master)
+    for kind in CipherKind.allCases where pack(master, kind).isEqual(to: packed) {
+      if !kind.isAvailable { throw .unavailable(kind) }
+      return SpaceKeys(master: master, cipher: kind)
+    }
+    throw .checksum
   }
 
   /// The master key and its checksum.
-  private static func pack(_ master: borrowing SecretBytes) -> SecretBytes {
+  private static func pack(_ master: borrowing SecretBytes, _ kind: CipherKind) -> SecretBytes {
     unsafe master.withUnsafeBytes { master in
       unsafe SecretBytes(count: byteCount) { packed in
         unsafe packed.copyMemory(from: master)
-        let sum = unsafe checksum(master)
+        let sum = unsafe checksum(master, kind)
         for place in 0..<3 { unsafe packed[Sodium.keyByteCount + place] = sum[place] }
       }
     }
   }
 
-  private static func checksum(_ master: UnsafeRawBufferPointer) -> [UInt8] {
+  private static func checksum(_ master: UnsafeRawBufferPointer, _ kind: CipherKind) -> [UInt8] {
     var hash = [UInt8](repeating: 0, count: 32)
-    let key = Array("albumfs recovery key 1.0".utf8)
+    let key = Array("albumfs recovery key \(kind.rawValue).0".utf8)
     unsafe hash.withUnsafeMutableBytes { hash in
       unsafe key.withUnsafeBytes { unsafe Sodium.keyedHash(master, into: hash, key: $0) }
     }

@@ -111,6 +111,35 @@ package enum Sodium {
       UInt64(associated.count), bytes(nonce), bytes(key)) == 0
   }
 
+  /// True if the processor has instructions for AES and libsodium uses them.
+  static let hasAES: Bool = isReady && crypto_aead_aes256gcm_is_available() == 1
+
+  /// AES-256-GCM with a key and nonce that HChaCha20 extends to 24 bytes of nonce, see `RecordLayout`; only
+  /// where `hasAES`. `ciphertext` takes as many bytes as `plaintext` has, and may be the same memory.
+  static func encryptByAES(
+    _ plaintext: UnsafeRawBufferPointer, into ciphertext: UnsafeMutableRawPointer,
+    tag: UnsafeMutableRawPointer, associated: UnsafeRawBufferPointer, nonce: UnsafeRawPointer,
+    key: UnsafeRawPointer
+  ) {
+    var empty: UInt8 = 0
+    unsafe withUnsafeBytes(of: &empty) { none in
+      unsafe albumfs_aes256gcm_encrypt(
+        ciphertext, tag, plaintext.baseAddress ?? none.baseAddress!, UInt64(plaintext.count),
+        associated.baseAddress!, UInt64(associated.count), nonce, key)
+    }
+  }
+
+  /// The twin of `encryptByAES`. Returns false, and writes nothing useful, if the tag does not match.
+  static func decryptByAES(
+    _ ciphertext: UnsafeRawBufferPointer, into plaintext: UnsafeMutableRawPointer?,
+    tag: UnsafeRawPointer, associated: UnsafeRawBufferPointer, nonce: UnsafeRawPointer,
+    key: UnsafeRawPointer
+  ) -> Bool {
+    unsafe albumfs_aes256gcm_decrypt(
+      plaintext, ciphertext.baseAddress!, UInt64(ciphertext.count), tag, associated.baseAddress!,
+      UInt64(associated.count), nonce, key) == 0
+  }
+
   // MARK: Derivation
 
   /// crypto_kdf_derive_from_key(3).

@@ -31,19 +31,21 @@ package final class SpaceKeys: Sendable {
   /// False if the space uses features that this version must not write with.
   package let isWritable: Bool
 
-  /// Keeps `master`, which must have 32 bytes.
-  package init(master: consuming SecretBytes, isWritable: Bool = true) {
+  /// Keeps `master`, which must have 32 bytes. The cipher must be available (`CipherKind.isAvailable`).
+  package init(
+    master: consuming SecretBytes, cipher kind: CipherKind, isWritable: Bool = true
+  ) {
     precondition(master.count == Sodium.keyByteCount)
     self.isWritable = isWritable
-    cipher = RecordCipher(master: master)
+    cipher = RecordCipher(kind, master: master)
     names = SpaceKeys.derive(.segmentNames, from: master)
     lockOffset = SpaceKeys.lockOffset(SpaceKeys.derive(.lock, from: master))
     self.master = master
   }
 
   /// Random keys for a new space.
-  package convenience init() {
-    self.init(master: SecretBytes(randomCount: Sodium.keyByteCount))
+  package convenience init(cipher kind: CipherKind = .xchacha20Poly1305) {
+    self.init(master: SecretBytes(randomCount: Sodium.keyByteCount), cipher: kind)
   }
 
   /// The name of a segment's file: 128 bits that encode kind, number and birth, and are random without the

@@ -4,32 +4,33 @@ package import AlbumSecrets
 import Logging
 import Posix
 
-/// A space brought back as far as that goes, however damaged: what a check judges, and what a repair begins
-/// with. Reads alone. The caller holds the space's lock.
+/// A space rebuilt as far as possible, however damaged. A check examines it, and a repair begins with it. It
+/// writes nothing. The caller holds the space's lock.
 package struct SalvagedSpace: ~Copyable {
-  /// As a mount would show it.
+  /// The catalog as a mount would show it.
   package let catalog: Catalog
-  /// What a mount would report.
+  /// The report of a mount.
   package let report: RecoveryReport
-  /// What is missing of journal and checkpoints.
+  /// The losses in journal and checkpoints.
   package let losses: SalvageReport
   package let journal: JournalCheck
-  /// What was wrong in the catalog before a mount's policy was applied to it.
+  /// The problems of the catalog before a mount's policy settled them.
   package let audit: CatalogAudit
   private let store: Store
   private let files: SegmentFiles
   private let recovery: Recovery
 
-  /// Throws `.missing` where the store holds nothing that these keys open, `.unsupportedFeature`, and what
-  /// the disk answers.
+  /// Throws `.missing` if the store holds nothing of this space, `.unsupportedFeature`, and errors of the
+  /// disk.
   package init(_ store: Store, keys: SpaceKeys) throws(StoreError) {
     let files = SegmentFiles(
       directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize,
-      readsAround: true)
+      toleratesReadErrors: true)
     var catalog = Catalog()
     let listing = try files.list()
     var recovery = Recovery(
-      listing, files: files, content: ContentStore(files: files), boot: .current)
+      listing, files: files, content: ContentStore(files: files), boot: .current,
+      isReadOnly: true)
     try recovery.salvage(into: &catalog)
     let losses = recovery.salvaged ?? SalvageReport()
     if losses.hasNoJournal { try SalvagedSpace.requireSegments(listing) }
@@ -48,8 +49,8 @@ package struct SalvagedSpace: ~Copyable {
     self.store = store
   }
 
-  /// A password that opens a slot of this store opens a space of it, however damaged; a recovery key
-  /// may be of another store. Its segments tell.
+  /// Throws if the store has no segments of the space. A password that unlocks a slot belongs to a space of
+  /// this store, but a recovery key may belong to another store.
   private static func requireSegments(_ listing: SegmentListing) throws(StoreError) {
     for kind in [SegmentKind.data, .checkpoint] {
       if !listing.numbers(of: kind).isEmpty { return }
@@ -60,7 +61,7 @@ package struct SalvagedSpace: ~Copyable {
         + "another store; restore the folder segments from a backup", path: SegmentPath.root)
   }
 
-  /// True where a part of the journal is missing, so that records tell more than the catalog knows.
+  /// True if a part of the journal is missing, so that records may hold more than the catalog knows.
   package var isJournalIncomplete: Bool {
     report.isJournalIncomplete || losses.isIncomplete || losses.rootWasLost || report.loss != nil
   }
@@ -69,27 +70,27 @@ package struct SalvagedSpace: ~Copyable {
 
   package var segmentSize: Int { files.segmentSize }
 
-  /// The data segments of the space that are there.
+  /// The existing data segments of the space.
   package var dataSegments: Set<SegmentNumber> { Set(recovery.listing.numbers(of: .data)) }
 
-  /// Names of all segments in the store, and of those that are the space's.
+  /// The names of all segments in the store, and of this space's.
   package var segmentNames: (all: Set<SegmentName>, own: Set<SegmentName>) {
     (recovery.listing.names, Set(recovery.listing.own.values.joined().map(\.name)))
   }
 
-  /// What was come across that lies in the place of a segment or a folder and is none.
+  /// The objects of the wrong type that were found in the place of segments or folders.
   package var misplaced: [StoreError] { files.misplaced }
 
   /// The segments of journal, checkpoints and content that the disk cannot read in full.
   package var unreadable: [StoreError] { files.unreadable }
 
-  /// Where a segment lies in the store.
+  /// The path of a segment, relative to the store.
   package func path(_ kind: SegmentKind, _ number: SegmentNumber) -> String {
     files.path(SegmentID(kind: kind, number: number))
   }
 
-  /// What the end of a journal told of that went missing some sessions ago: nothing else leaves segments of
-  /// earlier sessions that were finished and that no frame names.
+  /// Returns finished segments of earlier sessions that no frame names. Only a journal whose end went missing
+  /// some sessions ago leaves such segments.
   package borrowing func finishedStrays() throws(StoreError) -> Set<SegmentNumber> {
     var strays: Set<SegmentNumber> = []
     for number in dataSegments where catalog.segments.accounts[number] == nil {
@@ -99,9 +100,8 @@ package struct SalvagedSpace: ~Copyable {
     return strays
   }
 
-  /// Opens every record that the catalog refers to, and all others in the segments `walked`. `progress` is
-  /// called from several threads with bytes of segments, and returns whether to go on; returns nil where it
-  /// did not.
+  /// Decrypts every record that the catalog refers to, and all others in the segments `walked`. Several
+  /// threads call `progress` with bytes of segments. If it returns false, this call stops and returns nil.
   package borrowing func readRecords(
     walking walked: Set<SegmentNumber>,
     progress: @escaping @Sendable (_ done: Int64, _ total: Int64) -> Bool
@@ -113,13 +113,13 @@ package struct SalvagedSpace: ~Copyable {
 
   // MARK: Repair
 
-  /// What a repair must know besides the space.
+  /// Parameters of a repair.
   package struct RepairTerms {
-    /// What was found in the segments: numbers exist in the store whether the catalog knows them or not.
+    /// The findings in the segments. They show which numbers records use, also without the catalog.
     package var findings: [SegmentFindings]
-    /// Numbers may have been given out that the catalog does not know.
+    /// True if numbers may be in use that the catalog does not know.
     package var mayReuseNumbers: Bool
-    /// Whose the root is, should nothing state that.
+    /// The owner and group of the root if nothing records them.
     package var owner: UInt32
     package var group: UInt32
     package var time: Timestamp
@@ -136,9 +136,9 @@ package struct SalvagedSpace: ~Copyable {
     }
   }
 
-  /// Makes what `change` does to the space durable. A repair is an ordinary session that writes: a frame with
-  /// all changes, two fresh checkpoints, so that neither the journal nor the checkpoints from before are
-  /// needed any more, two barriers. A crash in between leaves the space as it was found, or repaired.
+  /// Applies `change` to the space durably. A repair is an ordinary session that writes: one frame with all
+  /// changes, two new checkpoints, and two barriers. The old journal and checkpoints are then not needed any
+  /// more. A crash during the repair leaves the space as it was, or repaired.
   package consuming func repair(
     _ terms: RepairTerms, _ change: (Space) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -168,19 +168,19 @@ package struct SalvagedSpace: ~Copyable {
     return used
   }
 
-  /// The number behind which the journal goes on: above any that there may have been. Segments that
-  /// are gone may come back with an old copy of the store.
+  /// The number after which the journal continues. It is above any number that may have been used, because
+  /// missing segments may come back with an old copy of the store.
   private var startOfJournal: SegmentNumber {
     if losses.hasNoJournal { return SegmentNumber(1 << 16) }
     let isDamaged = isJournalIncomplete || !journal.headless.isEmpty
-    // Behind those of another copy of the store, too: from then on they are before the journal.
+    // Also above those of another copy of the store, so that these lie before the journal from now on.
     let newest = recovery.listing.numbers(of: .journal).last ?? recovery.newest
     return SegmentNumber(max(newest, recovery.newest).rawValue + (isDamaged ? 512 : 0))
   }
 }
 
 extension Catalog {
-  /// A root that nothing stated belongs to whoever repairs.
+  /// Gives a lost root the owner from the terms.
   fileprivate mutating func ownRoot(_ terms: SalvagedSpace.RepairTerms) {
     guard let root = index(of: .root) else { return }
     update(root) { state in
@@ -197,7 +197,7 @@ extension Catalog {
 }
 
 extension Space {
-  /// A session for a repair: nothing happens in the background.
+  /// A session for a repair, without background work.
   fileprivate convenience init(
     repairing store: Store, _ files: SegmentFiles, _ catalog: consuming Catalog,
     _ recovery: Recovery, _ newest: SegmentNumber
@@ -215,7 +215,7 @@ extension Space {
     self.init(context, writer: writer, recovery: recovery.report)
   }
 
-  /// All of an extent's content.
+  /// Reads all content of an extent.
   package func content(of extent: Extent) throws(StoreError) -> [UInt8] {
     let headroom = ReadHeadroom.byteCount
     let count = Int(extent.length)
@@ -227,11 +227,11 @@ extension Space {
     return unsafe Array(target)
   }
 
-  /// Writes everything out. Both checkpoints are new: of the journal and the checkpoints from before
-  /// nothing is needed any more.
+  /// Writes everything out, with two new checkpoints, so that the old journal and checkpoints are not needed
+  /// any more.
   fileprivate func finishRepair(_ recovery: Recovery) throws(StoreError) {
     try syncFound(recovery)
-    // Begins a segment of the journal even where the catalog is as it was.
+    // Begins a journal segment even if the catalog did not change.
     try durability.forcedBarrier()
     for _ in 0..<2 {
       let former = durability.journal.withLock { $0.writer.position.checkpoint }
@@ -244,7 +244,8 @@ extension Space {
     RestingTimes.settle(context.files.directory)
   }
 
-  /// After a crash what was found may be in memory only.
+  /// Syncs the segments that recovery believed: after a crash of the daemon their content may be in memory
+  /// only.
   private func syncFound(_ recovery: Recovery) throws(StoreError) {
     for number in recovery.believedSegments {
       let id = SegmentID(kind: .data, number: number)

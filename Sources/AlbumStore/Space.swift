@@ -34,6 +34,8 @@ package struct SpaceStatus: Sendable {
   /// Segments with content that does not decrypt, as far as compaction met them in this session: they stay
   /// as they are.
   package var unreadableSegments: Int
+  /// The cipher of the space's records.
+  package var cipher: CipherKind
 }
 
 /// One opened space of a store: its catalog in memory, its segments and its journal. All calls may
@@ -168,29 +170,28 @@ package final class Space: Sendable {
       readOnlyReason: context.health.readOnlyReason?.message,
       shortage: context.room.shortage?.message,
       lastBarrier: durability.barrierState.withLock { $0.lastBarrier }, recovery: recovery,
-      inodes: inodes, segments: segments, unreadableSegments: compactor.turns.unreadable.count)
+      inodes: inodes, segments: segments, unreadableSegments: compactor.turns.unreadable.count,
+      cipher: context.files.keys.cipher.kind)
   }
 
-  /// The objects of the wrong type that were found in the place of segments, one sentence each.
-  package var misplaced: [String] {
-    (context.files.misplaced + context.files.unreadable).map(\.message)
-  }
+  /// The files of the store that could not be read: objects of the wrong type, and errors of the disk.
+  package var unreadableFiles: [StoreError] { context.files.misplaced + context.files.unreadable }
 
-  /// The number of a frame, and the time of this look, in seconds of store time. A machine records it to
+  /// The number of a frame, and the time of this look. A machine records it to
   /// notice a store that was replaced by an older one.
-  package typealias HistoryEnd = (frame: UInt64, seconds: Int64)
+  package typealias HistoryEnd = (frame: UInt64, time: StoreTime)
 
   /// The last frame.
   package var historyEnd: HistoryEnd {
     let frame = durability.journal.withLock { $0.writer.position.frame.rawValue }
-    return (frame, context.files.clock.now.seconds)
+    return (frame, context.files.clock.now)
   }
 
   /// The last frame that no power cut can undo. Waits for a running barrier.
   package var durableHistoryEnd: HistoryEnd {
     let covered = durability.barrierState.withLock { $0.covered.rawValue }
     let proven = durability.provenFrame.load(ordering: .acquiring)
-    return (max(covered, proven), context.files.clock.now.seconds)
+    return (max(covered, proven), context.files.clock.now)
   }
 
   /// The space's name in the records of a machine.

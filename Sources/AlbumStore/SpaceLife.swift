@@ -44,14 +44,18 @@ extension Space {
     let lock = try SpaceLock.take(store: store, keys: keys, readOnly: options.readOnly)
     let files = SegmentFiles(
       directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize,
-      readsAround: options.readOnly, clock: StoreClock(options.time))
+      toleratesReadErrors: options.readOnly, clock: StoreClock(options.time))
     let content = ContentStore(files: files)
     var catalog = Catalog()
     let listing = try files.list()
     // Segments in a misplaced folder cannot be found: a session that writes would continue without them.
-    if !options.readOnly, let folder = files.misplaced.first { throw folder }
+    if !options.readOnly, var folder = files.misplaced.first {
+      folder.remedy = .mountReadOnly
+      throw folder
+    }
     var recovery = Recovery(
-      listing, files: files, content: content, boot: options.boot, omitting: options.omitting)
+      listing, files: files, content: content, boot: options.boot, isReadOnly: options.readOnly,
+      omitting: options.omitting)
     try recovery.run(into: &catalog)
     try recovery.showWhole(&catalog)
     if !options.readOnly {
@@ -125,7 +129,7 @@ extension Space {
     let report = recovery
     if !report.wasClean {
       context.options.logger.notice(
-        "the last session did not end by an unmount: \(report.believedFrames) frames behind the last barrier kept, \(report.cutFrames) cut, \(report.unreadableJournals) journal segments unreadable"
+        "the last session did not end with an unmount: \(report.believedFrames) frames after the last barrier kept, \(report.cutFrames) cut, \(report.unreadableJournals) journal segments unreadable"
       )
     }
     if report.isDamaged {

@@ -8,9 +8,11 @@ package struct StoreOptions: Sendable {
   package var segmentSize = SegmentLayout.defaultByteCount
   /// How much work Argon2id makes of each password; never below `KDFCost.floor`.
   package var cost = KDFCost.moderate
+  /// The cipher of the first space; `CipherKind.isAvailable`.
+  package var cipher = CipherKind.xchacha20Poly1305
   /// Bytes of chaff, rounded up to whole segments; nil: a random amount, see `ChaffRule`.
   package var chaffByteCount: Int64?
-  /// Is told how many bytes of chaff are made, and of how many.
+  /// Called with the number of bytes of chaff that are written, and the total.
   package var chaffProgress: @Sendable (Int64, Int64) -> Void = { _, _ in }
   package init() {}
 }
@@ -29,7 +31,7 @@ extension Store {
     try requireEmpty(directory)
     let store = Store(directory, newConfiguration(options))
     let derived = try store.passwordKeys(password)
-    let keys = SpaceKeys()
+    let keys = SpaceKeys(cipher: options.cipher)
     let content = SlotContent(keys).vouching(for: store.derivations)
     try KeyRing.create(KeySlots(birth: derived[0], content), in: directory)
     try Chaff.makeFolders(directory)
@@ -65,8 +67,8 @@ extension Store {
     if names.contains(KeyRing.path), names.isSubset(of: [KeyRing.path, SegmentPath.root]) {
       throw StoreError(
         .notEmpty,
-        "the directory holds what a store that was not finished, or one that lost its "
-          + "\(ConfigurationFiles.main), has; if nothing in it is needed, remove it and try again")
+        "the directory holds files of a store that was not finished, or that lost its "
+          + "\(ConfigurationFiles.main); if you need none of them, remove them and try again")
     }
     throw StoreError(.notEmpty, "the directory is not empty; a store needs one of its own")
   }

@@ -1,3 +1,4 @@
+import AlbumModel
 internal import CLinux
 internal import Glibc
 import Posix
@@ -130,7 +131,7 @@ struct ControlSocket: ~Copyable {
   }
 
   private static func removeStale(in directory: String) {
-    let limit = Int(SystemClock.wallSeconds()) - staleAfter
+    let limit = Int(SystemClock.wall().seconds) - staleAfter
     for name in names(in: directory) {
       let path = "\(directory)/\(name)"
       if let changed = changeTime(of: path), changed.seconds < limit, isStale(path) {

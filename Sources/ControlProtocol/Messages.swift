@@ -64,7 +64,7 @@ package enum ControlReply: Codable, Sendable, Equatable {
 package struct ControlSummary: Codable, Sendable, Equatable {
   /// Photos that were queued for a thumbnail, or that tidy moved.
   package var count: Int
-  /// What the user should know about photos that were left out, one line each.
+  /// Notes for the user about photos that were left out, one line each.
   package var notes: [String]
   package init(count: Int = 0, notes: [String] = []) {
     self.count = count
@@ -156,7 +156,9 @@ package struct MountStatus: Codable, Sendable, Equatable {
   package var shortage: String?
   /// Segments that compaction did not touch because content in them does not decrypt.
   package var unreadableSegments: Int
-  /// What recovery found at the mount, one line each; empty after a clean unmount.
+  /// The cipher of the space's records; nil if the daemon's version does not tell.
+  package var cipher: String?
+  /// The findings of recovery at the mount, one line each; empty after a clean unmount.
   package var recovery: [String]
   /// The daemon's last messages, oldest first.
   package var messages: [String]
@@ -164,8 +166,8 @@ package struct MountStatus: Codable, Sendable, Equatable {
   package init(
     store: String, mountPoint: String, pid: Int32, albums: Int, photos: Int, otherFiles: Int?,
     files: Int, bytes: Int64, thumbnails: Thumbnails, lastBarrier: Double?, readOnly: Bool,
-    readOnlyReason: String?, shortage: String?, unreadableSegments: Int, recovery: [String],
-    messages: [String]
+    readOnlyReason: String?, shortage: String?, unreadableSegments: Int, cipher: String?,
+    recovery: [String], messages: [String]
   ) {
     self.store = store
     self.mountPoint = mountPoint
@@ -181,6 +183,7 @@ package struct MountStatus: Codable, Sendable, Equatable {
     self.readOnlyReason = readOnlyReason
     self.shortage = shortage
     self.unreadableSegments = unreadableSegments
+    self.cipher = cipher
     self.recovery = recovery
     self.messages = messages
   }
@@ -203,9 +206,9 @@ package struct Failure: Error, Codable, Sendable, Equatable, CustomStringConvert
       self = Kind(rawValue: name) ?? .other
     }
   }
-  /// What a person can do about it. The command line says how.
+  /// A remedy for the failure. The command line says how to apply it, if its command can do that.
   package enum Remedy: String, Codable, Sendable {
-    case repair, mountReadOnly, other
+    case repair, mountReadOnly, recoveryKey, other
 
     /// A remedy that only a newer program knows becomes `other`.
     package init(from decoder: any Decoder) throws {

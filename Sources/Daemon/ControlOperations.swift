@@ -1,4 +1,5 @@
 import AlbumFileSystem
+import AlbumFormat
 import AlbumModel
 import AlbumStore
 import ControlProtocol
@@ -20,8 +21,8 @@ extension Parts {
       bytes: contents.bytes, thumbnails: thumbnails(made: contents.thumbnails),
       lastBarrier: status.lastBarrier.map { Double($0.nanoseconds) / 1e9 },
       readOnly: reason != nil, readOnlyReason: reason, shortage: status.shortage,
-      unreadableSegments: status.unreadableSegments,
-      recovery: RecoveryNotes.lines(status.recovery), messages: messages)
+      unreadableSegments: status.unreadableSegments, cipher: status.cipher.name,
+      recovery: status.recovery.sentences, messages: messages)
   }
 
   private func thumbnails(made: Int) -> MountStatus.Thumbnails {

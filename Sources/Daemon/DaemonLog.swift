@@ -33,7 +33,7 @@ package final class DaemonLog: Sendable {
   /// The last messages, oldest first.
   package var messages: [String] { kept.withLock { $0 } }
 
-  /// What the system log gets for a message; nil for nothing.
+  /// The text for the system log in place of a message; nil for none.
   static func publicText(_ level: Logger.Level) -> String? {
     switch level {
     case .critical:

@@ -16,7 +16,7 @@ package final class LaunchChannel: Sendable {
     case failed(Failure)
   }
 
-  /// What the daemon receives.
+  /// The message that starts the daemon.
   package struct Order: ~Copyable {
     package let options: LaunchOptions
     private let secret: SecretBytes

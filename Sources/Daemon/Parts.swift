@@ -19,6 +19,7 @@ final class Parts: Sendable {
   let queue: ThumbnailQueue?
   /// Why albumfs makes none from the start; nil if it makes some.
   let whyNoThumbnails: String?
+  /// Warnings from before the mount, one sentence each.
   private let storeWarnings: [String]
   /// Records how far history goes; nil without --remember.
   private let history: HistoryWatch?
@@ -40,7 +41,7 @@ final class Parts: Sendable {
     let seen = options.remembersIn.map { SeenHistory(directory: $0, of: opened) }
     history = seen.map { HistoryWatch($0, of: opened, logger: logger) }
     storeWarnings =
-      store.warnings + store.advice
+      store.warnings.map(\.sentence)
       + (seen?.complaint(about: opened).map { [$0] } ?? [])
     fileSystem = FileSystem(space: space)
     do throws(Errno) { try history?.start() } catch {
@@ -54,8 +55,8 @@ final class Parts: Sendable {
 
   /// For the user who mounts, one sentence each.
   var warnings: [String] {
-    storeWarnings + space.misplaced.map { $0.prefix(1).uppercased() + $0.dropFirst() + "." }
-      + RecoveryNotes.lines(space.status.recovery)
+    storeWarnings + space.unreadableFiles.map { Failure.sentence($0.message) }
+      + space.status.recovery.sentences
       + (isReadOnly ? [] : whyNoThumbnails.map { ["No thumbnails will be made: \($0)."] } ?? [])
   }
 
@@ -97,7 +98,7 @@ final class Parts: Sendable {
         }
       var opening = SpaceOpenOptions(logger: logger)
       opening.readOnly = readOnly
-      opening.graceSeconds = options.graceSeconds
+      opening.grace = .seconds(options.graceSeconds)
       opening.addsChaff = !ChaffRule.isForbiddenByTests
       return try Space.open(store, keys: keys, options: opening)
     } catch {

@@ -1,3 +1,4 @@
+import AlbumModel
 import AlbumStore
 import ControlProtocol
 import Posix
@@ -36,7 +37,7 @@ struct SeenHistory {
       if error != .noEntry { throw error }
     }
     let file = try place.open(temporary, .createNew)
-    try file.writeAll(Array("\(end.frame) \(end.seconds)\n".utf8))
+    try file.writeAll(Array("\(end.frame) \(end.time.seconds)\n".utf8))
     try file.sync()
     try place.rename(temporary, to: name)
     try place.syncDirectory("")

@@ -19,7 +19,7 @@ package enum StoreOpening {
   package static func refusal(_ path: String, _ error: Errno) -> Failure {
     switch error {
     case .noEntry: Failure(.storeMissing, "The store \(path) does not exist.")
-    case .notDirectory: Failure(.storeMissing, "\(path) is no directory, and so no store.")
+    case .notDirectory: Failure(.storeMissing, "\(path) is not a directory, and so not a store.")
     case .accessDenied: Failure(.configurationOpen, "The store \(path) cannot be opened: \(error).")
     default: Failure(.other, "The store \(path) cannot be opened: \(error).")
     }

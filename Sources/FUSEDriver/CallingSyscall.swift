@@ -2,39 +2,39 @@ internal import AlbumModel
 internal import Glibc
 internal import Posix
 
-/// Who sent a request: from its header.
+/// The sender of a request, from its header.
 struct KernelCaller: Sendable {
   var user: UInt32
   var group: UInt32
-  /// Thread id of the caller in the daemon's pid namespace; 0 when it lies outside.
+  /// The thread id of the caller in the daemon's pid namespace; 0 if it lies outside.
   var thread: Int32
 }
 
-/// What a thread that waits for a LOOKUP is about to do with the name it looks up.
+/// The purpose for which a thread looks up a name.
 enum CallerIntent: Equatable, Sendable {
-  /// In mkdir or mkdirat, with that name as the last component of its path.
+  /// The thread is in mkdir or mkdirat, with that name as the last component of its path.
   case makesDirectory
-  /// In an open with O_CREAT|O_EXCL, link, symlink, mknod, or rename with NOREPLACE.
+  /// The thread is in an open with O_CREAT|O_EXCL, link, symlink, mknod, or rename with NOREPLACE.
   case createsExclusively
-  /// In any other call.
+  /// The thread is in any other call.
   case other
-  /// Its system call cannot be read: all that is known is its process and that one's name.
+  /// The system call cannot be read. Only the process and its name are known.
   case unreadable(process: Int32, command: String)
 }
 
-/// Reads what a calling thread is doing. Called only where it decides something, since it costs
-/// two reads under /proc.
+/// Reads what a calling thread is doing. The driver calls it only if the result matters, because it costs two
+/// reads under /proc.
 protocol CallerInspector: Sendable {
   func intent(of thread: Int32, toward name: FileName) -> CallerIntent
-  /// The process that a thread belongs to, nil where it cannot be told.
+  /// The process that a thread belongs to; nil if it cannot be read.
   func process(of thread: Int32) -> Int32?
 }
 
-/// Tells what a thread that waits for a LOOKUP is about to do, from `/proc/<tid>/syscall` and the
-/// path in its memory. Needs the right to trace that thread: root's daemon may, an ordinary user's
-/// only where Yama lets it. Where it may not, the process and its name are all that is known.
+/// Reads the purpose of a look-up from `/proc/<tid>/syscall` and the path in the thread's memory. That needs
+/// the right to trace the thread: root's daemon has it, an ordinary user's only if Yama permits. Without it,
+/// only the process and its name are known.
 ///
-/// Keeps no state; any thread. Touches nothing but /proc, so it can wait for no file system.
+/// Any thread; no state. Uses only /proc, so it waits for no file system.
 struct CallingSyscall: CallerInspector {
   private let readsSystemCalls: Bool
 
@@ -61,7 +61,7 @@ struct CallingSyscall: CallerInspector {
     return String(decoding: name, as: UTF8.self)
   }
 
-  /// nil when the thread cannot be traced.
+  /// nil if the thread cannot be traced.
   private func tracedIntent(of thread: Int32, toward name: FileName) -> CallerIntent? {
     guard let text = try? readWholeFile("/proc/\(thread)/syscall") else { return nil }
     guard let call = SystemCall(procText: text), let creation = Creation(call) else {
@@ -75,7 +75,7 @@ struct CallingSyscall: CallerInspector {
     }
   }
 
-  /// Up to `limit` bytes of a process's memory, fewer at the end of what is mapped.
+  /// Returns up to `limit` bytes of a process's memory, or fewer at the end of a mapping.
   private static func bytes(at address: UInt64, limit: Int, of memory: borrowing FileDescriptor)
     -> [UInt8]
   {

@@ -5,25 +5,25 @@ internal import Posix
 
 import struct Synchronization.Atomic
 
-/// What each request of the kernel means, in plain Swift: flags become modes, C structures become
-/// values, and the file system is asked. Keeps what the kernel knows, and as an observer of the file
-/// system has it forget what is not so any more. The fence in `Fuse/` calls it and sends the answers.
+/// Serves the requests of the kernel in plain Swift: it turns flags into modes and C structures into values,
+/// and calls the file system. It tracks what the kernel knows. As an observer of the file system it makes the
+/// kernel forget what has changed. The fence in `Fuse/` calls it and sends the replies.
 ///
-/// Any thread; holds no lock while it asks.
+/// Any thread. Holds no lock while it calls the file system.
 final class Driver: Sendable {
   let fileSystem: FileSystem
   let logger: Logger
   let pages = KernelPages()
   let notifications = Notifications()
-  /// What the kernel knows.
+  /// The inodes that the kernel knows.
   let inodes = KernelInodes()
   let implicit: ImplicitEntries
   let activity: AlbumActivity
   private let onReady: @Sendable () -> Void
   private let ready = Atomic(false)
-  /// Files that the log says cannot be read (innermost lock).
+  /// The files for which the log has a read error. A leaf.
   private let unreadable = Mutex<Set<InodeNumber>>([], rank: .leaf)
-  /// How many such lines the log gets in one mount.
+  /// The greatest number of such lines in the log of one mount.
   private static let unreadableLimit = 200
 
   init(
@@ -37,24 +37,24 @@ final class Driver: Sendable {
     self.onReady = onReady
   }
 
-  /// Whether the kernel and the driver have agreed on how they talk.
+  /// True if the kernel and the driver have agreed on the protocol.
   var isReady: Bool { ready.load(ordering: .acquiring) }
 
-  /// They have: requests come from now on.
+  /// The kernel and the driver have agreed on the protocol. Requests come from now on.
   func becomeReady() {
     if !ready.exchange(true, ordering: .acquiringAndReleasing) { onReady() }
   }
 
-  /// Tells the log what the caller's error number cannot: why data could not be read or written.
-  /// All else is the answer to a question, and no news.
+  /// Logs why data could not be read or written, which the caller's error number cannot say. Other errors are
+  /// ordinary results and are not logged.
   func note(_ error: FSError, reading file: InodeNumber? = nil) {
     guard error.code == .inputOutput else { return }
     if let file { return noteUnreadable(file, error) }
     logger.error("a request failed", metadata: ["reason": "\(error)"])
   }
 
-  /// One line for each file, whoever tries how often: readers try again, page by page. Without its
-  /// name, which is nothing for the system's log.
+  /// Logs one line for each file, because readers try again page by page. The line does not have the name,
+  /// which must not get into the system's log.
   private func noteUnreadable(_ file: InodeNumber, _ error: FSError) {
     let count = unreadable.withLock { known -> Int? in
       if known.count > Driver.unreadableLimit { return nil }
@@ -76,15 +76,15 @@ extension Driver: FileSystemObserver {
     switch change {
     case .name(let name, let directory, let album, let isThere):
       if isThere, let album { activity.createdSomething(in: album) }
-      // The kernel knows what it asked for.
+      // The kernel knows the changes that it requested.
       if !isOwn { notifications.forget(entry: name, in: directory) }
     case .contentLost(let file):
-      // The kernel is to show what is stored, and not what it had handed over.
+      // The kernel must show the stored content, not the pages that it had handed over.
       inodes.renew(file)
       for (name, directory) in fileSystem.names(of: file) {
         notifications.forget(entry: name, in: directory)
       }
-    // Of thumbnails the kernel believes no name, and of an open file no attributes.
+    // The kernel caches no names of thumbnails, and no attributes of an open file.
     case .written, .thumbnail: break
     }
   }

@@ -2,7 +2,7 @@ internal import AlbumFileSystem
 internal import Glibc
 internal import Posix
 
-/// The one table from what the file system refused to the number that the caller's `errno` gets.
+/// The one table from errors of the file system to the caller's `errno`.
 enum ErrnoTable {
   /// Any thread; total over `FSError.Code`.
   static func number(for code: FSError.Code) -> Errno {

@@ -11,7 +11,7 @@ extension Driver {
     if mode.truncates { try dropSetID(of: inode, for: caller) }
     let file = try fileSystem.open(inode, mode: mode)
     if mode.writes {
-      // The kernel's count of its blocks is soon wrong: see `FileSystem.current`.
+      // The kernel's count of blocks is soon wrong, see `FileSystem.current`.
       pages.forgetAttributes(of: file.inode)
     }
     return file
@@ -41,9 +41,9 @@ extension Driver {
     try file.allocate(at: offset, length: length, mode: mode)
   }
 
-  /// Has the kernel write out what it holds of files from `offset` on, and calls `answer` after that:
-  /// from another thread, or at once where there is nothing to wait for; with false where the mount ends
-  /// meanwhile. The kernel does not do so by itself before it asks for data and holes, nor before a rename.
+  /// Makes the kernel write out its pages of files from `offset` on, and then calls `answer`: from another
+  /// thread, or at once if there is nothing to wait for. Passes false if the mount ends meanwhile. The kernel
+  /// does not write them out by itself before it asks for data and holes, or before a rename.
   func withPages(
     of files: [InodeNumber], from offset: Int64 = 0,
     then answer: @escaping @Sendable (_ isWritten: Bool) -> Void

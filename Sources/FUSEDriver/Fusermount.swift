@@ -6,7 +6,7 @@ enum Fusermount {
   static func mount(at mountPoint: String, options: String) throws(MountError) -> FileDescriptor {
     let ends: (CInt, CInt)
     do throws(Errno) { ends = try makeSocketPair() } catch {
-      throw MountError(.refused, "Cannot make a socket: \(error).")
+      throw .systemRefused("make a socket", error)
     }
     let ours = FileDescriptor(owning: ends.0)
     let theirs = FileDescriptor(owning: ends.1)
@@ -23,22 +23,12 @@ enum Fusermount {
 
   /// Translates its error message. The message is empty if it was killed.
   static func refusal(_ words: String, at mountPoint: String) -> MountError {
-    if words.contains("user_allow_other") {
-      return MountError(
-        .allowOtherNotPermitted,
-        """
-        --allow-other is not permitted: ask the administrator for the line user_allow_other in \
-        /etc/fuse.conf, or mount without it.
-        """)
-    }
+    if words.contains("user_allow_other") { return .allowOtherNotPermitted }
     if words.contains("device not found") { return .noDevice }
     if words.contains("no write access to mountpoint") || words.contains("mountpoint not owned") {
-      return MountError(
-        .mountPointNotPermitted,
-        "\(mountPoint) is not yours to mount on: choose a directory of your own.")
+      return .mountPoint(mountPoint, .notOwned)
     }
-    return MountError(
-      .refused, words.isEmpty ? "fusermount3 failed without a word." : "The mount failed: \(words)")
+    return .fusermountFailed(words)
   }
 
   /// Runs it to its end and returns its error message in one line, without the program's name. `connection`
@@ -46,11 +36,7 @@ enum Fusermount {
   private static func run(_ arguments: [String], connection: CInt? = nil) throws(MountError)
     -> String
   {
-    guard let program = Subprocess.fusermount() else {
-      throw MountError(
-        .noFusermount,
-        "The program fusermount3 is missing, without which only root can mount: install fuse3.")
-    }
+    guard let program = Subprocess.fusermount() else { throw .noFusermount }
     let complaint: String
     do throws(Errno) {
       complaint = try Subprocess.run(
@@ -60,7 +46,7 @@ enum Fusermount {
         environment: Subprocess.plainEnvironment + ["_FUSE_COMMFD=3"]
       ).complaint
     } catch {
-      throw MountError(.refused, "\(program) cannot be run: \(error).")
+      throw .systemRefused("run \(program)", error)
     }
     let prefix = "fusermount3: "
     return complaint.split(separator: "\n")

@@ -60,7 +60,7 @@ final class ImplicitEntries: Sendable {
     }
   }
 
-  /// True where an entry is not there for this caller.
+  /// True if this caller must not see an implicit entry.
   func yields(
     _ entry: Entry, _ name: FileName, in parent: InodeNumber, to caller: KernelCaller
   ) -> Bool {

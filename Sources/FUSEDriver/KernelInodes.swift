@@ -2,17 +2,17 @@ import AlbumFileSystem
 import AlbumModel
 import Posix
 
-/// The inodes that the kernel knows, each with the lookups that it has not given back by a FORGET: as long
-/// as there is one, the inode stays in the space though it may have no name. Any thread.
+/// The inodes that the kernel knows, each with the number of lookups for which no FORGET came yet. While
+/// there is one, the inode stays in the space, even without a name. Any thread.
 final class KernelInodes: Sendable {
   private struct Known {
     let reference: InodeReference
     var lookups: UInt64 = 0
-    /// The life of its number that the inode is in, as the kernel is told with every name.
+    /// The generation of the inode number. Every reply with a name contains it.
     ///
-    /// The kernel owns the pages of a file and its size, as long as it knows the inode, and believes no
-    /// answer that says otherwise. Where content that it had handed over was lost, it would go on showing
-    /// that. Another generation makes it a file that the kernel has never seen.
+    /// While the kernel knows an inode, it owns the pages and the size of the file and ignores replies that
+    /// differ. If content that it had handed over was lost, it would continue to show it. With another
+    /// generation the inode is a file that the kernel has never seen.
     var generation: UInt64 = 0
   }
 
@@ -27,7 +27,7 @@ final class KernelInodes: Sendable {
     }
   }
 
-  /// Gives back `count` lookups.
+  /// Subtracts `count` lookups.
   func forget(_ inode: InodeNumber, count: UInt64) {
     _ = known.withLock { known -> InodeReference? in
       guard let lookups = known[inode]?.lookups else { return nil }
@@ -47,6 +47,6 @@ final class KernelInodes: Sendable {
     }
   }
 
-  /// What the kernel knows of this inode is of the past.
+  /// Begins a new generation, because what the kernel knows of this inode is outdated.
   func renew(_ inode: InodeNumber) { known.withLock { $0[inode]?.generation += 1 } }
 }

@@ -1,15 +1,15 @@
 internal import AlbumModel
 internal import Posix
 
-/// Asks the kernel for what its writeback cache holds of files.
+/// Makes the kernel write out the pages of files in its writeback cache.
 ///
-/// The kernel writes dirty pages out while a request of the same file waits for its answer: the
-/// threads that answer requests must be free for those writes. So requests that need the pages first
-/// wait here, on threads of their own.
+/// The kernel sends these writes while a request for the same file waits for its reply, so the threads that
+/// serve requests must be free for them. Requests that need the pages first therefore wait here, on other
+/// threads.
 ///
-/// Any thread. Before `start` and after `stop` there is no kernel to ask.
+/// Any thread. Before `start` and after `stop` there is no kernel.
 final class KernelPages: Sendable {
-  /// So many files are written out at a time.
+  /// The number of files that are written out at a time.
   private static let threadCount = 2
 
   private struct Job {
@@ -24,10 +24,10 @@ final class KernelPages: Sendable {
     var threads: [PosixThread] = []
   }
 
-  /// A leaf; never held while the kernel is asked.
+  /// A leaf; never held during a call to the kernel.
   private let monitor = Monitor(State(), rank: .leaf)
 
-  /// Begins to ask over this link.
+  /// Starts the threads, which use this link.
   func start(_ link: SessionLink) throws(Errno) {
     try monitor.withLock { state throws(Errno) in
       state.link = link
@@ -37,8 +37,8 @@ final class KernelPages: Sendable {
     }
   }
 
-  /// Finishes what waits and ends the threads. The session must still answer requests, or its
-  /// connection have ended.
+  /// Finishes the waiting jobs and ends the threads. The session must still serve requests, or its connection
+  /// must have ended.
   func stop() {
     let threads = monitor.withLock { state in
       state.link = nil
@@ -49,9 +49,8 @@ final class KernelPages: Sendable {
     for thread in threads { thread.join() }
   }
 
-  /// Has the kernel write out the dirty pages of files from `offset` on, and calls `answer` after
-  /// that, from a thread of its own; at once, with false, where there is no kernel to ask. The files
-  /// must be open.
+  /// Makes the kernel write out the dirty pages of open files from `offset` on. Then calls `answer` from
+  /// another thread. If there is no kernel, calls it at once, with false.
   func writeOut(
     _ inodes: [InodeNumber], from offset: Int64, then answer: @escaping @Sendable (Bool) -> Void
   ) {
@@ -63,13 +62,12 @@ final class KernelPages: Sendable {
     if isQueued { monitor.notifyAll() } else { answer(false) }
   }
 
-  /// Lets the kernel ask for a file's attributes again. Waits for nothing as long as a request of
-  /// this file is open.
+  /// Makes the kernel request a file's attributes again. Does not wait while a request for this file is open.
   func forgetAttributes(of inode: InodeNumber) {
     monitor.withLock { $0.link }?.forgetAttributes(of: inode.rawValue)
   }
 
-  /// Whoever ends the session joins this thread first, so the link is good as long as it runs.
+  /// `stop` joins this thread before the session ends, so the link is valid while the thread runs.
   private func run(_ link: SessionLink) {
     while let job = next() {
       for inode in job.inodes { link.writeOut(inode.rawValue, from: job.offset) }
@@ -77,7 +75,7 @@ final class KernelPages: Sendable {
     }
   }
 
-  /// Waits for the next job; nil when all are done and no more come.
+  /// Waits for the next job. Returns nil when all are done and no more will come.
   private func next() -> Job? {
     monitor.waiting { state -> Job?? in
       if !state.jobs.isEmpty { return .some(state.jobs.removeFirst()) }

@@ -15,17 +15,18 @@ package final class Mount: Sendable {
 
   private struct State {
     var link: SessionLink?
-    /// How many threads use the link; the session may not end before they are through.
+    /// The number of threads that use the link. The session must not end before they are done.
     var linkUsers = 0
     var device: DeviceNumber?
     var isStopping = false
     var hasEnded = false
   }
-  /// Never held while the kernel is asked.
+  /// Never held during a call to the kernel.
   private let state = Monitor(State(), rank: .leaf)
 
-  /// Checks the mount point. Without `readsSystemCalls` no thread is asked what it calls. `onReady` is
-  /// called once, on a thread of the session, when the kernel takes requests; it must not use the mount.
+  /// Checks the mount point. With `readsSystemCalls`, the driver reads the system calls of threads that wait
+  /// for a look-up. It calls `onReady` once, on a thread of the session, when the kernel accepts requests;
+  /// `onReady` must not use the mount.
   package init(
     fileSystem: FileSystem, options: MountOptions, mountPoint: String, readsSystemCalls: Bool,
     logger: Logger, onReady: @escaping @Sendable () -> Void = {}
@@ -45,11 +46,11 @@ package final class Mount: Sendable {
     }
   }
 
-  /// Where it is mounted: absolute, without links.
+  /// The mount point: absolute, without links.
   package var path: String { mountPoint.path }
 
-  /// Mounts, and answers requests until the file system is unmounted by whomever. When it returns,
-  /// all that the kernel had has been written to the file system, which no request uses any more.
+  /// Mounts, and serves requests until any process unmounts the file system. When it returns, the kernel has
+  /// written all of its pages to the file system, and no request uses the file system any more.
   package func run() throws(MountError) {
     let device = try Mounting.mount(options, at: mountPoint)
     let session: Session
@@ -75,14 +76,14 @@ package final class Mount: Sendable {
       try driver.notifications.start(link)
       try driver.pages.start(link)
     } catch {
-      throw MountError(.sessionFailed, "No thread can be started: \(error).")
+      throw .systemRefused("start a thread", error)
     }
     if isStopping { detach() }
     try session.loop()
   }
 
-  /// The loop is over: the connection ended, or `stop` would wait no longer and nobody is told any
-  /// more. Either way the thread that tells the kernel is free to end.
+  /// Cleans up after the loop. Either the connection ended, or `stop` gave up waiting and dropped all
+  /// messages to the kernel. In both cases the thread that sends such messages can end.
   private func end() {
     driver.fileSystem.remove(driver)
     driver.notifications.stop()
@@ -95,9 +96,9 @@ package final class Mount: Sendable {
     state.notifyAll()
   }
 
-  /// Ends the mount: takes it out of sight, so that nothing new begins; waits up to `seconds` for
-  /// those who still have files open in it; then has the kernel write out what it holds and cuts them
-  /// off. Returns as the session has ended. Any thread but those that answer requests.
+  /// Ends the mount. Detaches it, so that nothing new begins, and waits up to `seconds` for programs that
+  /// still have files open in it. Then makes the kernel write out its pages, and cuts these programs off.
+  /// Returns when the session has ended. Any thread except those that serve requests.
   package func stop(waiting seconds: Double = 5) {
     let isRunning = state.withLock { state in
       state.isStopping = true
@@ -129,7 +130,7 @@ package final class Mount: Sendable {
     state.notifyAll()
   }
 
-  /// Unmounts what `run` mounted, if it is still what is seen there.
+  /// Unmounts what `run` mounted, unless something else is mounted over it.
   private func detach() {
     let device = state.withLock { $0.device }
     guard let device, MountTable.mount(at: path)?.device == device else { return }
@@ -141,13 +142,12 @@ package final class Mount: Sendable {
   }
 }
 
-/// How far the kernel reads ahead of one who reads a file from its beginning: 128 KiB where nobody
-/// asks for more, which is an eighth of what one request could bring. Only root may ask, so this is
-/// for root's mounts alone; INIT can make it less, not more.
+/// How far the kernel reads ahead during sequential reads. Its default is 128 KiB, an eighth of the greatest
+/// request. Only root may raise it, so only root's mounts have more. INIT can only lower it.
 enum ReadAhead {
   static let kibibytes = 1024
 
-  /// `device` is that of a mount. To be called when INIT has been answered.
+  /// `device` is that of the mount. Call it after the reply to INIT.
   static func widen(device: DeviceNumber) {
     guard
       let file = try? FileDescriptor(open: "/sys/class/bdi/\(device)/read_ahead_kb", O_WRONLY)

@@ -1,35 +1,41 @@
-/// Why a mount failed; the message tells the user what to do.
-package struct MountError: Error, Sendable, CustomStringConvertible {
-  package enum Code: Sendable, CaseIterable {
-    /// There is no /dev/fuse: the kernel has no FUSE, or its module is not loaded.
-    case noDevice
-    /// /dev/fuse cannot be opened, and no fusermount3 can do it instead.
-    case deviceNotPermitted
-    /// An ordinary user mounts with the program fusermount3, which is missing.
-    case noFusermount
-    case mountPointMissing, mountPointNotDirectory, mountPointNotEmpty
-    /// Something is mounted there already.
-    case mountPointBusy
-    /// A file system is mounted there whose daemon is gone.
-    case mountPointDead
-    /// The user may not use this mount point.
-    case mountPointNotPermitted
-    /// `allow_other` by an ordinary user needs `user_allow_other` in /etc/fuse.conf.
-    case allowOtherNotPermitted
-    case badOption
-    /// The kernel or fusermount3 refused for another reason, which the message names.
-    case refused
-    /// libfuse could not start or continue; the message has its last output.
-    case sessionFailed
-  }
-  package let code: Code
-  /// A whole sentence for a person.
-  package let message: String
+package import Posix
 
-  package init(_ code: Code, _ message: String) {
-    self.code = code
-    self.message = message
-  }
+/// Why a mount or an unmount failed. The front end makes sentences of it.
+package enum MountError: Error, Equatable, Sendable {
+  /// There is no /dev/fuse: the kernel has no FUSE, or its module is not loaded.
+  case noDevice
+  /// /dev/fuse cannot be opened.
+  case deviceRefused(Errno)
+  /// fusermount3 is missing. An ordinary user mounts with this program.
+  case noFusermount
+  /// `allow_other` by an ordinary user needs `user_allow_other` in /etc/fuse.conf.
+  case allowOtherNotPermitted
+  case mountPoint(String, MountPointFault)
+  /// A mount option that is not supported.
+  case unknownOption(String)
+  /// The kernel refused to mount on this path.
+  case mountRefused(String, Errno)
+  /// The kernel refused to unmount this path.
+  case unmountRefused(String, Errno)
+  /// fusermount3 failed with this message; empty if it printed none.
+  case fusermountFailed(String)
+  /// A call to the system failed. The text is the attempted action, such as "start a thread".
+  case systemRefused(String, Errno)
+  /// libfuse could not start or continue. `action` is what it attempted, `words` its last message.
+  case sessionFailed(action: String, words: String)
+}
 
-  package var description: String { message }
+/// Why a path cannot be a mount point.
+package enum MountPointFault: Equatable, Sendable {
+  case missing, notDirectory, notEmpty
+  /// Something is mounted there already.
+  case busy
+  /// A file system is mounted there whose daemon is gone.
+  case dead
+  /// The user may not enter it.
+  case notPermitted(Errno)
+  /// An ordinary user may mount only on directories of their own.
+  case notOwned
+  /// The kernel returned another error for the path.
+  case unusable(Errno)
 }

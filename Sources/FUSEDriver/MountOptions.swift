@@ -43,7 +43,7 @@ package struct MountOptions: Equatable, Sendable {
     case "symfollow": followsSymlinks = true
     case "nosymfollow": followsSymlinks = false
     case "default_permissions": break
-    default: throw MountOptions.refusal(of: word)
+    default: throw .unknownOption(word)
     }
   }
 
@@ -55,18 +55,5 @@ package struct MountOptions: Equatable, Sendable {
       true
     default: word.hasPrefix("x-") || word.hasPrefix("comment=")
     }
-  }
-
-  private static func refusal(of word: String) -> MountError {
-    if word == "nonempty" {
-      return MountError(
-        .badOption, "The option nonempty is not supported: choose an empty directory to mount on.")
-    }
-    return MountError(
-      .badOption,
-      """
-      Unknown mount option "\(word)". Known are ro, rw, allow_other, suid, nosuid, dev, nodev, exec, \
-      noexec, sync, async, dirsync, atime, noatime, diratime, nodiratime, symfollow, nosymfollow.
-      """)
   }
 }

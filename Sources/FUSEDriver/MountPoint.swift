@@ -10,13 +10,8 @@ package struct MountPoint: Equatable, Sendable {
     do throws(Errno) { self.path = try PathCalls.real(path) } catch {
       throw MountPoint.error(error, path)
     }
-    if MountTable.mount(at: self.path) != nil {
-      throw MountError(.mountPointBusy, "Something is mounted on \(path) already.")
-    }
-    if !names.isEmpty {
-      throw MountError(
-        .mountPointNotEmpty, "\(path) is not empty: choose an empty directory to mount on.")
-    }
+    if MountTable.mount(at: self.path) != nil { throw .mountPoint(path, .busy) }
+    if !names.isEmpty { throw .mountPoint(path, .notEmpty) }
   }
 
   private static func names(in path: String) throws(MountError) -> [String] {
@@ -28,16 +23,14 @@ package struct MountPoint: Equatable, Sendable {
   }
 
   private static func error(_ error: Errno, _ path: String) -> MountError {
-    switch error {
-    case .noEntry:
-      MountError(.mountPointMissing, "\(path) does not exist: make that directory first.")
-    case .notDirectory: MountError(.mountPointNotDirectory, "\(path) is not a directory.")
-    case .notConnected:
-      MountError(
-        .mountPointDead, "\(path) is a mount whose daemon is gone: clear it with albumfs umount.")
-    case .accessDenied, .notPermitted:
-      MountError(.mountPointNotPermitted, "\(path) cannot be entered: \(error).")
-    default: MountError(.refused, "\(path): \(error).")
-    }
+    let fault: MountPointFault =
+      switch error {
+      case .noEntry: .missing
+      case .notDirectory: .notDirectory
+      case .notConnected: .dead
+      case .accessDenied, .notPermitted: .notPermitted(error)
+      default: .unusable(error)
+      }
+    return .mountPoint(path, fault)
   }
 }

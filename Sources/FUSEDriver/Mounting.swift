@@ -20,7 +20,7 @@ enum Mounting {
   static func detach(_ mountPoint: String) throws(MountError) {
     do throws(Errno) { return try PathCalls.unmount(mountPoint, lazy: true) } catch {
       if error != .notPermitted {
-        throw MountError(.refused, "\(mountPoint) cannot be unmounted: \(error).")
+        throw .unmountRefused(mountPoint, error)
       }
     }
     try Fusermount.unmount(mountPoint)
@@ -42,22 +42,16 @@ enum Mounting {
     if result == 0 { return device }
     let error = Errno.last
     if error == .notPermitted { return nil }
-    throw MountError(.refused, "The kernel refused to mount on \(point.path): \(error).")
+    throw .mountRefused(point.path, error)
   }
 
   private static func afterDeviceFailure(_ error: Errno) throws(MountError) -> FileDescriptor? {
     switch error {
     case .noEntry, .noDevice, Errno(ENODEV): throw .noDevice
     case .accessDenied, .notPermitted: return nil
-    default: throw MountError(.deviceNotPermitted, "/dev/fuse cannot be opened: \(error).")
+    default: throw .deviceRefused(error)
     }
   }
-}
-
-extension MountError {
-  static let noDevice = MountError(
-    .noDevice,
-    "There is no /dev/fuse: load the kernel module (modprobe fuse), or let the container have it.")
 }
 
 extension MountOptions {

@@ -2,8 +2,8 @@ internal import AlbumFileSystem
 internal import AlbumModel
 internal import Glibc
 
-/// What the kernel is told of a name: its inode, and for how long it may believe the name and the
-/// attributes, in seconds.
+/// The reply to a look-up: the inode, and for how many seconds the kernel may cache the name and the
+/// attributes.
 struct KernelEntry {
   var attributes: Attributes
   var generation: UInt64
@@ -11,10 +11,10 @@ struct KernelEntry {
   var attributesLifetime: Double
 }
 
-/// Every `KernelEntry` that is returned counts a lookup of the kernel, given back by a FORGET or where the
-/// kernel does not take the answer.
+/// Every returned `KernelEntry` counts as one lookup of the kernel, until a FORGET, or until the kernel
+/// refuses the reply.
 extension Driver {
-  /// For how long the kernel may believe what only it can change, in seconds.
+  /// For how many seconds the kernel may cache what only it can change.
   private static let longLifetime = 3600.0
 
   func lookup(_ name: FileName, in parent: InodeNumber, for caller: KernelCaller) throws(FSError)
@@ -41,8 +41,8 @@ extension Driver {
     return Driver.longLifetime
   }
 
-  /// Directories of an album change by albumfs' own doing as well, in times and link counts; an open
-  /// file takes space that the kernel does not count.
+  /// The lifetime is short for directories of an album, whose times and link counts albumfs changes by
+  /// itself, and for open files, whose blocks the kernel does not know.
   func attributesLifetime(_ attributes: Attributes) -> Double {
     switch attributes.kind {
     case .directory: 1
@@ -51,7 +51,8 @@ extension Driver {
     }
   }
 
-  /// The kernel's caller as the file system knows callers; what it asks for, the kernel knows.
+  /// Translates the kernel's caller. The driver is the observer that requests, so the kernel gets no message
+  /// about changes that it requested.
   func asking(_ caller: KernelCaller) -> Caller {
     Caller(user: caller.user, group: caller.group, observer: self)
   }
@@ -98,7 +99,7 @@ extension Driver {
       for: asking(caller))
   }
 
-  /// The files whose content a rename carries to another name.
+  /// The files whose content gets another name by a rename.
   func filesToRename(_ from: DirectoryPlace, _ to: DirectoryPlace, flags: UInt32) -> [InodeNumber] {
     let isExchange = (try? RenameMode(flags: flags))?.exchange ?? false
     return (isExchange ? [from, to] : [from]).compactMap {

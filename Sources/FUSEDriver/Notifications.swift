@@ -1,14 +1,14 @@
 internal import AlbumModel
 import Posix
 
-/// Tells the kernel's caches what albumfs changed by itself: a thumbnail that came, a photo that was
-/// tidied away, a file whose content was lost.
+/// Invalidates the kernel's caches after changes that albumfs made by itself: a new thumbnail, a photo that
+/// was tidied away, a file whose content was lost.
 ///
-/// Such a message may wait in the kernel for a lock that the sender of a request holds, and so for
-/// the answer to that request. Hence calls only put their message into a queue, under a lock that
-/// nobody holds while waiting, and one thread sends; the same message waits there once.
+/// Such a message may wait in the kernel for a lock that the sender of a request holds, and so for the reply
+/// to that request. So calls only put their message into a queue, under a lock that no thread holds while it
+/// waits, and one thread sends. Equal messages wait there once.
 ///
-/// Any thread. Before `start` and after `stop` there is no kernel to tell, and messages are dropped.
+/// Any thread. Before `start` and after `stop` there is no kernel, and messages are dropped.
 final class Notifications: Sendable {
   struct Name: Hashable {
     var directory: InodeNumber
@@ -22,14 +22,14 @@ final class Notifications: Sendable {
     var thread: PosixThread?
   }
 
-  /// Innermost lock; never held while the kernel is told.
+  /// A leaf; never held during a call to the kernel.
   let state = Monitor(State(), rank: .leaf)
 
-  /// Has the kernel ask for a name again when it is needed next. Returns at once.
+  /// Makes the kernel look a name up again when it needs it next. Returns at once.
   func forget(entry name: FileName, in directory: InodeNumber) {
     let isNews = state.withLock { state in
       if !state.isOpen { return false }
-      // The kernel drops a listing it keeps only when it knew the name, which a new one it did not.
+      // The kernel drops a cached listing only if it knew the name. It does not know a new one.
       state.directories.insert(directory)
       return state.names.insert(Name(directory: directory, name: name)).inserted
     }
@@ -44,8 +44,8 @@ final class Notifications: Sendable {
     }
   }
 
-  /// Drops what waits and ends the thread. It may stand in the kernel until requests are answered:
-  /// the session must still do so, or its connection have ended.
+  /// Drops waiting messages and ends the thread. The thread may wait in the kernel for replies to requests,
+  /// so the session must still serve them, or its connection must have ended.
   func stop() {
     let thread = state.withLock { state in
       state.isOpen = false
@@ -63,7 +63,7 @@ final class Notifications: Sendable {
     }
   }
 
-  /// Waits for messages; nil when no more come.
+  /// Waits for messages. Returns nil when no more will come.
   private func next() -> (Set<Name>, Set<InodeNumber>)? {
     state.waiting { state -> (Set<Name>, Set<InodeNumber>)?? in
       if !state.isOpen { return .some(nil) }

@@ -1,6 +1,6 @@
 internal import AlbumModel
 
-/// A system call that a thread is in, as /proc/<tid>/syscall tells it: the number and six arguments.
+/// The system call that a thread is in, from /proc/<tid>/syscall: the number and six arguments.
 struct SystemCall: Equatable, Sendable {
   let number: Int
   let arguments: [UInt64]
@@ -22,9 +22,9 @@ struct SystemCall: Equatable, Sendable {
   }
 }
 
-/// A system call that makes a name, and where its arguments stand.
+/// A system call that makes a name, and the places of its arguments.
 struct Creation: Equatable, Sendable {
-  /// What decides whether an existing name would be an error to the caller.
+  /// The condition under which an existing name is an error for the caller.
   enum Exclusion: Equatable, Sendable {
     case directory
     case always
@@ -38,7 +38,7 @@ struct Creation: Equatable, Sendable {
   let call: SystemCall
   /// The argument that points to the path of the new name.
   let path: Int
-  /// The argument that points to the path of what gets the new name; it is looked up first.
+  /// The argument that points to the existing path that gets the new name. The kernel looks it up first.
   let source: Int?
   let exclusion: Exclusion
 
@@ -46,7 +46,7 @@ struct Creation: Equatable, Sendable {
   private static let createExclusive: UInt64 = 0o100 | 0o200
   private static let noReplace: UInt64 = 1
 
-  /// nil for a call that makes no name, or that takes an existing one as well.
+  /// nil for a call that makes no name, or that accepts an existing one.
   init?(_ call: SystemCall) {
     guard let (path, source, exclusion) = Creation.table(call.number) else { return nil }
     self.call = call
@@ -55,13 +55,13 @@ struct Creation: Equatable, Sendable {
     self.exclusion = exclusion
   }
 
-  /// What this call means for a look-up of `name`. `memory` answers up to so many bytes at an
-  /// address of the caller's, fewer or none where it cannot.
+  /// Returns what this call is about to do with `name`. `memory` returns up to the given number of bytes at
+  /// an address in the caller's memory, or fewer if it cannot read them.
   func intent(toward name: FileName, memory: (UInt64, Int) -> [UInt8]) -> CallerIntent {
     guard isExclusive(memory) else { return .other }
     guard names(name, argument: path, memory) else { return .other }
-    // `link Thumb/a.jpg elsewhere/a.jpg`: which of the two is looked up cannot be told; to hide
-    // the source would break a call that is right, to show the target only one that may be.
+    // `link Thumb/a.jpg elsewhere/a.jpg`: nothing shows which of the two the kernel looks up. Hiding the
+    // source breaks a correct call. Showing the target only makes a call fail that may be one.
     if let source, names(name, argument: source, memory) { return .other }
     return exclusion == .directory ? .makesDirectory : .createsExclusively
   }
@@ -84,8 +84,8 @@ struct Creation: Equatable, Sendable {
     bytes.count < 8 ? 0 : bytes[..<8].reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }
 
-  /// Whether the path ends in `name` and has it nowhere else: on the way to its end the kernel
-  /// looks up the other components too.
+  /// True if the path ends in `name` and has it nowhere else. The kernel also looks up the components before
+  /// the last one.
   private func names(_ name: FileName, argument: Int, _ memory: (UInt64, Int) -> [UInt8]) -> Bool {
     let bytes = memory(call.arguments[argument], Creation.pathLimit)
     guard let end = bytes.firstIndex(of: 0) else { return false }
@@ -99,8 +99,8 @@ extension Creation {
   private typealias Row = (path: Int, source: Int?, exclusion: Exclusion)
 
   #if arch(x86_64)
-  /// arch/x86/entry/syscalls/syscall_64.tbl. creat (85), rename (82) and renameat (264) take what
-  /// is there, so they have no row.
+  /// From arch/x86/entry/syscalls/syscall_64.tbl. creat (85), rename (82) and renameat (264) accept an
+  /// existing name, so they have no row.
   private static func table(_ number: Int) -> Row? {
     switch number {
     case 83: (0, nil, .directory)  // mkdir(path, mode)
@@ -119,7 +119,7 @@ extension Creation {
     }
   }
   #elseif arch(arm64)
-  /// include/uapi/asm-generic/unistd.h. renameat (38) takes what is there, so it has no row; the
+  /// From include/uapi/asm-generic/unistd.h. renameat (38) accepts an existing name, so it has no row. The
   /// calls without a directory argument do not exist.
   private static func table(_ number: Int) -> Row? {
     switch number {

@@ -1,3 +1,4 @@
+package import AlbumModel
 internal import CLinux
 internal import Glibc
 
@@ -138,35 +139,27 @@ package struct FileDescriptor: ~Copyable, Sendable {
     return Int64(status.st_size)
   }
 
-  /// fstat(2): modification time in seconds since 1970.
-  package func modificationTime() throws(Errno) -> Int64 {
-    var status = stat()
-    try retrying { unsafe fstat(rawValue, &status) }
-    return Int64(status.st_mtim.tv_sec)
-  }
-
   /// fstat(2): all times of the file.
   package func times() throws(Errno) -> FileTimes {
     var status = stat()
     try retrying { unsafe fstat(rawValue, &status) }
     return FileTimes(
-      modified: Int64(status.st_mtim.tv_sec), modifiedNanoseconds: Int64(status.st_mtim.tv_nsec),
-      accessed: Int64(status.st_atim.tv_sec), changed: Int64(status.st_ctim.tv_sec))
+      modified: Timestamp(status.st_mtim), accessed: Timestamp(status.st_atim),
+      changed: Timestamp(status.st_ctim))
   }
 
   /// Sets the modification time and the access time (futimens(2)).
-  func setTimes(seconds: Int64) throws(Errno) {
-    let time = timespec(tv_sec: Int(seconds), tv_nsec: 0)
+  func setTimes(_ time: Timestamp) throws(Errno) {
+    let time = timespec(time)
     try retrying { unsafe futimens(rawValue, [time, time]) }
   }
 
   /// Sets the access time alone (futimens(2)).
-  package func setAccessTime(seconds: Int64) throws(Errno) {
+  package func setAccessTime(_ time: Timestamp) throws(Errno) {
     // UTIME_OMIT, which Swift does not import: the modification time stays.
     let omitted = timespec(tv_sec: 0, tv_nsec: (1 << 30) - 2)
-    try retrying {
-      unsafe futimens(rawValue, [timespec(tv_sec: Int(seconds), tv_nsec: 0), omitted])
-    }
+    let time = timespec(time)
+    try retrying { unsafe futimens(rawValue, [time, omitted]) }
   }
 
   /// How long `lock` waits.
@@ -224,5 +217,17 @@ extension FileDescriptor {
       if count == 0 { return content }
       content += buffer[..<count]
     }
+  }
+}
+
+extension Timestamp {
+  fileprivate init(_ time: timespec) {
+    self.init(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
+  }
+}
+
+extension timespec {
+  fileprivate init(_ time: Timestamp) {
+    self.init(tv_sec: Int(time.seconds), tv_nsec: Int(time.subsecond))
   }
 }

@@ -4,7 +4,7 @@ internal import Glibc
 /// The rank limits which other locks a thread may hold when it takes this one: see `LockRank`.
 ///
 /// @unchecked because `state` is only touched under `mutex`.
-@safe package final class Monitor<State>: @unchecked Sendable {
+@safe package final class Monitor<State: ~Copyable>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
   private var state: State
@@ -12,7 +12,7 @@ internal import Glibc
   private let rank: LockRank
   #endif
 
-  package init(_ state: State, rank: LockRank) {
+  package init(_ state: consuming State, rank: LockRank) {
     #if DEBUG
     self.rank = rank
     #endif

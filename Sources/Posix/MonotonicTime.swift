@@ -1,3 +1,4 @@
+internal import AlbumModel
 internal import Glibc
 
 /// An instant on a clock that nobody sets and that stands still while the machine sleeps
@@ -30,16 +31,4 @@ package struct MonotonicTime: Comparable, Hashable, Sendable, BitwiseCopyable {
   package static func - (later: MonotonicTime, earlier: MonotonicTime) -> Duration {
     .nanoseconds(later.nanoseconds - earlier.nanoseconds)
   }
-}
-
-extension Duration {
-  /// At most what 64 bits hold: 292 years.
-  package var nanoseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let (whole, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    if overflows { return seconds < 0 ? .min / 2 : .max / 2 }
-    return whole + attoseconds / 1_000_000_000
-  }
-
-  package var milliseconds: Int64 { nanoseconds / 1_000_000 }
 }

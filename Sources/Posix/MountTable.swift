@@ -13,7 +13,7 @@ package struct DeviceNumber: Hashable, Sendable, CustomStringConvertible {
 package struct MountEntry: Sendable, Equatable {
   package var device: DeviceNumber
   package var mountPoint: String
-  /// What was mounted: a device, a directory, or any text.
+  /// The mounted device or directory, or any other text.
   package var source: String
   package var type: String
   package var readOnly: Bool

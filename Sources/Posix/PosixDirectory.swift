@@ -1,3 +1,4 @@
+package import AlbumModel
 internal import CLinux
 internal import Glibc
 
@@ -98,8 +99,8 @@ package final class PosixDirectory: StorageDirectory {
     try openDirectory(path, O_RDONLY).times()
   }
 
-  package func setFolderTime(_ path: String, seconds: Int64) throws(Errno) {
-    try openDirectory(path, O_RDONLY).setTimes(seconds: seconds)
+  package func setFolderTime(_ path: String, _ time: Timestamp) throws(Errno) {
+    try openDirectory(path, O_RDONLY).setTimes(time)
   }
 
   package func capacity() throws(Errno) -> StorageCapacity {
@@ -195,16 +196,16 @@ private final class PosixFile: StorageFile {
   func startWriteback() { descriptor.startWriteback() }
   func size() throws(Errno) -> Int64 { try descriptor.size() }
 
-  func modificationTime() throws(Errno) -> Int64 { try descriptor.modificationTime() }
+  func modificationTime() throws(Errno) -> Timestamp { try descriptor.times().modified }
 
   func hasOtherNames() throws(Errno) -> Bool { try descriptor.status().st_nlink > 1 }
 
-  func setModificationTime(seconds: Int64) throws(Errno) {
-    try descriptor.setTimes(seconds: seconds)
+  func setModificationTime(_ time: Timestamp) throws(Errno) {
+    try descriptor.setTimes(time)
   }
 
-  func setAccessTime(seconds: Int64) throws(Errno) {
-    try descriptor.setAccessTime(seconds: seconds)
+  func setAccessTime(_ time: Timestamp) throws(Errno) {
+    try descriptor.setAccessTime(time)
   }
 
   func times() throws(Errno) -> FileTimes { try descriptor.times() }

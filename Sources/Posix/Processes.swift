@@ -24,7 +24,8 @@ package enum Subprocess {
   ///
   /// - Parameters:
   ///   - environment: the caller's if nil.
-  ///   - isolated: gives the program a process group of its own, and no descriptor above the redirected ones.
+  ///   - isolated: gives the program a session and process group of its own, and no descriptor above the
+  ///     redirected ones.
   package static func start(
     _ arguments: [String], program: String? = nil, _ redirections: [Redirection] = [],
     environment: [String]? = nil, isolated: Bool = false
@@ -54,7 +55,7 @@ package enum Subprocess {
     unsafe posix_spawnattr_setsigdefault(&attributes, &signals)
     let flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
     unsafe posix_spawnattr_setflags(
-      &attributes, Int16(isolated ? flags | POSIX_SPAWN_SETPGROUP : flags))
+      &attributes, Int16(flags) | (isolated ? clinux_spawn_session_flag() : 0))
     var pid: pid_t = 0
     let result = unsafe withCStrings(arguments) { words in
       guard let environment else {

@@ -1,3 +1,5 @@
+package import AlbumModel
+
 // The seam between albumfs and the disk. The core reads and writes a store only through these two protocols.
 // So a test can replace the disk by a simulated one that loses unsynced data, tears writes and returns
 // errors. Paths are relative to the store: `keys`, `segments/3f/3f9a…`. Any thread may make any call.
@@ -33,17 +35,15 @@ package struct StorageCapacity: Sendable, Equatable {
 
 /// The times of a file or folder of the store.
 package struct FileTimes: Sendable, Equatable {
-  /// Last change of the content: seconds since 1970, and nanoseconds.
-  package var modified: Int64
-  package var modifiedNanoseconds: Int64
-  /// Last read, in seconds since 1970.
-  package var accessed: Int64
-  /// Last change of the content or of the inode by the file system's own clock, in seconds since 1970.
-  package var changed: Int64
+  /// Last change of the content.
+  package var modified: Timestamp
+  /// Last read.
+  package var accessed: Timestamp
+  /// Last change of the content or of the inode, by the file system's own clock.
+  package var changed: Timestamp
 
-  package init(modified: Int64, modifiedNanoseconds: Int64, accessed: Int64, changed: Int64) {
+  package init(modified: Timestamp, accessed: Timestamp, changed: Timestamp) {
     self.modified = modified
-    self.modifiedNanoseconds = modifiedNanoseconds
     self.accessed = accessed
     self.changed = changed
   }
@@ -60,12 +60,11 @@ package protocol StorageFile: AnyObject, Sendable {
   /// Starts writeback of what was written and does not wait.
   func startWriteback()
   func size() throws(Errno) -> Int64
-  /// Seconds since 1970.
-  func modificationTime() throws(Errno) -> Int64
+  func modificationTime() throws(Errno) -> Timestamp
   /// Sets the modification time, and the access time to the same.
-  func setModificationTime(seconds: Int64) throws(Errno)
+  func setModificationTime(_ time: Timestamp) throws(Errno)
   /// Sets the access time alone, since another process may be changing the modification time.
-  func setAccessTime(seconds: Int64) throws(Errno)
+  func setAccessTime(_ time: Timestamp) throws(Errno)
   func times() throws(Errno) -> FileTimes
   /// True if the file has another name, for example in a copy of the store made with hard links.
   func hasOtherNames() throws(Errno) -> Bool
@@ -95,7 +94,7 @@ package protocol StorageDirectory: AnyObject, Sendable {
   /// The times of a folder; nil if the disk keeps none. The empty path is the store.
   func folderTimes(_ path: String) throws(Errno) -> FileTimes?
   /// Sets the modification and the access time of a folder.
-  func setFolderTime(_ path: String, seconds: Int64) throws(Errno)
+  func setFolderTime(_ path: String, _ time: Timestamp) throws(Errno)
 }
 
 extension StorageFile {
@@ -122,19 +121,18 @@ extension StorageFile {
 
   package func hasOtherNames() throws(Errno) -> Bool { false }
   package func isLockedByOthers() throws(Errno) -> Bool { false }
-  package func setAccessTime(seconds: Int64) throws(Errno) {}
+  package func setAccessTime(_ time: Timestamp) throws(Errno) {}
 
   package func times() throws(Errno) -> FileTimes {
     let modified = try modificationTime()
-    return FileTimes(
-      modified: modified, modifiedNanoseconds: 0, accessed: modified, changed: modified)
+    return FileTimes(modified: modified, accessed: modified, changed: modified)
   }
 }
 
 // For disks of tests that keep no times of folders.
 extension StorageDirectory {
   package func folderTimes(_ path: String) throws(Errno) -> FileTimes? { nil }
-  package func setFolderTime(_ path: String, seconds: Int64) throws(Errno) {}
+  package func setFolderTime(_ path: String, _ time: Timestamp) throws(Errno) {}
 }
 
 extension StorageDirectory {

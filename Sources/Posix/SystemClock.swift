@@ -1,20 +1,19 @@
+package import AlbumModel
 internal import Glibc
 
-/// The clocks of the machine that somebody sets, and its start. For how long something takes there is
-/// `MonotonicTime`.
+/// The machine's settable clocks, and the time of its start. `MonotonicTime` measures durations.
 package enum SystemClock {
-  /// Since 1970-01-01 UTC.
-  package static func wallNanoseconds() -> Int64 { read(CLOCK_REALTIME) }
+  /// The wall clock.
+  package static func wall() -> Timestamp { Timestamp(nanoseconds: read(CLOCK_REALTIME)) }
 
   /// The same as the kernel stamps files with it: as of the last tick, a few milliseconds ago at
   /// most. A precise time would be later than the kernel's own time of a change that came after it.
-  package static func fileTimeNanoseconds() -> Int64 { read(CLOCK_REALTIME_COARSE) }
+  package static func fileTime() -> Timestamp {
+    Timestamp(nanoseconds: read(CLOCK_REALTIME_COARSE))
+  }
 
-  /// Whole seconds since 1970-01-01 UTC.
-  package static func wallSeconds() -> Int64 { wallNanoseconds() / 1_000_000_000 }
-
-  /// Milliseconds since the machine was started, those included in which it slept.
-  package static func runningMilliseconds() -> Int64 { read(CLOCK_BOOTTIME) / 1_000_000 }
+  /// How long ago the machine was started, the time included in which it slept.
+  package static func sinceStart() -> Duration { .nanoseconds(read(CLOCK_BOOTTIME)) }
 
   /// A time since 1970-01-01 UTC for a person, in the time zone of the process.
   package static func localTime(seconds: Int64) -> String {

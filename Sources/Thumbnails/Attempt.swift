@@ -1,3 +1,4 @@
+import AlbumModel
 internal import Glibc
 package import Posix
 
@@ -62,7 +63,7 @@ package final class Attempt: WaitLimit {
   }
 }
 
-/// What the kernel reports of another process.
+/// Reads what the kernel reports of another process.
 enum ProcessLook {
   /// Processor time of all its threads; 0 if it is gone.
   static func processorMilliseconds(of process: pid_t) -> Int64 {

@@ -1,7 +1,8 @@
+import AlbumModel
 internal import Posix
 
 extension MonotonicTime {
-  /// What poll(2) wants to hear: never negative.
+  /// The timeout argument for poll(2), never negative.
   func pollTimeout(from now: MonotonicTime) -> CInt {
     CInt(clamping: max(0, (self - now).milliseconds))
   }

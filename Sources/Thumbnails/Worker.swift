@@ -20,7 +20,7 @@ package struct Worker: ~Copyable {
   private let socket: FileDescriptor
   private let stop: Doorbell
 
-  /// Starts the process. It gets its own process group, so that a Ctrl-C for the daemon does not kill it. It
+  /// Starts the process in a session of its own, so that a Ctrl-C for the daemon does not kill it. It
   /// sends its first message later. Throws if the process cannot be started.
   package init(_ launch: WorkerLaunch, stop: Doorbell) throws(Errno) {
     let ends = try makeSocketPair()

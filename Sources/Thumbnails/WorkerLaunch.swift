@@ -4,10 +4,10 @@ package struct WorkerLaunch: Sendable {
   package var program: String
   /// Address space of a worker, in bytes.
   package var memory: UInt64 = 2 << 30
-  /// What a picture may cost at first, from its first byte to the last byte of its thumbnail. `Attempt`
-  /// defines what counts.
+  /// The allowance of a picture at first, from its first byte to the last byte of its thumbnail. `Attempt`
+  /// defines which time counts.
   package var firstAllowance = Duration.seconds(3)
-  /// What a picture that needs more may cost, when no other picture waits.
+  /// The allowance of a picture that needs more, when no other picture waits.
   package var longAllowance = Duration.seconds(60)
   /// From the start of the process to its first message.
   package var startDeadline = Duration.seconds(30)
@@ -16,8 +16,8 @@ package struct WorkerLaunch: Sendable {
   /// For tests: the worker's cell behaves as on a kernel without Landlock, or without user namespaces.
   package var hidesLandlock = false
   package var hidesNamespaces = false
-  /// Where the daemon counts the threads of a worker if the kernel does not limit them. Tests pass an empty
-  /// directory, which is what hidepid makes of /proc.
+  /// The directory in which the daemon counts the threads of a worker if the kernel does not limit them.
+  /// Tests pass an empty one, as /proc is with hidepid.
   package var processes = "/proc"
   /// The worker gets an ordinary share of processor and disk, instead of yielding to all other programs.
   package var isEager = false

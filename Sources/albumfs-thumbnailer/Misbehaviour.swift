@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import ThumbnailProtocol
 
-/// What a picture can do to a cell that it has taken over. Tests use this to show that the daemon copes. Only
+/// Actions of a picture that has taken over a cell. Tests use them to show that the daemon copes. Only
 /// with `--allow-misbehaviour`, JPEG data with one of these words after its first four bytes triggers it.
 enum Misbehaviour: String, CaseIterable {
   case crash = "albumfs-test:crash"

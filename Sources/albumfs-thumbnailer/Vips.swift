@@ -208,7 +208,7 @@ enum Vips {
 
   private static func failure(_ step: String) -> Rejection {
     let text = lastError()
-    // What GLib, libvips and the codecs report when malloc fails.
+    // The messages of GLib, libvips and the codecs after a failed malloc.
     let ofMemory = [
       "out of memory", "nsufficient memory", "memory allocation", "Memory allocation", "exceeds",
       "limit",

@@ -36,11 +36,12 @@ enum Main {
     // With SIGPIPE ignored, a write to a closed pipe returns EPIPE, which a message can explain.
     _ = signal(SIGPIPE, SIG_IGN)
     Interruption.install()
+    var command: any ParsableCommand = Albumfs()
     do {
-      var command = try Albumfs.parseAsRoot()
+      command = try Albumfs.parseAsRoot()
       try command.run()
     } catch let failure as Failure {
-      Terminal.complain(failure.sentence)
+      Terminal.complain(failure.sentence(for: command))
       exit(ExitStatus.code(for: failure.kind))
     } catch {
       finish(parsing: error)
@@ -60,12 +61,21 @@ enum Main {
 }
 
 extension Failure {
-  /// What happened, and what to type.
-  var sentence: String {
+  /// The message, and the advice that fits this command.
+  func sentence(for command: any ParsableCommand) -> String {
+    advice(for: command).map { "\(message) \($0)" } ?? message
+  }
+
+  /// nil if nothing that the user of this command can type helps.
+  private func advice(for command: any ParsableCommand) -> String? {
     switch remedy {
-    case .repair: "\(message) Repair it with albumfs check --repair."
-    case .mountReadOnly: "\(message) Mount it with --read-only."
-    case .other, nil: message
+    case .repair where (command as? Check)?.repair != true:
+      "You can repair it with albumfs check --repair."
+    case .mountReadOnly where (command as? Mount)?.readOnly == false:
+      "You can mount it with --read-only."
+    case .recoveryKey where (command as? any RecoveryKeyCommand)?.secret.recoveryKey == false:
+      "You can use the recovery key instead of the password, with --recovery-key."
+    default: nil
     }
   }
 }

@@ -1,21 +1,23 @@
 import AlbumCheck
 import AlbumModel
 import AlbumStore
+import Daemon
 
-// What a check found and a repair did, in words.
+// The findings of a check and the changes of a repair, in words.
 
 extension CheckFinding {
   /// `Trip/Photo/IMG_1.jpg: bytes 65536-131071 cannot be read (segment 3f9a… is damaged)`
   var sentence: String { path.map { "\($0): \(meaning)" } ?? meaning }
 
-  /// What it means; without the path.
+  /// The sentence without the path.
   var meaning: String {
     switch detail {
-    case .ofStore(let words): words
+    case .ofStore(let warning): warning.words
     case .strangers(let example, let others):
-      example
-        + (others == 0 ? "" : ", and \(others) more files with the names of segments are none")
-        + "; this space needs none of it"
+      example.words
+        + (others == 0
+          ? "" : ". \(others) more objects with the names of segments are not files either")
+        + ". This space does not need them"
     case .shortFiles(let count):
       "files with the names of segments that are shorter than a segment, and not this space's: "
         + "\(count); each session that writes fills up \(ShortFiles.segmentLimit) of them at most"
@@ -51,14 +53,14 @@ extension CheckFinding {
       "the newest part of the journal is not in the store: it was begun while the store was copied, or "
         + "it was lost"
     case .journalEndMissing:
-      "the end of the journal is missing: there are segments that were begun behind it"
+      "the end of the journal is missing: segments exist that were begun after it"
     case .checkpointDamaged(let otherIsUsed):
       "a checkpoint is damaged" + (otherIsUsed ? ": the other one is used" : "")
     case .journalGone: "no journal segment is left: names are lost"
     case .catalogIncomplete: "the catalog is lost in part: names are missing"
     default:
-      "a part of the journal was missing at an earlier mount, and nothing of what it told of was found; "
-        + "nothing is removed from the store until --repair has settled that"
+      "a part of the journal was missing at an earlier mount, and no content that it recorded was found. "
+        + "albumfs removes nothing from the store until --repair has settled that"
     }
   }
 
@@ -70,38 +72,39 @@ extension CheckFinding {
       "\(segment) is cut short: \(left) bytes are left of \(size)"
     case .unknownSegments(let count):
       (count == 1 ? "1 segment of this space is" : "\(count) segments of this space are")
-        + " in the store that its journal does not tell of: of another copy of the store, or of a part "
-        + "of the journal that is not there; they are left alone"
+        + " in the store without being named by its journal: of another copy of the store, or of a part "
+        + "of the journal that is missing. albumfs leaves them alone"
     case .ledger(let found, let stated):
-      "\(found) bytes of \(segment) are in use, \(stated) are counted"
-    case .segmentInUse: "\(segment) is to be removed, and is in use"
+      "\(found) bytes of \(segment) are in use, but \(stated) are recorded"
+    case .segmentInUse: "\(segment) is marked for removal, but is in use"
     default:
-      "the store holds segments of another copy of it, which was written to: nothing of either is "
-        + "removed; to make this store a copy again, run rsync once with --delete; --repair makes a "
-        + "store of what was written to last, and leaves the rest where it is"
+      "the store also holds segments of another copy of it, which was written to. albumfs removes "
+        + "nothing of either. To make this store a copy again, run rsync once with --delete. --repair makes "
+        + "a store of the copy that was written to last, and leaves the rest where it is"
     }
   }
 
   private var meaningOfFile: String {
     switch detail {
-    case .leftOut: "an earlier mount left out what was written to it last; --repair brings it back"
+    case .leftOut: "an earlier mount left out its newest version; --repair restores it"
     case .leftOutVersions(let count):
       (count == 1 ? "1 version of a file is" : "\(count) versions of files are")
-        + " kept that a mount left out, since content was missing; --repair brings back what can be read"
-    case .changesCut: "changes of the last seconds before a crash are left out"
-    case .thumbnailRemade: "its thumbnail is not in the store, and is made again"
-    case .shownAsBefore: "shown as it was before: what was written last is not in the store"
+        + " kept that a mount left out because content was missing; --repair restores what can be read"
+    case .changesCut: "its changes of the last seconds before a crash are left out"
+    case .thumbnailRemade: "its thumbnail is missing; albumfs makes it again"
+    case .shownAsBefore: "an earlier version is shown, because content of the newest is missing"
     case .newFileLeftOut:
-      "left out, or shown as it was before it was replaced: the new file is not whole"
+      "the new file is not whole: it is left out, or the file that it replaced is shown"
     case .unreadable(let isThumbnail, let missing):
       (isThumbnail ? "its thumbnail cannot be read" : "\(bytes) cannot be read")
         + " (\(causes(missing)))"
-    case .placeLost: "\(bytes) cannot be read (the journal that told where they are is lost)"
+    case .placeLost:
+      "\(bytes) cannot be read (the part of the journal that recorded their place is lost)"
     case .newerContent:
-      "there is newer content of \(bytes), which the journal that is lost told of"
+      "there is newer content of \(bytes), which only the lost part of the journal recorded"
     case .nameLost(let byteCount):
-      "the name of this file is lost, its content (\(byteCount) bytes) is not"
-    default: "what this name led to is lost"
+      "the name of this file is lost, but its content (\(byteCount) bytes) is not"
+    default: "the file of this name is lost"
     }
   }
 
@@ -111,8 +114,8 @@ extension CheckFinding {
     case .secondName: "this directory has another name, too"
     case .linkCount(let stated, let names): "its link count is \(stated), but it has \(names)"
     case .outsideSegments: "\(bytes) lie outside of any segment"
-    case .beyondEnd: "there is content behind the end of the file"
-    case .albumPart: "it is marked as a part of an album, and is none"
+    case .beyondEnd: "there is content after the end of the file"
+    case .albumPart: "it is marked as a part of an album, but is none"
     case .counter(let counter):
       "the next \(counter == .inode ? "inode" : "segment") number is in use already"
     default: "its thumbnail is not there"
@@ -153,7 +156,7 @@ extension CheckRepair {
     case .thumbnailDropped(let inode):
       "thumbnail \(inode.rawValue) cannot be read and will be made again"
     case .newerContent(let path):
-      "\(path): content of a file of that name that the lost part of the journal told of"
+      "\(path): newer content of a file of that name, which only the lost part of the journal recorded"
     case .nameLost(let path): "\(path): a file whose name is lost"
     case .leftOut(let path): "\(path): what a mount had left out"
     case .orphan(let path): "\(path): no name led to it"

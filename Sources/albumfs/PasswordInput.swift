@@ -4,7 +4,7 @@ import ControlProtocol
 import Glibc
 import Posix
 
-/// Where to read a password.
+/// The source of a password.
 enum PasswordSource: Equatable {
   case terminal
   case file(String)
@@ -22,6 +22,11 @@ struct RecoveryKeyOption: ParsableArguments {
     try PasswordInput.existing(
       password.source, prompt: recoveryKey ? "Recovery key: " : "Password: ")
   }
+}
+
+/// A command that the recovery key unlocks a space for, too.
+protocol RecoveryKeyCommand: ParsableCommand {
+  var secret: RecoveryKeyOption { get }
 }
 
 /// The options of every command that needs a password.

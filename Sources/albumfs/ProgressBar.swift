@@ -1,4 +1,5 @@
 import AlbumCheck
+import AlbumModel
 import Glibc
 import Posix
 

@@ -1,4 +1,5 @@
 import AlbumFormat
+import AlbumSecrets
 import AlbumStore
 import ArgumentParser
 import ControlProtocol
@@ -25,6 +26,44 @@ enum KDFArgument: String, ExpressibleByArgument {
   }
 }
 
+/// The cipher of a new space.
+enum CipherArgument: ExpressibleByArgument {
+  case auto
+  case fixed(CipherKind)
+
+  init?(argument: String) {
+    if argument == "auto" {
+      self = .auto
+    } else if let kind = CipherKind(name: argument) {
+      self = .fixed(kind)
+    } else {
+      return nil
+    }
+  }
+
+  static var allValueStrings: [String] { ["auto"] + CipherKind.allCases.map(\.name) }
+
+  static let help = ArgumentHelp(
+    """
+    What seals the space's files. auto takes the fastest cipher of this machine. Only machines with AES in \
+    hardware, as nearly all since 2010, can read a space in aes-256-gcm.
+    """, valueName: "cipher")
+
+  /// Throws where this machine does not have it.
+  func requireAvailable() throws {
+    guard case .fixed(let kind) = self, !kind.isAvailable else { return }
+    throw ValidationError(
+      "This machine's processor has no instructions for \(kind.name). Use --cipher auto.")
+  }
+
+  var kind: CipherKind {
+    switch self {
+    case .auto: .fastest()
+    case .fixed(let kind): kind
+    }
+  }
+}
+
 /// Shared by the commands on a store (not on a mount).
 enum StoreCommands {
   static func open(_ path: String) throws(Failure) -> Store {
@@ -33,10 +72,11 @@ enum StoreCommands {
 
   /// Warns about damage and edits in the store that did not stop the command.
   static func warn(of store: Store) {
-    for warning in store.warnings + store.advice { Terminal.complain(warning) }
+    for warning in store.warnings { Terminal.complain(warning.sentence) }
   }
 
-  /// Runs a call of the core and translates its errors. `changing`: the call writes the conf or keys.
+  /// Runs a call of the core and translates its errors. `changing` is true if the call writes the conf or
+  /// keys.
   static func reporting<Result: ~Copyable>(
     changing: Bool = false, _ body: () throws(StoreError) -> Result
   ) throws(Failure) -> Result {

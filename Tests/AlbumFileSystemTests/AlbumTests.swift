@@ -207,3 +207,17 @@ struct AlbumTests {
     #expect(try get() == "a.jpg")
   }
 }
+
+/// What a repair names a file by was written into the journal long ago, perhaps by somebody else.
+struct RecoveredNameTests {
+  @Test func bytesThatAreTooManyForANameKeepTheirExtension() throws {
+    let name = try FileName(cutting: [UInt8](repeating: 65, count: 700) + Array(".jpg".utf8))
+    #expect(name.bytes.count == FileName.maximumLength)
+    #expect(name.display.hasSuffix("A.jpg"))
+    #expect(try FileName(cutting: Array("a.jpg".utf8)) == FileName("a.jpg"))
+  }
+
+  @Test(arguments: ["", ".", "..", "a/b", "a\0b.jpg"]) func whatIsNoNameIsRefused(_ text: String) {
+    #expect(throws: FileName.Invalid.self) { try FileName(cutting: Array(text.utf8)) }
+  }
+}

@@ -7,8 +7,8 @@ import struct Synchronization.Atomic
 
 @testable import AlbumStore
 
-// Compaction under the hands of people who use the space: with no grace at all, segments go in the
-// very moment in which somebody reads from them, and nobody may notice.
+// Compaction while the space is in use. Without any grace, compaction removes segments at the very moment in
+// which a thread reads from them, and no reader may notice.
 
 struct CompactionTests {
   @Test func readersNeverSeeAnErrorOrAWrongByteWhileTheirContentIsMoved() async throws {

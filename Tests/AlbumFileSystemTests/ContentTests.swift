@@ -8,7 +8,7 @@ import struct Synchronization.Atomic
 
 @testable import AlbumStore
 
-// What programs rely on when they write, read and close files.
+// The guarantees that programs rely on when they write, read and close files.
 
 struct ContentTests {
   let space: TestSpace
@@ -182,7 +182,7 @@ struct ContentTests {
     #expect(try space.read(".plain/f") == [UInt8](repeating: 5, count: Int(end)))
   }
 
-  /// Writes until the disk is full, in chunks; answers what was taken over.
+  /// Writes in chunks until the disk is full; returns the accepted bytes.
   private func fill(_ file: OpenFile) -> [UInt8] {
     space.disk.isFull.store(true, ordering: .relaxed)
     var end = 0

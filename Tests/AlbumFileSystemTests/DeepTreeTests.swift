@@ -14,7 +14,7 @@ struct DeepTreeTests {
   let space: TestSpace
   init() throws { space = try TestSpace() }
 
-  /// Makes `depth` directories, one in the other, and answers the lowest.
+  /// Makes `depth` nested directories and returns the lowest.
   private func makeTree(_ path: String, depth: Int) throws -> InodeNumber {
     try space.mkdir(path)
     var at = try space.number(path)

@@ -7,7 +7,7 @@ import Testing
 // dictionary of paths that is done the same to; compared after each hundred, and after a mount anew.
 
 struct NamespaceModelTests {
-  /// What a path leads to: a directory, or a file by the content that only it has.
+  /// The target of a path: a directory, or a file, identified by content that only it has.
   private enum Node: Equatable {
     case directory
     case file(String)
@@ -106,7 +106,7 @@ struct NamespaceModelTests {
     }
   }
 
-  /// Takes a path and all below it out; answers them by what follows the path.
+  /// Removes a path and everything below it; returns the removed nodes by their paths below it.
   private func take(_ model: inout [String: Node], _ path: String) -> [String: Node] {
     var taken: [String: Node] = [:]
     for (key, node) in model where key == path || key.hasPrefix(path + "/") {

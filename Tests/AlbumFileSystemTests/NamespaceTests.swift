@@ -2,7 +2,7 @@ import AlbumFileSystem
 import AlbumModel
 import Testing
 
-// What POSIX says of times, modes, owners, attributes and listings.
+// The rules of POSIX for times, modes, owners, attributes and listings.
 
 struct NamespaceTests {
   let space: TestSpace

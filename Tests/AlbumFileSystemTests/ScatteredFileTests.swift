@@ -86,7 +86,7 @@ struct ScatteredFileTests {
     }
     copy.release()
     #expect(try isWhole(".plain/copy", count, size))
-    // What was one record is moved for all who share it.
+    // Compaction moves a shared record for all files that refer to it.
     let index = try index(".plain/f")
     let segment = try #require(
       space.space.read { $0.extents(of: index, from: 0, to: 1).first?.segment })

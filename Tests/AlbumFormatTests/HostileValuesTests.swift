@@ -48,11 +48,11 @@ struct HostileValuesTests {
       refuses(.inode(InodeState(number: inode, kind: .regular, permissions: 0)))
       refuses(.inodeGone(inode))
       refuses(.extents(inode, from: 0, to: 0, []))
-      refuses(.entry(directory: inode, name: [65], inode: .root))
+      refuses(.entry(directory: inode, name: .photo, inode: .root))
       refuses(.symlink(inode, target: [65]))
       refuses(.attribute(inode, name: [65], value: nil))
     }
-    refuses(.entry(directory: .root, name: [65], inode: InodeNumber(.max)))
+    refuses(.entry(directory: .root, name: .photo, inode: InodeNumber(.max)))
     var state = InodeState(number: .root, kind: .directory, permissions: 0)
     state.thumbnail = InodeNumber(.max)
     refuses(.inode(state))
@@ -73,7 +73,18 @@ struct HostileValuesTests {
   @Test(arguments: ["", ".", "..", "a/b", "/", "a\0b"]) func aNameThatNobodyCanAskForIsRefused(
     _ name: String
   ) {
-    refuses(.entry(directory: .root, name: Array(name.utf8), inode: .root))
+    #expect(throws: FormatError.self) { try decodeItems(entry(name)) { _ in } }
+    #expect(throws: Never.self) { try decodeItems(entry("ab")) { _ in } }
+  }
+
+  /// An item whose name nobody has looked at: `JournalItem` has none such, so its bytes go into another's.
+  private func entry(_ name: String) -> [UInt8] {
+    var writer = ByteWriter()
+    JournalItem.entry(directory: .root, name: .photo, inode: .root).encode(into: &writer)
+    writer.bytes.removeLast(FileName.photo.bytes.count)
+    writer.write(Array(name.utf8))
+    writer.patch(UInt32(writer.bytes.count - JournalItem.headerByteCount), at: 2)
+    return writer.bytes
   }
 
   @Test func countersAndFramesLeaveRoomToCountOn() throws {

@@ -28,8 +28,8 @@ struct JournalFormatTests {
         Extent(offset: 0, length: 70_000, segment: SegmentNumber(3), grid: 1, skip: 0),
         Extent(offset: 80_000, length: 1, segment: SegmentNumber(4), grid: 9, skip: 65_535),
       ]),
-    .entry(directory: .root, name: Array("Trip".utf8), inode: InodeNumber(42)),
-    .entry(directory: .root, name: [255, 1], inode: nil),
+    .entry(directory: .root, name: FileName(literal: "Trip"), inode: InodeNumber(42)),
+    .entry(directory: .root, name: FileName(known: [255, 1]), inode: nil),
     .symlink(InodeNumber(44), target: Array("../x".utf8)),
     .attribute(InodeNumber(42), name: Array("user.a".utf8), value: []),
     .attribute(InodeNumber(42), name: Array("user.a".utf8), value: nil),
@@ -59,7 +59,9 @@ struct JournalFormatTests {
   }
 
   @Test func anItemLiesOnDiskAsDocumented() {
-    let bytes = encode([.entry(directory: .root, name: [0x41], inode: InodeNumber(0x0102))])
+    let bytes = encode([
+      .entry(directory: .root, name: FileName(literal: "A"), inode: InodeNumber(0x0102))
+    ])
     #expect(
       bytes == [4, 0, 17, 0, 0, 0] + [1, 0, 0, 0, 0, 0, 0, 0] + [2, 1, 0, 0, 0, 0, 0, 0] + [0x41])
     #expect(encode([JournalFormatTests.items[0]]).count == 6 + InodeState.byteCount)

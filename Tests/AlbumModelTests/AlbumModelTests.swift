@@ -37,4 +37,14 @@ struct TimestampTests {
     }
     #expect(Timestamp(nanoseconds: .min).seconds == -9_223_372_037)
   }
+
+  /// A store on a disk of somebody else's may have any file times.
+  @Test func noTimeOverflows() {
+    #expect(Timestamp(seconds: 90) - .seconds(60) == Timestamp(seconds: 30))
+    #expect(Timestamp(nanoseconds: .min) - .seconds(60) == Timestamp(nanoseconds: .min))
+    #expect(Timestamp(nanoseconds: .max) + .seconds(60) == Timestamp(nanoseconds: .max))
+    let time = StoreTime(Timestamp(seconds: 2000))
+    #expect(time.floor == StoreTime(milliseconds: 1_100_000))
+    #expect(time.floor + StoreTime.grace == time && time - time.floor == StoreTime.grace)
+  }
 }

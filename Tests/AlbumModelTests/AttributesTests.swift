@@ -1,8 +1,7 @@
 import AlbumModel
 import Testing
 
-/// What a write by somebody else takes from a program that runs as its owner or group; the
-/// expectations are what ext4 does.
+/// The set-id bits that a write by another user removes. The expectations are the behaviour of ext4.
 @Suite struct SetIDBitsTests {
   @Test func programsLoseTheirPrivilege() {
     #expect(left(0o6777) == 0o777)

@@ -72,7 +72,7 @@ import Testing
   }
 }
 
-/// What is easily guessed is called weak, and nothing else.
+/// Passwords that are easy to guess are reported as weak, and no others.
 @Suite struct PasswordStrengthTests {
   @Test(arguments: [
     "", "a", "1234", "password", "P4ssw0rd!", "correct", "qwertyuiop", "sesame", "12.05.1987",

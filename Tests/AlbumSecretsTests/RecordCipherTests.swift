@@ -3,35 +3,52 @@ import AlbumModel
 import AlbumSecrets
 import Testing
 
-// A record opens where it was sealed, as what it was sealed as, unchanged: and in no other case.
+// With each cipher, a record opens where it was sealed, as what it was sealed as, unchanged: and in no other
+// case.
+
+/// Keys of a space for each cipher that this machine has.
+private let everyKeys = CipherKind.allCases.filter(\.isAvailable).map { SpaceKeys(cipher: $0) }
 
 @Suite struct RecordCipherTests {
-  private let keys = SpaceKeys()
   private let segment = SegmentName(high: 0x0123_4567_89ab_cdef, low: 42)
 
-  @Test(arguments: [0, 1, 31, 32, 160, 208, 209, 4096, 65_536, RecordLayout.maximumPlaintext])
-  func `what was sealed opens`(count: Int) {
+  @Test(
+    arguments: everyKeys,
+    [0, 1, 31, 32, 160, 208, 209, 4096, 65_536, RecordLayout.maximumPlaintext])
+  func `what was sealed opens`(keys: SpaceKeys, count: Int) {
     let plaintext = random(count)
-    let sealed = seal(plaintext, offset: 512)
+    let sealed = seal(plaintext, offset: 512, keys)
     #expect(sealed.count == count + RecordLayout.overhead)
-    #expect(open(sealed, count: count, offset: 512) == plaintext)
+    #expect(open(sealed, count: count, offset: 512, keys) == plaintext)
   }
 
-  @Test(arguments: RecordKind.allCases) func `its header tells kind and length`(kind: RecordKind) {
+  @Test(arguments: everyKeys, RecordKind.allCases)
+  func `its header tells kind and length`(keys: SpaceKeys, kind: RecordKind) {
     for count in [0, 1, 255, 256, 65_600] {
-      let sealed = seal(random(count), kind: kind, offset: 0)
+      let sealed = seal(random(count), kind: kind, offset: 0, keys)
       let header = unsafe sealed.withUnsafeBytes { unsafe keys.cipher.header(of: $0) }
       #expect(header?.kind == kind)
       #expect(header?.byteCount == count)
     }
   }
 
-  /// Sealed in Python by way of libsodium, from the documentation alone.
-  @Test func `a record of format 1 opens for ever`() {
-    let keys = fixedKeys()
+  /// Sealed in Python, from the documentation alone: the first by way of libsodium, the second with an
+  /// HChaCha20 of its own and OpenSSL's AES-256-GCM.
+  @Test(arguments: [
+    (
+      CipherKind.xchacha20Poly1305,
+      "91d7a399660922a57eba95a69ed0c4463a1c2db83245ed2161b084973391575ad85b04ee0ae3"
+    ),
+    (
+      CipherKind.aes256GCM,
+      "90743ced058b5512a0bb74d3e5dfa42621a41517e55a5ce294e57509c53737cea15870d962c7"
+    ),
+  ])
+  func `a record of format 1 opens for ever`(kind: CipherKind, ciphertext: String) {
+    guard kind.isAvailable else { return }
+    let keys = fixedKeys(kind)
     let sealed = bytes(
-      "6465666768696a6b6c6d6e6f707172737475767778797a7b50cb04b705f41adb91d7a399660922a57eba95a69ed0c446"
-        + "3a1c2db83245ed2161b084973391575ad85b04ee0ae3")
+      "6465666768696a6b6c6d6e6f707172737475767778797a7b50cb04b705f41adb" + ciphertext)
     let name = keys.name(
       of: .journal, number: SegmentNumber(7), birth: SegmentBirth(0x0102_0304_0506))
     let header = unsafe sealed.withUnsafeBytes { unsafe keys.cipher.header(of: $0) }
@@ -48,29 +65,30 @@ import Testing
     #expect(plaintext == Array("a frame of the journal".utf8))
   }
 
-  @Test func `a change of any bit that matters is noticed`() {
-    let sealed = seal(random(100), offset: 256)
+  @Test(arguments: everyKeys) func `a change of any bit that matters is noticed`(keys: SpaceKeys) {
+    let sealed = seal(random(100), offset: 256, keys)
     for place in sealed.indices {
       for bit in 0..<8 {
         var changed = sealed
         changed[place] ^= 1 << bit
         let header = unsafe changed.withUnsafeBytes { unsafe keys.cipher.header(of: $0) }
         let opened = header.flatMap {
-          open(changed, kind: $0.kind, count: $0.byteCount, offset: 256)
+          open(changed, kind: $0.kind, count: $0.byteCount, offset: 256, keys)
         }
         #expect(opened == nil, "byte \(place), bit \(bit)")
       }
     }
   }
 
-  @Test func `a record opens nowhere else and as nothing else`() {
+  @Test(arguments: everyKeys)
+  func `a record opens nowhere else and as nothing else`(keys: SpaceKeys) {
     let plaintext = random(300)
-    let sealed = seal(plaintext, offset: 1024)
-    #expect(open(sealed, count: 300, offset: 1024) == plaintext)
-    #expect(open(sealed, count: 300, offset: 1280) == nil)
-    #expect(open(sealed, count: 299, offset: 1024) == nil)
+    let sealed = seal(plaintext, offset: 1024, keys)
+    #expect(open(sealed, count: 300, offset: 1024, keys) == plaintext)
+    #expect(open(sealed, count: 300, offset: 1280, keys) == nil)
+    #expect(open(sealed, count: 299, offset: 1024, keys) == nil)
     for kind in RecordKind.allCases where kind != .data {
-      #expect(open(sealed, kind: kind, count: 300, offset: 1024) == nil)
+      #expect(open(sealed, kind: kind, count: 300, offset: 1024, keys) == nil)
     }
     let others = [
       SegmentName(high: segment.high ^ 1, low: segment.low),
@@ -78,32 +96,35 @@ import Testing
       SegmentName(high: segment.low, low: segment.high),
     ]
     for other in others {
-      #expect(open(sealed, count: 300, offset: 1024, segment: other) == nil)
+      #expect(open(sealed, count: 300, offset: 1024, keys, segment: other) == nil)
     }
   }
 
-  @Test func `another space cannot open it, nor see that it is one`() {
-    let sealed = seal(random(64), offset: 0)
-    let stranger = SpaceKeys()
-    #expect(open(sealed, count: 64, offset: 0, keys: stranger) == nil)
+  @Test(arguments: everyKeys)
+  func `another space cannot open it, nor see that it is one`(keys: SpaceKeys) {
+    let sealed = seal(random(64), offset: 0, keys)
+    let stranger = SpaceKeys(cipher: keys.cipher.kind)
+    #expect(open(sealed, count: 64, offset: 0, stranger) == nil)
     var seen = 0
     for _ in 0..<1000 {
-      let sealed = seal([], offset: 0)
+      let sealed = seal([], offset: 0, keys)
       let header = unsafe sealed.withUnsafeBytes { unsafe stranger.cipher.header(of: $0) }
       if header != nil { seen += 1 }
     }
     #expect(seen == 0)
   }
 
-  @Test func `a record cut short does not open`() {
-    let sealed = seal(random(64), offset: 0)
-    #expect(open(Array(sealed.dropLast()), count: 64, offset: 0) == nil)
-    #expect(open(sealed, count: 65, offset: 0) == nil)
-    #expect(open(sealed, count: RecordLayout.maximumPlaintext + 1, offset: 0) == nil)
-    #expect(open(sealed, count: -1, offset: 0) == nil)
+  @Test(arguments: everyKeys)
+  func `a record cut short does not open`(keys: SpaceKeys) {
+    let sealed = seal(random(64), offset: 0, keys)
+    #expect(open(Array(sealed.dropLast()), count: 64, offset: 0, keys) == nil)
+    #expect(open(sealed, count: 65, offset: 0, keys) == nil)
+    #expect(open(sealed, count: RecordLayout.maximumPlaintext + 1, offset: 0, keys) == nil)
+    #expect(open(sealed, count: -1, offset: 0, keys) == nil)
   }
 
-  @Test func `sealing and opening work in place`() {
+  @Test(arguments: everyKeys)
+  func `sealing and opening work in place`(keys: SpaceKeys) {
     let plaintext = random(5000)
     var buffer = [UInt8](repeating: 0, count: RecordLayout.sealedByteCount(plaintext: 5000))
     buffer.replaceSubrange(32..<5032, with: plaintext)
@@ -119,10 +140,12 @@ import Testing
     #expect(Array(buffer[32..<5032]) == plaintext)
   }
 
-  @Test func `no nonce comes twice, from whichever thread`() async {
+  @Test(arguments: everyKeys) func `no nonce comes twice, from whichever thread`(keys: SpaceKeys)
+    async
+  {
     let nonces = await withTaskGroup(of: [[UInt8]].self) { group in
       for _ in 0..<8 {
-        group.addTask { (0..<2000).map { _ in Array(seal([], offset: 0)[..<24]) } }
+        group.addTask { (0..<2000).map { _ in Array(seal([], offset: 0, keys)[..<24]) } }
       }
       var all: [[UInt8]] = []
       for await part in group { all += part }
@@ -131,11 +154,27 @@ import Testing
     #expect(Set(nonces).count == nonces.count)
   }
 
+  @Test func `no cipher opens what the other sealed`() {
+    for keys in CipherKind.allCases.filter(\.isAvailable).map(fixedKeys) {
+      for other in CipherKind.allCases.filter(\.isAvailable).map(fixedKeys) {
+        let plaintext = random(300)
+        let opened = open(seal(plaintext, offset: 0, keys), count: 300, offset: 0, other)
+        #expect(opened == (keys.cipher.kind == other.cipher.kind ? plaintext : nil))
+      }
+    }
+  }
+
+  @Test func `the fastest cipher is one that the machine has`() {
+    #expect(CipherKind.fastest().isAvailable)
+  }
+
   private func random(_ count: Int) -> [UInt8] {
     (0..<count).map { _ in UInt8.random(in: .min ... .max) }
   }
 
-  private func seal(_ plaintext: [UInt8], kind: RecordKind = .data, offset: Int64) -> [UInt8] {
+  private func seal(
+    _ plaintext: [UInt8], kind: RecordKind = .data, offset: Int64, _ keys: SpaceKeys
+  ) -> [UInt8] {
     var sealed = [UInt8](
       repeating: 0, count: RecordLayout.sealedByteCount(plaintext: plaintext.count))
     unsafe plaintext.withUnsafeBytes { plaintext in
@@ -147,13 +186,13 @@ import Testing
   }
 
   private func open(
-    _ sealed: [UInt8], kind: RecordKind = .data, count: Int, offset: Int64,
-    segment: SegmentName? = nil, keys: SpaceKeys? = nil
+    _ sealed: [UInt8], kind: RecordKind = .data, count: Int, offset: Int64, _ keys: SpaceKeys,
+    segment: SegmentName? = nil
   ) -> [UInt8]? {
     var plaintext = [UInt8](repeating: 0, count: max(count, 0))
     let opens = unsafe sealed.withUnsafeBytes { sealed in
       unsafe plaintext.withUnsafeMutableBytes {
-        unsafe (keys ?? self.keys).cipher.open(
+        unsafe keys.cipher.open(
           sealed, kind: kind, byteCount: count, segment: segment ?? self.segment, offset: offset,
           into: $0)
       }

@@ -17,9 +17,21 @@ import Testing
         == fixedKeys().name(of: .data, number: SegmentNumber(1), birth: SegmentBirth(1)))
   }
 
+  @Test func `the recovery key tells the cipher`() throws {
+    guard CipherKind.aes256GCM.isAvailable else { return }
+    let fixed = "000G-40R4-0M30-E209-185G-R38E-1W81-24GK-2GAH-C5RR-34D1-P70X-3RFX-JVYH"
+    let keys = fixedKeys(.aes256GCM)
+    #expect(text(RecoveryKey.encode(keys)) == fixed)
+    for keys in [keys, fixedKeys()] {
+      var typed = Array(text(RecoveryKey.encode(keys)).utf8)
+      #expect(try RecoveryKey.decode(SecretBytes(wiping: &typed)).cipher.kind == keys.cipher.kind)
+    }
+  }
+
   @Test func `any space's recovery key opens it`() throws {
-    for _ in 0..<50 {
-      let keys = SpaceKeys()
+    for turn in 0..<50 {
+      let keys = SpaceKeys(
+        cipher: turn % 2 == 0 && CipherKind.aes256GCM.isAvailable ? .aes256GCM : .xchacha20Poly1305)
       let typed = text(RecoveryKey.encode(keys))
       #expect(
         try name(typed) == keys.name(of: .data, number: SegmentNumber(1), birth: SegmentBirth(1)))

@@ -1,8 +1,7 @@
 import AlbumSecrets
 import Testing
 
-// That libsodium is called with its arguments in their places: each primitive is held against
-// vectors that others published.
+// Compares each primitive with published vectors, so that arguments of libsodium cannot be swapped.
 
 @Suite struct SodiumTests {
   /// draft-irtf-cfrg-xchacha-03, A.3.1.

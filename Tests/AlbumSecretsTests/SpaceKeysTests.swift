@@ -71,7 +71,8 @@ import Testing
 }
 
 /// Keys of the master key 00…1f.
-func fixedKeys() -> SpaceKeys {
+func fixedKeys(_ cipher: CipherKind = .xchacha20Poly1305) -> SpaceKeys {
   SpaceKeys(
-    master: unsafe SecretBytes(count: 32) { unsafe $0.copyBytes(from: Array(UInt8(0)...31)) })
+    master: unsafe SecretBytes(count: 32) { unsafe $0.copyBytes(from: Array(UInt8(0)...31)) },
+    cipher: cipher)
 }

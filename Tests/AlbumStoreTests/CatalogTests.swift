@@ -74,7 +74,7 @@ struct CatalogTests {
   ) -> InodeIndex {
     let index = catalog.create(
       kind: .regular, permissions: 0o644, owner: 0, group: 0, time: .init(nanoseconds: 0))
-    catalog.insertEntry(Array("big".utf8), in: catalog.index(of: .root)!, child: index)
+    catalog.insertEntry(FileName(literal: "big"), in: catalog.index(of: .root)!, child: index)
     for place in (0..<count).shuffled(using: &random) { rewrite(place, 0, index, &catalog) }
     catalog.update(index) { $0.size = Int64(count) * 4096 }
     catalog.unpin(index)
@@ -147,7 +147,7 @@ struct CatalogTests {
         let other = catalog.create(
           kind: .regular, permissions: 0o600, owner: 0, group: 0, time: .init(nanoseconds: 0))
         #expect(other == gone)
-        catalog.insertEntry(Array("o".utf8), in: catalog.index(of: .root)!, child: other)
+        catalog.insertEntry(FileName(literal: "o"), in: catalog.index(of: .root)!, child: other)
         for place in 0..<700 { rewrite(place, 8, other, &catalog) }
       }
       frames.append(catalog.takeChanges())
@@ -182,7 +182,7 @@ struct CatalogTests {
       $0.replaceExtents(of: index, from: 90_000_000, to: 180_000_000, with: [])
     }
     steps(3000, &catalog) {
-      #expect($0.removeEntry(Array("big".utf8), in: $0.index(of: .root)!) != nil)
+      #expect($0.removeEntry(FileName(literal: "big"), in: $0.index(of: .root)!) != nil)
     }
     #expect(catalog.index(of: InodeNumber(2)) == nil)
     #expect(catalog.segments.accounts.values.contains { $0.live > 0 }, "let go of later")
@@ -222,21 +222,21 @@ struct CatalogTests {
     func make(_ name: String) {
       let index = catalog.create(
         kind: .regular, permissions: 0, owner: 0, group: 0, time: .init(nanoseconds: 0))
-      catalog.insertEntry(Array(name.utf8), in: root, child: index)
+      catalog.insertEntry(FileName(known: Array(name.utf8)), in: root, child: index)
       catalog.unpin(index)
     }
     make("a")
     try decodeItems(catalog.takeChanges()) { replayed.apply($0) }
     // The frame that takes the name away is damaged; the next states its inode gone, its place new.
-    catalog.removeEntry(Array("a".utf8), in: root)
+    catalog.removeEntry(FileName(literal: "a"), in: root)
     catalog.changes.entries = []
     make("b")
     try decodeItems(catalog.takeChanges()) { replayed.apply($0) }
     let findings = replayed.finishReplay()
-    #expect(findings.lostEntries.map(\.name) == [Array("a".utf8)])
+    #expect(findings.lostEntries.map(\.name) == [FileName(literal: "a")])
     let after = replayed.index(of: .root)!
-    #expect(replayed.child(Array("a".utf8), of: after) == nil)
-    #expect(replayed.child(Array("b".utf8), of: after) != nil)
+    #expect(replayed.child(FileName(literal: "a"), of: after) == nil)
+    #expect(replayed.child(FileName(literal: "b"), of: after) != nil)
   }
 
   @Test func memoryPerFileStaysBelowTheDesignsLimit() {
@@ -278,8 +278,8 @@ struct CatalogRun: ~Copyable {
     from.randomElement(using: &random).flatMap { catalog.index(of: $0) }
   }
 
-  private mutating func name() -> [UInt8] {
-    Array("n\(Int.random(in: 0..<40, using: &random))".utf8)
+  private mutating func name() -> FileName {
+    FileName(known: Array("n\(Int.random(in: 0..<40, using: &random))".utf8))
   }
 
   private mutating func make(_ kind: FileKind) -> InodeNumber? {
@@ -289,7 +289,7 @@ struct CatalogRun: ~Copyable {
     let time = Timestamp(nanoseconds: Int64.random(in: 0...1 << 60, using: &random))
     let index = catalog.create(kind: kind, permissions: 0o644, owner: 1, group: 2, time: time)
     catalog.insertEntry(name, in: parent, child: index)
-    if kind == .symlink { catalog.setSymlinkTarget(index, to: name + name) }
+    if kind == .symlink { catalog.setSymlinkTarget(index, to: name.bytes + name.bytes) }
     catalog.unpin(index)
     return catalog.state(index).number
   }

@@ -43,8 +43,8 @@ import Testing
       var status = stat()
       #expect(unsafe lstat("\(place.directory.path)/\(path)", &status) == 0)
       let checksum = unsafe bytes.withUnsafeBytes { unsafe SegmentChecksum($0) }
-      #expect(status.st_mtim.tv_sec == Int(checksum.time) && status.st_mtim.tv_nsec == 0)
-      #expect(SegmentChecksum.isPossible(time: checksum.time))
+      #expect(status.st_mtim.tv_sec == Int(checksum.time.seconds) && status.st_mtim.tv_nsec == 0)
+      #expect(SegmentChecksum.isPossible(checksum.time))
     }
     let expected = Double(4 * size) / 256
     let chiSquare = counts.reduce(0) { $0 + ($1 - expected) * ($1 - expected) / expected }
@@ -132,7 +132,7 @@ import Testing
     later -= first
     #expect(likely(sessions, 1.0 / 8).contains(first), "\(first), seed \(random.seed)")
     #expect(likely(sessions * 96, 1.0 / 96).contains(later), "\(later), seed \(random.seed)")
-    // That the bounds are as narrow as said, and no wider than chance.
+    // The bounds are as narrow as documented, and no wider than chance.
     let (ofFirst, ofLater) = (likely(sessions, 1.0 / 8), likely(sessions * 96, 1.0 / 96))
     #expect(ofFirst.contains(sessions / 8) && ofLater.contains(sessions))
     #expect(ofFirst.lowerBound > sessions / 10 && ofFirst.upperBound < sessions / 6)

@@ -144,7 +144,7 @@ struct CheckTests {
   @Test func aLinkCountAndAnOrphanAreTold() throws {
     let space = try place.store.open()
     space.change { catalog in
-      let first = catalog.child(Array("first".utf8), of: catalog.index(of: .root)!)!
+      let first = catalog.child(FileName(literal: "first"), of: catalog.index(of: .root)!)!
       catalog.update(first) { $0.links = 5 }
       let lost = catalog.create(
         kind: .regular, permissions: 0o600, owner: 0, group: 0, time: Timestamp.now)
@@ -218,7 +218,7 @@ struct CheckPlace {
 
   func extent(of name: String, at offset: Int64) throws -> Extent {
     try reading { catalog in
-      let index = catalog.child(Array(name.utf8), of: catalog.index(of: .root)!)!
+      let index = catalog.child(FileName(known: Array(name.utf8)), of: catalog.index(of: .root)!)!
       return catalog.extents(of: index, from: offset / 65_536 * 65_536, to: offset + 1)[0]
     }
   }
@@ -293,19 +293,19 @@ extension Space {
         let made = catalog.create(
           kind: .directory, permissions: 0o755, owner: 0, group: 0, time: Timestamp.now)
         catalog.update(made) { $0.marks = marks }
-        catalog.insertEntry(Array(name.utf8), in: parent, child: made)
+        catalog.insertEntry(FileName(known: Array(name.utf8)), in: parent, child: made)
         catalog.unpin(made)
         return made
       }
       let album = directory("Trip", in: root, .album)
       let photos = directory("Photo", in: album, .photoDirectory)
       _ = directory("Thumb", in: album, [.thumbDirectory, .implicit])
-      let name = Array("IMG_1.jpg".utf8)
+      let name = FileName(literal: "IMG_1.jpg")
       catalog.moveEntry(name, of: root, to: name, in: photos)
       let photo = catalog.child(name, of: photos)!
-      let thumbnail = catalog.child(Array("thumbnail".utf8), of: root)!
+      let thumbnail = catalog.child(FileName(literal: "thumbnail"), of: root)!
       catalog.pin(thumbnail)
-      catalog.removeEntry(Array("thumbnail".utf8), in: root)
+      catalog.removeEntry(FileName(literal: "thumbnail"), in: root)
       catalog.update(thumbnail) { $0.marks = .madeThumbnail }
       catalog.setThumbnail(thumbnail, of: photo)
       catalog.update(photo) { $0.thumbnailState = .made }

@@ -7,9 +7,9 @@ import Testing
 
 @testable import AlbumStore
 
-// What compaction promises: the store shrinks to little more than what lives in it; nothing that
-// lives changes; what several files share stays shared; what cannot be read is never dropped; old
-// segments stay for their grace, and a session that changes nothing still writes nothing.
+// The promises of compaction: the store shrinks to little more than its living content. No living content
+// changes. Shared content stays shared. Content that cannot be read is never dropped. Old segments stay for
+// their grace, and a session that changes nothing still writes nothing.
 
 struct CompactionTests {
   let place: StorePlace
@@ -218,7 +218,7 @@ struct CompactionTests {
     try space.close()
   }
 
-  /// Destroys a record of a file in the segment in which least lives; answers that.
+  /// Destroys a record of a file in the segment with the least living content; returns the segment.
   private func damageEmptiest(_ random: inout SeededRandom, _ names: [String]) throws
     -> SegmentNumber
   {
@@ -318,7 +318,7 @@ func waiting(_ isDone: () throws -> Bool) throws {
 
 extension Space {
   private func index(_ name: String) -> InodeIndex? {
-    read { $0.child(Array(name.utf8), of: $0.index(of: .root)!) }
+    read { $0.child(FileName(known: Array(name.utf8)), of: $0.index(of: .root)!) }
   }
 
   func extents(of name: String) -> [Extent] {

@@ -63,7 +63,7 @@ struct CrashRun {
   func open() throws -> Space {
     var options = SpaceOpenOptions(logger: Logger(label: "crash") { _ in SwiftLogNoOpLogHandler() })
     options.worksInBackground = false
-    options.graceSeconds = 0
+    options.grace = .zero
     // Each mount may be behind a power cut.
     options.boot = .unknown
     return try Space.open(store, keys: keys, options: options)
@@ -184,7 +184,7 @@ extension Space {
     let names = read { catalog in
       var names: [String] = []
       catalog.forEachEntry(of: catalog.index(of: .root)!) { name, _, _ in
-        names.append(String(decoding: name, as: UTF8.self))
+        names.append(name.display)
         return true
       }
       return names
@@ -197,9 +197,11 @@ extension Space {
   func rename(_ name: String, to other: String) {
     change { catalog in
       let root = catalog.index(of: .root)!
-      guard catalog.child(Array(name.utf8), of: root) != nil else { return }
-      catalog.removeEntry(Array(other.utf8), in: root)
-      catalog.moveEntry(Array(name.utf8), of: root, to: Array(other.utf8), in: root)
+      guard catalog.child(FileName(known: Array(name.utf8)), of: root) != nil else { return }
+      catalog.removeEntry(FileName(known: Array(other.utf8)), in: root)
+      catalog.moveEntry(
+        FileName(known: Array(name.utf8)), of: root, to: FileName(known: Array(other.utf8)),
+        in: root)
     }
   }
 }

@@ -96,8 +96,8 @@ private struct DamageRun {
     for (path, bytes) in files { expectGenuine(path, bytes, report) }
     let left = Set(files.values)
     for (path, content) in contents where needs[path, default: []].isDisjoint(with: changed) {
-      // That the journal's end is gone shows by what its session finished; where its last segment is
-      // damaged, too, or happens to be full, the others look as if a crash had left them.
+      // The segments that the session finished show that the end of its journal is gone. If its last segment
+      // is damaged too, or happens to be full, the others look as if a crash had left them.
       if path.hasPrefix("s2"), changed.contains(newestJournal), !report.recovery.isEndMissing {
         continue
       }

@@ -8,9 +8,9 @@ import Testing
 
 @testable import AlbumStore
 
-// A disk that answers errors. Promised, whatever call it is: the space goes on correctly, or turns
-// read-only and says why; what was committed stays readable as long as it is mounted; what a barrier
-// confirmed is there after a power cut.
+// A disk that returns errors. Whichever call fails, the space continues correctly, or turns read-only and
+// says why. Committed content stays readable while the space is mounted. Content that a barrier covers
+// survives a power cut.
 
 struct DiskErrorTests {
   @Test(arguments: FaultyDisk.Call.allCases, [Errno.io, .noSpace, .quota])
@@ -90,7 +90,7 @@ struct DiskErrorTests {
     }
     let shown = try run.open(readOnly: true)
     #expect(shown.status.recovery.isDamaged)
-    #expect(shown.misplaced.contains { $0.contains(path) })
+    #expect(shown.unreadableFiles.contains { $0.path == path })
     shown.abandon()
     run.disk.heal()
     let again = try run.open()
@@ -158,7 +158,7 @@ struct DiskErrorTests {
   }
 }
 
-/// A space on a disk that answers errors, over one that forgets what was not synced.
+/// A space on a disk that returns errors, over one that loses writes that were not synced.
 struct DiskErrorRun {
   let disk: FaultyDisk
   private let base = SimulatedDisk()
@@ -181,7 +181,7 @@ struct DiskErrorRun {
     // Each mount may be behind a power cut.
     options.boot = .unknown
     options.worksInBackground = false
-    options.graceSeconds = 0
+    options.grace = .zero
     let store = other.map { Store(directory: $0, segmentSize: 256 << 10) } ?? store
     return try Space.open(store, keys: keys, options: options)
   }
@@ -251,7 +251,7 @@ struct DiskErrorRun {
     for (name, content) in files { #expect(try space.content(of: name) == content, "\(name)") }
   }
 
-  /// What no barrier confirmed may be there or not.
+  /// Writes that no barrier covers may be there or not.
   private func expectConfirmed(_ confirmed: [String: [UInt8]], _ random: inout SeededRandom) throws
   {
     let space = try open(base.crashed(&random))

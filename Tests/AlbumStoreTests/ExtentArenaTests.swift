@@ -9,7 +9,7 @@ import Testing
 // which record holds it. Files grow to trees of several levels and shrink again.
 
 struct ExtentArenaTests {
-  /// Where a byte lies; nil in a hole.
+  /// The place of a byte; nil in a hole.
   typealias Home = Int?
 
   /// One record each, so that none goes on in the next by chance; some are cut into two extents that do.
@@ -48,7 +48,7 @@ struct ExtentArenaTests {
     var models = [[Home]](repeating: [Home](repeating: nil, count: length), count: 3)
     var writer = Writer()
     var deepest: UInt8 = 0
-    /// Bytes that files had and have no more, as told by the arena.
+    /// Bytes that the arena reports as removed from files.
     var given: [Home] = []
     var expected: [Home] = []
     for step in 0..<12_000 {

@@ -8,7 +8,7 @@ import Testing
 // Extents against a plain model: for every byte of a file, which byte of which record holds it.
 
 struct ExtentMapTests {
-  /// Where a byte of content lies: a segment, a record in it, and the place in that record.
+  /// The place of a byte of content: a segment, a record in it, and the offset in that record.
   struct Home: Equatable {
     var segment: UInt32
     var grid: UInt32

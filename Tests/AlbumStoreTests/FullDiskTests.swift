@@ -8,8 +8,8 @@ import Testing
 
 @testable import AlbumStore
 
-// A full disk. Promised: who writes is told; no other file is harmed and all stays readable; files
-// can be removed and their room comes back; then writing goes on, with no remount.
+// A full disk: the writer gets an error. No other file is harmed, and everything stays readable. Files can be
+// removed, and their room comes back. Then writing continues without a new mount.
 
 struct FullDiskTests {
   /// `statfs` tells of a full disk beforehand; of a quota it does not.

@@ -6,8 +6,7 @@ import Testing
 
 @testable import AlbumStore
 
-// What is sealed and gets no file takes room until it is let go. Nobody has to remember that: it goes with
-// whoever holds it.
+// Sealed content without a file takes room until its holder ends. No caller has to release it.
 
 struct HeldExtentsTests {
   let place: StorePlace

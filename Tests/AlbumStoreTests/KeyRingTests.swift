@@ -197,17 +197,17 @@ import Testing
     #expect(try place.space("two") == two)
   }
 
-  @Test func `keys cut short opens what is left, says so, and is not changed`() throws {
+  @Test func `keys of the wrong size opens what is left, says so, and is not changed`() throws {
     let place = try PasswordPlace("one")
     let store = try place.open()
     let slot = try KeyRing.read(store).find([passwordKey("one", store)]).places[0]
     let good = try place.read("keys")
-    // Behind the slot: a part of one more, or where there is none, of a stranger's.
+    // The slots up to this one, and 100 bytes more.
     let behind = good[..<((slot + 1) * KeySlot.byteCount)] + good[..<100]
     try place.write(Array(behind), to: "keys")
     let cut = try place.open()
     #expect(failure { _ = try cut.unlock(password: secret("one")) } == nil)
-    #expect(cut.warnings.count == 1 && cut.warnings[0].contains("cut short"))
+    #expect(cut.warnings == [.wrongSizeOfKeys(byteCount: behind.count)])
     #expect(
       failure { try cut.addSpace(password: secret("two"), birth: PasswordPlace.birth) }?.code
         == .keysDamaged)
@@ -218,7 +218,14 @@ import Testing
     try place.write(Array(good[..<(slot * KeySlot.byteCount + 511)]), to: "keys")
     let lost = failure { _ = try place.space("one") }
     #expect(lost?.code == .keysDamaged)
-    #expect(lost?.message.contains("recovery key") == true)
+    #expect(lost?.remedy == .recoveryKey)
+    // Bytes at the end that are no slot.
+    try place.write(good + [1, 2, 3], to: "keys")
+    let extended = try place.open()
+    #expect(failure { _ = try extended.unlock(password: secret("one")) } == nil)
+    #expect(extended.warnings == [.wrongSizeOfKeys(byteCount: good.count + 3)])
+    let refused = failure { try extended.changePassword(old: secret("one"), new: secret("two")) }
+    #expect(refused?.code == .keysDamaged)
   }
 
   @Test func `keys missing, empty or absurdly large is damage, not a wrong password`() throws {
@@ -415,12 +422,12 @@ private final class FailingFile: StorageFile {
     return try base.size()
   }
 
-  func setModificationTime(seconds: Int64) throws(Errno) {
+  func setModificationTime(_ time: Timestamp) throws(Errno) {
     try directory.step()
-    try base.setModificationTime(seconds: seconds)
+    try base.setModificationTime(time)
   }
 
-  func modificationTime() throws(Errno) -> Int64 { try base.modificationTime() }
+  func modificationTime() throws(Errno) -> Timestamp { try base.modificationTime() }
 
   func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno) {
     try directory.step()

@@ -27,7 +27,7 @@ struct LostJournalTests {
 
 private struct Life {
   let place: CheckPlace
-  /// What is there, by name.
+  /// The files that exist, by name.
   private var files: [String: [UInt8]] = [:]
   private var story: [String] = []
 

@@ -67,7 +67,7 @@ func secret(_ text: String) -> SecretBytes {
   return SecretBytes(wiping: &bytes)
 }
 
-/// What the store answers, nil where it does as it was told.
+/// The error that the store throws; nil if it throws none.
 func failure(_ body: () throws -> Void) -> StoreError? {
   do {
     try body()

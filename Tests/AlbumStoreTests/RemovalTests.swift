@@ -9,8 +9,8 @@ import Testing
 @testable import AlbumCheck
 @testable import AlbumStore
 
-// One rule: no segment file goes that was not proven unneeded at the moment when it goes, whoever
-// decided so before, and however slow the disk is.
+// One rule: a segment file is removed only if it is proven unneeded at that very moment, whatever was decided
+// before, and however slow the disk is.
 
 struct RemovalTests {
   /// A space with two checkpoints, so that what is older than them is unneeded, on a disk that can be
@@ -136,7 +136,7 @@ struct RoomRun {
   ) throws -> Space {
     var options = SpaceOpenOptions(logger: Logger(label: "room") { _ in SwiftLogNoOpLogHandler() })
     options.worksInBackground = background
-    options.graceSeconds = grace
+    options.grace = .seconds(grace)
     options.readOnly = readOnly
     return try Space.open(store(other ?? disk), keys: keys, options: options)
   }

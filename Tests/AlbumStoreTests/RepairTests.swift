@@ -55,7 +55,7 @@ struct RepairTests {
   @Test func contentThatNobodyKnowsAnyMoreIsNamedAndBecomesZeros() throws {
     let space = try place.store.open()
     space.change { catalog in
-      let first = catalog.child(Array("first".utf8), of: catalog.index(of: .root)!)!
+      let first = catalog.child(FileName(literal: "first"), of: catalog.index(of: .root)!)!
       let lost = Extent(
         offset: 0, length: 2000, segment: Extent.lostSegment, grid: 0, skip: 0)
       catalog.replaceExtents(of: first, from: 0, to: 2000, with: [lost])
@@ -83,12 +83,12 @@ struct RepairTests {
     let space = try place.store.open()
     let album = space.change { catalog -> InodeNumber in
       let root = catalog.index(of: .root)!
-      let first = catalog.child(Array("first".utf8), of: root)!
+      let first = catalog.child(FileName(literal: "first"), of: root)!
       catalog.update(first) { $0.links = 5 }
       // The album loses its name, as when a frame is lost.
-      let album = catalog.child(Array("Trip".utf8), of: root)!
-      catalog.dropEntry(Array("Trip".utf8), in: root)
-      catalog.noteEntry(Array("Trip".utf8), in: root)
+      let album = catalog.child(FileName(literal: "Trip"), of: root)!
+      catalog.dropEntry(FileName(literal: "Trip"), in: root)
+      catalog.noteEntry(FileName(literal: "Trip"), in: root)
       return catalog.state(album).number
     }
     try space.close()
@@ -172,7 +172,7 @@ struct RepairTests {
     #expect(files["later"] == [9])
   }
 
-  /// The journal segment that told of a file is not there any more; answers what was in the file.
+  /// Removes the journal segment that describes a file; returns the content of the file.
   private func loseTheJournalOfAFile() throws -> [UInt8] {
     let space = try place.store.open(background: false)
     let only = [UInt8](repeating: 7, count: 5000)
@@ -227,8 +227,8 @@ struct RepairTests {
     #expect(try place.files().values.contains(only))
   }
 
-  /// What compaction wrote anew is told of by the journal alone until the next checkpoint, and what it
-  /// replaced is gone: a lost journal segment makes the files unreadable, and a repair finds them.
+  /// Until the next checkpoint, only the journal names the content that compaction moved, and the old place
+  /// is gone. So a lost journal segment makes the files unreadable, and a repair restores them.
   @Test(arguments: [false, true], 0..<3)
   func whatCompactionMovedComesBackWithoutTheJournalThatToldOfIt(
     wasKilled: Bool, mountsBetween: Int
@@ -435,7 +435,7 @@ extension Space {
     read { catalog in
       var at = catalog.index(of: .root)
       for name in path.split(separator: "/") {
-        at = at.flatMap { catalog.child(Array(name.utf8), of: $0) }
+        at = at.flatMap { catalog.child(FileName(known: Array(name.utf8)), of: $0) }
       }
       return at
     }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import AlbumStore
 
-// Who keeps the times of a store, as backups do, learns no more from them than from its bytes.
+// The times of a store, which backups keep, reveal no more than its bytes.
 
 @Suite struct RestingTimesTests {
   private let place: PasswordPlace
@@ -86,13 +86,13 @@ import Testing
     try again.close()
   }
 
-  /// The time that the file system wrote out last is of former bytes: only the bytes tell. Of a second space's
-  /// segment, such a time would prove that it is no chaff.
+  /// The time that the file system wrote out last is of former bytes: only the bytes tell. Of a second
+  /// space's segment, such a time would prove that it is no chaff.
   @Test func `after a power cut the segments that were changed last get the time of their bytes`()
     throws
   {
     let paths = try segments().shuffled().prefix(2)
-    let stale = Int(SegmentChecksum.firstTime) + 4
+    let stale = Int(SegmentChecksum.firstTime.seconds) + 4
     for path in paths {
       let time = timespec(tv_sec: stale, tv_nsec: 0)
       _ = unsafe utimensat(AT_FDCWD, "\(place.directory.path)/\(path)", [time, time], 0)
@@ -100,7 +100,7 @@ import Testing
     let space = try open("first")
     space.settleTimes()
     #expect(try natural() == Set(paths), "these were changed since the machine was started")
-    space.settleTimes(TimeSettling(boot: SystemClock.wallSeconds() + 10))
+    space.settleTimes(TimeSettling(boot: SystemClock.wall() + .seconds(10)))
     #expect(try natural() == [])
     try space.close()
   }
@@ -155,7 +155,7 @@ import Testing
   /// folder and `keys`.
   private func leaveNaturalTimes(secondsAgo age: Int = 0) throws -> Set<String> {
     let paths = Set(try segments().shuffled().prefix(3) + ["keys", "segments/5e", ""])
-    let now = Int(SystemClock.wallSeconds()) - age
+    let now = Int(SystemClock.wall().seconds) - age
     for path in paths {
       let time = timespec(tv_sec: now, tv_nsec: 123)
       let code = unsafe utimensat(AT_FDCWD, "\(place.directory.path)/\(path)", [time, time], 0)
@@ -200,7 +200,7 @@ import Testing
       var status = stat()
       try #require(unsafe lstat("\(place.directory.path)/\(path)", &status) == 0)
       let times = [status.st_mtim, status.st_atim]
-      if times.contains(where: { $0.tv_sec != Int(expected) || $0.tv_nsec != 0 }) {
+      if times.contains(where: { $0.tv_sec != Int(expected.seconds) || $0.tv_nsec != 0 }) {
         found.insert(path)
       }
     }

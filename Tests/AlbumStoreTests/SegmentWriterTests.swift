@@ -5,7 +5,7 @@ import Testing
 
 @testable import AlbumStore
 
-// What is sealed into a segment gets into its file, whoever comes when.
+// Every record that is sealed into a segment gets into its file, in whatever order threads come.
 
 struct SegmentWriterTests {
   /// Two threads hold the writer; for the record of one the segment is full, the smaller one of the

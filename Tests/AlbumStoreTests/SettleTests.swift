@@ -4,9 +4,9 @@ import Testing
 
 @testable import AlbumStore
 
-// A replayed catalog that contradicts itself, because frames were lost to damage or made by somebody
-// with the keys: a mount settles it, so that no name ever leads to another file than it did, nothing
-// traps and nothing loops. Found by the fuzzers of Tests/Fuzz.
+// A replayed catalog contradicts itself if frames were lost or made by an attacker with the keys. A mount
+// settles it, so that no name ever leads to a different file, nothing traps and nothing loops. The fuzzers of
+// Tests/Fuzz found these cases.
 
 struct SettleTests {
   private static let time = Timestamp(nanoseconds: 0)
@@ -23,7 +23,8 @@ struct SettleTests {
 
   private func entry(_ directory: UInt64, _ name: String, _ inode: UInt64) -> JournalItem {
     .entry(
-      directory: InodeNumber(directory), name: Array(name.utf8), inode: InodeNumber(inode))
+      directory: InodeNumber(directory), name: FileName(known: Array(name.utf8)),
+      inode: InodeNumber(inode))
   }
 
   private func settled(_ items: [JournalItem], corrections: Int) -> Catalog {
@@ -36,7 +37,7 @@ struct SettleTests {
     return catalog
   }
 
-  /// What the frames say that a mount would append, replayed over the items.
+  /// Replays the frames that a mount would append over the items.
   private func restated(_ items: [JournalItem], _ catalog: inout Catalog) throws -> Catalog {
     var again = Catalog()
     again.beginReplay()
@@ -69,10 +70,10 @@ struct SettleTests {
     ]
     var catalog = settled(items, corrections: 1)
     let root = catalog.index(of: .root)!
-    catalog.removeEntry(Array("one".utf8), in: root)
-    let other = catalog.child(Array("two".utf8), of: root)
+    catalog.removeEntry(FileName(literal: "one"), in: root)
+    let other = catalog.child(FileName(literal: "two"), of: root)
     #expect(other.map { catalog.state($0).number } == InodeNumber(2))
-    catalog.removeEntry(Array("two".utf8), in: root)
+    catalog.removeEntry(FileName(literal: "two"), in: root)
     let gone = catalog.index(of: InodeNumber(2))
     #expect(gone == nil)
   }
@@ -96,7 +97,7 @@ struct SettleTests {
     let catalog = settled(items, corrections: 1)
     climb(from: 2, in: catalog)
     let album = catalog.index(of: InodeNumber(2))!
-    let up = catalog.child(Array("up".utf8), of: album)
+    let up = catalog.child(FileName(literal: "up"), of: album)
     #expect(up == nil)
   }
 
@@ -109,9 +110,9 @@ struct SettleTests {
     let (names, directories) = (catalog.entryCount(of: root), catalog.subdirectoryCount(of: root))
     #expect(names == 1 && directories == 1)
     // The other name is gone for good, whatever is done with this one.
-    catalog.removeEntry(Array("old".utf8), in: root)
+    catalog.removeEntry(FileName(literal: "old"), in: root)
     let again = try restated(items, &catalog)
-    let other = again.child(Array("new".utf8), of: again.index(of: .root)!)
+    let other = again.child(FileName(literal: "new"), of: again.index(of: .root)!)
     #expect(other == nil)
   }
 
@@ -166,12 +167,12 @@ struct SettleTests {
         inode(6, links: 0) { $0.thumbnail = InodeNumber(5) },
       ], corrections: 0)
     let root = catalog.index(of: .root)!
-    #expect(catalog.child(Array("named".utf8), of: root) == nil)
+    #expect(catalog.child(FileName(literal: "named"), of: root) == nil)
     let new = catalog.create(
       kind: .regular, permissions: 0, owner: 0, group: 0, time: SettleTests.time)
-    catalog.insertEntry(Array("other".utf8), in: root, child: new)
-    #expect(catalog.child(Array("named".utf8), of: root) == nil)
-    #expect(catalog.child(Array("other".utf8), of: root) == new)
+    catalog.insertEntry(FileName(literal: "other"), in: root, child: new)
+    #expect(catalog.child(FileName(literal: "named"), of: root) == nil)
+    #expect(catalog.child(FileName(literal: "other"), of: root) == new)
   }
 
   @Test func thumbnailsOfThumbnailsGoWithWrongCounts() {
@@ -214,8 +215,8 @@ struct SettleTests {
       counters, inode(1, .directory), entry(5, "x", 6), inode(5), inode(6), entry(1, "f", 5),
     ] { catalog.apply(item) }
     let findings = catalog.finishReplay()
-    #expect(findings.lostEntries.map(\.name) == [Array("x".utf8)])
-    let name = catalog.child(Array("x".utf8), of: catalog.index(of: InodeNumber(5))!)
+    #expect(findings.lostEntries.map(\.name) == [FileName(literal: "x")])
+    let name = catalog.child(FileName(literal: "x"), of: catalog.index(of: InodeNumber(5))!)
     #expect(name == nil)
   }
 

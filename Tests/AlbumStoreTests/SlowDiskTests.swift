@@ -115,7 +115,7 @@ extension RoomRun {
     path?.hasPrefix("segments/aa/aa" + String(repeating: "0", count: 20)) ?? false
   }
 
-  /// Segments of somebody else, of their full size.
+  /// Adds whole segments of another space.
   func addForeignFiles(_ count: Int) throws {
     try disk.makeDirectory("segments/aa")
     for number in 0..<count {
@@ -124,8 +124,8 @@ extension RoomRun {
       let file = try disk.open("segments/aa/\(name)", .createNew)
       let bytes = [UInt8](repeating: 7, count: count < 10 ? RoomRun.segmentSize : 1)
       try unsafe bytes.withUnsafeBytes { try unsafe file.write($0, at: 0) }
-      // Young: somebody may be writing it, so that it is looked at and left as it is.
-      try file.setModificationTime(seconds: SystemClock.wallSeconds())
+      // Young: another process may be writing it, so that the session examines it and leaves it as it is.
+      try file.setModificationTime(SystemClock.wall())
       try file.sync()
     }
     try disk.syncDirectory("segments/aa")
@@ -138,7 +138,8 @@ extension Space {
     change { catalog in
       let new = catalog.create(
         kind: .directory, permissions: 0o755, owner: 0, group: 0, time: Timestamp.now)
-      catalog.insertEntry(Array(name.utf8), in: catalog.index(of: .root)!, child: new)
+      catalog.insertEntry(
+        FileName(known: Array(name.utf8)), in: catalog.index(of: .root)!, child: new)
       catalog.unpin(new)
     }
   }
@@ -148,7 +149,7 @@ extension Space {
     read { catalog in
       var names: Set<String> = []
       catalog.forEachEntry(of: catalog.index(of: .root)!) { name, _, _ in
-        names.insert(String(decoding: name, as: UTF8.self))
+        names.insert(name.display)
         return true
       }
       return names

@@ -8,8 +8,8 @@ import Testing
 
 @testable import AlbumStore
 
-// What a space promises across sessions: what was committed is there again, after an unmount and
-// after the process was killed; segments are of one size; what is not needed goes.
+// The promises of a space across sessions: committed content is there again, after an unmount and after a
+// kill of the process. All segments have one size. Unneeded segments go.
 
 struct SpaceTests {
   let place: StorePlace
@@ -126,10 +126,10 @@ struct SpaceTests {
     try? place.store.directory.makeDirectory("segments/aa")
     let short = try place.store.directory.open("segments/aa/\(name)", .createNew)
     try unsafe [UInt8](1...100).withUnsafeBytes { try unsafe short.write($0, at: 0) }
-    try short.setModificationTime(seconds: 1_000_000_000)
+    try short.setModificationTime(Timestamp(seconds: 1_000_000_000))
     let space = try place.open()
     try space.write([1], to: "a")
-    // What users wrote comes first.
+    // Content of users comes first.
     try space.barrier()
     _ = try space.compactor.beginSweep()
     try space.close()
@@ -194,14 +194,14 @@ struct StorePlace {
     var options = SpaceOpenOptions(logger: Logger(label: "test"))
     options.readOnly = readOnly
     options.worksInBackground = background
-    options.graceSeconds = grace
+    options.grace = .seconds(grace)
     options.addsChaff = addsChaff
     return try Space.open(store, keys: keys, options: options)
   }
 
   struct Status: Equatable {
     var size: Int64
-    var modified: Int64
+    var modified: Timestamp
   }
 
   func snapshot() throws -> [String: Status] {
@@ -237,7 +237,7 @@ extension Space {
 
   /// Makes the file where it is not there.
   func seal(_ bytes: [UInt8], for name: String) throws -> Sealed {
-    let name = Array(name.utf8)
+    let name = FileName(known: Array(name.utf8))
     let (number, index) = change { catalog in
       let root = catalog.index(of: .root)!
       if let old = catalog.child(name, of: root) { return (catalog.state(old).number, old) }
@@ -271,7 +271,9 @@ extension Space {
 
   func content(of name: String) throws -> [UInt8]? {
     let found = read { catalog -> (Int64, [Extent])? in
-      guard let index = catalog.child(Array(name.utf8), of: catalog.index(of: .root)!) else {
+      guard
+        let index = catalog.child(FileName(known: Array(name.utf8)), of: catalog.index(of: .root)!)
+      else {
         return nil
       }
       let size = catalog.state(index).size
@@ -299,7 +301,7 @@ extension Space {
 
   func remove(_ name: String) {
     change { catalog in
-      _ = catalog.removeEntry(Array(name.utf8), in: catalog.index(of: .root)!)
+      _ = catalog.removeEntry(FileName(known: Array(name.utf8)), in: catalog.index(of: .root)!)
     }
   }
 }

@@ -3,11 +3,12 @@ import AlbumModel
 import AlbumSecrets
 import AlbumStore
 import AlbumTestSupport
+import Glibc
 import Posix
 import Testing
 
-// What a person meets who makes a store, opens spaces of it and finds files of it damaged. Every
-// refusal has its code, and a text that says what to do and holds no secret.
+// Making a store, opening its spaces, and damage of its files. Every refusal has its code, and a text that
+// says what to do and holds no secret.
 
 @Suite struct StoreTests {
   // MARK: Making one
@@ -172,15 +173,51 @@ import Testing
       for byte in good.indices {
         try place.edit(path) { $0[byte] ^= 1 << (byte % 8) }
         let store = try place.open()
-        #expect(store.warnings.count == 1 && store.warnings[0].contains(path))
+        #expect(store.warnings.map(\.unusableConf) == [path])
         #expect(try store.unlock(password: secret("correct horse")).identity == expected)
         try place.write(good, to: path)
       }
       try place.storage().remove(path)
       let store = try place.open()
-      #expect(store.warnings.count == 1 && store.warnings[0].contains("\(path) is missing"))
+      let twin = path == "albumfs.conf" ? "albumfs.conf.bak" : "albumfs.conf"
+      #expect(store.warnings == [.unusableConf(path: path, twin: twin, .missing)])
       #expect(try store.unlock(password: secret("correct horse")).identity == expected)
       try place.write(good, to: path)
+    }
+  }
+
+  /// A lock of one process on the twin alone excludes another process, and a password changes as usual.
+  @Test(arguments: ["albumfs.conf", "albumfs.conf.bak"])
+  func `something else in the place of one conf costs nothing: the other serves`(_ path: String)
+    throws
+  {
+    let makers: [(String) throws -> Void] = [
+      { try #require(unsafe mkfifo($0, 0o600) == 0) },
+      { try #require(unsafe mkdir($0, 0o700) == 0) },
+      { try #require(unsafe symlink("keys", $0) == 0) },
+    ]
+    for make in makers {
+      let place = try PasswordPlace("correct horse", "battery")
+      let other = try place.space("battery")
+      try place.storage().remove(path)
+      try make("\(place.directory.path)/\(path)")
+      let store = try place.open()
+      #expect(store.warnings.map(\.unusableConf) == [path])
+      let keys = try store.unlock(password: secret("correct horse"))
+      for isReader in [false, true] {
+        let lock = try SpaceLock.take(store: store, keys: keys, readOnly: isReader)
+        for mayWrite in [true, false] {
+          let again = failure {
+            _ = try SpaceLock.take(store: place.open(), keys: keys, readOnly: !mayWrite)
+          }
+          #expect(again?.code == .inUse)
+        }
+        lock.release()
+      }
+      try store.changePassword(old: secret("correct horse"), new: secret("staple"))
+      #expect(try place.space("staple") == keys.identity)
+      #expect(try place.space("battery") == other)
+      #expect(failure { _ = try place.space("correct horse") }?.code == .wrongPassword)
     }
   }
 
@@ -237,7 +274,7 @@ import Testing
     edited.derivations[0].salt[0] ^= 1
     try place.write(edited.encode(), to: "albumfs.conf")
     let store = try place.open()
-    #expect(store.warnings.count == 1)
+    #expect(store.warnings == [.confsDiffer])
     _ = try store.unlock(password: secret("correct horse"))
     let error = failure {
       try store.changePassword(old: secret("correct horse"), new: secret("new"))
@@ -270,7 +307,7 @@ import Testing
       let error = try #require(failure(attempt))
       texts.append("\(error) \(String(reflecting: error))")
     }
-    texts += store.warnings
+    texts += store.warnings.map { "\($0)" }
     for text in texts { #expect(!text.contains("secret"), "\(text)") }
   }
 
@@ -295,5 +332,12 @@ import Testing
         $0 = Array(String(decoding: $0, as: UTF8.self).replacing(from, with: to).utf8)
       }
     }
+  }
+}
+
+extension StoreWarning {
+  /// The path of the conf that cannot be used, if the warning is of one.
+  fileprivate var unusableConf: String? {
+    if case .unusableConf(let path, _, _) = self { path } else { nil }
   }
 }

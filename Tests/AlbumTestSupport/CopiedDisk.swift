@@ -1,3 +1,4 @@
+import AlbumModel
 package import Posix
 
 /// A disk that holds a copy, and records which files are read.
@@ -49,14 +50,14 @@ package final class CopiedDisk: StorageDirectory {
       try unsafe file.write(buffer, at: offset)
     }
 
-    func setModificationTime(seconds: Int64) throws(Errno) {
-      try file.setModificationTime(seconds: seconds)
+    func setModificationTime(_ time: Timestamp) throws(Errno) {
+      try file.setModificationTime(time)
     }
 
     func sync() throws(Errno) { try file.sync() }
     func startWriteback() { file.startWriteback() }
     func size() throws(Errno) -> Int64 { try file.size() }
-    func modificationTime() throws(Errno) -> Int64 { try file.modificationTime() }
+    func modificationTime() throws(Errno) -> Timestamp { try file.modificationTime() }
     func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno) {
       try file.lock(exclusive: exclusive, offset: offset, length: length, wait: wait)
     }

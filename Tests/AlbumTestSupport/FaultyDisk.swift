@@ -1,3 +1,4 @@
+package import AlbumModel
 package import Posix
 
 /// A disk whose calls fail on demand, on top of one that works: with errors of every kind of call, and with
@@ -208,8 +209,8 @@ package final class FaultyDisk: StorageDirectory {
     try base.folderTimes(path)
   }
 
-  package func setFolderTime(_ path: String, seconds: Int64) throws(Errno) {
-    try base.setFolderTime(path, seconds: seconds)
+  package func setFolderTime(_ path: String, _ time: Timestamp) throws(Errno) {
+    try base.setFolderTime(path, time)
   }
 
   fileprivate func isBelieved(_ path: String) -> Bool {
@@ -255,11 +256,11 @@ package final class FaultyDisk: StorageDirectory {
     func sync() throws(Errno) { try disk.sync(path, file) }
     func startWriteback() { file.startWriteback() }
     func size() throws(Errno) -> Int64 { try file.size() }
-    func modificationTime() throws(Errno) -> Int64 { try file.modificationTime() }
+    func modificationTime() throws(Errno) -> Timestamp { try file.modificationTime() }
     func times() throws(Errno) -> FileTimes { try file.times() }
     func isLockedByOthers() throws(Errno) -> Bool { try file.isLockedByOthers() }
-    func setModificationTime(seconds: Int64) throws(Errno) {
-      try file.setModificationTime(seconds: seconds)
+    func setModificationTime(_ time: Timestamp) throws(Errno) {
+      try file.setModificationTime(time)
     }
     func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno) {
       try file.lock(exclusive: exclusive, offset: offset, length: length, wait: wait)

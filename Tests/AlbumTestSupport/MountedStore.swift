@@ -290,7 +290,7 @@ package final class MountedStore {
 
   // MARK: The ordinary person
 
-  /// Where the person can run the built programs: in the build directory, or otherwise copies of them.
+  /// The directory in which the person can run the built programs: the build directory, or one with copies.
   private static func programs(for person: Person, in scratch: ScratchDirectory) throws -> String {
     let built = Command.builtPath("albumfs")
     let directory = (built as NSString).deletingLastPathComponent

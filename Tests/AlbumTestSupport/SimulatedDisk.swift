@@ -1,3 +1,4 @@
+package import AlbumModel
 package import Posix
 
 // A disk in memory that forgets unsynced data. It serves the core's calls like a local file system and
@@ -42,7 +43,7 @@ package final class SimulatedDisk: StorageDirectory {
     var failure = Errno.io
     var failsSyncIn: Int?
     /// The times of folders that a tool set. A change of names replaces them by a natural time.
-    var folderTimes: [String: Int64] = [:]
+    var folderTimes: [String: Timestamp] = [:]
     /// The names in each directory; nil if names have changed since they were listed.
     var listing: [String: [String]]?
     var interruption: (when: (DiskCall) -> Bool, body: () -> Void)?
@@ -219,24 +220,23 @@ package final class SimulatedDisk: StorageDirectory {
   }
 
   /// The time that a write sets.
-  private static let naturalTime: Int64 = 1_700_000_001
+  private static let naturalTime = Timestamp(seconds: 1_700_000_001)
 
   package func folderTimes(_ path: String) throws(Errno) -> FileTimes? {
     try state.withLock { state throws(Errno) in
       guard state.image.nodes[path] == .directory else { throw .noEntry }
       let time = state.folderTimes[path] ?? SimulatedDisk.naturalTime
       return FileTimes(
-        modified: time, modifiedNanoseconds: 0, accessed: time,
-        changed: SimulatedDisk.naturalTime)
+        modified: time, accessed: time, changed: SimulatedDisk.naturalTime)
     }
   }
 
   /// Not counted as a change: no promise depends on these times.
-  package func setFolderTime(_ path: String, seconds: Int64) throws(Errno) {
+  package func setFolderTime(_ path: String, _ time: Timestamp) throws(Errno) {
     try state.withLock { state throws(Errno) in
       if state.calls >= state.failsFrom { throw state.failure }
       guard state.image.nodes[path] == .directory else { throw .noEntry }
-      state.folderTimes[path] = seconds
+      state.folderTimes[path] = time
     }
   }
 
@@ -297,9 +297,11 @@ final class SimulatedFile: StorageFile {
 
   func startWriteback() {}
   func size() throws(Errno) -> Int64 { Int64(try content(\.bytes.count)) }
-  func modificationTime() throws(Errno) -> Int64 { try content(\.modified) }
-  func setModificationTime(seconds: Int64) throws(Errno) {
-    try disk.change { _ throws(Errno) in .setTime(file: number, seconds: seconds) }
+  func modificationTime() throws(Errno) -> Timestamp {
+    Timestamp(seconds: try content(\.modified))
+  }
+  func setModificationTime(_ time: Timestamp) throws(Errno) {
+    try disk.change { _ throws(Errno) in .setTime(file: number, seconds: time.seconds) }
   }
 
   // MARK: Locks of open file descriptions: another open of the same file is another holder.

@@ -59,7 +59,7 @@ package struct StoreCopy: Sendable, Equatable {
 
   // MARK: Times
 
-  /// What happened to the modification times.
+  /// The treatment of modification times in a copy.
   package enum Times: Sendable, Hashable, CaseIterable {
     /// As the tool set them.
     case kept

@@ -118,7 +118,7 @@ package struct Pixels: CustomStringConvertible {
     [(1, 1), (3, 1), (1, 3), (3, 3)].map { Array(self[width * $0 / 4, height * $1 / 4].prefix(3)) }
   }
 
-  /// Whether the four quarters are those of `TestPictures`, give or take what a lossy format does.
+  /// True if the four quarters are those of `TestPictures`, within the error of a lossy format.
   package var isUpright: Bool {
     let wanted = [TestPictures.red, TestPictures.green, TestPictures.blue, TestPictures.white]
     return zip(quarters, wanted).allSatisfy { Pixels.isClose($0, $1) }
@@ -157,7 +157,7 @@ package struct Workshop {
     try run(program, arguments)
   }
 
-  /// Runs it in the directory; answers its standard output without the newline at its end.
+  /// Runs the command in the directory; returns its standard output without the newline at the end.
   @discardableResult
   package func run(_ program: String, _ arguments: [String]) throws -> String {
     let process = Process()

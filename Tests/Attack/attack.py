@@ -60,10 +60,12 @@ PLAIN, CHAFF, HIDDEN = in_pool("one", False), in_pool("one", True), in_pool("fir
 
 
 class Promise(enum.Enum):
-    """When an observer's success is a failure of albumfs."""
+    """What an observer may find at most; anything else is a failure of albumfs."""
     NONE = enum.auto()
-    FULL = enum.auto()  # Not in a quick run, which makes too few of these stores to find anything.
-    ALWAYS = enum.auto()
+    # What the rule of chaff shows. A quick run makes too few of these stores to judge it.
+    RULE = enum.auto()
+    # Nothing.
+    CHANCE = enum.auto()
 
 
 class Game(NamedTuple):
@@ -76,7 +78,7 @@ class Game(NamedTuple):
     is_between: bool | None = None
 
     def is_held(self, is_quick: bool) -> bool:
-        return self.promise is Promise.ALWAYS or self.promise is Promise.FULL and not is_quick
+        return self.promise is Promise.CHANCE or self.promise is Promise.RULE and not is_quick
 
     def sizes(self, stores: Iterable[tuple[str, bool]]) -> tuple[int, int]:
         """The numbers of these stores with one space and with more."""
@@ -86,14 +88,14 @@ class Game(NamedTuple):
 
 OWNER = "the same, owner says \"I added chaff\""
 GAMES = (
-    Game("one copy, no times", features.flat, ONE, MORE, Promise.ALWAYS),
-    Game("one copy with times", features.timed, ONE, MORE, Promise.ALWAYS),
+    Game("one copy, no times", features.flat, ONE, MORE, Promise.CHANCE),
+    Game("one copy with times", features.timed, ONE, MORE, Promise.CHANCE),
     Game("one copy, no times, first password", features.flat_with_password, PLAIN, HIDDEN,
-         is_between=False),
-    Game(OWNER, features.flat_with_password, CHAFF, HIDDEN, Promise.FULL, is_between=False),
+         Promise.RULE, is_between=False),
+    Game(OWNER, features.flat_with_password, CHAFF, HIDDEN, Promise.RULE, is_between=False),
     Game("one copy with times, first password", features.timed_with_password, PLAIN, HIDDEN,
-         is_between=False),
-    Game(OWNER, features.timed_with_password, CHAFF, HIDDEN, is_between=False),
+         Promise.RULE, is_between=False),
+    Game(OWNER, features.timed_with_password, CHAFF, HIDDEN, Promise.RULE, is_between=False),
     Game("two copies with times", features.two_copies, ONE, MORE),
     Game("two copies, first password", features.two_copies_with_password, PLAIN, HIDDEN, is_between=True),
     Game(OWNER, features.two_copies_with_password, CHAFF, HIDDEN, is_between=True),
@@ -255,11 +257,10 @@ def broken_promises(played: list[tuple[Game, game.Verdict]], records: list[Recor
         if made[0] < wanted[0] or made[1] < wanted[1]:
             problems.append(f"{one.observer}: too few stores were made to find anything: {made[0]} with one space "
                             f"and {made[1]} with more, not {wanted[0]} and {wanted[1]}")
-        elif sentence := game.is_broken(verdicts[one]):
+        elif one.promise is Promise.RULE and (sentence := game.exceeds(verdicts[one])):
+            problems.append(sentence)
+        elif one.promise is Promise.CHANCE and (sentence := game.is_broken(verdicts[one])):
             problems.append(f"the promise on single copies is broken. {sentence}")
-    if not is_quick:
-        problems += [sentence for one, verdict in played
-                     if one.is_between is False and (sentence := game.exceeds(verdict))]
     return problems
 
 

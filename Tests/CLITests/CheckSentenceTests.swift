@@ -1,11 +1,12 @@
 import AlbumCheck
 import AlbumModel
+import ArgumentParser
 import ControlProtocol
 import Testing
 
 @testable import albumfs
 
-/// What a person reads of a check names the file, the bytes and the segment.
+/// The sentences of a check name the file, the bytes and the segment.
 struct CheckSentenceTests {
   @Test func anUnreadableStretchIsNamedByPathBytesAndSegment() {
     var finding = CheckFinding(
@@ -18,10 +19,34 @@ struct CheckSentenceTests {
     #expect(finding.sentence.hasSuffix("(segment 3f9a0b1c… is not there)"))
   }
 
-  @Test func aFailureSaysWhatToType() {
-    let damaged = Failure(.damaged, "The journal is lost.", remedy: .repair)
-    #expect(damaged.sentence == "The journal is lost. Repair it with albumfs check --repair.")
-    #expect(Failure(.other, "No.").sentence == "No.")
+  @Test func aFailureSaysWhatToTypeIfTheCommandCanDoThat() throws {
+    let store = ["store", "--password-stdin"]
+    let point = ["store", "point", "--password-stdin"]
+    let (mount, check) = (try Mount.parse(point), try Check.parse(store))
+    let readOnly = try Mount.parse(point + ["--read-only"])
+    let byKey = try Check.parse(store + ["--recovery-key"])
+    let repairing = try Check.parse(store + ["--repair"])
+    let password = try SpacePassword.parse(store)
+    let key = try SpaceRecoveryKey.parse(store)
+
+    func advice(_ remedy: Failure.Remedy?, _ command: any ParsableCommand) -> Substring {
+      Failure(.other, "No.", remedy: remedy).sentence(for: command).dropFirst("No.".count)
+    }
+    for command in [mount, check, password, key] as [any ParsableCommand] {
+      #expect(advice(.repair, command) == " You can repair it with albumfs check --repair.")
+      #expect(advice(nil, command).isEmpty)
+    }
+    #expect(advice(.repair, repairing).isEmpty)
+    #expect(advice(.mountReadOnly, mount) == " You can mount it with --read-only.")
+    for command in [readOnly, check, password, key] as [any ParsableCommand] {
+      #expect(advice(.mountReadOnly, command).isEmpty)
+    }
+    for command in [mount, check, password] as [any ParsableCommand] {
+      #expect(advice(.recoveryKey, command).hasSuffix(" with --recovery-key."))
+    }
+    for command in [byKey, key] as [any ParsableCommand] {
+      #expect(advice(.recoveryKey, command).isEmpty)
+    }
   }
 
   @Test func aRepairSaysWhereTheFileIsNow() {

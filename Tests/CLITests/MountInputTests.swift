@@ -2,8 +2,8 @@ import AlbumTestSupport
 import Foundation
 import Testing
 
-/// What is wrong with a mount before there is one is told by its own exit code, and nothing stays
-/// mounted. (Real mounts are tested in MountTests.)
+/// Each error before a mount has its own exit code, and nothing stays mounted. (MountTests tests real
+/// mounts.)
 @Suite(.serialized) struct MountInputTests {
   let store: TestStore
   let place: ScratchDirectory

@@ -28,11 +28,11 @@ import Testing
       #expect(!refused.errors.contains("interactive'."))
     }
     #expect(try !run(["init", "--help"]).output.contains("interactive"))
-    // And who can is told, so that it is set by nobody without knowing.
+    // A warning says so, so that nobody sets the variable by accident.
     let made = try TestStore.run(
       ["init", store, "--kdf", "interactive", "--chaff", "0", "--password-stdin"], input: "a")
     #expect(made.code == 0 && made.errors.contains(Self.variable))
-    // The switch that keeps chaff out is told as well, for the same reason.
+    // The variable that forbids chaff warns for the same reason.
     for (value, isTold) in [("yes", true), ("no", false)] {
       var command = Command.built(
         "albumfs",
@@ -108,7 +108,7 @@ import Testing
     #expect(after.output == before.output && after.errors == "")
   }
 
-  /// Appends a line to both confs as somebody would who knows the format.
+  /// Appends a line to both confs, as an attacker who knows the format can.
   private func edit(_ store: String, appending line: String) throws {
     for path in ["albumfs.conf", "albumfs.conf.bak"] {
       let text = try String(contentsOfFile: store + "/" + path, encoding: .utf8)

@@ -96,7 +96,7 @@ import Testing
         ["space", "password", store, "--password-stdin", "--new-password-file", file], input: old)
       #expect(changed.code == 0 && changed.errors.contains(weak) == isWeak)
     }
-    // Who only opens is not told.
+    // A command that only unlocks does not warn.
     let opened = try TestStore.run(
       ["space", "recovery-key", store, "--password-stdin"], input: "letmein")
     #expect(opened.code == 0 && !opened.errors.contains(weak))

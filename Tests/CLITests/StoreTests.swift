@@ -40,6 +40,38 @@ import Testing
     #expect(try store.recoveryKey() == first)
   }
 
+  @Test func aSpaceThatThisMachineCannotDecryptIsRefusedAndSaysWhy() throws {
+    let store = try TestStore()
+    let added = try store.addSpace("another", ["--cipher", "aes-256-gcm"])
+    // A machine without AES refuses to make it.
+    if added.code != 0 { return #expect(added.errors.contains("--cipher auto")) }
+    let key = try store.scratch.write("key", store.recoveryKey("another").output)
+    let withoutAES = ["ALBUMFS_TESTS_HIDE_AES": "yes"]
+    let tries = [
+      (["space", "recovery-key", store.path, "--password-stdin"], "another\n"),
+      (["check", store.path, "--password-stdin"], "another\n"),
+      (["check", store.path, "--recovery-key", "--password-file", key], ""),
+    ]
+    for (arguments, input) in tries {
+      let refused = try TestStore.run(arguments, input: input, environment: withoutAES)
+      #expect(refused.code == 44)
+      #expect(refused.errors.contains("aes-256-gcm"))
+      #expect(try TestStore.run(arguments, input: input).code == 0)
+    }
+    let made = try TestStore.run(
+      ["init", store.scratch.path("new"), "--cipher", "aes-256-gcm", "--password-stdin"],
+      input: TestStore.password + "\n", environment: withoutAES)
+    #expect(made.code == 1)
+    #expect(made.errors.contains("--cipher auto"))
+    #expect(
+      try !FileManager.default.contentsOfDirectory(atPath: store.scratch.path).contains("new"))
+    #expect(try store.addSpace("one of auto", [], environment: withoutAES).code == 0)
+    #expect(
+      try TestStore.run(
+        ["check", store.path, "--password-stdin"], input: "one of auto\n", environment: withoutAES
+      ).code == 0)
+  }
+
   @Test func aPasswordThatOpensASpaceAlreadyIsRefused() throws {
     let store = try TestStore()
     let keys = try store.content("keys")
@@ -124,7 +156,7 @@ import Testing
   }
 }
 
-/// What is not a store, or no longer a good one, is said to be that.
+/// Commands report a directory that is no store, and a damaged store.
 @Suite(.serialized) struct DamagedStoreTests {
   private static let commands: [[String]] = [
     ["info"], ["space", "recovery-key"], ["space", "add"],

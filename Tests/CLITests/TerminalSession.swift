@@ -31,7 +31,7 @@ final class TerminalSession {
     process.standardInput = FileHandle(fileDescriptor: slave, closeOnDealloc: false)
     process.standardOutput = try FileHandle(forWritingTo: scratch.url.appendingPathComponent("out"))
     process.standardError = try FileHandle(forWritingTo: scratch.url.appendingPathComponent("err"))
-    // Where the tests themselves run in the background, Ctrl-C is ignored, and would be by children.
+    // Tests that run in the background ignore Ctrl-C, and their children would too.
     _ = signal(SIGINT, SIG_DFL)
     try process.run()
   }
@@ -45,14 +45,14 @@ final class TerminalSession {
   var errors: String { read("err") }
   var output: String { read("out") }
 
-  /// What the terminal has shown of what was typed.
+  /// The typed characters that the terminal has shown.
   var echo: String {
     var bytes = [UInt8](repeating: 0, count: 4096)
     let count = unsafe Glibc.read(master, &bytes, bytes.count)
     return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
   }
 
-  /// Whether what is typed shows.
+  /// True if the terminal shows typed characters.
   var echoes: Bool {
     var state = termios()
     unsafe tcgetattr(slave, &state)

@@ -17,8 +17,11 @@ final class TestStore {
 
   struct Unexpected: Error { var outcome: Command.Outcome }
 
-  static func run(_ arguments: [String], input: String = "") throws -> Command.Outcome {
+  static func run(
+    _ arguments: [String], input: String = "", environment: [String: String] = [:]
+  ) throws -> Command.Outcome {
     var command = Command.built("albumfs", arguments)
+    command.environment = environment
     command.input = Data(input.utf8)
     return try command.run()
   }
@@ -29,8 +32,12 @@ final class TestStore {
       ["space", "recovery-key", path, "--password-stdin"], input: password + "\n")
   }
 
-  func addSpace(_ password: String) throws -> Command.Outcome {
-    try TestStore.run(["space", "add", path, "--password-stdin"], input: password + "\n")
+  func addSpace(
+    _ password: String, _ options: [String] = [], environment: [String: String] = [:]
+  ) throws -> Command.Outcome {
+    try TestStore.run(
+      ["space", "add", path, "--password-stdin"] + options, input: password + "\n",
+      environment: environment)
   }
 
   /// All files of the store, paths relative to it.

@@ -1,7 +1,7 @@
 import AlbumTestSupport
 import Testing
 
-/// Wrong usage is told from everything else, and help is a result.
+/// Wrong usage has an exit code of its own, and help is a result.
 @Suite struct UsageTests {
   @Test(arguments: [
     [], ["--help"], ["help"], ["init", "--help"], ["mount", "--help"], ["space", "--help"],

@@ -17,7 +17,7 @@ struct Circumstances: Sendable {
   var failsSyncAfter: Int?
   /// How long segments stay that are not needed any more.
   var graceSeconds: Int64 = 0
-  /// What tells the bytes that one workload writes from those of another.
+  /// Distinguishes the bytes that one workload writes from those of another.
   var salt: UInt64 = 0
 
   /// The store after `Operation.preparation`, at rest.

@@ -28,8 +28,8 @@ struct CrashExamination {
     self.random = random
   }
 
-  /// Every prefix of what the disk was told: all of it kept; after each sync nothing kept that was
-  /// not certain; and `samples` others.
+  /// Examines crashes after every call to the disk: one with all writes kept, one after each sync without any
+  /// uncertain write, and `samples` others.
   mutating func examineAll(samples: Int) {
     let recording = workload.disk.recording
     recording.forEachPrefix { position, disk in
@@ -52,11 +52,11 @@ struct CrashExamination {
     }
   }
 
-  /// Mounts one state and answers the instant that it is, where it may be one.
+  /// Mounts one state; returns the instant that it shows, or nil if it shows none that is allowed.
   @discardableResult
   mutating func examine(_ disk: DiskImage, _ survival: Survival, at position: Int) -> Int? {
     let left = disk.afterPowerCut(survival, &random)
-    // What a failed sync lost is still in the kernel's memory; this state is without it.
+    // The kernel's memory still has the writes that a failed sync lost. This state does not.
     let hasLost = workload.circumstances.failsSyncAfter != nil
     let afterKill = survival == .everything && !hasLost
     return examine(left, survival, at: position, afterKill: afterKill)
@@ -129,7 +129,7 @@ struct CrashExamination {
 
   // MARK: Going on
 
-  /// What a session left behind: what the next finds, and what that is by the plain model.
+  /// The remains of a session: the disk that the next one finds, and its state by the plain model.
   struct Remains {
     var image: DiskImage
     var tree: PlainTree
@@ -145,8 +145,7 @@ struct CrashExamination {
     return remains(of: disk, survival, at: position)
   }
 
-  /// What a crash after the last call may leave that loses one of the things that were not certain, for
-  /// each of them.
+  /// The states after crashes at the last call, each without one of the uncertain writes.
   mutating func crashesLosingOne() -> [Remains] {
     let recording = workload.disk.recording
     let position = recording.events.count

@@ -60,7 +60,7 @@ struct MountedSpace {
   ) throws(StoreError) {
     var options = SpaceOpenOptions(logger: Logger(label: "crash") { _ in SwiftLogNoOpLogHandler() })
     options.worksInBackground = false
-    options.graceSeconds = graceSeconds
+    options.grace = .seconds(graceSeconds)
     options.readOnly = readOnly
     options.omitting = omitted
     // Each mount may be behind a power cut.

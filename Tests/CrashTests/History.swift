@@ -1,5 +1,5 @@
-/// What a space was, call by call, and what was promised of it meanwhile. Positions are counts of
-/// the disk's events.
+/// The states of a space, call by call, and the promises about them. Positions are counts of the disk's
+/// events.
 struct History: Sendable {
   struct Instant: Sendable {
     var snapshot: Snapshot

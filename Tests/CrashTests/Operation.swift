@@ -50,7 +50,7 @@ enum Operation: Hashable, Sendable {
     .compaction, .sweep, .addSpace, .changePassword, .kill, .remount,
   ]
 
-  /// What may be done from within another call's sync: it takes no barrier of its own.
+  /// Operations that may run within another call's sync, because they take no barrier.
   static let interrupting: [Operation] = all.filter { operation in
     switch operation {
     case .syncFile, .syncDirectory, .barrier, .checkpoint, .compaction, .sweep, .addSpace,
@@ -60,14 +60,14 @@ enum Operation: Hashable, Sendable {
     }
   }
 
-  /// What may be done besides while a slow disk takes a checkpoint, which nobody waits for.
+  /// Further operations that may run while a slow disk takes a checkpoint, for which no caller waits.
   static let besideCheckpoint: [Operation] = [.syncFile("b"), .barrier, .compaction, .sweep]
 
-  /// Those that sync, and may be interrupted there.
+  /// Operations that sync, and during which others may run.
   static let interrupted: [Operation] = [.syncFile("b"), .barrier, .checkpoint, .compaction]
 
-  /// What every workload finds: two files, an album with a photo and its thumbnail, two plain
-  /// directories.
+  /// The operations that prepare every workload: two files, an album with a photo and its thumbnail, two
+  /// plain directories.
   static let preparation: [Operation] = [
     .makeDirectory("A"), .makeDirectory(".d"), .makeDirectory(".e"), .write("a", 1500),
     .write("b", 900), .write("A/Photo/x", 2000), .thumbnails, .remount,

@@ -9,7 +9,7 @@ struct PlainTree: Equatable, Sendable {
   struct File: Equatable, Sendable {
     var isDirectory = false
     var content: [UInt8] = []
-    /// What was written and neither closed nor synced yet.
+    /// The written bytes that are neither closed nor synced yet.
     var pending: [UInt8]?
     var attributes: [[UInt8]: [UInt8]] = [:]
     /// Has been at a photo's place.
@@ -38,7 +38,7 @@ struct PlainTree: Equatable, Sendable {
     return folder.count == 1 || folder.count == 2 && folder.last == "Photo"
   }
 
-  // MARK: Calls. Each answers false, and changes nothing, where it is refused.
+  // MARK: Calls. Each returns false, and changes nothing, if it is refused.
 
   mutating func create(_ path: String) -> Bool {
     if names[path] != nil || !isDirectory(PlainTree.parent(path)) { return false }
@@ -82,7 +82,7 @@ struct PlainTree: Equatable, Sendable {
     files[number]?.pending = content
   }
 
-  /// What is pending becomes history.
+  /// Makes pending bytes a part of history.
   mutating func commit(_ number: Int) {
     guard let pending = files[number]?.pending else { return }
     files[number]?.pending = nil
@@ -229,7 +229,7 @@ struct PlainTree: Equatable, Sendable {
 }
 
 extension PlainTree {
-  /// Where a space's content is not what this says; nil: nowhere.
+  /// Describes the first difference between a space's content and this tree; nil if there is none.
   func disagreement(with snapshot: Snapshot) -> String? {
     var expected: [String: (isDirectory: Bool, content: [UInt8], links: Int?)] = [:]
     var links: [Int: Int] = [:]

@@ -117,7 +117,7 @@ extension Snapshot {
     return result
   }
 
-  /// What makes two of them differ, in words.
+  /// Describes the difference between two snapshots.
   func difference(from other: Snapshot) -> String {
     var words: [String] = []
     for path in Set(entries.keys).union(other.entries.keys).sorted() {

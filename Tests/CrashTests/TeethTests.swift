@@ -13,7 +13,7 @@ import Testing
 // lies; the rest by `Precaution`.
 
 @Suite struct TeethTests {
-  /// What is left out, and a workload that shows it.
+  /// A precaution that is left out, and a workload that shows it.
   struct Tooth: Sendable, CustomTestStringConvertible {
     var name: String
     var lies: Set<DiskLie> = []
@@ -108,7 +108,8 @@ import Testing
     #expect(try !TeethTests.searchTwoCrashes(circumstances).isEmpty, "seed \(Harness.seed)")
   }
 
-  /// What the second session breaks, whichever of its last writes the first one lost.
+  /// Searches for broken promises after a second session, for each of the last writes that the first one may
+  /// lose.
   private static func searchTwoCrashes(_ circumstances: Circumstances) throws -> [String] {
     let first = try SystematicTests.Sequence(
       operations: [.append("a", 400), .append("b", 400), .makeDirectory("B"), .append("a", 300)]
@@ -185,7 +186,7 @@ import Testing
       thread.withLock { $0 }?.join()
     }
 
-    /// Whether the change was told to be made.
+    /// True if the change was reported as made.
     var isChanged: Bool { outcome.withLock { $0 } == true }
   }
 }

@@ -15,7 +15,7 @@ final class Workload {
   private(set) var mounted: MountedSpace
   private(set) var tree: PlainTree
   private(set) var history = History()
-  /// What was wrong while it ran.
+  /// The faults that it found while it ran.
   private(set) var findings: [String] = []
   /// Changes of `keys`, in order.
   private(set) var keyChanges: [KeyChange] = []
@@ -57,8 +57,8 @@ final class Workload {
 
   // MARK: What each call is held against
 
-  /// Makes a call. `change` is what it does by the plain model, false where it must be refused.
-  /// Answers whether it was done.
+  /// Makes a call. `change` applies it to the plain model, and returns false if the call must be refused.
+  /// Returns true if it was done.
   @discardableResult
   private func call(_ change: (inout PlainTree) -> Bool = { _ in true }, _ body: () throws -> Void)
     -> Bool
@@ -265,7 +265,7 @@ final class Workload {
     write(file, number, at: tree.files[number]?.live.count ?? 0, count)
   }
 
-  /// What is pending of a file goes before its names, also where the change of names is then refused.
+  /// Commits a file's pending content before a change of its names, even if that change is then refused.
   private func state(_ path: String) {
     guard tree[path]?.pending != nil, let file = tree.names[path],
       let inode = try? number(path)
@@ -452,7 +452,7 @@ extension Workload {
 }
 
 extension PlainTree.File {
-  /// What a reader of the open file sees.
+  /// The content that a reader of the open file sees.
   var live: [UInt8] { pending ?? content }
 }
 

@@ -7,8 +7,8 @@ import Testing
 
 @testable import AlbumStore
 
-// A damaged checkpoint costs a longer replay from the former one, and nothing else. With both
-// damaged the mount is refused: what there is cannot be told.
+// A damaged checkpoint costs a longer replay from the former one, and nothing else. If both are damaged, the
+// mount is refused, because the catalog is not known.
 
 struct CheckpointDamageTests {
   private let sample: SampleStore

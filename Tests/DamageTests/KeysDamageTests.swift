@@ -7,8 +7,8 @@ import Testing
 
 @testable import AlbumStore
 
-// `keys` and the confs, byte by byte: a password opens its own space or is told clearly why not,
-// never another's; a slot that is damaged is nobody else's loss, and is carried over as it is.
+// `keys` and the confs, byte by byte: a password unlocks its own space and never another one, or a clear
+// error says why not. A damaged slot costs only its own space, and a change of `keys` copies it as it is.
 
 struct KeysDamageTests {
   private static let passwords = ["one", "two", "three"]
@@ -47,7 +47,7 @@ struct KeysDamageTests {
     return SecretBytes(wiping: &bytes)
   }
 
-  /// What a password opens: the place of its space among the three; nil for a wrong password.
+  /// The place, among the three, of the space that a password unlocks; nil for a wrong password.
   private func opened(_ store: Store, _ password: String) throws -> Int? {
     let found: SpaceKeys
     do throws(StoreError) {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import AlbumStore
 
-// What a mount makes of a journal whose end is missing, and of frames that count only together.
+// Mounts with a journal whose end is missing, and with frames that count only together.
 
 struct RecoveryDamageTests {
   private let keys = SpaceKeys()
@@ -153,7 +153,7 @@ struct RecoveryDamageTests {
     let extent = Extent(offset: 0, length: 10, segment: SegmentNumber(3), grid: 0, skip: 0)
     catalog.apply(.extents(file.number, from: 0, to: 10, [extent]))
     catalog.apply(.inode(file))
-    catalog.apply(.entry(directory: .root, name: [65], inode: file.number))
+    catalog.apply(.entry(directory: .root, name: .photo, inode: file.number))
     catalog.noteGap()
     catalog.apply(behindGap: [
       .segment(

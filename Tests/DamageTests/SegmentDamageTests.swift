@@ -118,7 +118,7 @@ struct SegmentDamageTests {
     }
     if isNewestHit {
       reach.instants = sample.states
-      // What the files held of which a part is missing, within the last 15 minutes before that end.
+      // The files with missing content may show any version of the last 15 minutes before that end.
       let hit = hitInodes(in: store)
       reach.inodes.formUnion(hit)
       // A thumbnail that is not there is to be made again, which its photo states.
@@ -137,8 +137,7 @@ struct SegmentDamageTests {
     #expect(faults == [], "\(what): \(mounted.space.status.recovery)")
   }
 
-  /// Where a mount is refused, a check is not: it says that something is damaged, and of no file that
-  /// was spared that it does not read.
+  /// A check works where a mount is refused. It reports damage, and no spared file as unreadable.
   private func judgeCheckOfRefused(_ store: FrozenStore, _ reach: Reach, _ what: String) throws {
     let report = try DamagedDisk(store).check(sample.keys)
     #expect(report.isDamaged, "\(what)")
@@ -146,7 +145,7 @@ struct SegmentDamageTests {
     #expect(named.isSubset(of: hitInodes(in: store).union(reach.inodes)), "\(what)")
   }
 
-  /// What the frames that are not there any more may have told of.
+  /// The files and names that the lost frames may have described.
   private func reach(of store: FrozenStore) -> Reach {
     var reach = Reach()
     for (number, frames) in sample.frames {
@@ -173,7 +172,7 @@ struct SegmentDamageTests {
     }
   }
 
-  /// Whether bytes of a segment are not what they were.
+  /// True if bytes of a segment have changed.
   private func isDamaged(
     _ kind: SegmentKind, _ number: UInt32, _ range: Range<Int>, in store: FrozenStore
   ) -> Bool {

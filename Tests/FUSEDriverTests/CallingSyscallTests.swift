@@ -6,8 +6,7 @@ import Testing
 
 @testable import FUSEDriver
 
-/// Threads of this process that are stuck in a known system call: an open of a FIFO that nobody
-/// reads waits until somebody does.
+/// Threads of this process that wait in a known system call: an open of a FIFO without a reader.
 @Suite(.serialized) struct CallingSyscallTests {
   private let name = FileName(literal: "a.jpg")
 

@@ -1,5 +1,6 @@
 import AlbumFileSystem
 import AlbumModel
+import AlbumTestSupport
 import Testing
 
 @testable import FUSEDriver

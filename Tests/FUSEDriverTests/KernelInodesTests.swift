@@ -9,7 +9,7 @@ import struct Synchronization.Atomic
 @testable import AlbumStore
 @testable import FUSEDriver
 
-/// What the kernel knows stays until it forgets it, and knowing costs the space nothing.
+/// An inode that the kernel knows stays until the kernel forgets it, and costs the space nothing.
 struct KernelInodesTests {
   let space: KernelSpace
   init() throws {
@@ -107,7 +107,7 @@ struct KernelInodesTests {
     #expect(counter.waits(for: 2), "a change wakes it")
   }
 
-  // MARK: What the kernel is told
+  // MARK: Notifications
 
   @Test func theKernelHearsOfWhatItDidNotAskFor() throws {
     try space.mkdir("Trip")
@@ -152,7 +152,7 @@ private final class Counter: Sendable {
     count.notifyAll()
   }
 
-  /// Waits for the round of this number, 20 seconds unless told; false where it does not come.
+  /// Waits for the round of this number; returns false if it does not come in time.
   func waits(for number: Int, milliseconds: Int64 = 20_000) -> Bool {
     count.waiting(until: .now + .milliseconds(milliseconds)) { $0 >= number ? () : nil } != nil
   }

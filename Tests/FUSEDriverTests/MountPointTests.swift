@@ -19,21 +19,23 @@ import Testing
 
   @Test func otherPlacesAreRefusedByWhatIsWrongWithThem() throws {
     try withTemporaryDirectory { directory in
-      #expect(code(directory + "/none") == .mountPointMissing)
+      #expect(fault(directory + "/none") == .missing)
       _ = try FileDescriptor(open: directory + "/file", O_CREAT | O_WRONLY)
-      #expect(code(directory + "/file") == .mountPointNotDirectory)
-      #expect(code(directory) == .mountPointNotEmpty)
-      #expect(code("/proc") == .mountPointBusy)
+      #expect(fault(directory + "/file") == .notDirectory)
+      #expect(fault(directory) == .notEmpty)
+      #expect(fault("/proc") == .busy)
     }
   }
 
-  private func code(_ path: String) -> MountError.Code? {
+  private func fault(_ path: String) -> MountPointFault? {
     do throws(MountError) {
       _ = try MountPoint(path)
-      return nil
+    } catch .mountPoint(path, let fault) {
+      return fault
     } catch {
-      return error.code
+      Issue.record("\(error)")
     }
+    return nil
   }
 }
 

@@ -31,16 +31,14 @@ import Testing
 
   @Test func fusermountsWordsAreUnderstood() {
     #expect(
-      code("option allow_other only allowed if 'user_allow_other' is set in /etc/fuse.conf")
+      error("option allow_other only allowed if 'user_allow_other' is set in /etc/fuse.conf")
         == .allowOtherNotPermitted)
-    #expect(code("user has no write access to mountpoint /mnt") == .mountPointNotPermitted)
-    #expect(code("fuse device not found, try 'modprobe fuse' first") == .noDevice)
-    #expect(code("something new") == .refused)
-    #expect(Fusermount.refusal("something new", at: "/mnt").message.contains("something new"))
-    #expect(code("") == .refused)
+    #expect(
+      error("user has no write access to mountpoint /mnt") == .mountPoint("/mnt", .notOwned))
+    #expect(error("fuse device not found, try 'modprobe fuse' first") == .noDevice)
+    #expect(error("something new") == .fusermountFailed("something new"))
+    #expect(error("") == .fusermountFailed(""))
   }
 
-  private func code(_ words: String) -> MountError.Code {
-    Fusermount.refusal(words, at: "/mnt").code
-  }
+  private func error(_ words: String) -> MountError { Fusermount.refusal(words, at: "/mnt") }
 }

@@ -4,8 +4,8 @@ import Testing
 
 @testable import FUSEDriver
 
-/// What a caller is about to do is told from the text of /proc/<tid>/syscall and its memory, here
-/// a table of addresses.
+/// Decodes the purpose of a caller from the text of /proc/<tid>/syscall and its memory, here a table of
+/// addresses.
 @Suite struct SystemCallTests {
   private let photo = FileName.photo
   private let picture = FileName(literal: "a.jpg")

@@ -75,7 +75,7 @@ import Testing
         try expect(mounted, code, words, of: mount)
       }
       let both = "albumfs.conf albumfs.conf.bak"
-      // As somebody does it who knows the format: with the checksum of what stands there then.
+      // Edits the conf as an attacker who knows the format can: with a checksum that fits.
       func edited(_ change: String) -> String {
         """
         /usr/bin/python3 - \(both) <<'END'
@@ -100,7 +100,7 @@ import Testing
       try damaged("rm \(both)", 6, "albumfs.conf")
       try damaged(
         "head -c 1000 /dev/urandom | tee albumfs.conf > albumfs.conf.bak", 6, "albumfs.conf")
-      // One good copy of the conf is enough, and is told.
+      // One good copy of the conf is enough, and a warning names the other.
       for file in ["albumfs.conf", "albumfs.conf.bak"] {
         try mounted.sh("rm -r $S; cp -a $W/good $S; echo x > $S/\(file)")
         let outcome = try mounted.outcome("\(mount)")

@@ -3,8 +3,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// Commands reach the daemon of a mount whoever calls them from wherever, and say that it is gone only
-/// when it is.
+/// Commands reach the daemon of a mount from any directory and as any permitted user, and report that it is
+/// gone only when it is.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct ControlTests {
   private struct Listing: Decodable {
     struct Entry: Decodable {
@@ -84,7 +84,7 @@ import Testing
     let end = try mounted.outcome(as: .tester, "timeout 60 albumfs umount $M")
     #expect(end.code == 0, "\(end.errors)")
     mounted.forget()
-    // A daemon that is killed is dead for root, too, though the kernel answers only who mounted.
+    // A killed daemon is dead for root too, although the kernel replies only to the user who mounted.
     try mounted.mount()
     try mounted.kill()
     let listed = try mounted.outcome(as: .tester, "timeout 60 albumfs list")

@@ -101,7 +101,7 @@ import Testing
       for tool in tools {
         try mounted.sh(tool)
         try mounted.sync()
-        // What the copy brought into Thumb is the person's own, and stays.
+        // Files that the copy put into Thumb are the person's own, and stay.
         try mounted.sh("diff -r $W/source/Trip $M/Trip")
         try mounted.sh("rm -r $M/Trip")
       }
@@ -160,7 +160,7 @@ import Testing
         try mounted.sh(
           "for photo in $W/pictures/*; do cmp \"$photo\" $M/A/\"${photo##*/}\"; done")
       }
-      // Of an album without a Thumb, as somebody sorted it elsewhere.
+      // An album without a Thumb, as a user may have sorted it elsewhere.
       try mounted.sh("mkdir -p $W/Trip/Photo; cp -a $W/pictures/* $W/Trip/Photo/")
       for _ in 0..<3 {
         try mounted.sh("rsync -a --delete $W/Trip $M/; diff -r $W/Trip/Photo $M/Trip/Photo")

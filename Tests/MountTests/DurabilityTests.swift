@@ -2,7 +2,7 @@ import AlbumTestSupport
 import Foundation
 import Testing
 
-/// What was put into a space is there after the next mount, however the last one ended.
+/// Everything that was put into a space is there after the next mount, however the last one ended.
 @Suite(.serialized) struct DurabilityTests {
   /// Everything that a person can see of a tree, an entry each: content, times, mode, owner, links,
   /// extended attributes.
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  /// An old state of a store that is put back cannot be told from inside; what the machine noted can.
+  /// A store cannot show that it was replaced by an old state of itself. The record on the machine can.
   @Test func aStoreThatIsOlderThanWhatWasSeenIsNamed() throws {
     try MountedStore.use { mounted in
       try mounted.unmount()
@@ -206,7 +206,7 @@ import Testing
       try mounted.kill()
       try mounted.sh("sleep 0.3")
       try mounted.mount()
-      // What was closed is there; a rename of the last moment may be undone.
+      // Closed files are there. A rename of the last moment may be undone.
       let check = """
         lines = [line.split("  ") for line in open(W + "/closed").read().splitlines()]
         assert len(lines) > 5, lines

@@ -14,14 +14,15 @@ import Testing
   private static let fixtures = [
     Fixture(name: "sessions", password: "first"), Fixture(name: "compacted", password: "first"),
     Fixture(name: "killed", password: "first"), Fixture(name: "killed", password: "second"),
+    Fixture(name: "ciphers", password: "first"), Fixture(name: "ciphers", password: "second"),
   ]
 
   private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().path
   private static let folder = root + "/Tests/Fixtures"
 
-  /// What scripts of these tests begin with: `tree` prints what a directory holds, `read_store` is the
-  /// reader, `unpack` makes a fixture's store.
+  /// The prelude of the scripts of these tests: `tree` prints the content of a directory, `read_store` is the
+  /// reader, and `unpack` makes a fixture's store.
   private static let prelude = """
     tree() { '\(folder)/tree' "$@"; }
     read_store() { '\(root)/scripts/read-store' "$@"; }
@@ -295,12 +296,13 @@ import Testing
       loader.exec_module(reader)
       store = reader.Directory(W + "/store")
       size, line, derivations = reader.read_conf(store)
-      space = reader.Space(store, size, reader.open_slot(store, line, derivations, get(W + "/password")[:-1]))
+      keys = reader.open_slot(store, line, derivations, get(W + "/password")[:-1])
+      space = reader.Space(store, size, *keys)
       \(text)
       """)
   }
 
-  /// Puts a journal of one frame with these items in place of the space's: as somebody may who has the keys.
+  /// Replaces the space's journal by one frame with these items, as an attacker with the keys can.
   private func forge(_ mounted: MountedStore, _ items: String) throws {
     try program(
       mounted,
@@ -344,7 +346,8 @@ import Testing
       #expect(
         read.code == 8 && read.errors.contains("a name that is none"), "\(name): \(read.errors)")
     }
-    // A link that leads out, a directory within itself, one with two names, and a program with its owner's rights.
+    // A link that leads out, a directory within itself, one with two names, and a program with its owner's
+    // rights.
     _ = try sh(mounted, "rm -rf $W/store; mkdir $W/outside")
     try unpack(Self.fixtures[2], mounted)
     try forge(

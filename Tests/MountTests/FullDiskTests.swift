@@ -3,9 +3,9 @@ import Foundation
 import Glibc
 import Testing
 
-/// Promises for a disk that is full: who writes is told so, at write, fsync or close; nobody else's
-/// file is harmed; everything stays readable; `rm` works, and its room comes back; then writing goes
-/// on without a remount.
+/// The promises for a full disk: the writer gets an error from write, fsync or close. No other file is
+/// harmed, and everything stays readable. `rm` works, and its room comes back. Then writing continues without
+/// a new mount.
 @Suite(
   .serialized, .enabled(if: SmallDisk.isPossible, "needs root and loop devices"))
 struct FullDiskTests {
@@ -140,7 +140,7 @@ struct FullDiskTests {
                 closed.write(f"{hashlib.sha256(content).hexdigest()}  {path}\\n")
         """)
       try disk.fill()
-      // What albumfs has begun takes some more; in the end who writes is told.
+      // A segment that albumfs has begun takes some more. In the end the writer gets the error.
       try fill(mounted, seed: 2)
       try expectIntact(mounted, "with no byte left")
       try mounted.sh("rm $M/Trip/Photo/1?; sed -i '/Photo.1.$/d' $W/closed")
@@ -158,8 +158,7 @@ struct FullDiskTests {
     }
   }
 
-  /// What the kernel had taken over and albumfs could not store is not shown as if it were there: nor
-  /// zeros in its place.
+  /// Bytes that the kernel took and albumfs could not store are not shown, and no zeros in their place.
   @Test func afterAFailedCloseAFileIsReadAsItIsStored() throws {
     try onSmallDisk { mounted, _ in
       try mounted.sh(
@@ -209,7 +208,7 @@ struct FullDiskTests {
     }
   }
 
-  /// What shares memory works with little room as with much: sqlite in WAL mode does.
+  /// Shared memory works on a disk that is nearly full: sqlite in WAL mode needs it.
   @Test func memoryIsSharedOnADiskThatIsNearlyFull() throws {
     try onSmallDisk { mounted, disk in
       try mounted.sh("echo small > $M/Trip/Photo/small")
@@ -287,7 +286,7 @@ struct FullDiskTests {
           mkdir $M/session-\(session); rm $M/Trip/Photo/1-5000-\(session)
           sed -i '/-5000-\(session)$/d' $W/closed
           """)
-        // What another program leaves, and then nothing at all.
+        // Another program leaves little room at first, and then none at all.
         if session == 5 { try disk.fill() }
         try mounted.remount()
         #expect(try mounted.status().recovery == [])
@@ -392,7 +391,7 @@ struct FullDiskTests {
                 closed.write(f"{hashlib.sha256(content).hexdigest()}  {path}\\n")
         print(errno.errorcode.get(told))
         """)
-      // Where what was lost can be written elsewhere, until that is full, nobody needs to be told EIO.
+      // If the lost content can be written elsewhere, the writer need not get EIO until that is full.
       #expect(["EIO", "EROFS", "ENOSPC"].contains(told))
       #expect(try mounted.sh("wc -l < $W/closed") != "0")
       #expect(

@@ -62,12 +62,12 @@ import Testing
     ) &
     """
 
-  /// The bytes that compaction has given back, by what it told.
+  /// The bytes that compaction reports as freed.
   private static let freed = """
     awk -F: '/"freed"/ { sum += $2 } END { print sum + 0 }' $W/compacted
     """
 
-  /// Lets the persons work until the daemon is killed; answers when that was.
+  /// Lets the persons work until the daemon is killed; returns the time of that.
   private func work(_ mounted: MountedStore, _ compacts: Bool, killedAfter milliseconds: Int) throws
     -> Int
   {

@@ -46,7 +46,7 @@ import Testing
     try mounted.unmount()
   }
 
-  /// Copies while the persons work; answers what they did.
+  /// Copies while the persons work; returns their history.
   private func copy(
     _ passes: Int, isSlow: Bool, of persons: Persons, _ random: inout SeededRandom
   ) throws -> SharedHistory {
@@ -65,7 +65,8 @@ import Testing
     return try persons.history(horizon: times[0], end: times[1])
   }
 
-  /// What the copy holds. It is mounted read-only: a copy that is written to is a store of its own.
+  /// Reads the content of the copy. Mounts it read-only, because a copy that is written to is a store of its
+  /// own.
   private func lookAtCopy(of persons: Persons) throws -> ([Tree], named: Set<String>) {
     let (mounted, point) = (persons.mounted, persons.mounted.secondMountPoint)
     let check = try mounted.outcome("albumfs check --json --password-file $P $W/copy")
@@ -77,7 +78,7 @@ import Testing
     return (trees, Set(report.findings.compactMap(\.path)))
   }
 
-  /// What `check` says as JSON, as far as it is looked at.
+  /// The fields of `check --json` that the test uses.
   private struct Report: Decodable {
     struct Finding: Decodable { var path: String? }
     var findings: [Finding]

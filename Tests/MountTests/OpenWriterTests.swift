@@ -1,8 +1,8 @@
 import AlbumTestSupport
 import Testing
 
-/// What another process has open for writing is copied as it is read: the kernel holds pages that
-/// albumfs has not seen, and they are neither holes nor missing.
+/// A file that another process has open for writing is copied as it is read. The kernel holds pages that
+/// albumfs has not received, and the copy has their bytes and no holes.
 @Suite(.serialized) struct OpenWriterTests {
   /// `Writer(path, script)` is a process that has a file open and has carried out the script: `w`
   /// writes, at an offset, so many bytes of one value; `t` sets the size; `s` is fsync. It keeps the

@@ -9,7 +9,7 @@ struct Persons {
 
   let mounted: MountedStore
   let pool: Pool
-  /// What each has in their folders.
+  /// The content of each person's folders.
   private(set) var trees: [Tree]
   private var plans: [[ToolRun]] = []
 
@@ -49,8 +49,8 @@ struct Persons {
     Int(text.filter { $0 != "." && $0 != "," })
   }
 
-  /// What they did. What was closed before `horizon` has to be there; a tool that failed before
-  /// `end` is an issue.
+  /// The actions of the persons. Everything that was closed before `horizon` must be there. A tool that
+  /// failed before `end` is an issue.
   func history(horizon: Int = .max, end: Int) throws -> SharedHistory {
     SharedHistory(
       persons: try plans.indices.map { person in
@@ -70,10 +70,10 @@ struct Persons {
       })
   }
 
-  /// What is in their folders now.
+  /// Reads the current content of their folders.
   mutating func look() throws { trees = try look(at: mounted.mountPoint) }
 
-  /// What is in their folders where a copy is mounted.
+  /// Reads the content of their folders in a mounted copy.
   func look(at point: String) throws -> [Tree] {
     try mounted.sh(
       """

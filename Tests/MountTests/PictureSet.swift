@@ -53,7 +53,7 @@ extension MountedStore {
   /// A folder `pictures` in the directory to work in.
   func makePictures() throws { try write(PictureSet.shared.get().some, into: "pictures") }
 
-  /// The bytes of a file, read by whoever mounted.
+  /// The bytes of a file, read as the person who mounted.
   func bytes(_ path: String) throws -> [UInt8] {
     guard let data = Data(base64Encoded: try sh("base64 -w0 \"\(path)\"")) else {
       throw Failed(description: "\(path) cannot be read")
@@ -61,7 +61,7 @@ extension MountedStore {
     return Array(data)
   }
 
-  /// Whether a thumbnail shows the pictures of `PictureSet` the right way up.
+  /// True if a thumbnail shows the pictures of `PictureSet` the right way up.
   func isUpright(_ path: String) throws -> Bool {
     try TestPictures.decode(bytes(path)).isUpright
   }

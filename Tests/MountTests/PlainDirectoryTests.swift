@@ -193,7 +193,7 @@ import Testing
       """)
   }
 
-  /// Room is not reserved: who asks is told, and posix_fallocate writes zeros in its place.
+  /// fallocate refuses to reserve room, and posix_fallocate then writes zeros.
   @Test func roomCannotBeReservedButHolesAreMade() throws {
     try inPlainDirectory(
       """
@@ -215,7 +215,7 @@ import Testing
       """)
   }
 
-  /// Whoever changes a file that runs as its owner sees at once that it does so no more.
+  /// A write that drops set-id bits shows that at once.
   @Test func setIDBitsAreSeenToGo() throws {
     try MountedStore.use(as: .ordinary) { mounted in
       try mounted.python(

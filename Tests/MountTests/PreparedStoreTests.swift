@@ -3,8 +3,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// Somebody who may write to the store prepares it: no command hangs on that, nothing leads out of the
-/// store, nothing grows without bound, and nobody loses a file without being told.
+/// An attacker who can write to the store prepares it. No command hangs, nothing leads out of the store,
+/// nothing grows without bound, and no file is lost without a message.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct PreparedStoreTests {
   /// Seconds for one command; one that takes longer hangs.
   private let limit = "timeout --kill-after=5 60"
@@ -33,7 +33,7 @@ import Testing
     ]
   }
 
-  /// Runs a command on a store that was prepared; it ends by itself. Whoever cannot go on says `words`.
+  /// Runs a command on a prepared store. It ends by itself, and says `words` if it fails.
   private func run(
     _ command: String, in mounted: MountedStore, prepared: String, _ words: [String]
   ) throws {
@@ -67,22 +67,22 @@ import Testing
           try run(command, in: mounted, prepared: prepared, words)
         }
       }
-      // Whoever can go on without says it, too.
-      for place in ["albumfs.conf.bak", "keys", "segments"] {
+      // A command that can continue names the object too.
+      for place in ["albumfs.conf", "albumfs.conf.bak", "keys", "segments"] {
         try mounted.sh("rm -rf $S; cp -a $W/good $S; cd $S; rm -r \(place); mkfifo \(place)")
         let info = try mounted.outcome("albumfs info $S")
         #expect(info.code == 0 && info.errors.contains("\(place)"), "\(info.errors)")
         #expect(info.errors.contains("it is a FIFO, not a"), "\(info.errors)")
       }
       // One good conf is enough, to write as well, and the bad one is named.
-      try mounted.sh(
-        "rm -rf $S; cp -a $W/good $S; cd $S; rm albumfs.conf.bak; mkfifo albumfs.conf.bak")
-      let mount = try mounted.outcome("\(limit) albumfs mount --password-file $P $S $M")
-      #expect(mount.code == 0 && mount.errors.contains("albumfs.conf.bak"), "\(mount)")
-      try mounted.sh("echo new > $M/new; \(limit) albumfs umount $M")
-      try mounted.sh("rm -rf $S; cp -a $W/good $S; cd $S; rm albumfs.conf; mkfifo albumfs.conf")
-      let check = try mounted.outcome("\(limit) albumfs check --password-file $P $S")
-      #expect(check.code == 26 && check.output.contains("albumfs.conf"), "\(check)")
+      for conf in ["albumfs.conf", "albumfs.conf.bak"] {
+        try mounted.sh("rm -rf $S; cp -a $W/good $S; cd $S; rm \(conf); mkfifo \(conf)")
+        let mount = try mounted.outcome("\(limit) albumfs mount --password-file $P $S $M")
+        #expect(mount.code == 0 && mount.errors.contains("\(conf) cannot be read"), "\(mount)")
+        try mounted.sh("echo new > $M/new; \(limit) albumfs umount $M")
+        let check = try mounted.outcome("\(limit) albumfs check --password-file $P $S")
+        #expect(check.code == 26 && check.output.contains("\(conf) cannot be read"), "\(check)")
+      }
     }
   }
 
@@ -116,7 +116,7 @@ import Testing
           try mounted.sh(
             "rm -rf $S; cp -a $W/good $S; cd $S; for f in \(place); do rm -r $f; \(make); done")
           for command in commands where !command.contains("info") {
-            // Where it goes on, it says so as a warning.
+            // A command that continues names the object in a warning.
             try run(command, in: mounted, prepared: make, [words])
           }
         }
@@ -139,7 +139,7 @@ import Testing
     try withStore { mounted in
       try mounted.mount()
       try mounted.sh("cd $S; for f in segments/*/*; do mv $f $W/; mkfifo $f; done")
-      // What is not in the kernel's cache any more cannot be read; nothing waits.
+      // Content that is not in the kernel's cache any more cannot be read. Nothing waits.
       let read = try mounted.outcome("\(limit) cat $M/A/Photo/1 | cmp - <(cat $W/good/keys)")
       #expect(read.code != 124)
       let daemon = mounted.daemon
@@ -165,8 +165,8 @@ import Testing
           head -c 300000 /dev/urandom > $M/A/Photo/after; sha256sum $M/A/Photo/after > $W/new
           \(limit) albumfs sync $M; \(limit) albumfs umount $M
           """)
-        // Where new segments find such a thing in the place of their folder again and again, the writer is
-        // told. A folder that can be made anew is.
+        // If new segments find such an object in the place of their folder again and again, the writer gets
+        // an error. albumfs makes a missing folder anew.
         if outcome.code != 0 {
           #expect(outcome.code != 124 && !outcome.errors.isEmpty, "\(exchange): \(outcome)")
           if exchange.contains("ln -s") || exchange.contains("mkfifo") { return }
@@ -202,7 +202,7 @@ import Testing
       #expect(end.code != 0 && end.code != 124, "\(end.errors)")
       #expect(end.errors.contains("not everything"), "\(end.errors)")
       mounted.forget()
-      // What was there before is whole.
+      // Everything from before is whole.
       try mounted.sh("rm $S/segments; mv $W/gone $S/segments")
       try mounted.mount()
       try mounted.sh("sha256sum --check --quiet $W/sums")

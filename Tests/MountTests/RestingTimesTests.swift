@@ -2,7 +2,7 @@ import AlbumTestSupport
 import Foundation
 import Testing
 
-/// What the times of a store tell who keeps them, as every recommended backup does: nothing.
+/// The times of a store, which every recommended backup keeps, reveal nothing.
 @Suite(.serialized) struct RestingTimesTests {
   /// `natural(store)`: all whose modification time is not at rest. (Looking at folders changes their access
   /// times.)
@@ -97,8 +97,8 @@ import Testing
     try expectRest(mounted, "the killed space was mounted")
   }
 
-  /// A backup used to leave access times on all that it read: what lacked one was made after it, and a single
-  /// copy told what two tell.
+  /// A backup leaves access times on everything that it reads. Without a reset, a segment without one is
+  /// newer than the backup, and a single copy shows what two copies show.
   @Test func theAccessTimesThatABackupLeftAreGoneAfterTheNextSession() throws {
     let mounted = try MountedStore(initOptions: ["--chaff", "2M"])
     defer { mounted.abandon() }
@@ -174,7 +174,7 @@ import Testing
       albumfs info $S > $W/info
       """)
     try mounted.python(compare + "assert not changed, ('chaff status and info', changed)")
-    // That this disk would have shown it.
+    // Without the reset this disk would show it.
     try mounted.sh("cat $S/keys | wc -c; ls $S/segments > $W/listing")
     try mounted.python(
       compare + "assert sorted(changed) == sorted([S + '/keys', S + '/segments']), changed")

@@ -2,7 +2,7 @@ import AlbumTestSupport
 import Foundation
 import Testing
 
-/// What somebody learns who has the store, or looks at the processes: nothing.
+/// The store and the processes reveal nothing of the content.
 @Suite(.serialized) struct SecrecyTests {
   /// Fails for a file of the store that is not as random bytes are: chi-square over its bytes within
   /// nine standard deviations, and no shorter when compressed.

@@ -2,7 +2,7 @@ import AlbumTestSupport
 import Foundation
 import Testing
 
-/// What Thumb shows is what Photo holds, and who decodes it holds nothing else.
+/// Thumb shows the current content of Photo, and a decoder holds nothing else.
 @Suite(.serialized) struct ThumbnailLifeTests {
   /// Ways to put something into a photo that is no picture, by the name of the photo.
   private static let overwriting = """
@@ -62,7 +62,7 @@ import Testing
       try mounted.makePictures()
       try mounted.sh("mkdir $M/A; cp \"$W/pictures/orientation 1.jpg\" $M/A/Photo/a.jpg")
       try mounted.sync()
-      // Where no worker can be started the new one waits for the next mount.
+      // If no worker can be started, the new thumbnail waits for the next mount.
       try mounted.remount(["--thumbnailer", "/bin/false"])
       try mounted.sh("test -e $M/A/Thumb/a.jpg; cp $W/pictures/picture.png $M/A/Photo/a.jpg")
       #expect(try mounted.sh("ls $M/A/Thumb") == "")
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  /// That none serves two spaces, also of one process, is shown by the tests of the queue.
+  /// The tests of the queue show that no worker serves two spaces of one process.
   @Test func theWorkersOfASpaceEndWithItsMount() throws {
     let first = try MountedStore()
     let second = try MountedStore()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What one person's tools did in one session, from the journal that they kept outside the mount.
+/// The actions of one person's tools in one session, from the journal that they kept outside the mount.
 struct ToolHistory {
   /// When a run began and ended, in microseconds since 1970; nil: it did not.
   struct Time {
@@ -15,7 +15,7 @@ struct ToolHistory {
   /// A run that failed: its number and when.
   private(set) var failure: (run: Int, time: Int)?
 
-  /// What was closed before this moment has to be there.
+  /// Everything that was closed before this moment must be there.
   private let horizon: Int
 
   init(_ runs: [ToolRun], from tree: Tree, journal: String, horizon: Int = .max) {
@@ -43,7 +43,7 @@ struct ToolHistory {
     }
   }
 
-  /// What a shell runs: each run, with a line in the journal before and after.
+  /// The shell script for the runs, with a line in the journal before and after each.
   static func script(_ runs: [ToolRun]) -> String {
     let lines = runs.enumerated().map { number, run in
       """
@@ -95,12 +95,12 @@ struct ToolHistory {
   }
 }
 
-/// What several persons did at once in one session that was killed.
+/// The actions of several persons at once in one session that was killed.
 struct SharedHistory {
   let persons: [ToolHistory]
 
-  /// Whether what is seen is one instant of history, not before anything that was closed; answers
-  /// what is wrong otherwise.
+  /// Returns nil if `seen` is one instant of history that contains everything that was closed; otherwise what
+  /// is wrong.
   func complaint(_ seen: [Tree]) -> String? {
     var least = persons.indices.map { person in
       max(persons[person].kept, persons.map { endedBeforeKept(person, $0) }.max() ?? 0)

@@ -1,18 +1,18 @@
 import AlbumTestSupport
 import Foundation
 
-/// What a tree of files holds: content by path, relative to the mount point.
+/// A tree of files: content by path, relative to the mount point.
 typealias Tree = [String: Data]
 
 /// One run of a tool on the mount, and what it does there.
 struct ToolRun {
-  /// What of it survives the killing of the daemon once the tool has returned.
+  /// The part of a change that survives a kill of the daemon after the tool has returned.
   enum Kept {
-    /// All: the last thing it did was to close what it wrote.
+    /// Everything: the last step of the tool was to close what it wrote.
     case whole
-    /// What came before it: it closed something, and renamed that in the end.
+    /// Everything before the last step: the tool closed a file and finally renamed it.
     case former
-    /// Names alone changed; their frame may wait 100 ms for company.
+    /// Only names changed. Their frame may wait 100 ms to share other changes.
     case nothing
   }
 
@@ -35,7 +35,7 @@ struct ToolRun {
     for (path, change) in changes { tree[path] = change.after }
   }
 
-  /// Whether a tree is what `former` becomes while the tool runs.
+  /// True if `former` may become this tree while the tool runs.
   func mayTurn(_ former: Tree, into seen: Tree) -> Bool {
     if seen == former { return true }
     if isAtomic { return false }
@@ -217,7 +217,7 @@ struct Planner {
       let path = "\(folder)/\(name)"
       changes[path] = .init(before: tree[path], after: pool.contents[content])
     }
-    // What is there already with its time and size is not written again.
+    // The tool does not write a file again that is there with its time and size.
     let isNew = changes.values.contains { $0.before != $0.after }
     return ToolRun(
       script: "rsync -a $W/sets/\(number)/ \"$M/\(folder)/\"", changes: changes,

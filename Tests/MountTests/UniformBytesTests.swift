@@ -2,8 +2,8 @@ import AlbumTestSupport
 import Foundation
 import Testing
 
-/// Every byte of a store but its two confs is as random as any other, whatever wrote it: encryption tools have
-/// written sectors of zeros into "random" space for years, which nobody saw.
+/// Every byte of a store but its two confs is as random as any other, whatever wrote it: encryption tools
+/// have written sectors of zeros into "random" space for years, which nobody saw.
 @Suite(.serialized) struct UniformBytesTests {
   /// Examines every file of the store, and all of them together.
   private func examine(_ mounted: MountedStore, _ when: String) throws {
@@ -76,7 +76,7 @@ import Testing
     try mounted.mount()
     try use(mounted)
     try mounted.unmount()
-    // What damages is random as well: the test looks at what albumfs writes.
+    // The damage is random bytes too, because the test examines what albumfs writes.
     try mounted.python(
       """
       paths = [os.path.join(top, name) for top, _, names in os.walk(S + "/segments") for name in names]
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  /// Whoever writes zeros, text or the same again is found, however large the file around it.
+  /// The test finds zeros, text or repetitions, however large the file around them.
   @Test func theTestWouldFindOneSectorOfZeros() {
     let random = (0..<1 << 20).map { _ in UInt8.random(in: 0...255) }
     #expect(UniformBytes(random).fault == nil)

@@ -15,7 +15,7 @@ struct LockRankTests {
       }
       #expect(sum == 3)
     }
-    // Who waits holds the lock again when it goes on.
+    // A waiting thread holds the lock again when it continues.
     files.waiting(until: .now) { _ in nil as Void? }
     #expect(catalog.withLock { $0 } == 1)
   }

@@ -1,7 +1,7 @@
 import Posix
 import Testing
 
-/// Which mount a path lies in is told from the kernel's table alone, whatever stands in it.
+/// The kernel's table alone shows in which mount a path lies, whatever the table contains.
 @Suite struct MountTableTests {
   static let lines = #"""
     22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw

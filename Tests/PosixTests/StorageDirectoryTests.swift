@@ -1,3 +1,4 @@
+import AlbumModel
 import AlbumTestSupport
 import Glibc
 import Posix
@@ -24,8 +25,8 @@ struct StorageDirectoryTests {
     #expect(try file.size() == 7)
     #expect(try disk.contents(of: "segments/a", limit: 100) == [1, 2, 3, 4, 0, 0, 9])
     #expect(throws: Errno.tooBig) { _ = try disk.contents(of: "segments/a", limit: 6) }
-    try file.setModificationTime(seconds: 946_684_800)
-    #expect(try file.modificationTime() == 946_684_800)
+    try file.setModificationTime(Timestamp(seconds: 946_684_800))
+    #expect(try file.modificationTime() == Timestamp(seconds: 946_684_800))
     try file.sync()
     try disk.rename("segments/a", to: "segments/b")
     #expect(try disk.list("segments") == ["b"])
@@ -33,7 +34,7 @@ struct StorageDirectoryTests {
     try disk.syncDirectory("segments")
     try disk.remove("segments/b")
     #expect(throws: Errno.noEntry) { try disk.remove("segments/b") }
-    // Who has it open still reads it.
+    // An open file can still be read.
     #expect(try file.size() == 7)
     #expect(try disk.capacity().availableBytes > 0)
   }
@@ -96,8 +97,8 @@ struct FileDescriptorTests {
   }
 }
 
-/// Whoever may write to a store cannot lead its reader out of it or keep it waiting, on a kernel that
-/// knows openat2 as on one that does not.
+/// An attacker who can write to a store cannot lead a reader out of it or make it wait, on kernels with and
+/// without openat2.
 @Suite(.timeLimit(.minutes(1))) struct PreparedDirectoryTests {
   private func withDirectory(_ body: (String, PosixDirectory) throws -> Void) throws {
     for resolution in [PathResolution.byKernel, .stepwise] {

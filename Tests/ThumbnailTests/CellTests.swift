@@ -62,7 +62,7 @@ struct CellTests {
     #expect(found.ownSignal == 0, "abort(3) works")
   }
 
-  /// What Landlock forbids, seen without the filter behind which it does not show: it binds one thread, here
+  /// Landlock alone, without the filter, which otherwise refuses the calls first. It binds one thread, here
   /// one of the test's own.
   @Test("Landlock alone keeps files, ports and other processes out of reach")
   func landlock() throws {
@@ -73,7 +73,7 @@ struct CellTests {
     let sleeper = Process()
     sleeper.executableURL = URL(fileURLWithPath: "/bin/sleep")
     sleeper.arguments = ["60"]
-    // Whoever waits for the end of what the tests print does not wait for it.
+    // A program that reads the output of the tests to its end does not wait for this process.
     sleeper.standardOutput = FileHandle.nullDevice
     sleeper.standardError = FileHandle.nullDevice
     try sleeper.run()
@@ -118,7 +118,7 @@ struct CellTests {
 
   @Test("The kernel bounds the threads of a worker, whatever else its user runs")
   func threads() throws {
-    // Where it has no user namespaces, the daemon counts them: see the queue's tests.
+    // Without user namespaces the daemon counts the threads: see the queue's tests.
     guard try KernelFeatures.shared.get().hasUserNamespaces else { return }
     let worker = try worker(.this)
     #expect(worker.report.boundsThreads)
@@ -143,6 +143,13 @@ struct CellTests {
     #expect(score == "1000\n")
     let disk = try Workshop.open { try $0.run("ionice", "-p", "\(process)") }
     #expect(disk == "idle")
+    // The kernel may be built without shares for sessions.
+    let path = "/proc/\(process)/autogroup"
+    if FileManager.default.fileExists(atPath: path) {
+      let share = try String(contentsOfFile: path, encoding: .utf8)
+      #expect(share.hasSuffix(" nice 19\n"), "\(share)")
+      #expect(try share != String(contentsOfFile: "/proc/self/autogroup", encoding: .utf8))
+    }
   }
 
   @Test("The kernel confirms it: filter, no new privileges, no capabilities, bounds")

@@ -87,7 +87,7 @@ struct FreshMemoryTests {
     let primed = try TestWorker()
     for primer in primers { _ = try primed.thumbnail(of: primer) }
     var shown = 0
-    // What libde265 conceals is what showed other photos.
+    // Areas that libde265 conceals have shown other photos.
     let pocked = Self.isLong ? 100 : format.hasPrefix("heic") ? 12 : 4
     for (number, picture) in Self.damaged(whole, pocked: pocked, seed: seed).enumerated() {
       _ = try primed.thumbnail(of: primers[number % primers.count])

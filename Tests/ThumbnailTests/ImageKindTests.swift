@@ -3,7 +3,7 @@ import Foundation
 import Testing
 import ThumbnailProtocol
 
-/// The kind of a file is told by its content.
+/// The content of a file shows its kind.
 struct ImageKindTests {
   @Test(
     "Each kind is told",

@@ -8,7 +8,7 @@ import ThumbnailProtocol
 struct InspectionTests {
   typealias Fault = ThumbnailInspection.Fault
 
-  /// What the real cell makes of one picture of each kind, with and without transparency.
+  /// Thumbnails from the real cell: one for each kind of picture, with and without transparency.
   static let made: [(original: ImageKind, format: ImageKind, bytes: [UInt8])] = {
     guard let worker = try? TestWorker() else { return [] }
     var pictures: [[UInt8]] = []

@@ -1,7 +1,7 @@
 import AlbumTestSupport
 import Foundation
 
-/// What this kernel offers for a cell, asked of it by a program that is none of ours.
+/// The features of this kernel for a cell, measured by a program that is not part of albumfs.
 struct KernelFeatures: Sendable {
   /// 0 where it has no Landlock.
   var landlockVersion: Int

@@ -61,7 +61,7 @@ final class StandIn {
   }
 }
 
-/// Whether a process is there and no zombie.
+/// True if a process exists and is no zombie.
 func isAlive(_ process: pid_t) -> Bool {
   guard let stat = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else {
     return false

@@ -12,7 +12,7 @@ final class TestSource: PhotoSource {
 
   struct Photo: Sendable {
     var bytes: [UInt8]
-    /// What `size` says when it differs from the bytes there are.
+    /// The result of `size`, if it differs from the number of bytes.
     var claimedSize: Int64?
     /// Reads from here on say that the photo has changed.
     var changesAt: Int?
@@ -44,7 +44,7 @@ final class TestSource: PhotoSource {
     }
   }
 
-  /// Photos are gone as if somebody had removed them.
+  /// Removes a photo, as a user does.
   func remove(_ number: UInt64) { state.withLock { $0.photos[number] = nil } }
 
   func answer(for number: UInt64) -> Answer? { state.withLock { $0.answers[number] } }
@@ -106,7 +106,7 @@ final class TestSource: PhotoSource {
     }
     guard let part else { return nil }
     unsafe buffer.copyBytes(from: part)
-    // What a record's header does to the bytes before.
+    // A record's header overwrites the bytes before the buffer like this.
     unsafe (buffer.baseAddress! - ReadHeadroom.byteCount).initializeMemory(
       as: UInt8.self, repeating: 0xee, count: ReadHeadroom.byteCount)
     return part.count

@@ -4,7 +4,7 @@ import Testing
 import ThumbnailProtocol
 import Thumbnails
 
-/// What a thumbnail is: asked of the real program, looked at pixel by pixel.
+/// The rules for thumbnails, tested pixel by pixel with the real program.
 @Suite(.serialized)
 struct ThumbnailRuleTests {
   @Test("A photo is upright in all eight orientations", arguments: 1...8)

@@ -19,7 +19,7 @@ struct FolderTests {
     }
   }
 
-  /// How something is typed, the command line says.
+  /// Only the command line says what to type.
   @Test func theCoreNamesNoOptionsOfTheCommandLine() throws {
     for target in ["AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem", "AlbumCheck"] {
       for (path, text) in try Sources.read(under: "Sources/\(target)") {
@@ -90,7 +90,7 @@ private struct Sources {
   /// Uses of what a higher folder declares, one line each.
   func upward(in target: String, _ order: [String]) -> [String] {
     let height = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1, $0) })
-    // Where each name is declared lowest; what other targets declare is below all folders.
+    // The lowest folder that declares each name. Declarations of other targets lie below all folders.
     var types: [String: Int] = [:]
     var members: [String: Int] = [:]
     var extended: [String: Set<String>] = [:]
@@ -139,7 +139,7 @@ private struct Sources {
     return names
   }
 
-  /// What extensions declare that other files can use.
+  /// The declarations in extensions that other files can use.
   private static func extensionMembers(_ text: String) -> [(type: String, name: String)] {
     var names: [(String, String)] = []
     for body in text.matches(of: /(?ms)^(?:package )?extension (\w+)[^\n]*\{(.*?)^\}/) {

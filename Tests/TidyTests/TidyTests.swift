@@ -34,7 +34,7 @@ struct TidyTests {
     return found
   }
 
-  /// What Package.swift says that a target may import: the text is the picture of the layers.
+  /// The imports that Package.swift permits each target.
   private func declaredDependencies() throws -> [String: Set<String>] {
     let manifest = try String(
       contentsOf: root.appendingPathComponent("Package.swift"), encoding: .utf8)
@@ -184,6 +184,17 @@ struct TidyTests {
       for rank in file.text.matches(of: /LockRank\.(\w+)\.holding/) { used.insert(String(rank.1)) }
     }
     #expect(used.symmetricDifference(ranks) == ["test"])
+  }
+
+  @Test func theWalksOfTheDesignNameFilesThatExist() throws {
+    let design = try String(
+      contentsOf: root.appendingPathComponent("Sources/albumfs/Documentation.docc/Design.md"),
+      encoding: .utf8)
+    let walks = try #require(design.split(separator: "\n## ").first { $0.hasPrefix("The walks") })
+    let named = walks.matches(of: /`([\w\-]+(?:\/[\w\-]+)+)`/).map { String($0.1) }
+    #expect(named.count > 40)
+    let sources = Set(swiftFiles("Sources").map(\.path))
+    for name in named { #expect(sources.contains("Sources/\(name).swift"), "\(name)") }
   }
 
   @Test func nothingIsLeftOpenOrLong() {

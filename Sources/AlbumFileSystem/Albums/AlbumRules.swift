@@ -78,7 +78,7 @@ extension Zone {
         part = at
         break
       }
-      if name[0] == UInt8(ascii: ".") { break }
+      if name.isHidden { break }
       if let known = catalog.memo.part(of: state.number) {
         part = known.flatMap { catalog.index(of: $0) }
         break
@@ -107,7 +107,7 @@ enum AlbumRules {
   private static func part(
     _ name: FileName, _ mark: InodeState.Marks, of album: InodeIndex, _ catalog: borrowing Catalog
   ) -> InodeIndex? {
-    catalog.child(name.bytes, of: album).flatMap {
+    catalog.child(name, of: album).flatMap {
       catalog.state($0).marks.contains(mark) ? $0 : nil
     }
   }

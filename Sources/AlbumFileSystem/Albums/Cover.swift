@@ -2,9 +2,9 @@ import AlbumFormat
 import AlbumModel
 import AlbumStore
 
-/// DESIGN section 5, "Cover": the extended attribute `user.albumfs.cover` of an album directory, a
-/// photo's name. Where it is not set, or the photo it names is gone, reading it returns the first
-/// photo by name. It is listed only when it is set, so that a copy with attributes does not set it.
+/// The cover of an album: the extended attribute `user.albumfs.cover` of its directory, a photo's name. If
+/// the attribute is not set or the photo is gone, reading it returns the first photo by name. Only an
+/// attribute that is set is listed, so that a copy with attributes does not set it.
 enum Cover {
   static let attribute = Array("user.albumfs.cover".utf8)
 
@@ -15,11 +15,11 @@ enum Cover {
   }
 
   /// The name of the photo that represents an album; nil if it has none.
-  static func name(of album: InodeIndex, _ catalog: borrowing Catalog) -> [UInt8]? {
+  static func name(of album: InodeIndex, _ catalog: borrowing Catalog) -> FileName? {
     if let value = catalog.attribute(Cover.attribute, of: album), let name = try? FileName(value),
       PhotoRules.isPhoto(name, of: album, catalog)
     {
-      return value
+      return name
     }
     return firstPhoto(of: album, catalog)
   }
@@ -37,14 +37,12 @@ enum Cover {
     }
   }
 
-  private static func firstPhoto(of album: InodeIndex, _ catalog: borrowing Catalog) -> [UInt8]? {
-    var first: [UInt8]?
+  private static func firstPhoto(of album: InodeIndex, _ catalog: borrowing Catalog) -> FileName? {
+    var first: FileName?
     for folder in [AlbumRules.photoDirectory(of: album, catalog), album] {
       guard let folder else { continue }
       catalog.forEachEntry(of: folder) { name, child, _ in
-        if name[0] != UInt8(ascii: "."), catalog.state(child).kind == .regular,
-          first.map({ name.lexicographicallyPrecedes($0) }) ?? true
-        {
+        if !name.isHidden, catalog.state(child).kind == .regular, first.map({ name < $0 }) ?? true {
           first = name
         }
         return true

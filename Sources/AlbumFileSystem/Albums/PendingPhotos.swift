@@ -67,8 +67,7 @@ final class PendingPhotos: Sendable {
     monitor.notifyAll()
   }
 
-  /// Returns when all that waits now is done (true), or at the deadline
-  /// (false).
+  /// Returns true when every photo that waits now is done, or false at the deadline.
   func wait(until deadline: MonotonicTime?) -> Bool {
     let waiter = monitor.withLock { state in
       state.nextWaiter += 1

@@ -6,11 +6,11 @@ import AlbumStore
 // photo's place, and stays one wherever it is moved (into the trash and back). `thumbnailState` is `.none`
 // for files that never were photos.
 
-/// What makes a file a photo, and what a change does to its thumbnail.
+/// The rules by which a file becomes a photo, and by which a change affects its thumbnail.
 enum PhotoRules {
   /// A file has got this name. At a photo's place it becomes a photo, and the parts of Thumb that its
-  /// thumbnail needs come back. `replaces`: another photo with content had the name until now. Returns true
-  /// if a thumbnail is due.
+  /// thumbnail needs come back. `replaces` is true if another photo with content had the name until now.
+  /// Returns true if a thumbnail is due.
   static func becomePhoto(
     _ file: InodeIndex, _ name: FileName, in directory: InodeIndex, replaces: Bool = false,
     time: Timestamp, _ catalog: inout Catalog
@@ -21,7 +21,7 @@ enum PhotoRules {
       return false
     }
     let entry = Twins.ensure(of: directory, time: time, &catalog).flatMap {
-      catalog.child(name.bytes, of: $0)
+      catalog.child(name, of: $0)
     }
     let isUsersOwn = entry.map { !catalog.state($0).isDirectory } ?? false
     let before = catalog.state(file).thumbnailState
@@ -33,7 +33,7 @@ enum PhotoRules {
     return catalog.state(file).thumbnailState == .pending
   }
 
-  /// The same for all files below a directory that has moved to a photo's place. Returns those whose
+  /// Does the same for all files below a directory that has moved to a photo's place. Returns the files whose
   /// thumbnail is due.
   static func becomePhotos(below directory: InodeIndex, time: Timestamp, _ catalog: inout Catalog)
     -> [InodeNumber]
@@ -51,23 +51,22 @@ enum PhotoRules {
   private static func becomePhotos(
     in directory: InodeIndex, time: Timestamp, _ catalog: inout Catalog
   ) -> [InodeNumber] {
-    var files: [(name: [UInt8], index: InodeIndex)] = []
+    var files: [(name: FileName, index: InodeIndex)] = []
     catalog.forEachEntry(of: directory) { name, child, _ in
       if catalog.state(child).kind == .regular { files.append((name, child)) }
       return true
     }
     var due: [InodeNumber] = []
-    for file in files {
-      guard let name = try? FileName(file.name) else { continue }
-      if becomePhoto(file.index, name, in: directory, time: time, &catalog) {
-        due.append(catalog.state(file.index).number)
-      }
+    for file in files
+    where becomePhoto(file.index, file.name, in: directory, time: time, &catalog) {
+      due.append(catalog.state(file.index).number)
     }
     return due
   }
 
-  /// A file's content has changed. `hadContent`: it had some before it was opened. The thumbnail goes in the
-  /// same step of history as the content that it shows, because the new content may be no picture.
+  /// A file's content has changed. `hadContent` is true if it had some before it was opened. The thumbnail
+  /// goes in the same step of history as the content that it shows, because the new content may be no
+  /// picture.
   static func contentChanged(
     _ file: InodeIndex, size: Int64, hadContent: Bool, _ catalog: inout Catalog
   ) {
@@ -91,7 +90,7 @@ enum PhotoRules {
   {
     if name.isHidden { return false }
     for folder in [AlbumRules.photoDirectory(of: album, catalog), album] {
-      if let folder, let child = catalog.child(name.bytes, of: folder),
+      if let folder, let child = catalog.child(name, of: folder),
         catalog.state(child).kind == .regular
       {
         return true

@@ -2,41 +2,41 @@ import AlbumFormat
 package import AlbumModel
 package import AlbumStore
 
-/// The album `Recovered` in the root, where a repair puts what has no place any more. What comes into it
-/// follows the rules of any rename: files become photos, albums stay albums.
+/// The album `Recovered` in the root, for files and directories without a place. The rules of a rename apply:
+/// files become photos, albums stay albums.
 package struct RecoveredAlbum {
-  package static let name = "Recovered"
+  private static let name = FileName(literal: "Recovered")
   private let album: InodeIndex
   private let photos: InodeIndex
 
-  /// Finds the album, or makes it; `Recovered (2)` where something else has the name.
+  /// Finds or makes the album: `Recovered`, or `Recovered (2)` if something else has that name.
   package init(in catalog: inout Catalog, time: Timestamp) {
     let root = catalog.index(of: .root)!
     var name = RecoveredAlbum.name
     var attempt = 1
-    while let taken = catalog.child(Array(name.utf8), of: root),
+    while let taken = catalog.child(name, of: root),
       !catalog.state(taken).marks.contains(.album)
     {
       attempt += 1
-      name = "\(RecoveredAlbum.name) (\(attempt))"
+      name = RecoveredAlbum.name.with(" (\(attempt))")
     }
     album = Creation.ensureDirectory(
-      Array(name.utf8), in: root, like: root, marks: .album, time: time, &catalog)!
+      name, in: root, like: root, marks: .album, time: time, &catalog)!
     photos = RecoveredAlbum.part(.photo, .photoDirectory, of: album, &catalog, time)
     _ = RecoveredAlbum.part(.thumb, [.thumbDirectory, .implicit], of: album, &catalog, time)
   }
 
-  /// A part that has another name where a file has its own.
+  /// Returns a part of the album, under another name if a file has the usual one.
   private static func part(
     _ name: FileName, _ marks: InodeState.Marks, of album: InodeIndex, _ catalog: inout Catalog,
     _ time: Timestamp
   ) -> InodeIndex {
-    let other = name.bytes + Array(" (directory)".utf8)
     if let part = Creation.ensureDirectory(
-      name.bytes, in: album, like: album, marks: marks, time: time, &catalog)
+      name, in: album, like: album, marks: marks, time: time, &catalog)
     {
       return part
     }
+    let other = name.with(" (directory)")
     let free = RecoveredAlbum.freeName(other, in: album, catalog)
     return Creation.ensureDirectory(
       free, in: album, like: album, marks: marks, time: time, &catalog)!
@@ -47,10 +47,10 @@ package struct RecoveredAlbum {
     catalog.state(photos).number == directory
   }
 
-  /// Gives what has no name one in the album; returns its path. Albums become albums in it, a directory
-  /// that holds albums a hidden one, other directories and all files go to its Photo.
+  /// Names an inode in the album and returns the path. An album becomes an album in it, and another directory
+  /// that holds albums a hidden directory. Other directories and all files go to its Photo.
   package func place(
-    _ index: InodeIndex, named name: [UInt8], time: Timestamp, in catalog: inout Catalog
+    _ index: InodeIndex, named name: FileName, time: Timestamp, in catalog: inout Catalog
   ) -> String {
     catalog.update(index) { state in
       state.marks.remove(.madeThumbnail)
@@ -61,44 +61,58 @@ package struct RecoveredAlbum {
     catalog.insertEntry(free, in: parent, child: index)
     if catalog.state(index).isDirectory {
       _ = PhotoRules.becomePhotos(below: index, time: time, &catalog)
-    } else if let name = try? FileName(free) {
-      _ = PhotoRules.becomePhoto(index, name, in: parent, time: time, &catalog)
+    } else {
+      _ = PhotoRules.becomePhoto(index, free, in: parent, time: time, &catalog)
     }
     return catalog.path(of: free, in: parent)
   }
 
   private func target(
-    _ index: InodeIndex, _ name: [UInt8], _ catalog: borrowing Catalog
-  ) -> (parent: InodeIndex, name: [UInt8]) {
-    guard catalog.state(index).isDirectory, let wanted = try? FileName(name) else {
-      return (photos, name)
-    }
-    if AlbumRules.allowsMove(of: index, to: wanted, in: photos, catalog) { return (photos, name) }
-    if AlbumRules.allowsMove(of: index, to: wanted, in: album, catalog) { return (album, name) }
-    return (album, [UInt8(ascii: ".")] + name)
+    _ index: InodeIndex, _ name: FileName, _ catalog: borrowing Catalog
+  ) -> (parent: InodeIndex, name: FileName) {
+    if !catalog.state(index).isDirectory { return (photos, name) }
+    if AlbumRules.allowsMove(of: index, to: name, in: photos, catalog) { return (photos, name) }
+    if AlbumRules.allowsMove(of: index, to: name, in: album, catalog) { return (album, name) }
+    return (album, name.hidden)
   }
 
-  /// The name, or one with a number before its extension where it is taken.
+  /// The name, or if it is taken, one with a number before the extension.
   private static func freeName(
-    _ name: [UInt8], in directory: InodeIndex, _ catalog: borrowing Catalog
-  ) -> [UInt8] {
-    let dot = name.lastIndex(of: UInt8(ascii: ".")).flatMap { $0 > 0 ? $0 : nil } ?? name.count
-    let ending = Array(name[dot...].prefix(32))
+    _ name: FileName, in directory: InodeIndex, _ catalog: borrowing Catalog
+  ) -> FileName {
     var attempt = 1
     while true {
-      let number = attempt == 1 ? [] : Array(" (\(attempt))".utf8)
-      let room = FileName.maximumLength - ending.count - number.count
-      let candidate = Array(name[..<dot].prefix(room)) + number + ending
+      let candidate = name.with(attempt == 1 ? "" : " (\(attempt))")
       if catalog.child(candidate, of: directory) == nil { return candidate }
       attempt += 1
     }
   }
 }
 
+extension FileName {
+  /// A name of bytes that may be too many for one: cuts its extension, and what stands before that.
+  package init(cutting bytes: [UInt8]) throws(Invalid) { try self.init(FileName.cut(bytes)) }
+
+  /// This name with a text before its extension, cut where it would be too long.
+  fileprivate func with(_ text: String) -> FileName {
+    FileName(known: FileName.cut(bytes, with: text))
+  }
+
+  fileprivate var hidden: FileName {
+    FileName(known: FileName.cut([UInt8(ascii: ".")] + bytes))
+  }
+
+  private static func cut(_ bytes: [UInt8], with text: String = "") -> [UInt8] {
+    let dot = bytes.lastIndex(of: UInt8(ascii: ".")).flatMap { $0 > 0 ? $0 : nil } ?? bytes.count
+    let ending = Array(text.utf8) + bytes[dot...].prefix(32)
+    return bytes[..<dot].prefix(maximumLength - ending.count) + ending
+  }
+}
+
 extension Catalog {
-  /// Where Thumb shows the thumbnail of the photo of that name, from the space's root; the photo's own path
-  /// where nothing shows it, as in a trash.
-  package func thumbnailPath(of name: [UInt8], in directory: InodeIndex) -> String {
+  /// The path, from the space's root, at which Thumb shows the thumbnail of the photo of that name. If no
+  /// Thumb shows it, as in a trash, the path of the photo.
+  package func thumbnailPath(of name: FileName, in directory: InodeIndex) -> String {
     path(of: name, in: Twins.twin(of: directory, self) ?? directory)
   }
 }

@@ -2,14 +2,13 @@ import AlbumFormat
 import AlbumModel
 import AlbumStore
 
-// DESIGN section 5, "Thumb is a view": for every photo, Thumb shows under the photo's name the
-// thumbnail that belongs to its content, unless the user has put an entry of that name there. The
-// thumbnail hangs on the photo's inode, so it follows the photo by construction; nothing is
-// entered into Thumb for it.
+// Thumb is a view: under the name of each photo it shows the thumbnail of the photo's content, unless the
+// user has put an entry of that name there. The photo's inode refers to the thumbnail, so the thumbnail
+// follows the photo by construction. Thumb has no entry for it.
 //
 // A Thumb that was removed stays removed, also when photos come: a mirror of a folder that has none
 // (rsync --delete) would remove it at each run. It comes back with `mkdir Thumb`, or with `mkdir Photo`
-// where that was removed, too. Until then thumbnails are made all the same, and show nowhere.
+// if that was removed too. Until then albumfs makes thumbnails all the same, and shows them nowhere.
 
 /// The result of a look-up.
 struct Resolution {
@@ -18,7 +17,7 @@ struct Resolution {
   var photo: InodeIndex?
 }
 
-/// What names in Thumb lead to.
+/// Looks up names, including those that Thumb shows.
 enum ThumbView {
   /// The directories with the photos that a directory of the Thumb zone shows, Photo's first.
   static func photoDirectories(shownIn directory: InodeIndex, _ catalog: borrowing Catalog)
@@ -36,10 +35,10 @@ enum ThumbView {
   }
 
   /// The photo whose thumbnail a directory of the Thumb zone shows under this name, even if it has none yet.
-  static func photo(shownAs name: [UInt8], in directory: InodeIndex, _ catalog: borrowing Catalog)
+  static func photo(shownAs name: FileName, in directory: InodeIndex, _ catalog: borrowing Catalog)
     -> InodeIndex?
   {
-    if name[0] == UInt8(ascii: ".") { return nil }
+    if name.isHidden { return nil }
     for folder in photoDirectories(shownIn: directory, catalog) {
       if let child = catalog.child(name, of: folder), catalog.state(child).kind == .regular {
         return child
@@ -56,7 +55,7 @@ enum ThumbView {
   }
 
   /// Looks up a name in a directory, including the view.
-  static func resolve(_ name: [UInt8], in directory: InodeIndex, _ catalog: borrowing Catalog)
+  static func resolve(_ name: FileName, in directory: InodeIndex, _ catalog: borrowing Catalog)
     -> Resolution?
   {
     let entry = catalog.child(name, of: directory)
@@ -72,7 +71,7 @@ enum ThumbView {
   }
 
   /// Drops an entry of the user's that the photo's thumbnail supersedes.
-  static func dropSuperseded(_ name: [UInt8], in directory: InodeIndex, _ catalog: inout Catalog) {
+  static func dropSuperseded(_ name: FileName, in directory: InodeIndex, _ catalog: inout Catalog) {
     guard let entry = catalog.child(name, of: directory), !catalog.state(entry).isDirectory,
       let photo = photo(shownAs: name, in: directory, catalog), supersedesEntry(photo, catalog)
     else { return }
@@ -82,8 +81,9 @@ enum ThumbView {
 
   /// The user has put an entry of this name into the Thumb zone, or removed it: albumfs shows and makes no
   /// thumbnail before the photo changes.
-  static func giveUpThumbnail(for name: [UInt8], in directory: InodeIndex, _ catalog: inout Catalog)
-  {
+  static func giveUpThumbnail(
+    for name: FileName, in directory: InodeIndex, _ catalog: inout Catalog
+  ) {
     guard let photo = photo(shownAs: name, in: directory, catalog) else { return }
     catalog.dropThumbnail(of: photo)
     catalog.update(photo) { state in
@@ -93,7 +93,7 @@ enum ThumbView {
 
   /// Turns a thumbnail of the view into an entry of the user's.
   static func makeOwn(
-    _ thumbnail: InodeIndex, _ name: [UInt8], in directory: InodeIndex, _ catalog: inout Catalog
+    _ thumbnail: InodeIndex, _ name: FileName, in directory: InodeIndex, _ catalog: inout Catalog
   ) {
     catalog.pin(thumbnail)
     if catalog.child(name, of: directory) == nil {

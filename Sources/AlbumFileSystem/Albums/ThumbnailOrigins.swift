@@ -7,7 +7,7 @@ import Posix
 // albumfs needs the name under which the view shows it. A change of mode, owner, times or attributes does
 // not do that: `chown -R` of an album must not separate thumbnails from their photos.
 
-/// Where the view shows a thumbnail.
+/// The place at which the view shows a thumbnail.
 struct ThumbnailOrigin: Sendable {
   var name: FileName
   var directory: InodeNumber
@@ -57,7 +57,7 @@ extension FileSystem {
       let twin = space.read { catalog -> InodeNumber? in
         guard let folder = catalog.index(of: directory), Zone(of: folder, in: catalog).holdsPhotos,
           let twin = Twins.twin(of: folder, catalog),
-          let shown = ThumbView.photo(shownAs: name.bytes, in: twin, catalog),
+          let shown = ThumbView.photo(shownAs: name, in: twin, catalog),
           catalog.state(shown).number == photo
         else { return nil }
         return catalog.state(twin).number
@@ -79,10 +79,10 @@ extension ThumbView {
       return true
     }
     guard let directory = catalog.index(of: origin.directory),
-      let photo = photo(shownAs: origin.name.bytes, in: directory, catalog),
+      let photo = photo(shownAs: origin.name, in: directory, catalog),
       catalog.thumbnail(of: photo) == thumbnail
     else { return false }
-    makeOwn(thumbnail, origin.name.bytes, in: directory, &catalog)
+    makeOwn(thumbnail, origin.name, in: directory, &catalog)
     return true
   }
 }

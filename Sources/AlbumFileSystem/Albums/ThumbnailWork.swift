@@ -18,9 +18,9 @@ package struct ThumbnailReport: Sendable {
   package init() {}
 }
 
-/// Which thumbnails to make again.
+/// A choice of thumbnails to make again.
 package enum ThumbnailChoice: Sendable {
-  /// Those that failed.
+  /// Thumbnails that failed.
   case failed
   /// All photos without one, including those whose thumbnail the user removed.
   case missing
@@ -50,13 +50,13 @@ extension FileSystem {
     pendingPhotos.setWake(wake)
   }
 
-  /// Bytes of a version of a photo; nil if it is gone.
+  /// The size of a version of a photo in bytes; nil if the version is gone.
   package func photoSize(_ photo: PhotoVersion) -> Int64? {
     space.read { catalog in ThumbnailWork.find(photo, catalog).map { catalog.state($0).size } }
   }
 
-  /// Reads a version of a photo: bytes read, fewer than asked for at the end only. Nil when the
-  /// version is gone or cannot be read. `ReadHeadroom.byteCount` bytes before the buffer must
+  /// Reads a version of a photo. Returns the number of bytes, which is less than requested only at the end,
+  /// or nil if the version is gone or cannot be read. `ReadHeadroom.byteCount` bytes before the buffer must
   /// be writable and are restored.
   package func readPhoto(
     _ photo: PhotoVersion, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
@@ -125,8 +125,8 @@ extension FileSystem {
   /// The version is gone and needs no result any more.
   package func abandon(_ photo: PhotoVersion) { pendingPhotos.done(photo.inode) }
 
-  /// Returns when the thumbnails of all photos that were closed before the call are made or have
-  /// failed: true; or at `deadline`: false.
+  /// Waits for the thumbnails of all photos that were closed before the call. Returns true when they are made
+  /// or have failed, or false at `deadline`.
   package func waitForThumbnails(until deadline: MonotonicTime?) -> Bool {
     pendingPhotos.wait(until: deadline)
   }

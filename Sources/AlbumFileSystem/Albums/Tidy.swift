@@ -61,7 +61,7 @@ private enum Tidying {
   {
     var photos: [FileName] = []
     catalog.forEachEntry(of: album) { name, child, _ in
-      if catalog.state(child).kind == .regular, let name = try? FileName(name), !name.isHidden {
+      if catalog.state(child).kind == .regular, !name.isHidden {
         photos.append(name)
       }
       return true
@@ -69,17 +69,17 @@ private enum Tidying {
     guard !photos.isEmpty else { return ([], []) }
     guard
       let target = Creation.ensureDirectory(
-        FileName.photo.bytes, in: album, like: album, marks: [.photoDirectory, .implicit],
+        .photo, in: album, like: album, marks: [.photoDirectory, .implicit],
         time: time, &catalog),
       catalog.state(target).marks.contains(.photoDirectory)
     else { return ([], photos) }
     var moved: [FileName] = []
     var clashes: [FileName] = []
     for name in photos {
-      if catalog.child(name.bytes, of: target) != nil {
+      if catalog.child(name, of: target) != nil {
         clashes.append(name)
       } else {
-        catalog.moveEntry(name.bytes, of: album, to: name.bytes, in: target)
+        catalog.moveEntry(name, of: album, to: name, in: target)
         moved.append(name)
       }
     }

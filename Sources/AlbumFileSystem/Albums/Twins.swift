@@ -16,7 +16,7 @@ enum Twins {
     }
   }
 
-  /// The same; creates it with all directories above it if it is missing. nil if something else has its
+  /// Does the same, and creates a missing twin with all directories above it. nil if something else has its
   /// name, or if the album's Thumb was removed.
   @discardableResult
   static func ensure(of folder: InodeIndex, time: Timestamp, _ catalog: inout Catalog)
@@ -47,8 +47,7 @@ enum Twins {
     var waiting = [folder]
     while let next = waiting.popLast() {
       if ensure(of: next, time: time, &catalog) == nil { continue }
-      for child in catalog.subdirectories(of: next).reversed()
-      where child.name[0] != UInt8(ascii: ".") {
+      for child in catalog.subdirectories(of: next).reversed() where !child.name.isHidden {
         waiting.append(child.index)
       }
     }
@@ -57,7 +56,7 @@ enum Twins {
   /// A folder has moved away: removes its twin, or gives it to the user if something of the user's is in it.
   /// Returns true if it was removed.
   @discardableResult
-  static func drop(_ name: [UInt8], in directory: InodeIndex, _ catalog: inout Catalog) -> Bool {
+  static func drop(_ name: FileName, in directory: InodeIndex, _ catalog: inout Catalog) -> Bool {
     guard let twin = catalog.child(name, of: directory),
       catalog.state(twin).marks.contains(.implicit)
     else {
@@ -71,9 +70,9 @@ enum Twins {
     return false
   }
 
-  /// A folder of this name has gone from a directory of the Photo zone: so does its twin. Answers
-  /// the directory of the Thumb zone that had it.
-  static func drop(of name: [UInt8], in directory: InodeIndex, _ catalog: inout Catalog)
+  /// Removes the twin of a folder that is gone from a directory of the Photo zone. Returns the directory of
+  /// the Thumb zone that had the twin.
+  static func drop(of name: FileName, in directory: InodeIndex, _ catalog: inout Catalog)
     -> InodeNumber?
   {
     guard case .photo = Zone(of: directory, in: catalog), let twin = twin(of: directory, catalog)

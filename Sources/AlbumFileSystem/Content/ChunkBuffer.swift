@@ -3,7 +3,7 @@ import Posix
 
 import struct Synchronization.Atomic
 
-/// A part of one 64 KiB chunk of a file: where bytes at a file offset lie. Pure arithmetic.
+/// A range of bytes in one 64 KiB chunk of a file. Pure arithmetic.
 struct ChunkRange: Equatable {
   /// Bytes in a chunk, and the greatest content of a record.
   static let chunkByteCount = 65_536
@@ -16,7 +16,7 @@ struct ChunkRange: Equatable {
   /// Offset of the range in the file.
   var offset: Int64 { chunk * Int64(ChunkRange.chunkByteCount) + Int64(bytes.lowerBound) }
 
-  /// The first part of `count` bytes (at least one) at `offset`: as far as its chunk goes.
+  /// The first part of `count` bytes (at least one) at `offset`, up to the end of its chunk.
   init(first count: Int, at offset: Int64) {
     let size = Int64(ChunkRange.chunkByteCount)
     chunk = offset / size
@@ -25,12 +25,12 @@ struct ChunkRange: Equatable {
   }
 }
 
-/// Memory for one chunk of a file in the clear, with the room before it that sealing wants. Wiped
-/// before anybody else gets it.
+/// Memory for one chunk of a file in plaintext, with the room before it that sealing needs. It is wiped
+/// before another file gets it.
 // @unchecked because: guarded by the lock of its FileContent; while sealing it does not change.
 @safe final class ChunkBuffer: @unchecked Sendable {
   let chunk: Int64
-  /// The bytes that are in it, as offsets in the chunk.
+  /// The bytes that it holds, as offsets in the chunk.
   private(set) var range: Range<Int>
   private let memory: ChunkMemory
   private let pool: ChunkPool
@@ -47,12 +47,12 @@ struct ChunkRange: Equatable {
     pool.giveBack(memory)
   }
 
-  /// File offset of the first byte in it.
+  /// The file offset of its first byte.
   var offset: Int64 { chunk * Int64(ChunkRange.chunkByteCount) + Int64(range.lowerBound) }
   var end: Int64 { offset + Int64(range.count) }
   var isFull: Bool { range.count == ChunkRange.chunkByteCount }
 
-  /// Whether bytes at `other` would leave no gap to those that are in it.
+  /// True if bytes at `other` leave no gap to the bytes that it holds.
   func joins(_ other: Range<Int>) -> Bool {
     range.isEmpty || (other.lowerBound <= range.upperBound && range.lowerBound <= other.upperBound)
   }
@@ -66,7 +66,7 @@ struct ChunkRange: Equatable {
       : min(range.lowerBound, target.lowerBound)..<max(range.upperBound, target.upperBound)
   }
 
-  /// Copies what it has of the file's [from, from + buffer.count) to its place in the buffer.
+  /// Copies the bytes that it holds of the file's [from, from + buffer.count) to their places in the buffer.
   func copy(_ part: Range<Int>, into buffer: UnsafeMutableRawBufferPointer, from: Int64) {
     let start = chunk * Int64(ChunkRange.chunkByteCount)
     let lower = max(start + Int64(part.lowerBound), from)
@@ -77,7 +77,7 @@ struct ChunkRange: Equatable {
       .copyMemory(from: UnsafeRawBufferPointer(source))
   }
 
-  /// The bytes in it, with `ReadHeadroom.byteCount` bytes before them that may be clobbered.
+  /// Its bytes, with `ReadHeadroom.byteCount` bytes before them that may be overwritten.
   var content: UnsafeMutableRawBufferPointer { unsafe memory.content(range) }
 }
 
@@ -107,13 +107,13 @@ struct ChunkRange: Equatable {
 
 /// The memory of all chunks of a space. Any thread.
 final class ChunkPool: Sendable {
-  /// How many chunks wait to be used again, at most: 4 MiB.
+  /// The greatest number of unused chunks that it keeps: 4 MiB.
   static let spareLimit = 64
-  /// Above so many in use (8 MiB) a write leaves nothing behind unsealed.
+  /// If more chunks than this are in use (8 MiB), a write leaves nothing unsealed.
   static let comfortableCount = 128
 
-  /// Above so many in use (12 MiB) a writer waits for what others of its file are sealing: what is
-  /// sealed keeps its memory until all before it is.
+  /// If more chunks than this are in use (12 MiB), a writer waits for other threads that are sealing chunks
+  /// of its file: a sealed chunk keeps its memory until all earlier ones are sealed.
   static let overfullCount = 192
 
   private let spare = Mutex<[ChunkMemory]>([], rank: .leaf)
@@ -143,7 +143,7 @@ final class ChunkPool: Sendable {
   }
 }
 
-/// Memory for the content of one record, with the headroom that the store wants; wiped at its end.
+/// Memory for the content of one record, with the headroom that the store needs; wiped at its end.
 @safe final class ScratchRecord {
   private let memory: UnsafeMutableRawBufferPointer
 

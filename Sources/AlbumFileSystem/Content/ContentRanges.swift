@@ -7,8 +7,8 @@ import Posix
 // lock, of at most `Catalog.extentsPerSlice` extents.
 
 extension FileContent {
-  /// lseek(2) with SEEK_DATA or SEEK_HOLE. If other callers write meanwhile, each stretch counts as it was
-  /// at some moment during the call.
+  /// lseek(2) with SEEK_DATA or SEEK_HOLE. If other callers write meanwhile, each range counts as it was at
+  /// some moment during the call.
   func seek(to target: SeekTarget, from offset: Int64) throws(FSError) -> Int64 {
     try commit()
     if target == .data { return try dataBegin(from: offset) }
@@ -57,8 +57,7 @@ extension FileContent {
         moved.offset += destination - from
         return moved
       }
-      for extent in shared { catalog.hold(extent) }
-      catalog.replaceExtents(of: own, from: destination, to: destination + copied, with: shared)
+      catalog.shareExtents(shared, with: own, from: destination, to: destination + copied)
       catalog.touch(own, time)
       return max(size, destination + copied)
     }

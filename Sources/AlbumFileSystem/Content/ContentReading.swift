@@ -4,17 +4,17 @@ import AlbumStore
 import Posix
 
 extension FileContent {
-  /// The place of each byte of a read, collected under the lock.
+  /// The sources of the bytes of a read, collected under the lock.
   private struct Plan {
     var count: Int
-    /// In order; bytes in no extent and no layer are zero.
+    /// Sorted. Bytes in no extent and no layer are zero.
     var extents: [Extent]
     /// Bytes that are only in memory, the newest last.
     var layers: [(chunk: ChunkBuffer, range: Range<Int>)]
   }
 
-  /// Reads until the buffer is full or the file ends. The bytes before the buffer, as many as
-  /// `ReadHeadroom` says, must be writable and are restored.
+  /// Reads until the buffer is full or the file ends. `ReadHeadroom.byteCount` bytes before the buffer must
+  /// be writable and are restored.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FSError) -> Int {
     if offset < 0 { throw FSError(.invalid) }
     var plan = monitor.withLock { state in makePlan(state, offset, buffer.count) }
@@ -44,7 +44,7 @@ extension FileContent {
     }
   }
 
-  private func makePlan(_ state: State, _ offset: Int64, _ wanted: Int) -> Plan {
+  private func makePlan(_ state: borrowing State, _ offset: Int64, _ wanted: Int) -> Plan {
     if offset >= state.size { return Plan(count: 0, extents: [], layers: []) }
     let count = Int(min(Int64(wanted), state.size - offset))
     let end = offset + Int64(count)
@@ -70,7 +70,7 @@ extension FileContent {
 
 extension StoreError {
   /// True if the content may have been moved, and its segment removed, between the look-up of the extents
-  /// and the read. If the extents have changed, the caller reads again; only otherwise is it damage.
+  /// and the read. If the extents have changed, the caller reads again. Otherwise it is damage.
   var isOfMovedContent: Bool { code == .missing || code == .damaged }
 }
 
@@ -96,7 +96,7 @@ extension Space {
     }
   }
 
-  /// Fills a buffer with a file's content from `offset` on: `extents` are within it, the rest is
+  /// Fills a buffer with a file's content from `offset` on. `extents` lie within the buffer; the rest is
   /// holes.
   func fill(
     _ buffer: UnsafeMutableRawBufferPointer, at offset: Int64, from extents: [Extent]

@@ -10,9 +10,9 @@ final class ContentTable: Sendable {
   private struct Slot {
     let content: FileContent
     let reference: InodeReference
-    /// Open ones, and those that are being given back.
+    /// The number of handles that are open or being released.
     var users: Int
-    /// Open ones.
+    /// The number of open handles.
     var handles: Int
     var writers: Int
   }
@@ -35,7 +35,8 @@ final class ContentTable: Sendable {
 
   private func shard(_ inode: InodeNumber) -> Shard { shards[Int(inode.rawValue % 16)] }
 
-  /// The content of a regular file, for one more handle; given back by `release`.
+  /// Returns the content of a regular file for one more handle. The caller ends it with `leave` and
+  /// `release`.
   func acquire(_ inode: InodeNumber, writes: Bool) throws(FSError) -> FileContent {
     try shard(inode).slots.withLock { (slots) throws(FSError) -> FileContent in
       if slots[inode] == nil {
@@ -65,25 +66,25 @@ final class ContentTable: Sendable {
     return Slot(content: content, reference: reference, users: 0, handles: 0, writers: 0)
   }
 
-  /// The content of an inode that is open.
+  /// The content of an open inode; nil if it is not open.
   func find(_ inode: InodeNumber) -> FileContent? {
     if count.load(ordering: .relaxed) == 0 { return nil }
     return shard(inode).slots.withLock { $0[inode]?.content }
   }
 
-  /// Whether somebody has it open for writing.
+  /// True while a handle of the inode is open for writing.
   func hasWriter(_ inode: InodeNumber) -> Bool {
     shard(inode).slots.withLock { ($0[inode]?.writers ?? 0) > 0 }
   }
 
-  /// The files that somebody has open for writing, as of some moment each.
+  /// The files that are open for writing, each as of some moment during the call.
   var writtenInodes: [InodeNumber] {
     shards.flatMap { shard in
       shard.slots.withLock { slots in slots.filter { $0.value.writers > 0 }.map(\.key) }
     }
   }
 
-  /// Begins to give a handle back: there is nobody any more who could be told an error through it.
+  /// Begins to release a handle, which can report no error any more.
   func leave(_ inode: InodeNumber) -> FileContent? {
     shard(inode).slots.withLock { slots in
       slots[inode]?.handles -= 1
@@ -91,16 +92,16 @@ final class ContentTable: Sendable {
     }
   }
 
-  /// Runs `body` while nobody has the content open or can open it; nil where somebody has.
+  /// Runs `body` while no handle of the content is open or can be opened. Returns nil if one is open.
   func whenUnused<Result>(_ content: FileContent, _ body: () -> Result) -> Result? {
     shard(content.inode).slots.withLock { slots in
       slots[content.inode]?.handles == 0 ? body() : nil
     }
   }
 
-  /// Ends what `leave` began; answers whether the handle was the last that writes.
+  /// Completes what `leave` began. Returns true if the handle was the last for writing.
   func release(_ inode: InodeNumber, writes: Bool) -> Bool {
-    // The slot ends behind the lock, and its reference with it.
+    // The slot and its reference end after the lock is released.
     let (removed, wasLastWriter) = shard(inode).slots.withLock { slots -> (Slot?, Bool) in
       guard var slot = slots[inode] else { return (nil, false) }
       slot.users -= 1
@@ -112,7 +113,7 @@ final class ContentTable: Sendable {
     return wasLastWriter
   }
 
-  /// All of them, as of some moment each.
+  /// All open contents, each as of some moment during the call.
   var all: [FileContent] {
     shards.flatMap { shard in shard.slots.withLock { slots in slots.values.map(\.content) } }
   }

@@ -1,4 +1,4 @@
-/// The unsealed bytes of one file, by chunk; each chunk has one stretch without gaps. Not thread-safe.
+/// The unsealed bytes of one file, by chunk. Each chunk has one range without gaps. Not thread-safe.
 struct DirtyChunks {
   /// The limit of partly filled chunks; beyond it the oldest is sealed.
   static let partialLimit = 8
@@ -8,7 +8,7 @@ struct DirtyChunks {
 
   var isEmpty: Bool { chunks.isEmpty }
 
-  /// Takes the bytes. Returns the chunks that must be sealed for it, in their order.
+  /// Takes the bytes. Returns the chunks that must now be sealed, in order.
   mutating func put(
     _ bytes: UnsafeRawBufferPointer, at place: ChunkRange, from pool: ChunkPool
   ) -> [ChunkBuffer] {

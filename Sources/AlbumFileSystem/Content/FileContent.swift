@@ -3,48 +3,53 @@ import AlbumModel
 import AlbumStore
 import Posix
 
-// The content of one open file, in four layers. What a later layer has wins:
+// The content of one open file, in four layers. Bytes of a later layer hide those of an earlier one:
 //
-//     catalog   extents that a frame states
-//     pending   extents that are sealed and wait for the next frame
+//     catalog   extents that a frame records
+//     pending   sealed extents that wait for the next frame
 //     in flight chunks on their way into a segment, in the order in which they were handed over
-//     dirty     bytes that nobody has sealed yet
+//     dirty     bytes that are not sealed yet
 //
-// Bytes go from the bottom of this list to its top: `write` puts them into dirty chunks; a chunk
-// that is full is handed over and sealed by the thread that filled it, with no lock held; what is
-// sealed is taken from the front of the flight in order, so that a later write always wins; `commit`
-// states what is pending in one step of history. Who writes very many small pieces commits between them,
-// so that a step of history is of a bounded number. Invariants:
+// Bytes go from the bottom of this list to its top. `write` puts them into dirty chunks. The thread that
+// fills a chunk hands it over and seals it, with no lock held. Sealed chunks leave the flight in order, so
+// that a later write always wins. `commit` puts all pending extents into the catalog in one step of history.
+// A writer of very many small pieces commits between them, so that the number of extents in a step is
+// bounded. Invariants:
 //
-// 1. What is read is the file as of some moment during the call, whatever layer its bytes are in.
-// 2. A size is only stated together with all that was written below it.
-// 3. A chunk that could not be sealed stays in memory and is tried again before anything is taken
-//    over; it is given up only with the last handle.
+// 1. A read returns the file as of some moment during the call, whichever layer its bytes are in.
+// 2. The catalog gets a size only together with everything that was written below it.
+// 3. A chunk that could not be sealed stays in memory, and is sealed again before the file takes new bytes.
+//    It is discarded only with the last handle.
 
 /// The content of one inode, shared by all its handles. Any thread.
 final class FileContent: Sendable {
-  struct State {
-    /// What stat says: of all layers.
+  struct State: ~Copyable {
+    /// The size that stat(2) returns, from all layers.
     var size: Int64
     var dirty = DirtyChunks()
     var inFlight: [Handover] = []
     var nextTicket: UInt64 = 1
-    var pending = ExtentMap()
-    /// Whether there is something for the catalog.
+    var pending: PendingExtents
+    /// True if there are changes for the catalog.
     var isChanged = false
-    /// When it became so.
+    /// When `isChanged` became true.
     var changedAt = MonotonicTime(nanoseconds: 0)
-    /// Rises when the size shrinks: a goal taken before does not hold any more.
+    /// Rises when the size shrinks, which invalidates the goal of a commit that is under way.
     var epoch: UInt64 = 0
-    /// Whether bytes that somebody handed over were refused or given up. The kernel may show them.
+    /// True if bytes were refused or discarded. The kernel's pages may still show them.
     var hasLost = false
+
+    init(size: Int64, space: Space) {
+      self.size = size
+      pending = PendingExtents(in: space)
+    }
 
     var isClean: Bool { !isChanged && dirty.isEmpty && inFlight.isEmpty && pending.isEmpty }
   }
 
   let inode: InodeNumber
   let index: InodeIndex
-  /// Whether the file had content before it was opened.
+  /// True if the file had content before it was opened.
   let hadContent: Bool
   let space: Space
   private let pool: ChunkPool
@@ -63,10 +68,10 @@ final class FileContent: Sendable {
     self.pool = pool
     self.clock = clock
     hadContent = size > 0
-    monitor = Monitor(State(size: size), rank: .content)
+    monitor = Monitor(State(size: size, space: space), rank: .content)
   }
 
-  /// Size, and the bytes that are not in the catalog yet.
+  /// The size, and the number of bytes that are not in the catalog yet.
   var measure: (size: Int64, unstated: Int64) {
     monitor.withLock { state in
       var sum: Int64 = 0
@@ -79,8 +84,7 @@ final class FileContent: Sendable {
 
   // MARK: Write
 
-  /// Takes the bytes over. Full chunks are sealed by the calling thread; others may seal theirs at
-  /// the same time.
+  /// Takes the bytes. The calling thread seals full chunks; other threads may seal theirs at the same time.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FSError) {
     if offset < 0 { throw FSError(.invalid) }
     if Int64(bytes.count) > Int64.max - offset { throw FSError(.tooBig) }
@@ -107,13 +111,13 @@ final class FileContent: Sendable {
     }
   }
 
-  /// Whether more pieces wait for the catalog than one hold of its lock may place.
+  /// True if more pieces wait for the catalog than one hold of its lock may place.
   private var isScattered: Bool {
     monitor.withLock { $0.pending.extents.count >= Catalog.extentsPerSlice }
   }
 
-  /// Called without a lock by who changes content, since the keeper may be busy and the next frame
-  /// states all that was changed until it is appended.
+  /// Appends a frame if very many changes wait for the next one, which the keeper may be too busy to write.
+  /// Callers that change content call it without a lock.
   func frameIfCrowded() throws(FSError) {
     do throws(StoreError) { try space.commitIfCrowded() } catch { throw FSError(error) }
   }
@@ -121,7 +125,7 @@ final class FileContent: Sendable {
   /// Returns when no other thread is sealing the first chunk of the flight, or memory is not short.
   private func waitForOthers() {
     monitor.waiting { state -> Void? in
-      guard let first = state.inFlight.first, case .sealing = first.outcome, pool.isOverfull else {
+      guard let first = state.inFlight.first, first.outcome == .sealing, pool.isOverfull else {
         return ()
       }
       return nil
@@ -148,7 +152,7 @@ final class FileContent: Sendable {
     monitor.withLock { state in handOver(state.dirty.takeAll(), &state) }
   }
 
-  /// Seals all of them, and throws the first error after that.
+  /// Seals all chunks, and throws the first error at the end.
   private func seal(_ handovers: [Handover]) throws(FSError) {
     var failure: FSError?
     for handover in handovers {
@@ -159,46 +163,38 @@ final class FileContent: Sendable {
 
   private func seal(_ handover: Handover) throws(FSError) {
     do throws(StoreError) {
-      var held = try unsafe space.appendPieces(
+      let held = try unsafe space.appendPieces(
         handover.chunk.content, of: inode, at: handover.chunk.offset,
         fileLength: handover.fileLength)
-      let extents = held.take()
-      monitor.withLock { state in
-        handover.outcome = .sealed(extents)
-        landFinished(&state)
-      }
+      land(held, of: handover)
       monitor.notifyAll()
     } catch {
-      monitor.withLock { _ in handover.outcome = .failed(error) }
+      monitor.withLock { _ in handover.outcome = .failed }
       monitor.notifyAll()
       throw FSError(error)
     }
   }
 
-  /// Takes what is sealed from the front of the flight, in order.
+  private func land(_ held: consuming HeldExtents, of handover: Handover) {
+    var held: HeldExtents? = held
+    monitor.withLock { state in
+      handover.outcome = .sealed
+      handover.held = held.take()
+      landFinished(&state)
+    }
+  }
+
+  /// Moves sealed chunks from the front of the flight to the pending extents, in order.
   private func landFinished(_ state: inout State) {
-    var dropped: [Extent] = []
     var landed = 0
-    while landed < state.inFlight.count,
-      case .sealed(let extents) = state.inFlight[landed].outcome
-    {
-      for extent in extents {
-        dropped += state.pending.replace(from: extent.offset, to: extent.end, with: [extent])
-      }
+    while landed < state.inFlight.count, let held = state.inFlight[landed].held.take() {
+      state.pending.put(held)
       landed += 1
     }
     state.inFlight.removeFirst(landed)
-    letGo(dropped)
   }
 
-  private func letGo(_ extents: [Extent]) {
-    if extents.isEmpty { return }
-    space.change { catalog in
-      for extent in extents { catalog.letGo(extent) }
-    }
-  }
-
-  /// Nothing new is taken over while something older could not be stored.
+  /// Seals failed chunks again. Throws if that fails, so that the file takes no new bytes.
   private func retryFailed() throws(FSError) {
     let failed = monitor.withLock { state in takeFailed(&state) }
     if let failed { try seal(failed) }
@@ -206,7 +202,7 @@ final class FileContent: Sendable {
 
   private func takeFailed(_ state: inout State, below ticket: UInt64 = .max) -> Handover? {
     for handover in state.inFlight where handover.ticket < ticket {
-      if case .failed = handover.outcome {
+      if handover.outcome == .failed {
         handover.outcome = .sealing
         return handover
       }
@@ -223,8 +219,8 @@ final class FileContent: Sendable {
     let epoch: UInt64
   }
 
-  /// All that was written before the call is in the catalog when this returns, in one step of
-  /// history. It survives the end of the process after `Space.commit`.
+  /// Puts everything that was written before the call into the catalog, in one step of history. After
+  /// `Space.commit` it survives the end of the process.
   func commit() throws(FSError) {
     while true {
       let goal = monitor.withLock { state -> Goal? in
@@ -245,7 +241,7 @@ final class FileContent: Sendable {
     }
   }
 
-  /// Waits until all that was handed over before `ticket` has landed; what failed is tried again.
+  /// Waits until every chunk with a ticket below this one is sealed and pending. Seals failed ones again.
   private func land(below ticket: UInt64) throws(FSError) {
     while true {
       let failed = monitor.waiting { state -> Handover?? in
@@ -258,7 +254,7 @@ final class FileContent: Sendable {
     }
   }
 
-  /// Runs `body` at a moment when nothing is pending, in no layer but the catalog.
+  /// Runs `body` at a moment when all content is in the catalog.
   func whenClean<Result>(
     _ body: (inout State) throws(FSError) -> Result
   ) throws(FSError) -> Result {
@@ -271,19 +267,11 @@ final class FileContent: Sendable {
     }
   }
 
-  /// States what is pending below `limit`.
+  /// Puts pending extents below `limit` into the catalog.
   private func publish(_ state: inout State, upTo limit: Int64) {
     if !state.isChanged { return }
     let isAll = limit >= state.size && state.dirty.isEmpty && state.inFlight.isEmpty
-    let ready =
-      limit >= state.size
-      ? state.pending.extents
-      : state.pending.overlapping(from: 0, to: limit)
-    if limit >= state.size {
-      state.pending = ExtentMap()
-    } else {
-      state.pending.replace(from: 0, to: limit, with: [])
-    }
+    let ready = state.pending.take(below: limit >= state.size ? .max : limit)
     let size = min(limit, state.size)
     space.change { catalog in
       catalog.placeExtents(ready, of: index)
@@ -293,18 +281,18 @@ final class FileContent: Sendable {
     state.changedAt = clock.monotonic()
   }
 
-  /// Whether something has waited for the catalog since `time` or longer.
+  /// True if a change has waited for the catalog since `time` or longer.
   func isPending(since time: MonotonicTime) -> Bool {
     monitor.withLock { $0.isChanged && $0.changedAt <= time }
   }
 
-  /// Whether nothing is left to do for the last handle.
+  /// True if nothing is left to do for the last handle.
   var isFinished: Bool { monitor.withLock { $0.isClean && !$0.hasLost } }
 
-  /// Bytes were not taken over.
+  /// Records that bytes were refused.
   func noteLoss() { monitor.withLock { $0.hasLost = true } }
 
-  /// Whether something was lost since this was asked last.
+  /// Returns true if bytes were lost since the last call.
   func takeLoss() -> Bool {
     monitor.withLock { state in
       defer { state.hasLost = false }
@@ -312,22 +300,22 @@ final class FileContent: Sendable {
     }
   }
 
-  /// Gives up what could not be stored. The file then ends before it where it would have grown by it.
-  /// Answers whether there was any.
+  /// Discards bytes that could not be stored. If they would have extended the file, the file ends before
+  /// them. Returns true if there were any.
   func abandonFailed() -> Bool {
     monitor.withLock { state in
       var isAny = false
       let stated = space.read { catalog in catalog.state(index).size }
       for handover in state.inFlight {
-        guard case .failed = handover.outcome else { continue }
+        if handover.outcome != .failed { continue }
         isAny = true
         if handover.chunk.end > stated {
           state.size = min(state.size, max(stated, handover.chunk.offset))
         }
       }
-      state.inFlight.removeAll { if case .failed = $0.outcome { true } else { false } }
+      state.inFlight.removeAll { $0.outcome == .failed }
       landFinished(&state)
-      letGo(state.pending.replace(from: state.size, to: .max, with: []))
+      state.pending.cut(at: state.size)
       if isAny { state.hasLost = true }
       return isAny
     }
@@ -335,7 +323,7 @@ final class FileContent: Sendable {
 
   // MARK: Size
 
-  /// Makes the file `size` bytes long. `also` goes into the same step of history.
+  /// Makes the file `size` bytes long. The changes of `also` go into the same step of history.
   func truncate(
     to size: Int64, also: (inout Catalog) -> Void
   ) throws(FSError) {
@@ -370,22 +358,24 @@ final class FileContent: Sendable {
   }
 }
 
-/// A chunk on its way from memory into a segment. Its memory stays readable until its extent is in
-/// `FileContent`'s pending ones; sealing does not change it.
-final class Handover: @unchecked Sendable {  // `outcome` is only touched under the content's lock
+/// A chunk on its way from memory into a segment. Its memory stays readable until its extent is pending;
+/// sealing does not change it.
+final class Handover: @unchecked Sendable {  // variables are only touched under the content's lock
   enum Outcome {
     case sealing
-    case sealed([Extent])
-    /// Kept, and tried again before anything else is taken over.
-    case failed(StoreError)
+    case sealed
+    /// The chunk stays, and is sealed again before the file takes new bytes.
+    case failed
   }
 
   let chunk: ChunkBuffer
-  /// The file's length when the chunk was handed over, for the record.
+  /// The file's length when the chunk was handed over. The record stores it.
   let fileLength: Int64
   /// Rises in the order in which chunks of a file were handed over.
   let ticket: UInt64
   var outcome = Outcome.sealing
+  /// What was sealed, until it lands.
+  var held: HeldExtents?
 
   init(_ chunk: ChunkBuffer, fileLength: Int64, ticket: UInt64) {
     self.chunk = chunk

@@ -37,7 +37,7 @@ extension FileContent {
     try place(&joined, version)
   }
 
-  /// Redirects the file to `joined`, a slice at a time. Its bytes are the same with each of them.
+  /// Redirects the file to `joined`, one slice at a time. The bytes of the file stay the same.
   private func place(_ joined: inout HeldExtents, _ version: UInt64) throws(FSError) {
     while !joined.isEmpty {
       let isPlaced = monitor.withLock { state in
@@ -52,7 +52,7 @@ extension FileContent {
     }
   }
 
-  /// Reads a stretch without holes, of at most one record, and stores it as one.
+  /// Reads a range without holes, of at most one record, and stores it as one record.
   private func restore(_ pieces: [Extent], fileLength: Int64) throws(StoreError) -> HeldExtents {
     let offset = pieces[0].offset
     let length = Int(pieces[pieces.count - 1].end - offset)

@@ -48,7 +48,7 @@ package struct Catalog: ~Copyable, Sendable {
   var outdated: Set<InodeNumber> = []
   package let memo = DirectoryMemo()
   package let references = InodeReferences()
-  /// What replay has collected since a gap, that is since frames were lost.
+  /// Collected by replay after a gap, that is after lost frames; nil without a gap.
   var gap: ReplayGap?
 
   package init() {}
@@ -172,13 +172,13 @@ package struct Catalog: ~Copyable, Sendable {
   // MARK: Names
 
   /// The inode that a name in a directory leads to.
-  package func child(_ name: [UInt8], of directory: InodeIndex) -> InodeIndex? {
+  package func child(_ name: FileName, of directory: InodeIndex) -> InodeIndex? {
     entries.find(name, in: directory.rawValue).map { InodeIndex(rawValue: entries[$0].child) }
   }
 
   /// Gives an inode a new name. A directory gets one name at a time.
   package mutating func insertEntry(
-    _ name: [UInt8], in directory: InodeIndex, child: InodeIndex
+    _ name: FileName, in directory: InodeIndex, child: InodeIndex
   ) {
     placeEntry(name, in: directory, child: child)
     if inodes[child].state.kind == .directory {
@@ -195,7 +195,7 @@ package struct Catalog: ~Copyable, Sendable {
   /// Removes a name. Returns its inode, nil if there was no such name. The inode is gone if it has no other
   /// name and no pins.
   @discardableResult
-  package mutating func removeEntry(_ name: [UInt8], in directory: InodeIndex) -> InodeNumber? {
+  package mutating func removeEntry(_ name: FileName, in directory: InodeIndex) -> InodeNumber? {
     guard let child = child(name, of: directory) else { return nil }
     let number = inodes[child].state.number
     dropEntry(name, in: directory)
@@ -211,7 +211,7 @@ package struct Catalog: ~Copyable, Sendable {
 
   /// Moves an entry to a free name, in the same or another directory.
   package mutating func moveEntry(
-    _ name: [UInt8], of directory: InodeIndex, to newName: [UInt8], in newDirectory: InodeIndex
+    _ name: FileName, of directory: InodeIndex, to newName: FileName, in newDirectory: InodeIndex
   ) {
     guard let child = child(name, of: directory) else { return }
     pin(child)
@@ -239,7 +239,7 @@ package struct Catalog: ~Copyable, Sendable {
   /// until it returns false. An entry keeps its cookie while it exists.
   package func forEachEntry(
     of directory: InodeIndex, after cookie: UInt32 = 0,
-    _ body: (_ name: [UInt8], _ child: InodeIndex, _ cookie: UInt32) -> Bool
+    _ body: (_ name: FileName, _ child: InodeIndex, _ cookie: UInt32) -> Bool
   ) {
     let listing = directories[inodes[directory].directory]
     for slot in listing.slots[listing.firstSlot(after: cookie)...] where slot.entry != .max {
@@ -293,7 +293,7 @@ package struct Catalog: ~Copyable, Sendable {
 
   // MARK: Internals
 
-  mutating func placeEntry(_ name: [UInt8], in directory: InodeIndex, child: InodeIndex) {
+  mutating func placeEntry(_ name: FileName, in directory: InodeIndex, child: InodeIndex) {
     let listing = inodes[directory].directory
     let cookie = directories[listing].takeCookie()
     let entry = entries.insert(
@@ -301,7 +301,7 @@ package struct Catalog: ~Copyable, Sendable {
     directories[listing].append(entry, cookie)
   }
 
-  mutating func dropEntry(_ name: [UInt8], in directory: InodeIndex) {
+  mutating func dropEntry(_ name: FileName, in directory: InodeIndex) {
     guard let entry = entries.find(name, in: directory.rawValue) else { return }
     directories[inodes[directory].directory].remove(cookie: entries[entry].cookie)
     entries.remove(entry)

@@ -9,7 +9,7 @@ package enum CatalogProblem: Sendable {
   /// No name that can be reached from the root leads to it: the topmost of what hangs together.
   case orphan(InodeNumber)
   /// A name of a directory that has another, which counts.
-  case secondName(directory: InodeNumber, name: [UInt8], child: InodeNumber)
+  case secondName(directory: InodeNumber, name: FileName, child: InodeNumber)
   case linkCount(InodeNumber, stated: UInt32, names: UInt32)
   /// A photo that refers to a thumbnail which is none, or should have one and refers to none.
   case thumbnailGone(photo: InodeNumber)
@@ -90,7 +90,7 @@ package struct CatalogAudit {
     _ index: InodeIndex, _ state: InodeState, _ catalog: borrowing Catalog
   ) {
     let name = state.marks.contains(.photoDirectory) ? FileName.photo : FileName.thumb
-    if state.kind == .directory, catalog.name(of: index) == name.bytes,
+    if state.kind == .directory, catalog.name(of: index) == name,
       let parent = catalog.index(of: catalog.parent(of: index)),
       catalog.state(parent).marks.contains(.album)
     {
@@ -134,8 +134,8 @@ package struct CatalogAudit {
 }
 
 extension Extent {
-  /// Where its last record ends, in bytes of the segment; more than `byteCount` where that is not in
-  /// a segment of that size.
+  /// The offset in the segment at which the extent's last record ends; more than `byteCount` if the extent
+  /// does not fit into a segment of that size.
   fileprivate func end(inSegmentOf byteCount: Int) -> Int {
     let into = Int64(skip) + length
     let records = (into - 1) / DataRecord.contentLimit
@@ -146,10 +146,10 @@ extension Extent {
   }
 }
 
-// What damage stepped over, or somebody who had the keys, may leave in a replayed catalog. Looking at such a
-// catalog is harmless; using it is not: a file would go with the first of two names, and the second lead to
-// whatever came to its place. So a mount settles it first, and so does a check, whose paths are those that a
-// mount shows.
+// Damage, or an attacker with the keys, can leave contradictions in a replayed catalog. Reading such a
+// catalog is harmless, but changing it is not: a file would go with the first of two names, and the second
+// name would then lead to another file in its place. So a mount settles the catalog first. A check does too,
+// because its paths are those that a mount shows.
 
 extension Catalog {
   /// Settles what an audit of this catalog finds. Returns how many things were set right.

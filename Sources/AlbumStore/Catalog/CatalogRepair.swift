@@ -7,14 +7,13 @@ extension Catalog {
   /// A repair holds the catalog for as long as it takes: nobody else has the space.
   package func permitLongHold() { extents.steps.permit(.max / 2) }
 
-  /// What no name leads to gets one next.
+  /// Sets the link count of an inode without a name to zero. The caller names it next.
   package mutating func dropLinks(of index: InodeIndex) {
     inodes[index].state.links = 0
     note(index, .state)
   }
 
-  /// Brings back a file that only its records tell of, under the number that it had; without a name,
-  /// and pinned once.
+  /// Restores a file from its records, under its former number, without a name and pinned once.
   package mutating func revive(
     _ content: [Extent], size: Int64, as number: InodeNumber, like model: InodeState,
     time: Timestamp
@@ -31,12 +30,11 @@ extension Catalog {
     record.pins = 1
     let index = inodes.insert(record)
     note(index, .state)
-    for extent in content { hold(extent) }
-    replaceExtents(of: index, from: 0, to: .max, with: content)
+    shareExtents(content, with: index)
     return index
   }
 
-  /// What extents point to lives, whatever was stated of its segment.
+  /// Recounts the live bytes of each segment from the extents.
   package mutating func correctLedger() {
     while letGoOfDetached(limit: Catalog.extentsPerSlice) {}
     var live: [SegmentNumber: Int64] = [:]
@@ -53,7 +51,7 @@ extension Catalog {
 }
 
 extension Catalog {
-  /// Where a mount shows a file as it was before, the newest version of it that was left out.
+  /// For each file that shows an earlier version, the newest version of it that was left out.
   package borrowing func newestLeftOut() -> [InodeNumber: InodeNumber] {
     var byPath: [String: InodeNumber] = [:]
     forEachInode { index, state in
@@ -64,7 +62,8 @@ extension Catalog {
     for (path, leftOut) in byPath {
       var place = index(of: .root)
       for name in path.utf8.split(separator: UInt8(ascii: "/")) {
-        place = place.flatMap { child(Array(name), of: $0) }
+        let name = try? FileName(Array(name))
+        place = place.flatMap { parent in name.flatMap { child($0, of: parent) } }
       }
       if let place { newest[state(place).number] = leftOut }
     }

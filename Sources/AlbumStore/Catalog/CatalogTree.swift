@@ -80,7 +80,7 @@ struct CatalogTree {
 }
 
 extension InodeTable {
-  /// Where inodes may be, see `occupant`.
+  /// The places that may hold inodes, see `occupant`.
   var places: Range<UInt32> { 0..<upperBound }
 }
 

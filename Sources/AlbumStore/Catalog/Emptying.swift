@@ -8,7 +8,7 @@ import AlbumModel
 /// Which segments are being emptied.
 struct Emptying {
   var segments: Set<SegmentNumber> = []
-  /// Where files got content in them since that began.
+  /// The ranges of files that got content in these segments since then.
   var sharers: [ContentRange] = []
 }
 
@@ -26,7 +26,7 @@ struct ContentRange {
 }
 
 extension Catalog {
-  /// From now on `applyMoves` knows who shares content of these segments. Answers a number to name
+  /// From now on `applyMoves` knows who shares content of these segments. Returns a number to name
   /// this by.
   mutating func beginEmptying(_ segments: Set<SegmentNumber>) -> Int {
     let number = (emptyings.keys.max() ?? 0) + 1

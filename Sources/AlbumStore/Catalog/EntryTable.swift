@@ -31,23 +31,23 @@ struct EntryTable: ~Copyable, Sendable {
 
   mutating func setChild(_ index: UInt32, to child: UInt32) { entries[index].child = child }
 
-  func name(of index: UInt32) -> [UInt8] {
+  func name(of index: UInt32) -> FileName {
     let entry = entries[index]
-    return names.slice(entry.nameStart, count: UInt32(entry.nameLength))
+    return FileName(known: names.slice(entry.nameStart, count: UInt32(entry.nameLength)))
   }
 
-  func find(_ name: [UInt8], in parent: UInt32) -> UInt32? {
+  func find(_ name: FileName, in parent: UInt32) -> UInt32? {
     let hash = hash(name, parent)
     return table.find(Int(hash)) { matches($0, hash, name, parent) }
   }
 
   /// Adds a new name.
-  mutating func insert(_ name: [UInt8], in parent: UInt32, child: UInt32, cookie: UInt32) -> UInt32
+  mutating func insert(_ name: FileName, in parent: UInt32, child: UInt32, cookie: UInt32) -> UInt32
   {
     let record = EntryRecord(
       parent: parent, child: child, nameStart: names.count, hash: hash(name, parent),
-      cookie: cookie, nameLength: UInt8(name.count))
-    for byte in name { names.append(byte) }
+      cookie: cookie, nameLength: UInt8(name.bytes.count))
+    for byte in name.bytes { names.append(byte) }
     let index: UInt32
     if firstFree != .max {
       index = firstFree
@@ -69,22 +69,23 @@ struct EntryTable: ~Copyable, Sendable {
     if deadNameBytes > 1 << 20, deadNameBytes > names.count / 2 { compactNames() }
   }
 
-  private func matches(_ index: UInt32, _ hash: UInt32, _ name: [UInt8], _ parent: UInt32) -> Bool {
+  private func matches(_ index: UInt32, _ hash: UInt32, _ name: FileName, _ parent: UInt32) -> Bool
+  {
     let entry = entries[index]
-    guard entry.hash == hash, entry.parent == parent, Int(entry.nameLength) == name.count else {
-      return false
-    }
-    for step in 0..<name.count where names[entry.nameStart + UInt32(step)] != name[step] {
+    guard entry.hash == hash, entry.parent == parent, Int(entry.nameLength) == name.bytes.count
+    else { return false }
+    for (step, byte) in name.bytes.enumerated() where names[entry.nameStart + UInt32(step)] != byte
+    {
       return false
     }
     return true
   }
 
   /// SipHash. Takes some 30 ns for a name of 20 bytes, 15 ns more than a multiplicative hash would.
-  private func hash(_ name: [UInt8], _ parent: UInt32) -> UInt32 {
+  private func hash(_ name: FileName, _ parent: UInt32) -> UInt32 {
     var hasher = Hasher()
     hasher.combine(parent)
-    unsafe name.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+    unsafe name.bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
     return UInt32(truncatingIfNeeded: hasher.finalize())
   }
 

@@ -39,6 +39,15 @@ extension Catalog {
     noteExtents(index, from, to, count: new.count)
   }
 
+  /// Lets the content in [from, to) be content that something else refers to as well: another file, a former
+  /// version or a holder, which all keep it.
+  package mutating func shareExtents(
+    _ shared: [Extent], with index: InodeIndex, from: Int64 = 0, to: Int64 = .max
+  ) {
+    for extent in shared { hold(extent) }
+    replaceExtents(of: index, from: from, to: to, with: shared)
+  }
+
   /// Places a file's content into `new`, held extents in order, and leaves the rest as it is.
   package mutating func placeExtents(_ new: [Extent], of index: InodeIndex) {
     for run in Catalog.runs(of: new) {

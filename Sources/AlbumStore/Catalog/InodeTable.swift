@@ -14,7 +14,7 @@ struct InodeRecord: IndexedRecord {
   var directory: UInt32 = .max
   /// References by the kernel, open files and running work: they keep an inode without names alive.
   var pins: UInt32 = 0
-  /// What the next frame must state of it.
+  /// The parts that the next frame must record.
   var dirty = Dirty()
   /// Only during replay: an entry named it before it was stated itself.
   var isExpected = false

@@ -1,9 +1,15 @@
 import AlbumFormat
 package import AlbumModel
 
+/// A name in a directory.
+package struct EntryPlace: Hashable, Sendable {
+  package var directory: InodeNumber
+  package var name: FileName
+}
+
 extension Catalog {
   /// The name of a directory; nil for the root and for one without a name.
-  package func name(of directory: InodeIndex) -> [UInt8]? {
+  package func name(of directory: InodeIndex) -> FileName? {
     // An inode that names were stated in, and that was then stated as a file, has no name here.
     if inodes[directory].directory == .max { return nil }
     let entry = directories[inodes[directory].directory].entry
@@ -12,16 +18,21 @@ extension Catalog {
 
   /// The path of a name from the space's root, for a person; without a leading slash. It begins with the
   /// number of a directory that the root does not lead to.
-  package func path(of name: [UInt8], in directory: InodeIndex) -> String {
-    var steps = [String(decoding: name, as: UTF8.self)]
+  package func path(of name: FileName, in directory: InodeIndex) -> String {
+    path(of: [name], in: directory)
+  }
+
+  /// The path of the last of some names, each but the first in the one before it.
+  func path(of names: [FileName], in directory: InodeIndex) -> String {
+    var steps = names.reversed().map(\.display)
     var at = directory
     // A circle is damage, and must not be one here.
-    while state(at).number != .root, steps.count <= 4096 {
+    while state(at).number != .root, steps.count - names.count < 4096 {
       guard let label = self.name(of: at) else {
         steps.append("(inode \(state(at).number.rawValue))")
         break
       }
-      steps.append(String(decoding: label, as: UTF8.self))
+      steps.append(label.display)
       guard let parent = index(of: parent(of: at)) else { break }
       at = parent
     }
@@ -29,16 +40,14 @@ extension Catalog {
   }
 
   /// The same where only the number of the directory is known, which may be gone.
-  package func path(of name: [UInt8], in directory: InodeNumber) -> String {
-    guard let index = index(of: directory) else { return String(decoding: name, as: UTF8.self) }
+  package func path(of name: FileName, in directory: InodeNumber) -> String {
+    guard let index = index(of: directory) else { return name.display }
     return path(of: name, in: index)
   }
 
   /// All names of some inodes, with their directories. Looks at every entry of the space.
-  package func names(of wanted: Set<InodeNumber>) -> [InodeNumber: [(
-    directory: InodeNumber, name: [UInt8]
-  )]] {
-    var names: [InodeNumber: [(directory: InodeNumber, name: [UInt8])]] = [:]
+  package func names(of wanted: Set<InodeNumber>) -> [InodeNumber: [EntryPlace]] {
+    var names: [InodeNumber: [EntryPlace]] = [:]
     for raw in 0..<inodes.upperBound {
       guard let directory = inodes.occupant(raw), state(directory).kind == .directory else {
         continue
@@ -46,7 +55,8 @@ extension Catalog {
       forEachEntry(of: directory) { name, child, _ in
         let number = state(child).number
         if wanted.contains(number) {
-          names[number, default: []].append((state(directory).number, name))
+          let place = EntryPlace(directory: state(directory).number, name: name)
+          names[number, default: []].append(place)
         }
         return true
       }
@@ -55,8 +65,8 @@ extension Catalog {
   }
 
   /// The names from a directory down to one below it; empty if they are the same.
-  package func names(from top: InodeIndex, to directory: InodeIndex) -> [[UInt8]] {
-    var names: [[UInt8]] = []
+  package func names(from top: InodeIndex, to directory: InodeIndex) -> [FileName] {
+    var names: [FileName] = []
     var at = directory
     while at != top {
       guard let name = name(of: at), let parent = index(of: parent(of: at)) else { return names }
@@ -67,8 +77,8 @@ extension Catalog {
   }
 
   /// Copies out the subdirectories of a directory.
-  package func subdirectories(of directory: InodeIndex) -> [(name: [UInt8], index: InodeIndex)] {
-    var result: [(name: [UInt8], index: InodeIndex)] = []
+  package func subdirectories(of directory: InodeIndex) -> [(name: FileName, index: InodeIndex)] {
+    var result: [(name: FileName, index: InodeIndex)] = []
     if subdirectoryCount(of: directory) == 0 { return result }
     forEachEntry(of: directory) { name, child, _ in
       if state(child).kind == .directory { result.append((name, child)) }
@@ -96,7 +106,7 @@ extension Catalog {
   /// Makes an existing name lead to another inode. If that is a directory, it has lost its own name before.
   /// The entry keeps its place, so that a concurrent listing sees the name.
   package mutating func replaceEntry(
-    _ name: [UInt8], in directory: InodeIndex, child: InodeIndex
+    _ name: FileName, in directory: InodeIndex, child: InodeIndex
   ) {
     guard let entry = entries.find(name, in: directory.rawValue) else { return }
     let former = InodeIndex(rawValue: entries[entry].child)
@@ -121,7 +131,7 @@ extension Catalog {
 
   /// Exchanges two existing names.
   package mutating func exchangeEntries(
-    _ name: [UInt8], in directory: InodeIndex, with other: [UInt8], in otherDirectory: InodeIndex
+    _ name: FileName, in directory: InodeIndex, with other: FileName, in otherDirectory: InodeIndex
   ) {
     guard let first = entries.find(name, in: directory.rawValue),
       let second = entries.find(other, in: otherDirectory.rawValue)

@@ -1,11 +1,11 @@
 import AlbumFormat
 import AlbumModel
 
-// What a frame states: the new state of everything that was touched since the last frame, read from the
-// catalog when the frame is made. So a frame is a consistent instant, many operations on one thing cost one
-// item, and no operation builds items of its own.
+// A frame records the new state of everything that changed since the last frame. It reads that state from the
+// catalog when it is made. So a frame is a consistent instant, many operations on one thing cost one item,
+// and no operation builds items.
 
-/// What the next frame must state.
+/// The changes that the next frame must record.
 struct PendingChanges {
   /// Touched places. A place whose inode is gone, or that was added twice, counts at most once, because the
   /// record itself contains what to state.
@@ -13,7 +13,7 @@ struct PendingChanges {
   /// Removed inodes.
   var gone: [InodeNumber] = []
   /// Names whose inode changed; may contain one twice.
-  var entries: [(directory: InodeNumber, name: [UInt8])] = []
+  var entries: [EntryPlace] = []
   /// Stretches of content whose extents changed.
   var extents: [InodeIndex: ChangedRanges] = [:]
   /// How many extents were placed and stretches emptied. At most a few times as many must be stated.
@@ -91,9 +91,9 @@ extension Catalog {
     inodes[index].dirty.insert(what)
   }
 
-  mutating func noteEntry(_ name: [UInt8], in directory: InodeIndex) {
+  mutating func noteEntry(_ name: FileName, in directory: InodeIndex) {
     if isReplaying { return }
-    changes.entries.append((inodes[directory].state.number, name))
+    changes.entries.append(EntryPlace(directory: inodes[directory].state.number, name: name))
   }
 
   mutating func noteExtents(_ index: InodeIndex, _ from: Int64, _ to: Int64, count: Int) {

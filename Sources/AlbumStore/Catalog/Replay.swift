@@ -1,14 +1,14 @@
 package import AlbumFormat
-package import AlbumModel
+import AlbumModel
 
 // Replay: applies items of a checkpoint and of frames, in order. An item may name an inode that was not
 // stated yet, because operations continue while a checkpoint is written. Such an inode is expected; if it is
 // still only expected at the end, damage has removed it.
 
-/// What replay did not find.
+/// The losses that replay found.
 package struct ReplayFindings: Equatable, Sendable {
   /// Entries of inodes that no item states: dropped.
-  package var lostEntries: [(directory: InodeNumber, name: [UInt8])] = []
+  package var lostEntries: [EntryPlace] = []
   /// The number of files with unknown content.
   package var lostContents = 0
   /// The number of inodes that should have a name, and have none.
@@ -19,9 +19,7 @@ package struct ReplayFindings: Equatable, Sendable {
   package init() {}
 
   package static func == (a: ReplayFindings, b: ReplayFindings) -> Bool {
-    a.lostContents == b.lostContents
-      && a.orphans == b.orphans
-      && a.lostEntries.elementsEqual(b.lostEntries) { $0 == $1 }
+    a.lostContents == b.lostContents && a.orphans == b.orphans && a.lostEntries == b.lostEntries
   }
 }
 
@@ -119,7 +117,7 @@ extension Catalog {
   }
 
   private mutating func applyEntry(
-    _ directory: InodeNumber, _ name: [UInt8], _ inode: InodeNumber?
+    _ directory: InodeNumber, _ name: FileName, _ inode: InodeNumber?
   ) {
     let parent = expect(directory, .directory)
     guard inodes[parent].directory != .max else { return }
@@ -153,7 +151,7 @@ extension Catalog {
     let listing = inodes[index].directory
     if listing == .max { return }
     forEachEntry(of: index) { name, _, _ in
-      findings.lostEntries.append((inodes[index].state.number, name))
+      findings.lostEntries.append(EntryPlace(directory: inodes[index].state.number, name: name))
       return true
     }
     empty(index)
@@ -162,8 +160,8 @@ extension Catalog {
   }
 
   private mutating func finishDirectory(_ index: InodeIndex, _ findings: inout ReplayFindings) {
-    var lost: [[UInt8]] = []
-    var subdirectories: [(name: [UInt8], index: InodeIndex)] = []
+    var lost: [FileName] = []
+    var subdirectories: [(name: FileName, index: InodeIndex)] = []
     forEachEntry(of: index) { name, child, _ in
       if inodes.occupant(child.rawValue) == nil {
         lost.append(name)
@@ -174,7 +172,7 @@ extension Catalog {
     }
     for name in lost {
       dropEntry(name, in: index)
-      findings.lostEntries.append((inodes[index].state.number, name))
+      findings.lostEntries.append(EntryPlace(directory: inodes[index].state.number, name: name))
     }
     for child in subdirectories {
       noteParent(of: child.index, index, entry: entries.find(child.name, in: index.rawValue))
@@ -210,7 +208,7 @@ extension Catalog {
 
   private mutating func empty(_ index: InodeIndex) {
     if inodes[index].directory != .max {
-      var names: [[UInt8]] = []
+      var names: [FileName] = []
       forEachEntry(of: index) { name, _, _ in
         names.append(name)
         return true

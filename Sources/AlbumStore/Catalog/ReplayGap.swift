@@ -23,11 +23,6 @@ struct ReplayGap {
   var firstInode: UInt64
   /// A later frame records that these frames were lost (`JournalLoss`).
   var isStated = false
-
-  struct EntryPlace: Equatable {
-    var directory: InodeNumber
-    var name: [UInt8]
-  }
 }
 
 extension Catalog {
@@ -52,7 +47,7 @@ extension Catalog {
     }
     for item in items {
       if case .entry(let directory, let name, let inode?) = item {
-        gap?.names[inode] = ReplayGap.EntryPlace(directory: directory, name: name)
+        gap?.names[inode] = EntryPlace(directory: directory, name: name)
       }
       apply(item)
     }
@@ -142,7 +137,7 @@ extension Catalog {
   /// Drops names that lead nowhere, and those of directories that have a newer one.
   private mutating func mendNames(_ gap: ReplayGap, _ findings: inout ReplayFindings) {
     var named: Set<InodeIndex> = []
-    var stale: [(directory: InodeIndex, name: [UInt8])] = []
+    var stale: [(directory: InodeIndex, name: FileName)] = []
     let newest = newestNames(gap)
     for raw in 0..<inodes.upperBound {
       guard let index = inodes.occupant(raw), inodes[index].state.kind == .directory,
@@ -150,9 +145,9 @@ extension Catalog {
       else { continue }
       let number = inodes[index].state.number
       forEachEntry(of: index) { name, child, _ in
-        let place = ReplayGap.EntryPlace(directory: number, name: name)
+        let place = EntryPlace(directory: number, name: name)
         if !isWorthKeeping(child) {
-          findings.lostEntries.append((number, name))
+          findings.lostEntries.append(place)
           stale.append((index, name))
         } else if inodes[child].state.kind == .directory,
           newest[child].map({ $0 != place }) ?? false || !named.insert(child).inserted
@@ -166,8 +161,8 @@ extension Catalog {
   }
 
   /// The newest names that still lead to directories.
-  private func newestNames(_ gap: ReplayGap) -> [InodeIndex: ReplayGap.EntryPlace] {
-    var newest: [InodeIndex: ReplayGap.EntryPlace] = [:]
+  private func newestNames(_ gap: ReplayGap) -> [InodeIndex: EntryPlace] {
+    var newest: [InodeIndex: EntryPlace] = [:]
     for (number, place) in gap.names {
       guard let child = inodes.find(number), inodes[child].state.kind == .directory,
         let directory = inodes.find(place.directory), inodes[directory].directory != .max,

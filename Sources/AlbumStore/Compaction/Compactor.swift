@@ -104,7 +104,7 @@ final class Compactor: SpacePart, Sendable {
     case .unreadable(let segment):
       work.unreadable.insert(segment.number)
       work.plan.putBack(candidates.filter { $0.number != segment.number })
-      options.logger.error("a segment is not compacted, since: \(segment.cause)")
+      options.logger.error("a segment is not compacted: \(segment.cause)")
     }
   }
 

@@ -58,8 +58,8 @@ final class Housekeeping: SpacePart, Sendable {
   /// Nobody works on the space when nothing was asked of it for so long: file managers and copying
   /// tools do not pause for a second.
   static let idleAfter = Duration.seconds(1)
-  /// While somebody works one segment is emptied so often: less than 1 MiB a second
-  /// of default segments, a hundredth of what a disk does.
+  /// The interval at which compaction empties one segment while the space is in use: less than 1 MiB a second
+  /// with segments of the default size, a hundredth of what a disk does.
   static let busyMoveInterval = Duration.seconds(5)
 
   private func isDue(_ last: MonotonicTime?, _ interval: Duration, _ now: MonotonicTime) -> Bool {

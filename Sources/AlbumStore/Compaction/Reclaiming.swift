@@ -46,7 +46,7 @@ extension Compactor {
     try durability.unlink(durability.unneededSegments())
     do throws(StoreError) {
       try retireEmptied()
-      try removeRetired(grace: 0)
+      try removeRetired(grace: .zero)
     } catch {
       // Retired segments of earlier sessions were removed before the frame that found no room.
       if !error.isShortage { throw error }

@@ -138,15 +138,14 @@ extension Catalog {
     }
   }
 
-  /// What the crash harness does instead: the content is put where it was when it was copied, whatever
-  /// lies there now.
+  /// For the crash harness: puts the moved content back into each file without looking whether the file has
+  /// changed meanwhile.
   mutating func applyBlindly(_ relocations: Relocations, to references: [Reference]) {
     for reference in references {
       guard let index = index(of: reference.inode), let moved = relocations.moved(reference.extent)
       else { continue }
-      for extent in moved { hold(extent) }
       let extent = reference.extent
-      replaceExtents(of: index, from: extent.offset, to: extent.end, with: moved)
+      shareExtents(moved, with: index, from: extent.offset, to: extent.end)
     }
   }
 }

@@ -59,13 +59,13 @@ struct Sweep {
   /// When something is due that no change of the user's will announce.
   func nextDue(_ compactor: Compactor) -> MonotonicTime? {
     let (now, time) = (MonotonicTime.now, compactor.files.clock.now)
-    let grace = compactor.durability.graceSeconds * 1000
+    let grace = compactor.durability.grace
     let retired = compactor.catalog.withLock { catalog in
       catalog.segments.accounts.values.filter { $0.state == .retired }.map(\.retiredAt).min()
     }
     let since = [retired, unneeded.map(\.since).min()].compactMap { $0 }.min()
     let removal = since.map {
-      now + .milliseconds(max(1000, $0.milliseconds + grace - time.milliseconds))
+      now + max(.seconds(1), $0 + grace - time)
     }
     return [removal, compactor.nextChaff].compactMap { $0 }.min()
   }
@@ -154,9 +154,9 @@ extension Compactor {
   /// Removes the segments whose grace is over. A frame states that they are retired, a barrier covers it,
   /// and another barrier proves it, before the first file goes. Those that an earlier session retired are
   /// proven already, and go before anything is written.
-  func removeRetired(grace: Int64? = nil) throws(StoreError) {
+  func removeRetired(grace: Duration? = nil) throws(StoreError) {
     if durability.keepsEverything { return }
-    let due = durability.retiredSegments(grace: grace ?? durability.graceSeconds)
+    let due = durability.retiredSegments(grace: grace ?? durability.grace)
     if due.isEmpty { return }
     if try durability.unlink(due) == due.count { return }
     for _ in 0..<2 { try durability.forcedBarrier() }

@@ -1,4 +1,5 @@
 internal import AlbumFormat
+internal import AlbumModel
 internal import Posix
 
 // The times of a store at rest, see `SegmentChecksum`. Every change of a store sets them: at once on a
@@ -11,7 +12,7 @@ enum RestingTimes {
 
   /// Restores the time of a folder in which a name was created or removed.
   static func settle(_ path: String, in directory: any StorageDirectory) {
-    try? directory.setFolderTime(path, seconds: folder)
+    try? directory.setFolderTime(path, folder)
   }
 
   /// Sets the times of the folders, `keys` and both confs. Writes nothing if they are right.
@@ -26,7 +27,7 @@ enum RestingTimes {
   }
 
   private static func isAtRest(_ times: FileTimes) -> Bool {
-    times.modified == folder && times.modifiedNanoseconds == 0 && times.accessed == folder
+    times.modified == folder && times.accessed == folder
   }
 
   private static func settleSmallFile(_ path: String, in directory: any StorageDirectory) {
@@ -37,8 +38,8 @@ enum RestingTimes {
       // Reads through the same descriptor, because another file may replace the path meanwhile.
       guard let bytes = try file.contents(byteCount: Int(size)) else { return }
       let time = SegmentChecksum.time(ofSmallFile: bytes)
-      if times.modified == time, times.modifiedNanoseconds == 0, times.accessed == time { return }
-      try file.setModificationTime(seconds: time)
+      if times.modified == time, times.accessed == time { return }
+      try file.setModificationTime(time)
     } catch {
       return
     }

@@ -13,7 +13,7 @@ extension StorageDirectory {
     }
     do throws(Errno) {
       try file.writeAll(bytes)
-      try file.setModificationTime(seconds: SegmentChecksum.time(ofSmallFile: bytes))
+      try file.setModificationTime(SegmentChecksum.time(ofSmallFile: bytes))
       try file.sync()
     } catch {
       try? remove(path)

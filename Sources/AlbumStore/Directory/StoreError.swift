@@ -14,7 +14,7 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
     case emptyPassword
     /// albumfs.conf differs from the one that sealed the key slots.
     case configurationAltered
-    /// `keys` is missing, cut short or damaged.
+    /// `keys` is missing, has the wrong size, or is damaged.
     case keysDamaged
     /// The conf asks for an excessive amount of memory or work.
     case costRefused
@@ -41,8 +41,15 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
     case misplaced
   }
 
-  /// What whoever runs the program can do; how, the program's front end says.
-  package enum Remedy: Sendable, Equatable { case repair, mountReadOnly }
+  /// A remedy for the error. The front end says how to apply it.
+  package enum Remedy: Sendable, Equatable {
+    /// A repair of the space helps.
+    case repair
+    /// A mount that changes nothing works.
+    case mountReadOnly
+    /// The recovery key unlocks the space without `keys`.
+    case recoveryKey
+  }
 
   package var code: Code
   package var message: String

@@ -3,10 +3,10 @@ package import AlbumModel
 internal import Posix
 
 /// The small files of a store.
-enum StorePath {
-  static let configuration = "albumfs.conf"
-  static let configurationTwin = "albumfs.conf.bak"
-  static let keys = "keys"
+package enum StorePath {
+  package static let configuration = "albumfs.conf"
+  package static let configurationTwin = "albumfs.conf.bak"
+  package static let keys = "keys"
 
   static let small = [keys, configuration, configurationTwin]
   /// None of them is longer.
@@ -14,8 +14,8 @@ enum StorePath {
     StoreConfiguration.maximumByteCount, KeySlot.maximumCount * KeySlot.byteCount)
 }
 
-/// Where segments lie in a store: `segments/3f/3f9a…`, 256 folders at most so that none gets so
-/// long that listing it hurts.
+/// The paths of segments in a store: `segments/3f/3f9a…`. There are 256 folders, so that none gets too long
+/// to list.
 package enum SegmentPath {
   package static let root = "segments"
 
@@ -42,8 +42,8 @@ package enum SegmentPath {
 }
 
 extension StorageDirectory {
-  /// The names of all segments, whosever they are: reads every folder of segments. `misplaced` is told of
-  /// what lies in the place of a folder and is none.
+  /// Returns the names of all segments in the store, from every folder. Calls `misplaced` for each object of
+  /// another type in the place of a folder.
   func segmentNames(misplaced: (String, Errno) -> Void = { _, _ in }) throws(StoreError)
     -> Set<SegmentName>
   {

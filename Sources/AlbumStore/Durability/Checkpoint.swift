@@ -50,7 +50,7 @@ extension Durability {
 
   /// The journal restarted while a checkpoint was written, which therefore does not count.
   static let interrupted = StoreError(
-    .inputOutput, "a checkpoint was given up, since what it was based on was written anew")
+    .inputOutput, "a checkpoint was given up, because the journal was written anew meanwhile")
 
   private func writeCheckpoint() throws(StoreError) -> Bool {
     try commitNow()

@@ -1,11 +1,11 @@
 package import AlbumFormat
 import AlbumModel
 
-/// Content that is sealed and that no file has yet. It counts as alive until the holder gives it to a file;
-/// what the holder does not give away goes back by itself when this ends. So whoever seals several
-/// records and fails on the way has nothing to clean up.
+/// Sealed content that no file has yet. It counts as live until the holder gives it to a file. When this
+/// value ends, it releases what the holder has not given away. So a caller that seals several records and
+/// fails on the way has nothing to clean up.
 ///
-/// Never to end under the catalog's lock, which giving back takes; a debug build notices.
+/// It must not end under the catalog's lock, because releasing takes that lock. A debug build checks this.
 package struct HeldExtents: ~Copyable, Sendable {
   package private(set) var extents: [Extent] = []
   private let catalog: CatalogLock

@@ -37,7 +37,7 @@ extension Durability {
     do throws(StoreError) {
       if !keepsEverything {
         try unlink(unneededSegments())
-        try unlink(retiredSegments(grace: 0))
+        try unlink(retiredSegments(grace: .zero))
       }
       try files.fillReserve()
     } catch {

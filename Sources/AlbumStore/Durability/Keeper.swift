@@ -3,14 +3,13 @@ import Posix
 /// The space's own threads. Each does one kind of work in rounds and sleeps while nothing changes, so that
 /// none waits for another's work.
 final class Keeper: Sendable {
-  /// Does some work; returns when there is more to do; nil: when somebody
-  /// wakes the keeper.
+  /// Does some work and returns the time of the next round; nil to wait until the keeper is woken.
   typealias Round = @Sendable () -> MonotonicTime?
 
   private struct State {
     /// One bit for each thread that was woken and has not begun its round.
     var awake: UInt8 = 0
-    /// When somebody last had work.
+    /// The last time at which a caller woke the keeper.
     var lastWake: MonotonicTime?
     var isStopping = false
     var threads: [PosixThread] = []

@@ -161,20 +161,16 @@ extension Durability {
     }
   }
 
-  /// How long an unneeded segment stays, in seconds. On a nearly full disk it goes as soon as possible: a
+  /// How long an unneeded segment stays. On a nearly full disk it goes as soon as possible: a
   /// user who removes files there needs room more than a running copy of the store needs to be complete.
-  var graceSeconds: Int64 { room.isNearlyFull ? 0 : options.graceSeconds }
+  var grace: Duration { room.isNearlyFull ? .zero : options.grace }
 
   /// Segments that were unneeded at this time may go.
-  var graceLimit: StoreTime { graceLimit(graceSeconds) }
-
-  func graceLimit(_ seconds: Int64) -> StoreTime {
-    StoreTime(milliseconds: files.clock.now.milliseconds - seconds * 1000)
-  }
+  var graceLimit: StoreTime { files.clock.now - grace }
 
   /// Retired data segments in which nothing lives and whose grace is over: candidates for `unlink`.
-  func retiredSegments(grace: Int64) -> [SegmentID] {
-    let limit = graceLimit(grace)
+  func retiredSegments(grace: Duration) -> [SegmentID] {
+    let limit = files.clock.now - grace
     let due = catalog.withLock { catalog in
       catalog.segments.accounts.filter {
         $0.value.state == .retired && $0.value.retiredAt <= limit && $0.value.live <= 0

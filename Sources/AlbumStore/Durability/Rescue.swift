@@ -99,7 +99,8 @@ extension Durability {
     }
     files.suspect(id)
     throw StoreError(
-      .inputOutput, "what was in a segment that could not be written cannot be written elsewhere",
+      .inputOutput,
+      "the content of a segment that could not be written cannot be written elsewhere either",
       path: files.path(id))
   }
 

@@ -6,9 +6,8 @@ import Posix
 /// How to open a space.
 package struct SpaceOpenOptions: Sendable {
   package var readOnly = false
-  /// How long a segment stays after it was retired, in seconds, so that a running copy of the store still
-  /// finds it.
-  package var graceSeconds: Int64 = 15 * 60
+  /// How long a segment stays after it was retired, so that a running copy of the store still finds it.
+  package var grace = StoreTime.grace
   /// True: threads of the space append frames, sync and sweep. False: only explicit calls do that, for tests
   /// that need a fixed order.
   package var worksInBackground = true

@@ -6,13 +6,14 @@ struct JournalLink: Sendable {
   var number: SegmentNumber
   /// The frame behind which it is dead; nil for the newest, and where nobody can say.
   var cut: FrameNumber?
-  /// Where `cut` is not known: frames behind this one are dead, and nobody can say which of those
-  /// before it should be here.
+  /// Set if `cut` is unknown: frames after this one do not count, and nothing shows which earlier ones should
+  /// be here.
   var limit: FrameNumber?
 }
 
 // The one way from a journal segment to those before it: a mount, a copy that falls back, a salvage and a
 // check all take it. Each segment is read once, however often it is looked at (`JournalTimelines.scan`).
+// `JournalTimelines` has decided before, by a walk of its own, which segments are of this timeline.
 
 extension JournalTimelines {
   /// The segments whose frames are history up to the end of `newest`, the oldest first. Goes down to `first`,
@@ -94,8 +95,8 @@ extension JournalScan {
     return Int(clamping: upper.rawValue - lower.rawValue) - found.count
   }
 
-  /// Whether a frame is not there that was in this segment: between those that are, or before `end`, with
-  /// which the segment behind it begins.
+  /// True if a frame of this segment is missing: between existing ones, or up to `end`, the last frame before
+  /// the next segment.
   func lacksFrames(upTo end: FrameNumber) -> Bool {
     let numbers = frames.map(\.frame.number)
     guard let lower = head?.cutFrame ?? numbers.min()?.former else { return false }

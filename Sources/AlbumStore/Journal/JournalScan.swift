@@ -94,7 +94,7 @@ extension JournalScan {
     return believed
   }
 
-  /// Whether the segment was synced once, and so was on disk in its full size, head and tail.
+  /// True if the segment was synced once, so that it was on disk in its full size.
   var isProvenDurable: Bool { frames.filter { $0.frame.barrier != nil }.count >= 2 }
 
   /// An unmount leaves no frames behind the head, or two barriers at the end.

@@ -1,6 +1,21 @@
 import AlbumFormat
 import AlbumModel
 
+// The walk here and the one in `JournalChain` stay two. They answer different questions, and either answer is
+// wrong for the other:
+//
+// - Here a segment is a number and a birth, because several timelines use the same numbers. A step takes only
+//   what a head names by both. So the walk ends where more segments are missing than a head names, and it has
+//   only segments that exist. A step by number alone could cross into another timeline, whose segments then
+//   counted as this one's.
+// - `JournalChain` knows the timeline, so a number is enough. It must go on where the walk here ends. A lost
+//   segment is a link of its own, without frames and with a cut. Behind any number of lost heads the next
+//   segment that exists follows. If it ended there, replay would lose frames before damage that it can read.
+// - The walk here stops at what a checkpoint needs, because the times of the newest segments decide.
+//   `JournalChain` goes as far down as its caller says, also to the beginning of the space.
+//
+// Both read segments through `scan`, so each is read once.
+
 /// The journal segments in the store, and which of them belong together.
 ///
 /// Each head names its predecessor by number and birth, and the segments before it in case it is missing. So

@@ -10,9 +10,7 @@ enum ConfigurationFiles {
   /// The state of one of the two files.
   private enum Reading {
     case good(StoreConfiguration)
-    case refused(ConfigurationError)
-    case unreadable(Errno)
-    case missing
+    case bad(ConfFault)
   }
 
   // MARK: Reading
@@ -26,11 +24,11 @@ enum ConfigurationFiles {
     try refuseNewer(second)
     switch (first, second) {
     case (.good(let one), .good(let other)): return try join(one, other, directory)
-    case (.good(let one), _):
-      return Store(directory, one, warnings: [warning(twin, second, good: main)])
-    case (_, .good(let other)):
-      return Store(directory, other, warnings: [warning(main, first, good: twin)])
-    default: throw refusal(first, second, directory)
+    case (.good(let one), .bad(let fault)):
+      return Store(directory, one, warnings: [.unusableConf(path: twin, twin: main, fault)])
+    case (.bad(let fault), .good(let other)):
+      return Store(directory, other, warnings: [.unusableConf(path: main, twin: twin, fault)])
+    case (.bad(let one), .bad(let other)): throw refusal(one, other, directory)
     }
   }
 
@@ -40,13 +38,13 @@ enum ConfigurationFiles {
       bytes = try directory.contents(of: path, limit: StoreConfiguration.maximumByteCount)
     } catch {
       switch error {
-      case .noEntry: return .missing
-      case .tooBig: return .refused(.notAStore)
-      default: return .unreadable(error)
+      case .noEntry: return .bad(.missing)
+      case .tooBig: return .bad(.undecodable(.notAStore))
+      default: return .bad(.unreadable(error))
       }
     }
     do throws(ConfigurationError) { return .good(try StoreConfiguration(decoding: bytes)) } catch {
-      return .refused(error)
+      return .bad(.undecodable(error))
     }
   }
 
@@ -68,15 +66,15 @@ enum ConfigurationFiles {
         "\(main) and \(twin) differ, and together ask for an absurd cost of Argon2id (\(excess)): "
           + "one of them was edited; restore both from a backup", path: main)
     }
-    return Store(
-      directory, joined, confsDiffer: true,
-      warnings: ["\(main) and \(twin) differ; copy the right one over the other"])
+    return Store(directory, joined, confsDiffer: true, warnings: [.confsDiffer])
   }
 
-  // MARK: What is wrong, in words
+  // MARK: Refusing
 
   private static func refuseNewer(_ reading: Reading) throws(StoreError) {
-    if case .refused(.newerFormat(let format, isIntact: true)) = reading { throw newer(format) }
+    if case .bad(.undecodable(.newerFormat(let format, isIntact: true))) = reading {
+      throw newer(format)
+    }
   }
 
   private static func newer(_ format: Int) -> StoreError {
@@ -86,55 +84,34 @@ enum ConfigurationFiles {
         + "\(StoreConfiguration.format); a newer albumfs is needed", path: main)
   }
 
-  private static func warning(_ path: String, _ reading: Reading, good: String) -> String {
-    let advice = "\(good) serves; copy it over \(path)"
-    switch reading {
-    case .missing: return "\(path) is missing; \(advice)"
-    case .unreadable(let error): return "\(path) cannot be read (\(error)); \(advice)"
-    default: return "\(path) is damaged or was edited: \(reason(reading)); \(advice)"
-    }
-  }
-
-  private static func reason(_ reading: Reading) -> String {
-    switch reading {
-    case .refused(.notAStore): "it does not begin as one"
-    case .refused(.newerFormat(let format, _)): "it claims format \(format)"
-    case .refused(.costRefused(let what)): "its Argon2id cost is absurd (\(what))"
-    case .refused(.malformed(let what)): what
-    case .unreadable(let error): "\(error)"
-    case .missing: "it is missing"
-    case .good: "it is good"
-    }
-  }
-
   /// Neither file is usable: names the most likely cause.
   private static func refusal(
-    _ first: Reading, _ second: Reading, _ directory: any StorageDirectory
+    _ first: ConfFault, _ second: ConfFault, _ directory: any StorageDirectory
   ) -> StoreError {
-    for reading in [first, second] {
-      if case .refused(.newerFormat(let format, _)) = reading { return newer(format) }
+    for fault in [first, second] {
+      if case .undecodable(.newerFormat(let format, _)) = fault { return newer(format) }
     }
-    for reading in [first, second] {
-      if case .refused(.costRefused(let what)) = reading {
+    for fault in [first, second] {
+      if case .undecodable(.costRefused(let what)) = fault {
         return StoreError(
           .costRefused,
           "\(main) asks for an absurd cost of Argon2id (\(what)): it was edited or damaged; "
             + "restore it from a backup", path: main)
       }
     }
-    for reading in [first, second] {
-      if case .refused(.malformed) = reading { return altered(first, second) }
+    for fault in [first, second] {
+      if case .undecodable(.malformed) = fault { return altered(first, second) }
     }
-    for (path, reading) in [(main, first), (twin, second)] {
-      if case .unreadable(let error) = reading { return StoreError(reading: path, error) }
+    for (path, fault) in [(main, first), (twin, second)] {
+      if case .unreadable(let error) = fault { return StoreError(reading: path, error) }
     }
     return notAStore(directory)
   }
 
-  private static func altered(_ first: Reading, _ second: Reading) -> StoreError {
+  private static func altered(_ first: ConfFault, _ second: ConfFault) -> StoreError {
     StoreError(
       .configurationAltered,
-      "neither \(main) (\(reason(first))) nor \(twin) (\(reason(second))) can be used: they were "
+      "neither \(main) (\(first.reason)) nor \(twin) (\(second.reason)) can be used: they were "
         + "edited or damaged; restore one of them from a backup", path: main)
   }
 
@@ -158,7 +135,9 @@ enum ConfigurationFiles {
   ) throws(StoreError) {
     let bytes = configuration.encode()
     guard (try? StoreConfiguration(decoding: bytes)) == configuration else {
-      throw StoreError(.damaged, "\(main) would not read as what it is to say", path: main)
+      throw StoreError(
+        .damaged, "the new content of \(main) does not decode to the intended configuration",
+        path: main)
     }
     try directory.writeNew(twin, bytes)
     try directory.syncDirectoryOfStore()
@@ -185,7 +164,9 @@ enum ConfigurationFiles {
     configuration.derivations = store.derivations + [line]
     let bytes = configuration.encode()
     guard (try? StoreConfiguration(decoding: bytes)) == configuration else {
-      throw StoreError(.damaged, "\(main) would not read as what it is to say", path: main)
+      throw StoreError(
+        .damaged, "the new content of \(main) does not decode to the intended configuration",
+        path: main)
     }
     for path in [main, twin] { try overwrite(path, bytes, store.directory) }
     guard case .good(let one) = read(main, store.directory), one == configuration,
@@ -211,14 +192,14 @@ enum ConfigurationFiles {
     }
     do throws(Errno) {
       try file.writeAll(bytes)
-      try file.setModificationTime(seconds: SegmentChecksum.time(ofSmallFile: bytes))
+      try file.setModificationTime(SegmentChecksum.time(ofSmallFile: bytes))
       try file.sync()
     } catch {
       throw StoreError(writing: path, error)
     }
   }
 
-  /// Opens the file for a reader's locks: the twin if the first is missing. Creates no file.
+  /// Opens the file for a reader's locks: the twin if the first is missing or misplaced. Creates no file.
   static func openForLocking(reading store: Store, _ access: StorageAccess) throws(Errno)
     -> any StorageFile
   {
@@ -228,16 +209,22 @@ enum ConfigurationFiles {
     return try store.directory.open(twin, access)
   }
 
-  /// Opens the twin if it is there. Ignores an object of the wrong type in its place; `open` has reported it.
-  static func openTwinForLocking(_ store: Store) throws(Errno) -> [any StorageFile] {
-    do throws(Errno) { return [try store.directory.open(twin, .readWrite)] } catch {
-      if error == .noEntry || error.isMisplaced { return [] }
+  /// Opens both confs for a writer's locks. Leaves out one that is misplaced, and a twin that is missing;
+  /// `open` has reported them.
+  static func openForLocking(_ store: Store) throws(Errno) -> [any StorageFile] {
+    let first: any StorageFile
+    do throws(Errno) { first = try openMain(store) } catch {
+      if error.isMisplaced { return [try store.directory.open(twin, .readWrite)] }
+      throw error
+    }
+    do throws(Errno) { return [first, try store.directory.open(twin, .readWrite)] } catch {
+      if error == .noEntry || error.isMisplaced { return [first] }
       throw error
     }
   }
 
-  /// Opens the file for a writer's locks. Creates it again from its twin if it is missing.
-  static func openForLocking(_ store: Store) throws(Errno) -> any StorageFile {
+  /// Creates the file again from its twin if it is missing.
+  private static func openMain(_ store: Store) throws(Errno) -> any StorageFile {
     do throws(Errno) { return try store.directory.open(main, .readWrite) } catch {
       if error != .noEntry { throw error }
     }
@@ -246,7 +233,7 @@ enum ConfigurationFiles {
     do throws(Errno) {
       let file = try store.directory.open(main, .createNew)
       try file.writeAll(bytes)
-      try file.setModificationTime(seconds: SegmentChecksum.time(ofSmallFile: bytes))
+      try file.setModificationTime(SegmentChecksum.time(ofSmallFile: bytes))
       try file.sync()
       try store.directory.syncDirectory("")
       return file
@@ -254,6 +241,16 @@ enum ConfigurationFiles {
       // Another process created it first.
       if error != .exists { throw error }
       return try store.directory.open(main, .readWrite)
+    }
+  }
+}
+
+extension ConfFault {
+  fileprivate var reason: String {
+    switch self {
+    case .missing: "it is missing"
+    case .unreadable(let error): "\(error)"
+    case .undecodable(let error): error.reason
     }
   }
 }

@@ -3,14 +3,14 @@ internal import Posix
 
 /// The file `keys`: how to read it, and the one way to change it.
 ///
-/// 1. It changes only under an exclusive lock on byte 0 of albumfs.conf, and after being read again.
+/// 1. It changes only under an exclusive lock on byte 0 of both confs, and after being read again.
 /// 2. A change copies every slot byte for byte, unless it seals the slot anew or makes it random with its
 ///    space.
 /// 3. A change writes a new file beside it, syncs it, reads it back and proves it, renames it over the old
 ///    one, and syncs the directory. At every instant `keys` is the old or the new file, whole.
 /// 4. A line that a new slot needs is durably in both confs before the slot is written.
-/// 5. A truncated file still unlocks spaces with its whole slots, but no process changes it: a backup may
-///    restore the lost part, and a changed file would compete with it.
+/// 5. A file of the wrong size still unlocks spaces with its whole slots, but no process changes it: a backup
+///    may restore a lost part, and a changed file would compete with it.
 enum KeyRing {
   static let path = StorePath.keys
   private static let temporary = "keys.new"
@@ -20,12 +20,9 @@ enum KeyRing {
 
   /// Reads the slots. Throws `.keysDamaged` if the file is missing.
   static func read(_ store: Store) throws(StoreError) -> KeySlots {
-    let slots = KeySlots(try contents(store.directory))
-    if slots.isCutShort {
-      store.warn(
-        "\(path) was cut short: spaces whose slots were in the part that is lost open only with a "
-          + "backup of \(path) or with their recovery keys")
-    }
+    let bytes = try contents(store.directory)
+    let slots = KeySlots(bytes)
+    if slots.hasWrongSize { store.warn(.wrongSizeOfKeys(byteCount: bytes.count)) }
     return slots
   }
 
@@ -34,13 +31,12 @@ enum KeyRing {
       switch error {
       case .noEntry:
         throw StoreError(
-          .keysDamaged,
-          "\(path) is missing from the store; restore it from a backup or mount with the recovery "
-            + "key", path: path, cause: error)
+          .keysDamaged, "\(path) is missing from the store; restore it from a backup", path: path,
+          cause: error, remedy: .recoveryKey)
       case .tooBig:
         throw StoreError(
           .keysDamaged, "\(path) is larger than it can be; restore it from a backup", path: path,
-          cause: error)
+          cause: error, remedy: .recoveryKey)
       default: throw StoreError(reading: path, error)
       }
     }
@@ -60,35 +56,39 @@ enum KeyRing {
         "\(ConfigurationFiles.main) and \(ConfigurationFiles.twin) differ; copy the right one over "
           + "the other before passwords are changed", path: ConfigurationFiles.main)
     }
-    let lock = try take(store)
+    let locked = try takeLock(store)
     defer {
       RestingTimes.settle(store.directory)
-      withExtendedLifetime(lock) {}
+      withExtendedLifetime(locked) {}
     }
     try removeStale(store.directory)
     try ConfigurationFiles.requireUnchanged(store)
     var slots = try read(store)
-    if slots.isCutShort {
+    if slots.hasWrongSize {
       throw StoreError(
-        .keysDamaged, "\(path) was cut short; restore it from a backup before it is changed",
-        path: path)
+        .keysDamaged,
+        "\(path) has the wrong size, so it was cut short or extended; restore it from a backup "
+          + "before you change a password", path: path)
     }
     try edit(&slots)
     if slots.count > KeySlot.maximumCount {
-      throw StoreError(.keysDamaged, "\(path) holds as many slots as it can", path: path)
+      throw StoreError(.keysDamaged, "\(path) has no room for another slot", path: path)
     }
     if let line { try ConfigurationFiles.append(line, to: store) }
     try replace(with: slots, in: store.directory)
   }
 
-  /// Takes the lock on byte 0 of albumfs.conf. Waits for another holder, but not for ever: anybody who can
-  /// write to the store could hold it that long. The lock ends with the returned file.
-  private static func take(_ store: Store) throws(StoreError) -> any StorageFile {
-    do throws(Errno) {
-      let file = try ConfigurationFiles.openForLocking(store)
-      try file.lock(exclusive: true, offset: 0, length: 1, wait: true)
-      return file
-    } catch {
+  /// Takes the lock on byte 0 of both confs, always in the same order. The lock ends with the returned files.
+  private static func lock(_ store: Store, wait: Bool) throws(Errno) -> [any StorageFile] {
+    let files = try ConfigurationFiles.openForLocking(store)
+    for file in files { try file.lock(exclusive: true, offset: 0, length: 1, wait: wait) }
+    return files
+  }
+
+  /// Waits for another holder, but not for ever: anybody who can write to the store could hold the lock that
+  /// long.
+  private static func takeLock(_ store: Store) throws(StoreError) -> [any StorageFile] {
+    do throws(Errno) { return try lock(store, wait: true) } catch {
       if error == .again {
         throw StoreError(
           .inUse, "another process has been changing the store for a minute; end it first",
@@ -144,7 +144,7 @@ enum KeyRing {
     do throws(StoreError) { try directory.writeNew(path, slots.bytes) } catch {
       if error.cause == .exists {
         throw StoreError(
-          .alreadyExists, "somebody else is making a store here", path: path, cause: .exists)
+          .alreadyExists, "another process is making a store here", path: path, cause: .exists)
       }
       throw error
     }
@@ -155,9 +155,9 @@ enum KeyRing {
   /// Cleans up after an unfinished change, unless a change is running. Sessions that write call this.
   static func tidy(_ store: Store) {
     guard let names = try? store.directory.list(""), names.contains(temporary),
-      let file = try? ConfigurationFiles.openForLocking(store),
-      (try? file.lock(exclusive: true, offset: 0, length: 1, wait: false)) != nil
+      let locked = try? lock(store, wait: false)
     else { return }
     try? removeStale(store.directory)
+    withExtendedLifetime(locked) {}
   }
 }

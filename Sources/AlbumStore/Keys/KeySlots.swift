@@ -20,12 +20,12 @@ struct KeySlots {
   private var former: [[UInt8]] = []
   /// The number of slots that were sealed anew.
   private var replaced = 0
-  /// The file does not end with a slot, or has fewer slots than `init` makes.
-  let isCutShort: Bool
+  /// True if the file does not consist of whole slots, or has fewer than any store is made with.
+  let hasWrongSize: Bool
 
   init(_ bytes: [UInt8]) {
     let count = bytes.count / KeySlot.byteCount
-    isCutShort = bytes.count % KeySlot.byteCount != 0 || count < KeySlot.minimumCount
+    hasWrongSize = bytes.count % KeySlot.byteCount != 0 || count < KeySlot.minimumCount
     for place in 0..<count {
       let start = place * KeySlot.byteCount
       former.append(Array(bytes[start..<start + KeySlot.byteCount]))
@@ -39,7 +39,7 @@ struct KeySlots {
 
   /// The first slots of a store: at least 8, one of them in use, all indistinguishable.
   init(birth key: PasswordKey, _ content: SlotContent) {
-    isCutShort = false
+    hasWrongSize = false
     let count = KeySlot.minimumCount + Geometric.random(mean: KeySlots.meanAtBirth)
     for _ in 0..<count { slots.append(KeySlots.randomSlot()) }
     replace(Int.random(in: 0..<count), key, content)
@@ -51,7 +51,7 @@ struct KeySlots {
   // MARK: Finding
 
   struct Found {
-    /// More than one only if somebody duplicated slots by hand.
+    /// More than one only if slots were duplicated by hand.
     var places: [Int]
     var content: SlotContent
     /// The lines of the conf that sealed them.
@@ -84,6 +84,8 @@ struct KeySlots {
         "this albumfs is too old for the space: \(refusal); a newer one is needed",
         path: KeyRing.path)
     }
+    let cipher = CipherKind(rawValue: found.content.header.cipher)!
+    if !cipher.isAvailable { throw StoreError(unavailable: cipher) }
     return found
   }
 
@@ -108,14 +110,13 @@ struct KeySlots {
           + "restore it from \(ConfigurationFiles.twin) or a backup",
         path: ConfigurationFiles.main)
     }
-    if isCutShort {
+    if hasWrongSize {
       return StoreError(
         .keysDamaged,
-        "\(KeyRing.path) was cut short, and no space opens by what is left of it with this "
-          + "password; restore it from a backup or mount with the recovery key",
-        path: KeyRing.path)
+        "this password unlocks none of the slots in \(KeyRing.path), which has the wrong size and may "
+          + "have lost slots; restore it from a backup", path: KeyRing.path, remedy: .recoveryKey)
     }
-    return StoreError(.wrongPassword, "no space of this store opens with this password")
+    return StoreError(.wrongPassword, "this password unlocks no space of this store")
   }
 
   /// Throws `.alreadyExists` if a slot matches one of the keys.
@@ -129,7 +130,7 @@ struct KeySlots {
     }
     if isUsed {
       throw StoreError(
-        .alreadyExists, "a space opens with this password already; choose another password")
+        .alreadyExists, "this password unlocks a space of this store already; choose another one")
     }
   }
 

@@ -1,4 +1,4 @@
-internal import AlbumFormat
+package import AlbumFormat
 internal import AlbumModel
 package import AlbumSecrets
 
@@ -7,10 +7,12 @@ package import AlbumSecrets
 extension Store {
   /// Adds a space. `birth` writes its first journal segment before the slot is written, so that a slot never
   /// unlocks a missing space. It unlocks no other slot, and so trusts every line of the conf that is strong
-  /// enough. Throws `.alreadyExists` for a password that unlocks a space already, `.emptyPassword`,
-  /// `.costRefused` if the conf has no room for a line that is strong enough, and the errors of `birth`.
+  /// enough. The cipher must be available (`CipherKind.isAvailable`). Throws `.alreadyExists` for a password
+  /// that unlocks a space already, `.emptyPassword`, `.costRefused` if the conf has no room for a line that
+  /// is strong enough, and the errors of `birth`.
   package func addSpace(
-    password: borrowing SecretBytes, birth: (Store, SpaceKeys) throws(StoreError) -> Void
+    password: borrowing SecretBytes, cipher: CipherKind = .xchacha20Poly1305,
+    birth: (Store, SpaceKeys) throws(StoreError) -> Void
   ) throws(StoreError) {
     try Store.requireUsable(newPassword: password)
     warnOfWeakLines()
@@ -18,7 +20,7 @@ extension Store {
     let seal = try NewSeal(self, password, known: strong)
     try KeyRing.change(self, appending: seal.newLine) { slots throws(StoreError) in
       try slots.requireUnused(seal.keys)
-      let keys = SpaceKeys()
+      let keys = SpaceKeys(cipher: cipher)
       try birth(self, keys)
       slots.insert(seal.key, SlotContent(keys).vouching(for: seal.vouched))
     }
@@ -75,7 +77,7 @@ extension Store {
   }
 
   static var nothingOfSpace: StoreError {
-    StoreError(.wrongPassword, "nothing in this store is of the space of this recovery key")
+    StoreError(.wrongPassword, "nothing in this store belongs to the space of this recovery key")
   }
 
   static func requireUsable(newPassword: borrowing SecretBytes) throws(StoreError) {

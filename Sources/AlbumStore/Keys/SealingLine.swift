@@ -59,57 +59,26 @@ extension Store {
   /// Warns if the conf differs from what the slot trusts.
   func warn(of found: KeySlots.Found) {
     for line in derivations where !found.vouches(for: line) {
-      if line.cost.isAtLeast(SealingFloor.current) {
-        advise(
-          "\(ConfigurationFiles.main) has an Argon2id line that this space does not know "
-            + "(\(Store.name(line))): either it was written by space add or space password for "
-            + "another password, or somebody edited the file; it weakens no password, and if nobody "
-            + "set one, \(Store.restore)")
-      } else {
-        warn(
-          "\(ConfigurationFiles.main) was edited: it has an Argon2id line that makes passwords easy to "
-            + "guess (\(Store.name(line))), and that this space does not know; no password is sealed "
-            + "by it; \(Store.restore)")
-      }
+      let isStrong = line.cost.isAtLeast(SealingFloor.current)
+      warn(isStrong ? .unknownLine(line) : .unknownWeakLine(line))
     }
     let present = Set(derivations.map(\.digest))
-    if !present.isSuperset(of: found.content.header.trustedLines.digests) {
-      warn(
-        "\(ConfigurationFiles.main) lacks an Argon2id line that it had: passwords that were set with "
-          + "it do not open any more; \(Store.restore)")
-    }
+    if !present.isSuperset(of: found.content.header.trustedLines.digests) { warn(.missingLine) }
     for line in found.lines where !line.cost.isAtLeast(SealingFloor.current) {
-      warn(
-        "the space's password is easy to guess: its slot is sealed with \(line.cost.text) "
-          + "(\(KDFCost.floor.text) is the least today); change it with albumfs space password, and "
-          + "make backups anew")
+      warn(.weakSlot(line.cost))
     }
   }
 
   /// Warns about lines that are weaker than any that albumfs writes, for callers that unlock no slot.
   func warnOfWeakLines() {
     for line in derivations where !line.cost.isAtLeast(SealingFloor.current) {
-      warn(
-        "\(ConfigurationFiles.main) has an Argon2id line that makes passwords easy to guess "
-          + "(\(Store.name(line))): no new password is sealed by it; if it was not there from the "
-          + "beginning, the file was edited: \(Store.restore)")
+      warn(.weakLine(line))
     }
   }
 
   /// Warns about a slot with a cost that only tests may use.
   func warnWhereWeak(_ line: KeyDerivation) {
     if line.cost.isAtLeast(.floor) { return }
-    warn(
-      "\(SealingFloor.variable) is set, which is for tests: the password is sealed with "
-        + "\(line.cost.text) and easy to guess")
-  }
-
-  private static func name(_ line: KeyDerivation) -> String {
-    "line \(line.number): \(line.cost.text)"
-  }
-
-  private static var restore: String {
-    "copy \(ConfigurationFiles.main) from a backup over \(ConfigurationFiles.main) and "
-      + "\(ConfigurationFiles.twin)"
+    warn(.weakForTests(line.cost))
   }
 }

@@ -6,7 +6,7 @@ internal import Posix
 /// the process. It leaves no file and counts nothing.
 ///
 /// A writer also locks the twin, because a reader, which creates no file, locks the twin if albumfs.conf is
-/// missing.
+/// missing or misplaced.
 package final class SpaceLock: Sendable {
   private let files: [any StorageFile]
 
@@ -55,10 +55,7 @@ package final class SpaceLock: Sendable {
   private static func open(_ store: Store, _ readOnly: Bool) throws(Errno)
     -> (files: [any StorageFile], isShared: Bool)
   {
-    if !readOnly {
-      let main = try ConfigurationFiles.openForLocking(store)
-      return ([main] + (try ConfigurationFiles.openTwinForLocking(store)), false)
-    }
+    if !readOnly { return (try ConfigurationFiles.openForLocking(store), false) }
     do throws(Errno) {
       return ([try ConfigurationFiles.openForLocking(reading: store, .readWrite)], false)
     } catch {

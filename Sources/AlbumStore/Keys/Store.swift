@@ -9,48 +9,41 @@ package final class Store: Sendable {
   package let configuration: StoreConfiguration
   /// The confs differ; while they do, no slot may be written.
   let confsDiffer: Bool
-  private let told: Mutex<[String]>
-  private let advised = Mutex<[String]>([], rank: .leaf)
+  private let noted: Mutex<[StoreWarning]>
   /// Lines that this process has appended to the conf.
   private let appended = Mutex<[KeyDerivation]>([], rank: .leaf)
 
-  /// Damage and edits that did not stop the operation, one sentence each.
-  package var warnings: [String] { told.withLock { $0 } }
-  /// Other information for the user, one sentence each.
-  package var advice: [String] { advised.withLock { $0 } }
+  /// The warnings of all calls so far, each once.
+  package var warnings: [StoreWarning] { noted.withLock { $0 } }
   /// The Argon2id lines for trying passwords.
   var derivations: [KeyDerivation] { configuration.derivations + appended.withLock { $0 } }
 
   /// For `open` and `create`, and for tests that need no slots.
   package init(
     _ directory: any StorageDirectory, _ configuration: StoreConfiguration,
-    confsDiffer: Bool = false, warnings: [String] = []
+    confsDiffer: Bool = false, warnings: [StoreWarning] = []
   ) {
     self.directory = directory
     self.configuration = configuration
     self.confsDiffer = confsDiffer
-    told = Mutex(warnings, rank: .leaf)
+    noted = Mutex(warnings, rank: .leaf)
   }
 
   /// Adds a warning for each object of the wrong type in the place of `keys` or of the folder of segments.
   package func lookForMisplaced() {
     do throws(Errno) { _ = try directory.open(KeyRing.path, .read) } catch {
-      if error.isMisplaced { warn(StoreError(reading: KeyRing.path, error).message) }
+      if error.isMisplaced { warn(.misplaced(path: KeyRing.path, error)) }
     }
     do throws(Errno) { _ = try directory.list(SegmentPath.root) } catch {
-      if error.isMisplaced { warn(StoreError(reading: SegmentPath.root, error).message) }
+      if error.isMisplaced { warn(.misplaced(path: SegmentPath.root, error)) }
     }
   }
 
-  func warn(_ warning: String) {
-    told.withLock { if !$0.contains(warning) { $0.append(warning) } }
+  func warn(_ warning: StoreWarning) {
+    noted.withLock { if !$0.contains(warning) { $0.append(warning) } }
   }
 
-  func advise(_ advice: String) {
-    advised.withLock { if !$0.contains(advice) { $0.append(advice) } }
-  }
-
-  /// The conf has got this line.
+  /// Records a line that this process has appended to the conf.
   func noteAppended(_ line: KeyDerivation) { appended.withLock { $0.append(line) } }
 
   /// Reads `albumfs.conf` and its twin; writes nothing. Throws `.notAStore`, `.newerFormat`, `.costRefused`,
@@ -62,7 +55,7 @@ package final class Store: Sendable {
   // MARK: Opening a space
 
   /// Returns the keys of the space that the password unlocks. Takes as long as Argon2id, even for a wrong
-  /// password. Warns (`warnings`, `advice`) if the slot does not trust a line of the conf. Throws
+  /// password. Warns (`warnings`) if the slot does not trust a line of the conf. Throws
   /// `.wrongPassword`, `.emptyPassword`, `.keysDamaged`, `.configurationAltered`, `.unsupportedFeature`.
   package func unlock(password: borrowing SecretBytes) throws(StoreError) -> SpaceKeys {
     if password.isEmpty { throw StoreError(.emptyPassword, "the password is empty") }
@@ -71,8 +64,9 @@ package final class Store: Sendable {
     return found.content.spaceKeys()
   }
 
-  /// Decodes a recovery key. Whether this store has its space shows only when its journal is looked up.
-  /// Throws `.wrongPassword` if it is mistyped.
+  /// Decodes a recovery key. Throws `.wrongPassword` if it is mistyped, and `.unsupportedFeature` for a
+  /// cipher that this machine does not have. Does not look for its space: only the segments show whether this
+  /// store has it.
   package func unlock(recoveryKey: borrowing SecretBytes) throws(StoreError) -> SpaceKeys {
     do { return try RecoveryKey.decode(recoveryKey) } catch { throw StoreError(error) }
   }
@@ -104,13 +98,23 @@ package final class Store: Sendable {
 }
 
 extension StoreError {
+  init(unavailable cipher: CipherKind) {
+    self.init(
+      .unsupportedFeature,
+      "the space is sealed with \(cipher.name), for which this machine's processor or libsodium has no "
+        + "instructions; mount it on a machine that has them")
+  }
+
   fileprivate init(_ mistake: RecoveryKey.Mistake) {
-    let what =
-      switch mistake {
-      case .length(let count): "has \(count) characters where 56 are needed"
-      case .character(let place): "has a character at place \(place) that cannot be in one"
-      case .checksum: "is mistyped somewhere: its checksum does not fit"
-      }
-    self.init(.wrongPassword, "the recovery key \(what)")
+    func refusal(_ what: String) -> StoreError {
+      StoreError(.wrongPassword, "the recovery key \(what)")
+    }
+    switch mistake {
+    case .length(let count): self = refusal("has \(count) characters where 56 are needed")
+    case .character(let place):
+      self = refusal("has a character at place \(place) that cannot be in one")
+    case .checksum: self = refusal("is mistyped somewhere: its checksum does not fit")
+    case .unavailable(let cipher): self = StoreError(unavailable: cipher)
+    }
   }
 }

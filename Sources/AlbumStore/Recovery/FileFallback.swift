@@ -1,70 +1,72 @@
 import AlbumFormat
 package import AlbumModel
 
-/// A file that a mount does not show as it was last, since content of it is not in the store.
+/// A file whose newest version is not whole, because content of it is missing from the store.
 package struct IncompleteFile: Sendable, Equatable {
   package enum Outcome: Sendable, Equatable {
-    /// It is shown as it was before.
+    /// The mount shows an earlier version.
     case formerContent
-    /// It was made in the last 15 minutes, and no content of it is whole: it is not shown. The file that
-    /// it replaced has its name.
+    /// The file was made in the last 15 minutes and no version of it is whole, so the mount hides it. A file
+    /// that it replaced gets its name back.
     case leftOut
-    /// It is shown as it was last; what is missing cannot be read.
+    /// The mount shows the newest version. Reading the missing content is an error.
     case unreadable
   }
 
   package var inode: InodeNumber
-  /// From the space's root; nil where it has no name.
+  /// The path from the space's root; nil if the file has no name.
   package var path: String?
   package var outcome: Outcome
-  /// When that was written which is not there, in milliseconds of store time.
+  /// When the newest content was written.
   package var since: StoreTime
-  /// It was not in the store yet when the store was copied, as far as can be told. False: it was lost.
+  /// True if the store seems to have been copied before the content was written. False if the content was
+  /// lost.
   package var isEndOfCopy: Bool
 }
 
-/// A thumbnail that is not in the store, and is made again.
+/// A thumbnail that is missing from the store. albumfs makes it again.
 package struct RemadeThumbnail: Sendable, Equatable {
   package var inode: InodeNumber
-  /// Its photo, from the space's root; nil where that has no name.
+  /// The path of its photo from the space's root; nil if the photo has no name.
   package var photo: String?
   package var isEndOfCopy: Bool
 }
 
-/// How files are shown of which the newest content is not there. No file costs another: each falls back
-/// for itself, by at most 15 minutes.
+/// How the catalog shows files whose newest content is missing. No file costs another: each falls back by
+/// itself, by at most 15 minutes.
 ///
-/// 1. A file is shown as it was when it was whole last: content, size and time of modification.
-/// 2. One that was whole at no time since then is shown as it was last: what is missing cannot be read.
-/// 3. One that was made since is left out where it was being written while the store was copied, and
-///    where it has replaced other files. Those come back: under the name at which they were replaced, or
-///    under the newest name of what replaced them.
-/// 4. What is left out stays in the catalog as a file without a name (`InodeState.Marks.leftOut`), and so
-///    all that is in the store of its content, until a repair brings it back.
+/// 1. A file is shown in its newest whole version: content, size and modification time.
+/// 2. A file without a whole version in these 15 minutes is shown in its newest version. Reading the missing
+///    content is an error.
+/// 3. A file that was made in these 15 minutes and has no whole version is left out if the store was copied
+///    while the file was written, or if the file replaced other files. Those files come back under the name
+///    at which they were replaced, or under the newest name of the file that replaced them.
+/// 4. Versions that are left out stay in the catalog as files without a name (`InodeState.Marks.leftOut`), so
+///    all of their content that is in the store stays too, until a repair brings it back.
 struct FileFallback {
   private var shown: [InodeNumber: FileVersion] = [:]
   private var leftOut: Set<InodeNumber> = []
   private var unreadable: Set<InodeNumber> = []
-  /// Files that were replaced and are gone, as they were when they were whole last.
+  /// The newest whole versions of files that were replaced and are gone.
   private var replaced: [InodeNumber: FileVersion] = [:]
   private var renamed: [RecentHistory.Replacement] = []
-  /// What files were between what is shown of them and what they were last, as far as that holds content
-  /// of its own.
+  /// The versions of each file between the shown one and the newest, as far as they hold content of their
+  /// own.
   private var kept: [InodeNumber: [FileVersion]] = [:]
-  /// Thumbnails of which something is missing, and whether the end of a copy.
+  /// Incomplete thumbnails, and true for those that were not written yet when the store was copied.
   private var thumbnails: [InodeNumber: Bool] = [:]
-  /// Those that are made again.
+  /// The thumbnails of photos that albumfs makes again.
   private(set) var remadeThumbnails: [RemadeThumbnail] = []
   private var times: [InodeNumber: StoreTime] = [:]
   private var ends: Set<InodeNumber> = []
-  /// Why and where files are left out, see `InodeState.leftOutPath`.
+  /// The values of `InodeState.leftOutPath`.
   private var paths: [InodeNumber: [UInt8]] = [:]
-  /// The crash harness leaves it out.
+  /// False if the crash harness leaves out this precaution.
   private var keepsVersions = true
-  /// Files of which all versions must be known to decide.
+  /// The files whose versions the decision depends on.
   private(set) var wanted: Set<InodeNumber> = []
 
-  /// Nothing is missing.
+  /// For a space in which nothing is missing.
   init() {}
 
   init(
@@ -82,13 +84,13 @@ struct FileFallback {
       times[inode] = recent.written[inode] ?? recent.floor
       let segments = missing.lacking[inode]!
       let isDamaged = missing.damaged.contains(inode)
-      // Whether frames that are missing were lost is the journal's to say.
+      // Content that lost frames described does not count here: the journal shows whether a copy lacks them.
       let isEnd = segments.allSatisfy { $0 == Extent.lostSegment || missing.isEndOfCopy($0) }
       if !isDamaged, isEnd { ends.insert(inode) }
       let isThumbnail =
         catalog.index(of: inode).map { catalog.state($0).marks.contains(.madeThumbnail) } ?? false
       if isThumbnail {
-        // What is known not to be there is made again.
+        // albumfs makes a thumbnail again only if its frames are known.
         if !segments.contains(Extent.lostSegment) { thumbnails[inode] = ends.contains(inode) }
         continue
       }
@@ -109,7 +111,7 @@ struct FileFallback {
     if !omitted.contains(.replacedComesBack) { try addReplaced(recent, catalog, &missing) }
   }
 
-  /// What files that are left out have replaced, and what those had.
+  /// Adds the files that left-out files replaced, and the files that those had replaced.
   private mutating func addReplaced(
     _ recent: RecentHistory, _ catalog: borrowing Catalog, _ missing: inout MissingContent
   ) throws(StoreError) {
@@ -119,14 +121,14 @@ struct FileFallback {
       for rename in recent.renamed where rename.now == inode && seen.insert(rename.former).inserted
       {
         let former = rename.former
-        // One that somebody had open when it lost its name is gone as well.
+        // A file without links was open when it lost its name, and is gone too.
         if let index = catalog.index(of: former), !catalog.inodes[index].isExpected,
           catalog.state(index).links > 0
         {
           continue
         }
         wanted.insert(former)
-        // What was written to it when it had no name any more is not what it was under that.
+        // Only versions from before the file lost its last name count.
         let named = recent.versions[former]?.filter { $0.state.links > 0 }
         if let version = try FileFallback.newestWhole(named, &missing) {
           replaced[former] = version
@@ -137,9 +139,9 @@ struct FileFallback {
     }
   }
 
-  /// Versions that are newer than `shown`, or all, without the last, which the catalog has: those that refer
-  /// to records which no newer one does. What is shown may be moved elsewhere: that it refers to them, too,
-  /// does not keep them.
+  /// Returns the versions that are newer than `shown`, or all if it is nil, without the newest, which the
+  /// catalog has. Leaves out a version if newer ones refer to all of its records. References of `shown` do
+  /// not count, because compaction may move what is shown.
   private static func between(
     _ shown: FileVersion?, _ catalog: borrowing Catalog, _ inode: InodeNumber,
     _ versions: [FileVersion]
@@ -172,15 +174,15 @@ struct FileFallback {
 
   // MARK: Applying
 
-  /// Changes a catalog whose replay has ended, and notes what the next frame is to state. Answers what
-  /// became of each file.
+  /// Changes a catalog whose replay has ended, and queues the changes for the next frame. Returns the outcome
+  /// for each file.
   mutating func apply(to catalog: inout Catalog) -> [IncompleteFile] {
     forgetThumbnails(&catalog)
     if shown.isEmpty && leftOut.isEmpty && unreadable.isEmpty { return [] }
     let names = catalog.names(of: Set(shown.keys).union(leftOut).union(unreadable))
     var files: [IncompleteFile] = []
     for inode in Set(shown.keys).union(leftOut).union(unreadable).sorted() {
-      // Only where its content lies has changed since.
+      // Compaction moved its content; nothing else has changed.
       if let index = catalog.index(of: inode), isSameContent(inode, index, catalog) { continue }
       let places = names[inode] ?? []
       let path = places.first.map { catalog.path(of: $0.name, in: $0.directory) }
@@ -201,7 +203,7 @@ struct FileFallback {
       leaveOut(inode, names[inode] ?? [], &catalog)
       hidden.append(inode)
     }
-    // A name may have led to another file that is left out, too: only now it is free.
+    // Another left-out file may have had the name. Only now are all of their names free.
     for inode in hidden { bringBackElsewhere(inode, &catalog) }
     return files.filter { $0.path != nil || $0.outcome != .formerContent }
   }
@@ -213,8 +215,7 @@ struct FileFallback {
     let newest = catalog.extents(of: index, from: 0, to: .max)
     if newest == version.extents, catalog.state(index).size == version.state.size { return }
     if isSameContent(inode, index, catalog) {
-      for extent in version.extents { catalog.hold(extent) }
-      return catalog.replaceExtents(of: index, from: 0, to: .max, with: version.extents)
+      return catalog.shareExtents(version.extents, with: index)
     }
     if keepsVersions {
       keepVersions(of: inode, index, &catalog)
@@ -233,7 +234,7 @@ struct FileFallback {
     }
   }
 
-  /// Whether the version that is shown has the newest content, from before that was moved.
+  /// True if the shown version has the newest content, at the place from which compaction moved it.
   private func isSameContent(
     _ inode: InodeNumber, _ index: InodeIndex, _ catalog: borrowing Catalog
   ) -> Bool {
@@ -243,15 +244,14 @@ struct FileFallback {
   }
 
   private mutating func leaveOut(
-    _ inode: InodeNumber, _ names: [(directory: InodeNumber, name: [UInt8])],
+    _ inode: InodeNumber, _ names: [EntryPlace],
     _ catalog: inout Catalog
   ) {
     let index = catalog.index(of: inode)
     if let index { catalog.pin(index) }
     for place in names {
       guard let directory = catalog.index(of: place.directory) else { continue }
-      let entry = RecentHistory.EntryPlace(directory: place.directory, name: place.name)
-      if let former = takeReplaced(by: inode, at: entry) {
+      if let former = takeReplaced(by: inode, at: place) {
         let back = catalog.bringBack(former)
         catalog.replaceEntry(place.name, in: directory, child: back)
         catalog.unpin(back)
@@ -268,8 +268,8 @@ struct FileFallback {
     }
   }
 
-  /// Gives the files that one replaced under other names, or may have replaced, their names back where those
-  /// are free.
+  /// Restores the files that `inode` replaced, or may have replaced, under other names, if those names are
+  /// free.
   private mutating func bringBackElsewhere(_ inode: InodeNumber, _ catalog: inout Catalog) {
     for rename in renamed where rename.now == inode {
       guard let former = replaced[rename.former],
@@ -284,10 +284,10 @@ struct FileFallback {
     }
   }
 
-  /// The file that one replaced under a name, or under any; of several in a row the newest that is
-  /// whole.
+  /// Takes the file that `inode` replaced at `place`, or else the last that it replaced anywhere. If that
+  /// file has no whole version, takes the one that it had replaced, and so on.
   private mutating func takeReplaced(
-    by inode: InodeNumber, at place: RecentHistory.EntryPlace
+    by inode: InodeNumber, at place: EntryPlace
   ) -> FileVersion? {
     var seen: Set<InodeNumber> = [inode]
     var current = inode
@@ -304,7 +304,7 @@ struct FileFallback {
     }
   }
 
-  /// Thumbnails that are not there are made again.
+  /// Removes incomplete thumbnails from their photos, so that albumfs makes them again.
   private mutating func forgetThumbnails(_ catalog: inout Catalog) {
     if thumbnails.isEmpty { return }
     var photos: [(index: InodeIndex, photo: InodeNumber, thumbnail: InodeNumber)] = []
@@ -323,13 +323,13 @@ struct FileFallback {
     }
   }
 
-  /// Whether a new file of which something is missing is not shown: another takes its name back, or it
-  /// was being written when the store was copied.
+  /// True if a new, incomplete file is hidden: it was being written when the store was copied, or a file that
+  /// it replaced gets the name back.
   private func isHidden(_ inode: InodeNumber) -> Bool {
     leftOut.contains(inode) && (ends.contains(inode) || hasReplaced(inode))
   }
 
-  /// Whether a file that is left out took the name of one that is whole.
+  /// True if a left-out file replaced a file with a whole version, directly or through other left-out files.
   private func hasReplaced(_ inode: InodeNumber) -> Bool {
     guard leftOut.contains(inode) else { return false }
     var seen: Set<InodeNumber> = [inode]
@@ -345,10 +345,10 @@ struct FileFallback {
 }
 
 extension Catalog {
-  /// Shows a file as it was: its names, owner and mode stay. What was made of its newest content goes.
+  /// Shows an earlier version of a file. Its names, owner and mode stay. The thumbnail of its newest content
+  /// goes.
   fileprivate mutating func showFormer(_ version: FileVersion, of index: InodeIndex) {
-    for extent in version.extents { hold(extent) }
-    replaceExtents(of: index, from: 0, to: .max, with: version.extents)
+    shareExtents(version.extents, with: index)
     setThumbnail(nil, of: index)
     update(index) { state in
       state.size = version.state.size
@@ -360,20 +360,20 @@ extension Catalog {
     }
   }
 
-  /// Keeps a file that has lost its names.
+  /// Keeps a file that no name leads to any more.
   fileprivate mutating func keepLeftOut(_ index: InodeIndex, path: [UInt8]?) {
     update(index) { $0.marks.insert(.leftOut) }
     inodes[index].state.links = 1
     noteLeftOut(index, path)
   }
 
-  /// Notes where a file was that is left out, for whoever asks later, and for a repair.
+  /// Records the path of a left-out file for later mounts and for a repair.
   private mutating func noteLeftOut(_ index: InodeIndex, _ path: [UInt8]?) {
     guard let path else { return }
     setAttribute(InodeState.leftOutPath, of: index, to: path)
   }
 
-  /// Keeps what a file was at one time, under a number of its own.
+  /// Keeps one version of a file under an inode number of its own.
   fileprivate mutating func keepLeftOut(
     _ index: InodeIndex, as extents: [Extent], size: Int64, path: [UInt8]?
   ) {
@@ -387,12 +387,11 @@ extension Catalog {
     record.state.links = 1
     let copy = inodes.insert(record)
     note(copy, .state)
-    for extent in extents { hold(extent) }
-    replaceExtents(of: copy, from: 0, to: .max, with: extents)
+    shareExtents(extents, with: copy)
     noteLeftOut(copy, path)
   }
 
-  /// Brings a file back that is gone, without a name and pinned once.
+  /// Restores a file that is gone, without a name and pinned once.
   fileprivate mutating func bringBack(_ version: FileVersion) -> InodeIndex {
     var state = version.state
     state.links = 0
@@ -405,8 +404,7 @@ extension Catalog {
     let index = inodes.insert(record)
     note(index, .state)
     for (name, value) in version.attributes { setAttribute(name, of: index, to: value) }
-    for extent in version.extents { hold(extent) }
-    replaceExtents(of: index, from: 0, to: .max, with: version.extents)
+    shareExtents(version.extents, with: index)
     return index
   }
 }

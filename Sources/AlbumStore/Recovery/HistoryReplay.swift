@@ -1,20 +1,20 @@
 import AlbumFormat
 import AlbumModel
 
-// Content that is not there: which files lack some, and what they were before.
+// Finds the files that lack content, and replays recent history to find their earlier versions.
 
 extension Recovery {
-  /// Looks at the content that frames of the last 15 minutes stated. `first`: `recent` knows what frames
-  /// behind this one stated.
+  /// Finds missing content among what frames of the last 15 minutes recorded. `recent` has the frames after
+  /// `first`.
   mutating func missingContent(
     _ recent: inout RecentHistory, before first: FrameNumber, _ catalog: borrowing Catalog
   ) throws(StoreError) -> MissingContent {
-    // Of a session that ended, all of whose segments are there, everything before a checkpoint is.
+    // A session that ended and whose segments all exist lacks nothing from before a checkpoint.
     var lacksFrames = false
     if !report.hasSessionEnded || lacksSegment(catalog), !omitted.contains(.wholeGrace) {
       lacksFrames = try noteWritten(before: first, &recent)
     }
-    // What a frame stated that is not there, a checkpoint may know: then every file is looked at.
+    // A checkpoint may have content that a missing frame recorded. Then every file is examined.
     let written = lacksFrames ? catalog.files() : Array(recent.written.keys)
     return try MissingContent(
       in: written, catalog, listing, content: content, session: position.birth,
@@ -27,13 +27,12 @@ extension Recovery {
     }
   }
 
-  /// Adds what frames stated that a checkpoint covers, as far as they are there. Returns whether some are
-  /// not.
+  /// Adds the recent frames that a checkpoint covers. Returns true if some of them are missing.
   private mutating func noteWritten(before first: FrameNumber, _ recent: inout RecentHistory)
     throws(StoreError) -> Bool
   {
     var lacksFrames = false
-    // The frame behind which the segment that was looked at last begins.
+    // The last frame before the segment that the loop examined last.
     var end: FrameNumber?
     for segment in journals.all.reversed() {
       let scan = try scan(segment.number)
@@ -47,8 +46,8 @@ extension Recovery {
     return lacksFrames
   }
 
-  /// Replays the last 15 minutes once more, from the newest checkpoint before them that is whole, and
-  /// says how each file that lacks content is shown.
+  /// Replays the last 15 minutes again, from the newest whole checkpoint before them, and decides how each
+  /// file that lacks content is shown.
   mutating func fallback(
     for missing: MissingContent, _ chain: [JournalLink], floor: StoreTime,
     _ catalog: borrowing Catalog
@@ -59,7 +58,7 @@ extension Recovery {
       let empty = RecentHistory(floor: floor, wanted: wanted)
       var recent = try replayHistory(chain, empty, &older)
       if older.gap != nil {
-        // A checkpoint behind the gap knows what the frames in it stated.
+        // A checkpoint after the gap contains what the lost frames recorded.
         recent.add(try replayHistory(chain, empty, &older, newestFirst: true))
       }
       let fallback = try FileFallback(missing, recent, catalog, content: content, omitted)
@@ -86,8 +85,8 @@ extension Recovery {
     return replay.recent
   }
 
-  /// The newest checkpoint that is whole and was in force at the floor, else the oldest that is whole,
-  /// else the beginning.
+  /// Loads the newest whole checkpoint that was taken before `floor`. Without one, replay begins with the
+  /// space, or with the oldest whole checkpoint if the beginning of the journal is gone.
   private mutating func historyStart(
     _ chain: [JournalLink], floor: StoreTime, into catalog: inout Catalog
   ) throws(StoreError) -> CheckpointReference {
@@ -108,7 +107,7 @@ extension Recovery {
 }
 
 extension Catalog {
-  /// The regular files.
+  /// The numbers of all regular files.
   fileprivate borrowing func files() -> [InodeNumber] {
     var found: [InodeNumber] = []
     forEachInode { _, state in if state.kind == .regular { found.append(state.number) } }

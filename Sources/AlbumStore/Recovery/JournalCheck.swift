@@ -1,16 +1,18 @@
 import AlbumFormat
 package import AlbumModel
 
-/// Whether every frame that was on disk opens, also those that only the former checkpoint needs.
+/// Finds frames that were on disk and cannot be decrypted, including those that only the former checkpoint
+/// needs.
 package struct JournalCheck: Sendable {
-  /// Segments in which frames are missing, how many, and whether they were there.
+  /// Segments in which frames are missing, and their number. `isDamage` is false if a copy may have been made
+  /// before they were written.
   package private(set) var missingFrames: [(segment: SegmentNumber, count: Int, isDamage: Bool)] =
     []
-  /// Segments of which neither head opens.
+  /// Segments with two unreadable heads.
   package private(set) var headless: [SegmentNumber] = []
-  /// Segments of which one of the two heads opens, and was not torn by a crash at their birth.
+  /// Segments with one unreadable head that no crash at the birth of the segment tore.
   package private(set) var singleHeads: [SegmentNumber] = []
-  /// Segments that should be there.
+  /// Segments that later ones name and that do not exist.
   package private(set) var missingSegments: [SegmentNumber] = []
   package private(set) var segmentCount = 0
 
@@ -25,7 +27,7 @@ package struct JournalCheck: Sendable {
         singleHeads.append(link.number)
       }
       let lower = max(before, scan.head?.cutFrame ?? .none)
-      // Of one that is not the newest, and whose successor is not there, nobody knows where it ended.
+      // Nothing shows where an earlier segment ended if its successor is missing: only proven frames count.
       let isNewest = link.number == salvaged.chain.last?.number
       let upper =
         link.cut ?? (isNewest ? max(scan.provenFrame, recovery.lastFrame) : scan.provenFrame)

@@ -1,58 +1,58 @@
 import AlbumFormat
 import AlbumModel
 
-/// Applies the frames of one journal segment after the other to a catalog, and tells what is proven,
-/// believed, cut and damaged.
+/// Applies the frames of one journal segment after the other to a catalog, and decides which frames are
+/// proven, believed, cut or damaged.
 ///
-/// 1. Frames up to the last proven barrier of a segment, or up to the cut that the head behind it
-///    states, were on disk. One that is missing is damage: stepped over, counted, and the catalog is
-///    told, so that nothing half known is shown (`Catalog.apply(behindGap:)`).
-/// 2. Where a power cut may have taken what was not synced, frames behind it are believed one after
-///    the other as long as each names the hash of the one before. Behind what the last barrier covers,
-///    proven or not, all records must open that they refer to: a barrier is written when those are on
-///    disk, and they may be gone since. Elsewhere all frames that are there were written, and so were
-///    those before them.
-/// 3. Frames that count only together are applied together; they may go on in the next segment.
+/// 1. Frames up to the last proven barrier of a segment, or up to the cut that the next head records, were on
+///    disk. A missing one is damage. Replay skips it, counts it and notes a gap in the catalog, so that the
+///    catalog shows nothing half known (`Catalog.apply(behindGap:)`).
+/// 2. After a possible power cut, replay believes later frames one by one, as long as each contains the hash
+///    of the one before. For frames that the last barrier does not cover, all records that they refer to must
+///    decrypt too. A barrier, proven or not, is written only when the records before it are on disk, so a
+///    record missing there is damage. Without a power cut, every frame that exists was written completely,
+///    and so were the ones before it.
+/// 3. Frames that count only together are applied together. They may continue in the next segment.
 struct JournalReplay {
-  /// Behind the last frame that was applied or given up.
+  /// The position after the last frame that was applied or given up.
   private(set) var position: JournalPosition
   private(set) var report = RecoveryReport()
-  /// Data segments that frames behind the last proven barrier refer to.
+  /// The data segments that frames after the last proven barrier refer to.
   private(set) var believedSegments: Set<SegmentNumber> = []
 
-  /// What only a check wants to know.
+  /// Further findings for a check; nil during a mount.
   private(set) var salvaged: SalvageReport?
-  /// What frames stated that are not older than the grace time.
+  /// The history within the grace time.
   private(set) var recent: RecentHistory
 
-  /// Content behind the last barrier is missing that no power cut took: of a segment that was whole, or
-  /// of one that is not there though a barrier covers that it was made.
+  /// True if content after the last barrier is missing that no power cut can have taken: it was in a segment
+  /// that was whole, or in a missing segment whose birth a barrier covers.
   private(set) var provesLoss = false
-  /// What frames behind the cut state.
+  /// The files and names that frames after the cut describe.
   private(set) var cutChanges = CutChanges()
 
   private let content: ContentStore
-  /// The newest segment has not its full size: killed when it was born, or cut since.
+  /// True if the newest segment is too short: the session was killed at its birth, or it was cut since.
   private(set) var isNewestShort = false
-  /// Segments that only frames behind the last barrier state.
+  /// Segments that only frames after the last barrier name.
   private var lateSegments: Set<SegmentNumber> = []
   /// The last frame that was seen in order, `group` included.
   private var reached: FrameNumber
-  /// Its hash; nil where that frame is lost.
+  /// Its hash; nil if that frame is lost.
   private var reachedHash: [UInt8]?
   /// Frames that count only together with the next.
   private var group: [JournalScan.Frame] = []
-  /// The content that frames up to this one refer to was synced.
+  /// The last frame whose content a barrier covers.
   private var synced = FrameNumber.none
-  /// What follows is neither proven nor believed.
+  /// True after the cut: later frames are neither proven nor believed.
   private var isCut = false
 
-  /// A power cut may have taken what was not synced.
+  /// True if a power cut may have taken writes that were not synced.
   private let mayHaveLostPower: Bool
-  /// What the crash harness leaves out: that frames follow one another.
+  /// True if the crash harness leaves out the precaution that each frame continues the one before.
   private let believesAll: Bool
 
-  /// `position` names the frame behind which replay begins.
+  /// Replay begins after the frame that `position` names.
   init(
     from position: JournalPosition, content: ContentStore, recent: RecentHistory,
     mayHaveLostPower: Bool, salvaged: SalvageReport? = nil, believesAll: Bool = false
@@ -79,7 +79,7 @@ struct JournalReplay {
     }
   }
 
-  /// A segment that others follow.
+  /// Replays a segment that others follow.
   private mutating func replay(
     _ scan: JournalScan, of link: JournalLink, into catalog: inout Catalog
   ) throws(StoreError) {
@@ -96,7 +96,7 @@ struct JournalReplay {
     }
   }
 
-  /// The newest segment.
+  /// Replays the newest segment.
   private mutating func finish(
     _ scan: JournalScan, of number: SegmentNumber, into catalog: inout Catalog
   ) throws(StoreError) {
@@ -116,7 +116,7 @@ struct JournalReplay {
   ) {
     isCut = false
     if let head = scan.head, head.cutFrame > reached {
-      // The segments between are not there.
+      // The segments between the two are missing.
       lose(upTo: head.cutFrame, wereUnwritten: true, &catalog)
     }
     if let head = scan.head, head.cutFrame == reached { reachedHash = head.cutHash }
@@ -163,14 +163,14 @@ struct JournalReplay {
     reached = number
     reachedHash = found.hash
     if !fits(found) {
-      // The beginning, or the end, of what counts only together is lost.
+      // The beginning or the end of frames that count only together is lost.
       giveUp(found, &catalog)
       if found.frame.isContinuation { return }
     }
     group.append(found)
     if found.frame.continues { return }
     if number > synced, mayHaveLostPower, try !opens(group, catalog) {
-      // Where another segment follows, its head tells whether these were believed.
+      // If another segment follows, its head shows whether an earlier mount believed these frames.
       reached = FrameNumber(group[0].frame.number.rawValue - 1)
       reachedHash = group[0].frame.previousHash
       return cut(found)
@@ -179,7 +179,7 @@ struct JournalReplay {
     try apply(segment, into: &catalog)
   }
 
-  /// Whether a frame behind the last proven one is the next.
+  /// True if an unproven frame is the next one.
   private func continues(_ found: JournalScan.Frame) -> Bool {
     if believesAll { return fits(found) }
     if found.frame.number != reached.next { return false }
@@ -187,7 +187,7 @@ struct JournalReplay {
     return found.frame.previousHash == reachedHash && fits(found)
   }
 
-  /// Whether a frame is the next by its number, and follows another than the one that is there.
+  /// True if a frame has the next number, but contains the hash of a different predecessor.
   private func isOfAnotherChain(_ found: JournalScan.Frame) -> Bool {
     guard let reachedHash, found.frame.number == reached.next else { return false }
     return found.frame.previousHash != reachedHash
@@ -207,8 +207,8 @@ struct JournalReplay {
 
   // MARK: Damage
 
-  /// Frames up to `number` were on disk and are not there any more.
-  /// `wereUnwritten`: a copy may have been made before they were written.
+  /// Records that frames up to `number` were on disk and are missing. `wereUnwritten` is true if a copy may
+  /// have been made before they were written.
   private mutating func lose(
     upTo number: FrameNumber, wereUnwritten: Bool, _ catalog: inout Catalog
   ) {
@@ -222,7 +222,7 @@ struct JournalReplay {
     position.frame = number
   }
 
-  /// What is left of frames that count only together cannot be used.
+  /// Discards what is left of frames that count only together.
   private mutating func giveUp(_ found: JournalScan.Frame, _ catalog: inout Catalog) {
     catalog.noteGap()
     report.damagedFrames += group.count
@@ -261,7 +261,7 @@ struct JournalReplay {
     reachedHash = found.hash
   }
 
-  /// Whether all records open that these frames refer to.
+  /// True if all records that these frames refer to decrypt.
   private mutating func opens(
     _ group: [JournalScan.Frame], _ catalog: borrowing Catalog
   ) throws(StoreError) -> Bool {
@@ -293,7 +293,7 @@ struct JournalReplay {
     return true
   }
 
-  /// Whether what a segment lacks was there when a barrier was written.
+  /// True if the missing content of a segment was on disk when a barrier was written.
   private func isLost(_ number: SegmentNumber) throws(StoreError) -> Bool {
     let id = SegmentID(kind: .data, number: number)
     if try content.files.seal(of: id) != nil { return true }
@@ -309,7 +309,8 @@ struct JournalReplay {
     report.believedFrames += group.count
   }
 
-  /// A check goes on where the disk answers an error, and names the files that it costs.
+  /// Content that the disk cannot read counts as whole, so that replay continues. Reading the file returns
+  /// the error, and a check names the file.
   private func opens(_ extent: Extent) throws(StoreError) -> Bool {
     do throws(StoreError) { return try content.opens(extent) } catch {
       if error.code != .inputOutput { throw error }

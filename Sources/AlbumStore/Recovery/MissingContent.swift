@@ -2,42 +2,42 @@ import AlbumFormat
 import AlbumModel
 import AlbumSecrets
 
-/// Which files lack content that the frames of the last 15 minutes stated, and what is known of the
-/// segments that should hold it.
+/// The files that lack content which frames of the last 15 minutes recorded, and the state of the segments
+/// that should hold it.
 struct MissingContent {
   /// How much of a segment is in the store.
   enum Presence {
-    /// It has its seal: nothing of it is missing.
+    /// The segment has its seal, so nothing of it is missing.
     case sealed
-    /// It is there. What was written to it last may be missing.
+    /// The segment exists without a seal. Its last records may be missing.
     case unsealed
     /// The disk cannot read it. Its content counts as there: reads answer the error until the disk is well.
     case unreadable
-    /// Something else than a file is in its place: nothing of it is left.
+    /// Something other than a file lies in its place. Nothing of it is left.
     case replaced
-    /// No file has its name. `isListedTooEarly`: see `mayBeListedTooEarly`.
+    /// No file has its name. For `isListedTooEarly`, see `mayBeListedTooEarly`.
     case absent(isListedTooEarly: Bool)
   }
 
-  /// The files, with the segments that they lack content of.
+  /// The files, each with the segments in which its content is missing.
   private(set) var lacking: [InodeNumber: Set<SegmentNumber>] = [:]
-  /// Of these, those of which something was written that does not open any more.
+  /// The files among them whose missing content was written and does not decrypt any more.
   private(set) var damaged: Set<InodeNumber> = []
   private var presences: [SegmentNumber: Presence] = [:]
   private let listing: SegmentListing
   private let content: ContentStore
-  /// The store shows that it was copied while it was written: something that frames state was not written yet
-  /// where a file was read, or the last session has begun segments of which no frame tells that is there.
+  /// True if the store shows that it was copied while it was written to: content that a frame records was not
+  /// written yet when the segment was copied, or the last session began segments that no copied frame names.
   private var isLivingCopy = false
-  /// The last session ended by an unmount, and its journal is whole.
+  /// True if the last session ended with an unmount and its journal is whole.
   private let sessionHasEnded: Bool
   /// The session that wrote last.
   private let session: SegmentBirth
-  /// No barrier covers the last frames of history.
+  /// True if no barrier covers the last frames of history.
   private let endsInWriting: Bool
-  /// The greatest number of a data segment that is there and that the catalog knows.
+  /// The greatest number of an existing data segment that the catalog knows.
   private let newestPresent: SegmentNumber
-  /// The segment that was looked at last.
+  /// The segment that was examined last.
   private var reading: (number: SegmentNumber, cells: UnwrittenCells)?
 
   var isEmpty: Bool { lacking.isEmpty }
@@ -65,7 +65,7 @@ struct MissingContent {
       id.kind == .data && id.number > greatest && found.contains { $0.birth == session }
     }
     for inode in written.sorted() {
-      // What has lost its last name goes when replay ends, and what was left out before is known.
+      // A file without a name goes when replay ends. Files that an earlier mount left out are known.
       guard let index = catalog.index(of: inode), catalog.state(index).links > 0,
         !catalog.state(index).marks.contains(.leftOut)
       else { continue }
@@ -83,7 +83,7 @@ struct MissingContent {
     }
   }
 
-  /// Adds files whose newest content nobody knows, since frames that stated it are lost.
+  /// Adds files whose newest content is unknown because the frames that recorded it are lost.
   mutating func addLost(_ catalog: borrowing Catalog, _ recent: RecentHistory) {
     for inode in catalog.gap?.lostContents ?? [] {
       guard let index = catalog.index(of: inode), catalog.state(index).links > 0 else { continue }
@@ -91,7 +91,7 @@ struct MissingContent {
         lacking[inode, default: []].insert(Extent.lostSegment)
       }
     }
-    // Names that lead to what no frame states that is there.
+    // Names of inodes that no remaining frame describes.
     for inode in catalog.gap?.names.keys.map({ $0 }) ?? [] {
       if let index = catalog.index(of: inode), catalog.inodes[index].isExpected {
         lacking[inode, default: []].insert(Extent.lostSegment)
@@ -99,7 +99,7 @@ struct MissingContent {
     }
   }
 
-  /// Whether all of an extent's content is there. Content that the disk cannot read counts as there.
+  /// True if all content of an extent is there. Content that the disk cannot read counts as there.
   mutating func isThere(_ extent: Extent) throws(StoreError) -> Bool {
     if extent.isLost { return false }
     switch try presence(extent.segment) {
@@ -113,7 +113,7 @@ struct MissingContent {
     }
   }
 
-  /// Whether what is missing was written once: nothing but damage takes it away.
+  /// True if the missing content was once written, so that only damage can have removed it.
   private mutating func isDamaged(_ extent: Extent) throws(StoreError) -> Bool {
     switch try presence(extent.segment) {
     case .sealed, .unreadable, .absent: return false
@@ -166,9 +166,9 @@ struct MissingContent {
     }
   }
 
-  /// Whether a segment of the last session may have been begun when rsync had listed its folder already:
-  /// rsync lists folders in the order of their names. So nothing that the session began later is in a
-  /// folder that sorts before, nor in the same. Only where history ends in the middle of writing.
+  /// True if the last session may have begun this segment after rsync had listed its folder. rsync lists
+  /// folders in the order of their names. So the segments that the session began later must all lie in
+  /// folders that sort after this one. Applies only if history ends in the middle of writing.
   private func mayBeListedTooEarly(_ id: SegmentID) -> Bool {
     guard endsInWriting, content.files.birth(id) == session else { return false }
     let folder = SegmentPath.directory(of: content.files.name(id, session))
@@ -180,10 +180,10 @@ struct MissingContent {
     }
   }
 
-  /// Whether what a file lacks of a segment may not have been written yet when the store was copied: of
-  /// one that is not there, where none that was begun later is, or where other things show that the store
-  /// was copied while it was written, or where its folder may have been listed before it was begun. Else
-  /// it was lost.
+  /// True if the missing content of a segment may not have been written yet when the store was copied. That
+  /// holds for an unsealed segment. It holds for a missing segment of an unfinished session if no later
+  /// segment exists, if the store shows that it was copied while it was written to, or if rsync may have
+  /// listed the folder too early. Otherwise the content was lost.
   func isEndOfCopy(_ number: SegmentNumber) -> Bool {
     switch presences[number] {
     case .absent(let isListedTooEarly):

@@ -1,53 +1,48 @@
 import AlbumFormat
 import AlbumModel
 
-/// What a file was at one instant, as far as a copy may lack it.
+/// The state of a file at one instant.
 struct FileVersion: Sendable {
   var state: InodeState
   var extents: [Extent]
   var attributes: [[UInt8]: [UInt8]]
-  /// The frame that stated it; nil: one before the history that is looked at.
+  /// The frame that recorded it; nil if the version is older than the examined history.
   var frame: FrameNumber?
 }
 
-/// What the frames of the last 15 minutes stated. Only of these a copy that was made while the store
-/// was written, in less than that time, may lack content: whatever was older when the copy was begun is
-/// in it. So a file whose newest content is not there may be shown as it was within that time.
+/// What the frames of the last 15 minutes recorded. A copy that was made in less than that time, while the
+/// store was written to, can lack only content of these frames: older content was there when the copy began.
+/// So a file whose newest content is missing may be shown as it was within that time.
 ///
-/// Filled in two passes: the first notes which files were written, the second, where content is
-/// missing, what they were. The times are of `StoreTime`; no file time is looked at.
+/// Two passes fill it. The first records which files were written. If content is missing, the second records
+/// their versions. All times are `StoreTime`; no file time counts.
 struct RecentHistory: Sendable {
-  /// What frames of this time or older stated is not looked at.
+  /// Frames of this time or older are ignored.
   let floor: StoreTime
-  /// Files whose versions are noted; nil: only who was written.
+  /// The files whose versions are recorded; nil in the first pass.
   let wanted: Set<InodeNumber>?
 
-  /// Files whose content was stated, and when that was last.
+  /// Files whose content was recorded, with the time of the last frame.
   private(set) var written: [InodeNumber: StoreTime] = [:]
-  /// The births of segments, also of those that the catalog has forgotten.
+  /// The births of segments, including those that the catalog has forgotten.
   private(set) var births: [SegmentNumber: SegmentBirth] = [:]
-  /// What files in `wanted` were, oldest first, and what files were last that are gone.
+  /// The versions of the files in `wanted`, oldest first, and the last version of each file that is gone.
   private(set) var versions: [InodeNumber: [FileVersion]] = [:]
-  /// Names that led to one file and then to another, or to none, in the order of history.
+  /// Names that led to one file and then to another or to none, in the order of history.
   private(set) var renamed: [Replacement] = []
-  /// The place that each inode was named by last.
+  /// The last name of each inode.
   private(set) var names: [InodeNumber: EntryPlace] = [:]
 
-  /// A name that led to one file, and what it led to then.
+  /// A name that led to one file and then to another or to none.
   struct Replacement: Sendable {
     var place: EntryPlace
     var former: InodeNumber
     var now: InodeNumber?
-    /// The frame that says who replaced the file is lost: `place` is a name that it had.
+    /// True if the frame that replaced the file is lost, and `place` is just a name that the file had.
     var isGuess = false
   }
 
-  struct EntryPlace: Hashable, Sendable {
-    var directory: InodeNumber
-    var name: [UInt8]
-  }
-
-  /// How many versions of one file are kept at most; beyond that the second oldest goes.
+  /// The greatest number of versions of one file. Beyond it the second oldest goes.
   private static let versionLimit = 256
 
   init(floor: StoreTime, wanted: Set<InodeNumber>? = nil) {
@@ -57,12 +52,12 @@ struct RecentHistory: Sendable {
 
   func reaches(_ time: StoreTime) -> Bool { time > floor }
 
-  /// Whether a file was there already at the floor.
+  /// True if the file existed already at `floor`.
   func isOld(_ inode: InodeNumber) -> Bool {
     versions[inode]?.first.map { $0.frame == nil } ?? false
   }
 
-  /// Adds what another replay of the same time found, which began later.
+  /// Adds the findings of another replay of the same time, which began at a later frame.
   mutating func add(_ other: RecentHistory) {
     versions.merge(other.versions) { $0 + $1 }
     written.merge(other.written) { max($0, $1) }
@@ -71,7 +66,7 @@ struct RecentHistory: Sendable {
     renamed += other.renamed
   }
 
-  /// Notes whose content a frame stated that is not replayed.
+  /// Records the files whose content a frame describes that is not replayed.
   mutating func noteWritten(_ items: [UInt8], at time: StoreTime) {
     try? decodeItems(items) { item in
       if case .extents(let number, _, _, _) = item {
@@ -104,7 +99,7 @@ struct RecentHistory: Sendable {
       noteVersion(number, frame.number, catalog)
     }
     for case .inode(let state) in items where wanted?.contains(state.number) ?? false {
-      // Of the same content as before: only what else is known of the file has changed.
+      // The content is the same as before: only attributes of the file have changed.
       if let last = versions[state.number]?.indices.last,
         versions[state.number]![last].state.contentStatements == state.contentStatements
       {
@@ -122,8 +117,8 @@ struct RecentHistory: Sendable {
     return given
   }
 
-  /// Behind a gap it may not be known which name a file had that a frame states to be gone. One that
-  /// gives names to other files may have replaced it.
+  /// After a gap the catalog may not know the name of a file that a frame removes. Any file that gets a name
+  /// in the same frame may have replaced it.
   private mutating func noteReplacedBehindGap(
     _ items: [JournalItem], _ catalog: borrowing Catalog
   ) {
@@ -149,9 +144,8 @@ struct RecentHistory: Sendable {
     let names = catalog.names(of: gone)
     for number in gone.sorted() {
       guard let own = names[number]?.first else { continue }
-      let place = EntryPlace(directory: own.directory, name: own.name)
       for inode in given.sorted() {
-        renamed.append(Replacement(place: place, former: number, now: inode, isGuess: true))
+        renamed.append(Replacement(place: own, former: number, now: inode, isGuess: true))
       }
     }
   }
@@ -172,16 +166,16 @@ struct RecentHistory: Sendable {
     if versions[number]!.count > RecentHistory.versionLimit { versions[number]?.remove(at: 1) }
   }
 
-  /// A file that goes: what replaced it may not be there.
+  /// Records the last version of a file that goes, because the file that replaced it may be incomplete.
   private mutating func noteLast(_ number: InodeNumber, _ catalog: borrowing Catalog) {
     guard wanted != nil, versions[number] == nil else { return }
     if let version = catalog.version(of: number, frame: nil) { versions[number] = [version] }
   }
 
-  /// `moved` are the files that the same frame gives names: one that has lost a name to another file and
-  /// got a new one was moved away, not replaced.
+  /// `moved` are the files that get names in the same frame. A file that lost its name to another one and got
+  /// a new name was moved away, not replaced.
   private mutating func noteName(
-    _ directory: InodeNumber, _ name: [UInt8], _ inode: InodeNumber?, _ moved: Set<InodeNumber>,
+    _ directory: InodeNumber, _ name: FileName, _ inode: InodeNumber?, _ moved: Set<InodeNumber>,
     _ catalog: borrowing Catalog
   ) {
     guard wanted != nil else { return }
@@ -198,7 +192,8 @@ struct RecentHistory: Sendable {
 }
 
 extension Catalog {
-  /// A regular file as it is now; nil of what is none, or is not stated whole.
+  /// The current version of a regular file; nil for other inodes, and for one that frames describe only in
+  /// part.
   fileprivate borrowing func version(of number: InodeNumber, frame: FrameNumber?) -> FileVersion? {
     guard let index = index(of: number), !inodes[index].isExpected,
       state(index).kind == .regular
@@ -208,6 +203,6 @@ extension Catalog {
       attributes: extras[index]?.attributes ?? [:], frame: frame)
   }
 
-  /// Whether an inode is known to be a directory, while the journal is replayed.
+  /// True if an inode is known to be a directory, during replay.
   borrowing func isListed(_ index: InodeIndex) -> Bool { inodes[index].directory != .max }
 }

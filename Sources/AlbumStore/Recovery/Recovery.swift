@@ -2,74 +2,78 @@ import AlbumFormat
 import AlbumModel
 import Posix
 
-/// Brings a space's catalog back from its checkpoint and journal. Reads alone, and looks at no file
-/// time. A read error refuses the mount: only what was read and does not open is cut.
+/// Rebuilds a space's catalog from its checkpoint and journal. It writes nothing and uses no file time. A
+/// read error of the journal refuses a mount that writes: recovery cuts only what it read and could not
+/// decrypt.
 ///
-/// 1. The newest journal segment is found by name. Its head says how the ones before it end and
-///    where the checkpoint is.
-///    A newest one without a head was born just before a crash and is passed over, unless
-///    something says that it was on disk whole once: then mounting would lose what it held.
-/// 2. Where the head of an older one is lost, the one before it is the next that exists.
-/// 3. The frames are replayed by `JournalReplay`. Where the machine was started anew since the session
-///    that wrote last, a power cut may have taken the end of history, and it is cut where something is
-///    missing behind the last proven barrier.
-/// 4. Else, and where something is missing before that barrier, each file for itself falls back to what
-///    it was within the last 15 minutes, see `MissingContent` and `FileFallback`.
+/// 1. Recovery finds the newest journal segment by name. The head of that segment says how the earlier ones
+///    end and where the checkpoint is. A newest segment without a head was begun just before a crash.
+///    Recovery skips it, unless something shows that it was once whole on disk: a mount that writes would
+///    lose what it held.
+/// 2. If the head of an earlier segment is lost, its predecessor is the next lower one that exists.
+/// 3. `JournalReplay` replays the frames. If the machine was restarted since the session that wrote last, a
+///    power cut may have taken the end of history. Replay then cuts history where something is missing after
+///    the last proven barrier.
+/// 4. Otherwise, and if something is missing before that barrier, each file by itself falls back to what it
+///    was within the last 15 minutes, see `MissingContent` and `FileFallback`.
 struct Recovery {
   var position = JournalPosition()
   var newest = SegmentNumber(0)
   var report = RecoveryReport()
-  /// Data segments that frames behind the last proven barrier refer to.
+  /// The data segments that frames after the last proven barrier refer to.
   private(set) var believedSegments: Set<SegmentNumber> = []
-  /// Journal segments that replay read, the first of them.
+  /// The first journal segment that replay read.
   var firstJournal = SegmentNumber(0)
-  /// Births of sessions of another copy of the store.
+  /// The births of sessions of another copy of the store.
   private var foreignSessions: Set<SegmentBirth> = []
-  /// Births of the sessions of the journal segments that were replayed.
+  /// The births of the sessions whose journal segments were replayed.
   private var sessions: Set<SegmentBirth> = []
-  /// The last session of which a frame counts, and those behind it, with their first journal segments:
-  /// what they left and no frame names is garbage of a crash.
+  /// The last session of which a frame counts, and the sessions after it, each with its first journal
+  /// segment. Their data segments that no frame names are garbage of a crash.
   private var crashed: [SegmentBirth: SegmentNumber] = [:]
-  /// How files are shown of which the newest content is not there. To be applied to the catalog when
-  /// replay has ended.
+  /// How the catalog shows files whose newest content is missing. Applied when replay has ended.
   private(set) var fallback = FileFallback()
 
-  /// The first number of a data segment that the journal does not state to be taken.
+  /// The first number of a data segment that the journal does not record as taken.
   private(set) var nextDataSegment = SegmentNumber(1)
-  /// The newest journal segment was full and its successor is not there: what that told of is not known.
+  /// True if the newest journal segment was full and its successor is missing, so that frames may be missing.
   private var lacksSuccessor = false
-  /// The newest journal segment has not its full size.
+  /// True if the newest journal segment is shorter than a segment.
   private var isNewestShort = false
-  /// Content is missing that no power cut took.
+  /// True if content is missing that no power cut can have taken.
   private var provesLoss = false
-  /// What frames state which a power cut left without their content, or without those before them.
+  /// The files and names that frames after the cut describe.
   private var cutChanges = CutChanges()
-  /// A power cut may have taken the end of history.
+  /// True if a power cut may have taken the end of history.
   private var mayHaveLostPower = true
-  /// The last frame that was written, as far as can be told.
+  /// The last frame that was written, or `.none` if a power cut may have taken later ones.
   private(set) var lastFrame = FrameNumber.none
 
   let listing: SegmentListing
   let files: SegmentFiles
   let content: ContentStore
   private let boot: BootIdentity
+  /// True: nobody writes behind what was replayed. So the newest journal segment may lack its heads. Its
+  /// frames do not show, but they stay as they are.
+  private let isReadOnly: Bool
   let omitted: Set<Precaution>
   var journals: JournalTimelines
-  /// History ends in the middle of writing: no barrier covers its last frames.
+  /// True if history ends in the middle of writing: no barrier covers its last frames.
   private(set) var endsInWriting = false
 
-  /// What only a check wants to know; nil where a mount runs. See `salvage`.
+  /// Further findings for a check, see `salvage`; nil during a mount.
   var salvaged: SalvageReport?
 
-  /// `listing` is taken under the space's lock. `boot` is the start of the machine that reads.
+  /// The caller takes `listing` under the space's lock. `boot` identifies the current start of the machine.
   init(
     _ listing: SegmentListing, files: SegmentFiles, content: ContentStore, boot: BootIdentity,
-    omitting omitted: Set<Precaution> = []
+    isReadOnly: Bool, omitting omitted: Set<Precaution> = []
   ) {
     self.listing = listing
     self.files = files
     self.content = content
     self.boot = boot
+    self.isReadOnly = isReadOnly
     self.omitted = omitted
     journals = JournalTimelines(listing, files: files)
   }
@@ -100,7 +104,7 @@ struct Recovery {
     try requireRoot(catalog)
   }
 
-  /// Ends replay: the catalog is whole then, and says which segments are meant.
+  /// Ends replay and completes the catalog, which then says which segments belong to the space's history.
   mutating func finish(_ catalog: inout Catalog) -> ReplayFindings {
     catalog.foundBirths = listing.births(of: .data)
     let findings = catalog.finishReplay()
@@ -111,7 +115,7 @@ struct Recovery {
     catalog.skipNumbers(before: listing.usedSegments)
     report.firstLostInode = findings.firstLostInode
     if let mark = catalog.lossMark, catalog.loss == nil {
-      // The session that found it was killed before its first frame.
+      // The session that found the loss was killed before its first frame.
       catalog.skipNumbers(before: SpaceCounters(), leavingOut: .lostEnd)
       catalog.noteLoss(from: mark.firstInode, isEndOfCopy: mark.isEndOfCopy)
     }
@@ -119,15 +123,15 @@ struct Recovery {
     return findings
   }
 
-  /// Lets the catalog show what is whole, and hold what is left out. After `run` or `salvage`, and
-  /// before anybody else changes the catalog.
+  /// Makes the catalog show what is whole and keep what is left out. Call it after `run` or `salvage`, before
+  /// anything else changes the catalog.
   mutating func showWhole(_ catalog: inout Catalog) throws(StoreError) {
-    // What is left out becomes files of this mount, with numbers of their own.
+    // Versions that are left out become files of this mount, with numbers of their own.
     let greatestInode = catalog.greatestInode
     report.incompleteFiles = fallback.apply(to: &catalog)
     report.remadeThumbnails = fallback.remadeThumbnails
     report.cutFiles = cutChanges.paths(catalog)
-    // A copy holds no journal segment that does not say what it is.
+    // A copy made while the store was written holds no journal segment without a readable head.
     if report.unreadableJournals > 0 || report.isJournalIncomplete && !report.mayLackJournalAsCopy {
       for place in report.incompleteFiles.indices {
         report.incompleteFiles[place].isEndOfCopy = false
@@ -141,13 +145,14 @@ struct Recovery {
     let isProven = strays.proveLostJournal(
       behind: nextDataSegment, of: report.hasSessionEnded ? nil : position.birth,
       ofOthers: foreignSessions, files: files)
-    // A session makes no data segment before the head of its journal is on disk.
+    // A session makes no data segment before the head of its journal is on disk. So a session that no head
+    // names has lost its journal.
     let told = try journals.sessions().union(foreignSessions)
     let orphans = strays.unknown.filter { $0.key >= nextDataSegment && !told.contains($0.value) }
-    // A session that has made segments had written its journal whole.
+    // A session that made data segments had first written a whole journal segment.
     if isNewestShort, !mayHaveLostPower, !strays.leftOver.isEmpty { report.isCutShort = true }
     report.isEndMissing = isProven || !orphans.isEmpty
-    // A full segment gets its seal when its successor is on disk.
+    // A full journal segment gets its seal when its successor is on disk.
     report.lacksEnd = lacksSuccessor && !report.isEndMissing && !report.isMixed
     if !report.keepsLooseContent, !lacksSuccessor {
       for (number, birth) in strays.leftOver {
@@ -161,7 +166,7 @@ struct Recovery {
       let name = files.name(segment.id, segment.birth)
       if !report.foreignJournals.contains(name) { report.unknownSegments.append(name) }
     }
-    // Records of files that the lost part told of say which inodes they are of.
+    // Records of files that the lost part described name inodes. No new file may get such a number.
     if report.isEndMissing || report.lacksEnd || report.isMixed {
       catalog.skipNumbers(before: SpaceCounters(), leavingOut: .lostEnd)
     }
@@ -186,13 +191,12 @@ struct Recovery {
       path: SegmentPath.root, remedy: .repair)
   }
 
-  /// What to do about damage that no mount can step over.
-  private static let advice =
-    "repair the space, or restore the folder segments from a backup"
+  /// The remedy for damage that no mount can skip.
+  private static let advice = "restore the folder segments from a backup"
 
   // MARK: Finding the journal
 
-  /// The numbers of the journal segments that there are of this timeline, rising.
+  /// The numbers of the existing journal segments of this timeline, rising.
   mutating func journalNumbers() throws(StoreError) -> [SegmentNumber] {
     if !omitted.contains(.toldTimelines) {
       let foreign = try journals.chooseTimeline() + journals.wentOnElsewhere()
@@ -206,21 +210,21 @@ struct Recovery {
     return numbers
   }
 
-  /// The newest journal segment whose head opens.
+  /// The newest journal segment with a readable head.
   private mutating func newestUsable(_ numbers: [SegmentNumber]) throws(StoreError)
     -> (SegmentNumber, JournalHead)
   {
     for number in numbers.reversed() {
       let scan = try scan(number)
       if let head = scan.head { return (number, head) }
-      if scan.wasBegun, files.readsAround {
-        // Nobody writes behind what this segment holds.
+      if scan.wasBegun, isReadOnly {
+        // This mount writes nothing, so the frames of this segment are safe.
         report.isCutShort = true
       } else if scan.wasBegun {
         let id = SegmentID(kind: .journal, number: number)
         throw StoreError(
           .damaged,
-          "the newest journal segment is damaged: neither of its heads opens, and a session that writes "
+          "the newest journal segment is damaged: both of its heads are unreadable, and a session that writes "
             + "would lose what it holds; \(Recovery.advice)", path: files.path(id), remedy: .repair)
       }
       report.unreadableJournals += 1
@@ -237,8 +241,8 @@ struct Recovery {
 
   // MARK: Checkpoint
 
-  /// Loads the newest checkpoint that is whole, of those that the head names, else of those that heads
-  /// before it named and that are there still. Without one, replay begins with the space.
+  /// Loads the newest whole checkpoint of those that the head names, or else of those that earlier heads
+  /// name and that still exist. Without one, replay begins at the beginning of the space.
   private mutating func loadCheckpoint(
     _ head: JournalHead, of newest: SegmentNumber, into catalog: inout Catalog
   ) throws(StoreError) -> CheckpointReference {
@@ -279,7 +283,7 @@ struct Recovery {
     position.formerCheckpoint = CheckpointReference()
   }
 
-  /// Whether a segment of a checkpoint is not there, or was copied before it was finished.
+  /// True if a segment of the checkpoint is missing, or was copied before it was finished.
   func lacksSegment(of reference: CheckpointReference) throws(StoreError) -> Bool {
     for step in 0..<reference.segmentCount {
       let number = SegmentNumber(reference.firstSegment.rawValue &+ step)
@@ -288,7 +292,7 @@ struct Recovery {
     return false
   }
 
-  /// False where it is not whole; then the catalog is as it was.
+  /// Returns false, and leaves the catalog as it is, if the checkpoint is not whole.
   func load(_ reference: CheckpointReference, into catalog: inout Catalog) throws(StoreError)
     -> Bool
   {
@@ -301,8 +305,8 @@ struct Recovery {
 
   // MARK: Replay
 
-  /// Replays a chain over the checkpoint that it begins with, which is loaded, and which `reload` loads
-  /// again where the same history is to be replayed by another rule.
+  /// Replays a chain over the loaded checkpoint that it begins with. Calls `reload` to load the checkpoint
+  /// again before it replays the same history by another rule.
   mutating func replay(
     _ chain: [JournalLink], from start: CheckpointReference, behind first: FrameNumber? = nil,
     into catalog: inout Catalog,
@@ -324,7 +328,7 @@ struct Recovery {
       chain, behind: first, RecentHistory(floor: floor), mayHaveLostPower, into: &catalog)
     var missing = try missingContent(&recent, before: first, catalog)
     if mayHaveLostPower, provesLoss || !missing.isEmpty, !isOmitted {
-      // What a barrier proved is missing: no power cut did that.
+      // Content is missing that a barrier proved to be on disk. No power cut did that.
       (position, report, salvaged) = before
       try reload(&self, &catalog)
       recent = try replayOnce(
@@ -359,7 +363,7 @@ struct Recovery {
       guard let birth = journals.segment(link.number)?.birth else { continue }
       crashed[birth] = link.number
       let cut = link.cut ?? replay.position.frame
-      // What a session found, it states with its first frame.
+      // The first frame of a session records the segments that earlier sessions left behind.
       if try scan(link.number).frames.contains(where: { $0.frame.number <= cut }) { break }
     }
     if salvaged == nil || replay.salvaged != nil { salvaged = replay.salvaged }
@@ -372,8 +376,8 @@ struct Recovery {
     return replay.recent
   }
 
-  /// Where the frame is lost that stated the birth of a data segment: one of its number that a session of
-  /// this timeline made is the one.
+  /// Finds the births of data segments whose frame is lost: of the segments with that number, it takes the
+  /// one that a session of this timeline made.
   private func findBirths(_ catalog: inout Catalog) {
     let known = sessions.union(catalog.sessions.keys)
     for (number, account) in catalog.segments.accounts where account.birth == .none {
@@ -384,8 +388,8 @@ struct Recovery {
     }
   }
 
-  /// Whether the machine was started anew since the session that wrote last, so that it may have ended
-  /// by a power cut.
+  /// True if the machine was restarted since the session that wrote last, so that a power cut may have ended
+  /// that session.
   private mutating func hasNewStart(_ chain: [JournalLink]) throws(StoreError) -> Bool {
     guard let newest = chain.last, let head = try scan(newest.number).head else { return true }
     return !head.boot.isSame(as: boot)

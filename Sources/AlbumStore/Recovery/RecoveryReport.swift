@@ -1,78 +1,78 @@
 package import AlbumFormat
 package import AlbumModel
 
-/// What a mount found in the journal.
+/// The state in which a mount or a check found the space.
 package struct RecoveryReport: Equatable, Sendable {
-  /// Frames behind the last proven barrier that were believed.
+  /// The number of believed frames after the last proven barrier.
   package var believedFrames = 0
-  /// Frames at the end that were not believed: they lie within 5 seconds of the crash.
+  /// The number of frames at the end that were not believed. They lie within 5 seconds of the crash.
   package var cutFrames = 0
-  /// Frames before the last proven barrier that are missing or do not open: damage. What they stated
-  /// is lost; files show a former state, an error, or are not there.
+  /// The number of frames before the last proven barrier that are missing or do not decrypt. This is damage:
+  /// files that they describe show an earlier state or an error, or are missing.
   package var damagedFrames = 0
-  /// Those of them that are missing at the end of a journal segment that another has followed, or with the
-  /// segment: a copy that was made while the store was written may lack them.
+  /// The number of these that a copy made while the store was written to may lack: they are missing together
+  /// with their journal segment, or at the end of one that another follows.
   package var absentFrames = 0
-  /// Whether the session that wrote last had ended by an unmount, all of its journal being there.
+  /// True if the session that wrote last ended with an unmount and its journal is complete.
   package internal(set) var hasSessionEnded = false
-  /// Whether the checkpoint was damaged and the one before it used.
+  /// True if the newest checkpoint is damaged, so that recovery used an earlier one.
   package var usedFormerCheckpoint = false
-  /// Whether a part of that checkpoint is not there, or was copied before it was finished.
+  /// True if a segment of the damaged checkpoint is missing, or was copied before it was finished.
   package internal(set) var lacksCheckpoint = false
-  /// Names that led to a file which damage took.
+  /// The number of names whose file damage took.
   package var lostEntries = 0
-  /// Files of which some content is not known any more: reading it is an error.
+  /// The number of files with content whose place is lost. Reading it is an error.
   package var lostContents = 0
-  /// Files and directories whose name is lost; `check --repair` gives them one.
+  /// The number of files and directories whose name is lost. A repair gives them one.
   package var orphans = 0
-  /// The newest journal segment is shorter than it was, or zeros are where none can be: frames at
-  /// its end may be missing, nobody can tell how many.
+  /// True if the newest journal segment is shorter than it was, or holds zeros that no write left. An unknown
+  /// number of frames at its end may be missing.
   package var isCutShort = false
-  /// Journal segments behind the newest one that can be read, in which nothing opens: begun just
-  /// before a crash, or destroyed.
+  /// The number of journal segments after the newest readable one. They were begun just before a crash, or
+  /// destroyed.
   package var unreadableJournals = 0
-  /// Whether the end of the journal is missing: segments are there that were begun behind it.
+  /// True if the end of the journal is missing: segments exist that were begun after it.
   package var isEndMissing = false
-  /// Whether it may be missing: the newest journal segment was full, and none that follows it is there,
-  /// but segments are that were begun behind it. A copy may have been made when the next one was begun.
+  /// True if the end of the journal may be missing: the newest journal segment was full, and its successor is
+  /// missing. A copy may have been made just when the successor was begun.
   package var lacksEnd = false
-  /// Whether the last session ended by an unmount.
+  /// True if history ends with an unmount.
   package var wasClean = true
-  /// Files that are not shown as they were last, since content of them is not in the store.
+  /// Files whose newest version is not whole, because content of it is missing from the store.
   package var incompleteFiles: [IncompleteFile] = []
-  /// Thumbnails that are made again, since content of them is not in the store.
+  /// Thumbnails that albumfs makes again, because content of them is missing from the store.
   package internal(set) var remadeThumbnails: [RemadeThumbnail] = []
-  /// Files of which the changes of the last seconds before a power cut are left out.
+  /// The paths of files whose changes in the last seconds before a power cut are left out.
   package internal(set) var cutFiles: [String] = []
-  /// Whether there are such files, or may be: then the next mount that writes states what it shows.
+  /// True if there may be incomplete files. The next mount that writes then records the versions that it
+  /// shows.
   package internal(set) var isIncomplete = false
   /// Journal segments in the store that belong to another copy of it, which was written to.
   package internal(set) var foreignJournals: [SegmentName] = []
-  /// Data segments that no session made of which the journal tells.
+  /// Segments of the space that the journal does not name.
   package internal(set) var unknownSegments: [SegmentName] = []
-  /// Files without a name that hold what this mount, or one before, left out.
+  /// The number of files without a name that hold the versions which this mount or an earlier one left out.
   package internal(set) var leftOutFiles = 0
-  /// Where they were, from the space's root, as far as that is known, and whether for damage.
+  /// Their known paths from the space's root, and true for those that were left out because of damage.
   package internal(set) var leftOutPaths: [String: Bool] = [:]
 
-  /// What an earlier mount for writing found missing of the journal, and no repair has settled.
+  /// The part of the journal that an earlier writable mount found missing, if no repair has settled that.
   package internal(set) var loss: JournalLoss?
-  /// The first inode number that only the part of the journal can have given out that this mount was the
-  /// first to find missing; nil: it found nothing new.
+  /// The first inode number that the part of the journal may have assigned which this mount was the first to
+  /// find missing; nil if this mount found nothing new missing.
   package internal(set) var firstLostInode: UInt64?
 
-  /// Whether segments of a copy that lived on for itself are in the store.
+  /// True if the store holds segments of another copy of it, which was written to.
   package var isMixed: Bool { !foreignJournals.isEmpty }
   package init() {}
 
-  /// Whether all that is missing of the journal, if anything is, may not have been written yet when the
-  /// store was copied.
+  /// True if every missing part of the journal may not have been written yet when the store was copied.
   package var mayLackJournalAsCopy: Bool {
     damagedFrames == absentFrames && !hasSessionEnded && !isCutShort
       && !isEndMissing && unreadableJournals == 0 && (!usedFormerCheckpoint || lacksCheckpoint)
   }
 
-  /// The same of what an earlier mount found missing, too.
+  /// The same, including the part that an earlier mount found missing.
   package var isJournalLackedAsCopy: Bool {
     (loss?.isEndOfCopy ?? true) && (mayLackJournalAsCopy || !isJournalIncomplete && loss != nil)
   }
@@ -86,14 +86,14 @@ package struct RecoveryReport: Equatable, Sendable {
       || usedFormerCheckpoint || isMixed || incompleteFiles.contains { !$0.isEndOfCopy }
   }
 
-  /// Whether what looks like garbage may be what missing frames told of: nothing of it is removed until a
-  /// repair has brought it back.
+  /// True if apparent garbage may be content that missing frames recorded. albumfs removes none of it until a
+  /// repair has restored what it can.
   package var keepsLooseContent: Bool { isJournalIncomplete || loss != nil }
 
-  /// The same where another copy of the store, which was written to, is mixed with this one.
+  /// True also if the store is mixed with another copy of it, which was written to.
   var keepsEverything: Bool { keepsLooseContent || isMixed }
 
-  /// Frames are missing: there may be content in the store that the catalog does not know.
+  /// True if frames are missing, so that the store may hold content that the catalog does not know.
   package var isJournalIncomplete: Bool {
     damagedFrames > 0 || isCutShort || isEndMissing || lacksEnd
   }

@@ -2,18 +2,18 @@ import AlbumFormat
 import AlbumModel
 import AlbumSecrets
 
-// A check's way to the catalog: the same replay as at a mount, but it goes on where a mount is
-// refused, and gathers what is left:
+// Builds the catalog for a check. It replays as a mount does, but continues where a mount would be refused,
+// and gathers what is left:
 //
-// 1. Journal segments are followed down from the newest that holds anything. Where both heads of one
-//    are damaged, the segment below it in number goes before it, up to its first frame.
-// 2. Without a whole checkpoint every checkpoint record that opens is applied, older ones first, and
-//    then all frames that there are.
-// 3. What is known in part stays in the catalog, so that it can be brought back.
+// 1. It follows the journal segments down from the newest that holds anything. If both heads of a segment are
+//    damaged, its predecessor is the segment with the next lower number, up to the first frame of this one.
+// 2. Without a whole checkpoint, it applies every checkpoint record that decrypts, older ones first, and then
+//    all frames that exist.
+// 3. It keeps inodes that it knows only in part, so that a repair can restore them.
 
 extension Recovery {
-  /// Replays into `catalog` as `run` does and changes nothing on disk either; throws only what the
-  /// disk answers and `.unsupportedFeature`. `salvaged` says then what was found missing.
+  /// Replays into `catalog` as `run` does, and changes nothing on disk either. Throws only errors of the disk
+  /// and `.unsupportedFeature`. Then `salvaged` says what is missing.
   mutating func salvage(into catalog: inout Catalog) throws(StoreError) {
     salvaged = SalvageReport()
     let numbers = try journalNumbers()
@@ -56,8 +56,8 @@ extension Recovery {
     return chain
   }
 
-  /// The newest one that holds something, or did: frames of one without a head tell by their numbers where
-  /// they belong.
+  /// The newest segment that holds something, or did. The numbers of frames show where a segment without a
+  /// head belongs.
   private mutating func newestOfUse(_ numbers: [SegmentNumber]) throws(StoreError) -> SegmentNumber?
   {
     for number in numbers.reversed() {
@@ -107,7 +107,7 @@ extension Recovery {
     return CheckpointReference()
   }
 
-  /// Applies every checkpoint record that opens. Checkpoints are found by their names' numbers.
+  /// Applies every checkpoint record that decrypts. Finds checkpoint segments by the numbers in their names.
   private mutating func gatherCheckpointRecords(into catalog: inout Catalog) throws(StoreError) {
     for number in listing.numbers(of: .checkpoint) {
       let id = SegmentID(kind: .checkpoint, number: number)
@@ -116,7 +116,7 @@ extension Recovery {
       var pending: (items: [UInt8], next: UInt32)?
       while let found = walk.next() {
         guard let record = try? CheckpointRecord(decoding: found.plaintext) else { continue }
-        // What goes on from a record that is lost cannot be read.
+        // A record that continues a lost one cannot be decoded.
         let items: [UInt8]
         if let open = pending, open.next == record.place {
           items = open.items + record.items
@@ -133,8 +133,8 @@ extension Recovery {
     }
   }
 
-  /// The frame behind which replay begins. Without a checkpoint that is the beginning of the space,
-  /// or of what is left of its journal.
+  /// Returns the frame after which replay begins. Without a checkpoint it is the one before the first frame
+  /// of the space, or of what is left of its journal.
   private mutating func firstFrame(_ chain: [JournalLink], _ start: CheckpointReference)
     throws(StoreError) -> FrameNumber
   {

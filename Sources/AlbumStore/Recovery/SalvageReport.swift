@@ -1,26 +1,26 @@
 package import AlbumFormat
 package import AlbumModel
 
-/// What a salvage found of journal and checkpoints, beyond what a mount needs to know.
+/// Findings about journal and checkpoints that a check needs and a mount does not.
 package struct SalvageReport: Sendable {
-  /// The journal segments that were replayed, oldest first, and the frame behind which each is dead.
+  /// The journal segments that were replayed, oldest first, each with the last frame that counts.
   var chain: [JournalLink] = []
   package var newestJournal: SegmentNumber? { chain.last?.number }
-  /// Those of which neither head opens.
+  /// Journal segments with two unreadable heads.
   package internal(set) var headless: [SegmentNumber] = []
-  /// Those that a later one names and that are not there.
+  /// Journal segments that a later one names and that do not exist.
   package internal(set) var missing: [SegmentNumber] = []
-  /// There is no journal segment at all.
+  /// True if no journal segment exists.
   package internal(set) var hasNoJournal = false
-  /// No checkpoint was whole, and the journal does not begin with the space: the catalog is what
-  /// could be gathered.
+  /// True if no checkpoint is whole and the journal does not begin with the space. The catalog then holds
+  /// only what could be gathered.
   package internal(set) var isIncomplete = false
-  /// Nothing stated the root.
+  /// True if nothing describes the root.
   package internal(set) var rootWasLost = false
-  /// Checkpoints that the newest head names, and which of them are damaged.
+  /// The checkpoints that the newest head names, and the damaged ones among them.
   package internal(set) var checkpoints: [CheckpointReference] = []
   package internal(set) var damagedCheckpoints: [CheckpointReference] = []
-  /// Inodes that the journal says are gone: what is left of their content is garbage.
+  /// Inodes that the journal removes. What is left of their content is garbage.
   package private(set) var gone: Set<InodeNumber> = []
   package internal(set) var lost = ReplayFindings()
 
@@ -30,9 +30,9 @@ package struct SalvageReport: Sendable {
 }
 
 extension Catalog {
-  /// Before the end of a replay that found things missing: what is known in part is kept. A directory
-  /// with names in it and a file with content are stated, the root in any case. Answers whether the
-  /// root was lost.
+  /// Keeps inodes that the journal describes only in part: directories with entries, files with content, and
+  /// the root in any case. Call it before the end of a replay that found something missing. Returns true if
+  /// the root was lost.
   mutating func keepWhatIsExpected() -> Bool {
     let rootWasLost = inodes.find(.root).map { inodes[$0].isExpected } ?? true
     _ = expect(.root, .directory)

@@ -2,16 +2,14 @@ import AlbumFormat
 import AlbumModel
 import AlbumSecrets
 
-/// Data segments of the space in the store that its catalog does not know, by the session that made
-/// them.
+/// Data segments of the space that exist in the store and that its catalog does not know.
 struct StraySegments: Equatable, Sendable {
-  /// Made by the last session, which ended by a crash before a frame named them.
+  /// Segments of sessions that crashed before a frame named the segments. They are garbage.
   private(set) var leftOver: [SegmentNumber: SegmentBirth] = [:]
-  /// Of another copy of the store, or told of by a part of the journal that is not there. Nobody can say
-  /// that they are not needed.
+  /// Segments of another copy of the store, or of a part of the journal that is missing. They may be needed.
   private(set) var unknown: [SegmentNumber: SegmentBirth] = [:]
 
-  /// `crashed` are the sessions that may have left some behind.
+  /// `crashed` are the sessions that may have left segments behind.
   init(
     _ catalog: borrowing Catalog, in listing: SegmentListing, of crashed: Set<SegmentBirth>
   ) {
@@ -26,11 +24,12 @@ struct StraySegments: Equatable, Sendable {
     }
   }
 
-  /// Whether the journal lacks its end: segments are there, behind all that the catalog has given out,
-  /// that a session finished when the frames that state them were on disk.
+  /// Returns true if segments prove that the journal lacks its end. Such a segment has a number after all
+  /// that the catalog assigned, and a seal of the end of a session, which is written only when the frames
+  /// that name the segment are on disk.
   ///
-  /// `newest` is the last session that the journal knows, where nothing says that its journal is
-  /// whole: what it had open when it ended was not removed by any other.
+  /// `newest` is the last session that the journal knows, or nil if its journal is known to be whole. Any
+  /// sealed stray segment of that session is a proof, because no other session removed it.
   mutating func proveLostJournal(
     behind next: SegmentNumber, of newest: SegmentBirth?, ofOthers foreign: Set<SegmentBirth>,
     files: SegmentFiles
@@ -42,7 +41,7 @@ struct StraySegments: Equatable, Sendable {
       do throws(StoreError) {
         if try files.seal(of: id)?.reason == .endOfSession { return true }
       } catch {
-        // The disk cannot read it, so nobody can say that it is not needed.
+        // The disk cannot read the segment, so it may be needed.
         leftOver[number] = nil
         unknown[number] = birth
       }

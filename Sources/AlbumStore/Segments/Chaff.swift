@@ -73,7 +73,7 @@ package enum Chaff {
       try unsafe file.write(UnsafeRawBufferPointer(piece), at: Int64(offset))
       offset += piece.count
     }
-    try file.setModificationTime(seconds: checksum.time)
+    try file.setModificationTime(checksum.time)
   }
 
   private static func makeFolder(

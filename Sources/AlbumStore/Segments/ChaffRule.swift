@@ -28,7 +28,7 @@ package enum ChaffRule {
   /// An addition comes within this time.
   static let delay = Duration.seconds(600)
 
-  static let variable = "ALBUMFS_TESTS_FORBID_CHAFF"
+  package static let variable = "ALBUMFS_TESTS_FORBID_CHAFF"
 
   /// For tests that count segments: if the environment variable is `yes`, sessions add no chaff, and stores
   /// start with few segments. Read only here. Creating or mounting such a store warns
@@ -88,9 +88,6 @@ package enum ChaffRule {
 extension Store {
   /// Warns about a store that only tests may create or use.
   package func warnWhereChaffIsForbidden() {
-    if !ChaffRule.isForbiddenByTests { return }
-    warn(
-      "\(ChaffRule.variable) is set, which is for tests: no chaff is added, so that another space would be "
-        + "seen; unset it")
+    if ChaffRule.isForbiddenByTests { warn(.chaffForbiddenForTests) }
   }
 }

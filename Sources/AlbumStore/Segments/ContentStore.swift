@@ -12,7 +12,7 @@ final class ContentStore: Sendable {
   private let scratch: ScratchPool
 
   private struct Tail {
-    /// Where new records go.
+    /// The segment for new records.
     var current: SegmentWriter?
     /// Writers whose image may hold bytes that are not in a file yet, including `current`.
     var open: [SegmentNumber: SegmentWriter] = [:]
@@ -360,7 +360,7 @@ final class ContentStore: Sendable {
     func damaged(_ offset: Int) -> StoreError {
       StoreError(
         .damaged,
-        "a record at byte \(offset) of a segment does not open: the file was changed, "
+        "a record at byte \(offset) of a segment does not decrypt: the file was changed, "
           + "cut short or damaged outside albumfs; restore it from a backup of the store",
         path: path)
     }
@@ -370,7 +370,7 @@ final class ContentStore: Sendable {
     if number == Extent.lostSegment {
       throw StoreError(
         .damaged,
-        "what this part of the file held was stated in a part of the journal that is damaged; "
+        "the part of the journal that recorded this part of the file is damaged; "
           + "restore the file from a backup, or write it anew")
     }
     let id = SegmentID(kind: .data, number: number)

@@ -24,7 +24,7 @@ struct EndedSegment: Sendable {
     unsafe checksum.add(UnsafeRawBufferPointer(cell.bytes))
     do throws(Errno) {
       try unsafe file.write(UnsafeRawBufferPointer(cell.bytes), at: 0)
-      try file.setModificationTime(seconds: checksum.time)
+      try file.setModificationTime(checksum.time)
     } catch {
       return
     }

@@ -37,7 +37,7 @@ final class RecordPass: Sendable {
     self.progress = progress
   }
 
-  /// What is in the segments, in the order of their numbers; nil when `progress` said to stop.
+  /// Returns the findings in the segments, sorted by number; nil if `progress` stopped it.
   func run() throws(StoreError) -> [SegmentFindings]? {
     var helpers: [PosixThread] = []
     for _ in 1..<RecordPass.threadCount {

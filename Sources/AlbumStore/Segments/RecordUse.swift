@@ -1,11 +1,11 @@
 package import AlbumFormat
 package import AlbumModel
 
-/// A stretch of a file and the records that it needs: one line of what a check has to open.
+/// A range of a file and the records that it needs, which a check decrypts.
 ///
-/// What a record states of its inode and offset is not compared: copy_file_range shares records, within
-/// a file as well as between files, and where they were written first may be gone since. That a record
-/// is the one for this place in this segment is bound by its associated data.
+/// The check does not compare the inode and offset in a record with the file: copy_file_range shares records
+/// within a file and between files, and the file that they were written for may be gone. The associated data
+/// bind a record to its place in its segment.
 package struct RecordUse: Sendable {
   package var inode: InodeNumber
   package var extent: Extent

@@ -22,8 +22,9 @@ final class SegmentFiles: Sendable {
   let segmentSize: Int
   /// Images of segments that are being filled.
   let images: ScratchPool
-  /// For a check: if the disk returns errors, `load` returns the readable bytes, and zeros for the rest.
-  let readsAround: Bool
+  /// For who writes nothing: where the disk cannot read, `load` returns zeros, a segment has no seal, and
+  /// `unreadable` names it. Otherwise such an error ends the call.
+  let toleratesReadErrors: Bool
   let clock: StoreClock
   /// The birth of all new segments.
   let session = SegmentBirth.random()
@@ -52,7 +53,7 @@ final class SegmentFiles: Sendable {
     var givenUp: Set<SegmentID> = []
     /// Objects of the wrong type in the place of segments, by path.
     var misplaced: [String: Errno] = [:]
-    /// Errors of reads that went on behind what the disk cannot read, by path.
+    /// The read errors after which reading continued, by path.
     var unreadable: [String: Errno] = [:]
     /// A directory could not be synced: from then on it is uncertain which segments exist.
     var lostDirectory: StoreError?
@@ -68,13 +69,13 @@ final class SegmentFiles: Sendable {
   let reserve = Mutex<Set<SegmentNumber>?>(nil, rank: .reserve)
 
   init(
-    directory: any StorageDirectory, keys: SpaceKeys, segmentSize: Int, readsAround: Bool = false,
-    clock: StoreClock = StoreClock()
+    directory: any StorageDirectory, keys: SpaceKeys, segmentSize: Int,
+    toleratesReadErrors: Bool = false, clock: StoreClock = StoreClock()
   ) {
     self.directory = directory
     self.keys = keys
     self.segmentSize = segmentSize
-    self.readsAround = readsAround
+    self.toleratesReadErrors = toleratesReadErrors
     self.clock = clock
     images = ScratchPool(byteCount: segmentSize, kept: 3)
   }
@@ -193,7 +194,7 @@ final class SegmentFiles: Sendable {
       guard try cell.read(file) == cell.byteCount else { return nil }
     } catch {
       if error == .noEntry || isMisplaced(id, error) { return nil }
-      if !readsAround { throw StoreError(reading: SegmentPath.path(of: name), error) }
+      if !toleratesReadErrors { throw StoreError(reading: SegmentPath.path(of: name), error) }
       recordUnreadable(SegmentPath.path(of: name), error)
       return nil
     }
@@ -356,7 +357,7 @@ final class SegmentFiles: Sendable {
     }
   }
 
-  /// Whether it is uncertain which segments exist.
+  /// True if it is uncertain which segments exist.
   var hasLostDirectory: Bool { state.withLock { $0.lostDirectory != nil } }
 
   /// Records that the file of a segment was unlinked.
@@ -386,7 +387,7 @@ final class SegmentFiles: Sendable {
       do throws(Errno) {
         image.used = try image.read(file)
       } catch {
-        if !readsAround { throw error }
+        if !toleratesReadErrors { throw error }
         image.readAround(file)
         recordUnreadable(path, error)
       }
@@ -395,7 +396,7 @@ final class SegmentFiles: Sendable {
       if error == .noEntry { return false }
       // Somebody replaced the segment: it is damaged, and nothing is left of it.
       if isMisplaced(id, error) { return true }
-      if !readsAround { throw StoreError(reading: path, error) }
+      if !toleratesReadErrors { throw StoreError(reading: path, error) }
       image.hasReadErrors = true
       recordUnreadable(path, error)
       return true
@@ -412,7 +413,7 @@ final class SegmentFiles: Sendable {
     return state.withLock { $0.misplaced[path] != nil }
   }
 
-  /// The segments that the disk could not read in full. Only a session that `readsAround` errors finds them.
+  /// The segments that the disk could not read in full, found where `toleratesReadErrors`.
   var unreadable: [StoreError] {
     state.withLock { $0.unreadable }.sorted { $0.key < $1.key }.map {
       StoreError(reading: $0.key, $0.value)

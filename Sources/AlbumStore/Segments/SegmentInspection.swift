@@ -2,7 +2,7 @@ package import AlbumFormat
 package import AlbumModel
 import AlbumSecrets
 
-/// What was found in one data segment.
+/// The findings in one data segment.
 package struct SegmentFindings: Sendable {
   package enum State: Sendable, Equatable {
     case whole
@@ -60,7 +60,7 @@ struct SegmentInspection {
     findings = SegmentFindings(segment: segment)
   }
 
-  /// `uses` are those of this segment. `walksAll`: records that nothing refers to are told, too.
+  /// `uses` are those of this segment. With `walksAll`, the findings include records that nothing refers to.
   mutating func run(_ uses: ArraySlice<RecordUse>, walksAll: Bool) -> SegmentFindings {
     for use in uses { inspect(use) }
     if walksAll { walk() }

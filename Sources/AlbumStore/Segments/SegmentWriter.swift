@@ -164,7 +164,7 @@ final class SegmentWriter: Sendable {
         try bear(to, file!)
         isBorn = true
       }
-      try file!.setModificationTime(seconds: state.withLock { $0.checksum.time })
+      try file!.setModificationTime(state.withLock { $0.checksum.time })
     } catch {
       throw StoreError(writing: files.path(id), error)
     }

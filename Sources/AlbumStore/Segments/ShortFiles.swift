@@ -22,8 +22,8 @@ package struct ShortFiles {
   static let shareOfFreeRoom: Int64 = 100
   /// The number of files to check in one round.
   static let filesPerRound = 256
-  /// Another albumfs may be writing younger files; in seconds.
-  static let minimumAge: Int64 = 600
+  /// Another albumfs may be writing younger files.
+  static let minimumAge = Duration.seconds(600)
 
   /// Files that were not checked yet; nil until this session has written something, because another albumfs
   /// may be writing the file until then.
@@ -87,7 +87,7 @@ package struct ShortFiles {
     // Its other name may be in a backup that shares files with the store, or anywhere else.
     if try file.hasOtherNames() { return nil }
     let modified = try file.modificationTime()
-    return modified > SystemClock.wallSeconds() - ShortFiles.minimumAge ? nil : size
+    return modified > SystemClock.wall() - ShortFiles.minimumAge ? nil : size
   }
 
   private func fill(_ path: String, from size: Int, _ files: SegmentFiles) throws(Errno) {
@@ -99,6 +99,6 @@ package struct ShortFiles {
     image.used = try unsafe file.read(into: image.bytes, at: 0)
     if image.used < files.segmentSize { return }
     let checksum = unsafe SegmentChecksum(UnsafeRawBufferPointer(image.bytes))
-    try file.setModificationTime(seconds: checksum.time)
+    try file.setModificationTime(checksum.time)
   }
 }

@@ -5,49 +5,48 @@ import Posix
 final class StoreClock: Sendable {
   private struct State {
     /// Store time at the start of the session, and the running clock at that time.
-    var base: Int64
-    var start: Int64
+    var base: StoreTime
+    var start: Duration
   }
   private let source: TimeSource
   private let state: Mutex<State>
 
   init(_ source: TimeSource = .system) {
     self.source = source
-    state = Mutex(State(base: source.wall(), start: source.running()), rank: .leaf)
+    state = Mutex(State(base: StoreTime(source.wall()), start: source.running()), rank: .leaf)
   }
 
   var now: StoreTime {
     let running = source.running()
     return state.withLock {
-      StoreTime(milliseconds: min(StoreTime.limit - 1, $0.base + max(0, running - $0.start)))
+      min(StoreTime(milliseconds: StoreTime.limit - 1), $0.base + max(.zero, running - $0.start))
     }
   }
 
   /// Keeps store time from falling behind a time in the store.
   func goOn(from last: StoreTime) {
-    state.withLock { $0.base = max($0.base, last.milliseconds) }
+    state.withLock { $0.base = max($0.base, last) }
   }
 }
 
-/// The clocks behind store time, both in milliseconds: the wall clock, and one that nobody sets and that
-/// continues while the machine sleeps. Tests have their own.
+/// The clocks behind store time: the wall clock, and one that nobody sets and that continues while the
+/// machine sleeps. Tests have their own.
 package struct TimeSource: Sendable {
-  var wall: @Sendable () -> Int64
-  var running: @Sendable () -> Int64
+  var wall: @Sendable () -> Timestamp
+  var running: @Sendable () -> Duration
 
   package init(
-    wall: @escaping @Sendable () -> Int64, running: @escaping @Sendable () -> Int64
+    wall: @escaping @Sendable () -> Timestamp, running: @escaping @Sendable () -> Duration
   ) {
     self.wall = wall
     self.running = running
   }
 
   package static let system = TimeSource(
-    wall: { SystemClock.wallNanoseconds() / 1_000_000 },
-    running: { SystemClock.runningMilliseconds() })
+    wall: { SystemClock.wall() }, running: { SystemClock.sinceStart() })
 }
 
 extension Timestamp {
   /// The wall clock.
-  package static var now: Timestamp { Timestamp(nanoseconds: SystemClock.wallNanoseconds()) }
+  package static var now: Timestamp { SystemClock.wall() }
 }

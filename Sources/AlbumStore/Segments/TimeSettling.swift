@@ -27,29 +27,29 @@ struct TimeSettling {
   /// The limit of reads in the background. If all times of a store are lost, because it was copied without
   /// them, many sessions restore them.
   static let bytesInBackground: Int64 = 1 << 30
-  /// The limits at the end of a session: bytes read, and milliseconds.
+  /// The limits at the end of a session: bytes read, and time.
   static let bytesInTheEnd: Int64 = 128 << 20
   static let timeInTheEnd = Duration.seconds(2)
-  /// No other session writes to a segment of this age, in seconds.
-  static let quietTime: Int64 = 15 * 60
+  /// No other session writes to a segment of this age.
+  static let quietTime = Duration.seconds(15 * 60)
 
   /// The number of segments to read that changed last before a start of the machine, and the range of their
-  /// change times in seconds: file systems write times later than bytes, by at most 30 seconds.
+  /// change times: file systems write times later than bytes, by at most 30 seconds.
   static let mostSuspects = 32
-  static let suspectedTime: Int64 = 60
+  static let suspectedTime = Duration.seconds(60)
 
   /// Segments that were not checked yet, in random order; nil before they are listed.
   private var unexamined: [SegmentName]?
   /// Segments whose time may be older than their bytes, and when they changed.
-  private var suspects: [(name: SegmentName, changed: Int64)] = []
+  private var suspects: [(name: SegmentName, changed: Timestamp)] = []
   private var looksForSuspects = false
   private var bytesLeft = TimeSettling.bytesInBackground
   /// The session writes no more.
   private var isEnding = false
-  /// When the machine was started, in seconds since 1970.
-  private let boot: Int64
+  /// When the machine was started.
+  private let boot: Timestamp
 
-  init(boot: Int64 = SystemClock.wallSeconds() - SystemClock.runningMilliseconds() / 1000) {
+  init(boot: Timestamp = SystemClock.wall() - SystemClock.sinceStart()) {
     self.boot = boot
   }
 
@@ -108,7 +108,7 @@ struct TimeSettling {
     return read
   }
 
-  private mutating func suspect(_ name: SegmentName, _ changed: Int64) {
+  private mutating func suspect(_ name: SegmentName, _ changed: Timestamp) {
     if !looksForSuspects || changed >= boot { return }
     let newest = max(changed, suspects.first?.changed ?? changed)
     suspects.append((name, changed))
@@ -125,7 +125,7 @@ struct TimeSettling {
     guard let checksum = try TimeSettling.read(file, files) else { return 0 }
     // Not if another session wrote to it meanwhile.
     if checksum.time != times.modified, try file.times() == times {
-      try file.setModificationTime(seconds: checksum.time)
+      try file.setModificationTime(checksum.time)
     }
     return Int64(files.segmentSize)
   }
@@ -137,12 +137,12 @@ struct TimeSettling {
     let path = SegmentPath.path(of: name)
     let file = try files.directory.open(path, .read)
     let times = try file.times()
-    if times.isOfSegmentAtRest {
+    if SegmentChecksum.isPossible(times.modified) {
       // A backup that read the segment left an access time, and none on later segments: one copy would then
       // reveal as much as two. Resets it only at the end of a session, because that makes the segment look
       // recently changed.
       if isEnding, times.accessed != times.modified {
-        try file.setAccessTime(seconds: times.modified)
+        try file.setAccessTime(times.modified)
       }
       suspect(name, times.changed)
       return 0
@@ -155,14 +155,14 @@ struct TimeSettling {
     guard var checksum = try TimeSettling.read(file, files) else { return 0 }
     // Another session wrote to it meanwhile.
     if try file.times() != times { return Int64(files.segmentSize) }
-    try file.setModificationTime(seconds: checksum.time)
+    try file.setModificationTime(checksum.time)
     if isQuiet { return Int64(files.segmentSize) }
     for turn in 2..<5 {
       guard let again = try TimeSettling.read(file, files), again != checksum else {
         return Int64(turn * files.segmentSize)
       }
       checksum = again
-      try file.setModificationTime(seconds: checksum.time)
+      try file.setModificationTime(checksum.time)
     }
     return Int64(4 * files.segmentSize)
   }
@@ -176,18 +176,11 @@ struct TimeSettling {
     return try image.read(file) == files.segmentSize ? image.checksum : nil
   }
 
-  /// The time by the clock of the file system, which may be on another machine; in seconds.
-  private static func now(_ files: SegmentFiles) -> Int64 {
+  /// The time by the clock of the file system, which may be on another machine.
+  private static func now(_ files: SegmentFiles) -> Timestamp {
     let directory = files.directory
     RestingTimes.settle("", in: directory)
     let changed = (try? directory.folderTimes(""))??.changed
-    return changed ?? SystemClock.wallSeconds()
-  }
-}
-
-extension FileTimes {
-  /// True for a time that may be the checksum of a segment. The time of a write is not.
-  fileprivate var isOfSegmentAtRest: Bool {
-    SegmentChecksum.isPossible(time: modified) && modifiedNanoseconds == 0
+    return changed ?? SystemClock.wall()
   }
 }

@@ -56,6 +56,9 @@ void clinux_set_thread_name(const char *name);
 // sys/eventfd.h is not in Swift's Glibc module. Close-on-exec and non-blocking.
 int clinux_eventfd(void);
 
+// POSIX_SPAWN_SETSID needs _GNU_SOURCE.
+short clinux_spawn_session_flag(void);
+
 // Needs _GNU_SOURCE. `actions` is a posix_spawn_file_actions_t.
 int clinux_spawn_close_from(void *actions, int first);
 
@@ -79,8 +82,8 @@ const char *clinux_library_of_symbol(const char *symbol);
 // -1 on a kernel without Landlock.
 int clinux_landlock_forbid_all(void);
 
-// Gives the calling process the lowest priority for processor and disk, and makes it the first to be killed
-// when memory runs out. -1 if one of these failed.
+// Gives the calling process and its session the lowest priority for processor and disk, and makes the process
+// the first to be killed when memory runs out. -1 if one of these failed for the process.
 int clinux_yield_to_all(void);
 
 // For a process with one thread: moves it into a user namespace of its own, where RLIMIT_NPROC counts its

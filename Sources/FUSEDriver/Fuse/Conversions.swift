@@ -3,10 +3,10 @@ internal import AlbumModel
 internal import CFuse3
 internal import Glibc
 
-// The C structures of requests and answers, to and from what the file system knows.
+// Converts the C structures of requests and replies to and from the types of the file system.
 
 extension stat {
-  /// What `st_blksize` advises, in bytes: a record's plaintext. stdio sizes its buffers by it.
+  /// The value of `st_blksize` in bytes: a record's plaintext. stdio sizes its buffers by it.
   static let preferredBlockSize = 64 << 10
 
   init(_ attributes: Attributes) {
@@ -39,7 +39,7 @@ extension Timestamp {
 }
 
 extension AttributeChange {
-  /// `fields` tells with FUSE_SET_ATTR_ bits which members of `status` are meant.
+  /// The FUSE_SET_ATTR_ bits of `fields` select the members of `status`.
   init(_ status: stat, fields: CInt) {
     self.init()
     func has(_ field: CInt) -> Bool { fields & field != 0 }
@@ -83,7 +83,7 @@ extension statvfs {
 }
 
 extension FileName {
-  /// A name that the kernel asks for.
+  /// A name from the kernel.
   init(kernel name: UnsafePointer<CChar>?) throws(FSError) {
     let bytes = unsafe [UInt8](cString: name)
     do throws(FileName.Invalid) {

@@ -3,14 +3,13 @@ internal import AlbumModel
 internal import CFuse3
 internal import Glibc
 
-/// A listing in the form that the kernel reads, put together in the calling thread's buffer. Good
-/// until the request that it was made for is answered.
+/// A listing in the kernel's format, in the calling thread's buffer. Valid until the reply to its request.
 @unsafe struct DirectoryEntries {
   private let buffer: UnsafeMutableRawBufferPointer
   private let request: fuse_req_t
   private var count = 0
 
-  /// `size` is what the kernel has room for, in bytes.
+  /// `size` is the room that the kernel has, in bytes.
   init(for request: fuse_req_t, size: Int) {
     unsafe self.request = request
     unsafe buffer = ReplyBuffer.forThisThread(size)
@@ -20,7 +19,7 @@ internal import Glibc
     unsafe UnsafeRawBufferPointer(rebasing: buffer[..<count])
   }
 
-  /// Answers false, and adds nothing, where no room is left.
+  /// Adds an entry. Returns false, and adds nothing, if there is no room.
   mutating func add(_ entry: ListedEntry) -> Bool {
     var status = unsafe DirectoryEntries.status(of: entry)
     return unsafe add(named: entry.name) { request, room, size, name in
@@ -28,8 +27,7 @@ internal import Glibc
     }
   }
 
-  /// The same with attributes; without them for `.` and `..`, of which the kernel takes no
-  /// reference.
+  /// Does the same with attributes. `.` and `..` have none, because the kernel counts no lookup for them.
   mutating func add(_ entry: ListedEntry, _ found: KernelEntry?) -> Bool {
     var parameters = fuse_entry_param()
     if let found {
@@ -57,7 +55,7 @@ internal import Glibc
     return true
   }
 
-  /// All that a plain entry tells: number and kind.
+  /// The attributes of a plain entry: number and kind.
   private static func status(of entry: ListedEntry) -> stat {
     var status = stat()
     status.st_ino = ino_t(entry.inode.rawValue)
@@ -79,8 +77,8 @@ internal import Glibc
 }
 
 extension DirectoryEntries {
-  /// The inodes that a listing with attributes hands over to the kernel, one reference each
-  /// (struct fuse_direntplus of fuse(4)): to be taken back where the kernel did not take the answer.
+  /// The inodes for which a listing with attributes (struct fuse_direntplus) counts a lookup each. If the
+  /// kernel refused the reply, the driver subtracts these lookups again.
   static func references(in bytes: UnsafeRawBufferPointer) -> [InodeNumber] {
     let attributesSize = 128
     let headerSize = attributesSize + 24

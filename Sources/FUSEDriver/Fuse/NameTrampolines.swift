@@ -150,7 +150,7 @@ internal import Posix
 }
 
 extension Request {
-  /// Answers with an entry, which counts a lookup of the kernel, unless it does not take it.
+  /// Replies with an entry. Subtracts its lookup again if the kernel refuses the reply.
   fileprivate consuming func hand(over entry: KernelEntry) {
     let driver = driver
     if !reply(entry) { driver.inodes.forget(entry.attributes.inode, count: 1) }

@@ -2,8 +2,8 @@ internal import AlbumFileSystem
 internal import AlbumModel
 internal import CFuse3
 
-/// Every request that the driver answers, in one list. What is missing is left to the kernel, on
-/// purpose: access (default_permissions), locks, poll, bmap, ioctl.
+/// All requests that the driver serves. It leaves others to the kernel on purpose: access
+/// (default_permissions), locks, poll, bmap, ioctl.
 @safe enum OperationTable {
   static func make() -> fuse_lowlevel_ops {
     var table = fuse_lowlevel_ops()
@@ -50,8 +50,8 @@ internal import CFuse3
   }
 }
 
-// The C functions that libfuse calls: each turns its arguments into Swift, calls the driver and
-// answers exactly once. Their names are the operations of fuse_lowlevel.h.
+// The C functions that libfuse calls. Each converts its arguments to Swift, calls the driver and replies
+// exactly once. Their names are the operations of fuse_lowlevel.h.
 
 @c func albumfs_init(
   _ context: UnsafeMutableRawPointer?, _ connection: UnsafeMutablePointer<fuse_conn_info>?

@@ -5,11 +5,11 @@ internal import Glibc
 internal import Posix
 internal import Synchronization
 
-/// One request of the kernel, which must get exactly one answer: every `reply` consumes it, and one
-/// that is forgotten answers EIO, so that no caller hangs.
+/// One request of the kernel, which must get exactly one reply. Every `reply` consumes it. A request without
+/// a reply gets EIO, so that no caller hangs.
 ///
-/// Replies that hand something over answer whether the kernel took it: where the caller was
-/// interrupted meanwhile it did not, and what was to be handed over must be taken back.
+/// Replies that hand something over return false if the kernel refused it, because the caller was interrupted
+/// meanwhile. The driver then takes it back.
 @safe struct Request: ~Copyable {
   private let raw: fuse_req_t
 
@@ -31,7 +31,7 @@ internal import Synchronization
     return KernelCaller(user: context.uid, group: context.gid, thread: context.pid)
   }
 
-  /// An empty listing of at most `size` bytes, for this request's answer.
+  /// Returns an empty listing of at most `size` bytes for the reply to this request.
   func makeEntries(size: Int) -> DirectoryEntries {
     unsafe DirectoryEntries(for: raw, size: size)
   }
@@ -49,13 +49,13 @@ internal import Synchronization
     discard self
   }
 
-  /// It is done, and there is nothing to tell.
+  /// Reports success without a result.
   consuming func replyDone() {
     unsafe _ = fuse_reply_err(raw, 0)
     discard self
   }
 
-  /// For forget, which gets no answer.
+  /// Ends a FORGET, which gets no reply.
   consuming func replyNothing() {
     unsafe fuse_reply_none(raw)
     discard self
@@ -107,7 +107,7 @@ internal import Synchronization
     discard self
   }
 
-  /// How long an extended attribute, or the list of their names, is.
+  /// Replies with the length of an extended attribute or of the list of their names.
   consuming func reply(attributeSize count: Int) {
     unsafe _ = fuse_reply_xattr(raw, count)
     discard self
@@ -125,27 +125,27 @@ internal import Synchronization
   }
 }
 
-/// A request that is answered later, from another thread.
+/// A request that gets its reply later, from another thread.
 ///
-/// @unchecked because a request may be answered from any thread, and `take` gives it to one alone.
+/// @unchecked because any thread may reply to a request, and `take` gives it to just one.
 final class WaitingRequest: @unchecked Sendable {
   private var request: Request?
 
   init(_ request: consuming Request) { self.request = consume request }
 
-  /// To be called once.
+  /// Call it once.
   func take() -> Request { request.take()! }
 }
 
-/// The kernel keeps a number for each open file; it is the address of the object, which is retained
-/// from open until release. So no table is needed to find it.
+/// The number that the kernel keeps for an open file: the address of an object, which is retained from open
+/// to release. So no table is needed to find it.
 @unsafe struct Handle<Object: AnyObject> {
   private let reference: Unmanaged<Object>
 
   /// Retains the object for the kernel.
   init(retaining object: Object) { unsafe reference = Unmanaged.passRetained(object) }
 
-  /// What the kernel gives back: a number that an earlier `number` was.
+  /// Takes the number that the kernel passes with a request for the open file.
   init(_ info: UnsafePointer<fuse_file_info>?) {
     let number = unsafe UInt(info!.pointee.fh)
     unsafe reference = Unmanaged.fromOpaque(UnsafeRawPointer(bitPattern: number)!)
@@ -154,6 +154,6 @@ final class WaitingRequest: @unchecked Sendable {
   var number: UInt64 { UInt64(UInt(bitPattern: unsafe reference.toOpaque())) }
   var object: Object { unsafe reference.takeUnretainedValue() }
 
-  /// The kernel will not name it again.
+  /// Releases the object. The kernel does not use the number again.
   func take() -> Object { unsafe reference.takeRetainedValue() }
 }

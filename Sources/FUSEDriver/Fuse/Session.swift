@@ -2,19 +2,19 @@ internal import CFuse3
 internal import Glibc
 internal import Posix
 
-/// Owns a libfuse session over an open FUSE device: answers what comes from it until the connection
-/// ends. Ends with `deinit`, which closes the device.
+/// Owns a libfuse session over an open FUSE device, and serves requests until the connection ends. Its
+/// `deinit` closes the device.
 @safe struct Session: ~Copyable {
   private let raw: OpaquePointer
   /// Kept alive for libfuse, which holds a plain pointer to it.
   private let driver: Driver
 
-  /// The threads that answer requests at most, and how many of them stay when there is nothing to
-  /// do. Each holds two buffers of a mebibyte.
+  /// The greatest number of threads that serve requests, and the number that stay when idle. Each holds two
+  /// buffers of a mebibyte.
   private static let threadLimit: UInt32 = 8
   private static let idleThreadLimit: UInt32 = 4
 
-  /// Takes the device over.
+  /// Takes ownership of the device.
   init(device: consuming FileDescriptor, driver: Driver) throws(MountError) {
     FuseLog.install()
     guard let raw = unsafe Session.make(driver) else { throw Session.failure("begin") }
@@ -31,14 +31,14 @@ internal import Posix
 
   deinit { unsafe fuse_session_destroy(raw) }
 
-  /// What other threads may do with the session while it lives.
+  /// The interface for other threads while the session lives.
   var link: SessionLink { unsafe SessionLink(raw) }
 
-  /// Answers requests with several threads; returns when the file system is unmounted, or after
+  /// Serves requests with several threads. Returns when the file system is unmounted, or after
   /// `SessionLink.exit`.
   func loop() throws(MountError) {
     guard let configuration = unsafe fuse_loop_cfg_create() else {
-      throw MountError(.sessionFailed, "Out of memory.")
+      throw .systemRefused("serve requests", .noMemory)
     }
     defer { unsafe fuse_loop_cfg_destroy(configuration) }
     unsafe fuse_loop_cfg_set_max_threads(configuration, Session.threadLimit)
@@ -61,13 +61,11 @@ internal import Posix
   }
 
   private static func failure(_ what: String) -> MountError {
-    let words = FuseLog.lastMessage
-    return MountError(
-      .sessionFailed, "libfuse could not \(what)\(words.isEmpty ? "." : ": \(words)")")
+    .sessionFailed(action: what, words: FuseLog.lastMessage)
   }
 }
 
-/// What other threads may ask of a session, good while the session lives.
+/// The interface of a session for other threads, valid while the session lives.
 ///
 /// `@unchecked` because libfuse allows these calls from any thread.
 @safe struct SessionLink: @unchecked Sendable {
@@ -75,51 +73,51 @@ internal import Posix
 
   fileprivate init(_ raw: OpaquePointer) { unsafe self.raw = raw }
 
-  /// The name, and whether it exists, is asked again when it is needed next. Waits for the lock that
-  /// the kernel holds during a change of this directory.
+  /// Makes the kernel look the name up again when it needs it next. Waits for the lock that the kernel holds
+  /// during a change of this directory.
   func expire(_ name: [UInt8], in directory: UInt64) {
-    // libfuse hands the kernel one byte more than it is told: the zero at the end of a C string.
+    // libfuse passes one byte more than the given length: the NUL of a C string.
     unsafe (name + [0]).withUnsafeBytes { bytes in
       let start = unsafe bytes.baseAddress!.assumingMemoryBound(to: CChar.self)
       let result = unsafe fuse_lowlevel_notify_expire_entry(
         raw, directory, start, name.count, FUSE_LL_EXPIRE_ONLY)
-      // Linux before 6.2 does not tell apart what it forgets from what it only doubts.
+      // Linux before 6.2 cannot expire an entry, only invalidate it.
       if result == -ENOSYS {
         unsafe _ = fuse_lowlevel_notify_inval_entry(raw, directory, start, name.count)
       }
     }
   }
 
-  /// Attributes and pages, a directory's listing too. Dirty pages are written first, so it waits for
-  /// the session's own threads.
+  /// Makes the kernel drop attributes and pages, also a directory's listing. The kernel writes dirty pages
+  /// first, so this waits for the session's own threads.
   func invalidate(_ inode: UInt64) {
     unsafe _ = fuse_lowlevel_notify_inval_inode(raw, inode, 0, 0)
   }
 
-  /// Attributes alone. Waits for nothing while the kernel uses the inode.
+  /// Makes the kernel drop attributes alone. Does not wait while the kernel uses the inode.
   func forgetAttributes(of inode: UInt64) {
     unsafe _ = fuse_lowlevel_notify_inval_inode(raw, inode, -1, 0)
   }
 
-  /// Pages from an offset on: the kernel writes dirty ones out before it drops them. It asks the
-  /// session's own threads to take them, and returns when they have.
+  /// Makes the kernel write out dirty pages from an offset on, and drop them. Returns when the session's own
+  /// threads have served these writes.
   func writeOut(_ inode: UInt64, from offset: Int64) {
     unsafe _ = fuse_lowlevel_notify_inval_inode(raw, inode, off_t(offset), 0)
   }
 
-  /// Ends the loop at once, with requests left open. To wake a thread of the loop the kernel is asked
-  /// for nothing of the root's pages: the answer comes as a request.
+  /// Ends the loop at once, with requests left open. To wake a thread of the loop, it requests zero bytes of
+  /// the root's pages: the kernel's reply arrives as a request.
   func exit() {
     unsafe fuse_session_exit(raw)
     unsafe _ = fuse_lowlevel_notify_retrieve(raw, 1, 0, 0, nil)
   }
 }
 
-/// What libfuse would print to standard error, kept for error messages instead.
+/// Collects what libfuse would print to standard error, for error messages.
 enum FuseLog {
   private static let last = Mutex("", rank: .leaf)
 
-  /// From now on, for the whole process; libfuse has one log.
+  /// Takes over libfuse's log for the whole process.
   static func install() {
     last.withLock { $0 = "" }
     unsafe fuse_set_log_func { _, format, arguments in
@@ -130,7 +128,7 @@ enum FuseLog {
     }
   }
 
-  /// libfuse's latest words; empty when it said nothing.
+  /// The last message of libfuse; empty if there is none.
   static var lastMessage: String { last.withLock { $0 } }
 
   private static func keep(_ bytes: [UInt8]) {

@@ -8,7 +8,7 @@ import Glibc
 import Posix
 import ThumbnailProtocol
 
-struct Check: ParsableCommand {
+struct Check: RecoveryKeyCommand {
   static let configuration = CommandConfiguration(
     abstract: "Check a space, and repair it.",
     discussion: """

@@ -45,6 +45,9 @@ struct Init: ParsableCommand {
       """))
   var kdf = KDFArgument.moderate
 
+  @Option(help: CipherArgument.help)
+  var cipher = CipherArgument.auto
+
   @Option(
     help: ArgumentHelp("Longer edge of the thumbnails, in pixels.", valueName: "px"))
   var thumbnailSize = 512
@@ -54,6 +57,7 @@ struct Init: ParsableCommand {
 
   func validate() throws {
     try Init.checkThumbnailSize(thumbnailSize)
+    try cipher.requireAvailable()
     guard segmentSize.map({ SegmentLayout.isValidByteCount(Int($0.bytes)) }) ?? true else {
       throw ValidationError("--segment-size takes 256K, 512K, 1M and so on up to 64M.")
     }
@@ -71,6 +75,7 @@ struct Init: ParsableCommand {
     let secret = try PasswordInput.new(password.source, prompt: "New password: ")
     var options = StoreOptions()
     options.cost = kdf.cost
+    options.cipher = cipher.kind
     options.chaffByteCount = chaff?.bytes
     let space = SpaceOptions(thumbnailEdge: thumbnailSize, owner: getuid(), group: getgid())
     let directory = try room.make()

@@ -5,7 +5,7 @@ import Daemon
 import Glibc
 import Posix
 
-struct Mount: ParsableCommand {
+struct Mount: RecoveryKeyCommand {
   static let configuration = CommandConfiguration(
     abstract: "Mount the space that a password unlocks.",
     discussion: """

@@ -28,6 +28,9 @@ struct SpaceAdd: ParsableCommand {
   @Argument(help: "The store's directory.", completion: .directory)
   var store: String
 
+  @Option(help: CipherArgument.help)
+  var cipher = CipherArgument.auto
+
   @Option(
     help: ArgumentHelp("Longer edge of the thumbnails, in pixels.", valueName: "px"))
   var thumbnailSize = 512
@@ -35,7 +38,10 @@ struct SpaceAdd: ParsableCommand {
   @OptionGroup var password: PasswordOptions
   @OptionGroup var output: OutputOptions
 
-  func validate() throws { try Init.checkThumbnailSize(thumbnailSize) }
+  func validate() throws {
+    try Init.checkThumbnailSize(thumbnailSize)
+    try cipher.requireAvailable()
+  }
 
   func run() throws {
     ProcessSetup.protectMemory()
@@ -43,7 +49,8 @@ struct SpaceAdd: ParsableCommand {
     let secret = try PasswordInput.new(password.source, prompt: "New space's password: ")
     let options = SpaceOptions(thumbnailEdge: thumbnailSize, owner: getuid(), group: getgid())
     try StoreCommands.reporting(changing: true) { () throws(StoreError) in
-      try opened.addSpace(password: secret) { (store, keys) throws(StoreError) in
+      try opened.addSpace(password: secret, cipher: cipher.kind) {
+        (store, keys) throws(StoreError) in
         try Space.create(in: store, keys: keys, options: options)
       }
     }
@@ -52,7 +59,7 @@ struct SpaceAdd: ParsableCommand {
   }
 }
 
-struct SpacePassword: ParsableCommand {
+struct SpacePassword: RecoveryKeyCommand {
   static let configuration = CommandConfiguration(
     commandName: "password",
     abstract: "Change the password of a space.",

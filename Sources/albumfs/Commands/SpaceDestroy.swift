@@ -5,7 +5,7 @@ import ControlProtocol
 import Daemon
 import Glibc
 
-struct SpaceDestroy: ParsableCommand {
+struct SpaceDestroy: RecoveryKeyCommand {
   static let configuration = CommandConfiguration(
     commandName: "destroy",
     abstract: "Destroy the space that a password unlocks.",

@@ -57,7 +57,10 @@ struct Status: ParsableCommand {
           + "`albumfs check` names the files")
     }
     for line in status.recovery { lines.append("Recovered:   \(line)") }
-    if verbose { lines += status.messages.map { "Message:     \($0)" } }
+    if verbose {
+      if let cipher = status.cipher { lines.append("Cipher:      \(cipher)") }
+      lines += status.messages.map { "Message:     \($0)" }
+    }
     return lines.joined(separator: "\n")
   }
 

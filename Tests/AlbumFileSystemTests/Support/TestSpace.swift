@@ -36,7 +36,7 @@ final class TestSpace: @unchecked Sendable {
 
   private static func options(_ grace: Int64) -> SpaceOpenOptions {
     var options = SpaceOpenOptions(logger: Logger(label: "test"))
-    options.graceSeconds = grace
+    options.grace = .seconds(grace)
     return options
   }
 

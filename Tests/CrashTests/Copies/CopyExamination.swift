@@ -96,7 +96,7 @@ struct CopyExamination {
     if life.hasBoundary(in: last.window) {
       if let view = seen.view {
         let errors: Set<String> = ["unreadable", "thumbnail does not open"]
-        // Of one run nothing is shown that never was, and what is missing is told.
+        // A copy after one run shows nothing that never was, and reports what is missing.
         let isTold = rule == "P2" && !seen.findings.isEmpty
         let found =
           isTold
@@ -128,7 +128,8 @@ struct CopyExamination {
     if Int.random(in: 0..<8, using: &random) == 0 { examineWriting(copy, seen, circumstances) }
   }
 
-  /// What it shows was there, and what it does not show it speaks of.
+  /// Examines a copy that took longer than the grace time: everything that it shows existed, and it reports
+  /// what it does not show.
   private mutating func examineLongPass(_ copy: StoreCopy, _ pass: CopyPass) {
     let seen = look(copy)
     let since = timeline.promised(at: pass.window.lowerBound)

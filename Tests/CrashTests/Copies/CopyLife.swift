@@ -11,15 +11,15 @@ struct CopyLife {
   let keys: SpaceKeys
   private(set) var chronicle = DiskChronicle()
   private(set) var timeline = Timeline()
-  /// What was wrong while it was lived.
+  /// The faults that its sessions found.
   private(set) var findings: [String] = []
-  /// Where sessions ended by an unmount, in instants of the disk.
+  /// The ends of sessions that ended with an unmount, in instants of the disk.
   private(set) var rests: [Int] = []
   /// The instants of the disk in which sessions ended by an unmount.
   private var unmounts: [ClosedRange<Int>] = []
-  /// Those at which a power cut came.
+  /// The instants of power cuts.
   private var powerCuts: [Int] = []
-  /// Those at which sessions made their first journal segments.
+  /// The instants at which sessions made their first journal segments.
   private var births: Set<Int> = []
   /// From which instant of the disk on it was which second.
   private var seconds: [(position: Int, second: Int64)] = []
@@ -48,14 +48,14 @@ struct CopyLife {
     second(at: window.upperBound) - second(at: window.lowerBound)
   }
 
-  /// Whether a session writes for the first time in a window, or ends. What a copy then lacks may look
-  /// like damage; another run mends it.
+  /// True if a session begins to write or ends in a window. The missing parts of a copy may then look like
+  /// damage, which another run repairs.
   func hasBoundary(in window: ClosedRange<Int>) -> Bool {
     births.contains { window.lowerBound < $0 && $0 <= window.upperBound }
       || unmounts.contains { $0.overlaps(window) }
   }
 
-  /// Whether a power cut came in a window: no copier lives through that.
+  /// True if a power cut came in a window: no copying tool survives that.
   func hasPowerCut(in window: ClosedRange<Int>) -> Bool {
     powerCuts.contains { window.lowerBound < $0 && $0 <= window.upperBound }
   }
@@ -102,8 +102,8 @@ struct CopyLife {
     try settle(workload, end, &random)
   }
 
-  /// Whether the spaces go by the clock of the test. As long as they go by that of the machine all that a
-  /// life does lies within the grace time for them, and so it has to for the model.
+  /// True if the spaces use the clock of the test. With the clock of the machine, all actions of a life lie
+  /// within the grace time, so the model must assume that too.
   static let controlsTime = false
 
   /// Several operations share a second often; now and then a grace time passes.
@@ -143,7 +143,7 @@ struct CopyLife {
     }
   }
 
-  /// What the next session finds.
+  /// Determines the state that the next session finds.
   private mutating func settle(_ workload: Workload, _ end: End, _ random: inout SeededRandom)
     throws
   {

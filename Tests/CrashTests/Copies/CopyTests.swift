@@ -5,17 +5,17 @@ import Testing
 
 @testable import AlbumStore
 
-// Copies of a store that lives. Sessions run on a disk that records every call; tools copy the disk
-// file by file, each at an instant of its own, in one run or in two; and stores and copies lose a
-// segment. What a mount shows of each state and what a check says is held against the timeline of the
-// space (`Timeline`), which knows nothing of how recovery works.
+// Copies of a store that is being written. Sessions run on a disk that records every call. Tools copy the
+// disk file by file, each at an instant of its own, in one run or in two. Stores and copies lose a segment.
+// The tests compare what a mount shows and what a check reports with the timeline of the space (`Timeline`),
+// which knows nothing of how recovery works.
 //
-// 1. After two runs of rsync, the second of which takes less than the grace time: what was closed
-//    before the first began is there, and nothing is called damaged.
-// 2. The same after one run that takes less than the grace time.
+// 1. After two runs of rsync, of which the second takes less than the grace time, everything that was closed
+//    before the first began is there, and nothing counts as damaged.
+// 2. The same holds after one run that takes less than the grace time.
 // 3. A lost segment costs the files that have content in it, and nothing else.
-// 4. What is not shown is not removed by whoever goes on writing.
-// 5. Times of files decide nothing, whatever becomes of them.
+// 4. A session that writes to such a store does not remove content that is not shown.
+// 5. Times of files decide nothing, whatever happens to them.
 // 6. Two timelines of one store never mix: `ForkTests`.
 // 7. A repair makes a store of what is there: `RepairExamination`.
 //
@@ -136,7 +136,7 @@ import Testing
   }
 }
 
-/// What a test of copies has found so far.
+/// The findings of a test of copies so far.
 struct CopyTally {
   private let name: String
   private let shard: Int
@@ -153,7 +153,7 @@ struct CopyTally {
   static let wanted: Int =
     Harness.wantedCopies ?? (Harness.isLimited ? Harness.wantedStates / 4 : 6000)
 
-  /// Whether this shard is to go on; of all states the test takes so many tenths.
+  /// True if this shard should continue. The test examines this many tenths of all states.
   func wants(_ tenths: Int) -> Bool {
     Explanation.life != nil
       ? round == 0 : states < CopyTally.wanted * tenths / 10 / CopyTests.shards

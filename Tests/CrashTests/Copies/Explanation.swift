@@ -7,9 +7,9 @@ import Posix
 
 @testable import AlbumStore
 
-/// What a copy of which a promise is broken holds, for a developer: with ALBUMFS_EXPLAIN set the first few
-/// are printed. ALBUMFS_COPY_LIFE does one life of a run again; the names and keys of its segments
-/// are others, so that it may take a few tries.
+/// Describes a copy that breaks a promise, for a developer. With ALBUMFS_EXPLAIN set, the tests print the
+/// first few. ALBUMFS_COPY_LIFE repeats one life of a run, with other names and keys of segments, so that it
+/// may take a few tries.
 enum Explanation {
   static let life = unsafe getenv("ALBUMFS_COPY_LIFE").flatMap { unsafe Int(String(cString: $0)) }
   private static let isWanted = unsafe getenv("ALBUMFS_EXPLAIN") != nil
@@ -103,8 +103,7 @@ enum Explanation {
       let places = extents.map { "\($0.segment.rawValue)@\($0.grid)" }
       return "\(number.rawValue)(\(from)..<\(to): \(places.joined(separator: " ")))"
     case .entry(let directory, let name, let inode):
-      let name = String(decoding: name, as: UTF8.self)
-      return "\(directory.rawValue)/\(name)=\(inode?.rawValue ?? 0)"
+      return "\(directory.rawValue)/\(name.display)=\(inode?.rawValue ?? 0)"
     case .segment(let kind, let number, let birth, let state, _):
       return "\(kind) \(number.rawValue) of \(birth.rawValue) \(state)"
     default: return "\(item)"

@@ -77,7 +77,7 @@ struct ForkExamination {
     var second = source.randomPass(from: first.window.upperBound, &random)
     if source.duration(second.window) >= CopyLife.grace { return }
     (first.deletes, second.deletes) = (deletes, deletes)
-    // What is written within one second is another promise's.
+    // Another promise covers writes within one second.
     (first.comparesFractions, second.comparesFractions) = (true, true)
     var mixed = StoreCopy(of: fork.copy.chronicle, at: fork.copy.chronicle.end)
     first.run(source.chronicle, into: &mixed, &random)
@@ -133,7 +133,7 @@ struct ForkExamination {
 
   private mutating func examineMixture(_ mixed: StoreCopy, _ circumstances: String) {
     let seen = look(mixed)
-    // What the copy alone wrote: of a name of its own, or of one that both gave.
+    // Writes of the copy alone: to a name of its own, or to one that both used.
     let (ofCopy, ofSource) = (
       strangers(in: mixed, to: fork.source), strangers(in: mixed, to: fork.copy)
     )
@@ -153,7 +153,7 @@ struct ForkExamination {
     let found = foreign(in: view)
     add(found, circumstances)
     Explanation.explain(mixed, fork.source, found, circumstances, seen)
-    // Whose timeline is shown goes on, and may remove what is its own.
+    // The shown timeline continues, and may remove its own content.
     let isOfSource = fork.source.timeline.foreign(in: view).isEmpty
     let isOfCopy = fork.copy.timeline.foreign(in: view).isEmpty
     if Bool.random(using: &random) {
@@ -183,7 +183,7 @@ struct ForkExamination {
     }
   }
 
-  /// What is of neither timeline.
+  /// Returns the content that belongs to neither timeline.
   private func foreign(in view: Snapshot) -> [Fault] {
     let isOfSource = fork.source.timeline.foreign(in: view)
     let isOfCopy = Dictionary(

@@ -13,7 +13,7 @@ import AlbumTestSupport
 /// nothing of it for good: the rest of what is not shown stays byte for byte.
 struct LossExamination {
   let whole: StoreCopy
-  /// What it shows with all segments.
+  /// The sighting with all segments.
   let seen: Sighting
   let view: Snapshot
   let keys: SpaceKeys
@@ -191,8 +191,8 @@ struct LossExamination {
     return faults
   }
 
-  /// Whether a file is shown in its newest state, an error where the segment is missing: what opens of
-  /// it lives, and compaction may move it.
+  /// True if a file shows its newest version, with an error in the missing segment. Its other content is
+  /// live, and compaction may move it.
   private func isInUse(_ path: String, _ hurt: Sighting) -> Bool {
     guard let old = view.entries[path]?.state, let new = hurt.view?.entries[path]?.state else {
       return false
@@ -214,7 +214,7 @@ struct LossExamination {
       let isThere =
         found.unreadable[path] == nil && shown?.content == entry.content
         && shown?.state.number == entry.state.number
-      // Who has it named is asked for consent.
+      // A file may be gone if the check reports something new.
       if !isThere, !isCut(path), again.findings == seen.findings {
         let kind =
           isAffected(path, by: segment) ? "gone with the segment back" : "another file is gone"
@@ -236,7 +236,7 @@ struct LossExamination {
     known.subtracting(segments).filter { whole.files[$0] != nil }.sorted()
   }
 
-  /// Those of the journal and of checkpoints, and others that hold no content.
+  /// The segments of the journal and of checkpoints, and others without content.
   func others(_ known: Set<String>) -> [String] {
     let content = known.union(segments)
     return whole.files.keys.filter { $0.hasPrefix("segments/") && !content.contains($0) }.sorted()

@@ -6,9 +6,9 @@ import AlbumTestSupport
 
 @testable import AlbumStore
 
-/// What a person sees of a copy: what a mount shows, and what a check says. Nothing is written.
+/// The view of a copy: the files that a mount shows, and the findings of a check. Writes nothing.
 struct Sighting {
-  /// What the mount shows; nil where there is none.
+  /// The files that the mount shows; nil if the mount is refused.
   private(set) var view: Snapshot?
   /// Why there is none.
   private(set) var refusal = ""
@@ -49,7 +49,7 @@ struct Sighting {
     }
   }
 
-  /// Whether the check says something of a file.
+  /// True if the check names a file.
   func names(_ path: String, _ entry: Snapshot.Entry?) -> Bool {
     findings.contains {
       $0.path == path || $0.inode != nil && $0.inode == entry?.state.number.rawValue
@@ -61,7 +61,7 @@ struct Sighting {
     Set(findings.filter { $0.kind == .orphan }.compactMap { $0.inode.map { InodeNumber($0) } })
   }
 
-  /// What differs between two looks at the same bytes: nothing should.
+  /// Describes the difference between two sightings of the same bytes, which should not differ.
   func difference(from other: Sighting) -> String? {
     if (view == nil) != (other.view == nil) { return "one mounts: \(refusal)\(other.refusal)" }
     if let view, let seen = other.view, view != seen { return view.difference(from: seen) }

@@ -1,9 +1,8 @@
 import AlbumFormat
 import AlbumModel
 
-/// The model that copies are held against: every content and every name that each file of one
-/// timeline had, by instants of history. Files are told by their inode numbers, which never change
-/// and are never used again within a timeline.
+/// The model for copies: every content and every name that each file of one timeline had, by instants of
+/// history. Inode numbers identify files. They never change and are never reused within a timeline.
 struct Timeline: Sendable {
   struct Version: Sendable {
     var content: [UInt8]
@@ -19,7 +18,7 @@ struct Timeline: Sendable {
     var name: String
   }
 
-  /// What a place led to; nil: nothing.
+  /// The file that a place led to for some time; nil for none.
   private struct Lease {
     var inode: InodeNumber?
     var span: ClosedRange<Int>
@@ -76,7 +75,7 @@ struct Timeline: Sendable {
     let first = snapshots.count
     floors.append(History.Floor(position: base, instant: first))
     for (place, instant) in history.instants.enumerated() {
-      // Where an instant is dead, the one behind it is what a mount went back to.
+      // After a dead instant follows the one to which a mount went back.
       let isReturn = place == 0 || history.instants[place - 1].end != .max
       append(instant.snapshot, instant.tree, isReturn: isReturn)
       starts.append(base + instant.start)
@@ -160,7 +159,7 @@ struct Timeline: Sendable {
     leases[place] = known
   }
 
-  /// What another timeline has in common with this one, which leaves it behind an instant.
+  /// The part of this timeline, up to an instant, that it shares with another one.
   func common(through instant: Int) -> Timeline {
     var result = Timeline()
     for place in 0...instant {
@@ -191,7 +190,7 @@ struct Timeline: Sendable {
     } ?? []
   }
 
-  /// The instant that was promised to whoever begins to copy then.
+  /// The oldest instant that a copy which begins at this position may show.
   func promised(at position: Int) -> Int {
     floors.filter { $0.position <= position }.map(\.instant).max() ?? 0
   }
@@ -199,21 +198,21 @@ struct Timeline: Sendable {
   /// The last instant that a disk can know of.
   func latest(at position: Int) -> Int { starts.lastIndex { $0 < position } ?? 0 }
 
-  /// Whether a file had this content at an instant from `since` on.
+  /// True if a file had this content at an instant from `since` on.
   func had(_ inode: InodeNumber, _ entry: Snapshot.Entry, since: Int = 0) -> Bool {
     versions[inode, default: []].contains {
       $0.span.upperBound >= since && $0.content == entry.content && $0.kind == entry.state.kind
     }
   }
 
-  /// Whether it had this time when it had that content.
+  /// True if the file had this time together with that content.
   private func hadTime(_ inode: InodeNumber, _ entry: Snapshot.Entry) -> Bool {
     versions[inode, default: []].contains {
       $0.content == entry.content && $0.modified == entry.state.modified
     }
   }
 
-  /// Whether a file had these bytes in that place, in any of its contents.
+  /// True if a file had these bytes at that offset, in any of its contents.
   func had(_ inode: InodeNumber, _ piece: Snapshot.Piece) -> Bool {
     let end = piece.offset + piece.bytes.count
     return versions[inode, default: []].contains {
@@ -229,17 +228,17 @@ struct Timeline: Sendable {
     return found
   }
 
-  /// Whether a place led to a file at any time.
+  /// True if a place led to a file at any time.
   func hadName(_ place: Place, _ inode: InodeNumber) -> Bool {
     inodes(of: place, since: 0).contains(inode)
   }
 
-  /// Whether a place led to a file, or to one that replaced it, from `since` on.
+  /// True if a place led to a file, or to one that replaced it, from `since` on.
   private func led(_ place: Place, to inode: InodeNumber, since: Int) -> Bool {
     inodes(of: place, since: since).contains { $0 == inode || isFormer(inode, of: $0) }
   }
 
-  /// Whether `later` replaced a file, or what replaced it, as far as frames can tell.
+  /// True if `later` replaced a file, directly or through others, as far as frames show.
   func isFormer(_ inode: InodeNumber, of later: InodeNumber) -> Bool {
     var seen: Set<InodeNumber> = [later]
     var next = [later]
@@ -340,7 +339,7 @@ struct Timeline: Sendable {
     return faults
   }
 
-  /// Whether a place led to the same file all the time.
+  /// True if a place led to the same file all the time.
   private func isSettled(_ place: Place, since: Int, until: Int) -> Bool {
     leases[place, default: []].contains {
       $0.span.contains(since) && $0.span.upperBound >= until
@@ -391,7 +390,7 @@ struct Fault: Sendable, CustomStringConvertible {
 }
 
 extension Snapshot {
-  /// Where a path leads from; nil for the root.
+  /// The directory and name of a path; nil for the root.
   func place(of path: String) -> Timeline.Place? {
     guard !path.isEmpty, let parent = entries[PlainTree.parent(path)],
       let name = path.split(separator: "/").last

@@ -81,7 +81,7 @@ struct WritingSession {
     try mounted.close()
   }
 
-  /// What is different from what the store showed before, but for what was written.
+  /// The differences from what the store showed before, except for the session's own writes.
   func faults(in view: Snapshot, after before: Snapshot) -> [Fault] {
     var faults: [Fault] = []
     if view.entries[WritingSession.name]?.content != content {

@@ -6,13 +6,12 @@ import AlbumTestSupport
 @testable import AlbumCheck
 @testable import AlbumStore
 
-// What a check says of a damaged store, held against what a mount of it shows: it names exactly what
-// does not read, to the byte, by every name, and of the rest only what a lost frame stated.
+// Compares the findings of a check of a damaged store with what a mount of it shows. The check names exactly
+// the bytes that cannot be read, by every name, and otherwise only what a lost frame described.
 
 extension SampleStore {
-  /// What is wrong with what a check of the store says; `mounted` shows the same store, not yet
-  /// changed, `reach` is what lost frames may have told of, and `hit` are files with records that are
-  /// lost, too. Answers nothing where all is right.
+  /// Returns the faults of a check's findings. `mounted` shows the same, unchanged store. `reach` is what
+  /// lost frames may have described, and `hit` are files with lost records.
   func namingFaults(
     _ store: FrozenStore, _ mounted: MountedAlbums, _ reach: Reach = Reach(),
     hit: Set<InodeNumber> = []
@@ -29,7 +28,7 @@ extension SampleStore {
     if mounted.space.status.recovery.isDamaged, !report.isDamaged {
       faults.append("the mount reports damage, and the check finds none")
     }
-    // That history was longer, nobody can tell.
+    // Nothing shows that history was longer.
     if reach.instants.contains(mounted.space.observe()) { return faults }
     // Of what neither a frame nor a record is left, nobody can tell.
     return faults + (try unnamedLosses(report, mounted, silent: reach.inodes.intersection(hit)))
@@ -86,8 +85,8 @@ extension SampleStore {
       .subtracting(unreadable.compactMap(\.path)).map { "\($0) is not named" }
   }
 
-  /// Why one finding should not be there. Of a file that does not read anyway older content may be
-  /// told, too.
+  /// Returns why a finding is wrong. The check may also report older content of a file that cannot be read
+  /// anyway.
   private func fault(
     _ finding: CheckFinding, _ mounted: MountedAlbums, _ reach: Reach,
     _ affected: Set<InodeNumber>
@@ -147,7 +146,7 @@ extension CheckReport {
     Set(findings.filter { $0.severity == .damage }.compactMap { $0.inode.map { InodeNumber($0) } })
   }
 
-  /// What is said not to read, of each file in order.
+  /// The ranges that the check reports as unreadable, by file, sorted.
   var unreadableStretches: [InodeNumber: [Range<Int64>]] {
     var stretches: [InodeNumber: [Range<Int64>]] = [:]
     for finding in findings where finding.isUnreadable {

@@ -1,4 +1,5 @@
 import AlbumFormat
+import AlbumModel
 import AlbumTestSupport
 import Posix
 
@@ -12,8 +13,8 @@ struct FrozenStore: Sendable, Equatable {
   var directories: Set<String> = [""]
 }
 
-/// A disk in memory that begins as a frozen store with one change, and goes on from there: what is
-/// written to it stays its own. Bytes can be flipped under whoever has it open.
+/// A disk in memory that begins as a frozen store with one change. Writes do not reach the frozen store.
+/// Bytes can be flipped while a file is open.
 final class DamagedDisk: StorageDirectory {
   final class File: Sendable {
     let content: Mutex<FrozenStore.File>
@@ -67,7 +68,7 @@ final class DamagedDisk: StorageDirectory {
       guard case .createNew = access, state.directories.contains(DamagedDisk.parent(path)) else {
         throw .noEntry
       }
-      let file = File(FrozenStore.File(bytes: [], modified: SystemClock.wallSeconds()))
+      let file = File(FrozenStore.File(bytes: [], modified: SystemClock.wall().seconds))
       state.files[path] = file
       return OpenedFile(file, isReadable)
     }
@@ -143,16 +144,18 @@ final class DamagedDisk: StorageDirectory {
           unsafe UnsafeMutableRawBufferPointer(rebasing: $0[Int(offset)..<end])
             .copyMemory(from: buffer)
         }
-        content.modified = SystemClock.wallSeconds()
+        content.modified = SystemClock.wall().seconds
       }
     }
 
     func sync() throws(Errno) {}
     func startWriteback() {}
     func size() throws(Errno) -> Int64 { Int64(file.content.withLock { $0.bytes.count }) }
-    func modificationTime() throws(Errno) -> Int64 { file.content.withLock { $0.modified } }
-    func setModificationTime(seconds: Int64) throws(Errno) {
-      file.content.withLock { $0.modified = seconds }
+    func modificationTime() throws(Errno) -> Timestamp {
+      Timestamp(seconds: file.content.withLock { $0.modified })
+    }
+    func setModificationTime(_ time: Timestamp) throws(Errno) {
+      file.content.withLock { $0.modified = time.seconds }
     }
     func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno) {}
     func unlock(offset: Int64, length: Int64) throws(Errno) {}

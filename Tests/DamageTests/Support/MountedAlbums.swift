@@ -24,10 +24,9 @@ struct MountedAlbums {
     var options = SpaceOpenOptions(
       logger: Logger(label: "damage") { _ in SwiftLogNoOpLogHandler() })
     options.worksInBackground = false
-    let ahead = hoursLater * 3_600_000
+    let ahead = Duration.seconds(hoursLater * 3600)
     options.time = TimeSource(
-      wall: { SystemClock.wallNanoseconds() / 1_000_000 + ahead },
-      running: { SystemClock.runningMilliseconds() })
+      wall: { SystemClock.wall() + ahead }, running: { SystemClock.sinceStart() })
     space = try Space.open(
       Store(directory: disk, segmentSize: segmentSize), keys: keys, options: options)
     fileSystem = FileSystem(space: space)
@@ -151,7 +150,7 @@ struct MountedAlbums {
 
   // MARK: Reading
 
-  /// The whole content; nil where reading answers an I/O error.
+  /// The whole content; nil if reading returns an I/O error.
   func content(of inode: InodeNumber) throws -> [UInt8]? {
     let size = Int(try fileSystem.attributes(of: inode).size)
     return try content(of: inode, at: 0, count: size)

@@ -3,12 +3,6 @@ import AlbumModel
 
 @testable import AlbumStore
 
-/// A name in a directory.
-struct Name: Hashable {
-  var directory: InodeNumber
-  var name: [UInt8]
-}
-
 /// All that the catalog of a mount says, by path. A photo's thumbnail stands under the photo's path
 /// and `#thumbnail`.
 struct Observed: Equatable {
@@ -18,7 +12,7 @@ struct Observed: Equatable {
     var target: [UInt8]
     var attributes: [[UInt8]: [UInt8]]
     /// The names that lead to it, from the root on, and the photo that leads to a thumbnail.
-    var way: [Name]
+    var way: [EntryPlace]
     var photo: InodeNumber?
 
     var inode: InodeNumber { state.number }
@@ -42,7 +36,7 @@ extension Space {
 
 extension Catalog {
   fileprivate func observe(
-    _ index: InodeIndex, _ path: String, _ way: [Name], into observed: inout Observed
+    _ index: InodeIndex, _ path: String, _ way: [EntryPlace], into observed: inout Observed
   ) {
     if way.count > 32 {
       observed.isCyclic = true
@@ -58,13 +52,13 @@ extension Catalog {
     guard item.state.kind == .directory else { return }
     forEachEntry(of: index) { name, child, _ in
       observe(
-        child, path + "/" + String(decoding: name, as: UTF8.self),
-        way + [Name(directory: item.inode, name: name)], into: &observed)
+        child, path + "/" + name.display,
+        way + [EntryPlace(directory: item.inode, name: name)], into: &observed)
       return true
     }
   }
 
-  private func item(_ index: InodeIndex, _ way: [Name]) -> Observed.Item {
+  private func item(_ index: InodeIndex, _ way: [EntryPlace]) -> Observed.Item {
     var attributes: [[UInt8]: [UInt8]] = [:]
     for name in attributeNames(of: index) { attributes[name] = attribute(name, of: index) }
     return Observed.Item(

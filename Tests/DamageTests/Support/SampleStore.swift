@@ -19,22 +19,22 @@ final class SampleStore: Sendable {
   let killed: FrozenStore
   /// At earlier moments.
   let former: [FrozenStore]
-  /// What the space was after each step, the last before the unmount that `frozen` shows …
+  /// The state of the space after each step, the last one before the unmount that `frozen` shows …
   let states: [Observed]
   /// … and after those of the killed session, those up to its last barrier but one left out.
   let killedStates: [Observed]
   /// Every content that a file ever had.
   let contents: [InodeNumber: Set<[UInt8]>]
-  /// What a name ever led to.
-  let places: [Name: Set<InodeNumber>]
-  /// What each file holds in `frozen`.
+  /// The inodes that each name ever led to.
+  let places: [EntryPlace: Set<InodeNumber>]
+  /// The content of each file in `frozen`.
   let newestContents: [InodeNumber: [UInt8]]
-  /// Where frames lie in the journal segments of `frozen`, and of `killed`.
+  /// The places of frames in the journal segments of `frozen` and of `killed`.
   let frames: [SegmentNumber: [FrameSpan]]
   let killedFrames: [SegmentNumber: [FrameSpan]]
-  /// Where records lie in the data segments of `frozen` that files refer to, and which files.
+  /// The places of the records in the data segments of `frozen` that files refer to, with the files.
   let records: [SegmentNumber: [RecordSpan]]
-  /// Where the segments of `frozen` and of `killed` lie.
+  /// The paths of the segments of `frozen` and of `killed`.
   private let paths: [SegmentID: String]
   private let killedPaths: [SegmentID: String]
 
@@ -46,7 +46,7 @@ final class SampleStore: Sendable {
     var range: Range<Int>
     var number: FrameNumber
     var inodes: Set<InodeNumber> = []
-    var names: Set<Name> = []
+    var names: Set<EntryPlace> = []
   }
 
   /// One record on disk, and whose content it holds.
@@ -172,7 +172,7 @@ final class SampleStore: Sendable {
         .attribute(let number, _, _):
         span.inodes.insert(number)
       case .entry(let directory, let name, let inode):
-        span.names.insert(Name(directory: directory, name: name))
+        span.names.insert(EntryPlace(directory: directory, name: name))
         if let inode { span.inodes.insert(inode) }
       default: break
       }
@@ -188,7 +188,7 @@ private struct SampleBuilder {
   private(set) var states: [Observed] = []
   private(set) var former: [FrozenStore] = []
   private(set) var contents: [InodeNumber: Set<[UInt8]>] = [:]
-  private(set) var places: [Name: Set<InodeNumber>] = [:]
+  private(set) var places: [EntryPlace: Set<InodeNumber>] = [:]
   /// Index in `states` of what the last barrier but one covers.
   private(set) var floor = 0
   /// Index in `states` of what the last unmount left.
@@ -246,7 +246,7 @@ private struct SampleBuilder {
     try fifthSession()
     try mounted.unmount()
     keep()
-    // What was written before may be missing in no copy that was begun after this.
+    // No copy that begins after this instant may lack earlier writes.
     mounted = try MountedAlbums(disk, keys, hoursLater: 1)
     try step { try $0.chmod("note.txt", 0o644) }
     try mounted.unmount()

@@ -7,10 +7,10 @@ import Testing
 
 @testable import AlbumStore
 
-/// What a damage may have reached.
+/// The files and names that a damage may have reached.
 struct Reach {
   var inodes: Set<InodeNumber> = []
-  var names: Set<Name> = []
+  var names: Set<EntryPlace> = []
   /// It may have cost history its end: one of these states of the whole is allowed as well.
   var instants: [Observed] = []
 
@@ -19,7 +19,7 @@ struct Reach {
     names.formUnion(frame.names)
   }
 
-  /// Whether a file, by the names that lead to it and by what it is, lies outside.
+  /// True if a file, by its names and its number, lies outside.
   func spares(_ item: Observed.Item) -> Bool {
     !inodes.contains(item.inode) && names.isDisjoint(with: item.way)
       && item.photo.map { !inodes.contains($0) } ?? true

@@ -64,7 +64,7 @@ enum CatalogProbe {
       climb(from: index, in: catalog)
       catalog.forEachEntry(of: index) { name, child, _ in
         require(catalog.child(name, of: index) == child, "a name that is listed is found")
-        require((try? FileName(name)) != nil, "a name that is listed can be asked for")
+        require((try? FileName(name.bytes)) != nil, "a name that is listed can be asked for")
         named[catalog.state(child).number, default: 0] += 1
         return true
       }
@@ -98,7 +98,9 @@ enum CatalogProbe {
     let folder = catalog.create(
       kind: .directory, permissions: 0o755, owner: 0, group: 0, time: time)
     if let root = catalog.index(of: .root), catalog.state(root).kind == .directory {
-      for (child, name) in [(file, Array("new file".utf8)), (folder, Array("new folder".utf8))] {
+      for (child, name) in [
+        (file, FileName(literal: "new file")), (folder, FileName(literal: "new folder")),
+      ] {
         if catalog.child(name, of: root) != nil { continue }
         catalog.insertEntry(name, in: root, child: child)
       }
@@ -127,7 +129,7 @@ enum CatalogProbe {
 
   /// Removes every name there is.
   private static func empty(_ catalog: inout Catalog) {
-    var names: [(InodeNumber, [UInt8])] = []
+    var names: [(InodeNumber, FileName)] = []
     var directories: [InodeIndex] = []
     catalog.forEachInode { index, state in
       if state.kind == .directory { directories.append(index) }

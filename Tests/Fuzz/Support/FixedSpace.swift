@@ -15,7 +15,7 @@ enum FixedSpace {
 
   static let keys: SpaceKeys = {
     let master = (0..<32).map { UInt8($0) }
-    return SpaceKeys(master: secret(master))
+    return SpaceKeys(master: secret(master), cipher: .xchacha20Poly1305)
   }()
 
   static func secret(_ bytes: [UInt8]) -> SecretBytes {

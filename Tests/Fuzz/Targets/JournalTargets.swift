@@ -30,12 +30,13 @@ enum ItemSeeds {
       catalog.hold(extent)
       catalog.replaceExtents(of: photo, from: extent.offset, to: extent.end, with: [extent])
     }
-    catalog.insertEntry(Array("twin.jpg".utf8), in: root, child: photo)
+    catalog.insertEntry(FileName(literal: "twin.jpg"), in: root, child: photo)
     frames.append(catalog.takeChanges())
     catalog.setState(
       of: segment, to: .retired, retiredAt: StoreTime(milliseconds: 1_700_000_000_000))
-    catalog.moveEntry(Array("Trip".utf8), of: root, to: Array("Journey".utf8), in: root)
-    catalog.removeEntry(Array("l".utf8), in: album)
+    catalog.moveEntry(
+      FileName(literal: "Trip"), of: root, to: FileName(literal: "Journey"), in: root)
+    catalog.removeEntry(FileName(literal: "l"), in: album)
     frames.append(catalog.takeChanges())
     var barrier = ByteWriter()
     JournalItem.barrier(FrameNumber(3)).encode(into: &barrier)
@@ -49,7 +50,7 @@ enum ItemSeeds {
     _ time: Timestamp
   ) -> InodeIndex {
     let index = catalog.create(kind: kind, permissions: 0o755, owner: 0, group: 0, time: time)
-    catalog.insertEntry(Array(name.utf8), in: directory, child: index)
+    catalog.insertEntry(FileName(known: Array(name.utf8)), in: directory, child: index)
     catalog.unpin(index)
     return index
   }

@@ -44,7 +44,7 @@ enum KeySlotsTarget: FuzzTarget {
   }
 }
 
-/// What a slot says, in clear: any 440 bytes, sealed and opened again.
+/// The plaintext of a slot: any 440 bytes, sealed and decrypted again.
 enum SlotContentTarget: FuzzTarget {
   static func seeds() -> [[UInt8]] {
     var plain = [UInt8](repeating: 0, count: KeySlot.plaintextByteCount)

@@ -5,27 +5,20 @@ import AlbumTestSupport
 
 @testable import AlbumStore
 
-/// A whole space's journal, checkpoints and data, as somebody who had its keys might make them: the
-/// input is a list of records, which are sealed here and put on a disk in memory; then the space is
-/// opened, changed and closed, and opened again.
+/// A whole space's journal, checkpoints and data, as an attacker with its keys might make them. The input is
+/// a list of records. The target seals them, puts them on a disk in memory, opens the space, changes and
+/// closes it, and opens it again.
 ///
 /// Each step of the input is one byte and what it needs:
 ///
-/// | byte & 15 | step |
-/// |---|---|
-/// | 0 | a journal head that fits what went before |
-/// | 1 | a journal head of the 108 bytes that follow its number |
-/// | 2 | a frame that continues the chain, with the run of items that follows; bit 4: it goes on, bit 5: it goes on from the one before |
-/// | 3 | a frame of the run of bytes that follows |
-/// | 4 | a barrier for the frame that many before |
-/// | 5 | the next journal segment |
-/// | 6 | a data record for the extents of `ItemSeeds`, of that many bytes |
-/// | 7 | a checkpoint record that continues, with the run of items that follows; bit 4: the last |
-/// | 8 | a checkpoint record of the run of bytes that follows |
-/// | 9 | what heads say of the checkpoint: 28 bytes |
-/// | 10 | heads name the checkpoint written so far |
-/// | 11 | cells of the grid that hold no record |
-/// | 12 | the next frame has a gap before it |
+/// | byte & 15 | step | |---|---| | 0 | a journal head that fits what went before | | 1 | a journal head of
+/// the 108 bytes that follow its number | | 2 | a frame that continues the chain, with the run of items that
+/// follows; bit 4: it goes on, bit 5: it goes on from the one before | | 3 | a frame of the run of bytes that
+/// follows | | 4 | a barrier for the frame that many before | | 5 | the next journal segment | | 6 | a data
+/// record for the extents of `ItemSeeds`, of that many bytes | | 7 | a checkpoint record that continues, with
+/// the run of items that follows; bit 4: the last | | 8 | a checkpoint record of the run of bytes that
+/// follows | | 9 | the checkpoint in later heads: 28 bytes | | 10 | heads name the checkpoint written so far
+/// | | 11 | cells of the grid that hold no record | | 12 | the next frame has a gap before it |
 enum RecoveryTarget: FuzzTarget {
   static func run(_ bytes: [UInt8]) {
     var forger = Forger()

@@ -52,7 +52,7 @@ enum PasswordTextTarget: FuzzTarget {
   }
 }
 
-/// What commands and daemon tell one another, through a socket as they do.
+/// The messages between commands and daemon, through a socket.
 enum ControlMessageTarget: FuzzTarget {
   static func seeds() -> [[UInt8]] {
     let requests: [ControlRequest] = [

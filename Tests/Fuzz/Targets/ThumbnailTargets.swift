@@ -1,6 +1,6 @@
 import ThumbnailProtocol
 
-/// What the daemon asks of the cell, as the cell reads it.
+/// The requests of the daemon, as the cell reads them.
 enum ThumbnailRequestTarget: FuzzTarget {
   static func seeds() -> [[UInt8]] {
     [
@@ -15,7 +15,7 @@ enum ThumbnailRequestTarget: FuzzTarget {
   }
 }
 
-/// What the cell answers, as the daemon reads it: at once, and header before body.
+/// The replies of the cell, as the daemon reads them: at once, and header before body.
 enum ThumbnailReplyTarget: FuzzTarget {
   static func seeds() -> [[UInt8]] {
     let report = CellReport(
@@ -46,7 +46,7 @@ enum ThumbnailReplyTarget: FuzzTarget {
   }
 }
 
-/// What kind of picture bytes are, before anything else looks at them.
+/// The detection of the kind of a picture, which comes before all other code.
 enum ImageKindTarget: FuzzTarget {
   static func seeds() -> [[UInt8]] {
     [

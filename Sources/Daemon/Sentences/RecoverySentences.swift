@@ -2,21 +2,23 @@ import AlbumModel
 import AlbumStore
 import Posix
 
-/// Describes the result of recovery for a person.
-enum RecoveryNotes {
+// The report of recovery, in words.
+
+extension RecoveryReport {
   private static let mostNamed = 20
 
   /// Names the files that lack their newest content, and says what to do.
-  private static func incompleteFiles(_ report: RecoveryReport) -> [String] {
-    let files = report.incompleteFiles
+  private var incompleteSentences: [String] {
+    let mostNamed = RecoveryReport.mostNamed
+    let files = incompleteFiles
     if files.isEmpty {
-      if report.leftOutFiles == 0 { return [] }
-      let paths = report.leftOutPaths.keys.sorted()
+      if leftOutFiles == 0 { return [] }
+      let paths = leftOutPaths.keys.sorted()
       let named =
         paths.prefix(mostNamed).map { "\($0): left out by an earlier mount." }
         + (paths.count > mostNamed ? ["… and \(paths.count - mostNamed) more files."] : [])
       return named + [
-        "albumfs keeps \(report.leftOutFiles) versions of files that a mount left out, because content of "
+        "albumfs keeps \(leftOutFiles) versions of files that a mount left out, because content of "
           + "them was missing. albumfs check --repair restores what can be read of them."
       ]
     }
@@ -37,71 +39,73 @@ enum RecoveryNotes {
     return lines
   }
 
-  private static func time(_ since: StoreTime) -> String {
+  private func time(_ since: StoreTime) -> String {
     "written \(SystemClock.localTime(seconds: since.seconds))"
   }
 
-  static func lines(_ report: RecoveryReport) -> [String] {
+  /// One sentence or two for each thing that was found.
+  var sentences: [String] {
+    let mostNamed = RecoveryReport.mostNamed
     var lines: [String] = []
-    if report.isMixed {
+    if isMixed {
       lines.append(
         "The store also holds segments of another copy of it, which was written to. albumfs has removed "
           + "nothing of either. To make this store a copy again, run rsync once with --delete. To continue with "
           + "what is shown, run albumfs check --repair.")
     }
-    lines += incompleteFiles(report)
-    if !report.cutFiles.isEmpty {
-      let shown = report.cutFiles.prefix(mostNamed).joined(separator: ", ")
-      let rest = report.cutFiles.count - mostNamed
+    lines += incompleteSentences
+    if !cutFiles.isEmpty {
+      let shown = cutFiles.prefix(mostNamed).joined(separator: ", ")
+      let rest = cutFiles.count - mostNamed
       lines.append(
-        "The machine has been restarted since. Changes of the last seconds before that are left out: "
+        "The machine was restarted without an unmount. Changes of the last seconds before that are left out: "
           + shown + (rest > 0 ? " and \(rest) more." : "."))
     }
-    if !report.wasClean, report.incompleteFiles.isEmpty, report.cutFiles.isEmpty,
-      report.damagedFrames == 0, !report.lacksEnd, !report.isDamaged
+    if !wasClean, incompleteFiles.isEmpty, cutFiles.isEmpty,
+      damagedFrames == 0, !lacksEnd, !isDamaged
     {
       lines.append(
         "The last session did not end with an unmount. Everything up to its last moments is there.")
     }
-    if report.damagedFrames > 0 {
-      let steps = "\(report.damagedFrames) steps of its history"
+    if damagedFrames > 0 {
+      let steps = "\(damagedFrames) steps of its history"
       lines.append(
-        report.mayLackJournalAsCopy
+        mayLackJournalAsCopy
           ? "\(steps) were written while this store was copied, and are not in it: run rsync again."
           : "The store is damaged: \(steps) are missing.")
     }
-    if report.lacksEnd {
+    if lacksEnd {
       lines.append(
         "The newest part of the history is not in this store: it was begun while the store was copied, or it "
           + "is lost. Run rsync again, or restore the store from a backup.")
     }
-    if report.isEndMissing {
+    if isEndMissing {
       lines.append("The store is damaged: the end of its history is missing.")
     }
-    if report.loss != nil, !report.isJournalIncomplete {
+    if loss != nil, !isJournalIncomplete {
       lines.append("A part of this space's history was missing at an earlier mount.")
     }
-    if report.isJournalIncomplete || report.loss != nil {
+    if isJournalIncomplete || loss != nil {
       lines.append(
         "albumfs check --repair may restore what is missing; until then albumfs frees no room.")
     }
-    if report.lostEntries > 0 {
-      lines.append("The store is damaged: \(report.lostEntries) files are lost.")
+    if lostEntries > 0 {
+      lines.append("The store is damaged: \(lostEntries) files are lost.")
     }
-    if report.lostContents > 0 {
+    if lostContents > 0 {
       lines.append(
-        "The store is damaged: \(report.lostContents) files have lost content; "
+        "The store is damaged: \(lostContents) files have lost content; "
           + "reading it is an error, everything else can be read.")
     }
-    if report.orphans > 0 {
+    if orphans > 0 {
       lines.append(
-        "The store is damaged: \(report.orphans) files and folders have lost their name; "
+        "The store is damaged: \(orphans) files and folders have lost their name; "
           + "albumfs check --repair restores them.")
     }
-    if report.isCutShort {
+    if isCutShort {
       lines.append("The store is damaged: the newest part of its journal was cut short.")
     }
-    if report.usedFormerCheckpoint {
+    if usedFormerCheckpoint {
       lines.append("The newest checkpoint is damaged; albumfs used the one before it.")
     }
     return lines
@@ -109,7 +113,7 @@ enum RecoveryNotes {
 }
 
 extension IncompleteFile.Outcome {
-  /// What a mount shows of the file, for a person.
+  /// The state in which a mount shows the file, for a person.
   fileprivate var sentence: String {
     switch self {
     case .formerContent: "shown in an earlier version"

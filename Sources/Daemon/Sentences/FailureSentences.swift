@@ -1,35 +1,20 @@
 package import AlbumStore
 package import ControlProtocol
-import FUSEDriver
 
-// Translates errors of the layers below into failures for a person.
+// Errors of the core, in words.
 
 extension Failure {
-  init(_ error: MountError) {
-    let kind: Kind =
-      switch error.code {
-      case .badOption: .usage
-      case .mountPointMissing, .mountPointNotDirectory, .mountPointNotEmpty, .mountPointBusy,
-        .mountPointDead, .mountPointNotPermitted:
-        .mountPoint
-      case .noDevice, .deviceNotPermitted, .noFusermount, .allowOtherNotPermitted, .refused,
-        .sessionFailed:
-        .fuse
-      }
-    self.init(kind, error.message)
-  }
-
   /// `path` is the store, if the message should name it. `changing`: the command was to write the conf or
   /// keys.
   package init(_ error: StoreError, of path: String? = nil, changing: Bool = false) {
     let message = Failure.sentence(error.message)
     self.init(
       Kind(error, changing: changing), path.map { "\($0): \(message)" } ?? message,
-      remedy: error.remedy.map { $0 == .repair ? .repair : .mountReadOnly })
+      remedy: error.remedy.map(Remedy.init))
   }
 
   /// Adds the capital and the full stop that the layers below leave out. The name of a file stays as it is.
-  private static func sentence(_ words: String) -> String {
+  static func sentence(_ words: String) -> String {
     let end = words.last.map { ".!?".contains($0) } ?? true ? "" : "."
     let first = words.prefix { $0 != " " }
     if first == "keys" || first.contains(".") || first.contains("/") { return words + end }
@@ -64,5 +49,16 @@ extension Failure.Kind {
     } else {
       self = changing ? .configurationWrite : .configurationOpen
     }
+  }
+}
+
+extension Failure.Remedy {
+  fileprivate init(_ remedy: StoreError.Remedy) {
+    self =
+      switch remedy {
+      case .repair: .repair
+      case .mountReadOnly: .mountReadOnly
+      case .recoveryKey: .recoveryKey
+      }
   }
 }

@@ -1,0 +1,62 @@
+import ControlProtocol
+import FUSEDriver
+
+// Errors of a mount, in words. They name options and commands, which the driver does not know.
+
+extension Failure {
+  init(_ error: MountError) { self.init(Kind(error), error.sentence) }
+}
+
+extension Failure.Kind {
+  fileprivate init(_ error: MountError) {
+    self =
+      switch error {
+      case .unknownOption: .usage
+      case .mountPoint: .mountPoint
+      default: .fuse
+      }
+  }
+}
+
+extension MountError {
+  fileprivate var sentence: String {
+    switch self {
+    case .noDevice:
+      "There is no /dev/fuse. Load the kernel module (modprobe fuse); a container needs --device /dev/fuse."
+    case .deviceRefused(let error): "/dev/fuse cannot be opened: \(error)."
+    case .noFusermount:
+      "fusermount3 is not installed; only root can mount without it (package fuse3)."
+    case .allowOtherNotPermitted: "--allow-other needs the line user_allow_other in /etc/fuse.conf."
+    case .mountPoint(let path, let fault): fault.sentence(of: path)
+    case .unknownOption("nonempty"):
+      "The option nonempty is not supported: choose an empty directory to mount on."
+    case .unknownOption(let word):
+      """
+      Unknown mount option "\(word)". Known are ro, rw, allow_other, suid, nosuid, dev, nodev, exec, \
+      noexec, sync, async, dirsync, atime, noatime, diratime, nodiratime, symfollow, nosymfollow.
+      """
+    case .mountRefused(let path, let error): "The kernel refused to mount on \(path): \(error)."
+    case .unmountRefused(let path, let error): "\(path) cannot be unmounted: \(error)."
+    case .fusermountFailed(""): "fusermount3 failed and printed no message."
+    case .fusermountFailed(let words): "fusermount3 failed: \(words)"
+    case .systemRefused(let action, let error): "albumfs cannot \(action): \(error)."
+    case .sessionFailed(let action, let words):
+      "libfuse could not \(action)\(words.isEmpty ? "." : ": \(words)")"
+    }
+  }
+}
+
+extension MountPointFault {
+  fileprivate func sentence(of path: String) -> String {
+    switch self {
+    case .missing: "\(path) does not exist: make that directory first."
+    case .notDirectory: "\(path) is not a directory."
+    case .notEmpty: "\(path) is not empty: choose an empty directory to mount on."
+    case .busy: "Something is mounted on \(path) already."
+    case .dead: "\(path) is a mount whose daemon is gone: clear it with albumfs umount."
+    case .notPermitted(let error): "\(path) cannot be entered: \(error)."
+    case .notOwned: "\(path) is not yours to mount on: choose a directory of your own."
+    case .unusable(let error): "\(path) cannot be a mount point: \(error)."
+    }
+  }
+}
