@@ -32,22 +32,11 @@ struct Timeline: Sendable {
     var heir: InodeNumber?
   }
 
-  /// A file got a name that one which was removed had last. Within one frame nobody can tell that from a
-  /// file that was replaced.
-  private struct Succession {
-    var former: InodeNumber
-    var removed: Int
-    var named: Int
-  }
-
   private var versions: [InodeNumber: [Version]] = [:]
   private var attributes: [InodeNumber: [[[UInt8]: [UInt8]]]] = [:]
   private var leases: [Place: [Lease]] = [:]
   private var ends: [InodeNumber: [End]] = [:]
   private var former: [InodeNumber: Set<InodeNumber>] = [:]
-  private var successions: [InodeNumber: [Succession]] = [:]
-  /// Names of files that were removed, and when.
-  private var vacant: [Place: (inode: InodeNumber, instant: Int)] = [:]
   private var living: [Place: InodeNumber] = [:]
   private var snapshots: [Snapshot] = []
   private var trees: [PlainTree] = []
@@ -103,18 +92,9 @@ struct Timeline: Sendable {
     for (place, inode) in living where !here.contains(inode) {
       let heir = isReturn ? nil : places[place]
       ends[inode, default: []].append(End(instant: instant, place: place, heir: heir))
-      if let heir {
-        former[heir, default: []].insert(inode)
-      } else {
-        vacant[place] = (inode, instant)
-      }
+      if let heir { former[heir, default: []].insert(inode) }
     }
-    if isReturn { vacant = [:] } else { noteReplacedLinks(places) }
-    for (place, inode) in places {
-      guard let last = vacant.removeValue(forKey: place), last.instant < instant else { continue }
-      successions[inode, default: []].append(
-        Succession(former: last.inode, removed: last.instant, named: instant))
-    }
+    if !isReturn { noteReplacedLinks(places) }
     living = places
     snapshots.append(snapshot)
   }
@@ -243,8 +223,8 @@ struct Timeline: Sendable {
     var seen: Set<InodeNumber> = [later]
     var next = [later]
     while let one = next.popLast() {
-      let removed = successions[one, default: []].filter { isWithinFrame($0) }.map(\.former)
-      for found in former[one, default: []].union(removed) where seen.insert(found).inserted {
+      let replaced = former[one, default: []].union(replacedWithinFrame(by: one))
+      for found in replaced where seen.insert(found).inserted {
         if found == inode { return true }
         next.append(found)
       }
@@ -252,8 +232,29 @@ struct Timeline: Sendable {
     return false
   }
 
-  private func isWithinFrame(_ succession: Succession) -> Bool {
-    !floors.contains { (succession.removed..<succession.named).contains($0.instant) }
+  /// The files that seem to have been replaced by `later`: within one frame they lost a name, which `later`
+  /// got, and were removed, under that name or another.
+  private func replacedWithinFrame(by later: InodeNumber) -> Set<InodeNumber> {
+    var found: Set<InodeNumber> = []
+    for leases in leases.values {
+      for heir in leases where heir.inode == later {
+        for lease in leases where lease.span.upperBound < heir.span.lowerBound {
+          guard let inode = lease.inode, inode != later else { continue }
+          let lost = lease.span.upperBound + 1
+          let isWithinFrame = ends[inode, default: []].contains { end in
+            end.instant >= lost && isOneFrame(lost, max(heir.span.lowerBound, end.instant))
+          }
+          if isWithinFrame { found.insert(inode) }
+        }
+      }
+    }
+    return found
+  }
+
+  /// True if one frame may tell of two instants.
+  private func isOneFrame(_ first: Int, _ last: Int) -> Bool {
+    !floors.contains { (first..<last).contains($0.instant) }
+      && !returns.contains { (first...last).contains($0) }
   }
 
   // MARK: Verdicts
