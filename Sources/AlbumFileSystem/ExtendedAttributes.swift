@@ -40,8 +40,10 @@ extension FileSystem {
       let value =
         Cover.isCover(name, of: index, catalog)
         ? Cover.name(of: index, catalog)?.bytes : catalog.attribute(name, of: index)
-      guard let value else { throw FSError(.noAttribute) }
-      return value
+      if let value { return value }
+      // `ls -l` asks for the label of each file until it learns that the file system has no labels.
+      let hasNone = name == Catalog.securityLabel && !catalog.hasSecurityLabels
+      throw FSError(hasNone ? .notSupported : .noAttribute)
     }
   }
 

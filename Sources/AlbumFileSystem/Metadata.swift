@@ -27,9 +27,12 @@ extension FileSystem {
         change.apply(to: content.index, now: now, &catalog)
       }
     } else {
-      try space.change { (catalog: inout Catalog) throws(FSError) in
-        change.apply(to: try InodeIndex(inode, in: catalog), now: now, &catalog)
-      }
+      return current(
+        try space.change { (catalog: inout Catalog) throws(FSError) -> Attributes in
+          let index = try InodeIndex(inode, in: catalog)
+          change.apply(to: index, now: now, &catalog)
+          return catalog.attributes(index)
+        })
     }
     return try attributes(of: inode)
   }

@@ -264,6 +264,11 @@ package enum JournalItem: Equatable, Sendable {
     }
   }
 
+  /// True if the first of these items is a barrier.
+  package static func beginWithBarrier(_ items: [UInt8]) -> Bool {
+    items.count >= headerByteCount && items[0] == 9 && items[1] == 0
+  }
+
   private func encodeBody(into writer: inout ByteWriter) {
     switch self {
     case .inode(let state): state.encode(into: &writer)

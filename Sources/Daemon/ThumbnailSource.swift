@@ -11,6 +11,8 @@ struct ThumbnailSource: PhotoSource {
 
   func nextPhoto() -> PhotoVersion? { fileSystem.nextPhoto() }
 
+  var arrivals: Int { fileSystem.photoArrivals }
+
   func size(of photo: PhotoVersion) -> Int64? {
     let size = fileSystem.photoSize(photo)
     if size == nil { fileSystem.abandon(photo) }

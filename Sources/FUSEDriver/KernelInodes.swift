@@ -22,8 +22,11 @@ final class KernelInodes: Sendable {
   /// Counts a lookup; returns the generation.
   func count(_ reference: InodeReference) -> UInt64 {
     known.withLock { known in
-      known[reference.inode, default: Known(reference: reference)].lookups += 1
-      return known[reference.inode]!.generation
+      func count(_ inode: inout Known) -> UInt64 {
+        inode.lookups += 1
+        return inode.generation
+      }
+      return count(&known[reference.inode, default: Known(reference: reference)])
     }
   }
 

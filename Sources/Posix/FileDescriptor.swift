@@ -110,6 +110,17 @@ package struct FileDescriptor: ~Copyable, Sendable {
     }
   }
 
+  /// pwritev(2) of two buffers, which may write less than both.
+  package func write(
+    _ buffer: UnsafeRawBufferPointer, _ rest: UnsafeRawBufferPointer, at offset: Int64
+  ) throws(Errno) -> Int {
+    let parts = unsafe [
+      iovec(iov_base: UnsafeMutableRawPointer(mutating: buffer.baseAddress), iov_len: buffer.count),
+      iovec(iov_base: UnsafeMutableRawPointer(mutating: rest.baseAddress), iov_len: rest.count),
+    ]
+    return try retrying { unsafe pwritev(rawValue, parts, CInt(parts.count), off_t(offset)) }
+  }
+
   /// fdatasync(2). Never retries: after a failure the kernel may have dropped the pages.
   func synchronizeData() throws(Errno) {
     if Glibc.fdatasync(rawValue) == -1 { throw .last }

@@ -192,6 +192,21 @@ private final class PosixFile: StorageFile {
     }
   }
 
+  func write(
+    _ buffer: UnsafeRawBufferPointer, _ rest: UnsafeRawBufferPointer, at offset: Int64
+  ) throws(Errno) {
+    let done = try unsafe descriptor.write(buffer, rest, at: offset)
+    let begun = max(0, done - buffer.count)
+    if done < buffer.count {
+      try unsafe write(UnsafeRawBufferPointer(rebasing: buffer[done...]), at: offset + Int64(done))
+    }
+    if begun < rest.count {
+      try unsafe write(
+        UnsafeRawBufferPointer(rebasing: rest[begun...]),
+        at: offset + Int64(buffer.count + begun))
+    }
+  }
+
   func sync() throws(Errno) { try descriptor.synchronizeData() }
   func startWriteback() { descriptor.startWriteback() }
   func size() throws(Errno) -> Int64 { try descriptor.size() }

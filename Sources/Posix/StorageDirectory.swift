@@ -55,6 +55,10 @@ package protocol StorageFile: AnyObject, Sendable {
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int
   /// Writes all bytes at `offset`. When it throws, any part of them may be on disk.
   func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(Errno)
+  /// Does the same with the bytes of two buffers, one after the other, in one call.
+  func write(
+    _ buffer: UnsafeRawBufferPointer, _ rest: UnsafeRawBufferPointer, at offset: Int64
+  ) throws(Errno)
   /// Returns when everything written before the call is on disk. Callers never retry it after a failure.
   func sync() throws(Errno)
   /// Starts writeback of what was written and does not wait.
@@ -98,6 +102,19 @@ package protocol StorageDirectory: AnyObject, Sendable {
 }
 
 extension StorageFile {
+  /// For disks of tests: joins the buffers, so that such a disk sees one write.
+  package func write(
+    _ buffer: UnsafeRawBufferPointer, _ rest: UnsafeRawBufferPointer, at offset: Int64
+  ) throws(Errno) {
+    if unsafe rest.isEmpty { return try unsafe write(buffer, at: offset) }
+    let joined = unsafe Array(buffer) + Array(rest)
+    var failure: Errno?
+    unsafe joined.withUnsafeBytes {
+      do throws(Errno) { try unsafe write($0, at: offset) } catch { failure = error }
+    }
+    if let failure { throw failure }
+  }
+
   /// Writes at the beginning.
   package func writeAll(_ bytes: [UInt8]) throws(Errno) {
     var failure: Errno?

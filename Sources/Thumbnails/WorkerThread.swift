@@ -25,6 +25,11 @@ final class WorkerThread: @unchecked Sendable {
 
   /// Rings when there may be work.
   let bell: Doorbell
+  /// Whoever copies photos makes no such pause between them.
+  private static let pauseMilliseconds = CInt(20)
+  /// A longer copy shares the processors with the first decode.
+  private static let gatheringLimit = Duration.milliseconds(500)
+
   private let part: Part
   private let longAttempts: LongAttempts
   private let stop: Doorbell
@@ -72,7 +77,7 @@ final class WorkerThread: @unchecked Sendable {
       case .wait(let until):
         // While the thread is idle, no plaintext stays in memory.
         if held == nil { buffer?.wipe() }
-        _ = isStopped(waitingUntil: until)
+        if !isStopped(waitingUntil: until), part == .first { letPhotosGather() }
       }
     }
     worker = nil
@@ -84,6 +89,18 @@ final class WorkerThread: @unchecked Sendable {
     if part == .long || isBusy == (held != nil) { return }
     isBusy = held != nil
     if isBusy { longAttempts.becameBusy() } else { longAttempts.becameIdle() }
+  }
+
+  /// Copying comes first: a thread that was idle begins when no photo has come for a moment. So a short copy
+  /// ends before the first decode, and many small files wake the thread once.
+  private func letPhotosGather() {
+    let end = MonotonicTime.now + WorkerThread.gatheringLimit
+    var descriptor = pollfd(fd: stop.pollDescriptor, events: Int16(POLLIN), revents: 0)
+    var seen: Int
+    repeat {
+      seen = source.arrivals
+      if unsafe poll(&descriptor, 1, WorkerThread.pauseMilliseconds) > 0 { return }
+    } while source.arrivals != seen && MonotonicTime.now < end
   }
 
   /// Waits for either bell, or for an unrequested message of the worker; nil: without a limit.

@@ -124,6 +124,24 @@ struct NamespaceTests {
     #expect(refusal { try space.fileSystem.extendedAttribute(name, of: file) } == .noAttribute)
   }
 
+  @Test func programsLearnWhetherAnyFileHasASecurityLabel() throws {
+    let label = Array("security.selinux".utf8)
+    let files = try ["a", "b"].map { name in
+      try space.write("text", to: ".p/\(name)")
+      return try space.number(".p/\(name)")
+    }
+    func answer() -> FSError.Code? {
+      refusal { try space.fileSystem.extendedAttribute(label, of: files[1]) }
+    }
+    #expect(answer() == .notSupported, "one answer for all files: ls -l asks no more")
+    try space.fileSystem.setExtendedAttribute(
+      label, to: [1], of: files[0], mode: AttributeMode())
+    #expect(answer() == .noAttribute)
+    try space.remount()
+    #expect(try space.fileSystem.extendedAttribute(label, of: space.number(".p/a")) == [1])
+    #expect(answer() == .noAttribute, "after a remount")
+  }
+
   /// listxattr(2) hands over 65,536 bytes at most: what does not fit into its list is refused.
   @Test func namesOfExtendedAttributesStayListable() throws {
     try space.write("", to: ".p/f")

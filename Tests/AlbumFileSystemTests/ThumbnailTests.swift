@@ -265,6 +265,16 @@ struct ThumbnailTests {
     #expect(space.fileSystem.waitForThumbnails(until: nil))
   }
 
+  @Test func manyPhotosWakeTheirMakerOnceUntilItHasTakenAll() throws {
+    let calls = Mutex(0, rank: .test)
+    space.fileSystem.whenPhotosWait { calls.withLock { $0 += 1 } }
+    for number in 0..<5 { try space.write("a \(number)", to: "Trip/Photo/\(number).jpg") }
+    #expect(calls.withLock { $0 } == 1)
+    #expect(try space.makeThumbnails() == 5)
+    try space.write("b", to: "Trip/Photo/b.jpg")
+    #expect(calls.withLock { $0 } == 2, "for the next one")
+  }
+
   @Test func statusCountsPhotosAlbumsAndBytes() throws {
     try photo("Trip/Photo/a.jpg", "123")
     let contents = space.fileSystem.counts()

@@ -25,6 +25,9 @@ struct StorageDirectoryTests {
     #expect(try file.size() == 7)
     #expect(try disk.contents(of: "segments/a", limit: 100) == [1, 2, 3, 4, 0, 0, 9])
     #expect(throws: Errno.tooBig) { _ = try disk.contents(of: "segments/a", limit: 6) }
+    try write(file, [5, 6], [7, 8], at: 3)
+    try write(file, [1], [], at: 0)
+    #expect(try disk.contents(of: "segments/a", limit: 100) == [1, 2, 3, 5, 6, 7, 8])
     try file.setModificationTime(Timestamp(seconds: 946_684_800))
     #expect(try file.modificationTime() == Timestamp(seconds: 946_684_800))
     try file.sync()
@@ -37,6 +40,14 @@ struct StorageDirectoryTests {
     // An open file can still be read.
     #expect(try file.size() == 7)
     #expect(try disk.capacity().availableBytes > 0)
+  }
+
+  private func write(
+    _ file: any StorageFile, _ bytes: [UInt8], _ rest: [UInt8], at offset: Int64
+  ) throws {
+    try unsafe bytes.withUnsafeBytes { bytes in
+      try unsafe rest.withUnsafeBytes { try unsafe file.write(bytes, $0, at: offset) }
+    }
   }
 
   private func write(_ file: any StorageFile, _ bytes: [UInt8], at offset: Int64) throws {

@@ -69,6 +69,8 @@ final class TestSource: PhotoSource {
     return false
   }
 
+  var arrivals: Int { state.withLock { $0.photos.count } }
+
   func nextPhoto() -> PhotoVersion? {
     state.withLock { state in
       if state.waiting.isEmpty { return nil }

@@ -10,6 +10,8 @@ final class PendingPhotos: Sendable {
     /// The start of the queue.
     var first = 0
     var queued: Set<InodeNumber> = []
+    /// How often a photo began to wait.
+    var arrivals = 0
     var handedOut: [InodeNumber: UInt64] = [:]
     /// The photos that each waiting caller still waits for.
     var waiters: [Int: Set<InodeNumber>] = [:]
@@ -23,6 +25,8 @@ final class PendingPhotos: Sendable {
   /// True if no photo waits or is being worked on.
   var isIdle: Bool { monitor.withLock { $0.queued.isEmpty && $0.handedOut.isEmpty } }
 
+  var arrivals: Int { monitor.withLock { $0.arrivals } }
+
   func setWake(_ wake: @escaping @Sendable () -> Void) {
     let isWaiting = monitor.withLock { state in
       state.wake = wake
@@ -34,8 +38,11 @@ final class PendingPhotos: Sendable {
   func add(_ photos: [InodeNumber]) {
     if photos.isEmpty { return }
     let wake = monitor.withLock { state in
+      // While photos wait, those who take them have been woken and will come for these too.
+      let wasEmpty = state.queued.isEmpty
       for photo in photos where state.queued.insert(photo).inserted { state.queue.append(photo) }
-      return state.wake
+      state.arrivals += 1
+      return wasEmpty ? state.wake : nil
     }
     wake?()
   }

@@ -50,6 +50,9 @@ extension FileSystem {
     pendingPhotos.setWake(wake)
   }
 
+  /// Rises when photos begin to wait.
+  package var photoArrivals: Int { pendingPhotos.arrivals }
+
   /// The size of a version of a photo in bytes; nil if the version is gone.
   package func photoSize(_ photo: PhotoVersion) -> Int64? {
     space.read { catalog in ThumbnailWork.find(photo, catalog).map { catalog.state($0).size } }

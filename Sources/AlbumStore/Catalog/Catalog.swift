@@ -20,6 +20,8 @@ package struct Catalog: ~Copyable, Sendable {
   var extents = ExtentArena()
   /// Rare: symlink targets and extended attributes, by inode.
   var extras: [InodeIndex: InodeExtras] = [:]
+  /// True if an inode had a label of SELinux at some time since the mount.
+  package private(set) var hasSecurityLabels = false
   package internal(set) var segments = SegmentLedger()
   var counters = SpaceCounters()
   /// The counters in the journal: no number below is used again after a crash.
@@ -284,8 +286,12 @@ package struct Catalog: ~Copyable, Sendable {
     extras[index].map { Array($0.attributes.keys) } ?? []
   }
 
+  /// The extended attribute that holds the label of SELinux.
+  package static let securityLabel = Array("security.selinux".utf8)
+
   /// Sets an extended attribute, or with nil removes it.
   package mutating func setAttribute(_ name: [UInt8], of index: InodeIndex, to value: [UInt8]?) {
+    if value != nil, name == Catalog.securityLabel { hasSecurityLabels = true }
     extras[index, default: InodeExtras()].attributes[name] = value
     extras[index]?.changedAttributes.insert(name)
     note(index, .attributes)

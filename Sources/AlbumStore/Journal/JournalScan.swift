@@ -35,7 +35,9 @@ struct JournalScan {
   /// Walks the grid. Bytes that do not decrypt are random tail, a gap from a failed write, or damage; only
   /// the order of the frames can tell which.
   init(_ id: SegmentID, files: SegmentFiles) throws(StoreError) {
-    guard let image = try files.contents(id) else { return }
+    let image = files.images.take()
+    defer { files.images.give(image) }
+    if try !files.load(id, into: image) { return }
     seal = SegmentSeal(in: image, of: files.name(id), files.keys.cipher)
     isWhole = image.used == files.segmentSize && !image.hasEmptySector
     let cells = UnwrittenCells(image: image, name: files.name(id), cipher: files.keys.cipher)
@@ -110,6 +112,8 @@ extension JournalScan {
 extension JournalFrame {
   /// The frame that this one says is on disk, if it is a barrier.
   var barrier: FrameNumber? {
+    // A mount asks this of every frame, and few frames are worth decoding for it.
+    guard JournalItem.beginWithBarrier(items) else { return nil }
     var found: FrameNumber?
     var count = 0
     try? decodeItems(items) { item in

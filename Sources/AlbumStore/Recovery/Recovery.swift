@@ -147,8 +147,11 @@ struct Recovery {
       ofOthers: foreignSessions, files: files)
     // A session makes no data segment before the head of its journal is on disk. So a session that no head
     // names has lost its journal.
-    let told = try journals.sessions().union(foreignSessions)
-    let orphans = strays.unknown.filter { $0.key >= nextDataSegment && !told.contains($0.value) }
+    var orphans = strays.unknown.filter { $0.key >= nextDataSegment }
+    if !orphans.isEmpty {
+      let told = try journals.sessions().union(foreignSessions)
+      orphans = orphans.filter { !told.contains($0.value) }
+    }
     // A session that made data segments had first written a whole journal segment.
     if isNewestShort, !mayHaveLostPower, !strays.leftOver.isEmpty { report.isCutShort = true }
     report.isEndMissing = isProven || !orphans.isEmpty

@@ -261,7 +261,7 @@ final class ContentStore: Sendable {
     let header =
       unsafe isWhole
       ? openInPlace(sealed, byteCount, source.name, offset, target)
-      : openAside(sealed, byteCount, source.name, offset, skip, target)
+      : openWithin(sealed, byteCount, source.name, offset, skip, target)
     guard let header else { throw source.damaged(offset) }
     return header
   }
@@ -291,14 +291,15 @@ final class ContentStore: Sendable {
     }
   }
 
-  /// For a part of a record: decrypts it in the scratch image and copies the part.
-  private func openAside(
+  /// For a part of a record: decrypts it at its place, copies the part and wipes the rest.
+  private func openWithin(
     _ sealed: UnsafeMutableRawBufferPointer, _ byteCount: Int, _ name: SegmentName, _ offset: Int,
     _ skip: Int, _ target: UnsafeMutableRawBufferPointer
   ) -> DataRecord? {
-    let aside = scratch.take()
-    defer { scratch.give(aside, wiping: byteCount) }
-    let plaintext = unsafe UnsafeMutableRawBufferPointer(rebasing: aside.bytes[..<byteCount])
+    let start = RecordLayout.ciphertextOffset
+    let plaintext = unsafe UnsafeMutableRawBufferPointer(
+      rebasing: sealed[start..<start + byteCount])
+    defer { unsafe erase(plaintext) }
     guard
       unsafe files.keys.cipher.open(
         UnsafeRawBufferPointer(sealed), kind: .data, byteCount: byteCount, segment: name,
@@ -341,9 +342,10 @@ final class ContentStore: Sendable {
   /// The source of a segment's bytes: its image while it is being written, otherwise its file.
   private struct Source {
     let name: SegmentName
-    let path: String
     let writer: SegmentWriter?
     let file: (any StorageFile)?
+
+    var path: String { SegmentPath.path(of: name) }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(StoreError) {
       var count = 0
@@ -376,9 +378,9 @@ final class ContentStore: Sendable {
     let id = SegmentID(kind: .data, number: number)
     let name = files.name(id)
     if let writer = tail.withLock({ $0.open[number] ?? $0.givenUp[number] }) {
-      return Source(name: name, path: files.path(id), writer: writer, file: nil)
+      return Source(name: name, writer: writer, file: nil)
     }
-    return Source(name: name, path: files.path(id), writer: nil, file: try files.open(id))
+    return Source(name: name, writer: nil, file: try files.open(id))
   }
 }
 

@@ -279,7 +279,7 @@ final class SegmentFiles: Sendable {
   private func requireInPlace(_ written: [SegmentID: any StorageFile]) throws(StoreError) {
     var failure: StoreError?
     for (id, file) in written {
-      do throws(StoreError) { try requireInPlace(id, file) } catch {
+      do throws(StoreError) { try requireInPlace(id, file, at: path(id)) } catch {
         failure = error
         suspect(id)
       }
@@ -289,8 +289,9 @@ final class SegmentFiles: Sendable {
 
   /// A segment counts as written if its path leads to the very file that was written. If another process
   /// replaced its folder by another folder or a link, a mount would not find it.
-  func requireInPlace(_ id: SegmentID, _ file: any StorageFile) throws(StoreError) {
-    let path = path(id)
+  func requireInPlace(_ id: SegmentID, _ file: any StorageFile, at path: String)
+    throws(StoreError)
+  {
     do throws(Errno) { if try directory.holds(file, at: path) { return } } catch {
       throw StoreError(syncing: path, error)
     }

@@ -19,6 +19,7 @@ import Posix
 final class SegmentWriter: Sendable {
   let id: SegmentID
   let name: SegmentName
+  private let path: String
   private let files: SegmentFiles
   private let image: SegmentImage
   /// True if a full disk may give up the reserve for this segment.
@@ -53,6 +54,7 @@ final class SegmentWriter: Sendable {
     self.files = files
     self.spendsReserve = spendsReserve
     name = files.name(id)
+    path = files.path(id)
     image = files.images.take()
   }
 
@@ -166,10 +168,10 @@ final class SegmentWriter: Sendable {
       }
       try file!.setModificationTime(state.withLock { $0.checksum.time })
     } catch {
-      throw StoreError(writing: files.path(id), error)
+      throw StoreError(writing: path, error)
     }
     files.noteWritten(id, file!)
-    try files.requireInPlace(id, file!)
+    try files.requireInPlace(id, file!, at: path)
   }
 
   /// Writes records over the tail.
@@ -187,21 +189,18 @@ final class SegmentWriter: Sendable {
   /// The first write: the whole file, from the image up to `end` and then the tail. It is one call, so that
   /// a copying tool finds the file empty or whole, and a truncated file is damage.
   private func bear(_ end: Int, _ file: any StorageFile) throws(Errno) {
-    let records = unsafe UnsafeRawBufferPointer(
-      rebasing: image.bytes[SegmentSeal.reservedByteCount..<end])
+    let written = unsafe UnsafeRawBufferPointer(rebasing: image.bytes[..<end])
     let first = unsafe UnsafeMutableRawBufferPointer(
       rebasing: image.bytes[..<SegmentSeal.reservedByteCount])
     unsafe RandomFill.fill(first)
-    let scratch = files.images.take()
-    defer { files.images.give(scratch) }
+    // The image itself may get records behind `end` meanwhile.
+    let scratch = end < files.segmentSize ? files.images.take() : nil
+    defer { if let scratch { files.images.give(scratch) } }
     let tail = unsafe UnsafeMutableRawBufferPointer(
-      rebasing: scratch.bytes[end..<files.segmentSize])
+      rebasing: (scratch ?? image).bytes[end..<files.segmentSize])
     unsafe files.keys.cipher.fillTail(tail, of: name, from: end)
-    unsafe UnsafeMutableRawBufferPointer(rebasing: scratch.bytes[..<end]).copyMemory(
-      from: UnsafeRawBufferPointer(rebasing: image.bytes[..<end]))
-    try unsafe file.write(UnsafeRawBufferPointer(scratch.bytes), at: 0)
-    var checksum = unsafe SegmentChecksum(UnsafeRawBufferPointer(first))
-    unsafe checksum.add(records)
+    try unsafe file.write(written, UnsafeRawBufferPointer(tail), at: 0)
+    var checksum = unsafe SegmentChecksum(written)
     unsafe checksum.add(UnsafeRawBufferPointer(tail))
     let words = stride(from: 0, to: tail.count, by: RecordLayout.grid).map {
       UInt64(littleEndian: unsafe tail.loadUnaligned(fromByteOffset: $0, as: UInt64.self))
