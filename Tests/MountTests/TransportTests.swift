@@ -32,7 +32,7 @@ import Testing
     cp -a 2026 again; rsync -a 2026/ synced/; tar -cf - again | (mkdir out; tar -C out -xf -)
     mv again/1.raw moved; mv -f again/2.raw again/3.raw; ln again/4.raw hard; ln -s ../large soft
     mkdir -p deep/er/still; touch -d 2001-02-03T04:05:06 deep/er/still/old; chmod 640 hard
-    truncate -s 100 again/5.raw; truncate -s 2M sparse; fallocate -l 5000 made
+    truncate -s 100 again/5.raw; truncate -s 2M sparse; fallocate -p -o 100 -l 9000 again/60.raw
     setfattr -n user.note -v kept moved; rm -r synced; rm again/9*; rmdir deep/er/still 2>/dev/null || true
     python3 - <<'PROGRAM'
     import os
