@@ -38,13 +38,13 @@ extension Parts {
     }
     return MountStatus.Thumbnails(
       made: made, pending: report.pending, failed: failed.count, failures: failures,
-      disabled: whyNoThumbnailsNow)
+      disabled: noThumbnailsNow?.words)
   }
 
   /// Why albumfs makes no thumbnails now; nil if it does.
-  private var whyNoThumbnailsNow: String? {
-    if isReadOnly { return "mounted read-only" }
-    return whyNoThumbnails ?? queue?.unavailableReason
+  private var noThumbnailsNow: NoThumbnails? {
+    if isReadOnly { return .readOnly }
+    return noThumbnails ?? queue?.unavailability.map(NoThumbnails.noWorker)
   }
 
   /// Waits until the photos that were closed before have their thumbnails, and then until everything is on
@@ -77,10 +77,11 @@ extension Parts {
     let waiting = try ThumbnailWait(fileSystem, until: deadline)
     while !waiting.isOver(within: 1) {
       let pending = fileSystem.thumbnailReport().pending
-      if let whyNoThumbnailsNow {
+      if let noThumbnailsNow {
         throw Failure(
           .other,
-          "Everything is on disk, but thumbnails are missing (\(pending)): \(whyNoThumbnailsNow).")
+          "Everything is on disk, but thumbnails are missing (\(pending)): \(noThumbnailsNow.words)."
+        )
       }
       if !progress(pending) { return }
     }
@@ -96,7 +97,7 @@ extension Parts {
     do throws(FSError) {
       let top = try fileSystem.resolve(path: Array(path.utf8))
       let count = try fileSystem.retryThumbnails(under: top, which.choice)
-      var notes = whyNoThumbnailsNow.map { ["No thumbnails are being made: \($0)."] } ?? []
+      var notes = noThumbnailsNow.map { ["No thumbnails are being made: \($0.words)."] } ?? []
       for album in fileSystem.albumsWithoutThumb(under: top) {
         let name = String(decoding: album, as: UTF8.self)
         notes.append(

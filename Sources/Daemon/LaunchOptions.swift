@@ -54,10 +54,11 @@ package struct LaunchOptions: Codable, Sendable, Equatable {
 }
 
 extension LaunchOptions {
-  /// Checks the mount point and the mount options, before the command asks for a password.
+  /// Checks the mount options, what they need of the system, and the mount point, before the command asks
+  /// for a password.
   package func check() throws(Failure) {
     do throws(MountError) {
-      _ = try parsedMountOptions()
+      try parsedMountOptions().checkSystem()
       _ = try MountPoint(mountPoint)
       if transport == .uring { try requireRings() }
     } catch {

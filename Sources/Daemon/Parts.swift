@@ -18,7 +18,7 @@ final class Parts: Sendable {
   /// nil: albumfs makes no thumbnails.
   let queue: ThumbnailQueue?
   /// Why albumfs makes none from the start; nil if it makes some.
-  let whyNoThumbnails: String?
+  let noThumbnails: NoThumbnails?
   /// Warnings from before the mount, one sentence each.
   private let storeWarnings: [String]
   /// Records how far history goes; nil without --remember.
@@ -43,12 +43,12 @@ final class Parts: Sendable {
     history = seen.map { HistoryWatch($0, of: opened, logger: logger) }
     storeWarnings =
       store.warnings.map(\.sentence)
-      + (seen?.complaint(about: opened).map { [$0] } ?? [])
+      + (seen?.shortfall(of: opened).map { [$0.sentence] } ?? [])
     fileSystem = FileSystem(space: space)
     do throws(Errno) { try history?.start() } catch {
       logger.warning("the end of history is recorded only at the unmount: \(error)")
     }
-    (queue, whyNoThumbnails) = Parts.startThumbnails(
+    (queue, noThumbnails) = Parts.startThumbnails(
       fileSystem, space, isReadOnly ? nil : options.thumbnailer, logger)
   }
 
@@ -58,7 +58,7 @@ final class Parts: Sendable {
   var warnings: [String] {
     storeWarnings + space.unreadableFiles.map { Failure.sentence($0.message) }
       + space.status.recovery.sentences
-      + (isReadOnly ? [] : whyNoThumbnails.map { ["No thumbnails will be made: \($0)."] } ?? [])
+      + (isReadOnly ? [] : noThumbnails.map { ["No thumbnails will be made: \($0.words)."] } ?? [])
   }
 
   /// Prepares a mount; its `run` makes it.
@@ -119,8 +119,8 @@ final class Parts: Sendable {
 
   private static func startThumbnails(
     _ fileSystem: FileSystem, _ space: Space, _ program: String?, _ logger: Logger
-  ) -> (ThumbnailQueue?, String?) {
-    guard let program else { return (nil, "no albumfs-thumbnailer was found") }
+  ) -> (ThumbnailQueue?, NoThumbnails?) {
+    guard let program else { return (nil, .noProgram) }
     let edge = space.read { $0.properties[.thumbnailEdge] } ?? 512
     let source = ThumbnailSource(
       fileSystem: fileSystem, thumbnailEdge: Int(edge), logger: logger)
@@ -131,7 +131,7 @@ final class Parts: Sendable {
       fileSystem.whenPhotosWait { queue.wake() }
       return (queue, nil)
     } catch {
-      return (nil, "their threads cannot be started (\(error))")
+      return (nil, .noThreads(error))
     }
   }
 }

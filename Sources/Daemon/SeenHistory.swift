@@ -18,14 +18,16 @@ struct SeenHistory {
     name = space.memoryName
   }
 
-  /// A warning if the space is older than the record; otherwise nil.
-  func complaint(about space: Space) -> String? {
+  /// What the history of a space lacks against the record; nil if it lacks nothing.
+  struct Shortfall {
+    var frames: UInt64
+    /// When the last of these frames was written, in seconds since 1970.
+    var until: Int64
+  }
+
+  func shortfall(of space: Space) -> Shortfall? {
     guard let seen = read(), seen.frame > space.historyEnd.frame else { return nil }
-    let missing = seen.frame - space.historyEnd.frame
-    return
-      "This store is older than what was seen of it here: its history lacks the last \(missing) steps, "
-      + "up to \(SystemClock.localTime(seconds: seen.seconds)). It may be an old copy, or somebody may "
-      + "have replaced it with an old state."
+    return Shortfall(frames: seen.frame - space.historyEnd.frame, until: seen.seconds)
   }
 
   /// Records the end of history, unless the record goes further. Throws the error of the disk.

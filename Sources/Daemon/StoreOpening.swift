@@ -1,6 +1,6 @@
 package import AlbumStore
 package import ControlProtocol
-package import Posix
+import Posix
 
 /// Opens stores by their path.
 package enum StoreOpening {
@@ -8,20 +8,10 @@ package enum StoreOpening {
   package static func open(_ path: String) throws(Failure) -> Store {
     let directory: PosixDirectory
     do throws(Errno) { directory = try PosixDirectory(path: path) } catch {
-      throw refusal(path, error)
+      throw Failure(opening: path, error)
     }
     do throws(StoreError) { return try Store.open(directory) } catch {
       throw Failure(error, of: path)
-    }
-  }
-
-  /// Explains why the directory of a store does not open.
-  package static func refusal(_ path: String, _ error: Errno) -> Failure {
-    switch error {
-    case .noEntry: Failure(.storeMissing, "The store \(path) does not exist.")
-    case .notDirectory: Failure(.storeMissing, "\(path) is not a directory, and so not a store.")
-    case .accessDenied: Failure(.configurationOpen, "The store \(path) cannot be opened: \(error).")
-    default: Failure(.other, "The store \(path) cannot be opened: \(error).")
     }
   }
 }

@@ -15,6 +15,17 @@ enum Fusermount {
     throw refusal(words, at: mountPoint)
   }
 
+  /// Checks that it is there, and that it would let others in if `allowOther` is set.
+  static func requireUsable(allowOther: Bool) throws(MountError) {
+    if Subprocess.fusermount() == nil { throw .noFusermount }
+    if !allowOther { return }
+    let text = String(decoding: (try? readWholeFile("/etc/fuse.conf")) ?? [], as: UTF8.self)
+    let isAllowed = text.split(separator: "\n").contains {
+      $0.split(separator: " ").first == "user_allow_other"
+    }
+    if !isAllowed { throw .allowOtherNotPermitted }
+  }
+
   /// Detaches the mount; open files in it stay usable.
   static func unmount(_ mountPoint: String) throws(MountError) {
     let words = try run(["-u", "-z", "--", mountPoint])

@@ -55,6 +55,12 @@ enum Mounting {
 }
 
 extension MountOptions {
+  /// Checks what a mount needs of the system: the FUSE device and, for ordinary users, fusermount3.
+  package func checkSystem() throws(MountError) {
+    if !PathCalls.exists("/dev/fuse") { throw .noDevice }
+    if geteuid() != 0 { try Fusermount.requireUsable(allowOther: allowOther) }
+  }
+
   /// The size of a read request, in bytes, which the kernel needs at mount time. Not a mebibyte: the kernel
   /// reads ahead by one, and one processor would decrypt it as one request while the others wait.
   private static let readLimit = UInt32(256 << 10)

@@ -68,24 +68,24 @@ package final class ThumbnailQueue: Sendable {
 
   deinit { stop() }
 
-  /// Why workers cannot be started, for a person; nil if they can.
-  package var unavailableReason: String? { availability.current }
+  /// Why workers cannot be started; nil if they can.
+  package var unavailability: WorkerFault? { availability.current }
 
-  private static func problem(with program: String) -> String? {
-    PathCalls.isExecutable(program) ? nil : "cannot start \(program): \(Errno.last)"
+  private static func problem(with program: String) -> WorkerFault? {
+    PathCalls.isExecutable(program) ? nil : .notStarted(program: program, .last)
   }
 }
 
 /// Why no worker can be started; nil if one can. Any thread.
 final class Availability: Sendable {
-  private let problem: Mutex<String?>
+  private let problem: Mutex<WorkerFault?>
 
-  init(_ problem: String?) { self.problem = Mutex(problem, rank: .leaf) }
+  init(_ problem: WorkerFault?) { self.problem = Mutex(problem, rank: .leaf) }
 
-  var current: String? { problem.withLock { $0 } }
+  var current: WorkerFault? { problem.withLock { $0 } }
 
   /// Returns true if the problem has changed.
-  func set(_ new: String?) -> Bool {
+  func set(_ new: WorkerFault?) -> Bool {
     problem.withLock { current in
       defer { current = new }
       return current != new

@@ -174,17 +174,17 @@ extension WorkerThread {
   }
 
   /// Starts a worker; returns why that failed, or nil.
-  private func startProblem() -> String? {
+  private func startProblem() -> WorkerFault? {
     let started: Worker
     do throws(Errno) {
       started = try Worker(launch, stop: stop)
     } catch {
-      return "cannot start \(launch.program): \(error)"
+      return .notStarted(program: launch.program, error)
     }
     guard let report = try? started.hello(until: .now + launch.startDeadline) else {
-      return "\(launch.program) ends as it starts"
+      return .endedAtOnce(program: launch.program)
     }
-    guard report.hasSeccomp else { return "this kernel offers no seccomp, so no cell" }
+    guard report.hasSeccomp else { return .noSeccomp }
     if !report.hasLandlock {
       logger.debug("no Landlock in this kernel: seccomp alone confines the thumbnailer")
     }
@@ -192,10 +192,7 @@ extension WorkerThread {
     // none left.
     let isCounted = ProcessLook.threads(of: started.process, in: launch.processes).count > 0
     if !report.boundsThreads && !isCounted {
-      return
-        "this kernel has no user namespace for \(launch.program), and \(launch.processes) hides its "
-        + "threads (hidepid): they can be neither bounded nor counted; allow user namespaces, or mount "
-        + "\(launch.processes) so that this user sees all processes (hidepid=0, or gid=)"
+      return .uncountedThreads(program: launch.program, processes: launch.processes)
     }
     worker = consume started
     return nil

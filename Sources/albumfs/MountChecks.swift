@@ -1,5 +1,4 @@
 import ControlProtocol
-import Glibc
 import Posix
 
 /// Checks before the command asks for a password, so that nobody types one in vain.
@@ -21,31 +20,5 @@ enum MountChecks {
       throw Failure(.mountPoint, "The mount point \(path) contains the store.")
     }
     return resolved
-  }
-
-  /// Checks what a mount needs of the system: the FUSE device, and for ordinary users the helper.
-  static func requireFUSE(allowOther: Bool) throws(Failure) {
-    if !PathCalls.exists("/dev/fuse") {
-      throw Failure(
-        .fuse,
-        "There is no /dev/fuse. Load the kernel module (modprobe fuse); a container needs --device /dev/fuse."
-      )
-    }
-    if geteuid() == 0 { return }
-    if Subprocess.fusermount() == nil {
-      throw Failure(
-        .fuse, "fusermount3 is not installed; only root can mount without it (package fuse3).")
-    }
-    if allowOther, !isAllowOtherAllowed() {
-      throw Failure(
-        .fuse, "--allow-other needs the line user_allow_other in /etc/fuse.conf.")
-    }
-  }
-
-  private static func isAllowOtherAllowed() -> Bool {
-    let text = String(decoding: (try? readWholeFile("/etc/fuse.conf")) ?? [], as: UTF8.self)
-    return text.split(separator: "\n").contains {
-      $0.split(separator: " ").first == "user_allow_other"
-    }
   }
 }

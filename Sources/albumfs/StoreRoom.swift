@@ -36,7 +36,7 @@ struct StoreRoom {
       switch error {
       case .noEntry: return try roomToMake(path)
       case .notDirectory: throw Failure(.notEmpty, "\(path) exists already, and is no directory.")
-      default: throw StoreOpening.refusal(path, error)
+      default: throw Failure(opening: path, error)
       }
     }
     // Ignores what mkfs puts into the root of a file system.

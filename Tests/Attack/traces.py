@@ -172,8 +172,9 @@ class FirstPassword:
         for letter in recovery_key.replace("-", ""):
             number = number << 5 | alphabet.index(letter)
         master, check = (packed := number.to_bytes(35, "big"))[:32], packed[32:]
-        digest = hashlib.blake2b(master, digest_size=32, key=b"albumfs recovery key 1.0").digest()
-        if digest[:3] != check:
+        # The key of the checksum tells the cipher; the names of segments do not depend on it.
+        keys = [f"albumfs recovery key {cipher}.0".encode() for cipher in (1, 2)]
+        if check not in [hashlib.blake2b(master, digest_size=32, key=key).digest()[:3] for key in keys]:
             raise Failed("the recovery key is not spelled as the attack expects: read RecoveryKey.swift")
         self.names = hashlib.blake2b(b"", digest_size=32, key=master, salt=(4).to_bytes(16, "little"),
                                      person=b"albumfs1".ljust(16, b"\0")).digest()

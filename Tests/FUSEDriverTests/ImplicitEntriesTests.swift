@@ -5,7 +5,7 @@ import Testing
 
 @testable import FUSEDriver
 
-// DESIGN section 5, "Implicit entries yield to explicit ones": what albumfs made is not in the way
+// Implicit entries yield to explicit ones (see Design): what albumfs made is not in the way
 // of tools that copy trees, and is there for all others. Both ways: with the caller's system call
 // readable, and without.
 

@@ -142,8 +142,8 @@ struct HostileWorkerTests {
     var launch = standIn.launch
     launch.startDeadline = .seconds(1)
     let queue = try queue(source, launch)
-    for _ in 0..<6000 where queue.unavailableReason == nil { usleep(10_000) }
-    #expect(queue.unavailableReason != nil)
+    for _ in 0..<6000 where queue.unavailability == nil { usleep(10_000) }
+    #expect(queue.unavailability != nil)
     queue.stop()
     #expect(source.answer(for: 1) == nil)
     for process in standIn.processes() { #expect(endsSoon(process)) }

@@ -138,10 +138,10 @@ struct PatienceTests {
       source: source, launch: launch, workers: 1, logger: Logger(label: "test"))
     if isBounded {
       #expect(isThumbnail(source.awaitAnswer(for: 1)))
-      #expect(queue.unavailableReason == nil)
+      #expect(queue.unavailability == nil)
     } else {
-      for _ in 0..<6000 where queue.unavailableReason == nil { usleep(10_000) }
-      #expect(queue.unavailableReason != nil)
+      for _ in 0..<6000 where queue.unavailability == nil { usleep(10_000) }
+      #expect(queue.unavailability != nil)
       #expect(source.answer(for: 1) == nil, "it waits for a mount that can confine it")
     }
     queue.stop()

@@ -2,6 +2,7 @@ import AlbumModel
 import AlbumTestSupport
 import Foundation
 import Logging
+import Posix
 import Testing
 import ThumbnailProtocol
 import Thumbnails
@@ -32,7 +33,7 @@ struct ThumbnailQueueTests {
     let source = TestSource()
     for number in 1...6 { source.add(UInt64(number), picture) }
     let queue = try queue(source, workers: 2)
-    #expect(queue.unavailableReason == nil)
+    #expect(queue.unavailability == nil)
     for number in 1...6 { #expect(isThumbnail(source.awaitAnswer(for: UInt64(number)))) }
     source.add(7, picture)
     queue.wake()
@@ -143,8 +144,8 @@ struct ThumbnailQueueTests {
     let source = TestSource()
     source.add(1, picture)
     let queue = try queue(source) { $0.program = "/nonexistent/albumfs-thumbnailer" }
-    #expect(queue.unavailableReason != nil)
-    #expect(queue.unavailableReason?.contains("/nonexistent/albumfs-thumbnailer") == true)
+    #expect(
+      queue.unavailability == .notStarted(program: "/nonexistent/albumfs-thumbnailer", .noEntry))
     usleep(200_000)
     queue.stop()
     #expect(source.answer(for: 1) == nil)
@@ -155,8 +156,8 @@ struct ThumbnailQueueTests {
     let source = TestSource()
     source.add(1, picture)
     let queue = try queue(source) { $0.program = "/bin/true" }
-    #expect(queue.unavailableReason == nil)
-    while queue.unavailableReason == nil { usleep(10_000) }
+    #expect(queue.unavailability == nil)
+    while queue.unavailability == nil { usleep(10_000) }
     queue.stop()
     #expect(source.answer(for: 1) == nil)
   }

@@ -1,5 +1,6 @@
 package import AlbumStore
 package import ControlProtocol
+package import Posix
 
 // Errors of the core, in words.
 
@@ -11,6 +12,18 @@ extension Failure {
     self.init(
       Kind(error, changing: changing), path.map { "\($0): \(message)" } ?? message,
       remedy: error.remedy.map(Remedy.init))
+  }
+
+  /// The directory of a store does not open.
+  package init(opening path: String, _ error: Errno) {
+    switch error {
+    case .noEntry: self.init(.storeMissing, "The store \(path) does not exist.")
+    case .notDirectory:
+      self.init(.storeMissing, "\(path) is not a directory, and so not a store.")
+    case .accessDenied:
+      self.init(.configurationOpen, "The store \(path) cannot be opened: \(error).")
+    default: self.init(.other, "The store \(path) cannot be opened: \(error).")
+    }
   }
 
   /// Adds the capital and the full stop that the layers below leave out. The name of a file stays as it is.

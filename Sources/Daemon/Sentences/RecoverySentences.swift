@@ -122,3 +122,11 @@ extension IncompleteFile.Outcome {
     }
   }
 }
+
+extension SeenHistory.Shortfall {
+  var sentence: String {
+    "This store is older than what was seen of it here: its history lacks the last \(frames) steps, "
+      + "up to \(SystemClock.localTime(seconds: until)). It may be an old copy, or somebody may "
+      + "have replaced it with an old state."
+  }
+}

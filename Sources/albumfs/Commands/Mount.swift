@@ -96,7 +96,6 @@ struct Mount: RecoveryKeyCommand {
   private func launchOptions() throws(Failure) -> LaunchOptions {
     let path = MountPath.resolve(store)
     _ = try StoreCommands.open(path)
-    try MountChecks.requireFUSE(allowOther: allowOther)
     let place = try MountChecks.prepareMountPoint(mountpoint, store: path)
     let launch = LaunchOptions(
       store: path, mountPoint: place, readOnly: readOnly, allowOther: allowOther,
