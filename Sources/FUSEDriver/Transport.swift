@@ -42,26 +42,20 @@ package enum KernelRings {
     if content.first != UInt8(ascii: "Y") { throw .switchedOff }
   }
 
-  /// The number of queues for requests: one for each processor that the machine may ever have. For each, true
-  /// if its processor is there now.
-  static func queues() throws(RingFault) -> [Bool] {
-    do throws(Errno) {
-      let possible = numbers(try readWholeFile("/sys/devices/system/cpu/possible"))
-      let online = Set(numbers(try readWholeFile("/sys/devices/system/cpu/online")))
-      if possible.isEmpty { throw .invalid }
-      return possible.indices.map(online.contains)
-    } catch {
-      throw .unavailable(error)
-    }
+  /// The number of queues for requests: one for each processor that the machine may ever have.
+  static func queueCount() throws(Errno) -> Int {
+    let count = count(try readWholeFile("/sys/devices/system/cpu/possible"))
+    if count == 0 { throw .invalid }
+    return count
   }
 
-  /// Parses a list of numbers and ranges, such as `0-3,8`.
-  static func numbers(_ list: [UInt8]) -> [Int] {
+  /// Counts the numbers in a list of numbers and ranges, such as `0-3,8`.
+  static func count(_ list: [UInt8]) -> Int {
     let text = String(decoding: list.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-    return text.split(separator: ",").flatMap { part -> [Int] in
+    return text.split(separator: ",").reduce(0) { count, part in
       let ends = part.split(separator: "-").compactMap { Int($0) }
-      guard let first = ends.first, let last = ends.last, first <= last else { return [] }
-      return Array(first...last)
+      guard let first = ends.first, let last = ends.last, first <= last else { return count }
+      return count + last - first + 1
     }
   }
 }

@@ -62,7 +62,7 @@ extension RingFault {
     case .unavailable(.noMemory):
       "the rings need more locked memory than this user may have (ulimit -l)"
     case .unavailable(.notPermitted):
-      "this user may not use io_uring (sysctl kernel.io_uring_disabled)"
+      "io_uring is forbidden here (sysctl kernel.io_uring_disabled, or the rules of a container)"
     case .unavailable(let error): "a ring cannot be made: \(error)"
     case .refused(let error): "the kernel refused the rings: \(error)"
     }

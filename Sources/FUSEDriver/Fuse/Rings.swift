@@ -10,10 +10,9 @@ internal import Synchronization
 /// have agreed on the protocol. From then on the device carries only what the kernel never sends over rings:
 /// FORGET and INTERRUPT, and the driver's notifications. Any thread.
 final class Rings: Sendable {
-  /// The number of threads of each queue at the start. Another is started when none of a queue is free, up to
-  /// the limit, in which those that wait for other requests do not count: what they wait for needs a thread.
-  /// Threads end with the mount, since the kernel gives an entry up only with its ring.
-  private static let firstThreads = 2
+  /// Each queue begins with one thread. Another is started when none is free, up to this limit, in which those
+  /// that wait for other requests do not count: what they wait for needs a thread. Threads end with the mount,
+  /// since the kernel gives a place up only with its ring.
   static let threadLimit = 8
 
   private struct Member {
@@ -72,17 +71,12 @@ final class Rings: Sendable {
   }
 
   private func makeThreads() throws(RingFault) {
-    let queues = try KernelRings.queues().enumerated().map { (RingQueue($0), $1) }
     do throws(Errno) {
       let stopEvent = try StopEvent()
       state.withLock { $0.stopEvent = stopEvent }
+      let queues = (0..<(try KernelRings.queueCount())).map(RingQueue.init)
       var all: [Progress] = []
-      for (queue, isOnline) in queues {
-        for _ in 0..<(isOnline ? Rings.firstThreads : 1) {
-          queue.addThread()
-          all.append(try start(on: queue))
-        }
-      }
+      for queue in queues { all.append(try start(on: queue)) }
       for progress in all { try Rings.wait(progress, until: .prepared) }
     } catch {
       throw .unavailable(error)
@@ -226,7 +220,7 @@ final class RingQueue: Sendable {
   /// The threads that wait for a request.
   private let free = Atomic(0)
   private struct Counts {
-    var threads = 0
+    var threads = 1
     /// The threads that wait for other requests of the kernel.
     var waiting = 0
   }
@@ -245,7 +239,6 @@ final class RingQueue: Sendable {
   func beginWaiting() { counts.withLock { $0.waiting += 1 } }
   func endWaiting() { counts.withLock { $0.waiting -= 1 } }
 
-  func addThread() { counts.withLock { $0.threads += 1 } }
   func giveThreadBack() { counts.withLock { $0.threads -= 1 } }
 
   /// Counts a thread that will be started. Returns false if there are enough.
