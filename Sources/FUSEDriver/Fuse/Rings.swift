@@ -10,10 +10,10 @@ internal import Synchronization
 /// have agreed on the protocol. From then on the device carries only what the kernel never sends over rings:
 /// FORGET and INTERRUPT, and the driver's notifications. Any thread.
 final class Rings: Sendable {
-  /// Each queue begins with one thread. Another is started when none is free, up to this limit, in which those
-  /// that wait for other requests do not count: what they wait for needs a thread. Threads end with the mount,
-  /// since the kernel gives a place up only with its ring.
-  static let threadLimit = 8
+  /// Each queue begins with one thread. Another is started when none is free, up to this limit. Threads that
+  /// wait for other requests do not count in it, because what they wait for needs a thread. All end with the
+  /// mount, since the kernel gives a place up only with its ring.
+  private static let threadLimit = 8
 
   private struct Member {
     let thread: PosixThread
