@@ -14,11 +14,21 @@ extension FileSystem {
     for caller: Caller
   ) throws(FSError) -> Entry {
     if kind == .directory || kind == .symlink { throw FSError(.invalid) }
-    return try make(name, in: parent, for: caller) { catalog, directory, time in
+    return try makeNode(
+      name, in: parent, kind, permissions, device: device, marks: [], for: caller)
+  }
+
+  private func makeNode(
+    _ name: FileName, in parent: InodeNumber, _ kind: FileKind, _ permissions: UInt16,
+    device: UInt32 = 0, marks: InodeState.Marks, for caller: Caller
+  ) throws(FSError) -> Entry {
+    try make(name, in: parent, for: caller) { catalog, directory, time in
       let isDevice = kind == .blockDevice || kind == .characterDevice
-      return Creation.makeInode(
+      let index = Creation.makeInode(
         kind, permissions, for: caller, in: directory, device: isDevice ? device : 0, time: time,
         &catalog)
+      if !marks.isEmpty { catalog.update(index) { $0.marks.formUnion(marks) } }
+      return index
     }
   }
 
@@ -40,8 +50,10 @@ extension FileSystem {
     _ name: FileName, in parent: InodeNumber, permissions: UInt16, mode: OpenMode,
     for caller: Caller
   ) throws(FSError) -> (Entry, OpenFile) {
+    // The mark comes with the file: no frame may state an empty file that counts as complete.
     let entry = try makeNode(
-      name, in: parent, kind: .regular, permissions: permissions, device: 0, for: caller)
+      name, in: parent, .regular, permissions, marks: mode.writes ? .beingWritten : [],
+      for: caller)
     // The file is empty: truncating it would set a time that the kernel does not learn.
     var mode = mode
     mode.truncates = false

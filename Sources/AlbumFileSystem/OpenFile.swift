@@ -116,7 +116,7 @@ extension FileSystem {
     try open(inode, mode: mode, isNew: false)
   }
 
-  /// `isNew` is true if this call also made the file.
+  /// `isNew` is true if the same call made the file, marked as being written.
   func open(_ inode: InodeNumber, mode: OpenMode, isNew: Bool) throws(FSError) -> OpenFile {
     let writes = mode.writes || mode.truncates
     if writes {
@@ -134,11 +134,6 @@ extension FileSystem {
       } catch {
         release(inode, writes: writes)
         throw error
-      }
-    }
-    if isNew, mode.writes {
-      space.change { catalog in
-        catalog.update(content.index) { $0.marks.insert(.beingWritten) }
       }
     }
     return OpenFile(content, of: self, mode: mode, beginsContent: isNew || mode.truncates)

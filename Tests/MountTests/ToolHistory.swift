@@ -60,9 +60,7 @@ struct ToolHistory {
   func excusing(_ paths: Set<String>) -> ToolHistory {
     var history = self
     history.trees = trees.map { tree in tree.filter { !paths.contains($0.key) } }
-    for run in runs.indices {
-      history.runs[run].changes = runs[run].changes.filter { !paths.contains($0.key) }
-    }
+    for run in runs.indices { history.runs[run].excuse(paths) }
     return history
   }
 
@@ -84,6 +82,11 @@ struct ToolHistory {
   /// How many runs had ended before a moment.
   func ended(before time: Int) -> Int {
     times.prefix { $0.ended.map { $0 < time } ?? false }.count
+  }
+
+  /// The paths whose content is not the outcome of `count` runs.
+  func differences(_ seen: Tree, _ count: Int) -> [String] {
+    Set(trees[count].keys).union(seen.keys).filter { trees[count][$0] != seen[$0] }.sorted()
   }
 
   /// The least number of runs, from `least` on, of which `seen` is the outcome; the next one may be
@@ -147,10 +150,13 @@ struct SharedHistory {
     for number in max(0, least - 3)..<history.begun {
       lines.append("  \(number) \(history.runs[number].kept) \(history.runs[number].script)")
     }
-    for count in Set([least, history.ended]).sorted() {
+    let nearest = (least...max(least, history.begun)).min {
+      history.differences(seen, $0).count < history.differences(seen, $1).count
+    }
+    for count in Set([least, nearest!, history.ended]).sorted() {
       lines.append("unlike the outcome of \(count):")
       let tree = history.trees[count]
-      for path in Set(tree.keys).union(seen.keys).sorted() where tree[path] != seen[path] {
+      for path in history.differences(seen, count) {
         lines.append(
           "  \(path): \(Self.short(seen[path])) where \(Self.short(tree[path])) should be")
       }

@@ -25,11 +25,19 @@ struct ToolRun {
 
   var script: String
   var changes: [String: Change]
+  /// What happens to files that are not looked at. Their temporary files are looked at.
+  private(set) var excused: [String: Change] = [:]
   var kept: Kept
   /// Seen by nobody half done.
   var isAtomic = false
   /// Writes into `.name.XXXXXX` beside the file first, as rsync does.
   var leavesTemporaryFiles = false
+
+  /// Some files are not looked at any more.
+  mutating func excuse(_ paths: Set<String>) {
+    excused = changes.filter { paths.contains($0.key) }
+    changes = changes.filter { !paths.contains($0.key) }
+  }
 
   func apply(to tree: inout Tree) {
     for (path, change) in changes { tree[path] = change.after }
@@ -58,7 +66,7 @@ struct ToolRun {
 
   private func isTemporary(_ path: String, _ seen: Data?) -> Bool {
     guard leavesTemporaryFiles, let seen else { return false }
-    return changes.contains { target, change in
+    return (Array(changes) + Array(excused)).contains { target, change in
       let (folder, name) = Paths.split(target)
       return path.hasPrefix("\(folder)/.\(name).") && path.count == target.count + 8
         && change.after?.starts(with: seen) ?? false

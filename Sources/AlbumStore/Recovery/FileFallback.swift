@@ -204,7 +204,7 @@ struct FileFallback {
       hidden.append(inode)
     }
     // Another left-out file may have had the name. Only now are all of their names free.
-    for inode in hidden { bringBackElsewhere(inode, &catalog) }
+    for inode in hidden { files += bringBackElsewhere(inode, &catalog) }
     return files.filter { $0.path != nil || $0.outcome != .formerContent }
   }
 
@@ -269,8 +269,11 @@ struct FileFallback {
   }
 
   /// Restores the files that `inode` replaced, or may have replaced, under other names, if those names are
-  /// free.
-  private mutating func bringBackElsewhere(_ inode: InodeNumber, _ catalog: inout Catalog) {
+  /// free. Returns these files: the user sees them again at names that led to nothing.
+  private mutating func bringBackElsewhere(
+    _ inode: InodeNumber, _ catalog: inout Catalog
+  ) -> [IncompleteFile] {
+    var files: [IncompleteFile] = []
     for rename in renamed where rename.now == inode {
       guard let former = replaced[rename.former],
         let directory = catalog.index(of: rename.place.directory),
@@ -281,7 +284,14 @@ struct FileFallback {
       let back = catalog.bringBack(former)
       catalog.insertEntry(rename.place.name, in: directory, child: back)
       catalog.unpin(back)
+      files.append(
+        IncompleteFile(
+          inode: rename.former,
+          path: catalog.path(of: rename.place.name, in: rename.place.directory),
+          outcome: .formerContent, since: times[inode] ?? .none,
+          isEndOfCopy: ends.contains(inode)))
     }
+    return files
   }
 
   /// Takes the file that `inode` replaced at `place`, or else the last that it replaced anywhere. If that
