@@ -24,9 +24,23 @@ import Testing
     queue.beginWaiting()
     let mayReplace = queue.reserveThread(limit: 3)
     #expect(mayReplace)
+    queue.grew(true)
     queue.endWaiting()
     let hasEnough = queue.reserveThread(limit: 3)
     #expect(!hasEnough)
+  }
+
+  @Test func aQueueWhoseThreadCannotStartKeepsItsNumberAndKnows() {
+    let queue = RingQueue(0)
+    for _ in 0..<2 {
+      let mayStart = queue.reserveThread(limit: 2)
+      #expect(mayStart)
+      queue.grew(false)
+      #expect(queue.couldNotGrow)
+    }
+    let mayStart = queue.reserveThread(limit: 2)
+    queue.grew(true)
+    #expect(mayStart && !queue.couldNotGrow)
   }
 
   @Test func theLastFreeThreadOfAQueueIsNoticed() {

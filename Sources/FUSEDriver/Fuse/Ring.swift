@@ -27,8 +27,18 @@ internal import Posix
   private static let inHeaderSize = 40
   private static let outHeaderSize = 16
 
+  /// The memory that the kernel locks for each, in bytes.
+  private static let lockedSize = 8192
+
   private let ring: UnsafeMutablePointer<io_uring>
   private let memory: UnsafeMutableRawPointer
+
+  /// True if the user may lock memory for this many rings. The limit does not bind root.
+  static func mayMake(_ count: Int) -> Bool {
+    var limit = rlimit()
+    unsafe _ = getrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &limit)
+    return geteuid() == 0 || limit.rlim_cur >= count * lockedSize
+  }
 
   /// `stop` is the event that ends a wait.
   init(stop: StopEvent) throws(Errno) {

@@ -75,6 +75,8 @@ final class Rings: Sendable {
       let stopEvent = try StopEvent()
       state.withLock { $0.stopEvent = stopEvent }
       let queues = (0..<(try KernelRings.queueCount())).map(RingQueue.init)
+      // A rename could fail for lack of a thread.
+      if !Ring.mayMake(2 * Rings.threadLimit * queues.count) { throw Errno.noMemory }
       var all: [Progress] = []
       for queue in queues { all.append(try start(on: queue)) }
       for progress in all { try Rings.wait(progress, until: .prepared) }
@@ -189,7 +191,7 @@ final class Rings: Sendable {
 
   /// A thread begins to serve a request.
   func begin(on queue: RingQueue) {
-    if !queue.isBusy() { _ = ensureFree(queue) }
+    if !queue.isBusy(), !queue.couldNotGrow { _ = ensureFree(queue) }
   }
 
   /// A thread begins to wait for other requests. Returns false if no thread would be left for these.
@@ -204,11 +206,21 @@ final class Rings: Sendable {
   /// requests become free by themselves. Returns false if it can start none.
   private func ensureFree(_ queue: RingQueue) -> Bool {
     guard queue.reserveThread(limit: Rings.threadLimit) else { return true }
+    let isStarted = startAndWait(on: queue)
+    queue.grew(isStarted)
+    return isStarted
+  }
+
+  private func startAndWait(on queue: RingQueue) -> Bool {
+    guard let progress = try? start(on: queue) else { return false }
     do throws(Errno) {
-      try Rings.wait(try start(on: queue), until: .serving)
+      try Rings.wait(progress, until: .serving)
       return true
     } catch {
-      queue.giveThreadBack()
+      let failed = state.withLock { state in
+        state.members.firstIndex { $0.progress === progress }.map { state.members.remove(at: $0) }
+      }
+      failed?.thread.join()
       return false
     }
   }
@@ -223,6 +235,8 @@ final class RingQueue: Sendable {
     var threads = 1
     /// The threads that wait for other requests of the kernel.
     var waiting = 0
+    /// True if the last thread that was to start could not.
+    var couldNotGrow = false
   }
   private let counts = Mutex(Counts(), rank: .leaf)
 
@@ -239,7 +253,15 @@ final class RingQueue: Sendable {
   func beginWaiting() { counts.withLock { $0.waiting += 1 } }
   func endWaiting() { counts.withLock { $0.waiting -= 1 } }
 
-  func giveThreadBack() { counts.withLock { $0.threads -= 1 } }
+  var couldNotGrow: Bool { counts.withLock { $0.couldNotGrow } }
+
+  /// The thread that was reserved serves, or could not be started.
+  func grew(_ isStarted: Bool) {
+    counts.withLock { counts in
+      counts.couldNotGrow = !isStarted
+      if !isStarted { counts.threads -= 1 }
+    }
+  }
 
   /// Counts a thread that will be started. Returns false if there are enough.
   func reserveThread(limit: Int) -> Bool {
