@@ -4,6 +4,9 @@
 #include <poll.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 // FUSE over io_uring, as include/uapi/linux/fuse.h of Linux 6.14 defines it. The headers of Debian 12 are older.
 
@@ -37,16 +40,68 @@ struct curing_command {
 // What a completion belongs to.
 enum { CURING_ENTRY = 1, CURING_STOP = 2 };
 
-// Makes a ring for one entry and one poll. The calling thread alone may use it, until it closes it.
+// IORING_SETUP_NO_MMAP of Linux 6.5: the ring lies in memory of the program.
+#define CURING_OWN_MEMORY (1U << 14)
+// One page for the rings of submissions and completions, one for the submissions themselves.
+#define CURING_PAGE 4096
+
+// Makes a ring for one entry and one poll. The calling thread alone may use it, and its end closes the ring.
+//
+// Neither a descriptor nor a mapping of the process may keep the ring open: if the process is killed while
+// another of its threads waits in the kernel for a request, the rings must end all the same, because the
+// kernel can end no request that it has assigned to the ring of a dead thread, not even by an abort. So the
+// ring lies in memory of the program, and only the thread itself refers to it.
 static inline int curing_open(struct io_uring *ring) {
+  char *memory = mmap(0, 2 * CURING_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return -errno;
   struct io_uring_params parameters = {0};
   parameters.flags = IORING_SETUP_SQE128 | IORING_SETUP_CQSIZE | IORING_SETUP_SUBMIT_ALL |
-                     IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
+                     IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | CURING_OWN_MEMORY;
   parameters.cq_entries = 4;
-  return io_uring_queue_init_params(2, ring, &parameters);
+  // `user_addr` in newer headers.
+  parameters.cq_off.resv2 = (uint64_t)(uintptr_t)memory;
+  parameters.sq_off.resv2 = (uint64_t)(uintptr_t)(memory + CURING_PAGE);
+  int descriptor = (int)syscall(__NR_io_uring_setup, 2, &parameters);
+  if (descriptor < 0) {
+    int error = errno;
+    munmap(memory, 2 * CURING_PAGE);
+    return -error;
+  }
+  __builtin_memset(ring, 0, sizeof *ring);
+  ring->sq.khead = (unsigned *)(memory + parameters.sq_off.head);
+  ring->sq.ktail = (unsigned *)(memory + parameters.sq_off.tail);
+  ring->sq.kring_mask = (unsigned *)(memory + parameters.sq_off.ring_mask);
+  ring->sq.kring_entries = (unsigned *)(memory + parameters.sq_off.ring_entries);
+  ring->sq.kflags = (unsigned *)(memory + parameters.sq_off.flags);
+  ring->sq.kdropped = (unsigned *)(memory + parameters.sq_off.dropped);
+  ring->sq.array = (unsigned *)(memory + parameters.sq_off.array);
+  ring->sq.sqes = (struct io_uring_sqe *)(memory + CURING_PAGE);
+  ring->sq.ring_ptr = memory;
+  ring->sq.ring_mask = *ring->sq.kring_mask;
+  ring->sq.ring_entries = *ring->sq.kring_entries;
+  for (unsigned place = 0; place < ring->sq.ring_entries; place++) ring->sq.array[place] = place;
+  ring->cq.khead = (unsigned *)(memory + parameters.cq_off.head);
+  ring->cq.ktail = (unsigned *)(memory + parameters.cq_off.tail);
+  ring->cq.kring_mask = (unsigned *)(memory + parameters.cq_off.ring_mask);
+  ring->cq.kring_entries = (unsigned *)(memory + parameters.cq_off.ring_entries);
+  ring->cq.kflags = (unsigned *)(memory + parameters.cq_off.flags);
+  ring->cq.koverflow = (unsigned *)(memory + parameters.cq_off.overflow);
+  ring->cq.cqes = (struct io_uring_cqe *)(memory + parameters.cq_off.cqes);
+  ring->cq.ring_mask = *ring->cq.kring_mask;
+  ring->cq.ring_entries = *ring->cq.kring_entries;
+  ring->flags = parameters.flags;
+  ring->features = parameters.features;
+  ring->ring_fd = ring->enter_ring_fd = descriptor;
+  int registered = io_uring_register_ring_fd(ring);
+  close(descriptor);
+  ring->ring_fd = -1;
+  if (registered == 1) return 0;
+  munmap(memory, 2 * CURING_PAGE);
+  return registered < 0 ? registered : -EINVAL;
 }
 
-static inline void curing_close(struct io_uring *ring) { io_uring_queue_exit(ring); }
+// The kernel keeps the pages until the thread ends, and with it the ring.
+static inline void curing_close(struct io_uring *ring) { munmap(ring->sq.ring_ptr, 2 * CURING_PAGE); }
 
 // Prepares a completion for the time when the descriptor can be read.
 static inline void curing_watch(struct io_uring *ring, int descriptor) {

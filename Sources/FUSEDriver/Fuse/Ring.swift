@@ -4,8 +4,8 @@ internal import Glibc
 internal import Posix
 
 /// One io_uring, over which the kernel passes the requests of one of its queues, one at a time; and the
-/// memory for such a request and its reply. The thread that makes it must be the only one to use it, and must
-/// end it.
+/// memory for such a request and its reply. The thread that makes it must be the only one to use it. The
+/// kernel closes the ring when that thread ends.
 ///
 /// The memory has three parts: a page with the kernel's headers, a page of room, and the payload. `request`
 /// copies the headers to the end of the room, so that a request lies there in one piece, and its payload,
