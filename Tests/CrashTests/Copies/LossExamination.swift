@@ -191,13 +191,14 @@ struct LossExamination {
     return faults
   }
 
-  /// True if a file shows its newest version, with an error in the missing segment. Its other content is
-  /// live, and compaction may move it.
+  /// True if a file shows its newest version, under any name, perhaps with an error in the missing segment.
+  /// Its other content is live, and compaction may move it.
   private func isInUse(_ path: String, _ hurt: Sighting) -> Bool {
-    guard let old = view.entries[path]?.state, let new = hurt.view?.entries[path]?.state else {
-      return false
+    guard let old = view.entries[path]?.state, let found = hurt.view else { return false }
+    return found.entries.values.contains { entry in
+      let new = entry.state
+      return old.number == new.number && old.modified == new.modified && old.size == new.size
     }
-    return old.number == new.number && old.modified == new.modified && old.size == new.size
   }
 
   /// The segment is there again: its files are, or a check still speaks of them.
