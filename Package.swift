@@ -59,6 +59,7 @@ let package = Package(
     .systemLibrary(name: "CUtf8proc", providers: [.apt(["libutf8proc-dev"])]),
     .systemLibrary(name: "CZxcvbn", providers: [.apt(["libzxcvbn-dev"])]),
     clibrary("CFuse3", "fuse3", "libfuse3-dev"),
+    clibrary("CUring", "liburing", "liburing-dev"),
     // pkg-config's flags for vips itself contain -pthread, which SwiftPM refuses with a warning; its
     // headers need only those of GObject.
     clibrary("CVips", "gobject-2.0", "libvips-dev"),
@@ -87,7 +88,8 @@ let package = Package(
       "albumfs-thumbnailer", ["ThumbnailProtocol", "CVips", "CSeccomp", "CLinux", "CFreshMemory"]),
 
     // The kernel interface, the daemon that assembles the parts, and the command line.
-    library("FUSEDriver", ["AlbumModel", "Posix", "AlbumFileSystem", "CFuse3", logging]),
+    library(
+      "FUSEDriver", ["AlbumModel", "Posix", "AlbumFileSystem", "CFuse3", "CUring", logging]),
     library("ControlProtocol", ["AlbumModel", "Posix", "CLinux"]),
     library(
       "Daemon",

@@ -158,6 +158,10 @@ package struct MountStatus: Codable, Sendable, Equatable {
   package var unreadableSegments: Int
   /// The cipher of the space's records; nil if the daemon's version does not tell.
   package var cipher: String?
+  /// How the kernel's requests come: `uring` or `device`; nil if the daemon's version does not tell.
+  package var transport: String?
+  /// Why they do not come over io_uring; nil if they do, or if the device was chosen.
+  package var transportReason: String?
   /// The findings of recovery at the mount, one line each; empty after a clean unmount.
   package var recovery: [String]
   /// The daemon's last messages, oldest first.
@@ -167,7 +171,7 @@ package struct MountStatus: Codable, Sendable, Equatable {
     store: String, mountPoint: String, pid: Int32, albums: Int, photos: Int, otherFiles: Int?,
     files: Int, bytes: Int64, thumbnails: Thumbnails, lastBarrier: Double?, readOnly: Bool,
     readOnlyReason: String?, shortage: String?, unreadableSegments: Int, cipher: String?,
-    recovery: [String], messages: [String]
+    transport: String?, transportReason: String?, recovery: [String], messages: [String]
   ) {
     self.store = store
     self.mountPoint = mountPoint
@@ -184,6 +188,8 @@ package struct MountStatus: Codable, Sendable, Equatable {
     self.shortage = shortage
     self.unreadableSegments = unreadableSegments
     self.cipher = cipher
+    self.transport = transport
+    self.transportReason = transportReason
     self.recovery = recovery
     self.messages = messages
   }

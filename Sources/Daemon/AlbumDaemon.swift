@@ -58,7 +58,7 @@ package final class AlbumDaemon: Sendable {
   private func serve(_ parts: Parts, _ control: ControlRequests, _ signals: SignalWatch) -> Failure?
   {
     do throws(MountError) {
-      let mount = try parts.mount { [self] in
+      let mount = try parts.makeMount { [self] in
         let warnings = parts.warnings + control.start()
         for warning in warnings { logger.warning("\(warning)") }
         logger.info("mounted")

@@ -3,6 +3,7 @@ import AlbumFormat
 import AlbumModel
 import AlbumStore
 import ControlProtocol
+import FUSEDriver
 import Glibc
 import Posix
 import Thumbnails
@@ -13,6 +14,7 @@ extension Parts {
   func status(messages: [String]) -> MountStatus {
     let contents = fileSystem.counts()
     let status = space.status
+    let transport = transport
     let reason = isReadOnly ? "mounted read-only" : status.readOnlyReason
     return MountStatus(
       store: options.store, mountPoint: options.mountPoint, pid: getpid(),
@@ -22,6 +24,7 @@ extension Parts {
       lastBarrier: status.lastBarrier.map { Double($0.nanoseconds) / 1e9 },
       readOnly: reason != nil, readOnlyReason: reason, shortage: status.shortage,
       unreadableSegments: status.unreadableSegments, cipher: status.cipher.name,
+      transport: transport.name, transportReason: transport.reason,
       recovery: status.recovery.sentences, messages: messages)
   }
 
@@ -139,6 +142,20 @@ extension Parts {
 
   private func barrier() throws(Failure) {
     do throws(StoreError) { try space.barrier() } catch { throw Failure(error) }
+  }
+}
+
+extension TransportInUse {
+  fileprivate var name: String {
+    switch self {
+    case .ring: LaunchOptions.Transport.uring.rawValue
+    case .device: LaunchOptions.Transport.device.rawValue
+    }
+  }
+
+  fileprivate var reason: String? {
+    if case .device(let fault?) = self { return fault.phrase }
+    return nil
   }
 }
 

@@ -8,6 +8,11 @@ package struct LaunchOptions: Codable, Sendable, Equatable {
     case password, recoveryKey
   }
 
+  /// How the kernel's requests come to the daemon.
+  package enum Transport: String, Codable, Sendable, CaseIterable {
+    case auto, device, uring
+  }
+
   /// Absolute paths, because the daemon works in `/`.
   package var store: String
   package var mountPoint: String
@@ -15,6 +20,7 @@ package struct LaunchOptions: Codable, Sendable, Equatable {
   package var allowOther: Bool
   /// The values of `-o`, joined by commas.
   package var mountOptions: String
+  package var transport: Transport
   package var secretKind: SecretKind
   /// Path of albumfs-thumbnailer; nil: albumfs makes no thumbnails.
   package var thumbnailer: String?
@@ -28,7 +34,8 @@ package struct LaunchOptions: Codable, Sendable, Equatable {
 
   package init(
     store: String, mountPoint: String, readOnly: Bool, allowOther: Bool, mountOptions: String,
-    secretKind: SecretKind, thumbnailer: String?, inspectsSystemCalls: Bool, graceSeconds: Int64,
+    transport: Transport, secretKind: SecretKind, thumbnailer: String?, inspectsSystemCalls: Bool,
+    graceSeconds: Int64,
     remembersIn: String? = nil, verbose: Bool
   ) {
     self.store = store
@@ -36,6 +43,7 @@ package struct LaunchOptions: Codable, Sendable, Equatable {
     self.readOnly = readOnly
     self.allowOther = allowOther
     self.mountOptions = mountOptions
+    self.transport = transport
     self.secretKind = secretKind
     self.thumbnailer = thumbnailer
     self.inspectsSystemCalls = inspectsSystemCalls
@@ -52,9 +60,14 @@ extension LaunchOptions {
     do throws(MountError) {
       try parsedMountOptions().checkSystem()
       _ = try MountPoint(mountPoint)
+      if transport == .uring { try requireRings() }
     } catch {
       throw Failure(error)
     }
+  }
+
+  private func requireRings() throws(MountError) {
+    do throws(RingFault) { try KernelRings.check() } catch { throw .noRing(error) }
   }
 
   /// Combines all mount options; those of the command override `-o`.
@@ -63,6 +76,12 @@ extension LaunchOptions {
     try parsed.add(mountOptions)
     if readOnly { parsed.readOnly = true }
     if allowOther { parsed.allowOther = true }
+    parsed.transport =
+      switch transport {
+      case .auto: .automatic
+      case .device: .device
+      case .uring: .ring
+      }
     return parsed
   }
 }

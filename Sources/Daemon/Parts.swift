@@ -24,6 +24,7 @@ final class Parts: Sendable {
   /// Records how far history goes; nil without --remember.
   private let history: HistoryWatch?
   private let mountOptions: MountOptions
+  private let mount = Mutex<FUSEDriver.Mount?>(nil, rank: .leaf)
   private let logger: Logger
 
   /// Unlocks the space and starts its threads, but does not mount it.
@@ -61,11 +62,16 @@ final class Parts: Sendable {
   }
 
   /// Prepares a mount; its `run` makes it.
-  func mount(onReady: @escaping @Sendable () -> Void) throws(MountError) -> FUSEDriver.Mount {
-    try FUSEDriver.Mount(
+  func makeMount(onReady: @escaping @Sendable () -> Void) throws(MountError) -> FUSEDriver.Mount {
+    let made = try FUSEDriver.Mount(
       fileSystem: fileSystem, options: mountOptions, mountPoint: options.mountPoint,
       readsSystemCalls: options.inspectsSystemCalls, logger: logger, onReady: onReady)
+    mount.withLock { $0 = made }
+    return made
   }
+
+  /// How the kernel's requests come. Ask when the mount is ready.
+  var transport: TransportInUse { mount.withLock { $0 }?.transport ?? .device(nil) }
 
   /// Writes everything out. Call it when nobody uses the mount any more.
   func close() throws(Failure) {

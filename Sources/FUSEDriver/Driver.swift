@@ -19,6 +19,7 @@ final class Driver: Sendable {
   let inodes = KernelInodes()
   let implicit: ImplicitEntries
   let activity: AlbumActivity
+  let rings: Rings
   private let onReady: @Sendable () -> Void
   private let ready = Atomic(false)
   /// The files for which the log has a read error. A leaf.
@@ -28,12 +29,13 @@ final class Driver: Sendable {
 
   init(
     fileSystem: FileSystem, inspector: any CallerInspector, logger: Logger,
-    onReady: @escaping @Sendable () -> Void = {}
+    transport: TransportChoice = .device, onReady: @escaping @Sendable () -> Void = {}
   ) {
     self.fileSystem = fileSystem
     self.logger = logger
     implicit = ImplicitEntries(inspector: inspector)
     activity = AlbumActivity(clock: fileSystem.clock)
+    rings = Rings(transport, logger: logger)
     self.onReady = onReady
   }
 

@@ -42,15 +42,19 @@ extension Driver {
   }
 
   /// Makes the kernel write out its pages of files from `offset` on, and then calls `answer`: from another
-  /// thread, or at once if there is nothing to wait for. Passes false if the mount ends meanwhile. The kernel
-  /// does not write them out by itself before it asks for data and holes, or before a rename.
+  /// thread, or at once if there is nothing to wait for. A thread that serves a ring waits itself, because
+  /// only that thread can reply. Passes false if the mount ends meanwhile. The kernel does not write them out
+  /// by itself before it asks for data and holes, or before a rename.
   func withPages(
     of files: [InodeNumber], from offset: Int64 = 0,
     then answer: @escaping @Sendable (_ isWritten: Bool) -> Void
   ) {
     let written = files.filter(fileSystem.hasWriter)
     if offset < 0 || written.isEmpty { return answer(true) }
-    pages.writeOut(written, from: offset, then: answer)
+    guard let server = RingThread.current else {
+      return pages.writeOut(written, from: offset, then: answer)
+    }
+    answer(server.waiting { pages.writeOut(written, from: offset) } ?? false)
   }
 
   /// `whence` as in lseek(2); the kernel sends only these two.

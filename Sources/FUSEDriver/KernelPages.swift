@@ -5,7 +5,7 @@ internal import Posix
 ///
 /// The kernel sends these writes while a request for the same file waits for its reply, so the threads that
 /// serve requests must be free for them. Requests that need the pages first therefore wait here, on other
-/// threads.
+/// threads. A request of a ring keeps the ring's thread as well (`RingThread.waiting`).
 ///
 /// Any thread. Before `start` and after `stop` there is no kernel.
 final class KernelPages: Sendable {
@@ -60,6 +60,16 @@ final class KernelPages: Sendable {
       return true
     }
     if isQueued { monitor.notifyAll() } else { answer(false) }
+  }
+
+  /// Does the same, and returns when the pages are written. Returns false if there is no kernel.
+  func writeOut(_ inodes: [InodeNumber], from offset: Int64) -> Bool {
+    let outcome = Monitor<Bool?>(nil, rank: .leaf)
+    writeOut(inodes, from: offset) { isWritten in
+      outcome.withLock { $0 = isWritten }
+      outcome.notifyAll()
+    }
+    return outcome.waiting { $0 }
   }
 
   /// Makes the kernel request a file's attributes again. Does not wait while a request for this file is open.

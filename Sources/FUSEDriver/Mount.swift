@@ -37,7 +37,8 @@ package final class Mount: Sendable {
     let path = self.mountPoint.path
     driver = Driver(
       fileSystem: fileSystem,
-      inspector: CallingSyscall(readsSystemCalls: readsSystemCalls), logger: logger
+      inspector: CallingSyscall(readsSystemCalls: readsSystemCalls), logger: logger,
+      transport: options.transport
     ) {
       if let device = MountTable.mount(at: path)?.device {
         ReadAhead.widen(device: device)
@@ -49,9 +50,14 @@ package final class Mount: Sendable {
   /// The mount point: absolute, without links.
   package var path: String { mountPoint.path }
 
+  /// How requests of the kernel come. Ask when the mount is ready.
+  package var transport: TransportInUse { driver.rings.inUse }
+
   /// Mounts, and serves requests until any process unmounts the file system. When it returns, the kernel has
   /// written all of its pages to the file system, and no request uses the file system any more.
   package func run() throws(MountError) {
+    try driver.rings.prepare()
+    defer { driver.rings.stop() }
     let device = try Mounting.mount(options, at: mountPoint)
     let session: Session
     do throws(MountError) {
@@ -113,10 +119,14 @@ package final class Mount: Sendable {
       driver.pages.stop()
       withLink { link in
         for inode in driver.fileSystem.writtenInodes { link.invalidate(inode.rawValue) }
-        link.exit()
       }
-      state.waiting { $0.hasEnded ? () : nil }
+      repeat { withLink { $0.exit() } } while !hasEnded(within: .milliseconds(100))
     }
+  }
+
+  private func hasEnded(within duration: Duration) -> Bool {
+    let deadline = MonotonicTime.now + duration
+    return state.waiting(until: deadline) { $0.hasEnded ? () : nil } != nil
   }
 
   private func withLink(_ body: (SessionLink) -> Void) {

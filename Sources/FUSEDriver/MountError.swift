@@ -21,6 +21,8 @@ package enum MountError: Error, Equatable, Sendable {
   case fusermountFailed(String)
   /// A call to the system failed. The text is the attempted action, such as "start a thread".
   case systemRefused(String, Errno)
+  /// The mount must use io_uring, and cannot.
+  case noRing(RingFault)
   /// libfuse could not start or continue. `action` is what it attempted, `words` its last message.
   case sessionFailed(action: String, words: String)
 }

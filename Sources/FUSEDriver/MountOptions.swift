@@ -13,6 +13,7 @@ package struct MountOptions: Equatable, Sendable {
   var updatesAccessTime = true
   var updatesDirectoryAccessTime = true
   var followsSymlinks = true
+  package var transport = TransportChoice.automatic
 
   package init(source: String) { self.source = source }
 

@@ -39,6 +39,8 @@ package final class MountedStore {
     package var shortage: String?
     package var thumbnails: Thumbnails
     package var recovery: [String]
+    package var transport: String
+    package var transportReason: String?
   }
 
   /// The limit for a script, in seconds.

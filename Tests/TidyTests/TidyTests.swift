@@ -86,6 +86,7 @@ struct TidyTests {
       "CZxcvbn": "Sources/AlbumSecrets/PasswordStrength.swift",
       "CVips": "Sources/albumfs-thumbnailer/Vips.swift",
       "CFuse3": "Sources/FUSEDriver/Fuse/",
+      "CUring": "Sources/FUSEDriver/Fuse/Ring.swift",
       "CSeccomp": "Sources/albumfs-thumbnailer/",
     ]
     for file in swiftFiles("Sources") {

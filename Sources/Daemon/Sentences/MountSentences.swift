@@ -1,5 +1,6 @@
 import ControlProtocol
 import FUSEDriver
+import Posix
 
 // Errors of a mount, in words. They name options and commands, which the driver does not know.
 
@@ -40,8 +41,30 @@ extension MountError {
     case .fusermountFailed(""): "fusermount3 failed and printed no message."
     case .fusermountFailed(let words): "fusermount3 failed: \(words)"
     case .systemRefused(let action, let error): "albumfs cannot \(action): \(error)."
+    case .noRing(let fault):
+      """
+      --transport uring is not possible: \(fault.phrase). Without this option albumfs uses io_uring only \
+      where it can.
+      """
     case .sessionFailed(let action, let words):
       "libfuse could not \(action)\(words.isEmpty ? "." : ": \(words)")"
+    }
+  }
+}
+
+extension RingFault {
+  /// A part of a sentence.
+  var phrase: String {
+    switch self {
+    case .unknownToKernel: "this kernel has no FUSE over io_uring (Linux 6.14 and later do)"
+    case .switchedOff:
+      "FUSE over io_uring is switched off (scripts/enable-uring, as root, switches it on)"
+    case .unavailable(.noMemory):
+      "the rings need more locked memory than this user may have (ulimit -l)"
+    case .unavailable(.notPermitted):
+      "io_uring is forbidden here (sysctl kernel.io_uring_disabled, or the rules of a container)"
+    case .unavailable(let error): "a ring cannot be made: \(error)"
+    case .refused(let error): "the kernel refused the rings: \(error)"
     }
   }
 }

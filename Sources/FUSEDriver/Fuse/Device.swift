@@ -3,7 +3,8 @@ internal import Glibc
 internal import Synchronization
 
 /// Replaces libfuse's reads and writes of the FUSE device. They do the same, except that the reply to INIT
-/// gets a flag that libfuse 3.14 does not know, and that the driver learns when it was sent.
+/// gets flags that libfuse 3.14 does not know, that the driver learns when it was sent, and that replies to
+/// requests that came over a ring go back there.
 enum Device {
   static var io: fuse_custom_io {
     unsafe fuse_custom_io(
@@ -20,29 +21,45 @@ enum Device {
   /// than the write. Linux before 5.11 ignores the bit and drops them itself.
   static let dropsSetID: UInt32 = 1 << 28
 
-  /// The offset of `flags` in struct fuse_init_out.
-  private static let flagsOffset = 12
+  /// FUSE_INIT_EXT: `flags2` counts too.
+  private static let extendsFlags: UInt32 = 1 << 30
+  /// FUSE_OVER_IO_URING, which is in `flags2`. A kernel that does not offer it ignores it.
+  private static let usesRings: UInt32 = 1 << 9
 
-  static func addFlags(toInitAnswer answer: iovec) {
-    guard unsafe answer.iov_len >= flagsOffset + 4, let start = unsafe answer.iov_base else {
+  /// The offsets of `flags` and `flags2` in struct fuse_init_out.
+  private static let flagsOffset = 12
+  private static let moreFlagsOffset = 32
+
+  static func addFlags(toInitAnswer answer: iovec, overRings: Bool) {
+    guard unsafe answer.count >= moreFlagsOffset + 4, let start = unsafe answer.start else {
       return
     }
-    let flags = unsafe start.load(fromByteOffset: flagsOffset, as: UInt32.self)
-    unsafe start.storeBytes(of: flags | dropsSetID, toByteOffset: flagsOffset, as: UInt32.self)
+    func add(_ flags: UInt32, at offset: Int) {
+      let others = unsafe start.load(fromByteOffset: offset, as: UInt32.self)
+      unsafe start.storeBytes(of: others | flags, toByteOffset: offset, as: UInt32.self)
+    }
+    add(dropsSetID, at: flagsOffset)
+    if !overRings { return }
+    add(extendsFlags, at: flagsOffset)
+    add(usesRings, at: moreFlagsOffset)
   }
 }
 
-/// writev(2). The first message on a device is the reply to INIT, and the kernel has received it when the
-/// call returns. libfuse reads errno afterwards.
+/// writev(2), or the reply to a request of a ring. The first message on a device is the reply to INIT, and
+/// the kernel has received it when the call returns. libfuse reads errno afterwards.
 @c func albumfs_device_write(
   _ device: CInt, _ vectors: UnsafeMutablePointer<iovec>?, _ count: CInt,
   _ context: UnsafeMutableRawPointer?
 ) -> Int {
   Device.answers.wrappingAdd(1, ordering: .releasing)
+  let all = unsafe UnsafeBufferPointer(start: vectors, count: Int(count))
+  if let size = unsafe RingThread.current?.take(all) { return size }
   let driver = unsafe Unmanaged<Driver>.fromOpaque(context!).takeUnretainedValue()
   if driver.isReady { return unsafe writev(device, vectors, count) }
-  if count == 2 { unsafe Device.addFlags(toInitAnswer: vectors![1]) }
+  if count == 2 {
+    unsafe Device.addFlags(toInitAnswer: vectors![1], overRings: driver.rings.arePrepared)
+  }
   let result = unsafe writev(device, vectors, count)
-  if result > 0 && count == 2 { driver.becomeReady() }
+  if result > 0 && count == 2 && driver.rings.connect(device) { driver.becomeReady() }
   return result
 }

@@ -1,9 +1,9 @@
 internal import AlbumModel
 internal import Glibc
 
-/// The memory in which a thread builds a reply: one buffer for each thread that serves requests, reused for
-/// each request and freed when the thread ends. It is aligned to pages, with room before it that the header
-/// of a record may overwrite.
+/// The memory in which a thread builds a reply: one buffer for each thread that serves requests of the
+/// device, reused for each request and freed when the thread ends. A thread of a ring uses its ring's memory.
+/// Both are aligned to pages, with room before them that the header of a record may overwrite.
 @safe final class ReplyBuffer {
   /// The kernel's greatest request, in bytes.
   static let byteCount = 1 << 20
@@ -24,6 +24,7 @@ internal import Glibc
   /// The calling thread's buffer of `count` bytes, with arbitrary content. Valid until the thread's next
   /// call.
   static func forThisThread(_ count: Int) -> UnsafeMutableRawBufferPointer {
+    if let room = unsafe RingThread.current?.room(count) { return unsafe room }
     let buffer = current(room: count)
     return unsafe UnsafeMutableRawBufferPointer(
       rebasing: buffer.memory[alignment..<alignment + count])

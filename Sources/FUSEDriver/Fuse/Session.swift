@@ -27,16 +27,19 @@ internal import Posix
     _ = device.release()
     unsafe self.raw = raw
     self.driver = driver
+    driver.rings.attach(unsafe RingSession(raw))
   }
 
   deinit { unsafe fuse_session_destroy(raw) }
 
-  /// The interface for other threads while the session lives.
+  /// The interface for other threads while the session lives. Call it on the thread that will call `loop`.
   var link: SessionLink { unsafe SessionLink(raw) }
 
   /// Serves requests with several threads. Returns when the file system is unmounted, or after
-  /// `SessionLink.exit`.
+  /// `SessionLink.exit`. No thread serves a request any more then.
   func loop() throws(MountError) {
+    defer { driver.rings.stop() }
+    Session.letSignalsWake()
     guard let configuration = unsafe fuse_loop_cfg_create() else {
       throw .systemRefused("serve requests", .noMemory)
     }
@@ -45,6 +48,14 @@ internal import Posix
     unsafe fuse_loop_cfg_set_idle_threads(configuration, Session.idleThreadLimit)
     let result = unsafe fuse_session_loop_mt(raw, configuration)
     if result < 0 { throw Session.failure("go on (\(Errno(-result)))") }
+    if let fault = driver.rings.fault { throw .noRing(fault) }
+  }
+
+  /// Makes the signal of `SessionLink.exit` interrupt a wait. Nobody else uses that signal.
+  private static func letSignalsWake() {
+    var action = sigaction()
+    unsafe action.__sigaction_handler.sa_handler = { _ in }
+    unsafe _ = sigaction(SIGURG, &action, nil)
   }
 
   private static func make(_ driver: Driver) -> OpaquePointer? {
@@ -70,6 +81,8 @@ internal import Posix
 /// `@unchecked` because libfuse allows these calls from any thread.
 @safe struct SessionLink: @unchecked Sendable {
   private let raw: OpaquePointer
+  /// The thread that made the link and waits in `Session.loop`.
+  private let thread = pthread_self()
 
   fileprivate init(_ raw: OpaquePointer) { unsafe self.raw = raw }
 
@@ -105,11 +118,12 @@ internal import Posix
     unsafe _ = fuse_lowlevel_notify_inval_inode(raw, inode, off_t(offset), 0)
   }
 
-  /// Ends the loop at once, with requests left open. To wake a thread of the loop, it requests zero bytes of
-  /// the root's pages: the kernel's reply arrives as a request.
+  /// Ends the loop, with requests left open. In the loop libfuse waits for its threads, which wait in the
+  /// kernel; a signal makes it look whether it should end. The signal is lost if it comes just before the
+  /// wait: call this again until the loop has ended.
   func exit() {
     unsafe fuse_session_exit(raw)
-    unsafe _ = fuse_lowlevel_notify_retrieve(raw, 1, 0, 0, nil)
+    pthread_kill(thread, SIGURG)
   }
 }
 

@@ -38,6 +38,14 @@ struct Mount: RecoveryKeyCommand {
   var options: [String] = []
 
   @Option(
+    help: ArgumentHelp(
+      """
+      How requests come from the kernel: over io_uring (uring), over /dev/fuse (device), or over io_uring \
+      where the kernel offers it (auto, the default).
+      """, valueName: "transport"))
+  var transport: LaunchOptions.Transport?
+
+  @Option(
     help: ArgumentHelp("The program that makes thumbnails, if it is elsewhere.", valueName: "path"),
     completion: .file())
   var thumbnailer: String?
@@ -92,12 +100,19 @@ struct Mount: RecoveryKeyCommand {
     let launch = LaunchOptions(
       store: path, mountPoint: place, readOnly: readOnly, allowOther: allowOther,
       mountOptions: options.joined(separator: ","),
+      transport: transport ?? Mount.defaultTransport,
       secretKind: secret.recoveryKey ? .recoveryKey : .password,
       thumbnailer: Thumbnailer.find(thumbnailer),
       inspectsSystemCalls: !noSyscallInspection, graceSeconds: grace,
       remembersIn: remember ? try StateDirectory.make() : nil, verbose: output.verbose)
     try launch.check()
     return launch
+  }
+
+  /// Tests can choose another for all of their mounts.
+  private static var defaultTransport: LaunchOptions.Transport {
+    PathCalls.variable("ALBUMFS_TESTS_TRANSPORT").flatMap { LaunchOptions.Transport(rawValue: $0) }
+      ?? .auto
   }
 
   private func runInForeground(_ launch: LaunchOptions, _ secret: consuming SecretBytes)
@@ -130,6 +145,8 @@ struct Mount: RecoveryKeyCommand {
     }
   }
 }
+
+extension LaunchOptions.Transport: ExpressibleByArgument {}
 
 /// Starts the daemon: this very program with the hidden command `daemon`.
 enum DaemonProcess {

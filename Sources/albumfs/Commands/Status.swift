@@ -56,6 +56,9 @@ struct Status: ParsableCommand {
         "Damaged:     \(counted(status.unreadableSegments, "segment")) of the store cannot be read; "
           + "`albumfs check` names the files")
     }
+    if let transport = status.transport {
+      lines.append("Requests:    \(requests(transport, status))")
+    }
     for line in status.recovery { lines.append("Recovered:   \(line)") }
     if verbose {
       if let cipher = status.cipher { lines.append("Cipher:      \(cipher)") }
@@ -69,6 +72,11 @@ struct Status: ParsableCommand {
     if let others = status.otherFiles, others > 0 { parts.append(counted(others, "other file")) }
     if let made = status.thumbnails.made { parts.append(counted(made, "thumbnail")) }
     return parts.joined(separator: ", ")
+  }
+
+  private static func requests(_ transport: String, _ status: MountStatus) -> String {
+    if transport == "uring" { return "over io_uring" }
+    return "over /dev/fuse" + (status.transportReason.map { "; \($0)" } ?? "")
   }
 
   private static func size(_ bytes: Int64) -> String {

@@ -1,0 +1,124 @@
+internal import CFuse3
+internal import Glibc
+internal import Posix
+
+/// A session of libfuse whose requests come over rings.
+///
+/// `@unchecked` because libfuse processes requests of a session on any thread.
+@safe struct RingSession: @unchecked Sendable {
+  private let raw: OpaquePointer
+
+  init(_ raw: OpaquePointer) { unsafe self.raw = raw }
+
+  func process(_ request: UnsafeMutableRawBufferPointer) {
+    var buffer = unsafe fuse_buf()
+    unsafe buffer.size = request.count
+    unsafe buffer.mem = request.baseAddress
+    unsafe fuse_session_process_buf(raw, &buffer)
+  }
+
+  /// Ends the loop that serves the device. On a thread of that loop.
+  func end() { unsafe fuse_session_exit(raw) }
+}
+
+/// What a thread needs to serve a connection with the kernel.
+struct RingConnection: Sendable {
+  let session: RingSession
+  let device: CInt
+}
+
+/// What a thread serves requests with that come over a ring of its own. All requests are answered on the
+/// thread that the kernel gave them to: the ring belongs to that thread.
+@safe final class RingThread {
+  private let ring: Ring
+  private let queue: RingQueue
+  private let rings: Rings
+  /// True from a request to its reply.
+  private var isOpen = false
+
+  /// Call it on the thread itself.
+  init(_ rings: Rings, _ queue: RingQueue, stop: StopEvent) throws(Errno) {
+    ring = try Ring(stop: stop)
+    self.rings = rings
+    self.queue = queue
+  }
+
+  /// That of the calling thread; nil on threads that serve no ring.
+  static var current: RingThread? {
+    guard let stored = unsafe pthread_getspecific(key) else { return nil }
+    return unsafe Unmanaged<RingThread>.fromOpaque(stored).takeUnretainedValue()
+  }
+
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    unsafe _ = pthread_key_create(&key, nil)
+    return key
+  }()
+
+  func register(_ connection: RingConnection) throws(Errno) {
+    try ring.register(connection.device, queue: queue.number)
+    queue.isFree()
+  }
+
+  /// Serves requests until the connection ends or the threads are stopped. Throws if the ring fails
+  /// meanwhile.
+  func serve(_ connection: RingConnection) throws(Errno) {
+    unsafe _ = pthread_setspecific(RingThread.key, Unmanaged.passUnretained(self).toOpaque())
+    defer { _ = pthread_setspecific(RingThread.key, nil) }
+    while true {
+      switch ring.wait() {
+      case .stop: return
+      case .failed(.again), .failed(.interrupted): break
+      case .failed(let error) where error.endsConnection: return
+      case .failed(let error): throw error
+      case .request:
+        rings.begin(on: queue)
+        serveRequest(connection.session)
+        queue.isFree()
+      }
+      ring.commit(connection.device, queue: queue.number)
+    }
+  }
+
+  private func serveRequest(_ session: RingSession) {
+    guard let request = unsafe ring.request() else { return ring.reply(error: -EIO) }
+    isOpen = true
+    unsafe session.process(request)
+    // The kernel expects the entry back even if libfuse has no reply to this kind of request.
+    if isOpen { ring.reply(error: 0) }
+    isOpen = false
+  }
+
+  /// Takes a message that libfuse sends to the kernel. Returns its size if it is the reply to the thread's
+  /// request; nil if it must go over the device.
+  func take(_ vectors: UnsafeBufferPointer<iovec>) -> Int? {
+    guard isOpen, unsafe ring.isReply(vectors) else { return nil }
+    isOpen = false
+    if let size = unsafe ring.reply(vectors) { return size }
+    ring.reply(error: -EIO)
+    return -1
+  }
+
+  /// Room for a reply, from which the reply need not be copied; nil if there is not as much.
+  func room(_ count: Int) -> UnsafeMutableRawBufferPointer? {
+    let payload = unsafe ring.payload
+    if count > payload.count { return nil }
+    return unsafe UnsafeMutableRawBufferPointer(rebasing: payload[..<count])
+  }
+
+  /// Runs a body that waits for other requests of the kernel. Sees first that another thread can serve them,
+  /// since they may come on the queue of this one; returns nil, without running the body, if there is none.
+  func waiting<Result>(_ body: () -> Result) -> Result? {
+    guard rings.beginWaiting(on: queue) else { return nil }
+    defer { queue.endWaiting() }
+    return body()
+  }
+}
+
+extension Errno {
+  /// True if the kernel has ended the connection, as after an unmount.
+  fileprivate var endsConnection: Bool {
+    self == Errno(ENOTCONN) || self == Errno(ECONNABORTED) || self == Errno(ECANCELED)
+      || self == Errno(ENODEV)
+  }
+}
