@@ -155,6 +155,7 @@ extension Space {
     try compactor.giveBackInTheEnd()
     context.catalog.withLock { $0.releaseReserve() }
     try durability.commitNow()
+    try durability.requireCheckpointInPlace()
     for _ in 0..<2 { try durability.forcedBarrier() }
     // Only now: a half-filled segment with a resting time shows that its session ended so.
     let stated = read { Set($0.segments.accounts.keys) }

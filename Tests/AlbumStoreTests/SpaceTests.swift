@@ -121,6 +121,23 @@ struct SpaceTests {
     try space.close()
   }
 
+  /// As somebody does who moves folders of a mounted store away.
+  @Test func aCheckpointThatGoesWhileMountedIsTakenAgainAtTheUnmount() throws {
+    var space = try place.open(grace: 0)
+    for file in 0..<20 { try space.write([UInt8(file)], to: "f\(file)") }
+    try space.durability.checkpoint()
+    let taken = space.durability.journal.withLock { $0.writer.position.checkpoint.firstSegment }
+    let id = SegmentID(kind: .checkpoint, number: taken)
+    try place.store.directory.remove(space.context.files.path(id))
+    try space.write([100], to: "later")
+    try space.close()
+    space = try place.open()
+    #expect(!space.status.recovery.isDamaged)
+    for file in 0..<20 { #expect(try space.content(of: "f\(file)") == [UInt8(file)]) }
+    #expect(try space.content(of: "later") == [100])
+    try space.close()
+  }
+
   @Test func aFileThatAPowerCutLeftShortIsFilledUpAndKeepsItsBytes() throws {
     let name = String(repeating: "a", count: 32)
     try? place.store.directory.makeDirectory("segments/aa")

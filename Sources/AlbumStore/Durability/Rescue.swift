@@ -39,6 +39,35 @@ extension Durability {
     }
   }
 
+  /// Makes sure that the newest checkpoint is where a mount looks for it, if this session took it. A sync
+  /// looks only at segments that were just written, and somebody may move a folder away later.
+  func requireCheckpointInPlace() throws(StoreError) {
+    try barrierState.withLock { state throws(StoreError) in
+      try rescuing(&state) { _ throws(StoreError) in
+        guard let (lost, newest) = try findLostCheckpoint() else { return }
+        // Without the checkpoint the journal tells too little, so it begins anew with another.
+        files.suspect(newest)
+        throw files.movedAway(lost)
+      }
+    }
+  }
+
+  /// The first segment of the newest checkpoint that is gone, and the newest of the journal.
+  private func findLostCheckpoint() throws(StoreError) -> (SegmentID, SegmentID)? {
+    try journal.withLock { journal throws(StoreError) in
+      let taken = journal.writer.position.checkpoint
+      if !taken.exists || taken.firstSegment.rawValue < journal.firstOwnCheckpoint { return nil }
+      for place in 0..<taken.segmentCount {
+        let number = SegmentNumber(taken.firstSegment.rawValue + place)
+        let id = SegmentID(kind: .checkpoint, number: number)
+        if try !files.exists(id) {
+          return (id, SegmentID(kind: .journal, number: journal.writer.newest))
+        }
+      }
+      return nil
+    }
+  }
+
   private func handle(_ error: StoreError, isLast: Bool) throws(StoreError) {
     let isHopeless = isLast || files.hasLostDirectory
     if !isHopeless, !files.suspects.isEmpty {

@@ -301,7 +301,12 @@ final class SegmentFiles: Sendable {
       state.knownDirectories.remove(folder)
       state.readable[id] = file
     }
-    throw StoreError(
+    throw movedAway(id)
+  }
+
+  func movedAway(_ id: SegmentID) -> StoreError {
+    let path = path(id)
+    return StoreError(
       .inputOutput,
       "\(path) in the store is not the file that was written there: it, or its folder, was replaced or "
         + "moved away", path: path)
