@@ -224,9 +224,14 @@ import Testing
     try withStore { mounted in
       try mounted.python(strangers)
       try mounted.mount()
-      // Ten rounds of the housekeeping thread, and more.
+      // Ten rounds of the housekeeping thread and more, and on a busy machine until it has come to these files.
       try mounted.sh(
-        "for i in $(seq 30); do echo $i > $M/A/Photo/4; sync $M/A/Photo/4; sleep 0.5; done")
+        """
+        for i in $(seq 130); do
+          echo $i > $M/A/Photo/4; sync $M/A/Photo/4; sleep 0.5
+          if [ $i -ge 30 ] && [ $(find $S/segments -type f -empty | wc -l) -lt 5000 ]; then break; fi
+        done
+        """)
       try mounted.unmount()
       let filled = try mounted.python(
         """
