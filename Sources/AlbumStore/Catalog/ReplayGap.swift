@@ -73,8 +73,10 @@ extension Catalog {
   /// Records that a part of the journal is missing, if no frame does; the next frame states it. All numbers
   /// from now on are above those that the lost part may have used.
   mutating func noteLoss(from firstInode: UInt64, isEndOfCopy: Bool) {
+    // A hostile head may name any number; above the counter it would be none that was lost.
+    let first = min(firstInode, loss?.firstInode ?? firstInode, counters.nextInode)
     loss = JournalLoss(
-      firstInode: min(firstInode, loss?.firstInode ?? firstInode),
+      firstInode: first,
       inodeEnd: counters.nextInode, sequenceEnd: counters.nextSequence,
       isEndOfCopy: isEndOfCopy && loss?.isEndOfCopy ?? true)
     changes.loss = true

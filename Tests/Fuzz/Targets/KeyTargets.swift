@@ -60,6 +60,9 @@ enum SlotContentTarget: FuzzTarget {
     var plain = bytes.prefix(KeySlot.plaintextByteCount)
     plain += [UInt8](repeating: 0, count: KeySlot.plaintextByteCount - plain.count)
     let header = unsafe Array(plain).withUnsafeBytes { unsafe KeySlot.Content(decoding: $0) }
+    if CipherKind(rawValue: header.cipher) == nil {
+      return require(header.refusal != nil, "a cipher that nobody knows is refused")
+    }
     let content = SlotContent(FixedSpace.keys, header: header)
     let slots = KeySlots(passwordKey.wrap(content))
     do throws(StoreError) {
