@@ -266,7 +266,8 @@ package enum JournalItem: Equatable, Sendable {
 
   /// True if the first of these items is a barrier.
   package static func beginWithBarrier(_ items: [UInt8]) -> Bool {
-    items.count >= headerByteCount && items[0] == 9 && items[1] == 0
+    items.count >= headerByteCount
+      && UInt16(items[0]) | UInt16(items[1]) << 8 == JournalItem.barrier(.none).type
   }
 
   private func encodeBody(into writer: inout ByteWriter) {

@@ -22,7 +22,7 @@ struct curing_header {
   // The arguments of the operation's own structure.
   char operation[128];
   uint64_t flags;
-  // What the answer must name.
+  // The number by which an answer names its request.
   uint64_t commit_id;
   uint32_t payload_size;
   uint32_t padding;

@@ -66,7 +66,7 @@ struct ToolRun {
 
   private func isTemporary(_ path: String, _ seen: Data?) -> Bool {
     guard leavesTemporaryFiles, let seen else { return false }
-    return (Array(changes) + Array(excused)).contains { target, change in
+    return [changes, excused].joined().contains { target, change in
       let (folder, name) = Paths.split(target)
       return path.hasPrefix("\(folder)/.\(name).") && path.count == target.count + 8
         && change.after?.starts(with: seen) ?? false

@@ -374,7 +374,7 @@ final class Handover: @unchecked Sendable {  // variables are only touched under
   /// Rises in the order in which chunks of a file were handed over.
   let ticket: UInt64
   var outcome = Outcome.sealing
-  /// What was sealed, until it lands.
+  /// The sealed content, until the catalog takes it.
   var held: HeldExtents?
 
   init(_ chunk: ChunkBuffer, fileLength: Int64, ticket: UInt64) {

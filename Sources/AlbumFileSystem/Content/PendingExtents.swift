@@ -2,7 +2,7 @@ import AlbumFormat
 import AlbumStore
 
 /// Sealed content of one file that waits for the next frame. Newer content replaces older at its offsets.
-/// What is replaced goes back to the catalog by itself, and so does what is left when this ends.
+/// It gives replaced content back to the catalog, and in its deinitializer all that remains.
 ///
 /// Not to be changed or ended under the catalog's lock, which giving back takes, as with `HeldExtents`.
 struct PendingExtents: ~Copyable {
