@@ -195,13 +195,14 @@ struct StorePlace {
   static let segmentSize = 256 << 10
   let directory: TemporaryDirectory
   let store: Store
-  let keys = SpaceKeys()
+  let keys: SpaceKeys
 
   init() throws {
     directory = TemporaryDirectory()
     let storage = try PosixDirectory(path: directory.path)
     try storage.makeDirectory("segments")
     store = Store(directory: storage, segmentSize: StorePlace.segmentSize)
+    keys = SpaceKeys()
     try Space.create(in: store, keys: keys, options: SpaceOptions(owner: 0, group: 0))
   }
 

@@ -83,13 +83,14 @@ extension JournalScan {
     max(head?.cutFrame ?? .none, frames.compactMap(\.frame.barrier).last ?? .none)
   }
 
-  /// The last frame that every mount accepts which sees these frames and has replayed up to `cut`: the end
-  /// of the frames that follow it without a gap, up to the frame that the last barrier says was synced.
+  /// The last frame that every mount accepts which sees these frames and has replayed up to `cut`. They follow
+  /// it without a gap, and need no content that can be missing: either the last barrier says that they were
+  /// synced, or they refer to none.
   func believedFrame(behind cut: FrameNumber, _ hash: [UInt8]) -> FrameNumber {
     var (believed, reached, reachedHash) = (cut, cut, hash)
     for found in frames where found.frame.number > cut {
       if found.frame.number != reached.next || found.frame.previousHash != reachedHash { break }
-      if found.frame.number > syncedFrame { break }
+      if found.frame.number > syncedFrame, found.frame.refersToContent { break }
       (reached, reachedHash) = (found.frame.number, found.hash)
       if !found.frame.continues { believed = reached }
     }
@@ -121,6 +122,19 @@ extension JournalFrame {
       if case .barrier(let frame) = item { found = frame }
     }
     return count == 1 ? found : nil
+  }
+
+  /// True if a file has content in a record that this frame names. A frame that cannot be decoded counts as one.
+  fileprivate var refersToContent: Bool {
+    var refers = false
+    do throws(FormatError) {
+      try decodeItems(items) { item in
+        if case .extents(_, _, _, let extents) = item, !extents.allSatisfy(\.isLost) {
+          refers = true
+        }
+      }
+    } catch { return true }
+    return refers
   }
 }
 
