@@ -83,9 +83,9 @@ extension JournalScan {
     max(head?.cutFrame ?? .none, frames.compactMap(\.frame.barrier).last ?? .none)
   }
 
-  /// The last frame that every mount accepts which sees these frames and has replayed up to `cut`. They follow
-  /// it without a gap, and need no content that can be missing: either the last barrier says that they were
-  /// synced, or they refer to none.
+  /// The last frame that every mount accepts which sees these frames and has replayed up to `cut`. They
+  /// follow it without a gap, and need no content that can be missing: either the last barrier says that
+  /// they were synced, or they refer to none.
   func believedFrame(behind cut: FrameNumber, _ hash: [UInt8]) -> FrameNumber {
     var (believed, reached, reachedHash) = (cut, cut, hash)
     for found in frames where found.frame.number > cut {
@@ -124,7 +124,7 @@ extension JournalFrame {
     return count == 1 ? found : nil
   }
 
-  /// True if a file has content in a record that this frame names. A frame that cannot be decoded counts as one.
+  /// True if a file has content in a record that this frame names. A frame that cannot be decoded counts.
   fileprivate var refersToContent: Bool {
     var refers = false
     do throws(FormatError) {

@@ -102,7 +102,9 @@ struct FileFallback {
       kept[inode] = FileFallback.between(version, catalog, inode, recent.versions[inode] ?? [])
       if let version {
         shown[inode] = version
-      } else if recent.isOld(inode) || recent.versions[inode] == nil {
+      } else if recent.isOld(inode)
+        || recent.versions[inode] == nil && !recent.madeInGap.contains(inode)
+      {
         unreadable.insert(inode)
       } else {
         leftOut.insert(inode)

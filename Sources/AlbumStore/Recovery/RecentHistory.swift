@@ -30,6 +30,8 @@ struct RecentHistory: Sendable {
   private(set) var versions: [InodeNumber: [FileVersion]] = [:]
   /// Names that led to one file and then to another or to none, in the order of history.
   private(set) var renamed: [Replacement] = []
+  /// Files in `wanted` that lost frames made: history before the gap does not know them.
+  private(set) var madeInGap: Set<InodeNumber> = []
   /// The last name of each inode.
   private(set) var names: [InodeNumber: EntryPlace] = [:]
 
@@ -64,6 +66,7 @@ struct RecentHistory: Sendable {
     births.merge(other.births) { one, _ in one }
     names.merge(other.names) { _, later in later }
     renamed += other.renamed
+    madeInGap.formUnion(other.madeInGap)
   }
 
   /// Records the files whose content a frame describes that is not replayed.
@@ -146,6 +149,29 @@ struct RecentHistory: Sendable {
       guard let own = names[number]?.first else { continue }
       for inode in given.sorted() {
         renamed.append(Replacement(place: own, former: number, now: inode, isGuess: true))
+      }
+    }
+  }
+
+  /// Records what lost frames show by their result. `before` is the state without them, `now` the state that a
+  /// checkpoint after the gap contains. Where a name in `before` leads to a file that is gone, and in `now` to
+  /// one of `wanted`, that one has replaced it.
+  mutating func noteGap(between before: borrowing Catalog, and now: borrowing Catalog) {
+    guard let wanted else { return }
+    let names = now.names(of: wanted)
+    for inode in wanted.sorted() {
+      if before.index(of: inode).map({ before.inodes[$0].isExpected }) ?? true {
+        madeInGap.insert(inode)
+      }
+      for place in names[inode] ?? [] {
+        guard let parent = before.index(of: place.directory), before.isListed(parent),
+          let child = before.child(place.name, of: parent)
+        else { continue }
+        let former = before.state(child).number
+        let isThere = now.index(of: former).map { now.state($0).links > 0 } ?? false
+        if former == inode || isThere { continue }
+        noteLast(former, before)
+        renamed.append(Replacement(place: place, former: former, now: inode))
       }
     }
   }

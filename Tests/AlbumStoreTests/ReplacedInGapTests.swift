@@ -1,0 +1,54 @@
+import AlbumFormat
+import AlbumModel
+import AlbumTestSupport
+import Posix
+import Testing
+
+@testable import AlbumStore
+
+/// A program replaces a file while the store is copied: it writes a new one and renames it over the old one.
+struct ReplacedInGapTests {
+  let place: StorePlace
+  init() throws { place = try StorePlace() }
+
+  private func journals() -> Set<String> {
+    Set(
+      place.store.directory.segmentPaths().filter { place.keys.segment(at: $0)?.kind == .journal })
+  }
+
+  /// The copy has the checkpoint behind the change. It lacks the journal segment that states the change, and
+  /// the segment of the new content. The file was closed before the copy began, so it is there.
+  @Test func theCopyShowsTheOldFileWhereItLacksTheChangeAndTheNewContent() throws {
+    var space = try place.open(background: false)
+    try space.write([1, 2, 3], to: "a")
+    try space.close()
+    space = try place.open(background: false)
+    try space.durability.checkpoint()
+    let before = Set(place.store.directory.segmentPaths())
+    let journal = try #require(journals().max { number($0) < number($1) })
+    try space.write([4, 5, 6, 7], to: "a.new")
+    let made = Set(place.store.directory.segmentPaths()).subtracting(before)
+    let data = try #require(made.first { place.keys.segment(at: $0)?.kind == .data })
+    space.change { catalog in
+      let root = catalog.index(of: .root)!
+      _ = catalog.removeEntry(FileName(known: Array("a".utf8)), in: root)
+      catalog.moveEntry(
+        FileName(known: Array("a.new".utf8)), of: root, to: FileName(known: Array("a".utf8)),
+        in: root)
+    }
+    try space.commit()
+    try space.durability.checkpoint()
+    try space.close()
+
+    try place.store.directory.remove(journal)
+    try place.store.directory.remove(data)
+    let copy = try place.open(readOnly: true)
+    #expect(try copy.content(of: "a") == [1, 2, 3])
+    #expect(copy.status.recovery.incompleteFiles.map(\.outcome) == [.leftOut])
+    try copy.close()
+  }
+
+  private func number(_ path: String) -> UInt32 {
+    place.keys.segment(at: path)?.number.rawValue ?? 0
+  }
+}
