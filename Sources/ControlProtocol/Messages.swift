@@ -22,6 +22,10 @@ package enum ControlRequest: Codable, Sendable, Equatable {
   case thumbnails(under: String, which: ThumbnailSelection)
   /// Moves photos that lie directly in an album into its Photo; nil: in all albums.
   case tidy(album: String?)
+  /// The same, but changes nothing. The notes name the photos that would move.
+  case tidyPreview(album: String?)
+  /// Moves the photos of the last `tidy` of this mount back to where they were.
+  case tidyUndo
   /// Returns the room of removed files to the disk, as far as that is worthwhile. The replies are `moved` now
   /// and then, and at the end `compacted` or `failed`. Stops early when the client disconnects.
   case compact

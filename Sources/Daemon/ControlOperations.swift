@@ -95,7 +95,7 @@ extension Parts {
     -> ControlSummary
   {
     do throws(FSError) {
-      let top = try fileSystem.resolve(path: Array(path.utf8))
+      let top = try fileSystem.resolvePhotos(path: Array(path.utf8))
       let count = try fileSystem.retryThumbnails(under: top, which.choice)
       var notes = noThumbnailsNow.map { ["No thumbnails are being made: \($0.words)."] } ?? []
       for album in fileSystem.albumsWithoutThumb(under: top) {
@@ -113,17 +113,49 @@ extension Parts {
   /// nil: all albums.
   func tidy(_ album: String?) throws(Failure) -> ControlSummary {
     do throws(FSError) {
-      var inode: InodeNumber?
-      if let album { inode = try fileSystem.resolve(path: Array(album.utf8)) }
-      let report = try fileSystem.tidy(inode)
-      return ControlSummary(
-        count: report.moved,
-        notes: report.clashes.map {
-          "\(String(decoding: $0, as: UTF8.self)) stays: Photo has that name already."
-        })
+      let report = try fileSystem.tidy(try find(album: album))
+      if !report.moves.isEmpty { lastTidy.withLock { $0 = report.moves } }
+      return ControlSummary(count: report.moves.count, notes: report.clashNotes)
     } catch {
       throw Failure(error, album ?? "")
     }
+  }
+
+  /// The first notes name the photos that would move, as many as the count says.
+  func tidyPreview(_ album: String?) throws(Failure) -> ControlSummary {
+    do throws(FSError) {
+      let report = try fileSystem.tidy(try find(album: album), preview: true)
+      let photos = report.moves.map { String(decoding: $0.path, as: UTF8.self) }
+      return ControlSummary(count: photos.count, notes: photos + report.clashNotes)
+    } catch {
+      throw Failure(error, album ?? "")
+    }
+  }
+
+  func undoTidy() throws(Failure) -> ControlSummary {
+    let moves = lastTidy.withLock { $0 }
+    if moves.isEmpty {
+      throw Failure(.other, "tidy has moved nothing since this space was mounted.")
+    }
+    do throws(FSError) {
+      let report = try fileSystem.undo(moves)
+      lastTidy.withLock { $0 = [] }
+      let others = moves.count - report.moves.count - report.clashes.count
+      let note = others == 0 ? [] : ["Not in Photo under their names any more: \(others)."]
+      return ControlSummary(
+        count: report.moves.count,
+        notes: note
+          + report.clashes.map {
+            "\(String(decoding: $0, as: UTF8.self)) is there already: the one in Photo stays there."
+          })
+    } catch {
+      throw Failure(error, "")
+    }
+  }
+
+  private func find(album: String?) throws(FSError) -> InodeNumber? {
+    guard let album else { return nil }
+    return try fileSystem.resolve(path: Array(album.utf8))
   }
 
   /// Passes the bytes moved and the total to `progress`, which returns false to stop.
@@ -183,6 +215,12 @@ private final class ThumbnailWait: Sendable {
   }
 
   var timedOut: Bool { state.withLock { $0 == .timedOut } }
+}
+
+extension TidyReport {
+  fileprivate var clashNotes: [String] {
+    clashes.map { "\(String(decoding: $0, as: UTF8.self)) stays: Photo has that name already." }
+  }
 }
 
 extension ThumbnailSelection {

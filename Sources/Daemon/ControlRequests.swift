@@ -92,6 +92,10 @@ final class ControlRequests: Sendable {
         return .done(try parts.retryThumbnails(under: path, which))
       case .tidy(let album):
         return .done(try parts.tidy(album))
+      case .tidyPreview(let album):
+        return .done(try parts.tidyPreview(album))
+      case .tidyUndo:
+        return .done(try parts.undoTidy())
       case .end:
         return tellWhenOver(progress)
       case .compact:

@@ -25,6 +25,8 @@ final class Parts: Sendable {
   private let history: HistoryWatch?
   private let mountOptions: MountOptions
   private let mount = Mutex<FUSEDriver.Mount?>(nil, rank: .leaf)
+  /// What the last `tidy` moved, so that it can be undone.
+  let lastTidy = Mutex<[TidyReport.Move]>([], rank: .leaf)
   private let logger: Logger
 
   /// Unlocks the space and starts its threads, but does not mount it.

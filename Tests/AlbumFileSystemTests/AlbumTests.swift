@@ -167,7 +167,7 @@ struct AlbumTests {
     try space.makeThumbnails()
     #expect(try space.text("Trip/Thumb/b.jpg") == "thumbnail of photo", "Photo's wins")
     let report = try space.fileSystem.tidy(space.number("Trip"))
-    #expect(report.moved == 1)
+    #expect(report.moves.map { String(decoding: $0.path, as: UTF8.self) } == ["Trip/a.jpg"])
     #expect(report.clashes.map { String(decoding: $0, as: UTF8.self) } == ["Trip/b.jpg"])
     #expect(try space.text("Trip/Photo/a.jpg") == "right")
     #expect(try space.text("Trip/Thumb/a.jpg") == "thumbnail of right")
@@ -181,6 +181,34 @@ struct AlbumTests {
         .name(name, in: photo, album: trip, isThere: true),
       ])
     #expect(refusal { try space.fileSystem.tidy(space.number("Trip/Photo")) } == .invalid)
+  }
+
+  @Test func aPreviewOfTidySaysWhatItWouldDoAndMovesNothing() throws {
+    try space.mkdir("Trip")
+    for name in ["a.jpg", "b.jpg"] { try space.write(name, to: "Trip/\(name)") }
+    try space.write("photo", to: "Trip/Photo/b.jpg")
+    let report = try space.fileSystem.tidy(nil, preview: true)
+    #expect(report.moves.map { String(decoding: $0.path, as: UTF8.self) } == ["Trip/a.jpg"])
+    #expect(report.clashes.map { String(decoding: $0, as: UTF8.self) } == ["Trip/b.jpg"])
+    #expect(try space.list("Trip/Photo") == ["b.jpg"])
+    #expect(try space.text("Trip/a.jpg") == "a.jpg")
+  }
+
+  @Test func tidyCanBeUndone() throws {
+    try space.mkdir("Trip")
+    for name in ["a.jpg", "b.jpg", "c.jpg", "d.jpg"] { try space.write(name, to: "Trip/\(name)") }
+    let report = try space.fileSystem.tidy(nil)
+    // Since then one was removed and replaced, one got a new name, and one's old place was taken.
+    try space.unlink("Trip/Photo/b.jpg")
+    try space.write("another", to: "Trip/Photo/b.jpg")
+    try space.rename("Trip/Photo/c.jpg", "Trip/Photo/mine.jpg")
+    try space.write("in its place", to: "Trip/d.jpg")
+    let undone = try space.fileSystem.undo(report.moves)
+    #expect(undone.moves.map { String(decoding: $0.path, as: UTF8.self) } == ["Trip/a.jpg"])
+    #expect(undone.clashes.map { String(decoding: $0, as: UTF8.self) } == ["Trip/d.jpg"])
+    #expect(try space.text("Trip/a.jpg") == "a.jpg")
+    #expect(try space.list("Trip/Photo") == ["b.jpg", "d.jpg", "mine.jpg"])
+    #expect(try space.text("Trip/d.jpg") == "in its place")
   }
 
   @Test func theCoverIsAPhotoOfTheAlbum() throws {

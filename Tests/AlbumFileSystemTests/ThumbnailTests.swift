@@ -229,8 +229,39 @@ struct ThumbnailTests {
     #expect(
       report.failed.map { String(decoding: $0.path, as: UTF8.self) } == ["Trip/Photo/notes.jpg"])
     #expect(report.failed.map(\.reason) == [.notAPicture])
-    #expect(try space.fileSystem.retryThumbnails(.failed) == 1)
+    #expect(try space.fileSystem.retryThumbnails(.missing) == 1)
     #expect(space.fileSystem.nextPhoto() != nil)
+  }
+
+  @Test func whoAsksForTheFailedGetsPicturesAlone() throws {
+    try photo("Trip/Photo/notes.txt", "text, no picture")
+    try space.write("a", to: "Trip/Photo/a.jpg")
+    let photo = try #require(space.fileSystem.nextPhoto())
+    space.fileSystem.fail(photo, reason: .damaged)
+    #expect(try space.fileSystem.retryThumbnails(.failed) == 1)
+    #expect(space.fileSystem.nextPhoto()?.inode == photo.inode)
+    #expect(space.fileSystem.nextPhoto() == nil)
+  }
+
+  @Test func whoNamesAPhotoOrItsThumbnailGetsThatThumbnail() throws {
+    try space.mkdir("Trip/Photo/day")
+    try photo("Trip/Photo/a.jpg", "a")
+    try photo("Trip/Photo/day/b.jpg", "b")
+    try photo("Trip/c.jpg", "c")
+    try space.write("own", to: "Trip/Thumb/a.jpg")
+    func count(_ path: String) throws -> Int {
+      let top = try space.fileSystem.resolvePhotos(path: Array(path.utf8))
+      let count = try space.fileSystem.retryThumbnails(under: top, .all)
+      #expect(try space.makeThumbnails() == count)
+      return count
+    }
+    #expect(try count("Trip/Photo/a.jpg") == 1)
+    #expect(try count("Trip/Thumb/a.jpg") == 1)
+    #expect(try count("Trip/Thumb/day/b.jpg") == 1)
+    #expect(try count("Trip/Thumb/day") == 1)
+    #expect(try count("Trip/Thumb") == 3)
+    #expect(try count("./Trip/") == 3)
+    #expect(try count("") == 3)
   }
 
   @Test func missingThumbnailsAndAllAreMadeAgainWhenAsked() throws {

@@ -191,6 +191,37 @@ import Testing
     }
   }
 
+  @Test func tidySaysBeforehandWhatItMovesAndMovesItBack() throws {
+    try MountedStore.use { mounted in
+      try mounted.makePictures()
+      try mounted.sh("mkdir $M/A; cp $W/pictures/* $M/A/")
+      #expect(
+        try mounted.sh("albumfs tidy --dry-run -q $M/A | sort") == mounted.sh("cd $M; ls -d A/*.*"))
+      #expect(try mounted.sh("ls $M/A/Photo") == "")
+      let outcome = try mounted.outcome("albumfs tidy $M/A")
+      #expect(outcome.code == 0)
+      #expect((outcome.output + outcome.errors).contains("albumfs tidy --undo"))
+      #expect(try mounted.sh("ls $M/A") == "Photo\nThumb")
+      try mounted.sh("albumfs tidy --undo $M")
+      #expect(try mounted.sh("ls $M/A/Photo") == "")
+      try mounted.sh("for photo in $W/pictures/*; do cmp \"$photo\" $M/A/\"${photo##*/}\"; done")
+      #expect(
+        try mounted.outcome("albumfs tidy --undo $M").code != 0, "there is nothing left to undo")
+    }
+  }
+
+  @Test func oneThumbnailCanBeMadeAgain() throws {
+    try MountedStore.use { mounted in
+      try mounted.makePictures()
+      try mounted.sh("mkdir $M/A; cp $W/pictures/* $M/A/Photo/")
+      try mounted.sync()
+      for path in ["Photo/picture.png", "Thumb/picture.png"] {
+        let outcome = try mounted.outcome("albumfs thumbs --all $M/A/\(path)")
+        #expect((outcome.output + outcome.errors).contains("Making 1 thumbnail."))
+      }
+    }
+  }
+
   @Test func theCoverIsTheFirstPhotoUntilOneIsChosen() throws {
     try MountedStore.use { mounted in
       try mounted.makePictures()

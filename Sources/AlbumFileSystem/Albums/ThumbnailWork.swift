@@ -20,9 +20,10 @@ package struct ThumbnailReport: Sendable {
 
 /// A choice of thumbnails to make again.
 package enum ThumbnailChoice: Sendable {
-  /// Thumbnails that failed.
+  /// Pictures whose thumbnail failed.
   case failed
-  /// All photos without one, including those whose thumbnail the user removed.
+  /// All photos without one. Among them are files that are no picture, and those whose thumbnail the user
+  /// removed.
   case missing
   case all
 }
@@ -146,7 +147,30 @@ extension FileSystem {
     return report
   }
 
-  /// Queues thumbnails to be made again, in the whole space or below one directory. Returns how many.
+  /// Looks up what a path means to the one who wants thumbnails: the name of a thumbnail means its photo, a
+  /// folder of Thumb means the folder of Photo that it shows, and Thumb itself means its album.
+  package func resolvePhotos(path: [UInt8]) throws(FSError) -> InodeNumber {
+    let parts = path.split(separator: UInt8(ascii: "/")).filter { $0 != [UInt8(ascii: ".")] }
+    let found = try resolve(path: path)
+    let parent = try resolve(path: Array(parts.dropLast().joined(separator: [UInt8(ascii: "/")])))
+    return space.read { catalog in
+      guard let index = catalog.index(of: found) else { return found }
+      if catalog.state(index).isDirectory {
+        guard case .thumb(let album, let top) = Zone(of: index, in: catalog) else { return found }
+        let shown =
+          index == top ? album : ThumbView.photoDirectories(shownIn: index, catalog).first ?? index
+        return catalog.state(shown).number
+      }
+      guard let last = parts.last, let name = try? FileName(Array(last)),
+        let folder = catalog.index(of: parent),
+        let photo = ThumbView.photo(shownAs: name, in: folder, catalog)
+      else { return found }
+      return catalog.state(photo).number
+    }
+  }
+
+  /// Queues thumbnails to be made again, in the whole space, below one directory, or of one photo. Returns
+  /// how many.
   @discardableResult
   package func retryThumbnails(under top: InodeNumber? = nil, _ choice: ThumbnailChoice)
     throws(FSError) -> Int
@@ -156,6 +180,10 @@ extension FileSystem {
     forEachFile(under: top ?? .root) { _, state in
       if state.isChosen(choice) { photos.append(state.number) }
     }
+    let named = space.read { catalog in
+      top.flatMap { catalog.index(of: $0) }.map { catalog.state($0) }
+    }
+    if let named, named.kind == .regular, named.isChosen(choice) { photos.append(named.number) }
     space.change { catalog in
       for photo in photos {
         guard let index = catalog.index(of: photo) else { continue }
@@ -258,7 +286,7 @@ extension InodeState {
   fileprivate func isChosen(_ choice: ThumbnailChoice) -> Bool {
     if thumbnailState == .none || size == 0 { return false }
     return switch choice {
-    case .failed: thumbnailState == .failed
+    case .failed: thumbnailFailure.map { $0 != .notAPicture } ?? false
     case .missing: thumbnailState != .made
     case .all: true
     }

@@ -7,18 +7,48 @@ import AlbumStore
 
 /// The result of tidying.
 package struct TidyReport: Sendable {
-  package var albums = 0
-  package var moved = 0
-  /// Photos that stayed in their place because Photo has their name: paths from the root of the space.
+  /// A photo that moved, and where it was.
+  package struct Move: Sendable {
+    var album: InodeNumber
+    var photo: InodeNumber
+    var name: FileName
+    /// Where it was: its path from the root of the space.
+    package var path: [UInt8]
+  }
+
+  package var moves: [Move] = []
+  /// Photos that stayed in their place because another file has their name there: paths from the root.
   package var clashes: [[UInt8]] = []
 }
 
 extension FileSystem {
-  /// Tidies one album, or all if nil. Throws `.invalid` if it is no album.
-  package func tidy(_ album: InodeNumber?) throws(FSError) -> TidyReport {
+  /// Tidies one album, or all if nil. A preview changes nothing, and reports what tidying would do. Throws
+  /// `.invalid` if it is no album.
+  package func tidy(_ album: InodeNumber?, preview: Bool = false) throws(FSError) -> TidyReport {
+    if !preview { try writable() }
+    var report = TidyReport()
+    for album in album.map({ [$0] }) ?? allAlbums() { try tidyOne(album, preview, &report) }
+    if !preview { try storing { () throws(StoreError) in try space.commit() } }
+    return report
+  }
+
+  /// Moves photos that `tidy` moved back to where they were. Leaves those alone that are not in Photo under
+  /// their name any more.
+  package func undo(_ moves: [TidyReport.Move]) throws(FSError) -> TidyReport {
     try writable()
     var report = TidyReport()
-    for album in album.map({ [$0] }) ?? allAlbums() { try tidyOne(album, &report) }
+    let time = clock.now()
+    for move in moves {
+      let outcome = space.change { catalog in Tidying.undo(move, time, &catalog) }
+      switch outcome {
+      case .moved(let photo):
+        report.moves.append(move)
+        observers.tell(.name(move.name, in: photo, album: move.album, isThere: false))
+        observers.tell(.name(move.name, in: move.album, album: move.album, isThere: true))
+      case .clashes: report.clashes.append(move.path)
+      case .isElsewhere: break
+      }
+    }
     try storing { () throws(StoreError) in try space.commit() }
     return report
   }
@@ -29,64 +59,99 @@ extension FileSystem {
     return albums.sorted()
   }
 
-  private func tidyOne(_ album: InodeNumber, _ report: inout TidyReport) throws(FSError) {
+  private func tidyOne(_ album: InodeNumber, _ preview: Bool, _ report: inout TidyReport)
+    throws(FSError)
+  {
     let time = clock.now()
-    let result = try space.change {
-      (catalog: inout Catalog) throws(FSError) -> (
-        moved: [FileName], clashes: [FileName], [UInt8], InodeNumber?
-      ) in
+    let check = { (catalog: borrowing Catalog) throws(FSError) -> InodeIndex in
       let index = try InodeIndex(directory: album, in: catalog)
-      if !catalog.state(index).marks.contains(.album) {
-        throw FSError(.invalid, "no album")
-      }
-      let (moved, clashes) = Tidying.tidy(index, time, &catalog)
-      let photo = AlbumRules.photoDirectory(of: index, catalog).map { catalog.state($0).number }
-      return (moved, clashes, FileSystem.path(of: index, catalog), photo)
+      if !catalog.state(index).marks.contains(.album) { throw FSError(.invalid, "no album") }
+      return index
     }
-    report.albums += 1
-    report.moved += result.moved.count
-    report.clashes += result.clashes.map { result.2 + [UInt8(ascii: "/")] + $0.bytes }
-    for name in result.moved {
+    let (plan, path) = try space.read {
+      (catalog: borrowing Catalog) throws(FSError) -> (Tidying.Plan, [UInt8]) in
+      let index = try check(catalog)
+      return (Tidying.plan(index, catalog), FileSystem.path(of: index, catalog))
+    }
+    let full = { (name: FileName) in
+      path.isEmpty ? name.bytes : path + [UInt8(ascii: "/")] + name.bytes
+    }
+    if preview {
+      report.clashes += plan.clashes.map(full)
+      report.moves += plan.photos.map {
+        TidyReport.Move(album: album, photo: $0.number, name: $0.name, path: full($0.name))
+      }
+      return
+    }
+    let (done, target) = try space.change {
+      (catalog: inout Catalog) throws(FSError) -> (Tidying.Plan, InodeNumber?) in
+      let index = try check(catalog)
+      let done = Tidying.tidy(index, time, &catalog)
+      let photo = AlbumRules.photoDirectory(of: index, catalog).map { catalog.state($0).number }
+      return (done, photo)
+    }
+    report.clashes += done.clashes.map(full)
+    for (name, number) in done.photos {
+      report.moves.append(
+        TidyReport.Move(album: album, photo: number, name: name, path: full(name)))
       observers.tell(.name(name, in: album, album: album, isThere: false))
-      if let photo = result.3 {
-        observers.tell(.name(name, in: photo, album: album, isThere: true))
+      if let target {
+        observers.tell(.name(name, in: target, album: album, isThere: true))
       }
     }
   }
 }
 
 private enum Tidying {
-  static func tidy(_ album: InodeIndex, _ time: Timestamp, _ catalog: inout Catalog)
-    -> (moved: [FileName], clashes: [FileName])
-  {
-    var photos: [FileName] = []
+  /// The photos of an album that can move, and the names that cannot.
+  struct Plan {
+    var photos: [(name: FileName, number: InodeNumber)] = []
+    var clashes: [FileName] = []
+  }
+
+  enum Undone { case moved(from: InodeNumber), clashes, isElsewhere }
+
+  static func plan(_ album: InodeIndex, _ catalog: borrowing Catalog) -> Plan {
+    let target = catalog.child(.photo, of: album)
+    let isBlocked = target.map { !catalog.state($0).marks.contains(.photoDirectory) } ?? false
+    var plan = Plan()
     catalog.forEachEntry(of: album) { name, child, _ in
-      if catalog.state(child).kind == .regular, !name.isHidden {
-        photos.append(name)
+      let state = catalog.state(child)
+      if state.kind != .regular || name.isHidden { return true }
+      if isBlocked || target.map({ catalog.child(name, of: $0) != nil }) ?? false {
+        plan.clashes.append(name)
+      } else {
+        plan.photos.append((name, state.number))
       }
       return true
     }
-    guard !photos.isEmpty else { return ([], []) }
+    return plan
+  }
+
+  /// Returns what moved.
+  static func tidy(_ album: InodeIndex, _ time: Timestamp, _ catalog: inout Catalog) -> Plan {
+    let plan = plan(album, catalog)
+    if plan.photos.isEmpty { return plan }
     guard
       let target = Creation.ensureDirectory(
         .photo, in: album, like: album, marks: [.photoDirectory, .implicit],
-        time: time, &catalog),
-      catalog.state(target).marks.contains(.photoDirectory)
-    else { return ([], photos) }
-    var moved: [FileName] = []
-    var clashes: [FileName] = []
-    for name in photos {
-      if catalog.child(name, of: target) != nil {
-        clashes.append(name)
-      } else {
-        catalog.moveEntry(name, of: album, to: name, in: target)
-        moved.append(name)
-      }
-    }
-    if !moved.isEmpty {
-      catalog.touch(album, time)
-      catalog.touch(target, time)
-    }
-    return (moved, clashes)
+        time: time, &catalog)
+    else { return Plan(clashes: plan.clashes + plan.photos.map(\.name)) }
+    for (name, _) in plan.photos { catalog.moveEntry(name, of: album, to: name, in: target) }
+    catalog.touch(album, time)
+    catalog.touch(target, time)
+    return plan
+  }
+
+  static func undo(_ move: TidyReport.Move, _ time: Timestamp, _ catalog: inout Catalog) -> Undone {
+    guard let album = catalog.index(of: move.album), catalog.state(album).isDirectory,
+      catalog.state(album).links > 0, let folder = AlbumRules.photoDirectory(of: album, catalog),
+      let child = catalog.child(move.name, of: folder), catalog.state(child).number == move.photo
+    else { return .isElsewhere }
+    if catalog.child(move.name, of: album) != nil { return .clashes }
+    catalog.moveEntry(move.name, of: folder, to: move.name, in: album)
+    catalog.touch(album, time)
+    catalog.touch(folder, time)
+    return .moved(from: catalog.state(folder).number)
   }
 }

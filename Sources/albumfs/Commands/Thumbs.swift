@@ -5,11 +5,11 @@ struct Thumbs: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Make thumbnails again.",
     discussion: """
-      Makes thumbnails of the photos at and below PATH. Returns at once; `albumfs sync` waits for them. \
-      Files that you put into Thumb yourself stay.
+      Makes thumbnails of the photos at and below PATH, which may be a photo or a thumbnail, too. Returns at \
+      once; `albumfs sync` waits for them. Files that you put into Thumb yourself stay.
 
         albumfs thumbs ~/Album --failed
-        albumfs thumbs ~/Album/Trip --all
+        albumfs thumbs ~/Album/Trip/Photo/IMG_0001.jpg --all
       """)
 
   @Argument(help: "The mount point or anything below it.", completion: .directory)
@@ -25,8 +25,9 @@ struct Thumbs: ParsableCommand {
 
     static func help(for value: Choice) -> ArgumentHelp? {
       switch value {
-      case .failed: "Those that failed."
-      case .missing: "All that are missing: removed and failed ones."
+      case .failed: "Those that failed, as status counts them."
+      case .missing:
+        "All that are missing: removed and failed ones, and those of files that were no picture."
       case .all: "Every one."
       }
     }

@@ -8,8 +8,9 @@ struct Tidy: ParsableCommand {
     discussion: """
       A photo whose name exists in Photo already stays where it is, and tidy names it.
 
-        albumfs tidy ~/Album/Trip
+        albumfs tidy ~/Album/Trip --dry-run
         albumfs tidy --all
+        albumfs tidy ~/Album --undo
       """)
 
   @Argument(help: "An album, or with --all anything in the mount.", completion: .directory)
@@ -18,10 +19,17 @@ struct Tidy: ParsableCommand {
   @Flag(help: "All albums of the mount; without PATH, of all your mounts.")
   var all = false
 
+  @Flag(help: "Move nothing; print what would move.")
+  var dryRun = false
+
+  @Flag(help: "Move back what the last tidy moved, while the space stays mounted.")
+  var undo = false
+
   @OptionGroup var output: OutputOptions
 
   func validate() throws {
     if path == nil && !all { throw ValidationError("Give an album, or --all.") }
+    if undo && dryRun { throw ValidationError("Give --dry-run or --undo, not both.") }
   }
 
   func run() throws {
@@ -34,10 +42,32 @@ struct Tidy: ParsableCommand {
   }
 
   private func tidy(_ mount: MountEntry, _ album: String?) throws {
+    if undo { return try undoLast(mount) }
+    if dryRun { return try preview(mount, album) }
     let summary = try ControlClient(mount).ask(.tidy(album: album)).done()
     output.say("Moved \(counted(summary.count, "file")).")
-    if !summary.notes.isEmpty {
-      throw Failure(.clash, summary.notes.joined(separator: "\n"))
+    if summary.count > 0 {
+      output.say(
+        "To move \(summary.count == 1 ? "it" : "them") back: albumfs tidy --undo \(path ?? "--all")"
+      )
     }
+    try complain(summary.notes[...])
+  }
+
+  private func preview(_ mount: MountEntry, _ album: String?) throws {
+    let summary = try ControlClient(mount).ask(.tidyPreview(album: album)).done()
+    for photo in summary.notes.prefix(summary.count) { Terminal.result(photo) }
+    output.say("Would move \(counted(summary.count, "file")) into Photo.")
+    try complain(summary.notes.dropFirst(summary.count))
+  }
+
+  private func undoLast(_ mount: MountEntry) throws {
+    let summary = try ControlClient(mount).ask(.tidyUndo).done()
+    output.say("Moved \(counted(summary.count, "file")) back.")
+    try complain(summary.notes[...])
+  }
+
+  private func complain(_ notes: ArraySlice<String>) throws(Failure) {
+    if !notes.isEmpty { throw Failure(.clash, notes.joined(separator: "\n")) }
   }
 }
