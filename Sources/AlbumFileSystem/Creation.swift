@@ -61,17 +61,41 @@ extension FileSystem {
     return (current(entry), file)
   }
 
+  /// Creates a regular file without a name and opens it; `link` may name it while it is open. The caller ends
+  /// with `OpenFile.release`.
+  package func createNameless(
+    in parent: InodeNumber, permissions: UInt16, mode: OpenMode, for caller: Caller
+  ) throws(FSError) -> (Entry, OpenFile) {
+    try writable()
+    let time = clock.now()
+    let entry = try space.change { (catalog: inout Catalog) throws(FSError) -> Entry in
+      let directory = try InodeIndex(directory: parent, in: catalog)
+      let index = Creation.makeInode(
+        .regular, permissions, for: caller, in: directory, time: time, &catalog)
+      catalog.update(index) { $0.marks.insert(.beingWritten) }
+      let entry = Entry(
+        attributes: catalog.attributes(index),
+        reference: InodeReference(index, in: catalog, of: space))
+      catalog.unpin(index)
+      return entry
+    }
+    let file = try open(entry.attributes.inode, mode: mode, isNew: true)
+    return (current(entry), file)
+  }
+
   package func link(
     _ inode: InodeNumber, as name: FileName, in parent: InodeNumber, for caller: Caller = .daemon
   ) throws(FSError) -> Entry {
     try writable()
     try makeOwn(inode)
-    try contents.find(inode)?.commit()
+    let content = contents.find(inode)
+    try content?.commit()
     return try make(name, in: parent, for: caller) { (catalog, _, time) throws(FSError) in
       let index = try InodeIndex(inode, in: catalog)
       let state = catalog.state(index)
       if state.isDirectory { throw FSError(.notPermitted) }
-      if state.links == 0 { throw FSError(.notFound) }
+      // An open file may get a first name. The kernel permits that only for `createNameless`.
+      if state.links == 0 && content == nil { throw FSError(.notFound) }
       if state.links >= FileSystem.linkLimit { throw FSError(.tooManyLinks) }
       catalog.pin(index)
       catalog.update(index) { $0.changed = time }
@@ -154,12 +178,15 @@ enum Creation {
     device: UInt32 = 0, time: Timestamp, _ catalog: inout Catalog
   ) -> InodeIndex {
     let parent = catalog.state(directory)
-    let setGroupID: UInt16 = 0o2000
-    let inherits = parent.permissions & setGroupID != 0
-    let extra = inherits && kind == .directory ? setGroupID : 0
-    return catalog.create(
-      kind: kind, permissions: permissions & 0o7777 | extra, owner: caller.user,
+    let inherits = parent.permissions & SetIDBits.setGroup != 0
+    let extra = inherits && kind == .directory ? SetIDBits.setGroup : 0
+    let inheritance = AccessControl.inheritance(
+      kind, permissions & 0o7777, umask: caller.umask, in: directory, catalog)
+    let index = catalog.create(
+      kind: kind, permissions: inheritance.permissions | extra, owner: caller.user,
       group: inherits ? parent.group : caller.group, device: device, time: time)
+    AccessControl.apply(inheritance, to: index, &catalog)
+    return index
   }
 
   /// Makes a directory of the kind that its place asks for, an album with its Photo and Thumb.
@@ -212,6 +239,7 @@ enum Creation {
       kind: .directory, permissions: state.permissions, owner: state.owner, group: state.group,
       time: time)
     catalog.update(made) { $0.marks = marks }
+    AccessControl.copy(from: model, to: made, &catalog)
     catalog.insertEntry(name, in: parent, child: made)
     catalog.unpin(made)
     return made
@@ -222,11 +250,14 @@ enum Creation {
     _ directory: InodeIndex, _ permissions: UInt16, for caller: Caller, in parent: InodeIndex,
     time: Timestamp, _ catalog: inout Catalog
   ) {
-    let inherited = catalog.state(parent).permissions & 0o2000
+    let inherited = catalog.state(parent).permissions & SetIDBits.setGroup
+    let inheritance = AccessControl.inheritance(
+      .directory, permissions & 0o7777, umask: caller.umask, in: parent, catalog)
+    AccessControl.apply(inheritance, to: directory, &catalog)
     let group = inherited != 0 ? catalog.state(parent).group : caller.group
     catalog.update(directory) { state in
       state.marks.remove(.implicit)
-      state.permissions = permissions & 0o7777 | inherited
+      state.permissions = inheritance.permissions | inherited
       state.owner = caller.user
       state.group = group
       state.accessed = time

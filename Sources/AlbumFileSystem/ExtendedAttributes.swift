@@ -27,10 +27,20 @@ extension FileSystem {
         throw FSError(.noSpace, "no room for another extended attribute")
       }
       if Cover.isCover(name, of: index, catalog) { try Cover.check(value, of: index, catalog) }
-      catalog.setAttribute(name, of: index, to: value)
+      if AccessControl.isName(name) {
+        try AccessControl.set(name, to: value, of: index, &catalog)
+      } else {
+        catalog.setAttribute(name, of: index, to: value)
+      }
       catalog.update(index) { $0.changed = time }
+      if name == AccessControl.accessName, let thumbnail = catalog.thumbnail(of: index) {
+        ThumbView.resemble(thumbnail, index, &catalog)
+      }
     }
   }
+
+  /// True if a file has had a POSIX ACL since the space was opened.
+  package var hasAccessControl: Bool { space.read { $0.hasAccessControl } }
 
   package func extendedAttribute(_ name: [UInt8], of inode: InodeNumber) throws(FSError) -> [UInt8]
   {
@@ -39,7 +49,7 @@ extension FileSystem {
       let index = try InodeIndex(inode, in: catalog)
       let value =
         Cover.isCover(name, of: index, catalog)
-        ? Cover.name(of: index, catalog)?.bytes : catalog.attribute(name, of: index)
+        ? Cover.name(of: index, catalog)?.bytes : AccessControl.value(name, of: index, catalog)
       if let value { return value }
       // `ls -l` asks for the label of each file until it learns that the file system has no labels.
       let hasNone = name == Catalog.securityLabel && !catalog.hasSecurityLabels
@@ -61,9 +71,16 @@ extension FileSystem {
     let time = clock.now()
     try space.change { (catalog: inout Catalog) throws(FSError) in
       let index = try InodeIndex(inode, in: catalog)
-      if catalog.attribute(name, of: index) == nil { throw FSError(.noAttribute) }
+      if catalog.attribute(name, of: index) == nil {
+        // Who removes an ACL wants the permission bits alone, and may have them already.
+        if AccessControl.isName(name) { return }
+        throw FSError(.noAttribute)
+      }
       catalog.setAttribute(name, of: index, to: nil)
       catalog.update(index) { $0.changed = time }
+      if name == AccessControl.accessName, let thumbnail = catalog.thumbnail(of: index) {
+        ThumbView.resemble(thumbnail, index, &catalog)
+      }
     }
   }
 
@@ -71,6 +88,7 @@ extension FileSystem {
 
   private func checkAttribute(_ name: [UInt8]) throws(FSError) {
     if name.count > FileSystem.attributeNameLimit { throw FSError(.nameTooLong) }
+    if AccessControl.isName(name) { return }
     guard
       let namespace = FileSystem.namespaces.first(where: { name.starts(with: $0) })
     else { throw FSError(.notSupported) }

@@ -4,11 +4,16 @@ package import AlbumModel
 package struct Caller: Sendable {
   package var user: UInt32
   package var group: UInt32
+  /// Permissions that new inodes do not get where no default ACL says what they get.
+  package var umask: UInt16
   /// The observer that sent the request. `FileSystemObserver.changed` tells it which change is its own.
   package var observer: (any FileSystemObserver)?
-  package init(user: UInt32, group: UInt32, observer: (any FileSystemObserver)? = nil) {
+  package init(
+    user: UInt32, group: UInt32, umask: UInt16 = 0, observer: (any FileSystemObserver)? = nil
+  ) {
     self.user = user
     self.group = group
+    self.umask = umask
     self.observer = observer
   }
 

@@ -58,7 +58,7 @@ package struct Attributes: Equatable, Sendable, BitwiseCopyable {
 /// the bits.
 package enum SetIDBits {
   private static let setUser: UInt16 = 0o4000
-  private static let setGroup: UInt16 = 0o2000
+  package static let setGroup: UInt16 = 0o2000
   private static let groupExecute: UInt16 = 0o010
 
   /// A set-gid bit without execute permission for the group is no privilege and stays.

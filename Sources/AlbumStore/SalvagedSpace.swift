@@ -28,6 +28,7 @@ package struct SalvagedSpace: ~Copyable {
       toleratesReadErrors: true)
     var catalog = Catalog()
     let listing = try files.list()
+    RestingTimes.noteAccess(to: listing.names, in: store.directory)
     var recovery = Recovery(
       listing, files: files, content: ContentStore(files: files), boot: .current,
       isReadOnly: true)

@@ -48,6 +48,7 @@ extension Space {
     let content = ContentStore(files: files)
     var catalog = Catalog()
     let listing = try files.list()
+    RestingTimes.noteAccess(to: listing.names, in: store.directory)
     // Segments in a misplaced folder cannot be found: a session that writes would continue without them.
     if !options.readOnly, var folder = files.misplaced.first {
       folder.remedy = .mountReadOnly

@@ -1,11 +1,23 @@
 #pragma once
 #define FUSE_USE_VERSION 314
 #include <fuse_lowlevel.h>
+#include <stdint.h>
 #include <unistd.h>
+
+// libfuse 3.14 does not know FUSE_TMPFILE, open(2) with O_TMPFILE. Its message is that of FUSE_CREATE, whose
+// flags then contain O_TMPFILE, as those of no other FUSE_CREATE do. So it becomes one. Not needed with
+// libfuse 3.17 and later.
+static inline void cfuse3_translate(void *request, ssize_t size) {
+  struct { uint32_t length, opcode; } *header = request;
+  const uint32_t create = 35, tmpfile = 51;
+  if (size >= (ssize_t)sizeof *header && header->opcode == tmpfile) header->opcode = create;
+}
 
 // Reads a request like libfuse. In C, because libfuse ends a thread that waits here by cancelling it, which Swift
 // code does not support. `context` is unused.
 static inline ssize_t cfuse3_read(int device, void *buffer, size_t size, void *context) {
   (void)context;
-  return read(device, buffer, size);
+  ssize_t result = read(device, buffer, size);
+  cfuse3_translate(buffer, result);
+  return result;
 }

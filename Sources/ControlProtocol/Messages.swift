@@ -218,7 +218,7 @@ package struct Failure: Error, Codable, Sendable, Equatable, CustomStringConvert
   }
   /// A remedy for the failure. The command line says how to apply it, if its command can do that.
   package enum Remedy: String, Codable, Sendable {
-    case repair, mountReadOnly, recoveryKey, other
+    case repair, mountReadOnly, recoveryKey, mayRead, mayWrite, other
 
     /// A remedy that only a newer program knows becomes `other`.
     package init(from decoder: any Decoder) throws {

@@ -13,11 +13,18 @@ package struct LaunchOptions: Codable, Sendable, Equatable {
     case auto, device, uring
   }
 
+  /// Which owners the mount shows.
+  package enum Owner: String, Codable, Sendable, CaseIterable {
+    case map, keep
+  }
+
   /// Absolute paths, because the daemon works in `/`.
   package var store: String
   package var mountPoint: String
   package var readOnly: Bool
   package var allowOther: Bool
+  /// nil: the user who mounts owns everything, except where root mounts or others are let in.
+  package var owner: Owner?
   /// The values of `-o`, joined by commas.
   package var mountOptions: String
   package var transport: Transport
@@ -33,7 +40,8 @@ package struct LaunchOptions: Codable, Sendable, Equatable {
   package var verbose: Bool
 
   package init(
-    store: String, mountPoint: String, readOnly: Bool, allowOther: Bool, mountOptions: String,
+    store: String, mountPoint: String, readOnly: Bool, allowOther: Bool, owner: Owner? = nil,
+    mountOptions: String,
     transport: Transport, secretKind: SecretKind, thumbnailer: String?, inspectsSystemCalls: Bool,
     graceSeconds: Int64,
     remembersIn: String? = nil, verbose: Bool
@@ -42,6 +50,7 @@ package struct LaunchOptions: Codable, Sendable, Equatable {
     self.mountPoint = mountPoint
     self.readOnly = readOnly
     self.allowOther = allowOther
+    self.owner = owner
     self.mountOptions = mountOptions
     self.transport = transport
     self.secretKind = secretKind
@@ -76,6 +85,12 @@ extension LaunchOptions {
     try parsed.add(mountOptions)
     if readOnly { parsed.readOnly = true }
     if allowOther { parsed.allowOther = true }
+    parsed.owner =
+      switch owner {
+      case .map: .map
+      case .keep: .keep
+      case nil: nil
+      }
     parsed.transport =
       switch transport {
       case .auto: .automatic

@@ -2,12 +2,18 @@ internal import AlbumFileSystem
 internal import AlbumModel
 
 extension Driver {
+  func attributes(of inode: InodeNumber) throws(FSError) -> Attributes {
+    owners.shown(try fileSystem.attributes(of: inode))
+  }
+
   func change(_ change: AttributeChange, of inode: InodeNumber) throws(FSError)
     -> Attributes
   {
-    var change = change
+    var change = try owners.stored(change) { () throws(FSError) in
+      try fileSystem.attributes(of: inode).group
+    }
     if change.isChownOfNothing { change.killsSetID = true }
-    return try fileSystem.change(change, of: inode)
+    return owners.shown(try fileSystem.change(change, of: inode))
   }
 
   /// Drops set-id bits after a change of content that the kernel does not report as such. Cheap for a file
@@ -27,9 +33,38 @@ extension Driver {
   func setExtendedAttribute(
     _ name: [UInt8], to value: [UInt8], of inode: InodeNumber, flags: CInt
   ) throws(FSError) {
+    try requireUsable(name)
     let mode = AttributeMode(create: flags & 1 != 0, replace: flags & 2 != 0)
     if value.count > ExtendedAttributeLimit.byteCount { throw FSError(.attributeTooBig) }
     try fileSystem.setExtendedAttribute(name, to: value, of: inode, mode: mode)
+  }
+
+  /// Drops the set-gid bit of a file whose ACL somebody changes who is neither root nor in its group. The
+  /// kernel asks for that in a field that libfuse does not pass on.
+  func dropSetGroupID(of inode: InodeNumber, for caller: KernelCaller, groups: [UInt32])
+    throws(FSError)
+  {
+    let now = try attributes(of: inode)
+    let isMember = now.group == caller.group || groups.contains(now.group)
+    if caller.user == 0 || isMember || now.permissions & SetIDBits.setGroup == 0 { return }
+    var change = AttributeChange()
+    change.permissions = now.permissions & ~SetIDBits.setGroup
+    _ = try fileSystem.change(change, of: inode)
+  }
+
+  func extendedAttribute(_ name: [UInt8], of inode: InodeNumber) throws(FSError) -> [UInt8] {
+    try requireUsable(name)
+    return try fileSystem.extendedAttribute(name, of: inode)
+  }
+
+  func removeExtendedAttribute(_ name: [UInt8], of inode: InodeNumber) throws(FSError) {
+    try requireUsable(name)
+    try fileSystem.removeExtendedAttribute(name, of: inode)
+  }
+
+  /// Linux passes ACLs on even to a file system that does not have them enforced.
+  private func requireUsable(_ name: [UInt8]) throws(FSError) {
+    if !usesAccessControl, AccessControl.isName(name) { throw FSError(.notSupported) }
   }
 
   /// All names, each with a NUL after it, in the format of listxattr(2).

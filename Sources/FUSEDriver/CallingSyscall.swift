@@ -6,6 +6,8 @@ internal import Posix
 struct KernelCaller: Sendable {
   var user: UInt32
   var group: UInt32
+  /// The permissions that a new inode does not get, unless its directory has a default ACL.
+  var umask: UInt16 = 0
   /// The thread id of the caller in the daemon's pid namespace; 0 if it lies outside.
   var thread: Int32
 }

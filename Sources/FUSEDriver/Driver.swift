@@ -20,6 +20,9 @@ final class Driver: Sendable {
   let implicit: ImplicitEntries
   let activity: AlbumActivity
   let rings: Rings
+  let owners: Owners
+  /// The kernel enforces POSIX ACLs.
+  let usesAccessControl: Bool
   private let onReady: @Sendable () -> Void
   private let ready = Atomic(false)
   /// The files for which the log has a read error. A leaf.
@@ -29,8 +32,11 @@ final class Driver: Sendable {
 
   init(
     fileSystem: FileSystem, inspector: any CallerInspector, logger: Logger,
-    transport: TransportChoice = .device, onReady: @escaping @Sendable () -> Void = {}
+    transport: TransportChoice = .device, owners: Owners = .stored, accessControl: Bool = false,
+    onReady: @escaping @Sendable () -> Void = {}
   ) {
+    self.owners = owners
+    usesAccessControl = accessControl
     self.fileSystem = fileSystem
     self.logger = logger
     implicit = ImplicitEntries(inspector: inspector)

@@ -27,6 +27,16 @@ extension Driver {
     return (handOut(entry), file)
   }
 
+  /// open(2) with O_TMPFILE: creates a file without a name, which link(2) may name as long as it is open.
+  func createNameless(
+    in parent: InodeNumber, mode: UInt32, flags: CInt, for caller: KernelCaller
+  ) throws(FSError) -> (KernelEntry, OpenFile) {
+    let (entry, file) = try fileSystem.createNameless(
+      in: parent, permissions: UInt16(mode & 0o7777), mode: OpenMode(flags: flags),
+      for: asking(caller))
+    return (handOut(entry), file)
+  }
+
   /// fsync, of a handle if there is one.
   func synchronize(_ inode: InodeNumber, _ file: OpenFile?) throws(FSError) {
     if let file { try file.synchronize() } else { try fileSystem.synchronize(inode) }
@@ -87,6 +97,9 @@ extension OpenMode {
       writes: flags & O_ACCMODE != O_RDONLY, truncates: flags & O_TRUNC != 0,
       canBeMapped: flags & O_ACCMODE != O_WRONLY)
   }
+
+  /// True for the flag O_TMPFILE alone of those it consists of: Glibc's Swift module hides both.
+  static func isNameless(_ flags: CInt) -> Bool { flags & 0o20000000 != 0 }
 }
 
 extension AllocationMode {

@@ -38,7 +38,9 @@ package final class Mount: Sendable {
     driver = Driver(
       fileSystem: fileSystem,
       inspector: CallingSyscall(readsSystemCalls: readsSystemCalls), logger: logger,
-      transport: options.transport
+      transport: options.transport,
+      owners: options.owners(user: getuid(), group: getgid(), groups: Credentials.groups()),
+      accessControl: options.accessControl || fileSystem.hasAccessControl
     ) {
       if let device = MountTable.mount(at: path)?.device {
         ReadAhead.widen(device: device)

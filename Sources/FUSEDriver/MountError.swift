@@ -13,6 +13,8 @@ package enum MountError: Error, Equatable, Sendable {
   case mountPoint(String, MountPointFault)
   /// A mount option that is not supported.
   case unknownOption(String)
+  /// A `uid=` or `gid=` whose value is no number of a user or group.
+  case badID(String)
   /// The kernel refused to mount on this path.
   case mountRefused(String, Errno)
   /// The kernel refused to unmount this path.

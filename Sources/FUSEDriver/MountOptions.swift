@@ -13,6 +13,13 @@ package struct MountOptions: Equatable, Sendable {
   var updatesAccessTime = true
   var updatesDirectoryAccessTime = true
   var followsSymlinks = true
+  /// nil: as `owners` decides.
+  package var owner: OwnerChoice?
+  /// The owner and the group that everything shows, whatever `owner` says.
+  var shownUser: UInt32?
+  var shownGroup: UInt32?
+  /// The kernel enforces POSIX ACLs. Without this it does so if the space has some.
+  package var accessControl = false
   package var transport = TransportChoice.automatic
 
   package init(source: String) { self.source = source }
@@ -24,6 +31,8 @@ package struct MountOptions: Equatable, Sendable {
 
   private mutating func add(word: String) throws(MountError) {
     if MountOptions.isForMountCommand(word) { return }
+    if word.hasPrefix("uid=") { return shownUser = try MountOptions.id(word) }
+    if word.hasPrefix("gid=") { return shownGroup = try MountOptions.id(word) }
     switch word {
     case "rw": readOnly = false
     case "ro": readOnly = true
@@ -43,9 +52,17 @@ package struct MountOptions: Equatable, Sendable {
     case "nodiratime": updatesDirectoryAccessTime = false
     case "symfollow": followsSymlinks = true
     case "nosymfollow": followsSymlinks = false
+    case "acl": accessControl = true
     case "default_permissions": break
     default: throw .unknownOption(word)
     }
+  }
+
+  /// The number after the equals sign. The greatest number means "no change" to chown(2).
+  private static func id(_ word: String) throws(MountError) -> UInt32 {
+    let digits = word.drop { $0 != "=" }.dropFirst()
+    guard let id = UInt32(digits), id != .max else { throw .badID(word) }
+    return id
   }
 
   /// True for words of an fstab line that are for mount(8) and systemd, not for the file system.

@@ -27,7 +27,7 @@ extension Driver {
 
   func handOut(_ entry: Entry) -> KernelEntry {
     KernelEntry(
-      attributes: entry.attributes, generation: inodes.count(entry.reference),
+      attributes: owners.shown(entry.attributes), generation: inodes.count(entry.reference),
       nameLifetime: nameLifetime(entry), attributesLifetime: attributesLifetime(entry.attributes))
   }
 
@@ -54,7 +54,8 @@ extension Driver {
   /// Translates the kernel's caller. The driver is the observer that requests, so the kernel gets no message
   /// about changes that it requested.
   func asking(_ caller: KernelCaller) -> Caller {
-    Caller(user: caller.user, group: caller.group, observer: self)
+    let ids = owners.stored(user: caller.user, group: caller.group)
+    return Caller(user: ids.user, group: ids.group, umask: caller.umask, observer: self)
   }
 
   /// `mode` as in mkdir(2).

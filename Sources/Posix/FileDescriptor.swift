@@ -173,6 +173,20 @@ package struct FileDescriptor: ~Copyable, Sendable {
     try retrying { unsafe futimens(rawValue, [time, omitted]) }
   }
 
+  /// Sets both times to now, which whoever may write to the file may do too (futimens(2)).
+  func setTimesToNow() throws(Errno) {
+    try retrying { futimens(rawValue, nil) }
+  }
+
+  /// Makes the kernel set the access time as a read would, without a read: to map a file is an access.
+  func noteAccess() {
+    let size = 4096
+    guard let map = unsafe mmap(nil, size, PROT_READ, MAP_PRIVATE, rawValue, 0),
+      unsafe map != MAP_FAILED
+    else { return }
+    unsafe munmap(map, size)
+  }
+
   /// How long `lock` waits.
   private static let lockPatience = Duration.seconds(60)
 

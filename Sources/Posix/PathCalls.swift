@@ -14,6 +14,12 @@ package enum PathCalls {
     return unsafe String(cString: real)
   }
 
+  /// stat(2): the user who owns a path; nil if it cannot be seen.
+  package static func owner(of path: String) -> UInt32? {
+    var status = stat()
+    return unsafe stat(path, &status) == 0 ? status.st_uid : nil
+  }
+
   /// getcwd(3); nil where the directory is gone.
   package static var currentDirectory: String? {
     guard let path = unsafe getcwd(nil, 0) else { return nil }

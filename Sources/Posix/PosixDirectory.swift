@@ -30,7 +30,8 @@ package final class PosixDirectory: StorageDirectory {
       if let kind = Misplaced(status, wantsDirectory: false) {
         throw Errno(kind, wantsDirectory: false)
       }
-      return PosixFile(descriptor, FileIdentity(status))
+      if access == .createNew { try sharedAccess().apply(to: descriptor, status) }
+      return PosixFile(descriptor, status)
     } catch {
       throw explained(error, path, wantsDirectory: false)
     }
@@ -40,6 +41,20 @@ package final class PosixDirectory: StorageDirectory {
     try inParent(of: path) { parent, name throws(Errno) in
       try retrying { unsafe mkdirat(parent, name, 0o700) }
     }
+    let made = try openDirectory(path, O_RDONLY)
+    let status = try made.status()
+    // Another process may have put a directory of its own there.
+    if status.st_uid == geteuid() { try sharedAccess().apply(to: made, status) }
+  }
+
+  /// Looks at the store's directory each time, because its owner may change it while a space is mounted.
+  private func sharedAccess() throws(Errno) -> SharedAccess {
+    SharedAccess(try directory.status())
+  }
+
+  package var mayHaveSeveralOwners: Bool {
+    guard let access = try? sharedAccess() else { return false }
+    return access.mayHaveSeveralOwners
   }
 
   package func rename(_ from: String, to: String) throws(Errno) {
@@ -100,7 +115,12 @@ package final class PosixDirectory: StorageDirectory {
   }
 
   package func setFolderTime(_ path: String, _ time: Timestamp) throws(Errno) {
-    try openDirectory(path, O_RDONLY).setTimes(time)
+    try ifOwner { () throws(Errno) in try openDirectory(path, O_RDONLY).setTimes(time) }
+  }
+
+  package func touchForeignFolder(_ path: String) throws(Errno) {
+    let folder = try openDirectory(path, O_RDONLY)
+    if try folder.status().st_uid != geteuid() { try folder.setTimesToNow() }
   }
 
   package func capacity() throws(Errno) -> StorageCapacity {
@@ -164,13 +184,20 @@ private struct FileIdentity: Equatable {
   }
 }
 
+/// Runs a call that sets times, which only the owner of a file may do.
+private func ifOwner(_ body: () throws(Errno) -> Void) throws(Errno) {
+  do throws(Errno) { try body() } catch { if error != .notPermitted { throw error } }
+}
+
 private final class PosixFile: StorageFile {
   private let descriptor: FileDescriptor
   let identity: FileIdentity
+  let isForeign: Bool
 
-  init(_ descriptor: consuming FileDescriptor, _ identity: FileIdentity) {
+  init(_ descriptor: consuming FileDescriptor, _ status: stat) {
     self.descriptor = descriptor
-    self.identity = identity
+    identity = FileIdentity(status)
+    isForeign = geteuid() != 0 && status.st_uid != geteuid()
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
@@ -216,12 +243,14 @@ private final class PosixFile: StorageFile {
   func hasOtherNames() throws(Errno) -> Bool { try descriptor.status().st_nlink > 1 }
 
   func setModificationTime(_ time: Timestamp) throws(Errno) {
-    try descriptor.setTimes(time)
+    try ifOwner { () throws(Errno) in try descriptor.setTimes(time) }
   }
 
   func setAccessTime(_ time: Timestamp) throws(Errno) {
-    try descriptor.setAccessTime(time)
+    try ifOwner { () throws(Errno) in try descriptor.setAccessTime(time) }
   }
+
+  func noteAccess() { descriptor.noteAccess() }
 
   func times() throws(Errno) -> FileTimes { try descriptor.times() }
 

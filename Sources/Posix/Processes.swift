@@ -160,3 +160,28 @@ package enum ProcessState {
     return text[text.index(after: name)...].split(separator: " ").first
   }
 }
+
+/// What the calling process may do.
+package enum Credentials {
+  package static var user: UInt32 { geteuid() }
+
+  /// The name of a user; the number if the system knows none.
+  package static func name(of user: UInt32) -> String {
+    var room = [CChar](repeating: 0, count: 16 << 10)
+    var entry = unsafe passwd()
+    var found: UnsafeMutablePointer<passwd>?
+    guard unsafe getpwuid_r(user, &entry, &room, room.count, &found) == 0,
+      unsafe found != nil, let name = unsafe entry.pw_name
+    else { return "user \(user)" }
+    return unsafe String(cString: name)
+  }
+
+  /// Its supplementary groups (getgroups(2)); none if the kernel does not tell.
+  package static func groups() -> Set<UInt32> {
+    let count = getgroups(0, nil)
+    if count <= 0 { return [] }
+    var groups = [gid_t](repeating: 0, count: Int(count))
+    let found = unsafe getgroups(count, &groups)
+    return Set(groups.prefix(max(0, Int(found))))
+  }
+}

@@ -65,9 +65,14 @@ package protocol StorageFile: AnyObject, Sendable {
   func startWriteback()
   func size() throws(Errno) -> Int64
   func modificationTime() throws(Errno) -> Timestamp
-  /// Sets the modification time, and the access time to the same.
+  /// True if another user owns the file, so that reads change its access time and nobody here may set times.
+  var isForeign: Bool { get }
+  /// Sets the access time as a read would, as far as the kernel does that.
+  func noteAccess()
+  /// Sets the modification time, and the access time to the same. Does nothing if the file is foreign.
   func setModificationTime(_ time: Timestamp) throws(Errno)
-  /// Sets the access time alone, since another process may be changing the modification time.
+  /// Sets the access time alone, since another process may be changing the modification time. Does nothing
+  /// if the file is foreign.
   func setAccessTime(_ time: Timestamp) throws(Errno)
   func times() throws(Errno) -> FileTimes
   /// True if the file has another name, for example in a copy of the store made with hard links.
@@ -97,11 +102,24 @@ package protocol StorageDirectory: AnyObject, Sendable {
   func capacity() throws(Errno) -> StorageCapacity
   /// The times of a folder; nil if the disk keeps none. The empty path is the store.
   func folderTimes(_ path: String) throws(Errno) -> FileTimes?
-  /// Sets the modification and the access time of a folder.
+  /// Sets the modification and the access time of a folder. Does nothing if another user owns it.
   func setFolderTime(_ path: String, _ time: Timestamp) throws(Errno)
+  /// Sets both times of a folder to now if another user owns it.
+  func touchForeignFolder(_ path: String) throws(Errno)
+  /// True if users share the store, so that its files may have several owners.
+  var mayHaveSeveralOwners: Bool { get }
+}
+
+extension StorageDirectory {
+  // A disk of a test has one user.
+  package func touchForeignFolder(_ path: String) throws(Errno) {}
+  package var mayHaveSeveralOwners: Bool { false }
 }
 
 extension StorageFile {
+  package var isForeign: Bool { false }
+  package func noteAccess() {}
+
   /// For disks of tests: joins the buffers, so that such a disk sees one write.
   package func write(
     _ buffer: UnsafeRawBufferPointer, _ rest: UnsafeRawBufferPointer, at offset: Int64

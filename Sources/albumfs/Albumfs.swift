@@ -75,6 +75,12 @@ extension Failure {
       "You can mount it with --read-only."
     case .recoveryKey where (command as? any RecoveryKeyCommand)?.secret.recoveryKey == false:
       "You can use the recovery key instead of the password, with --recovery-key."
+    case .mayRead, .mayWrite:
+      (command as? any StoreCommand).flatMap {
+        OwnershipAdvice.sentence(
+          for: MountPath.resolve($0.store),
+          mayReadOnly: remedy == .mayWrite && (command as? Mount)?.readOnly == false)
+      }
     default: nil
     }
   }

@@ -114,7 +114,8 @@ struct NamespaceTests {
     #expect(refusal { try set("user.colour", [1], AttributeMode(create: true)) } == .exists)
     #expect(
       refusal { try set("user.big", [UInt8](repeating: 0, count: 65_537)) } == .attributeTooBig)
-    #expect(refusal { try set("system.posix_acl_access", [1]) } == .notSupported)
+    #expect(refusal { try set("system.posix_acl_access", [1]) } == .invalid)
+    #expect(refusal { try set("system.nfs4_acl", [1]) } == .notSupported)
     #expect(refusal { try set("nonsense", [1]) } == .notSupported)
     try set("trusted.empty", [])
     try space.remount()

@@ -104,7 +104,7 @@ enum ThumbView {
     catalog.unpin(thumbnail)
   }
 
-  /// Gives a thumbnail its photo's owner, mode and times.
+  /// Gives a thumbnail its photo's owner, mode, ACL and times.
   static func resemble(_ thumbnail: InodeIndex, _ photo: InodeIndex, _ catalog: inout Catalog) {
     let model = catalog.state(photo)
     catalog.update(thumbnail) { state in
@@ -115,5 +115,6 @@ enum ThumbView {
       state.modified = model.modified
       state.changed = model.changed
     }
+    AccessControl.copy(from: photo, to: thumbnail, &catalog)
   }
 }

@@ -22,6 +22,8 @@ package struct Catalog: ~Copyable, Sendable {
   var extras: [InodeIndex: InodeExtras] = [:]
   /// True if an inode had a label of SELinux at some time since the mount.
   package private(set) var hasSecurityLabels = false
+  /// True once a file has had a POSIX ACL.
+  package private(set) var hasAccessControl = false
   package internal(set) var segments = SegmentLedger()
   var counters = SpaceCounters()
   /// The counters in the journal: no number below is used again after a crash.
@@ -288,10 +290,13 @@ package struct Catalog: ~Copyable, Sendable {
 
   /// The extended attribute that holds the label of SELinux.
   package static let securityLabel = Array("security.selinux".utf8)
+  /// The beginning of the extended attributes that hold POSIX ACLs.
+  private static let accessControlPrefix = Array("system.posix_acl_".utf8)
 
   /// Sets an extended attribute, or with nil removes it.
   package mutating func setAttribute(_ name: [UInt8], of index: InodeIndex, to value: [UInt8]?) {
     if value != nil, name == Catalog.securityLabel { hasSecurityLabels = true }
+    if value != nil, name.starts(with: Catalog.accessControlPrefix) { hasAccessControl = true }
     extras[index, default: InodeExtras()].attributes[name] = value
     extras[index]?.changedAttributes.insert(name)
     note(index, .attributes)

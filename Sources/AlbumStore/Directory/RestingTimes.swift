@@ -24,6 +24,29 @@ enum RestingTimes {
       guard let times = try? directory.folderTimes(path), !isAtRest(times) else { continue }
       settle(path, in: directory)
     }
+    touchForeign(directory)
+  }
+
+  // Where users share a store, nobody may set the times of another's files, and reading them changes their
+  // access times. So these must not depend on what a session did: it changes all of them alike.
+
+  /// Sets the times of all folders of others to now, so that they do not show which of them changed.
+  private static func touchForeign(_ directory: any StorageDirectory) {
+    if !directory.mayHaveSeveralOwners { return }
+    for path in (SegmentPath.folders + [SegmentPath.root, ""]).shuffled() {
+      try? directory.touchForeignFolder(path)
+    }
+  }
+
+  /// Sets the access times of all segments of others. Then reading some of them changes no access time for a
+  /// day, where the disk is mounted with `relatime`, as it is by default.
+  static func noteAccess(to segments: Set<SegmentName>, in directory: any StorageDirectory) {
+    if !directory.mayHaveSeveralOwners { return }
+    for name in segments.shuffled() {
+      guard let file = try? directory.open(SegmentPath.path(of: name), .read), file.isForeign
+      else { continue }
+      file.noteAccess()
+    }
   }
 
   private static func isAtRest(_ times: FileTimes) -> Bool {

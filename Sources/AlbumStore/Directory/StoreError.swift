@@ -32,6 +32,8 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
     case quotaExceeded
     /// Nothing can be changed; the message says why.
     case readOnly
+    /// The user may not read or write a file of the store.
+    case notPermitted
     /// The disk or the operating system failed.
     case inputOutput
     /// A file of the store is missing.
@@ -49,6 +51,8 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
     case mountReadOnly
     /// The recovery key unlocks the space without `keys`.
     case recoveryKey
+    /// The owner of the store, or of a file in it, can permit it.
+    case mayRead, mayWrite
   }
 
   package var code: Code
@@ -92,6 +96,13 @@ extension StoreError {
       self.init(.quotaExceeded, "\(said); free some space there", path: path, cause: cause)
     case .readOnly:
       self.init(.readOnly, said, path: path, cause: cause, remedy: .mountReadOnly)
+    case .accessDenied, .notPermitted:
+      let file = path.isEmpty ? "\(cause)" : "\(path): \(cause)"
+      let reads = what == "read"
+      self.init(
+        .notPermitted, "you may not \(reads ? "read" : "write to") this store (\(file))",
+        path: path,
+        cause: cause, remedy: reads ? .mayRead : .mayWrite)
     case .noEntry: self.init(.missing, said, path: path, cause: cause)
     default: self.init(.inputOutput, said, path: path, cause: cause)
     }

@@ -21,7 +21,8 @@ extension Failure {
     case .notDirectory:
       self.init(.storeMissing, "\(path) is not a directory, and so not a store.")
     case .accessDenied:
-      self.init(.configurationOpen, "The store \(path) cannot be opened: \(error).")
+      self.init(
+        .configurationOpen, "The store \(path) cannot be opened: \(error).", remedy: .mayRead)
     default: self.init(.other, "The store \(path) cannot be opened: \(error).")
     }
   }
@@ -51,7 +52,8 @@ extension Failure.Kind {
       case .noSpace, .quotaExceeded: .diskFull
       case .readOnly: changing ? .configurationWrite : .other
       case .misplaced where error.path?.hasPrefix("segments") ?? false: .damaged
-      case .inputOutput, .misplaced: Failure.Kind(failedFile: error.path, changing: changing)
+      case .inputOutput, .misplaced, .notPermitted:
+        Failure.Kind(failedFile: error.path, changing: changing)
       }
   }
 
@@ -72,6 +74,8 @@ extension Failure.Remedy {
       case .repair: .repair
       case .mountReadOnly: .mountReadOnly
       case .recoveryKey: .recoveryKey
+      case .mayRead: .mayRead
+      case .mayWrite: .mayWrite
       }
   }
 }

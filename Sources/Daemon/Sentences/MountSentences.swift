@@ -12,7 +12,7 @@ extension Failure.Kind {
   fileprivate init(_ error: MountError) {
     self =
       switch error {
-      case .unknownOption: .usage
+      case .unknownOption, .badID: .usage
       case .mountPoint: .mountPoint
       default: .fuse
       }
@@ -34,7 +34,13 @@ extension MountError {
     case .unknownOption(let word):
       """
       Unknown mount option "\(word)". Known are ro, rw, allow_other, suid, nosuid, dev, nodev, exec, \
-      noexec, sync, async, dirsync, atime, noatime, diratime, nodiratime, symfollow, nosymfollow.
+      noexec, sync, async, dirsync, atime, noatime, diratime, nodiratime, symfollow, nosymfollow, acl, \
+      uid=N, gid=N.
+      """
+    case .badID(let word):
+      """
+      "\(word)" is not a mount option: uid= and gid= take the number of a user or group, from 0 to \
+      4294967294 (id -u and id -g show yours).
       """
     case .mountRefused(let path, let error): "The kernel refused to mount on \(path): \(error)."
     case .unmountRefused(let path, let error): "\(path) cannot be unmounted: \(error)."

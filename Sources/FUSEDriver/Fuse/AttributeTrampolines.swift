@@ -9,7 +9,7 @@ internal import Posix
 ) {
   let request = unsafe Request(raw)
   do throws(FSError) {
-    let attributes = try request.fileSystem.attributes(of: InodeNumber(inode))
+    let attributes = try request.driver.attributes(of: InodeNumber(inode))
     request.reply(attributes)
   } catch {
     request.reply(error)
@@ -37,8 +37,12 @@ internal import Posix
   let request = unsafe Request(raw)
   let bytes = unsafe Array(UnsafeRawBufferPointer(start: value, count: size))
   do throws(FSError) {
-    try unsafe request.driver.setExtendedAttribute(
-      [UInt8](cString: name), to: bytes, of: InodeNumber(inode), flags: flags)
+    let (driver, name) = unsafe (request.driver, [UInt8](cString: name))
+    try driver.setExtendedAttribute(name, to: bytes, of: InodeNumber(inode), flags: flags)
+    if name == AccessControl.accessName {
+      try driver.dropSetGroupID(
+        of: InodeNumber(inode), for: request.caller, groups: request.callersGroups)
+    }
     request.replyDone()
   } catch {
     request.reply(error)
@@ -50,7 +54,7 @@ internal import Posix
 ) {
   let request = unsafe Request(raw)
   do throws(FSError) {
-    let value = try unsafe request.fileSystem.extendedAttribute(
+    let value = try unsafe request.driver.extendedAttribute(
       [UInt8](cString: name), of: InodeNumber(inode))
     request.reply(attribute: value, room: size)
   } catch {
@@ -73,7 +77,7 @@ internal import Posix
 ) {
   let request = unsafe Request(raw)
   do throws(FSError) {
-    try unsafe request.fileSystem.removeExtendedAttribute(
+    try unsafe request.driver.removeExtendedAttribute(
       [UInt8](cString: name), of: InodeNumber(inode))
     request.replyDone()
   } catch {

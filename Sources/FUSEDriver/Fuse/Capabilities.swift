@@ -7,8 +7,9 @@ enum Capabilities {
   /// The limit of concurrent read-ahead and asynchronous direct requests.
   static let backgroundRequests = UInt32(64)
 
-  static func negotiate(_ connection: inout fuse_conn_info) {
+  static func negotiate(_ connection: inout fuse_conn_info, accessControl: Bool) {
     connection.want = connection.want & ~refused | connection.capable & wanted
+    if accessControl { connection.want |= connection.capable & bits(FUSE_CAP_POSIX_ACL) }
     connection.max_write = requestSize
     connection.max_readahead = requestSize
     connection.max_background = backgroundRequests
@@ -25,7 +26,9 @@ enum Capabilities {
     // open(O_TRUNC) is one request, and one frame of the journal, instead of two.
     FUSE_CAP_ATOMIC_O_TRUNC,
     // A link's target never changes.
-    FUSE_CAP_CACHE_SYMLINKS)
+    FUSE_CAP_CACHE_SYMLINKS,
+    // The file system applies the umask, because a default ACL replaces it.
+    FUSE_CAP_DONT_MASK)
 
   private static let refused = bits(
     // Only albumfs itself changes contents behind the kernel's back, and it notifies the kernel. Asking for
@@ -45,8 +48,9 @@ enum Capabilities {
     FUSE_CAP_POSIX_LOCKS, FUSE_CAP_FLOCK_LOCKS,
     // Look-ups use names only; no NFS export.
     FUSE_CAP_EXPORT_SUPPORT,
-    // The kernel applies the umask, and there are no ACLs that could replace it.
-    FUSE_CAP_DONT_MASK, FUSE_CAP_POSIX_ACL,
+    // With ACLs the kernel asks for those of each file that `ls -l` shows. So a mount has them only if
+    // somebody uses them.
+    FUSE_CAP_POSIX_ACL,
     FUSE_CAP_IOCTL_DIR)
 
   private static func bits(_ capabilities: CInt...) -> UInt32 {

@@ -12,9 +12,14 @@ internal import Posix
   let driver = request.driver
   let info = unsafe info!
   do throws(FSError) {
-    let (entry, file) = try unsafe driver.create(
-      FileName(kernel: name), in: InodeNumber(parent), mode: mode, flags: info.pointee.flags,
-      for: request.caller)
+    let flags = unsafe info.pointee.flags
+    let (entry, file) =
+      OpenMode.isNameless(flags)
+      ? try driver.createNameless(
+        in: InodeNumber(parent), mode: mode, flags: flags, for: request.caller)
+      : try unsafe driver.create(
+        FileName(kernel: name), in: InodeNumber(parent), mode: mode, flags: flags,
+        for: request.caller)
     let handle = unsafe Handle(retaining: file)
     unsafe info.keepPages(handle.number, writesThrough: file.writesThrough)
     if unsafe request.reply(entry, opened: info) { return }

@@ -56,7 +56,9 @@ internal import CFuse3
 @c func albumfs_init(
   _ context: UnsafeMutableRawPointer?, _ connection: UnsafeMutablePointer<fuse_conn_info>?
 ) {
-  unsafe Capabilities.negotiate(&connection!.pointee)
+  let driver = unsafe Unmanaged<Driver>.fromOpaque(context!).takeUnretainedValue()
+  unsafe Capabilities.negotiate(
+    &connection!.pointee, accessControl: driver.usesAccessControl)
 }
 
 @c func albumfs_statfs(_ raw: fuse_req_t?, _ inode: fuse_ino_t) {

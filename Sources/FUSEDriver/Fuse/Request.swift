@@ -28,7 +28,19 @@ internal import Synchronization
 
   var caller: KernelCaller {
     let context = unsafe fuse_req_ctx(raw)!.pointee
-    return KernelCaller(user: context.uid, group: context.gid, thread: context.pid)
+    return KernelCaller(
+      user: context.uid, group: context.gid, umask: UInt16(context.umask & 0o777),
+      thread: context.pid)
+  }
+
+  /// The supplementary groups of the caller; none if /proc does not show them.
+  var callersGroups: [UInt32] {
+    var groups = [gid_t](repeating: 0, count: 64)
+    while true {
+      let count = unsafe Int(fuse_req_getgroups(raw, CInt(groups.count), &groups))
+      if count <= groups.count { return Array(groups.prefix(max(0, count))) }
+      groups = [gid_t](repeating: 0, count: count)
+    }
   }
 
   /// Returns an empty listing of at most `size` bytes for the reply to this request.

@@ -14,6 +14,7 @@ internal import Posix
     var buffer = unsafe fuse_buf()
     unsafe buffer.size = request.count
     unsafe buffer.mem = request.baseAddress
+    unsafe cfuse3_translate(request.baseAddress, request.count)
     unsafe fuse_session_process_buf(raw, &buffer)
   }
 

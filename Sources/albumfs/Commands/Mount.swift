@@ -28,13 +28,22 @@ struct Mount: RecoveryKeyCommand {
   @Flag(help: "Let other users in, as far as the permissions of the files allow.")
   var allowOther = false
 
+  @Option(
+    help: ArgumentHelp(
+      """
+      Whom the files belong to: all to you (map), or to their stored owners (keep). The default is keep for \
+      root and with --allow-other, otherwise map.
+      """, valueName: "owner"))
+  var owner: LaunchOptions.Owner?
+
   @Flag(name: [.short, .long], help: "Stay in the foreground; print messages on standard error.")
   var foreground = false
 
   @Option(
     name: .short,
     help: ArgumentHelp(
-      "Mount options, separated by commas: ro, noexec, noatime, …", valueName: "options"))
+      "Mount options, separated by commas: ro, noexec, noatime, acl, uid=N, gid=N, …",
+      valueName: "options"))
   var options: [String] = []
 
   @Option(
@@ -99,7 +108,7 @@ struct Mount: RecoveryKeyCommand {
     let place = try MountChecks.prepareMountPoint(mountpoint, store: path)
     let launch = LaunchOptions(
       store: path, mountPoint: place, readOnly: readOnly, allowOther: allowOther,
-      mountOptions: options.joined(separator: ","),
+      owner: owner, mountOptions: options.joined(separator: ","),
       transport: transport ?? Mount.defaultTransport,
       secretKind: secret.recoveryKey ? .recoveryKey : .password,
       thumbnailer: Thumbnailer.find(thumbnailer),
@@ -147,6 +156,7 @@ struct Mount: RecoveryKeyCommand {
 }
 
 extension LaunchOptions.Transport: ExpressibleByArgument {}
+extension LaunchOptions.Owner: ExpressibleByArgument {}
 
 /// Starts the daemon: this very program with the hidden command `daemon`.
 enum DaemonProcess {
