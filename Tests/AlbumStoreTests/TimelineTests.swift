@@ -6,7 +6,7 @@ import Testing
 
 @testable import AlbumStore
 
-/// A copy of a store is mounted and written to, and then a copying tool brings it what the source wrote since.
+/// A copy of a store is mounted and written to. Then a copying tool brings it what the source wrote since.
 struct TimelineTests {
   let source: StorePlace
   init() throws { source = try StorePlace() }

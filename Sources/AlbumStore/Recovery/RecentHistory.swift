@@ -153,9 +153,9 @@ struct RecentHistory: Sendable {
     }
   }
 
-  /// Records what lost frames show by their result. `before` is the state without them, `now` the state that a
-  /// checkpoint after the gap contains. Where a name in `before` leads to a file that is gone, and in `now` to
-  /// one of `wanted`, that one has replaced it.
+  /// Records what lost frames show by their result. `before` is the state without them, `now` the state that
+  /// a checkpoint after the gap contains. Where a name in `before` leads to a file that is gone, and in
+  /// `now` to one of `wanted`, that one has replaced it.
   mutating func noteGap(between before: borrowing Catalog, and now: borrowing Catalog) {
     guard let wanted else { return }
     let names = now.names(of: wanted)
