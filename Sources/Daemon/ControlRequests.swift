@@ -1,3 +1,4 @@
+import AlbumStore
 import ControlProtocol
 import Logging
 import Posix
@@ -92,6 +93,8 @@ final class ControlRequests: Sendable {
         return .done(try parts.retryThumbnails(under: path, which))
       case .tidy(let album):
         return .done(try parts.tidy(album))
+      case .serves(let space):
+        return .done(ControlSummary(count: parts.space.memoryName == space ? 1 : 0))
       case .end:
         return tellWhenOver(progress)
       case .compact:
