@@ -7,11 +7,14 @@
 #include <linux/openat2.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -114,3 +117,27 @@ static _Thread_local uint64_t held_locks;
 uint64_t clinux_held_locks(void) { return held_locks; }
 
 void clinux_set_held_locks(uint64_t ranks) { held_locks = ranks; }
+
+int clinux_set_attribute(const char *path, const char *name, const void *value, unsigned long size) {
+  return lsetxattr(path, name, value, size, 0);
+}
+
+long clinux_attribute(const char *path, const char *name, void *value, unsigned long size) {
+  return lgetxattr(path, name, value, size);
+}
+
+long clinux_attribute_names(const char *path, char *names, unsigned long size) {
+  return llistxattr(path, names, size);
+}
+
+int clinux_rename_exclusive(const char *from, const char *to) {
+  return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+}
+
+int clinux_device(const char *path, unsigned int *major, unsigned int *minor) {
+  struct statx status;
+  if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, 0, &status) != 0) return -1;
+  *major = status.stx_dev_major;
+  *minor = status.stx_dev_minor;
+  return 0;
+}

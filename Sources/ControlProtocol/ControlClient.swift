@@ -145,7 +145,8 @@ package struct ControlClient: ~Copyable {
     if let user = mount.user, geteuid() != 0, user != geteuid() {
       return Failure(
         .unreachable,
-        "\(mount.mountPoint) is not yours: only user \(user), who mounted it, and root may ask.")
+        "\(mount.mountPoint) is not yours: only \(UserName.of(user)), who mounted it, and root may ask."
+      )
     }
     let reason: String =
       switch error {
@@ -191,5 +192,31 @@ extension ControlClient {
   package static func cleanUp(after mount: MountEntry, places: ControlPlaces? = nil) {
     ControlSocket.removeStale(
       of: mount.device, in: places ?? ControlPlaces(of: mount.user ?? geteuid()))
+  }
+}
+
+extension ControlClient {
+  /// Calls `body` with a connection to each daemon of this user that accepts one at once, and the device of
+  /// its mount: also of spaces that were unmounted while files were open. Ends when `body` returns a
+  /// result.
+  package static func firstDaemon<Result>(
+    _ body: (borrowing ControlClient, DeviceNumber) -> Result?
+  ) -> Result? {
+    for path in ControlSocket.all(in: ControlPlaces(of: geteuid())) {
+      guard let device = ControlSocket.device(path), let client = try? ControlClient(socket: path)
+      else { continue }
+      if let result = body(client, device) { return result }
+    }
+    return nil
+  }
+
+  private init(socket path: String) throws(Errno) {
+    let socket = try ControlSocket.connect(to: path, seconds: 1)
+    let peer = try ControlSocket.peer(of: socket)
+    if peer.user != geteuid() { throw .accessDenied }
+    daemon = peer
+    stream = MessageStream(socket)
+    // A stopped daemon accepts a connection and does not reply.
+    try? stream.setReceiveTimeout(seconds: 3)
   }
 }

@@ -104,6 +104,30 @@ struct ControlSocket: ~Copyable {
       .sorted { $0.1 > $1.1 }.map(\.0)
   }
 
+  /// The sockets of all daemons of the user.
+  static func all(in places: ControlPlaces) -> [String] {
+    var found: Set<String> = []
+    for directory in places.existing() {
+      for name in names(in: directory) { found.insert("\(directory)/\(name)") }
+    }
+    for path in bound() {
+      let parts = path.split(separator: "/")
+      guard parts.count > 1, parts[parts.count - 2].hasPrefix("albumfs"),
+        places.isPrivate("/" + parts.dropLast().joined(separator: "/"))
+      else { continue }
+      found.insert(path)
+    }
+    return found.filter { changeTime(of: $0) != nil }.sorted()
+  }
+
+  /// The device number of the mount, from the name of its socket.
+  static func device(_ path: String) -> DeviceNumber? {
+    let name = path.split(separator: "/").last ?? ""
+    let numbers = name.prefix { $0 != "." }.split(separator: ":").map { UInt32($0) }
+    guard numbers.count == 2, let major = numbers[0], let minor = numbers[1] else { return nil }
+    return DeviceNumber(major: major, minor: minor)
+  }
+
   /// The process that created the socket, from its name.
   static func process(_ path: String) -> Int32? {
     let parts = (path.split(separator: "/").last ?? "").split(separator: ".")

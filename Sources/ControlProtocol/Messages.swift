@@ -29,6 +29,9 @@ package enum ControlRequest: Codable, Sendable, Equatable {
   /// Returns the room of removed files to the disk, as far as that is worthwhile. The replies are `moved` now
   /// and then, and at the end `compacted` or `failed`. Stops early when the client disconnects.
   case compact
+  /// Asks whether this daemon serves the space of that name (`SpaceKeys.memoryName`). The reply is `done`
+  /// with the count 1 or 0.
+  case serves(space: String)
   /// Waits for the end of the session; a client sends this before an unmount. The replies are `progress` now
   /// and then, so that the daemon notices a disconnected client, and at the end `ended`.
   case end
@@ -208,7 +211,7 @@ package struct Failure: Error, Codable, Sendable, Equatable, CustomStringConvert
     case storeInUse, passwordInUse, unsupported, damaged
     case noPassword, emptyPassword, wrongPassword
     case mountPoint, fuse, noSuchMount, busy, unreachable
-    case timedOut, diskFull, clash, interrupted, other
+    case timedOut, diskFull, clash, leftOutside, interrupted, other
 
     /// A kind that only a newer program knows becomes `other`.
     package init(from decoder: any Decoder) throws {

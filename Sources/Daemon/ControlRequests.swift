@@ -1,3 +1,4 @@
+import AlbumStore
 import ControlProtocol
 import Logging
 import Posix
@@ -96,6 +97,8 @@ final class ControlRequests: Sendable {
         return .done(try parts.tidyPreview(album))
       case .tidyUndo:
         return .done(try parts.undoTidy())
+      case .serves(let space):
+        return .done(ControlSummary(count: parts.space.memoryName == space ? 1 : 0))
       case .end:
         return tellWhenOver(progress)
       case .compact:

@@ -38,6 +38,10 @@ package struct LaunchOptions: Codable, Sendable, Equatable {
   /// The directory that records how far the history of spaces went; nil: nowhere.
   package var remembersIn: String?
   package var verbose: Bool
+  /// Unmounts when nobody has used the space for so many seconds; nil: never.
+  package var idleSeconds: Int64?
+  /// True if the mount point may hold files, which the mount covers: for `albumfs adopt`.
+  package var coversFiles = false
 
   package init(
     store: String, mountPoint: String, readOnly: Bool, allowOther: Bool, owner: Owner? = nil,
@@ -68,7 +72,7 @@ extension LaunchOptions {
   package func check() throws(Failure) {
     do throws(MountError) {
       try parsedMountOptions().checkSystem()
-      _ = try MountPoint(mountPoint)
+      _ = try MountPoint(mountPoint, mayHoldFiles: coversFiles)
       if transport == .uring { try requireRings() }
     } catch {
       throw Failure(error)
@@ -91,6 +95,7 @@ extension LaunchOptions {
       case .keep: .keep
       case nil: nil
       }
+    parsed.coversFiles = coversFiles
     parsed.transport =
       switch transport {
       case .auto: .automatic

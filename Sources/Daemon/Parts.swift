@@ -98,18 +98,21 @@ final class Parts: Sendable {
     _ store: Store, _ options: LaunchOptions, _ secret: consuming SecretBytes, _ readOnly: Bool,
     _ logger: Logger
   ) throws(Failure) -> Space {
+    var name: String?
     do throws(StoreError) {
       let keys =
         switch options.secretKind {
         case .password: try store.unlock(password: secret)
         case .recoveryKey: try store.unlock(recoveryKey: secret)
         }
+      name = keys.memoryName
       var opening = SpaceOpenOptions(logger: logger)
       opening.readOnly = readOnly
       opening.grace = .seconds(options.graceSeconds)
       opening.addsChaff = !ChaffRule.isForbiddenByTests
       return try Space.open(store, keys: keys, options: opening)
     } catch {
+      if error.code == .inUse, let name { throw SpaceHolder.failure(ofSpace: name) }
       if options.secretKind == .recoveryKey, error.code == .missing || error.code == .notAStore {
         throw Failure(
           .wrongPassword,

@@ -25,6 +25,8 @@ final class Driver: Sendable {
   let usesAccessControl: Bool
   private let onReady: @Sendable () -> Void
   private let ready = Atomic(false)
+  /// True if a request came since `takeUse`.
+  private let wasUsed = Atomic(true)
   /// The files for which the log has a read error. A leaf.
   private let unreadable = Mutex<Set<InodeNumber>>([], rank: .leaf)
   /// The greatest number of such lines in the log of one mount.
@@ -52,6 +54,14 @@ final class Driver: Sendable {
   func becomeReady() {
     if !ready.exchange(true, ordering: .acquiringAndReleasing) { onReady() }
   }
+
+  /// A request came. Called for each, so it writes only what changes.
+  func use() {
+    if !wasUsed.load(ordering: .relaxed) { wasUsed.store(true, ordering: .relaxed) }
+  }
+
+  /// True if a request came since the last call.
+  func takeUse() -> Bool { wasUsed.exchange(false, ordering: .relaxed) }
 
   /// Logs why data could not be read or written, which the caller's error number cannot say. Other errors are
   /// ordinary results and are not logged.

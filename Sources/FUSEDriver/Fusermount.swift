@@ -26,9 +26,9 @@ enum Fusermount {
     if !isAllowed { throw .allowOtherNotPermitted }
   }
 
-  /// Detaches the mount; open files in it stay usable.
-  static func unmount(_ mountPoint: String) throws(MountError) {
-    let words = try run(["-u", "-z", "--", mountPoint])
+  /// Unmounts. With `lazy` it detaches the mount, and open files in it stay usable.
+  static func unmount(_ mountPoint: String, lazy: Bool = true) throws(MountError) {
+    let words = try run((lazy ? ["-u", "-z"] : ["-u"]) + ["--", mountPoint])
     if !words.isEmpty { throw refusal(words, at: mountPoint) }
   }
 

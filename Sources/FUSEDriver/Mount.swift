@@ -32,7 +32,7 @@ package final class Mount: Sendable {
     logger: Logger, onReady: @escaping @Sendable () -> Void = {}
   ) throws(MountError) {
     self.options = options
-    self.mountPoint = try MountPoint(mountPoint)
+    self.mountPoint = try MountPoint(mountPoint, mayHoldFiles: options.coversFiles)
     self.logger = logger
     let path = self.mountPoint.path
     driver = Driver(
@@ -124,6 +124,17 @@ package final class Mount: Sendable {
       }
       repeat { withLink { $0.exit() } } while !hasEnded(within: .milliseconds(100))
     }
+  }
+
+  /// True if the kernel sent a request since the last call.
+  package func takeUse() -> Bool { driver.takeUse() }
+
+  /// Unmounts, unless a file or directory of the mount is in use, which only the kernel knows. Any thread
+  /// except those that serve requests.
+  package func stopIfUnused() {
+    let device = state.withLock { $0.device }
+    guard let device, MountTable.mount(at: path)?.device == device else { return }
+    try? Mounting.unmountUnused(path)
   }
 
   private func hasEnded(within duration: Duration) -> Bool {

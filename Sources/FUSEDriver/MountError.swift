@@ -31,7 +31,9 @@ package enum MountError: Error, Equatable, Sendable {
 
 /// Why a path cannot be a mount point.
 package enum MountPointFault: Equatable, Sendable {
-  case missing, notDirectory, notEmpty
+  case missing, notDirectory
+  /// It holds these names.
+  case notEmpty([String])
   /// Something is mounted there already.
   case busy
   /// A file system is mounted there whose daemon is gone.

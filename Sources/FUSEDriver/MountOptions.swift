@@ -5,6 +5,8 @@ package struct MountOptions: Equatable, Sendable {
   package var readOnly = false
   /// Other users may access the mount, subject to the permission bits.
   package var allowOther = false
+  /// The mount point may hold files, which the mount covers.
+  package var coversFiles = false
   var allowsSetID = false
   var allowsDevices = false
   var allowsExecution = true
@@ -71,7 +73,7 @@ package struct MountOptions: Equatable, Sendable {
     case "", "defaults", "auto", "noauto", "user", "nouser", "users", "owner", "group", "nofail",
       "_netdev":
       true
-    default: word.hasPrefix("x-") || word.hasPrefix("comment=")
+    default: ["x-", "X-", "comment=", "user="].contains { word.hasPrefix($0) }
     }
   }
 }

@@ -5,13 +5,13 @@ package struct MountPoint: Equatable, Sendable {
   /// Absolute and without links, because the daemon works in `/`, and the mount table shows it so.
   package let path: String
 
-  package init(_ path: String) throws(MountError) {
+  package init(_ path: String, mayHoldFiles: Bool = false) throws(MountError) {
     let names = try MountPoint.names(in: path)
     do throws(Errno) { self.path = try PathCalls.real(path) } catch {
       throw MountPoint.error(error, path)
     }
     if MountTable.mount(at: self.path) != nil { throw .mountPoint(path, .busy) }
-    if !names.isEmpty { throw .mountPoint(path, .notEmpty) }
+    if !mayHoldFiles, !names.isEmpty { throw .mountPoint(path, .notEmpty(names.sorted())) }
   }
 
   private static func names(in path: String) throws(MountError) -> [String] {

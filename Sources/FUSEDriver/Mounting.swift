@@ -26,6 +26,14 @@ enum Mounting {
     try Fusermount.unmount(mountPoint)
   }
 
+  /// Unmounts; throws if something in the mount is in use.
+  static func unmountUnused(_ mountPoint: String) throws(MountError) {
+    do throws(Errno) { return try PathCalls.unmount(mountPoint, lazy: false) } catch {
+      if error != .notPermitted { throw .unmountRefused(mountPoint, error) }
+    }
+    try Fusermount.unmount(mountPoint, lazy: false)
+  }
+
   /// nil if the kernel does not permit it, as for root of a container.
   private static func mountDirectly(_ options: MountOptions, at point: MountPoint)
     throws(MountError) -> FileDescriptor?

@@ -143,6 +143,15 @@ package struct FileDescriptor: ~Copyable, Sendable {
     return status
   }
 
+  /// fstat(2): true for a regular file of this user or of root that nobody else may write.
+  package var isTrusted: Bool {
+    get throws(Errno) {
+      let status = try status()
+      return status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o022 == 0
+        && (status.st_uid == geteuid() || status.st_uid == 0)
+    }
+  }
+
   /// fstat(2): size in bytes.
   package func size() throws(Errno) -> Int64 {
     var status = stat()

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// System calls on paths, and the environment: C strings begin and end here.
@@ -36,6 +37,14 @@ package enum PathCalls {
     let count = unsafe readlink(path, &buffer, buffer.count)
     if count <= 0 { return nil }
     return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  /// The device of the file that a path leads to, without a request to its file system; nil where there is
+  /// none.
+  package static func device(of path: String) -> DeviceNumber? {
+    var number = DeviceNumber(major: 0, minor: 0)
+    let result = unsafe clinux_device(path, &number.major, &number.minor)
+    return result == 0 ? number : nil
   }
 
   /// mkdir(2): a directory that nobody else may look into.

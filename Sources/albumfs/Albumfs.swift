@@ -15,15 +15,15 @@ struct Albumfs: ParsableCommand {
 
         albumfs init ~/Album.store
         albumfs mount ~/Album.store ~/Album
-        mkdir ~/Album/Trip && cp ~/Pictures/*.jpg ~/Album/Trip/Photo/
+        mkdir ~/Album/Trip
+        cp -r ~/Pictures/. ~/Album/Trip/Photo/
         albumfs umount ~/Album
-
-      Exit codes:
-      \(ExitStatus.table)
       """,
     version: "albumfs \(albumfsVersion)",
     subcommands: [
-      Init.self, Mount.self, Umount.self, SpaceCommand.self, ChaffCommand.self, Info.self,
+      Init.self, Mount.self, Umount.self, Lock.self, Adopt.self, SpaceCommand.self,
+      ChaffCommand.self,
+      Info.self,
       List.self, Status.self,
       Sync.self, Thumbs.self, Tidy.self, Compact.self, Check.self, DaemonCommand.self,
     ])
@@ -38,7 +38,7 @@ enum Main {
     Interruption.install()
     var command: any ParsableCommand = Albumfs()
     do {
-      command = try Albumfs.parseAsRoot()
+      command = try Albumfs.parseAsRoot(arguments())
       try command.run()
     } catch let failure as Failure {
       Terminal.complain(failure.sentence(for: command))
@@ -48,14 +48,24 @@ enum Main {
     }
   }
 
+  private static func arguments() -> [String] {
+    let typed = Array(CommandLine.arguments.dropFirst())
+    guard let call = MountHelper.translated(CommandLine.arguments.first ?? "", typed) else {
+      return Words.understood(typed)
+    }
+    if call.isEmpty { exit(0) }
+    return call
+  }
+
   /// Prints help, version and completion scripts as results; anything else is wrong usage.
   private static func finish(parsing error: any Error) -> Never {
     let text = Albumfs.fullMessage(for: error)
     if Albumfs.exitCode(for: error) == .success {
-      Terminal.result(text)
+      let isHelp = text == Albumfs.helpMessage(columns: nil)
+      Terminal.result(isHelp ? "\(text)\nEXIT CODES:\n\(ExitStatus.table)" : text)
       exit(0)
     }
-    Terminal.message(text)
+    Terminal.message(Words.explained(text))
     exit(ExitStatus.code(for: .usage))
   }
 }
@@ -76,9 +86,9 @@ extension Failure {
     case .recoveryKey where (command as? any RecoveryKeyCommand)?.secret.recoveryKey == false:
       "You can use the recovery key instead of the password, with --recovery-key."
     case .mayRead, .mayWrite:
-      (command as? any StoreCommand).flatMap {
+      (command as? any StoreCommand)?.namedStore.flatMap {
         OwnershipAdvice.sentence(
-          for: MountPath.resolve($0.store),
+          for: MountPath.resolve($0),
           mayReadOnly: remedy == .mayWrite && (command as? Mount)?.readOnly == false)
       }
     default: nil

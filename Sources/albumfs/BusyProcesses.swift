@@ -21,6 +21,31 @@ enum BusyProcesses {
     }
   }
 
+  /// The processes that use a mount which has left the tree: paths do not show it any more, devices do.
+  static func of(_ device: DeviceNumber) -> [BusyProcess] {
+    entries("/proc").compactMap { Int32($0) }.filter { $0 != getpid() }.sorted().compactMap { pid in
+      let links =
+        [("cwd", "works in it"), ("root", "has its root in it"), ("exe", "runs a program of it")]
+        + entries("/proc/\(pid)/fd").map { ("fd/\($0)", "has a file open in it") }
+      let found = links.first { PathCalls.device(of: "/proc/\(pid)/\($0.0)") == device }
+      let uses = found?.1 ?? (hasMapped(device, pid) ? "has mapped a file of it" : nil)
+      return uses.map { BusyProcess(pid: pid, name: name(of: pid), uses: $0) }
+    }
+  }
+
+  /// The device in a line of maps is in hexadecimal: `00:3c`.
+  private static func hasMapped(_ device: DeviceNumber, _ pid: Int32) -> Bool {
+    guard let text = try? readWholeFile("/proc/\(pid)/maps") else { return false }
+    return text.split(separator: UInt8(ascii: "\n")).contains { line in
+      let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 4)
+      guard fields.count > 3 else { return false }
+      let numbers = fields[3].split(separator: UInt8(ascii: ":")).map {
+        UInt32(String(decoding: $0, as: UTF8.self), radix: 16)
+      }
+      return numbers == [device.major, device.minor]
+    }
+  }
+
   private static func use(of mount: MountEntry, by pid: Int32) -> String? {
     for (link, verb) in [("cwd", "works in"), ("root", "has its root in"), ("exe", "runs")] {
       if let path = PathCalls.target(ofLink: "/proc/\(pid)/\(link)"),

@@ -29,6 +29,7 @@ enum ExitStatus {
     (.busy, 46, "umount: files are still open in the mount"),
     (.unreachable, 47, "the mount's daemon is there but cannot be reached, or is not yours"),
     (.clash, 48, "tidy: a name is taken; the other photos were moved"),
+    (.leftOutside, 49, "adopt: some files stay outside of the space"),
   ]
 
   static func code(for kind: Failure.Kind) -> Int32 {

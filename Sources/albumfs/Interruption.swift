@@ -49,32 +49,74 @@ enum Interruption {
 }
 
 /// The echo of the terminal at standard input, off while the user types a password.
+///
+/// Ctrl-Z gives the terminal back with echo; when the command continues, it hides what is typed again and
+/// repeats the question.
 enum TerminalEcho {
   // The main thread writes these before a signal can arrive, and a signal handler reads them. The handler
-  // uses only tcgetattr, tcsetattr and these plain values, which is safe there. (A global of type `termios`
-  // is 3 bytes too short: Swift 6.3 leaves out its padding.)
+  // uses only tcgetattr, tcsetattr, write and these plain values, which is safe there. (A global of type
+  // `termios` is 3 bytes too short: Swift 6.3 leaves out its padding.)
   private nonisolated(unsafe) static var flags: tcflag_t = 0
   private nonisolated(unsafe) static var isOff = false
+  private nonisolated(unsafe) static var question: UnsafeMutablePointer<CChar>?
 
-  static func prepare() { unsafe isOff = false }
+  static func prepare() {
+    unsafe isOff = false
+    unsafe question = nil
+  }
 
-  /// Hides typed characters and drops those already typed.
-  static func switchOff() {
+  /// Hides typed characters and drops those already typed. Repeats the question after a stop.
+  static func switchOff(asking words: String) {
+    unsafe free(question)
+    unsafe question = strdup(words)
+    hide()
+    guard unsafe isOff else { return }
+    _ = signal(SIGTSTP) { _ in TerminalEcho.stop() }
+    // After SIGSTOP, which no program can handle, the shell may have switched the echo on.
+    _ = signal(SIGCONT) { _ in TerminalEcho.ask() }
+  }
+
+  static func restore() {
+    guard unsafe isOff else { return }
+    _ = signal(SIGTSTP, SIG_DFL)
+    _ = signal(SIGCONT, SIG_DFL)
+    show()
+    unsafe isOff = false
+  }
+
+  private static func hide() {
     var state = termios()
     guard unsafe tcgetattr(STDIN_FILENO, &state) == 0 else { return }
-    unsafe flags = state.c_lflag
+    if unsafe !isOff { unsafe flags = state.c_lflag }
     state.c_lflag &= ~tcflag_t(ECHO)
     state.c_lflag |= tcflag_t(ECHONL | ICANON | ISIG)
     unsafe isOff = true
     unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &state)
   }
 
-  static func restore() {
-    guard unsafe isOff else { return }
+  private static func show() {
     var state = termios()
     guard unsafe tcgetattr(STDIN_FILENO, &state) == 0 else { return }
     unsafe state.c_lflag = flags
     unsafe tcsetattr(STDIN_FILENO, TCSANOW, &state)
-    unsafe isOff = false
+  }
+
+  /// Stops this process with the terminal as it was. SIGCONT continues here.
+  private static func stop() {
+    show()
+    _ = signal(SIGTSTP, SIG_DFL)
+    var only = sigset_t()
+    unsafe sigemptyset(&only)
+    unsafe sigaddset(&only, SIGTSTP)
+    _ = raise(SIGTSTP)
+    // The handler's own signal is blocked until it returns.
+    unsafe sigprocmask(SIG_UNBLOCK, &only, nil)
+    _ = signal(SIGTSTP) { _ in TerminalEcho.stop() }
+  }
+
+  private static func ask() {
+    guard unsafe isOff, let words = unsafe question else { return }
+    hide()
+    unsafe _ = write(STDERR_FILENO, words, strlen(words))
   }
 }

@@ -3,7 +3,7 @@ import ControlProtocol
 
 /// The mount of a command.
 struct MountArgument: ParsableArguments {
-  @Argument(help: "The mount point or anything below it.", completion: .directory)
+  @Argument(help: "The mount point or anything below it.", completion: Completions.mounts)
   var path: String
 
   /// Connects to its daemon.

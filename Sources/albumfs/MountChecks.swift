@@ -4,21 +4,29 @@ import Posix
 /// Checks before the command asks for a password, so that nobody types one in vain.
 enum MountChecks {
   /// Clears a dead mount at the mount point, and refuses a mount point that lies in the store or contains it.
-  /// Returns the resolved path. `LaunchOptions.check` checks the rest.
-  static func prepareMountPoint(_ path: String, store: String) throws(Failure) -> String {
-    let resolved = MountPath.resolve(path)
-    if try Unmounting.clearDead(at: resolved) {
-      Terminal.complain("cleared the dead mount on \(resolved)")
+  /// Both paths are resolved. `LaunchOptions.check` checks the rest.
+  static func prepareMountPoint(_ path: String, store: String) throws(Failure) {
+    if try Unmounting.clearDead(at: path) {
+      Terminal.complain("cleared the dead mount on \(path)")
     }
-    if let mount = try MountPath.table().mount(at: resolved) {
-      throw Failure(.mountPoint, "\(path) is busy: \(mount.source) is mounted there already.")
-    }
-    if resolved.lies(in: store) {
+    if let mount = try MountPath.table().mount(at: path) { throw busy(mount) }
+    if path.lies(in: store) {
       throw Failure(.mountPoint, "The mount point \(path) lies in the store.")
     }
-    if store.lies(in: resolved) {
+    if store.lies(in: path) {
       throw Failure(.mountPoint, "The mount point \(path) contains the store.")
     }
-    return resolved
+  }
+
+  private static func busy(_ mount: MountEntry) -> Failure {
+    let path = mount.mountPoint
+    if !mount.isSpace {
+      return Failure(.mountPoint, "\(path) is busy: \(mount.source) is mounted there already.")
+    }
+    let process = ControlClient.daemon(of: mount).map { " (process \($0.pid))" } ?? ""
+    return Failure(
+      .mountPoint,
+      "A space is mounted there already: on \(path)\(process). To unmount it: albumfs umount \(path)"
+    )
   }
 }

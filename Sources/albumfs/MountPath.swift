@@ -11,10 +11,20 @@ enum MountPath {
   static func find(_ path: String) throws(Failure) -> (mount: MountEntry, inside: String) {
     let absolute = resolve(path)
     guard let mount = try table().space(holding: absolute) else {
-      throw Failure(.noSuchMount, "\(path) is in no mounted space of albumfs.")
+      throw noMount(path, absolute)
+        ?? Failure(
+          .noSuchMount, "\(path) is in no mounted space of albumfs.")
     }
     let inside = absolute.dropFirst(mount.mountPoint.count).drop { $0 == "/" }
     return (mount, String(inside))
+  }
+
+  /// The failure of a command on a mount that got a store; nil if the path is no store.
+  static func noMount(_ path: String, _ absolute: String) -> Failure? {
+    guard PathCalls.exists(absolute + "/albumfs.conf") else { return nil }
+    return Failure(
+      .noSuchMount,
+      "\(path) is a store. Give the directory on which it is mounted (see albumfs list).")
   }
 
   static func table() throws(Failure) -> MountTable {

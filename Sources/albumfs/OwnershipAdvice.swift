@@ -3,18 +3,21 @@ import Posix
 
 /// A command on a store.
 protocol StoreCommand: ParsableCommand {
-  var store: String { get }
+  /// nil if neither its arguments nor the user's settings name one.
+  var namedStore: String? { get }
 }
 
-extension Mount: StoreCommand {}
-extension Check: StoreCommand {}
-extension SpaceAdd: StoreCommand {}
-extension SpacePassword: StoreCommand {}
-extension SpaceRecoveryKey: StoreCommand {}
-extension SpaceDestroy: StoreCommand {}
-extension ChaffAdd: StoreCommand {}
-extension ChaffStatus: StoreCommand {}
-extension Info: StoreCommand {}
+extension Mount: StoreCommand {
+  var namedStore: String? { store ?? (try? UserConfiguration.read())?.entries.first?.store }
+}
+extension Check: StoreCommand { var namedStore: String? { store } }
+extension SpaceAdd: StoreCommand { var namedStore: String? { store } }
+extension SpacePassword: StoreCommand { var namedStore: String? { store } }
+extension SpaceRecoveryKey: StoreCommand { var namedStore: String? { store } }
+extension SpaceDestroy: StoreCommand { var namedStore: String? { store } }
+extension ChaffAdd: StoreCommand { var namedStore: String? { store } }
+extension ChaffStatus: StoreCommand { var namedStore: String? { store } }
+extension Info: StoreCommand { var namedStore: String? { store } }
 
 /// What a user can do who may not use a store, or a file of it.
 enum OwnershipAdvice {

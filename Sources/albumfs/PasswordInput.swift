@@ -108,7 +108,7 @@ enum PasswordInput {
       )
     }
     Terminal.prompt(prompt)
-    TerminalEcho.switchOff()
+    TerminalEcho.switchOff(asking: prompt)
     defer { TerminalEcho.restore() }
     return try line(of: STDIN_FILENO, "the terminal")
   }

@@ -9,14 +9,22 @@ enum StateDirectory {
     guard let path else {
       throw Failure(.usage, "--remember needs HOME or XDG_STATE_HOME to be set.")
     }
+    do throws(Errno) { try makeFolders(path) } catch {
+      throw Failure(.other, "\(path) cannot be created: \(error).")
+    }
+    return path
+  }
+
+  /// Creates the directory and those above it that are missing.
+  static func makeFolders(_ path: String) throws(Errno) {
     var made = ""
     for part in path.split(separator: "/") {
       made += "/" + part
       do throws(Errno) { try PathCalls.makePrivateDirectory(made) } catch {
-        if error != .exists { throw Failure(.other, "\(made) cannot be created: \(error).") }
+        // A folder above may be on a read-only disk, or belong to another.
+        if !PathCalls.exists(made) { throw error }
       }
     }
-    return path
   }
 
   /// Removes the record of a space with this name, if there is one.

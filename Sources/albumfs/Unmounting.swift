@@ -7,8 +7,14 @@ enum Unmounting {
   enum Outcome { case done, busy }
 
   /// Unmounts. With `lazy` the mount leaves the tree at once and ends when its last file is closed.
+  /// Removes a mount point that albumfs made.
   static func unmount(_ mountPoint: String, lazy: Bool) throws(Failure) -> Outcome {
-    geteuid() == 0 ? try bySystemCall(mountPoint, lazy) : try byHelper(mountPoint, lazy)
+    let outcome =
+      geteuid() == 0 ? try bySystemCall(mountPoint, lazy) : try byHelper(mountPoint, lazy)
+    if outcome == .done, MountTable.mount(at: mountPoint) == nil {
+      MadeDirectory.remove(mountPoint)
+    }
+    return outcome
   }
 
   /// Clears what a killed daemon left at a mount point; returns true if there was anything.

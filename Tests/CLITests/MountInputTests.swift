@@ -48,7 +48,7 @@ import Testing
     try place.write("file", "x")
     try FileManager.default.createDirectory(
       atPath: place.path("full/inner"), withIntermediateDirectories: true)
-    for name in ["missing", "file", "full"] {
+    for name in ["missing/inner", "file", "full"] {
       let outcome = try mount([store.path, place.path(name)])
       #expect(outcome.code == 10)
       #expect(outcome.errors.contains(name))

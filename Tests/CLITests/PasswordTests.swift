@@ -140,4 +140,52 @@ import Testing
     #expect(session.echoes)
     #expect(session.output == "")
   }
+
+  @Test func aWrongPasswordIsSaidBeforeANewOneIsAskedFor() throws {
+    let store = try TestStore()
+    for words in [["space", "password", store.path], ["passwd", store.path, "--recovery-key"]] {
+      let session = try TerminalSession(Command.builtPath("albumfs"), words)
+      #expect(session.answer(words.count == 2 ? "" : ": ", "mistyped"))
+      #expect(session.wait() == 12)
+      #expect(!session.errors.contains("New password"), "\(session.errors)")
+    }
+  }
+
+  /// A shell with job control, as at a real terminal.
+  @Test func ctrlZAndFgAtThePromptLeaveTheEchoRight() throws {
+    let store = try TestStore()
+    let program = """
+      import os, pty, re, select, sys, termios, time
+      child, terminal = pty.fork()
+      if child == 0:
+          os.execvp("bash", ["bash", "--norc", "--noediting", "-i"])
+      seen = ""
+      def expect(words, echo):
+          global seen
+          for _ in range(600):
+              if select.select([terminal], [], [], 0.1)[0]:
+                  seen += os.read(terminal, 4096).decode(errors="replace")
+              shows = bool(termios.tcgetattr(terminal)[3] & termios.ECHO)
+              if words in seen and shows == echo:
+                  seen = seen.split(words, 1)[1]
+                  return
+          sys.exit(f"no {words!r} with echo {echo}: {seen!r}")
+      def type_in(text): os.write(terminal, text.encode())
+      type_in("PS1='ready''> '\\n"); expect("ready> ", True)
+      type_in(f"'{sys.argv[1]}' space recovery-key '{sys.argv[2]}'\\n")
+      expect("Password: ", False)
+      for _ in range(3):
+          type_in("\\x1a"); expect("ready> ", True)
+          type_in("fg\\n"); expect("Password: ", False)
+      type_in(sys.argv[3] + "\\n")
+      expect("ready> ", True)
+      type_in("echo code $?\\n"); expect("code 0", True)
+      """
+    var command = Command(
+      "/usr/bin/python3",
+      ["-c", program, Command.builtPath("albumfs"), store.path, TestStore.password])
+    command.timeout = 100
+    let outcome = try command.run()
+    #expect(outcome.code == 0, "\(outcome.errors)")
+  }
 }

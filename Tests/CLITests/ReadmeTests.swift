@@ -14,7 +14,7 @@ import Testing
 
   @Test func exitCodesAreThoseOfTheHelp() throws {
     let help = try TestStore.run(["--help"]).output
-    let table = help.components(separatedBy: "Exit codes:\n")[1].components(separatedBy: "\n\n")[0]
+    let table = help.components(separatedBy: "EXIT CODES:\n")[1].components(separatedBy: "\n\n")[0]
     let lines = table.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
     #expect(lines.count > 20)
     for line in lines {

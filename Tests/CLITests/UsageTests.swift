@@ -1,4 +1,5 @@
 import AlbumTestSupport
+import Foundation
 import Testing
 
 /// Wrong usage has an exit code of its own, and help is a result.
@@ -16,8 +17,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ["unknown"], ["init"], ["mount", "/tmp"], ["status"], ["list", "extra"], ["tidy"],
-    ["umount"], ["umount", "/a", "--all"], ["space", "remove"],
+    ["unknown"], ["init"], ["mount", "/tmp", "/a", "/b"], ["status"], ["list", "extra"], ["tidy"],
+    ["umount"], ["umount", "/a", "--all"], ["adopt"], ["space", "remove"],
     ["sync", "/tmp", "--timeout", "soon"],
     ["init", "/nowhere/x", "--chaff", "12Q"], ["init", "/nowhere/x", "--segment-size", "-1"],
     ["init", "/nowhere/x", "--kdf", "fast"], ["init", "/nowhere/x", "--thumbnail-size", "0"],
@@ -39,6 +40,33 @@ import Testing
     #expect(!outcome.output.contains("no-syscall-inspection"))
   }
 
+  /// Each verb has a page with its options, and albumfs(1) has the exit codes; man(1) finds no fault in them.
+  @Test func manPagesComeFromTheHelp() throws {
+    let scratch = try ScratchDirectory()
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent().path
+    let made = try Command(
+      root + "/scripts/manual", [Command.builtPath("albumfs"), scratch.path("man")]
+    ).run()
+    #expect(made.code == 0, "\(made)")
+    let pages = try FileManager.default.contentsOfDirectory(atPath: scratch.path("man"))
+    #expect(pages.count > 20)
+    for page in pages {
+      let shown = try Command(
+        "/usr/bin/env", ["man", "--warnings", "-E", "UTF-8", "-l", scratch.path("man/" + page)]
+      ).run()
+      #expect(
+        shown.code == 0 && shown.errors == "" && !shown.output.isEmpty, "\(page): \(shown.errors)")
+    }
+    func text(_ page: String) throws -> String {
+      try String(contentsOfFile: scratch.path("man/" + page), encoding: .utf8)
+    }
+    #expect(try text("albumfs-mount.1").contains("\\-\\-read\\-only"))
+    #expect(try !text("albumfs-mount.1").contains("syscall"))
+    #expect(try text("albumfs-space-add.1").contains("albumfs space add"))
+    #expect(try text("albumfs.1").contains(".SH EXIT STATUS"))
+  }
+
   @Test func theDaemonsOwnCommandIsNotForPeople() throws {
     #expect(try !TestStore.run(["--help"]).output.contains("\n  daemon"))
     #expect(try TestStore.run(["daemon"]).code == 1)
@@ -52,6 +80,44 @@ import Testing
     let outcome = try TestStore.run(arguments)
     #expect(outcome.code == 41)
     #expect(outcome.errors.hasPrefix("albumfs: "))
+  }
+
+  @Test(arguments: [
+    (["unmount", "/"], 41, "/"), (["passwd", "/nowhere"], 6, "/nowhere"),
+    (["version"], 0, "albumfs 0"),
+    (["help", "unmount"], 0, "albumfs umount"), (["help", "passwd"], 0, "albumfs space password"),
+  ])
+  func wordsOfOtherProgramsAreUnderstood(arguments: [String], code: Int32, says: String) throws {
+    let outcome = try TestStore.run(arguments)
+    #expect(outcome.code == code, "\(outcome)")
+    #expect((outcome.output + outcome.errors).contains(says), "\(outcome)")
+  }
+
+  @Test(arguments: [
+    (["init", "/x", "--chaff", "12Q"], ["K, M, G"]),
+    (["init", "/x", "--kdf", "fast"], ["moderate"]),
+    (["init", "/x", "--cipher", "rot13"], ["aes-256-gcm"]),
+    (["init", "/x", "--thumbnail-size", "big"], ["pixels"]),
+    (["init", "/x", "--segment-size", "3M"], ["512K", "64M"]),
+    (["sync", "/x", "--timeout", "soon"], ["seconds"]), (["mount", "--grace", "x"], ["seconds"]),
+    (["mount", "--transport", "pigeon"], ["uring", "device"]),
+    (["chaff", "add", "/x", "much"], ["K, M, G"]), (["mout"], ["mount", "umount", "status"]),
+  ])
+  func aBadValueIsToldWhatIsValid(arguments: [String], valid: [String]) throws {
+    let outcome = try TestStore.run(arguments)
+    #expect(outcome.code == 1)
+    for word in valid { #expect(outcome.errors.contains(word), "\(outcome.errors)") }
+  }
+
+  /// Somebody who reads the first screen sees how to begin and which verbs there are.
+  @Test func theHelpHasUsageAndVerbsBeforeExitCodes() throws {
+    let help = try TestStore.run(["--help"]).output
+    let parts = ["First steps", "USAGE:", "SUBCOMMANDS:", "EXIT CODES:"].map {
+      help.range(of: $0)?.lowerBound
+    }
+    #expect(parts.allSatisfy { $0 != nil })
+    #expect(parts.compactMap { $0 } == parts.compactMap { $0 }.sorted())
+    #expect(try !TestStore.run(["mount", "--help"]).output.contains("EXIT CODES"))
   }
 
   @Test func exitCodesAreInTheHelp() throws {

@@ -22,7 +22,8 @@ import Testing
       #expect(fault(directory + "/none") == .missing)
       _ = try FileDescriptor(open: directory + "/file", O_CREAT | O_WRONLY)
       #expect(fault(directory + "/file") == .notDirectory)
-      #expect(fault(directory) == .notEmpty)
+      #expect(fault(directory) == .notEmpty(["file"]))
+      #expect(try MountPoint(directory, mayHoldFiles: true).path.hasSuffix(directory))
       #expect(fault("/proc") == .busy)
     }
   }

@@ -114,7 +114,7 @@ import Testing
   @Test func mountPoints() throws {
     try withStore { mounted in
       let mount = "albumfs mount --password-file $P $S"
-      try expect(mounted, 10, "does not exist", of: "\(mount) $W/nowhere")
+      try expect(mounted, 10, "does not exist", of: "\(mount) $W/nowhere/inner")
       try expect(mounted, 10, "not a directory", of: "\(mount) $P")
       try mounted.sh("mkdir $W/full; touch $W/full/file")
       try expect(mounted, 10, "not empty", of: "\(mount) $W/full")
@@ -123,7 +123,8 @@ import Testing
       try mounted.sh("rmdir $S/inside; mkdir $W/outer; ln -s $S $W/link")
       try mounted.mount()
       try expect(mounted, 10, "mounted there already", of: "\(mount) $M")
-      try expect(mounted, 40, "mounted already", of: "\(mount) $W/outer")
+      try expect(
+        mounted, 40, "already mounted on \(mounted.mountPoint) (process", of: "\(mount) $W/outer")
       try expect(mounted, 40, of: "albumfs mount --password-file $P $W/link $W/outer")
       try expect(mounted, 1, of: "\(mount) $W/outer -o nonsense")
       try mounted.unmount()

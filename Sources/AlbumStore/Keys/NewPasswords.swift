@@ -26,39 +26,61 @@ extension Store {
     }
   }
 
-  /// Seals the space's slot anew with another password; the space and its keys stay. An old copy of `keys`
-  /// keeps the old password. Throws like `unlock` and `addSpace`.
-  package func changePassword(
-    old: borrowing SecretBytes, new: borrowing SecretBytes
-  ) throws(StoreError) {
+  /// A space that a secret has unlocked, and whose password is to be changed.
+  package struct PasswordChange: Sendable {
+    fileprivate enum Former: Sendable {
+      case password([PasswordKey], lines: [KeyDerivation])
+      case recoveryKey(SpaceKeys)
+    }
+    fileprivate let former: Former
+  }
+
+  /// Unlocks a space with its present password, so that a mistyped one fails before anybody chooses a new
+  /// one. Throws like `unlock`.
+  package func passwordChange(old: borrowing SecretBytes) throws(StoreError) -> PasswordChange {
     if old.isEmpty { throw StoreError(.emptyPassword, "the password is empty") }
-    try Store.requireUsable(newPassword: new)
     let former = try passwordKeys(old)
-    // Before the second Argon2id, so that a mistyped old password fails at once.
     let opened = try KeyRing.read(self).find(former)
     warn(of: opened)
-    let seal = try NewSeal(self, new, known: derivations.filter(opened.vouches(for:)))
-    try KeyRing.change(self, appending: seal.newLine) { slots throws(StoreError) in
-      let found = try slots.find(former)
-      try slots.requireUnused(seal.keys)
-      for place in found.places {
-        slots.replace(place, seal.key, found.content.vouching(for: seal.vouched))
+    return PasswordChange(
+      former: .password(former, lines: derivations.filter(opened.vouches(for:))))
+  }
+
+  /// Finds the space of a recovery key. Throws `.wrongPassword` if the store has nothing of such a space.
+  package func passwordChange(recoveryKey: borrowing SecretBytes) throws(StoreError)
+    -> PasswordChange
+  {
+    let keys = try unlock(recoveryKey: recoveryKey)
+    if try KeyRing.read(self).places(of: keys, []).isEmpty, try segments(of: keys).isEmpty {
+      throw Store.nothingOfSpace
+    }
+    warnOfWeakLines()
+    return PasswordChange(former: .recoveryKey(keys))
+  }
+
+  /// Seals the space's slot anew with another password; the space and its keys stay. An old copy of `keys`
+  /// keeps the old password. Throws like `addSpace`, and `.wrongPassword` if the password was changed
+  /// meanwhile.
+  package func finish(_ change: PasswordChange, new: borrowing SecretBytes) throws(StoreError) {
+    try Store.requireUsable(newPassword: new)
+    switch change.former {
+    case .password(let former, let lines):
+      let seal = try NewSeal(self, new, known: lines)
+      try KeyRing.change(self, appending: seal.newLine) { slots throws(StoreError) in
+        let found = try slots.find(former)
+        try slots.requireUnused(seal.keys)
+        for place in found.places {
+          slots.replace(place, seal.key, found.content.vouching(for: seal.vouched))
+        }
       }
+    case .recoveryKey(let keys):
+      try finish(keys, new)
     }
   }
 
   /// Seals the slot of the recovery key's space anew, whatever its password is. A space without a slot in
   /// `keys` gets one. The old slot's other content cannot be decrypted, so the new slot has default content.
-  /// Throws `.wrongPassword` if the store has nothing of such a space.
-  package func changePassword(
-    recoveryKey: borrowing SecretBytes, new: borrowing SecretBytes
-  ) throws(StoreError) {
-    let keys = try unlock(recoveryKey: recoveryKey)
-    try Store.requireUsable(newPassword: new)
-    if try KeyRing.read(self).places(of: keys, []).isEmpty, try segments(of: keys).isEmpty {
-      throw Store.nothingOfSpace
-    }
-    warnOfWeakLines()
+  private func finish(_ keys: SpaceKeys, _ new: borrowing SecretBytes) throws(StoreError) {
     let strong = derivations.filter { $0.cost.isAtLeast(SealingFloor.current) }
     let seal = try NewSeal(self, new, known: strong)
     let content = SlotContent(keys).vouching(for: seal.vouched)
@@ -68,6 +90,23 @@ extension Store {
       for place in places { slots.replace(place, seal.key, content) }
       if places.isEmpty { slots.insert(seal.key, content) }
     }
+  }
+
+  /// Changes a password of which both are known. Throws like `passwordChange` and `finish`.
+  package func changePassword(
+    old: borrowing SecretBytes, new: borrowing SecretBytes
+  ) throws(StoreError) {
+    if old.isEmpty { throw StoreError(.emptyPassword, "the password is empty") }
+    try Store.requireUsable(newPassword: new)
+    try finish(passwordChange(old: old), new: new)
+  }
+
+  /// The same with the recovery key.
+  package func changePassword(
+    recoveryKey: borrowing SecretBytes, new: borrowing SecretBytes
+  ) throws(StoreError) {
+    let change = try passwordChange(recoveryKey: recoveryKey)
+    try finish(change, new: new)
   }
 
   /// The names of a space's segments that are there, of all kinds and sessions. A stranger's name is

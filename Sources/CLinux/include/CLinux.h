@@ -56,6 +56,18 @@ void clinux_set_thread_name(const char *name);
 // sys/eventfd.h is not in Swift's Glibc module. Close-on-exec and non-blocking.
 int clinux_eventfd(void);
 
+// sys/xattr.h is not in Swift's Glibc module. As lsetxattr(2), lgetxattr(2) and llistxattr(2): of the path itself,
+// where it is a link.
+int clinux_set_attribute(const char *path, const char *name, const void *value, unsigned long size);
+long clinux_attribute(const char *path, const char *name, void *value, unsigned long size);
+long clinux_attribute_names(const char *path, char *names, unsigned long size);
+
+// statx needs _GNU_SOURCE. The device of the file at a path, without asking the file system anew: 0, or -1.
+int clinux_device(const char *path, unsigned int *major, unsigned int *minor);
+
+// The flags of renameat2(2) need _GNU_SOURCE. Fails with EEXIST where the new name is taken.
+int clinux_rename_exclusive(const char *from, const char *to);
+
 // POSIX_SPAWN_SETSID needs _GNU_SOURCE.
 short clinux_spawn_session_flag(void);
 

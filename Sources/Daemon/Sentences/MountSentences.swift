@@ -80,12 +80,31 @@ extension MountPointFault {
     switch self {
     case .missing: "\(path) does not exist: make that directory first."
     case .notDirectory: "\(path) is not a directory."
-    case .notEmpty: "\(path) is not empty: choose an empty directory to mount on."
+    case .notEmpty(let names):
+      """
+      \(path) is not empty. It holds \(names.inWords), which \(names.count == 1 ? "was" : "were") written while \
+      nothing was mounted. \(names.count == 1 ? "It is" : "They are") NOT encrypted. Choose another directory, \
+      or move what is in this one into the space: albumfs adopt \(path)
+      """
     case .busy: "Something is mounted on \(path) already."
     case .dead: "\(path) is a mount whose daemon is gone: clear it with albumfs umount."
     case .notPermitted(let error): "\(path) cannot be entered: \(error)."
     case .notOwned: "\(path) is not yours to mount on: choose a directory of your own."
     case .unusable(let error): "\(path) cannot be a mount point: \(error)."
     }
+  }
+}
+
+extension [String] {
+  /// `a, b, c and 4 more`. Escapes control characters, which could command a terminal.
+  fileprivate var inWords: String {
+    let names = map { name in
+      name.unicodeScalars.map { scalar in
+        let isControl = scalar.properties.generalCategory == .control
+        return isControl ? scalar.escaped(asASCII: true) : String(scalar)
+      }.joined()
+    }
+    let shown = names.prefix(count == 4 ? 4 : 3).joined(separator: ", ")
+    return count > 4 ? "\(shown) and \(count - 3) more" : shown
   }
 }

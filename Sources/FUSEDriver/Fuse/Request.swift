@@ -16,6 +16,7 @@ internal import Synchronization
   init(_ raw: fuse_req_t?) {
     _ = Device.answers.load(ordering: .acquiring)
     unsafe self.raw = raw!
+    driver.use()
   }
 
   deinit { unsafe _ = fuse_reply_err(raw, EIO) }

@@ -1,4 +1,5 @@
 import AlbumFormat
+import AlbumSecrets
 import AlbumStore
 import ArgumentParser
 import ControlProtocol
@@ -71,6 +72,12 @@ struct Init: ParsableCommand {
 
   func run() throws {
     ProcessSetup.protectMemory()
+    _ = try make()
+    output.say("Made \(store). Mount it with: albumfs mount \(store) MOUNTPOINT")
+  }
+
+  /// Makes the store; returns the password of its space.
+  func make() throws -> SecretBytes {
     let room = try StoreRoom.find(MountPath.resolve(store))
     let secret = try PasswordInput.new(password.source, prompt: "New password: ")
     var options = StoreOptions()
@@ -94,6 +101,6 @@ struct Init: ParsableCommand {
       }
     }
     StoreCommands.warn(of: made)
-    output.say("Made \(store). Mount it with: albumfs mount \(store) MOUNTPOINT")
+    return secret
   }
 }

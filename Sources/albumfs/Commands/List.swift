@@ -6,7 +6,11 @@ import Posix
 struct List: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show what is mounted.",
-    discussion: "Prints one line for each mount: mount point, store, state, process.")
+    discussion: """
+      Prints one line for each mount: mount point, store, state, process. A space of yours that was \
+      unmounted with --lazy or locked stays open until its last file is closed: it is listed as such, with \
+      the programs that still use it.
+      """)
 
   @Flag(help: "Print JSON.")
   var json = false
@@ -21,6 +25,13 @@ struct List: ParsableCommand {
     var user: UInt32?
     /// The daemon's process; absent if it is dead or unknown.
     var pid: Int32?
+    /// Absent while the space is mounted; otherwise the processes that still use it.
+    var users: [User]?
+  }
+  private struct User: Encodable {
+    var pid: Int32
+    var name: String
+    var uses: String
   }
   private struct Listing: Encodable {
     var version = 1
@@ -28,22 +39,53 @@ struct List: ParsableCommand {
   }
 
   func run() throws {
-    let entries = try MountPath.table().spaces.map { mount in
+    let spaces = try MountPath.table().spaces
+    let mounted = spaces.map { mount in
       let daemon = ControlClient.daemon(of: mount)
       return Entry(
         mountPoint: mount.mountPoint, store: mount.source,
         alive: daemon != nil || !MountLife.isDead(mount), readOnly: mount.readOnly,
         user: mount.user, pid: daemon?.pid)
     }
+    let entries = mounted + List.detached(besides: Set(spaces.map(\.device)))
     if json {
       Terminal.result(json: Listing(mounts: entries))
       return
     }
     for entry in entries {
+      if let users = entry.users {
+        List.tell(entry, users)
+        continue
+      }
       let state = entry.alive ? (entry.readOnly ? "read-only" : "mounted") : "dead"
       let process = entry.pid.map { "process \($0)" } ?? "no process"
       Terminal.result("\(entry.mountPoint)\t\(entry.store)\t\(state)\t\(process)")
     }
     if entries.isEmpty { output.say("Nothing is mounted.") }
+  }
+
+  /// Spaces of this user that are open and have left the tree.
+  private static func detached(besides mounted: Set<DeviceNumber>) -> [Entry] {
+    var found: [Entry] = []
+    _ = ControlClient.firstDaemon { client, device -> Never? in
+      if !mounted.contains(device), case .status(let status)? = try? client.ask(.status) {
+        let users = BusyProcesses.of(device).map { User(pid: $0.pid, name: $0.name, uses: $0.uses) }
+        found.append(
+          Entry(
+            mountPoint: status.mountPoint, store: status.store, alive: true,
+            readOnly: status.readOnly,
+            user: geteuid(), pid: status.pid, users: users))
+      }
+      return nil
+    }
+    return found
+  }
+
+  private static func tell(_ entry: Entry, _ users: [User]) {
+    let process = entry.pid.map { "process \($0)" } ?? "no process"
+    Terminal.result("\(entry.mountPoint)\t\(entry.store)\tunmounted, still open\t\(process)")
+    for user in users {
+      Terminal.result("  \(Terminal.printable(user.name)) (\(user.pid)) \(user.uses)")
+    }
   }
 }

@@ -10,17 +10,21 @@ struct Mount: RecoveryKeyCommand {
     abstract: "Mount the space that a password unlocks.",
     discussion: """
       Asks for the password and returns when the space is mounted; a process in the background \
-      serves it until `albumfs umount`.
+      serves it until `albumfs umount`. A missing mount point is made, and removed by the unmount.
 
+      Without a store, `albumfs mount` mounts the first one of ~/.config/albumfs/config. Without such a file \
+      it asks what to mount, makes what is missing, and remembers it there.
+
+        albumfs mount
         albumfs mount ~/Album.store ~/Album
         albumfs mount ~/Album.store ~/Album --password-command 'pass album'
       """)
 
   @Argument(help: "The store's directory.", completion: .directory)
-  var store: String
+  var store: String?
 
-  @Argument(help: "An empty directory.", completion: .directory)
-  var mountpoint: String
+  @Argument(help: "An empty directory, or one to make.", completion: .directory)
+  var mountpoint: String?
 
   @Flag(help: "Change nothing, neither in the space nor in the store.")
   var readOnly = false
@@ -63,9 +67,16 @@ struct Mount: RecoveryKeyCommand {
     help: ArgumentHelp(
       """
       How long parts of the store stay after they are no longer needed, so that a running copy of the \
-      store still finds them. On a full disk they go at once.
+      store still finds them. On a full disk they go at once. \
+      The default is 900.
       """, valueName: "s"))
-  var grace: Int64 = 900
+  var grace: Int64?
+
+  @Option(
+    help: ArgumentHelp(
+      "Unmount when nobody has used the space for so long, such as 15m; never while a file is open.",
+      valueName: "time"))
+  var idle: DurationArgument?
 
   @Flag(
     help: """
@@ -85,37 +96,102 @@ struct Mount: RecoveryKeyCommand {
   @OptionGroup var output: OutputOptions
 
   func validate() throws {
-    if !(0...31_536_000).contains(grace) {
+    if let grace, !(0...31_536_000).contains(grace) {
       throw ValidationError("--grace takes seconds, from 0 to a year.")
     }
   }
 
   func run() throws {
     ProcessSetup.protectMemory()
-    let launch = try launchOptions()
-    let typed = try secret.ask(password)
-    if foreground {
-      try runInForeground(launch, typed)
+    let plan = try MountPlan(store: store, mountPoint: mountpoint)
+    try completed(by: plan.options).mount(plan)
+  }
+
+  /// Adds options from the user's settings. What was typed counts more.
+  func completed(by words: [String]) throws(Failure) -> Mount {
+    let settings: Mount
+    do { settings = try Mount.parse(words) } catch {
+      throw Failure(.usage, Mount.message(for: error))
+    }
+    var all = self
+    all.readOnly = readOnly || settings.readOnly
+    all.allowOther = allowOther || settings.allowOther
+    all.owner = owner ?? settings.owner
+    all.options = settings.options + options
+    all.transport = transport ?? settings.transport
+    all.thumbnailer = thumbnailer ?? settings.thumbnailer
+    all.grace = grace ?? settings.grace
+    all.idle = idle ?? settings.idle
+    all.remember = remember || settings.remember
+    if password.source == .terminal, !secret.recoveryKey { all.password = settings.password }
+    return all
+  }
+
+  /// Mounts what the plan says, with these options. Returns when the space is mounted.
+  func mount(_ plan: MountPlan, coversFiles: Bool = false) throws {
+    if plan.isStoreToBeMade {
+      let typed = try makeStore(plan.store)
+      try start(try launchOptions(plan, coversFiles), plan, typed)
     } else {
-      try startDaemon(launch, typed)
+      let launch = try launchOptions(plan, coversFiles)
+      try start(launch, plan, try secret.ask(password))
     }
   }
 
+  /// Makes a store as `albumfs init` does. Returns its password.
+  private func makeStore(_ path: String) throws -> SecretBytes {
+    var new: Init
+    do { new = try Init.parse([path]) } catch { throw Failure(.usage, Init.message(for: error)) }
+    new.password = password
+    new.output = output
+    let typed = try new.make()
+    let shown = UserConfiguration.abbreviated(path)
+    output.say("Made \(shown). Write down its recovery key: albumfs space recovery-key \(shown)")
+    return typed
+  }
+
   /// Checks everything that can be checked without the password.
-  private func launchOptions() throws(Failure) -> LaunchOptions {
-    let path = MountPath.resolve(store)
-    _ = try StoreCommands.open(path)
-    let place = try MountChecks.prepareMountPoint(mountpoint, store: path)
-    let launch = LaunchOptions(
-      store: path, mountPoint: place, readOnly: readOnly, allowOther: allowOther,
+  private func launchOptions(_ plan: MountPlan, _ coversFiles: Bool) throws(Failure)
+    -> LaunchOptions
+  {
+    _ = try StoreCommands.open(plan.store)
+    try MountChecks.prepareMountPoint(plan.mountPoint, store: plan.store)
+    var launch = LaunchOptions(
+      store: plan.store, mountPoint: plan.mountPoint, readOnly: readOnly, allowOther: allowOther,
       owner: owner, mountOptions: options.joined(separator: ","),
       transport: transport ?? Mount.defaultTransport,
       secretKind: secret.recoveryKey ? .recoveryKey : .password,
       thumbnailer: Thumbnailer.find(thumbnailer),
-      inspectsSystemCalls: !noSyscallInspection, graceSeconds: grace,
+      inspectsSystemCalls: !noSyscallInspection, graceSeconds: grace ?? 900,
       remembersIn: remember ? try StateDirectory.make() : nil, verbose: output.verbose)
+    launch.coversFiles = coversFiles
+    launch.idleSeconds = idle?.seconds
+    // Leaves nothing behind if nobody types a password.
+    let bare = try BareDirectory(plan.mountPoint, isConfigured: plan.isConfigured)
+    defer { bare.isLeft() }
     try launch.check()
     return launch
+  }
+
+  private func start(_ launch: LaunchOptions, _ plan: MountPlan, _ typed: consuming SecretBytes)
+    throws(Failure)
+  {
+    if plan.isToBeRemembered {
+      try UserConfiguration.remember(store: plan.store, mountPoint: plan.mountPoint)
+    }
+    let isConfigured = plan.isConfigured || plan.isToBeRemembered
+    let bare = try BareDirectory(plan.mountPoint, isConfigured: isConfigured)
+    do throws(Failure) {
+      if foreground {
+        try runInForeground(launch, typed, bare)
+      } else {
+        try startDaemon(launch, typed)
+        bare.isCovered()
+      }
+    } catch {
+      bare.isLeft()
+      throw error
+    }
   }
 
   /// Tests can choose another for all of their mounts.
@@ -124,12 +200,13 @@ struct Mount: RecoveryKeyCommand {
       ?? .auto
   }
 
-  private func runInForeground(_ launch: LaunchOptions, _ secret: consuming SecretBytes)
-    throws(Failure)
-  {
+  private func runInForeground(
+    _ launch: LaunchOptions, _ secret: consuming SecretBytes, _ bare: BareDirectory
+  ) throws(Failure) {
     Interruption.remove()
     let isQuiet = output.quiet
     let daemon = AlbumDaemon(launch, log: DaemonLog(.standardError)) { warnings in
+      bare.isCovered()
       for warning in warnings { Terminal.complain(warning) }
       if !isQuiet { Terminal.message("Mounted on \(launch.mountPoint); Ctrl-C unmounts.") }
       return true
@@ -150,7 +227,8 @@ struct Mount: RecoveryKeyCommand {
     case .failed(let failure): throw failure
     case .ready(let warnings):
       for warning in warnings { Terminal.complain(warning) }
-      output.detail("Mounted on \(launch.mountPoint).")
+      let shown = UserConfiguration.abbreviated(launch.mountPoint)
+      output.say("Mounted on \(shown); unmount: albumfs umount \(shown)")
     }
   }
 }

@@ -68,6 +68,7 @@ struct SpacePassword: RecoveryKeyCommand {
       password.
 
         albumfs space password ~/Album.store
+        albumfs space password ~/Album.store --recovery-key
       """)
 
   @Argument(help: "The store's directory.", completion: .directory)
@@ -97,13 +98,14 @@ struct SpacePassword: RecoveryKeyCommand {
     ProcessSetup.protectMemory()
     let opened = try StoreCommands.open(store)
     let old = try secret.ask(password)
+    // A wrong password fails before anybody thinks of a new one.
+    let change = try StoreCommands.reporting { () throws(StoreError) in
+      secret.recoveryKey
+        ? try opened.passwordChange(recoveryKey: old) : try opened.passwordChange(old: old)
+    }
     let new = try PasswordInput.new(newSource, prompt: "New password: ")
     try StoreCommands.reporting(changing: true) { () throws(StoreError) in
-      if secret.recoveryKey {
-        try opened.changePassword(recoveryKey: old, new: new)
-      } else {
-        try opened.changePassword(old: old, new: new)
-      }
+      try opened.finish(change, new: new)
     }
     StoreCommands.warn(of: opened)
     output.say("The password is changed.")

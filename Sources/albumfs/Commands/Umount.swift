@@ -15,7 +15,7 @@ struct Umount: ParsableCommand {
         albumfs umount --all
       """)
 
-  @Argument(help: "The mount point.", completion: .directory)
+  @Argument(help: "The mount point.", completion: Completions.mounts)
   var mountpoint: String?
 
   @Flag(help: "All your mounts (as root: everybody's).")
@@ -38,12 +38,12 @@ struct Umount: ParsableCommand {
 
   func run() throws {
     if let mountpoint {
-      try unmount(try Umount.mount(at: mountpoint))
+      try unmount(try Umount.mount(at: mountpoint), lazy: lazy)
       return
     }
     var failure: Failure?
     for mount in try MountPath.table().spaces.reversed() where mount.isOurs {
-      do throws(Failure) { try unmount(mount) } catch {
+      do throws(Failure) { try unmount(mount, lazy: lazy) } catch {
         // Another process unmounted it in the meantime.
         if error.kind == .noSuchMount { continue }
         Terminal.complain(error.message)
@@ -53,7 +53,7 @@ struct Umount: ParsableCommand {
     if let failure { throw failure }
   }
 
-  private static func mount(at path: String) throws(Failure) -> MountEntry {
+  static func mount(at path: String) throws(Failure) -> MountEntry {
     let absolute = MountPath.resolve(path)
     let table = try MountPath.table()
     if let mount = table.mount(at: absolute), mount.isSpace {
@@ -62,12 +62,20 @@ struct Umount: ParsableCommand {
     if let mount = table.space(holding: absolute) {
       throw Failure(.noSuchMount, "\(path) is no mount point; it lies in \(mount.mountPoint).")
     }
-    throw Failure(.noSuchMount, "Nothing of albumfs is mounted on \(path).")
+    throw MountPath.noMount(path, absolute)
+      ?? Failure(.noSuchMount, "Nothing of albumfs is mounted on \(path).")
   }
 
-  private func unmount(_ mount: MountEntry) throws(Failure) {
+  func unmount(_ mount: MountEntry, lazy: Bool) throws(Failure) {
+    if !mount.isOurs, let user = mount.user {
+      let name = UserName.of(user)
+      throw Failure(
+        .unreachable,
+        "\(mount.mountPoint) is a mount of \(name). Only \(user == 0 ? name : "\(name) and root") can "
+          + "unmount it.")
+    }
     // Connects first, so that the daemon cannot end before the request.
-    guard let client = try connect(mount) else {
+    guard let client = try connect(mount, lazy) else {
       let wasDead = MountLife.isDead(mount)
       try Unmounting.clear(mount)
       output.say(
@@ -111,7 +119,7 @@ struct Umount: ParsableCommand {
   /// Connects to the daemon and asks it to report its end, unless --lazy. Returns nil if no process serves
   /// the mount any more, which only the mount itself can tell; with --lazy also if the daemon cannot be
   /// reached.
-  private func connect(_ mount: MountEntry) throws(Failure) -> ControlClient? {
+  private func connect(_ mount: MountEntry, _ lazy: Bool) throws(Failure) -> ControlClient? {
     for attempt in 1... {
       try KilledDaemon.release(mount)
       do throws(Failure) {

@@ -1,0 +1,195 @@
+import ArgumentParser
+import ControlProtocol
+import Glibc
+import Posix
+
+/// The user's own settings: which stores `albumfs mount` mounts where, and how. A file of lines `name =
+/// value`; each line `store = …` begins the settings of one store, and the first store is the default.
+///
+///     store = ~/Album.store
+///     mountpoint = ~/Album
+///     idle = 15m
+struct UserConfiguration {
+  /// The settings of one store.
+  struct Entry: Equatable {
+    /// Absolute, as `MountPath.resolve` spells it; so is the mount point.
+    var store: String
+    var mountPoint: String?
+    /// The other settings, as options of `albumfs mount`.
+    var options: [String] = []
+  }
+
+  var entries: [Entry] = []
+
+  /// The settings of `albumfs mount` that a line may hold: its long options that take a value, and those that
+  /// take none.
+  private static let valued = [
+    "options", "owner", "transport", "thumbnailer", "grace", "idle", "password-file",
+    "password-command",
+  ]
+  private static let flags = ["read-only", "allow-other", "remember"]
+  private static var names: String {
+    (["store", "mountpoint"] + valued + flags).joined(separator: ", ")
+  }
+
+  /// `$XDG_CONFIG_HOME/albumfs/config`, by default in `~/.config`; nil if the environment names no directory.
+  static var path: String? {
+    if let base = PathCalls.variable("XDG_CONFIG_HOME"), base.hasPrefix("/") {
+      return base + "/albumfs/config"
+    }
+    return home.map { $0 + "/.config/albumfs/config" }
+  }
+
+  static var home: String? {
+    PathCalls.variable("HOME").flatMap { $0.hasPrefix("/") ? $0 : nil }
+  }
+
+  /// The settings of a store, by its absolute path.
+  func entry(of store: String) -> Entry? { entries.first { $0.store == store } }
+
+  /// The settings of the store that belongs on a mount point.
+  func entry(at mountPoint: String) -> Entry? { entries.first { $0.mountPoint == mountPoint } }
+
+  /// Reads the user's file. Without one, nothing is set.
+  static func read() throws(Failure) -> UserConfiguration {
+    guard let path else { return UserConfiguration() }
+    let bytes: [UInt8]
+    let isTrusted: Bool
+    do throws(Errno) {
+      isTrusted = try FileDescriptor(open: path, O_RDONLY | O_NONBLOCK).isTrusted
+      bytes = isTrusted ? try readWholeFile(path) : []
+    } catch {
+      if error == .noEntry || error == .notDirectory { return UserConfiguration() }
+      throw Failure(.other, "\(path) cannot be read: \(error).")
+    }
+    if !isTrusted {
+      throw Failure(
+        .usage,
+        "\(path) may name programs that albumfs runs. So it must be a file of yours that nobody else can "
+          + "write: chmod 600 \(path)")
+    }
+    return try parse(String(decoding: bytes, as: UTF8.self), from: path)
+  }
+
+  /// Throws for the first line that means nothing, and names it.
+  static func parse(_ text: String, from path: String) throws(Failure) -> UserConfiguration {
+    var found = UserConfiguration()
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    for (place, line) in lines.enumerated() {
+      let words = trimmed(line)
+      if words.isEmpty || words.hasPrefix("#") { continue }
+      do throws(Failure) { try found.add(words) } catch {
+        throw Failure(.usage, "\(path), line \(place + 1): \(error.message)")
+      }
+    }
+    return found
+  }
+
+  private mutating func add(_ line: String) throws(Failure) {
+    guard let sign = line.firstIndex(of: "=") else {
+      throw Failure(.usage, "\"\(line)\" is no line of the form: name = value")
+    }
+    let name = UserConfiguration.trimmed(line[..<sign])
+    let value = UserConfiguration.trimmed(line[line.index(after: sign)...])
+    if value.isEmpty { throw Failure(.usage, "\(name) has no value.") }
+    if name == "store" {
+      let store = try UserConfiguration.place(value, name)
+      if entry(of: store) != nil {
+        throw Failure(.usage, "\(value) is a store of an earlier line.")
+      }
+      entries.append(Entry(store: store))
+      return
+    }
+    guard let last = entries.indices.last else {
+      throw Failure(.usage, "\(name) comes before the first line \"store = …\".")
+    }
+    if name == "mountpoint" {
+      if entries[last].mountPoint != nil {
+        throw Failure(.usage, "this store has a mountpoint already.")
+      }
+      let point = try UserConfiguration.place(value, name)
+      if entry(at: point) != nil {
+        throw Failure(.usage, "\(value) is the mountpoint of an earlier store.")
+      }
+      entries[last].mountPoint = point
+    } else {
+      entries[last].options += try UserConfiguration.option(name, value)
+    }
+  }
+
+  /// The words of one setting. `albumfs mount` itself judges the value.
+  private static func option(_ name: String, _ value: String) throws(Failure) -> [String] {
+    var words: [String]
+    if flags.contains(name) {
+      switch value {
+      case "yes": words = ["--\(name)"]
+      case "no": words = []
+      default: throw Failure(.usage, "\(name) takes yes or no, not \"\(value)\".")
+      }
+    } else if valued.contains(name) {
+      let isPath = name == "password-file" || name == "thumbnailer"
+      words = [name == "options" ? "-o" : "--\(name)", isPath ? try place(value, name) : value]
+    } else {
+      throw Failure(.usage, "there is no setting \"\(name)\"; there are: \(names).")
+    }
+    do { _ = try Mount.parse(words) } catch {
+      throw Failure(.usage, Words.explained(Mount.message(for: error)))
+    }
+    return words
+  }
+
+  /// An absolute path of a value, which may begin with `~/`.
+  private static func place(_ value: String, _ name: String) throws(Failure) -> String {
+    let path = expanded(value)
+    if path.hasPrefix("/") { return MountPath.resolve(path) }
+    throw Failure(.usage, "\(name) takes a path that begins with / or ~/, not \"\(value)\".")
+  }
+
+  /// Replaces `~` at the beginning, as a shell does.
+  static func expanded(_ path: String) -> String {
+    guard path == "~" || path.hasPrefix("~/"), let home else { return path }
+    return home + path.dropFirst()
+  }
+
+  /// The path with `~` for the home directory, as people write it.
+  static func abbreviated(_ path: String) -> String {
+    guard let home, home != "/", path.lies(in: MountPath.resolve(home)) else { return path }
+    return "~" + path.dropFirst(MountPath.resolve(home).count)
+  }
+
+  private static func trimmed(_ text: some StringProtocol) -> String {
+    let blank: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0 == "\r" || $0 == "\r\n" }
+    let rest = text.drop(while: blank)
+    return String(rest.reversed().drop(while: blank).reversed())
+  }
+}
+
+extension UserConfiguration {
+  /// Adds a store with its mount point to the user's file, which is made if it is missing. Replaces the
+  /// file by rename, so that no reader sees half of it.
+  static func remember(store: String, mountPoint: String) throws(Failure) {
+    guard let path else { throw Failure(.usage, "HOME is not set, so nothing can be remembered.") }
+    let folder = String(path[..<path.lastIndex(of: "/")!])
+    do throws(Errno) {
+      try StateDirectory.makeFolders(folder)
+      var text = ""
+      do throws(Errno) { text = String(decoding: try readWholeFile(path), as: UTF8.self) } catch {
+        if error != .noEntry { throw error }
+        text = "# What `albumfs mount` mounts; the first store is the default. See albumfs(1).\n"
+      }
+      if !text.hasSuffix("\n") { text += "\n" }
+      text += "\nstore = \(abbreviated(store))\nmountpoint = \(abbreviated(mountPoint))\n"
+      let place = try PosixDirectory(path: folder)
+      do throws(Errno) { try place.remove("config.new") } catch {
+        if error != .noEntry { throw error }
+      }
+      let file = try place.open("config.new", .createNew)
+      try file.writeAll(Array(text.utf8))
+      try file.sync()
+      try place.rename("config.new", to: "config")
+      try place.syncDirectory("")
+    } catch {
+      throw Failure(.other, "\(path) cannot be written: \(error).")
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import Glibc
+import Posix
+
+/// The command line of a helper of mount(8): `mount.fuse.albumfs STORE MOUNTPOINT [-sfnv] [-N NAMESPACE]
+/// [-o OPTIONS] [-t TYPE]`. mount.fuse(8) calls `albumfs STORE MOUNTPOINT -o OPTIONS`. So does fstab, and
+/// with the password on standard input pam_mount.
+enum MountHelper {
+  private static let names = ["mount.fuse.albumfs", "mount.albumfs"]
+  /// Options of `albumfs mount` that may stand in `-o`, where others have a comma or are not for fstab.
+  private static let valued = [
+    "password-file", "password-command", "thumbnailer", "grace", "idle", "owner", "transport",
+  ]
+  private static let flags = ["read-only", "allow-other", "remember", "recovery-key"]
+
+  /// The arguments of albumfs itself; nil if this is no call of mount(8). An empty list means that there is
+  /// nothing to do.
+  static func translated(_ program: String, _ arguments: [String]) -> [String]? {
+    let name = program.split(separator: "/").last.map(String.init) ?? program
+    guard names.contains(name) || arguments.first?.hasPrefix("/") ?? false else { return nil }
+    var places: [String] = []
+    var options: [String] = []
+    var rest = arguments[...]
+    while let word = rest.popFirst() {
+      switch word {
+      case "-o": options += words(rest.popFirst() ?? "")
+      case "-N", "-t": _ = rest.popFirst()
+      case _ where word.hasPrefix("-o"): options += words(String(word.dropFirst(2)))
+      case _ where word.hasPrefix("--"): places.append(word)
+      case _ where word.hasPrefix("-"):
+        // mount -f only pretends.
+        if word.contains("f") { return [] }
+      default: places.append(word)
+      }
+    }
+    var result = ["mount", "--quiet"] + places
+    for option in options { result += translated(option) }
+    let hasSource = result.contains { $0.hasPrefix("--password-") }
+    if !hasSource, isatty(STDIN_FILENO) != 1 { result.append("--password-stdin") }
+    return result
+  }
+
+  private static func words(_ list: String) -> [String] {
+    list.split(separator: ",").map(String.init)
+  }
+
+  private static func translated(_ option: String) -> [String] {
+    let parts = option.split(separator: "=", maxSplits: 1).map(String.init)
+    let name = parts[0].replacing("_", with: "-")
+    if parts.count == 2, valued.contains(name) { return ["--\(name)=\(parts[1])"] }
+    if parts.count == 1, flags.contains(name) { return ["--\(name)"] }
+    return ["-o", option]
+  }
+}

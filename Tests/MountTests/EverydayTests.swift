@@ -1,0 +1,188 @@
+import AlbumTestSupport
+import Foundation
+import Glibc
+import Testing
+
+/// Mounting without a thought: the mount point comes and goes with the mount, nothing falls into it in between,
+/// and what fell into it is moved in.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct EverydayTests {
+  private func withStore(
+    as person: MountedStore.Person = .tester, _ body: (MountedStore) throws -> Void
+  ) throws {
+    let mounted = try MountedStore(as: person)
+    defer {
+      _ = try? mounted.sh("albumfs umount -q $W/made 2>/dev/null || true")
+      mounted.abandon()
+    }
+    try body(mounted)
+  }
+
+  /// Settings of the person, whose home is `$W`: the space belongs on `$W/made`.
+  private let settings = """
+    mkdir -p $W/.config/albumfs
+    printf 'store = %s\\nmountpoint = ~/made\\npassword-file = %s\\n' $S $P > $W/.config/albumfs/config
+    """
+
+  @Test(arguments: MountedStore.Person.allCases)
+  func aMissingMountPointIsMadeAndRemoved(person: MountedStore.Person) throws {
+    try withStore(as: person) { mounted in
+      try mounted.sh(
+        """
+        albumfs mount --password-file $P $S $W/made
+        echo kept > $W/made/file
+        albumfs umount $W/made; test ! -e $W/made
+        # Whoever unmounts.
+        albumfs mount -q --password-file $P $S $W/made
+        fusermount3 -u $W/made
+        for i in $(seq 300); do test -e $W/made || break; sleep 0.1; done; test ! -e $W/made
+        # One of the user stays, and so does one that holds something.
+        mkdir $W/made; albumfs mount -q --password-file $P $S $W/made
+        test "$(cat $W/made/file)" = kept
+        albumfs umount $W/made; rmdir $W/made
+        code=0; albumfs mount --password-file $P $S $W/no/such || code=$?; [ $code = 10 ]
+        test ! -e $W/no
+        code=0; albumfs mount --password-command 'echo wrong' $S $W/made || code=$?; [ $code = 12 ]
+        test ! -e $W/made
+        """)
+    }
+  }
+
+  @Test func theMountPointOfAKilledDaemonIsRemovedWhenItIsCleared() throws {
+    try withStore { mounted in
+      try mounted.sh("albumfs mount -q --password-file $P $S $W/made")
+      let daemon = try mounted.status(mounted.work + "/made").pid
+      #expect(Glibc.kill(daemon, SIGKILL) == 0)
+      try mounted.sh(
+        """
+        for i in $(seq 300); do albumfs list | grep -q "made.*dead" && break; sleep 0.1; done
+        albumfs umount $W/made; test ! -e $W/made
+        """)
+    }
+  }
+
+  @Test func mountTellsWhereItIsUnlessQuiet() throws {
+    try withStore { mounted in
+      let told = try mounted.sh(
+        """
+        albumfs mount --password-file $P $S $M 2>&1; albumfs umount $M
+        albumfs mount -q --password-file $P $S $M > $W/quiet 2>&1; albumfs umount $M
+        """)
+      #expect(told.contains("Mounted on ") && told.contains("albumfs umount"), "\(told)")
+      #expect(try !mounted.sh("cat $W/quiet").contains("Mounted"))
+    }
+  }
+
+  @Test(arguments: MountedStore.Person.allCases)
+  func whatTheSettingsNameIsMountedByItsStoreItsPlaceOrNothing(person: MountedStore.Person) throws {
+    try withStore(as: person) { mounted in
+      try mounted.sh(settings)
+      for words in ["", "$S", "$W/made"] {
+        try mounted.sh(
+          "albumfs mount \(words); albumfs status $W/made > $W/status; albumfs umount $W/made")
+      }
+      // What was typed counts more.
+      let outcome = try mounted.outcome("albumfs mount --password-command 'echo wrong'")
+      #expect(outcome.code == 12, "\(outcome)")
+    }
+  }
+
+  /// Root may write anywhere.
+  @Test(.enabled(if: geteuid() == 0, "becomes an ordinary user"))
+  func nothingFallsIntoAMountPointOfTheSettings() throws {
+    try withStore(as: .ordinary) { mounted in
+      try mounted.sh(settings)
+      let attempts = """
+        ! touch $W/made/file; ! mkdir $W/made/Trip; ! cp $P $W/made; ! cp -r $W/.config $W/made/
+        test "$(ls -A $W/made | wc -l)" = 0
+        """
+      try mounted.sh(
+        "albumfs mount -q; touch $W/made/inside; albumfs umount $W/made; \(attempts)")
+      // Also after a kill, without anything that has to be cleared.
+      try mounted.sh("albumfs mount -q")
+      let daemon = try mounted.status(mounted.work + "/made").pid
+      #expect(Glibc.kill(daemon, SIGKILL) == 0)
+      try mounted.sh(
+        """
+        for i in $(seq 300); do albumfs list | grep -q "made.*dead" && break; sleep 0.1; done
+        fusermount3 -uz $W/made; \(attempts)
+        albumfs mount -q; test -e $W/made/inside; albumfs umount $W/made
+        """)
+    }
+  }
+
+  @Test(arguments: MountedStore.Person.allCases)
+  func whatFellIntoTheMountPointIsNamedAndMovedIn(person: MountedStore.Person) throws {
+    try withStore(as: person) { mounted in
+      try mounted.sh(
+        """
+        albumfs mount -q --password-file $P $S $M
+        mkdir $M/Trip; echo other > $M/Trip/Photo/taken.jpg; echo same > $M/same.txt
+        albumfs umount $M
+        mkdir -p $M/Trip/Photo/deep; echo mine > $M/Trip/Photo/taken.jpg; echo same > $M/same.txt
+        head -c 3000000 /dev/urandom > $M/Trip/Photo/deep/large.bin; ln -s same.txt $M/link
+        touch -d @1000000000 $M/Trip/Photo/deep/large.bin
+        sum=$(sha256sum < $M/Trip/Photo/deep/large.bin); echo "$sum" > $W/sum
+        mkfifo $M/pipe
+        """)
+      let refused = try mounted.outcome("albumfs mount --password-file $P $S $M")
+      #expect(refused.code == 10)
+      for word in ["Trip, link, pipe, same.txt", "NOT encrypted", "albumfs adopt"] {
+        #expect(refused.errors.contains(word), "\(refused.errors)")
+      }
+      let adopted = try mounted.outcome("albumfs adopt --password-file $P $M $S")
+      #expect(adopted.code == 49 && adopted.errors.contains("pipe"), "\(adopted)")
+      #expect(adopted.errors.contains("taken (2).jpg"), "\(adopted)")
+      try mounted.sh(
+        """
+        test "$(cat $M/Trip/Photo/taken.jpg)" = other; test "$(cat "$M/Trip/Photo/taken (2).jpg")" = mine
+        test "$(sha256sum < $M/Trip/Photo/deep/large.bin)" = "$(cat $W/sum)"
+        test "$(stat -c %Y $M/Trip/Photo/deep/large.bin)" = 1000000000
+        test "$(readlink $M/link)" = same.txt; test "$(ls -A $M | grep -c adopted-)" = 0
+        albumfs umount $M
+        test "$(ls -A $M)" = pipe; rm $M/pipe
+        albumfs mount -q --password-file $P $S $M; albumfs umount $M
+        """)
+    }
+  }
+
+  @Test func whatCannotBeCopiedStaysWhereItWas() throws {
+    try withStore(as: .ordinary) { mounted in
+      try mounted.sh("echo small > $M/a; echo secret > $M/b; chmod 000 $M/b")
+      let adopted = try mounted.outcome("albumfs adopt --password-file $P $M $S")
+      #expect(adopted.code == 49 && adopted.errors.contains("b: Permission denied"), "\(adopted)")
+      try mounted.sh(
+        "test -e $M/a; albumfs umount $M; test \"$(ls $M)\" = b; chmod 600 $M/b; test \"$(cat $M/b)\" = secret"
+      )
+    }
+  }
+
+  @Test func aSpaceThatIsMountedElsewhereIsSaidToBe() throws {
+    try withStore { mounted in
+      try mounted.mount()
+      let pid = try mounted.status().pid
+      let outcome = try mounted.outcome("albumfs mount --password-file $P $S $W/made")
+      #expect(outcome.code == 40)
+      #expect(
+        outcome.errors.contains(
+          "already mounted on \(mounted.mountPoint) (process \(pid)). Run: albumfs umount \(mounted.mountPoint)"
+        ), "\(outcome.errors)")
+      #expect(try mounted.outcome("test -e $W/made").code == 1)
+      for command in ["status $S", "umount $S", "sync $S"] {
+        let store = try mounted.outcome("albumfs \(command)")
+        #expect(store.code == 41 && store.errors.contains("is a store"), "\(store.errors)")
+      }
+      try mounted.unmount()
+    }
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "is about two users"))
+  func anothersMountIsSaidToBeTheirs() throws {
+    try MountedStore.use { mounted in
+      let other = "setpriv --reuid=65534 --regid=65534 --clear-groups albumfs umount $M"
+      let outcome = try mounted.outcome(other)
+      #expect(
+        outcome.code == 47 && outcome.errors.contains("a mount of root. Only root can"),
+        "\(outcome)")
+    }
+  }
+}

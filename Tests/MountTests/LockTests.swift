@@ -1,0 +1,132 @@
+import AlbumTestSupport
+import Foundation
+import Glibc
+import Testing
+
+/// A space goes when nobody uses it, when the user locks it, and never under an open file; and whoever still has
+/// files open is named.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct LockTests {
+  private func withStore(
+    as person: MountedStore.Person = .tester, _ body: (MountedStore) throws -> Void
+  ) throws {
+    let mounted = try MountedStore(as: person)
+    defer { mounted.abandon() }
+    try body(mounted)
+  }
+
+  private let gone =
+    "for i in $(seq 600); do mountpoint -q $M || break; sleep 0.1; done; ! mountpoint -q $M"
+
+  @Test(arguments: MountedStore.Person.allCases)
+  func anIdleSpaceIsUnmountedAndNeverUnderAnOpenFile(person: MountedStore.Person) throws {
+    try withStore(as: person) { mounted in
+      try mounted.sh(
+        """
+        albumfs mount -q --idle 1s --password-file $P $S $M
+        echo kept > $M/file; exec 7< $M/file
+        sleep 5; mountpoint -q $M; test "$(cat <&7)" = kept
+        exec 7<&-; \(gone)
+        # A program that works in it keeps it, too.
+        albumfs mount -q --idle 1s --password-file $P $S $M
+        ( cd $M; sleep 5; mountpoint -q $M; test "$(cat file)" = kept )
+        \(gone)
+        """)
+    }
+  }
+
+  @Test func lockTakesAwayWhatIsInUseAndListNamesWhoKeepsIt() throws {
+    try withStore { mounted in
+      try mounted.sh("albumfs mount -q --password-file $P $S $M; echo kept > $M/file")
+      let daemon = try mounted.status().pid
+      let told = try mounted.sh(
+        """
+        exec 7< $M/file
+        code=0; albumfs lock $M 2> $W/told || code=$?; [ $code = 46 ]; cat $W/told
+        ! mountpoint -q $M; test "$(cat <&7)" = kept
+        albumfs list; albumfs list --json > $W/json
+        code=0; albumfs mount --password-file $P $S $M 2> $W/again || code=$?; [ $code = 40 ]
+        cat $W/again
+        exec 7<&-
+        """)
+      #expect(told.contains("bash ("), "\(told)")
+      #expect(
+        told.contains(
+          "\(mounted.mountPoint)\t\(mounted.store)\tunmounted, still open\tprocess \(daemon)"))
+      #expect(told.contains("has a file open in it"), "\(told)")
+      #expect(told.contains("was unmounted from \(mounted.mountPoint)"), "\(told)")
+      #expect(try mounted.sh("cat $W/json").contains("\"users\""))
+      // The keys go with the process, as soon as the last file is closed.
+      try mounted.sh(
+        "for i in $(seq 300); do test -e /proc/\(daemon) || break; sleep 0.1; done; test ! -e /proc/\(daemon)"
+      )
+      try mounted.sh(
+        "albumfs mount -q --password-file $P $S $M; albumfs lock $M; ! mountpoint -q $M")
+    }
+  }
+
+  /// As logind announces it on the system bus.
+  @Test func theWatchLocksWithTheSessionAndBeforeSleep() throws {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent().path
+    try withStore { mounted in
+      try mounted.sh(
+        """
+        mkdir $W/fake
+        printf '#!/bin/sh\\necho 2' > $W/fake/loginctl
+        printf '#!/bin/sh\\necho "o \\\\"/org/freedesktop/login1/session/_32\\\\""' > $W/fake/busctl
+        printf '#!/bin/sh\\ncat $W/signals' > $W/fake/gdbus
+        # Only spaces of this test: the real command would lock those of other tests.
+        printf '#!/bin/sh\\ntest "$*" = "lock --all --quiet" && exec %s lock -q %s' "$(command -v albumfs)" $M > $W/fake/albumfs
+        chmod +x $W/fake/*
+        """)
+      let session = "/org/freedesktop/login1/session"
+      for (signal, isLocked) in [
+        ("\(session)/_33: org.freedesktop.login1.Session.Lock ()", false),
+        ("\(session)/_32: org.freedesktop.login1.Session.Unlock ()", false),
+        ("\(session)/_32: org.freedesktop.login1.Session.Lock ()", true),
+        ("/org/freedesktop/login1: org.freedesktop.login1.Manager.PrepareForSleep (false,)", false),
+        ("/org/freedesktop/login1: org.freedesktop.login1.Manager.PrepareForSleep (true,)", true),
+      ] {
+        try mounted.sh(
+          """
+          mountpoint -q $M || albumfs mount -q --password-file $P $S $M
+          echo '\(signal)' > $W/signals
+          PATH=$W/fake:$PATH \(root)/scripts/system/albumfs-lock-watch
+          \(isLocked ? "!" : "") mountpoint -q $M
+          """)
+      }
+      try mounted.sh("if mountpoint -q $M; then albumfs umount $M; fi")
+    }
+  }
+
+  /// fstab, and pam_mount, which writes the password to standard input.
+  @Test(.enabled(if: geteuid() == 0, "calls umount(8)"))
+  func mountOfTheSystemMountsASpace() throws {
+    try withStore { mounted in
+      try mounted.sh(
+        """
+        mkdir $W/sbin; ln -s "$(command -v albumfs)" $W/sbin/mount.fuse.albumfs
+        $W/sbin/mount.fuse.albumfs $S $M -o rw,noexec,noauto,user < $P
+        mountpoint -q $M; grep " $M " /proc/self/mounts | grep -q noexec
+        umount $M; for i in $(seq 100); do albumfs list | grep -q "$M" || break; sleep 0.1; done
+        code=0; echo wrong | $W/sbin/mount.fuse.albumfs $S $M || code=$?; [ $code = 12 ]
+        """)
+    }
+  }
+
+  @Test func shellsCompleteMountsAndNotDirectories() throws {
+    try MountedStore.use { mounted in
+      let script = """
+        source <(albumfs --generate-completion-script bash)
+        COMP_WORDS=(albumfs umount ''); COMP_CWORD=2; COMP_LINE='albumfs umount '; COMP_POINT=15
+        cd /; _albumfs albumfs '' umount 2>/dev/null || true
+        printf '%s\\n' "${COMPREPLY[@]}"
+        """
+      let offered = try mounted.sh(
+        "set +eu; \(script)"
+      ).split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+      #expect(offered.contains(mounted.mountPoint), "\(offered)")
+      #expect(!offered.contains("etc") && !offered.contains("/etc"), "\(offered)")
+    }
+  }
+}
