@@ -69,6 +69,8 @@ let package = Package(
     library("AlbumModel"),
     library("Posix", ["AlbumModel", "CLinux"]),
     library("AlbumFormat", ["AlbumModel"]),
+    // What other programs leave about the files of a mount.
+    library("Traces", ["AlbumModel", "Posix"]),
     library(
       "AlbumSecrets", ["CSodium", "CUtf8proc", "CZxcvbn", "Posix", "AlbumModel", "AlbumFormat"]),
     library(
@@ -101,7 +103,7 @@ let package = Package(
       "albumfs",
       [
         "AlbumModel", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumCheck",
-        "ThumbnailProtocol", "ControlProtocol", "Daemon", arguments, logging,
+        "ThumbnailProtocol", "ControlProtocol", "Daemon", "Traces", arguments, logging,
       ]),
 
     // Tests mirror Sources.
@@ -114,6 +116,7 @@ let package = Package(
       path: "Tests/AlbumTestSupport", swiftSettings: settings),
     tests("AlbumModelTests", ["AlbumModel"]),
     tests("PosixTests", ["AlbumModel", "Posix", "AlbumTestSupport"]),
+    tests("TracesTests", ["AlbumModel", "Posix", "Traces", "AlbumTestSupport"]),
     tests("AlbumFormatTests", ["AlbumModel", "AlbumFormat", "AlbumTestSupport"]),
     tests("AlbumSecretsTests", ["AlbumModel", "AlbumFormat", "AlbumSecrets", "AlbumTestSupport"]),
     tests(

@@ -29,6 +29,9 @@ enum ExitStatus {
     (.busy, 46, "umount: files are still open in the mount"),
     (.unreachable, 47, "the mount's daemon is there but cannot be reached, or is not yours"),
     (.clash, 48, "tidy: a name is taken; the other photos were moved"),
+    (
+      .tracesStay, 49, "traces --clean, umount --clean-traces: traces stay; the others were removed"
+    ),
   ]
 
   static func code(for kind: Failure.Kind) -> Int32 {

@@ -11,7 +11,8 @@ enum MountChecks {
       Terminal.complain("cleared the dead mount on \(resolved)")
     }
     if let mount = try MountPath.table().mount(at: resolved) {
-      throw Failure(.mountPoint, "\(path) is busy: \(mount.source) is mounted there already.")
+      let what = mount.isSpace ? ControlClient.store(of: mount) ?? "a space" : mount.source
+      throw Failure(.mountPoint, "\(path) is busy: \(what) is mounted there already.")
     }
     if resolved.lies(in: store) {
       throw Failure(.mountPoint, "The mount point \(path) lies in the store.")

@@ -17,7 +17,7 @@ import Testing
 
   @Test(arguments: [
     ["unknown"], ["init"], ["mount", "/tmp"], ["status"], ["list", "extra"], ["tidy"],
-    ["umount"], ["umount", "/a", "--all"], ["space", "remove"],
+    ["umount"], ["umount", "/a", "--all"], ["traces"], ["browse"], ["space", "remove"],
     ["sync", "/tmp", "--timeout", "soon"],
     ["init", "/nowhere/x", "--chaff", "12Q"], ["init", "/nowhere/x", "--segment-size", "-1"],
     ["init", "/nowhere/x", "--kdf", "fast"], ["init", "/nowhere/x", "--thumbnail-size", "0"],
@@ -46,7 +46,7 @@ import Testing
 
   @Test(arguments: [
     ["status", "/"], ["sync", "/"], ["thumbs", "/"], ["tidy", "/"], ["umount", "/"],
-    ["compact", "/"],
+    ["compact", "/"], ["browse", "/"],
   ])
   func whatIsNotMountedIsNamed(arguments: [String]) throws {
     let outcome = try TestStore.run(arguments)

@@ -70,7 +70,7 @@ struct TidyTests {
   @Test func foundationStaysAboveTheCore() throws {
     let free = [
       "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
-      "ThumbnailProtocol", "Thumbnails", "albumfs-thumbnailer", "FUSEDriver",
+      "ThumbnailProtocol", "Thumbnails", "albumfs-thumbnailer", "FUSEDriver", "Traces",
     ]
     for target in free {
       for file in swiftFiles("Sources/\(target)") {

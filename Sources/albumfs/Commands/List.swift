@@ -15,7 +15,8 @@ struct List: ParsableCommand {
 
   private struct Entry: Encodable {
     var mountPoint: String
-    var store: String
+    /// Absent if the daemon cannot be asked.
+    var store: String?
     var alive: Bool
     var readOnly: Bool
     var user: UInt32?
@@ -31,7 +32,7 @@ struct List: ParsableCommand {
     let entries = try MountPath.table().spaces.map { mount in
       let daemon = ControlClient.daemon(of: mount)
       return Entry(
-        mountPoint: mount.mountPoint, store: mount.source,
+        mountPoint: mount.mountPoint, store: ControlClient.store(of: mount),
         alive: daemon != nil || !MountLife.isDead(mount), readOnly: mount.readOnly,
         user: mount.user, pid: daemon?.pid)
     }
@@ -42,7 +43,8 @@ struct List: ParsableCommand {
     for entry in entries {
       let state = entry.alive ? (entry.readOnly ? "read-only" : "mounted") : "dead"
       let process = entry.pid.map { "process \($0)" } ?? "no process"
-      Terminal.result("\(entry.mountPoint)\t\(entry.store)\t\(state)\t\(process)")
+      Terminal.result(
+        "\(entry.mountPoint)\t\(entry.store ?? "store unknown")\t\(state)\t\(process)")
     }
     if entries.isEmpty { output.say("Nothing is mounted.") }
   }
