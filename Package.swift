@@ -58,6 +58,7 @@ let package = Package(
     // flags: both libraries are on the compiler's default paths.
     .systemLibrary(name: "CUtf8proc", providers: [.apt(["libutf8proc-dev"])]),
     .systemLibrary(name: "CZxcvbn", providers: [.apt(["libzxcvbn-dev"])]),
+    clibrary("CZlib", "zlib", "zlib1g-dev"),
     clibrary("CFuse3", "fuse3", "libfuse3-dev"),
     clibrary("CUring", "liburing", "liburing-dev"),
     // pkg-config's flags for vips itself contain -pthread, which SwiftPM refuses with a warning; its
@@ -69,6 +70,8 @@ let package = Package(
     library("AlbumModel"),
     library("Posix", ["AlbumModel", "CLinux"]),
     library("AlbumFormat", ["AlbumModel"]),
+    // What other programs leave about the files of a mount.
+    library("Traces", ["CZlib", "AlbumModel", "Posix"]),
     library(
       "AlbumSecrets", ["CSodium", "CUtf8proc", "CZxcvbn", "Posix", "AlbumModel", "AlbumFormat"]),
     library(
@@ -101,7 +104,7 @@ let package = Package(
       "albumfs",
       [
         "AlbumModel", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumCheck",
-        "ThumbnailProtocol", "ControlProtocol", "Daemon", arguments, logging,
+        "ThumbnailProtocol", "ControlProtocol", "Daemon", "Traces", arguments, logging,
       ]),
 
     // Tests mirror Sources.
@@ -114,6 +117,7 @@ let package = Package(
       path: "Tests/AlbumTestSupport", swiftSettings: settings),
     tests("AlbumModelTests", ["AlbumModel"]),
     tests("PosixTests", ["AlbumModel", "Posix", "AlbumTestSupport"]),
+    tests("TracesTests", ["AlbumModel", "Posix", "Traces", "AlbumTestSupport"]),
     tests("AlbumFormatTests", ["AlbumModel", "AlbumFormat", "AlbumTestSupport"]),
     tests("AlbumSecretsTests", ["AlbumModel", "AlbumFormat", "AlbumSecrets", "AlbumTestSupport"]),
     tests(

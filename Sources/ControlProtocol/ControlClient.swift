@@ -188,6 +188,24 @@ extension ControlClient {
     }
   }
 
+  /// The path of the store that a mount shows, from its daemon; nil if the daemon is gone, hangs, or is another
+  /// user's. The mount table does not tell it.
+  package static func store(of mount: MountEntry) -> String? {
+    guard let client = try? ControlClient(connecting: mount, nil, seconds: 1) else { return nil }
+    try? client.stream.setReceiveTimeout(seconds: 3)
+    do throws(MessageStream.Problem) {
+      try client.stream.send(ControlRequest.describe)
+      switch try client.stream.receive(ControlReply.self) {
+      case .description(let description): return description.store
+      // A daemon of an earlier release mounted with the store's path as source.
+      case .failed where mount.source.hasPrefix("/"): return mount.source
+      default: return nil
+      }
+    } catch {
+      return nil
+    }
+  }
+
   /// Removes the sockets that a killed daemon of the mount has left.
   package static func cleanUp(after mount: MountEntry, places: ControlPlaces? = nil) {
     ControlSocket.removeStale(

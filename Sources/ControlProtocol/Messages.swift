@@ -14,6 +14,8 @@ enum ControlVersion {
 package enum ControlRequest: Codable, Sendable, Equatable {
   /// The reply is `status`.
   case status
+  /// The reply is `description`, at once.
+  case describe
   /// Waits until everything that was closed before is on disk and its thumbnails are made. The replies are
   /// `progress` now and then, and at the end `done` or `failed` (`timedOut`). Without a timeout it may wait
   /// for ever.
@@ -48,6 +50,7 @@ package enum ThumbnailSelection: String, Codable, Sendable, Equatable {
 
 package enum ControlReply: Codable, Sendable, Equatable {
   case status(MountStatus)
+  case description(MountDescription)
   /// Interim. The number of photos that still wait for a thumbnail.
   case progress(pending: Int)
   /// Interim. How many bytes were moved, and how many will be.
@@ -63,9 +66,15 @@ package enum ControlReply: Codable, Sendable, Equatable {
   var isInterim: Bool {
     switch self {
     case .progress, .moved: true
-    case .status, .compacted, .done, .failed, .ended: false
+    case .status, .description, .compacted, .done, .failed, .ended: false
     }
   }
+}
+
+/// What the mount table does not tell about a mount.
+package struct MountDescription: Codable, Sendable, Equatable {
+  package var store: String
+  package init(store: String) { self.store = store }
 }
 
 package struct ControlSummary: Codable, Sendable, Equatable {
@@ -211,7 +220,7 @@ package struct Failure: Error, Codable, Sendable, Equatable, CustomStringConvert
     case storeInUse, passwordInUse, unsupported, damaged
     case noPassword, emptyPassword, wrongPassword
     case mountPoint, fuse, noSuchMount, busy, unreachable
-    case timedOut, diskFull, clash, leftOutside, interrupted, other
+    case timedOut, diskFull, clash, leftOutside, tracesStay, interrupted, other
 
     /// A kind that only a newer program knows becomes `other`.
     package init(from decoder: any Decoder) throws {

@@ -86,6 +86,8 @@ final class ControlRequests: Sendable {
       switch request {
       case .status:
         return .status(parts.status(messages: log.messages))
+      case .describe:
+        return .description(MountDescription(store: options.store))
       case .sync(let timeout):
         try parts.sync(timeout: timeout) { progress(.progress(pending: $0)) }
         return .done(ControlSummary())

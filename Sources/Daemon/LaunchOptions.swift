@@ -85,7 +85,7 @@ extension LaunchOptions {
 
   /// Combines all mount options; those of the command override `-o`.
   func parsedMountOptions() throws(MountError) -> MountOptions {
-    var parsed = MountOptions(source: store)
+    var parsed = MountOptions()
     try parsed.add(mountOptions)
     if readOnly { parsed.readOnly = true }
     if allowOther { parsed.allowOther = true }

@@ -1,6 +1,7 @@
 /// The options of a mount, from the command line and from `-o`.
 package struct MountOptions: Equatable, Sendable {
-  /// The store's path, shown as the device in the mount table.
+  /// What the mount table shows as the device. Every user of the machine can read it, so it does not name the
+  /// store unless the user asks for that (`-o fsname=`).
   package var source: String
   package var readOnly = false
   /// Other users may access the mount, subject to the permission bits.
@@ -24,7 +25,7 @@ package struct MountOptions: Equatable, Sendable {
   package var accessControl = false
   package var transport = TransportChoice.automatic
 
-  package init(source: String) { self.source = source }
+  package init(source: String = "albumfs") { self.source = source }
 
   /// Adds the words of one `-o a,b=c`; of two contradicting ones the later wins.
   package mutating func add(_ list: String) throws(MountError) {
@@ -35,6 +36,10 @@ package struct MountOptions: Equatable, Sendable {
     if MountOptions.isForMountCommand(word) { return }
     if word.hasPrefix("uid=") { return shownUser = try MountOptions.id(word) }
     if word.hasPrefix("gid=") { return shownGroup = try MountOptions.id(word) }
+    if word.hasPrefix("fsname="), word != "fsname=" {
+      source = String(word.dropFirst("fsname=".count))
+      return
+    }
     switch word {
     case "rw": readOnly = false
     case "ro": readOnly = true

@@ -230,7 +230,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
 }
 
 /// O_NOATIME needs _GNU_SOURCE, which Swift does not set.
-private let O_NOATIME_VALUE: CInt = 0o1000000
+let O_NOATIME_VALUE: CInt = 0o1000000
 
 /// Reads a file whose size is not known in advance, such as one under /proc.
 package func readWholeFile(_ path: String) throws(Errno) -> [UInt8] {

@@ -68,6 +68,17 @@ package enum PathCalls {
     try retrying { unsafe umount2(path, flags) }
   }
 
+  /// All variables of the environment, as `NAME=value`.
+  package static var environment: [String] {
+    var entries: [String] = []
+    var place = unsafe environ
+    while let entry = unsafe place.pointee {
+      unsafe entries.append(String(cString: entry))
+      unsafe place += 1
+    }
+    return entries
+  }
+
   /// A variable of the environment; nil where it is not set.
   package static func variable(_ name: String) -> String? {
     guard let value = unsafe getenv(name) else { return nil }

@@ -25,7 +25,8 @@ struct Albumfs: ParsableCommand {
       ChaffCommand.self,
       Info.self,
       List.self, Status.self,
-      Sync.self, Thumbs.self, Tidy.self, Compact.self, Check.self, DaemonCommand.self,
+      Sync.self, Thumbs.self, Tidy.self, Compact.self, TracesCommand.self, Browse.self, Check.self,
+      DaemonCommand.self,
     ])
 }
 

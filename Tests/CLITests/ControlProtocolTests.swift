@@ -46,6 +46,29 @@ import struct Synchronization.Atomic
     #expect(seen == [2, 1])
   }
 
+  /// The mount table does not show the store.
+  @Test func theDaemonTellsWhereItsStoreIs() throws {
+    let mount = mount()
+    #expect(ControlClient.store(of: mount) == nil)
+    let server = try ControlServer(device: mount.device) { request, _ in
+      request == .describe ? .description(MountDescription(store: "/its/store")) : .ended(nil)
+    }
+    defer { server.close() }
+    #expect(ControlClient.store(of: mount) == "/its/store")
+  }
+
+  @Test func aDaemonOfAnEarlierReleaseMountedWithItsStoreAsSource() throws {
+    for (source, store) in [("/store", "/store"), ("albumfs", nil)] {
+      var mount = mount()
+      mount.source = source
+      let server = try ControlServer(device: mount.device) { _, _ in
+        .failed(Failure(.unsupported, "This request is unknown."))
+      }
+      defer { server.close() }
+      #expect(ControlClient.store(of: mount) == store)
+    }
+  }
+
   @Test func withoutADaemonThatIsSaid() {
     #expect(throws: Failure.self) { _ = try ControlClient(mount()).daemon }
     #expect(ControlClient.daemon(of: mount()) == nil)

@@ -18,7 +18,7 @@ import Testing
 
   @Test(arguments: [
     ["unknown"], ["init"], ["mount", "/tmp", "/a", "/b"], ["status"], ["list", "extra"], ["tidy"],
-    ["umount"], ["umount", "/a", "--all"], ["adopt"], ["space", "remove"],
+    ["umount"], ["umount", "/a", "--all"], ["adopt"], ["traces"], ["browse"], ["space", "remove"],
     ["sync", "/tmp", "--timeout", "soon"],
     ["init", "/nowhere/x", "--chaff", "12Q"], ["init", "/nowhere/x", "--segment-size", "-1"],
     ["init", "/nowhere/x", "--kdf", "fast"], ["init", "/nowhere/x", "--thumbnail-size", "0"],
@@ -74,7 +74,7 @@ import Testing
 
   @Test(arguments: [
     ["status", "/"], ["sync", "/"], ["thumbs", "/"], ["tidy", "/"], ["umount", "/"],
-    ["compact", "/"],
+    ["compact", "/"], ["browse", "/"],
   ])
   func whatIsNotMountedIsNamed(arguments: [String]) throws {
     let outcome = try TestStore.run(arguments)

@@ -23,7 +23,17 @@ import Testing
     #expect(options == MountOptions(source: "/store"))
   }
 
-  @Test(arguments: ["nonempty", "allow_rot", "fd=3", "ro=1", "max_read=4096", "subtype=x"])
+  /// Every user of the machine can read the mount table.
+  @Test func theSourceIsAWordUnlessAsked() throws {
+    var options = MountOptions()
+    #expect(options.source == "albumfs")
+    try options.add("noatime,fsname=photos of ann,ro")
+    #expect(options.source == "photos of ann" && options.readOnly && !options.updatesAccessTime)
+  }
+
+  @Test(arguments: [
+    "fsname=", "nonempty", "allow_rot", "fd=3", "ro=1", "max_read=4096", "subtype=x",
+  ])
   func unknownWordIsRefusedByName(word: String) {
     var options = MountOptions(source: "/store")
     #expect(throws: MountError.unknownOption(word)) { try options.add("ro,\(word)") }

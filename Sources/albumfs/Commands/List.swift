@@ -19,7 +19,8 @@ struct List: ParsableCommand {
 
   private struct Entry: Encodable {
     var mountPoint: String
-    var store: String
+    /// Absent if the daemon cannot be asked.
+    var store: String?
     var alive: Bool
     var readOnly: Bool
     var user: UInt32?
@@ -27,6 +28,11 @@ struct List: ParsableCommand {
     var pid: Int32?
     /// Absent while the space is mounted; otherwise the processes that still use it.
     var users: [User]?
+
+    func line(_ state: String) -> String {
+      let process = pid.map { "process \($0)" } ?? "no process"
+      return "\(mountPoint)\t\(store ?? "store unknown")\t\(state)\t\(process)"
+    }
   }
   private struct User: Encodable {
     var pid: Int32
@@ -43,7 +49,7 @@ struct List: ParsableCommand {
     let mounted = spaces.map { mount in
       let daemon = ControlClient.daemon(of: mount)
       return Entry(
-        mountPoint: mount.mountPoint, store: mount.source,
+        mountPoint: mount.mountPoint, store: ControlClient.store(of: mount),
         alive: daemon != nil || !MountLife.isDead(mount), readOnly: mount.readOnly,
         user: mount.user, pid: daemon?.pid)
     }
@@ -58,8 +64,7 @@ struct List: ParsableCommand {
         continue
       }
       let state = entry.alive ? (entry.readOnly ? "read-only" : "mounted") : "dead"
-      let process = entry.pid.map { "process \($0)" } ?? "no process"
-      Terminal.result("\(entry.mountPoint)\t\(entry.store)\t\(state)\t\(process)")
+      Terminal.result(entry.line(state))
     }
     if entries.isEmpty { output.say("Nothing is mounted.") }
   }
@@ -82,8 +87,7 @@ struct List: ParsableCommand {
   }
 
   private static func tell(_ entry: Entry, _ users: [User]) {
-    let process = entry.pid.map { "process \($0)" } ?? "no process"
-    Terminal.result("\(entry.mountPoint)\t\(entry.store)\tunmounted, still open\t\(process)")
+    Terminal.result(entry.line("unmounted, still open"))
     for user in users {
       Terminal.result("  \(Terminal.printable(user.name)) (\(user.pid)) \(user.uses)")
     }

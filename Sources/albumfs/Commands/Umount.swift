@@ -1,5 +1,6 @@
 import ArgumentParser
 import ControlProtocol
+import Glibc
 import Posix
 
 struct Umount: ParsableCommand {
@@ -28,6 +29,10 @@ struct Umount: ParsableCommand {
   )
   var lazy = false
 
+  @Flag(
+    help: "Then remove what other programs keep about the mount, as `albumfs traces --clean` does.")
+  var cleanTraces = false
+
   @OptionGroup var output: OutputOptions
 
   func validate() throws {
@@ -38,19 +43,34 @@ struct Umount: ParsableCommand {
 
   func run() throws {
     if let mountpoint {
-      try unmount(try Umount.mount(at: mountpoint), lazy: lazy)
+      let mount = try Umount.mount(at: mountpoint)
+      try unmount(mount, lazy: lazy)
+      try lookForTraces(of: mount)
       return
     }
     var failure: Failure?
     for mount in try MountPath.table().spaces.reversed() where mount.isOurs {
-      do throws(Failure) { try unmount(mount, lazy: lazy) } catch {
+      do throws(Failure) {
+        try unmount(mount, lazy: lazy)
+        try lookForTraces(of: mount)
+      } catch {
         // Another process unmounted it in the meantime.
         if error.kind == .noSuchMount { continue }
         Terminal.complain(error.message)
-        failure = Failure(error.kind, "Not everything was unmounted.")
+        let isUnmounted = error.kind == .tracesStay
+        if isUnmounted, failure != nil { continue }
+        failure = Failure(
+          error.kind, "Not everything was \(isUnmounted ? "removed" : "unmounted").")
       }
     }
     if let failure { throw failure }
+  }
+
+  /// A lazy unmount leaves programs at work, which go on to write their lists.
+  private func lookForTraces(of mount: MountEntry) throws(Failure) {
+    if cleanTraces || mount.user == geteuid() && !lazy {
+      try TraceLook.report(mount.mountPoint, cleaning: cleanTraces, output)
+    }
   }
 
   static func mount(at path: String) throws(Failure) -> MountEntry {

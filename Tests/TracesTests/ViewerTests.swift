@@ -1,0 +1,100 @@
+import AlbumTestSupport
+import Foundation
+import Testing
+import Traces
+
+/// Histories of viewers, in the form that the programs of Debian 12 write.
+@Suite struct ViewerTests {
+  let home: TraceHome
+  init() throws { home = try TraceHome() }
+
+  @Test func geeqiesListsLoseTheMountsLines() throws {
+    func history(_ extra: [String]) -> String {
+      """
+      #History lists
+
+      [shortcuts]
+      "Home[path]\(home.home)"
+      "\(home.album)"
+
+      [path_list]
+      "\(home.home)/Album2"
+      \(extra.joined(separator: "\n"))"\(home.home)/Pictures"
+
+      #end
+
+      """
+    }
+    let ours = ["\"\(home.album)\"", "\"\(home.album)/a\"b.jpg\"", ""]
+    try home.write(".config/geeqie/history", history(ours))
+    let marks = "#Marks lists\n\(home.home)/Album2/a.jpg,1\n"
+    try home.write(".config/geeqie/marks", marks + "\(home.album)/a,b.jpg,3\n#end\n")
+    #expect(home.found(cleaning: true) == ["", "a\"b.jpg", "a,b.jpg"])
+    #expect(try home.text(".config/geeqie/history") == history([]))
+    #expect(try home.text(".config/geeqie/marks") == marks + "#end\n")
+  }
+
+  @Test func geeqiesCopiesOfPathsGoWithTheirEmptyDirectories() throws {
+    let base = ".cache/geeqie/thumbnails"
+    let metadata = ".local/share/geeqie/metadata"
+    try home.write("\(base)\(home.album)/Trip/Photo/a.jpg.png", "x")
+    try home.write("\(base)\(home.album)/b.jpg.png", "x")
+    try home.write("\(base)\(home.home)/Album2/b.jpg.png", "x")
+    try home.write("\(metadata)\(home.album)/Trip/Photo/a.jpg.gq.xmp", "x")
+    #expect(
+      home.found(cleaning: true)
+        == ["Trip/Photo/a.jpg.gq.xmp", "Trip/Photo/a.jpg.png", "b.jpg.png"])
+    let left = try FileManager.default.subpathsOfDirectory(atPath: home.home)
+    #expect(!left.contains { $0.hasSuffix("/Album") || $0.contains("Trip") })
+    #expect(left.contains { $0.hasSuffix("/Album2/b.jpg.png") })
+    #expect(left.contains(base) && left.contains(metadata), "geeqie's own directories stay")
+    #expect(!left.contains(metadata + home.home))
+  }
+
+  @Test func gThumbsHistoryAndGwenviewsFoldersAreCleaned() throws {
+    let other = "<xbel>\n  <bookmark href=\"file:///home\"/>\n"
+    try home.write(
+      ".config/gthumb/history.xbel",
+      other + "  <bookmark href=\"\(home.uri("Album/Trip"))\">\n  </bookmark>\n</xbel>\n")
+    try home.write(
+      ".local/share/gwenview/recentfolders/gvhistoryaaarc",
+      "[general]\ndateTime=2026-11-23T00:00:00\nurl[$e]=file://$HOME/Album/Photo\n")
+    try home.write(
+      ".local/share/gwenview/recentfolders/gvhistorybbbrc", "[general]\nurl=\(home.uri("Album3"))\n"
+    )
+    #expect(home.found(cleaning: true) == ["Photo", "Trip"])
+    #expect(try home.text(".config/gthumb/history.xbel") == other + "</xbel>\n")
+    #expect(
+      try home.files().keys.sorted() == [
+        ".config/gthumb/history.xbel", ".local/share/gwenview/recentfolders/gvhistorybbbrc",
+      ])
+  }
+
+  /// Settings belong to daemons that hold them in memory.
+  @Test func settingsAreNamedAndStay() throws {
+    let channels = ".config/xfce4/xfconf/xfce-perchannel-xml"
+    let text =
+      "<property value=\"\(home.uri("Album/a.jpg"))\"/><property value=\"\(home.uri("Album2"))\"/>"
+    try home.write("\(channels)/ristretto.xml", text)
+    try home.write(".config/nomacs/Image Lounge.conf", "recentFiles=\(home.album)/b c.jpg\n")
+    try home.write(
+      ".config/dconf/user", Array("GVariant\0\0".utf8) + Array("\(home.album)/d\0".utf8))
+    let search = home.search(cleaning: true)
+    let found = Set(search.traces.map { String(decoding: $0.path ?? [], as: UTF8.self) })
+    #expect(found == ["a.jpg", "b c.jpg", "d"])
+    #expect(search.traces.allSatisfy { $0.state == .stays(.setting) })
+    #expect(try home.text("\(channels)/ristretto.xml") == text)
+  }
+
+  /// Nothing in such a file says whose picture it is.
+  @Test func aTemporaryPictureIsNamedAndStays() throws {
+    let path = home.temporary + "/eog-save-A1B2C3"
+    for path in [path, home.temporary + "/other"] {
+      try Data([1]).write(to: URL(fileURLWithPath: path))
+    }
+    let search = home.search(cleaning: true)
+    #expect(search.traces.map(\.file) == [path])
+    #expect(search.traces.map(\.state) == [.stays(.unproven)])
+    #expect(FileManager.default.fileExists(atPath: path))
+  }
+}
