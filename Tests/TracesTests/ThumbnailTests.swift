@@ -80,7 +80,8 @@ import Traces
     // zlib without compression: one stored block.
     let count = uri.utf8.count
     let stored: [UInt8] =
-      [0x78, 0x01, 0x01] + [UInt8(count), 0, ~UInt8(count), 0xFF] + Array(uri.utf8) + [0, 0, 0, 0]
+      [0x78, 0x01, 0x01] + [UInt8(count), 0, ~UInt8(count), 0xFF] + Array(uri.utf8)
+      + adler32(uri.utf8)
     let files = [
       PNG.file(
         PNG.chunk("IDAT", [UInt8](repeating: 7, count: 30_000)), PNG.text("Thumb::URI", uri)),
@@ -95,6 +96,16 @@ import Traces
       try home.write(".cache/thumbnails/large/\(number).png", file)
     }
     #expect(home.found().count == files.count)
+  }
+
+  /// The checksum at the end of zlib's format (RFC 1950).
+  private func adler32(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+    var (a, b): (UInt32, UInt32) = (1, 0)
+    for byte in bytes {
+      a = (a + UInt32(byte)) % 65_521
+      b = (b + a) % 65_521
+    }
+    return [b >> 8, b, a >> 8, a].map { UInt8(truncatingIfNeeded: $0) }
   }
 
   /// Qt compresses texts of 40 characters and more. zlib compressed these, one with a code of its own.
