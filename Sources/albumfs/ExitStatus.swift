@@ -30,7 +30,7 @@ enum ExitStatus {
     (.unreachable, 47, "the mount's daemon is there but cannot be reached, or is not yours"),
     (.clash, 48, "tidy: a name is taken; the other photos were moved"),
     (
-      .tracesStay, 49, "traces --clean, umount --clean-traces: traces stay; the others were removed"
+      .tracesStay, 49, "traces that other programs left could not be removed"
     ),
   ]
 
