@@ -188,8 +188,8 @@ extension ControlClient {
     }
   }
 
-  /// The path of the store that a mount shows, from its daemon; nil if the daemon is gone, hangs, or is another
-  /// user's. The mount table does not tell it.
+  /// The path of the store that a mount shows, from its daemon; nil if the daemon is gone, hangs, or is
+  /// another user's. The mount table does not tell it.
   package static func store(of mount: MountEntry) -> String? {
     guard let client = try? ControlClient(connecting: mount, nil, seconds: 1) else { return nil }
     try? client.stream.setReceiveTimeout(seconds: 3)

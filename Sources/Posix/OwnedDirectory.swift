@@ -11,22 +11,23 @@ package final class OwnedDirectory: Sendable {
   private let descriptor: FileDescriptor
   private let user: UInt32
 
-  /// `path` itself may contain symbolic links: users move `~/.cache` to other disks. Throws `.accessDenied` if
-  /// the directory belongs to another user.
+  /// `path` itself may contain symbolic links: users move `~/.cache` to other disks. Throws `.accessDenied`
+  /// if the directory belongs to another user.
   package init(path: String, user: UInt32) throws(Errno) {
     descriptor = try FileDescriptor(open: path, O_RDONLY | O_DIRECTORY | O_NONBLOCK)
     self.user = user
     try requireOwner()
   }
 
-  /// A directory that anybody may own, such as /tmp. What is opened in it must belong to the user all the same.
+  /// A directory that anybody may own, such as /tmp. What is opened in it must belong to the user all the
+  /// same.
   package init(shared path: String, user: UInt32) throws(Errno) {
     descriptor = try FileDescriptor(open: path, O_RDONLY | O_DIRECTORY | O_NONBLOCK)
     self.user = user
   }
 
-  /// A directory in another one. Throws an `isMisplaced` error for a symbolic link and for anything else that is
-  /// no directory.
+  /// A directory in another one. Throws an `isMisplaced` error for a symbolic link and for anything else that
+  /// is no directory.
   package init(_ name: FileName, in parent: OwnedDirectory) throws(Errno) {
     do throws(Errno) {
       descriptor = try parent.descriptor.openNearby(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
@@ -215,8 +216,8 @@ package final class OwnedFile: Sendable {
 }
 
 extension FileDescriptor {
-  /// openat(2) of a name in this directory, with O_CLOEXEC. Leaves the access time alone if the kernel permits
-  /// that.
+  /// openat(2) of a name in this directory, with O_CLOEXEC. Leaves the access time alone if the kernel
+  /// permits that.
   fileprivate func openNearby(_ name: FileName, _ flags: CInt) throws(Errno) -> FileDescriptor {
     let directory = rawValue
     func open(_ flags: CInt) throws(Errno) -> FileDescriptor {

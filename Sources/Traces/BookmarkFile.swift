@@ -1,6 +1,6 @@
-/// A list of bookmarks in XBEL, as GTK, KDE and gThumb keep recently used files: which bookmarks stand where in
-/// its bytes. Understands only what such programs write, and refuses everything else: a document type of its
-/// own, unbalanced tags, bookmarks in bookmarks.
+/// A list of bookmarks in XBEL, as GTK, KDE and gThumb keep recently used files: which bookmarks stand where
+/// in its bytes. Understands only what such programs write, and refuses everything else: a document type of
+/// its own, unbalanced tags, bookmarks in bookmarks.
 struct BookmarkFile {
   struct Bookmark: Equatable {
     /// From `<bookmark` to the end of its closing tag.
@@ -18,8 +18,8 @@ struct BookmarkFile {
     do throws(NotUnderstood) { try read(content) } catch { return nil }
   }
 
-  /// The content without some bookmarks, each with the white space before it: no other byte changes, and nothing
-  /// shows where they were.
+  /// The content without some bookmarks, each with the white space before it: no other byte changes, and
+  /// nothing shows where they were.
   static func removing(_ bookmarks: [Bookmark], from content: [UInt8]) -> [UInt8] {
     var kept: [UInt8] = []
     var place = 0

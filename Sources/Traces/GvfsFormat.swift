@@ -1,5 +1,5 @@
-/// The files of gvfsd-metadata: a tree, which it writes anew now and then, and a journal of changes since. All
-/// numbers are big-endian. Their formats are documented in gvfs' `metadata/file-format.txt`.
+/// The files of gvfsd-metadata: a tree, which it writes anew now and then, and a journal of changes since.
+/// All numbers are big-endian. Their formats are documented in gvfs' `metadata/file-format.txt`.
 enum GvfsFormat {
   struct NotUnderstood: Error {}
 

@@ -109,19 +109,50 @@ package protocol GvfsRemover: Sendable {
   func remove(_ path: [UInt8], from tree: String) -> GvfsOutcome
 }
 
-/// Removes paths through gvfsd-metadata, over D-Bus. No other program may write its files, because it maps them.
+/// Removes paths through gvfsd-metadata, over D-Bus. No other program may write its files, because it maps
+/// them.
 package struct GvfsDaemon: GvfsRemover {
   package init() {}
 
+  /// Arguments: gdbus, the tree, the path, the path that fills the journal, and `own` in a session of its
+  /// own. The daemon of such a session would outlive it.
+  private static let script = """
+    remove() {
+      "$1" call --session --timeout 10 --dest org.gtk.vfs.Metadata --object-path /org/gtk/vfs/metadata \
+        --method org.gtk.vfs.Metadata.Remove "$2" "$3" > /dev/null
+    }
+    remove "$1" "$2" "$3" || exit
+    remove "$1" "$2" "$4" && remove "$1" "$2" "$4"
+    if [ "$5" = own ]; then
+      pid=$("$1" call --session --dest org.freedesktop.DBus --object-path /org/freedesktop/DBus \
+        --method org.freedesktop.DBus.GetConnectionUnixProcessID org.gtk.vfs.Metadata)
+      pid=${pid#(uint32 }
+      kill "${pid%,)}"
+    fi
+    exit 0
+    """
+
   package func remove(_ path: [UInt8], from tree: String) -> GvfsOutcome {
     guard let gdbus = Subprocess.find("gdbus"), let session = session() else { return .unreachable }
-    let outcome = call(session + [gdbus], path, tree)
-    if outcome != .removed { return outcome }
     // The daemon records a removal in its journal, beside the names, and writes tree and journal anew after a
     // minute, or at once if the journal is full. So two removals of a long path that is in no tree fill it.
     let filler = [UInt8(ascii: "/")] + [UInt8](repeating: UInt8(ascii: "-"), count: 30_000)
-    for _ in 0..<2 where call(session + [gdbus], filler, tree) != .removed { break }
-    return .removed
+    let words =
+      session + [
+        "sh", "-c", GvfsDaemon.script, "sh", gdbus, GvfsDaemon.literal(Array(tree.utf8)),
+        GvfsDaemon.literal(path), GvfsDaemon.literal(filler), session.isEmpty ? "" : "own",
+      ]
+    do throws(Errno) {
+      let (code, complaint) = try Subprocess.run(words)
+      if code == 0 { return .removed }
+      // Nobody has the name, and nothing can be started that takes it.
+      let isMissing = ["ServiceUnknown", "NameHasNoOwner", "Cannot autolaunch", "connect"]
+      if isMissing.contains(where: { complaint.contains($0) }) { return .unreachable }
+      let line = complaint.split(separator: "\n").last { !$0.hasPrefix("dbus-daemon") } ?? ""
+      return .refused(String(line.prefix(200)))
+    } catch {
+      return .unreachable
+    }
   }
 
   /// Words that run a command in the user's session. Without one, they make a session for the command, which
@@ -139,28 +170,8 @@ package struct GvfsDaemon: GvfsRemover {
   private static var isRunning: Bool {
     let processes = (try? PosixDirectory(path: "/proc").list("")) ?? []
     return processes.contains { process in
-      Int32(process) != nil
-        && (try? readWholeFile("/proc/\(process)/comm")) == Array("gvfsd-metadata\n".utf8)
-    }
-  }
-
-  private func call(_ command: [String], _ path: [UInt8], _ tree: String) -> GvfsOutcome {
-    let words =
-      command + [
-        "call", "--session", "--timeout", "10", "--dest", "org.gtk.vfs.Metadata", "--object-path",
-        "/org/gtk/vfs/metadata", "--method", "org.gtk.vfs.Metadata.Remove",
-        GvfsDaemon.literal(Array(tree.utf8)), GvfsDaemon.literal(path),
-      ]
-    do throws(Errno) {
-      let (code, complaint) = try Subprocess.run(words, [Subprocess.Redirection(1, -1)])
-      if code == 0 { return .removed }
-      // Nobody has the name, and nothing can be started that takes it.
-      let isMissing = ["ServiceUnknown", "NameHasNoOwner", "Cannot autolaunch", "connect"]
-      if isMissing.contains(where: { complaint.contains($0) }) { return .unreachable }
-      let line = complaint.split(separator: "\n").last { !$0.hasPrefix("dbus-daemon") } ?? ""
-      return .refused(String(line.prefix(200)))
-    } catch {
-      return .unreachable
+      guard let number = Int32(process), !ProcessState.isZombie(number) else { return false }
+      return (try? readWholeFile("/proc/\(process)/comm")) == Array("gvfsd-metadata\n".utf8)
     }
   }
 

@@ -29,7 +29,8 @@ extension TraceSearch {
     }
   }
 
-  /// eog and Geeqie write a whole picture there, and leave it if they are killed or cannot move it to its place.
+  /// eog and Geeqie write a whole picture there, and leave it if they are killed or cannot move it to its
+  /// place.
   private static let temporaryNames = ["eog-save-", "geeqie_external_preview_"]
 
   /// Nothing in such a picture says where it comes from.

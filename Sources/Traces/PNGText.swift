@@ -10,8 +10,8 @@ enum PNGText {
 
   enum Fault: Error, Equatable { case noPNG, unreadable(Errno) }
 
-  /// The text of a keyword, wherever in the file it stands; nil if there is none within the limits. Reads only
-  /// the heads of chunks and the texts.
+  /// The text of a keyword, wherever in the file it stands; nil if there is none within the limits. Reads
+  /// only the heads of chunks and the texts.
   static func value(of keyword: String, in file: OwnedFile) throws(Fault) -> [UInt8]? {
     let keyword = Array(keyword.utf8)
     // The head and the texts of nearly all thumbnails lie in the first page.

@@ -25,8 +25,8 @@ extension TraceSearch {
     }
   }
 
-  /// Looks at one file with entries of many paths. `find` returns the tree's paths in it and the content without
-  /// them, or nil if it does not understand the content.
+  /// Looks at one file with entries of many paths. `find` returns the tree's paths in it and the content
+  /// without them, or nil if it does not understand the content.
   mutating func editFile(
     _ kind: Trace.Kind, _ name: String, in path: String,
     _ find: ([UInt8]) -> (paths: [[UInt8]], rest: [UInt8])?

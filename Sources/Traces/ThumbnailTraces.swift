@@ -1,8 +1,8 @@
 import AlbumModel
 import Posix
 
-/// Thumbnails by the freedesktop specification. A file's name is the MD5 of its picture's URI, which nobody can
-/// reverse, so albumfs reads the URI from the text that the specification demands in each.
+/// Thumbnails by the freedesktop specification. A file's name is the MD5 of its picture's URI, which nobody
+/// can reverse, so albumfs reads the URI from the text that the specification demands in each.
 extension TraceSearch {
   private static let sizes = ["normal", "large", "x-large", "xx-large"].map {
     FileName(known: Array($0.utf8))

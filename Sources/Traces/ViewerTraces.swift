@@ -1,8 +1,8 @@
 import AlbumModel
 import Posix
 
-/// Histories of picture viewers. Bookmarks, shortcuts, collections and albums that the user made there are not
-/// touched.
+/// Histories of picture viewers. Bookmarks, shortcuts, collections and albums that the user made there are
+/// not touched.
 extension TraceSearch {
   mutating func lookAtViewers() {
     lookAtBookmarks(.history, "history.xbel", in: "\(places.config)/gthumb")
@@ -36,8 +36,8 @@ extension TraceSearch {
     }
   }
 
-  /// Goes down to the copy of a root; removes the directories on the way that are empty afterwards. Returns true
-  /// if this directory may be empty now.
+  /// Goes down to the copy of a root; removes the directories on the way that are empty afterwards. Returns
+  /// true if this directory may be empty now.
   private mutating func descend(
     _ kind: Trace.Kind, _ parts: ArraySlice<FileName>, _ directory: OwnedDirectory, _ path: String
   ) -> Bool {

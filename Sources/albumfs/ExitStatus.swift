@@ -30,9 +30,7 @@ enum ExitStatus {
     (.unreachable, 47, "the mount's daemon is there but cannot be reached, or is not yours"),
     (.clash, 48, "tidy: a name is taken; the other photos were moved"),
     (.leftOutside, 49, "adopt: some files stay outside of the space"),
-    (
-      .tracesStay, 50, "traces --clean, umount --clean-traces: traces stay; the others were removed"
-    ),
+    (.tracesStay, 50, "traces that other programs left could not be removed"),
   ]
 
   static func code(for kind: Failure.Kind) -> Int32 {

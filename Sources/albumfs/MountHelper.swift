@@ -33,11 +33,17 @@ enum MountHelper {
       }
     }
     var result = ["mount", "--quiet"] + places
+    // mount(8) finds a line of fstab in the mount table by its first field. The store is named there anyway.
+    if let store = places.first, !store.contains(","), !options.contains(where: isSourceName) {
+      result += ["-o", "fsname=\(store)"]
+    }
     for option in options { result += translated(option) }
     let hasSource = result.contains { $0.hasPrefix("--password-") }
     if !hasSource, isatty(STDIN_FILENO) != 1 { result.append("--password-stdin") }
     return result
   }
+
+  private static func isSourceName(_ option: String) -> Bool { option.hasPrefix("fsname=") }
 
   private static func words(_ list: String) -> [String] {
     list.split(separator: ",").map(String.init)

@@ -88,7 +88,7 @@ import Testing
     try mounted.mount()
     try mounted.kill()
     let listed = try mounted.outcome(as: .tester, "timeout 60 albumfs list")
-    #expect(listed.output.contains("\(mounted.mountPoint)\t\(mounted.store)\tdead"), "\(listed)")
+    #expect(listed.output.contains("\(mounted.mountPoint)\tstore unknown\tdead"), "\(listed)")
     let cleared = try mounted.outcome(as: .tester, "timeout 60 albumfs umount $M")
     #expect(cleared.code == 0, "\(cleared.errors)")
   }

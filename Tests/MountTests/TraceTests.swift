@@ -138,7 +138,14 @@ import Testing
           dbus-run-session -- gio info -a metadata:: $W/near/b.jpg | grep -q 'rating: four'
           dbus-run-session -- gio set $M/Trip/Photo/a.jpg metadata::rating six
           grep -r a.jpg $W/.local/share/gvfs-metadata > /dev/null
+          # Each session's daemon outlives it, and beside one albumfs starts no other.
+          for p in $(pgrep -x gvfsd-metadata); do
+            if tr '\\0' '\\n' < /proc/$p/environ | grep -qx "W=$W"; then kill -9 $p; fi
+          done
+          sleep 1
+          if pgrep -r S,R,D -x gvfsd-metadata; then exit 0; fi
           env -u DBUS_SESSION_BUS_ADDRESS XDG_RUNTIME_DIR= albumfs traces $M --clean
+          if pgrep -r S,R,D -x gvfsd-metadata; then exit 1; fi
           absent a.jpg -r $W/.local/share/gvfs-metadata
           """)
     }
@@ -165,6 +172,21 @@ import Testing
         cd /; albumfs browse $M -- $W/viewer || true
         """)
       #expect(try mounted.status().albums == 0)
+    }
+  }
+
+  /// The services of its session outlive it, with files open in the space.
+  @Test(.enabled(if: TraceTests.exists(TraceTests.gvfs), "needs the package gvfs-daemons"))
+  func whatABrowsedProgramStartedDoesNotKeepTheMountBusy() throws {
+    try MountedStore.use { mounted in
+      try mounted.sh(
+        """
+        touch $M/a.jpg
+        albumfs browse $M -- gio set $M/a.jpg metadata::rating five
+        ls $M/.albumfs-browse/data/gvfs-metadata/root
+        test ! -e $W/.local/share/gvfs-metadata
+        albumfs umount $M; albumfs mount --password-file $P $S $M
+        """)
     }
   }
 

@@ -38,17 +38,19 @@ struct Browse: ParsableCommand {
     guard Subprocess.find(words[0]) != nil || PathCalls.isExecutable(words[0]) else {
       throw Failure(.usage, "\(words[0]) is not a program that can be run.")
     }
-    let environment = BrowseFolder.environment(PathCalls.environment, folder)
-    var session: [String] = []
-    if let runner = Subprocess.find("dbus-run-session") {
-      session = [runner, "--"]
+    let session = BrowseSession()
+    defer { session.endServices() }
+    let environment = BrowseFolder.environment(PathCalls.environment, folder) + [session.mark]
+    var runner: [String] = []
+    if let found = Subprocess.find("dbus-run-session") {
+      runner = [found, "--"]
     } else {
       output.say(
         "dbus-run-session is not installed (package dbus-daemon): a program that runs already may show the "
           + "space in its old process, and leave traces.")
     }
     do throws(Errno) {
-      return try Subprocess.wait(try Subprocess.start(session + words, environment: environment))
+      return try Subprocess.wait(try Subprocess.start(runner + words, environment: environment))
     } catch {
       throw Failure(.other, "\(words[0]) cannot be run: \(error)")
     }
