@@ -98,13 +98,14 @@ struct FileFallback {
         unreadable.insert(inode)
         continue
       }
+      // A checkpoint alone knows the file. Its content is known, and is not there.
+      let isNewInCheckpoint =
+        recent.madeInGap.contains(inode) && !segments.contains(Extent.lostSegment)
       let version = try FileFallback.newestWhole(recent.versions[inode], &missing)
       kept[inode] = FileFallback.between(version, catalog, inode, recent.versions[inode] ?? [])
       if let version {
         shown[inode] = version
-      } else if recent.isOld(inode)
-        || recent.versions[inode] == nil && !recent.madeInGap.contains(inode)
-      {
+      } else if recent.isOld(inode) || recent.versions[inode] == nil && !isNewInCheckpoint {
         unreadable.insert(inode)
       } else {
         leftOut.insert(inode)

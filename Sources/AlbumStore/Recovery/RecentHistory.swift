@@ -30,7 +30,7 @@ struct RecentHistory: Sendable {
   private(set) var versions: [InodeNumber: [FileVersion]] = [:]
   /// Names that led to one file and then to another or to none, in the order of history.
   private(set) var renamed: [Replacement] = []
-  /// Files in `wanted` that lost frames made: history before the gap does not know them.
+  /// Files in `wanted` that lost frames made and gave the name of another file.
   private(set) var madeInGap: Set<InodeNumber> = []
   /// The last name of each inode.
   private(set) var names: [InodeNumber: EntryPlace] = [:]
@@ -160,9 +160,7 @@ struct RecentHistory: Sendable {
     guard let wanted else { return }
     let names = now.names(of: wanted)
     for inode in wanted.sorted() {
-      if before.index(of: inode).map({ before.inodes[$0].isExpected }) ?? true {
-        madeInGap.insert(inode)
-      }
+      let isNew = before.index(of: inode).map { before.inodes[$0].isExpected } ?? true
       for place in names[inode] ?? [] {
         guard let parent = before.index(of: place.directory), before.isListed(parent),
           let child = before.child(place.name, of: parent)
@@ -170,6 +168,7 @@ struct RecentHistory: Sendable {
         let former = before.state(child).number
         let isThere = now.index(of: former).map { now.state($0).links > 0 } ?? false
         if former == inode || isThere { continue }
+        if isNew { madeInGap.insert(inode) }
         noteLast(former, before)
         renamed.append(Replacement(place: place, former: former, now: inode))
       }
