@@ -152,7 +152,7 @@ import Testing
       open(sys.argv[2], "w").close(); time.sleep(600)' $M $W/there > /dev/null 2>&1 &
       echo $! > $W/pid; until [ -e $W/there ]; do sleep 0.1; done
       """)
-    defer { _ = try? mounted.sh("kill $(cat $W/pid)") }
+    defer { _ = try? mounted.sh("kill -9 $(cat $W/pid)") }
     try mounted.kill()
     try mounted.sh("albumfs umount $M; albumfs check --password-file $P $S")
     try mounted.mount()
