@@ -175,7 +175,7 @@ if Context.environment["ALBUMFS_FUZZ"] != nil {
       name: "albumfs-fuzz",
       dependencies: [
         "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "ThumbnailProtocol",
-        "ControlProtocol", "AlbumTestSupport", logging,
+        "ControlProtocol", "Traces", "AlbumTestSupport", logging,
       ],
       path: "Tests/Fuzz", swiftSettings: settings))
 }

@@ -6,6 +6,8 @@ enum GvfsFormat {
   /// Real trees have some thousand nodes.
   private static let nodeLimit = 1_000_000
   private static let depthLimit = 256
+  /// Bytes of all paths. A prepared tree leads from many nodes to the same long names.
+  private static let pathLimit = 64 << 20
 
   /// The tree's random tag, which its journal's name contains, and the paths of all its nodes.
   static func tree(_ content: [UInt8]) throws(NotUnderstood) -> (tag: UInt32, paths: [[UInt8]]) {
@@ -16,6 +18,7 @@ enum GvfsFormat {
     let tag = try reader.number(at: 12)
     let root = Int(try reader.number(at: 16))
     var paths: [[UInt8]] = []
+    var length = 0
     // Each entry: name, children, metadata, time.
     var waiting = [(children: Int(try reader.number(at: root + 4)), path: [UInt8](), depth: 0)]
     while let (children, path, depth) = waiting.popLast() {
@@ -27,6 +30,8 @@ enum GvfsFormat {
         let place = children + 4 + 16 * index
         let name = try reader.string(at: Int(try reader.number(at: place)))
         let inner = path + [UInt8(ascii: "/")] + name
+        length += inner.count
+        if length > pathLimit { throw NotUnderstood() }
         paths.append(inner)
         waiting.append((Int(try reader.number(at: place + 4)), inner, depth + 1))
       }

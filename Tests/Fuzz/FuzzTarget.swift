@@ -28,6 +28,10 @@ let allTargets: [String: any FuzzTarget.Type] = [
   "RecoveryKey": RecoveryKeyTarget.self,
   "ControlMessage": ControlMessageTarget.self,
   "MountTable": MountTableTarget.self,
+  "RecentFiles": RecentFilesTarget.self,
+  "ThumbnailText": ThumbnailTextTarget.self,
+  "GvfsMetadata": GvfsMetadataTarget.self,
+  "SettingsFile": SettingsFileTarget.self,
 ]
 
 /// A promise that does not hold is a finding.

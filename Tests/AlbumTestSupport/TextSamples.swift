@@ -1,19 +1,21 @@
 /// URIs of files in `/home/ann/Album`, compressed by zlib, in base 64.
-enum TextSamples {
+package enum TextSamples {
   /// With zlib's fixed code.
-  static let fixed = "eAFLy8xJtdLX18/Iz03VT8zL03fMSSrN1Q8pyizQD8jIL8nX9/R1jzcwMDDUyypIBwBuYQ8/"
+  package static let fixed =
+    "eAFLy8xJtdLX18/Iz03VT8zL03fMSSrN1Q8pyizQD8jIL8nX9/R1jzcwMDDUyypIBwBuYQ8/"
 
   /// The same with three bytes destroyed, and so without an end.
-  static let damaged = "eAFLy8xJtdLX1////03VT8zL03fMSSrN1Q8pyizQD8jIL8nX9/R1jzcwMDDUyypIBwBuYQ8/"
+  package static let damaged =
+    "eAFLy8xJtdLX1////03VT8zL03fMSSrN1Q8pyizQD8jIL8nX9/R1jzcwMDDUyypIBwBuYQ8/"
 
   /// With a code of its own.
-  static let dynamic =
+  package static let dynamic =
     "eNolj0sOAkEIRG8ke3fewQvwqQbMzDgxMfH4FrrpAP1eF716w1VE6rlD9Djkttl7l/urT/E2pGpGu2V3wtwKqqbQSA"
     + "DLpkuxYFNAw3ljaOWEYhIEabDh2RLlOjUBIH43LFbRqKCMYElH/t7iIEeNNeA485ShPBwTLoAvkrbCVYtMjMptRplg"
     + "mGkWpF0nB7PAH+WCyv+4FiPJRXNfl8/lceYXwwNqcw=="
 
   /// What `dynamic` says, below the mount point.
-  static let long =
+  package static let long =
     "Trip/cibegaagdicbgiigebcbheaabaeadgeeefbeaabg/bdeeeheeieceadbeiabdeaaggaeaebaeeeaaaeei/dhc"
     + "aeaaaiabeedbaeeebeefheiahdeceedheieae/eaebaefeedgaaaedfeebebeedeeaabehcdcebeaa/eecfbaebfdc"
     + "aahbebdeaebeehdfeeeeeaebbaghe/icafheiecaeacaahbeaagabhecahieaaebdigaec/x.jpg"
