@@ -7,9 +7,9 @@ import AlbumStore
 
 /// Rules of POSIX ACLs in a catalog. Two extended attributes of an inode hold its ACLs.
 package enum AccessControl {
-  /// Who may use the inode. Only stored if it says more than the permission bits.
+  /// The ACL that the kernel checks. An inode has it only if it says more than the permission bits.
   package static let accessName = Array("system.posix_acl_access".utf8)
-  /// What new inodes in this directory get.
+  /// The ACL of a directory that new inodes in it inherit.
   package static let defaultName = Array("system.posix_acl_default".utf8)
 
   package static func isName(_ name: [UInt8]) -> Bool {
@@ -44,7 +44,7 @@ package enum AccessControl {
     setOrDrop(accessName, list.isMinimal ? nil : value, of: index, &catalog)
   }
 
-  /// What an inode gets from its directory.
+  /// The permissions and the ACLs that a new inode inherits from its directory.
   struct Inheritance {
     var permissions: UInt16
     fileprivate var access: [UInt8]?

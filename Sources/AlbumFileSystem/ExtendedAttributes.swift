@@ -72,7 +72,7 @@ extension FileSystem {
     try space.change { (catalog: inout Catalog) throws(FSError) in
       let index = try InodeIndex(inode, in: catalog)
       if catalog.attribute(name, of: index) == nil {
-        // Who removes an ACL wants the permission bits alone, and may have them already.
+        // To remove an ACL that the inode does not have succeeds, as on other file systems.
         if AccessControl.isName(name) { return }
         throw FSError(.noAttribute)
       }

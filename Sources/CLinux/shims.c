@@ -7,6 +7,7 @@
 #include <linux/openat2.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -86,6 +87,12 @@ int clinux_ofd_is_locked(int fd) {
 int clinux_accept(int listener) { return accept4(listener, 0, 0, SOCK_CLOEXEC); }
 
 int clinux_close_from(unsigned int first) { return close_range(first, ~0u, 0); }
+
+int clinux_thread_id(void) { return gettid(); }
+
+int clinux_own_descriptors(unsigned int first) {
+  return unshare(CLONE_FILES) == -1 ? -1 : close_range(first, ~0u, 0);
+}
 
 void clinux_log_open(const char *program) { openlog(program, LOG_PID, LOG_DAEMON); }
 

@@ -85,7 +85,20 @@ struct ControlSocket: ~Copyable {
   /// kernel's list: under sudo, cron or ssh the daemon's runtime directory may differ from the one that this
   /// process would choose.
   static func paths(of device: DeviceNumber, in places: ControlPlaces) -> [String] {
-    let prefix = "\(device)."
+    candidates(in: places, beginningWith: "\(device).")
+      .compactMap { path in changeTime(of: path).map { (path, $0) } }
+      .sorted { $0.1 > $1.1 }.map(\.0)
+  }
+
+  /// The sockets of all daemons of the user.
+  static func all(in places: ControlPlaces) -> [String] {
+    candidates(in: places, beginningWith: "").filter { changeTime(of: $0) != nil }.sorted()
+  }
+
+  /// The paths of sockets in private directories whose names begin so.
+  private static func candidates(
+    in places: ControlPlaces, beginningWith prefix: String
+  ) -> Set<String> {
     var found: Set<String> = []
     for directory in places.existing() {
       for name in names(in: directory) where name.hasPrefix(prefix) {
@@ -100,24 +113,7 @@ struct ControlSocket: ~Copyable {
       else { continue }
       found.insert(path)
     }
-    return found.compactMap { path in changeTime(of: path).map { (path, $0) } }
-      .sorted { $0.1 > $1.1 }.map(\.0)
-  }
-
-  /// The sockets of all daemons of the user.
-  static func all(in places: ControlPlaces) -> [String] {
-    var found: Set<String> = []
-    for directory in places.existing() {
-      for name in names(in: directory) { found.insert("\(directory)/\(name)") }
-    }
-    for path in bound() {
-      let parts = path.split(separator: "/")
-      guard parts.count > 1, parts[parts.count - 2].hasPrefix("albumfs"),
-        places.isPrivate("/" + parts.dropLast().joined(separator: "/"))
-      else { continue }
-      found.insert(path)
-    }
-    return found.filter { changeTime(of: $0) != nil }.sorted()
+    return found
   }
 
   /// The device number of the mount, from the name of its socket.

@@ -71,7 +71,7 @@ package enum ControlReply: Codable, Sendable, Equatable {
   }
 }
 
-/// What the mount table does not tell about a mount.
+/// Facts about a mount that the mount table does not show.
 package struct MountDescription: Codable, Sendable, Equatable {
   package var store: String
   package init(store: String) { self.store = store }

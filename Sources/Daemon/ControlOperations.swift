@@ -102,7 +102,7 @@ extension Parts {
         let name = String(decoding: album, as: UTF8.self)
         notes.append(
           "\(name)/Thumb was removed, so the thumbnails of \(name) show nowhere. "
-            + "To bring it back: mkdir \(name)/Thumb")
+            + "To bring it back: mkdir \(ShellWord.quoted("\(name)/Thumb"))")
       }
       return ControlSummary(count: count, notes: notes)
     } catch {

@@ -59,6 +59,10 @@ final class ControlRequests: Sendable {
 
   /// Waits for the end of the session and reports it. Notices within a second if the client has disconnected.
   private func tellWhenOver(_ progress: (ControlReply) -> Bool) -> ControlReply {
+    parts.keepingMountStill { waitForEnd(progress) }
+  }
+
+  private func waitForEnd(_ progress: (ControlReply) -> Bool) -> ControlReply {
     end.withLock { $0.waiting += 1 }
     defer {
       end.withLock { $0.waiting -= 1 }

@@ -25,7 +25,7 @@ final class Parts: Sendable {
   private let history: HistoryWatch?
   private let mountOptions: MountOptions
   private let mount = Mutex<FUSEDriver.Mount?>(nil, rank: .leaf)
-  /// What the last `tidy` moved, so that it can be undone.
+  /// The moves of the last `tidy`, for `tidy --undo`.
   let lastTidy = Mutex<[TidyReport.Move]>([], rank: .leaf)
   private let logger: Logger
 
@@ -74,6 +74,12 @@ final class Parts: Sendable {
 
   /// How the kernel's requests come. Ask when the mount is ready.
   var transport: TransportInUse { mount.withLock { $0 }?.transport ?? .device(nil) }
+
+  /// Makes no call of its own through the mount during `body`.
+  func keepingMountStill<Result>(_ body: () -> Result) -> Result {
+    guard let mount = mount.withLock({ $0 }) else { return body() }
+    return mount.keepingStill(body)
+  }
 
   /// Writes everything out. Call it when nobody uses the mount any more.
   func close() throws(Failure) {

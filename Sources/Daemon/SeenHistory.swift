@@ -18,13 +18,14 @@ struct SeenHistory {
     name = space.memoryName
   }
 
-  /// What the history of a space lacks against the record; nil if it lacks nothing.
+  /// The frames that the record has and the history of a space lacks.
   struct Shortfall {
     var frames: UInt64
     /// When the last of these frames was written, in seconds since 1970.
     var until: Int64
   }
 
+  /// nil if the history lacks nothing.
   func shortfall(of space: Space) -> Shortfall? {
     guard let seen = read(), seen.frame > space.historyEnd.frame else { return nil }
     return Shortfall(frames: seen.frame - space.historyEnd.frame, until: seen.seconds)
@@ -33,16 +34,8 @@ struct SeenHistory {
   /// Records the end of history, unless the record goes further. Throws the error of the disk.
   func remember(_ end: Space.HistoryEnd) throws(Errno) {
     if let seen = read(), seen.frame >= end.frame { return }
-    let place = try PosixDirectory(path: directory)
-    let temporary = "\(name).new"
-    do throws(Errno) { try place.remove(temporary) } catch {
-      if error != .noEntry { throw error }
-    }
-    let file = try place.open(temporary, .createNew)
-    try file.writeAll(Array("\(end.frame) \(end.time.seconds)\n".utf8))
-    try file.sync()
-    try place.rename(temporary, to: name)
-    try place.syncDirectory("")
+    try PosixDirectory(path: directory)
+      .replaceFile(name, by: Array("\(end.frame) \(end.time.seconds)\n".utf8))
   }
 
   private func read() -> (frame: UInt64, seconds: Int64)? {

@@ -29,6 +29,7 @@ enum SpaceHolder {
         ends when they are closed; albumfs list names the programs.
         """
     }
-    return "This space is already mounted on \(point) (\(process)). Run: albumfs umount \(point)"
+    return "This space is already mounted on \(point) (\(process)). Run: "
+      + "albumfs umount \(ShellWord.quoted(point))"
   }
 }

@@ -15,6 +15,7 @@ final class Driver: Sendable {
   let logger: Logger
   let pages = KernelPages()
   let notifications = Notifications()
+  let announcements = Announcements()
   /// The inodes that the kernel knows.
   let inodes = KernelInodes()
   let implicit: ImplicitEntries
@@ -102,8 +103,10 @@ extension Driver: FileSystemObserver {
       for (name, directory) in fileSystem.names(of: file) {
         notifications.forget(entry: name, in: directory)
       }
-    // The kernel caches no names of thumbnails, and no attributes of an open file.
-    case .written, .thumbnail: break
+    // The kernel caches no names of thumbnails.
+    case .thumbnail(let photo): announcements.add(photo)
+    // The kernel caches no attributes of an open file.
+    case .written: break
     }
   }
 }

@@ -21,9 +21,20 @@ extension Driver {
     _ name: FileName, in parent: InodeNumber, mode: UInt32, flags: CInt,
     for caller: KernelCaller
   ) throws(FSError) -> (KernelEntry, OpenFile) {
+    if announcements.isCaller(caller) { return try announced(name, in: parent) }
     let (entry, file) = try fileSystem.create(
       name, in: parent, permissions: UInt16(mode & 0o7777), mode: OpenMode(flags: flags),
       for: asking(caller))
+    return (handOut(entry), file)
+  }
+
+  /// The reply to the thread that announces a thumbnail: the file that is there. Creates none.
+  private func announced(_ name: FileName, in parent: InodeNumber) throws(FSError)
+    -> (KernelEntry, OpenFile)
+  {
+    if !announcements.isCurrent(name, in: parent) { throw FSError(.notPermitted) }
+    let entry = try fileSystem.lookup(name, in: parent)
+    let file = try fileSystem.open(entry.attributes.inode, mode: OpenMode(flags: O_RDONLY))
     return (handOut(entry), file)
   }
 

@@ -73,16 +73,19 @@ package final class Mount: Sendable {
 
   private func serve(_ session: borrowing Session) throws(MountError) {
     let link = session.link
-    let isStopping = state.withLock { state in
+    let (isStopping, device) = state.withLock { state in
       state.link = link
       state.device = MountTable.mount(at: path)?.device
-      return state.isStopping
+      return (state.isStopping, state.device)
     }
     driver.fileSystem.add(driver)
     defer { end() }
     do throws(Errno) {
       try driver.notifications.start(link)
       try driver.pages.start(link)
+      if let device {
+        try driver.announcements.start(driver.fileSystem, mountPoint: path, device: device)
+      }
     } catch {
       throw .systemRefused("start a thread", error)
     }
@@ -95,6 +98,7 @@ package final class Mount: Sendable {
   private func end() {
     driver.fileSystem.remove(driver)
     driver.notifications.stop()
+    driver.announcements.stop()
     driver.pages.stop()
     driver.inodes.forgetAll()
     state.withLock { $0.link = nil }
@@ -114,6 +118,7 @@ package final class Mount: Sendable {
     }
     if !isRunning { return }
     driver.notifications.stop()
+    driver.announcements.stop()
     detach()
     let deadline = MonotonicTime.now + .seconds(seconds)
     if state.waiting(until: deadline, { $0.hasEnded ? () : nil }) == nil {
@@ -128,6 +133,14 @@ package final class Mount: Sendable {
 
   /// True if the kernel sent a request since the last call.
   package func takeUse() -> Bool { driver.takeUse() }
+
+  /// Makes no call through the mount during `body`, because somebody unmounts it: such a call would keep it
+  /// busy.
+  package func keepingStill<Result>(_ body: () -> Result) -> Result {
+    driver.announcements.pause()
+    defer { driver.announcements.resume() }
+    return body()
+  }
 
   /// Unmounts, unless a file or directory of the mount is in use, which only the kernel knows. Any thread
   /// except those that serve requests.

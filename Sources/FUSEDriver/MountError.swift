@@ -13,7 +13,7 @@ package enum MountError: Error, Equatable, Sendable {
   case mountPoint(String, MountPointFault)
   /// A mount option that is not supported.
   case unknownOption(String)
-  /// A `uid=` or `gid=` whose value is no number of a user or group.
+  /// A `uid=` or `gid=` whose value is neither the number nor the name of one.
   case badID(String)
   /// The kernel refused to mount on this path.
   case mountRefused(String, Errno)

@@ -1,3 +1,5 @@
+import Posix
+
 /// The options of a mount, from the command line and from `-o`.
 package struct MountOptions: Equatable, Sendable {
   /// What the mount table shows as the device. Every user of the machine can read it, so it does not name the
@@ -34,8 +36,8 @@ package struct MountOptions: Equatable, Sendable {
 
   private mutating func add(word: String) throws(MountError) {
     if MountOptions.isForMountCommand(word) { return }
-    if word.hasPrefix("uid=") { return shownUser = try MountOptions.id(word) }
-    if word.hasPrefix("gid=") { return shownGroup = try MountOptions.id(word) }
+    if word.hasPrefix("uid=") { return shownUser = try MountOptions.id(word, UserName.number) }
+    if word.hasPrefix("gid=") { return shownGroup = try MountOptions.id(word, GroupName.number) }
     if word.hasPrefix("fsname="), word != "fsname=" {
       source = String(word.dropFirst("fsname=".count))
       return
@@ -65,10 +67,11 @@ package struct MountOptions: Equatable, Sendable {
     }
   }
 
-  /// The number after the equals sign. The greatest number means "no change" to chown(2).
-  private static func id(_ word: String) throws(MountError) -> UInt32 {
-    let digits = word.drop { $0 != "=" }.dropFirst()
-    guard let id = UInt32(digits), id != .max else { throw .badID(word) }
+  /// The number or name after the equals sign. The greatest number means "no change" to chown(2).
+  private static func id(_ word: String, _ number: (String) -> UInt32?) throws(MountError) -> UInt32
+  {
+    let value = String(word.drop { $0 != "=" }.dropFirst())
+    guard let id = UInt32(value) ?? number(value), id != .max else { throw .badID(word) }
     return id
   }
 

@@ -20,6 +20,9 @@ extension Driver {
   func lookup(_ name: FileName, in parent: InodeNumber, for caller: KernelCaller) throws(FSError)
     -> KernelEntry
   {
+    if announcements.isCaller(caller), announcements.isCurrent(name, in: parent) {
+      throw FSError(.notFound)
+    }
     let entry = try fileSystem.lookup(name, in: parent)
     if implicit.yields(entry, name, in: parent, to: caller) { throw FSError(.notFound) }
     return handOut(entry)

@@ -28,7 +28,7 @@ struct Owners: Equatable, Sendable {
     return ownGroups.contains(stored) ? stored : group
   }
 
-  /// What the space stores for a new inode of this caller: the ids that the mount shows for it.
+  /// The ids that the space stores for a new inode of this caller: those that the mount shows for it.
   func stored(user caller: UInt32, group callersGroup: UInt32) -> (user: UInt32, group: UInt32) {
     (user ?? caller, shownGroup(callersGroup))
   }

@@ -29,7 +29,7 @@ package enum TransportInUse: Sendable {
   case device(RingFault?)
 }
 
-/// What the kernel says about FUSE over io_uring.
+/// Whether the kernel offers FUSE over io_uring.
 package enum KernelRings {
   /// Throws if no mount can use io_uring.
   package static func check() throws(RingFault) {

@@ -103,6 +103,26 @@ package struct FileDescriptor: ~Copyable, Sendable {
     }
   }
 
+  /// Reads at `offset` until the buffer is full or the file ends; returns the number of bytes.
+  package func fill(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int
+  {
+    var done = 0
+    while done < buffer.count {
+      let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+      let count = try unsafe read(into: rest, at: offset + Int64(done))
+      if count == 0 { break }
+      done += count
+    }
+    return done
+  }
+
+  /// Does the same with an array.
+  func fill(_ bytes: inout [UInt8], at offset: Int64) throws(Errno) -> Int {
+    try unsafe bytes.withUnsafeMutableBufferPointer { buffer throws(Errno) in
+      try unsafe fill(UnsafeMutableRawBufferPointer(buffer), at: offset)
+    }
+  }
+
   /// pwrite(2), which may write less than the buffer.
   package func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
     try retrying {
@@ -129,6 +149,34 @@ package struct FileDescriptor: ~Copyable, Sendable {
   /// fsync(2). Never retries.
   package func synchronize() throws(Errno) {
     if Glibc.fsync(rawValue) == -1 { throw .last }
+  }
+
+  /// Reads the names in this directory, without `.` and `..`, in no order, and closes it. Stops after `limit`
+  /// names; `isComplete` is false if there are more.
+  consuming func readNames(atMost limit: Int = .max) throws(Errno)
+    -> (names: [[UInt8]], isComplete: Bool)
+  {
+    let raw = release()
+    guard let stream = unsafe fdopendir(raw) else {
+      let error = Errno.last
+      _ = Glibc.close(raw)
+      throw error
+    }
+    defer { unsafe _ = closedir(stream) }
+    var names: [[UInt8]] = []
+    while true {
+      errno = 0
+      guard let entry = unsafe readdir(stream) else {
+        if errno != 0 { throw .last }
+        return (names, true)
+      }
+      let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) {
+        unsafe Array($0.prefix { $0 != 0 })
+      }
+      if name.elementsEqual(".".utf8) || name.elementsEqual("..".utf8) { continue }
+      if names.count == limit { return (names, false) }
+      names.append(name)
+    }
   }
 
   /// Starts writeback of all dirty pages and does not wait for it (sync_file_range(2)).

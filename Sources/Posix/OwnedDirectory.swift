@@ -45,27 +45,9 @@ package final class OwnedDirectory: Sendable {
   /// Reads at most `limit` names; `isComplete` is false if there are more.
   package func names(atMost limit: Int) throws(Errno) -> (names: [FileName], isComplete: Bool) {
     // A descriptor of its own, because reading moves its position.
-    let raw = try descriptor.openNearby(FileName(dots: 1), O_RDONLY | O_DIRECTORY).release()
-    guard let stream = unsafe fdopendir(raw) else {
-      let error = Errno.last
-      _ = close(raw)
-      throw error
-    }
-    defer { unsafe _ = closedir(stream) }
-    var names: [FileName] = []
-    while true {
-      errno = 0
-      guard let entry = unsafe readdir(stream) else {
-        if errno != 0 { throw .last }
-        return (names, true)
-      }
-      let bytes = unsafe withUnsafeBytes(of: &entry.pointee.d_name) {
-        unsafe Array($0.prefix { $0 != 0 })
-      }
-      guard let name = try? FileName(bytes) else { continue }
-      if names.count == limit { return (names, false) }
-      names.append(name)
-    }
+    let opened = try descriptor.openNearby(FileName(dots: 1), O_RDONLY | O_DIRECTORY)
+    let (names, isComplete) = try opened.readNames(atMost: limit)
+    return (names.compactMap { try? FileName($0) }, isComplete)
   }
 
   /// nil if there is nothing of that name.
@@ -180,18 +162,7 @@ package final class OwnedFile: Sendable {
   /// Reads at most `count` bytes; fewer only at the end of the file.
   package func read(_ count: Int, at offset: Int64) throws(Errno) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
-    var filled = 0
-    while filled < count {
-      let start = filled
-      let got = try retrying {
-        unsafe bytes.withUnsafeMutableBytes {
-          unsafe Glibc.pread(
-            descriptor.rawValue, $0.baseAddress! + start, count - start, off_t(offset) + start)
-        }
-      }
-      if got == 0 { break }
-      filled += got
-    }
+    let filled = try descriptor.fill(&bytes, at: offset)
     return filled == count ? bytes : Array(bytes[..<filled])
   }
 

@@ -39,10 +39,12 @@ package enum PlainFiles {
     let to = try FileDescriptor(open: path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
     do throws(Errno) {
       var buffer = [UInt8](repeating: 0, count: chunk)
+      var offset: Int64 = 0
       while true {
-        let count = try read(from, &buffer)
+        let count = try from.fill(&buffer, at: offset)
         if count == 0 { break }
         try to.writeAll(Array(buffer[..<count]))
+        offset += Int64(count)
       }
       copyAttributes(source, to: path)
       try retrying { fchmod(to.rawValue, entry.permissions & 0o777) }
@@ -62,10 +64,13 @@ package enum PlainFiles {
     if try a.size() != b.size() { return false }
     _ = posix_fadvise(b.rawValue, 0, 0, POSIX_FADV_DONTNEED)
     var (left, right) = ([UInt8](repeating: 0, count: chunk), [UInt8](repeating: 0, count: chunk))
+    var offset: Int64 = 0
     while true {
-      let (count, other) = (try read(a, &left), try read(b, &right))
+      let count = try a.fill(&left, at: offset)
+      let other = try b.fill(&right, at: offset)
       if count != other || left[..<count] != right[..<count] { return false }
       if count == 0 { return true }
+      offset += Int64(count)
     }
   }
 
@@ -88,24 +93,6 @@ package enum PlainFiles {
   /// in a space.
   package static func synchronize(_ directory: String) throws(Errno) {
     try FileDescriptor(open: directory, O_RDONLY | O_DIRECTORY).synchronize()
-  }
-
-  /// Fills the buffer as far as the file goes.
-  private static func read(_ file: borrowing FileDescriptor, _ buffer: inout [UInt8]) throws(Errno)
-    -> Int
-  {
-    var done = 0
-    while done < buffer.count {
-      let from = done
-      let count = try retrying {
-        unsafe buffer.withUnsafeMutableBytes {
-          unsafe Glibc.read(file.rawValue, $0.baseAddress! + from, $0.count - from)
-        }
-      }
-      if count == 0 { break }
-      done += count
-    }
-    return done
   }
 
   /// Copies the attributes that users set. A file system may refuse some.

@@ -72,26 +72,7 @@ package final class PosixDirectory: StorageDirectory {
   }
 
   package func list(_ path: String) throws(Errno) -> [String] {
-    let opened = try openDirectory(path, O_RDONLY)
-    let raw = opened.release()
-    guard let stream = unsafe fdopendir(raw) else {
-      let error = Errno.last
-      _ = close(raw)
-      throw error
-    }
-    defer { unsafe _ = closedir(stream) }
-    var names: [String] = []
-    while true {
-      errno = 0
-      guard let entry = unsafe readdir(stream) else {
-        if errno != 0 { throw .last }
-        return names
-      }
-      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
-        unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
-      }
-      if name != "." && name != ".." { names.append(name) }
-    }
+    try openDirectory(path, O_RDONLY).readNames().names.map { String(decoding: $0, as: UTF8.self) }
   }
 
   package func syncDirectory(_ path: String) throws(Errno) {
@@ -201,14 +182,7 @@ private final class PosixFile: StorageFile {
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
-    var done = 0
-    while done < buffer.count {
-      let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
-      let count = try unsafe descriptor.read(into: rest, at: offset + Int64(done))
-      if count == 0 { break }
-      done += count
-    }
-    return done
+    try unsafe descriptor.fill(buffer, at: offset)
   }
 
   func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(Errno) {

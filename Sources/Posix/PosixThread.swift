@@ -6,8 +6,9 @@ internal import Glibc
 package final class PosixThread: @unchecked Sendable {  // written once, before `start` returns
   private var handle = pthread_t()
 
-  /// Starts a thread. `ps -L` and debuggers show `name` (at most 15 bytes).
-  package init(name: String, _ body: @escaping @Sendable () -> Void) throws(Errno) {
+  /// Starts a thread. `ps -L` and debuggers show `name` (at most 15 bytes). Only the thread keeps `body`, so
+  /// what it captures ends with the thread.
+  package init(name: String, _ body: consuming @escaping @Sendable () -> Void) throws(Errno) {
     let start = unsafe Unmanaged.passRetained(Start(name: name, body: body)).toOpaque()
     let code = unsafe pthread_create(
       &handle, nil,
@@ -26,6 +27,15 @@ package final class PosixThread: @unchecked Sendable {  // written once, before 
   /// Identifies the calling thread while it runs.
   package static var current: UInt { UInt(pthread_self()) }
 
+  /// The number by which the kernel knows the calling thread.
+  package static var number: Int32 { clinux_thread_id() }
+
+  /// Gives the calling thread a table of descriptors of its own, which has only the standard ones. It keeps
+  /// open nothing else from then on, and sees its descriptors in /proc/thread-self only.
+  package static func separateDescriptors() throws(Errno) {
+    try retrying { clinux_own_descriptors(UInt32(STDERR_FILENO) + 1) }
+  }
+
   /// Waits until the thread has ended. Call it once.
   package func join() { _ = pthread_join(handle, nil) }
 
@@ -35,7 +45,7 @@ package final class PosixThread: @unchecked Sendable {  // written once, before 
   private final class Start: Sendable {
     let name: String
     let body: @Sendable () -> Void
-    init(name: String, body: @escaping @Sendable () -> Void) {
+    init(name: String, body: consuming @escaping @Sendable () -> Void) {
       self.name = name
       self.body = body
     }

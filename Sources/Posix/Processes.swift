@@ -143,8 +143,19 @@ package struct ProcessHandle: ~Copyable {
   }
 }
 
-/// The state of a process, from proc(5).
+/// Facts about processes from proc(5).
 package enum ProcessState {
+  /// The numbers of all processes, in their order.
+  package static func all() -> [Int32] {
+    ((try? PosixDirectory(path: "/proc").list("")) ?? []).compactMap { Int32($0) }.sorted()
+  }
+
+  /// The name of the program, at most 15 bytes; empty if there is no such process.
+  package static func name(of pid: Int32) -> String {
+    let name = (try? readWholeFile("/proc/\(pid)/comm")) ?? []
+    return String(decoding: name.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+  }
+
   /// True of a process that was killed and still has a thread: its first thread is a zombie.
   package static func isZombie(_ pid: Int32) -> Bool { ["Z", "X"].contains(letter(of: pid)) }
 
@@ -161,20 +172,9 @@ package enum ProcessState {
   }
 }
 
-/// What the calling process may do.
+/// The user and the groups of the calling process.
 package enum Credentials {
   package static var user: UInt32 { geteuid() }
-
-  /// The name of a user; the number if the system knows none.
-  package static func name(of user: UInt32) -> String {
-    var room = [CChar](repeating: 0, count: 16 << 10)
-    var entry = unsafe passwd()
-    var found: UnsafeMutablePointer<passwd>?
-    guard unsafe getpwuid_r(user, &entry, &room, room.count, &found) == 0,
-      unsafe found != nil, let name = unsafe entry.pw_name
-    else { return "user \(user)" }
-    return unsafe String(cString: name)
-  }
 
   /// Its supplementary groups (getgroups(2)); none if the kernel does not tell.
   package static func groups() -> Set<UInt32> {

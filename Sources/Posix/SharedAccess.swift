@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Who may use the files of a store: whoever may use its directory. So a store stays usable for its owner
+/// Gives new files of a store the owner and the group of its directory. So a store stays usable for its owner
 /// when root writes to it, and a store that a group may write to stays usable for all of the group.
 ///
 /// The group gets the permissions that it has for the directory, if the directory is closed to all others or

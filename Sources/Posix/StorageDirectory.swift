@@ -116,6 +116,22 @@ extension StorageDirectory {
   package var mayHaveSeveralOwners: Bool { false }
 }
 
+extension StorageDirectory {
+  /// Replaces or creates a small file. Writes a new one beside it, `<name>.new`, and renames that, so that no
+  /// reader and no crash sees half of it.
+  package func replaceFile(_ name: String, by content: [UInt8]) throws(Errno) {
+    let temporary = "\(name).new"
+    do throws(Errno) { try remove(temporary) } catch {
+      if error != .noEntry { throw error }
+    }
+    let file = try open(temporary, .createNew)
+    try file.writeAll(content)
+    try file.sync()
+    try rename(temporary, to: name)
+    try syncDirectory("")
+  }
+}
+
 extension StorageFile {
   package var isForeign: Bool { false }
   package func noteAccess() {}

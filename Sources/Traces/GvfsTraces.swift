@@ -1,8 +1,8 @@
 import AlbumModel
 import Posix
 
-/// What gvfs keeps about files: ratings, sort orders, places of icons. Files of a FUSE mount are in the tree
-/// `root`, by their whole path; those of a mount point that nothing is mounted on may be in the tree `home`.
+/// Metadata of files that gvfs keeps: ratings, sort orders, places of icons. Files of a FUSE mount are in the
+/// tree `root`, by their whole path; those of a mount point without a mount may be in the tree `home`.
 extension TraceSearch {
   private static let treeLimit = 64 << 20
 
@@ -99,7 +99,7 @@ extension TraceSearch {
 package enum GvfsOutcome: Sendable, Equatable {
   case removed
   case unreachable
-  /// What the daemon or the tool said.
+  /// Carries the message of the daemon or the tool.
   case refused(String)
 }
 
@@ -168,10 +168,8 @@ package struct GvfsDaemon: GvfsRemover {
   }
 
   private static var isRunning: Bool {
-    let processes = (try? PosixDirectory(path: "/proc").list("")) ?? []
-    return processes.contains { process in
-      guard let number = Int32(process), !ProcessState.isZombie(number) else { return false }
-      return (try? readWholeFile("/proc/\(process)/comm")) == Array("gvfsd-metadata\n".utf8)
+    ProcessState.all().contains { process in
+      ProcessState.name(of: process) == "gvfsd-metadata" && !ProcessState.isZombie(process)
     }
   }
 

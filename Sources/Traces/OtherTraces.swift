@@ -1,7 +1,7 @@
 import AlbumModel
 import Posix
 
-/// What albumfs finds and does not remove.
+/// Traces that albumfs finds and does not remove.
 extension TraceSearch {
   private static let settingsLimit = 16 << 20
 

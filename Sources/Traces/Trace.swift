@@ -7,7 +7,7 @@ package struct Trace: Sendable, Equatable {
     case thumbnail
     /// An entry in a list of recently used files.
     case recentFile
-    /// What a file manager or viewer noted about a file: a rating, a sort order, the place of an icon.
+    /// A note of a file manager or viewer about a file: a rating, a sort order, the place of an icon.
     case metadata
     /// An entry in a viewer's own history.
     case history

@@ -1,4 +1,6 @@
-/// The directories in which the programs of one user keep their files (XDG Base Directory Specification).
+import Posix
+
+/// The directories in which the programs of one user keep their files (`BaseDirectory`).
 package struct TracePlaces: Sendable, Equatable {
   package var user: UInt32
   /// Absolute paths.
@@ -22,16 +24,15 @@ package struct TracePlaces: Sendable, Equatable {
 
   /// The directories that the variables of an environment name; nil without a home directory.
   package init?(user: UInt32, variable: (String) -> String?) {
-    func path(_ name: String) -> String? {
-      guard let path = variable(name), path.hasPrefix("/") else { return nil }
-      return path
-    }
-    guard let home = path("HOME") else { return nil }
+    guard let home = BaseDirectory.home(variable), let cache = BaseDirectory.cache.path(variable),
+      let data = BaseDirectory.data.path(variable),
+      let config = BaseDirectory.config.path(variable)
+    else { return nil }
     var temporary = ["/tmp", "/var/tmp"]
-    if let own = path("TMPDIR"), !temporary.contains(own) { temporary.insert(own, at: 0) }
+    if let own = variable("TMPDIR"), own.hasPrefix("/"), !temporary.contains(own) {
+      temporary.insert(own, at: 0)
+    }
     self.init(
-      user: user, home: home, cache: path("XDG_CACHE_HOME") ?? "\(home)/.cache",
-      data: path("XDG_DATA_HOME") ?? "\(home)/.local/share",
-      config: path("XDG_CONFIG_HOME") ?? "\(home)/.config", temporary: temporary)
+      user: user, home: home, cache: cache, data: data, config: config, temporary: temporary)
   }
 }

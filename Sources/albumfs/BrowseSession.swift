@@ -1,8 +1,8 @@
 import Glibc
 import Posix
 
-/// What a browsed program starts beside itself: gvfs, tumbler and other services of its D-Bus session. Some
-/// outlive the session, and would keep the mount busy with the files that they have open in it.
+/// The services of the D-Bus session in which a browsed program runs: gvfs, tumbler and others. Some outlive
+/// the session, and would keep the mount busy with the files that they have open in it.
 struct BrowseSession {
   /// A variable that all of them inherit.
   let mark = "ALBUMFS_BROWSE=\(UInt64.random(in: .min ... .max))"
@@ -22,10 +22,9 @@ struct BrowseSession {
   }
 
   private var running: [Int32] {
-    let names = (try? PosixDirectory(path: "/proc").list("")) ?? []
-    return names.compactMap { Int32($0) }.filter { process in
-      guard let name = try? readWholeFile("/proc/\(process)/comm"),
-        BrowseSession.services.contains(where: { name.starts(with: $0.utf8) }),
+    ProcessState.all().filter { process in
+      let name = ProcessState.name(of: process)
+      guard BrowseSession.services.contains(where: name.hasPrefix),
         let environment = try? readWholeFile("/proc/\(process)/environ")
       else { return false }
       return environment.split(separator: 0).contains { $0.elementsEqual(mark.utf8) }

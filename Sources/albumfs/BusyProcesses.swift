@@ -3,33 +3,40 @@ import Glibc
 import Posix
 
 /// A process that keeps a mount busy.
-struct BusyProcess {
-  var pid: Int32
-  var name: String
+struct BusyProcess: Encodable {
+  let pid: Int32
+  let name: String
   /// How it uses the mount, for a person: `works in /mnt/Trip`.
-  var uses: String
+  let uses: String
+
+  init(pid: Int32, uses: String) {
+    self.pid = pid
+    name = ProcessState.name(of: pid)
+    self.uses = uses
+  }
+
+  /// `bash (4711) works in /mnt/Trip`.
+  var line: String { "\(name) (\(pid)) \(uses)".printable }
 }
 
 /// Finds the processes that keep a mount busy, from /proc: working directory, root, program, open files and
 /// mapped files. Touches nothing in the mount itself. Only root sees processes of other users.
 enum BusyProcesses {
   static func of(_ mount: MountEntry) -> [BusyProcess] {
-    entries("/proc").compactMap { Int32($0) }.filter { $0 != getpid() }.sorted().compactMap { pid in
-      use(of: mount, by: pid).map {
-        BusyProcess(pid: pid, name: name(of: pid), uses: $0)
-      }
+    others.compactMap { pid in
+      use(of: mount, by: pid).map { BusyProcess(pid: pid, uses: $0) }
     }
   }
 
   /// The processes that use a mount which has left the tree: paths do not show it any more, devices do.
   static func of(_ device: DeviceNumber) -> [BusyProcess] {
-    entries("/proc").compactMap { Int32($0) }.filter { $0 != getpid() }.sorted().compactMap { pid in
+    others.compactMap { pid in
       let links =
         [("cwd", "works in it"), ("root", "has its root in it"), ("exe", "runs a program of it")]
         + entries("/proc/\(pid)/fd").map { ("fd/\($0)", "has a file open in it") }
       let found = links.first { PathCalls.device(of: "/proc/\(pid)/\($0.0)") == device }
       let uses = found?.1 ?? (hasMapped(device, pid) ? "has mapped a file of it" : nil)
-      return uses.map { BusyProcess(pid: pid, name: name(of: pid), uses: $0) }
+      return uses.map { BusyProcess(pid: pid, uses: $0) }
     }
   }
 
@@ -76,10 +83,7 @@ enum BusyProcesses {
     return nil
   }
 
-  private static func name(of pid: Int32) -> String {
-    let name = (try? readWholeFile("/proc/\(pid)/comm")) ?? []
-    return String(decoding: name.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-  }
+  private static var others: [Int32] { ProcessState.all().filter { $0 != getpid() } }
 
   private static func entries(_ path: String) -> [String] {
     guard let directory = try? PosixDirectory(path: path) else { return [] }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Posix
 
-/// What a shell completes for arguments that only albumfs knows.
+/// Completions in a shell for arguments that only albumfs knows.
 enum Completions {
   /// The mount points of the user's mounted spaces: with `~` if that was typed.
   static let mounts = CompletionKind.custom { _, _, typed in

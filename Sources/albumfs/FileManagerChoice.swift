@@ -26,7 +26,7 @@ enum FileManagerChoice {
     else { return nil }
     let name = printed.split(separator: "\n").first.map(String.init) ?? ""
     guard name.hasSuffix(".desktop"), !name.contains("/") else { return nil }
-    for directory in dataDirectories {
+    for directory in BaseDirectory.dataSearchPath() {
       guard let content = try? readWholeFile("\(directory)/applications/\(name)") else { continue }
       let line = SettingsFile.value("Exec", group: "Desktop Entry", content, home: "")
       let words = line.map { split(String(decoding: $0, as: UTF8.self)) } ?? []
@@ -35,14 +35,6 @@ enum FileManagerChoice {
       return words
     }
     return nil
-  }
-
-  private static var dataDirectories: [String] {
-    let own =
-      PathCalls.variable("XDG_DATA_HOME")
-      ?? PathCalls.variable("HOME").map { $0 + "/.local/share" }
-    let others = PathCalls.variable("XDG_DATA_DIRS") ?? "/usr/local/share:/usr/share"
-    return (own.map { [$0] } ?? []) + others.split(separator: ":").map(String.init)
   }
 
   /// The words of an Exec line without its field codes (Desktop Entry Specification).

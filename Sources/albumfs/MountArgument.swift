@@ -1,5 +1,6 @@
 import ArgumentParser
 import ControlProtocol
+import Posix
 
 /// The mount of a command.
 struct MountArgument: ParsableArguments {
@@ -28,4 +29,36 @@ extension ControlReply {
 
 extension Failure {
   static let unexpectedReply = Failure(.unreachable, "The daemon sent an unexpected reply.")
+}
+
+/// The mounts that `umount` and `lock` are for.
+struct MountSelection: ParsableArguments {
+  @Argument(help: "The mount point.", completion: Completions.mounts)
+  var mountpoint: String?
+
+  @Flag(help: "All your mounts (as root: everybody's).")
+  var all = false
+
+  func validate() throws {
+    if all == (mountpoint != nil) { throw ValidationError("Give one mount point, or --all.") }
+  }
+
+  /// The newest first, because a mount may lie in another.
+  func mounts() throws(Failure) -> [MountEntry] {
+    if let mountpoint { return [try MountSelection.mount(at: mountpoint)] }
+    return try MountPath.table().spaces.reversed().filter(\.isOurs)
+  }
+
+  private static func mount(at path: String) throws(Failure) -> MountEntry {
+    let absolute = MountPath.resolve(path)
+    let table = try MountPath.table()
+    if let mount = table.mount(at: absolute), mount.isSpace {
+      return mount
+    }
+    if let mount = table.space(holding: absolute) {
+      throw Failure(.noSuchMount, "\(path) is no mount point; it lies in \(mount.mountPoint).")
+    }
+    throw MountPath.noMount(path, absolute)
+      ?? Failure(.noSuchMount, "Nothing of albumfs is mounted on \(path).")
+  }
 }

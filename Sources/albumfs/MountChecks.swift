@@ -26,7 +26,8 @@ enum MountChecks {
     let process = ControlClient.daemon(of: mount).map { " (process \($0.pid))" } ?? ""
     return Failure(
       .mountPoint,
-      "A space is mounted there already: on \(path)\(process). To unmount it: albumfs umount \(path)"
+      "A space is mounted there already: on \(path)\(process). To unmount it: "
+        + "albumfs umount \(ShellWord.quoted(path))"
     )
   }
 }

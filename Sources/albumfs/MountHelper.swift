@@ -6,11 +6,12 @@ import Posix
 /// with the password on standard input pam_mount.
 enum MountHelper {
   private static let names = ["mount.fuse.albumfs", "mount.albumfs"]
-  /// Options of `albumfs mount` that may stand in `-o`, where others have a comma or are not for fstab.
-  private static let valued = [
+  /// Long options of `albumfs mount` with a value that may also stand in `-o` and in the user's settings.
+  static let valued = [
     "password-file", "password-command", "thumbnailer", "grace", "idle", "owner", "transport",
   ]
-  private static let flags = ["read-only", "allow-other", "remember", "recovery-key"]
+  /// Those without a value.
+  static let flags = ["read-only", "allow-other", "remember"]
 
   /// The arguments of albumfs itself; nil if this is no call of mount(8). An empty list means that there is
   /// nothing to do.
@@ -53,7 +54,7 @@ enum MountHelper {
     let parts = option.split(separator: "=", maxSplits: 1).map(String.init)
     let name = parts[0].replacing("_", with: "-")
     if parts.count == 2, valued.contains(name) { return ["--\(name)=\(parts[1])"] }
-    if parts.count == 1, flags.contains(name) { return ["--\(name)"] }
+    if parts.count == 1, flags.contains(name) || name == "recovery-key" { return ["--\(name)"] }
     return ["-o", option]
   }
 }

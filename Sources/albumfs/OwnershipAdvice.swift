@@ -1,4 +1,5 @@
 import ArgumentParser
+import ControlProtocol
 import Posix
 
 /// A command on a store.
@@ -19,19 +20,20 @@ extension ChaffAdd: StoreCommand { var namedStore: String? { store } }
 extension ChaffStatus: StoreCommand { var namedStore: String? { store } }
 extension Info: StoreCommand { var namedStore: String? { store } }
 
-/// What a user can do who may not use a store, or a file of it.
+/// Advice for a user who may not use a store, or a file of it.
 enum OwnershipAdvice {
   /// nil if the owner of the store cannot be found.
   static func sentence(for store: String, mayReadOnly: Bool) -> String? {
     guard let owner = PathCalls.owner(of: store) else { return nil }
     if owner == Credentials.user {
       return "Some of its files are not yours. Take them back: "
-        + "sudo chown -R \(Credentials.name(of: owner)): \(store)"
+        + "sudo chown -R \(UserName.word(for: owner)): \(ShellWord.quoted(store))"
     }
-    let name = Credentials.name(of: owner)
+    let name = UserName.of(owner)
+    let word = ShellWord.quoted(store)
     let share =
-      "let \(name), who owns it, share it with a group of both: chgrp -R GROUP \(store) and "
-      + "chmod -R g+rwX \(store)"
+      "let \(name), who owns it, share it with a group of both: chgrp -R GROUP \(word) and "
+      + "chmod -R g+rwX \(word)"
     return mayReadOnly
       ? "Use --read-only, or \(share)" : share.prefix(1).uppercased() + share.dropFirst()
   }

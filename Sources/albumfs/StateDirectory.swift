@@ -42,14 +42,5 @@ enum StateDirectory {
   }
 
   /// nil if the environment names no directory.
-  private static var path: String? {
-    if let state = variable("XDG_STATE_HOME"), state.hasPrefix("/") { return state + "/albumfs" }
-    guard let home = variable("HOME"), home.hasPrefix("/") else { return nil }
-    return home + "/.local/state/albumfs"
-  }
-
-  private static func variable(_ name: String) -> String? {
-    guard let text = PathCalls.variable(name), !text.isEmpty else { return nil }
-    return text
-  }
+  private static var path: String? { BaseDirectory.state.path().map { $0 + "/albumfs" } }
 }

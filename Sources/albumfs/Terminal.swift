@@ -23,16 +23,6 @@ enum Terminal {
     write(text + (text.hasSuffix("\n") ? "" : "\n"), to: STDERR_FILENO)
   }
 
-  /// Escapes control characters, as `\u{1B}`: a file name could otherwise control the terminal.
-  static func printable(_ text: String) -> String {
-    var shown = ""
-    for scalar in text.unicodeScalars {
-      let isControl = scalar.properties.generalCategory == .control
-      shown += isControl ? scalar.escaped(asASCII: true) : String(scalar)
-    }
-    return shown
-  }
-
   static func complain(_ text: String) { message("albumfs: " + text) }
 
   /// Prints a question; the user types on the same line.

@@ -2,7 +2,7 @@ import ControlProtocol
 import Posix
 import Traces
 
-/// What a search for traces says to a person, and to a program.
+/// The result of a search for traces, as sentences for a person and as JSON for a program.
 struct TraceSentences {
   private let search: TraceSearch
   private let target: TraceTarget
@@ -21,11 +21,11 @@ struct TraceSentences {
       let about = path.map { $0.isEmpty ? "the mount point" : $0 } ?? "unknown picture"
       let line =
         "\(trace.kind.words.one): \(about), in \(trace.file)\(TraceSentences.state(trace.state))"
-      return Terminal.printable(line)
+      return line.printable
     }
   }
 
-  /// What was not looked into.
+  /// Files that the search did not look into.
   var remarks: [String] {
     var lines = search.unseen.map { unseen in
       let reason =
@@ -35,7 +35,7 @@ struct TraceSentences {
         case .tooLarge: "it is too large"
         case .notUnderstood: "it is not of the form that albumfs knows"
         }
-      return Terminal.printable("Not looked into: \(unseen.file): \(reason)")
+      return "Not looked into: \(unseen.file): \(reason)".printable
     }
     if !search.isComplete { lines.append("There are more files than albumfs looks into.") }
     return lines
@@ -177,15 +177,6 @@ extension Trace.Kind {
     case .setting: ("setting", "settings")
     case .temporaryPicture: ("temporary picture", "temporary pictures")
     }
-  }
-}
-
-/// Words that a person can paste into a shell.
-enum ShellWord {
-  static func quoted(_ word: String) -> String {
-    let isPlain = word.allSatisfy { $0.isLetter || $0.isNumber || "/-_.~+:@,".contains($0) }
-    if isPlain, !word.isEmpty { return word }
-    return "'" + word.replacing("'", with: "'\\''") + "'"
   }
 }
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What people type on the command line, beside what the help names.
+/// Words that the command line understands although the help does not name them.
 enum Words {
   /// Words that other programs use for a verb of albumfs.
   private static let synonyms = [
@@ -14,7 +14,8 @@ enum Words {
     return arguments[..<place] + verb + arguments[(place + 1)...]
   }
 
-  /// What a value may be, by its name in the help. Values with a list of choices explain themselves.
+  /// Explains which values an option takes, by the name in the help. Values with a list of choices explain
+  /// themselves.
   private static let values = [
     "<size>": "Give bytes, or a number with K, M, G or T, such as 500M.",
     "<s>": "Give a number of seconds, such as 900.",
@@ -42,5 +43,13 @@ enum Words {
       lines.insert("Verbs: \(verbs.joined(separator: " "))", at: 1)
     }
     return lines.joined(separator: "\n")
+  }
+}
+
+extension StringProtocol {
+  /// The text without blanks around it.
+  var trimmed: String {
+    let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0 == "\r" || $0 == "\r\n" }
+    return String(drop(while: isBlank).reversed().drop(while: isBlank).reversed())
   }
 }

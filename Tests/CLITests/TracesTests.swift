@@ -1,4 +1,5 @@
 import AlbumTestSupport
+import ControlProtocol
 import Foundation
 import Glibc
 import Testing

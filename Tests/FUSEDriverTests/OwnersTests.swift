@@ -66,7 +66,8 @@ import Testing
     #expect(try owners("uid=33", user: 0) == Owners(user: 33))
     let error = #expect(throws: FSError.self) { try both.stored(change(group: 51)) { 50 } }
     #expect(error?.code == .notPermitted)
-    for word in ["uid=anna", "gid=", "uid=-1", "gid=4294967295", "uid=1 "] {
+    #expect(try owners("uid=root,gid=nogroup") == Owners(user: 0, group: 65534))
+    for word in ["uid=no such user", "uid=nogroup", "gid=", "uid=-1", "gid=4294967295", "uid=1 "] {
       #expect(throws: MountError.badID(word)) { _ = try owners(word) }
     }
   }

@@ -40,6 +40,33 @@ import Testing
     }
   }
 
+  /// A file manager with an open window learns from inotify(7) what is new.
+  @Test func anOpenWindowShowsNewThumbnails() throws {
+    let pictures = try PictureSet.shared.get().some
+    try MountedStore.use { mounted in
+      try mounted.write(pictures, into: "pictures")
+      try mounted.sh(
+        """
+        mkdir $M/Trip
+        stdbuf -oL gio monitor -d $M/Trip/Thumb > $W/events 2>&1 & watcher=$!
+        trap 'kill $watcher; cat $W/events >&2' EXIT
+        for i in $(seq 300); do grep -qs '^inotify wd' /proc/$watcher/fdinfo/* && break; sleep 0.1; done
+        cp $W/pictures/* $M/Trip/Photo/
+        albumfs sync $M
+        for name in $(ls $W/pictures); do
+          for i in $(seq 300); do grep -q "$name.*created" $W/events && break; sleep 0.1; done
+          grep "$name.*created" $W/events > /dev/null
+        done
+        # They are albumfs' own: they follow their photos.
+        ls $M/Trip/Photo > $W/names; ls $M/Trip/Thumb | diff $W/names -
+        mkdir $M/Other; mv $M/Trip/Photo/* $M/Other/Photo/
+        ls $M/Other/Thumb | diff $W/names -; test -z "$(ls $M/Trip/Thumb)"
+        albumfs umount $M; trap - EXIT; kill $watcher || true
+        """)
+      try mounted.mount()
+    }
+  }
+
   @Test func aDamagedPictureAndATextHinderNothing() throws {
     let set = try PictureSet.shared.get()
     try MountedStore.use { mounted in

@@ -135,6 +135,34 @@ extension FileSystem {
     pendingPhotos.wait(until: deadline)
   }
 
+  /// The inodes of the thumbnails of some photos.
+  package func thumbnails(of photos: Set<InodeNumber>) -> Set<InodeNumber> {
+    space.read { catalog in
+      var found: Set<InodeNumber> = []
+      for photo in photos {
+        guard let index = catalog.index(of: photo), let shown = catalog.thumbnail(of: index) else {
+          continue
+        }
+        found.insert(catalog.state(shown).number)
+      }
+      return found
+    }
+  }
+
+  /// The names under which a directory of Thumb shows some thumbnails; none for another directory.
+  package func names(of thumbnails: Set<InodeNumber>, shownIn directory: InodeNumber)
+    throws(FSError) -> [FileName]
+  {
+    let opened = try openDirectory(directory)
+    if !opened.changesByItself { return [] }
+    var names: [FileName] = []
+    try opened.list(from: 0) { entry in
+      if thumbnails.contains(entry.inode) { names.append(entry.name) }
+      return true
+    }
+    return names
+  }
+
   /// The state of the thumbnails in the whole space or below one directory.
   package func thumbnailReport(under top: InodeNumber? = nil) -> ThumbnailReport {
     var report = ThumbnailReport()

@@ -62,38 +62,37 @@ extension FileSystem {
   private func tidyOne(_ album: InodeNumber, _ preview: Bool, _ report: inout TidyReport)
     throws(FSError)
   {
-    let time = clock.now()
-    let check = { (catalog: borrowing Catalog) throws(FSError) -> InodeIndex in
+    let index = { (catalog: borrowing Catalog) throws(FSError) -> InodeIndex in
       let index = try InodeIndex(directory: album, in: catalog)
       if !catalog.state(index).marks.contains(.album) { throw FSError(.invalid, "no album") }
       return index
     }
-    let (plan, path) = try space.read {
-      (catalog: borrowing Catalog) throws(FSError) -> (Tidying.Plan, [UInt8]) in
-      let index = try check(catalog)
-      return (Tidying.plan(index, catalog), FileSystem.path(of: index, catalog))
+    let time = clock.now()
+    let (plan, path): (Tidying.Plan, [UInt8])
+    var target: InodeNumber?
+    if preview {
+      (plan, path) = try space.read {
+        (catalog: borrowing Catalog) throws(FSError) -> (Tidying.Plan, [UInt8]) in
+        let index = try index(catalog)
+        return (Tidying.plan(index, catalog), FileSystem.path(of: index, catalog))
+      }
+    } else {
+      (plan, path, target) = try space.change {
+        (catalog: inout Catalog) throws(FSError) -> (Tidying.Plan, [UInt8], InodeNumber?) in
+        let index = try index(catalog)
+        let done = Tidying.tidy(index, time, &catalog)
+        let photo = AlbumRules.photoDirectory(of: index, catalog).map { catalog.state($0).number }
+        return (done, FileSystem.path(of: index, catalog), photo)
+      }
     }
     let full = { (name: FileName) in
       path.isEmpty ? name.bytes : path + [UInt8(ascii: "/")] + name.bytes
     }
-    if preview {
-      report.clashes += plan.clashes.map(full)
-      report.moves += plan.photos.map {
-        TidyReport.Move(album: album, photo: $0.number, name: $0.name, path: full($0.name))
-      }
-      return
-    }
-    let (done, target) = try space.change {
-      (catalog: inout Catalog) throws(FSError) -> (Tidying.Plan, InodeNumber?) in
-      let index = try check(catalog)
-      let done = Tidying.tidy(index, time, &catalog)
-      let photo = AlbumRules.photoDirectory(of: index, catalog).map { catalog.state($0).number }
-      return (done, photo)
-    }
-    report.clashes += done.clashes.map(full)
-    for (name, number) in done.photos {
+    report.clashes += plan.clashes.map(full)
+    for (name, number) in plan.photos {
       report.moves.append(
         TidyReport.Move(album: album, photo: number, name: name, path: full(name)))
+      if preview { continue }
       observers.tell(.name(name, in: album, album: album, isThere: false))
       if let target {
         observers.tell(.name(name, in: target, album: album, isThere: true))

@@ -10,9 +10,9 @@ struct FileVersion: Sendable {
   var frame: FrameNumber?
 }
 
-/// What the frames of the last 15 minutes recorded. A copy that was made in less than that time, while the
-/// store was written to, can lack only content of these frames: older content was there when the copy began.
-/// So a file whose newest content is missing may be shown as it was within that time.
+/// The files that the frames of the last 15 minutes changed. A copy that was made in less than that time,
+/// while the store was written to, can lack only content of these frames: older content was there when the
+/// copy began. So a file whose newest content is missing may be shown as it was within that time.
 ///
 /// Two passes fill it. The first records which files were written. If content is missing, the second records
 /// their versions. All times are `StoreTime`; no file time counts.

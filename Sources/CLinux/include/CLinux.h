@@ -56,8 +56,8 @@ void clinux_set_thread_name(const char *name);
 // sys/eventfd.h is not in Swift's Glibc module. Close-on-exec and non-blocking.
 int clinux_eventfd(void);
 
-// sys/xattr.h is not in Swift's Glibc module. As lsetxattr(2), lgetxattr(2) and llistxattr(2): of the path itself,
-// where it is a link.
+// sys/xattr.h is not in Swift's Glibc module. As lsetxattr(2), lgetxattr(2) and llistxattr(2): of the path
+// itself, where it is a link.
 int clinux_set_attribute(const char *path, const char *name, const void *value, unsigned long size);
 long clinux_attribute(const char *path, const char *name, void *value, unsigned long size);
 long clinux_attribute_names(const char *path, char *names, unsigned long size);
@@ -76,6 +76,12 @@ int clinux_spawn_close_from(void *actions, int first);
 
 // malloc.h is not in Swift's Glibc module.
 void clinux_limit_arenas(int count);
+
+// gettid(2) needs _GNU_SOURCE.
+int clinux_thread_id(void);
+
+// unshare(CLONE_FILES): the calling thread gets a descriptor table of its own, without those from `first` on.
+int clinux_own_descriptors(unsigned int first);
 
 // setresuid and setresgid need _GNU_SOURCE. Changes the calling thread alone.
 int clinux_become(unsigned int user, unsigned int group);

@@ -35,12 +35,12 @@ extension MountError {
       """
       Unknown mount option "\(word)". Known are ro, rw, allow_other, suid, nosuid, dev, nodev, exec, \
       noexec, sync, async, dirsync, atime, noatime, diratime, nodiratime, symfollow, nosymfollow, acl, \
-      uid=N, gid=N.
+      uid=USER, gid=GROUP.
       """
     case .badID(let word):
       """
-      "\(word)" is not a mount option: uid= and gid= take the number of a user or group, from 0 to \
-      4294967294 (id -u and id -g show yours).
+      "\(word)" is not a mount option: uid= and gid= take the name or the number of a user or group, and this \
+      is none (id shows yours).
       """
     case .mountRefused(let path, let error): "The kernel refused to mount on \(path): \(error)."
     case .unmountRefused(let path, let error): "\(path) cannot be unmounted: \(error)."
@@ -84,7 +84,7 @@ extension MountPointFault {
       """
       \(path) is not empty. It holds \(names.inWords), which \(names.count == 1 ? "was" : "were") written while \
       nothing was mounted. \(names.count == 1 ? "It is" : "They are") NOT encrypted. Choose another directory, \
-      or move what is in this one into the space: albumfs adopt \(path)
+      or move what is in this one into the space: albumfs adopt \(ShellWord.quoted(path))
       """
     case .busy: "Something is mounted on \(path) already."
     case .dead: "\(path) is a mount whose daemon is gone: clear it with albumfs umount."
@@ -96,15 +96,9 @@ extension MountPointFault {
 }
 
 extension [String] {
-  /// `a, b, c and 4 more`. Escapes control characters, which could command a terminal.
+  /// `a, b, c and 4 more`.
   fileprivate var inWords: String {
-    let names = map { name in
-      name.unicodeScalars.map { scalar in
-        let isControl = scalar.properties.generalCategory == .control
-        return isControl ? scalar.escaped(asASCII: true) : String(scalar)
-      }.joined()
-    }
-    let shown = names.prefix(count == 4 ? 4 : 3).joined(separator: ", ")
+    let shown = prefix(count == 4 ? 4 : 3).map(\.printable).joined(separator: ", ")
     return count > 4 ? "\(shown) and \(count - 3) more" : shown
   }
 }

@@ -22,14 +22,14 @@ internal import Posix
   func end() { unsafe fuse_session_exit(raw) }
 }
 
-/// What a thread needs to serve a connection with the kernel.
+/// A connection with the kernel, for the threads that serve it.
 struct RingConnection: Sendable {
   let session: RingSession
   let device: CInt
 }
 
-/// What a thread serves requests with that come over a ring of its own. All requests are answered on the
-/// thread that the kernel gave them to: the ring belongs to that thread.
+/// Serves the requests that come over the ring of one thread. That thread replies to each of them, because
+/// the ring belongs to it.
 @safe final class RingThread {
   private let ring: Ring
   private let queue: RingQueue

@@ -37,7 +37,8 @@ struct Adopt: RecoveryKeyCommand {
     if let there = try MountPath.table().mount(at: point), there.isSpace, !MountLife.isDead(there) {
       throw Failure(
         .mountPoint,
-        "A space is mounted on \(point), which covers the files. Unmount it first: albumfs umount \(point)"
+        "A space is mounted on \(point), which covers the files. Unmount it first: "
+          + "albumfs umount \(ShellWord.quoted(point))"
       )
     }
     let bare = try bareDirectory(point)
@@ -73,16 +74,18 @@ struct Adopt: RecoveryKeyCommand {
     if let store { return store }
     if let entry = try UserConfiguration.read().entry(at: point) { return entry.store }
     throw Failure(
-      .usage, "No settings name a store for \(point). Use: albumfs adopt \(mountpoint) STORE")
+      .usage,
+      "No settings name a store for \(point). Use: "
+        + "albumfs adopt \(ShellWord.quoted(mountpoint)) STORE")
   }
 
   private func report(_ adoption: Adoption) throws(Failure) {
     for (path, name) in adoption.renamed {
-      output.say("\(Terminal.printable(path)) is \(Terminal.printable(name)) in the space.")
+      output.say("\(path.printable) is \(name.printable) in the space.")
     }
     output.say("Moved \(counted(adoption.moved, "file")) into the space.")
     if adoption.left.isEmpty { return }
-    let lines = adoption.left.map { "  \(Terminal.printable($0.path)): \($0.reason)" }
+    let lines = adoption.left.map { "  \($0.path.printable): \($0.reason)" }
     throw Failure(
       .leftOutside,
       (["These stay outside of the space, NOT encrypted:"] + lines).joined(separator: "\n"))

@@ -91,13 +91,8 @@ enum BrowseFolder {
   /// The variables of a program whose files go into the folder. Themes and types of files are found in the
   /// directories that it would otherwise use.
   static func environment(_ current: [String], _ folder: String) -> [String] {
-    func value(_ name: String) -> String? {
-      let entry = current.first { $0.hasPrefix(name + "=") }
-      return entry.map { String($0.dropFirst(name.count + 1)) }.flatMap { $0.isEmpty ? nil : $0 }
-    }
-    var dataDirectories = [value("XDG_DATA_DIRS") ?? "/usr/local/share:/usr/share"]
-    if let data = value("XDG_DATA_HOME") ?? value("HOME").map({ $0 + "/.local/share" }) {
-      dataDirectories.insert(data, at: 0)
+    let dataDirectories = BaseDirectory.dataSearchPath { name in
+      current.first { $0.hasPrefix(name + "=") }.map { String($0.dropFirst(name.count + 1)) }
     }
     let own = [
       ("XDG_CACHE_HOME", folder + "/cache"), ("XDG_DATA_HOME", folder + "/data"),

@@ -77,10 +77,10 @@ struct Check: RecoveryKeyCommand {
 
   private func tell(_ report: CheckReport) {
     for finding in report.findings {
-      Terminal.result(Terminal.printable("\(finding.severity.rawValue): \(finding.sentence)"))
+      Terminal.result("\(finding.severity.rawValue): \(finding.sentence)".printable)
     }
     for repair in report.repairs {
-      Terminal.result(Terminal.printable("repaired: \(repair.sentence)"))
+      Terminal.result("repaired: \(repair.sentence)".printable)
     }
     let totals = report.totals
     output.say(

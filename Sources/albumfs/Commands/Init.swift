@@ -73,7 +73,7 @@ struct Init: ParsableCommand {
   func run() throws {
     ProcessSetup.protectMemory()
     _ = try make()
-    output.say("Made \(store). Mount it with: albumfs mount \(store) MOUNTPOINT")
+    output.say("Made \(store). Mount it with: albumfs mount \(ShellWord.quoted(store)) MOUNTPOINT")
   }
 
   /// Makes the store; returns the password of its space.

@@ -27,17 +27,12 @@ struct List: ParsableCommand {
     /// The daemon's process; absent if it is dead or unknown.
     var pid: Int32?
     /// Absent while the space is mounted; otherwise the processes that still use it.
-    var users: [User]?
+    var users: [BusyProcess]?
 
     func line(_ state: String) -> String {
       let process = pid.map { "process \($0)" } ?? "no process"
       return "\(mountPoint)\t\(store ?? "store unknown")\t\(state)\t\(process)"
     }
-  }
-  private struct User: Encodable {
-    var pid: Int32
-    var name: String
-    var uses: String
   }
   private struct Listing: Encodable {
     var version = 1
@@ -74,22 +69,19 @@ struct List: ParsableCommand {
     var found: [Entry] = []
     _ = ControlClient.firstDaemon { client, device -> Never? in
       if !mounted.contains(device), case .status(let status)? = try? client.ask(.status) {
-        let users = BusyProcesses.of(device).map { User(pid: $0.pid, name: $0.name, uses: $0.uses) }
         found.append(
           Entry(
             mountPoint: status.mountPoint, store: status.store, alive: true,
-            readOnly: status.readOnly,
-            user: geteuid(), pid: status.pid, users: users))
+            readOnly: status.readOnly, user: geteuid(), pid: status.pid,
+            users: BusyProcesses.of(device)))
       }
       return nil
     }
     return found
   }
 
-  private static func tell(_ entry: Entry, _ users: [User]) {
+  private static func tell(_ entry: Entry, _ users: [BusyProcess]) {
     Terminal.result(entry.line("unmounted, still open"))
-    for user in users {
-      Terminal.result("  \(Terminal.printable(user.name)) (\(user.pid)) \(user.uses)")
-    }
+    for user in users { Terminal.result("  \(user.line)") }
   }
 }

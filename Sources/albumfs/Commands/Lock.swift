@@ -14,29 +14,14 @@ struct Lock: ParsableCommand {
         albumfs lock --all
       """)
 
-  @Argument(help: "The mount point.", completion: Completions.mounts)
-  var mountpoint: String?
-
-  @Flag(help: "All your mounts (as root: everybody's).")
-  var all = false
-
+  @OptionGroup var selection: MountSelection
   @OptionGroup var output: OutputOptions
 
-  func validate() throws {
-    if all == (mountpoint != nil) { throw ValidationError("Give one mount point, or --all.") }
-  }
-
   func run() throws {
-    var mounts = [MountEntry]()
-    if let mountpoint {
-      mounts = [try Umount.mount(at: mountpoint)]
-    } else {
-      mounts = try MountPath.table().spaces.reversed().filter(\.isOurs)
-    }
     var failure: Failure?
-    for mount in mounts {
+    for mount in try selection.mounts() {
       do throws(Failure) { try lock(mount) } catch {
-        if error.kind == .noSuchMount, all { continue }
+        if error.kind == .noSuchMount, selection.all { continue }
         failure = Failure(
           error.kind, [failure?.message, error.message].compactMap { $0 }.joined(separator: "\n"))
       }
@@ -45,14 +30,13 @@ struct Lock: ParsableCommand {
   }
 
   private func lock(_ mount: MountEntry) throws(Failure) {
-    var command = Umount()
-    command.output = output
-    do throws(Failure) { try command.unmount(mount, lazy: false) } catch {
+    let unmount = OrderlyUnmount(mount, output)
+    do throws(Failure) { try unmount.run(lazy: false) } catch {
       // A daemon that hangs must not keep the space in sight.
       if error.kind != .busy, error.kind != .unreachable || !mount.isOurs { throw error }
       let users = BusyProcesses.of(mount)
-      try command.unmount(mount, lazy: true)
-      let lines = users.map { "  \(Terminal.printable($0.name)) (\($0.pid)) \($0.uses)" }
+      try unmount.run(lazy: true)
+      let lines = users.map { "  \($0.line)" }
       throw Failure(
         .busy,
         (["\(mount.mountPoint) is locked, and stays open until these programs close it:"] + lines)

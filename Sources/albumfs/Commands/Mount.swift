@@ -46,7 +46,7 @@ struct Mount: RecoveryKeyCommand {
   @Option(
     name: .short,
     help: ArgumentHelp(
-      "Mount options, separated by commas: ro, noexec, noatime, acl, uid=N, gid=N, …",
+      "Mount options, separated by commas: ro, noexec, noatime, acl, uid=USER, gid=GROUP, …",
       valueName: "options"))
   var options: [String] = []
 
@@ -145,8 +145,9 @@ struct Mount: RecoveryKeyCommand {
     new.password = password
     new.output = output
     let typed = try new.make()
-    let shown = UserConfiguration.abbreviated(path)
-    output.say("Made \(shown). Write down its recovery key: albumfs space recovery-key \(shown)")
+    output.say(
+      "Made \(UserConfiguration.abbreviated(path)). Write down its recovery key: "
+        + "albumfs space recovery-key \(UserConfiguration.shellWord(path))")
     return typed
   }
 
@@ -227,8 +228,10 @@ struct Mount: RecoveryKeyCommand {
     case .failed(let failure): throw failure
     case .ready(let warnings):
       for warning in warnings { Terminal.complain(warning) }
-      let shown = UserConfiguration.abbreviated(launch.mountPoint)
-      output.say("Mounted on \(shown); unmount: albumfs umount \(shown)")
+      let point = launch.mountPoint
+      output.say(
+        "Mounted on \(UserConfiguration.abbreviated(point)); unmount: "
+          + "albumfs umount \(UserConfiguration.shellWord(point))")
     }
   }
 }

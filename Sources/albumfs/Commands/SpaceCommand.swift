@@ -55,7 +55,8 @@ struct SpaceAdd: ParsableCommand {
       }
     }
     StoreCommands.warn(of: opened)
-    output.say("Added. Mount it with its password: albumfs mount \(store) MOUNTPOINT")
+    output.say(
+      "Added. Mount it with its password: albumfs mount \(ShellWord.quoted(store)) MOUNTPOINT")
   }
 }
 

@@ -48,7 +48,8 @@ struct Tidy: ParsableCommand {
     output.say("Moved \(counted(summary.count, "file")).")
     if summary.count > 0 {
       output.say(
-        "To move \(summary.count == 1 ? "it" : "them") back: albumfs tidy --undo \(path ?? "--all")"
+        "To move \(summary.count == 1 ? "it" : "them") back: "
+          + "albumfs tidy --undo \(path.map(ShellWord.quoted) ?? "--all")"
       )
     }
     try complain(summary.notes[...])

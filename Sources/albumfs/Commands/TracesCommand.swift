@@ -44,7 +44,7 @@ struct TracesCommand: ParsableCommand {
   }
 }
 
-/// What traces are about: a mount point, which may or may not be mounted.
+/// The mount points whose traces a command looks for. A space may or may not be mounted on them.
 struct TraceTarget {
   /// The mount points, in the spelling of the kernel's table.
   let mountPoints: [String]

@@ -11,9 +11,9 @@ struct Adoption {
   private let source: String
   private let target: String
 
-  /// What stays where it was, and why. Paths relative to the directory.
+  /// Files that stay where they were, with the reason. Paths are relative to the directory.
   private(set) var left: [(path: String, reason: String)] = []
-  /// What got another name in the space.
+  /// Files that got another name in the space.
   private(set) var renamed: [(path: String, name: String)] = []
   /// How many files and links were moved.
   private(set) var moved = 0

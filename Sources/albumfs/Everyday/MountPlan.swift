@@ -68,16 +68,17 @@ struct MountPlan {
     }
     return Failure(
       .usage,
-      "No mount point is given, and \(path) names none for \(store). Use: albumfs mount \(store) MOUNTPOINT"
+      "No mount point is given, and \(path) names none for \(store). Use: "
+        + "albumfs mount \(ShellWord.quoted(store)) MOUNTPOINT"
     )
   }
 
-  private static var usualStore: String? { UserConfiguration.home.map { $0 + "/Album.store" } }
+  private static var usualStore: String? { BaseDirectory.home().map { $0 + "/Album.store" } }
 
   /// `~/Album` for `~/Album.store`.
   static func usualPoint(for store: String) -> String? {
     if store.hasSuffix(".store"), !store.hasSuffix("/.store") { return String(store.dropLast(6)) }
-    return UserConfiguration.home.map { $0 + "/Album" }
+    return BaseDirectory.home().map { $0 + "/Album" }
   }
 
   private static func askForPath(_ what: String, _ usual: String?) -> String {
@@ -97,9 +98,7 @@ extension Terminal {
   /// input.
   static func ask(_ question: String) -> String? {
     prompt(question)
-    guard let line = readLine() else { return nil }
-    let rest = line.drop { $0 == " " || $0 == "\t" }
-    return String(rest.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+    return readLine()?.trimmed
   }
 
   /// Asks a question that Return answers with yes.

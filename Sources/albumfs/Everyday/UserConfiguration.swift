@@ -21,28 +21,14 @@ struct UserConfiguration {
 
   var entries: [Entry] = []
 
-  /// The settings of `albumfs mount` that a line may hold: its long options that take a value, and those that
-  /// take none.
-  private static let valued = [
-    "options", "owner", "transport", "thumbnailer", "grace", "idle", "password-file",
-    "password-command",
-  ]
-  private static let flags = ["read-only", "allow-other", "remember"]
+  /// The settings of `albumfs mount` that take a value.
+  private static let valued = ["options"] + MountHelper.valued
   private static var names: String {
-    (["store", "mountpoint"] + valued + flags).joined(separator: ", ")
+    (["store", "mountpoint"] + valued + MountHelper.flags).joined(separator: ", ")
   }
 
   /// `$XDG_CONFIG_HOME/albumfs/config`, by default in `~/.config`; nil if the environment names no directory.
-  static var path: String? {
-    if let base = PathCalls.variable("XDG_CONFIG_HOME"), base.hasPrefix("/") {
-      return base + "/albumfs/config"
-    }
-    return home.map { $0 + "/.config/albumfs/config" }
-  }
-
-  static var home: String? {
-    PathCalls.variable("HOME").flatMap { $0.hasPrefix("/") ? $0 : nil }
-  }
+  static var path: String? { BaseDirectory.config.path().map { $0 + "/albumfs/config" } }
 
   /// The settings of a store, by its absolute path.
   func entry(of store: String) -> Entry? { entries.first { $0.store == store } }
@@ -76,7 +62,7 @@ struct UserConfiguration {
     var found = UserConfiguration()
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     for (place, line) in lines.enumerated() {
-      let words = trimmed(line)
+      let words = line.trimmed
       if words.isEmpty || words.hasPrefix("#") { continue }
       do throws(Failure) { try found.add(words) } catch {
         throw Failure(.usage, "\(path), line \(place + 1): \(error.message)")
@@ -89,8 +75,8 @@ struct UserConfiguration {
     guard let sign = line.firstIndex(of: "=") else {
       throw Failure(.usage, "\"\(line)\" is no line of the form: name = value")
     }
-    let name = UserConfiguration.trimmed(line[..<sign])
-    let value = UserConfiguration.trimmed(line[line.index(after: sign)...])
+    let name = line[..<sign].trimmed
+    let value = line[line.index(after: sign)...].trimmed
     if value.isEmpty { throw Failure(.usage, "\(name) has no value.") }
     if name == "store" {
       let store = try UserConfiguration.place(value, name)
@@ -120,7 +106,7 @@ struct UserConfiguration {
   /// The words of one setting. `albumfs mount` itself judges the value.
   private static func option(_ name: String, _ value: String) throws(Failure) -> [String] {
     var words: [String]
-    if flags.contains(name) {
+    if MountHelper.flags.contains(name) {
       switch value {
       case "yes": words = ["--\(name)"]
       case "no": words = []
@@ -147,26 +133,27 @@ struct UserConfiguration {
 
   /// Replaces `~` at the beginning, as a shell does.
   static func expanded(_ path: String) -> String {
-    guard path == "~" || path.hasPrefix("~/"), let home else { return path }
+    guard path == "~" || path.hasPrefix("~/"), let home = BaseDirectory.home() else { return path }
     return home + path.dropFirst()
   }
 
   /// The path with `~` for the home directory, as people write it.
   static func abbreviated(_ path: String) -> String {
-    guard let home, home != "/", path.lies(in: MountPath.resolve(home)) else { return path }
+    guard let home = BaseDirectory.home(), home != "/", path.lies(in: MountPath.resolve(home))
+    else { return path }
     return "~" + path.dropFirst(MountPath.resolve(home).count)
   }
 
-  private static func trimmed(_ text: some StringProtocol) -> String {
-    let blank: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0 == "\r" || $0 == "\r\n" }
-    let rest = text.drop(while: blank)
-    return String(rest.reversed().drop(while: blank).reversed())
+  /// The path for a command that a person can paste into a shell.
+  static func shellWord(_ path: String) -> String {
+    let short = abbreviated(path)
+    // A shell replaces no `~` between quotes.
+    return ShellWord.quoted(short) == short ? short : ShellWord.quoted(path)
   }
 }
 
 extension UserConfiguration {
-  /// Adds a store with its mount point to the user's file, which is made if it is missing. Replaces the
-  /// file by rename, so that no reader sees half of it.
+  /// Adds a store with its mount point to the user's file, which is made if it is missing.
   static func remember(store: String, mountPoint: String) throws(Failure) {
     guard let path else { throw Failure(.usage, "HOME is not set, so nothing can be remembered.") }
     let folder = String(path[..<path.lastIndex(of: "/")!])
@@ -179,15 +166,7 @@ extension UserConfiguration {
       }
       if !text.hasSuffix("\n") { text += "\n" }
       text += "\nstore = \(abbreviated(store))\nmountpoint = \(abbreviated(mountPoint))\n"
-      let place = try PosixDirectory(path: folder)
-      do throws(Errno) { try place.remove("config.new") } catch {
-        if error != .noEntry { throw error }
-      }
-      let file = try place.open("config.new", .createNew)
-      try file.writeAll(Array(text.utf8))
-      try file.sync()
-      try place.rename("config.new", to: "config")
-      try place.syncDirectory("")
+      try PosixDirectory(path: folder).replaceFile("config", by: Array(text.utf8))
     } catch {
       throw Failure(.other, "\(path) cannot be written: \(error).")
     }
