@@ -135,13 +135,14 @@ extension Examination {
     if !foreign.isEmpty {
       return [
         CheckFinding(
-          .damage, .timeline, segments: foreign.map(SegmentPath.path), .otherTimeline)
+          .damage, .timeline, segments: foreign.map(SegmentPath.path).sorted(), .otherTimeline)
       ]
     }
     if unknown.isEmpty || space.isJournalIncomplete || hasLooseContent { return [] }
     return [
       CheckFinding(
-        .note, .timeline, segments: unknown.map(SegmentPath.path), .unknownSegments(unknown.count))
+        .note, .timeline, segments: unknown.map(SegmentPath.path).sorted(),
+        .unknownSegments(unknown.count))
     ]
   }
 
