@@ -18,7 +18,8 @@ extension Recovery {
     let written = lacksFrames ? catalog.files() : Array(recent.written.keys)
     return try MissingContent(
       in: written, catalog, listing, content: content, session: position.birth,
-      sessionHasEnded: report.hasSessionEnded, endsInWriting: endsInWriting, omitting: omitted)
+      sessionHasEnded: report.hasSessionEnded, endsInWriting: endsInWriting,
+      lacksSuccessor: lacksSuccessor, omitting: omitted)
   }
 
   private func lacksSegment(_ catalog: borrowing Catalog) -> Bool {

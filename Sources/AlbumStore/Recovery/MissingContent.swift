@@ -27,7 +27,8 @@ struct MissingContent {
   private let listing: SegmentListing
   private let content: ContentStore
   /// True if the store shows that it was copied while it was written to: content that a frame records was not
-  /// written yet when the segment was copied, or the last session began segments that no copied frame names.
+  /// written yet when the segment was copied, the last session began segments that no copied frame names, or the
+  /// newest journal segment is full and its successor is missing.
   private var isLivingCopy = false
   /// True if the last session ended with an unmount and its journal is whole.
   private let sessionHasEnded: Bool
@@ -46,7 +47,7 @@ struct MissingContent {
   init(
     in written: [InodeNumber], _ catalog: borrowing Catalog, _ listing: SegmentListing,
     content: ContentStore, session: SegmentBirth, sessionHasEnded: Bool,
-    endsInWriting: Bool, omitting omitted: Set<Precaution>
+    endsInWriting: Bool, lacksSuccessor: Bool, omitting omitted: Set<Precaution>
   ) throws(StoreError) {
     self.sessionHasEnded = sessionHasEnded
     self.session = session
@@ -61,9 +62,11 @@ struct MissingContent {
       content.files.use(SegmentID(kind: .data, number: number), account.birth)
     }
     let greatest = catalog.segments.accounts.keys.max() ?? SegmentNumber(0)
-    isLivingCopy = listing.own.contains { id, found in
-      id.kind == .data && id.number > greatest && found.contains { $0.birth == session }
-    }
+    isLivingCopy =
+      lacksSuccessor
+      || listing.own.contains { id, found in
+        id.kind == .data && id.number > greatest && found.contains { $0.birth == session }
+      }
     for inode in written.sorted() {
       // A file without a name goes when replay ends. Files that an earlier mount left out are known.
       guard let index = catalog.index(of: inode), catalog.state(index).links > 0,

@@ -37,7 +37,7 @@ struct Recovery {
   /// The first number of a data segment that the journal does not record as taken.
   private(set) var nextDataSegment = SegmentNumber(1)
   /// True if the newest journal segment was full and its successor is missing, so that frames may be missing.
-  private var lacksSuccessor = false
+  private(set) var lacksSuccessor = false
   /// True if the newest journal segment is shorter than a segment.
   private var isNewestShort = false
   /// True if content is missing that no power cut can have taken.

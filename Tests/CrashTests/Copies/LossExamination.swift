@@ -260,7 +260,9 @@ struct LossExamination {
       else { return false }
       return !LossExamination.isSame(entry, found.entries[path]) || found.unreadable[path] != nil
     }
-    let isTold = hurt.isMountDamaged || hurt.findings != seen.findings
+    // What a power cut may have taken says nothing of a lost segment.
+    let told = [hurt, seen].map { $0.findings.filter { $0.detail != .changesCut } }
+    let isTold = hurt.isMountDamaged || told[0] != told[1]
     if changed.isEmpty || !isTold { return faults }
     var session = WritingSession(without(segment), keys, omitting: omitted)
     session.run(&random)
