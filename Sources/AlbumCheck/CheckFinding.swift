@@ -118,6 +118,8 @@ extension CheckFinding {
     case unknownSegments(Int)
     /// Segments of another copy of the store, which was written to.
     case otherTimeline
+    /// A session left out frames that are here: of another copy, or from before a power cut.
+    case divergedTimeline
     /// A part of the journal was missing at an earlier mount, and no content of it was found.
     case lossUnsettled
     /// An earlier mount left out the newest version of this file.

@@ -138,6 +138,13 @@ extension Examination {
           .damage, .timeline, segments: foreign.map(SegmentPath.path).sorted(), .otherTimeline)
       ]
     }
+    let diverged = recovered.divergedJournals
+    if !diverged.isEmpty {
+      return [
+        CheckFinding(
+          .note, .timeline, segments: diverged.map(SegmentPath.path).sorted(), .divergedTimeline)
+      ]
+    }
     if unknown.isEmpty || space.isJournalIncomplete || hasLooseContent { return [] }
     return [
       CheckFinding(

@@ -114,7 +114,7 @@ struct Examination: ~Copyable {
     var plan = RepairPlan(self, time: time)
     let terms = SalvagedSpace.RepairTerms(
       segments,
-      mayReuseNumbers: space.isJournalIncomplete || hasLooseContent || space.report.isMixed
+      mayReuseNumbers: space.isJournalIncomplete || hasLooseContent || space.report.mayBeMixed
         || space.audit.problems.contains(where: \.isCounter),
       owner: options.owner, group: options.group, time: time)
     try space.repair(terms) { space throws(StoreError) in

@@ -26,8 +26,8 @@ extension CheckFinding {
       .journalLacksEnd, .journalEndMissing, .checkpointDamaged, .journalGone, .catalogIncomplete,
       .lossUnsettled:
       meaningOfJournal
-    case .diskCannotRead, .segmentMissing, .segmentShort, .unknownSegments, .otherTimeline, .ledger,
-      .segmentInUse:
+    case .diskCannotRead, .segmentMissing, .segmentShort, .unknownSegments, .otherTimeline,
+      .divergedTimeline, .ledger, .segmentInUse:
       meaningOfSegment
     case .leftOut, .leftOutVersions, .changesCut, .thumbnailRemade, .shownAsBefore, .newFileLeftOut,
       .unreadable, .placeLost, .newerContent, .nameLost, .targetLost:
@@ -74,6 +74,11 @@ extension CheckFinding {
       (count == 1 ? "1 segment of this space is" : "\(count) segments of this space are")
         + " in the store without being named by its journal: of another copy of the store, or of a part "
         + "of the journal that is missing. albumfs leaves them alone"
+    case .divergedTimeline:
+      "the journal left out changes whose content is in the store: another copy of the store, which was "
+        + "written to, made them, or they were made in the last seconds before a power cut. albumfs removes "
+        + "nothing. To make this store a copy again, run rsync once with --delete --checksum. --repair "
+        + "continues with what is shown"
     case .ledger(let found, let stated):
       "\(found) bytes of \(segment) are in use, but \(stated) are recorded"
     case .segmentInUse: "\(segment) is marked for removal, but is in use"

@@ -3,6 +3,7 @@ import AlbumFormat
 import AlbumModel
 import AlbumSecrets
 import AlbumTestSupport
+import Posix
 import Testing
 
 @testable import AlbumStore
@@ -78,6 +79,39 @@ struct UnfinishedSegmentTests {
       #expect(files["three"] == nil)
       #expect(files["one"] == contents["one"] && files["two"] == contents["two"])
     }
+  }
+
+  /// Seen: the file counted as damaged. The tool copied neither the segment of its content nor the journal
+  /// behind the full one, and both were finished only after it had listed the folder.
+  @Test func aCopyWithoutTheJournalBehindAFullOneLacksTheEnd() throws {
+    func paths(_ kind: SegmentKind) -> Set<String> {
+      Set(
+        place.store.store.directory.segmentPaths().filter {
+          place.store.keys.segment(at: $0)?.kind == kind
+        })
+    }
+    let space = try place.store.open(background: false)
+    let data = paths(.data)
+    try space.write(contents["one"]!, to: "four")
+    let first = paths(.data).subtracting(data)
+    // Fills that segment and begins the next one, which the tool copied.
+    var random = SeededRandom()
+    try space.write(random.bytes(StorePlace.segmentSize), to: "five")
+    #expect(first.count == 1 && paths(.data).count == data.count + 2)
+    try space.barrier()
+    let journals = paths(.journal)
+    // Seals the journal segment as full, and begins the next.
+    try space.durability.checkpoint()
+    space.abandon()
+    for path in first.union(paths(.journal).subtracting(journals)) {
+      try place.store.store.directory.remove(path)
+    }
+
+    let report = try place.check()
+    #expect(!report.isDamaged)
+    #expect(report.findings.contains { $0.path == "four" && $0.severity == .note })
+    let files = try place.files()
+    #expect(files["four"] == nil && files["one"] == contents["one"])
   }
 
   /// Seen: the file that was replaced first stayed away, since the third file had its name for a while.

@@ -84,13 +84,15 @@ extension JournalScan {
   }
 
   /// The last frame that every mount accepts which sees these frames and has replayed up to `cut`. They
-  /// follow it without a gap, and need no content that can be missing: either the last barrier says that
-  /// they were synced, or they refer to none.
-  func believedFrame(behind cut: FrameNumber, _ hash: [UInt8]) -> FrameNumber {
+  /// follow it without a gap, and lack no content: either the last barrier says that they were synced, or
+  /// all records that they refer to decrypt, which `opens` says.
+  func believedFrame(
+    behind cut: FrameNumber, _ hash: [UInt8], opens: (JournalFrame) -> Bool
+  ) -> FrameNumber {
     var (believed, reached, reachedHash) = (cut, cut, hash)
     for found in frames where found.frame.number > cut {
       if found.frame.number != reached.next || found.frame.previousHash != reachedHash { break }
-      if found.frame.number > syncedFrame, found.frame.refersToContent { break }
+      if found.frame.number > syncedFrame, !opens(found.frame) { break }
       (reached, reachedHash) = (found.frame.number, found.hash)
       if !found.frame.continues { believed = reached }
     }
@@ -122,19 +124,6 @@ extension JournalFrame {
       if case .barrier(let frame) = item { found = frame }
     }
     return count == 1 ? found : nil
-  }
-
-  /// True if a file has content in a record that this frame names. A frame that cannot be decoded counts.
-  fileprivate var refersToContent: Bool {
-    var refers = false
-    do throws(FormatError) {
-      try decodeItems(items) { item in
-        if case .extents(_, _, _, let extents) = item, !extents.allSatisfy(\.isLost) {
-          refers = true
-        }
-      }
-    } catch { return true }
-    return refers
   }
 }
 

@@ -30,15 +30,21 @@ struct JournalTimelines {
     var id: SegmentID { SegmentID(kind: .journal, number: number) }
   }
 
-  private let files: SegmentFiles
+  private let listing: SegmentListing
+  private let content: ContentStore
+  private var files: SegmentFiles { content.files }
   /// All existing segments, rising by number.
   private(set) var all: [Segment] = []
   private var scans: [Segment: JournalScan] = [:]
   /// The chain that counts, after it was chosen; the newest first.
   private var chosen: [Segment] = []
+  /// The birth of each segment that a head of the chosen timeline names. Before the chosen chain, another
+  /// timeline may have a segment of the same number.
+  private var named: [SegmentNumber: SegmentBirth] = [:]
 
-  init(_ listing: SegmentListing, files: SegmentFiles) {
-    self.files = files
+  init(_ listing: SegmentListing, content: ContentStore) {
+    self.listing = listing
+    self.content = content
     for (id, found) in listing.own where id.kind == .journal {
       for one in found { all.append(Segment(number: id.number, birth: one.birth)) }
     }
@@ -54,10 +60,17 @@ struct JournalTimelines {
     return scan
   }
 
-  /// The segment of a number that counts; an empty scan where it is not there.
+  /// The segment of a number that counts; an empty scan where it is not there. A caller that goes down from
+  /// the newest segment stays in the chosen timeline.
   mutating func scan(_ number: SegmentNumber) throws(StoreError) -> JournalScan {
     guard let segment = segment(number) else { return JournalScan() }
-    return try scan(segment)
+    let scan = try scan(segment)
+    if let head = scan.head, !chosen.isEmpty {
+      for ancestor in head.lineage where named[ancestor.number] == nil {
+        named[ancestor.number] = ancestor.birth
+      }
+    }
+    return scan
   }
 
   /// The sessions of which a head opens.
@@ -97,8 +110,8 @@ struct JournalTimelines {
   }
 
   /// Segments of the chain in which something was written after the next one was begun, or that hold frames
-  /// which the next one's session would have believed and says nothing of: the session that wrote them went
-  /// on in the store that a copy was made of, and the copy began the next.
+  /// which were on disk before and of which the next one says nothing: the session that wrote them went on in
+  /// the store that a copy was made of, and the copy began the next.
   mutating func wentOnElsewhere() throws(StoreError) -> [Segment] {
     let main = try mainChain()
     var found: [Segment] = []
@@ -106,10 +119,42 @@ struct JournalTimelines {
       guard let head = try scan(successor).head else { continue }
       let scan = try scan(former)
       let last = scan.seal == nil ? scan.provenFrame : scan.frames.last?.frame.number ?? .none
-      let believed = max(last, scan.believedFrame(behind: head.cutFrame, head.cutHash))
-      if try newestTime(former) > head.time || believed > head.cutFrame { found.append(former) }
+      if try newestTime(former) > head.time || last > head.cutFrame { found.append(former) }
     }
     return found
+  }
+
+  /// Segments of the chain that hold frames which every mount accepts, and of which the next one says nothing.
+  /// Either their session went on in another copy. Or a power cut took these frames or their content from the
+  /// store, and a tool that compares times left them in this copy.
+  mutating func mayHaveGoneOnElsewhere() throws(StoreError) -> [Segment] {
+    var found: [Segment] = []
+    for (successor, former) in zip(chosen, chosen.dropFirst()) {
+      guard let head = try scan(successor).head else { continue }
+      let believed = try scan(former).believedFrame(behind: head.cutFrame, head.cutHash) {
+        opens($0, of: former.birth)
+      }
+      if believed > head.cutFrame { found.append(former) }
+    }
+    return found
+  }
+
+  /// True if all records decrypt that a frame of a session refers to. False if one is in a segment of another
+  /// session: no catalog says here which of several segments of one number the frame means.
+  private func opens(_ frame: JournalFrame, of session: SegmentBirth) -> Bool {
+    var referred: [Extent] = []
+    do {
+      try decodeItems(frame.items) { item in
+        if case .extents(_, _, _, let extents) = item { referred += extents }
+      }
+      for extent in referred where !extent.isLost {
+        let id = SegmentID(kind: .data, number: extent.segment)
+        if !listing.contains(id, session) { return false }
+        files.use(id, session)
+        if try !content.opens(extent) { return false }
+      }
+    } catch { return false }
+    return true
   }
 
   /// Segments with a head that, according to `isForeign`, belong to no session of this timeline.
@@ -164,6 +209,7 @@ struct JournalTimelines {
     {
       return chosen.first { $0.number == number }
     }
+    if let birth = named[number] { return all.first { $0.number == number && $0.birth == birth } }
     return all.last { $0.number == number }
   }
 

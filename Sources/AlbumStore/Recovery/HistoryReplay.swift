@@ -35,8 +35,8 @@ extension Recovery {
     var lacksFrames = false
     // The last frame before the segment that the loop examined last.
     var end: FrameNumber?
-    for segment in journals.all.reversed() {
-      let scan = try scan(segment.number)
+    for number in Set(journals.all.map(\.number)).sorted(by: >) {
+      let scan = try scan(number)
       lacksFrames = lacksFrames || scan.lacksFrames(upTo: end ?? .none)
       end = scan.head?.cutFrame ?? end
       scan.forEachStatement(upTo: first) { items, time in

@@ -75,7 +75,7 @@ struct Recovery {
     self.boot = boot
     self.isReadOnly = isReadOnly
     self.omitted = omitted
-    journals = JournalTimelines(listing, files: files)
+    journals = JournalTimelines(listing, content: content)
   }
 
   mutating func run(into catalog: inout Catalog) throws(StoreError) {
@@ -156,7 +156,7 @@ struct Recovery {
     if isNewestShort, !mayHaveLostPower, !strays.leftOver.isEmpty { report.isCutShort = true }
     report.isEndMissing = isProven || !orphans.isEmpty
     // A full journal segment gets its seal when its successor is on disk.
-    report.lacksEnd = lacksSuccessor && !report.isEndMissing && !report.isMixed
+    report.lacksEnd = lacksSuccessor && !report.isEndMissing && !report.mayBeMixed
     if !report.keepsLooseContent, !lacksSuccessor {
       for (number, birth) in strays.leftOver {
         catalog.setState(of: number, to: .retired, retiredAt: files.clock.now, birth: birth)
@@ -170,7 +170,7 @@ struct Recovery {
       if !report.foreignJournals.contains(name) { report.unknownSegments.append(name) }
     }
     // Records of files that the lost part described name inodes. No new file may get such a number.
-    if report.isEndMissing || report.lacksEnd || report.isMixed {
+    if report.isEndMissing || report.lacksEnd || report.mayBeMixed {
       catalog.skipNumbers(before: SpaceCounters(), leavingOut: .lostEnd)
     }
     if report.firstLostInode == nil,
@@ -205,6 +205,9 @@ struct Recovery {
       let foreign = try journals.chooseTimeline() + journals.wentOnElsewhere()
       report.foreignJournals = foreign.map { files.name($0.id, $0.birth) }
       foreignSessions = Set(foreign.map(\.birth))
+      report.divergedJournals = try journals.mayHaveGoneOnElsewhere().filter {
+        !foreign.contains($0)
+      }.map { files.name($0.id, $0.birth) }
     }
     var numbers: [SegmentNumber] = []
     for segment in journals.all where numbers.last != segment.number {

@@ -49,6 +49,9 @@ package struct RecoveryReport: Equatable, Sendable {
   package internal(set) var isIncomplete = false
   /// Journal segments in the store that belong to another copy of it, which was written to.
   package internal(set) var foreignJournals: [SegmentName] = []
+  /// Journal segments of which a later session left out frames, although they and their content are here.
+  /// Another copy of the store wrote them, or a power cut took them from the store that this is a copy of.
+  package internal(set) var divergedJournals: [SegmentName] = []
   /// Segments of the space that the journal does not name.
   package internal(set) var unknownSegments: [SegmentName] = []
   /// The number of files without a name that hold the versions which this mount or an earlier one left out.
@@ -64,6 +67,10 @@ package struct RecoveryReport: Equatable, Sendable {
 
   /// True if the store holds segments of another copy of it, which was written to.
   package var isMixed: Bool { !foreignJournals.isEmpty }
+
+  /// True also if it possibly does.
+  package var mayBeMixed: Bool { isMixed || !divergedJournals.isEmpty }
+
   package init() {}
 
   /// True if every missing part of the journal may not have been written yet when the store was copied.
@@ -90,8 +97,8 @@ package struct RecoveryReport: Equatable, Sendable {
   /// repair has restored what it can.
   package var keepsLooseContent: Bool { isJournalIncomplete || loss != nil }
 
-  /// True also if the store is mixed with another copy of it, which was written to.
-  var keepsEverything: Bool { keepsLooseContent || isMixed }
+  /// True also if the store may be mixed with another copy of it, which was written to.
+  var keepsEverything: Bool { keepsLooseContent || mayBeMixed }
 
   /// True if frames are missing, so that the store may hold content that the catalog does not know.
   package var isJournalIncomplete: Bool {

@@ -53,6 +53,13 @@ extension RecoveryReport {
           + "nothing of either. To make this store a copy again, run rsync once with --delete. To continue with "
           + "what is shown, run albumfs check --repair.")
     }
+    if !isMixed, mayBeMixed {
+      lines.append(
+        "The store also holds changes that are left out: of another copy of it, which was written to, or of the "
+          + "last seconds before a power cut. albumfs has removed nothing. To make this store a copy again, run "
+          + "rsync once with --delete --checksum. To continue with what is shown, run albumfs check --repair."
+      )
+    }
     lines += incompleteSentences
     if !cutFiles.isEmpty {
       let shown = cutFiles.prefix(mostNamed).joined(separator: ", ")

@@ -110,11 +110,12 @@ struct ForkExamination {
       (timeline.foreign(in: view, since: since)
       + timeline.missing(in: view, since: since, until: until, nameless: seen.nameless))
       .filter { !hasBoundary || !errors.contains($0.kind) }
-    add(found.map { Fault("refreshed with --delete, \($0.kind)", $0.text) }, circumstances)
+    var faults = found.map { Fault("refreshed with --delete, \($0.kind)", $0.text) }
     if seen.isCheckDamaged, !hasBoundary {
-      add(
-        [Fault("refreshed with --delete, check reports damage", "\(seen.findings)")], circumstances)
+      faults.append(Fault("refreshed with --delete, check reports damage", "\(seen.findings)"))
     }
+    add(faults, circumstances)
+    Explanation.explain(copy, fork.source, faults, circumstances, seen)
   }
 
   /// Every file of both, of each name one or the other.
@@ -135,7 +136,8 @@ struct ForkExamination {
     let seen = look(mixed)
     // Writes of the copy alone: to a name of its own, or to one that both used.
     let (ofCopy, ofSource) = (
-      strangers(in: mixed, to: fork.source), strangers(in: mixed, to: fork.copy)
+      strangers(of: fork.copy, in: mixed, to: fork.source),
+      strangers(of: fork.source, in: mixed, to: fork.copy)
     )
     if !ofCopy.isEmpty, !ofSource.isEmpty, seen.view != nil, !seen.isMountDamaged,
       seen.findings.isEmpty
@@ -167,12 +169,23 @@ struct ForkExamination {
 
   /// Segments that a timeline never had, and that tell of another one. Those of the reserve, and checkpoints
   /// that no journal names, do not. Neither does a data segment of a session whose journal is as the timeline
-  /// has it: a killed session leaves segments that no frame states.
-  private func strangers(in mixed: StoreCopy, to timeline: CopyLife) -> [String] {
+  /// has it: a killed session leaves segments that no frame states. If the session wrote on in `other`, and
+  /// the mixture lacks content of that, it looks as after a power cut.
+  private func strangers(
+    of other: CopyLife, in mixed: StoreCopy, to timeline: CopyLife
+  ) -> [String] {
     let keys = fork.source.keys
     let end = StoreCopy(of: timeline.chronicle, at: timeline.chronicle.end)
+    let otherEnd = StoreCopy(of: other.chronicle, at: other.chronicle.end)
+    let lacking = Set(
+      otherEnd.files.compactMap { path, file in
+        mixed.files[path]?.bytes == file.bytes ? nil : keys.segment(at: path)
+      }.filter { $0.kind == .data }.map(\.birth))
     let journals = mixed.files.filter { path, file in
-      keys.segment(at: path)?.kind == .journal && end.files[path]?.bytes == file.bytes
+      guard let segment = keys.segment(at: path), segment.kind == .journal,
+        let known = end.files[path]
+      else { return false }
+      return known.bytes == file.bytes || lacking.contains(segment.birth)
     }
     let told = Set(journals.keys.compactMap { keys.segment(at: $0)?.birth })
     return mixed.files.keys.filter { path in
