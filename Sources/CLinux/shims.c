@@ -114,6 +114,29 @@ int clinux_memfd_create(const char *name, unsigned int flags) {
 
 void clinux_set_thread_name(const char *name) { pthread_setname_np(pthread_self(), name); }
 
+// The processors of the process, once a thread was bound to one of them.
+static cpu_set_t all_processors;
+static pthread_once_t processors_once = PTHREAD_ONCE_INIT;
+static _Atomic int is_any_bound = 0;
+
+static void note_processors(void) {
+  CPU_ZERO(&all_processors);
+  if (sched_getaffinity(0, sizeof all_processors, &all_processors) == 0) is_any_bound = 1;
+}
+
+void clinux_bind_to_processor(unsigned int processor) {
+  pthread_once(&processors_once, note_processors);
+  if (!is_any_bound || processor >= CPU_SETSIZE || !CPU_ISSET(processor, &all_processors)) return;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(processor, &one);
+  sched_setaffinity(0, sizeof one, &one);
+}
+
+void clinux_unbind_from_processor(void) {
+  if (is_any_bound) sched_setaffinity(0, sizeof all_processors, &all_processors);
+}
+
 void clinux_bound_malloc(void) {
   mallopt(M_MMAP_THRESHOLD, 128 << 10);
   mallopt(M_ARENA_MAX, 2);

@@ -15,6 +15,7 @@ package final class PosixThread: @unchecked Sendable {  // written once, before 
       { argument in
         let start = unsafe Unmanaged<Start>.fromOpaque(argument!).takeRetainedValue()
         unsafe clinux_set_thread_name(start.name)
+        clinux_unbind_from_processor()
         start.body()
         return nil
       }, start)
@@ -29,6 +30,12 @@ package final class PosixThread: @unchecked Sendable {  // written once, before 
 
   /// The number by which the kernel knows the calling thread.
   package static var number: Int32 { clinux_thread_id() }
+
+  /// Lets the calling thread run on one processor alone. Does nothing if the process may not run there. Threads
+  /// that it starts run anywhere.
+  package static func bind(toProcessor number: Int) {
+    clinux_bind_to_processor(UInt32(clamping: number))
+  }
 
   /// Gives the calling thread a table of descriptors of its own, which has only the standard ones. It keeps
   /// open nothing else from then on, and sees its descriptors in /proc/thread-self only.

@@ -51,6 +51,11 @@ int clinux_memfd_create(const char *name, unsigned int flags);
 // Needs _GNU_SOURCE. Names the calling thread; at most 15 bytes count.
 void clinux_set_thread_name(const char *name);
 
+// The CPU_ macros and sched_setaffinity need _GNU_SOURCE. Binds the calling thread to one processor, unless the
+// process may not run there. The other call undoes what a new thread inherits from one that is bound.
+void clinux_bind_to_processor(unsigned int processor);
+void clinux_unbind_from_processor(void);
+
 // The rest is for a process that confines itself to a cell (cell.c).
 
 // sys/eventfd.h is not in Swift's Glibc module. Close-on-exec and non-blocking.
