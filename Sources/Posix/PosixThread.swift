@@ -31,8 +31,8 @@ package final class PosixThread: @unchecked Sendable {  // written once, before 
   /// The number by which the kernel knows the calling thread.
   package static var number: Int32 { clinux_thread_id() }
 
-  /// Lets the calling thread run on one processor alone. Does nothing if the process may not run there. Threads
-  /// that it starts run anywhere.
+  /// Lets the calling thread run on one processor alone. Does nothing if the process may not run there.
+  /// Threads that it starts run anywhere.
   package static func bind(toProcessor number: Int) {
     clinux_bind_to_processor(UInt32(clamping: number))
   }

@@ -124,9 +124,9 @@ struct JournalTimelines {
     return found
   }
 
-  /// Segments of the chain that hold frames which every mount accepts, and of which the next one says nothing.
-  /// Either their session went on in another copy. Or a power cut took these frames or their content from the
-  /// store, and a tool that compares times left them in this copy.
+  /// Segments of the chain that hold frames which every mount accepts, and of which the next one says
+  /// nothing. Either their session went on in another copy. Or a power cut took these frames or their
+  /// content from the store, and a tool that compares times left them in this copy.
   mutating func mayHaveGoneOnElsewhere() throws(StoreError) -> [Segment] {
     var found: [Segment] = []
     for (successor, former) in zip(chosen, chosen.dropFirst()) {

@@ -26,9 +26,9 @@ struct MissingContent {
   private var presences: [SegmentNumber: Presence] = [:]
   private let listing: SegmentListing
   private let content: ContentStore
-  /// True if the store shows that it was copied while it was written to: content that a frame records was not
-  /// written yet when the segment was copied, the last session began segments that no copied frame names, or the
-  /// newest journal segment is full and its successor is missing.
+  /// True if the store shows that it was copied while it was written to: content that a frame records was
+  /// not written yet when the segment was copied, the last session began segments that no copied frame
+  /// names, or the newest journal segment is full and its successor is missing.
   private var isLivingCopy = false
   /// True if the last session ended with an unmount and its journal is whole.
   private let sessionHasEnded: Bool

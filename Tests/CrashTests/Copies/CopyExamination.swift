@@ -1,5 +1,6 @@
 import AlbumCheck
 import AlbumFormat
+import AlbumModel
 import AlbumSecrets
 import AlbumTestSupport
 
@@ -93,7 +94,8 @@ struct CopyExamination {
     {
       return compareTimes(copy, seen, circumstances)
     }
-    if life.hasBoundary(in: last.window) {
+    let mayLookDamaged = rule == "P2" && seen.isCheckDamaged && lacksEarlierSegments(copy, last)
+    if life.hasBoundary(in: last.window) || mayLookDamaged {
       if let view = seen.view {
         let errors: Set<String> = ["unreadable", "thumbnail does not open"]
         // A copy after one run shows nothing that never was, and reports what is missing.
@@ -126,6 +128,23 @@ struct CopyExamination {
     }
     compareTimes(copy, seen, circumstances)
     if Int.random(in: 0..<8, using: &random) == 0 { examineWriting(copy, seen, circumstances) }
+  }
+
+  /// True if a run that reads files in any order left out several segments of the newest session, and
+  /// brought a later one. Where the history that it brought ends with a barrier, this looks like damage.
+  private func lacksEarlierSegments(_ copy: StoreCopy, _ pass: CopyPass) -> Bool {
+    guard pass.order == .any else { return false }
+    let all = life.chronicle.firstInstants.filter { $0.value <= pass.window.upperBound }
+      .sorted { ($0.value, $0.key) < ($1.value, $1.key) }
+      .compactMap { path, _ in life.keys.segment(at: path).map { (path: path, segment: $0) } }
+    let copied = all.filter { copy.files[$0.path] != nil }
+    guard let newest = copied.last?.segment.birth else { return false }
+    let missing = all.filter { path, segment in
+      segment.birth == newest && copy.files[path] == nil
+        && life.chronicle.file(path, at: pass.window.upperBound) != nil
+        && copied.contains { $0.segment.kind == segment.kind && $0.segment.number > segment.number }
+    }
+    return missing.count > 1
   }
 
   /// Examines a copy that took longer than the grace time: everything that it shows existed, and it reports

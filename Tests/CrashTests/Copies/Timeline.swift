@@ -355,8 +355,10 @@ struct Timeline: Sendable {
     while let one = next.popLast() {
       if right.contains(one) { return true }
       for end in ends[one, default: []] where end.instant > since && end.instant <= until {
-        guard let heir = end.heir, let visible = visibleHeir(end) else { return true }
-        for heir in [heir, visible] where seen.insert(heir).inserted { next.append(heir) }
+        guard let heir = end.heir, let visible = visibleHeir(at: end.place, since: end.instant)
+        else { return true }
+        for heir in [heir, visible] + heirsElsewhere(of: one, end)
+        where seen.insert(heir).inserted { next.append(heir) }
       }
     }
     return false
@@ -364,16 +366,27 @@ struct Timeline: Sendable {
 }
 
 extension Timeline {
-  /// The file that seems to have replaced another: a frame says what a name leads to in the end. nil: the
+  /// The file that seems to have taken a place: a frame says what a name leads to in the end. nil: the
   /// name seems to have been removed.
-  private func visibleHeir(_ end: End) -> InodeNumber? {
-    let later = leases[end.place, default: []].filter { $0.span.upperBound >= end.instant }
+  private func visibleHeir(at place: Place, since instant: Int) -> InodeNumber? {
+    let later = leases[place, default: []].filter { $0.span.upperBound >= instant }
     let framed = later.first { lease in
       floors.contains {
-        (max(lease.span.lowerBound, end.instant)...lease.span.upperBound).contains($0.instant)
+        (max(lease.span.lowerBound, instant)...lease.span.upperBound).contains($0.instant)
       }
     }
     return (framed ?? later.last)?.inode
+  }
+
+  /// The files that seem to have replaced another where the frame before its end shows it: within the
+  /// frame of its end it went to the place where it was replaced.
+  private func heirsElsewhere(of inode: InodeNumber, _ end: End) -> [InodeNumber] {
+    let before = floors.map(\.instant).filter { $0 < end.instant }.max() ?? 0
+    return leases.compactMap { place, leases in
+      let hadIt = leases.contains { $0.inode == inode && $0.span.contains(before) }
+      guard hadIt, place != end.place else { return nil }
+      return visibleHeir(at: place, since: end.instant)
+    }
   }
 }
 
