@@ -72,6 +72,8 @@ let package = Package(
     library("AlbumFormat", ["AlbumModel"]),
     // What other programs leave about the files of a mount.
     library("Traces", ["CZlib", "AlbumModel", "Posix"]),
+    // The date of capture in the head of a picture.
+    library("CaptureDates"),
     library(
       "AlbumSecrets", ["CSodium", "CUtf8proc", "CZxcvbn", "Posix", "AlbumModel", "AlbumFormat"]),
     library(
@@ -104,7 +106,8 @@ let package = Package(
       "albumfs",
       [
         "AlbumModel", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumCheck",
-        "ThumbnailProtocol", "ControlProtocol", "Daemon", "Traces", arguments, logging,
+        "ThumbnailProtocol", "ControlProtocol", "Daemon", "Traces", "CaptureDates", arguments,
+        logging,
       ]),
 
     // Tests mirror Sources.
@@ -117,6 +120,7 @@ let package = Package(
       path: "Tests/AlbumTestSupport", swiftSettings: settings),
     tests("AlbumModelTests", ["AlbumModel"]),
     tests("PosixTests", ["AlbumModel", "Posix", "AlbumTestSupport"]),
+    tests("CaptureDatesTests", ["CaptureDates", "AlbumTestSupport"]),
     tests("TracesTests", ["AlbumModel", "Posix", "Traces", "AlbumTestSupport"]),
     tests("AlbumFormatTests", ["AlbumModel", "AlbumFormat", "AlbumTestSupport"]),
     tests("AlbumSecretsTests", ["AlbumModel", "AlbumFormat", "AlbumSecrets", "AlbumTestSupport"]),
@@ -175,7 +179,7 @@ if Context.environment["ALBUMFS_FUZZ"] != nil {
       name: "albumfs-fuzz",
       dependencies: [
         "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "ThumbnailProtocol",
-        "ControlProtocol", "Traces", "AlbumTestSupport", logging,
+        "ControlProtocol", "Traces", "CaptureDates", "AlbumTestSupport", logging,
       ],
       path: "Tests/Fuzz", swiftSettings: settings))
 }

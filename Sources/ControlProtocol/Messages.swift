@@ -20,6 +20,8 @@ package enum ControlRequest: Codable, Sendable, Equatable {
   /// `progress` now and then, and at the end `done` or `failed` (`timedOut`). Without a timeout it may wait
   /// for ever.
   case sync(timeoutSeconds: Double?)
+  /// Waits until everything that was closed before is on disk, and for no thumbnail. The reply is `done`.
+  case barrier
   /// Makes thumbnails again for the photos at and below a path of the mount; the empty path: all photos.
   case thumbnails(under: String, which: ThumbnailSelection)
   /// Moves photos that lie directly in an album into its Photo; nil: in all albums.
@@ -220,7 +222,7 @@ package struct Failure: Error, Codable, Sendable, Equatable, CustomStringConvert
     case storeInUse, passwordInUse, unsupported, damaged
     case noPassword, emptyPassword, wrongPassword
     case mountPoint, fuse, noSuchMount, busy, unreachable
-    case timedOut, diskFull, clash, leftOutside, tracesStay, interrupted, other
+    case timedOut, diskFull, clash, leftOutside, tracesStay, notCopied, interrupted, other
 
     /// A kind that only a newer program knows becomes `other`.
     package init(from decoder: any Decoder) throws {

@@ -172,7 +172,9 @@ extension Parts {
     }
   }
 
-  private func barrier() throws(Failure) {
+  /// Returns when everything that was closed before is on disk. A read-only mount has nothing to write.
+  func barrier() throws(Failure) {
+    if isReadOnly { return }
     do throws(StoreError) { try space.barrier() } catch { throw Failure(error) }
   }
 }

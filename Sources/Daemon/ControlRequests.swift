@@ -95,6 +95,9 @@ final class ControlRequests: Sendable {
       case .sync(let timeout):
         try parts.sync(timeout: timeout) { progress(.progress(pending: $0)) }
         return .done(ControlSummary())
+      case .barrier:
+        try parts.barrier()
+        return .done(ControlSummary())
       case .thumbnails(let path, let which):
         return .done(try parts.retryThumbnails(under: path, which))
       case .tidy(let album):

@@ -56,11 +56,16 @@ package struct MountTable: Sendable {
 
   /// The mount that an absolute path lies in; nil if its file system is of another type.
   package func mount(ofType type: String, holding path: String) -> MountEntry? {
+    mount(holding: path).flatMap { $0.type == type ? $0 : nil }
+  }
+
+  /// The mount that an absolute path lies in.
+  package func mount(holding path: String) -> MountEntry? {
     var best: MountEntry?
     for mount in mounts where path.lies(in: mount.mountPoint) {
       if mount.mountPoint.utf8.count >= (best?.mountPoint.utf8.count ?? 0) { best = mount }
     }
-    return best?.type == type ? best : nil
+    return best
   }
 
   /// The topmost mount exactly at an absolute path; nil also if the table cannot be read.

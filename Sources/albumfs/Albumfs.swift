@@ -21,7 +21,8 @@ struct Albumfs: ParsableCommand {
       """,
     version: "albumfs \(albumfsVersion)",
     subcommands: [
-      Init.self, Mount.self, Umount.self, Lock.self, Adopt.self, SpaceCommand.self,
+      Init.self, Mount.self, Umount.self, Lock.self, Import.self, Export.self, Adopt.self,
+      SpaceCommand.self,
       ChaffCommand.self,
       Info.self,
       List.self, Status.self,

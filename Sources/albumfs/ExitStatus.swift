@@ -31,6 +31,7 @@ enum ExitStatus {
     (.clash, 48, "tidy: a name is taken; the other photos were moved"),
     (.leftOutside, 49, "adopt: some files stay outside of the space"),
     (.tracesStay, 50, "traces that other programs left could not be removed"),
+    (.notCopied, 51, "import, export: some files were not copied, or not removed by --move"),
   ]
 
   static func code(for kind: Failure.Kind) -> Int32 {

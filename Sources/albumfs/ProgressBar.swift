@@ -3,7 +3,7 @@ import AlbumModel
 import Glibc
 import Posix
 
-/// Shows on one line of the terminal how far a check or a compaction is, and how long it will still take.
+/// Shows on one line of the terminal how far a check, a compaction or an import is, and how long it will still take.
 /// Shows nothing without a terminal. Any thread.
 final class ProgressBar: Sendable {
   private struct State {
@@ -16,7 +16,7 @@ final class ProgressBar: Sendable {
 
   init(isShown: Bool) { self.isShown = isShown && isatty(STDERR_FILENO) == 1 }
 
-  func show(_ progress: CheckProgress) {
+  func show(_ progress: CheckProgress, _ items: String? = nil) {
     if !isShown { return }
     let now = MonotonicTime.now
     let elapsed = state.withLock { state -> Duration? in
@@ -29,19 +29,21 @@ final class ProgressBar: Sendable {
       return state.start.map { now - $0 } ?? .zero
     }
     if let elapsed {
-      Terminal.transient(ProgressBar.line(progress, milliseconds: elapsed.milliseconds))
+      Terminal.transient(ProgressBar.line(progress, items, milliseconds: elapsed.milliseconds))
     }
   }
 
-  /// Shows the progress of any work that is counted in bytes.
-  func show(_ bytes: Int64, of total: Int64) {
-    show(CheckProgress(step: .records, doneBytes: bytes, totalBytes: total))
+  /// Shows the progress of any work that is counted in bytes, and perhaps in items such as `3 of 8 files`.
+  func show(_ bytes: Int64, of total: Int64, _ items: String? = nil) {
+    show(CheckProgress(step: .records, doneBytes: bytes, totalBytes: total), items)
   }
 
   func clear() { if isShown { Terminal.transient("") } }
 
   /// `[######------------------] 25 %, 1.2 GiB of 4.8 GiB, about 40 s left`
-  static func line(_ progress: CheckProgress, milliseconds: Int64) -> String {
+  static func line(_ progress: CheckProgress, _ items: String? = nil, milliseconds: Int64)
+    -> String
+  {
     switch progress.step {
     case .catalog: return "Reading the catalog"
     case .repair: return "Repairing"
@@ -53,7 +55,8 @@ final class ProgressBar: Sendable {
     let bar = String(repeating: "#", count: filled) + String(repeating: "-", count: width - filled)
     let bytes =
       "\(SizeArgument.readable(progress.doneBytes)) of \(SizeArgument.readable(progress.totalBytes))"
-    return "[\(bar)] \(Int(share * 100)) %, \(bytes)\(left(share, milliseconds))"
+    let counts = items.map { "\($0), \(bytes)" } ?? bytes
+    return "[\(bar)] \(Int(share * 100)) %, \(counts)\(left(share, milliseconds))"
   }
 
   /// Estimates the time left, after the first second.

@@ -18,7 +18,8 @@ import Testing
 
   @Test(arguments: [
     ["unknown"], ["init"], ["mount", "/tmp", "/a", "/b"], ["status"], ["list", "extra"], ["tidy"],
-    ["umount"], ["umount", "/a", "--all"], ["adopt"], ["traces"], ["browse"], ["space", "remove"],
+    ["umount"], ["umount", "/a", "--all"], ["adopt"],
+    ["import"], ["import", "/a"], ["export", "/a"], ["export", "--zip", "/a"], ["traces"], ["browse"], ["space", "remove"],
     ["sync", "/tmp", "--timeout", "soon"],
     ["init", "/nowhere/x", "--chaff", "12Q"], ["init", "/nowhere/x", "--segment-size", "-1"],
     ["init", "/nowhere/x", "--kdf", "fast"], ["init", "/nowhere/x", "--thumbnail-size", "0"],
@@ -74,7 +75,7 @@ import Testing
 
   @Test(arguments: [
     ["status", "/"], ["sync", "/"], ["thumbs", "/"], ["tidy", "/"], ["umount", "/"],
-    ["compact", "/"], ["browse", "/"],
+    ["compact", "/"], ["browse", "/"], ["import", "/a", "/"], ["export", "/", "/a"],
   ])
   func whatIsNotMountedIsNamed(arguments: [String]) throws {
     let outcome = try TestStore.run(arguments)

@@ -88,9 +88,9 @@ import Testing
   }
 
   @Test func namesThatAreTakenGetNumbers() {
-    #expect(Adoption.numbered("IMG_1.jpg", 2) == "IMG_1 (2).jpg")
-    #expect(Adoption.numbered(".hidden", 2) == ".hidden (2)")
-    #expect(Adoption.numbered("notes", 3) == "notes (3)")
+    #expect(NumberedName.of("IMG_1.jpg", 2) == "IMG_1 (2).jpg")
+    #expect(NumberedName.of(".hidden", 2) == ".hidden (2)")
+    #expect(NumberedName.of("notes", 3) == "notes (3)")
   }
 
   @Test(arguments: [

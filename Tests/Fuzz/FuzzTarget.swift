@@ -32,6 +32,7 @@ let allTargets: [String: any FuzzTarget.Type] = [
   "ThumbnailText": ThumbnailTextTarget.self,
   "GvfsMetadata": GvfsMetadataTarget.self,
   "SettingsFile": SettingsFileTarget.self,
+  "CaptureDate": CaptureDateTarget.self,
 ]
 
 /// A promise that does not hold is a finding.

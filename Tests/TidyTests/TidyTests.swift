@@ -71,6 +71,7 @@ struct TidyTests {
     let free = [
       "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
       "ThumbnailProtocol", "Thumbnails", "albumfs-thumbnailer", "FUSEDriver", "Traces",
+      "CaptureDates",
     ]
     for target in free {
       for file in swiftFiles("Sources/\(target)") {

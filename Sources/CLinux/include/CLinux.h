@@ -42,6 +42,9 @@ int clinux_prctl(int option, unsigned long a, unsigned long b);
 // Needs _GNU_SOURCE. Starts writeback of the range (length 0: to the end) and does not wait.
 int clinux_sync_file_range_start(int fd, int64_t offset, int64_t length);
 
+// syncfs needs _GNU_SOURCE.
+int clinux_sync_file_system(int fd);
+
 // glibc 2.36 has no wrapper, and syscall is variadic.
 int clinux_pidfd_open(int pid);
 

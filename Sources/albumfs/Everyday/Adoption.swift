@@ -79,7 +79,7 @@ struct Adoption {
       return nil
     }
     for number in 1... {
-      let found = number == 1 ? name : Adoption.numbered(name, number)
+      let found = NumberedName.of(name, number)
       let copy = "\(place)/\(found)"
       if let there = try? PlainEntry(copy) {
         let isSame = try isCopy(original, entry, copy, there)
@@ -127,14 +127,6 @@ struct Adoption {
       try PlainFiles.rename(partial, to: copy)
     case .other: break
     }
-  }
-
-  /// `IMG_1 (2).jpg`
-  static func numbered(_ name: String, _ number: Int) -> String {
-    guard let dot = name.lastIndex(of: "."), dot != name.startIndex else {
-      return "\(name) (\(number))"
-    }
-    return "\(name[..<dot]) (\(number))\(name[dot...])"
   }
 
   // MARK: Removing

@@ -1,0 +1,239 @@
+internal import CLinux
+internal import Glibc
+
+/// Copies a file, and compares a copy with its original, in steps that the caller watches.
+package enum PlainCopy {
+  /// What failed, by the side that it failed on.
+  package enum Fault: Error, Equatable {
+    case source(Errno)
+    case target(Errno)
+    /// The original changed while it was read.
+    case changed
+    /// The caller's `watch` returned false.
+    case stopped
+
+    package var errno: Errno {
+      switch self {
+      case .source(let error), .target(let error): error
+      case .changed: .stale
+      case .stopped: .interrupted
+      }
+    }
+  }
+
+  private static let chunk = 1 << 20
+
+  /// Creates a file with the content, permissions, modification time and extended attributes of a regular
+  /// file. Leaves nothing if it fails. Leaves out permissions, times and attributes that the target's file
+  /// system refuses.
+  ///
+  /// - Parameter watch: gets the number of bytes that were copied; returns false to stop.
+  /// - Returns: the original as it was copied.
+  package static func make(
+    _ path: String, from source: String, watch: (Int64) -> Bool = { _ in true }
+  ) throws(Fault) -> PlainEntry {
+    let from = try reading(source) { .source($0) }
+    let entry = try onSource { () throws(Errno) in PlainEntry(try from.status()) }
+    guard entry.kind == .file else { throw .source(.invalid) }
+    let to: FileDescriptor
+    do throws(Errno) {
+      to = try FileDescriptor(open: path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+    } catch {
+      throw .target(error)
+    }
+    do throws(Fault) {
+      try copyContent(from, to, watch)
+      let after = try onSource { () throws(Errno) in PlainEntry(try from.status()) }
+      if !after.hasContent(of: entry) { throw .changed }
+      copyAttributes(source, to: path)
+      try setStatus(of: to, from: entry)
+    } catch {
+      unsafe _ = unlink(path)
+      throw error
+    }
+    do throws(Errno) { try to.close() } catch {
+      unsafe _ = unlink(path)
+      throw .target(error)
+    }
+    return entry
+  }
+
+  private static func copyContent(
+    _ from: borrowing FileDescriptor, _ to: borrowing FileDescriptor, _ watch: (Int64) -> Bool
+  ) throws(Fault) {
+    var buffer = [UInt8](repeating: 0, count: chunk)
+    var offset: Int64 = 0
+    while true {
+      if !watch(0) { throw .stopped }
+      let count: Int
+      do throws(Errno) { count = try from.fill(&buffer, at: offset) } catch { throw .source(error) }
+      if count == 0 { return }
+      do throws(Errno) {
+        try to.writeAll(count == buffer.count ? buffer : Array(buffer[..<count]))
+      } catch {
+        throw .target(error)
+      }
+      offset += Int64(count)
+      if !watch(Int64(count)) { throw .stopped }
+    }
+  }
+
+  private static func setStatus(
+    of to: borrowing FileDescriptor, from entry: PlainEntry
+  ) throws(Fault) {
+    do throws(Errno) {
+      try unlessRefused { () throws(Errno) in
+        try retrying { fchmod(to.rawValue, entry.permissions & 0o777) }
+      }
+      try unlessRefused { () throws(Errno) in try to.setTimes(entry.modified) }
+    } catch {
+      throw .target(error)
+    }
+  }
+
+  /// FAT has neither permissions nor owners, and refuses to set them.
+  private static func unlessRefused(_ body: () throws(Errno) -> Void) throws(Errno) {
+    do throws(Errno) { try body() } catch {
+      if error != .notPermitted, error != .notSupported { throw error }
+    }
+  }
+
+  private static func onSource<Result>(_ body: () throws(Errno) -> Result) throws(Fault) -> Result {
+    do throws(Errno) { return try body() } catch { throw .source(error) }
+  }
+
+  /// Opens a file for reading. Never waits for a FIFO that somebody put in its place.
+  private static func reading(_ path: String, _ fault: (Errno) -> Fault) throws(Fault)
+    -> FileDescriptor
+  {
+    do throws(Errno) {
+      return try FileDescriptor(open: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+    } catch {
+      throw fault(error)
+    }
+  }
+
+  /// True if both files hold the same bytes. Drops the kernel's copy of the second one first, so that its
+  /// content comes from the file system.
+  ///
+  /// - Parameters:
+  ///   - part: the stretch of the second file that is the copy; nil: all of it.
+  ///   - watch: gets the number of bytes that were compared; returns false to stop.
+  package static func isEqual(
+    _ original: String, _ copy: String, part: Range<Int64>? = nil,
+    watch: (Int64) -> Bool = { _ in true }
+  ) throws(Fault) -> Bool {
+    let a = try reading(original) { .source($0) }
+    let b = try reading(copy) { .target($0) }
+    let size = try onSource { () throws(Errno) in try a.size() }
+    do throws(Errno) {
+      let all = 0..<(try b.size())
+      if (part ?? all).count != size || (part ?? all).upperBound > all.upperBound { return false }
+    } catch {
+      throw .target(error)
+    }
+    let start = part?.lowerBound ?? 0
+    _ = posix_fadvise(b.rawValue, 0, 0, POSIX_FADV_DONTNEED)
+    var (left, right) = ([UInt8](repeating: 0, count: chunk), [UInt8](repeating: 0, count: chunk))
+    var offset: Int64 = 0
+    while true {
+      if !watch(0) { throw .stopped }
+      let count: Int
+      let other: Int
+      do throws(Errno) { count = try a.fill(&left, at: offset) } catch { throw .source(error) }
+      do throws(Errno) {
+        other = try b.fill(&right, at: start + offset)
+      } catch {
+        throw .target(error)
+      }
+      // More of the second file may follow the part.
+      if other < count || part == nil && other != count { return false }
+      if left[..<count] != right[..<count] { return false }
+      if count == 0 { return true }
+      offset += Int64(count)
+      if !watch(Int64(count)) { throw .stopped }
+    }
+  }
+
+  /// Copies the attributes that users set. A file system may refuse some.
+  private static func copyAttributes(_ source: String, to path: String) {
+    var names = [CChar](repeating: 0, count: 1 << 16)
+    let length = unsafe clinux_attribute_names(source, &names, UInt(names.count))
+    if length <= 0 { return }
+    for name in names[..<length].split(separator: 0) {
+      let name = String(decoding: name.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      var value = [UInt8](repeating: 0, count: 1 << 16)
+      let size = unsafe clinux_attribute(source, name, &value, UInt(value.count))
+      if name.hasPrefix("user."), size >= 0 {
+        unsafe _ = clinux_set_attribute(path, name, value, UInt(size))
+      }
+    }
+  }
+}
+
+extension FileDescriptor {
+  /// The bytes at an offset: `count`, or fewer where the file ends.
+  func bytes(_ count: Int, at offset: Int64) throws(Errno) -> [UInt8] {
+    var buffer = [UInt8](repeating: 0, count: count)
+    let read = try fill(&buffer, at: offset)
+    return read == count ? buffer : Array(buffer[..<read])
+  }
+}
+
+/// A regular file that a parser reads in pieces.
+package struct PlainReader: ~Copyable {
+  private let descriptor: FileDescriptor
+  package let size: Int64
+
+  package init(_ path: String) throws(Errno) {
+    let opened = try FileDescriptor(open: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+    size = try opened.size()
+    descriptor = opened
+  }
+
+  /// The bytes at an offset: `count`, or fewer where the file ends.
+  package func bytes(_ count: Int, at offset: Int64) throws(Errno) -> [UInt8] {
+    try descriptor.bytes(count, at: offset)
+  }
+}
+
+/// A new file that is written from its begin to its end, where numbers in earlier parts may be set later.
+package struct PlainWriter: ~Copyable {
+  private let descriptor: FileDescriptor
+  /// Where the next bytes go.
+  package private(set) var end: Int64 = 0
+
+  /// Creates the file. Throws `.exists` where the name is taken.
+  package init(_ path: String) throws(Errno) {
+    descriptor = try FileDescriptor(
+      open: path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: 0o666)
+  }
+
+  package mutating func append(_ bytes: [UInt8]) throws(Errno) {
+    try write(bytes, at: end)
+    end += Int64(bytes.count)
+  }
+
+  /// Replaces bytes that were written before.
+  package func write(_ bytes: [UInt8], at offset: Int64) throws(Errno) {
+    var done = 0
+    while done < bytes.count {
+      let from = done
+      done += try retrying {
+        unsafe bytes.withUnsafeBytes {
+          unsafe pwrite(
+            descriptor.rawValue, $0.baseAddress! + from, bytes.count - from,
+            off_t(offset + Int64(from)))
+        }
+      }
+    }
+  }
+
+  /// Drops what was written from an offset on.
+  package mutating func cut(to offset: Int64) throws(Errno) {
+    try retrying { ftruncate(descriptor.rawValue, off_t(offset)) }
+    end = offset
+  }
+
+  package func synchronize() throws(Errno) { try descriptor.synchronize() }
+}

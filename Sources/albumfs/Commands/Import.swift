@@ -1,0 +1,149 @@
+import ArgumentParser
+import ControlProtocol
+import Posix
+
+struct Import: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Copy photos into an album of a mounted space.",
+    usage: "albumfs import [<options>] <source> ... <album>",
+    discussion: """
+      The content of a SOURCE folder goes into ALBUM, which is made if it is missing; its folders become \
+      albums in it. A camera's DCIM and its numbered folders (100CANON) become none. Files keep their \
+      modification times, permissions and attributes.
+
+      A file whose content is in its album already is skipped. Another content of the same name gets a \
+      number, as in "IMG_1 (2).jpg". What is hidden is skipped, symbolic links are not followed. Interrupt it \
+      at any time, and run it again to continue.
+
+        albumfs import /media/card/DCIM ~/Album/Trip
+        albumfs import --by-date --move /media/card ~/Album
+      """)
+
+  @Argument(
+    help: ArgumentHelp(
+      "Files and folders, and last the album of a mounted space.", valueName: "source … album"),
+    completion: .file())
+  var paths: [String]
+
+  @Flag(
+    name: .customLong("move"),
+    help: """
+      Remove each original when its copy is on disk, was read back and is the same. Folders stay.
+      """)
+  var isMove = false
+
+  @Flag(
+    help: """
+      Put each file into an album YYYY-MM-DD in ALBUM: the day of capture, or else of its modification. \
+      ALBUM may be the mount point.
+      """)
+  var byDate = false
+
+  @Flag(help: "Copy nothing; print what would be copied.")
+  var dryRun = false
+
+  @Flag(help: "Print JSON.")
+  var json = false
+
+  @OptionGroup var output: OutputOptions
+
+  func validate() throws {
+    if paths.count < 2 { throw ValidationError("Give files or folders, and an album.") }
+  }
+
+  func run() throws {
+    let album = paths[paths.count - 1]
+    let (mount, inside) = try MountPath.find(album)
+    let place = try Import.place(mount, inside, album)
+    Interruption.collect()
+    var importer = Importer(
+      into: place.path,
+      Importer.Options(
+        isMove: isMove, byDate: byDate, isDryRun: dryRun, topIsAlbum: !place.isTop),
+      Importer.Surroundings(
+        synchronize: { () throws(Failure) in try Barrier.wait(for: mount) },
+        isStopped: { Interruption.wasAsked },
+        showsProgress: !output.quiet, device: (try? PlainEntry(mount.mountPoint))?.file.device))
+    var failure: Failure?
+    do throws(Failure) { try importer.run(paths.dropLast()) } catch { failure = error }
+    try finish(importer.report, failure)
+  }
+
+  /// The path of the album that the user means. `Photo` means its album.
+  private static func place(
+    _ mount: MountEntry, _ inside: String, _ typed: String
+  ) throws(Failure) -> (path: String, isTop: Bool) {
+    if mount.readOnly { throw Failure(.other, "The space on \(mount.mountPoint) is read-only.") }
+    var names = inside.split(separator: "/").map(String.init)
+    // The top of a space may have albums of these names.
+    if names.count > 1, names.last == "Photo" { names.removeLast() }
+    let isPart: (String) -> Bool = { $0 == "Photo" || $0 == "Thumb" }
+    if names.contains(where: { $0.hasPrefix(".") }) || names.dropFirst().contains(where: isPart) {
+      throw Failure(.usage, "\(typed) is no album. Give an album, or a new name for one.")
+    }
+    return (([mount.mountPoint] + names).joined(separator: "/"), names.isEmpty)
+  }
+
+  private func finish(_ report: ImportReport, _ failure: Failure?) throws(Failure) {
+    if json {
+      Terminal.result(json: report)
+    } else {
+      for copy in report.plan ?? [] {
+        Terminal.result("\(copy.path.printable) -> \(copy.target.printable)")
+      }
+      if !dryRun {
+        for file in report.renamed {
+          output.detail("\(file.path.printable) is \(file.name.printable) in the album.")
+        }
+      }
+      output.say(summary(report))
+    }
+    if let failure {
+      throw Failure(failure.kind, ([failure.message] + report.errors.lines).joined(separator: "\n"))
+    }
+    if report.errors.isEmpty { return }
+    let head = "\(counted(report.errors.count, "problem")), everything else is imported:"
+    throw Failure(.notCopied, ([head] + report.errors.lines).joined(separator: "\n"))
+  }
+
+  /// `Imported 3 files (4.1 MiB); 2 were there already; removed 5 originals.`
+  private func summary(_ report: ImportReport) -> String {
+    var parts = [
+      "\(dryRun ? "Would import" : "Imported") \(counted(report.imported, "file")) "
+        + "(\(SizeArgument.readable(report.bytes)))"
+    ]
+    if report.duplicates > 0 { parts.append("\(report.duplicates) were there already") }
+    if !report.renamed.isEmpty {
+      parts.append("\(report.renamed.count) got another name, because theirs was taken")
+    }
+    if report.hidden > 0 { parts.append("skipped \(counted(report.hidden, "hidden file"))") }
+    if isMove, !dryRun { parts.append("removed \(counted(report.removed, "original"))") }
+    return parts.joined(separator: "; ") + "."
+  }
+}
+
+/// Waits until everything that was closed in a mount is on disk, whatever is left to do for thumbnails.
+enum Barrier {
+  static func wait(for mount: MountEntry) throws(Failure) {
+    // Only the user who mounted and root may talk to the daemon. Everybody may sync a directory.
+    let isDone = mount.isOurs ? try askDaemon(of: mount) : false
+    if !isDone {
+      do throws(Errno) { try PlainFiles.synchronize(mount.mountPoint) } catch {
+        throw Failure(ofSpace: error)
+          ?? Failure(.other, "The space on \(mount.mountPoint) cannot be synced: \(error).")
+      }
+    }
+    // Below an unmounted space, the same paths lead to plain files.
+    if try MountPath.table().mount(at: mount.mountPoint)?.device != mount.device {
+      throw Failure(.unreachable, "The space was unmounted. Mount it and run it again.")
+    }
+  }
+
+  /// Returns false if the daemon is of an earlier release, which does not know the request.
+  private static func askDaemon(of mount: MountEntry) throws(Failure) -> Bool {
+    let reply = try ControlClient(mount).ask(.barrier)
+    if case .failed(let failure) = reply, failure.kind == .unsupported { return false }
+    _ = try reply.done()
+    return true
+  }
+}

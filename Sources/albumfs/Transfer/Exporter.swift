@@ -1,0 +1,174 @@
+import ControlProtocol
+import Glibc
+import Posix
+
+/// Copies the originals of albums into a folder, and reads each copy back. A copy gets its name when it is
+/// complete, so an interruption leaves no half of one. Run it again to continue: it skips what is there with
+/// the same content. A name that is taken by other content gets a number.
+struct Exporter {
+  private struct Copy {
+    let file: SourceWalk.File
+    let path: String
+    let newName: String?
+  }
+
+  private(set) var report = ExportReport()
+
+  private let target: String
+  private let showsProgress: Bool
+  private let isStopped: () -> Bool
+  private var meter: TransferMeter
+  private var folders: Set<[String]> = []
+  /// Copies that wait for the next sync, after which they are read back.
+  private var waiting: [Copy] = []
+  private var waitingBytes: Int64 = 0
+
+  private static let batchBytes: Int64 = 256 << 20
+  private static let batchFiles = 500
+
+  /// `target` is a directory.
+  init(to target: String, showsProgress: Bool, isStopped: @escaping () -> Bool) {
+    self.target = target
+    self.showsProgress = showsProgress
+    self.isStopped = isStopped
+    meter = TransferMeter(isShown: false, files: 0, bytes: 0, isStopped: isStopped)
+  }
+
+  /// Exports what a walk has found. What concerns one file goes into the report; a failure ends the export
+  /// early, and the report holds what was done before.
+  mutating func run(_ walk: SourceWalk) throws(Failure) {
+    report.errors = walk.problems
+    report.hidden = walk.hidden
+    let limits = try ExportTarget(target)
+    let files = walk.files.filter { file in
+      let (name, size) = (file.name, file.entry.size)
+      let obstacle = limits.obstacle(folders: file.folders, name: name, size: size)
+      if let obstacle { fail(file.path, obstacle) }
+      return obstacle == nil
+    }
+    let missing = files.filter { (try? PlainEntry(place($0)))?.size != $0.entry.size }
+    try limits.require(missing.map(\.entry.size), in: target)
+    meter = TransferMeter(
+      isShown: showsProgress, files: files.count, bytes: 2 * walk.bytes, isStopped: isStopped)
+    defer { meter.clear() }
+    do throws(Failure) {
+      for file in files {
+        let start = meter.position
+        try take(file)
+        meter.finishFile(at: start + file.entry.size)
+        let isFull = waitingBytes >= Exporter.batchBytes || waiting.count >= Exporter.batchFiles
+        if isFull { try settle() }
+      }
+      try settle()
+    } catch {
+      if error.kind == .diskFull { try? settle() }
+      throw error
+    }
+    report.complete = true
+  }
+
+  private func folder(_ folders: [String]) -> String {
+    ([target] + folders).joined(separator: "/")
+  }
+
+  private func place(_ file: SourceWalk.File) -> String {
+    "\(folder(file.folders))/\(file.name)"
+  }
+
+  private mutating func take(_ file: SourceWalk.File) throws(Failure) {
+    do throws(PlainCopy.Fault) {
+      do throws(Errno) { try makeFolders(file.folders) } catch { throw .target(error) }
+      let folder = folder(file.folders)
+      for number in 1...Int.max {
+        let name = NumberedName.of(file.name, number)
+        let path = "\(folder)/\(name)"
+        if let there = try? PlainEntry(path) {
+          guard there.kind == .file, there.size == file.entry.size else { continue }
+          let isStopped = isStopped
+          if try PlainCopy.isEqual(file.path, path, watch: { _ in !isStopped() }) {
+            report.present += 1
+            return
+          }
+        } else if try copy(file, to: path, in: folder, newName: number == 1 ? nil : name) {
+          return
+        }
+      }
+    } catch {
+      try judge(error, of: file)
+    }
+  }
+
+  /// Returns false if another program has taken the name.
+  private mutating func copy(
+    _ file: SourceWalk.File, to path: String, in folder: String, newName: String?
+  ) throws(PlainCopy.Fault) -> Bool {
+    let partial = PartialFile.path(in: folder, process: getpid())
+    let entry = try PlainCopy.make(partial, from: file.path) { meter.advance($0) }
+    do throws(Errno) { try PlainFiles.rename(partial, to: path) } catch {
+      try? PathCalls.removeFile(partial)
+      if error == .exists { return false }
+      throw .target(error)
+    }
+    waiting.append(Copy(file: file, path: path, newName: newName))
+    waitingBytes += entry.size
+    return true
+  }
+
+  private mutating func makeFolders(_ names: [String]) throws(Errno) {
+    if folders.contains(names) { return }
+    if !names.isEmpty {
+      try makeFolders(names.dropLast())
+      do throws(Errno) { try PlainFiles.makeDirectory(folder(names), permissions: 0o777) } catch {
+        if error != .exists { throw error }
+      }
+    }
+    PartialFile.clean(folder(names), process: getpid())
+    folders.insert(names)
+  }
+
+  /// Waits until the copies are on disk, and reads them back.
+  private mutating func settle() throws(Failure) {
+    let copies = waiting
+    (waiting, waitingBytes) = ([], 0)
+    if copies.isEmpty { return }
+    do throws(Errno) { try PlainFiles.synchronizeFileSystem(of: target) } catch {
+      throw Failure(ofTarget: error) ?? Failure(.other, "\(target) cannot be synced: \(error).")
+    }
+    for copy in copies {
+      do throws(PlainCopy.Fault) {
+        if try !PlainCopy.isEqual(copy.file.path, copy.path, watch: { meter.advance($0) }) {
+          fail(
+            copy.file.path, "its copy differs: remove \(copy.path.printable), and export it again")
+          continue
+        }
+        report.exported += 1
+        report.bytes += copy.file.entry.size
+        if let name = copy.newName {
+          report.renamed.append(RenamedFile(path: copy.file.path, name: name))
+        }
+      } catch {
+        try judge(error, of: copy.file)
+      }
+    }
+  }
+
+  private mutating func judge(
+    _ fault: PlainCopy.Fault, of file: SourceWalk.File
+  ) throws(Failure) {
+    switch fault {
+    case .stopped:
+      throw Failure(.interrupted, "Interrupted. Run the same command again to continue.")
+    case .changed: fail(file.path, "it changed while it was copied")
+    case .source(let error):
+      if let failure = Failure(ofDeadSpace: error) { throw failure }
+      fail(file.path, "\(error)")
+    case .target(let error):
+      if let failure = Failure(ofTarget: error) { throw failure }
+      fail(file.path, "the copy: \(error)")
+    }
+  }
+
+  private mutating func fail(_ path: String, _ reason: String) {
+    report.errors.append(TransferProblem(path, reason))
+  }
+}

@@ -1,0 +1,296 @@
+import AlbumModel
+import CaptureDates
+import ControlProtocol
+import Glibc
+import Posix
+
+/// Copies files into albums, and with `isMove` removes the originals. Never loses a file: a copy gets its name
+/// when it is complete; it counts as imported when the space has synced it; an original goes only after that,
+/// when its copy was read back and is the same, and if nobody changed it meanwhile.
+///
+/// Whatever fails, or an interruption, leaves every original without such a copy. Run it again to continue: it
+/// skips content that the album has already.
+struct Importer {
+  struct Options {
+    var isMove = false
+    var byDate = false
+    var isDryRun = false
+    /// False for the top of a space, which holds albums and no photos.
+    var topIsAlbum = true
+  }
+
+  /// What the importer asks of others.
+  struct Surroundings {
+    /// Returns when everything that was closed in the space is on disk.
+    var synchronize: () throws(Failure) -> Void
+    /// True once the user wants the import to stop.
+    var isStopped: () -> Bool = { false }
+    var showsProgress = false
+    /// The file system of the space, which is no source.
+    var device: UInt64?
+  }
+
+  /// A file that is in the space, as far as this process knows.
+  private struct Arrival {
+    let file: SourceWalk.File
+    let copy: String
+    let isDuplicate: Bool
+    let newName: String?
+  }
+
+  private(set) var report = ImportReport()
+
+  private let options: Options
+  private let surroundings: Surroundings
+  private var albums: ImportAlbums
+  private var contents: [String: AlbumContents] = [:]
+  private var meter: TransferMeter
+  /// Files that wait for the next sync.
+  private var waiting: [Arrival] = []
+  private var waitingBytes: Int64 = 0
+
+  /// A sync after so many bytes, or files, bounds what a power cut or a kill leaves to do again.
+  private static let batchBytes: Int64 = 256 << 20
+  private static let batchFiles = 500
+
+  /// `album` is a path in the space.
+  init(into album: String, _ options: Options, _ surroundings: Surroundings) {
+    self.options = options
+    self.surroundings = surroundings
+    albums = ImportAlbums(top: album, isDryRun: options.isDryRun)
+    meter = TransferMeter(
+      isShown: false, files: 0, bytes: 0, isStopped: surroundings.isStopped)
+    report.dryRun = options.isDryRun
+    if options.isDryRun { report.plan = [] }
+  }
+
+  /// Imports all sources. What concerns one file goes into the report; a failure ends the import early, and
+  /// the report holds what was done before.
+  mutating func run(_ sources: [String]) throws(Failure) {
+    var walk = SourceWalk(
+      forbidding: surroundings.device.map { [$0] } ?? [], passage: ImportFolders.passage)
+    for source in sources { walk.add(source) }
+    report.errors = walk.problems
+    report.hidden = walk.hidden
+    meter = TransferMeter(
+      isShown: surroundings.showsProgress, files: walk.files.count,
+      bytes: walk.bytes * (options.isMove ? 2 : 1), isStopped: surroundings.isStopped)
+    defer { meter.clear() }
+    do throws(Failure) {
+      for file in walk.files {
+        let start = meter.position
+        try take(file)
+        meter.finishFile(at: start + file.entry.size)
+        if waitingBytes >= Importer.batchBytes || waiting.count >= Importer.batchFiles {
+          try settle()
+        }
+      }
+      try settle()
+    } catch {
+      // What was copied before is imported all the same, if the space can still sync.
+      if error.kind == .interrupted || error.kind == .diskFull { try? settle() }
+      throw error
+    }
+    report.complete = true
+  }
+
+  // MARK: Copying
+
+  private mutating func take(_ file: SourceWalk.File) throws(Failure) {
+    do throws(PlainCopy.Fault) {
+      let album = try album(of: file)
+      var known = contents[album] ?? open(album)
+      defer { contents[album] = known }
+      let isStopped = surroundings.isStopped
+      let twin = try known.twin(of: file.path, size: file.entry.size) { _ in !isStopped() }
+      if let twin {
+        arrived(Arrival(file: file, copy: twin, isDuplicate: true, newName: nil), 0)
+      } else {
+        try copy(file, &known)
+      }
+    } catch {
+      try judge(error, of: file)
+    }
+  }
+
+  private func open(_ album: String) -> AlbumContents {
+    if !options.isDryRun { PartialFile.clean("\(album)/Photo", process: getpid()) }
+    return AlbumContents(album: album)
+  }
+
+  private mutating func album(of file: SourceWalk.File) throws(PlainCopy.Fault) -> String {
+    let folders = options.byDate ? [day(of: file)] : file.folders
+    if folders.isEmpty, !options.topIsAlbum { throw .target(.topOfSpace) }
+    do throws(Errno) {
+      let album = try albums.path(of: folders)
+      if contents[album] == nil { try albums.makePhoto(of: album) }
+      return album
+    } catch {
+      throw .target(error)
+    }
+  }
+
+  /// The day of capture, as the camera's clock showed it; else that of the file's modification time.
+  private func day(of file: SourceWalk.File) -> String {
+    if let reader = try? PlainReader(file.path),
+      let date = CaptureDate.find(size: reader.size, { try? reader.bytes($0, at: $1) })
+    {
+      return date.day
+    }
+    return String(SystemClock.localTime(seconds: file.entry.modified.seconds).prefix(10))
+  }
+
+  private mutating func copy(
+    _ file: SourceWalk.File, _ known: inout AlbumContents
+  ) throws(PlainCopy.Fault) {
+    if options.isDryRun {
+      let name = freeName(file.name, &known)
+      known.add(file.path, size: file.entry.size)
+      report.plan?.append(PlannedCopy(path: file.path, target: "\(known.photo)/\(name)"))
+      let newName = name == file.name ? nil : name
+      arrived(Arrival(file: file, copy: file.path, isDuplicate: false, newName: newName), 0)
+      return
+    }
+    let partial = PartialFile.path(in: known.photo, process: getpid())
+    let entry = try PlainCopy.make(partial, from: file.path) { meter.advance($0) }
+    let name: String
+    do throws(Errno) { name = try publish(partial, as: file.name, &known) } catch {
+      try? PathCalls.removeFile(partial)
+      throw .target(error)
+    }
+    let copy = "\(known.photo)/\(name)"
+    known.add(copy, size: entry.size)
+    let copied = SourceWalk.File(
+      path: file.path, name: file.name, folders: file.folders, entry: entry)
+    let newName = name == file.name ? nil : name
+    arrived(Arrival(file: copied, copy: copy, isDuplicate: false, newName: newName), entry.size)
+  }
+
+  /// Gives a complete copy its name, or the next one that is free.
+  private func publish(
+    _ partial: String, as name: String, _ known: inout AlbumContents
+  ) throws(Errno) -> String {
+    while true {
+      let free = freeName(name, &known)
+      do throws(Errno) {
+        try PlainFiles.rename(partial, to: "\(known.photo)/\(free)")
+        return free
+      } catch {
+        // Another program was faster. The name counts as taken by now.
+        if error != .exists { throw error }
+      }
+    }
+  }
+
+  private func freeName(_ name: String, _ known: inout AlbumContents) -> String {
+    var number = 1
+    while known.isTaken(NumberedName.of(name, number)) { number += 1 }
+    let free = NumberedName.of(name, number)
+    known.take(free)
+    return free
+  }
+
+  private mutating func arrived(_ arrival: Arrival, _ bytes: Int64) {
+    waiting.append(arrival)
+    waitingBytes += bytes
+  }
+
+  // MARK: Errors
+
+  /// Notes what concerns one file; throws what concerns all.
+  private mutating func judge(
+    _ fault: PlainCopy.Fault, of file: SourceWalk.File
+  ) throws(Failure) {
+    switch fault {
+    case .stopped:
+      throw Failure(.interrupted, "Interrupted. Run the same command again to continue.")
+    case .changed: fail(file.path, "it changed while it was copied")
+    case .source(let error): fail(file.path, "\(error)")
+    case .target(.topOfSpace): fail(file.path, "the top of a space holds albums and no photos")
+    case .target(let error):
+      if let failure = Failure(ofSpace: error) { throw failure }
+      fail(file.path, "the copy: \(error)")
+    }
+  }
+
+  private mutating func fail(_ path: String, _ reason: String) {
+    report.errors.append(TransferProblem(path, reason))
+  }
+
+  // MARK: After the copying
+
+  /// Syncs the space, counts what is on disk, and removes the originals of a move.
+  private mutating func settle() throws(Failure) {
+    let arrivals = waiting
+    (waiting, waitingBytes) = ([], 0)
+    if arrivals.isEmpty { return }
+    if !options.isDryRun { try surroundings.synchronize() }
+    for arrival in arrivals {
+      if arrival.isDuplicate {
+        report.duplicates += 1
+      } else {
+        report.imported += 1
+        report.bytes += arrival.file.entry.size
+      }
+      if let name = arrival.newName {
+        report.renamed.append(RenamedFile(path: arrival.file.path, name: name))
+      }
+    }
+    if !options.isMove || options.isDryRun { return }
+    for arrival in arrivals {
+      let start = meter.position
+      try remove(arrival)
+      _ = meter.advance(start + arrival.file.entry.size - meter.position)
+    }
+  }
+
+  private mutating func remove(_ arrival: Arrival) throws(Failure) {
+    let original = arrival.file.path
+    do throws(PlainCopy.Fault) {
+      guard let before = try? PlainEntry(original) else { return }
+      let isSame = before.hasContent(of: arrival.file.entry)
+      if !isSame { return fail(original, "it was changed meanwhile, so it stays") }
+      guard let copy = try? PlainEntry(arrival.copy), copy.kind == .file, copy.file != before.file
+      else { return fail(original, "its copy is gone, so it stays") }
+      if try !PlainCopy.isEqual(original, arrival.copy, watch: { meter.advance($0) }) {
+        return fail(original, "its copy differs, so it stays")
+      }
+      // A writer may have been at work while the two were compared.
+      guard let after = try? PlainEntry(original), after == before else {
+        return fail(original, "it was changed meanwhile, so it stays")
+      }
+      do throws(Errno) { try PathCalls.removeFile(original) } catch {
+        return fail(original, "it is in the album, but cannot be removed: \(error)")
+      }
+      report.removed += 1
+    } catch {
+      try judge(error, of: arrival.file)
+    }
+  }
+}
+
+extension Errno {
+  /// Stands for a file that would lie beside the albums, in the top of a space.
+  fileprivate static let topOfSpace = Errno(.way, wantsDirectory: true)
+}
+
+extension Failure {
+  /// The failure that an error of the mounted space means for every further file; nil if the next file may
+  /// succeed.
+  init?(ofSpace error: Errno) {
+    switch error {
+    case .noSpace, .quota: self.init(.diskFull, "The disk is full. Make room and run it again.")
+    case .readOnly: self.init(.other, "The space is read-only.")
+    case .io: self.init(.other, "The space cannot be written: \(error). See albumfs status.")
+    default: self.init(ofDeadSpace: error)
+    }
+  }
+
+  /// nil if the daemon of the mount lives.
+  init?(ofDeadSpace error: Errno) {
+    guard [.notConnected, Errno(ECONNABORTED), .noDevice, Errno(ENODEV)].contains(error) else {
+      return nil
+    }
+    self.init(.unreachable, "The daemon of the mount is gone. Mount the space and run it again.")
+  }
+}

@@ -1,0 +1,190 @@
+import ControlProtocol
+import Glibc
+import Posix
+
+/// Copies the originals of albums into one new zip file and reads them back. Needs no room but that of the
+/// file, which gets its name when it is complete and the same; until then, an interruption leaves nothing.
+struct ZipExporter {
+  private struct Stored {
+    let file: SourceWalk.File
+    let content: Range<Int64>
+  }
+
+  private(set) var report = ExportReport()
+
+  private let target: String
+  private let showsProgress: Bool
+  private let isStopped: () -> Bool
+  private var meter: TransferMeter
+  private var names: Set<String> = []
+  private var entries: [ZipFormat.Entry] = []
+  private var stored: [Stored] = []
+  private var renamed: [RenamedFile] = []
+
+  private static let chunk = 1 << 20
+
+  init(to target: String, showsProgress: Bool, isStopped: @escaping () -> Bool) {
+    self.target = MountPath.resolve(target)
+    self.showsProgress = showsProgress
+    self.isStopped = isStopped
+    meter = TransferMeter(isShown: false, files: 0, bytes: 0, isStopped: isStopped)
+  }
+
+  /// Exports what a walk has found. What concerns one file goes into the report; after a failure there is no
+  /// zip file.
+  mutating func run(_ walk: SourceWalk) throws(Failure) {
+    report.errors = walk.problems
+    report.hidden = walk.hidden
+    let folder = "/" + target.split(separator: "/").dropLast().joined(separator: "/")
+    if (try? PlainEntry(target)) != nil { throw Failure(.usage, "\(target) exists already.") }
+    // Heads, and names twice.
+    let sizes = walk.files.map { $0.entry.size + 512 }
+    let limits = try ExportTarget(folder)
+    try limits.require([sizes.reduce(0, +)], in: folder)
+    let last = target.split(separator: "/").last.map(String.init) ?? ""
+    if let obstacle = limits.obstacle(folders: [], name: last, size: sizes.reduce(0, +)) {
+      throw Failure(.usage, "\(target) cannot be written: \(obstacle).")
+    }
+    meter = TransferMeter(
+      isShown: showsProgress, files: walk.files.count, bytes: 2 * walk.bytes,
+      isStopped: isStopped)
+    defer { meter.clear() }
+    let partial = PartialFile.path(in: folder, process: getpid())
+    PartialFile.clean(folder, process: getpid())
+    do throws(Failure) {
+      try write(walk.files, to: partial)
+      try compare(partial)
+      try onTarget { () throws(Errno) in try PlainFiles.rename(partial, to: target) }
+      try onTarget { () throws(Errno) in try PlainFiles.synchronize(folder) }
+    } catch {
+      try? PathCalls.removeFile(partial)
+      throw error
+    }
+    report.exported = stored.count
+    report.bytes = stored.reduce(0) { $0 + $1.file.entry.size }
+    report.renamed = renamed
+    report.complete = true
+  }
+
+  private mutating func write(_ files: [SourceWalk.File], to path: String) throws(Failure) {
+    var zip = try create(path)
+    for file in files {
+      let start = meter.position
+      let before = zip.end
+      do throws(PlainCopy.Fault) { try store(file, in: &zip) } catch {
+        try onTarget { () throws(Errno) in try zip.cut(to: before) }
+        try judge(error, of: file)
+      }
+      meter.finishFile(at: start + file.entry.size)
+    }
+    let start = zip.end
+    do throws(Errno) {
+      for entry in entries { try zip.append(ZipFormat.directoryEntry(of: entry)) }
+      try zip.append(ZipFormat.end(count: entries.count, directory: start..<zip.end))
+      try zip.synchronize()
+    } catch {
+      throw writing(error)
+    }
+  }
+
+  private func create(_ path: String) throws(Failure) -> PlainWriter {
+    do throws(Errno) { return try PlainWriter(path) } catch { throw writing(error) }
+  }
+
+  /// Writes a file and its head, which gets the checksum afterwards.
+  private mutating func store(
+    _ file: SourceWalk.File, in zip: inout PlainWriter
+  ) throws(PlainCopy.Fault) {
+    let reader = try open(file.path)
+    let before: PlainEntry
+    do throws(Errno) { before = try PlainEntry(file.path) } catch { throw .source(error) }
+    let name = freeName(file)
+    var entry = ZipFormat.Entry(
+      name: name, modified: before.modified, permissions: before.permissions, offset: zip.end,
+      size: before.size)
+    try append(ZipFormat.head(of: entry), to: &zip)
+    let start = zip.end
+    var checksum = ZipChecksum()
+    while true {
+      let bytes: [UInt8]
+      do throws(Errno) {
+        bytes = try reader.bytes(ZipExporter.chunk, at: zip.end - start)
+      } catch {
+        throw .source(error)
+      }
+      if bytes.isEmpty { break }
+      checksum.add(bytes[...])
+      try append(bytes, to: &zip)
+      if !meter.advance(Int64(bytes.count)) { throw .stopped }
+      if zip.end - start > before.size { throw .changed }
+    }
+    if zip.end - start != before.size { throw .changed }
+    entry.checksum = checksum.value
+    do throws(Errno) { try zip.write(ZipFormat.head(of: entry), at: entry.offset) } catch {
+      throw .target(error)
+    }
+    names.insert(name)
+    entries.append(entry)
+    stored.append(Stored(file: file, content: start..<zip.end))
+    if !name.hasSuffix(file.name) { renamed.append(RenamedFile(path: file.path, name: name)) }
+  }
+
+  private func open(_ path: String) throws(PlainCopy.Fault) -> PlainReader {
+    do throws(Errno) { return try PlainReader(path) } catch { throw .source(error) }
+  }
+
+  private func freeName(_ file: SourceWalk.File) -> String {
+    var number = 1
+    while true {
+      let name = NumberedName.of(file.name, number)
+      let whole = (file.folders + [name]).joined(separator: "/")
+      if !names.contains(whole) { return whole }
+      number += 1
+    }
+  }
+
+  private func append(_ bytes: [UInt8], to zip: inout PlainWriter) throws(PlainCopy.Fault) {
+    do throws(Errno) { try zip.append(bytes) } catch { throw .target(error) }
+  }
+
+  /// Reads the content of all files back.
+  private mutating func compare(_ path: String) throws(Failure) {
+    for stored in stored {
+      do throws(PlainCopy.Fault) {
+        let isEqual = try PlainCopy.isEqual(stored.file.path, path, part: stored.content) {
+          meter.advance($0)
+        }
+        if isEqual { continue }
+      } catch {
+        if error == .stopped { try judge(error, of: stored.file) }
+        throw Failure(.other, "\(stored.file.path.printable) cannot be compared: \(error.errno).")
+      }
+      throw Failure(
+        .other, "The copy of \(stored.file.path.printable) differs, so no zip file was made.")
+    }
+  }
+
+  // MARK: Errors
+
+  private mutating func judge(
+    _ fault: PlainCopy.Fault, of file: SourceWalk.File
+  ) throws(Failure) {
+    switch fault {
+    case .stopped: throw Failure(.interrupted, "Interrupted. No zip file was made.")
+    case .changed:
+      report.errors.append(TransferProblem(file.path, "it changed while it was copied"))
+    case .source(let error):
+      if let failure = Failure(ofDeadSpace: error) { throw failure }
+      report.errors.append(TransferProblem(file.path, "\(error)"))
+    case .target(let error): throw writing(error)
+    }
+  }
+
+  private func writing(_ error: Errno) -> Failure {
+    Failure(ofTarget: error) ?? Failure(.other, "\(target) cannot be written: \(error).")
+  }
+
+  private func onTarget(_ body: () throws(Errno) -> Void) throws(Failure) {
+    do throws(Errno) { try body() } catch { throw writing(error) }
+  }
+}

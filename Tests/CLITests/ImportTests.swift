@@ -1,0 +1,256 @@
+import AlbumModel
+import AlbumTestSupport
+import ControlProtocol
+import Foundation
+import Posix
+import Testing
+
+@testable import albumfs
+
+/// No picture is ever lost: each step of a move is made to fail in turn. The importer works through ordinary
+/// file calls, so a plain directory stands for the mounted album here, and the sync between copying and
+/// comparing is the moment in which things go wrong.
+@Suite struct ImportTests {
+  private let scratch: ScratchDirectory
+  private var card: String { scratch.path("card") }
+  private var album: String { scratch.path("album") }
+
+  init() throws {
+    scratch = try ScratchDirectory()
+    for name in ["one.jpg", "two.jpg", "three.jpg"] {
+      try put("card/\(name)", "content of \(name)")
+    }
+  }
+
+  private func put(_ path: String, _ text: String) throws {
+    let whole = scratch.path(path)
+    try FileManager.default.createDirectory(
+      atPath: (whole as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+    try Data(text.utf8).write(to: URL(fileURLWithPath: whole))
+  }
+
+  private func text(_ path: String) -> String? {
+    (try? Data(contentsOf: URL(fileURLWithPath: scratch.path(path)))).map {
+      String(decoding: $0, as: UTF8.self)
+    }
+  }
+
+  private func names(_ path: String) -> [String] {
+    ((try? FileManager.default.contentsOfDirectory(atPath: scratch.path(path))) ?? []).sorted()
+  }
+
+  /// Every picture is on the card or in the album, whole.
+  private func requireNothingLost() {
+    for name in ["one.jpg", "two.jpg", "three.jpg"] {
+      let wanted = "content of \(name)"
+      #expect(
+        text("card/\(name)") == wanted || text("album/Photo/\(name)") == wanted, "\(name) is lost")
+    }
+    for name in names("album/Photo") {
+      #expect(!name.hasPrefix("."), "half a file stays: \(name)")
+    }
+  }
+
+  @discardableResult
+  private func move(
+    _ sources: [String] = ["card"], options: Importer.Options = Importer.Options(isMove: true),
+    during sync: @escaping () throws(Failure) -> Void = {},
+    isStopped: @escaping () -> Bool = { false }
+  ) -> (report: ImportReport, failure: Failure?) {
+    var importer = Importer(
+      into: album, options,
+      Importer.Surroundings(synchronize: sync, isStopped: isStopped))
+    var failure: Failure?
+    do throws(Failure) { try importer.run(sources.map(scratch.path)) } catch { failure = error }
+    return (importer.report, failure)
+  }
+
+  @Test func aMoveRemovesWhatIsInTheAlbum() {
+    let outcome = move()
+    #expect(outcome.report.imported == 3 && outcome.report.removed == 3 && outcome.failure == nil)
+    #expect(names("card") == [] && names("album/Photo").count == 3)
+    requireNothingLost()
+  }
+
+  @Test func aCopyThatDiffersKeepsTheOriginal() {
+    for damage in ["content of two.jqg", "shorter", ""] {
+      let outcome = move { try? put("album/Photo/two.jpg", damage) }
+      #expect(outcome.report.errors.map(\.path) == [scratch.path("card/two.jpg")])
+      #expect(outcome.report.errors.first?.reason.contains("differs") ?? false)
+      #expect(names("card") == ["two.jpg"])
+      // The next run copies it once more, under another name.
+      #expect(move().report.errors == [])
+      let copies = names("album/Photo").compactMap { text("album/Photo/\($0)") }
+      #expect(names("card") == [] && copies.contains("content of two.jpg"))
+      try? FileManager.default.removeItem(atPath: album)
+      for name in ["one.jpg", "two.jpg", "three.jpg"] {
+        try? put("card/\(name)", "content of \(name)")
+      }
+    }
+  }
+
+  @Test func aCopyThatVanishedKeepsTheOriginal() {
+    let outcome = move {
+      try? FileManager.default.removeItem(atPath: scratch.path("album/Photo/two.jpg"))
+    }
+    #expect(outcome.report.errors.count == 1 && names("card") == ["two.jpg"])
+    requireNothingLost()
+  }
+
+  @Test func anOriginalThatChangedMeanwhileStays() {
+    let outcome = move { try? put("card/two.jpg", "newer content") }
+    #expect(outcome.report.errors.first?.reason.contains("changed meanwhile") ?? false)
+    #expect(text("card/two.jpg") == "newer content")
+    #expect(text("album/Photo/two.jpg") == "content of two.jpg")
+    // The next run keeps both.
+    #expect(move().report.removed == 1)
+    #expect(text("album/Photo/two (2).jpg") == "newer content")
+  }
+
+  @Test func anOriginalThatWasReplacedMeanwhileStays() throws {
+    // The same size and the same time, as a careless tool leaves it.
+    let times = try PlainEntry(scratch.path("card/two.jpg")).modified.seconds
+    let outcome = move {
+      try? put("card/new", "kontent of two.jpg")
+      _ = try? Command(
+        "/usr/bin/env",
+        ["sh", "-c", "touch -d @\(times) \(card)/new && mv \(card)/new \(card)/two.jpg"]
+      ).run()
+    }
+    #expect(outcome.report.errors.count == 1)
+    #expect(text("card/two.jpg") == "kontent of two.jpg")
+  }
+
+  @Test func anOriginalThatWasRemovedMeanwhileIsNoProblem() {
+    let outcome = move {
+      try? FileManager.default.removeItem(atPath: scratch.path("card/two.jpg"))
+    }
+    #expect(outcome.report.errors == [] && outcome.report.removed == 2)
+    requireNothingLost()
+  }
+
+  @Test func aSyncThatFailsRemovesNothing() {
+    let outcome = move { () throws(Failure) in throw Failure(.unreachable, "The daemon is gone.") }
+    #expect(outcome.failure?.kind == .unreachable && !outcome.report.complete)
+    #expect(outcome.report.imported == 0 && outcome.report.removed == 0)
+    #expect(names("card").count == 3)
+    // The next run takes the copies that are there for copies.
+    let again = move()
+    #expect(again.report.duplicates == 3 && again.report.removed == 3 && names("card") == [])
+    requireNothingLost()
+  }
+
+  @Test func anInterruptionKeepsWhatIsNotImported() {
+    var steps = 0
+    let outcome = move(isStopped: {
+      steps += 1
+      return steps > 4
+    })
+    #expect(outcome.failure?.kind == .interrupted)
+    #expect(!names("card").isEmpty)
+    requireNothingLost()
+    #expect(move().failure == nil && names("card") == [])
+    requireNothingLost()
+  }
+
+  /// A file that is its own copy must not be removed as the original of that copy.
+  @Test func theAlbumItselfIsNoSource() {
+    _ = move()
+    let outcome = move(["album/Photo", "album"])
+    #expect(outcome.report.removed == 0 && !outcome.report.errors.isEmpty)
+    requireNothingLost()
+    #expect(names("album/Photo").count == 3)
+  }
+
+  @Test func whatKilledImportsLeftGoes() throws {
+    try put("album/Photo/.albumfs-partial-999999999", "half")
+    try put("album/Photo/.albumfs-partial-1", "of a living process")
+    _ = move()
+    #expect(names("album/Photo").filter { $0.hasPrefix(".") } == [".albumfs-partial-1"])
+  }
+
+  @Test func contentTellsDuplicatesAndNamesAreKeptApart() throws {
+    try put("album/Photo/old.jpg", "content of one.jpg")
+    try put("album/loose.jpg", "content of three.jpg")
+    try put("album/Photo/two.jpg", "another")
+    try put("card/copy of two.jpg", "content of two.jpg")
+    let outcome = move(options: Importer.Options())
+    #expect(outcome.report.duplicates == 3 && outcome.report.imported == 1)
+    #expect(names("album/Photo") == ["copy of two.jpg", "old.jpg", "two.jpg"])
+    try put("card/two.jpg", "a third")
+    #expect(move(options: Importer.Options()).report.renamed.map(\.name) == ["two (2).jpg"])
+  }
+
+  @Test func foldersBecomeAlbumsAndTheCamerasDoNot() throws {
+    try put("source/DCIM/100CANON/IMG_1.JPG", "a")
+    try put("source/DCIM/101CANON/IMG_1.JPG", "b")
+    try put("source/DCIM/Camera/IMG_2.JPG", "c")
+    try put("source/Trip/Photo/IMG_3.JPG", "d")
+    try put("source/Trip/Thumb/IMG_3.JPG", "small")
+    try put("source/Odd/Thumb/IMG_4.JPG", "e")
+    try put("source/.hidden/x.jpg", "f")
+    try FileManager.default.createSymbolicLink(
+      atPath: scratch.path("source/link.jpg"), withDestinationPath: "Trip/Photo/IMG_3.JPG")
+    let outcome = move(["source"], options: Importer.Options())
+    #expect(names("album/Photo") == ["IMG_1 (2).JPG", "IMG_1.JPG"])
+    #expect(names("album/Camera/Photo") == ["IMG_2.JPG"])
+    #expect(names("album/Trip") == ["Photo"] && names("album/Trip/Photo") == ["IMG_3.JPG"])
+    #expect(names("album/Odd/Thumb (2)/Photo") == ["IMG_4.JPG"])
+    #expect(outcome.report.hidden == 1)
+    #expect(outcome.report.errors.map(\.reason) == ["it is a symbolic link"])
+  }
+
+  @Test func aDryRunChangesNothing() throws {
+    try put("card/again.jpg", "content of one.jpg")
+    let outcome = move(options: Importer.Options(isMove: true, isDryRun: true))
+    #expect(outcome.report.imported == 3 && outcome.report.duplicates == 1)
+    #expect(
+      outcome.report.plan?.map(\.target) == [
+        "\(album)/Photo/again.jpg", "\(album)/Photo/three.jpg", "\(album)/Photo/two.jpg",
+      ])
+    #expect(names("card").count == 4 && !FileManager.default.fileExists(atPath: album))
+  }
+
+  @Test func theDateOfCaptureDecidesTheAlbum() throws {
+    try Data(ExifSamples.jpeg()).write(to: URL(fileURLWithPath: card + "/dated.jpg"))
+    _ = move(options: Importer.Options(byDate: true, topIsAlbum: false))
+    #expect(names("album/2024-07-03/Photo") == ["dated.jpg"])
+    #expect(names("album").count == 2)
+  }
+
+  @Test func theTopOfASpaceTakesNoPhotos() throws {
+    try put("card/Trip/four.jpg", "4")
+    let outcome = move(options: Importer.Options(isMove: true, topIsAlbum: false))
+    #expect(outcome.report.errors.count == 3 && outcome.report.imported == 1)
+    #expect(names("album/Trip/Photo") == ["four.jpg"])
+    requireNothingLost()
+  }
+
+  @Test func aTargetsLimitsAreNamed() {
+    let room = StorageCapacity(
+      blockSize: 4096, totalBytes: 10000, freeBytes: 8192, availableBytes: 8192, totalFiles: 0,
+      freeFiles: 0)
+    let fat = ExportTarget(type: "vfat", room: room)
+    func obstacle(_ name: String, _ size: Int64 = 1) -> String? {
+      fat.obstacle(folders: ["Trip"], name: name, size: size)
+    }
+    #expect(obstacle("10:30.jpg")?.contains("cannot have :") ?? false)
+    #expect(obstacle("a\u{7}")?.contains("\\u{07}") ?? false)
+    #expect(obstacle("a.")?.contains("dot") ?? false)
+    #expect(obstacle("a", 1 << 32)?.contains("4 GiB") ?? false)
+    #expect(obstacle("ä (2).jpg", (1 << 32) - 1) == nil)
+    #expect(fat.obstacle(folders: ["a?"], name: "b", size: 1) != nil)
+    let other = ExportTarget(type: "ext4", room: room)
+    #expect(other.obstacle(folders: ["a?"], name: "b.", size: 1 << 33) == nil)
+    #expect(throws: Failure.self) { try other.require([4097, 1], in: "/x") }
+    #expect((try? other.require([4096, 4096], in: "/x")) != nil)
+  }
+
+  @Test func aNumberFitsIntoALongName() {
+    let name = String(repeating: "ä", count: 125) + ".jpg"
+    let numbered = NumberedName.of(name, 2)
+    #expect(numbered.utf8.count <= 255 && numbered.hasSuffix(" (2).jpg"))
+    #expect(NumberedName.of("IMG_1.jpg", 1) == "IMG_1.jpg")
+    #expect(NumberedName.of(".hidden", 3) == ".hidden (3)")
+  }
+}

@@ -1,0 +1,24 @@
+import AlbumTestSupport
+import CaptureDates
+
+/// The date of capture in a JPEG, a TIFF or a HEIC.
+enum CaptureDateTarget: FuzzTarget {
+  static func seeds() -> [[UInt8]] {
+    [
+      ExifSamples.tiff(), ExifSamples.tiff(isBigEndian: true), ExifSamples.jpeg(),
+      ExifSamples.heic(),
+    ]
+  }
+
+  static func run(_ bytes: [UInt8]) {
+    var reads = 0
+    let date = CaptureDate.find(size: Int64(bytes.count)) { count, offset in
+      reads += 1
+      require(count >= 0 && count <= 4 << 20 && offset >= 0, "it reads pieces of bounded size")
+      if offset >= bytes.count { return [] }
+      return Array(bytes[Int(offset)...].prefix(count))
+    }
+    require(reads < 1000, "it reads a bounded number of pieces")
+    if let date { require(date.day.utf8.count == 10, "a day has ten characters") }
+  }
+}

@@ -1,0 +1,161 @@
+import AlbumTestSupport
+import Foundation
+import Glibc
+import Testing
+
+/// Photos come into the mounted space and out of it again, as a person does that on a terminal.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct ImportTests {
+  private struct Report: Decodable {
+    struct Problem: Decodable { var path, reason: String }
+    var version, imported, duplicates, removed, hidden: Int
+    var bytes: Int64
+    var complete: Bool
+    var errors: [Problem]
+  }
+
+  private func report(_ mounted: MountedStore, _ command: String) throws -> (Int32, Report) {
+    let outcome = try mounted.outcome(command)
+    let data = Data(outcome.output.utf8)
+    return (outcome.code, try JSONDecoder().decode(Report.self, from: data))
+  }
+
+  @Test(arguments: MountedStore.Person.allCases)
+  func aCameraIsEmptiedIntoAnAlbum(person: MountedStore.Person) throws {
+    try MountedStore.use(as: person) { mounted in
+      let picture = try TestPictures.jpeg(orientation: 1)
+      try mounted.write(Data(picture), "card/DCIM/100CANON/IMG_1.JPG")
+      try mounted.write(Data(ExifSamples.jpeg()), "card/DCIM/100CANON/IMG_2.JPG")
+      try mounted.write(Data("other".utf8), "card/DCIM/101CANON/IMG_1.JPG")
+      let told = try mounted.sh(
+        """
+        touch -d @1000000000 $W/card/DCIM/100CANON/IMG_1.JPG; chmod 640 $W/card/DCIM/100CANON/IMG_1.JPG
+        setfattr -n user.rating -v 5 $W/card/DCIM/100CANON/IMG_1.JPG || true
+        cp -rp $W/card $W/kept
+        albumfs import $W/card/DCIM $M/Trip/Day/ 2>&1
+        cmp $W/kept/DCIM/100CANON/IMG_1.JPG $M/Trip/Day/Photo/IMG_1.JPG
+        test "$(cat "$M/Trip/Day/Photo/IMG_1 (2).JPG")" = other
+        test "$(stat -c '%Y %a' $M/Trip/Day/Photo/IMG_1.JPG)" = '1000000000 640'
+        albumfs sync $M; test -s $M/Trip/Day/Thumb/IMG_1.JPG; test "$(ls -A $M/Trip/Day | wc -l)" = 2
+        """)
+      #expect(told.contains("Imported 3 files") && told.contains("got another name"), "\(told)")
+      let (code, again) = try report(
+        mounted, "albumfs import --json --move $W/card/DCIM/ $M/Trip/Day/Photo")
+      #expect(code == 0 && again.imported == 0 && again.duplicates == 3 && again.removed == 3)
+      try mounted.sh(
+        """
+        test "$(find $W/card -type f | wc -l)" = 0; test -d $W/card/DCIM/100CANON
+        albumfs import -q --by-date $W/kept $M; cmp $W/kept/DCIM/100CANON/IMG_2.JPG $M/2024-07-03/Photo/IMG_2.JPG
+        cmp $W/kept/DCIM/100CANON/IMG_1.JPG $M/2001-09-09/Photo/IMG_1.JPG
+        """)
+    }
+  }
+
+  @Test func whatIsWrongIsNamedAndTheRestComes() throws {
+    try MountedStore.use(as: .ordinary) { mounted in
+      try mounted.sh(
+        """
+        mkdir $W/card; for i in a b c; do echo $i > $W/card/$i.jpg; done
+        chmod 000 $W/card/b.jpg; ln -s a.jpg $W/card/link.jpg; mkfifo $W/card/pipe
+        """)
+      let (code, found) = try report(mounted, "albumfs import --json --move $W/card $M/Trip")
+      #expect(code == 51 && found.imported == 2 && found.removed == 2 && found.complete)
+      #expect(
+        found.errors.map { ($0.path as NSString).lastPathComponent }.sorted()
+          == ["b.jpg", "link.jpg", "pipe"])
+      try mounted.sh("chmod 600 $W/card/b.jpg; test \"$(cat $W/card/b.jpg)\" = b")
+      let codes = [
+        ("$W/card $M/Trip/Thumb", 1), ("$W/card $M/.hidden", 1), ("$W/card $W/nowhere", 41),
+        ("$W/card", 1), ("$M/Trip $M/Other", 51),
+      ]
+      for (words, code) in codes {
+        #expect(try mounted.outcome("albumfs import \(words)").code == code, "\(words)")
+      }
+      // A read-only original cannot be removed, and stays in both places.
+      let stays = try mounted.outcome(
+        "chmod 500 $W/card; albumfs import --move $W/card/b.jpg $M/Trip; chmod 700 $W/card; exit 9")
+      #expect(stays.errors.contains("cannot be removed"), "\(stays.errors)")
+      try mounted.sh("test \"$(cat $W/card/b.jpg $M/Trip/Photo/b.jpg | sort -u)\" = b")
+    }
+  }
+
+  /// Kills the import in the middle of a file, and once the daemon.
+  @Test func aKillLosesNothingAndTheNextRunContinues() throws {
+    try MountedStore.use { mounted in
+      try mounted.sh(
+        """
+        mkdir $W/card; for i in 1 2 3 4 5 6 7 8; do head -c 8000000 /dev/urandom > $W/card/$i.jpg; done
+        cp -r $W/card $W/kept
+        """)
+      try mounted.sh(
+        """
+        albumfs import -q --move $W/card $M/Trip & import=$!
+        for i in $(seq 500); do ls -A $M/Trip/Photo 2>/dev/null | grep -q partial && break; sleep 0.01; done
+        kill -9 $import; wait $import || true
+        for f in $(ls $M/Trip/Photo); do cmp $W/kept/$f $M/Trip/Photo/$f; done
+        for f in $(ls $W/kept); do test -e $W/card/$f || cmp $W/kept/$f $M/Trip/Photo/$f; done
+        cp -r $W/kept/. $W/card
+        albumfs import -q --move $W/card $M/Trip
+        diff -r $W/kept $M/Trip/Photo; test -z "$(ls -A $W/card)"
+        cp -r $W/kept/. $W/card
+        (albumfs import --move $W/card $M/Next 2> $W/told; echo $? > $W/code) &
+        for i in $(seq 500); do ls -A $M/Next/Photo 2>/dev/null | grep -q partial && break; sleep 0.01; done
+        """)
+      let daemon = mounted.daemon
+      mounted.forget()
+      #expect(Glibc.kill(daemon, SIGKILL) == 0)
+      // The unmount releases who waits for the dead daemon.
+      try mounted.sh(
+        """
+        albumfs umount -q $M || albumfs umount -q --lazy $M
+        for i in $(seq 1000); do test -s $W/code && break; sleep 0.01; done
+        test -s $W/code; test "$(cat $W/code)" != 0
+        """)
+      try mounted.mount()
+      try mounted.sh(
+        """
+        for f in $(ls $W/kept); do test -e $W/card/$f || cmp $W/kept/$f $M/Next/Photo/$f; done
+        albumfs import -q --move $W/card $M/Next; diff -r $W/kept $M/Next/Photo
+        test "$(ls -A $W/card | wc -l)" = 0
+        """)
+    }
+  }
+
+  @Test(.enabled(if: SmallDisk.isPossible, "needs root and a loop device"))
+  func aFullDiskKeepsTheOriginals() throws {
+    let disk = try SmallDisk(.tmpfs, mebibytes: 24)
+    defer { disk.remove() }
+    try MountedStore.use(storeIn: disk.path) { mounted in
+      let outcome = try mounted.outcome(
+        """
+        mkdir $W/card; for i in 1 2 3 4 5 6 7 8; do head -c 4000000 /dev/urandom > $W/card/$i.jpg; done
+        cp -r $W/card $W/kept
+        albumfs import --move $W/card $M/Trip
+        """)
+      #expect(outcome.code == 43, "\(outcome)")
+      try mounted.sh(
+        """
+        for f in $(ls $W/kept); do cmp $W/kept/$f $W/card/$f || cmp $W/kept/$f $M/Trip/Photo/$f; done
+        test "$(ls $W/card | wc -l)" -gt 0; test "$(ls -A $M/Trip/Photo | grep -c partial)" = 0
+        rm -r $M/Trip
+        """)
+    }
+  }
+
+  @Test func anInterruptedImportSaysSoAndContinues() throws {
+    try MountedStore.use { mounted in
+      let outcome = try mounted.outcome(
+        """
+        mkdir $W/card; for i in 1 2 3 4 5 6 7 8; do head -c 8000000 /dev/urandom > $W/card/$i.jpg; done
+        albumfs import $W/card $M/Trip & import=$!
+        for i in $(seq 500); do ls -A $M/Trip/Photo 2>/dev/null | grep -q partial && break; sleep 0.01; done
+        kill -TERM $import; wait $import
+        """)
+      #expect(outcome.code == 15 && outcome.errors.contains("again to continue"), "\(outcome)")
+      try mounted.sh(
+        """
+        test "$(ls -A $M/Trip/Photo | grep -c partial)" = 0
+        albumfs import -q $W/card $M/Trip; diff -r $W/card $M/Trip/Photo
+        """)
+    }
+  }
+}
