@@ -34,9 +34,12 @@ package struct FileDescriptor: ~Copyable, Sendable {
   }
 
   /// open(2), always with O_CLOEXEC.
-  package init(open path: String, _ flags: CInt, permissions: UInt32 = 0o600) throws(Errno) {
+  package init(
+    open path: some SystemPath, _ flags: CInt, permissions: UInt32 = 0o600
+  ) throws(Errno) {
+    let path = path.cString
     rawValue = try retrying {
-      unsafe path.withCString { unsafe clinux_openat(AT_FDCWD, $0, flags | O_CLOEXEC, permissions) }
+      unsafe clinux_openat(AT_FDCWD, path, flags | O_CLOEXEC, permissions)
     }
   }
 

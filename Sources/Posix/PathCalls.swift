@@ -6,7 +6,7 @@ package enum PathCalls {
   /// access(2) with X_OK.
   package static func isExecutable(_ path: String) -> Bool { unsafe access(path, X_OK) == 0 }
 
-  package static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+  package static func exists(_ path: some SystemPath) -> Bool { unsafe access(path.cString, F_OK) == 0 }
 
   /// realpath(3): absolute, without links. Throws where something on the way is missing or does not answer.
   package static func real(_ path: String) throws(Errno) -> String {
@@ -53,7 +53,8 @@ package enum PathCalls {
   }
 
   /// unlink(2).
-  package static func removeFile(_ path: String) throws(Errno) {
+  package static func removeFile(_ path: some SystemPath) throws(Errno) {
+    let path = path.cString
     try retrying { unsafe unlink(path) }
   }
 

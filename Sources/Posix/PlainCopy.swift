@@ -30,7 +30,8 @@ package enum PlainCopy {
   /// - Parameter watch: gets the number of bytes that were copied; returns false to stop.
   /// - Returns: the original as it was copied.
   package static func make(
-    _ path: String, from source: String, watch: (Int64) -> Bool = { _ in true }
+    _ path: some SystemPath, from source: some SystemPath,
+    watch: (Int64) -> Bool = { _ in true }
   ) throws(Fault) -> PlainEntry {
     let from = try reading(source) { .source($0) }
     let entry = try onSource { () throws(Errno) in PlainEntry(try from.status()) }
@@ -48,11 +49,11 @@ package enum PlainCopy {
       copyAttributes(source, to: path)
       try setStatus(of: to, from: entry)
     } catch {
-      unsafe _ = unlink(path)
+      unsafe _ = unlink(path.cString)
       throw error
     }
     do throws(Errno) { try to.close() } catch {
-      unsafe _ = unlink(path)
+      unsafe _ = unlink(path.cString)
       throw .target(error)
     }
     return entry
@@ -103,9 +104,9 @@ package enum PlainCopy {
   }
 
   /// Opens a file for reading. Never waits for a FIFO that somebody put in its place.
-  private static func reading(_ path: String, _ fault: (Errno) -> Fault) throws(Fault)
-    -> FileDescriptor
-  {
+  private static func reading(
+    _ path: some SystemPath, _ fault: (Errno) -> Fault
+  ) throws(Fault) -> FileDescriptor {
     do throws(Errno) {
       return try FileDescriptor(open: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
     } catch {
@@ -120,7 +121,7 @@ package enum PlainCopy {
   ///   - part: the stretch of the second file that is the copy; nil: all of it.
   ///   - watch: gets the number of bytes that were compared; returns false to stop.
   package static func isEqual(
-    _ original: String, _ copy: String, part: Range<Int64>? = nil,
+    _ original: some SystemPath, _ copy: some SystemPath, part: Range<Int64>? = nil,
     watch: (Int64) -> Bool = { _ in true }
   ) throws(Fault) -> Bool {
     let a = try reading(original) { .source($0) }
@@ -156,15 +157,16 @@ package enum PlainCopy {
   }
 
   /// Copies the attributes that users set. A file system may refuse some.
-  private static func copyAttributes(_ source: String, to path: String) {
+  private static func copyAttributes(_ source: some SystemPath, to path: some SystemPath) {
+    let (source, path) = (source.cString, path.cString)
     var names = [CChar](repeating: 0, count: 1 << 16)
     let length = unsafe clinux_attribute_names(source, &names, UInt(names.count))
     if length <= 0 { return }
     for name in names[..<length].split(separator: 0) {
-      let name = String(decoding: name.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      let name = Array(name) + [0]
       var value = [UInt8](repeating: 0, count: 1 << 16)
       let size = unsafe clinux_attribute(source, name, &value, UInt(value.count))
-      if name.hasPrefix("user."), size >= 0 {
+      if name.starts(with: "user.".cString.dropLast()), size >= 0 {
         unsafe _ = clinux_set_attribute(path, name, value, UInt(size))
       }
     }
@@ -185,7 +187,7 @@ package struct PlainReader: ~Copyable {
   private let descriptor: FileDescriptor
   package let size: Int64
 
-  package init(_ path: String) throws(Errno) {
+  package init(_ path: some SystemPath) throws(Errno) {
     let opened = try FileDescriptor(open: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
     size = try opened.size()
     descriptor = opened
@@ -204,7 +206,7 @@ package struct PlainWriter: ~Copyable {
   package private(set) var end: Int64 = 0
 
   /// Creates the file. Throws `.exists` where the name is taken.
-  package init(_ path: String) throws(Errno) {
+  package init(_ path: some SystemPath) throws(Errno) {
     descriptor = try FileDescriptor(
       open: path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, permissions: 0o666)
   }

@@ -17,16 +17,10 @@ package struct PlainEntry: Sendable, Equatable {
     package var inode: UInt64
   }
 
-  package init(_ path: String) throws(Errno) {
+  package init(_ path: some SystemPath) throws(Errno) {
     var status = stat()
+    let path = path.cString
     try retrying { unsafe lstat(path, &status) }
-    self.init(status)
-  }
-
-  /// What a path leads to, through symbolic links.
-  package init(following path: String) throws(Errno) {
-    var status = stat()
-    try retrying { unsafe stat(path, &status) }
     self.init(status)
   }
 

@@ -5,7 +5,7 @@ internal import Glibc
 package enum PlainFiles {
   /// Creates a file with the content, permissions, modification time and extended attributes of another.
   /// Leaves nothing if it fails.
-  package static func copy(_ source: String, to path: String) throws(Errno) {
+  package static func copy(_ source: some SystemPath, to path: some SystemPath) throws(Errno) {
     do throws(PlainCopy.Fault) { _ = try PlainCopy.make(path, from: source) } catch {
       throw error.errno
     }
@@ -13,14 +13,16 @@ package enum PlainFiles {
 
   /// True if both files hold the same bytes. Drops the kernel's copy of the second one first, so that its
   /// content comes from the file system.
-  package static func areEqual(_ first: String, _ second: String) throws(Errno) -> Bool {
+  package static func areEqual(
+    _ first: some SystemPath, _ second: some SystemPath
+  ) throws(Errno) -> Bool {
     do throws(PlainCopy.Fault) { return try PlainCopy.isEqual(first, second) } catch {
       throw error.errno
     }
   }
 
   /// The first bytes of a file, at most `count`.
-  package static func head(of path: String, atMost count: Int) throws(Errno) -> [UInt8] {
+  package static func head(of path: some SystemPath, atMost count: Int) throws(Errno) -> [UInt8] {
     let file = try FileDescriptor(open: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
     return try file.bytes(count, at: 0)
   }
@@ -31,29 +33,31 @@ package enum PlainFiles {
   }
 
   /// mkdir(2), with the right to write for its owner.
-  package static func makeDirectory(_ path: String, permissions: UInt32) throws(Errno) {
+  package static func makeDirectory(_ path: some SystemPath, permissions: UInt32) throws(Errno) {
+    let path = path.cString
     try retrying { unsafe mkdir(path, permissions & 0o777 | 0o700) }
   }
 
   /// Throws `.exists` where the new name is taken.
-  package static func rename(_ from: String, to path: String) throws(Errno) {
-    do throws(Errno) { try retrying { unsafe clinux_rename_exclusive(from, path) } } catch {
+  package static func rename(_ from: some SystemPath, to path: some SystemPath) throws(Errno) {
+    let (from, to) = (from.cString, path.cString)
+    do throws(Errno) { try retrying { unsafe clinux_rename_exclusive(from, to) } } catch {
       // Some file systems know no exclusive rename.
       if error != .invalid { throw error }
       if (try? PlainEntry(path)) != nil { throw .exists }
-      try retrying { unsafe Glibc.rename(from, path) }
+      try retrying { unsafe Glibc.rename(from, to) }
     }
   }
 
   /// Returns when everything in the file system of a directory is on disk, as an fsync of a directory does
   /// in a space.
-  package static func synchronize(_ directory: String) throws(Errno) {
+  package static func synchronize(_ directory: some SystemPath) throws(Errno) {
     try FileDescriptor(open: directory, O_RDONLY | O_DIRECTORY).synchronize()
   }
 
   /// syncfs(2): returns when everything in the file system of a directory is on disk. A space replies to
   /// `synchronize` alone.
-  package static func synchronizeFileSystem(of directory: String) throws(Errno) {
+  package static func synchronizeFileSystem(of directory: some SystemPath) throws(Errno) {
     let opened = try FileDescriptor(open: directory, O_RDONLY | O_DIRECTORY)
     try retrying { clinux_sync_file_system(opened.rawValue) }
   }

@@ -61,7 +61,7 @@ import Testing
       into: album, options,
       Importer.Surroundings(synchronize: sync, isStopped: isStopped))
     var failure: Failure?
-    do throws(Failure) { try importer.run(sources.map(scratch.path)) } catch { failure = error }
+    do throws(Failure) { try importer.run(sources.map { PlainPath(scratch.path($0)) }) } catch { failure = error }
     return (importer.report, failure)
   }
 
@@ -231,19 +231,20 @@ import Testing
       blockSize: 4096, totalBytes: 10000, freeBytes: 8192, availableBytes: 8192, totalFiles: 0,
       freeFiles: 0)
     let fat = ExportTarget(type: "vfat", room: room)
+    func file(_ name: String) -> FileName { FileName(known: Array(name.utf8)) }
     func obstacle(_ name: String, _ size: Int64 = 1) -> String? {
-      fat.obstacle(folders: ["Trip"], name: name, size: size)
+      fat.obstacle(folders: [file("Trip")], name: file(name), size: size)
     }
     #expect(obstacle("10:30.jpg")?.contains("cannot have :") ?? false)
     #expect(obstacle("a\u{7}")?.contains("\\u{07}") ?? false)
     #expect(obstacle("a.")?.contains("dot") ?? false)
     #expect(obstacle("a", 1 << 32)?.contains("4 GiB") ?? false)
     #expect(obstacle("ä (2).jpg", (1 << 32) - 1) == nil)
-    #expect(fat.obstacle(folders: ["a?"], name: "b", size: 1) != nil)
+    #expect(fat.obstacle(folders: [file("a?")], name: file("b"), size: 1) != nil)
     let other = ExportTarget(type: "ext4", room: room)
-    #expect(other.obstacle(folders: ["a?"], name: "b.", size: 1 << 33) == nil)
-    #expect(throws: Failure.self) { try other.require([4097, 1], in: "/x") }
-    #expect((try? other.require([4096, 4096], in: "/x")) != nil)
+    #expect(other.obstacle(folders: [file("a?")], name: file("b."), size: 1 << 33) == nil)
+    #expect(throws: Failure.self) { try other.require([4097, 1], in: PlainPath("/x")) }
+    #expect((try? other.require([4096, 4096], in: PlainPath("/x"))) != nil)
   }
 
   @Test func aNumberFitsIntoALongName() {

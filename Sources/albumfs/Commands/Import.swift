@@ -63,9 +63,11 @@ struct Import: ParsableCommand {
       Importer.Surroundings(
         synchronize: { () throws(Failure) in try Barrier.wait(for: mount) },
         isStopped: { Interruption.wasAsked },
-        showsProgress: !output.quiet, device: (try? PlainEntry(mount.mountPoint))?.file.device))
+        showsProgress: !output.quiet,
+        room: (try? PosixDirectory(path: mount.mountPoint).capacity())?.availableBytes,
+        say: { output.say($0) }, device: (try? PlainEntry(mount.mountPoint))?.file.device))
     var failure: Failure?
-    do throws(Failure) { try importer.run(paths.dropLast()) } catch { failure = error }
+    do throws(Failure) { try importer.run(paths.dropLast().map { PlainPath(argument: $0) }) } catch { failure = error }
     try finish(importer.report, failure)
   }
 

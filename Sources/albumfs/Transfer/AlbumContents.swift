@@ -1,9 +1,10 @@
+import AlbumModel
 import Posix
 
 /// The files of one album, by name and by content. Reads contents only where two files have the same size.
 struct AlbumContents {
   private struct Known {
-    let path: String
+    let path: PlainPath
     /// A hash of the first bytes; nil until another file has the same size.
     var head: Int?
   }
@@ -13,42 +14,42 @@ struct AlbumContents {
   private static let headBytes = 64 << 10
 
   /// The path of the album's Photo.
-  let photo: String
-  private var names: Set<String> = []
+  let photo: PlainPath
+  private var names: Set<FileName> = []
   private var files: [Int64: [Known]] = [:]
 
   /// Looks at the files in an album and in its Photo. One that is missing is empty.
-  init(album: String) {
-    photo = "\(album)/Photo"
+  init(album: PlainPath) {
+    photo = album.appending(.photo)
     list(album)
     names = []
     list(photo)
   }
 
-  private mutating func list(_ folder: String) {
-    for name in (try? PosixDirectory(path: folder).list("").sorted()) ?? [] {
+  private mutating func list(_ folder: PlainPath) {
+    for name in (try? folder.names()) ?? [] {
       names.insert(name)
-      let path = "\(folder)/\(name)"
-      if !name.hasPrefix("."), let entry = try? PlainEntry(path), entry.kind == .file {
+      let path = folder.appending(name)
+      if !name.isHidden, let entry = try? PlainEntry(path), entry.kind == .file {
         files[entry.size, default: []].append(Known(path: path))
       }
     }
   }
 
-  func isTaken(_ name: String) -> Bool { names.contains(name) }
+  func isTaken(_ name: FileName) -> Bool { names.contains(name) }
 
   /// Notes that a name is taken, by a file of this import or by another program.
-  mutating func take(_ name: String) { names.insert(name) }
+  mutating func take(_ name: FileName) { names.insert(name) }
 
   /// Adds a file that the album now holds. `path` leads to its content.
-  mutating func add(_ path: String, size: Int64) {
+  mutating func add(_ path: PlainPath, size: Int64) {
     files[size, default: []].append(Known(path: path))
   }
 
   /// The path of a file of the album with the same content; nil if there is none.
   mutating func twin(
-    of path: String, size: Int64, watch: (Int64) -> Bool
-  ) throws(PlainCopy.Fault) -> String? {
+    of path: PlainPath, size: Int64, watch: (Int64) -> Bool
+  ) throws(PlainCopy.Fault) -> PlainPath? {
     guard var known = files[size] else { return nil }
     let head: Int
     do throws(Errno) { head = try AlbumContents.head(of: path) } catch { throw .source(error) }
@@ -71,7 +72,7 @@ struct AlbumContents {
     return nil
   }
 
-  private static func head(of path: String) throws(Errno) -> Int {
+  private static func head(of path: PlainPath) throws(Errno) -> Int {
     try PlainFiles.head(of: path, atMost: headBytes).hashValue
   }
 }
@@ -81,14 +82,16 @@ enum PartialFile {
   private static let prefix = ".albumfs-partial-"
 
   /// A process copies one file at a time.
-  static func path(in folder: String, process: Int32) -> String { "\(folder)/\(prefix)\(process)" }
+  static func path(in folder: PlainPath, process: Int32) -> PlainPath {
+    folder.appending(FileName(known: Array("\(prefix)\(process)".utf8)))
+  }
 
   /// Removes what killed processes left in a folder.
-  static func clean(_ folder: String, process: Int32) {
-    for name in (try? PosixDirectory(path: folder).list("")) ?? [] where name.hasPrefix(prefix) {
-      guard let maker = Int32(name.dropFirst(prefix.count)) else { continue }
+  static func clean(_ folder: PlainPath, process: Int32) {
+    for name in (try? folder.names()) ?? [] where name.bytes.starts(with: prefix.utf8) {
+      guard let maker = Int32(name.text.dropFirst(prefix.count)) else { continue }
       if maker == process || ProcessState.name(of: maker).isEmpty {
-        try? PathCalls.removeFile("\(folder)/\(name)")
+        try? PathCalls.removeFile(folder.appending(name))
       }
     }
   }

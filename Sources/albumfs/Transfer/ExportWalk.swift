@@ -1,3 +1,4 @@
+import AlbumModel
 import ControlProtocol
 import Posix
 
@@ -5,15 +6,15 @@ import Posix
 struct ExportWalk {
   private(set) var walk: SourceWalk
   /// Names at the top of the target, of which each album has its own.
-  private var taken: Set<String> = []
+  private var taken: Set<FileName> = []
 
   init() {
-    walk = SourceWalk(forbidding: []) { name, parent, _ in
+    walk = SourceWalk(forbidding: [], refusingStores: false) { name, parent, _ in
       // In a Photo, people may make any folder.
-      if parent == "Photo" { return .folder(name) }
+      if parent == .photo { return .folder(name) }
       return switch name {
-      case "Photo": .merged
-      case "Thumb": .skipped
+      case .photo: .merged
+      case .thumb: .skipped
       default: .folder(name)
       }
     }
@@ -27,23 +28,23 @@ struct ExportWalk {
     if names.count > 1, names.dropFirst().contains("Thumb") {
       throw Failure(.usage, "\(typed) has thumbnails, and export copies originals. Give an album.")
     }
-    let path = ([mount.mountPoint] + names).joined(separator: "/")
+    let path = PlainPath(([mount.mountPoint] + names).joined(separator: "/"))
     let entry: PlainEntry
     do throws(Errno) { entry = try PlainEntry(path) } catch {
       throw Failure(.usage, "\(typed) cannot be read: \(error)")
     }
-    if let name = names.last {
+    if !names.isEmpty, let name = path.name {
       walk.add(path, in: entry.kind == .directory ? [ownName(name)] : [])
       return
     }
-    let all = (try? PosixDirectory(path: path).list("").sorted()) ?? []
-    for name in all where !name.hasPrefix(".") {
-      let isFolder = (try? PlainEntry("\(path)/\(name)"))?.kind == .directory
-      walk.add("\(path)/\(name)", in: isFolder ? [ownName(name)] : [])
+    // A link could lead out of the space.
+    for name in (try? path.names()) ?? [] where !name.isHidden {
+      guard let entry = walk.look(at: path.appending(name)) else { continue }
+      walk.add(path.appending(name), in: entry.kind == .directory ? [ownName(name)] : [])
     }
   }
 
-  private mutating func ownName(_ name: String) -> String {
+  private mutating func ownName(_ name: FileName) -> FileName {
     var number = 1
     while !taken.insert(NumberedName.of(name, number)).inserted { number += 1 }
     return NumberedName.of(name, number)
@@ -60,29 +61,28 @@ struct ExportTarget {
   }
 
   /// `folder` is a directory of it.
-  init(_ folder: String) throws(Failure) {
-    type = try MountPath.table().mount(holding: MountPath.resolve(folder))?.type ?? ""
-    do throws(Errno) { room = try PosixDirectory(path: folder).capacity() } catch {
-      throw Failure(.other, "\(folder) cannot be read: \(error)")
+  init(_ folder: PlainPath) throws(Failure) {
+    let text = folder.text
+    type = try MountPath.table().mount(holding: MountPath.resolve(text))?.type ?? ""
+    do throws(Errno) { room = try PosixDirectory(path: text).capacity() } catch {
+      throw Failure(.other, "\(text) cannot be read: \(error)")
     }
   }
 
   private var isFAT: Bool { type == "vfat" || type == "msdos" }
 
   /// Why a file cannot be stored; nil if it can.
-  func obstacle(folders: [String], name: String, size: Int64) -> String? {
+  func obstacle(folders: [FileName], name: FileName, size: Int64) -> String? {
     if isFAT, size > Int64(UInt32.max) {
       return "it has 4 GiB or more, and the target is FAT"
     }
     guard isFAT || type == "exfat" else { return nil }
     for name in folders + [name] {
-      if let bad = name.unicodeScalars.first(where: {
-        $0.value < 0x20 || "*?<>|\":\\".unicodeScalars.contains($0)
-      }) {
-        let shown = String(Character(bad)).printable
+      if let bad = name.bytes.first(where: { $0 < 0x20 || "*?<>|\":\\".utf8.contains($0) }) {
+        let shown = String(UnicodeScalar(bad)).printable
         return "the target is FAT or exFAT, whose names cannot have \(shown)"
       }
-      if name.last == "." || name.last == " " {
+      if [UInt8(ascii: "."), UInt8(ascii: " ")].contains(name.bytes.last) {
         return "the target is FAT or exFAT, whose names cannot end with a dot or a blank"
       }
     }
@@ -90,13 +90,13 @@ struct ExportTarget {
   }
 
   /// Throws if files of these sizes do not fit.
-  func require(_ sizes: [Int64], in folder: String) throws(Failure) {
+  func require(_ sizes: [Int64], in folder: PlainPath) throws(Failure) {
     let block = Int64(max(1, room.blockSize))
     let need = sizes.reduce(0) { $0 + ($1 + block - 1) / block * block }
     if need <= room.availableBytes { return }
     throw Failure(
       .diskFull,
-      "The export needs \(SizeArgument.readable(need)), and \(folder) has "
+      "The export needs \(SizeArgument.readable(need)), and \(folder.text) has "
         + "\(SizeArgument.readable(room.availableBytes)) free. Nothing was copied.")
   }
 }

@@ -1,3 +1,4 @@
+import AlbumModel
 import ControlProtocol
 import Glibc
 import Posix
@@ -8,17 +9,17 @@ import Posix
 struct Exporter {
   private struct Copy {
     let file: SourceWalk.File
-    let path: String
-    let newName: String?
+    let path: PlainPath
+    let newName: FileName?
   }
 
   private(set) var report = ExportReport()
 
-  private let target: String
+  private let target: PlainPath
   private let showsProgress: Bool
   private let isStopped: () -> Bool
   private var meter: TransferMeter
-  private var folders: Set<[String]> = []
+  private var folders: Set<[FileName]> = []
   /// Copies that wait for the next sync, after which they are read back.
   private var waiting: [Copy] = []
   private var waitingBytes: Int64 = 0
@@ -28,7 +29,7 @@ struct Exporter {
 
   /// `target` is a directory.
   init(to target: String, showsProgress: Bool, isStopped: @escaping () -> Bool) {
-    self.target = target
+    self.target = PlainPath(target)
     self.showsProgress = showsProgress
     self.isStopped = isStopped
     meter = TransferMeter(isShown: false, files: 0, bytes: 0, isStopped: isStopped)
@@ -67,12 +68,12 @@ struct Exporter {
     report.complete = true
   }
 
-  private func folder(_ folders: [String]) -> String {
-    ([target] + folders).joined(separator: "/")
+  private func folder(_ folders: [FileName]) -> PlainPath {
+    folders.reduce(target) { $0.appending($1) }
   }
 
-  private func place(_ file: SourceWalk.File) -> String {
-    "\(folder(file.folders))/\(file.name)"
+  private func place(_ file: SourceWalk.File) -> PlainPath {
+    folder(file.folders).appending(file.name)
   }
 
   private mutating func take(_ file: SourceWalk.File) throws(Failure) {
@@ -81,7 +82,7 @@ struct Exporter {
       let folder = folder(file.folders)
       for number in 1...Int.max {
         let name = NumberedName.of(file.name, number)
-        let path = "\(folder)/\(name)"
+        let path = folder.appending(name)
         if let there = try? PlainEntry(path) {
           guard there.kind == .file, there.size == file.entry.size else { continue }
           let isStopped = isStopped
@@ -100,7 +101,7 @@ struct Exporter {
 
   /// Returns false if another program has taken the name.
   private mutating func copy(
-    _ file: SourceWalk.File, to path: String, in folder: String, newName: String?
+    _ file: SourceWalk.File, to path: PlainPath, in folder: PlainPath, newName: FileName?
   ) throws(PlainCopy.Fault) -> Bool {
     let partial = PartialFile.path(in: folder, process: getpid())
     let entry = try PlainCopy.make(partial, from: file.path) { meter.advance($0) }
@@ -114,7 +115,7 @@ struct Exporter {
     return true
   }
 
-  private mutating func makeFolders(_ names: [String]) throws(Errno) {
+  private mutating func makeFolders(_ names: [FileName]) throws(Errno) {
     if folders.contains(names) { return }
     if !names.isEmpty {
       try makeFolders(names.dropLast())
@@ -130,21 +131,20 @@ struct Exporter {
   private mutating func settle() throws(Failure) {
     let copies = waiting
     (waiting, waitingBytes) = ([], 0)
-    if copies.isEmpty { return }
     do throws(Errno) { try PlainFiles.synchronizeFileSystem(of: target) } catch {
-      throw Failure(ofTarget: error) ?? Failure(.other, "\(target) cannot be synced: \(error).")
+      throw Failure(ofTarget: error) ?? Failure(.other, "\(target.text) cannot be synced: \(error).")
     }
     for copy in copies {
       do throws(PlainCopy.Fault) {
         if try !PlainCopy.isEqual(copy.file.path, copy.path, watch: { meter.advance($0) }) {
           fail(
-            copy.file.path, "its copy differs: remove \(copy.path.printable), and export it again")
+            copy.file.path, "its copy differs: remove \(copy.path.text.printable), and export it again")
           continue
         }
         report.exported += 1
         report.bytes += copy.file.entry.size
         if let name = copy.newName {
-          report.renamed.append(RenamedFile(path: copy.file.path, name: name))
+          report.renamed.append(RenamedFile(copy.file.path, name))
         }
       } catch {
         try judge(error, of: copy.file)
@@ -168,7 +168,7 @@ struct Exporter {
     }
   }
 
-  private mutating func fail(_ path: String, _ reason: String) {
+  private mutating func fail(_ path: PlainPath, _ reason: String) {
     report.errors.append(TransferProblem(path, reason))
   }
 }

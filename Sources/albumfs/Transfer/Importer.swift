@@ -26,6 +26,10 @@ struct Importer {
     /// True once the user wants the import to stop.
     var isStopped: () -> Bool = { false }
     var showsProgress = false
+    /// Bytes that the disk of the space has free.
+    var room: Int64?
+    /// Tells the user something before the work begins.
+    var say: (String) -> Void = { _ in }
     /// The file system of the space, which is no source.
     var device: UInt64?
   }
@@ -33,9 +37,9 @@ struct Importer {
   /// A file that is in the space, as far as this process knows.
   private struct Arrival {
     let file: SourceWalk.File
-    let copy: String
+    let copy: PlainPath
     let isDuplicate: Bool
-    let newName: String?
+    let newName: FileName?
   }
 
   private(set) var report = ImportReport()
@@ -43,7 +47,7 @@ struct Importer {
   private let options: Options
   private let surroundings: Surroundings
   private var albums: ImportAlbums
-  private var contents: [String: AlbumContents] = [:]
+  private var contents: [PlainPath: AlbumContents] = [:]
   private var meter: TransferMeter
   /// Files that wait for the next sync.
   private var waiting: [Arrival] = []
@@ -57,7 +61,7 @@ struct Importer {
   init(into album: String, _ options: Options, _ surroundings: Surroundings) {
     self.options = options
     self.surroundings = surroundings
-    albums = ImportAlbums(top: album, isDryRun: options.isDryRun)
+    albums = ImportAlbums(top: PlainPath(album), isDryRun: options.isDryRun)
     meter = TransferMeter(
       isShown: false, files: 0, bytes: 0, isStopped: surroundings.isStopped)
     report.dryRun = options.isDryRun
@@ -66,12 +70,14 @@ struct Importer {
 
   /// Imports all sources. What concerns one file goes into the report; a failure ends the import early, and
   /// the report holds what was done before.
-  mutating func run(_ sources: [String]) throws(Failure) {
+  mutating func run(_ sources: [PlainPath]) throws(Failure) {
     var walk = SourceWalk(
-      forbidding: surroundings.device.map { [$0] } ?? [], passage: ImportFolders.passage)
+      forbidding: surroundings.device.map { [$0] } ?? [], refusingStores: true,
+      passage: ImportFolders.passage)
     for source in sources { walk.add(source) }
     report.errors = walk.problems
     report.hidden = walk.hidden
+    warnOfSpace(walk.bytes)
     meter = TransferMeter(
       isShown: surroundings.showsProgress, files: walk.files.count,
       bytes: walk.bytes * (options.isMove ? 2 : 1), isStopped: surroundings.isStopped)
@@ -94,6 +100,14 @@ struct Importer {
     report.complete = true
   }
 
+  /// Does not refuse: what the space has already needs no room.
+  private func warnOfSpace(_ bytes: Int64) {
+    guard let room = surroundings.room, bytes > room else { return }
+    surroundings.say(
+      "The sources hold \(SizeArgument.readable(bytes)), and the disk of the space has "
+        + "\(SizeArgument.readable(room)) free. Importing what fits.")
+  }
+
   // MARK: Copying
 
   private mutating func take(_ file: SourceWalk.File) throws(Failure) {
@@ -113,12 +127,12 @@ struct Importer {
     }
   }
 
-  private func open(_ album: String) -> AlbumContents {
-    if !options.isDryRun { PartialFile.clean("\(album)/Photo", process: getpid()) }
+  private func open(_ album: PlainPath) -> AlbumContents {
+    if !options.isDryRun { PartialFile.clean(album.appending(.photo), process: getpid()) }
     return AlbumContents(album: album)
   }
 
-  private mutating func album(of file: SourceWalk.File) throws(PlainCopy.Fault) -> String {
+  private mutating func album(of file: SourceWalk.File) throws(PlainCopy.Fault) -> PlainPath {
     let folders = options.byDate ? [day(of: file)] : file.folders
     if folders.isEmpty, !options.topIsAlbum { throw .target(.topOfSpace) }
     do throws(Errno) {
@@ -131,13 +145,14 @@ struct Importer {
   }
 
   /// The day of capture, as the camera's clock showed it; else that of the file's modification time.
-  private func day(of file: SourceWalk.File) -> String {
+  private func day(of file: SourceWalk.File) -> FileName {
     if let reader = try? PlainReader(file.path),
       let date = CaptureDate.find(size: reader.size, { try? reader.bytes($0, at: $1) })
     {
-      return date.day
+      return FileName(known: Array(date.day.utf8))
     }
-    return String(SystemClock.localTime(seconds: file.entry.modified.seconds).prefix(10))
+    let day = SystemClock.localTime(seconds: file.entry.modified.seconds).prefix { $0 != " " }
+    return FileName(known: Array(day.utf8))
   }
 
   private mutating func copy(
@@ -146,19 +161,19 @@ struct Importer {
     if options.isDryRun {
       let name = freeName(file.name, &known)
       known.add(file.path, size: file.entry.size)
-      report.plan?.append(PlannedCopy(path: file.path, target: "\(known.photo)/\(name)"))
+      report.plan?.append(PlannedCopy(file.path, known.photo.appending(name)))
       let newName = name == file.name ? nil : name
       arrived(Arrival(file: file, copy: file.path, isDuplicate: false, newName: newName), 0)
       return
     }
     let partial = PartialFile.path(in: known.photo, process: getpid())
     let entry = try PlainCopy.make(partial, from: file.path) { meter.advance($0) }
-    let name: String
+    let name: FileName
     do throws(Errno) { name = try publish(partial, as: file.name, &known) } catch {
       try? PathCalls.removeFile(partial)
       throw .target(error)
     }
-    let copy = "\(known.photo)/\(name)"
+    let copy = known.photo.appending(name)
     known.add(copy, size: entry.size)
     let copied = SourceWalk.File(
       path: file.path, name: file.name, folders: file.folders, entry: entry)
@@ -168,12 +183,12 @@ struct Importer {
 
   /// Gives a complete copy its name, or the next one that is free.
   private func publish(
-    _ partial: String, as name: String, _ known: inout AlbumContents
-  ) throws(Errno) -> String {
+    _ partial: PlainPath, as name: FileName, _ known: inout AlbumContents
+  ) throws(Errno) -> FileName {
     while true {
       let free = freeName(name, &known)
       do throws(Errno) {
-        try PlainFiles.rename(partial, to: "\(known.photo)/\(free)")
+        try PlainFiles.rename(partial, to: known.photo.appending(free))
         return free
       } catch {
         // Another program was faster. The name counts as taken by now.
@@ -182,7 +197,7 @@ struct Importer {
     }
   }
 
-  private func freeName(_ name: String, _ known: inout AlbumContents) -> String {
+  private func freeName(_ name: FileName, _ known: inout AlbumContents) -> FileName {
     var number = 1
     while known.isTaken(NumberedName.of(name, number)) { number += 1 }
     let free = NumberedName.of(name, number)
@@ -213,7 +228,7 @@ struct Importer {
     }
   }
 
-  private mutating func fail(_ path: String, _ reason: String) {
+  private mutating func fail(_ path: PlainPath, _ reason: String) {
     report.errors.append(TransferProblem(path, reason))
   }
 
@@ -233,7 +248,7 @@ struct Importer {
         report.bytes += arrival.file.entry.size
       }
       if let name = arrival.newName {
-        report.renamed.append(RenamedFile(path: arrival.file.path, name: name))
+        report.renamed.append(RenamedFile(arrival.file.path, name))
       }
     }
     if !options.isMove || options.isDryRun { return }

@@ -4,15 +4,27 @@ import AlbumModel
 enum NumberedName {
   /// `IMG_1.jpg`, `IMG_1 (2).jpg`, `IMG_1 (3).jpg` … Shortens the part before the number if the name would
   /// become too long.
+  static func of(_ name: FileName, _ number: Int) -> FileName {
+    FileName(known: bytes(name.bytes, number))
+  }
+
   static func of(_ name: String, _ number: Int) -> String {
+    String(decoding: bytes(Array(name.utf8), number), as: UTF8.self)
+  }
+
+  private static func bytes(_ name: [UInt8], _ number: Int) -> [UInt8] {
     if number == 1 { return name }
     var (stem, end) = (name[...], name[name.endIndex...])
-    if let dot = name.lastIndex(of: "."), dot != name.startIndex {
+    if let dot = name.lastIndex(of: UInt8(ascii: ".")), dot != 0 {
       (stem, end) = (name[..<dot], name[dot...])
     }
-    let mark = " (\(number))"
-    while !stem.isEmpty, (stem + mark + end).utf8.count > FileName.maximumLength {
-      stem = stem.dropLast()
+    let mark = Array(" (\(number))".utf8)
+    let room = FileName.maximumLength - mark.count
+    // An ending that leaves no room is none.
+    if end.count >= room { (stem, end) = (name[...], name[name.endIndex...]) }
+    while stem.count + end.count > room {
+      // A character of UTF-8 goes as a whole.
+      while let last = stem.popLast(), last & 0xC0 == 0x80 {}
     }
     return stem + mark + end
   }

@@ -1,13 +1,14 @@
+import AlbumModel
 import Posix
 
 /// Finds the files that `import` and `export` copy, in the order of their names. Follows no symbolic link in
 /// a folder, and skips what is hidden.
 struct SourceWalk {
   struct File {
-    let path: String
-    let name: String
+    let path: PlainPath
+    let name: FileName
     /// The folders that lead to it at the target.
-    let folders: [String]
+    let folders: [FileName]
     /// The file as it was found.
     let entry: PlainEntry
   }
@@ -15,11 +16,13 @@ struct SourceWalk {
   /// Decides what becomes of a folder in a folder.
   enum Passage {
     /// A folder of this name at the target.
-    case folder(String)
+    case folder(FileName)
     /// Its files count as files of the folder that it lies in.
     case merged
     case skipped
   }
+
+  typealias Choice = (_ name: FileName, _ parent: FileName?, _ siblings: Set<FileName>) -> Passage
 
   private(set) var files: [File] = []
   private(set) var problems: [TransferProblem] = []
@@ -28,28 +31,34 @@ struct SourceWalk {
 
   /// File systems that must not be entered.
   private let forbidden: Set<UInt64>
-  private let passage: (_ name: String, _ parent: String, _ siblings: Set<String>) -> Passage
+  private let passage: Choice
+  private let refusesStores: Bool
   /// Files and folders that were found already: a source may be given twice.
   private var seen: Set<PlainEntry.Identity> = []
 
   init(
-    forbidding forbidden: Set<UInt64>,
-    passage: @escaping (_ name: String, _ parent: String, _ siblings: Set<String>) -> Passage
+    forbidding forbidden: Set<UInt64>, refusingStores refusesStores: Bool,
+    passage: @escaping Choice
   ) {
     self.forbidden = forbidden
+    self.refusesStores = refusesStores
     self.passage = passage
   }
 
   var bytes: Int64 { files.reduce(0) { $0 + $1.entry.size } }
 
   /// Adds a file, or the content of a folder. A source itself may be a link, and may be hidden.
-  mutating func add(_ source: String, in folders: [String] = []) {
+  mutating func add(_ source: PlainPath, in folders: [FileName] = []) {
     do throws(Errno) {
-      let real = try PathCalls.real(source)
-      let name = real.split(separator: "/").last.map(String.init) ?? ""
+      let real = try source.real()
+      if refusesStores, let store = SourceWalk.store(holding: real) {
+        problems.append(TransferProblem(store, SourceWalk.storeReason))
+        return
+      }
+      let name = real.name
       let entry = try PlainEntry(real)
       switch entry.kind {
-      case .file: addFile(real, name, folders, entry)
+      case .file: if let name { addFile(real, name, folders, entry) }
       case .directory: addFolder(real, name, folders, entry)
       case .link, .other: problems.append(TransferProblem(source, "it is neither file nor folder"))
       }
@@ -59,17 +68,17 @@ struct SourceWalk {
   }
 
   private mutating func addFile(
-    _ path: String, _ name: String, _ folders: [String], _ entry: PlainEntry
+    _ path: PlainPath, _ name: FileName, _ folders: [FileName], _ entry: PlainEntry
   ) {
     // Another link to the same file is another file.
     if paths.insert(path).inserted {
       files.append(File(path: path, name: name, folders: folders, entry: entry))
     }
   }
-  private var paths: Set<String> = []
+  private var paths: Set<PlainPath> = []
 
   private mutating func addFolder(
-    _ path: String, _ name: String, _ folders: [String], _ entry: PlainEntry
+    _ path: PlainPath, _ name: FileName?, _ folders: [FileName], _ entry: PlainEntry
   ) {
     var waiting = [(path: path, name: name, folders: folders, entry: entry)]
     while let (path, name, folders, entry) = waiting.popLast() {
@@ -78,20 +87,24 @@ struct SourceWalk {
         continue
       }
       if !seen.insert(entry.file).inserted { continue }
-      let names: [String]
-      do throws(Errno) { names = try PosixDirectory(path: path).list("").sorted() } catch {
+      if refusesStores, SourceWalk.isStore(path) {
+        problems.append(TransferProblem(path, SourceWalk.storeReason))
+        continue
+      }
+      let names: [FileName]
+      do throws(Errno) { names = try path.names() } catch {
         problems.append(TransferProblem(path, "\(error)"))
         continue
       }
       let siblings = Set(names)
-      var inner: [(String, String, [String], PlainEntry)] = []
+      var inner: [(PlainPath, FileName?, [FileName], PlainEntry)] = []
       for child in names {
-        let childPath = path == "/" ? "/\(child)" : "\(path)/\(child)"
-        if child.hasPrefix(".") {
+        let childPath = path.appending(child)
+        if child.isHidden {
           hidden += 1
           continue
         }
-        guard let entry = look(at: childPath, child) else { continue }
+        guard let entry = look(at: childPath) else { continue }
         if entry.kind == .file {
           addFile(childPath, child, folders, entry)
           continue
@@ -107,7 +120,7 @@ struct SourceWalk {
   }
 
   /// nil for what is neither a file nor a folder; says so.
-  private mutating func look(at path: String, _ name: String) -> PlainEntry? {
+  mutating func look(at path: PlainPath) -> PlainEntry? {
     do throws(Errno) {
       let entry = try PlainEntry(path)
       switch entry.kind {
@@ -116,8 +129,27 @@ struct SourceWalk {
       case .other: problems.append(TransferProblem(path, "it is neither file nor folder"))
       }
     } catch {
-      let isForeign = error == .noEntry && name.contains("\u{FFFD}")
-      problems.append(TransferProblem(path, isForeign ? "its name is not UTF-8" : "\(error)"))
+      problems.append(TransferProblem(path, "\(error)"))
+    }
+    return nil
+  }
+
+  // MARK: Stores
+
+  private static let storeReason = "it is a store of albumfs, whose files are no photos"
+
+  /// A move that emptied a store would destroy its spaces, perhaps the one that it moves into.
+  private static func isStore(_ path: PlainPath) -> Bool {
+    PathCalls.exists(path.appending(FileName(literal: "albumfs.conf")))
+      && PathCalls.exists(path.appending(FileName(literal: "segments")))
+  }
+
+  /// The store that an absolute path lies in; nil if it lies in none.
+  static func store(holding path: PlainPath) -> PlainPath? {
+    var path = path
+    while path.name != nil {
+      if isStore(path) { return path }
+      path = path.parent
     }
     return nil
   }

@@ -1,12 +1,14 @@
+import AlbumModel
 import ControlProtocol
+import Posix
 
 /// A file or folder that was not copied, or not removed, and why.
 struct TransferProblem: Encodable, Equatable {
   let path: String
   let reason: String
 
-  init(_ path: String, _ reason: String) {
-    self.path = path
+  init(_ path: PlainPath, _ reason: String) {
+    self.path = path.text
     self.reason = reason
   }
 }
@@ -15,12 +17,18 @@ struct TransferProblem: Encodable, Equatable {
 struct RenamedFile: Encodable, Equatable {
   let path: String
   let name: String
+
+  init(_ path: PlainPath, _ name: FileName) { (self.path, self.name) = (path.text, name.text) }
 }
 
 /// What a dry run would copy.
 struct PlannedCopy: Encodable, Equatable {
   let path: String
   let target: String
+
+  init(_ path: PlainPath, _ target: PlainPath) {
+    (self.path, self.target) = (path.text, target.text)
+  }
 }
 
 extension [TransferProblem] {

@@ -1,3 +1,4 @@
+import AlbumModel
 import ControlProtocol
 import Glibc
 import Posix
@@ -12,11 +13,11 @@ struct ZipExporter {
 
   private(set) var report = ExportReport()
 
-  private let target: String
+  private let target: PlainPath
   private let showsProgress: Bool
   private let isStopped: () -> Bool
   private var meter: TransferMeter
-  private var names: Set<String> = []
+  private var names: Set<[UInt8]> = []
   private var entries: [ZipFormat.Entry] = []
   private var stored: [Stored] = []
   private var renamed: [RenamedFile] = []
@@ -24,7 +25,7 @@ struct ZipExporter {
   private static let chunk = 1 << 20
 
   init(to target: String, showsProgress: Bool, isStopped: @escaping () -> Bool) {
-    self.target = MountPath.resolve(target)
+    self.target = PlainPath(MountPath.resolve(target))
     self.showsProgress = showsProgress
     self.isStopped = isStopped
     meter = TransferMeter(isShown: false, files: 0, bytes: 0, isStopped: isStopped)
@@ -35,15 +36,14 @@ struct ZipExporter {
   mutating func run(_ walk: SourceWalk) throws(Failure) {
     report.errors = walk.problems
     report.hidden = walk.hidden
-    let folder = "/" + target.split(separator: "/").dropLast().joined(separator: "/")
-    if (try? PlainEntry(target)) != nil { throw Failure(.usage, "\(target) exists already.") }
+    let folder = target.parent
+    if (try? PlainEntry(target)) != nil { throw Failure(.usage, "\(target.text) exists already.") }
     // Heads, and names twice.
     let sizes = walk.files.map { $0.entry.size + 512 }
     let limits = try ExportTarget(folder)
     try limits.require([sizes.reduce(0, +)], in: folder)
-    let last = target.split(separator: "/").last.map(String.init) ?? ""
-    if let obstacle = limits.obstacle(folders: [], name: last, size: sizes.reduce(0, +)) {
-      throw Failure(.usage, "\(target) cannot be written: \(obstacle).")
+    if let obstacle = limits.obstacle(folders: [target.name].compactMap(\.self), name: .photo, size: sizes.reduce(0, +)) {
+      throw Failure(.usage, "\(target.text) cannot be written: \(obstacle).")
     }
     meter = TransferMeter(
       isShown: showsProgress, files: walk.files.count, bytes: 2 * walk.bytes,
@@ -66,7 +66,7 @@ struct ZipExporter {
     report.complete = true
   }
 
-  private mutating func write(_ files: [SourceWalk.File], to path: String) throws(Failure) {
+  private mutating func write(_ files: [SourceWalk.File], to path: PlainPath) throws(Failure) {
     var zip = try create(path)
     for file in files {
       let start = meter.position
@@ -87,7 +87,7 @@ struct ZipExporter {
     }
   }
 
-  private func create(_ path: String) throws(Failure) -> PlainWriter {
+  private func create(_ path: PlainPath) throws(Failure) -> PlainWriter {
     do throws(Errno) { return try PlainWriter(path) } catch { throw writing(error) }
   }
 
@@ -98,9 +98,9 @@ struct ZipExporter {
     let reader = try open(file.path)
     let before: PlainEntry
     do throws(Errno) { before = try PlainEntry(file.path) } catch { throw .source(error) }
-    let name = freeName(file)
+    let (name, whole) = freeName(file)
     var entry = ZipFormat.Entry(
-      name: name, modified: before.modified, permissions: before.permissions, offset: zip.end,
+      name: whole, modified: before.modified, permissions: before.permissions, offset: zip.end,
       size: before.size)
     try append(ZipFormat.head(of: entry), to: &zip)
     let start = zip.end
@@ -123,22 +123,22 @@ struct ZipExporter {
     do throws(Errno) { try zip.write(ZipFormat.head(of: entry), at: entry.offset) } catch {
       throw .target(error)
     }
-    names.insert(name)
+    names.insert(whole)
     entries.append(entry)
     stored.append(Stored(file: file, content: start..<zip.end))
-    if !name.hasSuffix(file.name) { renamed.append(RenamedFile(path: file.path, name: name)) }
+    if name != file.name { renamed.append(RenamedFile(file.path, name)) }
   }
 
-  private func open(_ path: String) throws(PlainCopy.Fault) -> PlainReader {
+  private func open(_ path: PlainPath) throws(PlainCopy.Fault) -> PlainReader {
     do throws(Errno) { return try PlainReader(path) } catch { throw .source(error) }
   }
 
-  private func freeName(_ file: SourceWalk.File) -> String {
+  private func freeName(_ file: SourceWalk.File) -> (name: FileName, whole: [UInt8]) {
     var number = 1
     while true {
       let name = NumberedName.of(file.name, number)
-      let whole = (file.folders + [name]).joined(separator: "/")
-      if !names.contains(whole) { return whole }
+      let whole = Array((file.folders + [name]).map(\.bytes).joined(separator: "/".utf8))
+      if !names.contains(whole) { return (name, whole) }
       number += 1
     }
   }
@@ -148,7 +148,7 @@ struct ZipExporter {
   }
 
   /// Reads the content of all files back.
-  private mutating func compare(_ path: String) throws(Failure) {
+  private mutating func compare(_ path: PlainPath) throws(Failure) {
     for stored in stored {
       do throws(PlainCopy.Fault) {
         let isEqual = try PlainCopy.isEqual(stored.file.path, path, part: stored.content) {
@@ -157,10 +157,10 @@ struct ZipExporter {
         if isEqual { continue }
       } catch {
         if error == .stopped { try judge(error, of: stored.file) }
-        throw Failure(.other, "\(stored.file.path.printable) cannot be compared: \(error.errno).")
+        throw Failure(.other, "\(stored.file.path.text.printable) cannot be compared: \(error.errno).")
       }
       throw Failure(
-        .other, "The copy of \(stored.file.path.printable) differs, so no zip file was made.")
+        .other, "The copy of \(stored.file.path.text.printable) differs, so no zip file was made.")
     }
   }
 
@@ -181,7 +181,7 @@ struct ZipExporter {
   }
 
   private func writing(_ error: Errno) -> Failure {
-    Failure(ofTarget: error) ?? Failure(.other, "\(target) cannot be written: \(error).")
+    Failure(ofTarget: error) ?? Failure(.other, "\(target.text) cannot be written: \(error).")
   }
 
   private func onTarget(_ body: () throws(Errno) -> Void) throws(Failure) {

@@ -8,7 +8,7 @@ enum ZipFormat {
   /// One file of the archive.
   struct Entry {
     /// With `/` between the folders.
-    let name: String
+    let name: [UInt8]
     let modified: Timestamp
     let permissions: UInt32
     /// Where its head begins.
@@ -27,7 +27,7 @@ enum ZipFormat {
   static func head(of entry: Entry) -> [UInt8] {
     let sizes = entry.isLarge ? number(entry.size, 8) + number(entry.size, 8) : []
     let extra = large(sizes) + time(of: entry)
-    return number(0x0403_4b50, 4) + common(entry, extra.count) + Array(entry.name.utf8) + extra
+    return number(0x0403_4b50, 4) + common(entry, extra.count) + entry.name + extra
   }
 
   /// The entry in the directory at the end.
@@ -40,7 +40,7 @@ enum ZipFormat {
     // No comment, disk 0, no internal attributes; a regular file and its permissions.
     let mode = Int64(0o100000 | entry.permissions & 0o777)
     let place = fields((0, 2), (0, 2), (0, 2), (mode << 16, 4), (min(entry.offset, limit), 4))
-    return start + place + Array(entry.name.utf8) + extra
+    return start + place + entry.name + extra
   }
 
   /// The end of the archive, behind the directory.
@@ -61,13 +61,15 @@ enum ZipFormat {
         (min(start, limit), 4), (0, 2))
   }
 
-  /// What the head and the entry in the directory have in common: version needed, a name in UTF-8, stored.
+  /// What the head and the entry in the directory have in common: version needed, stored, and whether the name
+  /// is UTF-8. Other names stay as they are.
   private static func common(_ entry: Entry, _ extra: Int) -> [UInt8] {
     let (date, time) = dosTime(entry.modified)
+    let isText = String(validating: entry.name, as: UTF8.self) != nil
     let size = entry.isLarge ? limit : entry.size
     return fields(
-      (45, 2), (1 << 11, 2), (0, 2), (time, 2), (date, 2), (Int64(entry.checksum), 4), (size, 4),
-      (size, 4), (Int64(entry.name.utf8.count), 2), (Int64(extra), 2))
+      (45, 2), (isText ? 1 << 11 : 0, 2), (0, 2), (time, 2), (date, 2), (Int64(entry.checksum), 4), (size, 4),
+      (size, 4), (Int64(entry.name.count), 2), (Int64(extra), 2))
   }
 
   /// The Zip64 record of an entry with these numbers.
