@@ -1,5 +1,5 @@
-/// Finds the date in EXIF data, which has the form of a TIFF (EXIF 2.32, section 4.6): a head, and directories
-/// of entries of 12 bytes. Offsets count from the head.
+/// Finds the date in EXIF data, which has the form of a TIFF (EXIF 2.32, section 4.6): a head, and
+/// directories of entries of 12 bytes. Offsets count from the head.
 enum ExifBlock {
   private static let entryLimit = 1000
 

@@ -1,5 +1,5 @@
-/// Finds the EXIF data of a HEIC or AVIF, an item of a file of boxes (ISO 14496-12, section 8.11; ISO 23008-12,
-/// annex A).
+/// Finds the EXIF data of a HEIC or AVIF, an item of a file of boxes (ISO 14496-12, section 8.11; ISO
+/// 23008-12, annex A).
 enum ItemBoxes {
   /// How many boxes of one level it looks at, and the size of the largest box `meta` that it reads.
   private static let boxLimit = 100

@@ -15,6 +15,7 @@ package struct Errno: Error, Hashable, Sendable, RawRepresentable, CustomStringC
   package static let io = Errno(EIO)
   package static let again = Errno(EAGAIN)
   package static let noMemory = Errno(ENOMEM)
+  package static let badMessage = Errno(EBADMSG)
   package static let accessDenied = Errno(EACCES)
   package static let busy = Errno(EBUSY)
   package static let exists = Errno(EEXIST)

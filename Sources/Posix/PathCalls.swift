@@ -6,7 +6,9 @@ package enum PathCalls {
   /// access(2) with X_OK.
   package static func isExecutable(_ path: String) -> Bool { unsafe access(path, X_OK) == 0 }
 
-  package static func exists(_ path: some SystemPath) -> Bool { unsafe access(path.cString, F_OK) == 0 }
+  package static func exists(_ path: some SystemPath) -> Bool {
+    unsafe access(path.cString, F_OK) == 0
+  }
 
   /// realpath(3): absolute, without links. Throws where something on the way is missing or does not answer.
   package static func real(_ path: String) throws(Errno) -> String {

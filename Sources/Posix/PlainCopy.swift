@@ -1,3 +1,4 @@
+package import AlbumModel
 internal import CLinux
 internal import Glibc
 
@@ -236,6 +237,8 @@ package struct PlainWriter: ~Copyable {
     try retrying { ftruncate(descriptor.rawValue, off_t(offset)) }
     end = offset
   }
+
+  package func setTime(_ time: Timestamp) throws(Errno) { try descriptor.setTimes(time) }
 
   package func synchronize() throws(Errno) { try descriptor.synchronize() }
 }

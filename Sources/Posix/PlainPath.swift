@@ -61,7 +61,8 @@ package struct PlainPath: SystemPath, Hashable {
   }
 
   package func appending(_ name: FileName) -> PlainPath {
-    PlainPath(bytes: bytes + (bytes.last == UInt8(ascii: "/") ? [] : [UInt8(ascii: "/")]) + name.bytes)
+    PlainPath(
+      bytes: bytes + (bytes.last == UInt8(ascii: "/") ? [] : [UInt8(ascii: "/")]) + name.bytes)
   }
 
   /// realpath(3): absolute, without links.

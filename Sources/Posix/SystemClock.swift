@@ -25,6 +25,19 @@ package enum SystemClock {
     return String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
+  /// Seconds since 1970-01-01 UTC of a time in the time zone of the process. Numbers beyond their range count
+  /// on, as in mktime(3).
+  package static func seconds(
+    year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int
+  ) -> Int64 {
+    var parts = unsafe tm()
+    unsafe parts.tm_year = CInt(year - 1900)
+    unsafe parts.tm_mon = CInt(month - 1)
+    unsafe (parts.tm_mday, parts.tm_hour) = (CInt(day), CInt(hour))
+    unsafe (parts.tm_min, parts.tm_sec, parts.tm_isdst) = (CInt(minute), CInt(second), -1)
+    return Int64(unsafe mktime(&parts))
+  }
+
   /// Lets the calling thread wait.
   package static func sleep(milliseconds: UInt32) { usleep(milliseconds * 1000) }
 

@@ -3,8 +3,8 @@ import AlbumModel
 import Glibc
 import Posix
 
-/// Shows on one line of the terminal how far a check, a compaction or an import is, and how long it will still take.
-/// Shows nothing without a terminal. Any thread.
+/// Shows on one line of the terminal how far a check, a compaction or an import is, and how long it will
+/// still take. Shows nothing without a terminal. Any thread.
 final class ProgressBar: Sendable {
   private struct State {
     var start: MonotonicTime?

@@ -61,7 +61,8 @@ import Testing
       into: album, options,
       Importer.Surroundings(synchronize: sync, isStopped: isStopped))
     var failure: Failure?
-    do throws(Failure) { try importer.run(sources.map { PlainPath(scratch.path($0)) }) } catch { failure = error }
+    let paths = sources.map { PlainPath(scratch.path($0)) }
+    do throws(Failure) { try importer.run(paths) } catch { failure = error }
     return (importer.report, failure)
   }
 
@@ -162,6 +163,30 @@ import Testing
     #expect(names("album/Photo").count == 3)
   }
 
+  /// A store's files would go one by one, with all its spaces.
+  @Test func aStoreKeepsItsFiles() throws {
+    try put("card/backup/albumfs.conf", "c")
+    try put("card/backup/segments/07/07c1", "s")
+    for sources in [["card"], ["card/backup/segments/07"], ["card/backup/segments/07/07c1"]] {
+      let outcome = move(sources)
+      #expect(outcome.report.errors.map(\.path) == [scratch.path("card/backup")])
+      #expect(
+        text("card/backup/segments/07/07c1") == "s" && text("card/backup/albumfs.conf") == "c")
+    }
+    requireNothingLost()
+  }
+
+  @Test func littleRoomIsToldAndIsNoObstacle() {
+    for (room, isTold) in [(Int64(10), true), (1 << 20, false)] {
+      var told = ""
+      var importer = Importer(
+        into: album, Importer.Options(),
+        Importer.Surroundings(synchronize: {}, room: room, say: { told += $0 }))
+      #expect(throws: Never.self) { try importer.run([PlainPath(card)]) }
+      #expect(told.contains("has 10 bytes free") == isTold && importer.report.complete, "\(told)")
+    }
+  }
+
   @Test func whatKilledImportsLeftGoes() throws {
     try put("album/Photo/.albumfs-partial-999999999", "half")
     try put("album/Photo/.albumfs-partial-1", "of a living process")
@@ -252,6 +277,11 @@ import Testing
     let numbered = NumberedName.of(name, 2)
     #expect(numbered.utf8.count <= 255 && numbered.hasSuffix(" (2).jpg"))
     #expect(NumberedName.of("IMG_1.jpg", 1) == "IMG_1.jpg")
+    // Without a character cut in half.
+    #expect(numbered.hasPrefix("äää") && !numbered.contains("\u{FFFD}"))
+    let foreign = FileName(known: [0x62, 0xE9, 0x2E, 0x6A])
+    #expect(NumberedName.of(foreign, 2).bytes == [0x62, 0xE9] + Array(" (2).j".utf8))
+    #expect(foreign.text == "b\\xE9.j")
     #expect(NumberedName.of(".hidden", 3) == ".hidden (3)")
   }
 }

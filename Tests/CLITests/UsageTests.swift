@@ -19,7 +19,8 @@ import Testing
   @Test(arguments: [
     ["unknown"], ["init"], ["mount", "/tmp", "/a", "/b"], ["status"], ["list", "extra"], ["tidy"],
     ["umount"], ["umount", "/a", "--all"], ["adopt"],
-    ["import"], ["import", "/a"], ["export", "/a"], ["export", "--zip", "/a"], ["traces"], ["browse"], ["space", "remove"],
+    ["import"], ["import", "/a"], ["export", "/a"], ["export", "--zip", "/a"], ["traces"],
+    ["browse"], ["space", "remove"],
     ["sync", "/tmp", "--timeout", "soon"],
     ["init", "/nowhere/x", "--chaff", "12Q"], ["init", "/nowhere/x", "--segment-size", "-1"],
     ["init", "/nowhere/x", "--kdf", "fast"], ["init", "/nowhere/x", "--thumbnail-size", "0"],

@@ -22,12 +22,14 @@ import Testing
   @Test func filesAndPlacesBeyondFourGibibytesAreRead() throws {
     let scratch = try ScratchDirectory()
     let large = ZipFormat.Entry(
-      name: Array("large.mp4".utf8), modified: Timestamp(seconds: 1_000_000_000), permissions: 0o640, offset: 0,
+      name: Array("large.mp4".utf8), modified: Timestamp(seconds: 1_000_000_000),
+      permissions: 0o640, offset: 0,
       size: 5 << 30)
     let head = ZipFormat.head(of: large)
     let content = Array("small".utf8)
     var small = ZipFormat.Entry(
-      name: Array("small.txt".utf8), modified: Timestamp(seconds: 1_000_000_000), permissions: 0o600,
+      name: Array("small.txt".utf8), modified: Timestamp(seconds: 1_000_000_000),
+      permissions: 0o600,
       offset: Int64(head.count) + large.size, size: Int64(content.count))
     var sum = ZipChecksum()
     sum.add(content[...])

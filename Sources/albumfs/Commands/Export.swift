@@ -11,9 +11,9 @@ struct Export: ParsableCommand {
       """,
     discussion: """
       Each ALBUM becomes a folder in DEST, with its photos in it and its albums as folders; thumbnails are \
-      not copied. The mount point means all albums. Each copy is read back and compared. What is there already \
-      with the same content is skipped, so you can interrupt it and run it again; another content of the same \
-      name gets a number, as in "IMG_1 (2).jpg". A zip file begins anew each time.
+      not copied. The mount point means all albums. Each copy is read back and compared. What is there \
+      already with the same content is skipped, so you can interrupt it and run it again; another content of \
+      the same name gets a number, as in "IMG_1 (2).jpg". A zip file begins anew each time.
 
       The copies are NOT encrypted.
 
@@ -75,6 +75,9 @@ struct Export: ParsableCommand {
     let holder = try MountPath.table().space(holding: MountPath.resolve(target))
     if holder == mount {
       throw Failure(.usage, "\(target) lies in the space itself. Give a folder outside of it.")
+    }
+    if SourceWalk.store(holding: PlainPath(MountPath.resolve(target))) != nil {
+      throw Failure(.usage, "\(target) lies in a store. Give a folder outside of it.")
     }
   }
 

@@ -8,12 +8,13 @@ struct Import: ParsableCommand {
     usage: "albumfs import [<options>] <source> ... <album>",
     discussion: """
       The content of a SOURCE folder goes into ALBUM, which is made if it is missing; its folders become \
-      albums in it. A camera's DCIM and its numbered folders (100CANON) become none. Files keep their \
-      modification times, permissions and attributes.
+      albums in it. A camera's DCIM and its numbered folders (100CANON) become none. Files keep their names \
+      byte for byte, their modification times, permissions and attributes. A zip file that you name is \
+      unpacked like a folder; --move refuses it.
 
       A file whose content is in its album already is skipped. Another content of the same name gets a \
-      number, as in "IMG_1 (2).jpg". What is hidden is skipped, symbolic links are not followed. Interrupt it \
-      at any time, and run it again to continue.
+      number, as in "IMG_1 (2).jpg". What is hidden is skipped, symbolic links are not followed, and stores of \
+      albumfs are refused. Interrupt it at any time, and run it again to continue.
 
         albumfs import /media/card/DCIM ~/Album/Trip
         albumfs import --by-date --move /media/card ~/Album
@@ -21,7 +22,8 @@ struct Import: ParsableCommand {
 
   @Argument(
     help: ArgumentHelp(
-      "Files and folders, and last the album of a mounted space.", valueName: "source … album"),
+      "Files, folders and zip files, and last the album of a mounted space.",
+      valueName: "source … album"),
     completion: .file())
   var paths: [String]
 
@@ -67,7 +69,8 @@ struct Import: ParsableCommand {
         room: (try? PosixDirectory(path: mount.mountPoint).capacity())?.availableBytes,
         say: { output.say($0) }, device: (try? PlainEntry(mount.mountPoint))?.file.device))
     var failure: Failure?
-    do throws(Failure) { try importer.run(paths.dropLast().map { PlainPath(argument: $0) }) } catch { failure = error }
+    do throws(Failure) { try importer.run(paths.dropLast().map { PlainPath(argument: $0) }) } catch
+    { failure = error }
     try finish(importer.report, failure)
   }
 
@@ -83,7 +86,11 @@ struct Import: ParsableCommand {
     if names.contains(where: { $0.hasPrefix(".") }) || names.dropFirst().contains(where: isPart) {
       throw Failure(.usage, "\(typed) is no album. Give an album, or a new name for one.")
     }
-    return (([mount.mountPoint] + names).joined(separator: "/"), names.isEmpty)
+    let path = ([mount.mountPoint] + names).joined(separator: "/")
+    if let kind = (try? PlainEntry(path))?.kind, kind != .directory {
+      throw Failure(.usage, "\(typed) is a file. Give an album, or a new name for one.")
+    }
+    return (path, names.isEmpty)
   }
 
   private func finish(_ report: ImportReport, _ failure: Failure?) throws(Failure) {

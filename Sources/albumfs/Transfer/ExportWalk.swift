@@ -9,7 +9,7 @@ struct ExportWalk {
   private var taken: Set<FileName> = []
 
   init() {
-    walk = SourceWalk(forbidding: [], refusingStores: false) { name, parent, _ in
+    walk = SourceWalk(forbidding: [], isImport: false) { name, parent, _ in
       // In a Photo, people may make any folder.
       if parent == .photo { return .folder(name) }
       return switch name {

@@ -132,13 +132,15 @@ struct Exporter {
     let copies = waiting
     (waiting, waitingBytes) = ([], 0)
     do throws(Errno) { try PlainFiles.synchronizeFileSystem(of: target) } catch {
-      throw Failure(ofTarget: error) ?? Failure(.other, "\(target.text) cannot be synced: \(error).")
+      throw Failure(ofTarget: error)
+        ?? Failure(.other, "\(target.text) cannot be synced: \(error).")
     }
     for copy in copies {
       do throws(PlainCopy.Fault) {
         if try !PlainCopy.isEqual(copy.file.path, copy.path, watch: { meter.advance($0) }) {
           fail(
-            copy.file.path, "its copy differs: remove \(copy.path.text.printable), and export it again")
+            copy.file.path,
+            "its copy differs: remove \(copy.path.text.printable), and export it again")
           continue
         }
         report.exported += 1

@@ -4,12 +4,12 @@ import ControlProtocol
 import Glibc
 import Posix
 
-/// Copies files into albums, and with `isMove` removes the originals. Never loses a file: a copy gets its name
-/// when it is complete; it counts as imported when the space has synced it; an original goes only after that,
+/// Copies files into albums, and with `isMove` removes the originals. Never loses a file: a copy gets its
+/// name when it is complete; it counts as imported when the space has synced it; an original goes only after that,
 /// when its copy was read back and is the same, and if nobody changed it meanwhile.
 ///
-/// Whatever fails, or an interruption, leaves every original without such a copy. Run it again to continue: it
-/// skips content that the album has already.
+/// Whatever fails, or an interruption, leaves every original without such a copy. Run it again to continue:
+/// it skips content that the album has already.
 struct Importer {
   struct Options {
     var isMove = false
@@ -72,11 +72,14 @@ struct Importer {
   /// the report holds what was done before.
   mutating func run(_ sources: [PlainPath]) throws(Failure) {
     var walk = SourceWalk(
-      forbidding: surroundings.device.map { [$0] } ?? [], refusingStores: true,
+      forbidding: surroundings.device.map { [$0] } ?? [], isImport: true,
       passage: ImportFolders.passage)
     for source in sources { walk.add(source) }
     report.errors = walk.problems
     report.hidden = walk.hidden
+    if options.isMove, let (zip, _) = walk.files.lazy.compactMap(\.member).first {
+      throw Failure(.usage, "\(zip.text) is a zip file, and --move takes nothing out of one.")
+    }
     warnOfSpace(walk.bytes)
     meter = TransferMeter(
       isShown: surroundings.showsProgress, files: walk.files.count,
@@ -115,8 +118,14 @@ struct Importer {
       let album = try album(of: file)
       var known = contents[album] ?? open(album)
       defer { contents[album] = known }
+      if let (zip, member) = file.member, !options.isDryRun {
+        try unpack(file, member, from: zip, &known)
+        return
+      }
       let isStopped = surroundings.isStopped
-      let twin = try known.twin(of: file.path, size: file.entry.size) { _ in !isStopped() }
+      let twin =
+        file.member != nil
+        ? nil : try known.twin(of: file.path, size: file.entry.size) { _ in !isStopped() }
       if let twin {
         arrived(Arrival(file: file, copy: twin, isDuplicate: true, newName: nil), 0)
       } else {
@@ -146,6 +155,9 @@ struct Importer {
 
   /// The day of capture, as the camera's clock showed it; else that of the file's modification time.
   private func day(of file: SourceWalk.File) -> FileName {
+    if let (zip, member) = file.member, let date = member.captureDate(in: zip) {
+      return FileName(known: Array(date.day.utf8))
+    }
     if let reader = try? PlainReader(file.path),
       let date = CaptureDate.find(size: reader.size, { try? reader.bytes($0, at: $1) })
     {
@@ -179,6 +191,34 @@ struct Importer {
       path: file.path, name: file.name, folders: file.folders, entry: entry)
     let newName = name == file.name ? nil : name
     arrived(Arrival(file: copied, copy: copy, isDuplicate: false, newName: newName), entry.size)
+  }
+
+  /// Unpacks a file of a zip file, and only then looks whether the album has its content.
+  private mutating func unpack(
+    _ file: SourceWalk.File, _ member: ZipDirectory.Member, from zip: PlainPath,
+    _ known: inout AlbumContents
+  ) throws(PlainCopy.Fault) {
+    let partial = PartialFile.path(in: known.photo, process: getpid())
+    try member.unpack(from: zip, to: partial) { meter.advance($0) }
+    do throws(PlainCopy.Fault) {
+      let isStopped = surroundings.isStopped
+      if let twin = try known.twin(of: partial, size: member.size, watch: { _ in !isStopped() }) {
+        try? PathCalls.removeFile(partial)
+        arrived(Arrival(file: file, copy: twin, isDuplicate: true, newName: nil), 0)
+        return
+      }
+      let name: FileName
+      do throws(Errno) { name = try publish(partial, as: file.name, &known) } catch {
+        throw .target(error)
+      }
+      let copy = known.photo.appending(name)
+      known.add(copy, size: member.size)
+      let newName = name == file.name ? nil : name
+      arrived(Arrival(file: file, copy: copy, isDuplicate: false, newName: newName), member.size)
+    } catch {
+      try? PathCalls.removeFile(partial)
+      throw error
+    }
   }
 
   /// Gives a complete copy its name, or the next one that is free.
@@ -220,6 +260,7 @@ struct Importer {
     case .stopped:
       throw Failure(.interrupted, "Interrupted. Run the same command again to continue.")
     case .changed: fail(file.path, "it changed while it was copied")
+    case .source(.badMessage) where file.member != nil: fail(file.path, "it is damaged")
     case .source(let error): fail(file.path, "\(error)")
     case .target(.topOfSpace): fail(file.path, "the top of a space holds albums and no photos")
     case .target(let error):
@@ -260,6 +301,8 @@ struct Importer {
   }
 
   private mutating func remove(_ arrival: Arrival) throws(Failure) {
+    // A zip file stays whole.
+    if arrival.file.member != nil { return }
     let original = arrival.file.path
     do throws(PlainCopy.Fault) {
       guard let before = try? PlainEntry(original) else { return }

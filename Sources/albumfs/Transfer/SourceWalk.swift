@@ -11,6 +11,8 @@ struct SourceWalk {
     let folders: [FileName]
     /// The file as it was found.
     let entry: PlainEntry
+    /// Where its bytes lie, for a file in a zip file.
+    var member: (zip: PlainPath, member: ZipDirectory.Member)?
   }
 
   /// Decides what becomes of a folder in a folder.
@@ -31,17 +33,18 @@ struct SourceWalk {
 
   /// File systems that must not be entered.
   private let forbidden: Set<UInt64>
-  private let passage: Choice
-  private let refusesStores: Bool
+  let passage: Choice
+  /// True for an import: it unpacks zip files, and takes no files of stores.
+  private let isImport: Bool
   /// Files and folders that were found already: a source may be given twice.
   private var seen: Set<PlainEntry.Identity> = []
 
   init(
-    forbidding forbidden: Set<UInt64>, refusingStores refusesStores: Bool,
+    forbidding forbidden: Set<UInt64>, isImport: Bool,
     passage: @escaping Choice
   ) {
     self.forbidden = forbidden
-    self.refusesStores = refusesStores
+    self.isImport = isImport
     self.passage = passage
   }
 
@@ -51,13 +54,14 @@ struct SourceWalk {
   mutating func add(_ source: PlainPath, in folders: [FileName] = []) {
     do throws(Errno) {
       let real = try source.real()
-      if refusesStores, let store = SourceWalk.store(holding: real) {
+      if isImport, let store = SourceWalk.store(holding: real) {
         problems.append(TransferProblem(store, SourceWalk.storeReason))
         return
       }
       let name = real.name
       let entry = try PlainEntry(real)
       switch entry.kind {
+      case .file where isImport && SourceWalk.isZip(real): addZip(real, entry)
       case .file: if let name { addFile(real, name, folders, entry) }
       case .directory: addFolder(real, name, folders, entry)
       case .link, .other: problems.append(TransferProblem(source, "it is neither file nor folder"))
@@ -66,6 +70,14 @@ struct SourceWalk {
       problems.append(TransferProblem(source, "\(error)"))
     }
   }
+
+  mutating func addMember(_ file: File) { files.append(file) }
+
+  mutating func note(_ path: PlainPath, _ reason: String) {
+    problems.append(TransferProblem(path, reason))
+  }
+
+  mutating func hideMore(_ count: Int) { hidden += count }
 
   private mutating func addFile(
     _ path: PlainPath, _ name: FileName, _ folders: [FileName], _ entry: PlainEntry
@@ -87,7 +99,7 @@ struct SourceWalk {
         continue
       }
       if !seen.insert(entry.file).inserted { continue }
-      if refusesStores, SourceWalk.isStore(path) {
+      if isImport, SourceWalk.isStore(path) {
         problems.append(TransferProblem(path, SourceWalk.storeReason))
         continue
       }

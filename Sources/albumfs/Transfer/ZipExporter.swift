@@ -42,7 +42,9 @@ struct ZipExporter {
     let sizes = walk.files.map { $0.entry.size + 512 }
     let limits = try ExportTarget(folder)
     try limits.require([sizes.reduce(0, +)], in: folder)
-    if let obstacle = limits.obstacle(folders: [target.name].compactMap(\.self), name: .photo, size: sizes.reduce(0, +)) {
+    if let obstacle = limits.obstacle(
+      folders: [target.name].compactMap(\.self), name: .photo, size: sizes.reduce(0, +))
+    {
       throw Failure(.usage, "\(target.text) cannot be written: \(obstacle).")
     }
     meter = TransferMeter(
@@ -157,7 +159,8 @@ struct ZipExporter {
         if isEqual { continue }
       } catch {
         if error == .stopped { try judge(error, of: stored.file) }
-        throw Failure(.other, "\(stored.file.path.text.printable) cannot be compared: \(error.errno).")
+        throw Failure(
+          .other, "\(stored.file.path.text.printable) cannot be compared: \(error.errno).")
       }
       throw Failure(
         .other, "The copy of \(stored.file.path.text.printable) differs, so no zip file was made.")

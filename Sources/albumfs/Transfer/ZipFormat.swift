@@ -1,8 +1,8 @@
 import AlbumModel
 import Posix
 
-/// The records of a zip file (PKWARE's APPNOTE 6.3.9): a head before each file, and a directory of all files at
-/// the end. Files are stored as they are, because pictures and films are compressed already. Records of Zip64
+/// The records of a zip file (PKWARE's APPNOTE 6.3.9): a head before each file, and a directory of all files
+/// at the end. Files are stored as they are, because pictures and films are compressed already. Records of Zip64
 /// hold what exceeds 32 bits.
 enum ZipFormat {
   /// One file of the archive.
@@ -61,14 +61,15 @@ enum ZipFormat {
         (min(start, limit), 4), (0, 2))
   }
 
-  /// What the head and the entry in the directory have in common: version needed, stored, and whether the name
-  /// is UTF-8. Other names stay as they are.
+  /// What the head and the entry in the directory have in common: version needed, stored, and whether the
+  /// name is UTF-8. Other names stay as they are.
   private static func common(_ entry: Entry, _ extra: Int) -> [UInt8] {
     let (date, time) = dosTime(entry.modified)
     let isText = String(validating: entry.name, as: UTF8.self) != nil
     let size = entry.isLarge ? limit : entry.size
     return fields(
-      (45, 2), (isText ? 1 << 11 : 0, 2), (0, 2), (time, 2), (date, 2), (Int64(entry.checksum), 4), (size, 4),
+      (45, 2), (isText ? 1 << 11 : 0, 2), (0, 2), (time, 2), (date, 2), (Int64(entry.checksum), 4),
+      (size, 4),
       (size, 4), (Int64(entry.name.count), 2), (Int64(extra), 2))
   }
 

@@ -1,0 +1,230 @@
+import AlbumModel
+import Posix
+
+/// The files of a zip file, from the directory at its end. Trusts nothing in it.
+struct ZipDirectory {
+  struct Member {
+    let folders: [FileName]
+    let name: FileName
+    let modified: Timestamp
+    let isPacked: Bool
+    let checksum: UInt32
+    /// Where its bytes lie in the zip file, and how many they are when unpacked.
+    let content: Range<Int64>
+    let size: Int64
+  }
+
+  /// Why a whole zip file cannot be read.
+  struct Fault: Error { let reason: String }
+
+  private(set) var members: [Member] = []
+  /// Members that cannot be imported, by their names as people see them.
+  private(set) var problems: [(name: String, reason: String)] = []
+  private(set) var hidden = 0
+
+  typealias Read = (_ count: Int, _ offset: Int64) -> [UInt8]?
+
+  private static let mostFolders = 100
+  private static let damaged = Fault(reason: "it is damaged, or no zip file")
+  /// Bounds the memory for the directory of a hostile file.
+  private static let longestDirectory: Int64 = 64 << 20
+  /// Pictures hardly shrink. What grows to more than this, and to more than 100 times its size, is made to
+  /// fill a disk.
+  private static let harmless: Int64 = 100 << 20
+
+  init(size: Int64, _ read: Read) throws(Fault) {
+    let place = try ZipDirectory.place(size, read)
+    guard place.upperBound <= size, place.count <= ZipDirectory.longestDirectory,
+      let bytes = read(Int(place.count), place.lowerBound), bytes.count == place.count
+    else { throw ZipDirectory.damaged }
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      guard let record = ZipRecord(taking: &rest) else { throw ZipDirectory.damaged }
+      add(record, place.lowerBound, read)
+    }
+    var room = max(ZipDirectory.harmless, size.multipliedReportingOverflow(by: 100).partialValue)
+    for member in members where room >= 0 { room -= member.size }
+    if room < 0 {
+      throw Fault(reason: "it unpacks to more than 100 times its size, as a zip bomb does")
+    }
+    let places = members.map(\.content).filter { !$0.isEmpty }.sorted {
+      $0.lowerBound < $1.lowerBound
+    }
+    for (former, next) in zip(places, places.dropFirst()) where next.lowerBound < former.upperBound
+    {
+      throw Fault(reason: "its files share their bytes, as those of a zip bomb do")
+    }
+  }
+
+  /// Finds the directory by the record at the end, behind which there may be a comment.
+  private static func place(_ size: Int64, _ read: Read) throws(Fault) -> Range<Int64> {
+    let length = min(size, 22 + 0xFFFF)
+    guard let tail = read(Int(length), size - length), tail.count == length, length >= 22 else {
+      throw damaged
+    }
+    for start in stride(from: tail.count - 22, through: 0, by: -1)
+    where tail[start...].starts(with: [0x50, 0x4B, 5, 6]) {
+      let end = tail[start..<start + 22]
+      // The comment fills the file.
+      if Int(end.zipNumber(20, 2)) != tail.count - start - 22 { continue }
+      let position = size - length + Int64(start)
+      var (count, from) = (end.zipNumber(12, 4), end.zipNumber(16, 4))
+      if let locator = read(20, position - 20), locator.count == 20,
+        locator.starts(with: [0x50, 0x4B, 6, 7]),
+        let large = read(56, locator[...].zipNumber(8, 8)), large.count == 56,
+        large.starts(with: [0x50, 0x4B, 6, 6])
+      {
+        (count, from) = (large[...].zipNumber(40, 8), large[...].zipNumber(48, 8))
+      } else if end.zipNumber(4, 2) != 0 || end.zipNumber(6, 2) != 0 {
+        throw Fault(reason: "it is one part of several")
+      }
+      guard from >= 0, count >= 0, from <= position, count <= position - from else { throw damaged }
+      return from..<from + count
+    }
+    throw damaged
+  }
+
+  private mutating func add(_ record: ZipRecord, _ limit: Int64, _ read: Read) {
+    let shown = PlainPath(bytes: record.name).text
+    func refuse(_ reason: String) { problems.append((shown, reason)) }
+    let parts = record.name.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    let isFolder = record.name.last == UInt8(ascii: "/")
+    let names = (isFolder ? parts.dropLast() : parts[...]).compactMap { try? FileName(Array($0)) }
+    // Empty, `.`, `..` and too long names are none.
+    guard names.count == parts.count - (isFolder ? 1 : 0), let name = names.last, !record.hasDrive
+    else { return refuse("its name leads out of the zip file, or is none") }
+    if isFolder { return }
+    if names.count > ZipDirectory.mostFolders { return refuse("it lies in too many folders") }
+    switch record.mode & 0o170000 {
+    case 0, 0o100000: break
+    case 0o120000: return refuse("it is a symbolic link")
+    default: return refuse("it is neither file nor folder")
+    }
+    if names.contains(where: \.isHidden) {
+      hidden += 1
+      return
+    }
+    if record.isEncrypted { return refuse("it is encrypted") }
+    guard record.method == 0 || record.method == 8 else {
+      return refuse("it is compressed in a way that albumfs does not know")
+    }
+    guard let start = record.contentStart(before: limit, read), record.size >= 0,
+      record.packedSize >= 0, record.packedSize <= limit - start,
+      record.method == 8 || record.size == record.packedSize
+    else { return refuse("it is damaged") }
+    members.append(
+      Member(
+        folders: names.dropLast(), name: name, modified: record.modified,
+        isPacked: record.method == 8, checksum: record.checksum,
+        content: start..<start + record.packedSize, size: record.size))
+  }
+}
+
+/// One record of the directory.
+struct ZipRecord {
+  let method: Int64
+  let checksum: UInt32
+  private(set) var packedSize: Int64
+  private(set) var size: Int64
+  private(set) var head: Int64
+  private(set) var name: [UInt8]
+  private(set) var modified: Timestamp
+  /// As of Unix; 0 if another system made it.
+  let mode: Int64
+  let isEncrypted: Bool
+  private let nameLength: Int
+
+  /// Takes one record off the begin of a directory; nil if there is none.
+  init?(taking rest: inout ArraySlice<UInt8>) {
+    guard rest.count >= 46, rest.starts(with: [0x50, 0x4B, 1, 2]) else { return nil }
+    let flags = rest.zipNumber(8, 2)
+    let isUnix = [3, 19].contains(rest.zipNumber(4, 2) >> 8)
+    (method, checksum) = (rest.zipNumber(10, 2), UInt32(rest.zipNumber(16, 4)))
+    (packedSize, size, head) = (rest.zipNumber(20, 4), rest.zipNumber(24, 4), rest.zipNumber(42, 4))
+    mode = isUnix ? rest.zipNumber(38, 4) >> 16 : 0
+    isEncrypted = flags & 1 != 0
+    modified = ZipRecord.time(rest.zipNumber(14, 2), rest.zipNumber(12, 2))
+    nameLength = Int(rest.zipNumber(28, 2))
+    let (extra, comment) = (Int(rest.zipNumber(30, 2)), Int(rest.zipNumber(32, 2)))
+    guard rest.count >= 46 + nameLength + extra + comment else { return nil }
+    let raw = Array(rest.dropFirst(46).prefix(nameLength))
+    // Unix writes names as they are, all others write the code page of the first PC where nothing says UTF-8.
+    let isText = flags & 1 << 11 != 0
+    name = isText || isUnix ? raw : CodePage437.text(raw)
+    let fields = rest.dropFirst(46 + nameLength).prefix(extra)
+    rest = rest.dropFirst(46 + nameLength + extra + comment)
+    if !readExtra(fields, raw) { return nil }
+    // Some programs of Windows write backslashes.
+    if !isUnix { name = name.map { $0 == UInt8(ascii: "\\") ? UInt8(ascii: "/") : $0 } }
+  }
+
+  /// `C:`, which an absolute name of Windows begins with.
+  var hasDrive: Bool {
+    name.count >= 2 && name[1] == UInt8(ascii: ":") && mode == 0
+  }
+
+  /// Returns false where a number of 64 bits is missing.
+  private mutating func readExtra(_ all: ArraySlice<UInt8>, _ raw: [UInt8]) -> Bool {
+    var rest = all
+    var isLargeKnown = false
+    while rest.count >= 4 {
+      let (kind, length) = (rest.zipNumber(0, 2), Int(rest.zipNumber(2, 2)))
+      var field = rest.dropFirst(4).prefix(length)
+      rest = rest.dropFirst(4 + length)
+      switch kind {
+      case 0x0001 where !isLargeKnown:
+        isLargeKnown = true
+        for number in [\ZipRecord.size, \.packedSize, \.head] as [WritableKeyPath<ZipRecord, Int64>]
+        where self[keyPath: number] == ZipFormat.limit {
+          if field.count < 8 { return false }
+          self[keyPath: number] = field.zipNumber(0, 8)
+          field = field.dropFirst(8)
+        }
+      case 0x5455 where field.count >= 5 && field.first! & 1 != 0:
+        modified = Timestamp(seconds: Int64(Int32(truncatingIfNeeded: field.zipNumber(1, 4))))
+      // The name in UTF-8, if it is that of the name in the record.
+      case 0x7075 where field.count > 5:
+        var sum = ZipChecksum()
+        sum.add(raw[...])
+        if Int64(sum.value) == field.zipNumber(1, 4) { name = Array(field.dropFirst(5)) }
+      default: break
+      }
+    }
+    return true
+  }
+
+  /// Where the bytes begin, behind the head in front of them; nil if there is none before `limit`.
+  func contentStart(before limit: Int64, _ read: ZipDirectory.Read) -> Int64? {
+    guard head >= 0, head <= limit - 30, let bytes = read(30, head), bytes.count == 30,
+      bytes.starts(with: [0x50, 0x4B, 3, 4])
+    else { return nil }
+    let start = head + 30 + bytes[...].zipNumber(26, 2) + bytes[...].zipNumber(28, 2)
+    return start <= limit ? start : nil
+  }
+
+  private static func time(_ date: Int64, _ time: Int64) -> Timestamp {
+    let seconds = SystemClock.seconds(
+      year: Int(date >> 9) + 1980, month: Int(date >> 5 & 15), day: Int(date & 31),
+      hour: Int(time >> 11), minute: Int(time >> 5 & 63), second: Int(time & 31) * 2)
+    return Timestamp(seconds: seconds)
+  }
+}
+
+extension ArraySlice<UInt8> {
+  /// A little-endian number in a record. The caller has checked that it is there.
+  fileprivate func zipNumber(_ offset: Int, _ size: Int) -> Int64 {
+    self[(startIndex + offset)..<(startIndex + offset + size)].reversed()
+      .reduce(0) { $0 << 8 | Int64($1) }
+  }
+}
+
+/// The code page of the first PC, in which zip files without a mark have their names.
+private enum CodePage437 {
+  private static let upper = Array(
+    "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{A0}"
+      .unicodeScalars)
+
+  static func text(_ bytes: [UInt8]) -> [UInt8] {
+    bytes.flatMap { $0 < 0x80 ? [$0] : Array(String(Character(upper[Int($0) - 0x80])).utf8) }
+  }
+}
