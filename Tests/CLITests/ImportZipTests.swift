@@ -78,6 +78,8 @@ import Testing
     // The next run finds everything.
     let again = run().report
     #expect(again.imported == 0 && again.duplicates == 6 && found().count == 5)
+    let planned = run(Importer.Options(isDryRun: true)).report
+    #expect(planned.imported == 0 && planned.duplicates == 6 && planned.plan == [])
   }
 
   /// UTF-8 with its mark, the code page of the first PC, a name in an extra field, and Latin-1 of a Unix.
@@ -164,14 +166,14 @@ import Testing
     #expect(found() == ["Photo/good.jpg"] && outcome.report.complete)
     // No byte of the file makes it end otherwise than with a report.
     let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: scratch.path("a.zip"))))
-    for cut in stride(from: 0, to: whole.count, by: 97) {
+    for cut in stride(from: 0, to: whole.count, by: 397) {
       let part = whole[..<cut]
       #expect(throws: ZipDirectory.Fault.self) {
         try ZipDirectory(size: Int64(cut)) { ZipBytes.read(part, $0, $1) }
       }
     }
     var random = SystemRandomNumberGenerator()
-    for _ in 0..<3000 {
+    for _ in 0..<400 {
       var damaged = whole
       for _ in 0..<4 {
         // The directory is at the end.
@@ -193,10 +195,10 @@ import Testing
       """
       info = ZipInfo("a.jpg"); info.extra = b""
       with z.open(info, "w", force_zip64=True) as part: part.write(b"large" * 1000)
-      for i in range(66000): z.writestr(ZipInfo(f".h/{i}"), b"")
+      for i in range(65600): z.writestr(ZipInfo(f".h/{i}"), b"")
       """)
     let outcome = run()
-    #expect(outcome.report.imported == 1 && outcome.report.hidden == 66_000, "\(outcome)")
+    #expect(outcome.report.imported == 1 && outcome.report.hidden == 65_600, "\(outcome)")
     #expect(found() == ["Photo/a.jpg"])
   }
 

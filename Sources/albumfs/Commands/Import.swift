@@ -94,6 +94,7 @@ struct Import: ParsableCommand {
   }
 
   private func finish(_ report: ImportReport, _ failure: Failure?) throws(Failure) {
+    if let failure, failure.kind == .usage { throw failure }
     if json {
       Terminal.result(json: report)
     } else {

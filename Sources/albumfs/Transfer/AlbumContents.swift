@@ -72,6 +72,21 @@ struct AlbumContents {
     return nil
   }
 
+  /// A file of the album with the size and the checksum of a file in a zip file. For a dry run, which unpacks
+  /// nothing; content alone decides otherwise.
+  func likelyTwin(of member: ZipDirectory.Member) -> PlainPath? {
+    files[member.size]?.first { known in
+      guard let reader = try? PlainReader(known.path) else { return false }
+      var checksum = ZipChecksum()
+      var place: Int64 = 0
+      while let piece = try? reader.bytes(1 << 20, at: place), !piece.isEmpty {
+        checksum.add(piece[...])
+        place += Int64(piece.count)
+      }
+      return checksum.value == member.checksum
+    }?.path
+  }
+
   private static func head(of path: PlainPath) throws(Errno) -> Int {
     try PlainFiles.head(of: path, atMost: headBytes).hashValue
   }

@@ -5,8 +5,8 @@ import Glibc
 import Posix
 
 /// Copies files into albums, and with `isMove` removes the originals. Never loses a file: a copy gets its
-/// name when it is complete; it counts as imported when the space has synced it; an original goes only after that,
-/// when its copy was read back and is the same, and if nobody changed it meanwhile.
+/// name when it is complete; it counts as imported when the space has synced it; an original goes only after
+/// that, when its copy was read back and is the same, and if nobody changed it meanwhile.
 ///
 /// Whatever fails, or an interruption, leaves every original without such a copy. Run it again to continue:
 /// it skips content that the album has already.
@@ -123,9 +123,12 @@ struct Importer {
         return
       }
       let isStopped = surroundings.isStopped
-      let twin =
-        file.member != nil
-        ? nil : try known.twin(of: file.path, size: file.entry.size) { _ in !isStopped() }
+      let twin: PlainPath?
+      if let (_, member) = file.member {
+        twin = known.likelyTwin(of: member)
+      } else {
+        twin = try known.twin(of: file.path, size: file.entry.size) { _ in !isStopped() }
+      }
       if let twin {
         arrived(Arrival(file: file, copy: twin, isDuplicate: true, newName: nil), 0)
       } else {

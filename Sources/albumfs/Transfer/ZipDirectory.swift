@@ -63,7 +63,7 @@ struct ZipDirectory {
       throw damaged
     }
     for start in stride(from: tail.count - 22, through: 0, by: -1)
-    where tail[start...].starts(with: [0x50, 0x4B, 5, 6]) {
+    where tail[start] == 0x50 && tail[start...].starts(with: [0x50, 0x4B, 5, 6]) {
       let end = tail[start..<start + 22]
       // The comment fills the file.
       if Int(end.zipNumber(20, 2)) != tail.count - start - 22 { continue }

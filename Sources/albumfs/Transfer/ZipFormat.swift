@@ -2,8 +2,8 @@ import AlbumModel
 import Posix
 
 /// The records of a zip file (PKWARE's APPNOTE 6.3.9): a head before each file, and a directory of all files
-/// at the end. Files are stored as they are, because pictures and films are compressed already. Records of Zip64
-/// hold what exceeds 32 bits.
+/// at the end. Files are stored as they are, because pictures and films are compressed already. Records of
+/// Zip64 hold what exceeds 32 bits.
 enum ZipFormat {
   /// One file of the archive.
   struct Entry {
