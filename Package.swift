@@ -38,6 +38,7 @@ let package = Package(
   products: [
     .executable(name: "albumfs", targets: ["albumfs"]),
     .executable(name: "albumfs-thumbnailer", targets: ["albumfs-thumbnailer"]),
+    .executable(name: "albumfs-fido2", targets: ["albumfs-fido2"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-algorithms", exact: "1.2.1"),
@@ -65,6 +66,9 @@ let package = Package(
     // headers need only those of GObject.
     clibrary("CVips", "gobject-2.0", "libvips-dev"),
     clibrary("CSeccomp", "libseccomp", "libseccomp-dev"),
+    // pkg-config's flags for libfido2 link libcrypto, which albumfs does not call; the library itself is on
+    // the compiler's default paths.
+    .systemLibrary(name: "CFido2", providers: [.apt(["libfido2-dev"])]),
 
     // The core: a store, its spaces and their albums. It does not know FUSE.
     library("AlbumModel"),
@@ -92,6 +96,10 @@ let package = Package(
     program(
       "albumfs-thumbnailer", ["ThumbnailProtocol", "CVips", "CSeccomp", "CLinux", "CFreshMemory"]),
 
+    // Security keys: the words of the conversation, and the program that calls libfido2.
+    library("SecurityKeyProtocol"),
+    program("albumfs-fido2", ["SecurityKeyProtocol", "AlbumSecrets", "CLinux", "CFido2"]),
+
     // The kernel interface, the daemon that assembles the parts, and the command line.
     library(
       "FUSEDriver", ["AlbumModel", "Posix", "AlbumFileSystem", "CFuse3", "CUring", logging]),
@@ -106,8 +114,8 @@ let package = Package(
       "albumfs",
       [
         "AlbumModel", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumCheck",
-        "ThumbnailProtocol", "ControlProtocol", "Daemon", "Traces", "CaptureDates", arguments,
-        logging,
+        "ThumbnailProtocol", "SecurityKeyProtocol", "ControlProtocol", "Daemon", "Traces",
+        "CaptureDates", arguments, logging,
       ]),
 
     // Tests mirror Sources.
@@ -163,8 +171,8 @@ let package = Package(
     tests(
       "CLITests",
       [
-        "AlbumModel", "Posix", "AlbumCheck", "ControlProtocol", "AlbumTestSupport", "albumfs",
-        arguments,
+        "AlbumModel", "Posix", "AlbumCheck", "ControlProtocol", "SecurityKeyProtocol",
+        "AlbumTestSupport", "albumfs", "albumfs-fido2", arguments,
       ]),
     tests("MountTests", ["AlbumTestSupport", "albumfs", "albumfs-thumbnailer"]),
     tests("TidyTests", []),

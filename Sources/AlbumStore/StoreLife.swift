@@ -12,9 +12,14 @@ package struct StoreOptions: Sendable {
   package var cipher = CipherKind.xchacha20Poly1305
   /// Bytes of chaff, rounded up to whole segments; nil: a random amount, see `ChaffRule`.
   package var chaffByteCount: Int64?
+  /// The salt of the first Argon2id line.
+  var salt = RandomFill.bytes(KeyDerivation.saltByteCount)
   /// Called with the number of bytes of chaff that are written, and the total.
   package var chaffProgress: @Sendable (Int64, Int64) -> Void = { _, _ in }
   package init() {}
+
+  /// The salt that a security key gets for the store, before it is made.
+  package var securityKeySalt: [UInt8] { SecurityKeySecret.salt(storeSalt: salt) }
 }
 
 extension Store {
@@ -50,7 +55,8 @@ extension Store {
     let floor = SealingFloor.current
     let cost = options.cost.isAtLeast(floor) ? options.cost : floor
     return StoreConfiguration(
-      segmentSize: options.segmentSize, derivations: [SealingLine.random(number: 1, cost: cost)])
+      segmentSize: options.segmentSize,
+      derivations: [KeyDerivation(number: 1, cost: cost, salt: options.salt)])
   }
 
   private static func requireEmpty(_ directory: any StorageDirectory) throws(StoreError) {

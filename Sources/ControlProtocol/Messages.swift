@@ -220,7 +220,7 @@ package struct Failure: Error, Codable, Sendable, Equatable, CustomStringConvert
     case usage
     case storeMissing, notEmpty, configuration, configurationOpen, configurationWrite
     case storeInUse, passwordInUse, unsupported, damaged
-    case noPassword, emptyPassword, wrongPassword
+    case noPassword, emptyPassword, wrongPassword, securityKey
     case mountPoint, fuse, noSuchMount, busy, unreachable
     case timedOut, diskFull, clash, leftOutside, tracesStay, notCopied, interrupted, other
 

@@ -43,11 +43,19 @@ enum Main {
       command = try Albumfs.parseAsRoot(arguments())
       try command.run()
     } catch let failure as Failure {
-      Terminal.complain(failure.sentence(for: command))
+      Terminal.complain(explained(failure, command).sentence(for: command))
       exit(ExitStatus.code(for: failure.kind))
     } catch {
       finish(parsing: error)
     }
+  }
+
+  /// Names the security key in a failure that speaks of the password that it stands for.
+  private static func explained(_ failure: Failure, _ command: any ParsableCommand) -> Failure {
+    guard failure.kind == .wrongPassword || command is Init || command is SpaceAdd,
+      let command = command as? any PasswordCommand
+    else { return failure }
+    return command.password.explained(failure)
   }
 
   private static func arguments() -> [String] {

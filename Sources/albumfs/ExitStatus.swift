@@ -20,6 +20,7 @@ enum ExitStatus {
     (.configurationOpen, 23, "albumfs.conf or keys cannot be opened"),
     (.configurationWrite, 24, "albumfs.conf or keys cannot be written"),
     (.damaged, 26, "the space is damaged"),
+    (.securityKey, 31, "the security key: none, refused, not touched, or a wrong PIN"),
     (.storeInUse, 40, "the space is mounted already, or the store is being changed"),
     (.noSuchMount, 41, "nothing of albumfs is mounted there"),
     (.timedOut, 42, "the time is up (sync --timeout)"),

@@ -11,7 +11,7 @@ enum MountHelper {
     "password-file", "password-command", "thumbnailer", "grace", "idle", "owner", "transport",
   ]
   /// Those without a value.
-  static let flags = ["read-only", "allow-other", "remember"]
+  static let flags = ["read-only", "allow-other", "remember", "fido2", "with-password"]
 
   /// The arguments of albumfs itself; nil if this is no call of mount(8). An empty list means that there is
   /// nothing to do.
@@ -39,7 +39,7 @@ enum MountHelper {
       result += ["-o", "fsname=\(store)"]
     }
     for option in options { result += translated(option) }
-    let hasSource = result.contains { $0.hasPrefix("--password-") }
+    let hasSource = result.contains { $0.hasPrefix("--password-") || $0 == "--fido2" }
     if !hasSource, isatty(STDIN_FILENO) != 1 { result.append("--password-stdin") }
     return result
   }

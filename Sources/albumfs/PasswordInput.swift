@@ -1,63 +1,7 @@
 import AlbumSecrets
-import ArgumentParser
 import ControlProtocol
 import Glibc
 import Posix
-
-/// The source of a password.
-enum PasswordSource: Equatable {
-  case terminal
-  case file(String)
-  case command(String)
-  case standardInput
-}
-
-/// The option of commands that also accept the recovery key.
-struct RecoveryKeyOption: ParsableArguments {
-  @Flag(help: "Ask for the recovery key instead of the password.")
-  var recoveryKey = false
-
-  /// Reads the password or the recovery key from the source that `password` names.
-  func ask(_ password: PasswordOptions) throws(Failure) -> SecretBytes {
-    try PasswordInput.existing(
-      password.source, prompt: recoveryKey ? "Recovery key: " : "Password: ")
-  }
-}
-
-/// A command that the recovery key unlocks a space for, too.
-protocol RecoveryKeyCommand: ParsableCommand {
-  var secret: RecoveryKeyOption { get }
-}
-
-/// The options of every command that needs a password.
-struct PasswordOptions: ParsableArguments {
-  @Option(
-    help: ArgumentHelp("Read the password from the first line of a file.", valueName: "f"),
-    completion: .file())
-  var passwordFile: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "Run a shell command; the first line that it prints is the password.", valueName: "cmd"))
-  var passwordCommand: String?
-
-  @Flag(help: "Read the password from the first line of standard input.")
-  var passwordStdin = false
-
-  func validate() throws {
-    let given = [passwordFile != nil, passwordCommand != nil, passwordStdin]
-    if given.count(where: { $0 }) > 1 {
-      throw ValidationError(
-        "Give only one of --password-file, --password-command and --password-stdin.")
-    }
-  }
-
-  var source: PasswordSource {
-    if let passwordFile { return .file(passwordFile) }
-    if let passwordCommand { return .command(passwordCommand) }
-    return passwordStdin ? .standardInput : .terminal
-  }
-}
 
 /// Reads passwords directly into guarded memory.
 enum PasswordInput {
@@ -69,8 +13,10 @@ enum PasswordInput {
     try read(source, prompt)
   }
 
-  /// Asks for a new password, on a terminal twice. Warns if it is weak.
-  static func new(_ source: PasswordSource, prompt: String) throws(Failure) -> SecretBytes {
+  /// Asks for a new password, on a terminal twice.
+  static func new(
+    _ source: PasswordSource, prompt: String, warnsIfWeak: Bool
+  ) throws(Failure) -> SecretBytes {
     let first = try read(source, prompt)
     if source == .terminal {
       let second = try read(source, "Once more: ")
@@ -78,12 +24,24 @@ enum PasswordInput {
         throw Failure(.noPassword, "The two passwords differ; nothing was changed.")
       }
     }
-    if PasswordStrength.isWeak(first) {
+    if warnsIfWeak, PasswordStrength.isWeak(first) {
       Terminal.complain(
         "This password is weak: somebody who gets the store can guess it. Five or more words picked at "
           + "random are better.")
     }
     return first
+  }
+
+  /// Asks for the PIN of a security key, which only a terminal gives.
+  static func pin(_ prompt: String) throws(Failure) -> SecretBytes {
+    guard isatty(STDIN_FILENO) == 1 else {
+      throw Failure(
+        .noPassword,
+        "There is no terminal at standard input to ask for the PIN of the security key.")
+    }
+    let pin = try fromTerminal(prompt)
+    if pin.isEmpty { throw Failure(.emptyPassword, "The PIN is empty.") }
+    return pin
   }
 
   private static func read(_ source: PasswordSource, _ prompt: String) throws(Failure)
@@ -164,7 +122,7 @@ enum PasswordInput {
 
   /// Reads up to the first newline or the end, one byte at a time, so that the rest stays for the next
   /// reader. Drops a carriage return before the newline: Windows ends lines with both.
-  private static func line(of descriptor: CInt, _ name: String) throws(Failure) -> SecretBytes {
+  static func line(of descriptor: CInt, _ name: String) throws(Failure) -> SecretBytes {
     var length = 0
     let buffer = try unsafe SecretBytes(count: limit) {
       (room: UnsafeMutableRawBufferPointer) throws(Failure) in

@@ -57,6 +57,11 @@ enum Terminal {
 /// `1 photo`, `2 photos`.
 func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 
+/// `1 try`, `2 tries`.
+func counted(_ count: Int, _ noun: String, _ nouns: String) -> String {
+  "\(count) \(count == 1 ? noun : nouns)"
+}
+
 /// How much every command prints.
 struct OutputOptions: ParsableArguments {
   @Flag(name: .shortAndLong, help: "Print nothing but errors.")

@@ -10,7 +10,9 @@ final class TerminalSession {
   private let scratch: ScratchDirectory
   private var seenErrors = 0
 
-  init(_ program: String, _ arguments: [String]) throws {
+  init(
+    _ program: String, _ arguments: [String], environment: [String: String] = [:]
+  ) throws {
     // grantpt(3) and its kin are not in Swift's Glibc module: these are what they do.
     master = unsafe open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
     var unlocked: CInt = 0
@@ -27,7 +29,7 @@ final class TerminalSession {
     process.executableURL = URL(fileURLWithPath: program)
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment
-      .merging(WeakPasswords.environment) { $1 }
+      .merging(WeakPasswords.environment) { $1 }.merging(environment) { $1 }
     process.standardInput = FileHandle(fileDescriptor: slave, closeOnDealloc: false)
     process.standardOutput = try FileHandle(forWritingTo: scratch.url.appendingPathComponent("out"))
     process.standardError = try FileHandle(forWritingTo: scratch.url.appendingPathComponent("err"))

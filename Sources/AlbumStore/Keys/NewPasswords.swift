@@ -26,13 +26,13 @@ extension Store {
     }
   }
 
-  /// A space that a secret has unlocked, and whose password is to be changed.
+  /// A space that a secret has unlocked, and whose passwords are to be changed.
   package struct PasswordChange: Sendable {
-    fileprivate enum Former: Sendable {
+    enum Former: Sendable {
       case password([PasswordKey], lines: [KeyDerivation])
       case recoveryKey(SpaceKeys)
     }
-    fileprivate let former: Former
+    let former: Former
   }
 
   /// Unlocks a space with its present password, so that a mistyped one fails before anybody chooses a new
@@ -58,10 +58,14 @@ extension Store {
     return PasswordChange(former: .recoveryKey(keys))
   }
 
-  /// Seals the space's slot anew with another password; the space and its keys stay. An old copy of `keys`
-  /// keeps the old password. Throws like `addSpace`, and `.wrongPassword` if the password was changed
-  /// meanwhile.
-  package func finish(_ change: PasswordChange, new: borrowing SecretBytes) throws(StoreError) {
+  /// Seals the slot of the old password anew with another one; the space and its keys stay. An old copy of
+  /// `keys` keeps the old password. Other passwords of the space stay too, unless the recovery key unlocked
+  /// it: nobody can tell which of them is forgotten. Returns how many others no longer unlock the space.
+  /// Throws like `addSpace`, and `.wrongPassword` if the password was changed meanwhile.
+  @discardableResult
+  package func finish(_ change: PasswordChange, new: borrowing SecretBytes) throws(StoreError)
+    -> Int
+  {
     try Store.requireUsable(newPassword: new)
     switch change.former {
     case .password(let former, let lines):
@@ -73,23 +77,32 @@ extension Store {
           slots.replace(place, seal.key, found.content.vouching(for: seal.vouched))
         }
       }
+      return 0
     case .recoveryKey(let keys):
-      try finish(keys, new)
+      return try finish(keys, new)
     }
   }
 
-  /// Seals the slot of the recovery key's space anew, whatever its password is. A space without a slot in
-  /// `keys` gets one. The old slot's other content cannot be decrypted, so the new slot has default content.
-  private func finish(_ keys: SpaceKeys, _ new: borrowing SecretBytes) throws(StoreError) {
+  /// Seals one slot of the recovery key's space anew and makes the others random, whatever their passwords
+  /// are. A space without a slot in `keys` gets one. The old slot's other content cannot be decrypted, so the
+  /// new slot has default content. Returns the number of slots that it made random.
+  private func finish(_ keys: SpaceKeys, _ new: borrowing SecretBytes) throws(StoreError) -> Int {
     let strong = derivations.filter { $0.cost.isAtLeast(SealingFloor.current) }
     let seal = try NewSeal(self, new, known: strong)
     let content = SlotContent(keys).vouching(for: seal.vouched)
+    var scrapped = 0
     try KeyRing.change(self, appending: seal.newLine) { slots throws(StoreError) in
       try slots.requireUnused(seal.keys)
-      let places = slots.places(of: keys, [])
-      for place in places { slots.replace(place, seal.key, content) }
-      if places.isEmpty { slots.insert(seal.key, content) }
+      let places = slots.places(of: keys, []).shuffled()
+      if let place = places.first {
+        slots.replace(place, seal.key, content)
+      } else {
+        slots.insert(seal.key, content)
+      }
+      for place in places.dropFirst() { slots.scrap(place) }
+      scrapped = max(0, places.count - 1)
     }
+    return scrapped
   }
 
   /// Changes a password of which both are known. Throws like `passwordChange` and `finish`.
@@ -127,7 +140,7 @@ extension Store {
 }
 
 /// The keys and lines for a new password.
-private struct NewSeal {
+struct NewSeal {
   /// The password's keys for every line, to find out whether it is in use.
   let keys: [PasswordKey]
   /// Seals the slot.

@@ -39,6 +39,11 @@ package final class Store: Sendable {
     }
   }
 
+  /// The salt that a security key gets for this store (`SecurityKeySecret`).
+  package var securityKeySalt: [UInt8] {
+    SecurityKeySecret.salt(storeSalt: configuration.derivations[0].salt)
+  }
+
   func warn(_ warning: StoreWarning) {
     noted.withLock { if !$0.contains(warning) { $0.append(warning) } }
   }

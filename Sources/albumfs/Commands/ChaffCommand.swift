@@ -72,7 +72,7 @@ struct ChaffAdd: ParsableCommand {
   }
 }
 
-struct ChaffStatus: ParsableCommand {
+struct ChaffStatus: PasswordCommand {
   static let configuration = CommandConfiguration(
     commandName: "status",
     abstract: "Show how many segments there are, and how common unexplained ones are.",
@@ -137,7 +137,7 @@ struct ChaffStatus: ParsableCommand {
   }
 
   private func describe(_ opened: Store) throws -> Description {
-    let isAsked = askPassword || password.source != .terminal
+    let isAsked = askPassword || password.isGiven
     let keys =
       isAsked ? try unlock(opened) : nil
     let (count, age, odds) = try StoreCommands.reporting { () throws(StoreError) in
@@ -157,7 +157,7 @@ struct ChaffStatus: ParsableCommand {
   }
 
   private func unlock(_ opened: Store) throws -> SpaceKeys {
-    let secret = try PasswordInput.existing(password.source, prompt: "Password: ")
+    let secret = try password.ask(for: opened)
     return try StoreCommands.reporting { () throws(StoreError) in
       try opened.unlock(password: secret)
     }

@@ -59,7 +59,7 @@ struct Check: RecoveryKeyCommand {
   }
 
   private func unlock(_ opened: Store) throws(Failure) -> SpaceKeys {
-    let typed = try secret.ask(password)
+    let typed = try secret.ask(password, for: opened)
     return try StoreCommands.reporting { () throws(StoreError) in
       secret.recoveryKey
         ? try opened.unlock(recoveryKey: typed) : try opened.unlock(password: typed)

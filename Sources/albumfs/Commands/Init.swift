@@ -7,7 +7,7 @@ import Daemon
 import Glibc
 import Posix
 
-struct Init: ParsableCommand {
+struct Init: PasswordCommand {
   static let configuration = CommandConfiguration(
     abstract: "Make a store and its first space.",
     discussion: """
@@ -79,8 +79,8 @@ struct Init: ParsableCommand {
   /// Makes the store; returns the password of its space.
   func make() throws -> SecretBytes {
     let room = try StoreRoom.find(MountPath.resolve(store))
-    let secret = try PasswordInput.new(password.source, prompt: "New password: ")
     var options = StoreOptions()
+    let secret = try password.askForNew("New password: ", salt: options.securityKeySalt)
     options.cost = kdf.cost
     options.cipher = cipher.kind
     options.chaffByteCount = chaff?.bytes

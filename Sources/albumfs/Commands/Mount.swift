@@ -123,7 +123,7 @@ struct Mount: RecoveryKeyCommand {
     all.grace = grace ?? settings.grace
     all.idle = idle ?? settings.idle
     all.remember = remember || settings.remember
-    if password.source == .terminal, !secret.recoveryKey { all.password = settings.password }
+    if !password.isGiven, !secret.recoveryKey { all.password = settings.password }
     return all
   }
 
@@ -134,7 +134,11 @@ struct Mount: RecoveryKeyCommand {
       try start(try launchOptions(plan, coversFiles), plan, typed)
     } else {
       let launch = try launchOptions(plan, coversFiles)
-      try start(launch, plan, try secret.ask(password))
+      let typed = try secret.ask(password, for: try StoreCommands.open(plan.store))
+      do throws(Failure) { try start(launch, plan, typed) } catch {
+        // The settings of the user may name the security key.
+        throw secret.recoveryKey ? error : password.explained(error)
+      }
     }
   }
 
@@ -260,21 +264,10 @@ enum DaemonProcess {
 
 /// Finds albumfs-thumbnailer.
 enum Thumbnailer {
-  private static let name = "albumfs-thumbnailer"
-
-  /// The given program, otherwise the one beside this program, in ../libexec/albumfs, or along PATH; nil if
-  /// none can be run.
+  /// The given program, otherwise the one beside this program; nil if none can be run.
   static func find(_ given: String?) -> String? {
-    if let given { return runnable(MountPath.resolve(given)) }
-    guard let program = MountPath.realPath("/proc/self/exe") else { return nil }
-    let directory = program.split(separator: "/").dropLast()
-    let beside = "/" + directory.joined(separator: "/")
-    let above = "/" + directory.dropLast().joined(separator: "/")
-    return runnable("\(beside)/\(name)") ?? runnable("\(above)/libexec/albumfs/\(name)")
-      ?? Subprocess.find(name)
-  }
-
-  private static func runnable(_ path: String) -> String? {
-    PathCalls.isExecutable(path) ? path : nil
+    guard let given else { return HelperProgram.find("albumfs-thumbnailer") }
+    let path = MountPath.resolve(given)
+    return PathCalls.isExecutable(path) ? path : nil
   }
 }

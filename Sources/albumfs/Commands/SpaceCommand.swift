@@ -8,13 +8,14 @@ import Glibc
 struct SpaceCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "space",
-    abstract: "Add a space, change a password, show a recovery key, destroy a space.",
+    abstract: "Add a space, change its passwords, show its recovery key, destroy it.",
     subcommands: [
-      SpaceAdd.self, SpacePassword.self, SpaceRecoveryKey.self, SpaceDestroy.self,
+      SpaceAdd.self, SpacePassword.self, SpaceAddKey.self, SpaceRemoveKey.self,
+      SpaceRecoveryKey.self, SpaceDestroy.self,
     ])
 }
 
-struct SpaceAdd: ParsableCommand {
+struct SpaceAdd: PasswordCommand {
   static let configuration = CommandConfiguration(
     commandName: "add",
     abstract: "Add a space with its own password.",
@@ -46,7 +47,8 @@ struct SpaceAdd: ParsableCommand {
   func run() throws {
     ProcessSetup.protectMemory()
     let opened = try StoreCommands.open(store)
-    let secret = try PasswordInput.new(password.source, prompt: "New space's password: ")
+    let secret = try password.askForNew(
+      "New space's password: ", salt: opened.securityKeySalt)
     let options = SpaceOptions(thumbnailEdge: thumbnailSize, owner: getuid(), group: getgid())
     try StoreCommands.reporting(changing: true) { () throws(StoreError) in
       try opened.addSpace(password: secret, cipher: cipher.kind) {
@@ -65,8 +67,9 @@ struct SpacePassword: RecoveryKeyCommand {
     commandName: "password",
     abstract: "Change the password of a space.",
     discussion: """
-      An old copy of the store keeps the old password. With --recovery-key you can replace a forgotten \
-      password.
+      An old copy of the store keeps the old password. Other passwords and security keys of the space stay \
+      (`albumfs space remove-key`). With --recovery-key you can replace a forgotten password; then no other \
+      one unlocks the space any more.
 
         albumfs space password ~/Album.store
         albumfs space password ~/Album.store --recovery-key
@@ -75,51 +78,30 @@ struct SpacePassword: RecoveryKeyCommand {
   @Argument(help: "The store's directory.", completion: .directory)
   var store: String
 
-  @Option(
-    help: ArgumentHelp("Read the new password from the first line of a file.", valueName: "f"),
-    completion: .file())
-  var newPasswordFile: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "Run a shell command; the first line that it prints is the new password.", valueName: "cmd"))
-  var newPasswordCommand: String?
-
+  @OptionGroup var new: NewPasswordOptions
   @OptionGroup var password: PasswordOptions
   @OptionGroup var secret: RecoveryKeyOption
   @OptionGroup var output: OutputOptions
 
-  func validate() throws {
-    if newPasswordFile != nil && newPasswordCommand != nil {
-      throw ValidationError("Give only one of --new-password-file and --new-password-command.")
-    }
-  }
-
   func run() throws {
     ProcessSetup.protectMemory()
     let opened = try StoreCommands.open(store)
-    let old = try secret.ask(password)
-    // A wrong password fails before anybody thinks of a new one.
-    let change = try StoreCommands.reporting { () throws(StoreError) in
-      secret.recoveryKey
-        ? try opened.passwordChange(recoveryKey: old) : try opened.passwordChange(old: old)
-    }
-    let new = try PasswordInput.new(newSource, prompt: "New password: ")
-    try StoreCommands.reporting(changing: true) { () throws(StoreError) in
-      try opened.finish(change, new: new)
+    let change = try secret.unlock(opened, password)
+    let another = try new.ask(for: opened)
+    let lost = try new.reporting { () throws(StoreError) in
+      try opened.finish(change, new: another)
     }
     StoreCommands.warn(of: opened)
     output.say("The password is changed.")
-  }
-
-  private var newSource: PasswordSource {
-    if let newPasswordFile { return .file(newPasswordFile) }
-    if let newPasswordCommand { return .command(newPasswordCommand) }
-    return .terminal
+    if lost > 0 {
+      output.say(
+        "\(counted(lost, "other password")) or security key\(lost == 1 ? "" : "s") of the space "
+          + "\(lost == 1 ? "does" : "do") not unlock it any more.")
+    }
   }
 }
 
-struct SpaceRecoveryKey: ParsableCommand {
+struct SpaceRecoveryKey: PasswordCommand {
   static let configuration = CommandConfiguration(
     commandName: "recovery-key",
     abstract: "Show the recovery key of a space.",
@@ -139,7 +121,7 @@ struct SpaceRecoveryKey: ParsableCommand {
   func run() throws {
     ProcessSetup.protectMemory()
     let opened = try StoreCommands.open(store)
-    let secret = try PasswordInput.existing(password.source, prompt: "Password: ")
+    let secret = try password.ask(for: opened)
     let key = try StoreCommands.reporting { () throws(StoreError) in
       try opened.recoveryKey(password: secret)
     }

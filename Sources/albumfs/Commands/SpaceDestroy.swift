@@ -61,7 +61,7 @@ struct SpaceDestroy: RecoveryKeyCommand {
   }
 
   private func find(_ opened: Store) throws(Failure) -> SpaceDestruction {
-    let typed = try secret.ask(password)
+    let typed = try secret.ask(password, for: opened)
     return try StoreCommands.reporting { () throws(StoreError) in
       secret.recoveryKey
         ? try SpaceDestruction(opened, recoveryKey: typed)

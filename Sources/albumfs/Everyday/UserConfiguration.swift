@@ -118,7 +118,9 @@ struct UserConfiguration {
     } else {
       throw Failure(.usage, "there is no setting \"\(name)\"; there are: \(names).")
     }
-    do { _ = try Mount.parse(words) } catch {
+    // One option is good only beside another.
+    let beside = name == "with-password" ? ["--fido2"] : []
+    do { _ = try Mount.parse(beside + words) } catch {
       throw Failure(.usage, Words.explained(Mount.message(for: error)))
     }
     return words
