@@ -222,15 +222,21 @@ struct StorePlace {
     var modified: Timestamp
   }
 
+  /// The segments, also while compaction removes some of them.
   func snapshot() throws -> [String: Status] {
     var result: [String: Status] = [:]
     for folder in try store.directory.list("segments") {
       for name in try store.directory.list("segments/\(folder)") {
-        let file = try store.directory.open("segments/\(folder)/\(name)", .read)
+        guard let file = try segment("segments/\(folder)/\(name)") else { continue }
         result[name] = Status(size: try file.size(), modified: try file.modificationTime())
       }
     }
     return result
+  }
+
+  /// Nil if compaction has removed it.
+  private func segment(_ path: String) throws -> (any StorageFile)? {
+    do { return try store.directory.open(path, .read) } catch Errno.noEntry { return nil }
   }
 }
 
