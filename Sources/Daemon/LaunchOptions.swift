@@ -75,7 +75,7 @@ extension LaunchOptions {
       _ = try MountPoint(mountPoint, mayHoldFiles: coversFiles)
       if transport == .uring { try requireRings() }
     } catch {
-      throw Failure(error)
+      throw Failure(error, store: store)
     }
   }
 

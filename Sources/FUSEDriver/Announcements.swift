@@ -103,9 +103,10 @@ final class Announcements: Sendable {
         guard let names = try? fileSystem.names(of: thumbnails, shownIn: directory), !names.isEmpty,
           let path = try? fileSystem.path(of: directory)
         else { continue }
-        let inside = String(decoding: path, as: UTF8.self)
+        // Names need not be UTF-8.
+        let place = PlainPath(bytes: Array("\(mountPoint)/".utf8) + path)
         for name in names {
-          announce(DirectoryPlace(name: name, parent: directory), "\(mountPoint)/\(inside)", device)
+          announce(DirectoryPlace(name: name, parent: directory), place, device)
         }
       }
     }
@@ -127,7 +128,7 @@ final class Announcements: Sendable {
   }
 
   /// Makes the kernel report that the name was created.
-  private func announce(_ place: DirectoryPlace, _ path: String, _ device: DeviceNumber) {
+  private func announce(_ place: DirectoryPlace, _ path: PlainPath, _ device: DeviceNumber) {
     let mayGo = state.waiting { state -> Bool? in
       if !state.isOpen { return false }
       if state.pauses > 0 { return nil }
@@ -145,6 +146,7 @@ final class Announcements: Sendable {
     guard let directory = try? FileDescriptor(open: path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW),
       PathCalls.device(of: "/proc/thread-self/fd/\(directory.rawValue)") == device
     else { return }
-    _ = try? FileDescriptor(open: place.name.display, in: directory, O_RDONLY | O_CREAT)
+    let name = PlainPath(bytes: place.name.bytes)
+    _ = try? FileDescriptor(open: name, in: directory, O_RDONLY | O_CREAT)
   }
 }

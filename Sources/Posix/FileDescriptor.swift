@@ -47,18 +47,16 @@ package struct FileDescriptor: ~Copyable, Sendable {
   /// the directory. Reads through the descriptor do not change the access time if the kernel permits that,
   /// as it does for the owner of the file and for root.
   package init(
-    open path: String, in directory: borrowing FileDescriptor, _ flags: CInt,
+    open path: some SystemPath, in directory: borrowing FileDescriptor, _ flags: CInt,
     permissions: UInt32 = 0o600, resolution: PathResolution = .byKernel
   ) throws(Errno) {
-    let base = directory.rawValue
+    let (base, path) = (directory.rawValue, path.cString)
     func open(_ flags: CInt) throws(Errno) -> CInt {
       try retrying {
-        unsafe path.withCString {
-          switch resolution {
-          case .byKernel: unsafe clinux_open_beneath(base, $0, flags | O_CLOEXEC, permissions)
-          case .stepwise:
-            unsafe clinux_open_beneath_stepwise(base, $0, flags | O_CLOEXEC, permissions)
-          }
+        switch resolution {
+        case .byKernel: unsafe clinux_open_beneath(base, path, flags | O_CLOEXEC, permissions)
+        case .stepwise:
+          unsafe clinux_open_beneath_stepwise(base, path, flags | O_CLOEXEC, permissions)
         }
       }
     }
@@ -290,7 +288,7 @@ package func readWholeFile(_ path: String) throws(Errno) -> [UInt8] {
 
 extension FileDescriptor {
   /// Reads until the file ends or the other side closes the connection, at most a page at a time.
-  func readToEnd() throws(Errno) -> [UInt8] {
+  package func readToEnd() throws(Errno) -> [UInt8] {
     var content: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 4096)
     while true {

@@ -61,7 +61,8 @@ package enum PathCalls {
   }
 
   /// rmdir(2).
-  package static func removeDirectory(_ path: String) throws(Errno) {
+  package static func removeDirectory(_ path: some SystemPath) throws(Errno) {
+    let path = path.cString
     try retrying { unsafe rmdir(path) }
   }
 

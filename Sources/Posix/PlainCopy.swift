@@ -157,20 +157,26 @@ package enum PlainCopy {
     }
   }
 
-  /// Copies the attributes that users set. A file system may refuse some.
-  private static func copyAttributes(_ source: some SystemPath, to path: some SystemPath) {
+  /// Copies the attributes that users set, and the access control lists. Returns false if the file system
+  /// refused an access control list. It may refuse other attributes, too.
+  @discardableResult
+  static func copyAttributes(_ source: some SystemPath, to path: some SystemPath) -> Bool {
     let (source, path) = (source.cString, path.cString)
     var names = [CChar](repeating: 0, count: 1 << 16)
     let length = unsafe clinux_attribute_names(source, &names, UInt(names.count))
-    if length <= 0 { return }
+    if length <= 0 { return true }
+    var keepsLists = true
     for name in names[..<length].split(separator: 0) {
       let name = Array(name) + [0]
       var value = [UInt8](repeating: 0, count: 1 << 16)
       let size = unsafe clinux_attribute(source, name, &value, UInt(value.count))
-      if name.starts(with: "user.".cString.dropLast()), size >= 0 {
-        unsafe _ = clinux_set_attribute(path, name, value, UInt(size))
+      let isList = name.starts(with: "system.posix_acl_".cString.dropLast())
+      guard isList || name.starts(with: "user.".cString.dropLast()), size >= 0 else { continue }
+      if unsafe clinux_set_attribute(path, name, value, UInt(size)) != 0, isList {
+        keepsLists = false
       }
     }
+    return keepsLists
   }
 }
 

@@ -28,8 +28,21 @@ package enum PlainFiles {
   }
 
   /// symlink(2).
-  package static func makeLink(to target: String, at path: String) throws(Errno) {
+  package static func makeLink(to target: PlainPath, at path: PlainPath) throws(Errno) {
+    let (target, path) = (target.cString, path.cString)
     try retrying { unsafe symlink(target, path) }
+  }
+
+  /// link(2): gives a file another name.
+  package static func addName(_ path: PlainPath, of file: PlainPath) throws(Errno) {
+    let (file, path) = (file.cString, path.cString)
+    try retrying { unsafe link(file, path) }
+  }
+
+  /// Copies the attributes that users set, and the access control lists. Returns false if the file system
+  /// refused an access control list.
+  package static func copyAttributes(_ source: PlainPath, to path: PlainPath) -> Bool {
+    PlainCopy.copyAttributes(source, to: path)
   }
 
   /// mkdir(2), with the right to write for its owner.

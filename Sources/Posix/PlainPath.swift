@@ -73,6 +73,18 @@ package struct PlainPath: SystemPath, Hashable {
       bytes: unsafe Array(UnsafeRawBufferPointer(start: real, count: strlen(real))))
   }
 
+  /// readlink(2): where a symbolic link leads.
+  package func target() throws(Errno) -> PlainPath {
+    let path = cString
+    var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
+    let count = try retrying {
+      unsafe buffer.withUnsafeMutableBytes {
+        unsafe readlink(path, $0.baseAddress!.assumingMemoryBound(to: CChar.self), $0.count)
+      }
+    }
+    return PlainPath(bytes: Array(buffer[..<count]))
+  }
+
   /// The names in a directory, sorted by their bytes.
   package func names() throws(Errno) -> [FileName] {
     let names = try FileDescriptor(open: self, O_RDONLY | O_DIRECTORY).readNames().names

@@ -65,7 +65,9 @@ enum BusyProcesses {
       if let path = PathCalls.target(ofLink: "/proc/\(pid)/fd/\(descriptor)"),
         path.lies(in: mount.mountPoint)
       {
-        return "has open \(path)"
+        // The kernel shows a file of O_TMPFILE as a second slash.
+        let isNameless = path.hasPrefix(mount.mountPoint + "//")
+        return "has open \(isNameless ? "a file without a name" : path)"
       }
     }
     return mapping(in: mount, by: pid).map { "has mapped \($0)" }

@@ -273,15 +273,18 @@ import Testing
   }
 
   @Test func aNumberFitsIntoALongName() {
-    let name = String(repeating: "ä", count: 125) + ".jpg"
-    let numbered = NumberedName.of(name, 2)
+    func numbering(_ name: String, _ number: Int) -> String {
+      NumberedName.of(FileName(known: Array(name.utf8)), number).text
+    }
+    let numbered = numbering(String(repeating: "ä", count: 125) + ".jpg", 2)
     #expect(numbered.utf8.count <= 255 && numbered.hasSuffix(" (2).jpg"))
-    #expect(NumberedName.of("IMG_1.jpg", 1) == "IMG_1.jpg")
+    #expect(numbering("IMG_1.jpg", 1) == "IMG_1.jpg")
+    #expect(numbering("IMG_1.jpg", 2) == "IMG_1 (2).jpg")
     // Without a character cut in half.
     #expect(numbered.hasPrefix("äää") && !numbered.contains("\u{FFFD}"))
     let foreign = FileName(known: [0x62, 0xE9, 0x2E, 0x6A])
     #expect(NumberedName.of(foreign, 2).bytes == [0x62, 0xE9] + Array(" (2).j".utf8))
     #expect(foreign.text == "b\\xE9.j")
-    #expect(NumberedName.of(".hidden", 3) == ".hidden (3)")
+    #expect(numbering(".hidden", 3) == ".hidden (3)")
   }
 }

@@ -51,7 +51,9 @@ import Testing
     ("store = /a\nread-only = true", ["line 2", "yes or no", "true"]),
     ("store = /a\ngrace = soon", ["line 2", "soon", "--grace"]),
     ("store = /a\nidle = 0", ["line 2", "15m"]),
-    ("store = /a\ngrace = -1", ["line 2", "--grace"]),
+    ("store = /a\ngrace = -1", ["line 2", "--grace takes seconds, from 0 to a year"]),
+    ("store = /a\nidle = 5m\ngrace = 5\nidle = 6m", ["line 4", "idle", "earlier"]),
+    ("store = /a\r\n\r\nmountpiont = /b\r\n", ["line 3", "mountpiont"]),
     ("store = /a\n\n# x\ntransport = pigeon", ["line 4", "pigeon", "device"]),
     ("store = Album.store", ["line 1", "~/"]),
     ("store =", ["line 1", "no value"]),
@@ -64,6 +66,27 @@ import Testing
     let said = complaint(text)
     #expect(said != nil)
     for word in words + ["config"] { #expect(said?.contains(word) ?? false, "\(said ?? "")") }
+  }
+
+  @Test func filesOfOtherSystemsAreRead() throws {
+    let entries = try parse(
+      "\u{FEFF}store = /a\r\nmountpoint = /m\r\noptions = ro\r\noptions = noexec\r\n")
+    #expect(
+      entries == [
+        UserConfiguration.Entry(
+          store: "/a", mountPoint: "/m", options: ["-o", "ro", "-o", "noexec"])
+      ])
+  }
+
+  @Test(arguments: ["mkfifo", "mkdir", "ln -s /dev/zero", "truncate -s 1048577"])
+  func onlyASmallRegularFileIsRead(command: String) throws {
+    let home = try ScratchDirectory()
+    let config = home.path("albumfs/config")
+    _ = try Command("/usr/bin/env", ["mkdir", home.path("albumfs")]).run()
+    _ = try Command("/usr/bin/env", command.split(separator: " ").map(String.init) + [config]).run()
+    let outcome = try TestStore.run(["mount"], environment: ["XDG_CONFIG_HOME": home.path])
+    #expect(outcome.code == 1, "\(outcome)")
+    #expect(outcome.errors.contains(command.hasPrefix("trunc") ? "1 MiB" : "regular file"))
   }
 
   @Test func aFileThatOthersMayWriteIsNotRead() throws {
@@ -85,12 +108,6 @@ import Testing
     #expect(bare.code == 1 && bare.errors.contains("config"), "\(bare)")
     let half = try TestStore.run(["mount", "/nowhere/store"], environment: environment)
     #expect(half.code == 1 && half.errors.contains("MOUNTPOINT"), "\(half)")
-  }
-
-  @Test func namesThatAreTakenGetNumbers() {
-    #expect(NumberedName.of("IMG_1.jpg", 2) == "IMG_1 (2).jpg")
-    #expect(NumberedName.of(".hidden", 2) == ".hidden (2)")
-    #expect(NumberedName.of("notes", 3) == "notes (3)")
   }
 
   @Test(arguments: [

@@ -122,11 +122,13 @@ import Testing
         head -c 3000000 /dev/urandom > $M/Trip/Photo/deep/large.bin; ln -s same.txt $M/link
         touch -d @1000000000 $M/Trip/Photo/deep/large.bin
         sum=$(sha256sum < $M/Trip/Photo/deep/large.bin); echo "$sum" > $W/sum
-        mkfifo $M/pipe
+        mkfifo $M/pipe; ln $M/Trip/Photo/deep/large.bin $M/Trip/other.bin; printf x > "$M/$(printf 'caf\\351')"
         """)
       let refused = try mounted.outcome("albumfs mount --password-file $P $S $M")
       #expect(refused.code == 10)
-      for word in ["Trip, link, pipe, same.txt", "NOT encrypted", "albumfs adopt"] {
+      for word in [
+        "Trip", "link", "NOT encrypted", "albumfs adopt \(mounted.mountPoint) \(mounted.store)",
+      ] {
         #expect(refused.errors.contains(word), "\(refused.errors)")
       }
       let adopted = try mounted.outcome("albumfs adopt --password-file $P $M $S")
@@ -137,6 +139,7 @@ import Testing
         test "$(cat $M/Trip/Photo/taken.jpg)" = other; test "$(cat "$M/Trip/Photo/taken (2).jpg")" = mine
         test "$(sha256sum < $M/Trip/Photo/deep/large.bin)" = "$(cat $W/sum)"
         test "$(stat -c %Y $M/Trip/Photo/deep/large.bin)" = 1000000000
+        test "$(cat "$M/$(printf 'caf\\351')")" = x; test $M/Trip/other.bin -ef $M/Trip/Photo/deep/large.bin
         test "$(readlink $M/link)" = same.txt; test "$(ls -A $M | grep -c adopted-)" = 0
         albumfs umount $M
         test "$(ls -A $M)" = pipe; rm $M/pipe

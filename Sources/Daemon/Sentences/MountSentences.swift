@@ -5,7 +5,10 @@ import Posix
 // Errors of a mount, in words. They name options and commands, which the driver does not know.
 
 extension Failure {
-  init(_ error: MountError) { self.init(Kind(error), error.sentence) }
+  /// `store`: the one that was to be mounted.
+  init(_ error: MountError, store: String? = nil) {
+    self.init(Kind(error), error.sentence(store))
+  }
 }
 
 extension Failure.Kind {
@@ -20,7 +23,7 @@ extension Failure.Kind {
 }
 
 extension MountError {
-  fileprivate var sentence: String {
+  fileprivate func sentence(_ store: String?) -> String {
     switch self {
     case .noDevice:
       "There is no /dev/fuse. Load the kernel module (modprobe fuse); a container needs --device /dev/fuse."
@@ -28,14 +31,14 @@ extension MountError {
     case .noFusermount:
       "fusermount3 is not installed; only root can mount without it (package fuse3)."
     case .allowOtherNotPermitted: "--allow-other needs the line user_allow_other in /etc/fuse.conf."
-    case .mountPoint(let path, let fault): fault.sentence(of: path)
+    case .mountPoint(let path, let fault): fault.sentence(of: path, store)
     case .unknownOption("nonempty"):
       "The option nonempty is not supported: choose an empty directory to mount on."
     case .unknownOption(let word):
       """
       Unknown mount option "\(word)". Known are ro, rw, allow_other, suid, nosuid, dev, nodev, exec, \
       noexec, sync, async, dirsync, atime, noatime, diratime, nodiratime, symfollow, nosymfollow, acl, \
-      uid=USER, gid=GROUP.
+      uid=USER, gid=GROUP, fsname=NAME.
       """
     case .badID(let word):
       """
@@ -76,7 +79,7 @@ extension RingFault {
 }
 
 extension MountPointFault {
-  fileprivate func sentence(of path: String) -> String {
+  fileprivate func sentence(of path: String, _ store: String?) -> String {
     switch self {
     case .missing: "\(path) does not exist: make that directory first."
     case .notDirectory: "\(path) is not a directory."
@@ -84,7 +87,8 @@ extension MountPointFault {
       """
       \(path) is not empty. It holds \(names.inWords), which \(names.count == 1 ? "was" : "were") written while \
       nothing was mounted. \(names.count == 1 ? "It is" : "They are") NOT encrypted. Choose another directory, \
-      or move what is in this one into the space: albumfs adopt \(ShellWord.quoted(path))
+      or move what is in this one into the space: albumfs adopt \(ShellWord.quoted(path))\
+      \(store.map { " " + ShellWord.quoted($0) } ?? "")
       """
     case .busy: "Something is mounted on \(path) already."
     case .dead: "\(path) is a mount whose daemon is gone: clear it with albumfs umount."

@@ -83,6 +83,10 @@ struct Adopt: RecoveryKeyCommand {
     for (path, name) in adoption.renamed {
       output.say("\(path.printable) is \(name.printable) in the space.")
     }
+    for path in adoption.withoutList {
+      output.say(
+        "\(path.printable) has lost its access control list: mount with -o acl to keep such lists.")
+    }
     output.say("Moved \(counted(adoption.moved, "file")) into the space.")
     if adoption.left.isEmpty { return }
     let lines = adoption.left.map { "  \($0.path.printable): \($0.reason)" }

@@ -59,7 +59,7 @@ struct List: ParsableCommand {
         continue
       }
       let state = entry.alive ? (entry.readOnly ? "read-only" : "mounted") : "dead"
-      Terminal.result(entry.line(state))
+      Terminal.result(entry.line(state).printable)
     }
     if entries.isEmpty { output.say("Nothing is mounted.") }
   }
@@ -81,7 +81,7 @@ struct List: ParsableCommand {
   }
 
   private static func tell(_ entry: Entry, _ users: [BusyProcess]) {
-    Terminal.result(entry.line("unmounted, still open"))
-    for user in users { Terminal.result("  \(user.line)") }
+    Terminal.result(entry.line("unmounted, still open").printable)
+    for user in users { Terminal.result("  \(user.line)".printable) }
   }
 }

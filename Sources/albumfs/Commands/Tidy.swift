@@ -38,7 +38,9 @@ struct Tidy: ParsableCommand {
       try tidy(mount, all ? nil : inside)
       return
     }
-    for mount in try MountPath.table().spaces where mount.isOurs { try tidy(mount, nil) }
+    let mounts = try MountPath.table().spaces.filter(\.isOurs)
+    if mounts.isEmpty { output.say("You have no mounted space.") }
+    for mount in mounts { try tidy(mount, nil) }
   }
 
   private func tidy(_ mount: MountEntry, _ album: String?) throws {
@@ -57,7 +59,7 @@ struct Tidy: ParsableCommand {
 
   private func preview(_ mount: MountEntry, _ album: String?) throws {
     let summary = try ControlClient(mount).ask(.tidyPreview(album: album)).done()
-    for photo in summary.notes.prefix(summary.count) { Terminal.result(photo) }
+    for photo in summary.notes.prefix(summary.count) { Terminal.result(photo.printable) }
     output.say("Would move \(counted(summary.count, "file")) into Photo.")
     try complain(summary.notes.dropFirst(summary.count))
   }
@@ -69,6 +71,6 @@ struct Tidy: ParsableCommand {
   }
 
   private func complain(_ notes: ArraySlice<String>) throws(Failure) {
-    if !notes.isEmpty { throw Failure(.clash, notes.joined(separator: "\n")) }
+    if !notes.isEmpty { throw Failure(.clash, notes.map(\.printable).joined(separator: "\n")) }
   }
 }

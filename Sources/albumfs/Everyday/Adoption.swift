@@ -1,3 +1,4 @@
+import AlbumModel
 import ControlProtocol
 import Posix
 
@@ -8,25 +9,35 @@ import Posix
 /// A name that is taken in the space gets a number: `IMG_1 (2).jpg`. If the file there has the same content,
 /// it counts as the copy.
 struct Adoption {
-  private let source: String
-  private let target: String
+  private let source: PlainPath
+  private let target: PlainPath
+
+  /// An entry of the directory, by its path there, and its place in the space.
+  private struct Pair {
+    var path: PlainPath
+    var copy: PlainPath
+  }
 
   /// Files that stay where they were, with the reason. Paths are relative to the directory.
   private(set) var left: [(path: String, reason: String)] = []
   /// Files that got another name in the space.
   private(set) var renamed: [(path: String, name: String)] = []
+  /// Files and directories whose access control list the space refused.
+  private(set) var withoutList: [String] = []
   /// How many files and links were moved.
   private(set) var moved = 0
 
   /// Files and links that are in both places.
-  private var copies: [(path: String, copy: String)] = []
+  private var copies: [Pair] = []
   /// Directories, each after the one that it lies in.
-  private var directories: [String] = []
+  private var directories: [PlainPath] = []
+  /// The first copy of each file, for its other hard links.
+  private var firstCopies: [PlainEntry.Identity: PlainPath] = [:]
 
   /// Both are paths of directories; `target` is in the space.
   init(from source: String, into target: String) {
-    self.source = source
-    self.target = target
+    self.source = PlainPath(source)
+    self.target = PlainPath(target)
   }
 
   mutating func run() throws(Failure) {
@@ -34,115 +45,126 @@ struct Adoption {
     do throws(Errno) { try PlainFiles.synchronize(target) } catch {
       throw Failure(.other, "The space could not be synced (\(error)), so no original was removed.")
     }
-    for (path, copy) in copies { remove(path, copy) }
+    for pair in copies { remove(pair) }
     for directory in directories.reversed() {
       // One that still holds something stays.
-      try? PathCalls.removeDirectory("\(source)/\(directory)")
+      try? PathCalls.removeDirectory(directory)
     }
+  }
+
+  /// The path within the directory, for people.
+  private func shown(_ path: PlainPath) -> String {
+    path == source ? "." : PlainPath(bytes: Array(path.bytes[(source.bytes.count + 1)...])).text
+  }
+
+  private mutating func leave(_ path: PlainPath, _ reason: String) {
+    left.append((shown(path), reason))
   }
 
   // MARK: Copying
 
   private mutating func copyAll() {
-    var waiting: [(path: String, copy: String)] = [("", "")]
-    while let (path, copy) = waiting.popLast() {
-      let names: [String]
-      do throws(Errno) {
-        names = try PosixDirectory(path: "\(source)/\(path)").list("").sorted()
-      } catch {
-        left.append((path, "\(error)"))
+    var waiting = [Pair(path: source, copy: target)]
+    while let folder = waiting.popLast() {
+      let names: [FileName]
+      do throws(Errno) { names = try folder.path.names() } catch {
+        leave(folder.path, "\(error)")
         continue
       }
       for name in names {
-        let (inner, place) = (path.isEmpty ? name : "\(path)/\(name)", "\(target)/\(copy)")
+        let path = folder.path.appending(name)
         do throws(Errno) {
-          if let found = try self.copy(inner, name, into: place) {
-            let whole = copy.isEmpty ? found : "\(copy)/\(found)"
-            waiting.append((inner, whole))
+          if let copy = try copy(path, name, into: folder.copy) {
+            waiting.append(Pair(path: path, copy: copy))
           }
         } catch {
-          left.append((inner, "\(error)"))
+          leave(path, "\(error)")
         }
       }
     }
   }
 
-  /// Copies one entry. Returns the name of a directory in the space whose content is to be copied.
-  private mutating func copy(_ path: String, _ name: String, into place: String) throws(Errno)
-    -> String?
+  /// Copies one entry. Returns the directory in the space whose content is to be copied.
+  private mutating func copy(_ path: PlainPath, _ name: FileName, into place: PlainPath)
+    throws(Errno) -> PlainPath?
   {
-    let original = "\(source)/\(path)"
-    let entry = try PlainEntry(original)
-    let isDirectory = entry.kind == .directory
+    let entry = try PlainEntry(path)
     if entry.kind == .other {
-      left.append((path, "it is neither a file nor a directory nor a link"))
+      leave(path, "it is neither a file nor a directory nor a link")
       return nil
     }
     for number in 1... {
       let found = NumberedName.of(name, number)
-      let copy = "\(place)/\(found)"
-      if let there = try? PlainEntry(copy) {
-        let isSame = try isCopy(original, entry, copy, there)
-        if !isSame { continue }
+      let pair = Pair(path: path, copy: place.appending(found))
+      if let there = try? PlainEntry(pair.copy) {
+        if try !isCopy(pair, entry, there) { continue }
       } else {
-        try make(copy, from: original, entry, in: place, name)
+        try make(pair, entry, in: place, name)
       }
-      if found != name { renamed.append((path, found)) }
-      if isDirectory { directories.append(path) } else { copies.append((path, copy)) }
-      return isDirectory ? found : nil
+      if found != name { renamed.append((shown(path), found.text)) }
+      if entry.kind == .file, firstCopies[entry.file] == nil {
+        firstCopies[entry.file] = pair.copy
+      }
+      if entry.kind == .directory { directories.append(path) } else { copies.append(pair) }
+      return entry.kind == .directory ? pair.copy : nil
     }
     return nil
   }
 
   /// True if what is there can stand for the original: the same content, or a directory to put things into.
-  private func isCopy(
-    _ original: String, _ entry: PlainEntry, _ copy: String, _ there: PlainEntry
-  ) throws(Errno) -> Bool {
+  private func isCopy(_ pair: Pair, _ entry: PlainEntry, _ there: PlainEntry) throws(Errno) -> Bool
+  {
     guard entry.kind == there.kind else { return false }
     switch entry.kind {
     case .directory: return true
-    case .link:
-      return PathCalls.target(ofLink: original) == PathCalls.target(ofLink: copy)
-    case .file: return try PlainFiles.areEqual(original, copy)
+    case .link: return try pair.path.target() == pair.copy.target()
+    case .file: return try PlainFiles.areEqual(pair.path, pair.copy)
     case .other: return false
     }
   }
 
   /// A file gets its name when it is complete, so that an interruption leaves no half of one.
-  private func make(
-    _ copy: String, from original: String, _ entry: PlainEntry, in place: String, _ name: String
+  private mutating func make(
+    _ pair: Pair, _ entry: PlainEntry, in place: PlainPath, _ name: FileName
   ) throws(Errno) {
     switch entry.kind {
-    case .directory: try PlainFiles.makeDirectory(copy, permissions: entry.permissions)
-    case .link:
-      guard let goal = PathCalls.target(ofLink: original) else { throw .io }
-      try PlainFiles.makeLink(to: goal, at: copy)
+    case .directory:
+      try PlainFiles.makeDirectory(pair.copy, permissions: entry.permissions)
+      keepAttributes(pair)
+    case .link: try PlainFiles.makeLink(to: try pair.path.target(), at: pair.copy)
     case .file:
+      if let first = firstCopies[entry.file], try PlainFiles.areEqual(pair.path, first) {
+        return try PlainFiles.addName(pair.copy, of: first)
+      }
       // Names take 255 bytes at most.
-      let partial = "\(place)/.adopted-\(String(decoding: name.utf8.prefix(200), as: UTF8.self))"
+      let partial = place.appending(
+        FileName(known: Array(".adopted-".utf8) + name.bytes.prefix(200)))
       do throws(Errno) { try PathCalls.removeFile(partial) } catch {
         if error != .noEntry { throw error }
       }
-      try PlainFiles.copy(original, to: partial)
-      try PlainFiles.rename(partial, to: copy)
+      try PlainFiles.copy(pair.path, to: partial)
+      try PlainFiles.rename(partial, to: pair.copy)
+      keepAttributes(pair)
     case .other: break
     }
   }
 
+  private mutating func keepAttributes(_ pair: Pair) {
+    if !PlainFiles.copyAttributes(pair.path, to: pair.copy) { withoutList.append(shown(pair.path)) }
+  }
+
   // MARK: Removing
 
-  private mutating func remove(_ path: String, _ copy: String) {
-    let original = "\(source)/\(path)"
+  private mutating func remove(_ pair: Pair) {
     do throws(Errno) {
       // Both are looked at anew: either may have changed since.
-      guard try isCopy(original, PlainEntry(original), copy, PlainEntry(copy)) else {
-        left.append((path, "its copy differs, so it was changed meanwhile"))
-        return
+      guard try isCopy(pair, PlainEntry(pair.path), PlainEntry(pair.copy)) else {
+        return leave(pair.path, "its copy differs, so it was changed meanwhile")
       }
-      try PathCalls.removeFile(original)
+      try PathCalls.removeFile(pair.path)
       moved += 1
     } catch {
-      left.append((path, "\(error)"))
+      leave(pair.path, "\(error)")
     }
   }
 }

@@ -20,6 +20,8 @@ struct UserConfiguration {
   }
 
   var entries: [Entry] = []
+  /// The settings of the last store so far.
+  private var names: Set<String> = []
 
   /// The settings of `albumfs mount` that take a value.
   private static let valued = ["options"] + MountHelper.valued
@@ -36,31 +38,47 @@ struct UserConfiguration {
   /// The settings of the store that belongs on a mount point.
   func entry(at mountPoint: String) -> Entry? { entries.first { $0.mountPoint == mountPoint } }
 
+  /// The longest file that is read, in bytes.
+  private static let mostBytes = 1 << 20
+
   /// Reads the user's file. Without one, nothing is set.
   static func read() throws(Failure) -> UserConfiguration {
-    guard let path else { return UserConfiguration() }
-    let bytes: [UInt8]
-    let isTrusted: Bool
-    do throws(Errno) {
-      isTrusted = try FileDescriptor(open: path, O_RDONLY | O_NONBLOCK).isTrusted
-      bytes = isTrusted ? try readWholeFile(path) : []
-    } catch {
-      if error == .noEntry || error == .notDirectory { return UserConfiguration() }
-      throw Failure(.other, "\(path) cannot be read: \(error).")
-    }
-    if !isTrusted {
-      throw Failure(
-        .usage,
-        "\(path) may name programs that albumfs runs. So it must be a file of yours that nobody else can "
-          + "write: chmod 600 \(path)")
-    }
-    return try parse(String(decoding: bytes, as: UTF8.self), from: path)
+    guard let path, let text = try content(of: path) else { return UserConfiguration() }
+    return try parse(text, from: path)
   }
 
-  /// Throws for the first line that means nothing, and names it.
+  /// Nil if there is no such file. Reads nothing but a regular file that nobody else can write.
+  private static func content(of path: String) throws(Failure) -> String? {
+    let (bytes, size): ([UInt8], Int64)
+    do throws(Errno) {
+      let file = try FileDescriptor(open: path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
+      guard try file.isTrusted else { throw .notPermitted }
+      size = try file.size()
+      bytes = size > mostBytes ? [] : try file.readToEnd()
+    } catch {
+      switch error {
+      case .noEntry, .notDirectory: return nil
+      case .notPermitted:
+        throw Failure(
+          .usage,
+          "\(path) may name programs that albumfs runs. So it must be a regular file of yours that nobody "
+            + "else can write: chmod 600 \(path)")
+      default: throw Failure(.other, "\(path) cannot be read: \(error).")
+      }
+    }
+    if size > mostBytes {
+      throw Failure(.usage, "\(path) has \(size) bytes; settings take 1 MiB at most.")
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Throws for the first line that means nothing, and names it. Takes files of other systems, too: a byte
+  /// order mark at the beginning, and lines that end with a carriage return.
   static func parse(_ text: String, from path: String) throws(Failure) -> UserConfiguration {
     var found = UserConfiguration()
-    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    let text = text.hasPrefix("\u{FEFF}") ? text.dropFirst() : text[...]
+    // A carriage return with a line feed is one character of Swift.
+    let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
     for (place, line) in lines.enumerated() {
       let words = line.trimmed
       if words.isEmpty || words.hasPrefix("#") { continue }
@@ -84,15 +102,16 @@ struct UserConfiguration {
         throw Failure(.usage, "\(value) is a store of an earlier line.")
       }
       entries.append(Entry(store: store))
+      names = []
       return
     }
     guard let last = entries.indices.last else {
       throw Failure(.usage, "\(name) comes before the first line \"store = …\".")
     }
+    if !names.insert(name).inserted, name != "options" {
+      throw Failure(.usage, "an earlier line sets \(name) for this store already.")
+    }
     if name == "mountpoint" {
-      if entries[last].mountPoint != nil {
-        throw Failure(.usage, "this store has a mountpoint already.")
-      }
       let point = try UserConfiguration.place(value, name)
       if entry(at: point) != nil {
         throw Failure(.usage, "\(value) is the mountpoint of an earlier store.")
@@ -114,7 +133,11 @@ struct UserConfiguration {
       }
     } else if valued.contains(name) {
       let isPath = name == "password-file" || name == "thumbnailer"
-      words = [name == "options" ? "-o" : "--\(name)", isPath ? try place(value, name) : value]
+      let option = name == "options" ? "-o" : "--\(name)"
+      // A value that begins with a hyphen would pass for an option.
+      words =
+        value.hasPrefix("-")
+        ? ["\(option)=\(value)"] : [option, isPath ? try place(value, name) : value]
     } else {
       throw Failure(.usage, "there is no setting \"\(name)\"; there are: \(names).")
     }

@@ -8,10 +8,6 @@ enum NumberedName {
     FileName(known: bytes(name.bytes, number))
   }
 
-  static func of(_ name: String, _ number: Int) -> String {
-    String(decoding: bytes(Array(name.utf8), number), as: UTF8.self)
-  }
-
   private static func bytes(_ name: [UInt8], _ number: Int) -> [UInt8] {
     if number == 1 { return name }
     var (stem, end) = (name[...], name[name.endIndex...])
