@@ -31,7 +31,9 @@ struct List: ParsableCommand {
 
     func line(_ state: String) -> String {
       let process = pid.map { "process \($0)" } ?? "no process"
-      return "\(mountPoint)\t\(store ?? "store unknown")\t\(state)\t\(process)"
+      // A tab is between fields only.
+      return [mountPoint, store ?? "store unknown", state, process].map(\.printable)
+        .joined(separator: "\t")
     }
   }
   private struct Listing: Encodable {
@@ -59,7 +61,7 @@ struct List: ParsableCommand {
         continue
       }
       let state = entry.alive ? (entry.readOnly ? "read-only" : "mounted") : "dead"
-      Terminal.result(entry.line(state).printable)
+      Terminal.result(entry.line(state))
     }
     if entries.isEmpty { output.say("Nothing is mounted.") }
   }
@@ -81,7 +83,7 @@ struct List: ParsableCommand {
   }
 
   private static func tell(_ entry: Entry, _ users: [BusyProcess]) {
-    Terminal.result(entry.line("unmounted, still open").printable)
-    for user in users { Terminal.result("  \(user.line)".printable) }
+    Terminal.result(entry.line("unmounted, still open"))
+    for user in users { Terminal.result("  \(user.line)") }
   }
 }
