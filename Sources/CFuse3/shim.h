@@ -13,6 +13,19 @@ static inline void cfuse3_translate(void *request, ssize_t size) {
   if (size >= (ssize_t)sizeof *header && header->opcode == tmpfile) header->opcode = create;
 }
 
+// The number of bytes that a FUSE_READ or FUSE_WRITE asks for; 0 for any other request. Both have the size at
+// the same place.
+static inline uint32_t cfuse3_data_size(const void *request, size_t size) {
+  const struct {
+    uint32_t length, opcode;
+    uint64_t rest[4], handle, offset;
+    uint32_t size;
+  } *data = request;
+  const uint32_t read = 15, write = 16;
+  if (size < 60 || (data->opcode != read && data->opcode != write)) return 0;
+  return data->size;
+}
+
 // Reads a request like libfuse. In C, because libfuse ends a thread that waits here by cancelling it, which Swift
 // code does not support. `context` is unused.
 static inline ssize_t cfuse3_read(int device, void *buffer, size_t size, void *context) {

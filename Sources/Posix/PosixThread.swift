@@ -37,6 +37,9 @@ package final class PosixThread: @unchecked Sendable {  // written once, before 
     clinux_bind_to_processor(UInt32(clamping: number))
   }
 
+  /// Lets the calling thread run on all processors of the process again.
+  package static func unbind() { clinux_unbind_from_processor() }
+
   /// Gives the calling thread a table of descriptors of its own, which has only the standard ones. It keeps
   /// open nothing else from then on, and sees its descriptors in /proc/thread-self only.
   package static func separateDescriptors() throws(Errno) {

@@ -10,6 +10,11 @@ internal import Posix
 
   init(_ raw: OpaquePointer) { unsafe self.raw = raw }
 
+  /// True for a request that takes longer than to wake a thread: a large part of a file.
+  static func isLong(_ request: UnsafeMutableRawBufferPointer) -> Bool {
+    unsafe cfuse3_data_size(request.baseAddress, request.count) >= 128 << 10
+  }
+
   func process(_ request: UnsafeMutableRawBufferPointer) {
     var buffer = unsafe fuse_buf()
     unsafe buffer.size = request.count
@@ -36,6 +41,7 @@ struct RingConnection: Sendable {
   private let rings: Rings
   /// True from a request to its reply.
   private var isOpen = false
+  private var isBound = false
 
   /// Call it on the thread itself.
   init(_ rings: Rings, _ queue: RingQueue, stop: StopEvent) throws(Errno) {
@@ -83,11 +89,21 @@ struct RingConnection: Sendable {
 
   private func serveRequest(_ session: RingSession) {
     guard let request = unsafe ring.request() else { return ring.reply(error: -EIO) }
+    bind(unless: unsafe RingSession.isLong(request))
     isOpen = true
     unsafe session.process(request)
     // The kernel expects the entry back even if libfuse has no reply to this kind of request.
     if isOpen { ring.reply(error: 0) }
     isOpen = false
+  }
+
+  /// The caller of a short request waits on the processor of the queue: on another one, each request wakes
+  /// two processors. The caller of a long one reads on meanwhile, and would share its processor with this
+  /// thread.
+  private func bind(unless isLong: Bool) {
+    if isBound != isLong { return }
+    isBound = !isLong
+    if isLong { PosixThread.unbind() } else { PosixThread.bind(toProcessor: queue.number) }
   }
 
   /// Takes a message that libfuse sends to the kernel. Returns its size if it is the reply to the thread's

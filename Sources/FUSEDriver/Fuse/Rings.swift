@@ -156,8 +156,6 @@ final class Rings: Sendable {
       progress.withLock { $0 = stage }
       progress.notifyAll()
     }
-    // The caller waits on this processor for the reply. On another one, each request wakes two processors.
-    PosixThread.bind(toProcessor: queue.number)
     let connection: RingConnection
     let thread: RingThread
     do throws(Errno) {
