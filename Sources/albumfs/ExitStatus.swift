@@ -31,7 +31,7 @@ enum ExitStatus {
     (.unreachable, 47, "the mount's daemon is there but cannot be reached, or is not yours"),
     (.clash, 48, "tidy: a name is taken; the other photos were moved"),
     (.leftOutside, 49, "adopt: some files stay outside of the space"),
-    (.tracesStay, 50, "traces that other programs left could not be removed"),
+    (.tracesStay, 50, "traces that other programs left could not be removed or looked for"),
     (.notCopied, 51, "import, export: some files were not copied, or not removed by --move"),
   ]
 

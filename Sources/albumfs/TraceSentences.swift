@@ -64,15 +64,21 @@ struct TraceSentences {
       "Outside of it stay \(counts.joined(separator: ", "))\(more). To remove: \(command) --clean"
   }
 
-  /// nil unless traces stay that should not.
+  /// nil unless traces stay that should not, or may stay because nobody looked.
   var failure: Failure? {
+    if !search.isCleaning { return nil }
     let staying = proven.filter { trace in
       if case .stays = trace.state { return true }
       return false
     }
-    if !search.isCleaning || staying.isEmpty { return nil }
-    return Failure(
-      .tracesStay, "\(counted(staying.count, "trace")) stay\(staying.count == 1 ? "s" : "").")
+    var reasons: [String] = []
+    if !staying.isEmpty {
+      reasons.append("\(counted(staying.count, "trace")) stay\(staying.count == 1 ? "s" : "").")
+    }
+    let unread = search.unseen.filter { $0.reason.mayBeMended }.count
+    if unread > 0 { reasons.append("\(counted(unread, "place")) could not be looked into.") }
+    if !search.isComplete { reasons.append("The search is not complete.") }
+    return reasons.isEmpty ? nil : Failure(.tracesStay, reasons.joined(separator: " "))
   }
 
   /// Temporary pictures may be of any other directory.
@@ -163,6 +169,16 @@ struct TraceSentences {
   private static func reason(_ state: Trace.State) -> String? {
     guard case .stays(let reason) = state else { return nil }
     return sentence(reason)
+  }
+}
+
+extension UnseenFile.Reason {
+  /// True if the user can give access, and another run then looks into it.
+  fileprivate var mayBeMended: Bool {
+    switch self {
+    case .error, .anotherUsers: true
+    case .tooLarge, .notUnderstood: false
+    }
   }
 }
 

@@ -63,6 +63,17 @@ import Testing
     #expect(text == recent(["file:///other"]))
   }
 
+  /// A list that `sudo` left behind may hold traces that nobody sees.
+  @Test func aPlaceThatCannotBeLookedIntoIsNoSuccess() throws {
+    let list = home + "/.local/share/recently-used.xbel"
+    try #require(unsafe chown(list, 1, 1) == 0, "this test needs root")
+    #expect(try run([album]).code == 0)
+    let cleaned = try run([album, "--clean"])
+    #expect(cleaned.code == 50)
+    #expect(cleaned.errors.contains("Not looked into: \(list): it is another user's"))
+    #expect(cleaned.errors.hasSuffix("albumfs: 1 place could not be looked into.\n"))
+  }
+
   @Test func programsReadJSON() throws {
     struct Listing: Decodable {
       struct Entry: Decodable, Equatable {
