@@ -76,8 +76,8 @@ let package = Package(
     library("AlbumFormat", ["AlbumModel"]),
     // What other programs leave about the files of a mount.
     library("Traces", ["CZlib", "AlbumModel", "Posix"]),
-    // The date of capture in the head of a picture.
-    library("CaptureDates"),
+    // What the containers of pictures say: dates of capture, orientation, embedded previews.
+    library("PictureMetadata"),
     library(
       "AlbumSecrets", ["CSodium", "CUtf8proc", "CZxcvbn", "Posix", "AlbumModel", "AlbumFormat"]),
     library(
@@ -94,7 +94,10 @@ let package = Package(
     library("ThumbnailProtocol"),
     library("Thumbnails", ["AlbumModel", "Posix", "CLinux", "ThumbnailProtocol", logging]),
     program(
-      "albumfs-thumbnailer", ["ThumbnailProtocol", "CVips", "CSeccomp", "CLinux", "CFreshMemory"]),
+      "albumfs-thumbnailer",
+      [
+        "ThumbnailProtocol", "PictureMetadata", "CVips", "CSeccomp", "CLinux", "CFreshMemory",
+      ]),
 
     // Security keys: the words of the conversation, and the program that calls libfido2.
     library("SecurityKeyProtocol"),
@@ -115,7 +118,7 @@ let package = Package(
       [
         "AlbumModel", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumCheck",
         "ThumbnailProtocol", "SecurityKeyProtocol", "ControlProtocol", "Daemon", "Traces",
-        "CaptureDates", arguments, logging,
+        "PictureMetadata", arguments, logging,
       ]),
 
     // Tests mirror Sources.
@@ -128,7 +131,7 @@ let package = Package(
       path: "Tests/AlbumTestSupport", swiftSettings: settings),
     tests("AlbumModelTests", ["AlbumModel"]),
     tests("PosixTests", ["AlbumModel", "Posix", "AlbumTestSupport"]),
-    tests("CaptureDatesTests", ["CaptureDates", "AlbumTestSupport"]),
+    tests("PictureMetadataTests", ["PictureMetadata", "AlbumTestSupport"]),
     tests("TracesTests", ["AlbumModel", "Posix", "Traces", "AlbumTestSupport"]),
     tests("AlbumFormatTests", ["AlbumModel", "AlbumFormat", "AlbumTestSupport"]),
     tests("AlbumSecretsTests", ["AlbumModel", "AlbumFormat", "AlbumSecrets", "AlbumTestSupport"]),
@@ -187,7 +190,7 @@ if Context.environment["ALBUMFS_FUZZ"] != nil {
       name: "albumfs-fuzz",
       dependencies: [
         "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "ThumbnailProtocol",
-        "ControlProtocol", "Traces", "CaptureDates", "AlbumTestSupport", logging,
+        "ControlProtocol", "Traces", "PictureMetadata", "AlbumTestSupport", logging,
       ],
       path: "Tests/Fuzz", swiftSettings: settings))
 }

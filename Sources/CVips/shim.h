@@ -46,8 +46,13 @@ static inline int cvips_has_operation(const char *name) {
 }
 
 // Reads only the header.
-static inline VipsImage *cvips_open(const void *data, size_t length) {
-  return vips_image_new_from_buffer(data, length, "", "access", VIPS_ACCESS_SEQUENTIAL, NULL);
+static inline VipsImage *cvips_open(const void *data, size_t length, VipsFailOn fail_on) {
+  return vips_image_new_from_buffer(data, length, "", "access", VIPS_ACCESS_SEQUENTIAL, "fail_on",
+                                    fail_on, NULL);
+}
+
+static inline int cvips_load_heif_thumbnail(const void *data, size_t length, VipsImage **out) {
+  return vips_heifload_buffer((void *)data, length, out, "thumbnail", TRUE, NULL);
 }
 
 static inline int cvips_thumbnail(const void *data, size_t length, VipsImage **out, int edge,
@@ -67,8 +72,43 @@ static inline int cvips_thumbnail_image(VipsImage *in, VipsImage **out, int edge
   return vips_thumbnail_image(in, out, edge, "height", edge, "size", VIPS_SIZE_DOWN, NULL);
 }
 
-static inline int cvips_has_profile(VipsImage *image) {
-  return vips_image_get_typeof(image, VIPS_META_ICC_NAME) != 0;
+static inline int cvips_shrink(VipsImage *in, VipsImage **out, int factor) {
+  return vips_shrink(in, out, factor, factor, NULL);
+}
+
+// EXIF's orientation.
+static inline int cvips_orient(VipsImage *in, VipsImage **out, int orientation) {
+  if (vips_copy(in, out, NULL)) return -1;
+  vips_image_set_int(*out, VIPS_META_ORIENTATION, orientation);
+  return 0;
+}
+
+static inline int cvips_is_interlaced(VipsImage *image) {
+  return vips_image_get_typeof(image, "interlaced") != 0 ||
+         vips_image_get_typeof(image, "jpeg-multiscan") != 0;
+}
+
+static inline int cvips_is_cmyk(VipsImage *image) {
+  return vips_image_get_interpretation(image) == VIPS_INTERPRETATION_CMYK;
+}
+
+static inline int cvips_is_grey_or_rgb(VipsImage *image) {
+  switch (vips_image_get_interpretation(image)) {
+    case VIPS_INTERPRETATION_MULTIBAND:
+    case VIPS_INTERPRETATION_B_W:
+    case VIPS_INTERPRETATION_GREY16:
+    case VIPS_INTERPRETATION_RGB:
+    case VIPS_INTERPRETATION_RGB16:
+    case VIPS_INTERPRETATION_sRGB:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+static inline int cvips_profile(VipsImage *image, const void **data, size_t *length) {
+  if (vips_image_get_typeof(image, VIPS_META_ICC_NAME) == 0) return -1;
+  return vips_image_get_blob(image, VIPS_META_ICC_NAME, data, length);
 }
 
 // Converts from the colours of the image's own profile.
@@ -88,8 +128,14 @@ static inline int cvips_cast_uchar(VipsImage *in, VipsImage **out) {
   return vips_cast_uchar(in, out, NULL);
 }
 
-static inline int cvips_as_srgb(VipsImage *in, VipsImage **out) {
-  return vips_copy(in, out, "interpretation", VIPS_INTERPRETATION_sRGB, NULL);
+static inline int cvips_cast_float(VipsImage *in, VipsImage **out) {
+  return vips_cast_float(in, out, NULL);
+}
+
+// Takes the samples for grey, or for sRGB.
+static inline int cvips_reinterpret(VipsImage *in, VipsImage **out, int is_grey) {
+  return vips_copy(in, out, "interpretation",
+                   is_grey ? VIPS_INTERPRETATION_B_W : VIPS_INTERPRETATION_sRGB, NULL);
 }
 
 static inline int cvips_save_jpeg(VipsImage *in, void **bytes, size_t *length, int quality) {

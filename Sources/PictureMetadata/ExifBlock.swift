@@ -1,19 +1,12 @@
-/// Finds the date in EXIF data, which has the form of a TIFF (EXIF 2.32, section 4.6): a head, and
+/// Reads EXIF data, which has the form of a TIFF (EXIF 2.32, section 4.6): a head, and
 /// directories of entries of 12 bytes. Offsets count from the head.
 enum ExifBlock {
   private static let entryLimit = 1000
 
   /// `block` is the part of the file that holds the EXIF data.
   static func date(in block: Range<Int64>, _ read: CaptureDate.Read) -> CaptureDate? {
-    guard let head = bytes(8, at: 0, block, read) else { return nil }
-    let isBig = head.starts(with: "MM".utf8)
-    guard isBig || head.starts(with: "II".utf8) else { return nil }
-    let numbers = Numbers(isBigEndian: isBig)
-    // TIFF, Panasonic's raw, two of Olympus' raw.
-    guard [42, 0x55, 0x4F52, 0x5352].contains(numbers.value(head[2..<4])) else { return nil }
     // 0x8769: where the directory of EXIF's own entries lies.
-    guard
-      let main = entries(at: Int64(numbers.value(head[4..<8])), block, numbers, read),
+    guard let (main, numbers) = mainEntries(block, read),
       let pointer = main.first(where: { numbers.value($0[0..<2]) == 0x8769 }),
       let exif = entries(at: Int64(numbers.value(pointer[8..<12])), block, numbers, read)
     else { return nil }
@@ -26,6 +19,37 @@ enum ExifBlock {
       if let date = CaptureDate(exif: text) { return date }
     }
     return nil
+  }
+
+  /// The orientation of the main picture, 1 to 8; nil if the block does not tell.
+  static func orientation(in block: Range<Int64>, _ read: CaptureDate.Read) -> Int? {
+    guard let (main, numbers) = mainEntries(block, read),
+      let entry = main.first(where: { numbers.value($0[0..<2]) == 0x0112 }),
+      numbers.value(entry[2..<4]) == 3
+    else { return nil }
+    let orientation = numbers.value(entry[8..<10])
+    return 1...8 ~= orientation ? orientation : nil
+  }
+
+  /// True if the block names the maker of a camera, or is a DNG.
+  static func namesCamera(in block: Range<Int64>, _ read: CaptureDate.Read) -> Bool {
+    guard let (main, numbers) = mainEntries(block, read) else { return false }
+    return main.contains { [0x010F, 0xC612].contains(numbers.value($0[0..<2])) }
+  }
+
+  /// The first directory, and the order of bytes; nil if the block does not begin as EXIF data does.
+  private static func mainEntries(
+    _ block: Range<Int64>, _ read: CaptureDate.Read
+  ) -> (entries: [[UInt8]], numbers: Numbers)? {
+    guard let head = bytes(8, at: 0, block, read) else { return nil }
+    let isBig = head.starts(with: "MM".utf8)
+    guard isBig || head.starts(with: "II".utf8) else { return nil }
+    let numbers = Numbers(isBigEndian: isBig)
+    // TIFF, Panasonic's raw, two of Olympus' raw.
+    guard [42, 0x55, 0x4F52, 0x5352].contains(numbers.value(head[2..<4])),
+      let main = entries(at: Int64(numbers.value(head[4..<8])), block, numbers, read)
+    else { return nil }
+    return (main, numbers)
   }
 
   /// The entries of a directory, 12 bytes each; nil if they do not lie in the block.

@@ -11,6 +11,10 @@ package enum ImageKind: UInt8, CaseIterable, Sendable {
   case heif = 6
   case avif = 7
   case jpegXL = 8
+  case jpeg2000 = 9
+  /// A camera's raw picture that says so at its start: CR2, CR3, RAF, ORF, RW2. All others begin as any TIFF
+  /// does.
+  case raw = 10
 
   /// The number of bytes from the start that suffice to detect the kind (or all, if there are fewer).
   package static let sniffByteCount = 512
@@ -25,10 +29,14 @@ package enum ImageKind: UInt8, CaseIterable, Sendable {
       self = .webp
     } else if bytes.has("GIF87a", at: 0) || bytes.has("GIF89a", at: 0) {
       self = .gif
+    } else if ImageKind.isRaw(bytes) {
+      self = .raw
     } else if ImageKind.isTIFF(bytes) {
       self = .tiff
     } else if ImageKind.isJPEGXL(bytes) {
       self = .jpegXL
+    } else if ImageKind.isJPEG2000(bytes) {
+      self = .jpeg2000
     } else if let kind = ImageKind.inISOBaseMedia(bytes) {
       self = kind
     } else {
@@ -40,7 +48,7 @@ package enum ImageKind: UInt8, CaseIterable, Sendable {
   var isThumbnailFormat: Bool {
     switch self {
     case .jpeg, .png, .webp: true
-    case .gif, .tiff, .heif, .avif, .jpegXL: false
+    case .gif, .tiff, .heif, .avif, .jpegXL, .jpeg2000, .raw: false
     }
   }
 
@@ -57,6 +65,21 @@ package enum ImageKind: UInt8, CaseIterable, Sendable {
   private static func isJPEGXL(_ bytes: [UInt8]) -> Bool {
     bytes.starts(with: [0xff, 0x0a])
       || bytes.starts(with: [0, 0, 0, 0x0c, 0x4a, 0x58, 0x4c, 0x20, 0x0d, 0x0a, 0x87, 0x0a])
+  }
+
+  /// A box of JP2, or a bare codestream.
+  private static func isJPEG2000(_ bytes: [UInt8]) -> Bool {
+    bytes.starts(with: [0, 0, 0, 0x0c, 0x6a, 0x50, 0x20, 0x20, 0x0d, 0x0a, 0x87, 0x0a])
+      || bytes.starts(with: [0xff, 0x4f, 0xff, 0x51, 0x00])
+  }
+
+  private static func isRaw(_ bytes: [UInt8]) -> Bool {
+    let order = bytes.prefix(4)
+    // Panasonic; Olympus, in three forms; Canon's two; Fujifilm.
+    return order.elementsEqual([0x49, 0x49, 0x55, 0x00]) || order.elementsEqual("IIRO".utf8)
+      || order.elementsEqual("IIRS".utf8) || order.elementsEqual("MMOR".utf8)
+      || isTIFF(bytes) && bytes.has("CR\u{2}\u{0}", at: 8)
+      || bytes.has("ftypcrx ", at: 4) || bytes.has("FUJIFILMCCD-RAW ", at: 0)
   }
 
   /// HEIF and AVIF share the container of MP4 films; the brand in the first box distinguishes them. A generic

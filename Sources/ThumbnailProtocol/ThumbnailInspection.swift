@@ -46,8 +46,12 @@ package enum ThumbnailInspection {
       case .jpeg: try JPEGStructure.read(reader)
       case .png: try PNGStructure.read(reader)
       case .webp: try WebPStructure.read(reader)
-      case .gif, .tiff, .heif, .avif, .jpegXL: throw .format
+      case .gif, .tiff, .heif, .avif, .jpegXL, .jpeg2000, .raw: throw .format
       }
+    // A JPEG has no transparency, and becomes PNG only if it is small.
+    if original == .jpeg, format == .png, max(size.width, size.height) >= smallEdge {
+      throw .format
+    }
     guard (1...edge).contains(size.width), (1...edge).contains(size.height) else {
       throw .dimensions
     }
@@ -56,13 +60,14 @@ package enum ThumbnailInspection {
     return size
   }
 
-  /// The formats for a thumbnail of such a picture: WebP stays WebP, and JPEG, which has no transparency,
-  /// JPEG.
+  /// A picture with a shorter long edge, in pixels, becomes PNG: JPEG's coarse colours would smear it.
+  package static let smallEdge = 128
+
+  /// The formats for a thumbnail of such a picture: WebP stays WebP.
   private static func formats(of original: ImageKind) -> [ImageKind] {
     switch original {
     case .webp: [.webp]
-    case .jpeg: [.jpeg]
-    case .png, .gif, .tiff, .heif, .avif, .jpegXL: [.jpeg, .png]
+    case .jpeg, .png, .gif, .tiff, .heif, .avif, .jpegXL, .jpeg2000, .raw: [.jpeg, .png]
     }
   }
 

@@ -3,23 +3,8 @@ import CVips
 import Glibc
 import ThumbnailProtocol
 
-/// Why a picture gets no thumbnail.
-struct Rejection: Error {
-  var failure: PictureFailure
-  var reason: String
-  init(_ failure: PictureFailure, _ reason: String) {
-    self.failure = failure
-    self.reason = reason
-  }
-}
-
 /// Wraps libvips; no other file calls it. For one thread.
 enum Vips {
-  /// The limit on a picture's pixels. libvips shrinks most kinds while it reads them; for the others, the
-  /// cell's memory is a lower limit.
-  static let pixelLimit: Int64 = 500_000_000
-  private static let quality: CInt = 80
-
   /// Starts libvips and loads everything that it would load later, because the cell cannot open files. Leaves
   /// the process with one thread.
   static func start(program: String) -> Bool {
@@ -58,180 +43,57 @@ enum Vips {
     return kinds
   }
 
+  /// For a raw picture, of its preview.
   private static func loaderClass(of kind: ImageKind) -> String {
     switch kind {
-    case .jpeg: "VipsForeignLoadJpeg"
+    case .jpeg, .raw: "VipsForeignLoadJpeg"
     case .png: "VipsForeignLoadPng"
     case .webp: "VipsForeignLoadWebp"
     case .gif: "VipsForeignLoadNsgif"
     case .tiff: "VipsForeignLoadTiff"
     case .heif, .avif: "VipsForeignLoadHeif"
     case .jpegXL: "VipsForeignLoadJxl"
+    case .jpeg2000: "VipsForeignLoadJp2k"
     }
   }
 
   private static func loaderName(of kind: ImageKind) -> String {
     switch kind {
-    case .jpeg: "jpegload_buffer"
+    case .jpeg, .raw: "jpegload_buffer"
     case .png: "pngload_buffer"
     case .webp: "webpload_buffer"
     case .gif: "gifload_buffer"
     case .tiff: "tiffload_buffer"
     case .heif, .avif: "heifload_buffer"
     case .jpegXL: "jxlload_buffer"
+    case .jpeg2000: "jp2kload_buffer"
     }
   }
 
-  /// Makes a thumbnail whose long edge has at most `edge` pixels: never enlarged, upright, sRGB, without
-  /// metadata.
-  static func thumbnail(of picture: UnsafeRawBufferPointer, kind: ImageKind, edge: UInt32)
-    throws(Rejection) -> (ImageKind, [UInt8])
-  {
-    vips_error_clear()
-    let longEdge = try unsafe check(picture, kind: kind)
-    let image = try unsafe decode(picture, kind: kind, longEdge: longEdge, edge: CInt(edge))
-    return try encode(image, original: kind)
-  }
-
-  /// Reads the header. Checks that the loader matches the detected kind and that the number of pixels is
-  /// within the limit. Returns the long edge in pixels.
-  private static func check(_ picture: UnsafeRawBufferPointer, kind: ImageKind) throws(Rejection)
-    -> CInt
-  {
+  /// True if libvips has a loader for this kind, and would choose it.
+  static func loads(_ picture: UnsafeRawBufferPointer, as kind: ImageKind) -> Bool? {
     guard let found = unsafe vips_foreign_find_load_buffer(picture.baseAddress, picture.count)
-    else { throw failure("no loader") }
-    guard unsafe String(cString: found).hasPrefix(loaderClass(of: kind)) else {
-      throw Rejection(.notAPicture, "another kind than it seems")
-    }
-    guard let header = unsafe Image(cvips_open(picture.baseAddress, picture.count)) else {
-      throw failure("header")
-    }
-    let pixels = Int64(header.width) * Int64(header.height)
-    if pixels > pixelLimit { throw Rejection(.tooLarge, "\(pixels) pixels") }
-    return max(header.width, header.height)
-  }
-
-  /// Decodes and shrinks. If the picture has errors, decodes it again as far as possible, and rejects a
-  /// result of one colour, because it shows nothing of the picture.
-  private static func decode(
-    _ picture: UnsafeRawBufferPointer, kind: ImageKind, longEdge: CInt, edge: CInt
-  ) throws(Rejection) -> Image {
-    let shrink = kind == .jpeg ? jpegShrink(longEdge: longEdge, edge: edge) : nil
-    if let image = unsafe decode(picture, edge, shrink, isDamaged: false) { return image }
-    guard let image = unsafe decode(picture, edge, shrink, isDamaged: true) else {
-      throw failure("decode")
-    }
-    if image.isOneColour { throw Rejection(.damaged, "nothing to be seen: \(lastError())") }
-    return image
-  }
-
-  /// The factor by which libjpeg shrinks while it decodes. libvips itself leaves at least a factor of two to
-  /// its own, slower resampling; 1.4 looks the same and halves the time for a photo.
-  private static func jpegShrink(longEdge: CInt, edge: CInt) -> CInt {
-    [8, 4, 2].first { Int(longEdge) * 10 >= Int(edge) * 14 * $0 }.map { CInt($0) } ?? 1
-  }
-
-  /// `shrink` is for JPEG; nil for all other kinds.
-  private static func decode(
-    _ picture: UnsafeRawBufferPointer, _ edge: CInt, _ shrink: CInt?, isDamaged: Bool
-  ) -> Image? {
-    let failOn = isDamaged ? VIPS_FAIL_ON_NONE : VIPS_FAIL_ON_ERROR
-    let thumbnail: Image?
-    if let shrink {
-      // Unless it is unlimited, libvips stops a JPEG after 100 warnings and discards what it has decoded.
-      let loaded = unsafe Image {
-        unsafe cvips_load_jpeg(
-          picture.baseAddress, picture.count, &$0, shrink, failOn, isDamaged ? 1 : 0)
-      }
-      guard let loaded else { return nil }
-      thumbnail = unsafe Image { unsafe cvips_thumbnail_image(loaded.raw, &$0, edge) }
-    } else {
-      thumbnail = unsafe Image {
-        unsafe cvips_thumbnail(picture.baseAddress, picture.count, &$0, edge, failOn)
-      }
-    }
-    // libvips may have read only the header so far; the copy runs the decoder.
-    guard let thumbnail, let decoded = unsafe Image(vips_image_copy_memory(thumbnail.raw)) else {
-      return nil
-    }
-    return toSRGB(decoded)
-  }
-
-  /// Returns three or four bands of sRGB in memory. Ignores a colour profile that does not work.
-  private static func toSRGB(_ image: borrowing Image) -> Image? {
-    if unsafe cvips_has_profile(image.raw) != 0,
-      let converted = unsafe Image({ unsafe cvips_profile_to_srgb(image.raw, &$0) }),
-      let decoded = unsafe Image(vips_image_copy_memory(converted.raw))
-    {
-      return toBytes(decoded)
-    }
-    return toBytes(image)
-  }
-
-  private static func toBytes(_ image: borrowing Image) -> Image? {
-    guard let colour = unsafe Image({ unsafe cvips_to_srgb(image.raw, &$0) }),
-      let bytes = unsafe Image({ unsafe cvips_cast_uchar(colour.raw, &$0) }),
-      let bands = unsafe Image({
-        unsafe cvips_first_bands(bytes.raw, &$0, min(bytes.bands, bytes.hasAlpha ? 4 : 3))
-      })
     else { return nil }
-    return unsafe Image(vips_image_copy_memory(bands.raw))
+    return unsafe String(cString: found).hasPrefix(loaderClass(of: kind))
   }
 
-  /// Encodes only the pixels, because some savers of libvips do not strip all metadata.
-  private static func encode(_ pixels: borrowing Image, original: ImageKind) throws(Rejection) -> (
-    ImageKind, [UInt8]
-  ) {
-    guard let image = pixels.withoutMetadata() else {
-      throw Rejection(.internal, "copy: \(lastError())")
-    }
-    let kind: ImageKind = original == .webp ? .webp : image.hasAlpha ? .png : .jpeg
-    var bytes: UnsafeMutableRawPointer?
-    var length = 0
-    let result =
-      switch kind {
-      case .webp: unsafe cvips_save_webp(image.raw, &bytes, &length, quality)
-      case .png: unsafe cvips_save_png(image.raw, &bytes, &length)
-      default: unsafe cvips_save_jpeg(image.raw, &bytes, &length, quality)
-      }
-    guard result == 0, let bytes = unsafe bytes else {
-      throw Rejection(.internal, "encode: \(lastError())")
-    }
-    defer { unsafe g_free(bytes) }
-    let encoded = unsafe Array(UnsafeRawBufferPointer(start: bytes, count: length))
-    if kind != .webp { return (kind, encoded) }
-    guard let bare = WebPContainer.withoutMetadata(encoded) else {
-      throw Rejection(.internal, "encode: no WebP")
-    }
-    return (kind, bare)
-  }
-
-  private static func failure(_ step: String) -> Rejection {
-    let text = lastError()
-    // The messages of GLib, libvips and the codecs after a failed malloc.
-    let ofMemory = [
-      "out of memory", "nsufficient memory", "memory allocation", "Memory allocation", "exceeds",
-      "limit",
-    ]
-    let isMemory = ofMemory.contains { text.contains($0) }
-    return Rejection(isMemory ? .tooLarge : .damaged, "\(step): \(text)")
-  }
-
-  private static func lastError() -> String { unsafe String(cString: vips_error_buffer()) }
+  /// The messages of all operations since `forgetErrors`.
+  static var errors: String { unsafe String(cString: vips_error_buffer()) }
+  static func forgetErrors() { vips_error_clear() }
 }
 
-/// Owns one reference to a VipsImage.
+/// Owns one reference to a VipsImage. Most operations only describe what is to be done; `inMemory` does it.
 @safe
-private struct Image: ~Copyable {
-  let raw: UnsafeMutablePointer<VipsImage>
+struct Image: ~Copyable {
+  private let raw: UnsafeMutablePointer<VipsImage>
 
-  init?(_ raw: UnsafeMutablePointer<VipsImage>?) {
+  private init?(_ raw: UnsafeMutablePointer<VipsImage>?) {
     guard let raw = unsafe raw else { return nil }
     unsafe self.raw = unsafe raw
   }
 
   /// The image that an operation made; nil if it returns anything but 0.
-  init?(_ operation: (inout UnsafeMutablePointer<VipsImage>?) -> CInt) {
+  private init?(_ operation: (inout UnsafeMutablePointer<VipsImage>?) -> CInt) {
     var made: UnsafeMutablePointer<VipsImage>?
     guard unsafe operation(&made) == 0, let made = unsafe made else { return nil }
     unsafe raw = unsafe made
@@ -239,10 +101,146 @@ private struct Image: ~Copyable {
 
   deinit { unsafe cvips_unref(raw) }
 
+  // MARK: Loading. The bytes must outlive the image.
+
+  /// How a decoder takes errors of a picture.
+  enum Errors {
+    case fail
+    /// It shows what it can.
+    case pass
+
+    fileprivate var level: VipsFailOn { self == .fail ? VIPS_FAIL_ON_ERROR : VIPS_FAIL_ON_NONE }
+  }
+
+  init?(loading picture: UnsafeRawBufferPointer, _ errors: Errors = .pass) {
+    unsafe self.init(cvips_open(picture.baseAddress, picture.count, errors.level))
+  }
+
+  /// libjpeg shrinks by 1, 2, 4 or 8 while it decodes.
+  init?(loadingJPEG picture: UnsafeRawBufferPointer, shrunkBy shrink: CInt, _ errors: Errors) {
+    // Unless it is unlimited, libvips stops a JPEG after 100 warnings and discards what it has decoded.
+    let unlimited: CInt = errors == .pass ? 1 : 0
+    unsafe self.init {
+      unsafe cvips_load_jpeg(
+        picture.baseAddress, picture.count, &$0, shrink, errors.level, unlimited)
+    }
+  }
+
+  /// The small picture that a HEIF or AVIF has beside the large one; the large one if it has none.
+  init?(loadingThumbnailOfHEIF picture: UnsafeRawBufferPointer) {
+    unsafe self.init {
+      unsafe cvips_load_heif_thumbnail(picture.baseAddress, picture.count, &$0)
+    }
+  }
+
+  /// Loads and shrinks in one step, where the loader can.
+  init?(thumbnailOf picture: UnsafeRawBufferPointer, edge: CInt, _ errors: Errors) {
+    unsafe self.init {
+      unsafe cvips_thumbnail(picture.baseAddress, picture.count, &$0, edge, errors.level)
+    }
+  }
+
+  /// `bytes` has a byte for each band of each pixel, row by row: grey if there is one band, else sRGB.
+  init?(bytes: [UInt8], width: CInt, height: CInt, bands: CInt) {
+    guard bytes.count == Int(width) * Int(height) * Int(bands) else { return nil }
+    let copy = unsafe bytes.withUnsafeBytes {
+      unsafe vips_image_new_from_memory_copy(
+        $0.baseAddress, $0.count, width, height, bands, VIPS_FORMAT_UCHAR)
+    }
+    guard let image = unsafe Image(copy) else { return nil }
+    unsafe self.init { unsafe cvips_reinterpret(image.raw, &$0, bands < 3 ? 1 : 0) }
+  }
+
+  // MARK: Properties
+
   var width: CInt { unsafe vips_image_get_width(raw) }
   var height: CInt { unsafe vips_image_get_height(raw) }
   var bands: CInt { unsafe vips_image_get_bands(raw) }
   var hasAlpha: Bool { unsafe vips_image_hasalpha(raw) != 0 }
+  /// EXIF's: 1 to 8.
+  var orientation: CInt { unsafe vips_image_get_orientation(raw) }
+  /// False for a JPEG whose scans each cover the whole picture, which must be kept in memory.
+  var isBaseline: Bool { unsafe cvips_is_interlaced(raw) == 0 }
+
+  /// The type of a sample.
+  enum Samples {
+    case bytes
+    /// Unsigned, of 16 bits.
+    case words
+    /// Signed, wider, or with a point.
+    case others
+  }
+
+  var samples: Samples {
+    switch unsafe vips_image_get_format(raw) {
+    case VIPS_FORMAT_UCHAR: .bytes
+    case VIPS_FORMAT_USHORT: .words
+    default: .others
+    }
+  }
+
+  /// True for grey and for red, green and blue; false for spaces with a scale of their own, such as Lab.
+  var isGreyOrRGB: Bool { unsafe cvips_is_grey_or_rgb(raw) != 0 }
+
+  /// The four letters of the colours that its ICC profile is for, such as `CMYK`; nil without a profile.
+  private var profileColours: String? {
+    var data: UnsafeRawPointer?
+    var length = 0
+    guard unsafe cvips_profile(raw, &data, &length) == 0, let data = unsafe data, length >= 20
+    else { return nil }
+    return unsafe String(
+      decoding: UnsafeRawBufferPointer(start: data + 16, count: 4), as: UTF8.self)
+  }
+
+  /// True if the profile is for the colours that the samples are now. libvips may have converted them.
+  var fitsProfile: Bool {
+    let colours = bands - (hasAlpha ? 1 : 0)
+    return switch profileColours {
+    case "RGB ": colours == 3
+    case "GRAY": colours == 1
+    case "CMYK": unsafe colours == 4 && cvips_is_cmyk(raw) != 0
+    default: false
+    }
+  }
+
+  // MARK: Operations
+
+  /// Runs all operations before.
+  func inMemory() -> Image? { unsafe Image(vips_image_copy_memory(raw)) }
+
+  /// Upright, and at most `edge` pixels long; never enlarged.
+  func thumbnail(edge: CInt) -> Image? {
+    unsafe Image { unsafe cvips_thumbnail_image(raw, &$0, edge) }
+  }
+
+  /// Averages squares of so many pixels.
+  func shrunk(by factor: CInt) -> Image? { unsafe Image { unsafe cvips_shrink(raw, &$0, factor) } }
+
+  func oriented(_ orientation: CInt) -> Image? {
+    unsafe Image { unsafe cvips_orient(raw, &$0, orientation) }
+  }
+
+  /// Three or four bands of sRGB, a byte each, in memory. Ignores a colour profile that does not work.
+  func toSRGB() -> Image? {
+    if fitsProfile, let converted = unsafe Image({ unsafe cvips_profile_to_srgb(raw, &$0) }),
+      let decoded = converted.inMemory()
+    {
+      return decoded.toBytes()
+    }
+    return toBytes()
+  }
+
+  private func toBytes() -> Image? {
+    guard let colour = unsafe Image({ unsafe cvips_to_srgb(raw, &$0) }),
+      let bytes = unsafe Image({ unsafe cvips_cast_uchar(colour.raw, &$0) })
+    else { return nil }
+    return bytes.firstBands(min(bytes.bands, bytes.hasAlpha ? 4 : 3))
+  }
+
+  func firstBands(_ count: CInt) -> Image? {
+    let bands = unsafe Image { unsafe cvips_first_bands(raw, &$0, count) }
+    return bands?.inMemory()
+  }
 
   /// The same pixels and nothing else. The image must be in memory with one byte a band, and outlive the
   /// copy.
@@ -252,17 +250,64 @@ private struct Image: ~Copyable {
         vips_image_new_from_memory(
           data, Int(width) * Int(height) * Int(bands), width, height, bands, VIPS_FORMAT_UCHAR))
     else { return nil }
-    return unsafe Image({ unsafe cvips_as_srgb(bare.raw, &$0) })
+    return unsafe Image { unsafe cvips_reinterpret(bare.raw, &$0, 0) }
+  }
+
+  // MARK: Pixels
+
+  /// All samples, row by row.
+  func floats() -> [Float]? {
+    guard let image = unsafe Image({ unsafe cvips_cast_float(raw, &$0) }),
+      let memory = image.inMemory(), let data = unsafe vips_image_get_data(memory.raw)
+    else { return nil }
+    let count = Int(memory.width) * Int(memory.height) * Int(memory.bands)
+    return unsafe Array(
+      UnsafeBufferPointer(start: data.assumingMemoryBound(to: Float.self), count: count))
   }
 
   /// True if all pixels are equal. The image must be in memory with one byte a band.
   var isOneColour: Bool {
-    guard let data = unsafe vips_image_get_data(raw) else { return true }
+    let bytes = unsafe pixels
     let pixel = Int(bands)
-    let count = pixel * Int(width) * Int(height)
-    let bytes = unsafe UnsafeRawBufferPointer(start: data, count: count)
-    for index in pixel..<max(pixel, count)
+    for index in pixel..<max(pixel, bytes.count)
     where unsafe bytes[index] != bytes[index - pixel] { return false }
     return true
+  }
+
+  /// True if no pixel shows anything behind it. The image must be in memory with one byte a band.
+  var isOpaque: Bool {
+    if !hasAlpha { return true }
+    let bytes = unsafe pixels
+    let last = Int(bands) - 1
+    return stride(from: last, to: bytes.count, by: last + 1).allSatisfy {
+      unsafe bytes[$0] == 255
+    }
+  }
+
+  private var pixels: UnsafeRawBufferPointer {
+    guard let data = unsafe vips_image_get_data(raw) else {
+      return unsafe .init(start: nil, count: 0)
+    }
+    let count = Int(bands) * Int(width) * Int(height)
+    return unsafe UnsafeRawBufferPointer(start: data, count: count)
+  }
+
+  // MARK: Saving
+
+  private static let quality: CInt = 80
+
+  /// nil if libvips fails. `format` is one of thumbnails.
+  func encoded(as format: ImageKind) -> [UInt8]? {
+    var bytes: UnsafeMutableRawPointer?
+    var length = 0
+    let result =
+      switch format {
+      case .webp: unsafe cvips_save_webp(raw, &bytes, &length, Image.quality)
+      case .png: unsafe cvips_save_png(raw, &bytes, &length)
+      default: unsafe cvips_save_jpeg(raw, &bytes, &length, Image.quality)
+      }
+    guard result == 0, let bytes = unsafe bytes else { return nil }
+    defer { unsafe g_free(bytes) }
+    return unsafe Array(UnsafeRawBufferPointer(start: bytes, count: length))
   }
 }

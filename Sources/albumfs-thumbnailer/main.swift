@@ -43,21 +43,22 @@ func answer(_ request: ThumbnailRequest) -> ThumbnailReply.Content? {
       return channel.skip(Int(byteCount)) ? .failure(.tooLarge, reason: "memory") : nil
     }
     guard unsafe channel.fill(memory.bytes) else { return nil }
-    let picture = unsafe UnsafeRawBufferPointer(memory.bytes)
+    let picture = memory.picture
     if arguments.allowsMisbehaviour {
-      unsafe Misbehaviour(askedForBy: picture)?.run(channel, id: request.id)
+      unsafe Misbehaviour(askedForBy: picture.content)?.run(channel, id: request.id)
     }
-    return unsafe thumbnail(of: picture, edge: edge)
+    return thumbnail(of: picture, edge: edge)
   }
 }
 
-func thumbnail(of picture: UnsafeRawBufferPointer, edge: UInt32) -> ThumbnailReply.Content {
-  let start = unsafe Array(picture.prefix(ImageKind.sniffByteCount))
+func thumbnail(of picture: Picture, edge: UInt32) -> ThumbnailReply.Content {
+  let start = unsafe Array(picture.content.prefix(ImageKind.sniffByteCount))
   guard let kind = ImageKind(sniffing: start), readable.contains(kind) else {
     return .failure(.notAPicture, reason: "unknown kind")
   }
   do throws(Rejection) {
-    let (format, bytes) = try unsafe Vips.thumbnail(of: picture, kind: kind, edge: edge)
+    let maker = ThumbnailMaker(edge: CInt(edge))
+    let (format, bytes) = try maker.thumbnail(of: picture, kind: kind)
     return .thumbnail(format, bytes)
   } catch {
     return .failure(error.failure, reason: error.reason)

@@ -33,6 +33,7 @@ let allTargets: [String: any FuzzTarget.Type] = [
   "GvfsMetadata": GvfsMetadataTarget.self,
   "SettingsFile": SettingsFileTarget.self,
   "CaptureDate": CaptureDateTarget.self,
+  "EmbeddedPreview": EmbeddedPreviewTarget.self,
 ]
 
 /// A promise that does not hold is a finding.

@@ -1,5 +1,5 @@
 import AlbumTestSupport
-import CaptureDates
+import PictureMetadata
 import Testing
 
 /// The date of capture comes from EXIF data in the containers of cameras and phones. Damaged and hostile

@@ -10,6 +10,7 @@ struct ImageKindTests {
     arguments: [
       ("jpg", ImageKind.jpeg), ("png", .png), ("webp", .webp), ("gif", .gif), ("tif", .tiff),
       ("tif[bigtiff]", .tiff), ("heic", .heif), ("avif", .avif), ("jxl", .jpegXL),
+      ("jp2", .jpeg2000),
     ])
   func told(_ format: String, _ kind: ImageKind) throws {
     let picture = try TestPictures.encode(TestPictures.pixels(width: 64, height: 48), as: format)
@@ -29,6 +30,18 @@ struct ImageKindTests {
     #expect(ImageKind(sniffing: box("isom", "iso2", "avc1", "mp41")) == nil)
     #expect(ImageKind(sniffing: box("qt  ")) == nil)
     #expect(ImageKind(sniffing: box("M4A ")) == nil)
+  }
+
+  @Test("Raw files that say so are told from TIFFs and films")
+  func raw() {
+    for picture in [
+      RawSamples.cr2(preview: [], orientation: 1), RawSamples.rw2(preview: [], orientation: 1),
+      RawSamples.orf(preview: [], orientation: 1), RawSamples.cr3(preview: [], orientation: 1),
+      RawSamples.raf(preview: []),
+    ] {
+      #expect(ImageKind(sniffing: picture) == .raw)
+    }
+    #expect(ImageKind(sniffing: RawSamples.tiff(preview: [], orientation: 1)) == .tiff)
   }
 
   @Test("Anything may be sniffed, of any length")

@@ -20,9 +20,9 @@ struct ThumbnailRuleTests {
   @Test(
     "Every kind of picture gets a thumbnail of its format",
     arguments: [
-      ("jpg", ImageKind.jpeg), ("png", .jpeg), ("webp", .webp), ("gif", .png), ("tif", .jpeg),
+      ("jpg", ImageKind.jpeg), ("png", .jpeg), ("webp", .webp), ("gif", .jpeg), ("tif", .jpeg),
       ("tif[bigtiff,compression=deflate]", .jpeg), ("heic", .jpeg), ("avif", .jpeg), ("jxl", .jpeg),
-      ("jpg[interlace]", .jpeg), ("png[interlace]", .jpeg),
+      ("jpg[interlace]", .jpeg), ("png[interlace]", .jpeg), ("jp2", .jpeg),
     ])
   func formats(_ format: String, _ expected: ImageKind) throws {
     let worker = try TestWorker()
@@ -130,6 +130,164 @@ struct ThumbnailRuleTests {
       for (got, want) in zip(pixels.quarters, wanted) {
         #expect(Pixels.isClose(got, want, by: distance), "\(operation) \(got) \(want)")
       }
+    }
+  }
+
+  @Test("Transparency that hides nothing, as in screenshots, costs no PNG")
+  func opaque() throws {
+    let worker = try TestWorker()
+    for format in ["png", "tif"] {
+      let picture = try Workshop.open { shop in
+        try shop.write(TestPictures.pixels(), "in.ppm")
+        try shop.run("vips", "bandjoin_const", "in.ppm", "out." + format, "255")
+        return try shop.read("out." + format)
+      }
+      let (kind, bytes) = try worker.thumbnail(of: picture)
+      let pixels = try TestPictures.decode(bytes)
+      #expect(kind == .jpeg && pixels.bands == 3 && pixels.isUpright)
+    }
+  }
+
+  @Test("A picture for print that has transparency keeps its colours")
+  func printWithTransparency() throws {
+    let worker = try TestWorker()
+    for alpha in ["255", "100"] {
+      let picture = try Workshop.open { shop in
+        try shop.write(TestPictures.pixels(), "in.ppm")
+        try shop.run(
+          "vips", "icc_transform", "in.ppm", "print.tif", "cmyk", "--input-profile", "srgb")
+        try shop.run("vips", "bandjoin_const", "print.tif", "out.tif", alpha)
+        return try shop.read("out.tif")
+      }
+      let (kind, bytes) = try worker.thumbnail(of: picture)
+      #expect(kind == (alpha == "255" ? .jpeg : .png))
+      let pixels = try TestPictures.decode(bytes)
+      let wanted = [TestPictures.red, TestPictures.green, TestPictures.blue, TestPictures.white]
+      for (got, want) in zip(pixels.quarters, wanted) {
+        #expect(Pixels.isClose(got, want, by: 110), "\(got) \(want)")
+      }
+    }
+  }
+
+  @Test("A small picture is not smeared: it becomes PNG", arguments: ["jpg[Q=95]", "png", "tif"])
+  func smallPicture(_ format: String) throws {
+    let worker = try TestWorker()
+    let small = try TestPictures.encode(TestPictures.pixels(width: 64, height: 40), as: format)
+    let (kind, bytes) = try worker.thumbnail(of: small)
+    #expect(kind == .png)
+    let pixels = try TestPictures.decode(bytes)
+    // The edge between two colours stays sharp.
+    #expect(Pixels.isClose(pixels[30, 10], TestPictures.red, by: 8))
+    #expect(Pixels.isClose(pixels[33, 10], TestPictures.green, by: 8))
+  }
+
+  @Test(
+    "Measurements are spread over all levels and not cut off: 12 bits in 16, numbers of any scale")
+  func measurements() throws {
+    let worker = try TestWorker()
+    for (factor, offset, type, interpretation) in [
+      ("16", "0", "ushort", "rgb16"), ("4", "0", "ushort", "rgb16"), ("1", "0", "ushort", "rgb16"),
+      ("1000", "70000", "int", "srgb"),
+    ] {
+      let picture = try Workshop.open { shop in
+        try shop.write(TestPictures.pixels(), "in.ppm")
+        try shop.run("vips", "linear", "in.ppm", "a.v", factor, offset)
+        try shop.run("vips", "cast", "a.v", "b.v", type)
+        try shop.run("vips", "copy", "b.v", "out.tif", "--interpretation", interpretation)
+        return try shop.read("out.tif")
+      }
+      let (kind, bytes) = try worker.thumbnail(of: picture)
+      let pixels = try TestPictures.decode(bytes)
+      #expect(kind == .jpeg && (pixels.width, pixels.height) == (512, 320))
+      #expect(pixels.isUpright, "\(factor) \(type): \(pixels.quarters)")
+    }
+  }
+
+  @Test("Numbers with a point are spread too")
+  func floatingPoint() throws {
+    let worker = try TestWorker()
+    let picture = try Workshop.open { shop in
+      try shop.write(TestPictures.pixels(), "in.ppm")
+      try shop.run("vips", "extract_band", "in.ppm", "grey.v", "1")
+      try shop.run("vips", "linear", "grey.v", "a.v", "0.001", "7")
+      try shop.run("vips", "cast", "a.v", "b.v", "float")
+      try shop.run("vips", "copy", "b.v", "out.tif", "--interpretation", "b-w")
+      return try shop.read("out.tif")
+    }
+    let pixels = try TestPictures.decode(try worker.thumbnail(of: picture).1)
+    // From 30, 200, 40 and 240 of the green.
+    for (got, want) in zip(pixels.quarters, [0, 206, 12, 255]) {
+      #expect(abs(Int(got[0]) - want) < 8, "\(pixels.quarters)")
+    }
+  }
+
+  @Test("A picture of 16 bits that uses them stays as dark as it is")
+  func darkPicture() throws {
+    let worker = try TestWorker()
+    let picture = try Workshop.open { shop in
+      try shop.write(TestPictures.pixels(), "in.ppm")
+      try shop.run("vips", "linear", "in.ppm", "a.v", "64", "0")
+      try shop.run("vips", "cast", "a.v", "b.v", "ushort")
+      try shop.run("vips", "copy", "b.v", "out.png", "--interpretation", "rgb16")
+      return try shop.read("out.png")
+    }
+    let pixels = try TestPictures.decode(try worker.thumbnail(of: picture).1)
+    #expect(Pixels.isClose(pixels.quarters[3], [60, 60, 60], by: 10), "\(pixels.quarters)")
+  }
+
+  @Test(
+    "A raw picture shows its preview, turned as the raw file says",
+    arguments: ["tiff", "cr2", "rw2", "orf", "cr3", "raf"])
+  func raw(_ form: String) throws {
+    let worker = try TestWorker()
+    let small = try TestPictures.encode(
+      TestPictures.pixels(storedFor: 6, width: 320, height: 200), as: "jpg")
+    let large = try TestPictures.encode(TestPictures.pixels(storedFor: 6), as: "jpg[Q=90]")
+    // The preview of some cameras says that it is upright, and is not.
+    let lying = try TestPictures.tag(large, "jpg", "-Orientation#=1")
+    for preview in [large, lying] {
+      let picture =
+        switch form {
+        case "cr2": RawSamples.cr2(preview: small + preview, orientation: 6)
+        case "rw2": RawSamples.rw2(preview: small + preview, orientation: 6)
+        case "orf": RawSamples.orf(preview: small + preview, orientation: 6)
+        case "cr3": RawSamples.cr3(preview: small + preview, orientation: 6)
+        case "raf":
+          RawSamples.raf(preview: try TestPictures.tag(preview, "jpg", "-Orientation#=6"))
+        default: RawSamples.tiff(preview: small + preview, orientation: 6)
+        }
+      let (kind, bytes) = try worker.thumbnail(of: picture)
+      let pixels = try TestPictures.decode(bytes)
+      #expect(kind == .jpeg && (pixels.width, pixels.height) == (512, 320))
+      #expect(pixels.isUpright, "\(pixels.quarters)")
+    }
+  }
+
+  @Test("A TIFF that no camera wrote shows its first page, whatever else it holds")
+  func pages() throws {
+    let worker = try TestWorker()
+    let other = try TestPictures.encode(TestPictures.pixels(), as: "jpg")
+    let picture = RawSamples.tiff(preview: other, orientation: 1, maker: nil)
+    let pixels = try TestPictures.decode(try worker.thumbnail(of: picture).1)
+    #expect((pixels.width, pixels.height) == (2, 2))
+  }
+
+  @Test("A raw file without a preview is an error")
+  func rawWithoutPreview() throws {
+    let worker = try TestWorker()
+    let noise = [UInt8](repeating: 0xFF, count: 100_000)
+    #expect(throws: PictureFailure.damaged) {
+      try worker.thumbnail(of: RawSamples.cr3(preview: noise, orientation: 1))
+    }
+    // A lossless frame holds the raw picture itself.
+    var lossless = try TestPictures.encode(TestPictures.pixels(), as: "jpg")
+    let frame = try #require(
+      lossless.indices.dropLast().first {
+        lossless[$0] == 0xFF && lossless[$0 + 1] == 0xC0
+      })
+    lossless[frame + 1] = 0xC3
+    #expect(throws: PictureFailure.damaged) {
+      try worker.thumbnail(of: RawSamples.cr3(preview: lossless, orientation: 1))
     }
   }
 

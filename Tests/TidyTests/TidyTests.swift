@@ -71,7 +71,7 @@ struct TidyTests {
     let free = [
       "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
       "ThumbnailProtocol", "Thumbnails", "albumfs-thumbnailer", "FUSEDriver", "Traces",
-      "CaptureDates", "SecurityKeyProtocol", "albumfs-fido2",
+      "PictureMetadata", "SecurityKeyProtocol", "albumfs-fido2",
     ]
     for target in free {
       for file in swiftFiles("Sources/\(target)") {

@@ -168,6 +168,8 @@ extension ImageKind {
     case .heif: "heic"
     case .avif: "avif"
     case .jpegXL: "jxl"
+    case .jpeg2000: "jp2"
+    case .raw: "raw"
     }
   }
 }

@@ -1,7 +1,7 @@
 import AlbumModel
-import CaptureDates
 import ControlProtocol
 import Glibc
+import PictureMetadata
 import Posix
 
 /// Copies files into albums, and with `isMove` removes the originals. Never loses a file: a copy gets its

@@ -1,5 +1,5 @@
 import AlbumModel
-import CaptureDates
+import PictureMetadata
 import Posix
 import Traces
 

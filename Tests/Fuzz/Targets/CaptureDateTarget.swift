@@ -1,5 +1,5 @@
 import AlbumTestSupport
-import CaptureDates
+import PictureMetadata
 
 /// The date of capture in a JPEG, a TIFF or a HEIC.
 enum CaptureDateTarget: FuzzTarget {

@@ -1,0 +1,227 @@
+import PictureMetadata
+import ThumbnailProtocol
+
+/// Why a picture gets no thumbnail.
+struct Rejection: Error {
+  var failure: PictureFailure
+  var reason: String
+  init(_ failure: PictureFailure, _ reason: String) {
+    self.failure = failure
+    self.reason = reason
+  }
+}
+
+/// A picture in memory, whose owner outlives it.
+@safe
+struct Picture {
+  let content: UnsafeRawBufferPointer
+  /// The content and zeros behind it. Some decoders stop at the end of a picture that was cut short, and go
+  /// on where zeros follow.
+  let padded: UnsafeRawBufferPointer
+}
+
+/// Makes thumbnails whose long edge has at most `edge` pixels: never enlarged, upright, sRGB, without
+/// metadata.
+struct ThumbnailMaker {
+  let edge: CInt
+
+  /// The limit on a picture's pixels. libvips shrinks most kinds while it reads them; for the others, the
+  /// cell's memory is a lower limit. A baseline JPEG needs memory for some rows only, and may have all the
+  /// pixels that its format permits.
+  private static let pixelLimit: Int64 = 500_000_000
+
+  func thumbnail(of picture: Picture, kind: ImageKind) throws(Rejection) -> (ImageKind, [UInt8]) {
+    Vips.forgetErrors()
+    if kind == .raw || kind == .tiff, let preview = try preview(of: picture, kind: kind) {
+      return preview
+    }
+    let longEdge = try unsafe check(picture.content, kind: kind)
+    let image = try decode(picture, kind: kind, longEdge: longEdge)
+    return try encode(image, original: kind, longEdge: longEdge)
+  }
+
+  /// Reads the header. Checks that the loader matches the detected kind and that the number of pixels is
+  /// within the limit. Returns the long edge in pixels.
+  private func check(_ picture: UnsafeRawBufferPointer, kind: ImageKind) throws(Rejection) -> CInt {
+    guard let isRight = unsafe Vips.loads(picture, as: kind) else { throw failure("no loader") }
+    if !isRight { throw Rejection(.notAPicture, "another kind than it seems") }
+    guard let header = unsafe Image(loading: picture) else { throw failure("header") }
+    let pixels = Int64(header.width) * Int64(header.height)
+    let isStreamed = kind == .jpeg && header.isBaseline
+    if pixels > ThumbnailMaker.pixelLimit, !isStreamed {
+      throw Rejection(.tooLarge, "\(pixels) pixels")
+    }
+    return max(header.width, header.height)
+  }
+
+  // MARK: Raw pictures
+
+  /// The thumbnail of a raw picture's preview. nil for a TIFF that no camera wrote, or whose own first
+  /// picture is as large.
+  private func preview(of picture: Picture, kind: ImageKind) throws(Rejection) -> (
+    ImageKind, [UInt8]
+  )? {
+    let content = unsafe picture.content
+    let file = unsafe content.assumingMemoryBound(to: UInt8.self).span
+    if kind == .tiff, !RawHead.isOfCamera(file) { return nil }
+    guard let preview = EmbeddedPreview.largest(in: file) else {
+      if kind == .tiff { return nil }
+      throw Rejection(.damaged, "no preview")
+    }
+    if kind == .tiff, let header = unsafe Image(loading: content),
+      Int(header.width) * Int(header.height) >= preview.pixels
+    {
+      return nil
+    }
+    let bytes = unsafe UnsafeRawBufferPointer(rebasing: content[preview.start...])
+    let longEdge = try unsafe check(bytes, kind: .jpeg)
+    let orientation = RawHead.orientation(of: file).map { CInt($0) }
+    for errors in [Image.Errors.fail, .pass] {
+      if let image = unsafe jpeg(bytes, longEdge, errors, orientation: orientation) {
+        return try encode(image, original: .jpeg, longEdge: longEdge)
+      }
+    }
+    if kind == .tiff { return nil }
+    throw failure("preview")
+  }
+
+  // MARK: Decoding
+
+  /// Decodes and shrinks. If the picture has errors, decodes as much as possible, and rejects a result of one
+  /// colour, because it shows nothing of the picture.
+  private func decode(_ picture: Picture, kind: ImageKind, longEdge: CInt) throws(Rejection)
+    -> Image
+  {
+    let content = unsafe picture.content
+    if let image = unsafe decode(content, kind, longEdge, .fail) { return image }
+    if let image = unsafe decode(content, kind, longEdge, .pass), !image.isOneColour {
+      return image
+    }
+    if kind != .jpeg, let image = unsafe decode(picture.padded, kind, longEdge, .pass),
+      !image.isOneColour
+    {
+      return image
+    }
+    if kind == .heif || kind == .avif, let small = unsafe Image(loadingThumbnailOfHEIF: content),
+      let image = finish(small), !image.isOneColour
+    {
+      return image
+    }
+    throw failure("decode")
+  }
+
+  private func decode(
+    _ picture: UnsafeRawBufferPointer, _ kind: ImageKind, _ longEdge: CInt, _ errors: Image.Errors
+  ) -> Image? {
+    switch kind {
+    case .jpeg: return unsafe jpeg(picture, longEdge, errors, orientation: nil)
+    case .png, .tiff:
+      guard let header = unsafe Image(loading: picture, errors) else { return nil }
+      if header.samples == .bytes || header.hasAlpha || !header.isGreyOrRGB { break }
+      return measured(header, longEdge)
+    // libvips 8.14 takes the wrong one of its resolutions for a thumbnail.
+    case .jpeg2000:
+      guard let image = unsafe Image(loading: picture, errors) else { return nil }
+      return finish(image)
+    case .webp, .gif, .heif, .avif, .jpegXL, .raw: break
+    }
+    guard let thumbnail = unsafe Image(thumbnailOf: picture, edge: edge, errors) else { return nil }
+    // libvips may have read only the header so far; the copy runs the decoder.
+    return thumbnail.inMemory()?.toSRGB()
+  }
+
+  private func finish(_ image: borrowing Image) -> Image? {
+    image.thumbnail(edge: edge)?.inMemory()?.toSRGB()
+  }
+
+  /// `orientation` replaces the one that the JPEG states.
+  private func jpeg(
+    _ picture: UnsafeRawBufferPointer, _ longEdge: CInt, _ errors: Image.Errors, orientation: CInt?
+  ) -> Image? {
+    let shrink = jpegShrink(longEdge: longEdge)
+    guard let image = unsafe Image(loadingJPEG: picture, shrunkBy: shrink, errors) else {
+      return nil
+    }
+    guard let orientation else { return finish(image) }
+    guard let turned = image.oriented(orientation) else { return nil }
+    return finish(turned)
+  }
+
+  /// The factor by which libjpeg shrinks while it decodes. libvips itself leaves at least a factor of two to
+  /// its own, slower resampling; 1.4 looks the same and halves the time for a photo.
+  private func jpegShrink(longEdge: CInt) -> CInt {
+    [8, 4, 2].first { Int(longEdge) * 10 >= Int(edge) * 14 * $0 }.map { CInt($0) } ?? 1
+  }
+
+  /// A picture whose samples are wider than a byte may be a measurement: 12 bits in 16, or numbers of any
+  /// scale. Its levels are spread, where libvips would cut them off.
+  private func measured(_ picture: borrowing Image, _ longEdge: CInt) -> Image? {
+    guard let small = picture.shrunk(by: max(1, longEdge / (2 * edge)))?.inMemory() else {
+      return nil
+    }
+    let bands: CInt = small.bands < 3 ? 1 : 3
+    guard let colours = small.firstBands(bands), let levels = colours.floats() else { return nil }
+    guard let bytes = Levels.spread(levels, words: small.samples == .words) else {
+      return finish(small)
+    }
+    guard
+      let spread = Image(bytes: bytes, width: small.width, height: small.height, bands: bands),
+      let turned = spread.oriented(small.orientation)
+    else { return nil }
+    return finish(turned)
+  }
+
+  // MARK: Encoding
+
+  /// Encodes only the pixels, because some savers of libvips do not strip all metadata.
+  private func encode(_ pixels: borrowing Image, original: ImageKind, longEdge: CInt)
+    throws(Rejection) -> (ImageKind, [UInt8])
+  {
+    let isOpaque = pixels.isOpaque
+    let bare = isOpaque ? pixels.firstBands(3) : pixels.inMemory()
+    guard let bare, let image = bare.withoutMetadata() else { throw failure("copy") }
+    let isSmall = longEdge < ThumbnailInspection.smallEdge
+    let format: ImageKind = original == .webp ? .webp : isOpaque && !isSmall ? .jpeg : .png
+    guard let encoded = image.encoded(as: format) else { throw failure("encode") }
+    if format != .webp { return (format, encoded) }
+    guard let bytes = WebPContainer.withoutMetadata(encoded) else {
+      throw Rejection(.internal, "encode: no WebP")
+    }
+    return (format, bytes)
+  }
+
+  private func failure(_ step: String) -> Rejection {
+    let text = Vips.errors
+    // The messages of GLib, libvips and the codecs after a failed malloc.
+    let ofMemory = [
+      "out of memory", "nsufficient memory", "memory allocation", "Memory allocation", "exceeds",
+      "limit",
+    ]
+    let isMemory = ofMemory.contains { text.contains($0) }
+    return Rejection(isMemory ? .tooLarge : .damaged, "\(step): \(text)")
+  }
+}
+
+/// The levels of a picture whose samples are wider than a byte.
+enum Levels {
+  /// Spreads the levels to 0...255. nil if `words`, samples of 16 bits, use their range already.
+  static func spread(_ samples: [Float], words: Bool) -> [UInt8]? {
+    var low = Float.infinity
+    var high = -Float.infinity
+    for sample in samples where sample.isFinite {
+      low = min(low, sample)
+      high = max(high, sample)
+    }
+    if words {
+      // Cameras and microscopes of 10 and 12 bits. A darker picture of 16 bits would be black.
+      if high >= 4096 || high <= 0 { return nil }
+      let top: Float = high < 256 ? 255 : high < 1024 ? 1023 : 4095
+      return samples.map { UInt8(max(0, min(255, $0 / top * 255))) }
+    }
+    let scale = high > low ? 255 / (high - low) : 0
+    return samples.map { sample in
+      if sample.isNaN { return 0 }
+      return UInt8(max(0, min(255, (min(high, max(low, sample)) - low) * scale)))
+    }
+  }
+}
