@@ -84,12 +84,20 @@ static inline int cvips_orient(VipsImage *in, VipsImage **out, int orientation) 
 }
 
 static inline int cvips_is_interlaced(VipsImage *image) {
-  return vips_image_get_typeof(image, "interlaced") != 0 ||
-         vips_image_get_typeof(image, "jpeg-multiscan") != 0;
+  int is_multiscan = 0, is_interlaced = 0;
+  if (vips_image_get_typeof(image, "jpeg-multiscan") != 0)
+    vips_image_get_int(image, "jpeg-multiscan", &is_multiscan);
+  if (vips_image_get_typeof(image, "interlaced") != 0)
+    vips_image_get_int(image, "interlaced", &is_interlaced);
+  return is_multiscan || is_interlaced;
 }
 
 static inline int cvips_is_cmyk(VipsImage *image) {
   return vips_image_get_interpretation(image) == VIPS_INTERPRETATION_CMYK;
+}
+
+static inline int cvips_is_srgb(VipsImage *image) {
+  return vips_image_get_interpretation(image) == VIPS_INTERPRETATION_sRGB;
 }
 
 static inline int cvips_is_grey_or_rgb(VipsImage *image) {

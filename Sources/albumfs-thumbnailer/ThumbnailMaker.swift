@@ -35,7 +35,16 @@ struct ThumbnailMaker {
     if kind == .raw || kind == .tiff, let preview = try preview(of: picture, kind: kind) {
       return preview
     }
-    let longEdge = try unsafe check(picture.content, kind: kind)
+    let longEdge: CInt
+    do throws(Rejection) {
+      longEdge = try unsafe check(picture.content, kind: kind)
+    } catch {
+      // A decoder may refuse even the header of a picture that was cut short.
+      guard error.failure == .damaged, kind != .jpeg,
+        let edge = try? unsafe check(picture.padded, kind: kind)
+      else { throw error }
+      longEdge = edge
+    }
     let image = try decode(picture, kind: kind, longEdge: longEdge)
     return try encode(image, original: kind, longEdge: longEdge)
   }
@@ -178,8 +187,10 @@ struct ThumbnailMaker {
     throws(Rejection) -> (ImageKind, [UInt8])
   {
     let isOpaque = pixels.isOpaque
-    let bare = isOpaque ? pixels.firstBands(3) : pixels.inMemory()
-    guard let bare, let image = bare.withoutMetadata() else { throw failure("copy") }
+    let bare = isOpaque && pixels.hasAlpha ? pixels.firstBands(3) : nil
+    guard let image = bare == nil ? pixels.withoutMetadata() : bare?.withoutMetadata() else {
+      throw failure("copy")
+    }
     let isSmall = longEdge < ThumbnailInspection.smallEdge
     let format: ImageKind = original == .webp ? .webp : isOpaque && !isSmall ? .jpeg : .png
     guard let encoded = image.encoded(as: format) else { throw failure("encode") }

@@ -203,6 +203,12 @@ struct Image: ~Copyable {
     }
   }
 
+  /// True for what most photos are once they are decoded.
+  private var isBareSRGB: Bool {
+    unsafe samples == .bytes && cvips_is_srgb(raw) != 0 && profileColours == nil
+      && bands == (hasAlpha ? 4 : 3)
+  }
+
   // MARK: Operations
 
   /// Runs all operations before.
@@ -220,8 +226,10 @@ struct Image: ~Copyable {
     unsafe Image { unsafe cvips_orient(raw, &$0, orientation) }
   }
 
-  /// Three or four bands of sRGB, a byte each, in memory. Ignores a colour profile that does not work.
-  func toSRGB() -> Image? {
+  /// Three or four bands of sRGB, a byte each, in memory. Ignores a colour profile that does not work. The
+  /// image must be in memory.
+  consuming func toSRGB() -> Image? {
+    if isBareSRGB { return self }
     if fitsProfile, let converted = unsafe Image({ unsafe cvips_profile_to_srgb(raw, &$0) }),
       let decoded = converted.inMemory()
     {

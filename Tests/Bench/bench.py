@@ -76,6 +76,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--disk", type=Path, metavar="DIR", help="keeps the stores in this directory, not in memory")
     parser.add_argument("--photos", type=Path, metavar="DIR", help="copies the JPEGs of this directory")
     parser.add_argument("--scaling", action="store_true", help="measures sizes 1, 10 and 100 one after the other")
+    parser.add_argument("--many", type=int, metavar="FILES",
+                        help="mounts and lists so many files; 100,000 times the size")
     parser.add_argument("--profile", metavar="ROW", help="runs perf on the daemon of albumfs in this row, one round")
     parser.add_argument("--json", type=Path, metavar="FILE", help="writes all samples into this file")
     parser.add_argument("--chart", type=Path, metavar="FILE", help="draws the chart into this file, as SVG")
@@ -160,7 +162,7 @@ def work(bench: Bench, options: argparse.Namespace, about: dict) -> int:
     for factor in factors:
         say("making files and pictures")
         folder = bench.top / "inputs"
-        inputs = content.make_inputs(folder, sizes.times(factor * options.size), options.photos)
+        inputs = content.make_inputs(folder, sizes.times(factor * options.size, options.many), options.photos)
         tables[factor] = bench.measure(peers, inputs, 1 if options.profile else options.rounds)
         if factor != factors[-1]:
             shutil.rmtree(folder)

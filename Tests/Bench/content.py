@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import dataclasses
 import hashlib
 import io
 import math
@@ -30,11 +31,12 @@ class Sizes:
     photos: int
     mounted: int
 
-    def times(self, factor: float) -> Sizes:
-        """The large file keeps whole blocks, and nothing becomes none."""
+    def times(self, factor: float, mounted: int | None = None) -> Sizes:
+        """The large file keeps whole blocks, and nothing becomes none. `mounted` replaces that number."""
         counts = (max(1, round(factor * value)) for value in (self.reads, self.files, self.photos, self.mounted))
         stream, small = (max(1, round(factor * value / MIB)) * MIB for value in (self.stream, self.small))
-        return Sizes(stream, small, *counts)
+        sizes = Sizes(stream, small, *counts)
+        return dataclasses.replace(sizes, mounted=mounted) if mounted else sizes
 
 
 FULL = Sizes(stream=1024 * MIB, small=64 * MIB, reads=4096, files=4682, photos=273, mounted=100_000)

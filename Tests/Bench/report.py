@@ -12,17 +12,20 @@ from workloads import FIRST, SECOND
 
 BEGIN, END = "<!-- bench table -->", "<!-- /bench table -->"
 ORDER = ("write", "read", "write-4k", "read-4k", "untar", "checksum", "ls", "find", "rm", "photos-in", "photos-plain",
-         "thumbnails", "heads", "photos-out", "rsync", "mount", "cpu-write", "cpu-read", "peak", "stored")
+         "thumbnails", "heads", "photos-out", "rsync", "mount", "list", "cpu-write", "cpu-read", "peak",
+         "peak-many", "stored")
 OTHER_TITLES = {
     "mount": "mount {mounted} files, without key derivation",
+    "list": "list these {mounted} files",
     "cpu-write": "processor seconds to write 1 GiB",
     "cpu-read": "processor seconds to read 1 GiB",
     "peak": "peak memory, MiB",
+    "peak-many": "peak memory with these files listed, MiB",
     "stored": "bytes in the store per byte of content",
 }
 TITLES = {one.key: one.title for one in FIRST + SECOND if one.title} | OTHER_TITLES
 GOALS = {one.key: one.goal for one in FIRST + SECOND if one.goal}
-TIMED = tuple(key for key in ORDER if key not in ("cpu-write", "cpu-read", "peak", "stored"))
+TIMED = tuple(key for key in ORDER if key not in ("cpu-write", "cpu-read", "peak", "peak-many", "stored"))
 
 
 @dataclass
@@ -100,7 +103,7 @@ def of_bytes(count: int) -> str:
 
 
 def of_value(key: str, value: float) -> str:
-    if key == "peak":
+    if key in ("peak", "peak-many"):
         return f"{value:.0f}"
     return f"{value:.3f}" if value < 0.1 else f"{value:.2f}" if value < 10 else f"{value:.1f}"
 

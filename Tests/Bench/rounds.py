@@ -161,10 +161,14 @@ class Bench:
                 measuring.drop_caches()
             last = table.inputs.sizes.mounted - 1
             table.put("mount", peer, turn, store.mount(f"folder-{last // 500:04}/file-{last:07}"))
+            if store.daemon:
+                table.put("list", peer, turn, run(["ls", "-lR", str(store.mount_point)], self.options.limit, store.daemon))
+                table.put("peak-many", peer, turn, store.daemon.peak_bytes() / content.MIB)
             store.unmount()
         except (Failed, OSError) as error:
             print(f"{peer.name}, mount: {error}", file=sys.stderr)
-            table.fail("mount", peer, turn, str(error))
+            for key in ("mount", "list", "peak-many"):
+                table.fail(key, peer, turn, str(error))
 
     @contextlib.contextmanager
     def profiled(self, workload: Workload, store: Store) -> Iterator[None]:

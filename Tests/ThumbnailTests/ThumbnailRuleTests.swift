@@ -322,6 +322,37 @@ struct ThumbnailRuleTests {
     }
   }
 
+  @Test("A HEIC or AVIF that was cut short shows what there is", arguments: ["heic", "avif"])
+  func cutShort(_ format: String) throws {
+    let worker = try TestWorker()
+    let whole = try TestPictures.encode(noise(), as: format)
+    let (_, bytes) = try worker.thumbnail(of: Array(whole.prefix(whole.count * 7 / 10)))
+    let pixels = try TestPictures.decode(bytes)
+    #expect((pixels.width, pixels.height) == (320, 200))
+    #expect(Pixels.isClose(pixels.quarters[0], TestPictures.red, by: 60), "\(pixels.quarters)")
+  }
+
+  @Test("A panorama may have more pixels than other pictures, if it is a baseline JPEG")
+  func panorama() throws {
+    let worker = try TestWorker()
+    for (options, isShown) in [("", true), ("[interlace]", false)] {
+      let picture = try Workshop.open { shop in
+        try shop.run("vips", "grey", "row.v", "60000", "1")
+        try shop.run("vips", "linear", "row.v", "wide.v", "255", "0")
+        try shop.run("vips", "cast", "wide.v", "bytes.v", "uchar")
+        try shop.run("vips", "replicate", "bytes.v", "out.jpg" + options, "1", "9000")
+        return try shop.read("out.jpg")
+      }
+      if !isShown {
+        #expect(throws: PictureFailure.tooLarge) { try worker.thumbnail(of: picture) }
+        continue
+      }
+      let pixels = try TestPictures.decode(try worker.thumbnail(of: picture).1)
+      #expect((pixels.width, pixels.height) == (512, 77))
+      #expect(pixels[400, 40][0] > pixels[100, 40][0])
+    }
+  }
+
   @Test("A picture with garbage all over does no harm to the next")
   func garbage() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
