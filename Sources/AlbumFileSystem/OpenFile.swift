@@ -145,6 +145,9 @@ extension FileSystem {
   /// The files that are open for writing.
   package var writtenInodes: [InodeNumber] { contents.writtenInodes }
 
+  /// True if a handle that writes is open.
+  package var hasWriters: Bool { contents.hasWriters }
+
   /// Ends one handle of an inode.
   func release(_ inode: InodeNumber, writes: Bool) {
     if let content = contents.leave(inode), writes || leavesWork(content) { finish(content) }

@@ -26,6 +26,9 @@ static inline uint32_t cfuse3_data_size(const void *request, size_t size) {
   return data->size;
 }
 
+// struct fuse_out_header of linux/fuse.h, of a message that is no reply.
+typedef struct { uint32_t length; int32_t code; uint64_t request; } cfuse3_message;
+
 // Reads a request like libfuse. In C, because libfuse ends a thread that waits here by cancelling it, which Swift
 // code does not support. `context` is unused.
 static inline ssize_t cfuse3_read(int device, void *buffer, size_t size, void *context) {

@@ -13,6 +13,8 @@ extension Driver {
       try fileSystem.attributes(of: inode).group
     }
     if change.isChownOfNothing { change.killsSetID = true }
+    // A thumbnail shows the times, owner and mode of its photo.
+    defer { thumbnailNames.changed() }
     return owners.shown(try fileSystem.change(change, of: inode))
   }
 
@@ -36,6 +38,8 @@ extension Driver {
     try requireUsable(name)
     let mode = AttributeMode(create: flags & 1 != 0, replace: flags & 2 != 0)
     if value.count > ExtendedAttributeLimit.byteCount { throw FSError(.attributeTooBig) }
+    // An ACL changes the permissions, which the thumbnail shows too.
+    defer { thumbnailNames.changed() }
     try fileSystem.setExtendedAttribute(name, to: value, of: inode, mode: mode)
   }
 
@@ -59,6 +63,7 @@ extension Driver {
 
   func removeExtendedAttribute(_ name: [UInt8], of inode: InodeNumber) throws(FSError) {
     try requireUsable(name)
+    defer { thumbnailNames.changed() }
     try fileSystem.removeExtendedAttribute(name, of: inode)
   }
 

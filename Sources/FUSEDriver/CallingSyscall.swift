@@ -30,6 +30,7 @@ protocol CallerInspector: Sendable {
   func intent(of thread: Int32, toward name: FileName) -> CallerIntent
   /// The process that a thread belongs to; nil if it cannot be read.
   func process(of thread: Int32) -> Int32?
+  func isRunning(_ process: Int32) -> Bool
 }
 
 /// Reads the purpose of a look-up from `/proc/<tid>/syscall` and the path in the thread's memory. That needs
@@ -56,6 +57,8 @@ struct CallingSyscall: CallerInspector {
     }
     return ThreadStatus.process(inStatus: status)
   }
+
+  func isRunning(_ process: Int32) -> Bool { kill(process, 0) == 0 || errno != ESRCH }
 
   private func command(of process: Int32) -> String {
     guard process > 0, var name = try? readWholeFile("/proc/\(process)/comm") else { return "" }

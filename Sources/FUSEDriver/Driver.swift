@@ -16,6 +16,7 @@ final class Driver: Sendable {
   let pages = KernelPages()
   let notifications = Notifications()
   let announcements = Announcements()
+  let thumbnailNames = ThumbnailNames()
   /// The inodes that the kernel knows.
   let inodes = KernelInodes()
   let implicit: ImplicitEntries
@@ -92,6 +93,7 @@ final class Driver: Sendable {
 
 extension Driver: FileSystemObserver {
   func changed(_ change: FileSystemChange, isOwn: Bool) {
+    thumbnailNames.changed()
     switch change {
     case .name(let name, let directory, let album, let isThere):
       if isThere, let album { activity.createdSomething(in: album) }
@@ -103,7 +105,6 @@ extension Driver: FileSystemObserver {
       for (name, directory) in fileSystem.names(of: file) {
         notifications.forget(entry: name, in: directory)
       }
-    // The kernel caches no names of thumbnails.
     case .thumbnail(let photo): announcements.add(photo)
     // The kernel caches no attributes of an open file.
     case .written: break

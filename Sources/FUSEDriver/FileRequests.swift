@@ -13,6 +13,8 @@ extension Driver {
     if mode.writes {
       // The kernel's count of blocks is soon wrong, see `FileSystem.current`.
       pages.forgetAttributes(of: file.inode)
+      // Its thumbnail will be another one.
+      thumbnailNames.changed()
     }
     return file
   }

@@ -60,6 +60,16 @@ final class ImplicitEntries: Sendable {
     }
   }
 
+  /// True while the process that made the album may still fill it.
+  func isBeingFilled(_ album: InodeNumber) -> Bool {
+    births.withLock { births in
+      guard let maker = births[album]?.maker else { return false }
+      if inspector.isRunning(maker) { return true }
+      births[album] = nil
+      return false
+    }
+  }
+
   /// True if this caller must not see an implicit entry.
   func yields(
     _ entry: Entry, _ name: FileName, in parent: InodeNumber, to caller: KernelCaller

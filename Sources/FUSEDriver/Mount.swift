@@ -82,6 +82,7 @@ package final class Mount: Sendable {
     defer { end() }
     do throws(Errno) {
       try driver.notifications.start(link)
+      driver.thumbnailNames.start(link)
       try driver.pages.start(link)
       if let device {
         try driver.announcements.start(driver.fileSystem, mountPoint: path, device: device)
@@ -98,6 +99,7 @@ package final class Mount: Sendable {
   private func end() {
     driver.fileSystem.remove(driver)
     driver.notifications.stop()
+    driver.thumbnailNames.stop()
     driver.announcements.stop()
     driver.pages.stop()
     driver.inodes.forgetAll()

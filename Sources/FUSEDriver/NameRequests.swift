@@ -23,9 +23,24 @@ extension Driver {
     if announcements.isCaller(caller), announcements.isCurrent(name, in: parent) {
       throw FSError(.notFound)
     }
+    let changes = thumbnailNames.changeCount
     let entry = try fileSystem.lookup(name, in: parent)
     if implicit.yields(entry, name, in: parent, to: caller) { throw FSError(.notFound) }
-    return handOut(entry)
+    var found = handOut(entry)
+    if mayBeCached(entry) { found.nameLifetime = thumbnailNames.lifetime(since: changes) }
+    return found
+  }
+
+  /// True for the name of a thumbnail that stays what it is unless somebody makes a request.
+  private func mayBeCached(_ entry: Entry) -> Bool {
+    guard entry.isThumbnail, !entry.isShadowed, let album = entry.album else { return false }
+    return thumbnailNames.mayBeCached && isSettled(album) && !fileSystem.hasWriters
+      && !implicit.isBeingFilled(album)
+  }
+
+  /// True if albumfs has nothing to add to the album.
+  private func isSettled(_ album: InodeNumber) -> Bool {
+    activity.isSettled(album) && !fileSystem.hasPendingThumbnails
   }
 
   func handOut(_ entry: Entry) -> KernelEntry {
@@ -36,11 +51,7 @@ extension Driver {
 
   private func nameLifetime(_ entry: Entry) -> Double {
     if entry.isThumbnail || entry.isShadowed { return 0 }
-    if entry.isImplicitDirectory, let album = entry.album,
-      !activity.isSettled(album) || fileSystem.hasPendingThumbnails
-    {
-      return 0
-    }
+    if entry.isImplicitDirectory, let album = entry.album, !isSettled(album) { return 0 }
     return Driver.longLifetime
   }
 

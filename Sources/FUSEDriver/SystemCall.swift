@@ -12,13 +12,35 @@ struct SystemCall: Equatable, Sendable {
 
   /// nil for `running`, and for -1, which is a thread blocked outside of any system call.
   init?(procText: [UInt8]) {
-    let fields = String(decoding: procText, as: UTF8.self).split(whereSeparator: \.isWhitespace)
-    guard fields.count >= 7, let number = Int(fields[0]), number >= 0 else { return nil }
-    let arguments = fields[1...6].compactMap { field in
-      field.hasPrefix("0x") ? UInt64(field.dropFirst(2), radix: 16) : nil
+    let fields = procText.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }
+    guard fields.count >= 7, let number = SystemCall.number(fields[0], radix: 10) else {
+      return nil
     }
-    guard arguments.count == 6 else { return nil }
-    self.init(number: number, arguments: arguments)
+    var arguments: [UInt64] = []
+    for field in fields[1...6] {
+      guard field.starts(with: "0x".utf8),
+        let argument = SystemCall.number(field.dropFirst(2), radix: 16)
+      else { return nil }
+      arguments.append(argument)
+    }
+    self.init(number: Int(truncatingIfNeeded: number), arguments: arguments)
+  }
+
+  /// Reads bytes, because this runs for each look-up of a thumbnail, and text takes four times as long.
+  private static func number(_ digits: ArraySlice<UInt8>, radix: UInt64) -> UInt64? {
+    if digits.isEmpty || digits.count > 16 { return nil }
+    var value: UInt64 = 0
+    for digit in digits {
+      let nibble: UInt64
+      switch digit {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): nibble = UInt64(digit - UInt8(ascii: "0"))
+      case UInt8(ascii: "a")...UInt8(ascii: "f"): nibble = UInt64(digit - UInt8(ascii: "a") + 10)
+      default: return nil
+      }
+      if nibble >= radix { return nil }
+      value = value &* radix &+ nibble
+    }
+    return value
   }
 }
 

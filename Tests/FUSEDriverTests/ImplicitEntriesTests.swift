@@ -1,6 +1,7 @@
 import AlbumFileSystem
 import AlbumModel
 import AlbumTestSupport
+import Glibc
 import Testing
 
 @testable import FUSEDriver
@@ -123,6 +124,43 @@ struct ImplicitEntriesTests {
     #expect(try space.lookup("Trip/Photo").nameLifetime > 0)
     #expect(try space.lookup("Trip/Thumb/a.jpg").nameLifetime == 0, "it moves with its photo")
     #expect(try space.lookup("Trip/Photo/a.jpg").nameLifetime > 0)
+  }
+
+  /// The kernel may cache the name of a thumbnail for a moment, if it can be told of each change at once.
+  @Test func aThumbnailsNameIsCachedOnlyWhileNothingChanges() throws {
+    try space.write("a", to: "Trip/Photo/a.jpg")
+    try space.makeThumbnails()
+    space.inspector.running = []
+    func lifetime() throws -> Double { try space.lookup("Trip/Thumb/a.jpg").nameLifetime }
+    space.clock.advance(seconds: 3)
+    #expect(try lifetime() == 0, "Linux before 6.16")
+    space.driver.thumbnailNames.agreed(minor: 44)
+    #expect(try lifetime() > 0)
+    let file = try space.driver.open(
+      space.number("Trip/Photo/a.jpg"), flags: O_WRONLY, for: KernelSpace.me)
+    #expect(try lifetime() == 0, "somebody writes")
+    file.release()
+    try space.makeThumbnails()
+    #expect(try lifetime() > 0)
+    space.inspector.running = [4200]
+    space.inspector.set(.unreadable(process: 4200, command: "cp"))
+    try space.mkdir("Other")
+    try space.write("b", to: "Other/Photo/b.jpg")
+    try space.makeThumbnails()
+    space.clock.advance(seconds: 3)
+    #expect(try space.lookup("Other/Thumb/b.jpg").nameLifetime == 0, "its maker still runs")
+    space.inspector.running = []
+    #expect(try space.lookup("Other/Thumb/b.jpg").nameLifetime > 0)
+  }
+
+  /// Either the look-up sees the change, or the change sees the look-up.
+  @Test func aLookUpDuringAChangeCachesNothing() {
+    let names = ThumbnailNames()
+    names.agreed(minor: 44)
+    let before = names.changeCount
+    names.changed()
+    #expect(names.lifetime(since: before) == 0)
+    #expect(names.lifetime(since: names.changeCount) > 0)
   }
 
   @Test(arguments: [true, false]) func aFoldersTwinYieldsLikeThumbItself(_ isReadable: Bool) throws

@@ -57,6 +57,61 @@ import Testing
     }
   }
 
+  /// The kernel may cache a thumbnail's name and attributes for a moment, but not longer than they are true.
+  @Test func whatHappensToAPhotoShowsAtItsThumbnailAtOnce() throws {
+    try MountedStore.use { mounted in
+      try mounted.makePictures()
+      try mounted.sh("mkdir $M/A; cp \"$W/pictures/orientation 1.jpg\" $M/A/Photo/a.jpg")
+      try mounted.sh("cp $M/A/Photo/a.jpg $M/A/Photo/b.jpg; echo text > $M/A/Photo/note.txt")
+      try mounted.sync()
+      try mounted.python(
+        """
+        def warm(*names):
+            # albumfs believes that an album is complete when nothing came for two seconds.
+            time.sleep(2.2)
+            for _ in range(3):
+                for name in names: os.stat(f"{M}/A/Thumb/{name}")
+        def there(name): return os.path.exists(f"{M}/A/Thumb/{name}")
+        photo = f"{M}/A/Photo/"
+        warm("a.jpg", "b.jpg")
+        os.utime(photo + "a.jpg", (1000, 2000))
+        assert os.stat(f"{M}/A/Thumb/a.jpg").st_mtime == 2000
+        os.chmod(photo + "a.jpg", 0o600)
+        mode = os.stat(f"{M}/A/Thumb/a.jpg").st_mode & 0o777
+        assert mode == 0o600, oct(mode)
+        warm("a.jpg", "b.jpg")
+        os.rename(photo + "a.jpg", photo + "c.jpg")
+        assert there("c.jpg") and not there("a.jpg")
+        warm("b.jpg", "c.jpg")
+        os.unlink(photo + "b.jpg")
+        assert there("c.jpg") and not there("b.jpg")
+        warm("c.jpg")
+        with open(photo + "c.jpg", "wb") as file: file.write(b"no picture")
+        assert not there("c.jpg")
+        """)
+    }
+  }
+
+  /// Programs that make a name exclusively, and copiers, do as if no thumbnail were there, cached or not.
+  @Test func aCachedThumbnailIsInNobodysWay() throws {
+    try MountedStore.use { mounted in
+      try mounted.makePictures()
+      try mounted.sh("mkdir $M/A; cp \"$W/pictures/orientation 1.jpg\" $M/A/Photo/a.jpg")
+      try mounted.sh("cp $M/A/Photo/a.jpg $M/A/Photo/b.jpg; cp $M/A/Photo/a.jpg $M/A/Photo/c.jpg")
+      try mounted.sync()
+      try mounted.python(
+        """
+        time.sleep(2.2)
+        for _ in range(3):
+            for name in "abc": os.stat(f"{M}/A/Thumb/{name}.jpg")
+        with open(f"{M}/A/Thumb/a.jpg", "xb") as file: file.write(b"own")
+        os.symlink("x", f"{M}/A/Thumb/b.jpg")
+        os.link(f"{M}/A/Thumb/a.jpg", f"{M}/A/Thumb/c.jpg")
+        assert get(f"{M}/A/Thumb/c.jpg") == b"own"
+        """)
+    }
+  }
+
   @Test func aPhotoThatChangedShowsNoThumbnailUntilTheNewOneIsMade() throws {
     try MountedStore.use { mounted in
       try mounted.makePictures()

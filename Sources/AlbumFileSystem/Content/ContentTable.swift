@@ -84,6 +84,12 @@ final class ContentTable: Sendable {
     }
   }
 
+  var hasWriters: Bool {
+    shards.contains { shard in
+      shard.slots.withLock { slots in slots.contains { $0.value.writers > 0 } }
+    }
+  }
+
   /// Begins to release a handle, which can report no error any more.
   func leave(_ inode: InodeNumber) -> FileContent? {
     shard(inode).slots.withLock { slots in

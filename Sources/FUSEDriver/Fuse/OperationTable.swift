@@ -57,6 +57,7 @@ internal import CFuse3
   _ context: UnsafeMutableRawPointer?, _ connection: UnsafeMutablePointer<fuse_conn_info>?
 ) {
   let driver = unsafe Unmanaged<Driver>.fromOpaque(context!).takeUnretainedValue()
+  unsafe driver.thumbnailNames.agreed(minor: connection!.pointee.proto_minor)
   unsafe Capabilities.negotiate(
     &connection!.pointee, accessControl: driver.usesAccessControl)
 }

@@ -101,6 +101,16 @@ internal import Posix
     }
   }
 
+  /// Makes the kernel look all names up again when it needs them next. Waits for no lock. Linux before 6.16
+  /// does nothing.
+  func expireAllNames() {
+    // FUSE_NOTIFY_INC_EPOCH of linux/fuse.h, which libfuse 3.14 does not know: a message is a reply to no
+    // request, with its code in place of the error.
+    let code: Int32 = 8
+    var message = cfuse3_message(length: 16, code: code, request: 0)
+    unsafe _ = write(fuse_session_fd(raw), &message, 16)
+  }
+
   /// Makes the kernel drop attributes and pages, also a directory's listing. The kernel writes dirty pages
   /// first, so this waits for the session's own threads.
   func invalidate(_ inode: UInt64) {

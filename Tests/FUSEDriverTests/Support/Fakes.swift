@@ -8,6 +8,14 @@ import Posix
 /// Says of every caller what the test says.
 final class FakeInspector: CallerInspector {
   private let answer = Mutex<CallerIntent>(.other, rank: .test)
+  private let processes = Mutex<Set<Int32>>([], rank: .test)
+
+  var running: Set<Int32> {
+    get { processes.withLock { $0 } }
+    set { processes.withLock { $0 = newValue } }
+  }
+
+  func isRunning(_ process: Int32) -> Bool { running.contains(process) }
 
   func set(_ intent: CallerIntent) { answer.withLock { $0 = intent } }
 
