@@ -161,8 +161,11 @@ class Bench:
                 measuring.drop_caches()
             last = table.inputs.sizes.mounted - 1
             table.put("mount", peer, turn, store.mount(f"folder-{last // 500:04}/file-{last:07}"))
-            if store.daemon:
-                table.put("list", peer, turn, run(["ls", "-lR", str(store.mount_point)], self.options.limit, store.daemon))
+            if not peer.is_reference:
+                listing = self.top / "listing"
+                seconds = run(["ls", "-lR", str(store.mount_point)], self.options.limit, store.daemon, stdout=listing)
+                listing.unlink()
+                table.put("list", peer, turn, seconds)
                 table.put("peak-many", peer, turn, store.daemon.peak_bytes() / content.MIB)
             store.unmount()
         except (Failed, OSError) as error:
