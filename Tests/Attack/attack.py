@@ -35,7 +35,7 @@ import features
 import game
 import report
 import rule
-from driver import Failed, Store, clean_up, make_top
+from driver import SESSION_LIMIT, Failed, Store, clean_up, make_top
 from features import Features, Record
 from lives import SEGMENT, Life, Plan, make_photos, make_plan
 from traces import Copy, FirstPassword, take_copy
@@ -196,8 +196,8 @@ def make_records(options: argparse.Namespace, top: Path, has_disk: bool, plans: 
             theirs.close()
             workers.append(worker)
             pipes.append(ours)
-        # A store has a limit for each of its commands, and thrice that is enough for the last one.
-        while pipes and time.monotonic() < end + 360:
+        # The last store may take some sessions more.
+        while pipes and time.monotonic() < end + 3 * SESSION_LIMIT:
             ready = wait(pipes, timeout=10)
             for pipe in [pipe for pipe in pipes if pipe in ready]:
                 try:

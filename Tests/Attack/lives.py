@@ -22,7 +22,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from driver import Store, run
+from driver import TIMED_OUT, Store, run
 
 SEGMENT = 256 << 10
 # Photos are an eighth to twice as long as a segment, as photos of 0.5 to 8 MB are to segments of 4 MiB.
@@ -176,7 +176,8 @@ class Life:
             if rng.random() < 0.2:
                 self.change_one(top)
             if not is_killed and rng.random() < 0.5:
-                self.store.call("sync", "-q", "--timeout", "50", str(top))
+                # Thumbnails are made when no other program wants the processor, which may be never.
+                self.store.call("sync", "-q", "--timeout", "50", str(top), accept=TIMED_OUT)
         self.was_killed = is_killed
 
     def add_files(self, top: Path, amount: int) -> None:
