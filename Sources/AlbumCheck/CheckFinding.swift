@@ -121,7 +121,7 @@ extension CheckFinding {
     /// A session left out frames that are here: of another copy, or from before a power cut.
     case divergedTimeline
     /// A part of the journal was missing at an earlier mount, and no content of it was found.
-    case lossUnsettled
+    case lossUnrepaired
     /// An earlier mount left out the newest version of this file.
     case leftOut
     /// The number of kept versions that mounts left out.

@@ -156,7 +156,7 @@ extension Examination {
   /// A note if an earlier mount found a part of the journal missing, and nothing shows what it held.
   private func lossFindings() -> [CheckFinding] {
     if recovered.loss == nil || recovered.isJournalIncomplete || hasLooseContent { return [] }
-    return [CheckFinding(.note, .leftOut, .lossUnsettled)]
+    return [CheckFinding(.note, .leftOut, .lossUnrepaired)]
   }
 
   /// The versions that mounts have left out and that the space keeps.

@@ -87,7 +87,7 @@ struct RepairPlan {
       catalog.update(index) { $0.marks.subtract([.photoDirectory, .thumbDirectory]) }
     case .linkCount, .thumbnailGone, .counter, .orphan, .extentOutside, .contentLost,
       .contentBeyondEnd, .ledger, .segmentInUse:
-      // Settled already, handled by another step of the repair, or harmless.
+      // Done already, handled by another step of the repair, or harmless.
       return
     }
   }

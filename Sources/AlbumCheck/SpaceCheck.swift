@@ -121,7 +121,7 @@ struct Examination: ~Copyable {
       plan.endings = endings(of: plan, space, options.fileEnding)
       space.change { catalog in
         plan.apply(to: &catalog)
-        catalog.settleLoss()
+        catalog.clearLoss()
       }
     }
     return plan.done + [.catalogWritten]

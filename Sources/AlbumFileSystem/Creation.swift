@@ -89,7 +89,7 @@ extension FileSystem {
     try writable()
     try makeOwn(inode)
     let content = contents.find(inode)
-    try content?.commit()
+    try content?.publish()
     return try make(name, in: parent, for: caller) { (catalog, _, time) throws(FSError) in
       let index = try InodeIndex(inode, in: catalog)
       let state = catalog.state(index)

@@ -47,7 +47,7 @@ package final class FileSystem: Sendable {
       reconsiderPhotos()
     }
     space.setBeforeBarrier { [weak self] duration in
-      self?.commitContents(pendingFor: duration)
+      self?.publishContents(pendingFor: duration)
     }
     space.setWhenRoomReturns { [weak self] in self?.reconsiderPhotos() }
   }
@@ -62,15 +62,15 @@ package final class FileSystem: Sendable {
   /// Puts the pending changes of open files into the catalog. Returns the first error of a file whose content
   /// could not be stored.
   @discardableResult
-  package func close() -> FSError? { commitContents(pendingFor: .zero) }
+  package func close() -> FSError? { publishContents(pendingFor: .zero) }
 
   /// Does the same for changes that have been pending for this long.
   @discardableResult
-  func commitContents(pendingFor duration: Duration) -> FSError? {
+  func publishContents(pendingFor duration: Duration) -> FSError? {
     let limit = clock.monotonic() - duration
     var failure: FSError?
     for content in contents.all where content.isPending(since: limit) {
-      do throws(FSError) { try content.commit() } catch { failure = failure ?? error }
+      do throws(FSError) { try content.publish() } catch { failure = failure ?? error }
     }
     return failure
   }

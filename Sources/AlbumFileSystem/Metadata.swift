@@ -55,9 +55,9 @@ extension FileSystem {
       catalog.index(of: inode).map { catalog.state($0).isDirectory } ?? false
     }
     if isDirectory {
-      if let failure = commitContents(pendingFor: .zero) { throw failure }
+      if let failure = publishContents(pendingFor: .zero) { throw failure }
     } else {
-      try contents.find(inode)?.commit()
+      try contents.find(inode)?.publish()
     }
     try storing { () throws(StoreError) in try space.barrier() }
   }

@@ -39,9 +39,9 @@ package final class OpenFile: Sendable {
     do throws(FSError) {
       try fileSystem.writable()
       try unsafe content.write(bytes, at: offset)
-      if writesThrough { try content.commit() }
+      if writesThrough { try content.publish() }
     } catch {
-      content.noteLoss()
+      content.recordLoss()
       throw error
     }
   }
@@ -49,19 +49,19 @@ package final class OpenFile: Sendable {
   /// close(2) of one descriptor. When it returns, the written bytes survive the end of the daemon.
   package func flush() throws(FSError) {
     if !writes { return }
-    try content.commit()
-    settleContent()
+    try content.publish()
+    markComplete()
     try storing { () throws(StoreError) in try fileSystem.space.commit() }
   }
 
   /// fsync(2).
   package func synchronize() throws(FSError) {
-    settleContent()
+    markComplete()
     try fileSystem.synchronize(inode)
   }
 
   /// Records that the writer has finished the file: its content counts as complete.
-  private func settleContent() {
+  private func markComplete() {
     if !beginsContent || fileSystem.space.isReadOnly { return }
     let index = content.index
     fileSystem.space.change { catalog in
@@ -166,10 +166,10 @@ extension FileSystem {
   /// fsync have reported.
   private func finish(_ content: FileContent) {
     do throws(FSError) {
-      try content.commit()
+      try content.publish()
       if contents.whenUnused(content, {}) != nil { try content.joinPieces() }
     } catch {
-      if contents.whenUnused(content, content.abandonFailed) == true { try? content.commit() }
+      if contents.whenUnused(content, content.abandonFailed) == true { try? content.publish() }
     }
     if contents.whenUnused(content, content.takeLoss) == true {
       observers.tell(.contentLost(content.inode))

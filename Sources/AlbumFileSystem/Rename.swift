@@ -8,10 +8,10 @@ extension FileSystem {
     mode: RenameMode, for caller: Caller = .daemon
   ) throws(FSError) {
     try writable()
-    // Replacing by rename leaves the old file or the new one, so content is committed before the name. After
+    // Replacing by rename leaves the old file or the new one, so content is published before the name. After
     // an exchange both files have a name.
-    try commitContent(of: name, in: parent)
-    if mode.exchange { try commitContent(of: newName, in: newParent) }
+    try publishContent(of: name, in: parent)
+    if mode.exchange { try publishContent(of: newName, in: newParent) }
     let time = clock.now()
     let effects = try space.change { (catalog: inout Catalog) throws(FSError) -> RenameEffects in
       let from = Place(name: name, directory: try InodeIndex(directory: parent, in: catalog))
@@ -32,8 +32,8 @@ extension FileSystem {
     for photo in effects.due { considerPhoto(photo) }
   }
 
-  private func commitContent(of name: FileName, in parent: InodeNumber) throws(FSError) {
-    if let file = entry(name, in: parent) { try contents.find(file)?.commit() }
+  private func publishContent(of name: FileName, in parent: InodeNumber) throws(FSError) {
+    if let file = entry(name, in: parent) { try contents.find(file)?.publish() }
   }
 }
 
@@ -164,7 +164,7 @@ enum Renaming {
       catalog.exchangeEntries(
         firstTwin.name, in: firstTwin.directory, with: secondTwin.name,
         in: secondTwin.directory)
-      for twin in [firstTwin, secondTwin] { note(twin, isThere: true, &effects, catalog) }
+      for twin in [firstTwin, secondTwin] { addTwinEffect(twin, isThere: true, &effects, catalog) }
     } else {
       if let firstTwin { moveTwin(from: firstTwin, of: first, to: to, time, &effects, &catalog) }
       if let secondTwin {
@@ -213,20 +213,20 @@ enum Renaming {
     from former: Place, of folder: InodeIndex, to place: Place, _ time: Timestamp,
     _ effects: inout RenameEffects, _ catalog: inout Catalog
   ) {
-    note(former, isThere: false, &effects, catalog)
+    addTwinEffect(former, isThere: false, &effects, catalog)
     if case .photo = Zone(of: place.directory, in: catalog), !place.name.isHidden,
       let twin = Twins.ensure(of: place.directory, time: time, &catalog),
       catalog.child(place.name, of: twin) == nil
     {
       catalog.moveEntry(
         former.name, of: former.directory, to: place.name, in: twin)
-      note(Place(name: place.name, directory: twin), isThere: true, &effects, catalog)
+      addTwinEffect(Place(name: place.name, directory: twin), isThere: true, &effects, catalog)
     } else {
       Twins.drop(former.name, in: former.directory, &catalog)
     }
   }
 
-  private static func note(
+  private static func addTwinEffect(
     _ place: Place, isThere: Bool, _ effects: inout RenameEffects, _ catalog: borrowing Catalog
   ) {
     let album = Zone(of: place.directory, in: catalog).album.map { catalog.state($0).number }

@@ -72,7 +72,7 @@ package final class PasswordKey: Sendable {
           }
         }
       }
-      unsafe commit(
+      unsafe writeCommitment(
         to: UnsafeRawBufferPointer(bytes),
         into: UnsafeMutableRawBufferPointer(rebasing: bytes[KeySlot.commitmentRange]))
     }
@@ -91,7 +91,7 @@ package final class PasswordKey: Sendable {
   /// The twin of `wrap`. Takes the same time for every slot of another password.
   package func unwrap(_ bytes: ArraySlice<UInt8>) -> Outcome {
     precondition(bytes.count == KeySlot.byteCount)
-    let isMine = unsafe bytes.withUnsafeBytes { unsafe isCommitted(to: $0) }
+    let isMine = unsafe bytes.withUnsafeBytes { unsafe hasCommitment(to: $0) }
     if !isMine { return .notThis }
     var opens = false
     let plaintext = unsafe SecretBytes(count: KeySlot.plaintextByteCount) { plaintext in
@@ -114,17 +114,17 @@ package final class PasswordKey: Sendable {
     }
   }
 
-  private func isCommitted(to slot: UnsafeRawBufferPointer) -> Bool {
+  private func hasCommitment(to slot: UnsafeRawBufferPointer) -> Bool {
     var expected: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
     return unsafe withUnsafeMutableBytes(of: &expected) { expected in
-      unsafe commit(to: slot, into: expected)
+      unsafe writeCommitment(to: slot, into: expected)
       return unsafe Sodium.areEqual(
         UnsafeRawBufferPointer(expected),
         UnsafeRawBufferPointer(rebasing: slot[KeySlot.commitmentRange]))
     }
   }
 
-  private func commit(
+  private func writeCommitment(
     to slot: UnsafeRawBufferPointer, into commitment: UnsafeMutableRawBufferPointer
   ) {
     var message = [UInt8]()

@@ -14,7 +14,7 @@ package struct SalvagedSpace: ~Copyable {
   /// The losses in journal and checkpoints.
   package let losses: SalvageReport
   package let journal: JournalCheck
-  /// The problems of the catalog before a mount's policy settled them.
+  /// The problems of the catalog before a mount's policy corrected them.
   package let audit: CatalogAudit
   private let store: Store
   private let files: SegmentFiles
@@ -28,7 +28,7 @@ package struct SalvagedSpace: ~Copyable {
       toleratesReadErrors: true)
     var catalog = Catalog()
     let listing = try files.list()
-    RestingTimes.noteAccess(to: listing.names, in: store.directory)
+    RestingTimes.touchAccessTimes(of: listing.names, in: store.directory)
     var recovery = Recovery(
       listing, files: files, content: ContentStore(files: files), boot: .current,
       isReadOnly: true)
@@ -39,7 +39,7 @@ package struct SalvagedSpace: ~Copyable {
     try recovery.showWhole(&catalog)
     var audit = CatalogAudit(catalog)
     audit.auditContent(catalog, segmentSize: files.segmentSize)
-    _ = catalog.settle(audit)
+    _ = catalog.reconcile(audit)
     self.audit = audit
     self.journal = journal
     self.catalog = catalog

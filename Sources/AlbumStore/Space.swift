@@ -66,7 +66,7 @@ package final class Space: Sendable {
     }
   }
 
-  private func noteActivity() { housekeeping.activity.wrappingAdd(1, ordering: .relaxed) }
+  private func countActivity() { housekeeping.activity.wrappingAdd(1, ordering: .relaxed) }
 
   // MARK: The catalog
 
@@ -82,7 +82,7 @@ package final class Space: Sendable {
   package func change<Result: ~Copyable, Failure: Error>(
     _ body: (inout Catalog) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    noteActivity()
+    countActivity()
     defer { context.keeper.wake() }
     return try context.catalog.withLock { catalog throws(Failure) in try body(&catalog) }
   }
@@ -94,7 +94,7 @@ package final class Space: Sendable {
     _ content: UnsafeMutableRawBufferPointer, of inode: InodeNumber, at offset: Int64,
     fileLength: Int64
   ) throws(StoreError) -> HeldExtents {
-    noteActivity()
+    countActivity()
     return try unsafe records.append(content, of: inode, at: offset, fileLength: fileLength)
   }
 
@@ -103,7 +103,7 @@ package final class Space: Sendable {
     _ content: UnsafeMutableRawBufferPointer, of inode: InodeNumber, at offset: Int64,
     fileLength: Int64
   ) throws(StoreError) -> HeldExtents {
-    noteActivity()
+    countActivity()
     return try unsafe records.appendPieces(content, of: inode, at: offset, fileLength: fileLength)
   }
 
@@ -112,7 +112,7 @@ package final class Space: Sendable {
   /// buffer's content is then undefined and must not be shown.
   package func read(_ extent: Extent, into buffer: UnsafeMutableRawBufferPointer) throws(StoreError)
   {
-    noteActivity()
+    countActivity()
     try unsafe context.content.read(extent, into: buffer)
   }
 

@@ -48,7 +48,7 @@ extension Space {
     let content = ContentStore(files: files)
     var catalog = Catalog()
     let listing = try files.list()
-    RestingTimes.noteAccess(to: listing.names, in: store.directory)
+    RestingTimes.touchAccessTimes(of: listing.names, in: store.directory)
     // Segments in a misplaced folder cannot be found: a session that writes would continue without them.
     if !options.readOnly, var folder = files.misplaced.first {
       folder.remedy = .mountReadOnly
@@ -62,10 +62,10 @@ extension Space {
     if !options.readOnly {
       catalog.beginSession(files.session, behind: recovery)
       if let first = recovery.report.firstLostInode, !options.omitting.contains(.statedLoss) {
-        catalog.noteLoss(from: first, isEndOfCopy: recovery.report.mayLackJournalAsCopy)
+        catalog.recordJournalLoss(from: first, isEndOfCopy: recovery.report.mayLackJournalAsCopy)
       }
     }
-    let corrections = catalog.settle()
+    let corrections = catalog.reconcile()
     recovery.position.loss = catalog.loss
     let journals = recovery.newest.rawValue - recovery.firstJournal.rawValue + 1
     let writer = JournalWriter(
@@ -80,16 +80,16 @@ extension Space {
     space.logRecovery()
     if corrections > 0 {
       options.logger.warning(
-        "damage left \(corrections) contradictions in the catalog, which were settled")
+        "damage left \(corrections) contradictions in the catalog, which the mount corrected")
     }
     if options.readOnly { return space }
-    if report.wasClean { space.durability.makeRoomAtMount() } else { try space.settle(recovery) }
+    if report.wasClean { space.durability.makeRoomAtMount() } else { try space.conclude(recovery) }
     if options.worksInBackground { try space.housekeeping.start() }
     return space
   }
 
   /// After a crash: syncs the believed data, and begins a journal segment that states the exact cut.
-  private func settle(_ recovery: Recovery) throws(StoreError) {
+  private func conclude(_ recovery: Recovery) throws(StoreError) {
     let believed =
       recovery.believedSegments.map { SegmentID(kind: .data, number: $0) }
       + [SegmentID(kind: .journal, number: recovery.position.segment)]

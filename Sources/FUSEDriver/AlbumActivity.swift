@@ -2,7 +2,7 @@ import AlbumFileSystem
 import AlbumModel
 import Posix
 
-/// Tracks which albums are settled: nothing was created in them for 2 seconds. Until then the kernel may not
+/// Tracks which albums are quiet: nothing was created in them for 2 seconds. Until then the kernel may not
 /// trust their implicit entries. Any thread.
 final class AlbumActivity: Sendable {
   static let restlessness = Duration.seconds(2)
@@ -23,7 +23,7 @@ final class AlbumActivity: Sendable {
     }
   }
 
-  func isSettled(_ album: InodeNumber) -> Bool {
+  func isQuiet(_ album: InodeNumber) -> Bool {
     guard let last = created.withLock({ $0[album] }) else { return true }
     return clock.monotonic() - last >= AlbumActivity.restlessness
   }

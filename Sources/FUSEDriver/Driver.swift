@@ -67,15 +67,15 @@ final class Driver: Sendable {
 
   /// Logs why data could not be read or written, which the caller's error number cannot say. Other errors are
   /// ordinary results and are not logged.
-  func note(_ error: FSError, reading file: InodeNumber? = nil) {
+  func logFailure(_ error: FSError, reading file: InodeNumber? = nil) {
     guard error.code == .inputOutput else { return }
-    if let file { return noteUnreadable(file, error) }
+    if let file { return logUnreadable(file, error) }
     logger.error("a request failed", metadata: ["reason": "\(error)"])
   }
 
   /// Logs one line for each file, because readers try again page by page. The line does not have the name,
   /// which must not get into the system's log.
-  private func noteUnreadable(_ file: InodeNumber, _ error: FSError) {
+  private func logUnreadable(_ file: InodeNumber, _ error: FSError) {
     let count = unreadable.withLock { known -> Int? in
       if known.count > Driver.unreadableLimit { return nil }
       return known.insert(file).inserted ? known.count : nil

@@ -34,13 +34,13 @@ extension Driver {
   /// True for the name of a thumbnail that stays what it is unless somebody makes a request.
   private func mayBeCached(_ entry: Entry) -> Bool {
     guard entry.isThumbnail, !entry.isShadowed, let album = entry.album else { return false }
-    return thumbnailNames.mayBeCached && isSettled(album) && !fileSystem.hasWriters
+    return thumbnailNames.mayBeCached && isQuiet(album) && !fileSystem.hasWriters
       && !implicit.isBeingFilled(album)
   }
 
   /// True if albumfs has nothing to add to the album.
-  private func isSettled(_ album: InodeNumber) -> Bool {
-    activity.isSettled(album) && !fileSystem.hasPendingThumbnails
+  private func isQuiet(_ album: InodeNumber) -> Bool {
+    activity.isQuiet(album) && !fileSystem.hasPendingThumbnails
   }
 
   func handOut(_ entry: Entry) -> KernelEntry {
@@ -51,7 +51,7 @@ extension Driver {
 
   private func nameLifetime(_ entry: Entry) -> Double {
     if entry.isThumbnail || entry.isShadowed { return 0 }
-    if entry.isImplicitDirectory, let album = entry.album, !isSettled(album) { return 0 }
+    if entry.isImplicitDirectory, let album = entry.album, !isQuiet(album) { return 0 }
     return Driver.longLifetime
   }
 

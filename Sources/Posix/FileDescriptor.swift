@@ -237,7 +237,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
   }
 
   /// Makes the kernel set the access time as a read would, without a read: to map a file is an access.
-  func noteAccess() {
+  func touchAccessTime() {
     let size = 4096
     guard let map = unsafe mmap(nil, size, PROT_READ, MAP_PRIVATE, rawValue, 0),
       unsafe map != MAP_FAILED

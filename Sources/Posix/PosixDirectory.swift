@@ -224,7 +224,7 @@ private final class PosixFile: StorageFile {
     try ifOwner { () throws(Errno) in try descriptor.setAccessTime(time) }
   }
 
-  func noteAccess() { descriptor.noteAccess() }
+  func touchAccessTime() { descriptor.touchAccessTime() }
 
   func times() throws(Errno) -> FileTimes { try descriptor.times() }
 

@@ -68,7 +68,7 @@ package protocol StorageFile: AnyObject, Sendable {
   /// True if another user owns the file, so that reads change its access time and nobody here may set times.
   var isForeign: Bool { get }
   /// Sets the access time as a read would, as far as the kernel does that.
-  func noteAccess()
+  func touchAccessTime()
   /// Sets the modification time, and the access time to the same. Does nothing if the file is foreign.
   func setModificationTime(_ time: Timestamp) throws(Errno)
   /// Sets the access time alone, since another process may be changing the modification time. Does nothing
@@ -134,7 +134,7 @@ extension StorageDirectory {
 
 extension StorageFile {
   package var isForeign: Bool { false }
-  package func noteAccess() {}
+  package func touchAccessTime() {}
 
   /// For disks of tests: joins the buffers, so that such a disk sees one write.
   package func write(

@@ -24,7 +24,7 @@ extension CheckFinding {
     case .framesMissing, .bothHeadsDamaged, .oneHeadDamaged, .journalSegmentMissing,
       .journalCutShort,
       .journalLacksEnd, .journalEndMissing, .checkpointDamaged, .journalGone, .catalogIncomplete,
-      .lossUnsettled:
+      .lossUnrepaired:
       meaningOfJournal
     case .diskCannotRead, .segmentMissing, .segmentShort, .unknownSegments, .otherTimeline,
       .divergedTimeline, .ledger, .segmentInUse:
@@ -60,7 +60,7 @@ extension CheckFinding {
     case .catalogIncomplete: "the catalog is lost in part: names are missing"
     default:
       "a part of the journal was missing at an earlier mount, and no content that it recorded was found. "
-        + "albumfs removes nothing from the store until --repair has settled that"
+        + "albumfs removes nothing from the store until --repair has cleared that"
     }
   }
 

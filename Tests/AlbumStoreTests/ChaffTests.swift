@@ -119,13 +119,15 @@ import Testing
     var (first, later) = (0, 0)
     for _ in 0..<sessions {
       var chaff = SessionChaff()
-      chaff.note(made: 0, now: .now, using: &random)
+      chaff.drawAdditions(made: 0, now: .now, using: &random)
       #expect(chaff.pending.count <= 1)
       first += chaff.pending.count
-      for made in [1, 2, 30, 31, 95, 96] { chaff.note(made: made, now: .now, using: &random) }
+      for made in [1, 2, 30, 31, 95, 96] {
+        chaff.drawAdditions(made: made, now: .now, using: &random)
+      }
       // A number that was seen already draws nothing.
       let count = chaff.pending.count
-      for made in [96, 3] { chaff.note(made: made, now: .now, using: &random) }
+      for made in [96, 3] { chaff.drawAdditions(made: made, now: .now, using: &random) }
       #expect(chaff.pending.count == count)
       later += count
     }
@@ -154,9 +156,9 @@ import Testing
       let sums = (0..<20_000).map { _ -> Int in
         var chaff = SessionChaff()
         for count in stride(from: 0, through: made, by: 37) {
-          chaff.note(made: count, now: .now, using: &random)
+          chaff.drawAdditions(made: count, now: .now, using: &random)
         }
-        chaff.note(made: made, now: .now, using: &random)
+        chaff.drawAdditions(made: made, now: .now, using: &random)
         return chaff.take(until: .distantFuture)
       }
       for count in [1, 2, 8, 16, 40] {
@@ -176,7 +178,7 @@ import Testing
           limit: 64, uniform: .random(in: 0..<1, using: &random))
         for session in 0..<20 {
           var drawn = SessionChaff()
-          drawn.note(
+          drawn.drawAdditions(
             made: (500 - count) * (session + 1) / 20 - (500 - count) * session / 20, now: .now,
             using: &random)
           chaff += drawn.take(until: .distantFuture)
@@ -197,7 +199,7 @@ import Testing
     let now = MonotonicTime.now
     for _ in 0..<1000 {
       var chaff = SessionChaff()
-      chaff.note(made: 1, now: now)
+      chaff.drawAdditions(made: 1, now: now)
       guard let due = chaff.nextDue else { continue }
       #expect(due >= now && due < now + ChaffRule.delay)
       moments.insert(due)

@@ -245,7 +245,7 @@ struct CompactionTests {
     #expect(report.freed == 0)
     #expect(report.waiting > 0)
     #expect(try before.isSubset(of: Set(place.snapshot().keys)), "a copy under way finds them")
-    space.context.room.noteShortage(StoreError(.noSpace, "full"))
+    space.context.room.reportShortage(StoreError(.noSpace, "full"))
     let later = try space.compact()
     #expect(later.freed == report.waiting)
     #expect(later.waiting == 0)

@@ -57,7 +57,7 @@ struct RelocationTests {
           let copy = Extent(
             offset: from, length: to - from, segment: SegmentNumber(9), grid: grid, skip: 0)
           grid += 300
-          relocations.note(part.clipped(from: from, to: to), to: copy)
+          relocations.record(part.clipped(from: from, to: to), to: copy)
           for into in stride(from: 0, to: to - from, by: 97) {
             let byte = Byte(part.clipped(from: from, to: to), into)
             #expect(copied[byte] == nil, "copied twice")
@@ -148,7 +148,7 @@ struct RelocationTests {
       let copy = extent(5, UInt32(place) * 100)
       catalog.hold(copy)
       copies.append(copy)
-      relocations.note(part.extent, to: copy)
+      relocations.record(part.extent, to: copy)
     }
     relocations.order()
     // Meanwhile the first file is written anew, and the third comes to share the second's content.

@@ -88,7 +88,7 @@ struct RepairTests {
       // The album loses its name, as when a frame is lost.
       let album = catalog.child(FileName(literal: "Trip"), of: root)!
       catalog.dropEntry(FileName(literal: "Trip"), in: root)
-      catalog.noteEntry(FileName(literal: "Trip"), in: root)
+      catalog.enqueueEntry(FileName(literal: "Trip"), in: root)
       return catalog.state(album).number
     }
     try space.close()

@@ -51,7 +51,7 @@ package struct DiskChronicle: Sendable {
     for (place, event) in recording.events.enumerated() {
       end = base + place + 1
       image.apply(event)
-      note(event, image, &known, at: second(place + 1))
+      record(event, image, &known, at: second(place + 1))
     }
     return base
   }
@@ -77,7 +77,7 @@ package struct DiskChronicle: Sendable {
     for path in names.keys where image.nodes[path] == nil { remove(path) }
   }
 
-  private mutating func note(
+  private mutating func record(
     _ event: DiskEvent, _ image: DiskImage, _ known: inout [Int: Int], at second: Int64
   ) {
     switch event {

@@ -133,12 +133,12 @@ package final class SimulatedDisk: StorageDirectory {
     case .sync where lies.contains(.ignoresFileSyncs): return
     default:
       state.image.apply(event)
-      noteNames(event, &state)
+      recordNames(event, &state)
       if recordsEvents { state.events.append(event) }
     }
   }
 
-  private func noteNames(_ event: DiskEvent, _ state: inout State) {
+  private func recordNames(_ event: DiskEvent, _ state: inout State) {
     switch event {
     case .makeFile(let path, _), .makeDirectory(let path), .remove(let path):
       state.folderTimes[DiskImage.parent(path)] = nil

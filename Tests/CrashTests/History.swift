@@ -29,23 +29,23 @@ struct History: Sendable {
     instants.append(Instant(snapshot: snapshot, tree: tree, start: start))
   }
 
-  mutating func noteSync(of instant: Int, at position: Int) {
+  mutating func recordSync(of instant: Int, at position: Int) {
     synced.append(Floor(position: position, instant: instant))
   }
 
-  mutating func noteClose(at position: Int) {
+  mutating func recordClose(at position: Int) {
     closed.append(Floor(position: position, instant: last))
   }
 
   /// A mount found this instant: what came after it never was.
-  mutating func settle(on instant: Int, start: Int, position: Int) {
+  mutating func resume(at instant: Int, start: Int, position: Int) {
     for dead in instants.indices where dead > instant {
       instants[dead].end = min(instants[dead].end, position)
     }
     var tree = instants[instant].tree
     tree.endProcess()
     append(instants[instant].snapshot, tree, start: start)
-    noteSync(of: last, at: position)
+    recordSync(of: last, at: position)
   }
 
   /// The oldest instant that may be found after so many events.

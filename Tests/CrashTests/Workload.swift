@@ -99,7 +99,7 @@ final class Workload {
 
   private func sync(_ body: () throws -> Void) {
     let covered = history.last
-    if call({ _ in true }, body) { history.noteSync(of: covered, at: disk.position) }
+    if call({ _ in true }, body) { history.recordSync(of: covered, at: disk.position) }
   }
 
   // MARK: Operations
@@ -254,7 +254,7 @@ final class Workload {
 
   private func close(_ file: OpenFile, _ number: Int) {
     let isStored = call({ $0.committed(number) }) { try file.flush() }
-    if isStored { history.noteClose(at: disk.position) }
+    if isStored { history.recordClose(at: disk.position) }
     call({ $0.released(number) }) { file.release() }
   }
 
@@ -270,7 +270,7 @@ final class Workload {
     guard tree[path]?.pending != nil, let file = tree.names[path],
       let inode = try? number(path)
     else { return }
-    call({ $0.committed(file) }) { try fileSystem.contents.find(inode)?.commit() }
+    call({ $0.committed(file) }) { try fileSystem.contents.find(inode)?.publish() }
   }
 
   /// The same of all files: fsync of a directory is for all that there is.
@@ -279,7 +279,7 @@ final class Workload {
       $0.commitAll()
       return true
     }) {
-      if let failure = fileSystem.commitContents(pendingFor: .zero) { throw failure }
+      if let failure = fileSystem.publishContents(pendingFor: .zero) { throw failure }
     }
   }
 
@@ -423,7 +423,7 @@ final class Workload {
         return
       }
       if mounted.space.status.recovery.isDamaged { findings.append("mounted again: damaged") }
-      history.settle(on: found, start: start, position: position)
+      history.resume(at: found, start: start, position: position)
       tree = history.instants[history.last].tree
     } catch {
       findings.append("does not mount again: \(error)")

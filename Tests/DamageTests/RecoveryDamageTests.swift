@@ -154,7 +154,7 @@ struct RecoveryDamageTests {
     catalog.apply(.extents(file.number, from: 0, to: 10, [extent]))
     catalog.apply(.inode(file))
     catalog.apply(.entry(directory: .root, name: .photo, inode: file.number))
-    catalog.noteGap()
+    catalog.beginGap()
     catalog.apply(behindGap: [
       .segment(
         .data, SegmentNumber(3), SegmentBirth(1), .retired, retiredAt: StoreTime(milliseconds: 5))

@@ -113,7 +113,7 @@ struct ImplicitEntriesTests {
     #expect(try sees("Trip/Photo"))
   }
 
-  @Test func theKernelMayNotBelieveInImplicitEntriesOfAnUnsettledAlbum() throws {
+  @Test func theKernelMayNotBelieveInImplicitEntriesOfABusyAlbum() throws {
     #expect(try space.lookup("Trip/Photo").nameLifetime == 0)
     space.clock.advance(seconds: 3)
     #expect(try space.lookup("Trip/Photo").nameLifetime > 0)

@@ -10,7 +10,7 @@ extension FileContent {
   /// lseek(2) with SEEK_DATA or SEEK_HOLE. If other callers write meanwhile, each range counts as it was at
   /// some moment during the call.
   func seek(to target: SeekTarget, from offset: Int64) throws(FSError) -> Int64 {
-    try commit()
+    try publish()
     if target == .data { return try dataBegin(from: offset) }
     var end = offset
     while true {
@@ -42,7 +42,7 @@ extension FileContent {
   func share(
     _ source: FileContent, from: Int64, to: Int64, at destination: Int64, time: Timestamp
   ) throws(FSError) -> Int64 {
-    try source.commit()
+    try source.publish()
     let (own, other) = (index, source.index)
     var copied: Int64 = 0
     try change { catalog, size in

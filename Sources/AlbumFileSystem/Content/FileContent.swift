@@ -12,8 +12,8 @@ import Posix
 //
 // Bytes go from the bottom of this list to its top. `write` puts them into dirty chunks. The thread that
 // fills a chunk hands it over and seals it, with no lock held. Sealed chunks leave the flight in order, so
-// that a later write always wins. `commit` puts all pending extents into the catalog in one step of history.
-// A writer of very many small pieces commits between them, so that the number of extents in a step is
+// that a later write always wins. `publish` puts all pending extents into the catalog in one step of history.
+// A writer of very many small pieces publishes between them, so that the number of extents in a step is
 // bounded. Invariants:
 //
 // 1. A read returns the file as of some moment during the call, whichever layer its bytes are in.
@@ -34,7 +34,7 @@ final class FileContent: Sendable {
     var isChanged = false
     /// When `isChanged` became true.
     var changedAt = MonotonicTime(nanoseconds: 0)
-    /// Rises when the size shrinks, which invalidates the goal of a commit that is under way.
+    /// Rises when the size shrinks, which invalidates the goal of a `publish` that is under way.
     var epoch: UInt64 = 0
     /// True if bytes were refused or discarded. The kernel's pages may still show them.
     var hasLost = false
@@ -98,7 +98,7 @@ final class FileContent: Sendable {
       let leaving = monitor.withLock { state in
         let chunks = unsafe state.dirty.put(part, at: place, from: pool)
         state.size = max(state.size, place.offset + Int64(part.count))
-        noteChanged(&state)
+        markChanged(&state)
         return handOver(chunks, &state)
       }
       try seal(leaving)
@@ -106,7 +106,7 @@ final class FileContent: Sendable {
     }
     if pool.isCrowded { try seal(handOverAll()) }
     if isScattered {
-      try commit()
+      try publish()
       try frameIfCrowded()
     }
   }
@@ -132,7 +132,7 @@ final class FileContent: Sendable {
     }
   }
 
-  private func noteChanged(_ state: inout State) {
+  private func markChanged(_ state: inout State) {
     if state.isChanged { return }
     state.isChanged = true
     state.changedAt = clock.monotonic()
@@ -210,7 +210,7 @@ final class FileContent: Sendable {
     return nil
   }
 
-  // MARK: Commit
+  // MARK: Publishing
 
   private struct Goal {
     let handovers: [Handover]
@@ -221,7 +221,7 @@ final class FileContent: Sendable {
 
   /// Puts everything that was written before the call into the catalog, in one step of history. After
   /// `Space.commit` it survives the end of the process.
-  func commit() throws(FSError) {
+  func publish() throws(FSError) {
     while true {
       let goal = monitor.withLock { state -> Goal? in
         if state.isClean { return nil }
@@ -259,7 +259,7 @@ final class FileContent: Sendable {
     _ body: (inout State) throws(FSError) -> Result
   ) throws(FSError) -> Result {
     while true {
-      try commit()
+      try publish()
       let result = try monitor.withLock { (state) throws(FSError) -> Result? in
         state.isClean ? try body(&state) : nil
       }
@@ -290,7 +290,7 @@ final class FileContent: Sendable {
   var isFinished: Bool { monitor.withLock { $0.isClean && !$0.hasLost } }
 
   /// Records that bytes were refused.
-  func noteLoss() { monitor.withLock { $0.hasLost = true } }
+  func recordLoss() { monitor.withLock { $0.hasLost = true } }
 
   /// Returns true if bytes were lost since the last call.
   func takeLoss() -> Bool {

@@ -67,7 +67,7 @@ package struct Catalog: ~Copyable, Sendable {
     root.modified = time
     root.changed = time
     let index = inodes.insert(InodeRecord(state: root, directory: directories.make()))
-    note(index, .state)
+    markDirty(index, .state)
     changes.counters = true
   }
 
@@ -83,7 +83,7 @@ package struct Catalog: ~Copyable, Sendable {
   /// Changes fields of an inode; `number`, `links` and `thumbnail` have calls of their own.
   package mutating func update(_ index: InodeIndex, _ change: (inout InodeState) -> Void) {
     change(&inodes[index].state)
-    note(index, .state)
+    markDirty(index, .state)
   }
 
   /// A name in the directory came or went, or a file's content changed.
@@ -131,7 +131,7 @@ package struct Catalog: ~Copyable, Sendable {
     record.pins = 1
     if kind == .directory { record.directory = directories.make() }
     let index = inodes.insert(record)
-    note(index, .state)
+    markDirty(index, .state)
     return index
   }
 
@@ -151,10 +151,10 @@ package struct Catalog: ~Copyable, Sendable {
     let former = inodes[photo].state.thumbnail
     if let thumbnail {
       inodes[thumbnail].state.links += 1
-      note(thumbnail, .state)
+      markDirty(thumbnail, .state)
     }
     inodes[photo].state.thumbnail = thumbnail.map { inodes[$0].state.number } ?? InodeNumber(0)
-    note(photo, .state)
+    markDirty(photo, .state)
     if former.rawValue != 0, let old = inodes.find(former) { dropLink(old) }
   }
 
@@ -186,14 +186,14 @@ package struct Catalog: ~Copyable, Sendable {
   ) {
     placeEntry(name, in: directory, child: child)
     if inodes[child].state.kind == .directory {
-      noteParent(of: child, directory, entry: entries.find(name, in: directory.rawValue))
+      setParent(of: child, directory, entry: entries.find(name, in: directory.rawValue))
       directories[inodes[directory].directory].subdirectories += 1
       inodes[child].state.links = 1
     } else {
       inodes[child].state.links += 1
     }
-    note(child, .state)
-    noteEntry(name, in: directory)
+    markDirty(child, .state)
+    enqueueEntry(name, in: directory)
   }
 
   /// Removes a name. Returns its inode, nil if there was no such name. The inode is gone if it has no other
@@ -203,7 +203,7 @@ package struct Catalog: ~Copyable, Sendable {
     guard let child = child(name, of: directory) else { return nil }
     let number = inodes[child].state.number
     dropEntry(name, in: directory)
-    noteEntry(name, in: directory)
+    enqueueEntry(name, in: directory)
     if inodes[child].state.kind == .directory {
       directories[inodes[directory].directory].subdirectories -= 1
       directories[inodes[child].directory].entry = .max
@@ -277,7 +277,7 @@ package struct Catalog: ~Copyable, Sendable {
 
   package mutating func setSymlinkTarget(_ index: InodeIndex, to target: [UInt8]) {
     extras[index, default: InodeExtras()].symlinkTarget = target
-    note(index, .symlink)
+    markDirty(index, .symlink)
   }
 
   package func attribute(_ name: [UInt8], of index: InodeIndex) -> [UInt8]? {
@@ -299,7 +299,7 @@ package struct Catalog: ~Copyable, Sendable {
     if value != nil, name.starts(with: Catalog.accessControlPrefix) { hasAccessControl = true }
     extras[index, default: InodeExtras()].attributes[name] = value
     extras[index]?.changedAttributes.insert(name)
-    note(index, .attributes)
+    markDirty(index, .attributes)
   }
 
   // MARK: Internals
@@ -321,7 +321,7 @@ package struct Catalog: ~Copyable, Sendable {
   mutating func dropLink(_ index: InodeIndex) {
     precondition(inodes[index].state.links > 0, "a link dropped that was not counted")
     inodes[index].state.links -= 1
-    note(index, .state)
+    markDirty(index, .state)
     freeIfUnused(index)
   }
 

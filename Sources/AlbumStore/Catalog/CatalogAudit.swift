@@ -28,7 +28,7 @@ package enum CatalogProblem: Sendable {
 }
 
 /// Holds a catalog against itself: the one place that says what its invariants are. Reads nothing from the
-/// disk and changes nothing; what is done about a problem, its finder decides: a mount (`Catalog.settle`)
+/// disk and changes nothing; what is done about a problem, its finder decides: a mount (`Catalog.reconcile`)
 /// or a repair.
 ///
 /// 1. Every name leads to an inode; every inode is reached from the root, but for thumbnails, which are
@@ -148,17 +148,17 @@ extension Extent {
 
 // Damage, or an attacker with the keys, can leave contradictions in a replayed catalog. Reading such a
 // catalog is harmless, but changing it is not: a file would go with the first of two names, and the second
-// name would then lead to another file in its place. So a mount settles the catalog first. A check does too,
+// name would then lead to another file in its place. So a mount reconciles the catalog first. A check does too,
 // because its paths are those that a mount shows.
 
 extension Catalog {
-  /// Settles what an audit of this catalog finds. Returns how many things were set right.
-  package mutating func settle() -> Int { settle(CatalogAudit(self)) }
+  /// Corrects what an audit of this catalog finds. Returns how many things were set right.
+  package mutating func reconcile() -> Int { reconcile(CatalogAudit(self)) }
 
   /// The policy of a mount: makes those invariants hold that using the catalog relies on, and notes what that
   /// changes; nothing in a whole space. Names that do not count go. What nothing leads to keeps its own link
   /// count, and content stays as it is: they are for a repair. Returns how many things were set right.
-  package mutating func settle(_ audit: CatalogAudit) -> Int {
+  package mutating func reconcile(_ audit: CatalogAudit) -> Int {
     placeDirectories(audit.tree)
     var corrections = 0
     for problem in audit.problems where correct(problem) { corrections += 1 }
@@ -175,7 +175,7 @@ extension Catalog {
     }
     for name in tree.names { directories[inodes[name.child].directory].subdirectories = 0 }
     for name in tree.names {
-      noteParent(of: name.child, name.directory, entry: name.entry)
+      setParent(of: name.child, name.directory, entry: name.entry)
       directories[inodes[name.directory].directory].subdirectories += 1
     }
   }
@@ -185,7 +185,7 @@ extension Catalog {
     case .secondName(let directory, let name, _):
       guard let directory = index(of: directory) else { return false }
       dropEntry(name, in: directory)
-      noteEntry(name, in: directory)
+      enqueueEntry(name, in: directory)
     case .linkCount(let number, _, let links):
       guard let index = index(of: number) else { return false }
       update(index) { $0.links = links }

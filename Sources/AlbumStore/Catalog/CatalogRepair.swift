@@ -10,7 +10,7 @@ extension Catalog {
   /// Sets the link count of an inode without a name to zero. The caller names it next.
   package mutating func dropLinks(of index: InodeIndex) {
     inodes[index].state.links = 0
-    note(index, .state)
+    markDirty(index, .state)
   }
 
   /// Restores a file from its records, under its former number, without a name and pinned once.
@@ -29,7 +29,7 @@ extension Catalog {
     var record = InodeRecord(state: state)
     record.pins = 1
     let index = inodes.insert(record)
-    note(index, .state)
+    markDirty(index, .state)
     shareExtents(content, with: index)
     return index
   }

@@ -36,8 +36,8 @@ extension Catalog {
 
   mutating func endEmptying(_ number: Int) { emptyings[number] = nil }
 
-  /// Called for extents that a file gets.
-  mutating func noteSharers(_ index: InodeIndex, _ extents: [Extent]) {
+  /// Records a file that gets extents in segments that are being emptied.
+  mutating func addSharers(_ index: InodeIndex, _ extents: [Extent]) {
     for number in emptyings.keys {
       for extent in extents where emptyings[number]?.segments.contains(extent.segment) ?? false {
         emptyings[number]?.sharers.append(ContentRange(inodes[index].state.number, extent))

@@ -31,12 +31,12 @@ extension Catalog {
     of index: InodeIndex, from: Int64, to: Int64, with new: [Extent]
   ) {
     if from >= to { return }
-    noteSharers(index, new)
+    addSharers(index, new)
     for dropped in extents.replace(&inodes[index].extents, from: from, to: to, with: new) {
       segments.letGo(dropped)
     }
     letGoOfDetached(limit: 2 * ExtentArena.fanOut)
-    noteExtents(index, from, to, count: new.count)
+    enqueueExtents(index, from, to, count: new.count)
   }
 
   /// Lets the content in [from, to) be content that something else refers to as well: another file, a former

@@ -119,13 +119,13 @@ extension Catalog {
     }
     if inodes[child].state.kind == .directory {
       directories[listing].subdirectories += 1
-      noteParent(of: child, directory, entry: entry)
+      setParent(of: child, directory, entry: entry)
       inodes[child].state.links = 1
     } else {
       inodes[child].state.links += 1
     }
-    note(child, .state)
-    noteEntry(name, in: directory)
+    markDirty(child, .state)
+    enqueueEntry(name, in: directory)
     dropLink(former)
   }
 
@@ -140,22 +140,22 @@ extension Catalog {
     let otherChild = InodeIndex(rawValue: entries[second].child)
     entries.setChild(first, to: otherChild.rawValue)
     entries.setChild(second, to: child.rawValue)
-    settle(otherChild, from: otherDirectory, in: directory, entry: first)
-    settle(child, from: directory, in: otherDirectory, entry: second)
-    noteEntry(name, in: directory)
-    noteEntry(other, in: otherDirectory)
+    moveSubdirectory(otherChild, from: otherDirectory, in: directory, entry: first)
+    moveSubdirectory(child, from: directory, in: otherDirectory, entry: second)
+    enqueueEntry(name, in: directory)
+    enqueueEntry(other, in: otherDirectory)
   }
 
-  private mutating func settle(
+  private mutating func moveSubdirectory(
     _ child: InodeIndex, from: InodeIndex, in directory: InodeIndex, entry: UInt32
   ) {
     guard inodes[child].state.kind == .directory else { return }
     directories[inodes[from].directory].subdirectories -= 1
     directories[inodes[directory].directory].subdirectories += 1
-    noteParent(of: child, directory, entry: entry)
+    setParent(of: child, directory, entry: entry)
   }
 
-  mutating func noteParent(of child: InodeIndex, _ directory: InodeIndex, entry: UInt32?) {
+  mutating func setParent(of child: InodeIndex, _ directory: InodeIndex, entry: UInt32?) {
     memo.forget(inodes[child].state.number, andBelow: entryCount(of: child) > 0)
     directories[inodes[child].directory].parent = inodes[directory].state.number
     directories[inodes[child].directory].entry = entry ?? .max

@@ -71,7 +71,7 @@ extension Catalog {
   package mutating func takeInodeNumber() -> InodeNumber {
     while inodes.find(InodeNumber(counters.nextInode)) != nil { counters.nextInode += 1 }
     defer { counters.nextInode += 1 }
-    noteCounters()
+    replenishReserve()
     return InodeNumber(counters.nextInode)
   }
 
@@ -82,20 +82,20 @@ extension Catalog {
     }
     if firstDataSegment == nil { firstDataSegment = counters.nextDataSegment }
     defer { counters.nextDataSegment += 1 }
-    noteCounters()
+    replenishReserve()
     return SegmentNumber(counters.nextDataSegment)
   }
 
   mutating func takeCheckpointSegment() -> SegmentNumber {
     defer { counters.nextCheckpointSegment += 1 }
-    noteCounters()
+    replenishReserve()
     return SegmentNumber(counters.nextCheckpointSegment)
   }
 
   /// Takes `count` consecutive write sequence numbers; returns the first.
   mutating func takeSequence(count: UInt64) -> UInt64 {
     defer { counters.nextSequence += count }
-    noteCounters()
+    replenishReserve()
     return counters.nextSequence
   }
 
@@ -125,7 +125,7 @@ extension Catalog {
   }
 
   /// Reserves more when half of the reserved numbers are used.
-  mutating func noteCounters() {
+  mutating func replenishReserve() {
     if isReplaying { return }
     let gap = reserveGap
     if counters.nextInode + gap.inodes / 2 > reserved.nextInode

@@ -85,20 +85,20 @@ extension Catalog {
   /// (`Space.commitIfCrowded`), without waiting for the keeper.
   var isCrowded: Bool { changes.extentCount >= 4 * Catalog.extentsPerSlice }
 
-  mutating func note(_ index: InodeIndex, _ what: InodeRecord.Dirty) {
+  mutating func markDirty(_ index: InodeIndex, _ what: InodeRecord.Dirty) {
     if isReplaying { return }
     if inodes[index].dirty.isEmpty { changes.inodes.append(index) }
     inodes[index].dirty.insert(what)
   }
 
-  mutating func noteEntry(_ name: FileName, in directory: InodeIndex) {
+  mutating func enqueueEntry(_ name: FileName, in directory: InodeIndex) {
     if isReplaying { return }
     changes.entries.append(EntryPlace(directory: inodes[directory].state.number, name: name))
   }
 
-  mutating func noteExtents(_ index: InodeIndex, _ from: Int64, _ to: Int64, count: Int) {
+  mutating func enqueueExtents(_ index: InodeIndex, _ from: Int64, _ to: Int64, count: Int) {
     if isReplaying { return }
-    note(index, .extents)
+    markDirty(index, .extents)
     changes.extentCount += 1 + count
     changes.extents[index, default: ChangedRanges()].insert(from..<to)
   }

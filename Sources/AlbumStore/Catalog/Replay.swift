@@ -175,7 +175,7 @@ extension Catalog {
       findings.lostEntries.append(EntryPlace(directory: inodes[index].state.number, name: name))
     }
     for child in subdirectories {
-      noteParent(of: child.index, index, entry: entries.find(child.name, in: index.rawValue))
+      setParent(of: child.index, index, entry: entries.find(child.name, in: index.rawValue))
     }
     directories[inodes[index].directory].subdirectories = UInt32(subdirectories.count)
   }

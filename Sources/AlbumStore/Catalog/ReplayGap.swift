@@ -26,8 +26,8 @@ struct ReplayGap {
 }
 
 extension Catalog {
-  /// From now on the items of each frame go to `apply(behindGap:)`.
-  mutating func noteGap() {
+  /// Begins a gap: from now on the caller passes the items of each frame to `apply(behindGap:)`.
+  mutating func beginGap() {
     if gap == nil { gap = ReplayGap(firstInode: greatestInode + 1) }
     gap?.isStated = false
   }
@@ -72,7 +72,7 @@ extension Catalog {
 
   /// Records that a part of the journal is missing, if no frame does; the next frame states it. All numbers
   /// from now on are above those that the lost part may have used.
-  mutating func noteLoss(from firstInode: UInt64, isEndOfCopy: Bool) {
+  mutating func recordJournalLoss(from firstInode: UInt64, isEndOfCopy: Bool) {
     // A hostile head may name any number; above the counter it would be none that was lost.
     let first = min(firstInode, loss?.firstInode ?? firstInode, counters.nextInode)
     loss = JournalLoss(
@@ -91,7 +91,7 @@ extension Catalog {
   }
 
   /// Clears the loss after a repair.
-  package mutating func settleLoss() {
+  package mutating func clearLoss() {
     if loss == nil { return }
     loss = nil
     changes.loss = true

@@ -19,7 +19,7 @@ extension Compactor {
     // A session that writes makes at least one journal segment.
     if !options.addsChaff || made == 0 { return }
     let wanted = files.chaff.withLock { chaff in
-      chaff.note(made: made, now: now)
+      chaff.drawAdditions(made: made, now: now)
       return chaff.take(until: time)
     }
     for _ in 0..<min(wanted, roomForChaff) {

@@ -159,7 +159,7 @@ final class Housekeeping: SpacePart, Sendable {
     }
     if room.isShort {
       try room.require()
-      room.noteRoom()
+      room.endShortage()
     }
   }
 }

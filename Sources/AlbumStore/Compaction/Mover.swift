@@ -177,16 +177,16 @@ struct Mover: ~Copyable {
       let copy = try unsafe compactor.records.seal(
         slice(offset - from, length), header, mayCut: true, isMoved: true)
       copies.add(copy)
-      note(pieces, to: copy)
+      recordCopy(of: pieces, to: copy)
       copied += copy.length
       offset = copy.end
     }
   }
 
-  private mutating func note(_ pieces: [Extent], to copy: Extent) {
+  private mutating func recordCopy(of pieces: [Extent], to copy: Extent) {
     for piece in pieces where piece.offset < copy.end && piece.end > copy.offset {
       let (lower, upper) = (max(piece.offset, copy.offset), min(piece.end, copy.end))
-      relocations.note(
+      relocations.record(
         piece.clipped(from: lower, to: upper), to: copy.clipped(from: lower, to: upper))
     }
   }

@@ -55,7 +55,7 @@ struct Relocations {
   private var isOrdered = true
 
   /// Records that `target` is a copy of `source`, of the same length.
-  mutating func note(_ source: Extent, to target: Extent) {
+  mutating func record(_ source: Extent, to target: Extent) {
     moves[source.segment, default: []].append(Move(source: source, target: target))
     isOrdered = false
   }

@@ -48,7 +48,7 @@ struct Sweep {
     }
     if let isWanted { wantsToMove = isWanted }
     if compactor.durability.takeCheckpointTaken() {
-      noteUnneeded(try compactor.durability.unneededSegments(), since: compactor.files.clock.now)
+      enqueueUnneeded(try compactor.durability.unneededSegments(), since: compactor.files.clock.now)
     }
     try removeUnneeded(compactor)
     if !compactor.durability.hasWritten { return }
@@ -77,8 +77,8 @@ struct Sweep {
       isBusy: { compactor.durability.hasUncovered })
   }
 
-  /// These segments are unneeded since the current checkpoint was taken.
-  mutating func noteUnneeded(_ ids: [SegmentID], since: StoreTime) {
+  /// Enqueues segments that nothing has needed since the current checkpoint was taken.
+  mutating func enqueueUnneeded(_ ids: [SegmentID], since: StoreTime) {
     let known = Set(unneeded.map(\.id))
     for id in ids where !known.contains(id) { unneeded.append((id, since)) }
   }
@@ -100,7 +100,7 @@ extension Compactor {
       try forgetSessions()
     }
     let taken = durability.journal.withLock { $0.writer.position.checkpoint.takenAt }
-    sweep.noteUnneeded(try durability.unneededSegments(), since: taken)
+    sweep.enqueueUnneeded(try durability.unneededSegments(), since: taken)
     if durability.hasWritten { try sweep.examineFiles(self) }
     return sweep
   }

@@ -40,12 +40,12 @@ enum RestingTimes {
 
   /// Sets the access times of all segments of others. Then reading some of them changes no access time for a
   /// day, where the disk is mounted with `relatime`, as it is by default.
-  static func noteAccess(to segments: Set<SegmentName>, in directory: any StorageDirectory) {
+  static func touchAccessTimes(of segments: Set<SegmentName>, in directory: any StorageDirectory) {
     if !directory.mayHaveSeveralOwners { return }
     for name in segments.shuffled() {
       guard let file = try? directory.open(SegmentPath.path(of: name), .read), file.isForeign
       else { continue }
-      file.noteAccess()
+      file.touchAccessTime()
     }
   }
 

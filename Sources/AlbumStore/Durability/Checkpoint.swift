@@ -83,10 +83,10 @@ extension Durability {
       }
       try files.sync([.journal])
       journal.withLock { journal in
-        journal.noteCheckpoints()
+        journal.recordDurableCheckpoints()
         journal.checkpointUnderWay = nil
       }
-      room.noteCheckpoint(reference)
+      room.recordCheckpoint(reference)
       checkpointTaken.withLock { $0 = true }
       return true
     } catch {

@@ -60,7 +60,7 @@ final class Durability: SpacePart, Sendable {
       writer: writer, lastFrame: position.frame,
       checkpoints: [position.checkpoint, position.formerCheckpoint])
     journal.ignoresCheckpointUnderWay = context.options.omitting.contains(.provenAtUnlink)
-    // An unmount proves all frames; after a crash `settle` does.
+    // An unmount proves all frames; after a crash `Space.conclude` does.
     context.catalog.withLock { catalog in
       journal.firstOwnCheckpoint = catalog.counters.nextCheckpointSegment
       if wasClean { return }
@@ -70,7 +70,7 @@ final class Durability: SpacePart, Sendable {
     }
     self.journal = Mutex(journal, rank: .journal)
     provenFrame = Atomic(wasClean ? position.frame.rawValue : 0)
-    // The frames of earlier sessions are on disk, or `settle` syncs them. Without this, the keeper's first
+    // The frames of earlier sessions are on disk, or `Space.conclude` syncs them. Without this, the keeper's first
     // round would write a barrier in a session that changes nothing.
     barrierState.withLock { $0.covered = position.frame }
   }
@@ -150,7 +150,7 @@ final class Durability: SpacePart, Sendable {
   /// Queues the changes of the catalog for the next frames.
   func enqueueChanges(_ journal: inout Journal) {
     let (items, retired) = catalog.withLock { catalog -> ([UInt8]?, [SegmentNumber]) in
-      journal.writer.note(catalog.loss)
+      journal.writer.setLoss(catalog.loss)
       guard catalog.hasChanges else { return (nil, []) }
       let retired = catalog.newlyRetired
       return (catalog.takeChanges(), retired)

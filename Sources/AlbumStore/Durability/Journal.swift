@@ -26,8 +26,8 @@ struct Journal {
   /// This session gave up the former checkpoint for want of room. Segments that only that one needs may go.
   var hasGivenUpFormer = false
 
-  /// The head that names the newest checkpoint is on disk.
-  mutating func noteCheckpoints() {
+  /// Takes over the checkpoints of the newest head, which is on disk now.
+  mutating func recordDurableCheckpoints() {
     checkpoints = [writer.position.checkpoint, writer.position.formerCheckpoint]
     if checkpoints.allSatisfy(\.exists) { hasGivenUpFormer = false }
   }

@@ -60,7 +60,7 @@ extension Durability {
       return
     }
     journal.hasGivenUpFormer = true
-    journal.noteCheckpoints()
+    journal.recordDurableCheckpoints()
     try unlink(unneededSegments(by: journal), &journal)
     try? files.fillReserve()
   }
@@ -114,7 +114,7 @@ extension Durability {
     journal.unstatedRetirements = []
     try journal.writer.adopt(reference, keepsFormer: false, syncAll: syncAll)
     try files.sync([.journal])
-    room.noteCheckpoint(reference)
+    room.recordCheckpoint(reference)
     return true
   }
 }

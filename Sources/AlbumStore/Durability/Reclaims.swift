@@ -44,13 +44,13 @@ final class Reclaims: SpacePart, Sendable {
       do throws(StoreError) { return try body() } catch {
         if !error.isShortage { throw error }
         if health.isReadOnly || !wait() {
-          room.noteShortage(error)
+          room.reportShortage(error)
           throw error
         }
       }
     }
     do throws(StoreError) { return try body() } catch {
-      if error.isShortage { room.noteShortage(error) }
+      if error.isShortage { room.reportShortage(error) }
       throw error
     }
   }
@@ -125,7 +125,7 @@ final class Reclaims: SpacePart, Sendable {
     } catch {
       options.logger.notice("no room could be made: \(error)")
     }
-    if hasGained { room.noteRoom() }
+    if hasGained { room.endShortage() }
     let released = released
     state.withLock {
       $0.inVain = hasGained ? nil : (released, MonotonicTime.now)

@@ -104,7 +104,7 @@ final class RecordWriter: SpacePart, Sendable {
 
   private func beginSegment() throws(StoreError) -> SegmentNumber {
     try room.require()
-    room.noteRoom()
+    room.endShortage()
     return takeSegment()
   }
 

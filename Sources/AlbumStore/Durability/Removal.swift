@@ -38,15 +38,15 @@ extension Durability {
         try unlink(id, &journal)
       }
       if !isGone { continue }
-      if id.kind == .data { try noteGone(id) }
+      if id.kind == .data { try markRemoved(id) }
       count += 1
     }
     return count
   }
 
-  /// States that a data segment is gone only after its name is durably gone. A segment that came back after
-  /// a power cut would be unknown.
-  private func noteGone(_ id: SegmentID) throws(StoreError) {
+  /// Marks a data segment as removed, after the removal of its name is durable. A power cut could otherwise
+  /// bring back a segment that the catalog does not know.
+  private func markRemoved(_ id: SegmentID) throws(StoreError) {
     try files.syncFolder(of: id)
     catalog.withLock { $0.setState(of: id.number, to: .removed) }
   }
@@ -57,7 +57,7 @@ extension Durability {
     var count = 0
     for id in candidates {
       if try !unlink(id, &journal) { continue }
-      if id.kind == .data { try noteGone(id) }
+      if id.kind == .data { try markRemoved(id) }
       count += 1
     }
     return count
@@ -123,7 +123,7 @@ extension SegmentFiles {
       }
     }
     RestingTimes.settle(SegmentPath.directory(of: name(unneeded.id)), in: directory)
-    noteRemoved(unneeded.id)
+    recordRemoved(unneeded.id)
   }
 
   /// Unlinks a segment of the reserve; called under the reserve's lock.

@@ -73,7 +73,7 @@ extension Durability {
     if !isHopeless, !files.suspects.isEmpty {
       options.logger.error("\(error); what is affected is written anew elsewhere")
     } else if error.isShortage, !files.hasLostDirectory {
-      room.noteShortage(error)
+      room.reportShortage(error)
       throw error
     } else {
       health.turnReadOnly(error)
@@ -159,8 +159,8 @@ extension Durability {
     try files.sync([.journal])
     journal.lastFrame = journal.writer.position.frame
     journal.oldestUncovered = nil
-    journal.noteCheckpoints()
-    room.noteCheckpoint(reference)
+    journal.recordDurableCheckpoints()
+    room.recordCheckpoint(reference)
     checkpointTaken.withLock { $0 = true }
   }
 }

@@ -148,8 +148,8 @@ struct JournalWriter {
     try begin(syncAll)
   }
 
-  /// Heads from the next segment on record this loss.
-  mutating func note(_ loss: JournalLoss?) { position.loss = loss }
+  /// Sets the loss that heads record from the next segment on.
+  mutating func setLoss(_ loss: JournalLoss?) { position.loss = loss }
 
   /// Heads from the next segment on name no former checkpoint.
   mutating func giveUpFormerCheckpoint() { position.formerCheckpoint = CheckpointReference() }

@@ -177,7 +177,7 @@ enum ConfigurationFiles {
         "\(main) does not read back as it was written; \(KeyRing.path) was left alone",
         path: main)
     }
-    store.noteAppended(line)
+    store.recordAppended(line)
   }
 
   /// The new content is never shorter than the old. Creates a missing file.

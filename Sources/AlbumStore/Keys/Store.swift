@@ -49,7 +49,7 @@ package final class Store: Sendable {
   }
 
   /// Records a line that this process has appended to the conf.
-  func noteAppended(_ line: KeyDerivation) { appended.withLock { $0.append(line) } }
+  func recordAppended(_ line: KeyDerivation) { appended.withLock { $0.append(line) } }
 
   /// Reads `albumfs.conf` and its twin; writes nothing. Throws `.notAStore`, `.newerFormat`, `.costRefused`,
   /// `.configurationAltered` or the error of the disk.

@@ -9,11 +9,11 @@ struct CutChanges {
   /// Names that were added or removed.
   private var names: Set<EntryPlace> = []
 
-  mutating func note(_ frames: [JournalScan.Frame]) {
-    for found in frames { try? decodeItems(found.frame.items) { note($0) } }
+  mutating func add(_ frames: [JournalScan.Frame]) {
+    for found in frames { try? decodeItems(found.frame.items) { add($0) } }
   }
 
-  private mutating func note(_ item: JournalItem) {
+  private mutating func add(_ item: JournalItem) {
     switch item {
     // Each new name restates its directory, so that says nothing.
     case .inode(let state) where state.kind != .directory && !state.marks.contains(.madeThumbnail):

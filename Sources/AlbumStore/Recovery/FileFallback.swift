@@ -377,11 +377,11 @@ extension Catalog {
   fileprivate mutating func keepLeftOut(_ index: InodeIndex, path: [UInt8]?) {
     update(index) { $0.marks.insert(.leftOut) }
     inodes[index].state.links = 1
-    noteLeftOut(index, path)
+    recordLeftOutPath(index, path)
   }
 
   /// Records the path of a left-out file for later mounts and for a repair.
-  private mutating func noteLeftOut(_ index: InodeIndex, _ path: [UInt8]?) {
+  private mutating func recordLeftOutPath(_ index: InodeIndex, _ path: [UInt8]?) {
     guard let path else { return }
     setAttribute(InodeState.leftOutPath, of: index, to: path)
   }
@@ -399,9 +399,9 @@ extension Catalog {
     record.state.marks.insert(.leftOut)
     record.state.links = 1
     let copy = inodes.insert(record)
-    note(copy, .state)
+    markDirty(copy, .state)
     shareExtents(extents, with: copy)
-    noteLeftOut(copy, path)
+    recordLeftOutPath(copy, path)
   }
 
   /// Restores a file that is gone, without a name and pinned once.
@@ -415,7 +415,7 @@ extension Catalog {
     var record = InodeRecord(state: state)
     record.pins = 1
     let index = inodes.insert(record)
-    note(index, .state)
+    markDirty(index, .state)
     for (name, value) in version.attributes { setAttribute(name, of: index, to: value) }
     shareExtents(version.extents, with: index)
     return index

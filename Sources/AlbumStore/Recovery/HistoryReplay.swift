@@ -12,7 +12,7 @@ extension Recovery {
     // A session that ended and whose segments all exist lacks nothing from before a checkpoint.
     var lacksFrames = false
     if !report.hasSessionEnded || lacksSegment(catalog), !omitted.contains(.wholeGrace) {
-      lacksFrames = try noteWritten(before: first, &recent)
+      lacksFrames = try recordWritten(before: first, &recent)
     }
     // A checkpoint may have content that a missing frame recorded. Then every file is examined.
     let written = lacksFrames ? catalog.files() : Array(recent.written.keys)
@@ -28,8 +28,8 @@ extension Recovery {
     }
   }
 
-  /// Adds the recent frames that a checkpoint covers. Returns true if some of them are missing.
-  private mutating func noteWritten(before first: FrameNumber, _ recent: inout RecentHistory)
+  /// Records the recent frames that a checkpoint covers. Returns true if some of them are missing.
+  private mutating func recordWritten(before first: FrameNumber, _ recent: inout RecentHistory)
     throws(StoreError) -> Bool
   {
     var lacksFrames = false
@@ -40,7 +40,7 @@ extension Recovery {
       lacksFrames = lacksFrames || scan.lacksFrames(upTo: end ?? .none)
       end = scan.head?.cutFrame ?? end
       scan.forEachStatement(upTo: first) { items, time in
-        if recent.reaches(time) { recent.noteWritten(items, at: time) }
+        if recent.reaches(time) { recent.recordWritten(items, at: time) }
       }
       if let head = scan.head, !recent.reaches(head.time) { break }
     }
@@ -59,7 +59,7 @@ extension Recovery {
       let empty = RecentHistory(floor: floor, wanted: wanted)
       var recent = try replayHistory(chain, empty, &older)
       if older.gap != nil {
-        recent.noteGap(between: older, and: catalog)
+        recent.recordReplacements(between: older, and: catalog)
         // A checkpoint after the gap contains what the lost frames recorded.
         recent.add(try replayHistory(chain, empty, &older, newestFirst: true))
       }

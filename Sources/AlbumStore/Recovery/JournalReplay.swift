@@ -139,7 +139,7 @@ struct JournalReplay {
       return
     }
     if isCut {
-      cutChanges.note([found])
+      cutChanges.add([found])
       report.cutFrames += 1
       return
     }
@@ -175,7 +175,7 @@ struct JournalReplay {
       reachedHash = group[0].frame.previousHash
       return cut(found)
     }
-    if number > proven { noteBelieved(group) }
+    if number > proven { recordBelieved(group) }
     try apply(segment, into: &catalog)
   }
 
@@ -199,7 +199,7 @@ struct JournalReplay {
 
   private mutating func cut(_ found: JournalScan.Frame) {
     isCut = true
-    cutChanges.note(group + [found])
+    cutChanges.add(group + [found])
     report.cutFrames += group.isEmpty ? 1 : group.count
     if group.last?.frame.number != found.frame.number, !group.isEmpty { report.cutFrames += 1 }
     group = []
@@ -212,7 +212,7 @@ struct JournalReplay {
   private mutating func lose(
     upTo number: FrameNumber, wereUnwritten: Bool, _ catalog: inout Catalog
   ) {
-    catalog.noteGap()
+    catalog.beginGap()
     let missing = number.rawValue - reached.rawValue
     if wereUnwritten { report.absentFrames += Int(clamping: missing) + group.count }
     report.damagedFrames += Int(clamping: missing) + group.count
@@ -224,7 +224,7 @@ struct JournalReplay {
 
   /// Discards what is left of frames that count only together.
   private mutating func giveUp(_ found: JournalScan.Frame, _ catalog: inout Catalog) {
-    catalog.noteGap()
+    catalog.beginGap()
     report.damagedFrames += group.count
     group = []
     guard found.frame.isContinuation else { return }
@@ -248,7 +248,7 @@ struct JournalReplay {
       catalog.apply(behindGap: items)
       if isRecent { recent.didApply(items, by: last.frame, to: catalog) }
     }
-    for item in items { salvaged?.note(item) }
+    for item in items { salvaged?.record(item) }
     if last.frame.number > position.frame { stand(behind: last, in: segment) }
     group = []
   }
@@ -301,7 +301,7 @@ struct JournalReplay {
     return try !content.files.exists(id)
   }
 
-  private mutating func noteBelieved(_ group: [JournalScan.Frame]) {
+  private mutating func recordBelieved(_ group: [JournalScan.Frame]) {
     try? decode(group) { item in
       guard case .extents(_, _, _, let extents) = item else { return }
       for extent in extents where !extent.isLost { believedSegments.insert(extent.segment) }

@@ -70,7 +70,7 @@ struct RecentHistory: Sendable {
   }
 
   /// Records the files whose content a frame describes that is not replayed.
-  mutating func noteWritten(_ items: [UInt8], at time: StoreTime) {
+  mutating func recordWritten(_ items: [UInt8], at time: StoreTime) {
     try? decodeItems(items) { item in
       if case .extents(let number, _, _, _) = item {
         written[number] = max(written[number] ?? .none, time)
@@ -80,15 +80,15 @@ struct RecentHistory: Sendable {
 
   mutating func willApply(_ items: [JournalItem], to catalog: borrowing Catalog) {
     let moved = RecentHistory.named(by: items)
-    if wanted != nil, catalog.gap != nil { noteReplacedBehindGap(items, catalog) }
+    if wanted != nil, catalog.gap != nil { recordReplacedBehindGap(items, catalog) }
     for item in items {
       switch item {
       case .segment(.data, let number, let birth, _, _): births[number] = birth
-      case .inode(let state): noteOld(state.number, catalog)
-      case .extents(let number, _, _, _): noteOld(number, catalog)
-      case .inodeGone(let number): noteLast(number, catalog)
+      case .inode(let state): recordFormerVersion(state.number, catalog)
+      case .extents(let number, _, _, _): recordFormerVersion(number, catalog)
+      case .inodeGone(let number): recordLastVersion(number, catalog)
       case .entry(let directory, let name, let inode):
-        noteName(directory, name, inode, moved, catalog)
+        recordName(directory, name, inode, moved, catalog)
       default: break
       }
     }
@@ -99,7 +99,7 @@ struct RecentHistory: Sendable {
   ) {
     for case .extents(let number, _, _, _) in items {
       written[number] = frame.time
-      noteVersion(number, frame.number, catalog)
+      recordVersion(number, frame.number, catalog)
     }
     for case .inode(let state) in items where wanted?.contains(state.number) ?? false {
       // The content is the same as before: only attributes of the file have changed.
@@ -108,7 +108,7 @@ struct RecentHistory: Sendable {
       {
         if state.links > 0 { versions[state.number]![last].state = state }
       } else {
-        noteVersion(state.number, frame.number, catalog)
+        recordVersion(state.number, frame.number, catalog)
       }
     }
   }
@@ -122,7 +122,7 @@ struct RecentHistory: Sendable {
 
   /// After a gap the catalog may not know the name of a file that a frame removes. Any file that gets a name
   /// in the same frame may have replaced it.
-  private mutating func noteReplacedBehindGap(
+  private mutating func recordReplacedBehindGap(
     _ items: [JournalItem], _ catalog: borrowing Catalog
   ) {
     let given = RecentHistory.named(by: items)
@@ -156,7 +156,7 @@ struct RecentHistory: Sendable {
   /// Records what lost frames show by their result. `before` is the state without them, `now` the state that
   /// a checkpoint after the gap contains. Where a name in `before` leads to a file that is gone, and in
   /// `now` to one of `wanted`, that one has replaced it.
-  mutating func noteGap(between before: borrowing Catalog, and now: borrowing Catalog) {
+  mutating func recordReplacements(between before: borrowing Catalog, and now: borrowing Catalog) {
     guard let wanted else { return }
     let names = now.names(of: wanted)
     for inode in wanted.sorted() {
@@ -169,18 +169,18 @@ struct RecentHistory: Sendable {
         let isThere = now.index(of: former).map { now.state($0).links > 0 } ?? false
         if former == inode || isThere { continue }
         if isNew { madeInGap.insert(inode) }
-        noteLast(former, before)
+        recordLastVersion(former, before)
         renamed.append(Replacement(place: place, former: former, now: inode))
       }
     }
   }
 
-  private mutating func noteOld(_ number: InodeNumber, _ catalog: borrowing Catalog) {
+  private mutating func recordFormerVersion(_ number: InodeNumber, _ catalog: borrowing Catalog) {
     guard wanted?.contains(number) ?? false, versions[number] == nil else { return }
     if let version = catalog.version(of: number, frame: nil) { versions[number] = [version] }
   }
 
-  private mutating func noteVersion(
+  private mutating func recordVersion(
     _ number: InodeNumber, _ frame: FrameNumber, _ catalog: borrowing Catalog
   ) {
     guard wanted?.contains(number) ?? false,
@@ -192,14 +192,14 @@ struct RecentHistory: Sendable {
   }
 
   /// Records the last version of a file that goes, because the file that replaced it may be incomplete.
-  private mutating func noteLast(_ number: InodeNumber, _ catalog: borrowing Catalog) {
+  private mutating func recordLastVersion(_ number: InodeNumber, _ catalog: borrowing Catalog) {
     guard wanted != nil, versions[number] == nil else { return }
     if let version = catalog.version(of: number, frame: nil) { versions[number] = [version] }
   }
 
   /// `moved` are the files that get names in the same frame. A file that lost its name to another one and got
   /// a new name was moved away, not replaced.
-  private mutating func noteName(
+  private mutating func recordName(
     _ directory: InodeNumber, _ name: FileName, _ inode: InodeNumber?, _ moved: Set<InodeNumber>,
     _ catalog: borrowing Catalog
   ) {

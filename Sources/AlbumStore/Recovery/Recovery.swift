@@ -117,7 +117,7 @@ struct Recovery {
     if let mark = catalog.lossMark, catalog.loss == nil {
       // The session that found the loss was killed before its first frame.
       catalog.skipNumbers(before: SpaceCounters(), leavingOut: .lostEnd)
-      catalog.noteLoss(from: mark.firstInode, isEndOfCopy: mark.isEndOfCopy)
+      catalog.recordJournalLoss(from: mark.firstInode, isEndOfCopy: mark.isEndOfCopy)
     }
     report.loss = catalog.loss
     return findings

@@ -59,7 +59,7 @@ package struct RecoveryReport: Equatable, Sendable {
   /// Their known paths from the space's root, and true for those that were left out because of damage.
   package internal(set) var leftOutPaths: [String: Bool] = [:]
 
-  /// The part of the journal that an earlier writable mount found missing, if no repair has settled that.
+  /// The part of the journal that an earlier writable mount found missing, unless a repair has cleared that.
   package internal(set) var loss: JournalLoss?
   /// The first inode number that the part of the journal may have assigned which this mount was the first to
   /// find missing; nil if this mount found nothing new missing.

@@ -24,7 +24,7 @@ package struct SalvageReport: Sendable {
   package private(set) var gone: Set<InodeNumber> = []
   package internal(set) var lost = ReplayFindings()
 
-  mutating func note(_ item: JournalItem) {
+  mutating func record(_ item: JournalItem) {
     if case .inodeGone(let number) = item { gone.insert(number) }
   }
 }

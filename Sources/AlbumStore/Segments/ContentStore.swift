@@ -229,7 +229,7 @@ final class ContentStore: Sendable {
       let skip = record == 0 ? Int(extent.skip) : 0
       let count = min(Int(DataRecord.contentLimit) - skip, buffer.count - done)
       let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done..<done + count])
-      origin.note(
+      origin.include(
         try unsafe open(
           image, start, available: wanted - start, base + start, source, skip: skip, into: target))
       done += count
@@ -390,7 +390,7 @@ struct RecordOrigin {
   private(set) var sequence: UInt64 = 0
   private(set) var fileLength: Int64 = 0
 
-  mutating func note(_ header: DataRecord) {
+  mutating func include(_ header: DataRecord) {
     if header.sequence < sequence { return }
     sequence = header.sequence
     fileLength = header.fileLength

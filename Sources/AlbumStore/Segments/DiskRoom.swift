@@ -34,7 +34,7 @@ final class DiskRoom: Sendable {
     self.checkpointSegments = Atomic(max(1, checkpointSegments))
   }
 
-  func noteCheckpoint(_ reference: CheckpointReference) {
+  func recordCheckpoint(_ reference: CheckpointReference) {
     checkpointSegments.store(max(1, reference.segmentCount), ordering: .relaxed)
   }
 
@@ -91,7 +91,7 @@ final class DiskRoom: Sendable {
   var isShort: Bool { shortage != nil }
 
   /// Logs the first error of a shortage, and wakes the threads that make room.
-  func noteShortage(_ error: StoreError) {
+  func reportShortage(_ error: StoreError) {
     let isFirst = state.withLock { state in
       defer { state.shortage = error }
       return state.shortage == nil
@@ -100,8 +100,8 @@ final class DiskRoom: Sendable {
     wake()
   }
 
-  /// Records that a write succeeded.
-  func noteRoom() {
+  /// Ends a shortage, if there is one, because a write succeeded.
+  func endShortage() {
     let wasShort = state.withLock { state in
       if state.shortage == nil { return false }
       state.shortage = nil

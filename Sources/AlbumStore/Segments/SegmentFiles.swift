@@ -179,8 +179,8 @@ final class SegmentFiles: Sendable {
     }
   }
 
-  /// Records that a file was written and needs a sync.
-  func noteWritten(_ id: SegmentID, _ file: any StorageFile) {
+  /// Enqueues a written file for the next sync.
+  func enqueueForSync(_ id: SegmentID, _ file: any StorageFile) {
     state.withLock { $0.unsynced[id] = file }
   }
 
@@ -211,8 +211,8 @@ final class SegmentFiles: Sendable {
     return true
   }
 
-  /// Records that a segment is complete. It gets its seal after the next sync.
-  func noteEnded(_ id: SegmentID, _ ended: EndedSegment) {
+  /// Enqueues a complete segment for its seal, which it gets after the next sync.
+  func enqueueForSeal(_ id: SegmentID, _ ended: EndedSegment) {
     state.withLock { $0.ended[id] = ended }
   }
 
@@ -367,7 +367,7 @@ final class SegmentFiles: Sendable {
   var hasLostDirectory: Bool { state.withLock { $0.lostDirectory != nil } }
 
   /// Records that the file of a segment was unlinked.
-  func noteRemoved(_ id: SegmentID) {
+  func recordRemoved(_ id: SegmentID) {
     let folder = SegmentPath.directory(of: name(id))
     state.withLock {
       $0.readable[id] = nil
@@ -435,7 +435,7 @@ final class SegmentFiles: Sendable {
   }
 
   /// Records an object of the wrong type in the place of a folder of segments.
-  func noteMisplaced(_ path: String, _ error: Errno) {
+  func recordMisplaced(_ path: String, _ error: Errno) {
     state.withLock { $0.misplaced[path] = error }
   }
 

@@ -55,7 +55,7 @@ extension SegmentFiles {
   /// Lists the existing segments. Takes the births of segments from their names here, if no caller has
   /// chosen one.
   func list() throws(StoreError) -> SegmentListing {
-    let names = try directory.segmentNames { noteMisplaced($0, $1) }
+    let names = try directory.segmentNames { recordMisplaced($0, $1) }
     let listing = SegmentListing(names, keys: keys)
     adoptNames(listing)
     return listing

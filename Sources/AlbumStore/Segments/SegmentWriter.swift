@@ -170,7 +170,7 @@ final class SegmentWriter: Sendable {
     } catch {
       throw StoreError(writing: path, error)
     }
-    files.noteWritten(id, file!)
+    files.enqueueForSync(id, file!)
     try files.requireInPlace(id, file!, at: path)
   }
 
@@ -229,7 +229,7 @@ final class SegmentWriter: Sendable {
         checksum: state.checksum, firstWord: state.firstWord)
     }
     guard let ended else { return }
-    files.noteEnded(id, ended)
+    files.enqueueForSeal(id, ended)
     ended.file.startWriteback()
   }
 

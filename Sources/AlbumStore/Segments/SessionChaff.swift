@@ -14,13 +14,13 @@ struct SessionChaff {
   private var next: Int?
 
   /// Draws for the segments that the session has made so far.
-  mutating func note(made count: Int, now: MonotonicTime) {
+  mutating func drawAdditions(made count: Int, now: MonotonicTime) {
     var generator = SystemRandomNumberGenerator()
-    note(made: count, now: now, using: &generator)
+    drawAdditions(made: count, now: now, using: &generator)
   }
 
   /// The same with random numbers that a test can repeat.
-  mutating func note(
+  mutating func drawAdditions(
     made count: Int, now: MonotonicTime, using generator: inout some RandomNumberGenerator
   ) {
     if next == nil {

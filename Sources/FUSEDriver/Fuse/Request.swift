@@ -52,7 +52,7 @@ internal import Synchronization
   // MARK: Replies
 
   consuming func reply(_ error: FSError, reading file: InodeNumber? = nil) {
-    driver.note(error, reading: file)
+    driver.logFailure(error, reading: file)
     unsafe _ = fuse_reply_err(raw, ErrnoTable.number(for: error.code).rawValue)
     discard self
   }

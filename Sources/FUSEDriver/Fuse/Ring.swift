@@ -142,8 +142,9 @@ internal import Posix
     unsafe header.pointee.payload_size = 0
   }
 
-  /// Hands the entry with the prepared reply back to the kernel, at the next `wait`.
-  func commit(_ device: CInt, queue: Int) {
+  /// Hands the entry with the prepared reply back to the kernel at the next `wait`. The kernel calls this
+  /// COMMIT_AND_FETCH.
+  func handBack(_ device: CInt, queue: Int) {
     unsafe curing_commit(ring, device, UInt32(queue), header.pointee.commit_id)
   }
 }

@@ -83,7 +83,7 @@ struct RingConnection: Sendable {
         serveRequest(connection.session)
         queue.isFree()
       }
-      ring.commit(connection.device, queue: queue.number)
+      ring.handBack(connection.device, queue: queue.number)
     }
   }
 

@@ -58,11 +58,11 @@ struct Exporter {
         try take(file)
         meter.finishFile(at: start + file.entry.size)
         let isFull = waitingBytes >= Exporter.batchBytes || waiting.count >= Exporter.batchFiles
-        if isFull { try settle() }
+        if isFull { try verifyCopies() }
       }
-      try settle()
+      try verifyCopies()
     } catch {
-      if error.kind == .diskFull { try? settle() }
+      if error.kind == .diskFull { try? verifyCopies() }
       throw error
     }
     report.complete = true
@@ -128,7 +128,7 @@ struct Exporter {
   }
 
   /// Waits until the copies are on disk, and reads them back.
-  private mutating func settle() throws(Failure) {
+  private mutating func verifyCopies() throws(Failure) {
     let copies = waiting
     (waiting, waitingBytes) = ([], 0)
     do throws(Errno) { try PlainFiles.synchronizeFileSystem(of: target) } catch {

@@ -91,13 +91,13 @@ struct Importer {
         try take(file)
         meter.finishFile(at: start + file.entry.size)
         if waitingBytes >= Importer.batchBytes || waiting.count >= Importer.batchFiles {
-          try settle()
+          try concludeArrivals()
         }
       }
-      try settle()
+      try concludeArrivals()
     } catch {
       // What was copied before is imported all the same, if the space can still sync.
-      if error.kind == .interrupted || error.kind == .diskFull { try? settle() }
+      if error.kind == .interrupted || error.kind == .diskFull { try? concludeArrivals() }
       throw error
     }
     report.complete = true
@@ -279,7 +279,7 @@ struct Importer {
   // MARK: After the copying
 
   /// Syncs the space, counts what is on disk, and removes the originals of a move.
-  private mutating func settle() throws(Failure) {
+  private mutating func concludeArrivals() throws(Failure) {
     let arrivals = waiting
     (waiting, waitingBytes) = ([], 0)
     if arrivals.isEmpty { return }

@@ -73,7 +73,7 @@ struct SourceWalk {
 
   mutating func addMember(_ file: File) { files.append(file) }
 
-  mutating func note(_ path: PlainPath, _ reason: String) {
+  mutating func addProblem(_ path: PlainPath, _ reason: String) {
     problems.append(TransferProblem(path, reason))
   }
 

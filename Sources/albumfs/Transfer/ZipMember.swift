@@ -88,12 +88,12 @@ extension SourceWalk {
       let reader = try PlainReader(zip)
       directory = try ZipDirectory(size: reader.size) { try? reader.bytes($0, at: $1) }
     } catch let fault as ZipDirectory.Fault {
-      return note(zip, fault.reason)
+      return addProblem(zip, fault.reason)
     } catch {
-      return note(zip, "\(error)")
+      return addProblem(zip, "\(error)")
     }
     for problem in directory.problems {
-      note(PlainPath("\(zip.text)/\(problem.name)"), problem.reason)
+      addProblem(PlainPath("\(zip.text)/\(problem.name)"), problem.reason)
     }
     hideMore(directory.hidden)
     var siblings: [[FileName]: Set<FileName>] = [:]

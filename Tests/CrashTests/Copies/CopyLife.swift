@@ -60,7 +60,7 @@ struct CopyLife {
     powerCuts.contains { window.lowerBound < $0 && $0 <= window.upperBound }
   }
 
-  private mutating func noteBirths() {
+  private mutating func recordBirths() {
     var first: [SegmentBirth: Int] = [:]
     for (path, instant) in chronicle.firstInstants {
       guard let found = keys.segment(at: path), found.kind == .journal else { continue }
@@ -96,10 +96,10 @@ struct CopyLife {
       times.last { $0.position <= base + position }?.second ?? 0
     }
     unmounts += workload.unmounts.map { base + $0.lowerBound...base + $0.upperBound }
-    noteBirths()
+    recordBirths()
     if end == .powerCut { powerCuts.append(chronicle.next) }
     timeline.append(workload.history, at: base)
-    try settle(workload, end, &random)
+    try resume(workload, end, &random)
   }
 
   /// True if the spaces use the clock of the test. With the clock of the machine, all actions of a life lie
@@ -144,7 +144,7 @@ struct CopyLife {
   }
 
   /// Determines the state that the next session finds.
-  private mutating func settle(_ workload: Workload, _ end: End, _ random: inout SeededRandom)
+  private mutating func resume(_ workload: Workload, _ end: End, _ random: inout SeededRandom)
     throws
   {
     let survival: Survival = end == .powerCut ? .random : .everything

@@ -82,11 +82,11 @@ struct Timeline: Sendable {
     var places: [Place: InodeNumber] = [:]
     for (path, entry) in snapshot.entries where !Timeline.isThumbnail(path) {
       let inode = entry.state.number
-      note(entry, of: inode, at: instant)
+      record(entry, of: inode, at: instant)
       if let place = snapshot.place(of: path) { places[place] = inode }
     }
     for place in Set(places.keys).union(living.keys) {
-      note(place, places[place], at: instant)
+      record(place, places[place], at: instant)
     }
     let here = Set(places.values)
     for (place, inode) in living where !here.contains(inode) {
@@ -94,13 +94,13 @@ struct Timeline: Sendable {
       ends[inode, default: []].append(End(instant: instant, place: place, heir: heir))
       if let heir { former[heir, default: []].insert(inode) }
     }
-    if !isReturn { noteReplacedLinks(places) }
+    if !isReturn { recordReplacedLinks(places) }
     living = places
     snapshots.append(snapshot)
   }
 
   /// A name of a file that has others was given to another file: that replaced it there.
-  private mutating func noteReplacedLinks(_ places: [Place: InodeNumber]) {
+  private mutating func recordReplacedLinks(_ places: [Place: InodeNumber]) {
     for (place, inode) in living {
       guard let heir = places[place], heir != inode else { continue }
       let keepsName = living.contains { $0.value == inode && places[$0.key] == inode }
@@ -108,7 +108,7 @@ struct Timeline: Sendable {
     }
   }
 
-  private mutating func note(_ entry: Snapshot.Entry, of inode: InodeNumber, at instant: Int) {
+  private mutating func record(_ entry: Snapshot.Entry, of inode: InodeNumber, at instant: Int) {
     var known = versions[inode, default: []]
     if let last = known.last, last.content == entry.content, last.kind == entry.state.kind,
       last.modified == entry.state.modified, last.span.upperBound >= instant - 1
@@ -126,7 +126,7 @@ struct Timeline: Sendable {
     }
   }
 
-  private mutating func note(_ place: Place, _ inode: InodeNumber?, at instant: Int) {
+  private mutating func record(_ place: Place, _ inode: InodeNumber?, at instant: Int) {
     var known = leases[place, default: []]
     // Since then it led to nothing.
     let silent = (known.last?.span.upperBound ?? -1) + 1
@@ -332,7 +332,7 @@ struct Timeline: Sendable {
       if !isKept(inode, right, since: since, until: until) {
         faults.append(Fault(unreadable.contains(inode) ? "unreadable" : "lost file", path))
       } else if let place = snapshots[since].place(of: path),
-        isSettled(place, since: since, until: until), shown[place] != inode
+        isUnchanged(place, since: since, until: until), shown[place] != inode
       {
         faults.append(Fault("lost name", path))
       }
@@ -341,7 +341,7 @@ struct Timeline: Sendable {
   }
 
   /// True if a place led to the same file all the time.
-  private func isSettled(_ place: Place, since: Int, until: Int) -> Bool {
+  private func isUnchanged(_ place: Place, since: Int, until: Int) -> Bool {
     leases[place, default: []].contains {
       $0.span.contains(since) && $0.span.upperBound >= until
     }

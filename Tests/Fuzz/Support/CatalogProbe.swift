@@ -16,8 +16,8 @@ enum CatalogProbe {
     _ = catalog.finishReplay()
     var audit = CatalogAudit(catalog)
     audit.auditContent(catalog, segmentSize: FixedSpace.segmentSize)
-    _ = catalog.settle(audit)
-    require(catalog.settle() == 0, "a settled catalog is settled")
+    _ = catalog.reconcile(audit)
+    require(catalog.reconcile() == 0, "a second call corrects nothing")
     return catalog
   }
 

@@ -45,7 +45,7 @@ enum CheckpointSegmentTarget: FuzzTarget {
     do throws(StoreError) {
       _ = try CheckpointReader.load(reference, files: files, into: &catalog)
       _ = catalog.finishReplay()
-      _ = catalog.settle()
+      _ = catalog.reconcile()
       CatalogProbe.use(&catalog)
     } catch {
       require(!error.message.isEmpty, "a refusal says why")

@@ -5,10 +5,10 @@ import Testing
 @testable import AlbumStore
 
 // A replayed catalog contradicts itself if frames were lost or made by an attacker with the keys. A mount
-// settles it, so that no name ever leads to a different file, nothing traps and nothing loops. The fuzzers of
+// reconciles it, so that no name ever leads to a different file, nothing traps and nothing loops. The fuzzers of
 // Tests/Fuzz found these cases.
 
-struct SettleTests {
+struct ReconciliationTests {
   private static let time = Timestamp(nanoseconds: 0)
 
   private func inode(
@@ -27,12 +27,12 @@ struct SettleTests {
       inode: InodeNumber(inode))
   }
 
-  private func settled(_ items: [JournalItem], corrections: Int) -> Catalog {
+  private func reconciled(_ items: [JournalItem], corrections: Int) -> Catalog {
     var catalog = Catalog()
     catalog.beginReplay()
     for item in items { catalog.apply(item) }
     _ = catalog.finishReplay()
-    let (first, second) = (catalog.settle(), catalog.settle())
+    let (first, second) = (catalog.reconcile(), catalog.reconcile())
     #expect(first == corrections && second == 0)
     return catalog
   }
@@ -59,7 +59,7 @@ struct SettleTests {
       counters, inode(1, .directory), inode(2, .directory), inode(3, links: 2),
       entry(1, "album", 2), entry(2, "one", 3), entry(1, "two", 3),
     ]
-    let catalog = settled(items, corrections: 0)
+    let catalog = reconciled(items, corrections: 0)
     let hasChanges = catalog.hasChanges
     #expect(!hasChanges)
   }
@@ -68,7 +68,7 @@ struct SettleTests {
     let items = [
       counters, inode(1, .directory), inode(2, links: 1), entry(1, "one", 2), entry(1, "two", 2),
     ]
-    var catalog = settled(items, corrections: 1)
+    var catalog = reconciled(items, corrections: 1)
     let root = catalog.index(of: .root)!
     catalog.removeEntry(FileName(literal: "one"), in: root)
     let other = catalog.child(FileName(literal: "two"), of: root)
@@ -83,10 +83,10 @@ struct SettleTests {
       counters, inode(1, .directory), inode(2, .directory), inode(3, .directory),
       entry(2, "a", 3), entry(3, "b", 2),
     ]
-    var catalog = settled(items, corrections: 1)
+    var catalog = reconciled(items, corrections: 1)
     for number in [2, 3] as [UInt64] { climb(from: number, in: catalog) }
     var again = try restated(items, &catalog)
-    let left = again.settle()
+    let left = again.reconcile()
     #expect(left == 0)
   }
 
@@ -94,7 +94,7 @@ struct SettleTests {
     let items = [
       counters, inode(1, .directory), inode(2, .directory), entry(1, "a", 2), entry(2, "up", 1),
     ]
-    let catalog = settled(items, corrections: 1)
+    let catalog = reconciled(items, corrections: 1)
     climb(from: 2, in: catalog)
     let album = catalog.index(of: InodeNumber(2))!
     let up = catalog.child(FileName(literal: "up"), of: album)
@@ -105,7 +105,7 @@ struct SettleTests {
     let items = [
       counters, inode(1, .directory), inode(2, .directory), entry(1, "old", 2), entry(1, "new", 2),
     ]
-    var catalog = settled(items, corrections: 1)
+    var catalog = reconciled(items, corrections: 1)
     let root = catalog.index(of: .root)!
     let (names, directories) = (catalog.entryCount(of: root), catalog.subdirectoryCount(of: root))
     #expect(names == 1 && directories == 1)
@@ -117,7 +117,7 @@ struct SettleTests {
   }
 
   @Test func aThumbnailThatIsNotThereIsMadeAgain() {
-    let catalog = settled(
+    let catalog = reconciled(
       [
         counters, inode(1, .directory), entry(1, "a.jpg", 2),
         inode(2) {
@@ -131,13 +131,13 @@ struct SettleTests {
 
   @Test func numbersInUseAreNotGivenAgainThoughTheCountersWereLost() {
     let extent = Extent(offset: 0, length: 5, segment: SegmentNumber(7), grid: 0, skip: 0)
-    var catalog = settled(
+    var catalog = reconciled(
       [
         inode(1, .directory), inode(50), entry(1, "a", 50),
         .extents(InodeNumber(50), from: 0, to: 5, [extent]),
       ], corrections: 1)
     let new = catalog.create(
-      kind: .regular, permissions: 0, owner: 0, group: 0, time: SettleTests.time)
+      kind: .regular, permissions: 0, owner: 0, group: 0, time: ReconciliationTests.time)
     let (number, segment) = (catalog.state(new).number, catalog.takeDataSegment())
     #expect(number == InodeNumber(51))
     #expect(segment == SegmentNumber(8))
@@ -147,13 +147,13 @@ struct SettleTests {
     let top = NumberLimits.counter
     let extent = Extent(
       offset: 0, length: 5, segment: SegmentNumber(NumberLimits.segmentCounter), grid: 0, skip: 0)
-    var catalog = settled(
+    var catalog = reconciled(
       [
         inode(1, .directory), inode(top), entry(1, "a", top), inode(top + 1),
         entry(1, "b", top + 1), .extents(InodeNumber(top), from: 0, to: 5, [extent]),
       ], corrections: 1)
     let new = catalog.create(
-      kind: .regular, permissions: 0, owner: 0, group: 0, time: SettleTests.time)
+      kind: .regular, permissions: 0, owner: 0, group: 0, time: ReconciliationTests.time)
     #expect(catalog.state(new).number == InodeNumber(top + 2))
     #expect(catalog.takeDataSegment() == SegmentNumber(NumberLimits.segmentCounter + 1))
   }
@@ -161,7 +161,7 @@ struct SettleTests {
   @Test func whatGoesWithWhatReferredToItLeavesNoNameBehind() {
     // Without a name the photo goes, and with it what it has for a thumbnail: counted once, though it
     // has a name as well.
-    var catalog = settled(
+    var catalog = reconciled(
       [
         counters, inode(1, .directory), inode(5), entry(1, "named", 5),
         inode(6, links: 0) { $0.thumbnail = InodeNumber(5) },
@@ -169,14 +169,14 @@ struct SettleTests {
     let root = catalog.index(of: .root)!
     #expect(catalog.child(FileName(literal: "named"), of: root) == nil)
     let new = catalog.create(
-      kind: .regular, permissions: 0, owner: 0, group: 0, time: SettleTests.time)
+      kind: .regular, permissions: 0, owner: 0, group: 0, time: ReconciliationTests.time)
     catalog.insertEntry(FileName(literal: "other"), in: root, child: new)
     #expect(catalog.child(FileName(literal: "named"), of: root) == nil)
     #expect(catalog.child(FileName(literal: "other"), of: root) == new)
   }
 
   @Test func thumbnailsOfThumbnailsGoWithWrongCounts() {
-    let catalog = settled(
+    let catalog = reconciled(
       [
         counters, inode(1, .directory), inode(5) { $0.thumbnail = InodeNumber(6) },
         inode(6, links: 0), inode(7, links: 0) { $0.thumbnail = InodeNumber(5) },
@@ -185,7 +185,7 @@ struct SettleTests {
   }
 
   @Test func whatWasStatedToTheLastNumberCanBeStatedAgain() throws {
-    var catalog = settled(
+    var catalog = reconciled(
       [
         counters, inode(1, .directory), entry(1, "a", 5),
         inode(5) { $0.contentStatements = NumberLimits.inode },
@@ -202,8 +202,10 @@ struct SettleTests {
     stated.nextDataSegment = .max
     stated.nextCheckpointSegment = .max
     stated.nextSequence = .max
-    var catalog = settled([.counters(stated.withinLimits), inode(1, .directory)], corrections: 0)
-    _ = catalog.create(kind: .regular, permissions: 0, owner: 0, group: 0, time: SettleTests.time)
+    var catalog = reconciled(
+      [.counters(stated.withinLimits), inode(1, .directory)], corrections: 0)
+    _ = catalog.create(
+      kind: .regular, permissions: 0, owner: 0, group: 0, time: ReconciliationTests.time)
     _ = catalog.takeDataSegment()
     try decodeItems(catalog.takeChanges()) { _ in }
   }
