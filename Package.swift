@@ -101,7 +101,7 @@ let package = Package(
 
     // Security keys: the words of the conversation, and the program that calls libfido2.
     library("SecurityKeyProtocol"),
-    program("albumfs-fido2", ["SecurityKeyProtocol", "AlbumSecrets", "CLinux", "CFido2"]),
+    program("albumfs-fido2", ["SecurityKeyProtocol", "AlbumSecrets", "Posix", "CLinux", "CFido2"]),
 
     // The kernel interface, the daemon that assembles the parts, and the command line.
     library(

@@ -115,7 +115,7 @@ final class Parts: Sendable {
       var opening = SpaceOpenOptions(logger: logger)
       opening.readOnly = readOnly
       opening.grace = .seconds(options.graceSeconds)
-      opening.addsChaff = !ChaffRule.isForbiddenByTests
+      opening.addsChaff = !TestHooks.forbidsChaff
       return try Space.open(store, keys: keys, options: opening)
     } catch {
       if error.code == .inUse, let name { throw SpaceHolder.failure(ofSpace: name) }

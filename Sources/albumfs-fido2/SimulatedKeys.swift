@@ -1,20 +1,17 @@
-// The only hook for tests. A release build does not contain it.
+// A hook for tests (`TestHooks`). A release build does not contain it.
 #if DEBUG
 import Glibc
+import Posix
 
 /// Security keys that a test simulates: Unix sockets, which carry the reports of CTAPHID in both
 /// directions.
 enum SimulatedKeys {
-  /// The paths of the sockets, separated by colons; an empty value means that no key is plugged in.
-  private static let variable = "ALBUMFS_TESTS_FIDO2"
   /// How long libfido2 waits for a simulated key.
   static let milliseconds: CInt = 3_000
   private static let reportByteCount = 64
 
-  static let paths: [String]? = {
-    guard let value = unsafe getenv(variable) else { return nil }
-    return unsafe String(cString: value).split(separator: ":").map(String.init)
-  }()
+  /// The paths of the sockets; nil where the keys are real.
+  static let paths = TestHooks.securityKeys
 
   /// The handle of libfido2 is the descriptor, which is never 0.
   static let open: @convention(c) (UnsafePointer<CChar>?) -> UnsafeMutableRawPointer? = { path in

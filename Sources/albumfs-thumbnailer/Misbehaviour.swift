@@ -1,3 +1,5 @@
+// A hook for tests (`TestHooks`). A release build does not contain it.
+#if DEBUG
 import CLinux
 import Glibc
 import ThumbnailProtocol
@@ -94,3 +96,4 @@ private enum StandIn {
       + [0x55, 0xff, 0, 0x55] + [0xff, 0xd9]
   }
 }
+#endif

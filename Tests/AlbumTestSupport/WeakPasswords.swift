@@ -1,17 +1,18 @@
 package import AlbumFormat
 import AlbumStore
+import Posix
 
 // Tests make and open some thousand slots; with a password's real cost they would take days.
 
 extension KDFCost {
   /// Next to no work. Lets the core seal with that, in this process and for good.
   package static var forTests: KDFCost {
-    SealingFloor.liftForTests()
+    TestHooks.allowWeakPasswords()
     return KDFCost(operations: 1, memory: 8 << 10)
   }
 }
 
 /// The environment in which the built programs seal with next to no work.
 package enum WeakPasswords {
-  package static let environment = [SealingFloor.variable: "yes"]
+  package static let environment = [TestHooks.Variable.allowWeakPasswords.rawValue: "yes"]
 }

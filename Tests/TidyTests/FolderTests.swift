@@ -22,7 +22,7 @@ struct FolderTests {
   /// Only the command line says what to type.
   @Test func theCoreNamesNoOptionsOfTheCommandLine() throws {
     for target in ["AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem", "AlbumCheck"] {
-      for (path, text) in try Sources.read(under: "Sources/\(target)") {
+      for (path, text) in try sourceFiles(under: "Sources/\(target)") {
         for line in text.split(separator: "\n") where !line.contains("///") {
           #expect(!line.contains(/"[^"]*--[a-z]/), "\(path): \(line)")
         }
@@ -50,24 +50,25 @@ struct FolderTests {
   }
 }
 
+/// The texts of the Swift files in a folder of the repository, by their path below the folder.
+func sourceFiles(under folder: String) throws -> [String: String] {
+  let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent(folder).path
+  var files: [String: String] = [:]
+  let found = FileManager.default.enumerator(atPath: root)?.compactMap { $0 as? String } ?? []
+  for name in found where name.hasSuffix(".swift") {
+    files[name] = try String(contentsOfFile: "\(root)/\(name)", encoding: .utf8)
+  }
+  return files
+}
+
 /// Swift files by their path below a root, without comments and string literals.
 private struct Sources {
   let files: [String: String]
 
   init(files: [String: String]) { self.files = files.mapValues(Sources.stripped) }
 
-  init(under folder: String) throws { self.init(files: try Sources.read(under: folder)) }
-
-  static func read(under folder: String) throws -> [String: String] {
-    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent(folder).path
-    var files: [String: String] = [:]
-    let found = FileManager.default.enumerator(atPath: root)?.compactMap { $0 as? String } ?? []
-    for name in found where name.hasSuffix(".swift") {
-      files[name] = try String(contentsOfFile: "\(root)/\(name)", encoding: .utf8)
-    }
-    return files
-  }
+  init(under folder: String) throws { self.init(files: try sourceFiles(under: folder)) }
 
   private static func stripped(_ text: String) -> String {
     text.split(separator: "\n", omittingEmptySubsequences: false).map { line in

@@ -28,14 +28,6 @@ package enum ChaffRule {
   /// An addition comes within this time.
   static let delay = Duration.seconds(600)
 
-  package static let variable = "ALBUMFS_TESTS_FORBID_CHAFF"
-
-  /// For tests that count segments: if the environment variable is `yes`, sessions add no chaff, and stores
-  /// start with few segments. Read only here. Creating or mounting such a store warns
-  /// (`Store.warnWhereChaffIsForbidden`), so that nobody sets it by accident.
-  package static let isForbiddenByTests: Bool =
-    PathCalls.variable(variable) == "yes"
-
   // MARK: Birth
 
   /// The limit of segments at birth, for this much room on the disk.
@@ -57,7 +49,7 @@ package enum ChaffRule {
 
   static func randomByteCountAtBirth(of store: Store) throws(StoreError) -> Int64 {
     let size = store.configuration.segmentSize
-    if isForbiddenByTests { return Int64(Geometric.random(mean: 6)) * Int64(size) }
+    if TestHooks.forbidsChaff { return Int64(Geometric.random(mean: 6)) * Int64(size) }
     let capacity: StorageCapacity
     do throws(Errno) { capacity = try store.directory.capacity() } catch {
       throw StoreError(reading: "", error)
@@ -88,6 +80,6 @@ package enum ChaffRule {
 extension Store {
   /// Warns about a store that only tests may create or use.
   package func warnWhereChaffIsForbidden() {
-    if ChaffRule.isForbiddenByTests { warn(.chaffForbiddenForTests) }
+    if TestHooks.forbidsChaff { warn(.chaffForbiddenForTests) }
   }
 }

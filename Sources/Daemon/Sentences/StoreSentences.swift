@@ -1,6 +1,7 @@
 import AlbumFormat
 package import AlbumStore
 import ControlProtocol
+import Posix
 
 // Warnings about a store, in words. They name commands, which the core does not know.
 
@@ -38,10 +39,10 @@ extension StoreWarning {
       "the space's password is easy to guess: its slot is sealed with \(cost.text) (\(KDFCost.floor.text) "
         + "is the least today). Change it with albumfs space password, and make new backups"
     case .weakForTests(let cost):
-      "\(SealingFloor.variable) is set, which is for tests: the password is sealed with \(cost.text) and "
+      "\(TestHooks.Variable.allowWeakPasswords.rawValue) is set, which is for tests: the password is sealed with \(cost.text) and "
         + "easy to guess"
     case .chaffForbiddenForTests:
-      "\(ChaffRule.variable) is set, which is for tests: no chaff is added, so that another space would be "
+      "\(TestHooks.Variable.forbidChaff.rawValue) is set, which is for tests: no chaff is added, so that another space would be "
         + "seen. Unset it"
     }
   }

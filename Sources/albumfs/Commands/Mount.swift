@@ -201,7 +201,7 @@ struct Mount: RecoveryKeyCommand {
 
   /// Tests can choose another for all of their mounts.
   private static var defaultTransport: LaunchOptions.Transport {
-    PathCalls.variable("ALBUMFS_TESTS_TRANSPORT").flatMap { LaunchOptions.Transport(rawValue: $0) }
+    TestHooks.transport.flatMap { LaunchOptions.Transport(rawValue: $0) }
       ?? .auto
   }
 

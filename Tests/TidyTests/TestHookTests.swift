@@ -1,0 +1,48 @@
+import Foundation
+import Testing
+
+// Sources/Posix/TestHooks.swift lists what production code has for tests.
+
+struct TestHookTests {
+  private static let list = "Posix/TestHooks.swift"
+
+  @Test func onlyTheListReadsVariablesOfTests() throws {
+    for (path, text) in try sourceFiles(under: "Sources") where path != TestHookTests.list {
+      #expect(!text.contains("ALBUMFS_TESTS_"), "\(path) names a variable of tests")
+    }
+  }
+
+  /// Files that tests and scripts run set no variable that nothing reads.
+  @Test func everyVariableThatTestsSetIsInTheList() throws {
+    let list = try #require(try sourceFiles(under: "Sources")[TestHookTests.list])
+    let name = /ALBUMFS_TESTS_[A-Z0-9_]*[A-Z0-9]/
+    let listed = Set(list.matches(of: name).map { String($0.output) })
+    #expect(listed.count > 3)
+    for (path, text) in try sourceFiles(under: "Tests") where !path.hasPrefix("TidyTests/") {
+      for match in text.matches(of: name) {
+        #expect(listed.contains(String(match.output)), "\(path) sets \(match.output)")
+      }
+    }
+  }
+
+  /// A file that says it has something for tests is in the table, and a file of the table exists.
+  @Test func everyHookIsInTheTable() throws {
+    let files = try sourceFiles(under: "Sources")
+    let list = try #require(files[TestHookTests.list])
+    let rows = Set(list.matches(of: /\n\/\/ \| (\w+) +\|/).map { String($0.1) }).subtracting([
+      "file"
+    ])
+    #expect(rows.count > 10)
+    var hooks: Set<String> = ["TestHooks"]
+    for (path, text) in files {
+      let isHook = text.split(separator: "\n").contains { line in
+        line.contains(/\/\/.*(?:[Ff]or tests\b|crash harness|[Ff]or disks of tests)|"For tests:/)
+      }
+      if isHook {
+        hooks.insert(URL(fileURLWithPath: path).deletingPathExtension().lastPathComponent)
+      }
+    }
+    #expect(hooks.subtracting(rows).sorted() == [], "hooks that the table does not have")
+    #expect(rows.subtracting(hooks).sorted() == [], "the table has files without a hook")
+  }
+}
