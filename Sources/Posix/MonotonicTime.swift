@@ -31,4 +31,9 @@ package struct MonotonicTime: Comparable, Hashable, Sendable, BitwiseCopyable {
   package static func - (later: MonotonicTime, earlier: MonotonicTime) -> Duration {
     .nanoseconds(later.nanoseconds - earlier.nanoseconds)
   }
+
+  /// The timeout argument of poll(2) until this instant, never negative.
+  package func pollTimeout(from now: MonotonicTime) -> CInt {
+    CInt(clamping: max(0, (self - now).milliseconds))
+  }
 }

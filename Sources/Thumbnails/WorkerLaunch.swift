@@ -1,3 +1,5 @@
+package import Posix
+
 /// How to start workers, and their limits.
 package struct WorkerLaunch: Sendable {
   /// Path of albumfs-thumbnailer.
@@ -33,4 +35,17 @@ package struct WorkerLaunch: Sendable {
       + (hidesLandlock ? ["--hide-landlock"] : []) + (hidesNamespaces ? ["--hide-namespaces"] : [])
       + (isEager ? ["--eager"] : [])
   }
+}
+
+/// Why no worker can be started.
+package enum WorkerFault: Equatable, Sendable {
+  /// The program cannot be run.
+  case notStarted(program: String, Errno)
+  /// The program ended before it said what its cell can do.
+  case endedAtOnce(program: String)
+  /// The kernel has no seccomp, so nothing would confine the worker.
+  case noSeccomp
+  /// The kernel has no user namespace for the worker, and `processes` (`/proc`) hides its threads. Nobody
+  /// could bound or count them.
+  case uncountedThreads(program: String, processes: String)
 }
