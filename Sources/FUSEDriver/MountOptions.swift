@@ -24,7 +24,7 @@ package struct MountOptions: Equatable, Sendable {
   var shownUser: UInt32?
   var shownGroup: UInt32?
   /// The kernel enforces POSIX ACLs. Without this it does so if the space has some.
-  package var accessControl = false
+  var accessControl = false
   package var transport = TransportChoice.automatic
 
   package init(source: String = "albumfs") { self.source = source }

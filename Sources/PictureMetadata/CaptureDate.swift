@@ -2,7 +2,7 @@
 package struct CaptureDate: Equatable, Sendable {
   package let year: Int
   package let month: Int
-  package let dayOfMonth: Int
+  let dayOfMonth: Int
 
   /// `YYYY-MM-DD`
   package var day: String {

@@ -4,17 +4,17 @@ package import AlbumModel
 /// The state in which a mount or a check found the space.
 package struct RecoveryReport: Equatable, Sendable {
   /// The number of believed frames after the last proven barrier.
-  package var believedFrames = 0
+  var believedFrames = 0
   /// The number of frames at the end that were not believed. They lie within 5 seconds of the crash.
-  package var cutFrames = 0
+  var cutFrames = 0
   /// The number of frames before the last proven barrier that are missing or do not decrypt. This is damage:
   /// files that they describe show an earlier state or an error, or are missing.
   package var damagedFrames = 0
   /// The number of these that a copy made while the store was written to may lack: they are missing together
   /// with their journal segment, or at the end of one that another follows.
-  package var absentFrames = 0
+  var absentFrames = 0
   /// True if the session that wrote last ended with an unmount and its journal is complete.
-  package internal(set) var hasSessionEnded = false
+  var hasSessionEnded = false
   /// True if the newest checkpoint is damaged, so that recovery used an earlier one.
   package var usedFormerCheckpoint = false
   /// True if a segment of the damaged checkpoint is missing, or was copied before it was finished.
@@ -30,7 +30,7 @@ package struct RecoveryReport: Equatable, Sendable {
   package var isCutShort = false
   /// The number of journal segments after the newest readable one. They were begun just before a crash, or
   /// destroyed.
-  package var unreadableJournals = 0
+  var unreadableJournals = 0
   /// True if the end of the journal is missing: segments exist that were begun after it.
   package var isEndMissing = false
   /// True if the end of the journal may be missing: the newest journal segment was full, and its successor is

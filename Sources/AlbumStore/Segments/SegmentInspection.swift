@@ -32,7 +32,7 @@ package struct SegmentFindings: Sendable {
   package internal(set) var sequences: [Int: UInt64] = [:]
   package internal(set) var recordCount = 0
   package internal(set) var byteCount: Int64 = 0
-  package internal(set) var greatestSequence: UInt64 = 0
+  var greatestSequence: UInt64 = 0
   package internal(set) var greatestInode: UInt64 = 0
 }
 
