@@ -38,8 +38,8 @@ package struct SpaceStatus: Sendable {
   package var cipher: CipherKind
 }
 
-/// One opened space of a store: its catalog in memory, its segments and its journal. All calls may
-/// come from any thread at once. Each call goes to the part that does it.
+/// One unlocked space of a store: its catalog in memory, its segments and its journal. A façade: each call
+/// goes to the part that does the work. Any thread.
 package final class Space: Sendable {
   let context: SpaceContext
   let durability: Durability
@@ -125,14 +125,14 @@ package final class Space: Sendable {
   /// See `Durability.barrier`.
   package func barrier() throws(StoreError) { try durability.barrier() }
 
-  /// Called before each barrier that comes by itself, about every 2 seconds while there is
-  /// something: the file system takes the chance to put into the catalog what open files have had
-  /// pending for so long. It must neither commit nor wait for a barrier.
+  /// Sets a hook that runs before each barrier of the background, about every 2 seconds while there are
+  /// changes. In it the file system puts into the catalog the content that open files have had pending for
+  /// that long. The hook must neither commit nor wait for a barrier.
   package func setBeforeBarrier(_ hook: @escaping @Sendable (_ pendingFor: Duration) -> Void) {
     durability.hooks.withLock { $0.beforeBarrier = hook }
   }
 
-  /// Announces that an open file has changes that are not in the catalog yet. The hook above is called
+  /// Announces that an open file has changes that are not in the catalog yet, so that the hook above runs
   /// within about 2 seconds. Cheap.
   package func stir() { context.keeper.wake() }
 
@@ -177,8 +177,8 @@ package final class Space: Sendable {
   /// The files of the store that could not be read: objects of the wrong type, and errors of the disk.
   package var unreadableFiles: [StoreError] { context.files.misplaced + context.files.unreadable }
 
-  /// The number of a frame, and the time of this look. A machine records it to
-  /// notice a store that was replaced by an older one.
+  /// The number of a frame, and the current time. A machine records both to notice a store that was replaced
+  /// by an older one.
   package typealias HistoryEnd = (frame: UInt64, time: StoreTime)
 
   /// The last frame.

@@ -1,8 +1,8 @@
 /// The JPEG for display that a camera puts into a raw file: Canon's CR2 and CR3, Nikon's NEF, Sony's ARW,
 /// Adobe's DNG, Fujifilm's RAF, Olympus' ORF, Panasonic's RW2, Pentax' PEF.
 ///
-/// Each maker hides it in another place, often behind tables of its own. So this looks at the whole file for
-/// what begins as a JPEG does, and trusts nothing else of it.
+/// Each maker hides it in another place, often behind tables of its own. So the search examines the whole file
+/// for places where a JPEG may begin, and trusts nothing else in it.
 package struct EmbeddedPreview: Equatable, Sendable {
   /// Where the JPEG begins, in bytes. It ends before the file does; its own marker says where.
   package let start: Int
@@ -12,7 +12,7 @@ package struct EmbeddedPreview: Equatable, Sendable {
 
   package var pixels: Int { width * height }
 
-  /// The largest one; nil if there is none. Reads the file once, and at most some thousand segments.
+  /// The largest one; nil if there is none. Reads the file once, and at most 100,000 segments of JPEG data.
   package static func largest(in file: Span<UInt8>) -> EmbeddedPreview? {
     var best: EmbeddedPreview?
     var segments = 100_000
@@ -77,7 +77,7 @@ package enum RawHead {
     ExifBlock.namesCamera(in: 0..<Int64(file.count)) { part(of: file, $0, $1) }
   }
 
-  /// The orientation of the raw picture, 1 to 8; nil if the file does not tell. Previews may repeat it or
+  /// The orientation of the raw picture, 1 to 8; nil if the file does not say. Previews may repeat it or
   /// not.
   package static func orientation(of file: Span<UInt8>) -> Int? {
     let whole = 0..<Int64(file.count)

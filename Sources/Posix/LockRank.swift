@@ -62,7 +62,7 @@ package enum LockRank: UInt8, CaseIterable, Sendable {
   }
 
   #if DEBUG
-  /// Notes that the calling thread takes a lock, before it waits for that. Ends the process where the
+  /// Records that the calling thread takes a lock, before it waits for the lock. Ends the process where the
   /// thread holds a lock of this rank or a higher one.
   func take() {
     let held = clinux_held_locks()

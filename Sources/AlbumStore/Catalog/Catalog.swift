@@ -1,17 +1,18 @@
 package import AlbumFormat
 package import AlbumModel
 
-/// The tree of one space, in memory: inodes, names, which records hold a file. Whole and pure: no
-/// disk, no keys, no clock. One lock of the space guards it; nothing slow is done under that.
+/// The tree of one space, in memory: inodes, names, and the records that hold each file. It is complete and
+/// pure: it has no disk, no keys and no clock. `CatalogLock` guards it, and nothing slow is done under that
+/// lock.
 ///
-/// Whatever a call changes is remembered, and the next frame states it (`PendingChanges`). So any
-/// sequence of calls under one hold of the lock is one step of history: it is in a frame whole.
+/// Each call records what it changes, and the next frame takes that (`PendingChanges`). So all calls under
+/// one hold of the lock are one step of history, which one frame contains completely.
 ///
 /// Invariants:
 /// 1. `links` of a file is the number of entries that name it, plus one while a photo has it for
 ///    its thumbnail; of a directory 1 while it has a name (the root: always), else 0.
 /// 2. An inode with `links` 0 lives only while it is pinned or referred to.
-/// 3. Of every segment, `live` is the sum of the lengths of all extents that point into it, of those
+/// 3. For each segment, `live` is the sum of the lengths of all extents that point into it, of those
 ///    held for content that is not in the catalog yet, and of those detached and not yet let go.
 package struct Catalog: ~Copyable, Sendable {
   var inodes = InodeTable()

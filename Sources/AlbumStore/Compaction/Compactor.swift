@@ -3,16 +3,17 @@ import AlbumModel
 import Logging
 import Posix
 
-// Compaction keeps what a space takes close to what lives in it. Garbage comes from `letGo` alone;
-// when enough may have come about, all extents are surveyed, and the segments with the most garbage
-// are emptied (`CompactionPlan`, `Mover`), a bounded piece at a time: by the keeper while nobody
-// uses the space, or by `compact` at once.
+// Compaction keeps the room that a space takes close to the size of its living content. Only `letGo` produces
+// garbage. When there may be enough of it, a survey visits all extents, and `Mover` empties the segments with
+// the most garbage (`CompactionPlan`), a bounded piece at a time: in the background while nobody uses the
+// space, or at once by `compact`.
 //
-// "What lives" is the content that files of the space refer to, sealed, each byte once however many
-// share it. The space takes its data segments that are not retired, its journal and its checkpoints.
+// Living content is what files of the space refer to, sealed; content that several files share counts once.
+// The space takes its data segments that are not retired, its journal and its checkpoints.
 
-/// Moves, retires and removes segments of a space. May call `Durability` and `RecordWriter`, and nothing that
-/// lies above. Any thread; who changes segments has a turn of `turns`, which is taken before all other locks.
+/// Moves, retires and removes segments of a space. Changes the catalog, seals records through `RecordWriter`,
+/// and commits through `Durability`; calls nothing above these. Any thread. A caller that changes segments
+/// has a turn of `turns`, which it takes before all locks.
 final class Compactor: SpacePart, Sendable {
   let context: SpaceContext
   let durability: Durability

@@ -6,7 +6,7 @@ import struct Synchronization.Atomic
 
 /// Makes changes durable, in the right order. A commit appends a frame, which survives the end of the
 /// process. A barrier makes frames survive a power cut. A checkpoint shortens the journal. Unneeded segments
-/// are unlinked behind all three. May touch the catalog, the journal and, by `ContentStore.flush`, data
+/// are unlinked behind all three. Touches the catalog, the journal and, through `ContentStore.flush`, data
 /// segments. Any thread.
 ///
 /// Locks: `checkpointing`, `barrierState`, `journal`, then `catalog` and those of the files (`LockRank` has
@@ -30,7 +30,7 @@ final class Durability: SpacePart, Sendable {
   let checkpointTaken = Mutex(false, rank: .leaf)
   let hooks = Mutex(Hooks(), rank: .leaf)
 
-  /// Calls to who lies above.
+  /// Calls into the layers above.
   struct Hooks {
     /// Lets the file system put into the catalog what open files have had pending for so long.
     var beforeBarrier: (@Sendable (_ pendingFor: Duration) -> Void)?
@@ -229,8 +229,7 @@ final class Durability: SpacePart, Sendable {
     }
     try files.sync([.journal])
     state.isUnfinished = false
-    // This barrier proves the previous one. Only this place changes `provenFrame`, under the lock of
-    // barriers.
+    // This barrier proves the previous one. Only this place changes `provenFrame`, under `barrierState`.
     let proven = max(provenFrame.load(ordering: .relaxed), state.stated.rawValue)
     provenFrame.store(proven, ordering: .releasing)
     state.stated = last

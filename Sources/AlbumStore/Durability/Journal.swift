@@ -2,7 +2,7 @@ import AlbumFormat
 import AlbumModel
 import Posix
 
-/// The journal of an open space, and the state that changes together with it. The lock of `commit` guards it.
+/// The journal of an open space, and the state that changes together with it. `Durability.journal` guards it.
 struct Journal {
   var writer: JournalWriter
   /// The last frame that states something; barriers state nothing.

@@ -19,7 +19,9 @@ struct JournalPosition: Sendable {
   var loss: JournalLoss?
 }
 
-/// Appends frames. Not thread-safe: the lock of `Space.commit` guards it.
+/// Appends frames to the journal and begins its segments. Writes journal segments through `SegmentWriter` and
+/// `SegmentFiles`, and nothing else; it does not know the catalog. Calls `syncAll` where data must be on disk
+/// first. Not thread-safe: `Durability.journal` guards it.
 struct JournalWriter {
   private(set) var position: JournalPosition
   private var writer: SegmentWriter?

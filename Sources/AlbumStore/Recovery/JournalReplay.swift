@@ -13,6 +13,8 @@ import AlbumModel
 ///    record missing there is damage. Without a power cut, every frame that exists was written completely,
 ///    and so were the ones before it.
 /// 3. Frames that count only together are applied together. They may continue in the next segment.
+///
+/// Changes only the catalog that it gets, and reads records of data segments to prove frames. Writes nothing.
 struct JournalReplay {
   /// The position after the last frame that was applied or given up.
   private(set) var position: JournalPosition

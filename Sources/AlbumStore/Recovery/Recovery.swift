@@ -2,9 +2,10 @@ import AlbumFormat
 import AlbumModel
 import Posix
 
-/// Rebuilds a space's catalog from its checkpoint and journal. It writes nothing and uses no file time. A
-/// read error of the journal refuses a mount that writes: recovery cuts only what it read and could not
-/// decrypt.
+/// Rebuilds a space's catalog from its checkpoint and journal. It reads segments through `ContentStore` and
+/// `SegmentFiles` and changes only the catalog that it gets. It writes nothing to the disk and uses no file
+/// time; `Space.conclude` writes afterwards. A read error of the journal refuses a mount that writes:
+/// recovery cuts only what it read and could not decrypt.
 ///
 /// 1. Recovery finds the newest journal segment by name. The head of that segment says how the earlier ones
 ///    end and where the checkpoint is. A newest segment without a head was begun just before a crash.

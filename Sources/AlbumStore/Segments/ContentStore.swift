@@ -3,10 +3,13 @@ import AlbumModel
 import AlbumSecrets
 import Posix
 
-/// The content of files: seals it into data segments and reads it back. Any thread.
+/// Seals the content of files into data segments and reads it back. Touches data segments, through
+/// `SegmentWriter` and `SegmentFiles`, and nothing else; it does not know the catalog or the journal. Any
+/// thread.
 ///
-/// Sealing and disk work are done under no lock of this, but that a new segment is begun, and its room
-/// looked for, under `births`.
+/// Locks: `tail` (rank `openSegments`) is never held while a record is sealed, decrypted, read or written.
+/// `births` (rank `newSegment`) is held while a segment is begun, which includes the check for room on the
+/// disk.
 final class ContentStore: Sendable {
   let files: SegmentFiles
   private let scratch: ScratchPool

@@ -11,10 +11,12 @@ struct SegmentID: Hashable, Sendable {
   let number: SegmentNumber
 }
 
-/// The segment files of one space: finds them by their keyed names, opens and makes them, and
-/// knows which files and directories were written since they were last synced. Any thread.
+/// The segment files of one space. Finds them by their keyed names, creates, opens, syncs and seals them, and
+/// records which files and folders were written since their last sync. Touches the folder `segments` and
+/// nothing else of the store; it does not know what a segment holds. Only `Removal` unlinks a complete
+/// segment. Any thread.
 ///
-/// Nothing else is called under the lock of its state.
+/// `state` (rank `files`) is never held during disk work. `syncing` is held during the syncs of its kind.
 final class SegmentFiles: Sendable {
   let directory: any StorageDirectory
   let keys: SpaceKeys
@@ -22,8 +24,8 @@ final class SegmentFiles: Sendable {
   let segmentSize: Int
   /// Images of segments that are being filled.
   let images: ScratchPool
-  /// For who writes nothing: where the disk cannot read, `load` returns zeros, a segment has no seal, and
-  /// `unreadable` names it. Otherwise such an error ends the call.
+  /// True in a session that writes nothing. Where the disk cannot read, `load` then returns zeros, a segment
+  /// has no seal, and `unreadable` names it. Otherwise such an error ends the call.
   let toleratesReadErrors: Bool
   let clock: StoreClock
   /// The birth of all new segments.

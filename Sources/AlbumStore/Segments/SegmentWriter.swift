@@ -6,8 +6,7 @@ import Posix
 /// One segment that is being filled. Many threads seal records into its image in memory at once. `flush`
 /// writes the sealed records to the file. The file starts at its full size, with a tail that looks random
 /// and that the space can compute (`RecordCipher.fillTail`). So a reader can distinguish cells that were not
-/// written yet when a file was copied from damaged ones.
-///
+/// written yet when a file was copied from damaged ones. Touches its own segment alone. Any thread.
 ///
 /// Invariants:
 /// 1. `written` <= every offset that is reserved and not sealed; `written` <= `reserved`.
