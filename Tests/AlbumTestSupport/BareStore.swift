@@ -3,8 +3,8 @@ package import AlbumStore
 package import Posix
 
 extension Store {
-  /// A store without slots, for tests that bring their space's keys: it has only the conf, for the locks.
-  /// Writes the conf if it is missing, and ends the test if that fails.
+  /// Makes a store without slots, for tests that bring their space's keys. It has only the conf, for the
+  /// locks. Writes the conf if it is missing, and ends the test if that fails.
   package convenience init(directory: any StorageDirectory, segmentSize: Int) {
     let derivation = KeyDerivation(
       number: 1, cost: .interactive, salt: [UInt8](repeating: 0, count: 16))

@@ -2,7 +2,7 @@ package import AlbumFileSystem
 import AlbumModel
 import Posix
 
-/// Clocks that go on only when the test says so.
+/// Clocks that advance only when the test says so.
 package final class FakeClock: Sendable {
   private let nanoseconds = Mutex<Int64>(1_000_000_000_000, rank: .test)
 

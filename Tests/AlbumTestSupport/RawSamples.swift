@@ -20,7 +20,7 @@ package enum RawSamples {
     return file + preview
   }
 
-  /// Canon's CR2: the same with the letters that tell it.
+  /// Canon's CR2: the same with the letters that mark it.
   package static func cr2(preview: [UInt8], orientation: Int) -> [UInt8] {
     var file = tiff(preview: preview, orientation: orientation)
     file.replaceSubrange(8..<12, with: Array("CR".utf8) + [2, 0])

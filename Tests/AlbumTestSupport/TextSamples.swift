@@ -14,7 +14,7 @@ package enum TextSamples {
     + "DLpkuxYFNAw3ljaOWEYhIEabDh2RLlOjUBIH43LFbRqKCMYElH/t7iIEeNNeA485ShPBwTLoAvkrbCVYtMjMptRplg"
     + "mGkWpF0nB7PAH+WCyv+4FiPJRXNfl8/lceYXwwNqcw=="
 
-  /// What `dynamic` says, below the mount point.
+  /// The content of `dynamic`, below the mount point.
   package static let long =
     "Trip/cibegaagdicbgiigebcbheaabaeadgeeefbeaabg/bdeeeheeieceadbeiabdeaaggaeaebaeeeaaaeei/dhc"
     + "aeaaaiabeedbaeeebeefheiahdeceedheieae/eaebaefeedgaaaedfeebebeedeeaabehcdcebeaa/eecfbaebfdc"

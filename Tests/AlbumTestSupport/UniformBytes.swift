@@ -1,16 +1,17 @@
 import Glibc
 
-/// Tells random bytes from others: every file of a store but its two confs must look as `/dev/urandom` does.
+/// Distinguishes random bytes from others. Every file of a store except its two confs must look like
+/// `/dev/urandom`.
 ///
-/// Looks at the bytes, and at the differences of neighbouring bytes, which of independent uniform bytes are
-/// uniform and independent as well (a serial test). Of both:
+/// Examines the bytes, and the differences of neighbouring bytes, which are also uniform and independent if
+/// the bytes are (a serial test). For both it requires:
 ///
 /// - over the whole, chi-square with 255 degrees of freedom, by Wilson and Hilferty's cube root within 8.5
 ///   deviations: chance exceeds that less than once in 10^16.
 /// - over each 512 bytes, the commonest value comes less than 26 times where 2 are expected: chance exceeds
 ///   that once in 10^17 for each sector. So a sector of zeros does not hide in a large file.
 ///
-/// A run looks at less than 10^5 files of 10^7 sectors, and so a false alarm is rarer than 10^-9 a run.
+/// A run examines less than 10^5 files of 10^7 sectors, so a false alarm is rarer than 10^-9 a run.
 package struct UniformBytes {
   package static let sectorSize = 512
   private static let mostInSector = 26
@@ -20,7 +21,7 @@ package struct UniformBytes {
   private var steps = [Int](repeating: 0, count: 256)
   private var byteCount = 0
   private var stepCount = 0
-  /// The first sector that looks like none.
+  /// The first sector that does not look random.
   private var oddSector: Int?
 
   package init() {}
@@ -29,7 +30,8 @@ package struct UniformBytes {
     add(bytes)
   }
 
-  /// Adds a whole file. The step from one file to the next is none.
+  /// Adds a whole file. There is no difference between the last byte of one file and the first byte of the
+  /// next.
   package mutating func add(_ bytes: [UInt8]) {
     for start in stride(from: 0, to: bytes.count, by: Self.sectorSize) {
       addSector(bytes, start..<min(bytes.count, start + Self.sectorSize))
@@ -53,11 +55,11 @@ package struct UniformBytes {
     }
   }
 
-  /// Why these are not random bytes; nil: they may be.
+  /// The reason why these bytes are not random; nil if they may be.
   package var fault: String? {
     if let oddSector { return "the 512 bytes at \(oddSector) repeat one value or one step" }
     for (what, counts, total) in [("bytes", counts, byteCount), ("steps", steps, stepCount)] {
-      // Below, the approximation by chi-square is none.
+      // With fewer bytes, the approximation by chi-square does not hold.
       if total < 256 * 8 { continue }
       let expected = Double(total) / 256
       let chiSquare = counts.reduce(0) {

@@ -2,10 +2,10 @@ package import AlbumFormat
 import AlbumStore
 import Posix
 
-// Tests make and open some thousand slots; with a password's real cost they would take days.
+// Tests seal and try some thousand slots. With a password's real cost they would take days.
 
 extension KDFCost {
-  /// Next to no work. Lets the core seal with that, in this process and for good.
+  /// A cost of almost nothing. Allows the core to seal with it, in this process and for good.
   package static var forTests: KDFCost {
     TestHooks.allowWeakPasswords()
     return KDFCost(operations: 1, memory: 8 << 10)

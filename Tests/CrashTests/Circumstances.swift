@@ -6,16 +6,16 @@ import Posix
 @testable import AlbumFileSystem
 @testable import AlbumStore
 
-/// Under which circumstances workloads run: the store that they find, and what is left out so that
-/// the harness can show its teeth.
+/// The circumstances of a workload: the store that it finds, and the precautions that are left out to show
+/// that the harness notices.
 struct Circumstances: Sendable {
   var store: CrashStore
   var tree: PlainTree
   var lies: Set<DiskLie> = []
   var omitted: Set<Precaution> = []
-  /// The sync of a file after so many others fails.
+  /// The sync of a file fails after this number of syncs.
   var failsSyncAfter: Int?
-  /// How long segments stay that are not needed any more.
+  /// How long unneeded segments stay, in seconds.
   var graceSeconds: Int64 = 0
   /// Distinguishes the bytes that one workload writes from those of another.
   var salt: UInt64 = 0

@@ -8,8 +8,8 @@ import Posix
 @testable import AlbumFileSystem
 @testable import AlbumStore
 
-/// Builds the states that a crash can leave of a workload, mounts each, and holds it against the
-/// workload's history.
+/// Builds the states that a crash can leave of a workload, mounts each, and compares it with the workload's
+/// history.
 struct CrashExamination {
   private(set) var states = 0
   private(set) var violations: [String] = []
@@ -18,7 +18,7 @@ struct CrashExamination {
   private let keys: SpaceKeys
   private var random: SeededRandom
 
-  /// In so many states out of one is also written, and what was written looked for.
+  /// In one state out of this many, the examination also writes a file and looks for it.
   private static let writtenIn = 48
 
   init(_ workload: Workload, _ random: SeededRandom) {
@@ -96,7 +96,7 @@ struct CrashExamination {
     return instant
   }
 
-  /// Life goes on: a file is made, and everything is there after an unmount.
+  /// Creates a file, and expects everything to be there after an unmount.
   private func examineWriting(_ mounted: MountedSpace, _ disk: SimulatedDisk, _ before: Snapshot)
     throws
   {
@@ -129,13 +129,14 @@ struct CrashExamination {
 
   // MARK: Going on
 
-  /// The remains of a session: the disk that the next one finds, and its state by the plain model.
+  /// What a session leaves: the disk that the next session finds, and its state in the plain model.
   struct Remains {
     var image: DiskImage
     var tree: PlainTree
   }
 
-  /// A random state that this session may leave, after any of its calls. Nil where it breaks a promise.
+  /// Returns a random state that this session may leave after any of its calls; nil if the state breaks a
+  /// promise.
   @discardableResult
   mutating func crash(_ random: inout SeededRandom) -> Remains? {
     let recording = workload.disk.recording
@@ -145,7 +146,7 @@ struct CrashExamination {
     return remains(of: disk, survival, at: position)
   }
 
-  /// The states after crashes at the last call, each without one of the uncertain writes.
+  /// Returns the states after crashes at the last call, each without one of the uncertain writes.
   mutating func crashesLosingOne() -> [Remains] {
     let recording = workload.disk.recording
     let position = recording.events.count
@@ -161,7 +162,7 @@ struct CrashExamination {
     -> Remains?
   {
     let left = disk.afterPowerCut(survival, &random)
-    // Everything in it is certain: nothing is left to chance.
+    // Everything in this state is certain, so there is nothing to choose at random.
     guard let instant = examine(left, .everything, at: position, afterKill: false) else {
       return nil
     }
@@ -172,7 +173,7 @@ struct CrashExamination {
 
   // MARK: Keys
 
-  /// Every password opens what it should, before, while and after it is changed.
+  /// Checks that every password unlocks its space before, during and after the change.
   private func examineKeys(_ image: DiskImage, at position: Int) throws {
     if workload.keyChanges.isEmpty { return }
     let disk = SimulatedDisk(image)

@@ -8,17 +8,17 @@ import Posix
 
 @testable import AlbumStore
 
-/// A store on a simulated disk, at rest, and what opens its first space. Its segments are small, so
-/// that states are cheap and that they fill up within a few operations; passwords cost the least.
+/// A store at rest on a simulated disk, and the password of its first space. Its segments are small, so that
+/// states are cheap and segments fill up within a few operations. Passwords have the least cost.
 struct CrashStore: Sendable {
   static let password = "one"
-  /// Smaller than any real store's: no record of the workloads is larger.
+  /// Smaller than in any real store. No record of the workloads is larger.
   static let segmentSize = 16 << 10
 
   var image: DiskImage
   let keys: SpaceKeys
 
-  /// A new store with an empty space.
+  /// Creates a store with an empty space.
   init() throws {
     let disk = SimulatedDisk()
     var options = StoreOptions()
@@ -32,7 +32,7 @@ struct CrashStore: Sendable {
     image = disk.image.afterPowerCut(.everything, &random).withoutEmptyFolders()
   }
 
-  /// The store as spaces see it. What changes `keys` goes by `Store.open`.
+  /// The store as spaces see it. Code that changes `keys` uses `Store.open`.
   static func store(on disk: any StorageDirectory) -> Store {
     let salt = [UInt8](repeating: 0, count: KeyDerivation.saltByteCount)
     var configuration = StoreConfiguration(
@@ -49,7 +49,7 @@ struct CrashStore: Sendable {
   }
 }
 
-/// A space of that store, mounted, where nothing happens but what is called.
+/// A mounted space of that store. Only explicit calls do anything in it.
 struct MountedSpace {
   let space: Space
   let fileSystem: FileSystem
@@ -63,26 +63,26 @@ struct MountedSpace {
     options.grace = .seconds(graceSeconds)
     options.readOnly = readOnly
     options.omitting = omitted
-    // Each mount may be behind a power cut.
+    // A power cut may have come before each mount.
     options.boot = .unknown
     space = try Space.open(CrashStore.store(on: disk), keys: keys, options: options)
     fileSystem = FileSystem(space: space, clock: clock.clock)
   }
 
-  /// An unmount.
+  /// Unmounts the space.
   func close() throws {
     if let error = fileSystem.close() { throw error }
     try space.close()
   }
 
-  /// The process ends; nothing is written any more.
+  /// Ends as a killed process does: nothing more is written.
   func kill() {
     space.context.keeper.stop()
     space.context.lock?.release()
   }
 }
 
-/// Goes on by a little with each look, so that changes show in the times of files.
+/// A clock that advances a little with each reading, so that the times of files show changes.
 final class TestClock: Sendable {
   private let nanoseconds: Mutex<Int64>
 

@@ -4,22 +4,24 @@ struct History: Sendable {
   struct Instant: Sendable {
     var snapshot: Snapshot
     var tree: PlainTree
-    /// Events that came before the call which made it: after so many the disk cannot know of it.
+    /// The number of events before the call that made this instant. The disk cannot know of it with so many
+    /// events or fewer.
     var start: Int
-    /// Once so many have come it may not come back: a mount has stated that it never was.
+    /// After this number of events the instant may not come back, because a mount has recorded that it never
+    /// existed.
     var end = Int.max
   }
 
-  /// A promise: once so many events have come, nothing older than this instant is found again.
+  /// A promise: after this number of events, no state older than this instant is found.
   struct Floor: Sendable {
     var position: Int
     var instant: Int
   }
 
   private(set) var instants: [Instant] = []
-  /// By fsync, barrier or unmount: holds whatever happens.
+  /// Promises of fsync, barrier and unmount. They hold whatever happens.
   private(set) var synced: [Floor] = []
-  /// By close: holds when the process is killed.
+  /// Promises of close. They hold when the process is killed.
   private(set) var closed: [Floor] = []
 
   var last: Int { instants.count - 1 }
@@ -37,7 +39,7 @@ struct History: Sendable {
     closed.append(Floor(position: position, instant: last))
   }
 
-  /// A mount found this instant: what came after it never was.
+  /// Records that a mount found this instant. The instants after it never existed.
   mutating func resume(at instant: Int, start: Int, position: Int) {
     for dead in instants.indices where dead > instant {
       instants[dead].end = min(instants[dead].end, position)
@@ -48,24 +50,24 @@ struct History: Sendable {
     recordSync(of: last, at: position)
   }
 
-  /// The oldest instant that may be found after so many events.
+  /// Returns the oldest instant that may be found after this number of events.
   func floor(at position: Int, afterKill: Bool) -> Int {
     let floors = afterKill ? synced + closed : synced
     return floors.filter { $0.position <= position }.map(\.instant).max() ?? 0
   }
 
-  /// The instant that a state is, among those that it may be.
+  /// Returns the instant that a state equals, among those that are allowed.
   func find(_ snapshot: Snapshot, at position: Int, afterKill: Bool) -> Int? {
     let floor = floor(at: position, afterKill: afterKill)
     return instants.indices.last { place in
-      // A call that returned before has been made, whether it came to the disk or not.
+      // A call that returned before this position was made, whether it reached the disk or not.
       let isMade = place == floor || instants[place].start < position
       return place >= floor && isMade && position < instants[place].end
         && instants[place].snapshot == snapshot
     }
   }
 
-  /// Why no instant fits.
+  /// Describes why no instant fits.
   func complaint(about snapshot: Snapshot, at position: Int, afterKill: Bool) -> String {
     let floor = floor(at: position, afterKill: afterKill)
     if let place = instants.lastIndex(where: { $0.snapshot == snapshot }) {

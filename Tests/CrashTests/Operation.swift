@@ -1,8 +1,9 @@
 import AlbumTestSupport
 
-/// One thing that a workload does. Numbers are bytes; each writing operation writes bytes of its own.
+/// One operation of a workload. Numbers are bytes. Each writing operation writes bytes that no other
+/// operation writes.
 enum Operation: Hashable, Sendable {
-  /// creat and close.
+  /// Creates and closes a file.
   case create(String)
   /// Writes the file anew, as `cat >` does.
   case write(String, Int)
@@ -12,7 +13,7 @@ enum Operation: Hashable, Sendable {
   /// fallocate with FALLOC_FL_ZERO_RANGE, which also makes a file longer.
   case allocate(String, Range<Int>)
   case rename(String, String)
-  /// As editors save: a temporary file, written and closed, then renamed over the file.
+  /// Saves as editors do: writes and closes a temporary file, then renames it over the file.
   case replace(String, Int)
   case exchange(String, String)
   case link(String, String)
@@ -20,7 +21,7 @@ enum Operation: Hashable, Sendable {
   case makeDirectory(String)
   case removeDirectory(String)
   case setAttribute(String, Int)
-  /// Appends, and does not close.
+  /// Appends, and leaves the file open.
   case leaveOpen(String, Int)
   case closeAll
   case syncFile(String)
@@ -38,8 +39,8 @@ enum Operation: Hashable, Sendable {
   case kill
   case remount
 
-  /// Every kind of operation, over few names: photos and files in the root, a plain directory, an
-  /// album. What is not there is refused, as the plain model says.
+  /// Every kind of operation, with few names: photos and files in the root, a plain directory, an album. The
+  /// space refuses operations on missing files, as the plain model says.
   static let all: [Operation] = [
     .create("c"), .write("A/Photo/y", 1200), .append("a", 700), .overwrite("a", at: 300, 600),
     .truncate("a", to: 100), .allocate("a", 200..<2200), .rename("a", "c"),

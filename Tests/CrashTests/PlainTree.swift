@@ -1,18 +1,18 @@
 import AlbumFormat
 import AlbumModel
 
-/// The plain model: what a space must hold after the calls that were made, by the rules of albums
-/// and of POSIX, in the simplest words. It knows nothing of segments, frames or inodes' numbers.
+/// The plain model: what a space must hold after the calls that were made, by the rules of albums and of
+/// POSIX, in the simplest form. It knows no segments, frames or inode numbers.
 ///
-/// Albums lie in the root; names with a dot are plain directories. Nobody puts anything into Thumb.
+/// Albums lie in the root. Names with a dot are plain directories. No operation puts anything into Thumb.
 struct PlainTree: Equatable, Sendable {
   struct File: Equatable, Sendable {
     var isDirectory = false
     var content: [UInt8] = []
-    /// The written bytes that are neither closed nor synced yet.
+    /// The written bytes that were neither closed nor synced yet.
     var pending: [UInt8]?
     var attributes: [[UInt8]: [UInt8]] = [:]
-    /// Has been at a photo's place.
+    /// True if the file has been in the place of a photo.
     var isPhoto = false
     var needsThumbnail = false
     var thumbnail: [UInt8]?
@@ -31,7 +31,7 @@ struct PlainTree: Equatable, Sendable {
     path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
   }
 
-  /// Right in an album or in its Photo.
+  /// True for a path directly in an album or in its Photo.
   private func isPhotoPlace(_ path: String) -> Bool {
     let folder = path.split(separator: "/").dropLast()
     guard let album = folder.first, album.first != "." else { return false }
@@ -95,7 +95,7 @@ struct PlainTree: Equatable, Sendable {
 
   private mutating func set(_ number: Int, _ content: [UInt8]) {
     files[number]?.content = content
-    // It shows what is gone, and goes with it.
+    // The thumbnail shows content that is gone, so it goes too.
     files[number]?.thumbnail = nil
     if files[number]?.isPhoto == true { files[number]?.needsThumbnail = true }
   }
@@ -200,7 +200,7 @@ struct PlainTree: Equatable, Sendable {
     return true
   }
 
-  /// All that the thumbnailer can do now.
+  /// Makes all thumbnails that the thumbnailer can make now.
   mutating func makeThumbnails() {
     for (number, file) in files
     where file.needsThumbnail && file.writers == 0 && !file.content.isEmpty {
@@ -213,7 +213,7 @@ struct PlainTree: Equatable, Sendable {
     Array("thumbnail of ".utf8) + content.prefix(200)
   }
 
-  /// The process ended: what was neither closed nor synced is gone, and so are the handles.
+  /// Ends the process: content that was neither closed nor synced is gone, and so are the handles.
   mutating func endProcess() {
     for number in files.keys {
       files[number]?.pending = nil

@@ -1,14 +1,14 @@
 import AlbumTestSupport
 import Testing
 
-// Long lives: random sessions over more names than the systematic ones have, each of which ends in a
-// crash; the next goes on from one of the states that this can leave, so that what one crash left
-// behind meets the next one. Promised is the same.
+// Long lives: random sessions with more names than the systematic ones have. Each session ends in a crash,
+// and the next session starts from one of the states that this crash can leave. So the remains of one crash
+// meet the next one. The promises are the same.
 
 @Suite struct RandomWorkloadTests {
   private static let lives = Harness.isLong ? 400 : 8
   private static let crashes = 5
-  /// States that are looked at besides the one that a life goes on from.
+  /// The number of examined states besides the one in which a life continues.
   private static let samples = 6
 
   @Test(arguments: 0..<2) func `life goes on after crash upon crash`(_ shard: Int) throws {

@@ -4,8 +4,8 @@ import AlbumStore
 
 @testable import AlbumFileSystem
 
-/// All that a space holds at one moment, by path: what a person could see and all that is stated of
-/// it besides. Of open files, what the catalog knows.
+/// Everything that a space holds at one moment, by path: what a person can see, and all other recorded state.
+/// For open files, the state in the catalog.
 struct Snapshot: Equatable, Sendable {
   struct Entry: Equatable, Sendable {
     /// Kind, mode, size, times, owner, links, thumbnail.
@@ -21,11 +21,11 @@ struct Snapshot: Equatable, Sendable {
   }
 
   private(set) var entries: [String: Entry] = [:]
-  /// Files of which some content does not open, with what does. Their entries hold none.
+  /// Files of which some content does not decrypt, with the content that does. Their entries hold no content.
   private(set) var unreadable: [String: [Piece]] = [:]
 
-  /// Lists and reads all there is, each record among it. Throws where something does not open, or
-  /// with `toleratesErrors` where it cannot be listed. `didRead` is called when a file was read.
+  /// Lists and reads everything, each record included. Throws where something does not decrypt, or with
+  /// `toleratesErrors` only where something cannot be listed. Calls `didRead` after each file.
   init(
     _ mounted: MountedSpace, toleratesErrors: Bool = false,
     didRead: (String) -> Void = { _ in }
@@ -56,14 +56,14 @@ struct Snapshot: Equatable, Sendable {
     }
   }
 
-  /// And what opens of it, where not everything does.
+  /// Returns an entry, and the readable part of its content if not all of it decrypts.
   private static func entry(
     _ inode: InodeNumber, _ mounted: MountedSpace, _ toleratesErrors: Bool
   ) throws -> (Entry, [Piece]?) {
     let (entry, extents) = try mounted.space.read { catalog throws(FSError) -> (Entry, [Extent]) in
       let index = try InodeIndex(inode, in: catalog)
       var entry = Entry(state: catalog.state(index))
-      // Counts frames, and no person sees it.
+      // Counts frames, which no person sees.
       entry.state.contentStatements = 0
       for name in catalog.attributeNames(of: index) {
         entry.attributes[name] = catalog.attribute(name, of: index)
@@ -81,7 +81,7 @@ struct Snapshot: Equatable, Sendable {
     return (result, nil)
   }
 
-  /// In stretches that do not touch.
+  /// Returns the readable content in stretches that do not touch.
   private static func readable(_ extents: [Extent], _ space: Space) -> [Piece] {
     var pieces: [Piece] = []
     for extent in extents {
@@ -110,7 +110,7 @@ struct Snapshot: Equatable, Sendable {
 }
 
 extension Snapshot {
-  /// With another entry at a path, or none: what a test pretends to have seen.
+  /// Returns a copy with another entry at a path, or with none: what a test pretends to have seen.
   func pretending(_ entry: Entry?, at path: String) -> Snapshot {
     var result = self
     result.entries[path] = entry

@@ -3,17 +3,17 @@ import Glibc
 import Posix
 import Testing
 
-// Crashes, systematically, in the manner of ACE and CrashMonkey (OSDI 2018), whose authors found that
-// nearly all crash bugs of file systems show with three operations or fewer. A workload runs on a disk
-// that records every call; from each prefix of the recording the states are built that a crash then
-// may leave, and each is mounted. Promised (Design.md): it mounts and reports no damage; it is
-// what the space was at some instant, names, contents, attributes, links and thumbnails, no older
-// than the last fsync or barrier that returned, and where the process was killed no older than the
-// last close; every record opens; and it can be written to.
+// Systematic crashes in the manner of ACE and CrashMonkey (OSDI 2018). Their authors found that nearly all
+// crash bugs of file systems show with three operations or fewer. A workload runs on a disk that records
+// every call. From each prefix of the recording, the tests build the states that a crash may leave, and mount
+// each. The promises (Design.md): the space mounts and reports no damage. It equals what it was at some
+// instant, with names, contents, attributes, links and thumbnails. That instant is no older than the last
+// fsync or barrier that returned and, if the process was killed, no older than the last close. Every record
+// decrypts. The space can be written to.
 //
-// All sequences of one and two operations, and all pairs of which one comes within the other's sync,
-// are run always; of those of three as many as 20,000 states take, or ALBUMFS_CRASH_STATES, and with
-// ALBUMFS_LONG_TESTS all: more than a million states.
+// The tests always run all sequences of one and two operations, and all pairs of which one comes within the
+// other's sync. Of the sequences of three they run as many as 20,000 states take, or ALBUMFS_CRASH_STATES;
+// with ALBUMFS_LONG_TESTS all, which are more than a million states.
 
 @Suite struct SystematicTests {
   private static let shards = 2
@@ -53,8 +53,8 @@ import Testing
     report(all.sequences.count)
   }
 
-  /// The next sequence: all of those that are always run, unless a number was asked for, then more
-  /// until there were enough states.
+  /// Returns the next sequence: all that always run, unless ALBUMFS_CRASH_STATES is set, then more until
+  /// there are enough states.
   private func next(_ all: (sequences: [Sequence], always: Int)) -> Int? {
     SystematicTests.progress.withLock { progress in
       let isFree = progress.next >= all.always || Harness.isLimited
@@ -77,10 +77,10 @@ import Testing
     #expect(progress.states >= min(Harness.wantedStates, 20_000))
   }
 
-  /// A sequence, or two operations of which one comes within the other.
+  /// A sequence of operations, or two of which one comes within the other.
   struct Sequence: CustomStringConvertible, Sendable {
     var operations: [Operation]
-    /// Comes within the first sync of a file that the last operation but one waits for.
+    /// The operation that comes within the first sync of a file for which the last operation but one waits.
     var within: Operation?
 
     var description: String {
@@ -101,16 +101,16 @@ import Testing
     }
   }
 
-  /// All of one and two operations, which are always run, and then those of three in an order of the
-  /// seed's.
+  /// Returns all sequences of one and two operations, which always run, and then those of three in an order
+  /// that the seed decides.
   static func workloads() -> (sequences: [Sequence], always: Int) {
     let all = Operation.all
     var result = all.map { Sequence(operations: [$0]) }
     for first in all { result += all.map { Sequence(operations: [first, $0]) } }
     for outer in Operation.interrupted {
       result += Operation.interrupting.map {
-        // The first begins the journal and syncs for that; what the second writes waits for `outer`,
-        // but compaction has a barrier of its own first, and is to be interrupted after that.
+        // The first operation begins the journal and syncs for that. The writes of the second wait for
+        // `outer`. Compaction has a barrier of its own first and is to be interrupted after that.
         let second: Operation = outer == .compaction ? .barrier : .append("a", 300)
         return Sequence(
           operations: [.append("a", 400), second, outer, .syncDirectory("")], within: $0)
@@ -131,16 +131,16 @@ import Testing
   }
 }
 
-/// How the tests of this target were called.
+/// The settings of a run.
 enum Harness {
-  /// With ALBUMFS_CRASH_SEED a failed run is done again, but for the store's random names and keys.
+  /// ALBUMFS_CRASH_SEED repeats a failed run, except for the store's random names and keys.
   static let seed: UInt64 = variable("ALBUMFS_CRASH_SEED") ?? UInt64.random(in: 0...UInt64.max)
   static let isLong = unsafe getenv("ALBUMFS_LONG_TESTS") != nil
   static let isLimited = unsafe getenv("ALBUMFS_CRASH_STATES") != nil
   static let wantedStates =
     variable("ALBUMFS_CRASH_STATES").map { Int($0) } ?? (isLong ? .max : 20_000)
 
-  /// How many states of copies are looked at; nil: as many as `CopyTally` says.
+  /// The number of states of copies to examine; nil: as many as `CopyTally` says.
   static let wantedCopies =
     variable("ALBUMFS_COPY_STATES").map { Int($0) } ?? (isLong ? 1_000_000 : nil)
 

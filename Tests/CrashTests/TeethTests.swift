@@ -7,10 +7,10 @@ import Glibc
 import Posix
 import Testing
 
-// The harness shows its teeth: with one precaution left out that the design relies on, it finds a
-// state that breaks a promise, by a workload of a few operations; with the precaution in place, the
-// same workload shows nothing. What can be left out at the disk is left out there, by a disk that
-// lies; the rest by `Precaution`.
+// Tests of the harness. With one precaution left out that the design relies on, the harness finds a state
+// that breaks a promise, with a workload of a few operations. With the precaution in place, the same workload
+// breaks no promise. A lying disk leaves out the precautions that concern the disk; `Precaution` leaves out
+// the others.
 
 @Suite struct TeethTests {
   /// A precaution that is left out, and a workload that shows it.
@@ -76,10 +76,10 @@ import Testing
     #expect(!found.isEmpty, "\(tooth.name): nothing found, seed \(Harness.seed)")
   }
 
-  /// So often other states are drawn until one shows it.
+  /// The number of times that the search draws other states.
   private static let rounds = 6
 
-  /// The first violations that show.
+  /// Returns the first violations that the search finds.
   private static func search(_ tooth: Tooth, _ circumstances: Circumstances, _ seed: UInt64) throws
     -> [String]
   {
@@ -98,8 +98,8 @@ import Testing
     return []
   }
 
-  /// Shows only in the crash after a crash: frames that the first left behind a gap, and that the
-  /// mount in between cut off.
+  /// The fault shows only in the crash after a crash, with frames that the first crash left behind a gap and
+  /// that the mount in between cut off.
   @Test func `what lies behind a stated cut is dead`() throws {
     let prepared = try Circumstances.prepared()
     var circumstances = prepared
@@ -170,7 +170,7 @@ import Testing
 
     init(_ disk: SimulatedDisk) { self.disk = disk }
 
-    /// Begins, and returns when the change is made or waits for the lock.
+    /// Begins the change. Returns when the change is made or waits for the lock.
     func start() {
       let begun = try? PosixThread(name: "other") {
         let isChanged =

@@ -6,8 +6,8 @@ import Posix
 @testable import AlbumFileSystem
 @testable import AlbumStore
 
-/// A session on a recording disk: performs operations, holds each against the plain model, and
-/// keeps the history that crash states are compared with. One thread.
+/// A session on a recording disk. It performs operations, compares each with the plain model, and keeps the
+/// history with which crash states are compared. One thread.
 final class Workload {
   let circumstances: Circumstances
   let disk: SimulatedDisk
@@ -15,7 +15,7 @@ final class Workload {
   private(set) var mounted: MountedSpace
   private(set) var tree: PlainTree
   private(set) var history = History()
-  /// The faults that it found while it ran.
+  /// The faults that the session found while it ran.
   private(set) var findings: [String] = []
   /// Changes of `keys`, in order.
   private(set) var keyChanges: [KeyChange] = []
@@ -25,7 +25,7 @@ final class Workload {
   private var handles: [(number: Int, file: OpenFile)] = []
   private var sweep: Sweep?
   private var writes = 0
-  /// A call failed where the disk did: from then on the plain model does not know.
+  /// True after a call failed together with the disk. From then on the plain model does not know the state.
   private(set) var hasFailed = false
 
   struct KeyChange {
@@ -175,7 +175,7 @@ final class Workload {
     }
   }
 
-  /// Bytes that no other write has.
+  /// Returns bytes that no other write has.
   private func bytes(_ count: Int) -> [UInt8] {
     writes += 1
     var random = SeededRandom(seed: UInt64(writes) &+ circumstances.salt)
@@ -241,7 +241,7 @@ final class Workload {
     close(file, number)
   }
 
-  /// Not history yet.
+  /// Writes bytes that are not part of history yet.
   private func write(_ file: OpenFile, _ number: Int, at offset: Int, _ count: Int) {
     let bytes = bytes(count)
     tree.write(number, bytes, at: offset)
@@ -265,7 +265,7 @@ final class Workload {
     write(file, number, at: tree.files[number]?.live.count ?? 0, count)
   }
 
-  /// Commits a file's pending content before a change of its names, even if that change is then refused.
+  /// Publishes a file's pending content before a change of its names, even if that change is then refused.
   private func state(_ path: String) {
     guard tree[path]?.pending != nil, let file = tree.names[path],
       let inode = try? number(path)
@@ -273,7 +273,7 @@ final class Workload {
     call({ $0.committed(file) }) { try fileSystem.contents.find(inode)?.publish() }
   }
 
-  /// The same of all files: fsync of a directory is for all that there is.
+  /// Does the same for all files, because fsync of a directory covers everything.
   private func stateAll() {
     call({
       $0.commitAll()
@@ -317,7 +317,7 @@ final class Workload {
     sync { try fileSystem.synchronize(inode) }
   }
 
-  /// As the keeper does it when 2 seconds have passed.
+  /// Writes a barrier, as the keeper does after 2 seconds.
   private func barrier() {
     clock.advance(seconds: 3)
     call({
@@ -327,7 +327,7 @@ final class Workload {
     sync { try mounted.space.barrier() }
   }
 
-  /// As the keeper does it in the background.
+  /// Sweeps, as the keeper does in the background.
   private func sweepOnce() {
     call {
       if sweep == nil { sweep = try mounted.space.compactor.beginSweep() }
@@ -433,8 +433,8 @@ final class Workload {
 }
 
 extension Workload {
-  /// Performs `other` within the first sync of a file that the operation waits for, on a thread of its
-  /// own: it takes locks in an order that would be wrong for the one that holds those of the sync.
+  /// Performs `other` within the first sync of a file for which the operation waits. It runs on a thread of
+  /// its own, because its order of locks would be wrong for the thread that holds the locks of the sync.
   func perform(_ operation: Operation, interruptedBy other: Operation) {
     // Only one of the two threads is at work at any time.
     nonisolated(unsafe) let workload = self

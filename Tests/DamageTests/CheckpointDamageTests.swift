@@ -60,7 +60,7 @@ struct CheckpointDamageTests {
     }
   }
 
-  /// As long as the journal is there from its beginning, nothing is lost.
+  /// While the journal exists from its beginning, nothing is lost.
   @Test func withBothDamagedTheWholeJournalIsReplayed() throws {
     let disk = sample.disk()
     for number in sample.segments(.checkpoint) {
@@ -81,7 +81,7 @@ struct CheckpointDamageTests {
     let error = refusal { _ = try MountedAlbums(disk, sample.keys) }
     #expect(error?.code == .damaged)
     #expect(error?.remedy == .repair)
-    // All content is there, though names may not be: none is said not to read.
+    // All content exists, though names may not. The check reports none as unreadable.
     let report = try disk.check(sample.keys)
     #expect(report.findings.filter { $0.kind == .checkpoint }.count == 2)
     #expect(report.unreadableStretches == [:])

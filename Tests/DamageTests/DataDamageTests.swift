@@ -6,14 +6,14 @@ import Testing
 
 @testable import AlbumStore
 
-// A byte of a data segment flipped: the files whose record it is in answer an I/O error where that
-// record is, read on everywhere else, and can be removed. No other file notices.
+// A flipped byte in a data segment. The files with content in that record give an I/O error there, can be
+// read everywhere else, and can be removed. No other file is affected.
 
 struct DataDamageTests {
   private let sample: SampleStore
   init() throws { sample = try SampleStore.shared.get() }
 
-  /// Of all files together most records.
+  /// The segment with the most records of all files.
   private var segment: SegmentNumber {
     sample.records.max { $0.value.count < $1.value.count }?.key ?? SegmentNumber(0)
   }

@@ -7,10 +7,10 @@ import Testing
 
 @testable import AlbumStore
 
-// A byte of the journal flipped: one frame is lost at most. Promised: what that frame did not state
-// is as it was; a file that it did state shows something that it was at some instant, or an I/O
-// error, or is not there; never other bytes. Whatever is missing is reported at the mount. What is
-// damaged can be removed, and the space goes on being written.
+// A flipped byte in the journal costs at most one frame. Whatever that frame did not describe is unchanged. A
+// file that it did describe shows a state that it had at some instant, gives an I/O error, or is missing; it
+// never shows other bytes. The mount reports what is missing. Damaged files can be removed, and the space can
+// be written to.
 
 struct JournalDamageTests {
   private let sample: SampleStore
@@ -34,7 +34,7 @@ struct JournalDamageTests {
     var flips = FlipCount()
     let fullest = sample.frames.max { $0.value.used < $1.value.used }?.key
     for (number, frames) in sample.frames.sorted(by: { $0.key < $1.key }) {
-      // In a long run each byte of one segment, its random tail too.
+      // A long run tries each byte of one segment, with its random tail.
       let isWhole = Thoroughness.isLong && number == fullest
       let places =
         isWhole
@@ -80,7 +80,7 @@ struct JournalDamageTests {
     print("journal of a killed session: \(flips)")
   }
 
-  /// Two bytes at once: more can be lost, wrong bytes never shown. Where one of them takes the proof
+  /// Two bytes at once: more can be lost, but no wrong bytes are shown. If one of them destroys the proof
   /// that the other's frame was on disk, that looks like the end of a session that was cut off.
   @Test func twoFlippedBytesShowNoWrongBytesEither() throws {
     var random = SeededRandom()
@@ -145,7 +145,7 @@ struct JournalDamageTests {
     }
   }
 
-  /// An error of the disk is no damage: the next try may read what is there.
+  /// A read error is no damage: the next attempt may succeed.
   @Test func aReadErrorRefusesTheMount() throws {
     for kind in [SegmentKind.journal, .checkpoint] {
       for number in sample.segments(kind).suffix(2) {
@@ -160,7 +160,7 @@ struct JournalDamageTests {
   }
 }
 
-/// Why a mount is refused; nil where it is not.
+/// Returns the reason for a refused mount; nil if it succeeds.
 func refusal(_ body: () throws -> Void) -> StoreError? {
   do {
     try body()
@@ -170,12 +170,13 @@ func refusal(_ body: () throws -> Void) -> StoreError? {
   }
 }
 
-/// How many flips were made, and at how many mounts damage was reported.
+/// The number of flips, and of mounts that reported damage.
 struct FlipCount: CustomStringConvertible {
   private(set) var count = 0
   private var damaged = 0
   private var checked = 0
-  /// After some of the mounts, the store is checked, too: more often after those that report damage.
+  /// True after some of the mounts, and more often after those that report damage: the store is then checked
+  /// too.
   private(set) var isCheckDue = false
 
   mutating func add(_ mounted: MountedAlbums) {
@@ -192,11 +193,11 @@ struct FlipCount: CustomStringConvertible {
 }
 
 extension [SampleStore.FrameSpan] {
-  /// Bytes up to the end of the last frame.
+  /// The number of bytes up to the end of the last frame.
   fileprivate var used: Int { last?.range.upperBound ?? 512 }
 }
 
 extension SeededRandom {
-  /// One bit of a byte.
+  /// Returns a byte with one random bit set.
   mutating func bit() -> UInt8 { 1 << UInt8.random(in: 0..<8, using: &self) }
 }

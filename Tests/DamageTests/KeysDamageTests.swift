@@ -16,7 +16,7 @@ struct KeysDamageTests {
   private let keys: [PasswordKey]
   private let spaces: [SegmentName]
 
-  /// A store with three spaces and few slots, for the sake of time.
+  /// Makes a store with three spaces and few slots, to save time.
   init() throws {
     var disk = DamagedDisk()
     repeat {
@@ -47,7 +47,7 @@ struct KeysDamageTests {
     return SecretBytes(wiping: &bytes)
   }
 
-  /// The place, among the three, of the space that a password unlocks; nil for a wrong password.
+  /// Returns which of the three spaces a password unlocks; nil for a wrong password.
   private func opened(_ store: Store, _ password: String) throws -> Int? {
     let found: SpaceKeys
     do throws(StoreError) {
@@ -56,7 +56,7 @@ struct KeysDamageTests {
       if error.code == .wrongPassword { return nil }
       throw error
     }
-    // Of a fourth there is none: -1 is nobody's place.
+    // There is no fourth space: -1 is the place of none.
     return spaces.firstIndex(
       of: found.name(
         of: .journal, number: SegmentNumber(1), birth: .none)) ?? -1

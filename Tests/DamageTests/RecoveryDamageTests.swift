@@ -32,7 +32,7 @@ struct RecoveryDamageTests {
 
   // MARK: Frames that count only together
 
-  /// One step of history that needs more frames than a journal segment holds.
+  /// Makes one step of history that needs more frames than a journal segment holds.
   private func makeManyFiles(_ mounted: MountedAlbums, _ count: Int) throws {
     try mounted.mkdir(".many")
     try mounted.space.commit()
@@ -112,7 +112,7 @@ struct RecoveryDamageTests {
     #expect(third.space.status.recovery.isEndMissing)
     #expect(try third.list("") == ["first"])
     try third.write(content, to: "third")
-    // Nothing is swept that may be all that is left of something.
+    // A sweep keeps everything that may be the last remnant of something.
     var sweep = try third.space.compactor.beginSweep()
     for _ in 0..<3 { try sweep.round(third.space.compactor) }
     try third.unmount()

@@ -6,10 +6,11 @@ import Testing
 
 @testable import AlbumStore
 
-// Whole segments damaged: cut short, zeroed, removed, exchanged with another, replaced by an older
-// copy of themselves. What does not open is as if it were not there: a record says which segment it
-// is of and where in it. Only a newest journal segment that is gone or older than it was is the space
-// at an earlier instant, which nobody can tell from a copy of the store that was made then.
+// Whole segments are damaged: cut short, zeroed, removed, exchanged with another one, or replaced by an older
+// copy of themselves. A record that does not decrypt counts as missing, because each record names its segment
+// and its place there. There is one exception: if the newest journal segment is missing or older than it was,
+// the space is what it was at an earlier instant. Nobody can distinguish that from a copy of the store that
+// was made then.
 
 struct SegmentDamageTests {
   private let sample: SampleStore
@@ -100,7 +101,7 @@ struct SegmentDamageTests {
     try judge(store, "\(kind) \(number) \(what)", checks: checks)
   }
 
-  /// Mounts, looks, reads, and lives on. `checks`: looks as well whom a check names.
+  /// Mounts, compares, reads, and continues to write. With `checks` it also examines the findings of a check.
   private func judge(_ store: FrozenStore, _ what: String, checks: Bool) throws {
     let newestJournal = sample.segments(.journal).last ?? 0
     let isNewestHit = isDamaged(.journal, newestJournal, 0..<SampleStore.segmentSize, in: store)
@@ -121,7 +122,7 @@ struct SegmentDamageTests {
       // The files with missing content may show any version of the last 15 minutes before that end.
       let hit = hitInodes(in: store)
       reach.inodes.formUnion(hit)
-      // A thumbnail that is not there is to be made again, which its photo states.
+      // A missing thumbnail is to be made again, which its photo records.
       for item in sample.newest.items.values where hit.contains(item.inode) {
         if let photo = item.photo { reach.inodes.insert(photo) }
       }
@@ -137,7 +138,7 @@ struct SegmentDamageTests {
     #expect(faults == [], "\(what): \(mounted.space.status.recovery)")
   }
 
-  /// A check works where a mount is refused. It reports damage, and no spared file as unreadable.
+  /// A check works even if the mount is refused. It reports damage, and no spared file as unreadable.
   private func judgeCheckOfRefused(_ store: FrozenStore, _ reach: Reach, _ what: String) throws {
     let report = try DamagedDisk(store).check(sample.keys)
     #expect(report.isDamaged, "\(what)")

@@ -6,7 +6,7 @@ import AlbumTestSupport
 
 @testable import AlbumStore
 
-/// Holds copies of a life's store against its timeline.
+/// Compares copies of a life's store with its timeline.
 struct CopyExamination {
   private(set) var states = 0
   private(set) var faults: [Fault] = []
@@ -35,8 +35,8 @@ struct CopyExamination {
 
   // MARK: Two passes, and one
 
-  /// Promise 1: what was closed before the first of two runs began is in the copy, which is not
-  /// damaged. The second takes less than the grace time; the first as long as it likes.
+  /// Promise 1: the copy contains everything that was closed before the first of two runs began, and is not
+  /// damaged. The second run takes less than the grace time. The first may take any time.
   mutating func examineTwoPasses() {
     var first = life.randomPass(from: 0, &random)
     var second = life.randomPass(from: first.window.upperBound, &random)
@@ -57,8 +57,8 @@ struct CopyExamination {
     examine(copy, rule, from: first, to: second)
   }
 
-  /// Promise 2: one run that takes less than the grace time brings the same. A longer one may lack
-  /// something, and says so.
+  /// Promise 2: one run that takes less than the grace time copies the same. A longer run may miss something,
+  /// which a check reports.
   mutating func examineOnePass() {
     let pass = life.randomPass(from: 0, &random)
     var copy = StoreCopy()
@@ -70,7 +70,7 @@ struct CopyExamination {
     }
   }
 
-  /// The store itself, killed at any instant.
+  /// Examines the store itself, killed at any instant.
   mutating func examineKilled() {
     let position = Int.random(in: 0...life.chronicle.end, using: &random)
     let pass = CopyPass(position...position)
@@ -86,8 +86,8 @@ struct CopyExamination {
     let until = timeline.latest(at: last.window.upperBound)
     let before = faults.count
     defer { Explanation.explain(copy, life, Array(faults[before...]), circumstances, seen) }
-    // One session writes meanwhile: what a copy lacks that is made while others begin or end may look
-    // like damage, and check says so.
+    // One session writes during the copy. If sessions begin or end then, what the copy lacks may look like
+    // damage, and check reports it.
     let span = first.window.lowerBound...last.window.upperBound
     if life.hasPowerCut(in: first.window) || life.hasPowerCut(in: last.window)
       || !last.deletes && life.hasPowerCut(in: span)
@@ -98,7 +98,7 @@ struct CopyExamination {
     if life.hasBoundary(in: last.window) || mayLookDamaged {
       if let view = seen.view {
         let errors: Set<String> = ["unreadable", "thumbnail does not open"]
-        // A copy after one run shows nothing that never was, and reports what is missing.
+        // A copy after one run shows nothing that never existed, and reports what is missing.
         let isTold = rule == "P2" && !seen.findings.isEmpty
         let found =
           isTold
@@ -130,8 +130,8 @@ struct CopyExamination {
     if Int.random(in: 0..<8, using: &random) == 0 { examineWriting(copy, seen, circumstances) }
   }
 
-  /// True if a run that reads files in any order left out several segments of the newest session, and
-  /// brought a later one. Where the history that it brought ends with a barrier, this looks like damage.
+  /// True if a run that reads files in any order left out several segments of the newest session and copied a
+  /// later one. If the copied history ends with a barrier, this looks like damage.
   private func lacksEarlierSegments(_ copy: StoreCopy, _ pass: CopyPass) -> Bool {
     guard pass.order == .any else { return false }
     let all = life.chronicle.firstInstants.filter { $0.value <= pass.window.upperBound }
@@ -168,8 +168,7 @@ struct CopyExamination {
 
   // MARK: Times
 
-  /// Times decide nothing: whatever becomes of them, the tree, its contents and what is found are the
-  /// same.
+  /// File times decide nothing: whatever they are, the tree, its contents and the findings are the same.
   mutating func compareTimes(_ copy: StoreCopy, _ seen: Sighting, _ circumstances: String) {
     let times = StoreCopy.Times.allCases.dropFirst().randomElement(using: &random)!
     let other = look(copy.with(times, now: life.now, &random))
@@ -180,8 +179,8 @@ struct CopyExamination {
 
   // MARK: Life goes on
 
-  /// A copy that takes the place of the store: what it showed stays, also when it is killed and looked
-  /// at long afterwards, and what is written is there.
+  /// Examines a copy that takes the place of the store. What it showed stays, even after a kill and a long
+  /// time, and what a session writes is there.
   private mutating func examineWriting(
     _ copy: StoreCopy, _ seen: Sighting, _ circumstances: String
   ) {

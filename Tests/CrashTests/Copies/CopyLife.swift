@@ -5,8 +5,8 @@ import AlbumTestSupport
 
 @testable import AlbumStore
 
-/// The life of a store, recorded for copiers: sessions that end by an unmount, a kill or a power cut,
-/// what every file of the disk was at each instant, and what the space was.
+/// The life of a store, recorded for copiers: sessions that end by an unmount, a kill or a power cut, the
+/// content of every file of the disk at each instant, and the state of the space.
 struct CopyLife {
   let keys: SpaceKeys
   private(set) var chronicle = DiskChronicle()
@@ -21,15 +21,15 @@ struct CopyLife {
   private var powerCuts: [Int] = []
   /// The instants at which sessions made their first journal segments.
   private var births: Set<Int> = []
-  /// From which instant of the disk on it was which second.
+  /// The first instant of the disk in each second.
   private var seconds: [(position: Int, second: Int64)] = []
   private var circumstances: Circumstances
   private let clock: TestClock
 
-  /// How long segments stay that are not needed any more: what a copy may take.
+  /// The grace time of unneeded segments, in seconds. A copy may take as long.
   static let grace: Int64 = 15 * 60
 
-  /// The store goes on from here.
+  /// Starts a life with this store.
   init(_ circumstances: Circumstances, clock: TestClock = TestClock()) {
     self.circumstances = circumstances
     self.circumstances.graceSeconds = CopyLife.grace
@@ -43,7 +43,7 @@ struct CopyLife {
     seconds.last { $0.position <= position }?.second ?? 0
   }
 
-  /// How long a run takes, in seconds.
+  /// Returns the duration of a run, in seconds.
   func duration(_ window: ClosedRange<Int>) -> Int64 {
     second(at: window.upperBound) - second(at: window.lowerBound)
   }
@@ -74,7 +74,7 @@ struct CopyLife {
   /// How a session ends.
   enum End: CaseIterable { case unmount, kill, powerCut }
 
-  /// A session of these operations.
+  /// Runs a session of these operations.
   mutating func live(_ operations: [Operation], end: End, _ random: inout SeededRandom) throws {
     circumstances.salt &+= 1 << 32
     let base = chronicle.next
@@ -106,7 +106,8 @@ struct CopyLife {
   /// within the grace time, so the model must assume that too.
   static let controlsTime = false
 
-  /// Several operations share a second often; now and then a grace time passes.
+  /// Returns the seconds before the next operation. Often there are none, and now and then a grace time
+  /// passes.
   private static func pause(_ random: inout SeededRandom) -> Int64 {
     switch Int.random(in: 0..<30, using: &random) {
     case 0 where controlsTime: Int64.random(in: 60...2 * grace, using: &random)
@@ -115,7 +116,7 @@ struct CopyLife {
     }
   }
 
-  /// Another timeline of the same store: that of a copy that was made at this instant.
+  /// Returns another timeline of the same store: that of a copy that was made at this instant.
   func forked(at position: Int) throws -> CopyLife {
     let copy = StoreCopy(of: chronicle, at: position)
     let mounted = try MountedSpace(CopiedDisk(copy), keys, clock: TestClock())
@@ -132,7 +133,7 @@ struct CopyLife {
     return other
   }
 
-  /// Sessions of random operations.
+  /// Runs sessions of random operations.
   mutating func liveOn(sessions: Int, _ random: inout SeededRandom) throws {
     for _ in 0..<sessions where findings.isEmpty {
       var operations: [Operation] = []
@@ -163,7 +164,7 @@ struct CopyLife {
     circumstances.tree.endProcess()
   }
 
-  /// A life of a few random sessions.
+  /// Returns a life of a few random sessions.
   static func random(
     _ prepared: Circumstances, sessions: Int = 3, _ random: inout SeededRandom
   ) throws -> CopyLife {
@@ -176,7 +177,7 @@ struct CopyLife {
 
   // MARK: Being copied
 
-  /// Segments that files were read from at some instant: mounts of a few of them tell.
+  /// Returns the segments from which files were read at some instant, as mounts of a few instants show.
   func contentSegments() -> Set<String> {
     var found: Set<String> = []
     for position in stride(from: 0, through: chronicle.end, by: max(1, chronicle.end / 10)) {
@@ -186,7 +187,7 @@ struct CopyLife {
     return found.filter { $0.hasPrefix("segments/") }
   }
 
-  /// A run of a tool at a random time, not before `start`; short ones as often as long ones.
+  /// Returns a run of a tool at a random time, not before `start`. Short runs are as frequent as long ones.
   func randomPass(from start: Int, _ random: inout SeededRandom) -> CopyPass {
     let begin = Int.random(in: start...chronicle.end, using: &random)
     let longest = chronicle.end - begin
@@ -197,6 +198,6 @@ struct CopyLife {
     return pass
   }
 
-  /// A store that was not copied: killed at this instant.
+  /// Returns the store itself, killed at this instant.
   func killed(at position: Int) -> StoreCopy { StoreCopy(of: chronicle, at: position) }
 }

@@ -5,13 +5,13 @@ import Testing
 
 @testable import AlbumStore
 
-// The model of copies shows its teeth: shown a view that breaks a promise in one place, it says which;
-// and with a rule of the design left out, some state breaks one.
+// Tests of the model of copies. The model reports each view that breaks a promise in one place. With a rule
+// of the design left out, some state breaks a promise.
 
 @Suite struct CopyTeethTests {
   // MARK: What the model notices
 
-  /// A timeline with a file of each fate, and what its end shows.
+  /// Returns a timeline with a file of each fate, and the view at its end.
   private static func life() throws -> (CopyLife, Snapshot, since: Int) {
     var random = SeededRandom(seed: Harness.seed)
     var life = CopyLife(try Circumstances.prepared())
@@ -79,7 +79,7 @@ import Testing
     let doctored = view.pretending(entry, at: "old")
     #expect(
       CopyTeethTests.faults(life, doctored, since: since) == ["lost file: old", "old content: old"])
-    // It is what a store that lost the newer content may show.
+    // A store that lost the newer content may show this.
     #expect(life.timeline.foreign(in: doctored).isEmpty)
     // But not with the time of another content.
     entry.state.modified = view.entries["two"]?.state.modified ?? entry.state.modified
@@ -129,7 +129,7 @@ import Testing
 
   // MARK: What the rules are for
 
-  /// A rule of the design, and with what the kind of a fault begins that is found where it is left out.
+  /// A rule of the design, and the beginning of the fault that the tests find if the rule is left out.
   struct Tooth: Sendable, CustomTestStringConvertible {
     var precaution: Precaution
     var promise: String

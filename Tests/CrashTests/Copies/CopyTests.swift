@@ -19,8 +19,8 @@ import Testing
 // 6. Two timelines of one store never mix: `ForkTests`.
 // 7. A repair makes a store of what is there: `RepairExamination`.
 //
-// How many states: ALBUMFS_COPY_STATES, else a quarter of ALBUMFS_CRASH_STATES, else 6,000; with
-// ALBUMFS_LONG_TESTS a million. ALBUMFS_CRASH_SEED does a run again, but for random names and keys.
+// The number of states is ALBUMFS_COPY_STATES, else a quarter of ALBUMFS_CRASH_STATES, else 6,000; with
+// ALBUMFS_LONG_TESTS a million. ALBUMFS_CRASH_SEED repeats a run, except for random names and keys.
 
 @Suite struct CopyTests {
   static let shards = 2
@@ -62,7 +62,7 @@ import Testing
     tally.report()
   }
 
-  /// A store that was killed or unmounted, or a copy.
+  /// Returns a store that was killed or unmounted, or a copy.
   static func store(of life: CopyLife, _ random: inout SeededRandom) -> (StoreCopy, String) {
     let position = Int.random(in: 0...life.chronicle.end, using: &random)
     switch Int.random(in: 0..<4, using: &random) {
@@ -82,7 +82,7 @@ import Testing
     return (copy, "copied: \(first), \(second)")
   }
 
-  /// Two of the segments in turn, one that `content` says held content, and one that did not.
+  /// Loses two of the segments in turn: one that held content according to `content`, and one that did not.
   static func lose(
     _ copy: StoreCopy, _ life: CopyLife, _ origin: String, content: Set<String>,
     _ random: inout SeededRandom, omitting omitted: Set<Precaution> = []
@@ -91,7 +91,7 @@ import Testing
     else {
       return (1, [])
     }
-    // Of a copy that lacks something already nobody can say what a loss adds.
+    // If a copy lacks something already, nobody can say what a loss adds.
     if !examination.seen.findings.isEmpty { return (1, []) }
     var states = 1
     var faults: [Fault] = []
@@ -184,7 +184,7 @@ struct CopyTally {
     if examples[fault.kind] == nil { examples[fault.kind] = "life \(round): \(fault.text)" }
   }
 
-  /// Fails for each promise that was broken, and prints how often.
+  /// Fails for each broken promise, and prints how often it was broken.
   func report() {
     var lines = ["\(states) states of \(name), \(round) lives, seed \(Harness.seed)"]
     for (kind, count) in counts.sorted(by: { $0.key < $1.key }) {

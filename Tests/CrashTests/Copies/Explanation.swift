@@ -37,7 +37,7 @@ enum Explanation {
     fflush(nil)
   }
 
-  /// All files that the store ever had, as they were last.
+  /// Returns all files that the store ever had, each in its last version.
   private static func everything(_ life: CopyLife) -> StoreCopy {
     var all = StoreCopy()
     for position in 0...life.chronicle.end {

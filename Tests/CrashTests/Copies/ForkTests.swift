@@ -4,10 +4,10 @@ import Testing
 
 @testable import AlbumStore
 
-// Two timelines of one store: a copy is mounted, and lives a life of its own; then it is refreshed from
-// the source by two runs of rsync, or put together from both by hand. No file reads bytes of the other
-// timeline. Refreshed with `--delete` it is what the source is; else the mixture is recognised: mount or
-// check speak of it, and nothing of the other timeline is removed by who goes on writing.
+// Two timelines of one store. A copy is mounted and lives a life of its own. Then two runs of rsync refresh
+// it from the source, or a person merges both by hand. No file shows bytes of the other timeline. A copy that
+// was refreshed with `--delete` equals the source. Any other mixture is recognised: the mount or a check
+// reports it, and a session that writes removes nothing of the other timeline.
 
 @Suite struct ForkTests {
   @Test(arguments: 0..<CopyTests.shards)
@@ -30,7 +30,7 @@ import Testing
   }
 }
 
-/// A source, and a copy of it that went its own way.
+/// A source, and a copy of it that was changed separately.
 struct Fork {
   private(set) var source: CopyLife
   private(set) var copy: CopyLife
@@ -45,7 +45,7 @@ struct Fork {
   }
 }
 
-/// Holds mixtures of two timelines against both.
+/// Compares mixtures of two timelines with both.
 struct ForkExamination {
   private(set) var states = 0
   private(set) var faults: [Fault] = []
@@ -70,7 +70,7 @@ struct ForkExamination {
     return Sighting(copy, fork.source.keys, omitting: omitted)
   }
 
-  /// Brings the copy up to date by two runs while the source lives on.
+  /// Refreshes the copy by two runs while the source continues to change.
   mutating func refresh(deletes: Bool) {
     let source = fork.source
     var first = source.randomPass(from: fork.position, &random)
@@ -90,7 +90,7 @@ struct ForkExamination {
     }
   }
 
-  /// It is a copy of the source like any other.
+  /// Examines it like any other copy of the source.
   private mutating func examineRefreshed(
     _ copy: StoreCopy, _ first: CopyPass, _ second: CopyPass, _ circumstances: String
   ) {
@@ -118,7 +118,7 @@ struct ForkExamination {
     Explanation.explain(copy, fork.source, faults, circumstances, seen)
   }
 
-  /// Every file of both, of each name one or the other.
+  /// Mixes the files of both; for each name it takes the file of one or the other.
   mutating func mixByHand() {
     let (one, other) = (fork.source.chronicle, fork.copy.chronicle)
     var mixed = StoreCopy(of: one, at: one.end)
@@ -134,7 +134,7 @@ struct ForkExamination {
 
   private mutating func examineMixture(_ mixed: StoreCopy, _ circumstances: String) {
     let seen = look(mixed)
-    // Writes of the copy alone: to a name of its own, or to one that both used.
+    // The copy alone writes: to a name of its own, or to a name that both use.
     let (ofCopy, ofSource) = (
       strangers(of: fork.copy, in: mixed, to: fork.source),
       strangers(of: fork.source, in: mixed, to: fork.copy)
@@ -167,10 +167,11 @@ struct ForkExamination {
     }
   }
 
-  /// Segments that a timeline never had, and that tell of another one. Those of the reserve, and checkpoints
-  /// that no journal names, do not. Neither does a data segment of a session whose journal is as the timeline
-  /// has it: a killed session leaves segments that no frame states. If the session wrote on in `other`, and
-  /// the mixture lacks content of that, it looks as after a power cut.
+  /// Returns the segments that a timeline never had and that reveal another timeline. Segments of the
+  /// reserve, and checkpoints that no journal names, reveal none. Neither does a data segment of a session
+  /// whose journal this timeline has in full, because a killed session leaves segments that no frame names.
+  /// If the session continued in `other`, and the mixture lacks that content, this looks like the result of a
+  /// power cut.
   private func strangers(
     of other: CopyLife, in mixed: StoreCopy, to timeline: CopyLife
   ) -> [String] {
@@ -209,7 +210,7 @@ struct ForkExamination {
   ) {
     var session = WritingSession(mixed, fork.source.keys, omitting: omitted)
     session.run(&random)
-    // A mixture may refuse to be written to.
+    // A mixture may refuse a session that writes.
     let gone = strangers.filter { path in
       let (old, new) = (mixed.files[path]?.bytes ?? [], session.copy.files[path]?.bytes)
       return !(new?.starts(with: old) ?? false)

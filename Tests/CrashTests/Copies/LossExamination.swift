@@ -8,9 +8,9 @@ import AlbumTestSupport
 
 /// A store or a copy with and without one of its segments.
 ///
-/// Promise 3: each file without content in the segment is what it was; the others answer an error or
-/// a content that they had before, and a check names them. Promise 4: who goes on writing loses
-/// nothing of it for good: the rest of what is not shown stays byte for byte.
+/// Promise 3: each file without content in the segment is unchanged. The other files give an error or a
+/// content that they had before, and a check names them. Promise 4: a session that writes loses nothing of
+/// them for good. The rest of the content that is not shown stays byte for byte.
 struct LossExamination {
   let whole: StoreCopy
   /// The sighting with all segments.
@@ -20,7 +20,7 @@ struct LossExamination {
   let timeline: Timeline
   let omitted: Set<Precaution>
 
-  /// Nil where it does not even mount with all segments.
+  /// nil if the store does not mount even with all segments.
   init?(
     _ whole: StoreCopy, _ keys: SpaceKeys, _ timeline: Timeline,
     omitting omitted: Set<Precaution> = []
@@ -34,8 +34,7 @@ struct LossExamination {
     self.omitted = omitted
   }
 
-  /// The segments that hold content of what is shown, in an order that does not hang on their random
-  /// names.
+  /// The segments with content that is shown, in an order that does not depend on their random names.
   var segments: [String] {
     let all = Set(seen.segments.values.flatMap { $0 }).filter { $0.hasPrefix("segments/") }
     let files = view.entries.keys.sorted()
@@ -45,7 +44,7 @@ struct LossExamination {
     return contents.sorted { $0 < $1 }.map(\.1)
   }
 
-  /// The data segment that was begun last.
+  /// The newest data segment.
   var newestSegment: String? {
     let newest = keys.numbers(.data, among: whole.files.keys).last
     return newest.flatMap { keys.path(.data, $0, among: whole.files.keys) }
@@ -61,7 +60,7 @@ struct LossExamination {
     return copy
   }
 
-  /// Files with content in a segment, thumbnails left out.
+  /// Returns the files with content in a segment, without thumbnails.
   func affected(by segment: String) -> [String] {
     view.entries.keys.sorted().filter {
       isAffected($0, by: segment) && !Timeline.isThumbnail($0)
@@ -84,15 +83,15 @@ struct LossExamination {
       }
     }
     faults += timeline.foreign(in: found) { path in
-      // A thumbnail in the segment may be an error until another is made.
+      // A thumbnail in the segment may give an error until albumfs makes another one.
       Timeline.isThumbnail(path) && isAffected(path, by: segment)
         || view.unreadable[path] != nil && found.unreadable[path] != nil
     }
     return faults + strangers(hurt, without: segment)
   }
 
-  /// After a restart of the machine what no barrier covers is the end of history, which a power cut may
-  /// have taken: at most the last 5 seconds. A check names the files.
+  /// True if a check says that a power cut may have taken a file. After a restart of the machine, history may
+  /// end at its last barrier, at most 5 seconds before the crash.
   private func isCut(_ path: String, _ hurt: Sighting) -> Bool {
     hurt.findings.contains { $0.path == path && $0.detail == .changesCut }
   }
@@ -101,11 +100,11 @@ struct LossExamination {
     _ path: String, _ entry: Snapshot.Entry, _ found: Snapshot, _ hurt: Sighting
   ) -> [Fault] {
     let shown = found.entries[path]
-    // Content that was moved may still be where it was.
+    // Moved content may still be in its old place.
     let isAsBefore = found.unreadable[path] == nil && LossExamination.isSame(entry, shown)
     if !isAsBefore, !hurt.names(path, entry) { return [Fault("lost and not named", path)] }
     guard let shown, !isCut(path, hurt) else { return [] }
-    // Within one frame nobody can tell a file that was replaced from one that was removed first.
+    // Within one frame, a replaced file looks like one that was removed first.
     let isItsOwn =
       shown.state.number == entry.state.number
       || timeline.isFormer(shown.state.number, of: entry.state.number)
@@ -113,11 +112,11 @@ struct LossExamination {
     return isItsOwn ? [] : [Fault("another file has its name", path)]
   }
 
-  /// Files that a check calls damaged and that lost nothing.
+  /// Returns the files that a check calls damaged and that lost nothing.
   private func strangers(_ hurt: Sighting, without segment: String) -> [Fault] {
     let known = Set(seen.findings.compactMap(\.path))
     return hurt.findings.compactMap { finding in
-      // A photo whose thumbnail nothing shows is named for that.
+      // A check names a photo whose thumbnail nothing shows.
       guard finding.severity == .damage,
         ![.unreadableThumbnail, .thumbnail].contains(finding.kind),
         let path = finding.path, !known.contains(path),
@@ -127,7 +126,7 @@ struct LossExamination {
     }
   }
 
-  /// But for what a lost thumbnail changes.
+  /// True if two entries are equal, except for the effects of a lost thumbnail.
   static func isSame(_ one: Snapshot.Entry, _ other: Snapshot.Entry?) -> Bool {
     guard let other else { return false }
     if one.state.kind == .directory {
@@ -148,7 +147,7 @@ struct LossExamination {
 
   // MARK: Promise 4
 
-  /// Writes to the store without the segment; then the segment comes back.
+  /// Writes to the store without the segment. Then the segment comes back.
   func writingFaults(
     without segment: String, _ hurt: Sighting, _ random: inout SeededRandom
   ) -> [Fault] {
@@ -170,7 +169,7 @@ struct LossExamination {
     return faults + returnFaults(again, segment) { isCut($0, hurt) }
   }
 
-  /// The other segments with content of files that are not shown as they were: gone, or changed.
+  /// Returns the other segments with content of files that are gone or shown with a change.
   private func removed(
     _ paths: [String], _ hurt: Sighting, besides segment: String, _ left: StoreCopy
   ) -> [Fault] {
@@ -201,7 +200,7 @@ struct LossExamination {
     }
   }
 
-  /// The segment is there again: its files are, or a check still speaks of them.
+  /// Brings the segment back. Its files come back, or a check still reports them.
   private func returnFaults(
     _ again: Sighting, _ segment: String, except isCut: (String) -> Bool
   ) -> [Fault] {
@@ -215,7 +214,7 @@ struct LossExamination {
       let isThere =
         found.unreadable[path] == nil && shown?.content == entry.content
         && shown?.state.number == entry.state.number
-      // A file may be gone if the check reports something new.
+      // A file may be gone if the check reports a new finding.
       if !isThere, !isCut(path), again.findings == seen.findings {
         let kind =
           isAffected(path, by: segment) ? "gone with the segment back" : "another file is gone"
@@ -231,21 +230,22 @@ struct LossExamination {
 
   // MARK: Other segments
 
-  /// Segments of the store that hold content of nothing that is shown: what they held was written anew,
-  /// moved or removed. Their loss costs nothing. `known` are segments that held content at any time.
+  /// Returns the segments without content that is shown: their content was written anew, moved or removed.
+  /// Losing them costs nothing. `known` are segments that held content at any time.
   func former(_ known: Set<String>) -> [String] {
     known.subtracting(segments).filter { whole.files[$0] != nil }.sorted()
   }
 
-  /// The segments of the journal and of checkpoints, and others without content.
+  /// Returns the segments of the journal and of checkpoints, and others without content.
   func others(_ known: Set<String>) -> [String] {
     let content = known.union(segments)
     return whole.files.keys.filter { $0.hasPrefix("segments/") && !content.contains($0) }.sorted()
   }
 
-  /// Without a segment that holds no content of what is shown history may end earlier: without the newest
-  /// of the journal it is one that the store had, which nobody can tell. Nothing is shown that never was,
-  /// and where something is said to be missing nothing is removed of what is not shown any more.
+  /// Examines the loss of a segment without content that is shown. History may end earlier: without the
+  /// newest segment of the journal, the store equals an earlier state of itself. The mount shows nothing that
+  /// never existed. If it reports that something is missing, a session that writes removes no content that is
+  /// not shown any more.
   func otherFaults(without segment: String, _ random: inout SeededRandom) -> [Fault] {
     let hurt = Sighting(without(segment), keys, omitting: omitted)
     guard let found = hurt.view else {
@@ -260,7 +260,7 @@ struct LossExamination {
       else { return false }
       return !LossExamination.isSame(entry, found.entries[path]) || found.unreadable[path] != nil
     }
-    // What a power cut may have taken says nothing of a lost segment.
+    // Findings about what a power cut may have taken do not reveal a lost segment.
     let told = [hurt, seen].map { $0.findings.filter { $0.detail != .changesCut } }
     let isTold = hurt.isMountDamaged || told[0] != told[1]
     if changed.isEmpty || !isTold { return faults }

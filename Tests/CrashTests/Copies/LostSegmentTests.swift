@@ -4,9 +4,9 @@ import Testing
 
 @testable import AlbumStore
 
-/// As it was seen: 20 files written and synced, the daemon killed, the store moved by a copying tool, one
-/// segment lost. It costs the files that have content in it, a check calls it damage and names them, and
-/// who writes to the store and compacts it does not lose the others.
+/// A case from practice: 20 files are written and synced, the daemon is killed, a copying tool moves the
+/// store, and one segment is lost. The loss costs the files with content in that segment. A check calls it
+/// damage and names them. A session that writes to the store and compacts it does not lose the others.
 @Suite struct LostSegmentTests {
   @Test func `one lost segment of a killed store costs its own files`() throws {
     var random = SeededRandom(seed: Harness.seed)
@@ -46,8 +46,8 @@ import Testing
     var faults =
       examination.faults(seen, without: segment)
       + examination.writingFaults(without: segment, seen, &random)
-    // Of the newest segment alone nobody can say that it was there when the store was copied; but the
-    // check names each file.
+    // Only for the newest segment nobody can say that it existed when the store was copied. The check still
+    // names each file.
     let isNewest = segment == examination.newestSegment
     let isNamed = affected.allSatisfy { path in seen.findings.contains { $0.path == path } }
     if !seen.isCheckDamaged, !(isNewest && isNamed) {

@@ -7,7 +7,7 @@ import AlbumTestSupport
 @testable import AlbumStore
 
 /// Examines a repaired store: it mounts, a check finds nothing to repair, and every file that was shown whole
-/// is there, under its name or in `Recovered`.
+/// is there under its name or in `Recovered`.
 enum RepairExamination {
   static func faults(_ copy: StoreCopy, _ keys: SpaceKeys, before: Sighting) -> [Fault] {
     let disk = CopiedDisk(copy)

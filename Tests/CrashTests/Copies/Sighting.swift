@@ -10,17 +10,17 @@ import AlbumTestSupport
 struct Sighting {
   /// The files that the mount shows; nil if the mount is refused.
   private(set) var view: Snapshot?
-  /// Why there is none.
+  /// The reason for the refusal.
   private(set) var refusal = ""
   private(set) var isMountDamaged = false
   private(set) var findings: [CheckFinding] = []
   private(set) var isCheckDamaged = false
-  /// Why a check could not be made.
+  /// The reason why no check was possible.
   private(set) var checkRefusal = ""
   /// The segments that each file was read from.
   private(set) var segments: [String: Set<String>] = [:]
 
-  /// Without `checks` a mount alone is made.
+  /// Mounts the copy, and with `checks` also checks it.
   init(
     _ copy: StoreCopy, _ keys: SpaceKeys, omitting omitted: Set<Precaution> = [],
     checks: Bool = true
@@ -56,7 +56,7 @@ struct Sighting {
     }
   }
 
-  /// Files that are in the store and have no name: `check --repair` gives them one.
+  /// The files without a name in the store, to which `check --repair` gives one.
   var nameless: Set<InodeNumber> {
     Set(findings.filter { $0.kind == .orphan }.compactMap { $0.inode.map { InodeNumber($0) } })
   }

@@ -18,17 +18,17 @@ struct Timeline: Sendable {
     var name: String
   }
 
-  /// The file that a place led to for some time; nil for none.
+  /// The file to which a place led for some time; nil for none.
   private struct Lease {
     var inode: InodeNumber?
     var span: ClosedRange<Int>
   }
 
-  /// How a file came to have no name any more.
+  /// How a file lost its last name.
   private struct End {
     var instant: Int
     var place: Place
-    /// The file that took its name; nil: it was removed, or a crash took it back.
+    /// The file that took its name; nil if the name was removed or a crash undid the file.
     var heir: InodeNumber?
   }
 
@@ -40,16 +40,16 @@ struct Timeline: Sendable {
   private var living: [Place: InodeNumber] = [:]
   private var snapshots: [Snapshot] = []
   private var trees: [PlainTree] = []
-  /// Instants that a mount went back to.
+  /// The instants to which a mount returned.
   private var returns: Set<Int> = []
   private var floors: [History.Floor] = []
-  /// The instants of the disk before which it cannot know of each.
+  /// For each instant, the position of the disk from which on the disk may know of it.
   private var starts: [Int] = []
 
-  /// The last instant that the space was like this.
+  /// Returns the last instant at which the space had this state.
   func instant(_ snapshot: Snapshot) -> Int? { snapshots.lastIndex(of: snapshot) }
 
-  /// The plain model of an instant, when the process has ended.
+  /// Returns the plain model of an instant, after the end of the process.
   func tree(_ instant: Int) -> PlainTree {
     var tree = trees[instant]
     tree.endProcess()
@@ -58,13 +58,12 @@ struct Timeline: Sendable {
 
   // MARK: What happened
 
-  /// Goes on with a session. `base` is the instant of the disk at which it began: a crash may have
-  /// come before.
+  /// Appends a session. `base` is the instant of the disk at which it began; a crash may have come before.
   mutating func append(_ history: History, at base: Int) {
     let first = snapshots.count
     floors.append(History.Floor(position: base, instant: first))
     for (place, instant) in history.instants.enumerated() {
-      // After a dead instant follows the one to which a mount went back.
+      // The instant after a dead one is the one to which a mount returned.
       let isReturn = place == 0 || history.instants[place - 1].end != .max
       append(instant.snapshot, instant.tree, isReturn: isReturn)
       starts.append(base + instant.start)
@@ -99,7 +98,7 @@ struct Timeline: Sendable {
     snapshots.append(snapshot)
   }
 
-  /// A name of a file that has others was given to another file: that replaced it there.
+  /// Records links that were replaced: a file with other names lost this name to another file.
   private mutating func recordReplacedLinks(_ places: [Place: InodeNumber]) {
     for (place, inode) in living {
       guard let heir = places[place], heir != inode else { continue }
@@ -128,7 +127,7 @@ struct Timeline: Sendable {
 
   private mutating func record(_ place: Place, _ inode: InodeNumber?, at instant: Int) {
     var known = leases[place, default: []]
-    // Since then it led to nothing.
+    // After its last lease the place led to nothing.
     let silent = (known.last?.span.upperBound ?? -1) + 1
     if silent < instant { known.append(Lease(inode: nil, span: silent...instant - 1)) }
     if let last = known.last, last.inode == inode {
@@ -139,7 +138,7 @@ struct Timeline: Sendable {
     leases[place] = known
   }
 
-  /// The part of this timeline, up to an instant, that it shares with another one.
+  /// Returns the part of this timeline, up to an instant, that another one shares.
   func common(through instant: Int) -> Timeline {
     var result = Timeline()
     for place in 0...instant {
@@ -151,7 +150,7 @@ struct Timeline: Sendable {
 
   // MARK: Asking
 
-  /// A thumbnail is a matter of its photo's.
+  /// True for the path of a thumbnail, which its photo accounts for.
   static func isThumbnail(_ path: String) -> Bool {
     let parts = path.split(separator: "/")
     return parts.count == 3 && parts[1] == "Thumb"
@@ -163,19 +162,19 @@ struct Timeline: Sendable {
     view.entries[path].map { versions(of: $0.state.number) } ?? []
   }
 
-  /// The files that a name in the root ever led to.
+  /// Returns the files to which a name in the root ever led.
   func inodes(named name: String, in view: Snapshot) -> Set<InodeNumber> {
     view.entries[""].map {
       inodes(of: Place(directory: $0.state.number, name: name), since: 0)
     } ?? []
   }
 
-  /// The oldest instant that a copy which begins at this position may show.
+  /// Returns the oldest instant that a copy may show if it begins at this position.
   func promised(at position: Int) -> Int {
     floors.filter { $0.position <= position }.map(\.instant).max() ?? 0
   }
 
-  /// The last instant that a disk can know of.
+  /// Returns the last instant of which a disk can know.
   func latest(at position: Int) -> Int { starts.lastIndex { $0 < position } ?? 0 }
 
   /// True if a file had this content at an instant from `since` on.
@@ -232,8 +231,8 @@ struct Timeline: Sendable {
     return false
   }
 
-  /// The files that seem to have been replaced by `later`: within one frame they lost a name, which `later`
-  /// got, and were removed, under that name or another.
+  /// Returns the files that `later` seems to have replaced: within one frame they lost a name to `later` and
+  /// were removed, under that name or another.
   private func replacedWithinFrame(by later: InodeNumber) -> Set<InodeNumber> {
     var found: Set<InodeNumber> = []
     for leases in leases.values {
@@ -251,7 +250,7 @@ struct Timeline: Sendable {
     return found
   }
 
-  /// True if one frame may tell of two instants.
+  /// True if one frame may cover two instants.
   private func isOneFrame(_ first: Int, _ last: Int) -> Bool {
     !floors.contains { (first..<last).contains($0.instant) }
       && !returns.contains { (first...last).contains($0) }
@@ -259,8 +258,8 @@ struct Timeline: Sendable {
 
   // MARK: Verdicts
 
-  /// Shows nothing that never was: each file has a name that led to it, or to what replaced it, and a
-  /// content, a time and attributes that it had, from the instant `since` on.
+  /// Returns what the view shows and never existed: each file must have a name that led to it, or to what
+  /// replaced it, and a content, a time and attributes that it had from the instant `since` on.
   func foreign(in view: Snapshot, since: Int = 0, except isKnown: (String) -> Bool = { _ in false })
     -> [Fault]
   {
@@ -296,7 +295,7 @@ struct Timeline: Sendable {
     return isRight ? nil : Fault("foreign attributes", path)
   }
 
-  /// A thumbnail is of some content of the photo that it stands for.
+  /// Returns a fault if a thumbnail shows no content of the photo that it stands for.
   private func thumbnailFault(_ path: String, _ entry: Snapshot.Entry, _ view: Snapshot) -> Fault? {
     if view.unreadable[path] != nil { return Fault("thumbnail does not open", path) }
     let parts = path.split(separator: "/")
@@ -310,9 +309,9 @@ struct Timeline: Sendable {
     return Fault("foreign thumbnail", path)
   }
 
-  /// All that was there at an instant is shown as it was then or later: each file, unless it was
-  /// removed or replaced until another one, and each name that did not change.
-  /// `nameless`: files that are there and have no name, as a check says.
+  /// Returns what is missing: everything that existed at an instant must be shown as it was then or later.
+  /// That applies to each file, unless it was removed or replaced up to another instant, and to each name
+  /// that did not change. `nameless` are files that exist without a name, according to a check.
   func missing(
     in view: Snapshot, since: Int, until: Int, nameless: Set<InodeNumber> = []
   ) -> [Fault] {
@@ -340,7 +339,7 @@ struct Timeline: Sendable {
     return faults
   }
 
-  /// True if a place led to the same file all the time.
+  /// True if a place led to the same file during the whole span.
   private func isUnchanged(_ place: Place, since: Int, until: Int) -> Bool {
     leases[place, default: []].contains {
       $0.span.contains(since) && $0.span.upperBound >= until
@@ -366,8 +365,8 @@ struct Timeline: Sendable {
 }
 
 extension Timeline {
-  /// The file that seems to have taken a place: a frame says what a name leads to in the end. nil: the
-  /// name seems to have been removed.
+  /// Returns the file that seems to have taken a place, because a frame records where a name leads in the
+  /// end; nil if the name seems to have been removed.
   private func visibleHeir(at place: Place, since instant: Int) -> InodeNumber? {
     let later = leases[place, default: []].filter { $0.span.upperBound >= instant }
     let framed = later.first { lease in
@@ -378,8 +377,8 @@ extension Timeline {
     return (framed ?? later.last)?.inode
   }
 
-  /// The files that seem to have replaced another where the frame before its end shows it: within the
-  /// frame of its end it went to the place where it was replaced.
+  /// Returns the files that seem to have replaced another one elsewhere: at the last frame before its end it
+  /// had a name in another place, and these files took that name since.
   private func heirsElsewhere(of inode: InodeNumber, _ end: End) -> [InodeNumber] {
     let before = floors.map(\.instant).filter { $0 < end.instant }.max() ?? 0
     return leases.compactMap { place, leases in
@@ -390,7 +389,7 @@ extension Timeline {
   }
 }
 
-/// A promise that was broken: in a word, by which they are counted, and where.
+/// A broken promise: a word by which faults are counted, and the place.
 struct Fault: Sendable, CustomStringConvertible {
   var kind: String
   var text: String

@@ -6,16 +6,16 @@ import AlbumTestSupport
 
 @testable import AlbumStore
 
-/// Somebody goes on working with a copy, or with a store that lost something: writes a file, and lets
-/// the space remove whatever it believes to be garbage, with no grace time.
+/// A session that continues to work with a copy, or with a store that lost something. It writes a file and
+/// lets the space remove whatever the space considers garbage, with no grace time.
 struct WritingSession {
   static let name = "afterwards"
 
-  /// The store, and what became of it.
+  /// The store after the session.
   private(set) var copy: StoreCopy
-  /// Why it could not be written to.
+  /// The error of a failed write.
   private(set) var failure: String?
-  /// Nothing could be written, and nothing was.
+  /// True if nothing could be written, and nothing was.
   private(set) var wasReadOnly = false
   private let keys: SpaceKeys
   private let omitted: Set<Precaution>
@@ -27,7 +27,7 @@ struct WritingSession {
     self.omitted = omitted
   }
 
-  /// Two sessions, the first of which ends by an unmount or a kill.
+  /// Runs two sessions. The first ends by an unmount or a kill.
   mutating func run(_ random: inout SeededRandom) {
     let disk = CopiedDisk(copy)
     let written = random.bytes(Int.random(in: 1...6000, using: &random))
@@ -61,10 +61,10 @@ struct WritingSession {
     if unmounts { try mounted.close() }
   }
 
-  /// All that a session does in the background, at once.
+  /// Does at once everything that a session does in the background.
   private func removeGarbage(_ mounted: MountedSpace) throws {
     try mounted.space.durability.checkpoint()
-    // Refused where a part of the journal is missing: then nothing is removed.
+    // A space that lacks a part of the journal refuses to compact, and removes nothing.
     do throws(StoreError) { try mounted.space.compact() } catch {
       if error.code != .damaged { throw error }
     }

@@ -28,13 +28,13 @@ extension SampleStore {
     if mounted.space.status.recovery.isDamaged, !report.isDamaged {
       faults.append("the mount reports damage, and the check finds none")
     }
-    // Nothing shows that history was longer.
+    // Nothing shows that history had been longer.
     if reach.instants.contains(mounted.space.observe()) { return faults }
-    // Of what neither a frame nor a record is left, nobody can tell.
+    // Nobody can notice content of which neither a frame nor a record is left.
     return faults + (try unnamedLosses(report, mounted, silent: reach.inodes.intersection(hit)))
   }
 
-  /// Files, and stretches of them, that are said not to read and do, and the other way round.
+  /// Returns the stretches of files that a check reports as unreadable and that can be read, and the reverse.
   private func differences(_ said: [InodeNumber: [Range<Int64>]], _ mounted: MountedAlbums) throws
     -> [String]
   {
@@ -74,7 +74,7 @@ extension SampleStore {
     }
   }
 
-  /// A file has several names where it has links.
+  /// Returns unreadable files that the check does not name by every name; a file with links has several.
   private func unsaidNames(_ report: CheckReport, _ mounted: MountedAlbums) -> [String] {
     let unreadable = report.findings.filter(\.isUnreadable)
     let inodes = Set(unreadable.compactMap { $0.inode.map { InodeNumber($0) } })
@@ -98,7 +98,7 @@ extension SampleStore {
       return path.hasPrefix("(inode") ? nil : "\(path) does not lead to inode \(inode.rawValue)"
     }
     if let inode {
-      // A thumbnail that went with its content may come back: its records do not say what it was.
+      // A thumbnail that went with its content may come back, because its records do not say what it was.
       if finding.kind == .lostFile, wasThumbnail(inode) { return nil }
       return affected.contains(inode) ? nil : "\(finding) was not touched"
     }
@@ -109,8 +109,7 @@ extension SampleStore {
     return wasTouched ? nil : "\(finding) was not touched"
   }
 
-  /// Files of which newer content than the mount shows lies in records of their own, and that are not
-  /// named.
+  /// Returns files that the check does not name although records hold newer content than the mount shows.
   private func unnamedLosses(
     _ report: CheckReport, _ mounted: MountedAlbums, silent: Set<InodeNumber>
   ) throws -> [String] {
@@ -129,14 +128,14 @@ extension SampleStore {
 }
 
 extension DamagedDisk {
-  /// `albumfs check`, as on the command line.
+  /// Checks the space like `albumfs check`.
   func check(_ keys: SpaceKeys) throws -> CheckReport {
     try SpaceCheck.run(Store(directory: self, segmentSize: SampleStore.segmentSize), keys: keys)
   }
 }
 
 extension CheckFinding {
-  /// It says that some content cannot be read.
+  /// True if it reports unreadable content.
   var isUnreadable: Bool { kind == .unreadableContent || kind == .unreadableThumbnail }
 }
 

@@ -24,7 +24,7 @@ final class DamagedDisk: StorageDirectory {
   private struct State {
     var files: [String: File] = [:]
     var directories: Set<String> = [""]
-    /// Reads of this file answer an error.
+    /// Reads of this file return an error.
     var unreadable: String?
   }
   private let state: Mutex<State>
@@ -36,7 +36,7 @@ final class DamagedDisk: StorageDirectory {
     self.state = Mutex(state, rank: .test)
   }
 
-  /// As it is now.
+  /// Returns its current content.
   func frozen() -> FrozenStore {
     let (files, directories) = state.withLock { ($0.files, $0.directories) }
     return FrozenStore(

@@ -8,7 +8,7 @@ import Posix
 
 @testable import AlbumStore
 
-/// A space on a damaged disk, mounted without a thread of its own, and spoken to by paths.
+/// A space on a damaged disk, mounted without background threads. Its calls take paths.
 struct MountedAlbums {
   static let me = Caller(user: 1000, group: 1000)
 
@@ -16,7 +16,7 @@ struct MountedAlbums {
   let space: Space
   let fileSystem: FileSystem
 
-  /// Mounts. Throws `StoreError` where the mount is refused.
+  /// Mounts the space. Throws `StoreError` if the mount is refused.
   init(
     _ disk: DamagedDisk, _ keys: SpaceKeys, segmentSize: Int = 256 << 10, hoursLater: Int64 = 0
   ) throws {
@@ -134,7 +134,7 @@ struct MountedAlbums {
     try fileSystem.removeDirectory(name, in: parent)
   }
 
-  /// The thumbnailer's work: a thumbnail is "thumbnail of " and the photo's content.
+  /// Does the thumbnailer's work: a thumbnail is "thumbnail of " and the photo's content.
   func makeThumbnails() throws {
     while let photo = fileSystem.nextPhoto() {
       guard let size = fileSystem.photoSize(photo),
@@ -186,7 +186,7 @@ struct MountedAlbums {
     }
   }
 
-  /// Names in a directory, as the user sees them.
+  /// Returns the names in a directory, as the user sees them.
   func list(_ path: String) throws -> [String] {
     let directory = try fileSystem.openDirectory(number(path))
     var names: [String] = []
@@ -197,7 +197,7 @@ struct MountedAlbums {
     return names.filter { $0 != "." && $0 != ".." }.sorted()
   }
 
-  /// `rm -r` of everything.
+  /// Removes everything, like `rm -r`.
   func removeAll(below path: String = "") throws {
     for name in try list(path) {
       let child = path.isEmpty ? name : "\(path)/\(name)"

@@ -3,22 +3,21 @@ import AlbumModel
 
 @testable import AlbumStore
 
-/// All that the catalog of a mount says, by path. A photo's thumbnail stands under the photo's path
-/// and `#thumbnail`.
+/// Everything in the catalog of a mount, by path. A photo's thumbnail has the photo's path with `#thumbnail`.
 struct Observed: Equatable {
   struct Item: Equatable {
     var state: InodeState
     var extents: [Extent]
     var target: [UInt8]
     var attributes: [[UInt8]: [UInt8]]
-    /// The names that lead to it, from the root on, and the photo that leads to a thumbnail.
+    /// The names that lead to the item, from the root on, and the photo that leads to a thumbnail.
     var way: [EntryPlace]
     var photo: InodeNumber?
 
     var inode: InodeNumber { state.number }
   }
   var items: [String: Item] = [:]
-  /// Directories nest without an end.
+  /// True if directories contain each other.
   var isCyclic = false
 
   static let thumbnailMark = "#thumbnail"

@@ -7,21 +7,22 @@ import Posix
 
 @testable import AlbumStore
 
-/// A store with some albums, made once in several sessions, and its whole history: what the space
-/// was after every step.
+/// A store with some albums, made once in several sessions, with its whole history: the state of the space
+/// after every step.
 final class SampleStore: Sendable {
   static let segmentSize = 256 << 10
 
   let keys: SpaceKeys
-  /// After the last unmount.
+  /// The store after the last unmount.
   let frozen: FrozenStore
-  /// After a session more that was killed, with frames behind its last barrier.
+  /// The store after one more session, which was killed, with frames behind its last barrier.
   let killed: FrozenStore
-  /// At earlier moments.
+  /// The store at earlier moments.
   let former: [FrozenStore]
-  /// The state of the space after each step, the last one before the unmount that `frozen` shows …
+  /// The state of the space after each step. The last one is the state before the unmount that `frozen`
+  /// shows.
   let states: [Observed]
-  /// … and after those of the killed session, those up to its last barrier but one left out.
+  /// The states after the steps of the killed session, without those up to its last barrier but one.
   let killedStates: [Observed]
   /// Every content that a file ever had.
   let contents: [InodeNumber: Set<[UInt8]>]
@@ -40,7 +41,7 @@ final class SampleStore: Sendable {
 
   var newest: Observed { states[states.count - 1] }
 
-  /// One frame on disk, and what it states.
+  /// One frame on disk, and what it describes.
   struct FrameSpan: Sendable {
     /// From the nonce to the tag.
     var range: Range<Int>
@@ -49,7 +50,7 @@ final class SampleStore: Sendable {
     var names: Set<EntryPlace> = []
   }
 
-  /// One record on disk, and whose content it holds.
+  /// One record on disk, and the files with content in it.
   struct RecordSpan: Sendable {
     /// From the nonce to the tag.
     var range: Range<Int>
@@ -94,7 +95,7 @@ final class SampleStore: Sendable {
     return paths
   }
 
-  /// The numbers of the segments that there are.
+  /// Returns the numbers of the existing segments.
   func segments(_ kind: SegmentKind) -> [UInt32] {
     keys.numbers(kind, among: frozen.files.keys).map(\.rawValue)
   }
@@ -189,9 +190,9 @@ private struct SampleBuilder {
   private(set) var former: [FrozenStore] = []
   private(set) var contents: [InodeNumber: Set<[UInt8]>] = [:]
   private(set) var places: [EntryPlace: Set<InodeNumber>] = [:]
-  /// Index in `states` of what the last barrier but one covers.
+  /// The index in `states` of the state that the last barrier but one covers.
   private(set) var floor = 0
-  /// Index in `states` of what the last unmount left.
+  /// The index in `states` of the state at the last unmount.
   private(set) var end = 0
   private var random = SeededRandom(seed: 4)
   private var mounted: MountedAlbums
@@ -330,7 +331,7 @@ private struct SampleBuilder {
     try write("Trip/Photo/big.jpg", 1000, at: 70_000, truncates: false)
   }
 
-  /// A session that ends without an unmount.
+  /// Ends the session without an unmount.
   mutating func kill() throws {
     mounted = try MountedAlbums(disk, keys, hoursLater: 2)
     for round in 0..<3 {

@@ -11,7 +11,7 @@ import Testing
 struct Reach {
   var inodes: Set<InodeNumber> = []
   var names: Set<EntryPlace> = []
-  /// It may have cost history its end: one of these states of the whole is allowed as well.
+  /// The damage may have cost the end of history: each of these states of the whole space is allowed too.
   var instants: [Observed] = []
 
   mutating func add(_ frame: SampleStore.FrameSpan) {
@@ -19,7 +19,7 @@ struct Reach {
     names.formUnion(frame.names)
   }
 
-  /// True if a file, by its names and its number, lies outside.
+  /// True if neither the names nor the number of a file are affected.
   func spares(_ item: Observed.Item) -> Bool {
     !inodes.contains(item.inode) && names.isDisjoint(with: item.way)
       && item.photo.map { !inodes.contains($0) } ?? true
@@ -27,8 +27,8 @@ struct Reach {
 }
 
 extension SampleStore {
-  /// Looks at a mount of the damaged store: nothing that was not damaged is any different, and
-  /// nothing shows what it never was. Answers what is wrong; nothing is as it should be.
+  /// Examines a mount of the damaged store: everything undamaged is unchanged, and nothing shows what never
+  /// existed. Returns the faults, of which there should be none.
   func faults(_ mounted: MountedAlbums, _ reach: Reach, newest: Observed) throws -> [String] {
     let seen = mounted.space.observe()
     if seen.isCyclic { return ["directories nest without an end"] }
@@ -52,7 +52,7 @@ extension SampleStore {
     try faults(mounted, reach, newest: newest)
   }
 
-  /// Reads every file to the end: those in `hit` answer an I/O error, all others what they hold.
+  /// Reads every file to the end. Those in `hit` must give an I/O error, and all others their content.
   func readingFaults(_ mounted: MountedAlbums, hit: Set<InodeNumber>) throws -> [String] {
     var faults: [String] = []
     for (path, item) in newest.items where item.state.kind == .regular {
@@ -82,7 +82,7 @@ extension SampleStore {
     }
   }
 
-  /// Every stretch reads as in one of the contents that the file ever had, or not at all.
+  /// Returns the faults of a file: each stretch must equal one of its former contents, or be unreadable.
   private func wrongBytes(_ mounted: MountedAlbums, _ item: Observed.Item) throws -> String? {
     let allowed = contents[item.inode] ?? [[]]
     if let whole = try mounted.content(of: item.inode) {
@@ -99,8 +99,8 @@ extension SampleStore {
     return nil
   }
 
-  /// The life after: all that cannot be read is removed, something new is written, and another mount
-  /// finds what this one left.
+  /// Continues after the damage: removes everything that cannot be read, writes something new, and expects
+  /// the next mount to find the same.
   func liveOn(_ mounted: MountedAlbums) throws -> [String] {
     var faults: [String] = []
     for (path, item) in mounted.space.observe().items
@@ -132,18 +132,18 @@ extension SampleStore {
   }
 }
 
-/// How much of what is slow is done: a run in `scripts/test` takes samples, `--long` takes all.
+/// The amount of slow work: a run in `scripts/test` takes samples, `--long` takes everything.
 enum Thoroughness {
   static let isLong = unsafe getenv("ALBUMFS_LONG_TESTS") != nil
 
-  /// `some` places of a range; all in long runs.
+  /// Returns `count` places of a range, or all in long runs.
   static func places(_ range: Range<Int>, _ count: Int, _ random: inout SeededRandom)
     -> [Int]
   {
     isLong ? Array(range) : some(range, count, &random)
   }
 
-  /// Some places of a range, about `count` of them evenly with a random beginning.
+  /// Returns about `count` places of a range, evenly spaced from a random beginning.
   static func some(_ range: Range<Int>, _ count: Int, _ random: inout SeededRandom) -> [Int] {
     if range.count <= count { return Array(range) }
     let step = range.count / count
