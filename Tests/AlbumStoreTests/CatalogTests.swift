@@ -5,9 +5,9 @@ import Testing
 
 @testable import AlbumStore
 
-// The catalog against what its frames say: whatever is done to it, replaying the items that it gave
-// out brings back the same tree, with the same extents and the same account of what lives in each
-// segment. Also when a checkpoint was written in slices while work went on.
+// The catalog compared with its frames. After any operations, replaying the items that the catalog gave out
+// restores the same tree, with the same extents and the same living bytes in each segment. This also holds if
+// a checkpoint was written in slices during the operations.
 
 struct CatalogTests {
   @Test(arguments: 0..<8) func replayingItsFramesBringsTheSameTreeBack(_ round: Int) throws {
@@ -68,7 +68,7 @@ struct CatalogTests {
     #expect(replayed.dump() == run.catalog.dump())
   }
 
-  /// A file of pieces of a byte each, with holes between them, put in by random.
+  /// Makes a file of pieces of one byte each, with holes between them, inserted in random order.
   private func scatter(
     _ count: Int, _ catalog: inout Catalog, _ random: inout SeededRandom
   ) -> InodeIndex {
@@ -91,7 +91,7 @@ struct CatalogTests {
     catalog.replaceExtents(of: index, from: extent.offset, to: extent.end, with: [extent])
   }
 
-  @Test func aFrameStatesWhatWasChangedHoweverManyExtentsTheFileHas() throws {
+  @Test func aFrameHoldsOnlyChangesHoweverManyExtentsTheFileHas() throws {
     var random = SeededRandom()
     print("seed \(random.seed)")
     var catalog = Catalog(rootOwner: 0, group: 0, permissions: 0o755, time: .init(nanoseconds: 0))
@@ -141,7 +141,7 @@ struct CatalogTests {
       if slices == 30 {
         catalog.replaceExtents(of: index, from: 30_000_000, to: 50_000_000, with: [])
       }
-      // One goes while it is written, and its place is another's.
+      // One file goes while the checkpoint is written, and another gets its place.
       if slices == 44 {
         catalog.unpin(gone)
         let other = catalog.create(
@@ -163,7 +163,7 @@ struct CatalogTests {
     #expect(replayed.dump() == catalog.dump())
   }
 
-  @Test func nothingThatIsDoneToAFileOfVeryManyExtentsTouchesThemAll() throws {
+  @Test func noOperationTouchesAllExtentsOfAVeryLargeFile() throws {
     var random = SeededRandom()
     print("seed \(random.seed)")
     var catalog = Catalog(rootOwner: 0, group: 0, permissions: 0o755, time: .init(nanoseconds: 0))
@@ -201,7 +201,7 @@ struct CatalogTests {
         kind: .regular, permissions: 0, owner: 0, group: 0, time: .init(nanoseconds: 0))
       given.insert(catalog.state(index).number.rawValue)
     }
-    // The frames with these are lost.
+    // The frames with these inodes are lost.
     var after = Catalog()
     after.beginReplay()
     try decodeItems(durable) { after.apply($0) }
@@ -227,7 +227,8 @@ struct CatalogTests {
     }
     make("a")
     try decodeItems(catalog.takeChanges()) { replayed.apply($0) }
-    // The frame that takes the name away is damaged; the next states its inode gone, its place new.
+    // The frame that removes the name is damaged. The next frame says that its inode is gone and its place is
+    // used anew.
     catalog.removeEntry(FileName(literal: "a"), in: root)
     catalog.changes.entries = []
     make("b")
@@ -337,7 +338,7 @@ struct CatalogRun: ~Copyable {
     guard let child = catalog.child(name, of: from), catalog.child(newName, of: to) == nil else {
       return
     }
-    // Not a directory into itself or what is in it.
+    // A directory may not move into itself or into what it contains.
     var above = catalog.state(to).number
     while above != .root {
       if above == catalog.state(child).number { return }
@@ -369,7 +370,7 @@ struct CatalogRun: ~Copyable {
 }
 
 extension Catalog {
-  /// Everything that must be the same after a replay, in words.
+  /// Describes everything that must be the same after a replay.
   func dump() -> [String] {
     var lines: [String] = []
     forEachInode { index, state in
@@ -394,7 +395,7 @@ extension Catalog {
   }
 }
 
-/// The steps that a debug build counts; a release build counts none.
+/// Returns the steps that a debug build counts; 0 in a release build.
 private func countedSteps(_ catalog: borrowing Catalog) -> Int {
   #if DEBUG
   catalog.extents.steps.taken

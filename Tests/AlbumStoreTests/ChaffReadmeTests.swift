@@ -3,9 +3,9 @@ import Testing
 
 @testable import AlbumStore
 
-/// The figures of the README's section on chaff are those that the rule gives.
+/// The README's figures about chaff must equal those of the rule.
 @Suite struct ChaffReadmeTests {
-  /// The cells of the table between two marks, without its head.
+  /// Returns the cells of the table between two marks, without its head.
   private func table(_ mark: String) throws -> [[String]] {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent()
@@ -29,7 +29,7 @@ import Testing
     text.split { !$0.isNumber }.compactMap { Int($0) }
   }
 
-  @Test func `what stores are born with`() throws {
+  @Test func `the chaff of new stores`() throws {
     let limits = [64, 256].map {
       ChaffRule.limitAtBirth(availableBytes: Int64($0) << 30, segmentSize: 4 << 20)
     }
@@ -46,7 +46,7 @@ import Testing
     #expect(rows[7][1...] == means.map { "\(Int($0.rounded())) segments" }[...])
   }
 
-  @Test func `what two copies differ by`() throws {
+  @Test func `the differences between two copies`() throws {
     let rows = try table("chaff between copies")
     #expect(rows.count == 5)
     for row in rows {

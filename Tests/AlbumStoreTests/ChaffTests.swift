@@ -9,8 +9,8 @@ import Testing
 
 @testable import AlbumStore
 
-// Chaff is what any segment may be said to be: of their size, at their places, random, and of the
-// time that all segments at rest have.
+// Chaff looks like any other segment: it has the same size, the same kind of place, random bytes, and the
+// time of all segments at rest.
 
 @Suite struct ChaffTests {
   private let size = SegmentLayout.minimumByteCount
@@ -51,7 +51,7 @@ import Testing
     #expect(chiSquare < 450)
   }
 
-  /// Each share of 4,000 draws lies within 8 of its deviations, which chance exceeds once in 10^14.
+  /// Expects each share of 4,000 draws to lie within 8 of its deviations, which chance exceeds once in 10^14.
   private func expect(
     _ draws: [Int], _ count: Int, _ share: Double,
     _ sourceLocation: SourceLocation = #_sourceLocation
@@ -91,8 +91,8 @@ import Testing
     for count in 1...17 { expect(draws, count, ChaffRule.shareOfAddition(atLeast: count)) }
   }
 
-  /// The numbers of additions that chance leaves out on either side once in 2 * 10^7 runs, where each of
-  /// `tries` is one with `probability`: exactly, by the binomial distribution.
+  /// Returns the range of additions in `tries` tries with this `probability`, by the exact binomial
+  /// distribution. Chance leaves it on either side once in 2 * 10^7 runs.
   private func likely(_ tries: Int, _ probability: Double) -> ClosedRange<Int> {
     let bound = 5e-8
     let logarithm = { (count: Int) -> Double in
@@ -125,7 +125,7 @@ import Testing
       for made in [1, 2, 30, 31, 95, 96] {
         chaff.drawAdditions(made: made, now: .now, using: &random)
       }
-      // A number that was seen already draws nothing.
+      // A number that the session counted already draws nothing.
       let count = chaff.pending.count
       for made in [96, 3] { chaff.drawAdditions(made: made, now: .now, using: &random) }
       #expect(chaff.pending.count == count)
@@ -141,8 +141,8 @@ import Testing
     #expect(ofLater.lowerBound > sessions * 96 / 115 && ofLater.upperBound < sessions * 96 / 80)
   }
 
-  /// Of 20,000 draws, what chance exceeds once in 2 * 10^7 runs, and what `ChaffOdds` is off by: Poisson's
-  /// number of additions is not quite the binomial one.
+  /// Expects a share of the draws. It allows what chance exceeds once in 2 * 10^7 runs of 20,000 draws, and
+  /// the error of `ChaffOdds`: Poisson's number of additions is not quite the binomial one.
   private func expect(odds share: Double, of draws: [Int], _ count: Int, _ label: String) {
     let total = Double(draws.count)
     let seen = Double(draws.count { $0 >= count }) / total
@@ -210,7 +210,7 @@ import Testing
     #expect(moments.count > 30)
   }
 
-  /// Without an addition in 300 sessions once in 10^17 runs.
+  /// A run has no addition in 300 sessions once in 10^17 runs.
   @Test func `sessions that write add chaff, and those that read none`() throws {
     let place = try StorePlace()
     let unexplained = { () throws -> Int in
@@ -247,7 +247,7 @@ import Testing
     options.worksInBackground = false
     options.addsChaff = true
     for _ in 0..<60 {
-      // Room for some 40 segments more: a 64th of that is none.
+      // There is room for some 40 more segments, of which a 64th is less than one.
       disk.limit(disk.used + Int64(40 * size))
       let space = try Space.open(store, keys: keys, options: options)
       try space.write([1], to: "file")

@@ -9,8 +9,8 @@ import Testing
 @testable import AlbumCheck
 @testable import AlbumStore
 
-// `albumfs check`, the core of it: a healthy space finds nothing; each kind of damage is named, by
-// path and bytes, and nothing else is; a check changes nothing.
+// The core of `albumfs check`. It finds nothing in a healthy space, names each kind of damage by path and
+// bytes and nothing else, and changes nothing.
 
 struct CheckTests {
   let place: CheckPlace
@@ -33,7 +33,7 @@ struct CheckTests {
     #expect(try place.check().findings == [])
   }
 
-  /// The journal segment that it was about to begin may be on disk in part.
+  /// A part of the journal segment that the session was beginning may be on disk.
   @Test(arguments: [0, 256]) func aHeadTornByAPowerCutIsNoDamage(_ head: Int) throws {
     var space = try place.store.open()
     try space.write([1, 2, 3], to: "late")
@@ -77,7 +77,7 @@ struct CheckTests {
     #expect(report.damagedPaths == ["Trip/Thumb/IMG_1.jpg"])
   }
 
-  @Test func aSegmentThatIsGoneIsToldWithAllItsFiles() throws {
+  @Test func aMissingSegmentIsReportedWithAllItsFiles() throws {
     let extent = try place.extent(of: "big", at: 0)
     let affected = try place.paths(in: extent.segment)
     try place.store.store.directory.remove(place.path(.data, extent.segment))
@@ -87,7 +87,7 @@ struct CheckTests {
     #expect(report.damagedPaths == affected, "\(report.findings)")
   }
 
-  @Test func aShortSegmentIsToldWithTheFilesBehindItsEnd() throws {
+  @Test func aShortSegmentIsReportedWithTheFilesBehindItsEnd() throws {
     let extent = try place.extent(of: "big", at: 200_000)
     try place.cut(.data, extent.segment, to: Int(extent.grid) * 256)
     let report = try place.check()
@@ -102,7 +102,7 @@ struct CheckTests {
     #expect(try place.check().findings == [])
   }
 
-  @Test func aDamagedCheckpointIsToldAndCostsNothing() throws {
+  @Test func aDamagedCheckpointIsReportedAndCostsNothing() throws {
     let position = try place.checkpoints()
     try place.flip(.checkpoint, position.firstSegment, at: 256 + 60)
     let report = try place.check()
@@ -110,8 +110,8 @@ struct CheckTests {
     #expect(report.damagedPaths == [])
   }
 
-  @Test func aMissingFrameNamesTheFilesThatItWasAbout() throws {
-    // The frames of one session, in a journal segment that another has followed.
+  @Test func aMissingFrameNamesItsFiles() throws {
+    // The frames of one session, in a journal segment that has a successor.
     var space = try place.store.open()
     try space.write([UInt8](repeating: 7, count: 5000), to: "only here")
     try space.write([UInt8](repeating: 8, count: 6000), to: "first")
@@ -141,7 +141,7 @@ struct CheckTests {
     #expect(!report.damagedPaths.contains("big"))
   }
 
-  @Test func aLinkCountAndAnOrphanAreTold() throws {
+  @Test func aLinkCountAndAnOrphanAreReported() throws {
     let space = try place.store.open()
     space.change { catalog in
       let first = catalog.child(FileName(literal: "first"), of: catalog.index(of: .root)!)!
@@ -163,7 +163,7 @@ struct CheckTests {
     #expect(!report.isComplete)
   }
 
-  @Test func keysOfAnotherStoreAreToldFromALostJournal() throws {
+  @Test func keysOfAnotherStoreAreDistinguishedFromALostJournal() throws {
     #expect {
       try SpaceCheck.run(place.store.store, keys: SpaceKeys())
     } throws: {
@@ -235,7 +235,7 @@ struct CheckPlace {
     return space.durability.journal.withLock { $0.writer.position.checkpoint }
   }
 
-  /// The paths of all files with something in a segment, sorted.
+  /// Returns the paths of all files with content in a segment, sorted.
   func paths(in segment: SegmentNumber) throws -> [String] {
     try reading { catalog in
       let inodes = Set(catalog.recordUses().filter { $0.extent.segment == segment }.map(\.inode))
@@ -244,7 +244,7 @@ struct CheckPlace {
     }
   }
 
-  /// Everything in the store.
+  /// Returns all files of the store.
   func bytes() throws -> [String: [UInt8]] {
     var result: [String: [UInt8]] = [:]
     for name in try store.snapshot().keys {
@@ -272,7 +272,7 @@ struct CheckPlace {
 }
 
 extension StorageDirectory {
-  /// Replaces a file by what `change` makes of its bytes.
+  /// Changes the bytes of a file.
   func damage(_ path: String, _ change: (inout [UInt8]) -> Void) throws {
     var bytes = try contents(of: path, limit: 64 << 20)
     change(&bytes)
@@ -283,7 +283,7 @@ extension StorageDirectory {
 }
 
 extension Space {
-  /// Makes the album Trip with the root's IMG_1.jpg as a photo and `thumbnail` as its thumbnail.
+  /// Makes the album Trip, with the root's IMG_1.jpg as a photo and `thumbnail` as its thumbnail.
   fileprivate func arrangeAlbum() -> InodeNumber {
     change { catalog in
       let root = catalog.index(of: .root)!

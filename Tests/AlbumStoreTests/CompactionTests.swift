@@ -62,7 +62,7 @@ struct CompactionTests {
     try space.close()
   }
 
-  @Test func itHappensInTheBackgroundWhenNobodyUsesTheSpace() throws {
+  @Test func compactionRunsInTheBackgroundWhileNobodyUsesTheSpace() throws {
     var random = SeededRandom()
     print("seed \(random.seed)")
     let space = try place.open(grace: 0)
@@ -114,12 +114,13 @@ struct CompactionTests {
     space = try place.open()
     #expect(try space.content(of: "note") == [9])
     for (name, content) in files { #expect(try space.content(of: name) == content) }
-    // One note of a byte in a segment of its own a session: emptied together, now and then.
+    // Each session leaves a file of one byte in a segment of its own. Compaction empties them together now
+    // and then.
     #expect(rewritten <= 12)
     try space.close()
   }
 
-  @Test func whatFilesShareIsCopiedOnceAndStaysShared() throws {
+  @Test func sharedContentIsCopiedOnceAndStaysShared() throws {
     var random = SeededRandom()
     var space = try place.open(grace: 0, background: false)
     let content = random.filling(300_000)
@@ -159,7 +160,7 @@ struct CompactionTests {
     for round in 0..<6 {
       try space.write(random.filling(40_000), to: "kept \(round)")
       try space.write(random.filling(190_000), to: "gone \(round)")
-      // As many sharers as would make the segment look full.
+      // So many files share it that the segment would look full.
       for copy in 0..<8 { try space.share("kept \(round)", 0..<40_000, as: "\(round)-\(copy)") }
       space.remove("gone \(round)")
     }
@@ -179,7 +180,7 @@ struct CompactionTests {
     var random = SeededRandom()
     let space = try place.open(grace: 0, background: false)
     let content = random.filling(50_000)
-    // Sealed, as of an open file, and not in the catalog while everything around it goes.
+    // Sealed for an open file and not in the catalog, while everything around it goes.
     try space.write([], to: "open")
     let extent = try space.append(content, to: "open")
     for number in 0..<8 { try space.write(random.filling(200_000), to: "\(number)") }
@@ -194,7 +195,7 @@ struct CompactionTests {
     try space.close()
   }
 
-  @Test func aSegmentThatCannotBeReadStaysAndTheOthersAreCompactedAllTheSame() throws {
+  @Test func anUnreadableSegmentStaysAndTheOthersAreCompacted() throws {
     var random = SeededRandom()
     var space = try place.open(grace: 0, background: false)
     var files = try fill(space, 60, &random)
@@ -253,7 +254,7 @@ struct CompactionTests {
     try space.close()
   }
 
-  @Test func whoStopsItKeepsWhatWasDone() throws {
+  @Test func aStoppedCompactionKeepsItsProgress() throws {
     var random = SeededRandom()
     print("seed \(random.seed)")
     let space = try place.open(grace: 0, background: false)
@@ -296,7 +297,7 @@ struct CompactionTests {
 }
 
 extension SeededRandom {
-  /// Bytes that differ from place to place and from call to call, made faster than random ones.
+  /// Returns bytes that differ from place to place and from call to call. This is faster than random ones.
   mutating func filling(_ count: Int) -> [UInt8] {
     let block = bytes(1021)
     var result: [UInt8] = []
@@ -307,7 +308,7 @@ extension SeededRandom {
   }
 }
 
-/// Waits until something has come about; a test that waits in vain fails.
+/// Waits for a condition, and fails if it does not come about.
 func waiting(_ isDone: () throws -> Bool) throws {
   let deadline = MonotonicTime.now + .seconds(120)
   while try !isDone() {
@@ -326,7 +327,7 @@ extension Space {
     return read { $0.extents(of: index, from: 0, to: .max) }
   }
 
-  /// Seals content of a file that the catalog does not know of yet.
+  /// Seals content of a file that the catalog does not know yet.
   func append(_ bytes: [UInt8], to name: String, at offset: Int64 = 0) throws -> Extent {
     guard let index = index(name) else { throw StoreError(.missing, name) }
     let number = read { $0.state(index).number }
@@ -347,7 +348,7 @@ extension Space {
     }
   }
 
-  /// A new file that shares a stretch of another's content, as copy_file_range makes it.
+  /// Makes a new file that shares a stretch of another file's content, as copy_file_range does.
   func share(_ name: String, _ range: Range<Int64>, as other: String) throws {
     try write([], to: other)
     guard let from = index(name), let to = index(other) else { return }

@@ -8,10 +8,10 @@ import Testing
 
 @testable import AlbumStore
 
-// Power cuts, by the disk that forgets what was not synced. A random session is cut at a random call
-// to the disk; one of the states that this may leave is mounted. Promised (Design.md): it is
-// what the space was at some commit, no older than the last barrier that returned, content and all;
-// nothing is reported as damage; and it goes on from there.
+// Power cuts, with a disk that forgets unsynced data. A random session is cut at a random call to the disk,
+// and one of the states that this may leave is mounted. The promise (Design.md): the space equals, content
+// included, what it was at some commit, no older than the last barrier that returned. Nothing is reported as
+// damage, and the space can be written to.
 
 struct CrashTests {
   @Test(arguments: 0..<4) func aPowerCutLeavesAnInstantOfThePastNoOlderThanTheLastBarrier(
@@ -25,7 +25,7 @@ struct CrashTests {
     }
   }
 
-  @Test func aKilledProcessLosesNothingThatWasCommitted() throws {
+  @Test func aKilledProcessLosesNoCommittedFile() throws {
     var random = SeededRandom()
     print("seed \(random.seed)")
     for _ in 0..<40 {
@@ -41,13 +41,13 @@ struct CrashTests {
   }
 }
 
-/// A store on a simulated disk, and what it may contain after a cut.
+/// A store on a simulated disk, and the files that it may contain after a cut.
 struct CrashRun {
   private(set) var disk: SimulatedDisk
   private let keys = SpaceKeys()
-  /// The files at each commit that was tried, in order.
+  /// The files at each attempted commit, in order.
   fileprivate(set) var history: [[String: [UInt8]]] = [[:]]
-  /// Index in `history` of what the last barrier that returned covers.
+  /// The index in `history` of the state that the last returned barrier covers.
   fileprivate var floor = 0
   fileprivate var files: [String: [UInt8]] = [:]
 
@@ -64,12 +64,12 @@ struct CrashRun {
     var options = SpaceOpenOptions(logger: Logger(label: "crash") { _ in SwiftLogNoOpLogHandler() })
     options.worksInBackground = false
     options.grace = .zero
-    // Each mount may be behind a power cut.
+    // A power cut may have come before each mount.
     options.boot = .unknown
     return try Space.open(store, keys: keys, options: options)
   }
 
-  /// Sessions that each end in a power cut.
+  /// Runs sessions that each end in a power cut.
   mutating func run(_ random: inout SeededRandom, cuts: Int) throws {
     for _ in 0..<cuts {
       disk.fail(from: disk.callCount + Int.random(in: 0...120, using: &random))
@@ -80,7 +80,7 @@ struct CrashRun {
         try space.close()
         floor = history.count - 1
       } catch is StoreError {
-        // The cut.
+        // The power cut.
       }
       try recover(&random)
     }
@@ -119,7 +119,7 @@ struct CrashRun {
     switch Int.random(in: 0..<23, using: &random) {
     case 0..<8:
       let content = random.bytes(Int.random(in: 1...100_000, using: &random))
-      // The helper makes the file and commits with its content: two instants.
+      // The helper creates the file and commits again with its content, which makes two instants.
       if files[name] == nil {
         files[name] = []
         history.append(files)
@@ -154,7 +154,7 @@ struct CrashRun {
 }
 
 extension CrashRun {
-  /// Moves what lives, and removes what it moved it out of: no instant of history of its own.
+  /// Moves living content and removes the emptied segments, which is no instant of history.
   private mutating func compact(_ space: Space) throws {
     try commit(space)
     let covered = history.count - 1
@@ -162,13 +162,13 @@ extension CrashRun {
     floor = covered
   }
 
-  /// Another file that shares content with one, as copy_file_range makes it.
+  /// Makes another file that shares content with one, as copy_file_range does.
   private mutating func share(
     _ name: String, _ space: Space, _ random: inout SeededRandom
   ) throws {
     guard let content = files[name], !content.isEmpty else { return }
     let other = "s\(Int.random(in: 0..<3, using: &random))"
-    // The helper empties the file first, and commits with it.
+    // The helper empties the file first and commits that too.
     files[other] = []
     history.append(files)
     let length = Int.random(in: 1...content.count, using: &random)
@@ -179,7 +179,7 @@ extension CrashRun {
 }
 
 extension Space {
-  /// All files of the root with their content.
+  /// Returns all files of the root with their content.
   func files() throws -> [String: [UInt8]] {
     let names = read { catalog in
       var names: [String] = []

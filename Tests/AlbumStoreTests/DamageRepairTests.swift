@@ -8,13 +8,13 @@ import Testing
 @testable import AlbumCheck
 @testable import AlbumStore
 
-// Random damage to random segments of a space, several at once: flipped, zeroed, cut short, removed,
-// swapped, replaced by an older copy. Promised: a check does not fail and does not write; what a
-// repair leaves mounts and a check finds nothing in it; no byte of any file is wrong but for the
-// zeros that were announced; every content of which no segment was damaged is still there.
+// Random damage to several random segments of a space at once: flipped bits, zeroed, cut short, removed,
+// swapped, or replaced by an older copy. A check does not fail and does not write. After a repair the space
+// mounts, and a check finds nothing. No byte of any file is wrong, except for zeros that were announced. All
+// content without a damaged segment is still there.
 
 struct DamageRepairTests {
-  @Test(arguments: 0..<4) func whateverIsDamagedARepairKeepsWhatIsLeft(_ round: Int) throws {
+  @Test(arguments: 0..<4) func aRepairKeepsEverythingThatIsUndamaged(_ round: Int) throws {
     var random = SeededRandom()
     print("seed \(random.seed)")
     for _ in 0..<2 {
@@ -31,7 +31,7 @@ private struct DamageRun {
   private let older: [String: [UInt8]]
   private let before: [String: [UInt8]]
   private let contents: [String: [UInt8]]
-  /// Those, and what else a repair may bring back.
+  /// These contents, and others that a repair may restore.
   private let genuine: [[UInt8]]
   /// The segments that each content needs.
   private let needs: [String: Set<String>]
@@ -87,7 +87,7 @@ private struct DamageRun {
       #expect(try place.bytes() == damaged)
       report = try place.check(repairs: true)
     } catch let error as StoreError where error.code == .missing {
-      // Nothing at all was left.
+      // No content was left.
       return
     }
     let after = try place.check()
@@ -106,7 +106,7 @@ private struct DamageRun {
     }
   }
 
-  /// Every byte is one that some file had there, or a zero.
+  /// Expects every byte to be one that some file had there, or a zero.
   private func expectGenuine(_ path: String, _ bytes: [UInt8], _ report: CheckReport) {
     let isLeftover = genuine.contains { content in
       bytes.count <= content.count

@@ -32,7 +32,7 @@ struct DiskErrorTests {
     try run.run(failing: call, .io, skipping: 3, count: .max)
   }
 
-  /// The last session was killed, so that a mount looks at what it wrote last.
+  /// The last session was killed, so a mount examines its last writes.
   @Test func aDataSegmentThatTheDiskCannotReadCostsItsFilesAlone() throws {
     var random = SeededRandom()
     print("seed \(random.seed)")
@@ -71,7 +71,8 @@ struct DiskErrorTests {
     #expect(try run.check().isEmpty)
   }
 
-  /// A session that writes would go on without what it cannot read; one that only reads shows the rest.
+  /// A session that writes would continue without what it cannot read. A session that only reads shows the
+  /// rest.
   @Test func aJournalThatTheDiskCannotReadIsShownAsFarAsItGoes() throws {
     let run = try RoomRun()
     let space = try run.open()
@@ -99,7 +100,7 @@ struct DiskErrorTests {
     again.abandon()
   }
 
-  @Test func whatADataSegmentHeldWhoseSyncFailedIsWrittenAnew() throws {
+  @Test func theContentOfADataSegmentIsWrittenAnewAfterItsSyncFailed() throws {
     var random = SeededRandom()
     var run = try DiskErrorRun(&random)
     let space = try run.open()
@@ -112,12 +113,12 @@ struct DiskErrorTests {
     try run.expectAllThereAfterPowerCuts(&random)
   }
 
-  @Test func whatAJournalSegmentHeldWhoseSyncFailedIsWrittenAnew() throws {
+  @Test func theContentOfAJournalSegmentIsWrittenAnewAfterItsSyncFailed() throws {
     var random = SeededRandom()
     var run = try DiskErrorRun(&random)
     let space = try run.open()
     for file in 0..<8 { try run.write(space, "f\(file)", &random) }
-    // No content is to be synced any more: the next sync is the journal's.
+    // All content is synced, so the next sync is the journal's.
     try space.barrier()
     space.remove("f3")
     run.files["f3"] = nil
@@ -131,7 +132,7 @@ struct DiskErrorTests {
     try run.expectAllThereAfterPowerCuts(&random)
   }
 
-  @Test func whatWasSealedForASegmentThatCannotBeWrittenGoesIntoAnother() throws {
+  @Test func contentOfASegmentThatCannotBeWrittenGoesIntoAnother() throws {
     var random = SeededRandom()
     var run = try DiskErrorRun(&random)
     let space = try run.open()
@@ -192,12 +193,12 @@ struct DiskErrorRun {
       space.remove(name)
       throw error
     }
-    // It is in the space from now on, whether it can be written yet or not.
+    // The file is in the space from now on, whether its content can be written yet or not.
     files[name] = content
     try space.commit()
   }
 
-  /// A session in which calls fail. After each step all is readable that is in the space.
+  /// Runs a session in which calls fail. After each step, everything in the space is readable.
   mutating func run(failing call: FaultyDisk.Call, _ error: Errno, skipping: Int, count: Int) throws
   {
     var random = SeededRandom()
@@ -251,7 +252,7 @@ struct DiskErrorRun {
     for (name, content) in files { #expect(try space.content(of: name) == content, "\(name)") }
   }
 
-  /// Writes that no barrier covers may be there or not.
+  /// Expects all confirmed files. Writes that no barrier covers may be missing.
   private func expectConfirmed(_ confirmed: [String: [UInt8]], _ random: inout SeededRandom) throws
   {
     let space = try open(base.crashed(&random))

@@ -5,14 +5,15 @@ import Testing
 
 @testable import AlbumStore
 
-// Extents of several files in one arena against a plain model: for each byte of a file, which byte of
-// which record holds it. Files grow to trees of several levels and shrink again.
+// Extents of several files in one arena, compared with a plain model that knows the record of each byte of a
+// file. Files grow to trees of several levels and shrink again.
 
 struct ExtentArenaTests {
   /// The place of a byte; nil in a hole.
   typealias Home = Int?
 
-  /// One record each, so that none goes on in the next by chance; some are cut into two extents that do.
+  /// Writes one record for each extent, so that no extent continues another by chance. Cuts some records into
+  /// two extents that do continue.
   struct Writer {
     private var grid: UInt32 = 0
 
@@ -39,7 +40,7 @@ struct ExtentArenaTests {
     }
   }
 
-  @Test(arguments: 0..<3) func filesAreWhatAPlainModelSays(_ round: Int) {
+  @Test(arguments: 0..<3) func filesEqualThePlainModel(_ round: Int) {
     var random = SeededRandom()
     print("seed \(random.seed)")
     let length = 30_000
@@ -48,12 +49,12 @@ struct ExtentArenaTests {
     var models = [[Home]](repeating: [Home](repeating: nil, count: length), count: 3)
     var writer = Writer()
     var deepest: UInt8 = 0
-    /// Bytes that the arena reports as removed from files.
+    /// The bytes that the arena reports as removed from files.
     var given: [Home] = []
     var expected: [Home] = []
     for step in 0..<12_000 {
       let file = Int.random(in: 0..<3, using: &random)
-      // Mostly growing, then mostly shrinking, and again.
+      // The files mostly grow, then mostly shrink, and so on.
       let isShrinking = step / 3000 % 2 == 1
       var (from, to) = (Int.random(in: 0..<length, using: &random), 0)
       var new: [Extent] = []
@@ -116,7 +117,7 @@ struct ExtentArenaTests {
     }
   }
 
-  /// A file of `count` extents of a byte each, with holes between them, put in by random.
+  /// Makes a file of `count` extents of one byte each, with holes between them, inserted in random order.
   private func scattered(
     _ count: Int, _ arena: inout ExtentArena, _ random: inout SeededRandom
   ) -> ExtentBlock {
@@ -149,7 +150,7 @@ struct ExtentArenaTests {
     print("at most \(most) steps, \(arena.byteCount / 100_000) bytes an extent")
     #expect(most < 120)
     #expect(arena.byteCount < 100_000 * 64)
-    // Whatever goes, goes at once.
+    // Each removal takes place at once.
     for range in [(1_000_000, 300_000_000), (4096, 409_000_000), (5, Int64.max)] as [(Int64, Int64)]
     {
       let before = arena.steps.taken
@@ -160,14 +161,14 @@ struct ExtentArenaTests {
     #expect(block.count == 1)
   }
 
-  @Test func whatAFileGivesBackIsUsedAgain() {
+  @Test func roomThatAFileFreesIsUsedAgain() {
     var random = SeededRandom()
     print("seed \(random.seed)")
     var arena = ExtentArena()
     var taken = 0
     for round in 0..<8 {
       var block = scattered(5000, &arena, &random)
-      // In parts, so that nodes are emptied, merged and detached.
+      // Removes parts, so that nodes are emptied, merged and detached.
       for _ in 0..<50 {
         let from = Int64.random(in: 0..<5000 * 4096, using: &random)
         _ = arena.replace(&block, from: from, to: from + 300 * 4096, with: [])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AlbumStore
 
-// Extents against a plain model: for every byte of a file, which byte of which record holds it.
+// Extents compared with a plain model that knows the record of each byte of a file.
 
 struct ExtentMapTests {
   /// The place of a byte of content: a segment, a record in it, and the offset in that record.
@@ -15,7 +15,7 @@ struct ExtentMapTests {
     var place: Int64
   }
 
-  /// Of each byte in `range`, to which `extents` are confined.
+  /// Returns the place of each byte in `range`, which bounds `extents`.
   func homes(_ extents: [Extent], _ range: Range<Int>) -> [Home?] {
     var result = [Home?](repeating: nil, count: range.count)
     for extent in extents {

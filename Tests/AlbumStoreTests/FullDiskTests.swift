@@ -12,7 +12,7 @@ import Testing
 // removed, and their room comes back. Then writing continues without a new mount.
 
 struct FullDiskTests {
-  /// `statfs` tells of a full disk beforehand; of a quota it does not.
+  /// `statfs` shows a full disk beforehand, but not a quota.
   @Test(arguments: [Errno.noSpace, .quota])
   func aFullDiskRefusesWhatDoesNotFitAndHarmsNothingElse(_ error: Errno) throws {
     var run = try FullDiskRun()
@@ -26,7 +26,7 @@ struct FullDiskTests {
     try run.removeHalf(space)
     try run.sweep(space)
     try run.expectAllThere(space)
-    // There is room again, for about what was removed.
+    // There is room again for about as much as was removed.
     for file in 0..<3 { try run.write(space, "again \(file)", 100_000) }
     #expect(space.status.shortage == nil)
     try space.close()
@@ -49,8 +49,8 @@ struct FullDiskTests {
     try run.expectAllThere(try run.open())
   }
 
-  /// Another program takes all that is left, the moment before what was taken over is written.
-  @Test func whatWasTakenOverIsWrittenAlthoughOthersFilledTheDisk() throws {
+  /// Another program takes all the room just before accepted content is written.
+  @Test func acceptedContentIsWrittenAlthoughOthersFilledTheDisk() throws {
     var run = try FullDiskRun()
     let space = try run.open()
     try run.write(space, "before", 300_000)
@@ -69,14 +69,14 @@ struct FullDiskTests {
     try run.expectAllThere(try run.open())
   }
 
-  @Test func whileNothingAtAllCanBeWrittenNothingIsLost() throws {
+  @Test func nothingIsLostWhileNothingCanBeWritten() throws {
     var run = try FullDiskRun()
     let space = try run.open()
     try run.write(space, "before", 300_000)
     let content = [UInt8](repeating: 7, count: 100_000)
     space.state(try space.seal(content, for: "late"))
     run.files["late"] = content
-    // The reserve is of no use: not a byte can be written, not even over what is there.
+    // The reserve does not help: no byte can be written, not even over existing ones.
     run.disk.fail(.write, with: .noSpace, count: .max)
     run.disk.fail(.create, with: .noSpace, count: .max)
     #expect(throws: StoreError.self) { try space.commit() }
@@ -91,7 +91,7 @@ struct FullDiskTests {
   }
 }
 
-/// A space on a disk of little room, and the files that are to be in it.
+/// A space on a small disk, and the files that it should contain.
 struct FullDiskRun {
   let disk = FaultyDisk(SimulatedDisk())
   var files: [String: [UInt8]] = [:]
@@ -118,7 +118,7 @@ struct FullDiskRun {
     files[name] = content
   }
 
-  /// Writes until that is refused.
+  /// Writes until the space refuses.
   mutating func fill(_ space: Space, expecting code: StoreError.Code) throws {
     for file in 100..<1000 {
       do { try write(space, "f\(file)", 100_000) } catch let error as StoreError {
@@ -132,7 +132,7 @@ struct FullDiskRun {
     Issue.record("the disk was never full")
   }
 
-  /// The older half, so that whole segments empty.
+  /// Removes the older half of the files, so that whole segments become empty.
   mutating func removeHalf(_ space: Space) throws {
     for name in files.keys.sorted().prefix(files.count / 2) {
       space.remove(name)

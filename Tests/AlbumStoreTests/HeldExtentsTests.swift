@@ -28,7 +28,7 @@ struct HeldExtentsTests {
     return held
   }
 
-  @Test func contentThatNoFileGotIsGarbageWhenItsHolderIsGone() throws {
+  @Test func contentWithoutAFileIsGarbageOnceItsHolderIsGone() throws {
     let space = try place.open(grace: 0, background: false)
     let before = living(space)
     do {
@@ -42,7 +42,7 @@ struct HeldExtentsTests {
     try space.close()
   }
 
-  @Test func whatIsGivenAwayStaysAliveAndTheRestGoes() throws {
+  @Test func extentsThatWereHandedOverStayAndTheRestGoes() throws {
     let space = try place.open(grace: 0, background: false)
     let before = living(space)
     var given: [Extent] = []
@@ -61,7 +61,7 @@ struct HeldExtentsTests {
     try space.close()
   }
 
-  /// A file system hands over buffers whose neighbours hold what it has read before.
+  /// A file system passes buffers whose neighbours hold data that it has read before.
   @Test func aReadLeavesTheBytesBeforeItsBufferAsTheyWere() throws {
     let space = try place.open(grace: 0, background: false)
     let held = try seal(space, 4000)

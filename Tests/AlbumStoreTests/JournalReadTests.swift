@@ -7,13 +7,14 @@ import Testing
 
 @testable import AlbumStore
 
-/// A mount reads each segment of the journal once, however many questions recovery has: whether timelines
-/// mix, what is proven, what the last 15 minutes stated, and how files were that lack content now.
+/// A mount reads each segment of the journal once, although recovery has several questions: whether timelines
+/// mix, what is proven, what the frames of the last 15 minutes describe, and how files were that lack content
+/// now.
 struct JournalReadTests {
   let place: CheckPlace
   init() throws { place = try CheckPlace() }
 
-  /// How often each journal segment is read while the space is mounted.
+  /// Returns how often each journal segment is read while the space is mounted.
   private func readsOfMount(readOnly: Bool) throws -> [SegmentNumber: Int] {
     let disk = FaultyDisk(place.store.store.directory)
     let numbers = try place.journals()
@@ -47,7 +48,7 @@ struct JournalReadTests {
     try expectOneReadOfEach(readOnly: readOnly)
   }
 
-  /// Frames are replayed once more, by another rule, and what was before is looked up.
+  /// Frames are replayed again by another rule, and recovery looks up the former state of files.
   @Test(arguments: [true, false]) func soDoesAMountOfACopyThatLacksContent(readOnly: Bool) throws {
     let space = try place.store.open(background: false)
     try space.write([UInt8](repeating: 1, count: 5000), to: "big")

@@ -6,10 +6,9 @@ import AlbumTestSupport
 import Posix
 import Testing
 
-// Power cuts while a store is made, a space added or a password changed, on a disk that keeps any
-// part of what was not synced. Method: every writing call is in turn the last that is done; from
-// what is there then, several states are drawn that a cut may leave. A seed is printed with each
-// failure.
+// Power cuts during the creation of a store, the addition of a space and the change of a password, on a disk
+// that keeps any part of its unsynced data. Each writing call in turn is the last that takes effect. The test
+// then draws several states that a cut may leave. Each failure prints a seed.
 
 @Suite struct KeyCrashTests {
   @Test func `a cut while a password changes leaves the old one or the new one`() throws {
@@ -22,7 +21,10 @@ import Testing
     }
   }
 
-  @Test func `a cut while a space is added leaves the others, and it where that was told`() throws {
+  @Test
+  func `a cut while a space is added leaves the others, and the new one if that was reported`()
+    throws
+  {
     try cutEverywhere { store throws(StoreError) in
       try store.addSpace(password: secret("new"), birth: PasswordPlace.birth)
     } check: { disk, spaces, isDone, seed in
@@ -33,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func `a cut while a store is made leaves none, or one that opens`() throws {
+  @Test func `a cut while a store is made leaves none, or one that works`() throws {
     var random = SeededRandom()
     var calls = 0
     var isDone = false
@@ -44,7 +46,8 @@ import Testing
       for _ in 0..<8 {
         let left = disk.crashed(&random)
         let error = failure { _ = try identity(left, "one") }
-        // The conf's twin is written before the conf; cut in between, it says that both are spoilt.
+        // The conf's twin is written before the conf. A cut between the two leaves an error that says that
+        // both are unusable.
         let isRefused = error?.code == .notAStore || error?.code == .configurationAltered
         let mayBe = error == nil || !isDone && isRefused
         #expect(mayBe, "seed \(random.seed), call \(calls): \(String(describing: error))")

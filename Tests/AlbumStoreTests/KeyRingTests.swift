@@ -7,8 +7,8 @@ import Testing
 
 @testable import AlbumStore
 
-// The file `keys`: nothing in it tells how many spaces there are, and whatever happens while it is
-// changed, no slot is ever lost.
+// The file `keys`. Nothing in it shows how many spaces there are. Whatever happens during a change, no slot
+// is ever lost.
 
 @Suite struct KeyRingTests {
   // MARK: What it shows
@@ -29,8 +29,8 @@ import Testing
     #expect(chiSquare < 450)
   }
 
-  /// Geometric with mean 256 has a deviation of 256.5: the mean of 400 lies within 64 of it but once
-  /// in a million.
+  /// A geometric distribution with mean 256 has a deviation of 256.5. The mean of 400 draws lies outside 64
+  /// of it once in a million runs.
   @Test func `the number of slots at birth and the place of the first are random`() {
     let key = passwordKey("one")
     let content = SlotContent(SpaceKeys())
@@ -67,7 +67,7 @@ import Testing
 
   // MARK: Adding and changing
 
-  @Test func `a password that opens a space is refused for another`() throws {
+  @Test func `a password that unlocks a space is refused for another`() throws {
     let place = try PasswordPlace("one", "two")
     let before = try place.read("keys")
     let store = try place.open()
@@ -122,7 +122,7 @@ import Testing
     #expect(failure { _ = try place.space("two") }?.code == .wrongPassword)
   }
 
-  @Test func `an old copy of keys still opens with the old password`() throws {
+  @Test func `the old password still unlocks an old copy of keys`() throws {
     let place = try PasswordPlace("one")
     let expected = try place.space("one")
     let copy = try place.read("keys")
@@ -143,7 +143,7 @@ import Testing
 
   // MARK: Several at once
 
-  /// Without the lock, or without reading again under it, slots are lost here.
+  /// Without the lock, or without reading again under it, changes would lose slots here.
   @Test func `changes at the same time lose no slot`() async throws {
     let place = try PasswordPlace("0", "old")
     let old = try place.space("old")
@@ -197,12 +197,16 @@ import Testing
     #expect(try place.space("two") == two)
   }
 
-  @Test func `keys of the wrong size opens what is left, says so, and is not changed`() throws {
+  @Test
+  func
+    `keys of the wrong size still unlocks the slots that are left, is reported, and is not changed`()
+    throws
+  {
     let place = try PasswordPlace("one")
     let store = try place.open()
     let slot = try KeyRing.read(store).find([passwordKey("one", store)]).places[0]
     let good = try place.read("keys")
-    // The slots up to this one, and 100 bytes more.
+    // Contains the slots up to this one and 100 more bytes.
     let behind = good[..<((slot + 1) * KeySlot.byteCount)] + good[..<100]
     try place.write(Array(behind), to: "keys")
     let cut = try place.open()
@@ -219,7 +223,7 @@ import Testing
     let lost = failure { _ = try place.space("one") }
     #expect(lost?.code == .keysDamaged)
     #expect(lost?.remedy == .recoveryKey)
-    // Bytes at the end that are no slot.
+    // Adds bytes that are no slot.
     try place.write(good + [1, 2, 3], to: "keys")
     let extended = try place.open()
     #expect(failure { _ = try extended.unlock(password: secret("one")) } == nil)
@@ -241,7 +245,7 @@ import Testing
     #expect(failure { _ = try place.space("one") }?.code == .keysDamaged)
   }
 
-  @Test func `what a change left behind that did not finish is removed by the next`() throws {
+  @Test func `the next change removes what an unfinished change left`() throws {
     let place = try PasswordPlace("one")
     try place.write([1, 2, 3], to: "keys.new")
     try place.open().changePassword(old: secret("one"), new: secret("two"))
@@ -257,8 +261,8 @@ import Testing
 
   // MARK: Failing disks
 
-  /// Every call of the change fails once, in turn. Before and after, one of the two passwords opens
-  /// the space; and where the change says that it worked, the new one.
+  /// Each call of the change fails once, in turn. Before and after, one of the two passwords unlocks the
+  /// space. If the change reported success, the new one does.
   @Test func `a disk that fails at any call never costs the space`() throws {
     var call = 0
     while true {
@@ -278,7 +282,7 @@ import Testing
     #expect(call > 12)
   }
 
-  @Test func `what does not read back as it was written is not believed`() throws {
+  @Test func `a change that does not read back as written is rejected`() throws {
     let place = try PasswordPlace("old")
     let before = try place.read("keys")
     let disk = FailingDirectory(try place.storage(), failAt: .max, garbles: true)
@@ -329,7 +333,7 @@ import Testing
   }
 }
 
-/// Fails its n-th call, and with `garbles` changes a byte of what is written.
+/// Fails its n-th call. With `garbles` it changes a byte of what is written.
 private final class FailingDirectory: StorageDirectory {
   private let base: PosixDirectory
   private let failAt: Int

@@ -8,9 +8,9 @@ import Testing
 
 @testable import AlbumStore
 
-// Lives of a few sessions, some killed, with deletions and compaction; then one segment of the journal is
-// lost. Promised: a check says so, nothing is removed by the mounts that follow, however they end, and a
-// repair brings every content back that was there.
+// A few sessions, some of them killed, with deletions and compaction. Then one segment of the journal is
+// lost. A check reports that. The mounts that follow remove nothing, however they end. A repair restores all
+// content.
 
 struct LostJournalTests {
   private static let rounds =
@@ -92,8 +92,8 @@ private struct Life {
         _ = try place.check(repairs: true)
       }
       #expect(try place.check().findings.filter { $0.severity == .damage } == [])
-      // A file that was written over is put together from both: what came last, and what is left of a
-      // longer one behind that.
+      // An overwritten file is restored from both versions: the last one, and the rest of a longer one behind
+      // it.
       let found = try place.files().values
       let lost = files.filter { file in !found.contains { $0.starts(with: file.value) } }.keys
       #expect(lost.sorted() == [], "seed \(random.seed), \(told)")
@@ -101,7 +101,7 @@ private struct Life {
     }
   }
 
-  /// A session that knows of the loss, works and sweeps, and ends somehow.
+  /// Runs a session that knows of the loss, writes and sweeps, and ends in some way.
   private func mountBetween(_ told: inout [String], _ random: inout SeededRandom) throws {
     let space = try place.store.open(grace: 0, background: false)
     told.append("mount")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AlbumStore
 
-// Several passwords of one space: each unlocks it, each goes alone, and no other space notices.
+// Several passwords of one space. Each unlocks it, each can be removed alone, and no other space is affected.
 
 @Suite struct MorePasswordsTests {
   private func add(_ new: String, to old: String, in place: PasswordPlace) throws -> Int {
@@ -38,7 +38,7 @@ import Testing
     #expect(try place.space("two") == two)
     let after = try slots(place)
     #expect((2...6).contains(after.count - before.count))
-    // The former slots are all there, in their order.
+    // All former slots are there, in their order.
     #expect(after.filter(Set(before).contains) == before)
   }
 

@@ -6,8 +6,8 @@ import Testing
 
 @testable import AlbumStore
 
-// Numbers of segments are not used up by sessions that write little, however they end, so that a repair
-// without a journal finds segments by trying some.
+// Sessions that write little use few numbers of segments, however they end. So a repair without a journal
+// finds segments by trying a few numbers.
 
 struct NumberTests {
   @Test func killedSessionsWasteFewNumbers() throws {

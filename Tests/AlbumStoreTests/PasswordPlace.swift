@@ -5,7 +5,7 @@ import AlbumStore
 import AlbumTestSupport
 import Posix
 
-/// A store in a directory of its own, whose spaces are known by their passwords alone.
+/// A store in a directory of its own, whose spaces only their passwords identify.
 struct PasswordPlace {
   let directory = TemporaryDirectory()
   @Sendable static func birth(_: Store, _: SpaceKeys) throws(StoreError) {}
@@ -33,7 +33,7 @@ struct PasswordPlace {
   /// The store as another process sees it.
   func open() throws -> Store { try Store.open(try storage()) }
 
-  /// Which space a password opens: the name of its first segment.
+  /// Returns which space a password unlocks, as the name of its first segment.
   func space(_ password: String) throws -> SegmentName {
     try open().unlock(password: secret(password)).identity
   }

@@ -109,7 +109,7 @@ struct ReconciliationTests {
     let root = catalog.index(of: .root)!
     let (names, directories) = (catalog.entryCount(of: root), catalog.subdirectoryCount(of: root))
     #expect(names == 1 && directories == 1)
-    // The other name is gone for good, whatever is done with this one.
+    // The other name is gone for good, whatever happens to this one.
     catalog.removeEntry(FileName(literal: "old"), in: root)
     let again = try restated(items, &catalog)
     let other = again.child(FileName(literal: "new"), of: again.index(of: .root)!)
@@ -158,9 +158,9 @@ struct ReconciliationTests {
     #expect(catalog.takeDataSegment() == SegmentNumber(NumberLimits.segmentCounter + 1))
   }
 
-  @Test func whatGoesWithWhatReferredToItLeavesNoNameBehind() {
-    // Without a name the photo goes, and with it what it has for a thumbnail: counted once, though it
-    // has a name as well.
+  @Test func anInodeThatGoesWithItsPhotoLeavesNoName() {
+    // A photo without a name goes, and its thumbnail with it. The thumbnail counts once, though it has a name
+    // too.
     var catalog = reconciled(
       [
         counters, inode(1, .directory), inode(5), entry(1, "named", 5),
@@ -184,7 +184,7 @@ struct ReconciliationTests {
     #expect(catalog.inodeCount == 1)
   }
 
-  @Test func whatWasStatedToTheLastNumberCanBeStatedAgain() throws {
+  @Test func countersAtTheLastNumberCanBeWrittenAgain() throws {
     var catalog = reconciled(
       [
         counters, inode(1, .directory), entry(1, "a", 5),
@@ -196,7 +196,7 @@ struct ReconciliationTests {
     try decodeItems(catalog.takeChanges()) { _ in }
   }
 
-  @Test func countersAtTheirLimitAreStatedSoThatTheyCanBeRead() throws {
+  @Test func countersAtTheirLimitAreWrittenSoThatTheyCanBeRead() throws {
     var stated = SpaceCounters()
     stated.nextInode = .max
     stated.nextDataSegment = .max
@@ -210,7 +210,7 @@ struct ReconciliationTests {
     try decodeItems(catalog.takeChanges()) { _ in }
   }
 
-  @Test func whatIsStatedAsAFileHasNoNamesInIt() {
+  @Test func aRegularFileContainsNoNames() {
     var catalog = Catalog()
     catalog.beginReplay()
     for item in [

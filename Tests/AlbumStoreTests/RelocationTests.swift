@@ -5,11 +5,11 @@ import Testing
 
 @testable import AlbumStore
 
-// The arithmetic of a move: each byte that lives is copied once, and every extent that pointed to it
-// points to the copy of just that byte; what changed meanwhile is left alone.
+// The arithmetic of a move. Each living byte is copied once, and every extent that pointed to it then points
+// to its copy. The move leaves content alone that changed in the meantime.
 
 struct RelocationTests {
-  /// Runs of records in two segments, as a writer leaves them: full records and a last one.
+  /// Runs of records in two segments, as a writer leaves them: full records and a shorter last one.
   private static let runs: [Extent] = [
     Extent(offset: 0, length: 200_000, segment: SegmentNumber(1), grid: 0, skip: 0),
     Extent(offset: 0, length: 100, segment: SegmentNumber(1), grid: 1000, skip: 0),
@@ -17,7 +17,7 @@ struct RelocationTests {
     Extent(offset: 0, length: 150_000, segment: SegmentNumber(2), grid: 3, skip: 0),
   ]
 
-  /// A byte of a segment: which record, and where in it.
+  /// A byte of a segment: its record, and its place in the record.
   private struct Byte: Hashable {
     var segment: SegmentNumber
     var grid: UInt32
@@ -40,7 +40,7 @@ struct RelocationTests {
     }
   }
 
-  @Test func eachByteIsCopiedOnceAndFoundAgainByAllWhoShareIt() {
+  @Test func eachByteIsCopiedOnceForAllFilesThatShareIt() {
     var random = SeededRandom()
     print("seed \(random.seed)")
     for _ in 0..<300 {
@@ -50,7 +50,7 @@ struct RelocationTests {
       var copied: [Byte: Byte] = [:]
       var grid: UInt32 = 0
       for part in parts.map(\.extent) {
-        // A copy in records of its own, cut anywhere.
+        // The copy has records of its own, cut anywhere.
         var from = part.offset
         while from < part.end {
           let to = min(part.end, from + Int64.random(in: 1...65_536, using: &random))
@@ -85,7 +85,7 @@ struct RelocationTests {
     }
   }
 
-  @Test func theSurveyCountsWhatIsSharedOnce() {
+  @Test func theSurveyCountsSharedContentOnce() {
     var random = SeededRandom()
     for _ in 0..<100 {
       let references = randomReferences(&random)
@@ -100,7 +100,7 @@ struct RelocationTests {
       }
       let all = references.map(\.extent)
       #expect(survey(all) == survey(all + all))
-      // Parts are cut at sharers' ends, on the grid.
+      // Parts are cut where a sharing file ends, on the grid.
       let parts = LivingParts.of(references).map(\.extent)
       #expect(abs(survey(all) - survey(parts)) <= 512 * Int64(parts.count))
     }
@@ -131,7 +131,7 @@ struct RelocationTests {
     Extent(offset: 0, length: length, segment: SegmentNumber(segment), grid: grid, skip: 0)
   }
 
-  @Test func aMoveLeavesAloneWhatWasReplacedMeanwhileAndTakesAlongWhoCameToShareIt() throws {
+  @Test func aMoveSkipsReplacedContentAndIncludesNewSharers() throws {
     var catalog = catalog()
     let files = (2...4).map { UInt64($0) }
     for (place, inode) in files.prefix(2).enumerated() {
@@ -151,7 +151,7 @@ struct RelocationTests {
       relocations.record(part.extent, to: copy)
     }
     relocations.order()
-    // Meanwhile the first file is written anew, and the third comes to share the second's content.
+    // In the meantime the first file is written anew, and the third begins to share the second's content.
     place(extent(7, 0), files[0], &catalog)
     place(extent(1, 100), files[2], &catalog)
     var ranges = references.map { ContentRange($0.inode, $0.extent) }

@@ -10,11 +10,10 @@ import Testing
 @testable import AlbumStore
 
 // One rule: a segment file is removed only if it is proven unneeded at that very moment, whatever was decided
-// before, and however slow the disk is.
+// before and however slow the disk is.
 
 struct RemovalTests {
-  /// A space with two checkpoints, so that what is older than them is unneeded, on a disk that can be
-  /// slow.
+  /// Makes a space with two checkpoints, so that everything older is unneeded, on a disk that can be slow.
   private func spaceWithCheckpoints(_ run: RoomRun, background: Bool = false) throws -> Space {
     let space = try run.open(background: background)
     for round in 0..<3 {
@@ -51,7 +50,7 @@ struct RemovalTests {
     try whileACheckpointIsWritten { space in try space.compact() }
   }
 
-  @Test func whatWasUnneededWhenASweepBeganIsLookedAtAgainWhenItGoes() throws {
+  @Test func aSweepProvesAgainThatASegmentIsUnneededBeforeItRemovesIt() throws {
     let run = try RoomRun()
     let space = try spaceWithCheckpoints(run)
     let needed = space.durability.journal.withLock { $0.neededCheckpoints }
@@ -59,7 +58,7 @@ struct RemovalTests {
     let journal = SegmentID(
       kind: .journal, number: space.durability.journal.withLock { $0.writer.position.segment })
     let data = try #require(space.read { $0.segments.accounts.keys.first })
-    // Somebody decided wrongly, or long ago.
+    // A caller decided wrongly, or long ago.
     #expect(
       try space.durability.unlink(ids + [journal, SegmentID(kind: .data, number: data)]) == 0)
     try space.close()
@@ -68,7 +67,7 @@ struct RemovalTests {
     again.abandon()
   }
 
-  /// Two ask for compaction at once while checkpoints are written, and every sync takes its time.
+  /// Two callers compact at once while checkpoints are written and every sync is slow.
   @Test func compactionsAtOnceAndCheckpointsOnASlowDiskLoseNothing() throws {
     var random = SeededRandom()
     print("seed \(random.seed)")
@@ -111,7 +110,7 @@ struct RemovalTests {
   }
 }
 
-/// A space on a disk that can be slow and full, over one that forgets what was not synced.
+/// A space on a disk that can be slow and full, above one that forgets unsynced data.
 struct RoomRun {
   static let segmentSize = 256 << 10
   let base: SimulatedDisk
@@ -161,7 +160,7 @@ struct RoomRun {
     try result.get()
   }
 
-  /// How many segments of the space exist.
+  /// Returns the number of existing segments of the space.
   func segmentCount() throws -> Int {
     try disk.list("segments").reduce(0) { try $0 + disk.list("segments/\($1)").count }
   }

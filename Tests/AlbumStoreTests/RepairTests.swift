@@ -9,15 +9,15 @@ import Testing
 @testable import AlbumCheck
 @testable import AlbumStore
 
-// `albumfs check --repair`, the core of it: what can be read is kept, and is where the report says;
-// afterwards the space mounts and a check finds nothing. However much of journal and checkpoints is
-// lost, no photo is. Other spaces of the store are not touched.
+// The core of `albumfs check --repair`. It keeps what can be read, at the place that the report names.
+// Afterwards the space mounts and a check finds nothing. However much of the journal and the checkpoints is
+// lost, no photo is. A repair does not touch other spaces of the store.
 
 struct RepairTests {
   let place: CheckPlace
   init() throws { place = try CheckPlace() }
 
-  /// Repairs, and sees that nothing is left to repair.
+  /// Repairs, and expects that nothing is left to repair.
   @discardableResult
   private func repair() throws -> CheckReport {
     let report = try place.check(repairs: true)
@@ -85,7 +85,7 @@ struct RepairTests {
       let root = catalog.index(of: .root)!
       let first = catalog.child(FileName(literal: "first"), of: root)!
       catalog.update(first) { $0.links = 5 }
-      // The album loses its name, as when a frame is lost.
+      // The album loses its name, as after the loss of a frame.
       let album = catalog.child(FileName(literal: "Trip"), of: root)!
       catalog.dropEntry(FileName(literal: "Trip"), in: root)
       catalog.enqueueEntry(FileName(literal: "Trip"), in: root)
@@ -183,9 +183,9 @@ struct RepairTests {
     return only
   }
 
-  @Test func whatALostJournalToldOfIsKeptUntilItIsRepaired() throws {
+  @Test func filesOfALostJournalAreKeptUntilARepair() throws {
     let only = try loseTheJournalOfAFile()
-    // Mounted all the same, and worked with: numbers are not used again, and nothing is swept away.
+    // The space is mounted and used all the same. Numbers are not used again, and nothing is swept.
     for round in 0..<3 {
       let space = try place.store.open(grace: 0, background: false)
       try space.write([UInt8(round)], to: "later \(round)")
@@ -201,9 +201,9 @@ struct RepairTests {
     #expect(files.values.contains(only))
   }
 
-  /// The session that finds the loss is killed when it is mounted: it has stated nothing but where it
-  /// goes on, and the next one finds no frame missing.
-  @Test func whatALostJournalToldOfIsKeptAlsoWhereTheNextSessionIsKilledAtOnce() throws {
+  /// The session that finds the loss is killed right after its mount. It has only recorded where it
+  /// continues, and the next session finds no missing frame.
+  @Test func filesOfALostJournalAreKeptEvenIfTheNextSessionIsKilledAtOnce() throws {
     var space = try place.store.open(background: false)
     var random = SeededRandom()
     let only = random.bytes(600_000)
@@ -264,9 +264,9 @@ struct RepairTests {
     }
   }
 
-  /// A session that writes no content uses no segment, so that those before and behind the lost ones
-  /// are far apart.
-  @Test func whatALostJournalToldOfIsKeptWhenNoContentIsWrittenAfterwards() throws {
+  /// A session that writes no content uses no segment, so the segments before and behind the lost ones are
+  /// far apart.
+  @Test func filesOfALostJournalAreKeptIfNoContentIsWrittenAfterwards() throws {
     let only = try loseTheJournalOfAFile()
     for round in 0..<3 {
       let space = try place.store.open(grace: 0, background: false)
@@ -308,7 +308,7 @@ struct RepairTests {
     for (path, bytes) in before { #expect(after[path] == bytes, "\(path)") }
   }
 
-  @Test func whatTheDiskCannotReadIsNotGivenUp() throws {
+  @Test func aRepairDiscardsNothingThatTheDiskCannotRead() throws {
     let faulty = FaultyDisk(place.store.store.directory)
     let extent = try place.extent(of: "big", at: 0)
     faulty.makeUnreadable(place.path(.data, extent.segment), behind: 4096)
@@ -327,7 +327,7 @@ struct RepairTests {
     #expect(try place.bytes() == before)
   }
 
-  /// Names that a disk cannot read today may be read tomorrow.
+  /// The disk may read tomorrow the names that it cannot read today.
   @Test func aJournalThatTheDiskCannotReadIsNotRepaired() throws {
     let before = try place.bytes()
     var refused = 0
@@ -341,7 +341,7 @@ struct RepairTests {
         var options = CheckOptions()
         options.repairs = true
         do throws(StoreError) {
-          // There may be nothing in what cannot be read.
+          // The unreadable part may be empty.
           #expect(
             try SpaceCheck.run(store, keys: place.store.keys, options: options).repairs.isEmpty)
         } catch {
@@ -354,7 +354,7 @@ struct RepairTests {
     #expect(refused > 0)
   }
 
-  /// Whatever the names: every content is there.
+  /// Expects all content, whatever its names.
   private func expectAllContents() throws {
     let files = Set(try place.files().values)
     for (name, content) in place.contents where !content.isEmpty {
@@ -393,7 +393,7 @@ extension CheckPlace {
     }
   }
 
-  /// All files of the space by path, with their content.
+  /// Returns all files of the space by path, with their content.
   func files(withThumbnails: Bool = false) throws -> [String: [UInt8]] {
     let space = try store.open(readOnly: true)
     defer { try? space.close() }

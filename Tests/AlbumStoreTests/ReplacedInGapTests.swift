@@ -16,8 +16,8 @@ struct ReplacedInGapTests {
       place.store.directory.segmentPaths().filter { place.keys.segment(at: $0)?.kind == .journal })
   }
 
-  /// The copy has the checkpoint behind the change. It lacks the journal segment that states the change, and
-  /// the segment of the new content. The file was closed before the copy began, so it is there.
+  /// The copy has the checkpoint behind the change. It lacks the journal segment that records the change, and
+  /// the segment of the new content. The file was closed before the copy began, so it must be in it.
   @Test func theCopyShowsTheOldFileWhereItLacksTheChangeAndTheNewContent() throws {
     var space = try place.open(background: false)
     try space.write([1, 2, 3], to: "a")

@@ -49,7 +49,7 @@ import Testing
     #expect(try natural() == [])
   }
 
-  @Test func `what a killed session left the next one settles, of whichever space`() throws {
+  @Test func `the next session of any space settles what a killed session left`() throws {
     try place.open().addSpace(password: secret("second"), birth: Space.born)
     let space = try open("first")
     try space.write([1, 2, 3], to: "a")
@@ -63,11 +63,12 @@ import Testing
     #expect(try left.map { try place.read($0) } == bytes)
   }
 
-  @Test func `what another living session may be writing is left alone for a quarter of an hour`()
+  @Test
+  func `a segment that another session may be writing is left alone for a quarter of an hour`()
     throws
   {
     try place.open().addSpace(password: secret("second"), birth: Space.born)
-    // Alone for a second, it would settle them itself.
+    // If it were alone for a second, it would settle them itself.
     let writing = try open("first", background: false)
     try writing.write([1, 2, 3], to: "a")
     let young = try leaveNaturalTimes(secondsAgo: 60)
@@ -76,7 +77,7 @@ import Testing
     let old = try leaveNaturalTimes(secondsAgo: 16 * 60)
     try open("second").close()
     #expect(try natural().isDisjoint(with: old))
-    // The other goes on as if nothing had been.
+    // The other session continues as if nothing had happened.
     try writing.write([4], to: "b")
     try writing.close()
     writing.settleTimes()
@@ -86,8 +87,8 @@ import Testing
     try again.close()
   }
 
-  /// The time that the file system wrote out last is of former bytes: only the bytes tell. Of a second
-  /// space's segment, such a time would prove that it is no chaff.
+  /// The last written time of the file system belongs to former bytes, which only the bytes show. Such a time
+  /// on a second space's segment would prove that it is no chaff.
   @Test func `after a power cut the segments that were changed last get the time of their bytes`()
     throws
   {
@@ -108,7 +109,7 @@ import Testing
   @Test func `a mount to read changes no time`() throws {
     _ = try leaveNaturalTimes()
     let all = try allPaths()
-    // Access times that any read changes, unless the reader asks for none.
+    // These access times change with any read, unless the reader asks for no change.
     for path in all {
       let times = [timespec(tv_sec: 1_500_000_000, tv_nsec: 5), timespec(tv_sec: 0, tv_nsec: omit)]
       #expect(unsafe utimensat(AT_FDCWD, "\(place.directory.path)/\(path)", times, 0) == 0)
@@ -151,8 +152,8 @@ import Testing
     }.sorted()
   }
 
-  /// As a kill between a write and the setting of its time does: three segments, whosever they are, a
-  /// folder and `keys`.
+  /// Leaves times as a kill between a write and the setting of its time does: of three segments of any space,
+  /// a folder and `keys`.
   private func leaveNaturalTimes(secondsAgo age: Int = 0) throws -> Set<String> {
     let paths = Set(try segments().shuffled().prefix(3) + ["keys", "segments/5e", ""])
     let now = Int(SystemClock.wall().seconds) - age
@@ -167,7 +168,7 @@ import Testing
   /// UTIME_OMIT, which is a macro with a shift.
   private let omit = (1 << 30) - 2
 
-  /// Whatever the store consists of, without a look that changes its times afterwards.
+  /// Returns all paths of the store, without changing their times afterwards.
   private func allPaths() throws -> [String] {
     let folders = try place.storage().list("segments").map { "segments/\($0)" }
     return try folders + segments() + ["segments", "", "keys", "albumfs.conf", "albumfs.conf.bak"]
@@ -185,7 +186,7 @@ import Testing
     return [status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
   }
 
-  /// All whose times are not those that the bytes alone give.
+  /// Returns all paths whose times differ from those that their bytes give.
   private func natural() throws -> Set<String> {
     var found: Set<String> = []
     let folders = try place.storage().list("segments").map { "segments/\($0)" } + ["segments", ""]

@@ -7,13 +7,13 @@ import Testing
 
 @testable import AlbumStore
 
-// A full disk is no dead end: sessions that change little take no room, removal always works and gives
-// room, and nobody is refused while something can be reclaimed.
+// A full disk is no dead end. Sessions that change little take no room. Removal always works and frees room.
+// No write is refused while room can be reclaimed.
 
 struct RoomTests {
   private static let size = Int64(RoomRun.segmentSize)
 
-  /// Fills the space until it refuses more; returns what is in it.
+  /// Fills the space until it refuses more. Returns its files.
   private func fill(_ space: Space, _ random: inout SeededRandom) throws -> [String: [UInt8]] {
     var files: [String: [UInt8]] = [:]
     for file in 100..<1000 {
@@ -30,7 +30,7 @@ struct RoomTests {
     return files
   }
 
-  /// The store filled the disk by itself; or another program took the rest, to the last byte.
+  /// Either the store filled the disk by itself, or another program took the rest, to the last byte.
   @Test(arguments: [false, true], [Errno.noSpace, .quota])
   func shortSessionsOnAFullDiskTakeNoRoom(_ toTheLastByte: Bool, _ error: Errno) throws {
     var random = SeededRandom()
@@ -51,7 +51,7 @@ struct RoomTests {
       if session % 4 == 3 { space.abandon() } else { try space.close() }
     }
     space = try run.open(grace: 900)
-    // A quota tells of itself only when what was taken over is written, which takes one of the reserve.
+    // A quota shows itself only when accepted content is written, which takes one segment of the reserve.
     #expect(space.context.files.missingReserve <= (error == .quota ? 1 : 0))
     for session in 0..<20 { #expect(space.names.contains("session \(session)")) }
     for (name, content) in files { #expect(try space.content(of: name) == content) }
@@ -70,7 +70,7 @@ struct RoomTests {
     #expect(try run.check().isEmpty)
   }
 
-  /// Half of each segment lives, and there is no room for copies of all of it.
+  /// Half of each segment is living content, and there is no room for copies of all of it.
   @Test func aFullDiskCanBeCompacted() throws {
     var random = SeededRandom()
     print("seed \(random.seed)")
@@ -169,7 +169,7 @@ struct RoomTests {
     #expect(try run.check().isEmpty)
   }
 
-  @Test func whatASessionLeavesIsSweptFromTheNextMountOn() throws {
+  @Test func theNextMountSweepsWhatASessionLeft() throws {
     var random = SeededRandom()
     print("seed \(random.seed)")
     let run = try RoomRun()
@@ -178,11 +178,11 @@ struct RoomTests {
     for number in 1..<30 { space.remove("\(number)") }
     try space.close()
     let before = try run.segmentCount()
-    // Nobody changes anything.
+    // This session changes nothing.
     space = try run.open(background: true, grace: 0)
     try waiting { try run.segmentCount() < before - 8 }
     try space.close()
-    // And then nothing is left to do.
+    // After that, nothing is left to do.
     let events = run.base.callCount
     space = try run.open(background: true, grace: 0)
     SystemClock.sleep(milliseconds: 2500)

@@ -38,7 +38,7 @@ import Testing
     #expect(try lines(of: "new", place).map(\.cost) == [usual])
     try place.open().addSpace(password: secret("two"), birth: PasswordPlace.birth)
     #expect(try lines(of: "two", place).map(\.cost) == [strong])
-    // The new space knows both, and stays with the strongest.
+    // The new space knows both lines and keeps the strongest.
     try place.open().changePassword(old: secret("two"), new: secret("zwei"))
     #expect(try lines(of: "zwei", place).map(\.cost) == [strong])
   }
@@ -56,8 +56,8 @@ import Testing
     #expect(!found.isNew && found.derivation == others[2])
   }
 
-  /// Else the conf would get a line from each space, and show how many there are.
-  @Test func `who knows no strong line takes one that is there`() throws {
+  /// Otherwise each space would add a line to the conf, which would show how many there are.
+  @Test func `a space that knows no strong line takes one of the conf`() throws {
     let known = [KeyDerivation(number: 1, cost: .interactive, salt: salt(1))]
     let others = known + [KeyDerivation(number: 5, cost: .sensitive, salt: salt(3))]
     let line = try SealingLine(known: known, in: others, floor: .floor)
@@ -78,7 +78,7 @@ import Testing
   @Test func `a store is born at the floor or above, whatever is asked for`() throws {
     let place = try place()
     #expect(try place.open().configuration.derivations.map(\.cost) == [usual])
-    // Tests may go as low as that and no lower.
+    // This is the least cost for tests.
     let least = try PasswordPlace("one", cost: KDFCost(operations: 1, memory: 1))
     #expect(try least.open().configuration.derivations.map(\.cost) == [weak])
     #expect(KDFCost.floor == .moderate)
@@ -86,7 +86,7 @@ import Testing
 
   // MARK: Warnings
 
-  @Test func `lines that a space does not know are told, with what to do`() throws {
+  @Test func `lines that a space does not know are reported, with advice`() throws {
     let place = try place()
     #expect(try told("one", place).isEmpty)
     let line = KeyDerivation(number: 2, cost: strong, salt: salt(1))
@@ -99,7 +99,7 @@ import Testing
     #expect(try told("one", place) == one)
   }
 
-  @Test func `a line that is gone is told by who knew it`() throws {
+  @Test func `a space reports the loss of a line that it knew`() throws {
     let place = try place()
     let before = try place.read("albumfs.conf")
     try append(KeyDerivation(number: 2, cost: strong, salt: salt(1)), to: place)
@@ -130,7 +130,7 @@ import Testing
 
   // MARK: A line that the conf lacks
 
-  @Test func `a line that a slot needs is in both confs, and what was there opens as before`()
+  @Test func `a line that a slot needs is in both confs, and other slots unlock as before`()
     throws
   {
     let place = try place()
@@ -149,7 +149,9 @@ import Testing
       failure { try store.addSpace(password: secret("x"), birth: PasswordPlace.birth) } == nil)
   }
 
-  @Test func `who opened the store before the conf changed is asked to try again`() throws {
+  @Test func `a process that opened the store before the conf changed is asked to try again`()
+    throws
+  {
     let place = try place()
     let (first, second) = (try place.open(), try place.open())
     try add("two", by: KeyDerivation(number: 2, cost: strong, salt: salt(9)), to: first)
@@ -256,7 +258,7 @@ import Testing
 
   // MARK: Helpers
 
-  /// A store of the usual cost.
+  /// Makes a store of the usual cost.
   private func place() throws -> PasswordPlace {
     try PasswordPlace("one", cost: usual)
   }

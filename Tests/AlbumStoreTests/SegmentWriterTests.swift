@@ -5,11 +5,11 @@ import Testing
 
 @testable import AlbumStore
 
-// Every record that is sealed into a segment gets into its file, in whatever order threads come.
+// Every record that is sealed into a segment is written to its file, in whatever order threads come.
 
 struct SegmentWriterTests {
-  /// Two threads hold the writer; for the record of one the segment is full, the smaller one of the
-  /// other would still fit when the segment is ended.
+  /// Two threads hold the writer. The segment is full for the record of one. The smaller record of the other
+  /// would still fit when the segment is ended.
   @Test func anEndedSegmentTakesNoRecordThatNobodyWouldWrite() throws {
     let place = try StorePlace()
     let files = SegmentFiles(

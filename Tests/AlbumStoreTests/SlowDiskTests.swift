@@ -6,11 +6,11 @@ import Testing
 
 @testable import AlbumStore
 
-// A power cut costs at most the last 5 seconds, whatever runs in the background: here what runs there
+// A power cut costs at most the last 5 seconds, whatever runs in the background. Here the background work
 // takes for ever, and barriers come all the same.
 
 struct SlowDiskTests {
-  /// Makes directories, and waits after each batch until a power cut would keep them.
+  /// Makes directories. Waits after each batch until a power cut would not lose it.
   private func expectBarriers(_ run: RoomRun, _ space: Space) throws {
     var random = SeededRandom()
     for batch in 0..<3 {
@@ -109,7 +109,7 @@ struct SlowDiskTests {
 }
 
 extension RoomRun {
-  /// True of the files of `addForeignFiles`, and of no segment of the space's own: one of 256 of those lies
+  /// True for the files of `addForeignFiles` and for no segment of the space itself, of which one in 256 lies
   /// in the same folder.
   static func isForeign(_ path: String?) -> Bool {
     path?.hasPrefix("segments/aa/aa" + String(repeating: "0", count: 20)) ?? false
@@ -124,7 +124,8 @@ extension RoomRun {
       let file = try disk.open("segments/aa/\(name)", .createNew)
       let bytes = [UInt8](repeating: 7, count: count < 10 ? RoomRun.segmentSize : 1)
       try unsafe bytes.withUnsafeBytes { try unsafe file.write($0, at: 0) }
-      // Young: another process may be writing it, so that the session examines it and leaves it as it is.
+      // These are young: another process may be writing them, so the session examines them and leaves them as
+      // they are.
       try file.setModificationTime(SystemClock.wall())
       try file.sync()
     }

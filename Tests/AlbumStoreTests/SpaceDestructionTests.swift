@@ -9,7 +9,7 @@ import Testing
 @testable import AlbumCheck
 @testable import AlbumStore
 
-// A destroyed space is opened by no password, and nothing else in the store has changed.
+// No password unlocks a destroyed space, and nothing else in the store has changed.
 
 @Suite struct SpaceDestructionTests {
   @Test func `its slot becomes random, and every other stays byte for byte`() throws {
@@ -48,13 +48,13 @@ import Testing
     #expect(failure { _ = try place.space("one") } == nil)
   }
 
-  @Test func `the recovery key destroys it, too, and opens what stays`() throws {
+  @Test func `the recovery key destroys it, too, and decrypts what stays`() throws {
     let place = try PlaceWithSpaces()
     let key = try place.open().recoveryKey(password: secret("two"))
     try SpaceDestruction(place.open(), recoveryKey: key).destroySlots()
     #expect(failure { _ = try place.keys("two") }?.code == .wrongPassword)
     #expect(failure { _ = try place.keys("one") } == nil)
-    // As it is said: what stays is opened by who has the recovery key, until the segments go.
+    // As documented, the recovery key still decrypts the segments that stay.
     let keys = try place.open().unlock(recoveryKey: key)
     try Space.open(
       place.open(), keys: keys, options: SpaceOpenOptions(logger: Logger(label: "test"))

@@ -15,7 +15,7 @@ struct SpaceTests {
   let place: StorePlace
   init() throws { place = try StorePlace() }
 
-  @Test func whatWasWrittenIsThereAfterUnmountAndMount() throws {
+  @Test func writtenFilesAreThereAfterUnmountAndMount() throws {
     var random = SeededRandom()
     let content = random.bytes(300_000)
     let space = try place.open()
@@ -27,7 +27,7 @@ struct SpaceTests {
     try again.close()
   }
 
-  @Test func whatWasCommittedSurvivesTheProcessBeingKilled() throws {
+  @Test func committedFilesSurviveAKillOfTheProcess() throws {
     var random = SeededRandom()
     var kept: [String: [UInt8]] = [:]
     for round in 0..<4 {
@@ -121,7 +121,7 @@ struct SpaceTests {
     try space.close()
   }
 
-  /// As somebody does who moves folders of a mounted store away.
+  /// The user moves folders of a mounted store away.
   @Test func aCheckpointThatGoesWhileMountedIsTakenAgainAtTheUnmount() throws {
     var space = try place.open(grace: 0)
     for file in 0..<20 { try space.write([UInt8(file)], to: "f\(file)") }
@@ -146,7 +146,7 @@ struct SpaceTests {
     try short.setModificationTime(Timestamp(seconds: 1_000_000_000))
     let space = try place.open()
     try space.write([1], to: "a")
-    // Content of users comes first.
+    // The content of users comes first.
     try space.barrier()
     _ = try space.compactor.beginSweep()
     try space.close()
@@ -234,14 +234,14 @@ struct StorePlace {
     return result
   }
 
-  /// Nil if compaction has removed it.
+  /// Returns nil if compaction has removed it.
   private func segment(_ path: String) throws -> (any StorageFile)? {
     do { return try store.directory.open(path, .read) } catch Errno.noEntry { return nil }
   }
 }
 
 extension Space {
-  /// The process ends here without an unmount.
+  /// Ends the session as a killed process does.
   func abandon() {
     context.keeper.stop()
     context.lock?.release()
@@ -252,14 +252,14 @@ extension Space {
     try commit()
   }
 
-  /// Content that was taken over and that no frame states yet.
+  /// Sealed content that no frame describes yet.
   struct Sealed {
     var index: InodeIndex
     var extents: [Extent]
     var size: Int64
   }
 
-  /// Makes the file where it is not there.
+  /// Creates the file if it is missing.
   func seal(_ bytes: [UInt8], for name: String) throws -> Sealed {
     let name = FileName(known: Array(name.utf8))
     let (number, index) = change { catalog in
@@ -307,7 +307,7 @@ extension Space {
     return try bytes(size, extents)
   }
 
-  /// The content that lies in these, and zeros between them.
+  /// Returns the content of these extents, with zeros between them.
   func bytes(_ size: Int64, _ extents: [Extent]) throws -> [UInt8] {
     let headroom = ReadHeadroom.byteCount
     var bytes = [UInt8](repeating: 0, count: headroom + Int(size))

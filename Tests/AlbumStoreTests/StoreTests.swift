@@ -7,13 +7,13 @@ import Glibc
 import Posix
 import Testing
 
-// Making a store, opening its spaces, and damage of its files. Every refusal has its code, and a text that
-// says what to do and holds no secret.
+// Making a store, unlocking its spaces, and damage to its files. Every refusal has its code, and a text that
+// says what to do and contains no secret.
 
 @Suite struct StoreTests {
   // MARK: Making one
 
-  @Test func `a new store opens with its password`() throws {
+  @Test func `the password unlocks a new store`() throws {
     let place = try PasswordPlace("correct horse")
     let store = try place.open()
     #expect(store.warnings.isEmpty)
@@ -77,7 +77,7 @@ import Testing
 
   // MARK: Opening spaces
 
-  @Test func `each password opens its space, all others none`() throws {
+  @Test func `each password unlocks its space, all others none`() throws {
     let place = try PasswordPlace("correct horse", "battery", "staple")
     let spaces = try ["correct horse", "battery", "staple"].map { try place.space($0) }
     #expect(Set(spaces).count == 3)
@@ -87,7 +87,9 @@ import Testing
     }
   }
 
-  @Test func `a wrong password and one of a space that is elsewhere are the same event`() throws {
+  @Test func `a wrong password and the password of another store's space give the same error`()
+    throws
+  {
     let (one, other) = (try PasswordPlace("one"), try PasswordPlace("other"))
     let elsewhere = failure { _ = try one.space("other") }
     let wrong = failure { _ = try one.space("never used anywhere") }
@@ -97,7 +99,7 @@ import Testing
     #expect(failure { _ = try other.space("other") } == nil)
   }
 
-  @Test func `the recovery key opens the space, without keys or password`() throws {
+  @Test func `the recovery key unlocks the space, without keys or password`() throws {
     let place = try PasswordPlace("correct horse")
     let expected = try place.space("correct horse")
     let key = try place.open().recoveryKey(password: secret("correct horse"))
@@ -116,7 +118,9 @@ import Testing
     }
   }
 
-  @Test func `a space is opened by one at a time, two spaces of a store are`() throws {
+  @Test func `one session at a time uses a space, and two spaces of a store can be used at once`()
+    throws
+  {
     let place = try PasswordPlace("one", "other")
     let store = try place.open()
     let one = try store.unlock(password: secret("one"))
@@ -134,7 +138,7 @@ import Testing
     second.release()
   }
 
-  @Test func `who only reads makes no conf anew, and still keeps writers out`() throws {
+  @Test func `a session that only reads restores no conf, and still keeps writers out`() throws {
     let place = try PasswordPlace("one")
     let storage = try place.storage()
     let store = try place.open()
@@ -163,7 +167,8 @@ import Testing
 
   // MARK: Damaged and edited confs
 
-  @Test func `one conf may be lost or damaged in any byte: the other serves, and it is told`()
+  @Test
+  func `one conf may be lost or damaged in any byte: the other serves, and a warning says so`()
     throws
   {
     let place = try PasswordPlace("correct horse")
@@ -237,7 +242,8 @@ import Testing
     }
   }
 
-  @Test func `a store of a newer format, an absurd cost and no store are told apart`() throws {
+  @Test func `a store of a newer format, an absurd cost and no store give different errors`() throws
+  {
     let place = try PasswordPlace("correct horse")
     try replace("format 1", "format 2", place)
     #expect(failure { _ = try place.open() }?.code == .newerFormat)
@@ -263,7 +269,7 @@ import Testing
     #expect(failure { _ = try place.space("wrong") }?.code == .wrongPassword)
   }
 
-  @Test func `confs that contradict each other are refused, or the slots tell`() throws {
+  @Test func `confs that contradict each other are refused, or the slots show the edit`() throws {
     let place = try PasswordPlace("correct horse")
     let good = try place.open().configuration
     var edited = good
@@ -336,7 +342,7 @@ import Testing
 }
 
 extension StoreWarning {
-  /// The path of the conf that cannot be used, if the warning is of one.
+  /// The path of the unusable conf, if the warning is about one.
   fileprivate var unusableConf: String? {
     if case .unusableConf(let path, _, _) = self { path } else { nil }
   }

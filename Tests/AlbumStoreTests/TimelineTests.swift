@@ -6,12 +6,13 @@ import Testing
 
 @testable import AlbumStore
 
-/// A copy of a store is mounted and written to. Then a copying tool brings it what the source wrote since.
+/// A copy of a store is mounted and written to. Then a copying tool adds what the source wrote since.
 struct TimelineTests {
   let source: StorePlace
   init() throws { source = try StorePlace() }
 
-  /// The source writes on after the copy was made: what `body` does. The tool brings segments of these kinds.
+  /// Returns whether the mixture is recognised. After the copy was made, the source makes the changes of
+  /// `body`. The tool then copies segments of these kinds.
   private func isRecognised(
     bringing kinds: Set<SegmentKind> = [.journal, .data], after body: (Space) throws -> Void
   ) throws -> Bool {
@@ -52,13 +53,13 @@ struct TimelineTests {
     #expect(try isRecognised { try $0.write([3], to: "after") })
   }
 
-  /// The session of the copy may have seen that frame, and lacked its content after a power cut.
+  /// The session of the copy may have seen that frame and lacked its content after a power cut.
   @Test func aFrameWithoutItsContentDoesNot() throws {
     #expect(try !isRecognised(bringing: [.journal]) { try $0.write([3], to: "after") })
   }
 
-  /// Before the newest checkpoints, journal segments of both timelines have the same numbers. A file whose
-  /// newest content is missing is shown as it was, and that is looked up there.
+  /// Before the newest checkpoints, journal segments of both timelines have the same numbers. Recovery reads
+  /// there how a file was whose newest content is missing.
   @Test func aFileThatFallsBackDoesNotReadTheOtherTimeline() throws {
     // Which of two segments is found first depends on their random births.
     for _ in 0..<6 {
@@ -81,7 +82,7 @@ struct TimelineTests {
       }
       space.abandon()
 
-      // Of data, the mixture has what the copy has: the newest content of the source is not in it.
+      // The mixture has only the data of the copy, without the newest content of the source.
       for (path, bytes) in try copy.segments() {
         let kind = source.keys.segment(at: path)?.kind
         let isNew = try source.segments()[path] == nil

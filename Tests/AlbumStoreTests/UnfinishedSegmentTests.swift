@@ -17,7 +17,7 @@ struct UnfinishedSegmentTests {
   private let contents: [String: [UInt8]]
   private static let byteCount = 5000
 
-  /// Three files written by a session that was killed.
+  /// Writes three files in a session that is then killed.
   init() throws {
     var random = SeededRandom()
     place = try CheckPlace()
@@ -32,7 +32,7 @@ struct UnfinishedSegmentTests {
     self.contents = contents
   }
 
-  /// The cells of the record that a file begins with.
+  /// Returns the cells of a file's first record.
   private func record(of name: String) throws -> (segment: SegmentNumber, cells: Range<Int>) {
     let extent = try place.extent(of: name, at: 0)
     let start = Int(extent.grid) * RecordLayout.grid
@@ -41,7 +41,7 @@ struct UnfinishedSegmentTests {
     return (extent.segment, start..<start + length)
   }
 
-  /// As a copy has it that was made before a part of a segment was written.
+  /// Changes a segment to what a copy contains that was made before a part of the segment was written.
   private func unwrite(_ id: SegmentID, _ cells: Range<Int>) throws {
     let path = place.path(id.kind, id.number)
     let file = path.split(separator: "/").last.map(String.init)!
@@ -67,9 +67,9 @@ struct UnfinishedSegmentTests {
     #expect(try !place.check().isDamaged)
   }
 
-  @Test func whatWasNotWrittenYetIsNoDamage() throws {
+  @Test func contentThatWasNotWrittenYetIsNoDamage() throws {
     let (segment, cells) = try record(of: "three")
-    // The whole record, and one that was met half written.
+    // Tries the whole record, and one that was half written.
     for start in [cells.lowerBound, cells.lowerBound + 1024] {
       try unwrite(SegmentID(kind: .data, number: segment), start..<cells.upperBound)
       let report = try place.check()
@@ -81,8 +81,8 @@ struct UnfinishedSegmentTests {
     }
   }
 
-  /// Seen: the file counted as damaged. The tool copied neither the segment of its content nor the journal
-  /// behind the full one, and both were finished only after it had listed the folder.
+  /// Former fault: the file counted as damaged. The tool copied neither the segment of its content nor the
+  /// journal segment behind the full one. Both were finished only after the tool had listed the folder.
   @Test func aCopyWithoutTheJournalBehindAFullOneLacksTheEnd() throws {
     func paths(_ kind: SegmentKind) -> Set<String> {
       Set(
@@ -114,7 +114,8 @@ struct UnfinishedSegmentTests {
     #expect(files["four"] == nil && files["one"] == contents["one"])
   }
 
-  /// Seen: the file that was replaced first stayed away, since the third file had its name for a while.
+  /// Former fault: the file that was replaced first stayed away, because the third file had its name for a
+  /// while.
   @Test func aReplacedFileComesBackAlthoughTwoNewOnesHadItsName() throws {
     let space = try place.store.open(background: false)
     for (name, steps) in [
@@ -138,7 +139,7 @@ struct UnfinishedSegmentTests {
     #expect(try !place.check().isDamaged)
   }
 
-  /// The journal of the session that was killed, which another has followed.
+  /// Returns the last frame of the killed session, whose journal segment has a successor.
   private func lastFrame() throws -> (segment: SegmentNumber, cells: Range<Int>) {
     let segment = try place.journals().last!
     let space = try place.store.open(background: false)
@@ -162,8 +163,8 @@ struct UnfinishedSegmentTests {
     #expect(try !place.check().isDamaged)
   }
 
-  /// Seen: once the store had been mounted, nothing spoke of the loss any more, and a repair found a part of
-  /// the files only.
+  /// Former fault: after a mount nothing reported the loss any more, and a repair found only some of the
+  /// files.
   @Test(arguments: [false, true])
   func aMountMakesTheLossOfAJournalNoWorse(_ writes: Bool) throws {
     try place.remove(.journal, place.journals().last!)
@@ -181,7 +182,7 @@ struct UnfinishedSegmentTests {
     for content in contents.values { #expect(files.values.contains(content)) }
     #expect(files["meanwhile"] == (writes ? [2] : nil))
     #expect(try place.check().findings == [])
-    // From now on room is given back again.
+    // From now on the space frees room again.
     let space = try place.store.open(grace: 0, background: false)
     try space.compact()
     try space.close()

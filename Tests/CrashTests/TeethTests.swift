@@ -60,7 +60,7 @@ import Testing
       operations: [.append("a", 400), .syncFile("a"), .append("b", 300), .syncFile("b")]),
   ]
 
-  @Test(arguments: teeth) func `left out, it is noticed`(_ tooth: Tooth) throws {
+  @Test(arguments: teeth) func `a left-out precaution is noticed`(_ tooth: Tooth) throws {
     let prepared = try Circumstances.prepared()
     var circumstances = prepared
     circumstances.lies = tooth.lies
@@ -100,7 +100,7 @@ import Testing
 
   /// The fault shows only in the crash after a crash, with frames that the first crash left behind a gap and
   /// that the mount in between cut off.
-  @Test func `what lies behind a stated cut is dead`() throws {
+  @Test func `frames behind a recorded cut never count`() throws {
     let prepared = try Circumstances.prepared()
     var circumstances = prepared
     circumstances.omitted = [.statedCut]

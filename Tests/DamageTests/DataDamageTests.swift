@@ -18,7 +18,7 @@ struct DataDamageTests {
     sample.records.max { $0.value.count < $1.value.count }?.key ?? SegmentNumber(0)
   }
 
-  @Test func aFlippedByteIsAnErrorForTheFilesThatItIsInAndNobodyElse() throws {
+  @Test func aFlippedByteIsAnErrorForItsFilesAndNoOthers() throws {
     var random = SeededRandom()
     print("seed \(random.seed)")
     let path = sample.path(.data, segment.rawValue)
@@ -50,7 +50,7 @@ struct DataDamageTests {
     print("data: \(count) flips, \(errors) in living records")
   }
 
-  @Test func aCheckNamesExactlyWhatAFlippedByteIsIn() throws {
+  @Test func aCheckNamesExactlyTheFilesOfAFlippedByte() throws {
     var random = SeededRandom()
     print("seed \(random.seed)")
     var count = 0
@@ -73,7 +73,7 @@ struct DataDamageTests {
     print("data: \(count) flips checked")
   }
 
-  @Test func whatIsDamagedCanBeRemovedAndWrittenAnew() throws {
+  @Test func damagedFilesCanBeRemovedAndWrittenAnew() throws {
     var random = SeededRandom()
     print("seed \(random.seed)")
     for record in sample.records[segment] ?? [] {
@@ -88,7 +88,7 @@ struct DataDamageTests {
     }
   }
 
-  @Test func aCheckNamesNobodyWhenWhatWasDamagedIsRemoved() throws {
+  @Test func aCheckNamesNothingOnceTheDamagedFilesAreRemoved() throws {
     let record = try #require(sample.records[segment]?.first)
     let disk = sample.disk()
     disk.flip(sample.path(.data, segment.rawValue), record.range.lowerBound + 100, 1)

@@ -137,7 +137,7 @@ struct KeysDamageTests {
     print("\(path): \(count * 8) flips")
   }
 
-  @Test func aFlippedByteOfBothConfsIsToldClearly() throws {
+  @Test func aFlippedByteOfBothConfsIsReportedClearly() throws {
     let count = try #require(store.files["albumfs.conf"]?.bytes.count)
     let clear: Set<StoreError.Code> = [
       .configurationAltered, .notAStore, .newerFormat, .costRefused,

@@ -36,7 +36,7 @@ import Testing
     return faults.map { "\($0)" }.sorted()
   }
 
-  @Test func `what was promised is no fault`() throws {
+  @Test func `a view that keeps its promises has no fault`() throws {
     let (life, view, since) = try CopyTeethTests.life()
     #expect(CopyTeethTests.faults(life, view, since: since).isEmpty)
   }
@@ -88,7 +88,7 @@ import Testing
       life.timeline.foreign(in: mixed).map(\.kind) == ["content and time of different instants"])
   }
 
-  @Test func `names that a file did not have, or has no more, are noticed`() throws {
+  @Test func `names that a file never had, or has no longer, are noticed`() throws {
     let (life, view, since) = try CopyTeethTests.life()
     let one = try #require(view.entries["one"])
     let strange = view.pretending(nil, at: "one").pretending(one, at: "uno")
@@ -100,7 +100,7 @@ import Testing
       CopyTeethTests.faults(life, old, since: since) == ["lost name: after", "old name: before"])
   }
 
-  @Test func `the removed comes back where it is allowed alone`() throws {
+  @Test func `a removed file comes back only where that is allowed`() throws {
     let (life, view, since) = try CopyTeethTests.life()
     let number = try #require(life.timeline.inodes(named: "gone", in: view).first)
     let version = try #require(life.timeline.versions(of: number).last)
