@@ -2,8 +2,8 @@ import AlbumTestSupport
 import Foundation
 import Testing
 
-/// `albumfs check` on the command line: exit codes, JSON, what is printed where, and that it changes
-/// nothing unasked.
+/// `albumfs check` on the command line: its exit codes, its JSON, what it prints where. It changes nothing
+/// unless asked.
 @Suite(.serialized) struct CheckTests {
   private func check(
     _ store: TestStore, _ options: [String] = [], password: String = TestStore.password
@@ -16,7 +16,7 @@ import Testing
     return try #require(value as? [String: Any])
   }
 
-  /// Damages every segment but what `kept` says.
+  /// Damages every segment except those for which `kept` returns true.
   private func removeSegments(_ store: TestStore) throws {
     for name in try store.files() where name.count == "segments/3f/".count + 32 {
       try FileManager.default.removeItem(atPath: store.path + "/" + name)
@@ -57,12 +57,12 @@ import Testing
     #expect(Set(totals.keys) == ["files", "directories", "records", "bytes", "segments"])
   }
 
-  @Test func aWrongPasswordIsTold() throws {
+  @Test func aWrongPasswordIsReported() throws {
     let store = try TestStore()
     #expect(try check(store, password: "wrong").code == 12)
   }
 
-  @Test func theRecoveryKeyOpensItToo() throws {
+  @Test func theRecoveryKeyUnlocksItToo() throws {
     let store = try TestStore()
     let key = try store.recoveryKey().output.trimmingCharacters(in: .whitespacesAndNewlines)
     #expect(try check(store, ["--recovery-key"], password: key).code == 0)
@@ -96,7 +96,7 @@ import Testing
     #expect(try check(store).code == 0)
   }
 
-  @Test func aConfThatIsGoneIsDamageThatNoRepairIsOfferedFor() throws {
+  @Test func aMissingConfIsDamageForWhichNoRepairIsOffered() throws {
     let store = try TestStore()
     try FileManager.default.removeItem(atPath: store.path + "/albumfs.conf.bak")
     let outcome = try check(store, ["--json"])
@@ -108,7 +108,7 @@ import Testing
     #expect((findings.first?["message"] as? String)?.contains("copy it over") == true)
   }
 
-  @Test func aStoreWithoutItsSegmentsIsToldFromADamagedOne() throws {
+  @Test func aStoreWithoutItsSegmentsIsDistinguishedFromADamagedOne() throws {
     let store = try TestStore()
     try removeSegments(store)
     let outcome = try check(store)

@@ -6,10 +6,10 @@ import Testing
 
 import struct Synchronization.Atomic
 
-/// Commands and daemon talk over a socket in the user's runtime directory, named after the mount's device:
-/// asked and answered, streamed, refused, and ended.
+/// Commands and the daemon communicate over a socket in the user's runtime directory, named after the mount's
+/// device: requests, replies, progress, refusals, and the end of a connection.
 @Suite(.timeLimit(.minutes(5))) struct ControlProtocolTests {
-  /// A device number that no mount has: majors of 12 bits are all there are.
+  /// The next device number that no mount has: the kernel uses majors of 12 bits only.
   private static let nextMinor = Atomic<UInt32>(0)
   private func mount(user: UInt32 = getuid()) -> MountEntry {
     let minor = Self.nextMinor.add(1, ordering: .relaxed).newValue
@@ -47,7 +47,7 @@ import struct Synchronization.Atomic
   }
 
   /// The mount table does not show the store.
-  @Test func theDaemonTellsWhereItsStoreIs() throws {
+  @Test func theDaemonNamesItsStore() throws {
     let mount = mount()
     #expect(ControlClient.store(of: mount) == nil)
     let server = try ControlServer(device: mount.device) { request, _ in
@@ -69,7 +69,7 @@ import struct Synchronization.Atomic
     }
   }
 
-  @Test func withoutADaemonThatIsSaid() {
+  @Test func aMissingDaemonIsReported() {
     #expect(throws: Failure.self) { _ = try ControlClient(mount()).daemon }
     #expect(ControlClient.daemon(of: mount()) == nil)
   }
@@ -96,8 +96,8 @@ import struct Synchronization.Atomic
     }
   }
 
-  /// The kernel gives the number of a mount again as soon as that is gone, while its daemon may still write.
-  @Test func aLaterMountOfTheSameNumberIsAnsweredByItsOwnDaemon() throws {
+  /// The kernel reuses the number of a mount as soon as that is gone, while its daemon may still write.
+  @Test func theOwnDaemonAnswersForALaterMountOfTheSameNumber() throws {
     let mount = mount()
     let runtime = Runtime()
     let servers = try (0..<3).map { number in
@@ -126,7 +126,7 @@ import struct Synchronization.Atomic
     #expect(permissions(path) == 0o600)
   }
 
-  /// Somebody else was faster: with a directory that he can write to, a file, or a link into one of his.
+  /// An attacker was faster, with a directory that he can write to, a file, or a link to one of his.
   @Test func nobodyCanTakeTheNameThatADaemonWouldHave() throws {
     let place = TemporaryDirectory()
     let own = "\(place.path)/albumfs-\(getuid())"
@@ -147,7 +147,7 @@ import struct Synchronization.Atomic
       }
       let path = try #require(server.path)
       #expect(!path.hasPrefix(own + "/"), "\(what)")
-      // It is found all the same.
+      // A command finds the socket all the same.
       let client = try ControlClient(mount, places: places)
       #expect(try client.ask(.status) == .done(ControlSummary(count: 7)), "\(what)")
       server.close()
@@ -156,10 +156,10 @@ import struct Synchronization.Atomic
     }
   }
 
-  @Test func whatAKilledDaemonLeftIsReplaced() throws {
+  @Test func theSocketOfAKilledDaemonIsReplaced() throws {
     let mount = mount()
     let runtime = Runtime()
-    // A socket that is bound and that nobody listens on, as a kill leaves it.
+    // A bound socket on which no process listens, as a kill leaves it.
     let server = try ControlServer(device: mount.device, places: runtime.places) { _, _ in
       .done(ControlSummary())
     }
@@ -178,7 +178,7 @@ import struct Synchronization.Atomic
     #expect(try client.ask(.status) == .done(ControlSummary(count: 2)))
   }
 
-  /// A daemon has bound its socket and does not listen yet; or it was killed.
+  /// A daemon has bound its socket and does not listen yet, or it was killed.
   @Test func onlyTheSocketOfAProcessThatIsGoneIsCleared() throws {
     let mount = mount()
     let runtime = Runtime()
@@ -199,7 +199,7 @@ import struct Synchronization.Atomic
     #expect(unsafe access(left, F_OK) == -1)
   }
 
-  /// The runtime directory goes at log-out, and daemons may stay.
+  /// The runtime directory is removed at log-out, and daemons may stay.
   @Test func aSocketThatIsTakenAwayIsMadeAnew() throws {
     let mount = mount()
     let runtime = Runtime()
@@ -220,7 +220,7 @@ import struct Synchronization.Atomic
     #expect(try client.ask(.status) == .done(ControlSummary(count: 5)))
   }
 
-  /// sudo, cron and ssh come with another XDG_RUNTIME_DIR, or none.
+  /// sudo, cron and ssh set another XDG_RUNTIME_DIR, or none.
   @Test func aDaemonIsFoundFromAnotherEnvironment() throws {
     let mount = mount()
     let runtime = Runtime()
@@ -251,7 +251,7 @@ import struct Synchronization.Atomic
     return unsafe lstat(path, &status) == 0 ? status.st_mode & 0o777 : 0
   }
 
-  @Test func whatIsNoMessageEndsTheConnection() throws {
+  @Test func bytesThatAreNoMessageEndTheConnection() throws {
     let (one, other) = try makeSocketPair()
     let reader = MessageStream(FileDescriptor(owning: one))
     let writer = FileDescriptor(owning: other)
@@ -301,7 +301,7 @@ import struct Synchronization.Atomic
     }
   }
 
-  /// A client, and the other end of its connection, where a test plays the daemon.
+  /// A client, and the other end of its connection, at which a test acts as the daemon.
   private struct NewerDaemon: ~Copyable {
     let client: ControlClient
     let daemon: MessageStream
@@ -354,7 +354,7 @@ import struct Synchronization.Atomic
   }
 }
 
-/// A runtime directory of a test's own.
+/// A runtime directory for one test.
 private final class Runtime: Sendable {
   private let place = TemporaryDirectory()
   var path: String { place.path }

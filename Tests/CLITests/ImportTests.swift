@@ -7,9 +7,9 @@ import Testing
 
 @testable import albumfs
 
-/// No picture is ever lost: each step of a move is made to fail in turn. The importer works through ordinary
-/// file calls, so a plain directory stands for the mounted album here, and the sync between copying and
-/// comparing is the moment in which things go wrong.
+/// No picture is ever lost: each step of a move fails in turn. The importer works through ordinary file
+/// calls, so a plain directory stands for the mounted album here. The faults come during the sync between
+/// copying and comparing.
 @Suite struct ImportTests {
   private let scratch: ScratchDirectory
   private var card: String { scratch.path("card") }
@@ -39,7 +39,7 @@ import Testing
     ((try? FileManager.default.contentsOfDirectory(atPath: scratch.path(path))) ?? []).sorted()
   }
 
-  /// Every picture is on the card or in the album, whole.
+  /// Expects every picture to be on the card or in the album, complete.
   private func requireNothingLost() {
     for name in ["one.jpg", "two.jpg", "three.jpg"] {
       let wanted = "content of \(name)"
@@ -79,7 +79,7 @@ import Testing
       #expect(outcome.report.errors.map(\.path) == [scratch.path("card/two.jpg")])
       #expect(outcome.report.errors.first?.reason.contains("differs") ?? false)
       #expect(names("card") == ["two.jpg"])
-      // The next run copies it once more, under another name.
+      // The next run copies it again, under another name.
       #expect(move().report.errors == [])
       let copies = names("album/Photo").compactMap { text("album/Photo/\($0)") }
       #expect(names("card") == [] && copies.contains("content of two.jpg"))
@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test func anOriginalThatWasReplacedMeanwhileStays() throws {
-    // The same size and the same time, as a careless tool leaves it.
+    // The file has the same size and the same time, as a careless tool leaves it.
     let times = try PlainEntry(scratch.path("card/two.jpg")).modified.seconds
     let outcome = move {
       try? put("card/new", "kontent of two.jpg")
@@ -135,7 +135,7 @@ import Testing
     #expect(outcome.failure?.kind == .unreachable && !outcome.report.complete)
     #expect(outcome.report.imported == 0 && outcome.report.removed == 0)
     #expect(names("card").count == 3)
-    // The next run takes the copies that are there for copies.
+    // The next run recognises the existing copies.
     let again = move()
     #expect(again.report.duplicates == 3 && again.report.removed == 3 && names("card") == [])
     requireNothingLost()
@@ -163,7 +163,7 @@ import Testing
     #expect(names("album/Photo").count == 3)
   }
 
-  /// A store's files would go one by one, with all its spaces.
+  /// A move would remove a store's files one by one, with all its spaces.
   @Test func aStoreKeepsItsFiles() throws {
     try put("card/backup/albumfs.conf", "c")
     try put("card/backup/segments/07/07c1", "s")
@@ -176,7 +176,7 @@ import Testing
     requireNothingLost()
   }
 
-  @Test func littleRoomIsToldAndIsNoObstacle() {
+  @Test func littleRoomIsReportedAndIsNoObstacle() {
     for (room, isTold) in [(Int64(10), true), (1 << 20, false)] {
       var told = ""
       var importer = Importer(
@@ -187,14 +187,14 @@ import Testing
     }
   }
 
-  @Test func whatKilledImportsLeftGoes() throws {
+  @Test func theRemainsOfKilledImportsAreRemoved() throws {
     try put("album/Photo/.albumfs-partial-999999999", "half")
     try put("album/Photo/.albumfs-partial-1", "of a living process")
     _ = move()
     #expect(names("album/Photo").filter { $0.hasPrefix(".") } == [".albumfs-partial-1"])
   }
 
-  @Test func contentTellsDuplicatesAndNamesAreKeptApart() throws {
+  @Test func contentDecidesAboutDuplicatesAndNamesStayDistinct() throws {
     try put("album/Photo/old.jpg", "content of one.jpg")
     try put("album/loose.jpg", "content of three.jpg")
     try put("album/Photo/two.jpg", "another")
@@ -280,7 +280,7 @@ import Testing
     #expect(numbered.utf8.count <= 255 && numbered.hasSuffix(" (2).jpg"))
     #expect(numbering("IMG_1.jpg", 1) == "IMG_1.jpg")
     #expect(numbering("IMG_1.jpg", 2) == "IMG_1 (2).jpg")
-    // Without a character cut in half.
+    // No character is cut in half.
     #expect(numbered.hasPrefix("äää") && !numbered.contains("\u{FFFD}"))
     let foreign = FileName(known: [0x62, 0xE9, 0x2E, 0x6A])
     #expect(NumberedName.of(foreign, 2).bytes == [0x62, 0xE9] + Array(" (2).j".utf8))

@@ -7,8 +7,8 @@ import Testing
 
 @testable import albumfs
 
-/// Photos come out of a zip file, which may be of another program, of another system, or hostile. Python
-/// makes the zip files, and a plain directory stands for the album.
+/// Import from zip files, which may come from another program or system, or be hostile. Python makes the zip
+/// files, and a plain directory stands for the album.
 @Suite struct ImportZipTests {
   private let scratch: ScratchDirectory
 
@@ -75,7 +75,7 @@ import Testing
     #expect(outcome.report.hidden == 1)
     let top = try Data(contentsOf: URL(fileURLWithPath: scratch.path("album/Photo/top.jpg")))
     #expect(top == Data(String(repeating: "top", count: 100_000).utf8))
-    // The next run finds everything.
+    // The next run finds that everything is there.
     let again = run().report
     #expect(again.imported == 0 && again.duplicates == 6 && found().count == 5)
     let planned = run(Importer.Options(isDryRun: true)).report
@@ -104,7 +104,7 @@ import Testing
     #expect(holds(Array("Photo/EΘ_.jpg".utf8)))
   }
 
-  @Test func whatLeadsOutIsRefusedAndTheRestComes() throws {
+  @Test func namesThatLeadOutAreRefusedAndTheOthersImported() throws {
     let outcome = try imported(
       #"""
       for name in ["../up.jpg", "/abs.jpg", "a/../../b.jpg", "a//c.jpg", "./d.jpg", "x" * 300]:
@@ -140,7 +140,7 @@ import Testing
       #expect(outcome.report.errors.first?.reason.contains("bomb") ?? false, "\(outcome)")
       #expect(found() == [])
     }
-    // It unpacks to more than it says.
+    // It unpacks to more than it declares.
     let liar = try imported(
       """
       z.writestr("liar.jpg", bytes(1000000)); z.close()
@@ -150,7 +150,7 @@ import Testing
     #expect(liar.report.errors.map(\.reason) == ["it is damaged"] && found() == [])
   }
 
-  @Test func whatCannotBeReadIsNamed() throws {
+  @Test func filesThatCannotBeReadAreNamed() throws {
     let outcome = try imported(
       """
       z.writestr("good.jpg", b"good" * 1000); z.writestr("bad.jpg", os.urandom(5000))
@@ -164,7 +164,7 @@ import Testing
         "it is compressed in a way that albumfs does not know", "it is damaged", "it is encrypted",
       ])
     #expect(found() == ["Photo/good.jpg"] && outcome.report.complete)
-    // No byte of the file makes it end otherwise than with a report.
+    // Whatever byte of the file is damaged, the import ends with a report.
     let whole = [UInt8](try Data(contentsOf: URL(fileURLWithPath: scratch.path("a.zip"))))
     for cut in stride(from: 0, to: whole.count, by: 397) {
       let part = whole[..<cut]
@@ -189,7 +189,7 @@ import Testing
     }
   }
 
-  /// More files than 16 bits count, and sizes in 64 bits.
+  /// More files than a number of 16 bits can count, and sizes in 64 bits.
   @Test func largeZipFilesAreRead() throws {
     try make(
       """

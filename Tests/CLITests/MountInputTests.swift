@@ -25,7 +25,7 @@ import Testing
     return outcome
   }
 
-  @Test func aWrongPasswordIsTheDaemonsToFindAndTheCommandsToTell() throws {
+  @Test func theCommandReportsAWrongPasswordThatTheDaemonFinds() throws {
     #expect(try mount([store.path, place.path("mnt")], password: "wrong").code == 12)
     #expect(try mount([store.path, place.path("mnt")], password: "").code == 22)
     #expect(
@@ -61,7 +61,7 @@ import Testing
     #expect(try mount([store.path, store.path + "/inner"]).code == 10)
     #expect(try mount([store.path, store.path]).code == 10)
     #expect(try mount([store.path, store.scratch.path]).code == 10)
-    // Also not by way of a symbolic link.
+    // Nor through a symbolic link.
     try FileManager.default.createSymbolicLink(
       atPath: place.path("link"), withDestinationPath: store.path + "/inner")
     #expect(try mount([store.path, place.path("link")]).code == 10)

@@ -2,7 +2,7 @@ import AlbumTestSupport
 import Foundation
 import Testing
 
-/// How passwords are sealed, as a user has it: without the environment variable of tests, at the real
+/// The cost of sealing passwords as users have it: without the environment variable of tests, at the real
 /// cost.
 @Suite(.serialized) struct PasswordCostTests {
   private static let variable = "ALBUMFS_TESTS_ALLOW_WEAK_PASSWORDS"
@@ -15,7 +15,7 @@ import Testing
     return try command.run()
   }
 
-  @Test func whatTestsSealWithNobodyElseCanHave() throws {
+  @Test func onlyTestsCanSealAtTheirCost() throws {
     let scratch = try ScratchDirectory()
     let store = scratch.path("store")
     for value in ["", "no", "1", "YES"] {
@@ -47,7 +47,7 @@ import Testing
   }
 
   /// The attack: one line appended to both confs, with a checksum that fits.
-  @Test func aWeakLineInBothConfsSealsNothingAndIsTold() throws {
+  @Test func aWeakLineInBothConfsSealsNothingAndIsReported() throws {
     let scratch = try ScratchDirectory()
     let store = scratch.path("store")
     let made = try run(["init", store, "--chaff", "0", "--password-stdin"], input: "one")
@@ -71,7 +71,7 @@ import Testing
     #expect(opened.code == 0 && opened.errors.contains("line 2: 1 pass over 8 KiB"))
     let checked = try run(["check", store, "--password-stdin"], input: Self.strong)
     #expect(checked.code == 26 && checked.output.contains("damage: albumfs.conf was edited"))
-    // Both were sealed by the first line: they open where the other is gone, without a word.
+    // Both were sealed by the first line, so they unlock without the other line, and without a warning.
     for path in ["albumfs.conf", "albumfs.conf.bak"] {
       try good.write(toFile: store + "/" + path, atomically: false, encoding: .utf8)
     }
@@ -96,7 +96,7 @@ import Testing
     let key = try run(
       ["space", "recovery-key", store.path, "--password-stdin"], input: Self.strong)
     #expect(key.code == 0 && !key.errors.contains("space's password is easy to guess"))
-    // The first space, too, once its password is changed; no line is added for that.
+    // The same holds for the first space after a change of its password. No line is added for that.
     let new = try store.scratch.write("new", "another " + Self.strong)
     let changed = try run(
       ["space", "password", store.path, "--password-stdin", "--new-password-file", new],

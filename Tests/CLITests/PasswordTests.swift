@@ -1,7 +1,7 @@
 import AlbumTestSupport
 import Testing
 
-/// Passwords come from where the user says, whole and to nobody else.
+/// Passwords come from the place that the user names, complete, and go nowhere else.
 @Suite(.serialized) struct PasswordTests {
   private func initialize(_ options: [String], input: String = "") throws -> (
     Command.Outcome, ScratchDirectory
@@ -25,7 +25,7 @@ import Testing
 
   @Test(arguments: [
     ("sesame\n", "sesame"), ("sesame", "sesame"), (" a b \nmore\n", " a b "),
-    // As Windows ends lines; a carriage return elsewhere belongs to the password.
+    // A line ending of Windows; a carriage return elsewhere belongs to the password.
     ("sesame\r\n", "sesame"), ("a\rb\r\r\nmore\r\n", "a\rb\r"), ("sesame\r", "sesame\r"),
   ])
   func aFileGivesItsFirstLineWithoutTheNewline(content: String, password: String) throws {
@@ -70,7 +70,7 @@ import Testing
     #expect(try opens(scratch, "sesame\r\n"))
   }
 
-  @Test func aPasswordTypedOnAMacOpensWhatWasSetOnLinux() throws {
+  @Test func aPasswordTypedOnAMacUnlocksASpaceFromLinux() throws {
     let (mac, linux) = ("Ka\u{308}fer", "K\u{E4}fer")
     for (set, typed) in [(mac, linux), (linux, mac)] {
       let (made, scratch) = try initialize(["--password-stdin"], input: set + "\n")
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func aWeakPasswordIsSaidToBeOneAndTaken() throws {
+  @Test func aWeakPasswordIsReportedAndAccepted() throws {
     let weak = "This password is weak"
     let strong = "vapour kettle ninety harbour moss"
     let (made, scratch) = try initialize(["--password-stdin"], input: "sesame\n")
@@ -141,7 +141,7 @@ import Testing
     #expect(session.output == "")
   }
 
-  @Test func aWrongPasswordIsSaidBeforeANewOneIsAskedFor() throws {
+  @Test func aWrongPasswordIsReportedBeforeTheCommandAsksForANewOne() throws {
     let store = try TestStore()
     for words in [["space", "password", store.path], ["passwd", store.path, "--recovery-key"]] {
       let session = try TerminalSession(Command.builtPath("albumfs"), words)

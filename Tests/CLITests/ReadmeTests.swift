@@ -2,7 +2,7 @@ import AlbumTestSupport
 import Foundation
 import Testing
 
-/// The README says the same as the program.
+/// The README agrees with the program.
 @Suite struct ReadmeTests {
   private let readme: String
 

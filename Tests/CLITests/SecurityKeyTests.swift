@@ -2,11 +2,11 @@ import AlbumTestSupport
 import Foundation
 import Testing
 
-/// A FIDO2 security key unlocks a space. The key is simulated, libfido2 and its conversation are not.
+/// A FIDO2 security key unlocks a space. The key is simulated; libfido2 and its conversation are real.
 @Suite(.serialized) struct SecurityKeyTests {
   private let pinPrompt = "PIN of the security key: "
 
-  /// Lets a key unlock the space of a store as well.
+  /// Makes a key unlock the space of a store too.
   private func add(_ key: SimulatedKey, to store: TestStore, _ more: [String] = []) throws
     -> KeyedOutcome
   {
@@ -15,7 +15,7 @@ import Testing
       ["space", "add-key", store.path, "--password-file", file, "--new-fido2"] + more, [key])
   }
 
-  /// The recovery key of the space that a security key unlocks.
+  /// Returns the recovery key of the space that a security key unlocks.
   private func unlock(_ store: TestStore, _ keys: [SimulatedKey], pin: String = SimulatedKey.pin)
     throws -> KeyedOutcome
   {
@@ -34,7 +34,7 @@ import Testing
     defer { _ = try? TestStore.run(["umount", mount]) }
     #expect(mounted.code == 0 && mounted.errors.contains("Mounted on"), "\(mounted)")
     #expect(mounted.errors.contains("Touch your security key."))
-    // A second space needs something besides the same key; a space is destroyed with it.
+    // A second space needs more than the same key. A space is destroyed with it.
     let again = try KeyedOutcome(["space", "add", store, "--fido2"], [key])
     #expect(again.code == 45 && again.errors.contains("security key"), "\(again)")
     #expect(try TestStore.run(["umount", mount]).code == 0)
@@ -76,7 +76,7 @@ import Testing
     #expect(try both.code == 0 && both.output == store.recoveryKey().output, "\(both)")
   }
 
-  @Test func theStoreDoesNotTellThatAKeyIsUsed() throws {
+  @Test func theStoreDoesNotShowThatAKeyIsUsed() throws {
     let (store, key) = (try TestStore(), try SimulatedKey())
     let files = ["albumfs.conf", "albumfs.conf.bak"]
     let before = try files.map(store.content)

@@ -29,7 +29,7 @@ final class SimulatedKey {
     process.waitUntilExit()
   }
 
-  /// What the key has done, a line each.
+  /// The actions of the key, one line each.
   var log: [String] {
     let text = (try? String(contentsOfFile: scratch.path("log"), encoding: .utf8)) ?? ""
     return text.split(separator: "\n").map(String.init)

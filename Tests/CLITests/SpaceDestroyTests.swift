@@ -2,7 +2,8 @@ import AlbumTestSupport
 import Foundation
 import Testing
 
-/// `space destroy`: the space that a password opens goes for good, after a question, and no other.
+/// `space destroy` destroys the space that a password unlocks, for good, after a question, and no other
+/// space.
 @Suite(.serialized) struct SpaceDestroyTests {
   private func destroy(_ store: TestStore, _ options: [String], input: String) throws
     -> Command.Outcome
@@ -24,7 +25,7 @@ import Testing
     #expect(try store.files() == files)
   }
 
-  @Test func withRemoveSegmentsTheyGoAndItIsSaidWhatTwoCopiesShow() throws {
+  @Test func removeSegmentsRemovesThemAndTheCommandSaysWhatTwoCopiesShow() throws {
     let store = try TestStore()
     let files = try store.files()
     #expect(try store.addSpace("another").code == 0)
@@ -44,7 +45,7 @@ import Testing
     let options = ["--yes", "--recovery-key", "--password-stdin"]
     #expect(try destroy(store, options, input: key).code == 0)
     #expect(try store.recoveryKey().code == 12)
-    // Its segments are still known by the key, and can be removed later.
+    // The key still identifies its segments, so they can be removed later.
     #expect(try destroy(store, options + ["--remove-segments"], input: key).code == 0)
     #expect(try destroy(store, options, input: key).code == 12)
   }

@@ -2,8 +2,8 @@ import AlbumTestSupport
 import Foundation
 import Testing
 
-/// A store and its spaces on the command line, and what is said of a store that is not right. In
-/// all of it nothing is lost and no secret is printed.
+/// A store and its spaces on the command line, and messages about a damaged store. Nothing is lost and no
+/// secret is printed.
 @Suite(.serialized) struct StoreTests {
   @Test func aNewStoreHasItsFilesAndOneSegmentSize() throws {
     let store = try TestStore()
@@ -17,7 +17,7 @@ import Testing
     #expect(Set(sizes).count == 1)
   }
 
-  @Test func infoSaysWhatTheConfSaysAndNothingOfSpaces() throws {
+  @Test func infoShowsTheConfAndNothingOfSpaces() throws {
     let store = try TestStore()
     let before = try TestStore.run(["info", store.path, "--json"])
     #expect(before.code == 0)
@@ -43,7 +43,7 @@ import Testing
   @Test func aSpaceThatThisMachineCannotDecryptIsRefusedAndSaysWhy() throws {
     let store = try TestStore()
     let added = try store.addSpace("another", ["--cipher", "aes-256-gcm"])
-    // A machine without AES refuses to make it.
+    // A machine without AES refuses to make such a space.
     if added.code != 0 { return #expect(added.errors.contains("--cipher auto")) }
     let key = try store.scratch.write("key", store.recoveryKey("another").output)
     let withoutAES = ["ALBUMFS_TESTS_HIDE_AES": "yes"]
@@ -72,14 +72,14 @@ import Testing
       ).code == 0)
   }
 
-  @Test func aPasswordThatOpensASpaceAlreadyIsRefused() throws {
+  @Test func aPasswordThatUnlocksASpaceAlreadyIsRefused() throws {
     let store = try TestStore()
     let keys = try store.content("keys")
     #expect(try store.addSpace(TestStore.password).code == 45)
     #expect(try store.content("keys") == keys)
   }
 
-  @Test func aPasswordCanBeChangedAndOpensTheSameSpace() throws {
+  @Test func aChangedPasswordUnlocksTheSameSpace() throws {
     let store = try TestStore()
     let key = try store.recoveryKey().output
     let new = try store.scratch.write("new", "a new one\n")
@@ -102,7 +102,7 @@ import Testing
     #expect(try store.recoveryKey().code == 0)
   }
 
-  @Test func aWrongAndAnEmptyPasswordAreToldApart() throws {
+  @Test func aWrongAndAnEmptyPasswordGiveDifferentErrors() throws {
     let store = try TestStore()
     let wrong = try store.recoveryKey("wrong")
     #expect(wrong.code == 12)
@@ -196,12 +196,12 @@ import Testing
     #expect(try store.content("keys").count == 100)
   }
 
-  @Test func keysThatLostTheirEndAreNotedAndLeftAlone() throws {
+  @Test func keysWithoutTheirEndAreReportedAndNotChanged() throws {
     let store = try TestStore()
     let keys = try store.content("keys")
     try store.write("keys", keys.prefix(keys.count - 100))
     let outcome = try store.recoveryKey()
-    // The slot that it cut may have been the password's own.
+    // The cut slot may have been the password's own.
     #expect(outcome.code == 0 || outcome.code == 8)
     #expect(outcome.errors.contains("keys"))
     #expect(try store.addSpace("another").code == 8)
@@ -240,7 +240,7 @@ import Testing
     #expect(outcome.errors.contains("newer"))
   }
 
-  /// Replaces a text in both copies of the conf; fails where it is not in there.
+  /// Replaces a text in both copies of the conf; fails if a copy lacks it.
   private func edit(_ store: TestStore, _ old: String, _ new: String) throws {
     for name in ["albumfs.conf", "albumfs.conf.bak"] {
       let text = String(decoding: try store.content(name), as: UTF8.self)

@@ -13,7 +13,7 @@ final class TerminalSession {
   init(
     _ program: String, _ arguments: [String], environment: [String: String] = [:]
   ) throws {
-    // grantpt(3) and its kin are not in Swift's Glibc module: these are what they do.
+    // grantpt(3) and related functions are not in Swift's Glibc module. These calls do the same.
     master = unsafe open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
     var unlocked: CInt = 0
     var number: CInt = 0
@@ -61,8 +61,8 @@ final class TerminalSession {
     return state.c_lflag & tcflag_t(ECHO) != 0
   }
 
-  /// Waits until the program asks for the next thing with these words and shows nothing any more,
-  /// then types a line. `shown`: that shows, since it is no secret.
+  /// Waits until the program prints this prompt and then nothing more, and types a line. `shown`: the
+  /// terminal shows the line, because it is no secret.
   func answer(_ prompt: String, _ line: String, shown: Bool = false) -> Bool {
     guard waitForPrompt(prompt, shown: shown) else { return false }
     let typed = Array((line + "\n").utf8)

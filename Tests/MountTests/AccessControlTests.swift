@@ -38,7 +38,7 @@ import Testing
           770
           """)
       #expect(try mounted.sh("grep -c default: $W/sub") == "6")
-      // What has ACLs is mounted with them.
+      // A space that has ACLs is mounted with them.
       try mounted.remount(["--allow-other"])
       try mounted.sh(
         OwnerTests.users
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  /// The group of a photo's ACL gets no more of the thumbnail than of the photo.
+  /// The group of a photo's ACL gets no more rights to the thumbnail than to the photo.
   @Test func aThumbnailAndTheDirectoriesOfAnAlbumHaveTheACLsOfWhatTheyBelongTo() throws {
     try MountedStore.use(mountOptions: ["-o", "acl"]) { mounted in
       try mounted.makePictures()

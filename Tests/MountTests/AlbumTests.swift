@@ -348,9 +348,9 @@ import Testing
     }
   }
 
-  @Test func failedThumbnailsAreTold() throws {
+  @Test func failedThumbnailsAreReported() throws {
     try MountedStore.use { mounted in
-      // The head of a PNG, and nothing that could be decoded behind it.
+      // The head of a PNG with nothing behind it that can be decoded.
       let broken = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) + Data(count: 100)
       try mounted.write(broken, "broken.png")
       try mounted.sh("mkdir $M/A; cp $W/broken.png $M/A/Photo/")

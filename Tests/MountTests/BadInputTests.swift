@@ -3,9 +3,9 @@ import Foundation
 import Glibc
 import Testing
 
-/// Everything that can be wrong gets a clear message and its exit code, and nothing is lost.
+/// Every wrong input gets a clear message and its exit code, and nothing is lost.
 @Suite(.serialized) struct BadInputTests {
-  /// A script fails with a code, and says these words on standard error, in one or two lines.
+  /// Expects a script to fail with a code and with these words on standard error, in one or two lines.
   private func expect(
     _ mounted: MountedStore, _ code: Int32, _ words: String..., of script: String,
     at location: SourceLocation = #_sourceLocation
@@ -21,7 +21,7 @@ import Testing
     #expect(!outcome.errors.contains("Fatal error"), sourceLocation: location)
   }
 
-  /// A store that is not mounted.
+  /// Runs `body` with a store that is not mounted.
   private func withStore(_ body: (MountedStore) throws -> Void) throws {
     let mounted = try MountedStore()
     defer { mounted.abandon() }
@@ -44,7 +44,7 @@ import Testing
       try mounted.sh("test ! -e $W/new")
       try expect(
         mounted, 45, "already", of: "albumfs space add --password-file $P $S")
-      // The good ones, by each of the ways.
+      // The right passwords, in each of the ways.
       for source in ["--password-file $P", "--password-command 'cat $P'", "--password-stdin < $P"] {
         try mounted.sh("albumfs mount $S $M \(source); albumfs umount $M")
       }
@@ -142,7 +142,7 @@ import Testing
     }
   }
 
-  @Test func aMissingThumbnailerIsToldAndNothingElseHappens() throws {
+  @Test func aMissingThumbnailerIsReportedAndNothingElseHappens() throws {
     try withStore { mounted in
       try mounted.makePictures()
       let outcome = try mounted.outcome("\(mount) --thumbnailer /nowhere")
@@ -171,7 +171,7 @@ import Testing
     }
   }
 
-  @Test func withoutFusermountAnOrdinaryUserIsToldWhatIsMissing() throws {
+  @Test func withoutFusermountAnOrdinaryUserLearnsWhatIsMissing() throws {
     let mounted = try MountedStore(as: .ordinary)
     defer { mounted.abandon() }
     try expect(
@@ -225,7 +225,7 @@ import Testing
       mounted.forget()
       // The daemon ends after the mount is gone, on a busy machine after umount has given up.
       try mounted.sh("for i in $(seq 600); do albumfs list | grep -qF $M || break; sleep 0.1; done")
-      // On the full disk what is there can still be read; with room again all goes on.
+      // On the full disk, existing files can still be read. With room again, everything continues.
       try mounted.mount(["--read-only"])
       try mounted.sh("sha256sum --check --quiet $W/kept")
       try mounted.unmount()
@@ -244,7 +244,7 @@ import Testing
       try mounted.mount()
       try mounted.sh("head -c 3000000 /dev/urandom > $M/file; sha256sum < $M/file > $W/sum")
       try mounted.unmount()
-      // Somebody who may write to the store puts links into it.
+      // A user who may write to the store puts links into it.
       try mounted.sh(
         """
         mkdir $W/outside; mv $S/keys $W/outside/keys; ln -s $W/outside/keys $S/keys
@@ -278,7 +278,7 @@ import Testing
         """)
       try mounted.remount()
       try mounted.unmount()
-      // One byte of one segment, in each segment in turn: never wrong bytes.
+      // Flips one byte of each segment in turn. No read ever returns wrong bytes.
       try mounted.sh("cp -a $S $W/good")
       let segments = Int(try mounted.sh("ls $S/segments/*/* | wc -l"))!
       for number in 0..<min(segments, 8) {

@@ -6,8 +6,7 @@ import Testing
 @Suite(.serialized) struct CheckTests {
   private static let check = "albumfs check --password-file $P $S"
 
-  /// Changes one byte in every segment that was written since `before`, in the middle of what is in
-  /// it.
+  /// Changes one byte in every segment that was written since `before`, in the middle of its content.
   private static let damage = """
     import glob
     for path in glob.glob(S + "/segments/*/*"):
@@ -25,7 +24,7 @@ import Testing
       #expect(refused.contains("40"))
       try mounted.unmount()
       #expect(try mounted.sh("\(Self.check) --json").contains("\"damaged\" : false"))
-      // A terminal at standard error: then there is a bar.
+      // With a terminal at standard error there is a bar.
       let shown = try mounted.sh("script -qec \"\(Self.check)\" /dev/null")
       #expect(shown.contains("["))
       #expect(shown.contains("%"))
@@ -33,7 +32,7 @@ import Testing
     }
   }
 
-  /// Records that files share say where they were first: in another file, or elsewhere in this one.
+  /// Shared records name their first place: another file, or another place in this one.
   @Test func contentThatWasCopiedWithinTheMountIsNoDamage() throws {
     try MountedStore.use { mounted in
       try mounted.python(

@@ -2,9 +2,10 @@ import AlbumTestSupport
 import Foundation
 import Testing
 
-/// The room of removed photos comes back, and nobody who uses the space notices more than that.
+/// The room of removed photos comes back, and users of the space notice nothing else.
 @Suite(.serialized) struct CompactionTests {
-  /// Photos of two albums; the second is going to be removed. No chaff: it would count.
+  /// Makes photos of two albums, of which the second will be removed. There is no chaff, because it would
+  /// count.
   private func fill(_ mounted: MountedStore) throws {
     try mounted.python(
       """
@@ -42,7 +43,7 @@ import Testing
       try mounted.sh(Self.removeHalf)
       let sums = try mounted.sh(Self.sums)
       let before = try fileBytes(mounted)
-      // Somebody reads all the while.
+      // Another process reads all the time.
       let reader = """
         (while [ ! -e $W/end ]; do (\(Self.sums)) > $W/seen; cmp $W/seen $W/sums; done \
         && echo well > $W/verdict) > $W/reader 2>&1 &
@@ -65,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func whatIsNoLongerNeededStaysForTheGraceTimeAndIsTold() throws {
+  @Test func unneededSegmentsStayForTheGraceTimeAndStatusCountsThem() throws {
     try MountedStore.use(initOptions: ["--chaff 0"]) { mounted in
       try fill(mounted)
       try mounted.sh(Self.removeHalf)
@@ -81,7 +82,7 @@ import Testing
     }
   }
 
-  @Test func itHappensByItself() throws {
+  @Test func compactionRunsByItself() throws {
     try MountedStore.use(initOptions: ["--chaff 0"], mountOptions: ["--grace", "0"]) { mounted in
       try fill(mounted)
       try mounted.sh(Self.removeHalf)
@@ -94,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func aMountThatMayNotWriteAndNoMountAtAllAreToldApart() throws {
+  @Test func aReadOnlyMountAndAMissingMountGiveDifferentErrors() throws {
     try MountedStore.use { mounted in
       try mounted.remount(["--read-only"])
       let refused = try mounted.outcome("albumfs compact $M")

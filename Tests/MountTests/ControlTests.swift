@@ -21,8 +21,8 @@ import Testing
       .first { $0.mountPoint == mounted.mountPoint }
   }
 
-  /// The kernel gives the number of a mount to the next one at once.
-  @Test func eightMountsThatComeAndGoDoNotGetInOneAnothersWay() throws {
+  /// The kernel reuses the number of a mount at once.
+  @Test func eightMountsThatComeAndGoDoNotDisturbEachOther() throws {
     let mounted = try MountedStore()
     defer { mounted.abandon() }
     try mounted.sh(
@@ -93,7 +93,7 @@ import Testing
     #expect(cleared.code == 0, "\(cleared.errors)")
   }
 
-  /// A mount whose daemon SIGSTOP holds until `body` has ended.
+  /// Runs `body` with a mount whose daemon is stopped by SIGSTOP.
   private func withStoppedDaemon(_ body: (MountedStore, _ daemon: Int32) throws -> Void) throws {
     let mounted = try MountedStore()
     defer { mounted.abandon() }
@@ -113,8 +113,8 @@ import Testing
     }
   }
 
-  /// Neither do those that ask it fill up what the kernel keeps for it.
-  @Test func whoAsksAStoppedDaemonIsToldAndNobodyElseWaits() throws {
+  /// Commands that ask it do not fill up the kernel's queue for it either.
+  @Test func aCommandReportsAStoppedDaemonAndNoOtherWaits() throws {
     try withStoppedDaemon { mounted, daemon in
       let asked = try mounted.outcome("timeout 100 albumfs status $M")
       #expect(asked.code != 0 && asked.code != 124, "\(asked)")
@@ -243,7 +243,7 @@ import Testing
     for secret in ["segments", "Secret", "/", "mounted\n", "unmounted", "seconds"] {
       #expect(!log.contains(secret), "\(log)")
     }
-    // `albumfs status --verbose` tells what happened, and --verbose tells it to the log.
+    // `albumfs status --verbose` shows what happened, and --verbose writes it to the log.
     #expect(try mounted.sh("cat $W/status").contains("segments/"))
     try mounted.sh(
       "rm -r $S $W/gone-* $W/log; cp -a $W/good $S; timeout 200 unshare --mount bash $W/session -v")

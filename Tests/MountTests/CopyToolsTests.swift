@@ -3,10 +3,10 @@ import Foundation
 import Glibc
 import Testing
 
-/// The tools that people copy pictures with, as root and as an ordinary user, and where the driver
-/// cannot see what a caller is doing (`--no-syscall-inspection`: as under Yama).
+/// The tools with which people copy pictures, as root and as an ordinary user, and where the driver cannot
+/// see the caller's system call (`--no-syscall-inspection`, as under Yama).
 @Suite(.serialized) struct CopyToolsTests {
-  /// How a space is mounted and by whom.
+  /// A way to mount a space, and the user who does it.
   struct Way: CustomTestStringConvertible, Sendable {
     var person: MountedStore.Person
     var seesCalls: Bool
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  /// Every photo of `$W/pictures` lies in a folder of the mount, and its thumbnail where it belongs.
+  /// Expects every photo of `$W/pictures` in a folder of the mount, and its thumbnail in its place.
   private func expectPictures(_ mounted: MountedStore, in folder: String, thumbs: String) throws {
     try mounted.sync()
     try mounted.sh(
@@ -62,10 +62,10 @@ import Testing
     }
   }
 
-  /// An album as it is in a mount, or in a backup of one, whose Photo or whose Thumb comes first.
+  /// Makes an album as it is in a mount or in a backup, with Photo or Thumb first.
   private func makeAlbumTree(_ mounted: MountedStore, first: String) throws {
     let second = first == "Photo" ? "Thumb" : "Photo"
-    // In the order of their making, as a file system in memory lists and numbers them.
+    // Made in this order, because a file system in memory lists and numbers them so.
     try mounted.sh(
       """
       tree=$(mktemp -d /dev/shm/albumfs-test-XXXXXX); ln -s $tree $W/source
@@ -85,7 +85,8 @@ import Testing
   @Test(
     arguments: Way.all, ["Photo", "Thumb"])
   func aWholeAlbumTreeCanBeCopiedInByAnyTool(_ way: Way, first: String) throws {
-    // Unseen, a Python program that makes Photo looks like one that writes into it.
+    // Without a look at its system calls, a Python program that makes Photo looks like one that writes into
+    // it.
     let options = way.seesCalls ? "" : ", dirs_exist_ok=True"
     let tools = [
       "cp -r $W/source/Trip $M/",
@@ -125,8 +126,8 @@ import Testing
     }
   }
 
-  /// The first run removes what the source has not, Photo and Thumb included; the second has nothing to
-  /// do. Thumb comes back when it is made.
+  /// The first run removes everything that the source lacks, Photo and Thumb included. The second has nothing
+  /// to do. Thumb comes back when a user makes it.
   @Test(arguments: Way.all) func aMirrorOfAFolderIsIdleTheSecondTime(_ way: Way) throws {
     try using(way) { mounted in
       try mounted.sh(
@@ -204,7 +205,7 @@ import Testing
         """)
       try mounted.sh("for i in 1 2 3; do mkdir $M/S$i; cp $W/pictures/* $M/S$i/Photo/; done")
       try expectPictures(mounted, in: "$M/S3/Photo", thumbs: "$M/S3/Thumb")
-      // Somebody who has seen that Photo is there cannot make it.
+      // A program that has seen Photo cannot make it.
       try mounted.sh("mkdir $M/B; ls $M/B > /dev/null")
     }
   }

@@ -2,10 +2,10 @@ import AlbumTestSupport
 import Foundation
 import Testing
 
-/// Bytes of the store changed while it is not mounted: what they hit is an I/O error, and nothing
-/// else notices.
+/// Bytes of the store change while it is not mounted. Reading them gives an I/O error, and no other file is
+/// affected.
 @Suite(.serialized) struct DamageTests {
-  /// Flips the middle byte of a segment file, wherever that lies.
+  /// Flips the middle byte of a segment file.
   private static let flip = """
     def segments():
         found = [os.path.join(d, f) for d, _, files in os.walk(S + "/segments") for f in files]
@@ -17,7 +17,7 @@ import Testing
 
     """
 
-  /// Two files of several segments each, and small ones; nothing in the store but what they need.
+  /// Writes two files of several segments each, and small ones. The store has nothing else.
   private func fill(_ mounted: MountedStore) throws {
     try mounted.mount()
     try mounted.python(

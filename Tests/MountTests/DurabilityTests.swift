@@ -4,8 +4,8 @@ import Testing
 
 /// Everything that was put into a space is there after the next mount, however the last one ended.
 @Suite(.serialized) struct DurabilityTests {
-  /// Everything that a person can see of a tree, an entry each: content, times, mode, owner, links,
-  /// extended attributes.
+  /// Describes everything that a person can see of a tree: for each entry its content, times, mode, owner,
+  /// links and extended attributes.
   private func description(_ mounted: MountedStore, of folder: String = "") throws -> Set<String> {
     let output = try mounted.python(
       Self.describe + "print('\\n'.join(describe(M + '\(folder)')))")
@@ -78,7 +78,7 @@ import Testing
       #expect(outcome.errors.contains("This store is older than what was seen of it here"))
       #expect(try mounted.sh("stat -c %a $W/state/albumfs").contains("700"))
 
-      // A session that is killed counts as far as it is on disk.
+      // A killed session counts as far as it is on disk.
       try mounted.sh("rm -r $W/state; \(mount) && albumfs umount -q $M")
       try mounted.sh("cp -a $S $W/old; cat $W/state/albumfs/* > $W/noted")
       try mounted.sh("\(mount) && touch $M/third")
@@ -98,7 +98,8 @@ import Testing
   }
 
   /// A thread of the daemon that waits in the kernel for pages of a file cannot end when the daemon is
-  /// killed, since nobody else takes them. The next `umount` or `mount` releases it, and all that wait.
+  /// killed, because no other process delivers them. The next `umount` or `mount` releases it and all other
+  /// waiting threads.
   @Test func aDaemonThatIsKilledWhileItWaitsForPagesHoldsNobodyForEver() throws {
     try MountedStore.use { mounted in
       let pid = mounted.daemon
@@ -185,7 +186,7 @@ import Testing
     throws
   {
     try MountedStore.use { mounted in
-      // The program notes outside the mount what it has closed; the kill comes in the middle.
+      // The program records outside the mount which files it has closed. The kill comes in the middle.
       try mounted.sh("mkdir $M/.plain $M/Trip")
       let writer = """
         import os, random, hashlib
@@ -206,7 +207,7 @@ import Testing
       try mounted.kill()
       try mounted.sh("sleep 0.3")
       try mounted.mount()
-      // Closed files are there. A rename of the last moment may be undone.
+      // Closed files are there. A rename in the last moment may be undone.
       let check = """
         lines = [line.split("  ") for line in open(W + "/closed").read().splitlines()]
         assert len(lines) > 5, lines
@@ -215,7 +216,7 @@ import Testing
             assert hashlib.sha256(get(path)).hexdigest() == sum, path
         """
       try mounted.python(check)
-      // And the space takes new files as before.
+      // The space accepts new files as before.
       try mounted.sh("echo new > $M/.plain/new")
       try mounted.remount()
       try mounted.sh("test \"$(cat $M/.plain/new)\" = new")

@@ -3,8 +3,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// Mounting without a thought: the mount point comes and goes with the mount, nothing falls into it in between,
-/// and what fell into it is moved in.
+/// Mounting in everyday use. The mount point comes and goes with the mount. Nothing gets into it in between,
+/// and `adopt` moves files that did.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct EverydayTests {
   private func withStore(
     as person: MountedStore.Person = .tester, _ body: (MountedStore) throws -> Void
@@ -17,7 +17,7 @@ import Testing
     try body(mounted)
   }
 
-  /// Settings of the person, whose home is `$W`: the space belongs on `$W/made`.
+  /// The person's settings. `$W` is the home, and the space belongs on `$W/made`.
   private let settings = """
     mkdir -p $W/.config/albumfs
     printf 'store = %s\\nmountpoint = ~/made\\npassword-file = %s\\n' $S $P > $W/.config/albumfs/config
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func mountTellsWhereItIsUnlessQuiet() throws {
+  @Test func mountPrintsItsMountPointUnlessQuiet() throws {
     try withStore { mounted in
       let told = try mounted.sh(
         """
@@ -80,7 +80,7 @@ import Testing
         try mounted.sh(
           "albumfs mount \(words); albumfs status $W/made > $W/status; albumfs umount $W/made")
       }
-      // What was typed counts more.
+      // Typed options override settings.
       let outcome = try mounted.outcome("albumfs mount --password-command 'echo wrong'")
       #expect(outcome.code == 12, "\(outcome)")
     }
@@ -97,7 +97,7 @@ import Testing
         """
       try mounted.sh(
         "albumfs mount -q; touch $W/made/inside; albumfs umount $W/made; \(attempts)")
-      // Also after a kill, without anything that has to be cleared.
+      // The same after a kill, without anything to clear.
       try mounted.sh("albumfs mount -q")
       let daemon = try mounted.status(mounted.work + "/made").pid
       #expect(Glibc.kill(daemon, SIGKILL) == 0)
@@ -148,7 +148,7 @@ import Testing
     }
   }
 
-  @Test func whatCannotBeCopiedStaysWhereItWas() throws {
+  @Test func filesThatCannotBeCopiedStayWhereTheyWere() throws {
     try withStore(as: .ordinary) { mounted in
       try mounted.sh("echo small > $M/a; echo secret > $M/b; chmod 000 $M/b")
       let adopted = try mounted.outcome("albumfs adopt --password-file $P $M $S")
@@ -159,7 +159,7 @@ import Testing
     }
   }
 
-  @Test func aSpaceThatIsMountedElsewhereIsSaidToBe() throws {
+  @Test func aMountOfASpaceThatIsMountedElsewhereSaysWhere() throws {
     try withStore { mounted in
       try mounted.mount()
       let pid = try mounted.status().pid

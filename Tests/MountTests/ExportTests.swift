@@ -2,7 +2,7 @@ import AlbumTestSupport
 import Foundation
 import Testing
 
-/// Originals come out of the mounted space: complete, under their names, and once only.
+/// `export` copies originals out of the mounted space: completely, under their names, and only once.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct ExportTests {
   private struct Report: Decodable {
     struct Problem: Decodable { var path, reason: String }
@@ -37,7 +37,7 @@ import Testing
         test "$(stat -c %Y $W/out/Trip/large.jpg)" = 1000000000
         rm $W/out/Trip/large.jpg; echo other > $W/out/Trip/Day/day.jpg
         """)
-      // What an interruption left out comes, and what is another's stays.
+      // The next run copies what the interruption left out, and keeps files of others.
       let (code, again) = try report(mounted, "albumfs export --json $M $W/out")
       #expect(code == 0 && again.exported == 2 && again.present == 2 && again.complete)
       try mounted.sh(
@@ -55,7 +55,7 @@ import Testing
   @Test func aZipFileHoldsTheSame() throws {
     try MountedStore.use { mounted in
       try mounted.sh("\(fill)\necho ä > $M/Trip/Photo/ä.jpg; mkdir $M/Trip2; ln -s /etc $M/out")
-      // A link in the space leads nowhere else.
+      // The export follows no link of the space.
       let told = try mounted.outcome("albumfs export $M --zip $W/all.zip")
       #expect(told.code == 51 && told.errors.contains("Exported 5 files"), "\(told)")
       #expect(told.errors.contains("symbolic link"), "\(told)")

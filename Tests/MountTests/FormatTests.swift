@@ -2,8 +2,8 @@ import AlbumTestSupport
 import Foundation
 import Testing
 
-/// Promises: a store of an earlier version opens for ever; and Format.md says all that a reader needs, since
-/// `scripts/read-store`, which was written from it alone, shows what the mount shows.
+/// Two promises. Every later version opens a store of an earlier version. Format.md contains all that a
+/// reader needs: `scripts/read-store`, which was written from it alone, shows what the mount shows.
 @Suite(.serialized) struct FormatTests {
   struct Fixture: CustomTestStringConvertible, Sendable {
     var name: String
@@ -65,7 +65,7 @@ import Testing
     #expect(try mounted.status().recovery.isEmpty || fixture.name == "killed")
     try mounted.unmount()
     _ = try sh(mounted, "albumfs check -q --password-file $W/password $W/store")
-    // It can be written to as well, and then shows the rest as before.
+    // It can be written to as well, and then shows the old files as before.
     try mounted.mount(password: fixture.password, of: mounted.work + "/store")
     _ = try sh(mounted, "echo new > $M/new; albumfs sync -q --timeout 120 $M")
     #expect(
@@ -74,7 +74,7 @@ import Testing
     _ = try sh(mounted, "albumfs check -q --password-file $W/password $W/store")
   }
 
-  @Test(arguments: fixtures) func aReaderThatKnowsThePageAloneReadsIt(_ fixture: Fixture) throws {
+  @Test(arguments: fixtures) func aReaderWrittenFromThePageAloneReadsIt(_ fixture: Fixture) throws {
     let mounted = try MountedStore(initOptions: ["--chaff 0"])
     defer { mounted.abandon() }
     try unpack(fixture, mounted)
@@ -108,7 +108,7 @@ import Testing
     #expect(try sh(mounted, "tree content $W/out") == content, what)
   }
 
-  @Test func whatEachKindOfSessionWritesIsReadAsTheMountShowsIt() throws {
+  @Test func theReaderShowsTheFilesOfEachKindOfSessionAsTheMountDoes() throws {
     let mounted = try MountedStore(initOptions: ["--chaff 2M", "--segment-size 256K"])
     defer { mounted.abandon() }
     try compareBirth(mounted)
@@ -121,7 +121,7 @@ import Testing
     try mounted.python(Self.secondSession)
     try mounted.unmount()
     try compare(mounted, "after changes of all kinds")
-    // An attribute of that length is more than one frame holds.
+    // An attribute of that length does not fit into one frame.
     try mounted.sh("cp -r $S $W/store; cp $P $W/password")
     let groups =
       "print(sum(frame.bits & 1 for scan, _ in reader.Journal(space, print).chain for frame in scan.frames))"
@@ -191,7 +191,7 @@ import Testing
     os.chmod(M + "/renamed", 0o640)
     """
 
-  @Test func whatItCannotReadItRefusesAndSaysWhy() throws {
+  @Test func theReaderRefusesWhatItCannotReadAndSaysWhy() throws {
     let mounted = try MountedStore(initOptions: ["--chaff 0"])
     defer { mounted.abandon() }
     try unpack(Self.fixtures[0], mounted)
@@ -284,7 +284,7 @@ import Testing
     #expect(differences > 0)
   }
 
-  /// Runs a Python program that has the reader as a module, and the space of `$W/store` opened by it.
+  /// Runs a Python program that has the reader as a module, and the unlocked space of `$W/store`.
   @discardableResult
   private func program(_ mounted: MountedStore, _ text: String) throws -> String {
     try mounted.python(
@@ -333,7 +333,7 @@ import Testing
       """)
   }
 
-  @Test func whateverNamesAStoreHoldsNothingIsMadeOutsideOfTheDirectory() throws {
+  @Test func noNameOfAStoreMakesTheReaderWriteOutsideOfTheDirectory() throws {
     let mounted = try MountedStore(initOptions: ["--chaff 0"])
     defer { mounted.abandon() }
     let extract = "rm -rf $W/out; read_store $W/store --password-file $W/password --extract $W/out"
@@ -346,8 +346,8 @@ import Testing
       #expect(
         read.code == 8 && read.errors.contains("a name that is none"), "\(name): \(read.errors)")
     }
-    // A link that leads out, a directory within itself, one with two names, and a program with its owner's
-    // rights.
+    // A link that leads out of the directory, a directory within itself, a directory with two names, and a
+    // program with set-id bits.
     _ = try sh(mounted, "rm -rf $W/store; mkdir $W/outside")
     try unpack(Self.fixtures[2], mounted)
     try forge(

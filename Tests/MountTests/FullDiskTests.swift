@@ -47,7 +47,7 @@ struct FullDiskTests {
     try mounted.python(Self.fill + "fill(M + '/Trip/Photo', \(seed))")
   }
 
-  /// Everything that was closed without an error has its content, and everything there can be read.
+  /// Expects every file that was closed without an error to have its content, and every file to be readable.
   private func expectIntact(_ mounted: MountedStore, _ when: String) throws {
     let outcome = try mounted.outcome(
       "sha256sum --quiet --check $W/closed; find $M -type f -exec cat {} + | wc -c")
@@ -55,7 +55,7 @@ struct FullDiskTests {
       outcome.errors + outcome.output.filter { !$0.isNumber && !$0.isNewline } == "", "\(when)")
   }
 
-  /// Waits until a script succeeds: what was promised is that this comes by itself, not when.
+  /// Waits until a script succeeds: the promise is that this happens without a user's action, not when.
   private func becomesTrue(_ mounted: MountedStore, _ script: String) throws -> Bool {
     for _ in 0..<60 {
       if try mounted.outcome(script).code == 0 { return true }
@@ -64,7 +64,7 @@ struct FullDiskTests {
     return false
   }
 
-  @Test func whoWritesToAFullDiskIsTold() throws {
+  @Test func aWriterToAFullDiskGetsAnError() throws {
     try onSmallDisk { mounted, _ in
       try mounted.write(Data(repeating: 7, count: 200_000), "some")
       try mounted.sh("echo old > $M/Trip/Photo/old")
@@ -78,7 +78,7 @@ struct FullDiskTests {
         "tee": "tee $M/Trip/Photo/tee < $W/some > /dev/null",
         "appending": "cat $W/some >> $M/Trip/Photo/old",
         "echo": "/bin/echo hi > $M/Trip/Photo/echo",
-        // The shell lets go of the file by dup2, which tells nobody of an error: write must.
+        // The shell closes the file by dup2, which reports no error, so write must.
         "the shell's own echo": "echo hi > $M/Trip/Photo/echo2",
         "the shell's own echo, appending": "echo hi >> $M/Trip/Photo/old",
       ]
@@ -87,7 +87,7 @@ struct FullDiskTests {
         #expect(outcome.code != 0, "\(tool) was not told")
         #expect(outcome.errors.contains("No space left on device"), "\(tool): \(outcome.errors)")
       }
-      // A move that failed has removed nothing, and what was there before is as it was.
+      // A failed move has removed nothing, and the former content is unchanged.
       try mounted.sh("cmp $W/some $W/moving")
       try expectIntact(mounted, "after all of them")
       try mounted.remount()
@@ -140,7 +140,7 @@ struct FullDiskTests {
                 closed.write(f"{hashlib.sha256(content).hexdigest()}  {path}\\n")
         """)
       try disk.fill()
-      // A segment that albumfs has begun takes some more. In the end the writer gets the error.
+      // A segment that albumfs has begun takes some more bytes. In the end the writer gets the error.
       try fill(mounted, seed: 2)
       try expectIntact(mounted, "with no byte left")
       try mounted.sh("rm $M/Trip/Photo/1?; sed -i '/Photo.1.$/d' $W/closed")
@@ -158,7 +158,7 @@ struct FullDiskTests {
     }
   }
 
-  /// Bytes that the kernel took and albumfs could not store are not shown, and no zeros in their place.
+  /// Bytes that the kernel accepted and albumfs could not store are not shown, and no zeros in their place.
   @Test func afterAFailedCloseAFileIsReadAsItIsStored() throws {
     try onSmallDisk { mounted, _ in
       try mounted.sh(
@@ -182,7 +182,7 @@ struct FullDiskTests {
             else: raise AssertionError("the disk is never full")
         for file in files: fail(file)
         """)
-      // The kernel's pages and size, and what albumfs itself says.
+      // Compares the kernel's pages and size with those of albumfs.
       let isAsStored = """
         for name in ("Photo/old", "Photo/new", "twin"):
             path = f"{M}/Trip/{name}"
@@ -276,7 +276,7 @@ struct FullDiskTests {
     }
   }
 
-  /// A store that filled its disk by itself, and then sessions that change little.
+  /// A store fills its disk by itself. The sessions that follow change little.
   @Test func shortSessionsOnAFullDiskEndInNoDeadEnd() throws {
     try onSmallDisk { mounted, disk in
       try fill(mounted)
@@ -323,11 +323,11 @@ struct FullDiskTests {
     }
   }
 
-  @Test func umountTellsHowTheDaemonEnded() throws {
+  @Test func umountReportsHowTheDaemonEnded() throws {
     try onSmallDisk { mounted, _ in
       try mounted.sh("echo kept > $M/Trip/Photo/kept")
       try mounted.remount()
-      // The store cannot be written any more; nobody but the daemon notices.
+      // The store cannot be written any more, and only the daemon notices.
       try mounted.sh("mv $S/segments $S/away; mkdir $M/lost")
       for _ in 0..<120 {
         if try mounted.status().readOnly { break }
@@ -347,7 +347,7 @@ struct FullDiskTests {
     try onSmallDisk { mounted, disk in
       try mounted.makePictures()
       try mounted.sync()
-      // Photos that fit into what albumfs has begun, thumbnails that may not.
+      // The photos fit into the segment that albumfs has begun. The thumbnails may not.
       try mounted.sh("head -c 600K /dev/urandom > $M/Trip/Photo/filler")
       try disk.fill()
       try mounted.sh(
@@ -370,9 +370,9 @@ struct FullDiskTests {
     }
   }
 
-  /// The disk takes what is written and loses it: fsync says so, and from then on nothing is believed
-  /// that was not on disk.
-  @Test func aDiskThatLosesWritesIsSaidAndWhatWasSyncedIsIntact() throws {
+  /// The disk accepts writes and loses them. fsync reports that. From then on only data counts that was on
+  /// disk.
+  @Test func aDiskThatLosesWritesIsReportedAndSyncedFilesAreIntact() throws {
     try onSmallDisk(.broken) { mounted, _ in
       let told = try mounted.python(
         """

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// Photos come into the mounted space and out of it again, as a person does that on a terminal.
+/// Photos are imported into the mounted space and exported again, as a person does that at a terminal.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct ImportTests {
   private struct Report: Decodable {
     struct Problem: Decodable { var path, reason: String }
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func whatIsWrongIsNamedAndTheRestComes() throws {
+  @Test func wrongFilesAreNamedAndTheOthersImported() throws {
     try MountedStore.use(as: .ordinary) { mounted in
       try mounted.sh(
         """
@@ -104,7 +104,7 @@ import Testing
       let daemon = mounted.daemon
       mounted.forget()
       #expect(Glibc.kill(daemon, SIGKILL) == 0)
-      // The unmount releases who waits for the dead daemon.
+      // The unmount releases the processes that wait for the dead daemon.
       try mounted.sh(
         """
         albumfs umount -q $M || albumfs umount -q --lazy $M
@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  /// Someone imports everything: the folder with the mount point, the store and a good photo.
+  /// A user imports everything: the folder with the mount point, the store and a good photo.
   @Test func theSpaceAndItsStoreAreNoSources() throws {
     try MountedStore.use { mounted in
       let (code, found) = try report(
@@ -145,7 +145,7 @@ import Testing
     }
   }
 
-  /// Latin-1, and two spellings of a name that Unicode holds for one.
+  /// Latin-1, and two spellings of a name that Unicode treats as one.
   @Test func namesAreKeptByteForByte() throws {
     try MountedStore.use { mounted in
       try mounted.sh(

@@ -3,20 +3,20 @@ import Foundation
 import Glibc
 import Testing
 
-/// Promise: what was closed survives the killing of the daemon at any instant, and what is there
-/// afterwards is one instant of history.
+/// Promise: closed files survive the killing of the daemon at any instant, and the state afterwards is one
+/// instant of history.
 ///
-/// Three persons at once run `cp`, `rsync`, `mv`, `rm` and `cat` in folders of their own. Each tool's
-/// run is planned by a random number, noted when it begins and when it has returned, and known to a
-/// model. At a random moment the daemon is killed; the space is mounted again, and every file is
-/// compared, byte by byte, with what the model allows: the outcome of a prefix of the runs that
-/// holds everything closed, the next run perhaps half done. Beside every third session `albumfs compact`
-/// goes on all the while, with no grace time: what it moves and removes is in use.
+/// Three persons at once run `cp`, `rsync`, `mv`, `rm` and `cat` in folders of their own. Random numbers plan
+/// each run of a tool, a journal records its begin and its return, and a model knows its outcome. At a random
+/// moment the daemon is killed. The space is mounted again, and every file is compared, byte by byte, with
+/// the states that the model allows: the outcome of a prefix of the runs that contains everything closed,
+/// with the next run perhaps half done. In every third session `albumfs compact` runs all the time without a
+/// grace time, so it moves and removes content that is in use.
 @Suite(.serialized) struct KillTests {
   private static let kills =
     ProcessInfo.processInfo.environment["ALBUMFS_LONG_TESTS"] == nil ? 100 : 5000
 
-  @Test func whatWasClosedSurvivesEveryKillWhileToolsRun() throws {
+  @Test func closedFilesSurviveEveryKillWhileToolsRun() throws {
     var random = SeededRandom()
     let seed = random.seed
     print("kill test: seed \(seed)")
@@ -27,7 +27,8 @@ import Testing
     var (runs, files) = (0, 0)
     for kill in 0..<Self.kills {
       let compacts = Self.compacts(kill)
-      // Most in the thick of it, some before anything was done, a few after something was compacted.
+      // Most kills come in the middle of the work, some before anything was done, a few after something was
+      // compacted.
       let longest = kill % 4 == 0 ? 40 : kill % 12 == 11 ? 2500 : 500
       let milliseconds = Int.random(in: 0..<longest, using: &random)
       try persons.plan(milliseconds > 500 ? 300 : 80, names: kill * 1000, &random)
@@ -47,7 +48,7 @@ import Testing
       compaction freed \(freed) bytes
       """)
     #expect(runs > Self.kills, "the tools got nothing done between the kills")
-    // Under a sanitizer each comes before compaction has got anywhere.
+    // Under a sanitizer each kill comes before compaction has freed anything.
     #expect(freed != "0" || Sanitizer.isOn, "compaction got nothing done between the kills")
     try expectWhole(persons)
   }
@@ -93,7 +94,7 @@ import Testing
     return killed
   }
 
-  /// The workers that made thumbnails end with their daemon.
+  /// Expects the thumbnail workers to end with their daemon.
   private func expectEnded(_ processes: Substring) throws {
     for process in processes.split(separator: " ") {
       for _ in 0..<3000 where isThumbnailer(process) { usleep(10_000) }
@@ -106,7 +107,7 @@ import Testing
     return line.contains("(albumfs-thumb") && !line.contains(") Z ")
   }
 
-  /// Now and then the daemon is killed again while it brings the space back.
+  /// Mounts again. Now and then kills the daemon while it recovers the space.
   private func mountAgain(
     _ mounted: MountedStore, _ options: [String], _ random: inout SeededRandom
   ) throws {
@@ -123,7 +124,7 @@ import Testing
     try mounted.mount(options)
   }
 
-  /// In the end the space is whole: it unmounts and mounts as any other, with the same files, and
+  /// Expects the space to be whole in the end: it unmounts and mounts as usual, with the same files, and
   /// every photo gets its thumbnail.
   private func expectWhole(_ persons: Persons) throws {
     let mounted = persons.mounted

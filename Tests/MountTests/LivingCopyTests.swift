@@ -3,14 +3,14 @@ import Foundation
 import Glibc
 import Testing
 
-/// Promise: a copy of the store that rsync takes twice in a row, while albums are being written, mounts,
-/// passes `check` and holds everything that was closed before the first of the two began: the space as
-/// it was at one instant after that, but for the files that `check` names, each of which is as it was at
-/// an earlier one. One taken once mounts too, and reads no wrong byte.
+/// Promise: rsync copies the store twice in a row while albums are being written. The copy mounts, passes
+/// `check` and contains everything that was closed before the first run began. It shows the space as it was
+/// at one instant after that, except for files that `check` names, each of which is as it was at an earlier
+/// instant. A copy of one run mounts too, and returns no wrong byte.
 ///
-/// Three persons work on the mount as in `KillTests`, and go on while rsync runs: at full speed, so
-/// that both passes fall between two barriers, and slowly, so that barriers come in the middle of a
-/// pass. What the copy holds is compared, byte by byte, with the model of what they did.
+/// Three persons work on the mount as in `KillTests`, and continue while rsync runs: at full speed, so that
+/// both runs fall between two barriers, and slowly, so that barriers come in the middle of a run. The content
+/// of the copy is compared, byte by byte, with the model of their actions.
 @Suite(.serialized) struct LivingCopyTests {
   private static let rounds =
     ProcessInfo.processInfo.environment["ALBUMFS_LONG_TESTS"] == nil ? 2 : 300
@@ -25,7 +25,7 @@ import Testing
     var persons = try Persons(on: mounted, &random)
     var files = 0
     for round in 0..<Self.rounds {
-      // Every third pair begins with no copy; the others bring an older one up to date.
+      // Every third pair of runs begins without a copy. The others update an older one.
       if round % 3 == 0 { try mounted.sh("rm -rf $W/copy") }
       try persons.plan(600, names: round * 2000, &random)
       let isSlow = round % 2 == 1
@@ -84,7 +84,7 @@ import Testing
     var findings: [Finding]
   }
 
-  /// A copy that takes the place of the store is one: it is written to, and passes `check`.
+  /// Expects a copy that takes the place of the store to be one: it can be written to, and passes `check`.
   private func expectUsable(_ persons: Persons) throws {
     let (mounted, point) = (persons.mounted, persons.mounted.secondMountPoint)
     for mount in 1...2 {

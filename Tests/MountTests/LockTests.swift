@@ -3,8 +3,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// A space goes when nobody uses it, when the user locks it, and never under an open file; and whoever still has
-/// files open is named.
+/// A space is unmounted when nobody uses it or when the user locks it, and never under an open file. albumfs
+/// names the processes that still have files open.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct LockTests {
   private func withStore(
     as person: MountedStore.Person = .tester, _ body: (MountedStore) throws -> Void
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func lockTakesAwayWhatIsInUseAndListNamesWhoKeepsIt() throws {
+  @Test func lockUnmountsASpaceInUseAndListNamesTheProcessesThatKeepIt() throws {
     try withStore { mounted in
       try mounted.sh("albumfs mount -q --password-file $P $S $M; echo kept > $M/file")
       let daemon = try mounted.status().pid
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  /// As logind announces it on the system bus.
+  /// Uses announcements like those of logind on the system bus.
   @Test func theWatchLocksWithTheSessionAndBeforeSleep() throws {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent().path

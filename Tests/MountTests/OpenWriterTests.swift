@@ -1,12 +1,12 @@
 import AlbumTestSupport
 import Testing
 
-/// A file that another process has open for writing is copied as it is read. The kernel holds pages that
-/// albumfs has not received, and the copy has their bytes and no holes.
+/// A copy of a file that another process has open for writing equals what a reader sees. The kernel holds
+/// pages that albumfs has not received; the copy has their bytes and no holes.
 @Suite(.serialized) struct OpenWriterTests {
-  /// `Writer(path, script)` is a process that has a file open and has carried out the script: `w`
-  /// writes, at an offset, so many bytes of one value; `t` sets the size; `s` is fsync. It keeps the
-  /// file open until `close`. A child of ours would not do: each of its closes flushes the file.
+  /// `Writer(path, script)` is a process that opens a file and carries out the script: `w` writes a number of
+  /// bytes of one value at an offset, `t` sets the size, `s` is fsync. It keeps the file open until `close`.
+  /// A child of the test would not do, because each of its closes flushes the file.
   private static let writer = """
     WRITER = '''
     import os, sys
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  /// More copies at once than the daemon has threads: each has the kernel write pages out, which
+  /// Makes more copies at once than the daemon has threads. Each makes the kernel write pages out, which
   /// needs one of these threads.
   @Test func manyFilesThatAreBeingWrittenAreCopiedAtOnce() throws {
     try MountedStore.use { mounted in
@@ -102,8 +102,8 @@ import Testing
     }
   }
 
-  /// Replacing by rename gives the old file or the new one, and never half of it: also where who wrote
-  /// the new one has not closed it yet.
+  /// Replacing by rename gives the old file or the new one, and never half of it, even if the writer of the
+  /// new file has not closed it yet.
   @Test(arguments: ["", "RENAME_EXCHANGE"]) func aRenameCarriesWhatIsStillInTheKernel(
     _ flag: String
   ) throws {

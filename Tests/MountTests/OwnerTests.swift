@@ -2,7 +2,7 @@ import AlbumTestSupport
 import Foundation
 import Testing
 
-/// Whose the files of a mount are: a store moves between users and machines, and root uses it too.
+/// The owners of the files of a mount: a store moves between users and machines, and root uses it too.
 @Suite(.serialized, .enabled(if: geteuid() == 0, "is about several users"))
 struct OwnerTests {
   /// Users that every Debian has, because fusermount3 wants a name: bin (2) and sys (3), each with a group of
@@ -15,7 +15,7 @@ struct OwnerTests {
 
     """
 
-  /// The store of an ordinary user, number 65534, with an album and files in it.
+  /// Runs `body` with the store of an ordinary user, number 65534, which has an album and files.
   private func withStore(_ body: (MountedStore, _ root: (String) throws -> String) throws -> Void)
     throws
   {
@@ -53,7 +53,7 @@ struct OwnerTests {
     """
   }
 
-  @Test func whoMountsAStoreOfAnotherUserOwnsAllOfIt() throws {
+  @Test func theUserWhoMountsAStoreOfAnotherOwnsAllOfIt() throws {
     try withStore { _, root in
       let move = "cp -a $S $W/store; chown -R 2:2 $W/store\n"
       _ = try root(
@@ -74,7 +74,7 @@ struct OwnerTests {
               chmod 0 $0/.plain/run; if cat $0/.plain/run 2> /dev/null; then exit 1; fi
               rm $0/.plain/run' $M
             """))
-      // Root's mount shows what is stored: the old owner of old files, and the new one of new ones.
+      // Root's mount shows the stored owners: the old owner of old files, and the new one of new files.
       let stored = try root(
         Self.mounting(
           as: 0, "find $M -printf '%P %U:%G\\n' | grep -v Thumb | sort"))
@@ -114,7 +114,7 @@ struct OwnerTests {
             if as 2 cat $M/.plain/secret 2> /dev/null; then exit 1; fi
             chown 4800 $M/A; if chown 65534 $M/A 2> /dev/null; then exit 1; fi
             """)
-          // The way to change owners for good.
+          // This is how to change owners for good.
           + Self.mounting(
             as: 0, "test \"$(stat -c %u:%g $M/A/Photo/mine)\" = 4800:4801; chown -R 2:2 $M")
           + Self.mounting(
@@ -124,9 +124,9 @@ struct OwnerTests {
     }
   }
 
-  /// A group of the user's shows as it is stored, so that `rsync -a` keeps groups and has nothing to do
+  /// A group of the user is shown as it is stored, so that `rsync -a` keeps groups and has nothing to do
   /// twice.
-  @Test func groupsOfWhoMountsAreKept() throws {
+  @Test func groupsOfTheUserWhoMountsAreKept() throws {
     try withStore { _, root in
       _ = try root(
         """
@@ -143,7 +143,7 @@ struct OwnerTests {
     }
   }
 
-  @Test func whatRootWritesStaysTheOwnersOwn() throws {
+  @Test func filesOfAStoreStayTheOwnersWhenRootWrites() throws {
     try withStore { mounted, root in
       _ = try root(
         "find $S/segments -type d -empty -delete\n"
@@ -192,7 +192,7 @@ struct OwnerTests {
             sum=$(md5sum < $0/A/Photo/anna); echo bert > $0/A/Photo/bert; mv $0/A/Photo/anna $0/A/Photo/ours
             head -c 3M /dev/urandom > $0/A/Photo/big; test "$(md5sum < $0/A/Photo/ours)" = "$sum"
             """)
-            // What Bert changed does not show in the times of what is Anna's: all have changed alike.
+            // The times of Anna's files do not show which of them Bert changed: all have changed alike.
             + """
             test -z "$(find $D/segments -type d -user 2 ! -newer $W/marker)"
             test "$(find $D/segments -type f -user 2 -printf '%A@ %T@\\n' | awk '{ print $1 == $2 }' | sort -u | wc -l)" = 1
@@ -220,7 +220,7 @@ struct OwnerTests {
     }
   }
 
-  @Test func whoMayNotUseAStoreIsToldWhatToDo() throws {
+  @Test func aUserWithoutRightsToAStoreLearnsWhatToDo() throws {
     try withStore { mounted, root in
       let failure = { (script: String) in
         let outcome = try mounted.outcome(as: .tester, Self.users + script)
@@ -236,7 +236,7 @@ struct OwnerTests {
       #expect(unwritable.contains("Use --read-only, or "), "\(unwritable)")
       _ = try root(
         Self.mounting(as: 2, with: "--read-only", store: "$S", "as 2 cat $M/A/Photo/old"))
-      // As an earlier albumfs, or another program of root's, may have left it.
+      // An earlier albumfs, or another program of root, may have left it so.
       _ = try root("chown 0:0 $S/keys; chmod 600 $S/keys")
       let taken = try failure("as 65534 albumfs mount --password-file $P $S $(point 65534)")
       #expect(taken.contains("sudo chown -R nobody: \(mounted.store)"), "\(taken)")

@@ -2,8 +2,8 @@ import AlbumTestSupport
 import Foundation
 import Testing
 
-/// Three persons who work on a mount at once with `cp`, `rsync`, `mv`, `rm` and `cat`, each in folders
-/// of their own. What they do is planned by random numbers, and noted in journals outside the mount.
+/// Three persons who work on a mount at once with `cp`, `rsync`, `mv`, `rm` and `cat`, each in folders of
+/// their own. Random numbers plan their actions, which journals outside the mount record.
 struct Persons {
   static let count = 3
 
@@ -24,7 +24,7 @@ struct Persons {
     try mounted.sync()
   }
 
-  /// Plans that many runs for each; new files get names from a number on.
+  /// Plans that many runs for each person. New files get names from a number on.
   mutating func plan(_ runs: Int, names: Int, _ random: inout SeededRandom) throws {
     plans = []
     for person in 0..<Self.count {
@@ -35,8 +35,8 @@ struct Persons {
     }
   }
 
-  /// The part of a script that sets them to work, in the background; they go home when `$W/stop` is
-  /// there, and `wait` waits for that.
+  /// The part of a script that starts them in the background. They stop when `$W/stop` exists, and `wait`
+  /// waits for that.
   static let start = """
     rm -f $W/stop
     for person in \((0..<count).map(String.init).joined(separator: " ")); do

@@ -1,7 +1,8 @@
 import AlbumTestSupport
 import Foundation
 
-/// Pictures of every kind that albumfs makes thumbnails of, and what is none, made once a run.
+/// Pictures of every kind for which albumfs makes thumbnails, and files that are no pictures. Made once a
+/// run.
 struct PictureSet: Sendable {
   /// One JPEG for each EXIF orientation, all of which show the same upright picture.
   let oriented: [String: Data]

@@ -81,7 +81,7 @@ import Testing
       """)
   }
 
-  @Test func randomWritesAreWhatAModelSays() throws {
+  @Test func randomWritesEqualAModel() throws {
     try inPlainDirectory(
       """
       seed = random.randrange(1 << 32); print("seed", seed); random.seed(seed)
@@ -106,7 +106,7 @@ import Testing
       """)
   }
 
-  @Test func sharedMemoryMapsAreSeenByOthers() throws {
+  @Test func otherProcessesSeeSharedMemoryMaps() throws {
     try inPlainDirectory(
       """
       put(D + "/map", bytes(100_000))
@@ -180,8 +180,8 @@ import Testing
       """)
   }
 
-  /// The kernel stamps what is written, albumfs what is made: both by the same clock.
-  @Test func whatIsDoneLaterIsNeverOlder() throws {
+  /// The kernel sets the times of written files, and albumfs those of new files, both by the same clock.
+  @Test func laterChangesNeverHaveEarlierTimes() throws {
     try inPlainDirectory(
       """
       written = os.open(D + "/written", os.O_CREAT | os.O_WRONLY)
@@ -216,7 +216,7 @@ import Testing
   }
 
   /// A write that drops set-id bits shows that at once.
-  @Test func setIDBitsAreSeenToGo() throws {
+  @Test func theLossOfSetIDBitsShowsAtOnce() throws {
     try MountedStore.use(as: .ordinary) { mounted in
       try mounted.python(
         """
@@ -254,8 +254,8 @@ import Testing
     }
   }
 
-  /// While one reads a file in the usual way, another writes it past the kernel's pages, with requests
-  /// that it waits for later: what is read after that is what was written.
+  /// One program reads a file in the usual way. Another writes it past the kernel's pages, with requests for
+  /// which it waits later. Later reads return the written bytes.
   @Test func directWritesThatAreWaitedForLaterLeaveNoOldPages() throws {
     try inPlainDirectory(
       """
@@ -305,7 +305,7 @@ import Testing
       """)
   }
 
-  @Test func directoriesRefuseWhatTheyRefuseAnywhere() throws {
+  @Test func directoriesRefuseTheSameAsOnALocalDisk() throws {
     try inPlainDirectory(
       """
       os.mkdir(D + "/full"); put(D + "/full/file"); os.mkdir(D + "/empty"); put(D + "/file")

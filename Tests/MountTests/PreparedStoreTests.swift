@@ -6,10 +6,10 @@ import Testing
 /// An attacker who can write to the store prepares it. No command hangs, nothing leads out of the store,
 /// nothing grows without bound, and no file is lost without a message.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct PreparedStoreTests {
-  /// Seconds for one command; one that takes longer hangs.
+  /// The limit for one command, in seconds. A command that takes longer hangs.
   private let limit = "timeout --kill-after=5 60"
 
-  /// A store with some files in it, at rest in $W/good too.
+  /// Runs `body` with a store with some files, of which `$W/good` holds a copy at rest.
   private func withStore(_ body: (MountedStore) throws -> Void) throws {
     let mounted = try MountedStore()
     defer { mounted.abandon() }
@@ -33,7 +33,7 @@ import Testing
     ]
   }
 
-  /// Runs a command on a prepared store. It ends by itself, and says `words` if it fails.
+  /// Runs a command on a prepared store. Expects it to end by itself, and to print `words` if it fails.
   private func run(
     _ command: String, in mounted: MountedStore, prepared: String, _ words: [String]
   ) throws {
@@ -44,7 +44,7 @@ import Testing
     if outcome.code != 0, !command.contains("space password") {
       for word in words { #expect(said.contains(word), "\(prepared): \(command): \(said)") }
     }
-    // A mount that came about serves and ends.
+    // A mount that succeeds serves requests and ends.
     if try mounted.outcome("mountpoint -q $M").code == 0 {
       _ = try mounted.outcome("\(limit) cat $M/A/Photo/* > /dev/null")
       let end = try mounted.outcome("\(limit) albumfs umount $M")
@@ -74,7 +74,7 @@ import Testing
         #expect(info.code == 0 && info.errors.contains("\(place)"), "\(info.errors)")
         #expect(info.errors.contains("it is a FIFO, not a"), "\(info.errors)")
       }
-      // One good conf is enough, to write as well, and the bad one is named.
+      // One good conf is enough, also to write. A warning names the bad one.
       for conf in ["albumfs.conf", "albumfs.conf.bak"] {
         try mounted.sh("rm -rf $S; cp -a $W/good $S; cd $S; rm \(conf); mkfifo \(conf)")
         let mount = try mounted.outcome("\(limit) albumfs mount --password-file $P $S $M")
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func aFIFOInThePlaceOfOneSegmentCostsWhatWasInItAlone() throws {
+  @Test func aFIFOInThePlaceOfOneSegmentCostsItsContentAlone() throws {
     try withStore { mounted in
       let segments = try mounted.outcome("cd $W/good; ls segments/*/*").output.split(
         separator: "\n")
@@ -135,11 +135,11 @@ import Testing
     }
   }
 
-  @Test func aDaemonThatMeetsAFIFOServesTheRestAndEndsWhenItIsTold() throws {
+  @Test func aDaemonThatMeetsAFIFOServesTheRestAndUnmounts() throws {
     try withStore { mounted in
       try mounted.mount()
       try mounted.sh("cd $S; for f in segments/*/*; do mv $f $W/; mkfifo $f; done")
-      // Content that is not in the kernel's cache any more cannot be read. Nothing waits.
+      // Content that is no longer in the kernel's cache cannot be read. No read waits.
       let read = try mounted.outcome("\(limit) cat $M/A/Photo/1 | cmp - <(cat $W/good/keys)")
       #expect(read.code != 124)
       let daemon = mounted.daemon
@@ -170,14 +170,14 @@ import Testing
         if outcome.code != 0 {
           #expect(outcome.code != 124 && !outcome.errors.isEmpty, "\(exchange): \(outcome)")
           if exchange.contains("ln -s") || exchange.contains("mkfifo") { return }
-          // A folder went that the newest journal segment was in: the daemon turns read-only and says why.
+          // The folder of the newest journal segment is gone: the daemon turns read-only and says why.
           let status = try mounted.outcome("albumfs status $M")
           #expect(status.output.contains("replaced or moved away"), "\(exchange): \(outcome)")
           return
         }
         #expect(outcome.code == 0, "\(exchange): \(outcome.errors)")
         mounted.forget()
-        // The attacker keeps what he took; what was written afterwards is there all the same.
+        // The attacker keeps the folder. What was written afterwards is there all the same.
         try mounted.sh(
           "for d in $S/segments/*; do if [ -L $d ] || [ -p $d ]; then rm $d; fi; done")
         try mounted.mount()
@@ -202,7 +202,7 @@ import Testing
       #expect(end.code != 0 && end.code != 124, "\(end.errors)")
       #expect(end.errors.contains("not everything"), "\(end.errors)")
       mounted.forget()
-      // Everything from before is whole.
+      // All earlier content is whole.
       try mounted.sh("rm $S/segments; mv $W/gone $S/segments")
       try mounted.mount()
       try mounted.sh("sha256sum --check --quiet $W/sums")
@@ -224,7 +224,8 @@ import Testing
     try withStore { mounted in
       try mounted.python(strangers)
       try mounted.mount()
-      // Ten rounds of the housekeeping thread and more, and on a busy machine until it has come to these files.
+      // Waits for at least ten rounds of the housekeeping thread, and on a busy machine until it has reached
+      // these files.
       try mounted.sh(
         """
         for i in $(seq 130); do
@@ -259,7 +260,7 @@ import Testing
         put(S + "/segments/ab/ab" + "1" * 30, b""); os.utime(S + "/segments/ab/ab" + "1" * 30, (1, 1))
         """)
       try mounted.mount()
-      // The other one shows when it was done.
+      // The other file shows when this was done.
       try mounted.sh(
         """
         for i in $(seq 100); do
@@ -273,7 +274,7 @@ import Testing
     }
   }
 
-  @Test func aLockThatSomebodyHoldsForEverDoesNotHangACommand() throws {
+  @Test func aLockThatIsNeverReleasedDoesNotHangACommand() throws {
     try withStore { mounted in
       let outcome = try mounted.outcome(
         """
@@ -306,7 +307,7 @@ import Testing
       try mounted.sh(
         "for i in $(seq 8); do echo $i > $M/A/Photo/4; sync $M/A/Photo/4; sleep 0.5; done")
       try mounted.unmount()
-      // A hundredth of what is free is less than a segment.
+      // A hundredth of the free room is less than a segment.
       #expect(try mounted.sh("find -L $S/segments -newermt 2000-01-01 -size 0 | wc -l") == "5000")
     }
   }

@@ -4,8 +4,8 @@ import Testing
 
 /// The times of a store, which every recommended backup keeps, reveal nothing.
 @Suite(.serialized) struct RestingTimesTests {
-  /// `natural(store)`: all whose modification time is not at rest. (Looking at folders changes their access
-  /// times.)
+  /// `natural(store)` returns all files whose modification time is not at rest. (Looking at folders changes
+  /// their access times.)
   private static let prelude = """
     def at_rest(status):
         return status.st_mtime_ns % 2_000_000_000 == 0 and 315532800 <= status.st_mtime < 852403712
@@ -80,7 +80,7 @@ import Testing
     try mounted.mount()
     try mounted.sh("mkdir $M/A; head -c 5M /dev/urandom > $M/A/Photo/file")
     try mounted.kill()
-    // As a kill between a write and the setting of its time.
+    // Sets times as a kill between a write and the setting of its time leaves them.
     try mounted.python(
       Self.prelude + """
         for path in list(segments(S))[:4] + [S + "/keys", S + "/segments/7a", S + "/segments", S]:
@@ -116,7 +116,8 @@ import Testing
         """)
   }
 
-  /// rsync copies what changed by its time and size; a segment or `keys` that was written to has another.
+  /// rsync recognises changes by time and size. A segment that was written to has another time, and so has
+  /// `keys`.
   @Test func rsyncStillSeesEveryChange() throws {
     let mounted = try MountedStore(initOptions: ["--chaff", "1M"])
     defer { mounted.abandon() }

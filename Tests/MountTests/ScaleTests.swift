@@ -2,8 +2,8 @@ import AlbumTestSupport
 import Foundation
 import Testing
 
-/// Large files and many of them. With ALBUMFS_LONG_TESTS (`scripts/test --long`) in the sizes that
-/// are promised, else in smaller ones that find the same mistakes.
+/// Large files, and many files. With ALBUMFS_LONG_TESTS (`scripts/test --long`) in the promised sizes,
+/// otherwise in smaller ones that find the same mistakes.
 @Suite(.serialized) struct ScaleTests {
   private static let isLong = ProcessInfo.processInfo.environment["ALBUMFS_LONG_TESTS"] != nil
   private static let mostKilobytes = Sanitizer.isOn ? 1_000_000 : 100_000
@@ -44,7 +44,7 @@ import Testing
             for number in range(0, \(files), 7):
                 assert get(f"{M}/Album {album}/Photo/IMG_{number:05}.txt") == b"%d %d" % (album, number)
         """)
-      // Says how long; a test asserts no time.
+      // Prints the duration, because a test asserts no time.
       try mounted.unmount()
       let start = ContinuousClock.now
       try mounted.mount()

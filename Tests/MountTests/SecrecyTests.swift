@@ -4,8 +4,8 @@ import Testing
 
 /// The store and the processes reveal nothing of the content.
 @Suite(.serialized) struct SecrecyTests {
-  /// Fails for a file of the store that is not as random bytes are: chi-square over its bytes within
-  /// nine standard deviations, and no shorter when compressed.
+  /// Fails for a file of the store that does not look random: chi-square over its bytes must be within nine
+  /// standard deviations, and compression must not shorten it.
   private static let checkRandomness = """
     import collections, glob, lzma, zlib
     segments = [path for path in glob.glob(S + "/segments/*/*")]
@@ -24,7 +24,7 @@ import Testing
             assert len(zlib.compress(part, 1)) >= len(part), (path, start)
     """
 
-  /// A tree whose names and contents would be found again.
+  /// Makes a tree whose names and contents a search would find.
   private func fill(_ mounted: MountedStore) throws {
     try mounted.write(PictureSet.shared.get().some, into: "pictures")
     try mounted.python(
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func anotherPasswordOpensAnotherSpaceAndShowsNothingOfTheFirst() throws {
+  @Test func anotherPasswordUnlocksAnotherSpaceAndShowsNothingOfTheFirst() throws {
     try MountedStore.use { mounted in
       try fill(mounted)
       try mounted.unmount()
@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  @Test func infoTellsNothingOfSpaces() throws {
+  @Test func infoShowsNothingOfSpaces() throws {
     try MountedStore.use { mounted in
       let before = try mounted.sh("albumfs info $S; albumfs info --json $S")
       #expect(before.contains("1M") || before.contains("1048576"))
@@ -139,7 +139,7 @@ import Testing
     }
   }
 
-  @Test func thePasswordIsNotSeenAmongTheProcesses() throws {
+  @Test func noProcessListShowsThePassword() throws {
     try MountedStore.use { mounted in
       for process in ["\(mounted.daemon)"] {
         for file in ["cmdline", "environ", "comm", "status"] {
@@ -150,8 +150,8 @@ import Testing
         #expect(limits.split(separator: " ").dropFirst(4).prefix(2) == ["0", "0"])
       }
       try mounted.sh("! ps axww | grep -v grep | grep 'correct horse'")
-      // The thumbnailer, which decodes what strangers sent, has it nowhere. Its memory as well, where the
-      // test may look: that of the daemon holds the keys, never the password.
+      // The thumbnailer, which decodes pictures of strangers, has the password nowhere. Its memory is
+      // examined too, if the test may. The daemon's memory holds the keys and never the password.
       try mounted.makePictures()
       try mounted.sh("mkdir $M/A; cp $W/pictures/* $M/A/Photo/")
       try mounted.sync()
@@ -189,7 +189,7 @@ import Testing
     }
   }
 
-  /// The sessions of which the segments tell, and not one for all.
+  /// Expects the sessions that the segments show, and not one for all.
   @Test func chaffStatusTakesTheAgeOfTheSpaceFromTheNamesOfItsSegments() throws {
     try MountedStore.use { mounted in
       let sessions = { (options: String) in
@@ -209,7 +209,7 @@ import Testing
     }
   }
 
-  @Test func whoMountsWithTheSwitchOfTestsThatForbidsChaffIsTold() throws {
+  @Test func aMountWithTheTestVariableThatForbidsChaffWarns() throws {
     let mounted = try MountedStore()
     defer { mounted.abandon() }
     for (value, options, isTold) in [

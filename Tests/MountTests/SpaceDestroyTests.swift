@@ -1,8 +1,8 @@
 import AlbumTestSupport
 import Testing
 
-/// `space destroy` of a space that was used: not while it is mounted, and then with what this machine
-/// remembers of it.
+/// `space destroy` of a used space. It is refused while the space is mounted. Otherwise it also removes what
+/// this machine remembers of the space.
 @Suite(.serialized) struct SpaceDestroyTests {
   @Test func aMountedSpaceIsNotDestroyedAndNothingIsRememberedOfADestroyedOne() throws {
     let mounted = try MountedStore(initOptions: ["--chaff", "0"])

@@ -4,7 +4,7 @@ import Testing
 
 /// Thumb shows the current content of Photo, and a decoder holds nothing else.
 @Suite(.serialized) struct ThumbnailLifeTests {
-  /// Ways to put something into a photo that is no picture, by the name of the photo.
+  /// Ways to overwrite a photo with something that is no picture, by the name of the photo.
   private static let overwriting = """
     cd $M/A/Photo
     cp $W/text.txt copied.jpg
@@ -58,7 +58,7 @@ import Testing
   }
 
   /// The kernel may cache a thumbnail's name and attributes for a moment, but not longer than they are true.
-  @Test func whatHappensToAPhotoShowsAtItsThumbnailAtOnce() throws {
+  @Test func changesOfAPhotoShowAtItsThumbnailAtOnce() throws {
     try MountedStore.use { mounted in
       try mounted.makePictures()
       try mounted.sh("mkdir $M/A; cp \"$W/pictures/orientation 1.jpg\" $M/A/Photo/a.jpg")
@@ -92,8 +92,8 @@ import Testing
     }
   }
 
-  /// Programs that make a name exclusively, and copiers, do as if no thumbnail were there, cached or not.
-  @Test func aCachedThumbnailIsInNobodysWay() throws {
+  /// Programs that create a name exclusively, and copiers, act as if no thumbnail existed, cached or not.
+  @Test func aCachedThumbnailHindersNoProgram() throws {
     try MountedStore.use { mounted in
       try mounted.makePictures()
       try mounted.sh("mkdir $M/A; cp \"$W/pictures/orientation 1.jpg\" $M/A/Photo/a.jpg")
@@ -145,7 +145,7 @@ import Testing
       try mounted.makePictures()
       try mounted.sh("mkdir $M/A; cp $W/pictures/* $M/A/Photo/")
       try mounted.sync()
-      // They live for half a minute more.
+      // Idle workers live for half a minute more.
       let children = try mounted.sh("pgrep -P \(mounted.daemon) albumfs-thumbn")
       workers.append(Set(children.split(separator: "\n").map(String.init)))
     }

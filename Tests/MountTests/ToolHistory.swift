@@ -2,7 +2,7 @@ import Foundation
 
 /// The actions of one person's tools in one session, from the journal that they kept outside the mount.
 struct ToolHistory {
-  /// When a run began and ended, in microseconds since 1970; nil: it did not.
+  /// When a run began and ended, in microseconds since 1970; nil if it did not.
   struct Time {
     var began: Int?
     var ended: Int?
@@ -10,9 +10,9 @@ struct ToolHistory {
 
   private(set) var runs: [ToolRun]
   private(set) var times: [Time]
-  /// `trees[k]` is what is there after `k` runs.
+  /// `trees[k]` is the content after `k` runs.
   private(set) var trees: [Tree]
-  /// A run that failed: its number and when.
+  /// A failed run: its number and its time.
   private(set) var failure: (run: Int, time: Int)?
 
   /// Everything that was closed before this moment must be there.
@@ -56,7 +56,7 @@ struct ToolHistory {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// The same, where some files are not looked at.
+  /// Returns the same history without a look at some files.
   func excusing(_ paths: Set<String>) -> ToolHistory {
     var history = self
     history.trees = trees.map { tree in tree.filter { !paths.contains($0.key) } }
@@ -67,7 +67,7 @@ struct ToolHistory {
   var begun: Int { times.prefix { $0.began != nil }.count }
   var ended: Int { times.prefix { $0.ended != nil }.count }
 
-  /// How many runs have to be there, by what this person's own tools closed.
+  /// The number of runs that must be visible because this person's own tools closed their files.
   var kept: Int {
     for number in (0..<ended(before: horizon)).reversed() {
       switch runs[number].kept {
@@ -79,18 +79,18 @@ struct ToolHistory {
     return 0
   }
 
-  /// How many runs had ended before a moment.
+  /// Returns the number of runs that had ended before a moment.
   func ended(before time: Int) -> Int {
     times.prefix { $0.ended.map { $0 < time } ?? false }.count
   }
 
-  /// The paths whose content is not the outcome of `count` runs.
+  /// Returns the paths whose content is not the outcome of `count` runs.
   func differences(_ seen: Tree, _ count: Int) -> [String] {
     Set(trees[count].keys).union(seen.keys).filter { trees[count][$0] != seen[$0] }.sorted()
   }
 
-  /// The least number of runs, from `least` on, of which `seen` is the outcome; the next one may be
-  /// under way.
+  /// Returns the least number of runs, from `least` on, with the outcome `seen`. The next run may be under
+  /// way.
   func explain(_ seen: Tree, least: Int) -> Int? {
     (least...max(least, begun)).first { count in
       count < begun ? runs[count].mayTurn(trees[count], into: seen) : seen == trees[count]
@@ -108,7 +108,7 @@ struct SharedHistory {
     var least = persons.indices.map { person in
       max(persons[person].kept, persons.map { endedBeforeKept(person, $0) }.max() ?? 0)
     }
-    // One person's run that is there brings those of others that had ended before it began.
+    // A visible run of one person implies those runs of others that had ended before it began.
     while true {
       var found: [Int] = []
       for (person, history) in persons.enumerated() {
@@ -129,13 +129,14 @@ struct SharedHistory {
     }
   }
 
-  /// How many runs of a person had ended before the last one began that another one closed.
+  /// Returns the number of runs of a person that had ended before the last run began that another person
+  /// closed.
   private func endedBeforeKept(_ person: Int, _ other: ToolHistory) -> Int {
     guard other.kept > 0, let began = other.times[other.kept - 1].began else { return 0 }
     return persons[person].ended(before: began)
   }
 
-  /// When the last run began of which something is seen.
+  /// Returns when the last run began of which something is visible.
   private func visible(_ count: Int, _ history: ToolHistory, _ seen: Tree) -> Int? {
     let isPartly = count < history.begun && seen != history.trees[count]
     let last = isPartly ? count : count - 1

@@ -25,15 +25,15 @@ struct ToolRun {
 
   var script: String
   var changes: [String: Change]
-  /// What happens to files that are not looked at. Their temporary files are looked at.
+  /// Changes of files that are not compared. Their temporary files are compared.
   private(set) var excused: [String: Change] = [:]
   var kept: Kept
-  /// Seen by nobody half done.
+  /// True if no other process sees the run half done.
   var isAtomic = false
   /// Writes into `.name.XXXXXX` beside the file first, as rsync does.
   var leavesTemporaryFiles = false
 
-  /// Some files are not looked at any more.
+  /// Excludes some files from comparison.
   mutating func excuse(_ paths: Set<String>) {
     excused = changes.filter { paths.contains($0.key) }
     changes = changes.filter { !paths.contains($0.key) }
@@ -88,7 +88,7 @@ struct Pool {
   /// Folders `$W/sets/0` and so on, each with the files of these names and contents of the pool.
   let sets: [[String: Int]]
 
-  /// Pictures, and bytes of sizes around those at which something happens: page, record, segment.
+  /// Makes pictures, and files with sizes near important limits: page, record, segment.
   static func make(in mounted: MountedStore, _ random: inout SeededRandom) throws -> Pool {
     let pictures = try PictureSet.shared.get().some.values.sorted { $0.count < $1.count }
     let sizes = [0, 1, 255, 4095, 4096, 30_000, 65_535, 65_537, 140_000, 400_000, 1_300_000]
@@ -98,7 +98,7 @@ struct Pool {
     }
     var sets: [[String: Int]] = []
     for number in 0..<4 {
-      // Different sizes under the same name: rsync tells by size and time what has changed.
+      // Files of the same name have different sizes, because rsync recognises changes by size and time.
       var set: [String: Int] = [:]
       for (place, name) in ["a.jpg", "b.jpg", "c.bin", "d", "e"].enumerated() {
         set[name] = (place * 3 + number * 2) % contents.count
@@ -191,7 +191,7 @@ struct Planner {
       kept: before == after ? .nothing : .whole)
   }
 
-  /// From another file system: `mv` copies and removes.
+  /// Moves in from another file system: `mv` copies and removes.
   private mutating func moveIn(_ random: inout SeededRandom) -> ToolRun {
     let (path, number) = (newPath(&random), pool.contents.indices.randomElement(using: &random)!)
     return ToolRun(
@@ -225,7 +225,7 @@ struct Planner {
       let path = "\(folder)/\(name)"
       changes[path] = .init(before: tree[path], after: pool.contents[content])
     }
-    // The tool does not write a file again that is there with its time and size.
+    // The tool does not write a file again that exists with its time and size.
     let isNew = changes.values.contains { $0.before != $0.after }
     return ToolRun(
       script: "rsync -a $W/sets/\(number)/ \"$M/\(folder)/\"", changes: changes,
@@ -244,7 +244,7 @@ struct Planner {
       script: "cp -r $W/sets/\(number) \"$M/\(folder)\"", changes: changes, kept: .whole)
   }
 
-  /// A file, all of a folder, or half of everything.
+  /// Removes a file, a whole folder, or half of everything.
   private func removal(_ random: inout SeededRandom) -> ToolRun {
     let paths = tree.keys.sorted()
     let some = paths.filter { _ in Bool.random(using: &random) }

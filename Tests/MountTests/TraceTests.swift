@@ -2,7 +2,7 @@ import AlbumTestSupport
 import Foundation
 import Testing
 
-/// What a mount leaves outside of it: in the mount table, and in the files of the real tumbler and gvfs.
+/// The traces of a mount outside of it: in the mount table, and in the files of the real tumbler and gvfs.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct TraceTests {
   private static let tumbler = "/usr/lib/x86_64-linux-gnu/tumbler-1/tumblerd"
   private static let gvfs = "/usr/libexec/gvfsd-metadata"
@@ -42,7 +42,7 @@ import Testing
   }
 
   /// Only its user and root can ask a daemon, and nobody can ask a dead one.
-  @Test func whereTheStoreOfAnothersMountIsIsNotShown() throws {
+  @Test func theStoreOfAnotherUsersMountIsNotShown() throws {
     try MountedStore.use(as: .tester) { mounted in
       let listed = try mounted.outcome(as: .ordinary, "albumfs list | grep \"$M\t\"")
       if geteuid() == 0 {
@@ -64,7 +64,7 @@ import Testing
 
     """
 
-  @Test func umountSaysWhatStaysAndRemovesItOnRequest() throws {
+  @Test func umountNamesTheTracesThatStayAndRemovesThemOnRequest() throws {
     let mounted = try MountedStore()
     defer { mounted.abandon() }
     try mounted.sh(
@@ -175,7 +175,7 @@ import Testing
     }
   }
 
-  /// The services of its session outlive it, with files open in the space.
+  /// The services of its session outlive the program, with files open in the space.
   @Test(.enabled(if: TraceTests.exists(TraceTests.gvfs), "needs the package gvfs-daemons"))
   func whatABrowsedProgramStartedDoesNotKeepTheMountBusy() throws {
     try MountedStore.use { mounted in

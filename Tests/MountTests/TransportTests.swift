@@ -3,8 +3,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// How the kernel's requests come to the daemon: over /dev/fuse or over io_uring. Promise: that makes no
-/// difference but in speed, and a mount that cannot have io_uring works without it.
+/// The kernel's requests come to the daemon over /dev/fuse or over io_uring. Promise: the transport makes no
+/// difference except in speed, and a mount that cannot have io_uring works without it.
 @Suite(.serialized) struct TransportTests {
   private static let parameter = "/sys/module/fuse/parameters/enable_uring"
 
@@ -13,7 +13,7 @@ import Testing
     (try? String(contentsOfFile: parameter, encoding: .utf8))?.hasPrefix("Y") ?? false
   private static let transports = isOffered ? ["device", "uring"] : ["device"]
 
-  /// Mounts over a transport, and sees that the mount uses it.
+  /// Mounts over a transport, and expects the mount to use it.
   private func using(
     _ transport: String, as person: MountedStore.Person = .tester,
     _ body: (MountedStore) throws -> Void
@@ -44,7 +44,7 @@ import Testing
         file.write(b"after the rename")
     PROGRAM
     """
-  /// A line for everything below `pictures` except the random content, with what a user can see of it.
+  /// Prints a line for each file below `pictures` except the random content, with what a user can see of it.
   private static let listing = """
     cd pictures; find . -printf '%P %y %m %n %l ' \\( -type d -o -printf '%s' \\) -printf '\\n' | sort
     find . -type f ! -name large ! -name copy -exec sha256sum {} + | sort -k 2
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  /// Far more than the threads that serve the queue of one processor.
+  /// Renames far more files than there are threads for the queue of one processor.
   @Test(arguments: transports) func manyFilesThatAreBeingWrittenCanBeRenamedAtOnce(
     _ transport: String
   ) throws {
@@ -163,7 +163,7 @@ import Testing
 
   // MARK: Without io_uring
 
-  /// In a view of the system in which the kernel's parameter is off.
+  /// Runs where the kernel's parameter appears to be off.
   @Test(
     .enabled(
       if: geteuid() == 0 && FileManager.default.fileExists(atPath: parameter),

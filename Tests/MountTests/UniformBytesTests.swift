@@ -2,8 +2,8 @@ import AlbumTestSupport
 import Foundation
 import Testing
 
-/// Every byte of a store but its two confs is as random as any other, whatever wrote it: encryption tools
-/// have written sectors of zeros into "random" space for years, which nobody saw.
+/// Every byte of a store except its two confs is as random as any other, whatever wrote it. Encryption tools
+/// have written sectors of zeros into "random" space for years, and nobody noticed.
 @Suite(.serialized) struct UniformBytesTests {
   /// Examines every file of the store, and all of them together.
   private func examine(_ mounted: MountedStore, _ when: String) throws {
@@ -11,7 +11,7 @@ import Testing
     var count = 0
     for name in try FileManager.default.subpathsOfDirectory(atPath: mounted.store).sorted() {
       let path = mounted.store + "/" + name
-      // Folders have none, and a segment may go meanwhile.
+      // Folders have no bytes, and a segment may go at any time.
       guard !name.hasPrefix("albumfs.conf"),
         let content = try? Data(contentsOf: URL(fileURLWithPath: path))
       else { continue }
@@ -26,7 +26,7 @@ import Testing
 
   private static let options = ["--segment-size", "256K"]
 
-  // Each way in which bytes come into a store. A new one is one more: do it, then `examine`.
+  // Each way in which bytes get into a store. A new way needs one more test, which calls `examine`.
 
   @Test func afterBirthUseUnmountAndAChangedPassword() throws {
     try MountedStore.use(initOptions: Self.options) { mounted in
@@ -113,12 +113,12 @@ import Testing
       var bytes = random
       bytes.replaceSubrange(place..<place + 512, with: [UInt8](repeating: 0, count: 512))
       #expect(UniformBytes(bytes).fault != nil, "zeros at \(place)")
-      // A counter, of which each value comes twice as in random bytes.
+      // A counter, in which each value comes twice as often as in random bytes.
       bytes.replaceSubrange(
         place..<place + 512, with: (0..<512).map { UInt8(truncatingIfNeeded: $0) })
       #expect(UniformBytes(bytes).fault != nil, "a counter at \(place)")
     }
-    // Bytes of which one bit in a hundred is set too often.
+    // Bytes with one bit set too often, in one of a hundred bytes.
     let biased = random.map { UInt8.random(in: 0..<50) == 0 ? $0 | 1 : $0 }
     #expect(UniformBytes(biased).fault != nil)
     #expect(UniformBytes([UInt8](repeating: 65, count: 100)).fault != nil)
