@@ -8,7 +8,7 @@ import Testing
   private static let access = AccessControl.accessName
   private static let inherited = AccessControl.defaultName
 
-  /// An ACL in the kernel's bytes, of (tag, permissions, id).
+  /// Encodes an ACL as the kernel does, from (tag, permissions, id).
   private func list(_ entries: (UInt8, UInt8, UInt8?)...) -> [UInt8] {
     entries.reduce([2, 0, 0, 0]) { bytes, entry in
       let id: [UInt8] = entry.2.map { [$0, 0, 0, 0] } ?? [255, 255, 255, 255]
@@ -49,7 +49,7 @@ import Testing
     #expect(
       get(space, "file")
         == list((1, 6, nil), (2, 7, 7), (4, 5, nil), (16, 1, nil), (32, 4, nil)))
-    // One that says no more than the bits is not stored.
+    // An ACL that says no more than the permission bits is not stored.
     try set(space, "file", list((1, 6, nil), (4, 4, nil), (32, 0, nil)))
     #expect(try space.status("file").permissions == 0o640)
     #expect(get(space, "file") == nil)
@@ -76,7 +76,7 @@ import Testing
     #expect(get(space, ".plain") == nil)
   }
 
-  @Test func whatIsNoACLIsRefused() throws {
+  @Test func bytesThatAreNoACLAreRefused() throws {
     let space = try TestSpace()
     try space.write("x", to: "file")
     let bad: [[UInt8]] = [

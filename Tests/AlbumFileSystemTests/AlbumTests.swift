@@ -75,7 +75,7 @@ struct AlbumTests {
     #expect(try space.text("Trip/Thumb/a.jpg") == "thumbnail of a")
   }
 
-  /// A mirror of a folder without Thumb removes it, and finds it removed the next time.
+  /// A mirror of a folder without Thumb removes it, and finds it still removed the next time.
   @Test func aRemovedThumbStaysRemovedUntilItIsMade() throws {
     try space.mkdir("Trip")
     try space.mkdir("Trip/Photo/Day 1")
@@ -198,7 +198,8 @@ struct AlbumTests {
     try space.mkdir("Trip")
     for name in ["a.jpg", "b.jpg", "c.jpg", "d.jpg"] { try space.write(name, to: "Trip/\(name)") }
     let report = try space.fileSystem.tidy(nil)
-    // Since then one was removed and replaced, one got a new name, and one's old place was taken.
+    // In the meantime one photo was removed and replaced, one was renamed, and the old place of one was
+    // taken.
     try space.unlink("Trip/Photo/b.jpg")
     try space.write("another", to: "Trip/Photo/b.jpg")
     try space.rename("Trip/Photo/c.jpg", "Trip/Photo/mine.jpg")
@@ -236,7 +237,7 @@ struct AlbumTests {
   }
 }
 
-/// What a repair names a file by was written into the journal long ago, perhaps by somebody else.
+/// Names that a repair gives to files. They were written into the journal long ago, perhaps by an attacker.
 struct RecoveredNameTests {
   @Test func bytesThatAreTooManyForANameKeepTheirExtension() throws {
     let name = try FileName(cutting: [UInt8](repeating: 65, count: 700) + Array(".jpg".utf8))
@@ -245,7 +246,9 @@ struct RecoveredNameTests {
     #expect(try FileName(cutting: Array("a.jpg".utf8)) == FileName("a.jpg"))
   }
 
-  @Test(arguments: ["", ".", "..", "a/b", "a\0b.jpg"]) func whatIsNoNameIsRefused(_ text: String) {
+  @Test(arguments: ["", ".", "..", "a/b", "a\0b.jpg"]) func bytesThatAreNoNameAreRefused(
+    _ text: String
+  ) {
     #expect(throws: FileName.Invalid.self) { try FileName(cutting: Array(text.utf8)) }
   }
 }

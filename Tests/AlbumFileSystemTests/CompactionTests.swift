@@ -47,7 +47,7 @@ struct CompactionTests {
     for number in 0..<12 { #expect(try space.read(".files/kept \(number)") == content(number, 0)) }
   }
 
-  @Test func whoWritesDuringCompactionFindsTheFileAsItWasWritten() async throws {
+  @Test func aFileWrittenDuringCompactionKeepsItsContent() async throws {
     let seed = SeededRandom().seed
     print("seed \(seed)")
     let space = try TestSpace(grace: 0)
@@ -94,7 +94,7 @@ struct CompactionTests {
   }
 }
 
-/// Makes garbage around what is kept, and copies that share content with it, and compacts.
+/// Makes garbage around the kept files, and copies that share content with it, and compacts.
 private func churn(_ space: TestSpace) throws {
   for round in 0..<25 {
     for number in 0..<4 {
@@ -109,7 +109,7 @@ private func churn(_ space: TestSpace) throws {
   }
 }
 
-/// Content of a file, another for each number and version.
+/// Returns the content of a file, different for each number and version.
 private func content(_ number: Int, _ version: Int) -> [UInt8] {
   let block = (0..<251).map { UInt8(truncatingIfNeeded: $0 &* (number + 3) &+ version) }
   var bytes: [UInt8] = []
@@ -118,7 +118,7 @@ private func content(_ number: Int, _ version: Int) -> [UInt8] {
 }
 
 extension TestSpace {
-  /// As `cp --reflink` copies: the records are shared.
+  /// Copies like `cp --reflink`: the copy shares the records.
   fileprivate func copy(_ path: String, to other: String) throws {
     let source = try open(path)
     defer { source.release() }

@@ -3,15 +3,15 @@ import AlbumModel
 import AlbumTestSupport
 import Testing
 
-// A file is what was written to it, whatever layers its bytes are in. Method: random calls by
-// several handles on one file, against an array of bytes that is done the same to; everything is
-// compared after each step that reads, after the last close, and after a mount anew.
+// A file has the content that was written to it, whatever layers its bytes are in. The test makes random
+// calls with several handles of one file, and the same changes to an array of bytes. It compares both after
+// each step that reads, after the last close, and after a new mount.
 
 struct ContentModelTests {
   /// Bytes.
   static let reach = 700_000
 
-  @Test(arguments: 0..<6) func anyCallsInAnyOrderGiveWhatWasWritten(_ round: Int) throws {
+  @Test(arguments: 0..<6) func anyCallsInAnyOrderGiveTheWrittenContent(_ round: Int) throws {
     var random = SeededRandom()
     let seed = "seed \(random.seed)"
     let space = try TestSpace()

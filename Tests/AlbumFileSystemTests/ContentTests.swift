@@ -39,7 +39,7 @@ struct ContentTests {
     #expect(try space.read(".plain/f") == Array(parts.joined()))
   }
 
-  @Test func whatWasClosedSurvivesTheDaemonsEnd() throws {
+  @Test func closedFilesSurviveTheDaemonsEnd() throws {
     try space.write("closed", to: ".plain/a")
     let open = try space.create(".plain/b")
     try open.put(Array("not closed".utf8), at: 0)
@@ -129,7 +129,7 @@ struct ContentTests {
     file.release()
   }
 
-  @Test func whatWasCutOffDoesNotComeBack() throws {
+  @Test func contentThatWasCutOffDoesNotComeBack() throws {
     try space.write([UInt8](repeating: 9, count: 100_000), to: ".plain/f")
     let file = try space.open(".plain/f", writes: true)
     var change = AttributeChange()
@@ -149,7 +149,7 @@ struct ContentTests {
     file.release()
   }
 
-  @Test func aFullDiskIsSaidAndNothingVanishes() throws {
+  @Test func aFullDiskIsReportedAndNothingVanishes() throws {
     let file = try space.create(".plain/f")
     space.disk.isFull.store(true, ordering: .relaxed)
     var random = SeededRandom()
@@ -172,7 +172,7 @@ struct ContentTests {
     #expect(try space.read(".plain/f") == content, "seed \(random.seed)")
   }
 
-  @Test func whatCouldNotBeStoredDoesNotLengthenTheFile() throws {
+  @Test func bytesThatCouldNotBeStoredDoNotLengthenTheFile() throws {
     let file = try space.create(".plain/f")
     space.disk.isFull.store(true, ordering: .relaxed)
     var end: Int64 = 0
@@ -201,7 +201,7 @@ struct ContentTests {
     #expect(space.observer.changes.filter { $0 == lost }.count == 1)
   }
 
-  @Test func whoeverIsLastToCloseGivesUpWhatCouldNotBeStored() throws {
+  @Test func theLastCloseDiscardsWhatCouldNotBeStored() throws {
     let file = try space.create(".plain/f")
     let reader = try space.open(".plain/f")
     let written = fill(file)
@@ -236,7 +236,7 @@ struct ContentTests {
     #expect(try space.read(".plain/f") == model)
   }
 
-  @Test func aCopyWithinTheMountSharesWhatIsSealed() throws {
+  @Test func aCopyWithinTheMountSharesSealedContent() throws {
     var random = SeededRandom()
     let content = random.bytes(300_000)
     try space.write(content, to: ".plain/a")

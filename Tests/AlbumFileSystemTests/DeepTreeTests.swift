@@ -6,8 +6,8 @@ import Testing
 @testable import AlbumFileSystem
 @testable import AlbumStore
 
-/// Trees deeper than any stack: every walk is a loop. And what is remembered of a directory's place is
-/// what a climb to the root would say.
+/// Trees deeper than any stack: every walk is a loop. What the catalog remembers about a directory's place
+/// equals the result of a climb to the root.
 struct DeepTreeTests {
   private static let depth = 19_400
 
@@ -71,7 +71,7 @@ struct DeepTreeTests {
     #expect(twin(of: bottom) == nil)
   }
 
-  /// After a mount nobody remembers where the view shows a thumbnail: it is looked for in more directories
+  /// After a mount nothing remembers where the view shows a thumbnail. The search visits more directories
   /// than one look at the catalog takes.
   @Test func aThumbnailAtTheBottomBecomesTheUsersOwnWhereHeWritesIt() throws {
     try space.mkdir("Trip")
@@ -103,9 +103,9 @@ struct DeepTreeTests {
     #expect(refusal { try space.rename(".trash/deep", "Trip/Photo/deep") } == .crossDevice)
   }
 
-  /// Directories are made, moved, exchanged and removed at random. After each step every directory's
-  /// zone and twin are those that are found when nothing is remembered.
-  @Test func whatIsRememberedOfAPlaceIsWhatAClimbSays() throws {
+  /// The test makes, moves, exchanges and removes directories at random. After each step it compares every
+  /// directory's zone and twin with those found without memory.
+  @Test func theRememberedPlaceOfADirectoryEqualsAClimb() throws {
     var random = SeededRandom()
     let names = ["a", "b", ".h", "Photo", "Thumb"]
     for album in ["One", "Two"] { try space.mkdir(album) }
@@ -151,7 +151,7 @@ struct DeepTreeTests {
     return places
   }
 
-  /// The paths of all directories but the root.
+  /// Returns the paths of all directories except the root.
   private func directories() -> [String] {
     var paths: [String] = []
     var waiting = [""]

@@ -3,8 +3,8 @@ import AlbumModel
 import AlbumTestSupport
 import Testing
 
-// Inside a plain directory names behave as on a local file system. Method: random calls, against a
-// dictionary of paths that is done the same to; compared after each hundred, and after a mount anew.
+// Inside a plain directory, names behave as on a local file system. The test makes random calls, and the same
+// changes to a dictionary of paths. It compares both after each hundred calls, and after a new mount.
 
 struct NamespaceModelTests {
   /// The target of a path: a directory, or a file, identified by content that only it has.

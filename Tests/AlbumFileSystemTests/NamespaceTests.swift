@@ -66,7 +66,7 @@ struct NamespaceTests {
     #expect(try space.status(".p/f").permissions == 0o755)
   }
 
-  @Test func whatTheKernelSaysOfTimesIsKept() throws {
+  @Test func timesFromTheKernelAreKept() throws {
     try space.write("", to: ".p/f")
     var change = AttributeChange()
     change.accessed = .at(Timestamp(seconds: -5, nanoseconds: 1))
@@ -143,7 +143,8 @@ struct NamespaceTests {
     #expect(answer() == .noAttribute, "after a remount")
   }
 
-  /// listxattr(2) hands over 65,536 bytes at most: what does not fit into its list is refused.
+  /// listxattr(2) returns 65,536 bytes at most, so the file system refuses names that do not fit into its
+  /// list.
   @Test func namesOfExtendedAttributesStayListable() throws {
     try space.write("", to: ".p/f")
     let file = try space.number(".p/f")
@@ -162,7 +163,7 @@ struct NamespaceTests {
     #expect(list == 65_535)
   }
 
-  @Test func whatWasRemovedCannotBeFilled() throws {
+  @Test func aRemovedDirectoryTakesNoEntries() throws {
     try space.mkdir(".p/d")
     var entry: Entry? = try space.lookup(".p/d")
     let removed = try #require(entry).attributes.inode

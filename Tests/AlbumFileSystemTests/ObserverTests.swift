@@ -3,7 +3,7 @@ import AlbumModel
 import Posix
 import Testing
 
-/// The core without a kernel: a gallery's server, say, that follows a space as it changes.
+/// The core without a kernel, for example for the server of a gallery that follows the changes of a space.
 struct ObserverTests {
   let space: TestSpace
   init() throws { space = try TestSpace() }
@@ -34,7 +34,7 @@ struct ObserverTests {
       ])
   }
 
-  @Test func aFolderOfThumbThatGoesAlongIsTold() throws {
+  @Test func observersLearnOfAFolderOfThumbThatFollows() throws {
     try space.mkdir("Trip")
     try space.mkdir("Trip/Photo/Day")
     try space.rename("Trip/Photo/Day", "Trip/Photo/Night")
@@ -48,7 +48,7 @@ struct ObserverTests {
       space.observer.changes.last == (try name("Trip/Thumb/Night", in: "Trip", isThere: false)))
   }
 
-  @Test func aPhotoOfWhichNoThumbnailCanBeMadeIsTold() throws {
+  @Test func observersLearnOfAFailedThumbnail() throws {
     try space.mkdir("Trip")
     try space.write("text", to: "Trip/Photo/a.jpg")
     try space.makeThumbnails()
@@ -70,7 +70,7 @@ struct ObserverTests {
     #expect(other.changes.count == 2, "it is no observer any more")
   }
 
-  @Test func whatIsReadOrRefusedIsNoChange() throws {
+  @Test func readsAndRefusedCallsAreNoChanges() throws {
     try space.mkdir(".plain")
     try space.write("a", to: ".plain/f")
     let count = space.observer.changes.count
@@ -84,8 +84,8 @@ struct ObserverTests {
     #expect(space.observer.changes.count == count + 1, "the link alone: the rename does nothing")
   }
 
-  /// No lock is held: whatever an observer asks for, it is answered.
-  @Test func anObserverMayAskHowThingsAre() throws {
+  /// No lock is held while an observer runs, so every call from it succeeds.
+  @Test func anObserverMayReadTheSpace() throws {
     let asking = AskingObserver(space.fileSystem)
     space.fileSystem.add(asking)
     defer { space.fileSystem.remove(asking) }
@@ -100,7 +100,7 @@ struct ObserverTests {
   }
 }
 
-/// Asks at each change what a gallery would show.
+/// Reads at each change what a gallery would show.
 private final class AskingObserver: FileSystemObserver {
   private let fileSystem: FileSystem
   let answers = Mutex(0, rank: .test)

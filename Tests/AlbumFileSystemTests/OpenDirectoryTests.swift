@@ -2,8 +2,8 @@ import AlbumFileSystem
 import AlbumModel
 import Testing
 
-// A listing stays right while entries come and go: each name that was there all the time comes
-// once, whatever happens to others.
+// A listing stays correct while entries come and go: each name that exists all the time comes once, whatever
+// happens to others.
 
 struct OpenDirectoryTests {
   let space: TestSpace
@@ -91,7 +91,7 @@ struct OpenDirectoryTests {
     }
   }
 
-  @Test func whatIsListedResolvesAndTheOtherWayRound() throws {
+  @Test func listedNamesResolveAndResolvedNamesAreListed() throws {
     try space.mkdir("Trip")
     try space.write("a", to: "Trip/Photo/a.jpg")
     #expect(try space.list("Trip/Thumb") == [])
@@ -102,7 +102,7 @@ struct OpenDirectoryTests {
     #expect(!space.exists("Trip/a.jpg"))
   }
 
-  @Test func whatAListingWithAttributesGaveStaysWhileItIsKept() throws {
+  @Test func entriesOfAListingWithAttributesStayWhileTheyAreKept() throws {
     try space.write("1", to: ".p/a")
     try space.write("22", to: ".p/b")
     let directory = try space.fileSystem.openDirectory(space.number(".p"))

@@ -5,8 +5,8 @@ import Testing
 
 @testable import AlbumFileSystem
 
-// Content that is sealed and in no frame yet counts as alive, each byte of the file once, until it is replaced,
-// cut off, given away or given up.
+// Content that is sealed and in no frame yet counts as living, each byte of the file once, until it is
+// replaced, cut off, handed over or discarded.
 
 struct PendingExtentsTests {
   private let test: TestSpace
@@ -29,7 +29,7 @@ struct PendingExtentsTests {
     return held
   }
 
-  @Test func eachByteCountsOnceAndWhatIsLeftGoes() throws {
+  @Test func eachByteCountsOnceAndTheRestGoes() throws {
     let before = living()
     do {
       var pending = PendingExtents(in: space)
@@ -43,7 +43,7 @@ struct PendingExtentsTests {
     #expect(living() == before)
   }
 
-  @Test func whatIsGivenAwayStaysAlive() throws {
+  @Test func extentsThatWereHandedOverStay() throws {
     let before = living()
     var given: [Extent] = []
     do {

@@ -6,11 +6,11 @@ import Testing
 
 @testable import AlbumStore
 
-// A file in very many pieces, as random writes into a sparse file leave it. No call may touch all of
-// them under one hold of the catalog's lock: `CatalogLock` ends the test where one does.
+// A file in very many pieces, as random writes into a sparse file leave it. No call may touch all of them
+// under one hold of the catalog's lock. `CatalogLock` ends the test if one does.
 
 struct ScatteredFileTests {
-  /// More than one hold may touch.
+  /// More pieces than one hold may touch.
   static let count = 70_000
   static let spacing: Int64 = 4096
 
@@ -26,7 +26,7 @@ struct ScatteredFileTests {
     return try #require(space.space.read { $0.index(of: number) })
   }
 
-  /// Lets a file lie in pieces of a byte each, all of one record.
+  /// Divides a file into pieces of one byte each, all of one record.
   private func scatter(_ path: String, _ count: Int) throws {
     let file = try space.create(path)
     try file.put([UInt8](repeating: 7, count: 60_000), at: 0)
@@ -75,7 +75,7 @@ struct ScatteredFileTests {
     #expect(try file.seek(to: .data, from: 1) == ScatteredFileTests.spacing)
     #expect(try file.seek(to: .hole, from: 0) == 1)
     #expect(try file.get(4097, at: size / 2).count { $0 == 7 } == 2)
-    // A copy comes in as many calls as it needs.
+    // A copy takes as many calls as it needs.
     let copy = try space.create(".plain/copy")
     var done: Int64 = 0
     while done < size {
@@ -118,7 +118,7 @@ struct ScatteredFileTests {
     #expect(try space.status(".plain/f").size == size - size / 4)
   }
 
-  @Test func whoWritesManySmallPiecesStatesThemWhileHeWrites() throws {
+  @Test func aWriterOfManySmallPiecesPublishesThemInBetween() throws {
     space.space.context.keeper.stop()
     var random = SeededRandom()
     print("seed \(random.seed)")

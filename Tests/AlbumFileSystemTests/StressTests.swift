@@ -7,8 +7,8 @@ import struct Synchronization.Atomic
 
 @testable import AlbumStore
 
-// Many threads at once, as the kernel calls: nothing hangs, nothing is lost, and what is there at
-// the end adds up. Worth most under ThreadSanitizer.
+// Many threads at once, as the kernel calls. No thread hangs, nothing is lost, and the totals at the end are
+// right. Most useful under ThreadSanitizer.
 
 struct StressTests {
   @Test func manyThreadsInOneAlbumAndItsThumbnails() async throws {

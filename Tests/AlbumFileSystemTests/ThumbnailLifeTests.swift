@@ -5,7 +5,7 @@ import AlbumStore
 import Posix
 import Testing
 
-/// A thumbnail never outlives the picture that it shows, however that went.
+/// A thumbnail never outlives the picture that it shows, however that picture was replaced.
 struct ThumbnailLifeTests {
   /// A way to get other content into a photo without removing it.
   enum Way: CaseIterable {
@@ -92,7 +92,7 @@ struct ThumbnailLifeTests {
   }
 
   @Test func oneThatShowsOtherContentIsHiddenAndMadeAnewAfterTheNextMount() throws {
-    // As a repair leaves it that puts zeros where a photo cannot be read.
+    // A repair that puts zeros where a photo cannot be read leaves this state.
     let photo = try space.number("Trip/Photo/a.jpg")
     space.space.change { catalog in
       let index = catalog.index(of: photo)!

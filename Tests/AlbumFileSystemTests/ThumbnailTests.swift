@@ -3,7 +3,7 @@ import AlbumModel
 import Posix
 import Testing
 
-// Every photo has its thumbnail in Thumb, under its name, wherever it goes.
+// Every photo has its thumbnail in Thumb, under its own name, wherever it moves.
 
 struct ThumbnailTests {
   let space: TestSpace
@@ -12,7 +12,7 @@ struct ThumbnailTests {
     try space.mkdir("Trip")
   }
 
-  /// A photo with its thumbnail.
+  /// Makes a photo with its thumbnail.
   private func photo(_ path: String, _ content: String) throws {
     try space.write(content, to: path)
     try space.makeThumbnails()
@@ -59,7 +59,7 @@ struct ThumbnailTests {
     #expect(try space.status("Trip/Thumb/a.jpg").inode == status.inode, "stable across mounts")
   }
 
-  @Test func whatIsNoPhotoGetsNone() throws {
+  @Test func onlyPhotosGetThumbnails() throws {
     try space.write("root", to: "note.txt")
     try space.write("hidden", to: "Trip/Photo/.a.jpg.Xy12")
     try space.mkdir("Trip/Photo/.cache")
@@ -233,7 +233,7 @@ struct ThumbnailTests {
     #expect(space.fileSystem.nextPhoto() != nil)
   }
 
-  @Test func whoAsksForTheFailedGetsPicturesAlone() throws {
+  @Test func aRetryOfFailedThumbnailsTakesPicturesAlone() throws {
     try photo("Trip/Photo/notes.txt", "text, no picture")
     try space.write("a", to: "Trip/Photo/a.jpg")
     let photo = try #require(space.fileSystem.nextPhoto())
@@ -243,7 +243,7 @@ struct ThumbnailTests {
     #expect(space.fileSystem.nextPhoto() == nil)
   }
 
-  @Test func whoNamesAPhotoOrItsThumbnailGetsThatThumbnail() throws {
+  @Test func namingAPhotoOrItsThumbnailSelectsThatThumbnail() throws {
     try space.mkdir("Trip/Photo/day")
     try photo("Trip/Photo/a.jpg", "a")
     try photo("Trip/Photo/day/b.jpg", "b")
@@ -285,7 +285,7 @@ struct ThumbnailTests {
     #expect(try space.list("Trip/Thumb") == ["a.jpg", "b.jpg"])
   }
 
-  @Test func whoeverMakesThumbnailsIsToldAndWhoeverWaitsForThemWaits() throws {
+  @Test func makersOfThumbnailsAreNotifiedAndWaitersWait() throws {
     let calls = Mutex(0, rank: .test)
     space.fileSystem.whenPhotosWait { calls.withLock { $0 += 1 } }
     #expect(space.fileSystem.waitForThumbnails(until: nil), "nothing to wait for")

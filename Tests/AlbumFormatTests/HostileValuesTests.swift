@@ -3,9 +3,9 @@ import Testing
 
 @testable import AlbumFormat
 
-// Values that are sealed by the right keys and yet make no sense: damage cannot make them, somebody
-// with the keys can. Each was found by a fuzzer, or is of the kind of one that was; each is refused
-// when it is decoded, so that nobody who uses a decoded value has to think of it.
+// Values that are sealed with the right keys and yet make no sense. Damage cannot produce them, but a user
+// with the keys can. A fuzzer found each of them, or one of its kind. Decoding refuses each, so that users of
+// decoded values need not check them.
 
 struct HostileValuesTests {
   private func decode(_ item: JournalItem) throws(FormatError) {
@@ -34,7 +34,7 @@ struct HostileValuesTests {
     refuses(item(length: 65_537, grid: cells - DataRecord.fullGridCount))
     refuses(item(length: 2, grid: cells - 1, skip: 65_535))
     refuses(item(length: 1, grid: 0, segment: .max))
-    // Lost content is counted in records, too, though no segment holds it.
+    // Lost content is counted in records too, although no segment holds it.
     try decode(item(length: Extent.lostLimit, grid: 0, segment: 0))
     refuses(item(length: Extent.lostLimit + 1, grid: 0, segment: 0))
     refuses(item(length: 1, grid: .max, segment: 0))
@@ -77,7 +77,8 @@ struct HostileValuesTests {
     #expect(throws: Never.self) { try decodeItems(entry("ab")) { _ in } }
   }
 
-  /// An item whose name nobody has looked at: `JournalItem` has none such, so its bytes go into another's.
+  /// Encodes an item with an unchecked name. `JournalItem` cannot have one, so its bytes replace those of
+  /// another name.
   private func entry(_ name: String) -> [UInt8] {
     var writer = ByteWriter()
     JournalItem.entry(directory: .root, name: .photo, inode: .root).encode(into: &writer)
@@ -102,7 +103,7 @@ struct HostileValuesTests {
     counters = SpaceCounters()
     counters.nextCheckpointSegment = .max
     refuses(.counters(counters))
-    // The root's number, and those that mean none, are never given out.
+    // The root's number, and numbers that mean none, are never assigned.
     for number in [0, 1] as [UInt64] {
       counters = SpaceCounters()
       counters.nextInode = number

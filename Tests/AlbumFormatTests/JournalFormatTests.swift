@@ -4,8 +4,8 @@ import Testing
 
 @testable import AlbumFormat
 
-// The journal's structures: what is written is read back, byte for byte as documented; no bytes,
-// however wrong, do more harm than an error.
+// The journal's structures: encoded values are decoded again, byte for byte as documented. No bytes, however
+// wrong, do more harm than an error.
 
 struct JournalFormatTests {
   static let items: [JournalItem] = [

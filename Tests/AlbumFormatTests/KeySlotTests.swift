@@ -15,7 +15,7 @@ import Testing
     #expect(KeySlot.plaintextByteCount == 440)
   }
 
-  @Test func `what a slot says is there again`() {
+  @Test func `the content of a slot is decoded again`() {
     var content = KeySlot.Content()
     content.mustUnderstand = 0x0102
     content.mayWrite = 1 << 63
@@ -34,7 +34,7 @@ import Testing
     #expect(lines.contains(digest(3)) && !lines.contains(digest(5)) && !lines.contains(digest(0)))
   }
 
-  /// By the documentation: the entries stand in bytes 64..<192 of the plaintext, 32 bytes each.
+  /// The documentation says that the entries are in bytes 64..<192 of the plaintext, 32 bytes each.
   @Test func `the entries are where they are documented to be`() {
     var bytes = [UInt8](repeating: 0, count: KeySlot.plaintextByteCount)
     bytes[32] = 1
@@ -49,7 +49,7 @@ import Testing
 
   private func digest(_ byte: UInt8) -> [UInt8] { [UInt8](repeating: byte, count: 32) }
 
-  @Test func `what must be understood refuses the space, what may be ignored does not`() {
+  @Test func `unknown features refuse the space, unless they may be ignored`() {
     var content = KeySlot.Content()
     #expect(content.refusal == nil && content.isWritable)
     content.mayIgnore = .max

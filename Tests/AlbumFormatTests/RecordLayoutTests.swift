@@ -27,7 +27,7 @@ import Testing
     #expect(largest * 3 <= SegmentLayout.minimumByteCount)
   }
 
-  @Test func `a header says again what was put into it`() {
+  @Test func `the content of a header is decoded again`() {
     for kind in RecordKind.allCases {
       for count in [0, 1, 65_535, RecordLayout.maximumPlaintext] {
         let header = RecordHeader.decode(RecordHeader.encode(kind: kind, byteCount: count))
@@ -41,7 +41,7 @@ import Testing
     0, UInt64(6) << 32, UInt64(1) << 32 | UInt64(RecordLayout.maximumPlaintext + 1),
     UInt64(1) << 32 | 1 << 40, UInt64(1) << 32 | 1 << 63, .max,
   ])
-  func `what cannot be a header is none`(header: UInt64) {
+  func `bytes that cannot be a header are refused`(header: UInt64) {
     #expect(RecordHeader.decode(header) == nil)
   }
 

@@ -1,8 +1,8 @@
 import AlbumFormat
 import Testing
 
-// albumfs.conf: one spelling only, told apart from damage, from other files and from what a newer
-// albumfs wrote; and no conf can make albumfs take all memory.
+// albumfs.conf has one spelling only, and is distinguished from damage, from other files and from the conf of
+// a newer albumfs. No conf can make albumfs take all memory.
 
 @Suite struct StoreConfigurationTests {
   /// The example in the documentation.
@@ -53,7 +53,7 @@ import Testing
     #expect(problem(bytes + bytes) != nil)
   }
 
-  @Test func `a newer format is told apart from damage`() {
+  @Test func `a newer format is distinguished from damage`() {
     #expect(
       problem(withSum("albumfs store\nformat 2 anything else\nand more\n"))
         == .newerFormat(2, isIntact: true))

@@ -27,7 +27,7 @@ struct TimestampTests {
     #expect(stamp.subsecond == time.1)
   }
 
-  @Test func timesBeyondTheRangeAreTheNearestThatCanBeSaid() {
+  @Test func timesBeyondTheRangeBecomeTheNearestInIt() {
     #expect(Timestamp(seconds: .max, nanoseconds: 0).nanoseconds == .max)
     #expect(Timestamp(seconds: .min, nanoseconds: 0).nanoseconds == .min)
     for extreme in [Int64.min, .max] {
@@ -38,7 +38,7 @@ struct TimestampTests {
     #expect(Timestamp(nanoseconds: .min).seconds == -9_223_372_037)
   }
 
-  /// A store on a disk of somebody else's may have any file times.
+  /// A store on another user's disk may have any file times.
   @Test func noTimeOverflows() {
     #expect(Timestamp(seconds: 90) - .seconds(60) == Timestamp(seconds: 30))
     #expect(Timestamp(nanoseconds: .min) - .seconds(60) == Timestamp(nanoseconds: .min))

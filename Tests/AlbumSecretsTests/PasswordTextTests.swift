@@ -1,8 +1,8 @@
 import AlbumSecrets
 import Testing
 
-// The same password opens the same slot wherever it is typed, and no copy of it is left in memory
-// that others may get.
+// The same password unlocks the same slot wherever it is typed, and no copy of it stays in memory that other
+// code may get.
 
 @Suite struct PasswordTextTests {
   /// From NormalizationTest.txt of Unicode, columns 1 to 3: source, form C, form D.
@@ -28,7 +28,7 @@ import Testing
     #expect(normalized(linux) == linux)
   }
 
-  @Test func `what is not UTF-8 stays as it is, byte for byte`() {
+  @Test func `bytes that are not UTF-8 stay as they are`() {
     for bytes in [
       [0xFF], [0x61, 0xCC], [0xC3, 0x28], [0xED, 0xA0, 0x80], [0xC0, 0x80],
       Array("u\u{308}".utf8) + [0xFE], [0xF5, 0x80, 0x80, 0x80],
@@ -55,7 +55,7 @@ import Testing
       #expect(String(decoding: once, as: UTF8.self) == String(decoding: all, as: UTF8.self))
       all = []
     }
-    // Each gives three code points of form D, the most that there are to a byte of a password.
+    // Each character has three code points in form D, the most for its number of bytes.
     let widest = Array(String(repeating: "\u{1D160}", count: 1024).utf8)
     #expect(normalized(widest).count == 3 * widest.count)
   }

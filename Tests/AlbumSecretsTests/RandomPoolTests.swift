@@ -2,8 +2,7 @@ import AlbumSecrets
 import Glibc
 import Testing
 
-// Random bytes: what comes out looks random in every size, and a child process never gets what its
-// parent gets.
+// Random bytes look random in every size, and a child process never gets the bytes of its parent.
 
 @Suite struct RandomPoolTests {
   @Test(arguments: [1, 24, 256, 257, 8192, (4 << 20) + 4096])
@@ -23,8 +22,8 @@ import Testing
     unsafe RandomFill.fill(UnsafeMutableRawBufferPointer(start: nil, count: 0))
   }
 
-  /// Chi-square over the 256 values of a byte: 255 degrees of freedom, mean 255, deviation 22.6. A
-  /// value above 450 does not happen by chance.
+  /// Chi-square over the 256 values of a byte: 255 degrees of freedom, mean 255, deviation 22.6. Chance does
+  /// not exceed 450.
   @Test func `bytes are spread evenly`() {
     var buffer = [UInt8](repeating: 0, count: 1 << 20)
     unsafe buffer.withUnsafeMutableBytes { unsafe RandomFill.fill($0) }
@@ -38,8 +37,8 @@ import Testing
     #expect(chiSquare(small) < 450)
   }
 
-  /// The pool is partly used when the process forks: had the child its copy, both would seal with the
-  /// same nonces.
+  /// The pool is partly used when the process forks. With a copy of it, the child would seal with the same
+  /// nonces as its parent.
   @Test func `a child process gets other bytes than its parent`() throws {
     var ends: [CInt] = [0, 0]
     try #require(unsafe pipe(&ends) == 0)

@@ -3,8 +3,8 @@ import AlbumModel
 import AlbumSecrets
 import Testing
 
-// With each cipher, a record opens where it was sealed, as what it was sealed as, unchanged: and in no other
-// case.
+// With each cipher, a record decrypts only at the place where it was sealed, as the kind that it was sealed
+// as, and unchanged.
 
 /// Keys of a space for each cipher that this machine has.
 private let everyKeys = CipherKind.allCases.filter(\.isAvailable).map { SpaceKeys(cipher: $0) }
@@ -15,7 +15,7 @@ private let everyKeys = CipherKind.allCases.filter(\.isAvailable).map { SpaceKey
   @Test(
     arguments: everyKeys,
     [0, 1, 31, 32, 160, 208, 209, 4096, 65_536, RecordLayout.maximumPlaintext])
-  func `what was sealed opens`(keys: SpaceKeys, count: Int) {
+  func `sealed records decrypt`(keys: SpaceKeys, count: Int) {
     let plaintext = random(count)
     let sealed = seal(plaintext, offset: 512, keys)
     #expect(sealed.count == count + RecordLayout.overhead)
@@ -23,7 +23,7 @@ private let everyKeys = CipherKind.allCases.filter(\.isAvailable).map { SpaceKey
   }
 
   @Test(arguments: everyKeys, RecordKind.allCases)
-  func `its header tells kind and length`(keys: SpaceKeys, kind: RecordKind) {
+  func `its header contains kind and length`(keys: SpaceKeys, kind: RecordKind) {
     for count in [0, 1, 255, 256, 65_600] {
       let sealed = seal(random(count), kind: kind, offset: 0, keys)
       let header = unsafe sealed.withUnsafeBytes { unsafe keys.cipher.header(of: $0) }
@@ -32,8 +32,8 @@ private let everyKeys = CipherKind.allCases.filter(\.isAvailable).map { SpaceKey
     }
   }
 
-  /// Sealed in Python, from the documentation alone: the first by way of libsodium, the second with an
-  /// HChaCha20 of its own and OpenSSL's AES-256-GCM.
+  /// Sealed in Python, from the documentation alone: the first with libsodium, the second with an HChaCha20
+  /// of its own and OpenSSL's AES-256-GCM.
   @Test(arguments: [
     (
       CipherKind.xchacha20Poly1305,
@@ -44,7 +44,7 @@ private let everyKeys = CipherKind.allCases.filter(\.isAvailable).map { SpaceKey
       "90743ced058b5512a0bb74d3e5dfa42621a41517e55a5ce294e57509c53737cea15870d962c7"
     ),
   ])
-  func `a record of format 1 opens for ever`(kind: CipherKind, ciphertext: String) {
+  func `a record of format 1 decrypts in every version`(kind: CipherKind, ciphertext: String) {
     guard kind.isAvailable else { return }
     let keys = fixedKeys(kind)
     let sealed = bytes(
@@ -81,7 +81,7 @@ private let everyKeys = CipherKind.allCases.filter(\.isAvailable).map { SpaceKey
   }
 
   @Test(arguments: everyKeys)
-  func `a record opens nowhere else and as nothing else`(keys: SpaceKeys) {
+  func `a record decrypts nowhere else and as nothing else`(keys: SpaceKeys) {
     let plaintext = random(300)
     let sealed = seal(plaintext, offset: 1024, keys)
     #expect(open(sealed, count: 300, offset: 1024, keys) == plaintext)
@@ -101,7 +101,7 @@ private let everyKeys = CipherKind.allCases.filter(\.isAvailable).map { SpaceKey
   }
 
   @Test(arguments: everyKeys)
-  func `another space cannot open it, nor see that it is one`(keys: SpaceKeys) {
+  func `another space cannot decrypt it, nor see that it is one`(keys: SpaceKeys) {
     let sealed = seal(random(64), offset: 0, keys)
     let stranger = SpaceKeys(cipher: keys.cipher.kind)
     #expect(open(sealed, count: 64, offset: 0, stranger) == nil)
@@ -115,7 +115,7 @@ private let everyKeys = CipherKind.allCases.filter(\.isAvailable).map { SpaceKey
   }
 
   @Test(arguments: everyKeys)
-  func `a record cut short does not open`(keys: SpaceKeys) {
+  func `a record cut short does not decrypt`(keys: SpaceKeys) {
     let sealed = seal(random(64), offset: 0, keys)
     #expect(open(Array(sealed.dropLast()), count: 64, offset: 0, keys) == nil)
     #expect(open(sealed, count: 65, offset: 0, keys) == nil)
@@ -124,7 +124,7 @@ private let everyKeys = CipherKind.allCases.filter(\.isAvailable).map { SpaceKey
   }
 
   @Test(arguments: everyKeys)
-  func `sealing and opening work in place`(keys: SpaceKeys) {
+  func `sealing and decrypting work in place`(keys: SpaceKeys) {
     let plaintext = random(5000)
     var buffer = [UInt8](repeating: 0, count: RecordLayout.sealedByteCount(plaintext: 5000))
     buffer.replaceSubrange(32..<5032, with: plaintext)
@@ -154,7 +154,7 @@ private let everyKeys = CipherKind.allCases.filter(\.isAvailable).map { SpaceKey
     #expect(Set(nonces).count == nonces.count)
   }
 
-  @Test func `no cipher opens what the other sealed`() {
+  @Test func `no cipher decrypts what the other sealed`() {
     for keys in CipherKind.allCases.filter(\.isAvailable).map(fixedKeys) {
       for other in CipherKind.allCases.filter(\.isAvailable).map(fixedKeys) {
         let plaintext = random(300)

@@ -3,10 +3,10 @@ import AlbumModel
 import AlbumSecrets
 import Testing
 
-// A recovery key comes back from paper: however it is typed, and never wrongly.
+// A recovery key is read back from paper, however a person types it, and never wrongly.
 
 @Suite struct RecoveryKeyTests {
-  /// Of the master key 00…1f; computed in Python.
+  /// The recovery key of the master key 00…1f, computed in Python.
   private let fixed =
     "000G-40R4-0M30-E209-185G-R38E-1W81-24GK-2GAH-C5RR-34D1-P70X-3RFK-8TA4"
 
@@ -17,7 +17,7 @@ import Testing
         == fixedKeys().name(of: .data, number: SegmentNumber(1), birth: SegmentBirth(1)))
   }
 
-  @Test func `the recovery key tells the cipher`() throws {
+  @Test func `the recovery key contains the cipher`() throws {
     guard CipherKind.aes256GCM.isAvailable else { return }
     let fixed = "000G-40R4-0M30-E209-185G-R38E-1W81-24GK-2GAH-C5RR-34D1-P70X-3RFX-JVYH"
     let keys = fixedKeys(.aes256GCM)
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func `any space's recovery key opens it`() throws {
+  @Test func `any space's recovery key unlocks it`() throws {
     for turn in 0..<50 {
       let keys = SpaceKeys(
         cipher: turn % 2 == 0 && CipherKind.aes256GCM.isAvailable ? .aes256GCM : .xchacha20Poly1305)
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func `the mistake is told without the key`() {
+  @Test func `the message about a mistake does not contain the key`() {
     #expect(mistake("") == .length(0))
     #expect(mistake(String(fixed.dropLast())) == .length(55))
     #expect(mistake(fixed + "0") == .length(57))

@@ -2,7 +2,7 @@ import AlbumSecrets
 import Testing
 
 @Suite struct SecretBytesTests {
-  @Test func `what was put in is there`() {
+  @Test func `a secret keeps its bytes`() {
     let secret = unsafe SecretBytes(count: 5) { unsafe $0.copyBytes(from: [1, 2, 3, 4, 5]) }
     let content = unsafe secret.withUnsafeBytes { unsafe Array($0) }
     #expect(content == [1, 2, 3, 4, 5])

@@ -37,7 +37,7 @@ import Testing
     #expect(sealedTag == tag)
   }
 
-  @Test func `XChaCha20-Poly1305 opens what the draft sealed, and nothing else`() {
+  @Test func `XChaCha20-Poly1305 decrypts what the draft sealed, and nothing else`() {
     #expect(open(tag) == plaintext)
     var wrong = tag
     wrong[15] ^= 1
@@ -58,8 +58,8 @@ import Testing
     return fits ? opened : nil
   }
 
-  /// libsodium's own test `pwhash_argon2id`, first line: RFC 9106's vectors need inputs that
-  /// crypto_pwhash has none of.
+  /// The first line of libsodium's own test `pwhash_argon2id`. RFC 9106's vectors need inputs that
+  /// crypto_pwhash does not have.
   @Test func `Argon2id gives what libsodium published`() {
     let password = bytes(
       "a347ae92bce9f80f6f595a4480fc9c2fe7e7d7148d371e9487d75f5c23008ffae065577a928febd9b1973a5a9507"

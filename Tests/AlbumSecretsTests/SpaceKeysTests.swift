@@ -3,8 +3,8 @@ import AlbumModel
 import AlbumSecrets
 import Testing
 
-// The derived keys are part of the format: a store must open with them for ever. The expected values
-// were computed in Python, with hashlib's BLAKE2b, from the documentation alone.
+// The derived keys are part of the format: every later version must decrypt a store with them. The expected
+// values were computed in Python, with hashlib's BLAKE2b, from the documentation alone.
 
 @Suite struct SpaceKeysTests {
   @Test func `names of segments are the documented ones`() {
@@ -19,7 +19,7 @@ import Testing
       ).text == "df305c6cfd21cc7a8f726e7271aff377")
   }
 
-  @Test func `a name says its segment to who has the keys, and nothing to others`() {
+  @Test func `a name shows its segment to a holder of the keys, and nothing to others`() {
     let (keys, others) = (SpaceKeys(), SpaceKeys())
     for kind in SegmentKind.allCases {
       for raw in [1, 2, 77, NumberLimits.segment] {

@@ -10,9 +10,9 @@ import Testing
 @Suite(.serialized) struct CallingSyscallTests {
   private let name = FileName(literal: "a.jpg")
 
-  // An open that is exclusive does not wait for a FIFO's reader but fails, so what is exclusive is
-  // tested on sample texts, and on a real mount by MountTests.
-  @Test func aThreadThatTakesWhatIsThereCreatesNothing() throws {
+  // An exclusive open of a FIFO fails instead of waiting for a reader. So sample texts test it here, and
+  // MountTests tests it on a real mount.
+  @Test func anOpenOfAnExistingFileCreatesNothing() throws {
     try withThreadOpening("a.jpg", O_WRONLY | O_CREAT) { thread in
       let inspector = CallingSyscall()
       #expect(inspector.intent(of: thread, toward: name) == .other)
@@ -45,7 +45,7 @@ import Testing
     #expect(CallingSyscall().process(of: Int32.max) == nil)
   }
 
-  /// Has a thread wait in an open of a FIFO of that name, and gives its number to `body`.
+  /// Makes a thread wait in an open of a FIFO of that name, and passes its number to `body`.
   private func withThreadOpening(
     _ file: String, _ flags: CInt, _ body: (Int32) throws -> Void
   ) throws {
@@ -100,7 +100,7 @@ private final class Opener {
       }, context)
   }
 
-  /// Lets it through and waits for its end.
+  /// Opens the other end of the FIFO and waits for the end of the thread.
   func end() {
     let reader = try? FileDescriptor(open: path, O_RDONLY | O_NONBLOCK)
     pthread_join(thread, nil)

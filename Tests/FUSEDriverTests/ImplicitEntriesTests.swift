@@ -6,9 +6,9 @@ import Testing
 
 @testable import FUSEDriver
 
-// Implicit entries yield to explicit ones (see Design): what albumfs made is not in the way
-// of tools that copy trees, and is there for all others. Both ways: with the caller's system call
-// readable, and without.
+// Implicit entries yield to explicit ones (see Design): entries that albumfs made do not hinder tools that
+// copy trees, and exist for all other programs. Tested with a readable system call of the caller, and
+// without.
 
 struct ImplicitEntriesTests {
   let space: KernelSpace
@@ -126,7 +126,8 @@ struct ImplicitEntriesTests {
     #expect(try space.lookup("Trip/Photo/a.jpg").nameLifetime > 0)
   }
 
-  /// The kernel may cache the name of a thumbnail for a moment, if it can be told of each change at once.
+  /// The kernel may cache the name of a thumbnail for a moment, if the driver can report each change to it at
+  /// once.
   @Test func aThumbnailsNameIsCachedOnlyWhileNothingChanges() throws {
     try space.write("a", to: "Trip/Photo/a.jpg")
     try space.makeThumbnails()
@@ -175,7 +176,7 @@ struct ImplicitEntriesTests {
     #expect(try space.list("Trip/Thumb/Day 1") == ["a.jpg"])
   }
 
-  @Test func whatAWholeTreeCopyDoesEndsWell() throws {
+  @Test func aCopyOfAWholeTreeSucceeds() throws {
     space.inspector.set(.makesDirectory)
     try space.mkdir("Copy")
     #expect(try !sees("Copy/Photo"))

@@ -69,7 +69,7 @@ struct KernelInodesTests {
     for entry in known { #expect(!space.has(entry.attributes.inode)) }
   }
 
-  @Test func whatTheKernelKnewGoesWithItsConnection() throws {
+  @Test func inodesThatTheKernelKnowsGoWithItsConnection() throws {
     try space.write("text", to: ".plain/f")
     let inode = try space.lookup(".plain/f").attributes.inode
     try space.unlink(".plain/f")
@@ -78,7 +78,7 @@ struct KernelInodesTests {
     #expect(space.space.status.recovery.orphans == 0)
   }
 
-  @Test func lookupsAndForgetsChangeNoCatalogAndWakeNobody() throws {
+  @Test func lookupsAndForgetsChangeNoCatalogAndWakeNoThread() throws {
     try space.mkdir("Trip")
     try space.write("a", to: "Trip/Photo/a.jpg")
     try space.makeThumbnails()
@@ -109,7 +109,7 @@ struct KernelInodesTests {
 
   // MARK: Notifications
 
-  @Test func theKernelHearsOfWhatItDidNotAskFor() throws {
+  @Test func theKernelLearnsOfChangesThatItDidNotRequest() throws {
     try space.mkdir("Trip")
     try space.mkdir("Trip/Photo/Day")
     try space.write("a", to: "Trip/Photo/a.jpg")
@@ -123,7 +123,7 @@ struct KernelInodesTests {
     #expect(space.notified == ["Day", "b.jpg"], "another caller removed it")
   }
 
-  @Test func whatCouldNotBeStoredIsForgottenByTheKernelUnderAllItsNames() throws {
+  @Test func theKernelForgetsLostContentUnderAllNamesOfItsFile() throws {
     let file = try space.create(".plain/f")
     try space.link(".plain/f", ".plain/twin")
     let before = try space.lookup(".plain/f")

@@ -40,7 +40,7 @@ import Testing
   }
 }
 
-/// Makes a directory of its own, and removes it with the files and empty directories in it.
+/// Runs `body` with a new directory, and removes it with its files and empty directories.
 func withTemporaryDirectory(_ body: (String) throws -> Void) throws {
   var template = Array("/tmp/albumfs-driver-XXXXXX".utf8CString)
   guard let made = unsafe mkdtemp(&template) else { throw Errno.last }

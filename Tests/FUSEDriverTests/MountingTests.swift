@@ -3,7 +3,7 @@ import Testing
 
 @testable import FUSEDriver
 
-/// How options reach the kernel and fusermount3, and how the latter's words come back.
+/// Options for the kernel and fusermount3, and the messages of fusermount3.
 @Suite struct MountingTests {
   @Test func kernelAlwaysChecksPermissions() {
     let options = MountOptions(source: "/store")
@@ -29,7 +29,7 @@ import Testing
     #expect(!options.kernelData(device: 7, user: 0, group: 0).contains("allow_other"))
   }
 
-  @Test func fusermountsWordsAreUnderstood() {
+  @Test func fusermountsMessagesAreUnderstood() {
     #expect(
       error("option allow_other only allowed if 'user_allow_other' is set in /etc/fuse.conf")
         == .allowOtherNotPermitted)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FUSEDriver
 
-/// Whom a mount shows as owner, and what the space stores.
+/// The owners that a mount shows, and the owners that the space stores.
 @Suite struct OwnersTests {
   private func owners(_ words: String = "", user: UInt32 = 1001, _ choice: OwnerChoice? = nil)
     throws
@@ -36,7 +36,7 @@ import Testing
     #expect(mine.user == 1001 && mine.group == 1001)
     let shown = mine.shown(try file(1000, 1000))
     #expect(shown.owner == 1001 && shown.group == 1001)
-    // A group of theirs shows.
+    // A group of the user is shown.
     #expect(mine.shown(try file(1000, 50)).group == 50)
     #expect(mine.stored(user: 1001, group: 50) == (1001, 50))
     #expect(mine.stored(user: 0, group: 0) == (1001, 1001))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import FUSEDriver
 
-/// What the driver makes of the machine's processors, and when it starts another thread for one of them.
+/// How the driver uses the machine's processors, and when it starts another thread for one of them.
 @Suite struct RingTests {
   @Test func theKernelsListsOfProcessorsAreUnderstood() {
     func count(_ text: String) -> Int { KernelRings.count(Array(text.utf8)) }

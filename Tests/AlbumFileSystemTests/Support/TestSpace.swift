@@ -7,8 +7,8 @@ import Posix
 
 @testable import AlbumStore
 
-/// A mounted space of a test's own, spoken to by paths as a person would. Each test has one.
-// @unchecked because: `space` and `fileSystem` are replaced by a remount only, by a test's one thread.
+/// A mounted space of one test, used by paths as a person would.
+// @unchecked because only a remount, on the test's one thread, replaces `space` and `fileSystem`.
 final class TestSpace: @unchecked Sendable {
   static let me = Caller(user: 1000, group: 1000)
 
@@ -158,7 +158,7 @@ final class TestSpace: @unchecked Sendable {
     return names.filter { $0 != "." && $0 != ".." }.sorted()
   }
 
-  /// `rm -r`, in the order in which it goes: what is listed first, then the directory.
+  /// Removes a tree as `rm -r` does: the listed entries first, then the directory.
   func removeAll(_ path: String) throws {
     for name in try list(path) {
       let child = "\(path)/\(name)"
@@ -173,8 +173,8 @@ final class TestSpace: @unchecked Sendable {
 
   // MARK: Thumbnails
 
-  /// Does the thumbnailer's work: a thumbnail is "thumbnail of " and the photo's content; a photo
-  /// that begins with "text" is no picture.
+  /// Does the thumbnailer's work: a thumbnail is "thumbnail of " and the photo's content. A photo that begins
+  /// with "text" is no picture.
   @discardableResult
   func makeThumbnails() throws -> Int {
     var count = 0
@@ -218,11 +218,11 @@ extension OpenFile {
 }
 
 extension Result where Failure == any Error {
-  /// Why it failed, in the file system's words.
+  /// The reason of the failure, as the file system's code.
   var refusal: FSError.Code? {
     if case .failure(let error) = self { (error as? FSError)?.code } else { nil }
   }
 }
 
-/// Why a call is refused; nil when it is not.
+/// Returns why a call is refused; nil if it succeeds.
 func refusal<T>(_ body: () throws -> T) -> FSError.Code? { Result { try body() }.refusal }
