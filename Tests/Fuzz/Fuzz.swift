@@ -1,16 +1,16 @@
 import Glibc
 
-// The program that libFuzzer drives: one for all targets, since what takes long is linking. It calls
-// `LLVMFuzzerInitialize` once and `LLVMFuzzerTestOneInput` for every input; a trap, an error of
-// AddressSanitizer, a timeout or too much memory is a finding. What a target promises beyond that,
-// its `run` says with `require`.
+// The program that libFuzzer drives. There is one for all targets, because linking takes long. libFuzzer
+// calls `LLVMFuzzerInitialize` once and `LLVMFuzzerTestOneInput` for every input. A trap, an error of
+// AddressSanitizer, a timeout or too much memory is a finding. A target checks its further promises in `run`,
+// with `require`.
 //
 //     ALBUMFS_FUZZ_TARGET   which target
 //     ALBUMFS_FUZZ_SEEDS    a directory: write the target's seeds there instead of fuzzing
 //
 // `scripts/fuzz` builds and runs it.
 
-/// The target that the environment names; ends the program where there is none.
+/// The target that the environment names; ends the program if there is none.
 private let chosen: any FuzzTarget.Type = {
   guard let name = environment("ALBUMFS_FUZZ_TARGET"), let target = allTargets[name] else {
     print("ALBUMFS_FUZZ_TARGET takes one of: " + allTargets.keys.sorted().joined(separator: " "))

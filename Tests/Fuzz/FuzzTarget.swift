@@ -1,7 +1,7 @@
-/// One parser, and what it promises for any bytes whatever: to answer or to throw, in bounded time
-/// and memory, and what its `run` checks besides.
+/// One parser and its promises for any bytes: it returns or throws, in bounded time and memory, and keeps the
+/// promises that its `run` checks.
 protocol FuzzTarget: SendableMetatype {
-  /// Valid inputs, made by the code itself, to begin with.
+  /// Returns valid inputs to begin with, made by the code itself.
   static func seeds() -> [[UInt8]]
   static func run(_ bytes: [UInt8])
 }
@@ -36,7 +36,7 @@ let allTargets: [String: any FuzzTarget.Type] = [
   "EmbeddedPreview": EmbeddedPreviewTarget.self,
 ]
 
-/// A promise that does not hold is a finding.
+/// Reports a finding if a promise does not hold.
 func require(_ condition: Bool, _ promise: String) {
   if !condition { fatalError("broken promise: \(promise)") }
 }

@@ -18,7 +18,7 @@ import Testing
     #expect(date(ExifSamples.heic()) == "2024-07-03")
   }
 
-  /// What ExifTool writes, and libvips' HEIC and AVIF.
+  /// The output of ExifTool, and libvips' HEIC and AVIF.
   @Test(arguments: ["jpg", "tif", "heic", "avif"])
   func otherProgramsDatesAreFound(format: String) throws {
     let plain = try TestPictures.encode(TestPictures.pixels(), as: format)

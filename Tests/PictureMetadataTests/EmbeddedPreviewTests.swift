@@ -2,9 +2,9 @@ import AlbumTestSupport
 import PictureMetadata
 import Testing
 
-/// The previews in raw files are found, wherever the maker put them.
+/// albumfs finds the previews in raw files, wherever the maker put them.
 struct EmbeddedPreviewTests {
-  /// A JPEG as far as its frame, of this size.
+  /// Makes a JPEG up to its frame, of this size.
   private func head(_ width: Int, _ height: Int, frame: UInt8 = 0xC0) -> [UInt8] {
     let size = [UInt8(height >> 8), UInt8(height & 255), UInt8(width >> 8), UInt8(width & 255)]
     return [0xFF, 0xD8, 0xFF, 0xDB, 0, 3, 0, 0xFF, frame, 0, 11, 8] + size + [1, 1, 0x11, 0]

@@ -19,7 +19,7 @@ import Testing
     #expect(InotifyWatches.inodes(in: text, on: device) == [InodeNumber(0x1F), InodeNumber(.max)])
   }
 
-  @Test func whatIsNoWatchCountsAsNone() {
+  @Test func linesThatAreNoWatchesCountAsNone() {
     for text in ["", "inotify", "inotify wd:1", "inotify ino:x sdev:36", "fanotify ino:1f sdev:36"]
     {
       #expect(InotifyWatches.inodes(in: text, on: device) == [])

@@ -2,8 +2,8 @@ import Glibc
 import Posix
 import Testing
 
-// No two threads wait for one another, since all take locks in one order. A debug build notices a lock out
-// of order at once, and not only in the run in which two threads really meet.
+// No two threads wait for one another, because all take locks in one order. A debug build notices a lock out
+// of order at once, not only in a run in which two threads really meet.
 
 struct LockRankTests {
   @Test func locksAreTakenInRisingRank() {
@@ -56,7 +56,7 @@ struct LockRankTests {
     }
   }
 
-  @Test func whatIsAsGoodAsALockIsCheckedToo() async {
+  @Test func holdingARankWithoutALockIsCheckedToo() async {
     await #expect(processExitsWith: .failure) {
       Mutex(0, rank: .barrier).withLock { _ in LockRank.compaction.holding {} }
     }

@@ -4,7 +4,7 @@ import Glibc
 import Posix
 import Testing
 
-// One suite over both kinds of disk: the real one and the simulated one answer alike.
+// One suite for both kinds of disk, the real one and the simulated one, which must behave alike.
 
 struct StorageDirectoryTests {
   @Test func theRealDisk() throws {
@@ -56,7 +56,7 @@ struct StorageDirectoryTests {
 }
 
 struct SimulatedDiskTests {
-  @Test func whatWasSyncedSurvivesEveryCutAndTheRestMayBeTorn() throws {
+  @Test func syncedDataSurvivesEveryCutAndTheRestMayBeTorn() throws {
     var random = SeededRandom(seed: 3)
     let disk = SimulatedDisk()
     let file = try disk.open("a", .createNew)

@@ -3,9 +3,9 @@ import Glibc
 import Posix
 import Testing
 
-/// Programs that albumfs starts get what they are given, and nothing else.
+/// Programs that albumfs starts receive what albumfs passes, and nothing else.
 @Suite(.timeLimit(.minutes(5))) struct SubprocessTests {
-  @Test func aProgramSaysHowItEndedAndWhy() throws {
+  @Test func theEndOfAProgramAndItsReasonAreReturned() throws {
     let (code, complaint) = try Subprocess.run(["sh", "-c", "echo no room >&2; exit 7"])
     #expect(code == 7)
     #expect(complaint == "no room\n")
@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test func anIsolatedProgramGetsNoOtherDescriptorAndAGroupOfItsOwn() throws {
-    // Not closed on exec, as a descriptor that albumfs was started with.
+    // A descriptor that is not closed on exec, like one with which albumfs was started.
     let leaked: CInt = 200
     #expect(dup2(STDIN_FILENO, leaked) == leaked)
     defer { close(leaked) }

@@ -7,11 +7,11 @@ import Testing
 import ThumbnailProtocol
 import Thumbnails
 
-/// The process that decodes can do nothing else, and one that goes wrong ends alone.
+/// The decoding process can do nothing else, and a faulty one ends alone.
 @Suite(.serialized)
 struct CellTests {
-  /// A cell as it is here, on a kernel that has no Landlock or one that scopes no signals with it
-  /// (before 6.12), and where user namespaces are forbidden.
+  /// A cell on this kernel, on a kernel that has no Landlock or one that scopes no signals with it (before
+  /// 6.12), and where user namespaces are forbidden.
   enum Kernel: CaseIterable {
     case this, withoutLandlock, withoutNamespaces
   }
@@ -47,23 +47,23 @@ struct CellTests {
     try expectSealed(#require(try worker.probe()))
   }
 
-  /// Every call is refused by the filter itself: each try has arguments for which the kernel would
-  /// succeed, or fail with something else.
+  /// Expects the filter itself to refuse every call: each attempt has arguments with which the kernel would
+  /// succeed, or fail with another error.
   private func expectSealed(_ found: ProbeReport) {
     #expect(found.tries.count > 90)
     for name in ["open", "socket", "fork", "execve", "kill", "tgkill", "read-memory"] {
       #expect(found.tries.contains { $0.name == name })
     }
     for one in found.tries {
-      // glibc makes threads without it where it is not there.
+      // glibc makes threads without clone3 if that is missing.
       let refused = one.name == "clone3" ? UInt32(ENOSYS) : UInt32(EPERM)
       #expect(one.error == refused, "\(one.name): \(one.error)")
     }
     #expect(found.ownSignal == 0, "abort(3) works")
   }
 
-  /// Landlock alone, without the filter, which otherwise refuses the calls first. It binds one thread, here
-  /// one of the test's own.
+  /// Tests Landlock alone, without the filter, which otherwise refuses the calls first. It binds one thread,
+  /// here one of the test.
   @Test("Landlock alone keeps files, ports and other processes out of reach")
   func landlock() throws {
     let version = try KernelFeatures.shared.get().landlockVersion
@@ -78,7 +78,7 @@ struct CellTests {
     sleeper.standardError = FileHandle.nullDevice
     try sleeper.run()
     let other = sleeper.processIdentifier
-    // It may have begun with all other signals blocked, as this thread.
+    // It may have begun with all other signals blocked, like this thread.
     defer { _ = kill(other, SIGKILL) }
     let answers = Mutex<[String: CInt]>([:], rank: .test)
     try PosixThread(name: "landlock") {
@@ -111,7 +111,7 @@ struct CellTests {
     #expect(found["before connect"] != EACCES)
     #expect(found["then read"] == EACCES)
     #expect(found["then make"] == EACCES)
-    // Of later versions of Landlock.
+    // Later versions of Landlock refuse these too.
     if version >= 4 { #expect(found["then connect"] == EACCES) }
     if version >= 6 { #expect(found["then signal"] == EPERM) }
   }
@@ -128,7 +128,7 @@ struct CellTests {
   }
 
   @Test(
-    "A worker leaves the processor and the disk to all others, and is the first to go without memory"
+    "A worker yields processor and disk to all others, and is killed first when memory runs out"
   )
   func courtesy() throws {
     var launch = TestWorker.launch
@@ -177,7 +177,7 @@ struct CellTests {
     #expect(variables.map { $0.prefix { $0 != "=" } } == ["GLIBC_TUNABLES", "G_SLICE"])
   }
 
-  @Test("A worker ends when its owner lets go of it")
+  @Test("A worker ends when its owner releases it")
   func ends() throws {
     let process: pid_t
     do {
@@ -189,7 +189,7 @@ struct CellTests {
   }
 
   @Test(
-    "A worker that crashes or talks nonsense is noticed",
+    "A worker that crashes or sends nonsense is noticed",
     arguments: [
       "crash", "hungry", "babble", "overlong", "other-door",
     ])
@@ -210,7 +210,7 @@ struct CellTests {
   }
 }
 
-/// 0, or -1 and errno: nothing listens there.
+/// Returns 0, or -1 and errno, because nothing listens there.
 private func connectToPort1() -> CInt {
   let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
   defer { close(descriptor) }

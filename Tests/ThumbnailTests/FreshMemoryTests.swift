@@ -5,11 +5,11 @@ import Testing
 import ThumbnailProtocol
 import Thumbnails
 
-/// No thumbnail shows another photo: where a damaged picture is not decoded, nothing shines through of
-/// what the same process decoded before.
+/// No thumbnail shows another photo. The undecoded parts of a damaged picture show nothing that the same
+/// process decoded before.
 ///
-/// Method: every damaged picture is asked of a process that has decoded nothing, and of one that has
-/// decoded bright pictures of that kind and others; the bytes must be the same.
+/// Method: a process that has decoded nothing, and one that has decoded bright pictures of that kind and
+/// others, both decode every damaged picture. The bytes must be the same.
 @Suite(.serialized, .disabled(if: Sanitizer.isOn, "sanitizers bring a malloc of their own"))
 struct FreshMemoryTests {
   /// Names of libvips for the kinds and their varieties.
@@ -19,13 +19,13 @@ struct FreshMemoryTests {
     "jxl", "jxl[lossless]",
   ]
 
-  /// Of these the decoders show a picture that is cut short not at all; of every other format a part, without
-  /// which the test would see nothing.
+  /// Formats of which the decoders show nothing if the picture is cut short. Of every other format they must
+  /// show a part, without which the test would see nothing.
   private static let showNoPart: Set = [
     "png[interlace]", "tif[compression=deflate,tile]", "jxl", "jxl[lossless]",
   ]
 
-  /// A picture with something to see everywhere.
+  /// Makes a picture with content everywhere.
   private static func lively(seed: UInt64, width: Int, height: Int, brightness: Int) -> Data {
     var random = Seeded(state: seed)
     var pixels = Data("P6\n\(width) \(height)\n255\n".utf8)
@@ -43,12 +43,12 @@ struct FreshMemoryTests {
 
   private static let isLong = ProcessInfo.processInfo.environment["ALBUMFS_LONG_TESTS"] != nil
 
-  /// `pocked`: how many with single bytes changed.
+  /// `pocked`: the number of variants with single changed bytes.
   private static func damaged(_ whole: [UInt8], pocked: Int, seed: UInt64) -> [[UInt8]] {
     var random = Seeded(state: seed)
     var result: [[UInt8]] = []
     for tenth in [2, 4, 5, 7, 9] { result.append(Array(whole.prefix(whole.count * tenth / 10))) }
-    // A middle of zeros, one of noise, one that is missing, and single bytes.
+    // The middle replaced by zeros or noise, or removed, and single bytes changed.
     let middle = whole.count * 4 / 10..<whole.count * 6 / 10
     var zeros = whole
     for index in middle { zeros[index] = 0 }
@@ -76,7 +76,7 @@ struct FreshMemoryTests {
       Self.lively(seed: seed, width: 500, height: 380, brightness: 20), as: format)
     var primers: [[UInt8]] = []
     for (number, kind) in [format, "jpg", "heic", "png", format].enumerated() {
-      // Of the same size and of others, so that blocks are found again.
+      // Pictures of the same size and of others, so that memory blocks are reused.
       let (width, height) = number == 1 ? (900, 700) : (500, 380)
       primers.append(
         try TestPictures.encode(
@@ -87,7 +87,7 @@ struct FreshMemoryTests {
     let primed = try TestWorker()
     for primer in primers { _ = try primed.thumbnail(of: primer) }
     var shown = 0
-    // Areas that libde265 conceals have shown other photos.
+    // Areas that libde265 concealed have shown other photos.
     let pocked = Self.isLong ? 100 : format.hasPrefix("heic") ? 12 : 4
     for (number, picture) in Self.damaged(whole, pocked: pocked, seed: seed).enumerated() {
       _ = try primed.thumbnail(of: primers[number % primers.count])
@@ -115,7 +115,7 @@ struct FreshMemoryTests {
 }
 
 extension ThumbnailReply.Content {
-  /// The texts of libraries tell addresses and lengths.
+  /// Removes the texts of libraries, which contain addresses and lengths.
   fileprivate var withoutReason: ThumbnailReply.Content {
     if case .failure(let failure, _) = self { return .failure(failure, reason: "") }
     return self

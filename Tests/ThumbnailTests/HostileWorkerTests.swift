@@ -6,7 +6,7 @@ import Testing
 import ThumbnailProtocol
 import Thumbnails
 
-/// A worker that a picture has taken over gets nothing kept but a thumbnail, stops nobody, and ends.
+/// A worker that a picture has taken over can store nothing but a thumbnail, stops no other work, and ends.
 @Suite(.serialized)
 struct HostileWorkerTests {
   private func queue(_ source: TestSource, _ launch: WorkerLaunch) throws -> ThumbnailQueue {
@@ -14,7 +14,7 @@ struct HostileWorkerTests {
       source: source, launch: launch, workers: 1, logger: Logger(label: "test"))
   }
 
-  /// Larger than a socket takes at once.
+  /// Larger than a socket accepts at once.
   private let picture: [UInt8] = [0xff, 0xd8, 0xff, 0xe0] + [UInt8](repeating: 7, count: 3 << 20)
 
   static let standIns: [(name: String, body: String, failure: ThumbnailFailure)] = [
@@ -101,7 +101,7 @@ struct HostileWorkerTests {
   ]
 
   @Test(
-    "A stand-in for the worker gets nothing kept, and ends with all its children",
+    "A stand-in for the worker can store nothing, and ends with all its children",
     arguments: Self.standIns.indices)
   func hostile(_ index: Int) throws {
     let (name, body, failure) = Self.standIns[index]
@@ -118,7 +118,7 @@ struct HostileWorkerTests {
     for process in processes { #expect(endsSoon(process), "\(name): \(process)") }
   }
 
-  @Test("A worker that answers before it is asked gets nothing kept, and ends")
+  @Test("A worker that answers before a request can store nothing, and ends")
   func ahead() throws {
     let standIn = try StandIn("reply(1, jpeg); time.sleep(1000)")
     let source = TestSource()
@@ -128,13 +128,13 @@ struct HostileWorkerTests {
     queue.stop()
     #expect(standIn.processes().count >= 2, "the first was replaced")
     for number: UInt64 in 1...3 {
-      // Caught before the picture was sent, or while it was.
+      // The fault shows before the picture was sent, or during that.
       #expect([nil, .failed(.workerDied)].contains(source.answer(for: number)))
     }
     for process in standIn.processes() { #expect(endsSoon(process)) }
   }
 
-  @Test("A process that says nothing as it starts is ended, and fails no photo")
+  @Test("A process that sends nothing at its start is ended, and no photo fails")
   func silent() throws {
     let standIn = try StandIn("time.sleep(1000)", saysHello: false)
     let source = TestSource()
@@ -150,7 +150,7 @@ struct HostileWorkerTests {
   }
 
   @Test(
-    "A worker that speaks while nobody asks it is ended at once, and the next picture is well served"
+    "A worker that sends without a request is ended at once, and the next picture works"
   )
   func unasked() throws {
     let standIn = try StandIn(
@@ -179,8 +179,8 @@ struct HostileWorkerTests {
     queue.stop()
   }
 
-  /// In the cell no signal leaves the process (`CellTests`). Outside it, as here, a worker reaches all of its
-  /// user; the daemon itself it could only end.
+  /// In the cell no signal leaves the process (`CellTests`). Outside of it, as here, a worker reaches all
+  /// processes of its user. It could only end the daemon.
   @Test("Workers that are killed and stopped by another one cost attempts, and no more")
   func killing() throws {
     let standIn = try StandIn(
@@ -212,7 +212,7 @@ struct HostileWorkerTests {
     for number: UInt64 in 1...20 {
       for source in sources { #expect(source.awaitAnswer(for: number) != nil, "\(number)") }
     }
-    // The killer rests, and the other queue is well again.
+    // The killer is idle, and the other queue works again.
     sources[0].add(21, Array(picture.prefix(100)) + [0])
     queues[0].wake()
     guard case .thumbnail = sources[0].awaitAnswer(for: 21) else {
@@ -240,8 +240,8 @@ struct HostileWorkerTests {
     #expect(Set(standIn.processes()).count == 3)
   }
 
-  /// The queues start the same program in the same process, and their photos have the same numbers: a worker
-  /// that were handed on would be seen to get the bytes of both.
+  /// The queues start the same program in the same process, and their photos have the same numbers. A worker
+  /// that one passed to the other would get the bytes of both, which the test would see.
   @Test("No process serves the queues of two spaces, at the same time or one after the other")
   func twoSpaces() throws {
     let standIn = try StandIn(
@@ -265,7 +265,7 @@ struct HostileWorkerTests {
     }
     try serve(0..<2)
     let early = Set(standIn.processes())
-    // None outlives its queue, so that no later one could take it over.
+    // No worker outlives its queue, so no later queue could take it over.
     for process in early { #expect(endsSoon(process)) }
     try serve(2..<3)
     var served: Set<pid_t> = []
@@ -277,7 +277,7 @@ struct HostileWorkerTests {
     #expect(served.isSubset(of: standIn.processes()))
   }
 
-  /// A process that was killed may take a moment.
+  /// Waits for the end of a process, since a killed one may take a moment.
   private func endsSoon(_ process: pid_t) -> Bool {
     for _ in 0..<3000 {
       if !isAlive(process) { return true }

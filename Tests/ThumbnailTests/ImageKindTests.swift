@@ -6,7 +6,7 @@ import ThumbnailProtocol
 /// The content of a file shows its kind.
 struct ImageKindTests {
   @Test(
-    "Each kind is told",
+    "Each kind is recognised",
     arguments: [
       ("jpg", ImageKind.jpeg), ("png", .png), ("webp", .webp), ("gif", .gif), ("tif", .tiff),
       ("tif[bigtiff]", .tiff), ("heic", .heif), ("avif", .avif), ("jxl", .jpegXL),
@@ -32,7 +32,7 @@ struct ImageKindTests {
     #expect(ImageKind(sniffing: box("M4A ")) == nil)
   }
 
-  @Test("Raw files that say so are told from TIFFs and films")
+  @Test("Raw files that say so are distinguished from TIFFs and films")
   func raw() {
     for picture in [
       RawSamples.cr2(preview: [], orientation: 1), RawSamples.rw2(preview: [], orientation: 1),

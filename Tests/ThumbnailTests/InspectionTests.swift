@@ -3,7 +3,8 @@ import Foundation
 import Testing
 import ThumbnailProtocol
 
-/// The daemon keeps nothing from a cell but a thumbnail: the right format, whole, bounded, bare.
+/// The daemon keeps nothing from a cell but a thumbnail: of the right format, complete, within limits,
+/// without metadata.
 @Suite(.serialized)
 struct InspectionTests {
   typealias Fault = ThumbnailInspection.Fault
@@ -34,7 +35,7 @@ struct InspectionTests {
     }
   }()
 
-  @Test("What the cell makes of pictures passes, and its size is told")
+  @Test("Thumbnails from the cell pass, and their size is returned")
   func passes() throws {
     #expect(Self.made.count == 10)
     #expect(Set(Self.made.map(\.format)) == [.jpeg, .png, .webp])
@@ -55,7 +56,7 @@ struct InspectionTests {
     }
   }
 
-  @Test("Another format than it says, or than such a picture gets, is refused")
+  @Test("A format other than the claimed one, or other than such a picture gets, is refused")
   func format() {
     for one in Self.made {
       for said in ImageKind.allCases where said != one.format {

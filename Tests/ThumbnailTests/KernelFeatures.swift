@@ -3,9 +3,10 @@ import Foundation
 
 /// The features of this kernel for a cell, measured by a program that is not part of albumfs.
 struct KernelFeatures: Sendable {
-  /// 0 where it has no Landlock.
+  /// 0 if the kernel has no Landlock.
   var landlockVersion: Int
-  /// A user namespace for one that is not root, in which the kernel counts its processes alone (since 5.14).
+  /// True if a process that is not root gets a user namespace in which the kernel counts its processes alone
+  /// (since 5.14).
   var hasUserNamespaces: Bool
 
   static let shared = Result { try KernelFeatures() }

@@ -6,7 +6,7 @@ import Testing
 import ThumbnailProtocol
 import Thumbnails
 
-/// Pictures that take long hold up none that do not.
+/// Slow pictures do not delay fast ones.
 @Suite(.serialized)
 struct PatienceTests {
   private let picture: [UInt8]
@@ -42,7 +42,7 @@ struct PatienceTests {
       #expect(isThumbnail(source.awaitAnswer(for: number)), "\(number)")
     }
     for number: UInt64 in 1...6 { #expect(source.answer(for: number) == nil) }
-    // One of them is tried for long now. Others that come are made meanwhile.
+    // One of them is in a long attempt now. Others that come are made at the same time.
     for number: UInt64 in 201...205 { source.add(number, picture) }
     queue.wake()
     for number: UInt64 in 201...205 { #expect(isThumbnail(source.awaitAnswer(for: number))) }
@@ -61,12 +61,12 @@ struct PatienceTests {
     source.add(2, picture)
     let queue = try queue(source, long: .seconds(100))
     #expect(isThumbnail(source.awaitAnswer(for: 2)))
-    // It was waited for: the end of its work is an answer, and no timeout.
+    // The queue waited for it: the end of its work is an answer, and no timeout.
     #expect(source.awaitAnswer(for: 1) == .failed(.damaged))
     queue.stop()
   }
 
-  @Test("A long attempt is given up at its end, too, and the next one's turn comes")
+  @Test("A long attempt ends at its limit too, and the next one begins")
   func given() throws {
     let source = TestSource()
     source.add(1, Misbehaving.picture("spinning"))

@@ -1,8 +1,8 @@
 import Testing
 import ThumbnailProtocol
 
-/// Goal: nothing that arrives over the socket but the exact messages is taken for one. Method: each
-/// message is encoded and decoded, cut at every byte, grown, and hit by random bytes.
+/// Goal: only exact messages over the socket are accepted. Method: each message is encoded and decoded, cut
+/// at every byte, extended, and changed at random bytes.
 struct ProtocolTests {
   private static let requests: [ThumbnailRequest] = [
     ThumbnailRequest(id: 1, work: .thumbnail(edge: 512, pictureByteCount: 1)),
@@ -48,12 +48,12 @@ struct ProtocolTests {
       ])
   }
 
-  @Test("What was encoded decodes to the same", arguments: requests)
+  @Test("Encoded messages decode to the same", arguments: requests)
   func requestTwins(_ request: ThumbnailRequest) throws {
     #expect(try ThumbnailRequest.decode(request.encode()) == request)
   }
 
-  @Test("What was encoded decodes to the same", arguments: replies)
+  @Test("Encoded messages decode to the same", arguments: replies)
   func replyTwins(_ reply: ThumbnailReply) throws {
     #expect(try ThumbnailReply.decode(reply.encode()) == reply)
   }

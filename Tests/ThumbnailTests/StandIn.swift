@@ -1,14 +1,14 @@
 import Foundation
 import Thumbnails
 
-/// A program that is started in the worker's place and does its worst: Python, with the words of the
-/// protocol at hand. It runs outside any cell, so that it can do what no worker can: open files, fork, and
-/// signal whatever its user may.
+/// A program that the queue starts in place of the worker, and that does its worst. It is in Python and has
+/// the protocol's messages. It runs outside any cell, so it can do what no worker can: open files, fork, and
+/// signal all processes of its user.
 final class StandIn {
   private let directory: URL
   let program: String
 
-  /// `body` runs after the hello, unless it is to say hello itself.
+  /// Runs `body` after the hello, unless `body` is to send that itself.
   init(_ body: String, saysHello: Bool = true) throws {
     directory = FileManager.default.temporaryDirectory
       .appendingPathComponent("albumfs-" + UUID().uuidString)
@@ -53,7 +53,7 @@ final class StandIn {
     return launch
   }
 
-  /// The processes that have noted themselves under this name.
+  /// Returns the processes that have recorded themselves under this name.
   func processes(_ name: String = "started") -> [pid_t] {
     let path = directory.appendingPathComponent(name).path
     let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""

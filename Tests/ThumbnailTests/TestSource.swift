@@ -3,7 +3,7 @@ import Foundation
 import Posix
 import Thumbnails
 
-/// Photos in memory, handed out in order, and what became of each.
+/// Photos in memory, given out in order, and the outcome of each.
 final class TestSource: PhotoSource {
   enum Answer: Equatable {
     case thumbnail([UInt8])
@@ -14,7 +14,7 @@ final class TestSource: PhotoSource {
     var bytes: [UInt8]
     /// The result of `size`, if it differs from the number of bytes.
     var claimedSize: Int64?
-    /// Reads from here on say that the photo has changed.
+    /// Reads from this offset on report that the photo has changed.
     var changesAt: Int?
   }
 
@@ -28,7 +28,7 @@ final class TestSource: PhotoSource {
 
   private let state = Mutex(State(), rank: .test)
   let thumbnailEdge: Int
-  /// Reads give no more than this at once.
+  /// The most bytes that one read returns.
   let readLimit: Int
 
   init(edge: Int = 512, readLimit: Int = .max) {
@@ -36,7 +36,7 @@ final class TestSource: PhotoSource {
     self.readLimit = readLimit
   }
 
-  /// Puts a photo at the end of those that wait. Its number is its inode's.
+  /// Adds a photo at the end of the queue. Its number is that of its inode.
   func add(_ number: UInt64, _ bytes: [UInt8], claimedSize: Int64? = nil, changesAt: Int? = nil) {
     state.withLock {
       $0.photos[number] = Photo(bytes: bytes, claimedSize: claimedSize, changesAt: changesAt)
@@ -60,7 +60,7 @@ final class TestSource: PhotoSource {
     return nil
   }
 
-  /// Waits until the photo was asked for and said to be gone, for two minutes at most.
+  /// Waits until the queue has requested the photo and learned that it is gone, for two minutes at most.
   func awaitGone(_ number: UInt64) -> Bool {
     for _ in 0..<12000 {
       if isGone(number) { return true }

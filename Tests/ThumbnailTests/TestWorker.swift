@@ -3,12 +3,12 @@ import Posix
 import ThumbnailProtocol
 import Thumbnails
 
-/// A worker of the program as it was just built, and short ways to talk to it.
+/// A worker of the program that was just built, with short calls.
 struct TestWorker: ~Copyable {
   let worker: Worker
   let report: CellReport
 
-  /// Beside the test bundle.
+  /// The program beside the test bundle.
   static let program: String = {
     let bundle = CommandLine.arguments.first { $0.contains(".xctest") } ?? CommandLine.arguments[0]
     var directory = URL(fileURLWithPath: bundle)

@@ -7,7 +7,7 @@ import Testing
 import ThumbnailProtocol
 import Thumbnails
 
-/// The queue with real workers: every photo gets its answer whatever the one before did.
+/// The queue with real workers: every photo gets its answer, whatever the one before did.
 @Suite(.serialized)
 struct ThumbnailQueueTests {
   private let picture: [UInt8]
@@ -43,7 +43,7 @@ struct ThumbnailQueueTests {
   }
 
   @Test(
-    "A worker that crashes, eats memory or talks nonsense costs one photo its thumbnail",
+    "A worker that crashes, exhausts memory or sends nonsense costs one photo its thumbnail",
     arguments: [
       "crash", "hungry", "babble", "overlong", "wrong-id", "cut-short", "flooding", "text", "huge",
       "telling", "other-door",
@@ -83,7 +83,8 @@ struct ThumbnailQueueTests {
     #expect(source.answer(for: 1) == nil)
   }
 
-  @Test("Text and films are told by their first bytes and never streamed, whatever their length")
+  @Test(
+    "Text and films are recognised by their first bytes and never streamed, whatever their length")
   func notAPicture() throws {
     let source = TestSource()
     source.add(1, Array(repeating: UInt8(ascii: "x"), count: 3 << 20))
@@ -139,7 +140,7 @@ struct ThumbnailQueueTests {
     #expect(whole.answer(for: 1) == parts.answer(for: 1))
   }
 
-  @Test("Without the program everything stays pending, and the reason can be asked for")
+  @Test("Without the program everything stays pending, and the queue has the reason")
   func missing() throws {
     let source = TestSource()
     source.add(1, picture)

@@ -82,7 +82,7 @@ struct ThumbnailRuleTests {
     }
   }
 
-  @Test("What may be transparent becomes PNG, a transparent WebP stays WebP")
+  @Test("A picture that may be transparent becomes PNG, a transparent WebP stays WebP")
   func transparency() throws {
     let worker = try TestWorker()
     for (format, expected) in [
@@ -91,7 +91,7 @@ struct ThumbnailRuleTests {
       let picture = try Workshop.open { shop in
         try shop.write(TestPictures.pixels(), "in.ppm")
         try shop.run("vips", "bandjoin_const", "in.ppm", "alpha.png", "100")
-        // A GIF pixel is there or not.
+        // A GIF pixel is either visible or not.
         if format == "gif" { try shop.run("vips", "bandjoin_const", "in.ppm", "alpha.png", "0") }
         try shop.run("vips", "copy", "alpha.png", "out." + format)
         return try shop.read("out." + format)
@@ -107,7 +107,7 @@ struct ThumbnailRuleTests {
   @Test("Colours are those of sRGB whatever the picture's own space is")
   func colours() throws {
     let worker = try TestWorker()
-    // Made from sRGB by a profile of its own, grey, of 16 bits, and for print.
+    // Converted from sRGB by a profile: its own, grey, of 16 bits, and for print.
     for (operation, format, distance) in [
       (["icc_transform", "in.ppm", "x.tif", "p3", "--input-profile", "srgb"], "jpg", 40),
       (["colourspace", "in.ppm", "x.tif", "rgb16"], "png", 40),
@@ -215,7 +215,7 @@ struct ThumbnailRuleTests {
       return try shop.read("out.tif")
     }
     let pixels = try TestPictures.decode(try worker.thumbnail(of: picture).1)
-    // From 30, 200, 40 and 240 of the green.
+    // From 30, 200, 40 and 240 in green.
     for (got, want) in zip(pixels.quarters, [0, 206, 12, 255]) {
       #expect(abs(Int(got[0]) - want) < 8, "\(pixels.quarters)")
     }
@@ -236,7 +236,7 @@ struct ThumbnailRuleTests {
   }
 
   @Test(
-    "A raw picture shows its preview, turned as the raw file says",
+    "A raw picture shows its preview, with the rotation of the raw file",
     arguments: ["tiff", "cr2", "rw2", "orf", "cr3", "raf"])
   func raw(_ form: String) throws {
     let worker = try TestWorker()
@@ -300,19 +300,19 @@ struct ThumbnailRuleTests {
       return try shop.read("out.heic")
     }
     let (_, bytes) = try worker.thumbnail(of: picture)
-    // Stored turned, without a turn in the container: shown as stored, 400 by 640.
+    // Stored turned, without a rotation in the container: shown as stored, 400 by 640.
     let pixels = try TestPictures.decode(bytes)
     #expect((pixels.width, pixels.height) == (320, 512))
   }
 
-  @Test("A damaged picture gives what can be seen of it")
+  @Test("A damaged picture shows the part that can be decoded")
   func damaged() throws {
     let worker = try TestWorker()
     for format in ["jpg", "png", "jpg[interlace]", "gif", "webp", "tif"] {
       let whole = try TestPictures.encode(noise(), as: format)
       let half = Array(whole.prefix(whole.count * 6 / 10))
       if ["webp", "gif", "tif"].contains(format) {
-        // These give all or nothing, a TIFF has its head at its end: any answer is right.
+        // These formats give all or nothing, and a TIFF has its head at its end: any answer is right.
         _ = try worker.ask(half)
         continue
       }
@@ -322,7 +322,7 @@ struct ThumbnailRuleTests {
     }
   }
 
-  @Test("A HEIC or AVIF that was cut short shows what there is", arguments: ["heic", "avif"])
+  @Test("A HEIC or AVIF that was cut short shows its first part", arguments: ["heic", "avif"])
   func cutShort(_ format: String) throws {
     let worker = try TestWorker()
     let whole = try TestPictures.encode(noise(), as: format)

@@ -37,7 +37,9 @@ struct WorkerStateTests {
     #expect(state.next(hasPicture: true, now: at(1)) == .start)
   }
 
-  @Test("A worker that served before and dies may have died of an earlier picture: once more")
+  @Test(
+    "A worker that served before and dies may have died of an earlier picture, so the picture is tried again"
+  )
   func retry() {
     var state = started()
     #expect(state.next(hasPicture: true, now: at(0)) == .serve)
@@ -79,7 +81,7 @@ struct WorkerStateTests {
     #expect(state.next(hasPicture: true, now: at(0)) == .start)
   }
 
-  @Test("A worker that speaks while it is idle, or ends then, costs no picture anything")
+  @Test("A worker that sends or ends while it is idle costs no picture anything")
   func lost() {
     var state = started()
     #expect(state.next(hasPicture: true, now: at(0)) == .serve)
@@ -88,7 +90,7 @@ struct WorkerStateTests {
     #expect(state.next(hasPicture: true, now: at(2)) == .start)
   }
 
-  @Test("One that speaks before it had any picture is started less and less often")
+  @Test("A worker that sends before its first picture is started less and less often")
   func lostAtOnce() {
     var state = WorkerState()
     var now: Int64 = 0

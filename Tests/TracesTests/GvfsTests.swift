@@ -4,14 +4,15 @@ import Posix
 import Testing
 import Traces
 
-/// What gvfs keeps is read from files that the real daemon wrote, and removed by the daemon alone.
+/// albumfs reads the metadata of gvfs from files that the real daemon wrote, and only the daemon removes
+/// entries.
 @Suite struct GvfsTests {
   let home: TraceHome
   private let tree = TracedTree(["/home/ann/Album"])!
   private let folder = ".local/share/gvfs-metadata"
   init() throws { home = try TraceHome() }
 
-  /// Records what it is asked, and may do it.
+  /// Records its requests, and may carry them out.
   private final class Daemon: GvfsRemover {
     let calls = Mutex<[String]>([], rank: .test)
     let outcome: GvfsOutcome
@@ -62,7 +63,7 @@ import Traces
     #expect(search.traces.count == 4 && search.traces.allSatisfy { $0.state == .removed })
   }
 
-  @Test func whatTheDaemonHasNotWrittenYetIsLeaving() throws {
+  @Test func entriesThatTheDaemonHasNotRemovedYetAreReportedAsLeaving() throws {
     try write("root", GvfsSamples.tree)
     #expect(search(Daemon(.removed)).traces.allSatisfy { $0.state == .leaving })
     let refused = GvfsOutcome.refused("no")
@@ -92,7 +93,7 @@ import Traces
     #expect(self.search(Daemon(.removed)).traces == [])
   }
 
-  /// Each byte of both files takes other values: the reader ends, and never crashes.
+  /// Each byte of both files takes other values. The reader always ends, and never crashes.
   @Test func damagedFilesAreReadWithoutHarm() throws {
     for (name, base64) in [("root", GvfsSamples.tree), ("root-c83814da.log", GvfsSamples.journal)] {
       let original = Array(try #require(Data(base64Encoded: base64)))

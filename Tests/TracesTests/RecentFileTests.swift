@@ -74,7 +74,7 @@ import Traces
     #expect(try home.text(name) == "<xbel><bookmark href='file:///b'/></xbel>\n")
   }
 
-  /// What albumfs does not understand it does not write.
+  /// albumfs does not write files that it does not understand.
   @Test(arguments: [
     "", "plain text", "<html><bookmark href=\"X\"/></html>", "<xbel><bookmark href=\"X\"></xbel>",
     "<xbel><bookmark href=\"X\"/>", "<xbel><bookmark href=\"X\"/></xbel><xbel/>",

@@ -4,7 +4,8 @@ import Glibc
 import Testing
 import Traces
 
-/// Thumbnails of the mount's pictures are found wherever the specification puts them, and nothing else goes.
+/// A search finds thumbnails of the mount's pictures wherever the specification puts them, and removes
+/// nothing else.
 @Suite struct ThumbnailTests {
   let home: TraceHome
   init() throws { home = try TraceHome() }
@@ -43,7 +44,7 @@ import Traces
     #expect(try home.files() == before)
   }
 
-  /// One and the same picture may be written in many ways.
+  /// The path of one picture may be spelled in many ways.
   @Test func everySpellingOfAPathIsRecognised() throws {
     let plain = "file://" + home.album
     let spellings = [
@@ -72,7 +73,7 @@ import Traces
       ])
   }
 
-  /// The text may stand after the picture, in another chunk, and compressed.
+  /// The text may come after the picture, in another chunk, and compressed.
   @Test func theTextIsFoundInEveryChunkThatMayHoldIt() throws {
     let uri = home.uri("Album/a.jpg")
     let international =
@@ -126,7 +127,7 @@ import Traces
     }
   }
 
-  /// Whoever can write to the cache can neither stop the search nor lead it elsewhere.
+  /// A user who can write to the cache can neither stop the search nor lead it elsewhere.
   @Test func hostileFilesAreLeftAlone() throws {
     let folder = ".cache/thumbnails/large"
     let outside = home.scratch.path("outside.png")

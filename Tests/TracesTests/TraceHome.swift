@@ -34,7 +34,7 @@ final class TraceHome {
     TraceSearch.run(tree, in: places, cleaning: cleaning, limits: limits, gvfs: gvfs)
   }
 
-  /// The paths in the mount that a search finds traces of, sorted.
+  /// Returns the paths in the mount of which a search finds traces, sorted.
   func found(cleaning: Bool = false) -> [String] {
     search(cleaning: cleaning).traces.map { String(decoding: $0.path ?? [], as: UTF8.self) }
       .sorted()
@@ -86,7 +86,7 @@ struct NoGvfs: GvfsRemover {
   func remove(_ path: [UInt8], from tree: String) -> GvfsOutcome { .unreachable }
 }
 
-/// Small PNG files with texts. Their checksums are zeros, which no reader of texts looks at.
+/// Small PNG files with texts. Their checksums are zeros, which no reader of texts checks.
 enum PNG {
   static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 import Traces
 
-/// Which paths belong to a mount point.
+/// The paths that belong to a mount point.
 @Suite struct TreeTests {
   @Test(arguments: [
     ("/a/Album", ""), ("/a/Album/", ""), ("/a/Album/x", "x"), ("/a//Album/./x/", "x"),

@@ -3,10 +3,10 @@ import AlbumModel
 
 @testable import AlbumStore
 
-/// Uses a catalog that replay brought back as a mounted space would: whatever items it is made of,
-/// it can be looked at, written out as a checkpoint, read back from that, changed, and emptied.
+/// Uses a replayed catalog as a mounted space would. Whatever items it comes from, it can be read, written as
+/// a checkpoint, loaded from that, changed, and emptied.
 enum CatalogProbe {
-  /// Replays items and ends replay; nil where they are malformed.
+  /// Replays items and ends the replay; nil if they are malformed.
   static func replayed(_ items: [[UInt8]]) -> Catalog? {
     var catalog = Catalog()
     catalog.beginReplay()
@@ -79,7 +79,7 @@ enum CatalogProbe {
     }
   }
 
-  /// From every directory one comes to the root.
+  /// Requires that a climb from the directory reaches the root.
   private static func climb(from directory: InodeIndex, in catalog: borrowing Catalog) {
     var place = directory
     for _ in 0...catalog.inodeCount {
@@ -114,7 +114,7 @@ enum CatalogProbe {
     var all: [InodeNumber] = []
     catalog.forEachInode { _, state in if state.kind == .regular { all.append(state.number) } }
     for number in all.prefix(8) {
-      // One that was a thumbnail only may have gone with the last photo that had it.
+      // A thumbnail without a name may have gone with the last photo that had it.
       guard let index = catalog.index(of: number) else { continue }
       let held = Extent(offset: 5, length: 7, segment: segment, grid: 1, skip: 0)
       catalog.hold(held)
@@ -127,7 +127,7 @@ enum CatalogProbe {
     state(&catalog)
   }
 
-  /// Removes every name there is.
+  /// Removes every name.
   private static func empty(_ catalog: inout Catalog) {
     var names: [(InodeNumber, FileName)] = []
     var directories: [InodeIndex] = []
@@ -148,7 +148,7 @@ enum CatalogProbe {
     state(&catalog)
   }
 
-  /// Takes a frame; what is stated can be read.
+  /// Takes a frame, and requires that its items can be decoded.
   private static func state(_ catalog: inout Catalog) {
     let frame = catalog.takeChanges()
     do throws(FormatError) { try decodeItems(frame) { _ in } } catch {

@@ -7,8 +7,8 @@ import Posix
 
 @testable import AlbumStore
 
-// A space whose keys never change, so that what was sealed for it in one run opens in another, and
-// a disk in memory to put its segments on.
+// A space whose keys never change, so that records sealed in one run decrypt in another, and a disk in memory
+// for its segments.
 
 enum FixedSpace {
   static let segmentSize = SegmentLayout.minimumByteCount
@@ -29,7 +29,7 @@ enum FixedSpace {
     keys.name(of: kind, number: SegmentNumber(number), birth: birth)
   }
 
-  /// The bytes that the record takes at this offset of a segment, up to the grid.
+  /// Returns the bytes of the record at this offset of a segment, up to the grid.
   static func sealed(
     _ plaintext: [UInt8], _ kind: RecordKind, in segment: SegmentName, at offset: Int
   ) -> [UInt8] {
@@ -56,7 +56,7 @@ enum FixedSpace {
   }
 }
 
-/// Segments under construction, and the disk that they are put on.
+/// Segments under construction, and the disk for them.
 struct SegmentSet {
   private(set) var segments: [SegmentID: [UInt8]] = [:]
 
@@ -64,7 +64,7 @@ struct SegmentSet {
     segments[SegmentID(kind: kind, number: SegmentNumber(number))]?.count ?? 0
   }
 
-  /// Seals a record at the end of a segment; nothing where it does not fit. Answers its offset.
+  /// Seals a record at the end of a segment, if it fits. Returns its offset.
   @discardableResult
   mutating func append(
     _ plaintext: [UInt8], _ record: RecordKind, to kind: SegmentKind, _ number: UInt32
@@ -79,14 +79,14 @@ struct SegmentSet {
     return offset
   }
 
-  /// Bytes as they are.
+  /// Appends bytes as they are.
   mutating func append(raw bytes: [UInt8], to kind: SegmentKind, _ number: UInt32) {
     let id = SegmentID(kind: kind, number: SegmentNumber(number))
     let room = FixedSpace.segmentSize - (segments[id]?.count ?? 0)
     segments[id, default: []] += bytes.prefix(max(0, room))
   }
 
-  /// Segments are as long as what is in them: recovery reads short ones, too.
+  /// Returns a disk with the segments, each as long as its content: recovery reads short ones too.
   func onDisk() -> SimulatedDisk {
     let disk = SimulatedDisk()
     disk.makeFolder(SegmentPath.root)
@@ -120,5 +120,5 @@ extension SimulatedDisk {
   }
 }
 
-/// Says nothing: what is logged of hostile bytes is not looked at.
+/// Logs nothing, because nobody reads the messages about hostile bytes.
 let silent = Logger(label: "fuzz") { _ in SwiftLogNoOpLogHandler() }

@@ -1,5 +1,4 @@
-/// Reads the numbers and runs of bytes that a structured input is made of; at its end zeros and
-/// nothing.
+/// Reads the numbers and runs of bytes of a structured input. Behind its end it returns zeros and empty runs.
 struct Script {
   private let bytes: [UInt8]
   private var position = 0
@@ -26,7 +25,7 @@ struct Script {
     return Array(bytes[position..<end])
   }
 
-  /// A run that says its length.
+  /// Reads a run that begins with its length.
   mutating func run() -> [UInt8] { take(Int(number(UInt16.self))) }
 
   mutating func rest() -> [UInt8] { take(bytes.count - position) }

@@ -22,7 +22,7 @@ enum CheckpointRecordTarget: FuzzTarget {
   }
 }
 
-/// A checkpoint segment's bytes, sealed, as the reader loads it.
+/// A checkpoint segment's sealed bytes, as the reader loads them.
 enum CheckpointSegmentTarget: FuzzTarget {
   static func seeds() -> [[UInt8]] {
     var set = SegmentSet()

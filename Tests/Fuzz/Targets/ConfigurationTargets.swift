@@ -13,8 +13,8 @@ private let configurations: [StoreConfiguration] = {
   }
 }()
 
-/// albumfs.conf: as it is, and once more with a checksum that fits, so that damage is not all that
-/// is ever found. What is accepted has exactly one spelling.
+/// albumfs.conf: the input itself, and the input with a checksum that fits, so that the fuzzer gets past the
+/// check for damage. An accepted conf has exactly one spelling.
 enum ConfigurationTarget: FuzzTarget {
   static func seeds() -> [[UInt8]] { configurations.map { $0.encode() } }
 

@@ -4,7 +4,7 @@ import AlbumSecrets
 
 @testable import AlbumStore
 
-/// Items as a space states them: a small tree with everything that a catalog knows.
+/// Items as a space writes them: a small tree with everything that a catalog can contain.
 enum ItemSeeds {
   static func items() -> [[UInt8]] {
     let time = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
@@ -129,7 +129,7 @@ enum JournalItemsTarget: FuzzTarget {
   }
 }
 
-/// A journal segment's bytes, sealed, as recovery scans it.
+/// A journal segment's sealed bytes, as recovery scans them.
 enum JournalSegmentTarget: FuzzTarget {
   static func seeds() -> [[UInt8]] {
     var set = SegmentSet()

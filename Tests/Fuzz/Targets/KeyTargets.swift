@@ -15,8 +15,8 @@ private let passwordKey: PasswordKey = {
   return key
 }()
 
-/// The file `keys`, sealed: whatever is in it, no slot but one that was sealed opens, and what a
-/// change would write keeps every other slot.
+/// The file `keys`, with sealed slots. Whatever it contains, only sealed slots decrypt, and a change would
+/// keep every other slot.
 enum KeySlotsTarget: FuzzTarget {
   static func seeds() -> [[UInt8]] {
     let slots = KeySlots(birth: passwordKey, SlotContent(FixedSpace.keys)).bytes

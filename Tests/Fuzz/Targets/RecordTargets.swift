@@ -3,7 +3,8 @@ import AlbumModel
 
 @testable import AlbumStore
 
-/// A segment's bytes, sealed: the walk ends, and what opens is of a kind and within the segment.
+/// A segment's sealed bytes: the walk ends, and records that decrypt have a known kind and lie within the
+/// segment.
 enum SealedRecordsTarget: FuzzTarget {
   static let name = FixedSpace.name(.data, 1)
 

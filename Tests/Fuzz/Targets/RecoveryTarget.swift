@@ -77,7 +77,7 @@ private struct Forger {
   private var steps = 0
 
   init() {
-    // Without any segment the search for a journal takes long, and finds nothing to look at.
+    // Without any segment the search for a journal takes long and finds nothing.
     set.append(raw: [], to: .journal, 1)
   }
 

@@ -23,7 +23,7 @@ enum RecoveryKeyTarget: FuzzTarget {
   }
 }
 
-/// A password: one spelling of what looks the same, and bytes that are no text as they are.
+/// A password: texts that look the same get one spelling, and bytes that are no text stay as they are.
 enum PasswordTextTarget: FuzzTarget {
   static func seeds() -> [[UInt8]] {
     let texts = [
@@ -42,7 +42,7 @@ enum PasswordTextTarget: FuzzTarget {
     let once = normalized(bytes)
     require(normalized(once) == once, "a password has one spelling")
     require(once.isEmpty == bytes.isEmpty, "no password gets lost")
-    // A bound that does not depend on the versions of Unicode: three code points for one, at most.
+    // This bound does not depend on the version of Unicode: one code point becomes three at most.
     require(once.count <= 3 * bytes.count, "a password does not grow without bound")
     if String(validating: bytes, as: UTF8.self) == nil {
       require(once == bytes, "what is no text stays as it is")
@@ -66,7 +66,7 @@ enum ControlMessageTarget: FuzzTarget {
     return requests.map { sent($0, 0) } + replies.map { sent($0, 1) }
   }
 
-  /// The bytes of a message on the wire, behind the direction.
+  /// Returns the bytes of a message on the wire, behind the direction.
   private static func sent(_ message: some Codable, _ direction: UInt8) -> [UInt8] {
     let ends = sockets()
     let other = FileDescriptor(owning: ends.1)
@@ -110,7 +110,7 @@ enum ControlMessageTarget: FuzzTarget {
   }
 }
 
-/// The kernel's table of mounts, in which other people's names stand.
+/// The kernel's table of mounts, which contains names that other users chose.
 enum MountTableTarget: FuzzTarget {
   static func seeds() -> [[UInt8]] {
     [

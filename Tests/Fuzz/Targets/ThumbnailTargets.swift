@@ -59,8 +59,8 @@ enum ImageKindTarget: FuzzTarget {
   static func run(_ bytes: [UInt8]) { _ = ImageKind(sniffing: bytes) }
 }
 
-/// A thumbnail of the cell, as the daemon looks at it before anybody keeps it: the first byte chooses
-/// what it is said to be, the rest is it.
+/// A thumbnail from the cell, which the daemon inspects before it keeps it: the first byte selects the
+/// claimed format and size, the rest is the thumbnail.
 enum ThumbnailInspectionTarget: FuzzTarget {
   static func seeds() -> [[UInt8]] {
     let jpeg: [UInt8] =
