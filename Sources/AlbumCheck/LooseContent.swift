@@ -141,8 +141,8 @@ struct LostFile {
       piece.ranges.map { piece.loose.extent.clipped(from: $0.lowerBound, to: $0.upperBound) }
     }
     self.map = ExtentMap(map, under: layers)
-    // A moved record holds the length of its file when the record was first written. So the file may have
-    // been cut shorter since. Rather too much than too little.
+    // A moved record holds the length that its file had when the record was first written. The file may have
+    // been cut shorter since. A recovered file that is too long is better than one that is too short.
     self.size = max(
       size, pieces.last?.loose.record.fileLength ?? 0, self.map.extents.last?.end ?? 0)
   }

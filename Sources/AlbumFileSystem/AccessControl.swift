@@ -26,8 +26,8 @@ package enum AccessControl {
     return list.bytes
   }
 
-  /// Stores one of the two. An access ACL also sets the permission bits, and one that says no more than they
-  /// is not stored. Throws `.invalid` for what is no ACL, and for a default ACL of a file.
+  /// Stores one of the two. An access ACL also sets the permission bits, and is not stored if it says no more
+  /// than they do. Throws `.invalid` for bytes that are no ACL, and for a default ACL of a file.
   static func set(
     _ name: [UInt8], to value: [UInt8], of index: InodeIndex, _ catalog: inout Catalog
   ) throws(FSError) {
@@ -174,13 +174,14 @@ struct AccessControlList {
     }
   }
 
-  /// Leaves only what the permissions allow that the creator of an inode asked for. Returns what they become.
+  /// Keeps only the permissions that the creator of an inode requested. Returns the resulting permission
+  /// bits.
   mutating func restrict(to permissions: UInt16) -> UInt16 {
     adopt(permissions & self.permissions)
     return self.permissions
   }
 
-  /// Where the permission bits hold an entry; nil if they do not.
+  /// Returns the position of an entry in the permission bits; nil if they do not hold it.
   private func shift(of tag: UInt16) -> UInt16? {
     switch tag {
     case Tag.owner: 6

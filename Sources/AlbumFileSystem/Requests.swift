@@ -4,7 +4,7 @@ package import AlbumModel
 package struct Caller: Sendable {
   package var user: UInt32
   package var group: UInt32
-  /// Permissions that new inodes do not get where no default ACL says what they get.
+  /// The permissions that new inodes do not get, unless a default ACL decides.
   package var umask: UInt16
   /// The observer that sent the request. `FileSystemObserver.changed` tells it which change is its own.
   package var observer: (any FileSystemObserver)?

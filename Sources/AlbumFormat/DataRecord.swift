@@ -12,7 +12,7 @@ package import AlbumModel
 /// | 32..<40 | length of the file when the record was sealed |
 /// | 40... | the content |
 ///
-/// If the catalog is lost, the first 40 bytes tell which file the content belongs to. All numbers are
+/// If the catalog is lost, the first 40 bytes identify the file of the content. All numbers are
 /// little-endian.
 package struct DataRecord: Equatable, Sendable {
   package static let headerByteCount = 40

@@ -64,7 +64,7 @@ package struct CheckpointReference: Equatable, Sendable {
 /// after the cut, in the predecessor and in segments between the two, never count again.
 package struct JournalHead: Equatable, Sendable {
   package static let byteCount = 208
-  /// How many segments before its predecessor a head lists.
+  /// The number of segments before its predecessor that a head lists.
   package static let ancestorLimit = 2
 
   /// The part of a `JournalLoss` that a head records.

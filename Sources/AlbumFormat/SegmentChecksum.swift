@@ -1,7 +1,7 @@
 package import AlbumModel
 
-/// The modification time of every segment of every space: a checksum of its bytes, as a time. It tells
-/// nothing that the bytes do not tell. Yet tools that compare times and sizes, as rsync does by whole
+/// The modification time of every segment of every space: a checksum of its bytes, as a time. It reveals
+/// nothing that the bytes do not reveal. Yet tools that compare times and sizes, as rsync does by whole
 /// seconds, notice each change. Neither recovery nor a check depends on it.
 ///
 /// | at rest | modification and access time |

@@ -7,7 +7,7 @@ package import AlbumFormat
 /// The alphabet is Crockford's base32, without I, L, O and U. It encodes 280 bits, most significant first:
 /// the 256 of the key and 24 of a checksum. The checksum is the first three bytes of BLAKE2b-256 of the key,
 /// keyed with the 24 ASCII bytes `albumfs recovery key 1.0`. Their 1 is the raw value of the space's
-/// `CipherKind`, so the checksum tells the cipher. A mistyped key passes once in 8 million.
+/// `CipherKind`, so the checksum identifies the cipher. A mistyped key passes once in 8 million.
 package enum RecoveryKey {
   private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
   private static let digitCount = 56

@@ -174,7 +174,8 @@ package struct SalvagedSpace: ~Copyable {
   private var startOfJournal: SegmentNumber {
     if losses.hasNoJournal { return SegmentNumber(1 << 16) }
     let isDamaged = isJournalIncomplete || !journal.headless.isEmpty
-    // Also above those of another copy of the store, so that these lie before the journal from now on.
+    // The number is also above those of another copy of the store, so that these lie before the journal from
+    // now on.
     let newest = recovery.listing.numbers(of: .journal).last ?? recovery.newest
     return SegmentNumber(max(newest, recovery.newest).rawValue + (isDamaged ? 512 : 0))
   }

@@ -4,7 +4,7 @@ package import AlbumSecrets
 internal import Posix
 
 /// Turns a space into unused slots and chaff: random bytes without an owner. Holds the space's lock from the
-/// beginning, so that the space is not mounted meanwhile.
+/// beginning, so that no session mounts the space in the meantime.
 ///
 /// Its slots go first. The recovery key, or the password with an old copy of `keys`, still decrypts its
 /// segments; only removing them ends that.

@@ -8,6 +8,21 @@ import struct Synchronization.Atomic
 
 // The life of a space: birth, opening, recovery after a crash, and the end of a session.
 
+/// Properties of a new space.
+package struct SpaceOptions: Sendable {
+  /// Long edge of a thumbnail, in pixels.
+  package var thumbnailEdge: Int
+  /// Owner and group of the root.
+  package var owner: UInt32
+  package var group: UInt32
+
+  package init(thumbnailEdge: Int = 512, owner: UInt32, group: UInt32) {
+    self.thumbnailEdge = thumbnailEdge
+    self.owner = owner
+    self.group = group
+  }
+}
+
 extension Space {
   /// Writes the first journal segment of a new space, before its key slot is written.
   package static func create(in store: Store, keys: SpaceKeys, options: SpaceOptions)

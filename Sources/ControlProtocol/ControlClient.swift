@@ -178,7 +178,7 @@ package struct ControlClient: ~Copyable {
 
 extension ControlClient {
   /// The daemon of a mount; nil if it cannot be reached. Asks only the kernel, and so finds a daemon that
-  /// hangs too. If that one accepts no connection any more, the name of its socket tells its process.
+  /// hangs too. If the daemon accepts no connection any more, the name of its socket contains its process.
   package static func daemon(of mount: MountEntry) -> Peer? {
     do throws(Errno) { return try ControlClient(connecting: mount, nil, seconds: 1).daemon } catch {
       if error != .again { return nil }
@@ -188,8 +188,8 @@ extension ControlClient {
     }
   }
 
-  /// The path of the store that a mount shows, from its daemon; nil if the daemon is gone, hangs, or is
-  /// another user's. The mount table does not tell it.
+  /// The path of the store of a mount, from its daemon; nil if the daemon is gone, hangs, or belongs to
+  /// another user. The mount table does not contain it.
   package static func store(of mount: MountEntry) -> String? {
     guard let client = try? ControlClient(connecting: mount, nil, seconds: 1) else { return nil }
     try? client.stream.setReceiveTimeout(seconds: 3)

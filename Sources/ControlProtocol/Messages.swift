@@ -55,7 +55,7 @@ package enum ControlReply: Codable, Sendable, Equatable {
   case description(MountDescription)
   /// Interim. The number of photos that still wait for a thumbnail.
   case progress(pending: Int)
-  /// Interim. How many bytes were moved, and how many will be.
+  /// Interim: the number of bytes that were moved, and that will be.
   case moved(bytes: Int64, of: Int64)
   case compacted(CompactionSummary)
   /// The request succeeded; the summary has its numbers.

@@ -4,7 +4,7 @@ package import Posix
 
 /// Finds out whether a daemon still serves a mount.
 package enum MountLife {
-  /// A mount that says nothing for so long is served by a daemon that hangs.
+  /// The daemon of a mount that does not reply for this long hangs.
   private static let patience = Duration.seconds(5)
 
   /// True if the kernel reports that no process serves the mount any more, so that every call on it fails

@@ -8,8 +8,8 @@ import Posix
 
 /// One mounted space, from the password to the last barrier.
 package final class AlbumDaemon: Sendable {
-  /// Called once, when the mount serves requests, with warnings for the user. Returns false if nobody wants
-  /// the mount any more; the daemon then unmounts.
+  /// Called once, when the mount serves requests, with warnings for the user. Returns false if the command no
+  /// longer waits for the mount. The daemon then unmounts.
   package typealias Ready = @Sendable (_ warnings: [String]) -> Bool
 
   private let options: LaunchOptions

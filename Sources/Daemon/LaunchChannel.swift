@@ -69,7 +69,7 @@ package final class LaunchChannel: Sendable {
     }
   }
 
-  /// The daemon's part, second half. Returns false if nobody waits for it any more.
+  /// The second half of the daemon's part. Returns false if the command no longer waits for it.
   package func answer(_ answer: Answer) -> Bool {
     do throws(MessageStream.Problem) { try stream.send(answer) } catch { return false }
     return true

@@ -43,8 +43,8 @@ extension Driver {
     try fileSystem.setExtendedAttribute(name, to: value, of: inode, mode: mode)
   }
 
-  /// Drops the set-gid bit of a file whose ACL somebody changes who is neither root nor in its group. The
-  /// kernel asks for that in a field that libfuse does not pass on.
+  /// Drops the set-gid bit of a file when a caller who is neither root nor in its group changes its ACL. The
+  /// kernel requests that in a field that libfuse does not pass on.
   func dropSetGroupID(of inode: InodeNumber, for caller: KernelCaller, groups: [UInt32])
     throws(FSError)
   {

@@ -34,7 +34,7 @@ final class ThumbnailNames: Sendable {
   /// No message is sent after that.
   func stop() { link.withLock { $0 = nil } }
 
-  /// False if the kernel cannot be told of changes.
+  /// False if the driver cannot report changes to the kernel.
   var mayBeCached: Bool { isSupported.load(ordering: .acquiring) }
 
   /// To be read before the name is looked up.

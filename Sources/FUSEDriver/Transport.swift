@@ -29,7 +29,7 @@ package enum TransportInUse: Sendable {
   case device(RingFault?)
 }
 
-/// Whether the kernel offers FUSE over io_uring.
+/// Finds out whether the kernel offers FUSE over io_uring.
 package enum KernelRings {
   /// Throws if no mount can use io_uring.
   package static func check() throws(RingFault) {

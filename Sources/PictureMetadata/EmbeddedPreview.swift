@@ -69,7 +69,7 @@ package struct EmbeddedPreview: Equatable, Sendable {
   }
 }
 
-/// What the head of a raw file says about its pictures.
+/// The information about pictures in the head of a raw file.
 package enum RawHead {
   /// True for a TIFF that a camera or a converter to DNG wrote: its first picture may be a stamp of 160 by
   /// 120 pixels.

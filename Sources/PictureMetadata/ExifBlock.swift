@@ -21,7 +21,7 @@ enum ExifBlock {
     return nil
   }
 
-  /// The orientation of the main picture, 1 to 8; nil if the block does not tell.
+  /// Returns the orientation of the main picture, 1 to 8; nil if the block does not contain it.
   static func orientation(in block: Range<Int64>, _ read: CaptureDate.Read) -> Int? {
     guard let (main, numbers) = mainEntries(block, read),
       let entry = main.first(where: { numbers.value($0[0..<2]) == 0x0112 }),

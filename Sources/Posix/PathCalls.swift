@@ -10,7 +10,7 @@ package enum PathCalls {
     unsafe access(path.cString, F_OK) == 0
   }
 
-  /// realpath(3): absolute, without links. Throws where something on the way is missing or does not answer.
+  /// realpath(3): absolute, without links. Throws if a part of the path is missing or does not respond.
   package static func real(_ path: String) throws(Errno) -> String {
     guard let real = unsafe realpath(path, nil) else { throw .last }
     defer { unsafe free(real) }

@@ -4,7 +4,7 @@ internal import Glibc
 
 /// Copies a file, and compares a copy with its original, in steps that the caller watches.
 package enum PlainCopy {
-  /// What failed, by the side that it failed on.
+  /// The failed side and its error.
   package enum Fault: Error, Equatable {
     case source(Errno)
     case target(Errno)
@@ -209,7 +209,7 @@ package struct PlainReader: ~Copyable {
 /// A new file that is written from its begin to its end, where numbers in earlier parts may be set later.
 package struct PlainWriter: ~Copyable {
   private let descriptor: FileDescriptor
-  /// Where the next bytes go.
+  /// The offset of the next bytes.
   package private(set) var end: Int64 = 0
 
   /// Creates the file. Throws `.exists` where the name is taken.

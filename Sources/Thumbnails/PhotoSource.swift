@@ -9,7 +9,7 @@ package protocol PhotoSource: Sendable {
   /// `fail`, or a nil from `size` or `read`. After the queue's `stop` it waits again.
   func nextPhoto() -> PhotoVersion?
 
-  /// Rises when photos begin to wait. So the queue sees whether somebody is copying photos just now.
+  /// A count that rises when photos begin to wait. So the queue notices that a program is copying photos.
   var arrivals: Int { get }
 
   /// Bytes of this version's content; nil if it has changed or is gone, and then the caller is done with it.

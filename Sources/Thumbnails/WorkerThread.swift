@@ -25,7 +25,7 @@ final class WorkerThread: @unchecked Sendable {
 
   /// Rings when there may be work.
   let bell: Doorbell
-  /// Whoever copies photos makes no such pause between them.
+  /// A program that copies photos makes no such pause between them.
   private static let pauseMilliseconds = CInt(20)
   /// A longer copy shares the processors with the first decode.
   private static let gatheringLimit = Duration.milliseconds(500)

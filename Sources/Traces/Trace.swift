@@ -18,7 +18,7 @@ package struct Trace: Sendable, Equatable {
   }
 
   package enum State: Sendable, Hashable {
-    /// Nobody asked to remove it.
+    /// It was found, and its removal was not requested.
     case found
     case removed
     /// Its program removes it soon: gvfs writes its files anew within a minute.

@@ -1,9 +1,9 @@
 import Glibc
 import Posix
 
-/// The command line of a helper of mount(8): `mount.fuse.albumfs STORE MOUNTPOINT [-sfnv] [-N NAMESPACE]
-/// [-o OPTIONS] [-t TYPE]`. mount.fuse(8) calls `albumfs STORE MOUNTPOINT -o OPTIONS`. So does fstab, and
-/// with the password on standard input pam_mount.
+/// The command line of a helper of mount(8): `mount.fuse.albumfs STORE MOUNTPOINT [-sfnv] [-N NAMESPACE] [-o
+/// OPTIONS] [-t TYPE]`. mount.fuse(8) calls `albumfs STORE MOUNTPOINT -o OPTIONS`. fstab does so too, and so
+/// does pam_mount, with the password on standard input.
 enum MountHelper {
   private static let names = ["mount.fuse.albumfs", "mount.albumfs"]
   /// Long options of `albumfs mount` with a value that may also stand in `-o` and in the user's settings.

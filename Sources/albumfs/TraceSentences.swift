@@ -64,7 +64,7 @@ struct TraceSentences {
       "Outside of it stay \(counts.joined(separator: ", "))\(more). To remove: \(command) --clean"
   }
 
-  /// nil unless traces stay that should not, or may stay because nobody looked.
+  /// nil unless traces stay that should not, or may stay because a place was not searched.
   var failure: Failure? {
     if !search.isCleaning { return nil }
     let staying = proven.filter { trace in

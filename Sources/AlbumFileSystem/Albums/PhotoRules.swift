@@ -2,8 +2,8 @@ import AlbumFormat
 import AlbumModel
 import AlbumStore
 
-// Which files are photos, and when a thumbnail is due. A file becomes a photo when it gets a name at a
-// photo's place, and stays one wherever it is moved (into the trash and back). `thumbnailState` is `.none`
+// Decides which files are photos, and when a thumbnail is due. A file becomes a photo when it gets a name at
+// a photo's place, and stays one wherever it is moved (into the trash and back). `thumbnailState` is `.none`
 // for files that never were photos.
 
 /// The rules by which a file becomes a photo, and by which a change affects its thumbnail.

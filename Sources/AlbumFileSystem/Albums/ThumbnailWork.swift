@@ -9,7 +9,7 @@ package import Posix
 /// The state of the thumbnails in a part of the space.
 package struct ThumbnailReport: Sendable {
   package struct Failed: Sendable {
-    /// From the root of the space, without a leading `/`.
+    /// The path from the root of the space, without a leading `/`.
     package var path: [UInt8]
     package var reason: ThumbnailFailure
   }
@@ -361,7 +361,7 @@ private enum ThumbnailWork {
     return index
   }
 
-  /// Returns false where the photo has changed: then nobody has the extents.
+  /// Returns false if the photo has changed: then no file has the extents.
   static func attach(
     _ made: InodeNumber, _ extents: [Extent], byteCount: Int64, to photo: PhotoVersion,
     _ catalog: inout Catalog

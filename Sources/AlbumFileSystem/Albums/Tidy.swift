@@ -12,7 +12,7 @@ package struct TidyReport: Sendable {
     var album: InodeNumber
     var photo: InodeNumber
     var name: FileName
-    /// Where it was: its path from the root of the space.
+    /// Its former path from the root of the space.
     package var path: [UInt8]
   }
 

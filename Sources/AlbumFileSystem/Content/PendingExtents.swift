@@ -4,7 +4,8 @@ import AlbumStore
 /// Sealed content of one file that waits for the next frame. Newer content replaces older at its offsets.
 /// It gives replaced content back to the catalog, and in its deinitializer all that remains.
 ///
-/// Not to be changed or ended under the catalog's lock, which giving back takes, as with `HeldExtents`.
+/// Do not change or end it under the catalog's lock, because releasing extents takes that lock (see
+/// `HeldExtents`).
 struct PendingExtents: ~Copyable {
   private var map = ExtentMap()
   private let space: Space

@@ -18,7 +18,7 @@ package enum CatalogProblem: Sendable {
   case counter(Counter)
   /// Points outside of any segment.
   case extentOutside(InodeNumber, Extent)
-  /// Content of which nobody knows any more where it is.
+  /// Content whose place is unknown.
   case contentLost(InodeNumber, Range<Int64>)
   /// Content behind the end of its file, or of what has no content.
   case contentBeyondEnd(InodeNumber, from: Int64, to: Int64)
@@ -27,9 +27,9 @@ package enum CatalogProblem: Sendable {
   case segmentInUse(SegmentNumber)
 }
 
-/// Holds a catalog against itself: the one place that says what its invariants are. Reads nothing from the
-/// disk and changes nothing; what is done about a problem, its finder decides: a mount (`Catalog.reconcile`)
-/// or a repair.
+/// Checks a catalog against its own invariants, which only this place defines. Reads nothing from the disk
+/// and changes nothing. Its caller decides what to do about a problem: a mount (`Catalog.reconcile`) or a
+/// repair.
 ///
 /// 1. Every name leads to an inode; every inode is reached from the root, but for thumbnails, which are
 ///    reached by their photos; a directory has one name (`CatalogTree`).
@@ -155,9 +155,10 @@ extension Catalog {
   /// Corrects what an audit of this catalog finds. Returns how many things were set right.
   package mutating func reconcile() -> Int { reconcile(CatalogAudit(self)) }
 
-  /// The policy of a mount: makes those invariants hold that using the catalog relies on, and notes what that
-  /// changes; nothing in a whole space. Names that do not count go. What nothing leads to keeps its own link
-  /// count, and content stays as it is: they are for a repair. Returns how many things were set right.
+  /// The policy of a mount: restores those invariants on which use of the catalog relies, and marks the
+  /// changes for the next frame. Changes nothing in a whole space. Removes names that do not count. Inodes
+  /// that nothing leads to keep their own link count, and content stays as it is: these are for a repair.
+  /// Returns the number of corrections.
   package mutating func reconcile(_ audit: CatalogAudit) -> Int {
     placeDirectories(audit.tree)
     var corrections = 0

@@ -4,7 +4,7 @@ package import AlbumModel
 // Changes that only a repair makes: what the file system does leaves no such contradictions.
 
 extension Catalog {
-  /// A repair holds the catalog for as long as it takes: nobody else has the space.
+  /// Permits a repair to hold the catalog for as long as it takes, because no other code uses the space.
   package func permitLongHold() { extents.steps.permit(.max / 2) }
 
   /// Sets the link count of an inode without a name to zero. The caller names it next.

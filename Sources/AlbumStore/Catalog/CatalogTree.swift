@@ -1,12 +1,13 @@
 import AlbumFormat
 import AlbumModel
 
-/// How the inodes of a catalog hang together: the one walk that says what is reached, and which names count.
+/// The connections between the inodes of a catalog: the one walk that decides which inodes are reached and
+/// which names count.
 ///
 /// 1. The root and every other directory are reached by one name at most, and none by way of itself: the
 ///    first name that is met from the root down counts.
-/// 2. Where the root does not lead, the walk begins anew: first with what nothing names, then with one
-///    directory of each circle.
+/// 2. For inodes that the root does not reach, the walk begins anew: first with those that no name leads to,
+///    then with one directory of each circle.
 /// 3. What is no directory is used by each name in these directories, and by each photo that has it for its
 ///    thumbnail.
 struct CatalogTree {
@@ -73,7 +74,7 @@ struct CatalogTree {
     }
   }
 
-  /// How many links an inode should state; 0: nothing leads to it.
+  /// Returns the number of links that an inode should have; 0 if nothing leads to it.
   func links(of index: InodeIndex, in catalog: borrowing Catalog) -> UInt32 {
     catalog.inodes[index].directory == .max ? uses[Int(index.rawValue)] : 1
   }

@@ -1,9 +1,9 @@
 import AlbumFormat
 import AlbumModel
 
-// The catalog's part in emptying segments. Between the look at all extents and the move others may
-// change files, and share content of the segments that are being emptied. So the catalog notes who
-// gets such content meanwhile, and the move looks at what extents say when it is applied.
+// The catalog's part in emptying segments. Between the look at all extents and the move, other callers may
+// change files, and share content of the segments that are being emptied. So the catalog records the files
+// that get such content, and the move decides by the extents at the moment when it is applied.
 
 /// Which segments are being emptied.
 struct Emptying {
@@ -26,8 +26,8 @@ struct ContentRange {
 }
 
 extension Catalog {
-  /// From now on `applyMoves` knows who shares content of these segments. Returns a number to name
-  /// this by.
+  /// Begins to record which files get content of these segments, for `applyMoves`. Returns a number for this
+  /// emptying.
   mutating func beginEmptying(_ segments: Set<SegmentNumber>) -> Int {
     let number = (emptyings.keys.max() ?? 0) + 1
     emptyings[number] = Emptying(segments: segments)

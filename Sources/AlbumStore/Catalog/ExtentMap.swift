@@ -8,8 +8,8 @@ package struct ExtentMap: Equatable, Sendable {
 
   package init(_ extents: [Extent] = []) { self.extents = extents }
 
-  /// Of each byte the content of the last of `layers` that has it, else that of `base`. There may be very
-  /// many layers.
+  /// Takes each byte from the last of `layers` that has it, otherwise from `base`. There may be very many
+  /// layers.
   package init(_ base: ExtentMap, under layers: [Extent]) {
     var arena = ExtentArena()
     var all = ExtentBlock()

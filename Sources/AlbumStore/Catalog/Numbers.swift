@@ -15,9 +15,9 @@ struct NumberGap: Sendable {
 
   static let none = NumberGap(inodes: 0, sequences: 0, dataSegments: 0, checkpointSegments: 0)
 
-  /// How far frames state numbers ahead, in a session that has used `used` numbers of data segments: as many
-  /// again. So a killed session that wrote little wastes few. A session that writes much states more ahead
-  /// than 5 seconds can use up.
+  /// The numbers that frames reserve ahead, in a session that has used `used` numbers of data segments: as
+  /// many again. So a killed session that wrote little wastes few. A session that writes much reserves more
+  /// than it can use in 5 seconds.
   static func reserve(used: UInt32) -> NumberGap {
     NumberGap(
       inodes: 1 << 20, sequences: 1 << 24, dataSegments: min(max(used, 8), 1 << 10),
@@ -118,7 +118,7 @@ extension Catalog {
     return true
   }
 
-  /// How far the next frame states numbers ahead.
+  /// The numbers that the next frame reserves ahead.
   private var reserveGap: NumberGap {
     let first = firstDataSegment ?? counters.nextDataSegment
     return .reserve(used: counters.nextDataSegment - min(first, counters.nextDataSegment))

@@ -16,7 +16,7 @@ struct PendingChanges {
   var entries: [EntryPlace] = []
   /// Stretches of content whose extents changed.
   var extents: [InodeIndex: ChangedRanges] = [:]
-  /// How many extents were placed and stretches emptied. At most a few times as many must be stated.
+  /// The number of placed extents and emptied stretches. A frame holds at most a few times as many.
   var extentCount = 0
   var segments: Set<SegmentNumber> = []
   var properties: Set<SpaceProperty> = []

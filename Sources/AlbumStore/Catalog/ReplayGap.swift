@@ -1,9 +1,9 @@
 import AlbumFormat
 import AlbumModel
 
-// Replay after a gap: frames are lost before those that follow. Each item states the new state of one thing.
-// So things that no lost frame touched are as they were, and things that a later frame states whole are
-// right. This remains:
+// Replay after a gap: the frames before those that follow are lost. Each item contains the new state of one
+// thing. So things that no lost frame touched are unchanged, and things that a later frame describes
+// completely are right. This remains:
 //
 // 1. Content. A frame states the places of a file's changed stretches. If another frame of that file is
 //    lost, old and new stretches would mix, and stretches that were never stated would read as zeros. Each

@@ -10,7 +10,7 @@ struct CompactionWork {
   var deferred: Set<SegmentNumber> = []
   /// `SegmentLedger.released` at the last survey; nil: there was none.
   var releasedAtSurvey: Int64?
-  /// Not before: something stood in the way.
+  /// The earliest time of the next attempt, after an obstacle.
   var retryAt: MonotonicTime?
 }
 

@@ -118,7 +118,7 @@ final class Compactor: SpacePart, Sendable {
 
   // MARK: What lives
 
-  /// Visits all extents. Changes meanwhile may or may not be seen.
+  /// Visits all extents. Changes during the survey may be missed.
   func survey() -> SegmentSurvey {
     var stretches: [SegmentSurvey.Stretch] = []
     var kept: Set<SegmentNumber> = []

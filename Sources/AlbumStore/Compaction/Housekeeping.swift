@@ -28,7 +28,7 @@ private final class HousekeepingRounds: @unchecked Sendable {  // see above
   private var activity: UInt64 = 0
   private var activeAt: MonotonicTime?
 
-  /// How long nobody has used the space.
+  /// Returns the time since the space was last used.
   func idleTime(_ activity: UInt64, now: MonotonicTime) -> Duration {
     if let activeAt, activity == self.activity { return now - activeAt }
     self.activity = activity
@@ -52,11 +52,10 @@ final class Housekeeping: SpacePart, Sendable {
   }
 
   static let barrierInterval = Duration.seconds(2)
-  /// How often open files are looked at for what they have pending.
+  /// The interval at which pending content of open files is published.
   static let statingInterval = Duration.milliseconds(500)
   static let sweepInterval = Duration.seconds(1)
-  /// Nobody works on the space when nothing was asked of it for so long: file managers and copying
-  /// tools do not pause for a second.
+  /// A space without a call for this long is idle: file managers and copying tools do not pause for a second.
   static let idleAfter = Duration.seconds(1)
   /// The interval at which compaction empties one segment while the space is in use: less than 1 MiB a second
   /// with segments of the default size, a hundredth of what a disk does.

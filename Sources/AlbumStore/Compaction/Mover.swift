@@ -206,7 +206,7 @@ struct Mover: ~Copyable {
       compactor.catalog.withLock {
         $0.applyMoves(relocations, to: &ranges, limit: Catalog.extentsPerSlice)
       }
-      // Extents that came to share such content meanwhile.
+      // Extents that began to share such content in the meantime.
       if ranges.isEmpty { ranges = compactor.catalog.withLock { $0.takeSharers(emptying) } }
     }
   }

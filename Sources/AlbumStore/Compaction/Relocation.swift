@@ -2,8 +2,8 @@ import AlbumFormat
 import AlbumModel
 internal import Algorithms
 
-// Which content of the segments to be emptied is copied, and where each byte of it goes: pure arithmetic on
-// extents.
+// The content of the segments to be emptied that is copied, and the new place of each byte: pure arithmetic
+// on extents.
 
 /// An extent of a file that points into a segment to be emptied.
 struct Reference {
@@ -111,11 +111,11 @@ struct Relocations {
 }
 
 extension Catalog {
-  /// Lets extents in these stretches that point to content which was copied point to the copy, as far
-  /// as about `limit` extents reach; takes from the end what is done. What an extent says *now* decides:
-  /// one that was replaced meanwhile points elsewhere and stays. Who shares a record may move in another
-  /// step of history: the old one lives until nobody points to it. The copies are held once by the
-  /// caller, who lets them go afterwards.
+  /// Redirects extents in these stretches from copied content to its copy, up to about `limit` extents, and
+  /// removes the finished part from the end of the stretches. The current extent decides: a replaced one
+  /// points elsewhere and stays. Files that share a record may move in different steps of history, because
+  /// the old record lives until no extent points to it. The caller holds the copies once and releases them
+  /// afterwards.
   mutating func applyMoves(
     _ relocations: Relocations, to ranges: inout [ContentRange], limit: Int
   ) {
@@ -138,8 +138,8 @@ extension Catalog {
     }
   }
 
-  /// For the crash harness: puts the moved content back into each file without looking whether the file has
-  /// changed meanwhile.
+  /// For the crash harness: puts the moved content back into each file without comparing whether the file has
+  /// changed.
   mutating func applyBlindly(_ relocations: Relocations, to references: [Reference]) {
     for reference in references {
       guard let index = index(of: reference.inode), let moved = relocations.moved(reference.extent)

@@ -139,7 +139,7 @@ extension Compactor {
     letGoOfDetached()
     let now = files.clock.now
     let isRetired = catalog.withLock { catalog in
-      // Asked under the same lock: a segment that is begun meanwhile could be emptied meanwhile.
+      // Read under the same lock, because a segment that begins later could become empty in between.
       let candidates = catalog.segments.emptied.subtracting(content.openSegments)
       for number in candidates {
         catalog.segments.emptied.remove(number)

@@ -1,7 +1,8 @@
 package import Posix
 
-/// The error of albumfs' core. `code` tells the caller how to react; `message` tells the user what failed,
-/// why, and what to do. Never contains a secret.
+/// The error of albumfs' core. `code` determines how the caller reacts. `message` is for the user: what
+/// failed, why, and what to do with the files of the store. `remedy` is what albumfs can do. Never contains a
+/// secret.
 package struct StoreError: Error, Sendable, CustomStringConvertible {
   package enum Code: Sendable, Equatable, CaseIterable {
     /// There is no store here, or too little is left of it.
@@ -110,7 +111,7 @@ extension StoreError {
 
   package init(reading path: String, _ cause: Errno) { self.init("read", path, cause) }
   package init(writing path: String, _ cause: Errno) { self.init("write", path, cause) }
-  /// Whatever the error, even a full disk: what was written before may be lost.
+  /// The code is `.inputOutput` for every error, even for a full disk, because earlier writes may be lost.
   package init(syncing path: String, _ cause: Errno) {
     self.init("write out", path, cause)
     code = .inputOutput

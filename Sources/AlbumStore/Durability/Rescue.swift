@@ -5,8 +5,8 @@ import Posix
 
 import struct Synchronization.Atomic
 
-// Handles a write or sync that failed for another reason than want of room. The data of the segment may be
-// on disk or not, and another sync cannot tell: Linux forgets a failed writeback once it was reported. So
+// Handles a write or sync that failed for another reason than want of room. The data of the segment may be on
+// disk or not, and another sync cannot show that: Linux forgets a failed writeback once it was reported. So
 // the space gives up the segment and writes its living content anew:
 //
 // - Data: the segment gets no more records. Its living content is read back (from memory if it never reached
@@ -40,12 +40,12 @@ extension Durability {
   }
 
   /// Makes sure that the newest checkpoint is where a mount looks for it, if this session took it. A sync
-  /// looks only at segments that were just written, and somebody may move a folder away later.
+  /// examines only segments that were just written, and a user may move a folder away later.
   func requireCheckpointInPlace() throws(StoreError) {
     try barrierState.withLock { state throws(StoreError) in
       try rescuing(&state) { _ throws(StoreError) in
         guard let (lost, newest) = try findLostCheckpoint() else { return }
-        // Without the checkpoint the journal tells too little, so it begins anew with another.
+        // The journal is incomplete without the checkpoint, so it begins anew with another.
         files.suspect(newest)
         throw files.movedAway(lost)
       }

@@ -4,7 +4,7 @@ import AlbumModel
 /// A journal segment of history, and which of its frames count.
 struct JournalLink: Sendable {
   var number: SegmentNumber
-  /// The frame behind which it is dead; nil for the newest, and where nobody can say.
+  /// The frame behind which it is dead; nil for the newest segment, and if the cut is unknown.
   var cut: FrameNumber?
   /// Set if `cut` is unknown: frames after this one do not count, and nothing shows which earlier ones should
   /// be here.
@@ -88,7 +88,7 @@ extension FrameNumber {
 // The one way along the frames of a segment.
 
 extension JournalScan {
-  /// How many frames behind `lower` and up to `upper` are not there.
+  /// Returns the number of missing frames behind `lower` and up to `upper`.
   func missingFrames(behind lower: FrameNumber, upTo upper: FrameNumber) -> Int {
     if upper <= lower { return 0 }
     let found = Set(frames.map(\.frame.number)).filter { $0 > lower && $0 <= upper }

@@ -70,22 +70,22 @@ struct JournalScan {
 }
 
 extension JournalScan {
-  /// The last frame that is known to have been on disk: what the last barrier but one says, since
-  /// the last one began only when that was synced.
+  /// The last frame that was certainly on disk. The last barrier but one names it, because the last barrier
+  /// began only after that one was synced.
   var provenFrame: FrameNumber {
     let barriers = frames.compactMap(\.frame.barrier)
     let stated = head?.cutFrame ?? .none
     return barriers.count < 2 ? stated : max(stated, barriers[barriers.count - 2])
   }
 
-  /// The last frame of which all content was synced: what the last barrier says.
+  /// The last frame whose content was all synced, as the last barrier says.
   var syncedFrame: FrameNumber {
     max(head?.cutFrame ?? .none, frames.compactMap(\.frame.barrier).last ?? .none)
   }
 
-  /// The last frame that every mount accepts which sees these frames and has replayed up to `cut`. They
-  /// follow it without a gap, and lack no content: either the last barrier says that they were synced, or
-  /// all records that they refer to decrypt, which `opens` says.
+  /// Returns the last frame that every mount accepts which sees these frames and has replayed up to `cut`.
+  /// The frames follow `cut` without a gap, and lack no content: either the last barrier says that they were
+  /// synced, or all records to which they refer decrypt, which `opens` checks.
   func believedFrame(
     behind cut: FrameNumber, _ hash: [UInt8], opens: (JournalFrame) -> Bool
   ) -> FrameNumber {

@@ -1,8 +1,8 @@
 import AlbumFormat
 import AlbumModel
 
-// The walk here and the one in `JournalChain` stay two. They answer different questions, and either answer is
-// wrong for the other:
+// The walk here and the one in `JournalChain` stay separate, because each would be wrong for the other
+// question:
 //
 // - Here a segment is a number and a birth, because several timelines use the same numbers. A step takes only
 //   what a head names by both. So the walk ends where more segments are missing than a head names, and it has
@@ -11,8 +11,8 @@ import AlbumModel
 // - `JournalChain` knows the timeline, so a number is enough. It must go on where the walk here ends. A lost
 //   segment is a link of its own, without frames and with a cut. Behind any number of lost heads the next
 //   segment that exists follows. If it ended there, replay would lose frames before damage that it can read.
-// - The walk here stops at what a checkpoint needs, because the times of the newest segments decide.
-//   `JournalChain` goes as far down as its caller says, also to the beginning of the space.
+// - The walk here stops at the segments that a checkpoint needs, because the times of the newest segments
+//   decide. `JournalChain` goes as far down as its caller says, if needed to the beginning of the space.
 //
 // Both read segments through `scan`, so each is read once.
 
@@ -73,7 +73,7 @@ struct JournalTimelines {
     return scan
   }
 
-  /// The sessions of which a head opens.
+  /// Returns the sessions with a head that decrypts.
   mutating func sessions() throws(StoreError) -> Set<SegmentBirth> {
     var found: Set<SegmentBirth> = []
     for segment in all where try scan(segment).head != nil { found.insert(segment.birth) }
@@ -109,9 +109,9 @@ struct JournalTimelines {
     return foreign.sorted { $0.number < $1.number }
   }
 
-  /// Segments of the chain in which something was written after the next one was begun, or that hold frames
-  /// which were on disk before and of which the next one says nothing: the session that wrote them went on in
-  /// the store that a copy was made of, and the copy began the next.
+  /// Returns the segments of the chain whose session continued in another copy: something was written in them
+  /// after the next one was begun, or they hold frames that were on disk before and that the next one does
+  /// not know. The copy was made of that store, and the copy began the next segment.
   mutating func wentOnElsewhere() throws(StoreError) -> [Segment] {
     let main = try mainChain()
     var found: [Segment] = []
@@ -124,9 +124,9 @@ struct JournalTimelines {
     return found
   }
 
-  /// Segments of the chain that hold frames which every mount accepts, and of which the next one says
-  /// nothing. Either their session went on in another copy. Or a power cut took these frames or their
-  /// content from the store, and a tool that compares times left them in this copy.
+  /// Returns the segments of the chain with frames that every mount accepts and that the next one does not
+  /// know. Either their session continued in another copy. Or a power cut took these frames or their content
+  /// from the store, and a tool that compares times left them in this copy.
   mutating func mayHaveGoneOnElsewhere() throws(StoreError) -> [Segment] {
     var found: [Segment] = []
     for (successor, former) in zip(chosen, chosen.dropFirst()) {
@@ -139,8 +139,8 @@ struct JournalTimelines {
     return found
   }
 
-  /// True if all records decrypt that a frame of a session refers to. False if one is in a segment of another
-  /// session: no catalog says here which of several segments of one number the frame means.
+  /// True if all records decrypt to which a frame of a session refers. False if one is in a segment of
+  /// another session, because no catalog shows here which of several segments of one number the frame means.
   private func opens(_ frame: JournalFrame, of session: SegmentBirth) -> Bool {
     var referred: [Extent] = []
     do {

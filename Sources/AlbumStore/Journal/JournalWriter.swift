@@ -181,7 +181,7 @@ struct JournalWriter {
 }
 
 extension BootIdentity {
-  /// Of this machine as it runs: a hash of what Linux calls the boot id.
+  /// The identity of this machine's current run: a hash of what Linux calls the boot id.
   package static let current: BootIdentity = {
     guard let id = try? readWholeFile("/proc/sys/kernel/random/boot_id"), id.count >= 36 else {
       return .unknown

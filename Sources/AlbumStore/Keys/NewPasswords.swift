@@ -58,10 +58,10 @@ extension Store {
     return PasswordChange(former: .recoveryKey(keys))
   }
 
-  /// Seals the slot of the old password anew with another one; the space and its keys stay. An old copy of
+  /// Seals the slot of the old password anew with another one. The space and its keys stay. An old copy of
   /// `keys` keeps the old password. Other passwords of the space stay too, unless the recovery key unlocked
-  /// it: nobody can tell which of them is forgotten. Returns how many others no longer unlock the space.
-  /// Throws like `addSpace`, and `.wrongPassword` if the password was changed meanwhile.
+  /// it: albumfs cannot know which of them is forgotten. Returns the number of others that no longer unlock
+  /// the space. Throws like `addSpace`, and `.wrongPassword` if the password was changed in the meantime.
   @discardableResult
   package func finish(_ change: PasswordChange, new: borrowing SecretBytes) throws(StoreError)
     -> Int

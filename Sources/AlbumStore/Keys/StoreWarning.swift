@@ -16,8 +16,7 @@ package enum StoreWarning: Equatable, Sendable {
   case unknownLine(KeyDerivation)
   /// The conf has a line that the space does not know, and it is too weak.
   case unknownWeakLine(KeyDerivation)
-  /// The conf has a line that is too weak. No space was unlocked, so none could tell whether it knows the
-  /// line.
+  /// The conf has a line that is too weak. No space was unlocked that could show whether it knows the line.
   case weakLine(KeyDerivation)
   /// The conf lacks a line that the space knows.
   case missingLine

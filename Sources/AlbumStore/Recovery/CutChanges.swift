@@ -15,7 +15,7 @@ struct CutChanges {
 
   private mutating func add(_ item: JournalItem) {
     switch item {
-    // Each new name restates its directory, so that says nothing.
+    // Each new name also changes its directory's state, which is no change to report.
     case .inode(let state) where state.kind != .directory && !state.marks.contains(.madeThumbnail):
       inodes.insert(state.number)
     case .entry(let directory, let name, let inode):

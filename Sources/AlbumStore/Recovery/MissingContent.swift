@@ -5,13 +5,14 @@ import AlbumSecrets
 /// The files that lack content which frames of the last 15 minutes recorded, and the state of the segments
 /// that should hold it.
 struct MissingContent {
-  /// How much of a segment is in the store.
+  /// The part of a segment that is in the store.
   enum Presence {
     /// The segment has its seal, so nothing of it is missing.
     case sealed
     /// The segment exists without a seal. Its last records may be missing.
     case unsealed
-    /// The disk cannot read it. Its content counts as there: reads answer the error until the disk is well.
+    /// The disk cannot read it. Its content counts as present: reads return the error until the disk
+    /// recovers.
     case unreadable
     /// Something other than a file lies in its place. Nothing of it is left.
     case replaced

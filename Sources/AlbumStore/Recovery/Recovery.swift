@@ -54,8 +54,8 @@ struct Recovery {
   let files: SegmentFiles
   let content: ContentStore
   private let boot: BootIdentity
-  /// True: nobody writes behind what was replayed. So the newest journal segment may lack its heads. Its
-  /// frames do not show, but they stay as they are.
+  /// True if no session writes behind the replayed history. Then the newest journal segment may lack its
+  /// heads. Its frames do not show, but they stay as they are.
   private let isReadOnly: Bool
   let omitted: Set<Precaution>
   var journals: JournalTimelines

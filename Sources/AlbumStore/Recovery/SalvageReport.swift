@@ -20,7 +20,7 @@ package struct SalvageReport: Sendable {
   /// The checkpoints that the newest head names, and the damaged ones among them.
   package internal(set) var checkpoints: [CheckpointReference] = []
   package internal(set) var damagedCheckpoints: [CheckpointReference] = []
-  /// Inodes that the journal removes. What is left of their content is garbage.
+  /// Inodes that the journal removes. The rest of their content is garbage.
   package private(set) var gone: Set<InodeNumber> = []
   package internal(set) var lost = ReplayFindings()
 

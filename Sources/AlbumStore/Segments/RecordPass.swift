@@ -4,10 +4,10 @@ import AlbumSecrets
 internal import Algorithms
 import Posix
 
-/// Reads data segments whole, one after the other, and opens their records on two threads: opening
-/// takes about as long as reading.
+/// Reads data segments whole, one after the other, and decrypts their records on two threads, because
+/// decrypting takes about as long as reading.
 ///
-/// Its lock guards what the threads share, and is not held while they read and open.
+/// Its lock guards the state that the threads share. They do not hold it while they read and decrypt.
 final class RecordPass: Sendable {
   private struct State {
     var next = 0

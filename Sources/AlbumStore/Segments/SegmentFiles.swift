@@ -98,7 +98,7 @@ final class SegmentFiles: Sendable {
     state.withLock { $0.names[id]?.birth }
   }
 
-  /// From now on the segment of this number is the one with this birth, even if there are others.
+  /// Chooses the segment with this birth for its number, even if there are others.
   func use(_ id: SegmentID, _ birth: SegmentBirth) {
     if self.birth(id) == birth { return }
     let name = name(id, birth)

@@ -33,8 +33,7 @@ import Posix
     try unsafe file.read(into: bytes, at: 0)
   }
 
-  /// Reads what can be read of a file, block by block; what cannot is zero, so that no record opens
-  /// there.
+  /// Reads the readable blocks of a file. The others become zeros, so that no record decrypts there.
   func readAround(_ file: any StorageFile) {
     let block = 4096
     hasReadErrors = true

@@ -7,7 +7,7 @@ package struct SegmentFindings: Sendable {
   package enum State: Sendable, Equatable {
     case whole
     case missing
-    /// Of this many bytes only.
+    /// It has only this many bytes.
     case short(Int)
   }
   package struct Stretch: Sendable {
@@ -23,7 +23,7 @@ package struct SegmentFindings: Sendable {
 
   package let segment: SegmentNumber
   package internal(set) var state = State.whole
-  /// The disk answered an error for some of it.
+  /// True if the disk returned an error for a part of it.
   package internal(set) var hasReadErrors = false
   package internal(set) var damaged: [Stretch] = []
   package internal(set) var loose: [Loose] = []

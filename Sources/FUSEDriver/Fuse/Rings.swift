@@ -20,7 +20,7 @@ final class Rings: Sendable {
     let progress: Progress
   }
 
-  /// How far the start of a thread is.
+  /// The progress of a thread's start.
   private enum Stage: Equatable { case starting, prepared, serving, failed(Errno) }
   private typealias Progress = Monitor<Stage>
 

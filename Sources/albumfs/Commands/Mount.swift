@@ -171,7 +171,7 @@ struct Mount: RecoveryKeyCommand {
       remembersIn: remember ? try StateDirectory.make() : nil, verbose: output.verbose)
     launch.coversFiles = coversFiles
     launch.idleSeconds = idle?.seconds
-    // Leaves nothing behind if nobody types a password.
+    // Leaves nothing behind if the user types no password.
     let bare = try BareDirectory(plan.mountPoint, isConfigured: plan.isConfigured)
     defer { bare.isLeft() }
     try launch.check()

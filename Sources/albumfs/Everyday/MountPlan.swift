@@ -2,7 +2,8 @@ import ControlProtocol
 import Glibc
 import Posix
 
-/// What `albumfs mount` mounts where: from its arguments, the user's settings, and questions on the terminal.
+/// Decides what `albumfs mount` mounts and where, from its arguments, the user's settings, and questions on
+/// the terminal.
 struct MountPlan {
   /// Absolute paths, as `MountPath.resolve` spells them.
   var store: String

@@ -131,7 +131,7 @@ struct SourceWalk {
     }
   }
 
-  /// nil for what is neither a file nor a folder; says so.
+  /// Returns nil, and adds a problem, for an object that is neither a file nor a folder.
   mutating func look(at path: PlainPath) -> PlainEntry? {
     do throws(Errno) {
       let entry = try PlainEntry(path)

@@ -9,8 +9,9 @@ struct ZipDirectory {
     let modified: Timestamp
     let isPacked: Bool
     let checksum: UInt32
-    /// Where its bytes lie in the zip file, and how many they are when unpacked.
+    /// The place of its bytes in the zip file.
     let content: Range<Int64>
+    /// The number of its bytes when unpacked.
     let size: Int64
   }
 

@@ -5,7 +5,7 @@ import Traces
 
 extension ZipDirectory.Member {
   private static let chunk = 256 << 10
-  /// How much of a member is searched for its date of capture.
+  /// The bytes of a member that are searched for its date of capture.
   private static let headBytes = 1 << 20
 
   /// Creates a file with the content and the modification time of the member. Leaves nothing if it fails, or
