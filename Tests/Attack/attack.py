@@ -60,7 +60,7 @@ PLAIN, CHAFF, HIDDEN = in_pool("one", False), in_pool("one", True), in_pool("fir
 
 
 class Promise(enum.Enum):
-    """What an observer may find at most; anything else is a failure of albumfs."""
+    """The most that an observer may find. Anything more is a failure of albumfs."""
     NONE = enum.auto()
     # What the rule of chaff shows. A quick run makes too few of these stores to judge it.
     RULE = enum.auto()
@@ -74,7 +74,7 @@ class Game(NamedTuple):
     is_one: Choice
     is_more: Choice
     promise: Promise = Promise.NONE
-    # Where the first password leaves segments unexplained: whether those between two copies are judged.
+    # If the first password leaves segments unexplained: whether the game judges those between two copies.
     is_between: bool | None = None
 
     def is_held(self, is_quick: bool) -> bool:
@@ -102,9 +102,9 @@ GAMES = (
     Game("the disk itself", features.disk, ONE, MORE),
     Game("the disk itself, first password", features.disk_with_password, PLAIN, HIDDEN),
 )
-# With fewer stores of a pool not even what the self-test plants would be found.
+# With fewer stores of a pool, not even the leaks that the self-test plants would be found.
 LEAST = 20
-# A full run, which the clock may cut short, has to make so many of a pool.
+# A full run, which the clock may cut short, must make at least this many stores of a pool.
 ENOUGH = 50
 
 
@@ -120,13 +120,13 @@ def undisturbed() -> Iterator[None]:
 
 
 def truth(plan: Plan, keys: list[FirstPassword], copies: list[Copy], limit: int) -> rule.Truth:
-    """Segments that are gone again do not count as made: so a little less chaff is expected than was added."""
+    """Segments that were removed again do not count as made, so a little less chaff is expected than was added."""
     def names(copy: Copy) -> set[str]:
         return {entry.name for entry in copy.entries if entry.is_segment}
 
     def count(some: set[str]) -> tuple[tuple[int, int], tuple[int, int]]:
         owned = [[own for name in some if (own := key.own(name))] for key in keys]
-        # The first journal segment of a space was made by no session.
+        # No session made the first journal segment of a space.
         sessions = [len({birth for kind, number, birth in own if (kind, number) != (2, 1)}) for own in owned]
         return (sessions[0], sum(sessions)), (len(owned[0]), sum(len(own) for own in owned))
 
@@ -323,13 +323,13 @@ def gather(options: argparse.Namespace, seed: int, planned: list[tuple[str, bool
 def main() -> int:
     options = parse()
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 31)
-    # The end of a terminal, and `timeout`, clean up as Ctrl-C does.
+    # The end of a terminal, and `timeout`, cause the same cleaning up as Ctrl-C.
     for number in INTERRUPTS:
         signal.signal(number, interrupt)
     print(f"attack: seed {seed}", flush=True)
     planned = kinds(options.quick, options.stores)
     if options.quick or options.self_test:
-        # A leak has to be found among as few stores as a quick run plays with.
+        # A quick run must find a leak among as few stores as it makes.
         sizes = {min(one.sizes(kinds(True, None))) for one in GAMES if one.is_held(is_quick=True)}
         failures = [sentence for size in sorted(sizes) for sentence in game.self_test(seed, size)]
         failures += rule.self_test(seed)

@@ -28,8 +28,8 @@ class Record:
     late: Copy
     recovery_key: str
     check: dict
-    chaff: dict  # What `chaff status` says with the first password.
-    truth: Truth | None = None  # None in files of before.
+    chaff: dict  # The output of `chaff status` with the first password.
+    truth: Truth | None = None  # None in files of earlier versions.
 
 
 def statistics(prefix: str, values: Iterable[float]) -> Features:

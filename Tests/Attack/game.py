@@ -1,4 +1,4 @@
-"""The game: one space, or more? Scores observers by how well they tell the two apart.
+"""The game: one space, or more? Scores observers by how well they distinguish the two.
 
 The classifier is a random forest. Each store is scored by forests that have not seen it (stratified
 cross-validation, repeated and averaged), so that the figures hold for new stores of the same kind.
@@ -28,7 +28,7 @@ class Score:
     low: float  # 95 % interval of the AUC.
     high: float
     hits: float  # True-positive rate where at most 1 % of the stores with one space are accused.
-    p: float  # Of the hypothesis that nothing is told; corrected where several numbers were tried.
+    p: float  # p for the hypothesis that nothing shows; corrected if several numbers were tried.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,13 +39,13 @@ class Verdict:
     classifier: Score
     single: Score
     found: tuple[Score, ...]  # All single features with p below 0.01, best first.
-    predicted: float | None = None  # The AUC that the rule of chaff alone lets an observer have.
+    predicted: float | None = None  # The AUC that an observer reaches by the rule of chaff alone.
 
 
 def auc_interval(ones: numpy.ndarray, more: numpy.ndarray, z: float) -> tuple[float, float, float]:
     """The AUC and its interval by DeLong's variance.
 
-    Where everything is told apart that variance is zero; the bound is then that of the "rule of three".
+    If everything is distinguished, that variance is zero, and the bound is that of the "rule of three".
     """
     def places(some: numpy.ndarray, others: numpy.ndarray) -> numpy.ndarray:
         others = numpy.sort(others)
@@ -60,13 +60,13 @@ def auc_interval(ones: numpy.ndarray, more: numpy.ndarray, z: float) -> tuple[fl
 
 
 def hits_at(ones: numpy.ndarray, more: numpy.ndarray, accused: float = 0.01) -> float:
-    """With fewer than 100 stores of one space none of them may be accused."""
+    """With fewer than 100 stores of one space, the observer may accuse none of them."""
     bound = numpy.sort(ones)[::-1][int(accused * len(ones))]
     return float((more > bound).mean())
 
 
 def score(name: str, ones: numpy.ndarray, more: numpy.ndarray, tried: int = 1) -> Score:
-    """`tried`: how many numbers were tried; interval and p hold for all of them at once (Bonferroni)."""
+    """`tried`: the count of tried numbers. Interval and p hold for all of them at once (Bonferroni)."""
     if numpy.ptp(numpy.concatenate([ones, more])) == 0:
         return Score(name, 0.5, 0.5, 0.5, 0.0, 1.0)
     z = float(norm.isf(0.025 / tried))
@@ -75,7 +75,7 @@ def score(name: str, ones: numpy.ndarray, more: numpy.ndarray, tried: int = 1) -
 
 
 def single_scores(names: list[str], ones: numpy.ndarray, more: numpy.ndarray) -> list[Score]:
-    """Each feature on its own, best first; those that fall with the number of spaces are turned round."""
+    """Scores each feature on its own, best first. Features that fall with the number of spaces are inverted."""
     scores = []
     for column, name in enumerate(names):
         a, b = ones[:, column], more[:, column]
@@ -116,12 +116,12 @@ def play(observer: str, ones: list[Features], more: list[Features], seed: int, i
     return Verdict(observer, len(ones), len(more), classifier, singles[0], found, predicted)
 
 
-# A promise is broken where chance alone would show as much less often than that.
+# A promise is broken if chance alone shows as much less often than this.
 LEVEL = 1e-4
 
 
 def least_found(count: int) -> float:
-    """The AUC of a classifier from which on `is_broken` finds it among so many stores of each kind."""
+    """Returns the least AUC of a classifier that `is_broken` notices with this many stores of each kind."""
     return 0.5 + float(norm.isf(LEVEL / 2)) * math.sqrt((2 * count + 1) / (12 * count * count))
 
 
@@ -135,7 +135,7 @@ def is_broken(verdict: Verdict, level: float = LEVEL) -> str | None:
 
 
 def surplus(verdict: Verdict) -> float:
-    """By how many of its deviations the classifier does better than the rule of chaff lets it."""
+    """Returns by how many deviations the classifier is better than the rule of chaff allows."""
     if verdict.predicted is None:
         return 0
     score = verdict.classifier

@@ -1,6 +1,6 @@
 """Plans the life of a store at random, and runs it with the real programs.
 
-Fairness. What the game asks must not be told by what the plan chose to be different:
+Fairness. A difference that the plan makes must not answer the question of the game:
 
 - Pool `one`: one space. Its content is drawn from BROAD, its sessions from SESSIONS.
 - Pool `total`: two to five spaces that share one draw of content and of sessions. Observers without a
@@ -40,7 +40,7 @@ class Plan:
     pool: str
     content: tuple[int, ...]  # Bytes a space.
     claimed_chaff: int  # Bytes of chaff that the owner adds by hand.
-    steps: tuple[tuple[str, int], ...]  # What is done, and to which space.
+    steps: tuple[tuple[str, int], ...]  # The action, and its space.
 
     @property
     def spaces(self) -> int:
@@ -81,7 +81,7 @@ def make_plan(seed: int, pool: str, has_claimed_chaff: bool) -> Plan:
         timed.append((rng.uniform(0, 1), "chaff", 0))
     timed.append((rng.uniform(0.4, 0.7), "copy", 0))
     steps = [(what, space) for _, what, space in sorted(timed)]
-    # At rest a store was last mounted by a session that ended by itself.
+    # A store at rest was last mounted by a session that ended by an unmount.
     steps.append(("look", rng.randrange(spaces)))
     return Plan(seed, pool, tuple(content), chaff, tuple(steps))
 
@@ -151,13 +151,13 @@ class Life:
         return (int(257 ** self.rng.random()) - 1) * SEGMENT
 
     def look(self, space: int) -> None:
-        """A session that only reads."""
+        """Runs a session that only reads."""
         with self.store.session(self.passwords[space], grace=900, is_killed=False) as top:
             self.read_some(top)
         self.was_killed = False
 
     def use(self, space: int) -> None:
-        """A session that imports a share of the rest, and now and then does other things."""
+        """Runs a session that imports a share of the remaining photos, and sometimes does other things."""
         rng = self.rng
         is_last = self.sessions_left[space] == 1
         amount = self.left[space] if is_last else int(

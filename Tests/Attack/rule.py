@@ -1,5 +1,5 @@
-"""What the rule of chaff lets nobody tell: how well an observer with the first password can do who sees
-nothing but how many segments that password leaves unexplained.
+"""The limit that the rule of chaff sets: the best result of an observer with the first password who sees
+nothing but the number of segments that this password leaves unexplained.
 
 The rule is that of ChaffRule.swift, drawn anew here: none of the program's own draws goes into it. What the
 other spaces hold is taken from the stores that were made.
@@ -16,10 +16,10 @@ DRAWS = 400  # For each store.
 @dataclasses.dataclass(frozen=True)
 class Truth:
     """The secret facts about one store, in segments; `new`: those that appeared between the two copies."""
-    limit: int  # With so many and more no store on this disk is born.
+    limit: int  # No store on this disk is born with this many segments or more.
     claimed: int  # Chaff that the owner added by hand.
     claimed_new: int
-    sessions: tuple[int, int]  # Of the first space, and of all.
+    sessions: tuple[int, int]  # Segments of the first space, and of all spaces.
     sessions_new: tuple[int, int]
     made: tuple[int, int]
     made_new: tuple[int, int]
@@ -76,7 +76,7 @@ def self_test(seed: int) -> list[str]:
         auc = predicted_auc([store(0)] * 50, [store(hidden)] * 50, seed, is_between)
         if not expected[0] <= auc <= expected[1]:
             problems.append(f"self-test: {hidden} hidden segments are told with an AUC of {auc:.3f}")
-    # As README's tables say: 25 % of the stores are born with 64 segments or more where 256 are the limit, and
+    # According to README's tables: 25 % of the stores are born with 64 segments or more where 256 are the limit, and
     # one session with 100 new segments adds 8 or more in 32 % of the cases.
     for name, found, share in (("at birth", numpy.concatenate([at_birth(rng, 256) for _ in range(50)]) >= 64, 0.25),
                                ("added", numpy.concatenate([added(rng, 1, 100) for _ in range(50)]) >= 8, 0.32)):

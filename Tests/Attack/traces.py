@@ -52,7 +52,7 @@ class Bytes:
     serial: float  # Correlation of a byte with the next, in standard deviations.
     saved: float  # Share that zlib saves; below zero for random bytes.
     repeated: int  # Cells of the grid that begin with the same 8 bytes as another.
-    time: int  # The time that a file of these bytes has at rest, as SegmentChecksum.swift says.
+    time: int  # The time of a file with these bytes at rest, according to SegmentChecksum.swift.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,7 +73,7 @@ def open_quietly(path: Path, flags: int = 0) -> int:
 
 
 def list_paths(store: Path, folder: str = ".") -> list[str]:
-    """In the order in which the disk lists each folder. The observer must leave no trace in the store."""
+    """Lists paths in the order of the disk in each folder. The observer must leave no trace in the store."""
     paths = [folder]
     descriptor = open_quietly(store / folder, os.O_DIRECTORY)
     try:
@@ -172,7 +172,7 @@ class FirstPassword:
         for letter in recovery_key.replace("-", ""):
             number = number << 5 | alphabet.index(letter)
         master, check = (packed := number.to_bytes(35, "big"))[:32], packed[32:]
-        # The key of the checksum tells the cipher; the names of segments do not depend on it.
+        # The key of the checksum identifies the cipher. The names of segments do not depend on it.
         keys = [f"albumfs recovery key {cipher}.0".encode() for cipher in (1, 2)]
         if check not in [hashlib.blake2b(master, digest_size=32, key=key).digest()[:3] for key in keys]:
             raise Failed("the recovery key is not spelled as the attack expects: read RecoveryKey.swift")

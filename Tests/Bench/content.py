@@ -23,7 +23,7 @@ SUFFIXES = (".jpg", ".jpeg", ".JPG", ".JPEG")
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much each kind of workload has to do."""
+    """The size of each kind of workload."""
     stream: int
     small: int
     reads: int
@@ -32,7 +32,7 @@ class Sizes:
     mounted: int
 
     def times(self, factor: float, mounted: int | None = None) -> Sizes:
-        """The large file keeps whole blocks, and nothing becomes none. `mounted` replaces that number."""
+        """The large file keeps whole blocks, and no count becomes zero. `mounted` replaces that number."""
         counts = (max(1, round(factor * value)) for value in (self.reads, self.files, self.photos, self.mounted))
         stream, small = (max(1, round(factor * value / MIB)) * MIB for value in (self.stream, self.small))
         sizes = Sizes(stream, small, *counts)
@@ -60,7 +60,7 @@ class Inputs:
 
     @property
     def content_bytes(self) -> int:
-        """What a store holds after the first half of a round, without thumbnails."""
+        """Returns the bytes of content in a store after the first half of a round, without thumbnails."""
         tree = sum(member.size for member in tarfile.open(self.archive) if member.isfile())
         return self.sizes.stream + self.sizes.small + tree + 2 * self.photo_bytes
 

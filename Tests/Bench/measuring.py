@@ -34,7 +34,7 @@ class Interrupts:
 
     @classmethod
     def install(cls) -> None:
-        # The end of a terminal, and `timeout`, clean up as Ctrl-C does.
+        # The end of a terminal, and `timeout`, cause the same cleaning up as Ctrl-C.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, cls.handle)
 
@@ -76,7 +76,7 @@ class Process:
         return self.child.poll() is not None
 
     def kill(self) -> None:
-        """Kills the child and what it started. A child that was waited for has no id any more."""
+        """Kills the child and its children. A child that was waited for has no id any more."""
         if self.child.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL)

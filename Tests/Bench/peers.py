@@ -32,9 +32,9 @@ class Peer:
     # The password is the standard input of the mount.
     has_stdin: bool = False
     is_albumfs: bool = False
-    # It does not encrypt: the other peers are compared with, this one is only shown.
+    # It does not encrypt. So it is shown, but not compared with the other peers.
     is_reference: bool = False
-    # It mounts without deriving a key from a password, or at next to no cost.
+    # It mounts without deriving a key from a password, or at almost no cost.
     mounts_at_once: bool = True
 
 

@@ -30,7 +30,7 @@ TIMED = tuple(key for key in ORDER if key not in ("cpu-write", "cpu-read", "peak
 
 @dataclass
 class Cell:
-    """What one peer needed for one row, by round."""
+    """The results of one peer in one row, by round."""
     samples: dict[int, float] = field(default_factory=dict)
     failure: str = ""
 
@@ -94,7 +94,7 @@ class Table:
         return [peer for peer in self.peers if peer.is_albumfs]
 
     def rows(self) -> list[str]:
-        """Rows that somebody has a cell in."""
+        """The rows in which a peer has a cell."""
         return [key for key in ORDER if any(cell.samples or cell.failure for cell in self.cells[key].values())]
 
 

@@ -1,4 +1,4 @@
-"""The rows: what is timed, in which order, and how each proves that it did what it says.
+"""The rows: the timed work, its order, and how each row proves that it did its work.
 
 A round of one peer makes a store, writes in a first session and reads in a second, so that no daemon still has in
 memory what it wrote. Each workload returns the seconds of the programs alone; setting up and comparing are not timed.
@@ -204,7 +204,7 @@ class Workload:
     is_cold: bool = False
     # Rows whose times mean nothing if this workload fails, since what they wrote is not there.
     proves: tuple[str, ...] = ()
-    # The most that the row may take, in times of the best peer: over io_uring, and by the device.
+    # The limit of the row, in times of the best peer: over io_uring, and over the device.
     goal: tuple[float, float] | None = None
 
 

@@ -1,4 +1,4 @@
-"""Random cases: each makes a history, does something to it, reads the result and asks the promises."""
+"""Random cases: each makes a history, changes the store, reads the result and checks the promises."""
 import collections
 import random as randoms
 
@@ -14,7 +14,7 @@ ELSEWHERE = -1      # the boot of a reader on another machine, or after a restar
 
 
 class Case:
-    """One history and what was found out about it. `verdicts`: promise -> (violation or None)."""
+    """One history and the findings about it. `verdicts`: promise -> (violation or None)."""
 
     def __init__(self, seed, rule=NEXT, without=(), mtime='bytes', profile=None):
         self.seed, self.rule, self.without, self.mtime = seed, rule, without, mtime
@@ -43,7 +43,7 @@ class Case:
 
 
 def copies(case):
-    """A store that lives is copied by one run and by two."""
+    """A store in use is copied, by one run and by two."""
     r, store = case.random, case.store
     if r.random() < .15:
         case.live(1, 8)
@@ -114,7 +114,7 @@ def losses(case):
 
 
 def power_cut(case):
-    """The machine loses power; the store is mounted again, and goes on."""
+    """The machine loses power. The store is mounted again and continues."""
     store = case.store
     last = store.next['frame'] - 1
     store.lose_power()
@@ -133,7 +133,7 @@ def power(case):
 
 
 def writing(case):
-    """A copy is mounted for writing and lives on; what was set aside is still there."""
+    """A copy is mounted for writing and continues. Everything that was set aside is still there."""
     r, store = case.random, case.store
     case.live(3, 20)
     begin = r.randint(5, store.t)
@@ -158,7 +158,7 @@ def writing(case):
 
 
 def forks(case):
-    """A copy is mounted for writing, lives on, and is refreshed from its source."""
+    """A copy is mounted for writing, continues, and is refreshed from its source."""
     r, source = case.random, case.store
     case.live(2, 14)
     begin = r.randint(5, source.t)

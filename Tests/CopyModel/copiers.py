@@ -1,13 +1,13 @@
 """Copiers: they list directories and read files at instants of their own choice, each file in ascending offsets.
 
-What a target holds is ({key: Seen}, {key: mtime})."""
+A target is ({key: Seen}, {key: mtime})."""
 from store import FOREVER, Seen
 
 HASTES = ('', 'older first', 'older first', 'halves', 'data first', 'journals first', 'edges')
 
 
 def read_file(segment, start, pace):
-    """The file as read from `start` on, `pace` a cell: a later cell may be newer than an earlier one."""
+    """Reads the file from `start` on, one cell per `pace`. A later cell may be newer than an earlier one."""
     cells = [cell[1] if cell[0] <= start + pace * (k + 1) else None for k, cell in enumerate(segment.cells)]
     return Seen(segment.sealed <= start, cells)
 
@@ -34,7 +34,7 @@ def span(random, haste, store, kind, number, begin, end):
 
 
 def rsync(store, random, begin, end, former=None, delete=True, mtime='bytes'):
-    """One run. A file that vanishes between listing and reading stays as it was."""
+    """Makes one run. A file that vanishes between listing and reading stays unchanged in the target."""
     held, times = former or ({}, {})
     copy, new_times = {}, {}
     haste = random.choice(HASTES)

@@ -1,5 +1,5 @@
-"""What users and the daemon do. Each event changes the catalog, writes frames, and answers what it did, or
-None where it has nothing to do."""
+"""The actions of users and the daemon. Each event changes the catalog, writes frames, and returns what it did, or
+None if it has nothing to do."""
 from store import FOREVER, ROOT, Checkpoint, Inode, Reference
 
 FILE_NAMES = 'abc'
@@ -45,7 +45,7 @@ def new_inode(store, kind, stretches=0):
 
 
 def write_new(store):
-    """A new file of two stretches, often in one record; answers it and the items that state it."""
+    """Makes a new file of two stretches, often in one record. Returns it and the items that describe it."""
     number = new_inode(store, 'file', 2)
     first = store.record()
     second = first if store.random.random() < .5 else store.record()
@@ -53,7 +53,7 @@ def write_new(store):
 
 
 def drop(store, name, by=0):
-    """The name goes, with the last one the inode and its thumbnail; answers the items but the name's own."""
+    """Removes a name, and with the last one the inode and its thumbnail. Returns the items except that of the name."""
     number = store.names.pop(name)
     if number in store.names.values(): return []
     inode = store.inodes.pop(number)
@@ -88,7 +88,7 @@ def whole(store): return over(store, True)
 
 
 def thumb(store):
-    """The thumbnail of what the photo holds now takes the place of the old one."""
+    """Replaces the thumbnail by one of the photo's current content."""
     have = [i for i in of_kind(store, 'file') if not store.inodes[i].made and i not in store.unreadable]
     if not have: return None
     photo = store.random.choice(have)
@@ -107,7 +107,7 @@ def thumb(store):
 
 
 def replace(store):
-    """Another file is written and renamed over one."""
+    """Writes another file and renames it over one."""
     have = [name for name in names_of_kind(store, 'file') if name[1] != TEMPORARY]
     if not have: return None
     name = store.random.choice(have)
@@ -213,7 +213,7 @@ def is_held(store, number): return ('d', number, store.ledger.get(number)) in st
 
 
 def compact(store):
-    """Moves what lives in one segment; the copies are synced before the frame."""
+    """Moves the living content of one segment. The copies are synced before the frame."""
     have = [n for n in living(store) if n != store.data.number and not is_held(store, n)]
     if not have: return None
     source, moved, items = store.random.choice(sorted(have)), {}, []
@@ -233,7 +233,7 @@ def compact(store):
 
 
 def retire(store):
-    """States segments retired in which nothing lives; their grace begins with the next barrier."""
+    """Retires segments without living content. Their grace begins with the next barrier."""
     alive = living(store)
     dead = [n for n in store.ledger if n not in alive and n != store.data.number and n not in store.retired
             and not is_held(store, n) and ('d', n, store.ledger[n]) in store.files]
@@ -282,7 +282,7 @@ def checkpoint(store):
 
 
 def supersede(store):
-    """The grace begins for what neither the newest checkpoint nor the former one needs."""
+    """Begins the grace of everything that neither the newest checkpoint nor the former one needs."""
     kept = store.checkpoints[:2]
     needed = {('c', reference.number, reference.birth) for reference in kept}
     for key, segment in store.files.items():
@@ -313,7 +313,7 @@ def new_session(store):
 
 
 def kill(store):
-    """The daemon is killed and started again. Nobody finishes the segments of the killed session."""
+    """Kills the daemon and starts it again. No session finishes the segments of the killed one."""
     store.sync_all()
     older = list(store.files.values())
     new_session(store)

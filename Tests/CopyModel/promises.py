@@ -1,4 +1,5 @@
-"""What a user was promised, of a verdict and the true history: each answers a violation in words, or None."""
+"""The promises to a user, checked on a verdict and the true history. Each function returns a violation in words,
+or None."""
 from store import RECOVERED, Frame
 
 
@@ -33,7 +34,7 @@ def wrong_thumbs(store, verdict):
 
 
 def wrong_in_timeline(store, verdict):
-    """Nothing is read that this timeline never held."""
+    """No content is read that this timeline never held."""
     wrong, _, _ = faults(store, verdict, 0)
     if wrong: return f'wrong bytes: {wrong}'
     thumbs = wrong_thumbs(store, verdict)
@@ -75,11 +76,11 @@ def p1(store, verdict, begin):
 
 
 def p2(store, verdict, begin):
-    """Nothing wrong is read, and what is not as it was at the begin is told."""
+    """Nothing wrong is read, and everything that changed since the begin is reported."""
     if not verdict.mounts: return 'does not mount'
     bad = wrong_in_timeline(store, verdict)
     if bad: return bad
-    if verdict.holes or verdict.cut: return None      # told: history has holes, or ends early
+    if verdict.holes or verdict.cut: return None      # reported: history has holes, or ends early
     _, old, good = faults(store, verdict, begin)
     for number in old:
         if number not in verdict.told: return f'old and not told: i{number}'
@@ -118,7 +119,7 @@ def differs(whole, hurt, touched_inodes, touched_names):
 
 
 def loses_more_than_segment(whole, hurt, lost):
-    """P3: what is missing costs the files that had content in it, and these are told."""
+    """P3: a missing part costs the files that had content in it, and these are reported."""
     if not hurt.mounts: return 'does not mount'
     inside = lambda known: any(place and place[:2] == lost[1:] for place in known.content)
     touched = {i for i, known in whole.known.items() if inside(known)}
@@ -146,7 +147,7 @@ def damage_is_told(whole, hurt, key, place):
 
 
 def loses_more_than_frames(whole, hurt, journal):
-    """P3: a lost journal segment costs what its frames state, and nothing else; never what follows."""
+    """P3: a lost journal segment costs what its frames describe and nothing else, and never what follows."""
     if hurt.cut: return f'sets aside what follows: {hurt.cut} frames'
     inodes, names = set(), set()
     for frame in journal.cells:
@@ -156,7 +157,7 @@ def loses_more_than_frames(whole, hurt, journal):
             elif item[0] == 'entry':
                 names.add(item[1:3])
                 inodes.add(item[3])
-    # What lies in a directory that was made there goes to Recovered.
+    # Files in a directory that was made there go to Recovered.
     names |= {name for name in whole.names if name[0] in inodes}
     lost = {i for i in whole.readable if i not in inodes and whole.values[i] != hurt.values.get(i)}
     if lost: return f'lost: {lost}'
@@ -164,7 +165,7 @@ def loses_more_than_frames(whole, hurt, journal):
 
 
 def power_cut_prefix(store, verdict, proven, last):
-    """P5: what is shown is a prefix of history, no older than what is proven."""
+    """P5: the shown state is a prefix of history, no older than the proven part."""
     if not verdict.mounts: return 'does not mount'
     if verdict.damage - {('content', i) for i in store.unreadable}: return f'called damage: {verdict.damage}'
     for number in range(last, proven - 1, -1):
@@ -173,7 +174,7 @@ def power_cut_prefix(store, verdict, proven, last):
 
 
 def changed_by_writing(before, after):
-    """P4: what a writing mount showed is shown for ever."""
+    """P4: everything that a writing mount showed is shown for ever."""
     if not after.mounts: return 'does not mount'
     named = {n: i for n, i in before.names.items() if n[0] != RECOVERED}
     shown = {n: i for n, i in after.names.items() if n[0] != RECOVERED and i != RECOVERED}

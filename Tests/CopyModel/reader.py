@@ -1,4 +1,4 @@
-"""What a reader makes of the files that it finds: the rules. See `run` for the rules in words."""
+"""How a reader interprets the files that it finds: the rules. See `run` for the rules in words."""
 import collections
 
 from store import GARBAGE, GRACE, RECOVERED, ROOT, Frame, Head
@@ -14,7 +14,7 @@ Rule = collections.namedtuple('Rule', 'hole power window aside replaced counts e
 NEXT = Rule('step', 'synced', 1, True, True, True, True, 99, False)
 REC = NEXT._replace(hole='cut', power='')
 
-# An inode as replay knows it. content: (number, birth, cell), or None where no frame that is there states it;
+# An inode as replay knows it. content: (number, birth, cell), or None if no existing frame describes it;
 # lost: '', or what took a statement of its content: a 'new' hole (in the window) or an 'old' one.
 # stamp: when its content was stated last.
 Known = collections.namedtuple('Known', 'kind count content thumb made lost stamp')
@@ -25,7 +25,7 @@ Start = collections.namedtuple('Start', 'last cut stamp inodes names ledger')
 
 
 class Verdict:
-    """What is shown, and what is said."""
+    """The shown files and the reports."""
 
     def __init__(self):
         self.mounts = True
@@ -39,8 +39,8 @@ class Verdict:
         self.former = set()       # inodes shown in a former version: a note
         self.aside = set()        # inodes set aside: a note
         self.recovered = set()    # inodes named in Recovered: a note
-        self.holes = []           # frames that are missing
-        self.cut = 0              # how many frames are set aside at the end
+        self.holes = []           # missing frames
+        self.cut = 0              # the number of frames set aside at the end
         self.others = set()       # keys of segments of other timelines
         self.end = 0              # the last frame that counts
         self.counts = {}          # inode -> the highest statement count that any frame names
@@ -80,7 +80,8 @@ class Reader:
     # ---- Which timeline ----
 
     def choose_timeline(self):
-        """The newest journal segment is one that no other head names; of several the one with the newest stamp."""
+        """The newest journal segment is one that no other head names. If there are several, the one with the newest
+        stamp counts."""
         self.all_heads = {key[1:]: seen.cell(0) for key, seen in self.view.items()
                           if key[0] == 'j' and isinstance(seen.cell(0), Head)}
         if not self.all_heads: return False
@@ -114,7 +115,8 @@ class Reader:
         return max([self.all_heads[key].first - 1] + [frame.number for frame in self.frames_of(key)])
 
     def find_others(self):
-        """Segments that are not of this timeline. What its journals name, and these in turn, is."""
+        """Returns the segments that are not of this timeline. Those that its journals name are of it, and those that
+        these name in turn."""
         ours, grown = set(self.spans), True
         while grown:
             more = {entry[:2] for k in ours if k in self.all_heads for entry in self.all_heads[k].ancestry}
@@ -122,7 +124,7 @@ class Reader:
             ours |= more
         others = self.verdict.others
         others |= {('j',) + k for k in self.all_heads if k not in ours}
-        # A journal that went on when the one behind it had been written.
+        # A journal that continued after the one behind it had been written.
         for k in self.spans:
             behind = [h.stamp for h in self.heads if any(entry[:2] == k for entry in h.ancestry)]
             if k in self.all_heads and behind and self.newest_stamp(k) > min(behind): others.add(('j',) + k)
@@ -131,7 +133,7 @@ class Reader:
     # ---- Frames ----
 
     def collect_frames(self):
-        """Frames by number; numbers that are dead; the last that is stated; the floor."""
+        """Returns the frames by number, the dead numbers, the last number that a frame names, and the floor."""
         self.frames, self.dead, self.last = {}, set(), 0
         for head in self.heads:
             cut = self.spans[head.number, head.birth][1]
@@ -161,7 +163,7 @@ class Reader:
                 found[c.last] = Start(c.last, c.cut, ref.stamp, inodes, c.names, c.ledger)
         if any(head.number == 1 for head in self.heads): found[0] = Start(0, 0, 0, {}, {}, {})
         self.whole = set(found)
-        # Where a partial copy was mounted for writing all is stated anew, and nothing before counts.
+        # A mount of a partial copy for writing writes the whole state anew, and nothing before counts.
         restarts = [n for n, frame in self.frames.items() if ('restart',) in frame.items]
         if restarts:
             at = max(restarts) - 1
@@ -190,7 +192,7 @@ class Reader:
         note()
         while position < self.last:
             if holes and position in later_starts:
-                # A checkpoint bridges a hole; the frames before it were replayed for who replaced whom.
+                # A checkpoint bridges a hole. The frames before it were replayed to learn which file replaced which.
                 start = later_starts.pop(position)
                 self.note_vanished(start, before, inodes, names)
                 inodes, names, self.ledger = dict(start.inodes), dict(start.names), dict(start.ledger)
@@ -218,7 +220,7 @@ class Reader:
         return True
 
     def hole_at(self, first):
-        """The far side is the earliest that is known to come behind the hole."""
+        """The far side is the earliest frame that certainly comes behind the hole."""
         last = min([n for n in self.frames if n > first], default=self.last + 1) - 1
         far = [head.stamp for head in self.heads if head.first == last + 1 or head.cut == last]
         if last + 1 in self.frames: far.append(self.frames[last + 1].stamp)
@@ -273,7 +275,7 @@ class Reader:
         if old and len(old.content) != state.stretches: old, count = None, 0
         content = list(old.content) if old else [None] * state.stretches
         lost, stamp = (old.lost, old.stamp) if old else ('', frame.stamp)
-        if self.rule.counts and state.count > count + own:       # a frame that is lost stated its content
+        if self.rule.counts and state.count > count + own:       # a lost frame described its content
             content, lost = [None] * state.stretches, self.hole or 'new'
         if own and (state.count > count or not self.rule.counts):
             stamp = frame.stamp
@@ -286,7 +288,7 @@ class Reader:
     # ---- Content ----
 
     def read_at(self, place):
-        """The record there, None or GARBAGE. A birth that no frame states opens nothing."""
+        """Returns the record there, None or GARBAGE. A birth that no frame names decrypts nothing."""
         if place is None or place[1] is None: return None
         seen = self.view.get(('d', place[0], place[1]))
         return seen.cell(place[2]) if seen else None
@@ -296,7 +298,7 @@ class Reader:
     def is_whole(self, known): return all(self.opens(place) for place in known.content)
 
     def is_certainly_damaged(self, place):
-        """Whether what is missing was written before the file was read: the reader was not too early."""
+        """True if the missing part was written before the file was read, so the reader was not too early."""
         if place is None or place[1] is None or not self.rule.evidence: return False
         seen = self.view.get(('d', place[0], place[1]))
         return seen is not None and (seen.cell(place[2]) is GARBAGE
@@ -308,7 +310,7 @@ class Reader:
         return None
 
     def version(self, number):
-        """What is shown of an inode, and how: 'whole', 'former', 'damage', 'aside' or 'unknown'."""
+        """Returns the shown version of an inode, and its state: 'whole', 'former', 'damage', 'aside' or 'unknown'."""
         newest = self.newest(number)
         if newest is None: return None, 'unknown'
         if self.is_whole(newest): return newest, 'whole'
@@ -322,7 +324,7 @@ class Reader:
     # ---- A power cut ----
 
     def is_power_cut(self):
-        """Whether all that is missing may be what a power cut left unwritten."""
+        """True if a power cut may have left everything that is missing unwritten."""
         if not self.rule.power or self.head.boot == self.boot: return False
         barriers = [f.barrier for n, f in sorted(self.frames.items()) if f.barrier and n >= self.head.first]
         # Content is synced before the barrier is written that covers it; frames only with that barrier.
@@ -349,7 +351,7 @@ class Reader:
                 if item[0] == 'extents' and item[3]]
 
     def cut_behind_barrier(self):
-        """Behind the barrier history is the longest run of frames whose content all opens."""
+        """Behind the barrier, history is the longest run of frames whose content all decrypts."""
         keep = []
         for step in self.steps:
             frame = self.frames.get(step.number)
@@ -374,7 +376,7 @@ class Reader:
         aside = self.set_aside_unstated() + self.set_aside_unfinished()
         self.put_back(aside)
         for number, names in aside:
-            # A name that is left free leads to what is set aside: it does not read.
+            # A free name leads to the inode that was set aside, which cannot be read.
             if number in full.inodes:
                 for name in names: self.names.setdefault(name, number)
         self.reach_directories()
@@ -425,7 +427,7 @@ class Reader:
         """Step 4: files that were born behind the floor and were never whole since."""
         if not self.rule.aside: return []
         there = set(self.names.values())
-        if self.verdict.holes:       # what has lost its name in a hole
+        if self.verdict.holes:       # inodes that lost their name in a hole
             there |= {i for i, known in self.steps[-1].inodes.items() if known.kind == 'file' and i not in self.gone}
         numbers = [i for i in sorted(there) if self.how(i)[1] == 'aside']
         self.verdict.aside |= set(numbers)

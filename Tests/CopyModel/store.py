@@ -1,19 +1,19 @@
-"""The store: what one session after the other writes, when, and what of it is on disk.
+"""The store: the writes of one session after the other, their times, and the part that is on disk.
 
 Time is in micro-steps. Stamps are store time, which is the same clock here.
 """
 import collections
 
 FOREVER = 1 << 30
-GRACE = 40          # 15 minutes: how long what is unneeded stays, and how far back the window reaches
+GRACE = 40          # 15 minutes: how long unneeded segments stay, and how far back the window reaches
 ROOT = 1
-RECOVERED = -1      # the directory of what has lost its name
+RECOVERED = -1      # the directory of files that lost their name
 GARBAGE = 'garbage'
 
 # Live state. A place is (number of a data segment, cell).
 Inode = collections.namedtuple('Inode', 'kind count content thumb made')
 
-# What frames say. `count`: how often the content was stated. `made`: the thumbnail is of this content.
+# The content of frames. `count`: how often the content was stated. `made`: the thumbnail is of this content.
 State = collections.namedtuple('State', 'kind count stretches thumb made')
 Frame = collections.namedtuple('Frame', 'number stamp items barrier')
 # ancestry: (number, birth, first frame, cut) of every predecessor that is needed or still there, the nearest first.
@@ -81,7 +81,7 @@ class Store:
         self.checkpoints = []                 # references, newest first
         self.ancestry = []
         self.journal = self.data = None
-        self.unstated = set()                 # data segments whose birth this journal has not stated
+        self.unstated = set()                 # data segments whose birth this journal has not recorded
         self.proven = 0                       # everything up to this frame survives a power cut
         self.ancestors = set()                # journals that the store was mounted with, there or not
         self.unreadable = set()               # inodes that were taken over without their content
@@ -99,7 +99,7 @@ class Store:
         """Mounts what a reader found, for writing. `former`: the stores that wrote it. `least`: inode numbers that
         were reserved.
 
-        What is shown is stated whole first, and what is set aside is held."""
+        The mount first writes the whole shown state, and holds everything that was set aside."""
         store = cls.__new__(cls)
         store.prepare(random, births, without)
         reader = verdict.reader
@@ -132,7 +132,7 @@ class Store:
         store.cut_journal(verdict.end)
         store.ancestors = {('j',) + entry[:2] for entry in store.ancestry}
         numbers = lambda kind: [key[1] for key in view if key[0] == kind]
-        # Numbers that lost frames gave out are not given out again.
+        # Numbers that lost frames assigned are not assigned again.
         skipped = 1000 if verdict.is_partial and 'restart' not in without else 0
         store.next = {'inode': 1 + skipped + max([least] + list(verdict.counts) + list(store.inodes)),
                       'frame': 1 + max([verdict.end, reader.last] + [
@@ -149,7 +149,7 @@ class Store:
         return store
 
     def state_whole(self, verdict):
-        """What is shown is what there is: no frame before this one counts, not even one that comes back."""
+        """The shown state is all that exists: no frame before this one counts, not even one that comes back."""
         items = [] if 'restart' in self.without else [('restart',)]
         for number in list(self.inodes):
             inode = self.inodes[number]
@@ -180,11 +180,11 @@ class Store:
         self.unstated.add(self.data.number)
 
     def begin_journal(self, cut):
-        """Everything up to frame `cut` is on disk; what else the journal before holds is dead."""
+        """Everything up to frame `cut` is on disk. All other frames of the journal before are dead."""
         if self.journal: self.journal.finished = True
         self.journal = self.new_segment('j')
         self.t += 1
-        # One that is missing is named all the same: its frames are missing then, and not dead.
+        # A missing one is named all the same: its frames are missing then, and not dead.
         needed = self.checkpoints[1].last if len(self.checkpoints) > 1 else 0
         ancestry = [entry for entry in self.ancestry if entry[3] > needed or (('j',) + entry[:2]) in self.files]
         self.head = Head(self.journal.number, self.journal.birth, self.boot, self.t, self.next['frame'], cut,
@@ -195,11 +195,11 @@ class Store:
         if 'restate' not in self.without: self.unstated = set(self.ledger)
 
     def cut_journal(self, cut):
-        """The newest journal ends at `cut`; what follows it names it."""
+        """The newest journal ends at `cut`, and its successor names it."""
         self.ancestry = [(self.head.number, self.head.birth, self.head.first, cut)] + self.ancestry
 
     def record(self, value=None):
-        """Writes content; answers where."""
+        """Writes content and returns its place."""
         if self.data.cells and self.random.random() < .4:
             self.begin_data()
         self.t += 1
@@ -240,17 +240,17 @@ class Store:
         self.history.append((self.t, dict(self.names), values))
 
     def has(self, place):
-        """Whether this record is in the store; what a copy lacks is not."""
+        """True if this record is in the store, which it is not if a copy lacks it."""
         segment = place and self.files.get(('d', place[0], self.ledger.get(place[0])))
         return bool(segment) and Seen(True, [cell[1] for cell in segment.cells]).cell(place[1]) not in (None, GARBAGE)
 
     def changed(self, number):
-        """The content of this inode is another now."""
+        """Records that the content of this inode has changed."""
         if all(self.has(place) for place in self.inodes[number].content): self.unreadable.discard(number)
         self.versions.setdefault(number, []).append((self.t + 1, self.values_of(number)))
 
     def put(self, number, stretches):
-        """Sets stretches {index: place} of a file's content; answers the items that state it."""
+        """Sets stretches {index: place} of a file's content. Returns the items that describe them."""
         inode = self.inodes[number]
         content = list(inode.content)
         for index, place in stretches.items(): content[index] = place
@@ -267,7 +267,7 @@ class Store:
             for cell in segment.cells: cell[2] = True
 
     def barrier(self):
-        """Syncs content, then states that; then syncs that. Finished segments get their seals."""
+        """Syncs content, then records that in a frame, then syncs the frame. Finished segments get their seals."""
         last = self.next['frame'] - 1
         self.t += 1
         self.sync()
@@ -306,7 +306,7 @@ class Store:
             segment.unlinked = self.t
 
     def lose_power(self):
-        """Any part of what was not synced is lost."""
+        """Loses any part of the unsynced data."""
         keep = self.random.choice((0, .5, .5, .9))
         for key, segment in list(self.files.items()):
             if not segment.durable and self.random.random() > keep: del self.files[key]
@@ -316,14 +316,14 @@ class Store:
                     and self.random.random() > keep: segment.sealed = FOREVER
         self.boot = self.births.new()
 
-    # ---- what a reader of the store itself finds ----
+    # ---- the view of a reader of the store itself ----
 
     def view(self):
         return {key: Seen(segment.sealed < FOREVER, [cell[1] for cell in segment.cells])
                 for key, segment in self.files.items() if segment.unlinked == FOREVER}
 
     def times(self, mtime):
-        """What rsync finds as mtimes here."""
+        """Returns the mtimes that rsync finds here."""
         from copiers import mtime_of
         return {key: mtime_of(segment, self.t, mtime) for key, segment in self.files.items()
                 if segment.unlinked == FOREVER}

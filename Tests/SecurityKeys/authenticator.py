@@ -4,7 +4,7 @@
   authenticator.py SOCKET [--pin 1234 | --no-pin | --verifies-user] [--protocol 1|2] [--touch S|never|endless]
                           [--no-hmac-secret] [--full] [--retries N] [--hostile KIND]
 
-It implements what albumfs uses (CTAP 2.1): getInfo, clientPIN, makeCredential with rk and hmac-secret, and
+It implements the part of CTAP 2.1 that albumfs uses: getInfo, clientPIN, makeCredential with rk and hmac-secret, and
 getAssertion with hmac-secret. It serves connections one after the other, and keeps its credentials until it ends.
 It prints a line for each credential that it makes and each secret that it gives,
 and when a connection ends.
@@ -156,7 +156,7 @@ class Key:
 
     def make(self, request, wait_for_touch):
         if request.get(8) == b"":
-            # How a platform lets its user choose among several keys.
+            # With this command a platform lets its user choose among several keys.
             wait_for_touch()
             raise Refusal(0x35 if self.pin is None else 0x31)
         is_verified = self.verify(request, 8, 9, request[1])
@@ -181,7 +181,7 @@ class Key:
     def assertion(self, request, wait_for_touch):
         is_verified = self.verify(request, 6, 7, request[2])
         found = [(user, value) for (party, user), value in self.credentials.items() if party == request[1]]
-        # A key that protects its credentials hides them from whoever gave no PIN.
+        # A key that protects its credentials hides them from a client without the PIN.
         if not found or not is_verified:
             raise Refusal(0x2E)
         wait_for_touch()
