@@ -1,8 +1,8 @@
 /// The JPEG for display that a camera puts into a raw file: Canon's CR2 and CR3, Nikon's NEF, Sony's ARW,
 /// Adobe's DNG, Fujifilm's RAF, Olympus' ORF, Panasonic's RW2, Pentax' PEF.
 ///
-/// Each maker hides it in another place, often behind tables of its own. So the search examines the whole file
-/// for places where a JPEG may begin, and trusts nothing else in it.
+/// Each maker hides it in another place, often behind tables of its own. So the search examines the whole
+/// file for places where a JPEG may begin, and trusts nothing else in it.
 package struct EmbeddedPreview: Equatable, Sendable {
   /// Where the JPEG begins, in bytes. It ends before the file does; its own marker says where.
   package let start: Int

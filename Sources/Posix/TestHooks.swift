@@ -4,7 +4,7 @@ import struct Synchronization.Atomic
 // variables; TidyTests compares the table with the sources.
 //
 // | file               | hook                                               | reached through                      |
-// |--------------------|----------------------------------------------------|--------------------------------------|
+// | ------------------ | -------------------------------------------------- | ------------------------------------ |
 // | TestHooks          | `ALBUMFS_TESTS_*`                                  | the environment                      |
 // | StoreConfiguration | `KDFCost.interactive`, which protects nothing      | `--kdf interactive`                  |
 // | StoreCommands      | `--kdf interactive`, if weak passwords are allowed | the command line                     |

@@ -148,8 +148,8 @@ extension Extent {
 
 // Damage, or an attacker with the keys, can leave contradictions in a replayed catalog. Reading such a
 // catalog is harmless, but changing it is not: a file would go with the first of two names, and the second
-// name would then lead to another file in its place. So a mount reconciles the catalog first. A check does too,
-// because its paths are those that a mount shows.
+// name would then lead to another file in its place. So a mount reconciles the catalog first. A check does
+// too, because its paths are those that a mount shows.
 
 extension Catalog {
   /// Corrects what an audit of this catalog finds. Returns how many things were set right.

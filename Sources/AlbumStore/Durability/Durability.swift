@@ -70,8 +70,8 @@ final class Durability: SpacePart, Sendable {
     }
     self.journal = Mutex(journal, rank: .journal)
     provenFrame = Atomic(wasClean ? position.frame.rawValue : 0)
-    // The frames of earlier sessions are on disk, or `Space.conclude` syncs them. Without this, the keeper's first
-    // round would write a barrier in a session that changes nothing.
+    // The frames of earlier sessions are on disk, or `Space.conclude` syncs them. Without this, the keeper's
+    // first round would write a barrier in a session that changes nothing.
     barrierState.withLock { $0.covered = position.frame }
   }
 

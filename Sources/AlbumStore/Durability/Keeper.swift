@@ -1,8 +1,8 @@
 import Posix
 
-/// The threads of a space. Each does one kind of work in rounds and sleeps while nothing changes, so that none
-/// waits for another's work. Knows no work itself: `Housekeeping`, which lies above, passes the rounds in. It
-/// lies in this folder because `DiskRoom` and `Durability` wake it.
+/// The threads of a space. Each does one kind of work in rounds and sleeps while nothing changes, so that
+/// none waits for another's work. Knows no work itself: `Housekeeping`, which lies above, passes the rounds
+/// in. It lies in this folder because `DiskRoom` and `Durability` wake it.
 final class Keeper: Sendable {
   /// Does some work and returns the time of the next round; nil to wait until the keeper is woken.
   typealias Round = @Sendable () -> MonotonicTime?
