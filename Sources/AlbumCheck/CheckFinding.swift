@@ -69,11 +69,14 @@ package struct CheckFinding: Sendable, Equatable {
   package var ranges: [Range<Int64>]
   /// The paths of the segments involved, relative to the store.
   package var segments: [String]
+  /// When the oldest content was written that is left out; nil if nothing is, or if that is unknown.
+  package var since: StoreTime?
   package var detail: Detail
 
   package init(
     _ severity: Severity, _ kind: Kind, path: String? = nil, inode: UInt64? = nil,
-    ranges: [Range<Int64>] = [], segments: [String] = [], _ detail: Detail
+    ranges: [Range<Int64>] = [], segments: [String] = [], since: StoreTime = .none,
+    _ detail: Detail
   ) {
     self.severity = severity
     self.kind = kind
@@ -81,6 +84,7 @@ package struct CheckFinding: Sendable, Equatable {
     self.inode = inode
     self.ranges = ranges
     self.segments = segments
+    self.since = since == .none ? nil : since
     self.detail = detail
   }
 }
@@ -120,6 +124,8 @@ extension CheckFinding {
     case otherTimeline
     /// A session left out frames that are here: of another copy, or from before a power cut.
     case divergedTimeline
+    /// Changes of this file that the other copy, or a session before a power cut, made.
+    case otherChanges
     /// A part of the journal was missing at an earlier mount, and no content of it was found.
     case lossUnrepaired
     /// An earlier mount left out the newest version of this file.

@@ -132,18 +132,16 @@ extension Examination {
 
   private func timelineFindings() -> [CheckFinding] {
     let (unknown, foreign) = (recovered.unknownSegments, recovered.foreignJournals)
-    if !foreign.isEmpty {
-      return [
-        CheckFinding(
-          .damage, .timeline, segments: foreign.map(SegmentPath.path).sorted(), .otherTimeline)
-      ]
-    }
-    let diverged = recovered.divergedJournals
-    if !diverged.isEmpty {
-      return [
-        CheckFinding(
-          .note, .timeline, segments: diverged.map(SegmentPath.path).sorted(), .divergedTimeline)
-      ]
+    if recovered.mayBeMixed {
+      let journals = recovered.isMixed ? foreign : recovered.divergedJournals
+      let mixture = CheckFinding(
+        .damage, .timeline, segments: journals.map(SegmentPath.path).sorted(),
+        recovered.isMixed ? .otherTimeline : .divergedTimeline)
+      return [mixture]
+        + recovered.otherFiles.map { path in
+          CheckFinding(
+            .damage, .timeline, path: path, since: recovered.otherSince, .otherChanges)
+        }
     }
     if unknown.isEmpty || space.isJournalIncomplete || hasLooseContent { return [] }
     return [
@@ -165,8 +163,9 @@ extension Examination {
     if count == 0 { return [] }
     let named = Set(recovered.incompleteFiles.compactMap(\.path))
     let others = recovered.leftOutPaths.filter { !named.contains($0.key) }
-    let files = others.sorted { $0.key < $1.key }.map { path, isDamage in
-      CheckFinding(isDamage ? .damage : .note, .leftOut, path: path, .leftOut)
+    let files = others.sorted { $0.key < $1.key }.map { path, note in
+      CheckFinding(
+        note.isDamage ? .damage : .note, .leftOut, path: path, since: note.since, .leftOut)
     }
     return files + [CheckFinding(.note, .leftOut, .leftOutVersions(count))]
   }
@@ -176,7 +175,8 @@ extension Examination {
   /// Files that do not show their newest version.
   private func incompleteFindings() -> [CheckFinding] {
     let cut = recovered.cutFiles.map { path in
-      CheckFinding(.note, .formerContent, path: path, .changesCut)
+      CheckFinding(
+        .note, .formerContent, path: path, since: recovered.cutSince, .changesCut)
     }
     let thumbnails = recovered.remadeThumbnails.map { thumbnail in
       CheckFinding(
@@ -186,7 +186,7 @@ extension Examination {
     let files = recovered.incompleteFiles.filter { $0.outcome != .unreadable }.map { file in
       CheckFinding(
         file.isEndOfCopy ? .note : .damage, .formerContent, path: file.path,
-        inode: file.inode.rawValue,
+        inode: file.inode.rawValue, since: file.since,
         file.outcome == .formerContent ? .shownAsBefore : .newFileLeftOut)
     }
     return cut + thumbnails + files

@@ -180,7 +180,7 @@ struct RepairPlan {
     let state = catalog.state(index)
     catalog.dropLinks(of: index)
     catalog.update(index) { $0.marks.remove(.leftOut) }
-    let note = catalog.leftOutPath(of: index)
+    let note = catalog.leftOutNote(of: index)
     let former = note?.path.split(separator: "/").last.flatMap {
       try? FileName(cutting: Array($0.utf8))
     }

@@ -1,4 +1,4 @@
-import AlbumFormat
+package import AlbumFormat
 import AlbumModel
 package import AlbumSecrets
 package import AlbumStore
@@ -12,6 +12,8 @@ package struct CheckOptions: Sendable {
   package var group: UInt32 = 0
   /// Returns the extension for a file whose name is lost, from its first bytes (512 at most); nil for none.
   package var fileEnding: (@Sendable ([UInt8]) -> String?)?
+  /// The machine's run during this check.
+  package var boot = BootIdentity.current
   package init() {}
 }
 
@@ -49,7 +51,8 @@ package enum SpaceCheck {
     let lock = try SpaceLock.take(store: store, keys: keys, readOnly: !options.repairs)
     defer { lock.release() }
     _ = progress(CheckProgress(step: .catalog))
-    let examination = try Examination(try SalvagedSpace(store, keys: keys), progress: progress)
+    let examination = try Examination(
+      try SalvagedSpace(store, keys: keys, boot: options.boot), progress: progress)
     var report = examination.report(store)
     if options.repairs, report.isComplete, report.wantsRepair || examination.hasLooseContent {
       _ = progress(CheckProgress(step: .repair))

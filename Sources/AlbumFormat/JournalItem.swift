@@ -92,8 +92,7 @@ package struct InodeState: Equatable, Sendable, BitwiseCopyable {
     package static let thumbnailGoesFirst = Marks(rawValue: 128)
   }
 
-  /// The attribute of an inode marked `leftOut` that records why and where it was: one byte, 0 for the end
-  /// of a copy and 1 for damage, and a path from the root in UTF-8.
+  /// The attribute of an inode marked `leftOut` that records why, since when and where it was.
   package static let leftOutPath = Array("albumfs.left-out".utf8)
 
   /// The state of a photo's thumbnail.

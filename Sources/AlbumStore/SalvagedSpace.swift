@@ -22,7 +22,9 @@ package struct SalvagedSpace: ~Copyable {
 
   /// Throws `.missing` if the store holds nothing of this space, `.unsupportedFeature`, and errors of the
   /// disk.
-  package init(_ store: Store, keys: SpaceKeys) throws(StoreError) {
+  package init(
+    _ store: Store, keys: SpaceKeys, boot: BootIdentity = .current
+  ) throws(StoreError) {
     let files = SegmentFiles(
       directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize,
       toleratesReadErrors: true)
@@ -30,7 +32,7 @@ package struct SalvagedSpace: ~Copyable {
     let listing = try files.list()
     RestingTimes.touchAccessTimes(of: listing.names, in: store.directory)
     var recovery = Recovery(
-      listing, files: files, content: ContentStore(files: files), boot: .current,
+      listing, files: files, content: ContentStore(files: files), boot: boot,
       isReadOnly: true)
     try recovery.salvage(into: &catalog)
     let losses = recovery.salvaged ?? SalvageReport()

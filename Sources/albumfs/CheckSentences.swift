@@ -2,6 +2,7 @@ import AlbumCheck
 import AlbumModel
 import AlbumStore
 import Daemon
+import Posix
 
 // The findings of a check and the changes of a repair, in words.
 
@@ -11,6 +12,12 @@ extension CheckFinding {
 
   /// The sentence without the path.
   var meaning: String {
+    guard let since else { return fact }
+    return
+      "\(fact) (left out: what was written since \(SystemClock.localTime(seconds: since.seconds)))"
+  }
+
+  private var fact: String {
     switch detail {
     case .ofStore(let warning): warning.words
     case .strangers(let example, let others):
@@ -27,7 +34,7 @@ extension CheckFinding {
       .lossUnrepaired:
       meaningOfJournal
     case .diskCannotRead, .segmentMissing, .segmentShort, .unknownSegments, .otherTimeline,
-      .divergedTimeline, .ledger, .segmentInUse:
+      .divergedTimeline, .otherChanges, .ledger, .segmentInUse:
       meaningOfSegment
     case .leftOut, .leftOutVersions, .changesCut, .thumbnailRemade, .shownAsBefore, .newFileLeftOut,
       .unreadable, .placeLost, .newerContent, .nameLost, .targetLost:
@@ -79,6 +86,7 @@ extension CheckFinding {
         + "written to, made them, or they were made in the last seconds before a power cut. albumfs removes "
         + "nothing. To make this store a copy again, run rsync once with --delete --checksum. --repair "
         + "continues with what is shown"
+    case .otherChanges: "its changes of the other copy, or before a power cut, are left out"
     case .ledger(let found, let stated):
       "\(found) bytes of \(segment) are in use, but \(stated) are recorded"
     case .segmentInUse: "\(segment) is marked for removal, but is in use"

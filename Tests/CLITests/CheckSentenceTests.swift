@@ -2,6 +2,7 @@ import AlbumCheck
 import AlbumModel
 import ArgumentParser
 import ControlProtocol
+import Posix
 import Testing
 
 @testable import albumfs
@@ -17,6 +18,16 @@ struct CheckSentenceTests {
         == "Trip/Photo/IMG_1.jpg: bytes 65536-131071 cannot be read (segment 3f9a0b1c… is damaged)")
     finding.detail = .unreadable(isThumbnail: false, missing: ["segments/3f/3f9a0b1c2d"])
     #expect(finding.sentence.hasSuffix("(segment 3f9a0b1c… is not there)"))
+  }
+
+  @Test func whatIsLeftOutIsNamedWithSinceWhen() {
+    let since = StoreTime(milliseconds: 1_700_000_000_000)
+    let finding = CheckFinding(
+      .note, .formerContent, path: "Trip/Photo/IMG_1.jpg", since: since, .shownAsBefore)
+    let time = SystemClock.localTime(seconds: since.seconds)
+    #expect(finding.sentence.hasSuffix("(left out: what was written since \(time))"))
+    let other = CheckFinding(.note, .formerContent, path: "a", .shownAsBefore)
+    #expect(!other.sentence.contains("since"))
   }
 
   @Test func aFailureSaysWhatToTypeIfTheCommandCanDoThat() throws {

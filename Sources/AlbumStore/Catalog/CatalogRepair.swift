@@ -55,7 +55,7 @@ extension Catalog {
   package borrowing func newestLeftOut() -> [InodeNumber: InodeNumber] {
     var byPath: [String: InodeNumber] = [:]
     forEachInode { index, state in
-      guard state.marks.contains(.leftOut), let path = leftOutPath(of: index)?.path else { return }
+      guard state.marks.contains(.leftOut), let path = leftOutNote(of: index)?.path else { return }
       byPath[path] = max(byPath[path] ?? state.number, state.number)
     }
     var newest: [InodeNumber: InodeNumber] = [:]

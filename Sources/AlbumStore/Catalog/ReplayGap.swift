@@ -82,12 +82,9 @@ extension Catalog {
     changes.loss = true
   }
 
-  /// The former path of a file that a mount left out, and whether damage was the cause; nil if that is
-  /// unknown.
-  package borrowing func leftOutPath(of index: InodeIndex) -> (path: String, isDamage: Bool)? {
-    guard let value = extras[index]?.attributes[InodeState.leftOutPath], let first = value.first
-    else { return nil }
-    return (String(decoding: value.dropFirst(), as: UTF8.self), first == 1)
+  /// What was noted about a version that a mount left out; nil if that is unknown.
+  package borrowing func leftOutNote(of index: InodeIndex) -> LeftOutNote? {
+    extras[index]?.attributes[InodeState.leftOutPath].flatMap { LeftOutNote($0) }
   }
 
   /// Clears the loss after a repair.

@@ -30,4 +30,8 @@ package enum Precaution: Sendable, Hashable, CaseIterable {
   case toldTimelines
   /// A missing part of the journal is recorded until a repair.
   case statedLoss
+  /// After a killed process, in the same start of the machine, history is not cut as after a power cut.
+  case toldStarts
+  /// A newest journal segment that is full and lacks its successor shows that the end may be missing.
+  case toldFullJournal
 }

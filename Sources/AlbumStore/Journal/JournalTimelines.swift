@@ -139,6 +139,19 @@ struct JournalTimelines {
     return found
   }
 
+  /// The frames of segments that are of another timeline, or that the next segment of the chain leaves out.
+  mutating func framesLeftOut(in segments: [Segment]) throws(StoreError) -> [JournalScan.Frame] {
+    var found: [JournalScan.Frame] = []
+    for segment in segments {
+      var cut = FrameNumber.none
+      if let place = chosen.firstIndex(of: segment), place > 0 {
+        cut = try scan(chosen[place - 1]).head?.cutFrame ?? .none
+      }
+      found += try scan(segment).frames.filter { $0.frame.number > cut }
+    }
+    return found
+  }
+
   /// True if all records decrypt to which a frame of a session refers. False if one is in a segment of
   /// another session, because no catalog shows here which of several segments of one number the frame means.
   private func opens(_ frame: JournalFrame, of session: SegmentBirth) -> Bool {

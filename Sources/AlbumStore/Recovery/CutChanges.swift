@@ -9,8 +9,15 @@ struct CutChanges {
   /// Names that were added or removed.
   private var names: Set<EntryPlace> = []
 
+  /// When the first of them was recorded.
+  private(set) var since = StoreTime.none
+
   mutating func add(_ frames: [JournalScan.Frame]) {
-    for found in frames { try? decodeItems(found.frame.items) { add($0) } }
+    for found in frames {
+      let time = found.frame.time
+      since = since == .none ? time : min(since, time)
+      try? decodeItems(found.frame.items) { add($0) }
+    }
   }
 
   private mutating func add(_ item: JournalItem) {
@@ -28,11 +35,12 @@ struct CutChanges {
 
   /// The sorted paths that lead from the root, through directories that the catalog shows or that these
   /// frames made.
-  func paths(_ catalog: borrowing Catalog) -> [String] {
+  /// `ofOtherCopy`: the number of a file that they made may be another file's in the catalog.
+  func paths(_ catalog: borrowing Catalog, ofOtherCopy: Bool = false) -> [String] {
     if inodes.isEmpty && names.isEmpty { return [] }
     let shown = catalog.names(of: inodes)
     var all = names
-    for inode in inodes {
+    for inode in inodes where !ofOtherCopy || places[inode] == nil {
       all.formUnion(shown[inode] ?? [])
     }
     return Set(all.compactMap { path(of: $0, catalog) }).sorted()

@@ -198,7 +198,9 @@ struct FileFallback {
           isEndOfCopy: ends.contains(inode)))
     }
     for file in files {
-      paths[file.inode] = file.path.map { [file.isEndOfCopy ? 0 : 1] + Array($0.utf8) }
+      paths[file.inode] = file.path.map {
+        LeftOutNote(isDamage: !file.isEndOfCopy, since: file.since, path: $0).encoded
+      }
     }
     for inode in shown.keys.sorted() { show(inode, shown[inode]!, &catalog) }
     var hidden: [InodeNumber] = []

@@ -45,6 +45,8 @@ struct Recovery {
   private var provesLoss = false
   /// The files and names that frames after the cut describe.
   private var cutChanges = CutChanges()
+  /// The same of segments that another copy of the store wrote.
+  private var otherChanges = CutChanges()
   /// True if a power cut may have taken the end of history.
   private var mayHaveLostPower = true
   /// The last frame that was written, or `.none` if a power cut may have taken later ones.
@@ -132,6 +134,9 @@ struct Recovery {
     report.incompleteFiles = fallback.apply(to: &catalog)
     report.remadeThumbnails = fallback.remadeThumbnails
     report.cutFiles = cutChanges.paths(catalog)
+    report.cutSince = cutChanges.since
+    report.otherFiles = otherChanges.paths(catalog, ofOtherCopy: true)
+    report.otherSince = otherChanges.since
     // A copy made while the store was written holds no journal segment without a readable head.
     if report.unreadableJournals > 0 || report.isJournalIncomplete && !report.mayLackJournalAsCopy {
       for place in report.incompleteFiles.indices {
@@ -182,9 +187,7 @@ struct Recovery {
     catalog.forEachInode { index, state in
       if !state.marks.contains(.leftOut) { return }
       report.leftOutFiles += 1
-      if let (path, isDamage) = catalog.leftOutPath(of: index) {
-        report.leftOutPaths[path] = report.leftOutPaths[path] ?? false || isDamage
-      }
+      if let note = catalog.leftOutNote(of: index) { report.noteLeftOut(note) }
     }
   }
 
@@ -206,9 +209,9 @@ struct Recovery {
       let foreign = try journals.chooseTimeline() + journals.wentOnElsewhere()
       report.foreignJournals = foreign.map { files.name($0.id, $0.birth) }
       foreignSessions = Set(foreign.map(\.birth))
-      report.divergedJournals = try journals.mayHaveGoneOnElsewhere().filter {
-        !foreign.contains($0)
-      }.map { files.name($0.id, $0.birth) }
+      let diverged = try journals.mayHaveGoneOnElsewhere().filter { !foreign.contains($0) }
+      report.divergedJournals = diverged.map { files.name($0.id, $0.birth) }
+      otherChanges.note(try journals.framesLeftOut(in: foreign + diverged))
     }
     var numbers: [SegmentNumber] = []
     for segment in journals.all where numbers.last != segment.number {
@@ -374,7 +377,9 @@ struct Recovery {
       if try scan(link.number).frames.contains(where: { $0.frame.number <= cut }) { break }
     }
     if salvaged == nil || replay.salvaged != nil { salvaged = replay.salvaged }
-    if let newest = chain.last { lacksSuccessor = try scan(newest.number).seal?.reason == .full }
+    if let newest = chain.last, !omitted.contains(.toldFullJournal) {
+      lacksSuccessor = try scan(newest.number).seal?.reason == .full
+    }
     adopt(replay.report)
     provesLoss = replay.provesLoss
     isNewestShort = replay.isNewestShort
@@ -398,7 +403,9 @@ struct Recovery {
   /// True if the machine was restarted since the session that wrote last, so that a power cut may have ended
   /// that session.
   private mutating func hasNewStart(_ chain: [JournalLink]) throws(StoreError) -> Bool {
-    guard let newest = chain.last, let head = try scan(newest.number).head else { return true }
+    guard let newest = chain.last, let head = try scan(newest.number).head,
+      !omitted.contains(.toldStarts)
+    else { return true }
     return !head.boot.isSame(as: boot)
   }
 

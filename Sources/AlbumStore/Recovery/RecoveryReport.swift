@@ -44,6 +44,8 @@ package struct RecoveryReport: Equatable, Sendable {
   package internal(set) var remadeThumbnails: [RemadeThumbnail] = []
   /// The paths of files whose changes in the last seconds before a power cut are left out.
   package internal(set) var cutFiles: [String] = []
+  /// When the first of these changes was recorded.
+  package internal(set) var cutSince = StoreTime.none
   /// True if there may be incomplete files. The next mount that writes then records the versions that it
   /// shows.
   package internal(set) var isIncomplete = false
@@ -52,12 +54,15 @@ package struct RecoveryReport: Equatable, Sendable {
   /// Journal segments of which a later session left out frames, although they and their content are here.
   /// Another copy of the store wrote them, or a power cut took them from the store that this is a copy of.
   package internal(set) var divergedJournals: [SegmentName] = []
+  /// The paths of files whose changes in these segments are left out, and when the first was recorded.
+  package internal(set) var otherFiles: [String] = []
+  package internal(set) var otherSince = StoreTime.none
   /// Segments of the space that the journal does not name.
   package internal(set) var unknownSegments: [SegmentName] = []
   /// The number of files without a name that hold the versions which this mount or an earlier one left out.
   package internal(set) var leftOutFiles = 0
-  /// Their known paths from the space's root, and true for those that were left out because of damage.
-  package internal(set) var leftOutPaths: [String: Bool] = [:]
+  /// Their known paths from the space's root, and what the mount noted of them.
+  package internal(set) var leftOutPaths: [String: LeftOutNote] = [:]
 
   /// The part of the journal that an earlier writable mount found missing, unless a repair has cleared that.
   package internal(set) var loss: JournalLoss?
@@ -72,6 +77,14 @@ package struct RecoveryReport: Equatable, Sendable {
   package var mayBeMixed: Bool { isMixed || !divergedJournals.isEmpty }
 
   package init() {}
+
+  /// Notes one version that a mount left out, of which a path may have several.
+  mutating func noteLeftOut(_ note: LeftOutNote) {
+    var all = leftOutPaths[note.path] ?? note
+    all.isDamage = all.isDamage || note.isDamage
+    all.since = min(all.since, note.since)
+    leftOutPaths[note.path] = all
+  }
 
   /// True if every missing part of the journal may not have been written yet when the store was copied.
   package var mayLackJournalAsCopy: Bool {

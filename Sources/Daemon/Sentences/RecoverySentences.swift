@@ -15,7 +15,11 @@ extension RecoveryReport {
       if leftOutFiles == 0 { return [] }
       let paths = leftOutPaths.keys.sorted()
       let named =
-        paths.prefix(mostNamed).map { "\($0): left out by an earlier mount." }
+        paths.prefix(mostNamed).map { path in
+          let since = leftOutPaths[path]?.since ?? .none
+          return "\(path): left out by an earlier mount"
+            + (since == .none ? "." : " (\(time(since))).")
+        }
         + (paths.count > mostNamed ? ["… and \(paths.count - mostNamed) more files."] : [])
       return named + [
         "albumfs keeps \(leftOutFiles) versions of files that a mount left out, because content of "
@@ -60,13 +64,20 @@ extension RecoveryReport {
           + "rsync once with --delete --checksum. To continue with what is shown, run albumfs check --repair."
       )
     }
+    if !otherFiles.isEmpty {
+      let shown = otherFiles.prefix(mostNamed).joined(separator: ", ")
+      let rest = otherFiles.count - mostNamed
+      lines.append(
+        "Changes left out, \(time(otherSince)) or later: \(shown)"
+          + (rest > 0 ? " and \(rest) more." : "."))
+    }
     lines += incompleteSentences
     if !cutFiles.isEmpty {
       let shown = cutFiles.prefix(mostNamed).joined(separator: ", ")
       let rest = cutFiles.count - mostNamed
       lines.append(
-        "The machine was restarted without an unmount. Changes of the last seconds before that are left out: "
-          + shown + (rest > 0 ? " and \(rest) more." : "."))
+        "The machine was restarted without an unmount. Changes of the last seconds before that, \(time(cutSince)) "
+          + "or later, are left out: " + shown + (rest > 0 ? " and \(rest) more." : "."))
     }
     if !wasClean, incompleteFiles.isEmpty, cutFiles.isEmpty,
       damagedFrames == 0, !lacksEnd, !isDamaged

@@ -1,4 +1,5 @@
 import AlbumCheck
+import AlbumModel
 import AlbumSecrets
 import AlbumStore
 import ArgumentParser
@@ -116,6 +117,7 @@ private struct CheckDescription: Encodable {
     var inode: UInt64?
     var ranges: [Stretch]
     var segments: [String]
+    var since: Int64?
     var message: String
 
     init(_ finding: CheckFinding) {
@@ -127,6 +129,7 @@ private struct CheckDescription: Encodable {
         Stretch(offset: $0.lowerBound, length: $0.upperBound - $0.lowerBound)
       }
       segments = finding.segments
+      since = finding.since?.seconds
       message = finding.meaning
     }
   }
