@@ -15,6 +15,8 @@ package enum DiskLie: Sendable, Hashable {
   case ignoresLocks
   /// A failed sync returns success: the core believes that if it ignores the error.
   case hidesFailedSyncs
+  /// Times of files are set without effect.
+  case ignoresTimes
 }
 
 /// A call in which a test can run its own code.
@@ -131,6 +133,7 @@ package final class SimulatedDisk: StorageDirectory {
     switch event {
     case .syncDirectory where lies.contains(.ignoresDirectorySyncs): return
     case .sync where lies.contains(.ignoresFileSyncs): return
+    case .setTime where lies.contains(.ignoresTimes): return
     default:
       state.image.apply(event)
       recordNames(event, &state)

@@ -17,6 +17,10 @@ struct Circumstances: Sendable {
   var failsSyncAfter: Int?
   /// How long unneeded segments stay, in seconds.
   var graceSeconds: Int64 = 0
+  /// The start of the machine in which the session runs, and is killed and mounts again.
+  var boot = BootIdentity.unknown
+  /// False in a life that keeps nothing for copies: a tooth.
+  var keepsGrace = true
   /// Distinguishes the bytes that one workload writes from those of another.
   var salt: UInt64 = 0
 

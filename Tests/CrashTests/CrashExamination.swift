@@ -78,12 +78,18 @@ struct CrashExamination {
 
   private mutating func mount(_ image: DiskImage, at position: Int, afterKill: Bool) throws -> Int {
     let disk = SimulatedDisk(image)
+    let written = workload.circumstances.boot
+    let boot: BootIdentity =
+      afterKill ? .any(beside: written, &random) : .afterPowerCut(&random)
     let mounted = try MountedSpace(
-      disk, keys, clock: TestClock(), omitting: workload.circumstances.omitted)
+      disk, keys, clock: TestClock(), boot: boot, omitting: workload.circumstances.omitted)
     defer { mounted.kill() }
     let report = mounted.space.status.recovery
     if report.isDamaged || report.usedFormerCheckpoint {
       throw Finding(text: "the mount reports damage: \(report)")
+    }
+    if boot.isSame(as: written), report.cutFrames > 0 || !report.cutFiles.isEmpty {
+      throw Finding(text: "killed, and frames that were written do not count: \(report)")
     }
     let snapshot = try Snapshot(mounted)
     guard let instant = history.find(snapshot, at: position, afterKill: afterKill) else {
@@ -133,6 +139,8 @@ struct CrashExamination {
   struct Remains {
     var image: DiskImage
     var tree: PlainTree
+    /// The start of the machine in which the next session may run.
+    var boot: BootIdentity
   }
 
   /// Returns a random state that this session may leave after any of its calls; nil if the state breaks a
@@ -162,13 +170,15 @@ struct CrashExamination {
     -> Remains?
   {
     let left = disk.afterPowerCut(survival, &random)
+    let isKilled = survival == .everything && Bool.random(using: &random)
     // Everything in this state is certain, so there is nothing to choose at random.
-    guard let instant = examine(left, .everything, at: position, afterKill: false) else {
+    guard let instant = examine(left, .everything, at: position, afterKill: isKilled) else {
       return nil
     }
     var tree = history.instants[instant].tree
     tree.endProcess()
-    return Remains(image: left, tree: tree)
+    let boot: BootIdentity = isKilled ? workload.circumstances.boot : .random(&random)
+    return Remains(image: left, tree: tree, boot: boot)
   }
 
   // MARK: Keys

@@ -56,15 +56,16 @@ struct MountedSpace {
 
   init(
     _ disk: any StorageDirectory, _ keys: SpaceKeys, clock: TestClock,
-    omitting omitted: Set<Precaution> = [], graceSeconds: Int64 = 0, readOnly: Bool = false
+    boot: BootIdentity = .unknown, omitting omitted: Set<Precaution> = [], graceSeconds: Int64 = 0,
+    readOnly: Bool = false
   ) throws(StoreError) {
     var options = SpaceOpenOptions(logger: Logger(label: "crash") { _ in SwiftLogNoOpLogHandler() })
     options.worksInBackground = false
     options.grace = .seconds(graceSeconds)
     options.readOnly = readOnly
     options.omitting = omitted
-    // A power cut may have come before each mount.
-    options.boot = .unknown
+    options.boot = boot
+    options.time = clock.storeTime
     space = try Space.open(CrashStore.store(on: disk), keys: keys, options: options)
     fileSystem = FileSystem(space: space, clock: clock.clock)
   }
@@ -91,6 +92,13 @@ final class TestClock: Sendable {
   func advance(seconds: Int64) { nanoseconds.withLock { $0 += seconds * 1_000_000_000 } }
 
   var seconds: Int64 { nanoseconds.withLock { $0 / 1_000_000_000 } }
+
+  /// Store time, which passes with `advance` alone, but for microseconds.
+  var storeTime: TimeSource {
+    TimeSource(
+      wall: { Timestamp(nanoseconds: self.nanoseconds.withLock { $0 }) },
+      running: { .nanoseconds(self.nanoseconds.withLock { $0 }) })
+  }
 
   var clock: FileSystemClock {
     FileSystemClock(

@@ -17,6 +17,7 @@ import Testing
     for life in 0..<RandomWorkloadTests.lives {
       var random = SeededRandom(seed: Harness.seed &+ UInt64(1_000_000 * (shard + 1) + life))
       var circumstances = prepared
+      circumstances.boot = .random(&random)
       for crash in 0..<RandomWorkloadTests.crashes {
         let workload = try session(circumstances, &random)
         var examination = CrashExamination(workload, SeededRandom(seed: random.next()))
@@ -30,6 +31,7 @@ import Testing
         guard let next, violations.isEmpty else { break }
         circumstances.store.image = next.image
         circumstances.tree = next.tree
+        circumstances.boot = next.boot
       }
     }
     print("\(states) crash states of long random workloads, seed \(Harness.seed)")

@@ -32,9 +32,11 @@ import Testing
     let circumstances = try Circumstances.prepared()
     let all = SystematicTests.workloads()
     while let place = next(all) {
+      var random = SeededRandom(seed: Harness.seed &+ UInt64(place))
+      var circumstances = circumstances
+      circumstances.boot = .random(&random)
       let workload = try all.sequences[place].run(circumstances)
-      var examination = CrashExamination(
-        workload, SeededRandom(seed: Harness.seed &+ UInt64(place)))
+      var examination = CrashExamination(workload, random)
       examination.examineAll(samples: Harness.isLong ? 3 : 1)
       let violations = workload.findings + examination.violations
       for text in violations.prefix(3) {

@@ -44,8 +44,8 @@ final class Workload {
     tree = circumstances.tree
     disk = SimulatedDisk(circumstances.store.image, records: true, lies: circumstances.lies)
     mounted = try MountedSpace(
-      disk, circumstances.store.keys, clock: clock, omitting: circumstances.omitted,
-      graceSeconds: circumstances.graceSeconds)
+      disk, circumstances.store.keys, clock: clock, boot: circumstances.boot,
+      omitting: circumstances.omitted, graceSeconds: circumstances.graceSeconds)
     if let count = circumstances.failsSyncAfter { disk.failSync(after: count) }
     record(-1)
   }
@@ -411,8 +411,8 @@ final class Workload {
   private func remount(expecting instant: Int?, _ start: Int) {
     do {
       mounted = try MountedSpace(
-        disk, circumstances.store.keys, clock: clock, omitting: circumstances.omitted,
-        graceSeconds: circumstances.graceSeconds)
+        disk, circumstances.store.keys, clock: clock, boot: circumstances.boot,
+        omitting: circumstances.omitted, graceSeconds: circumstances.graceSeconds)
       let snapshot = try Snapshot(mounted)
       let position = disk.position
       let found = history.find(snapshot, at: position + 1, afterKill: true)

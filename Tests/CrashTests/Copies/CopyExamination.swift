@@ -13,6 +13,8 @@ struct CopyExamination {
   private let life: CopyLife
   private let omitted: Set<Precaution>
   private var random: SeededRandom
+  /// The start of the machine in which copies are looked at.
+  private var boot = BootIdentity.unknown
 
   init(_ life: CopyLife, _ random: SeededRandom, omitting omitted: Set<Precaution> = []) {
     self.life = life
@@ -30,7 +32,12 @@ struct CopyExamination {
 
   mutating func look(_ copy: StoreCopy) -> Sighting {
     states += 1
-    return Sighting(copy, life.keys, omitting: omitted)
+    return Sighting(copy, life.keys, boot: boot, omitting: omitted)
+  }
+
+  /// Chooses the start of the machine for what is looked at next.
+  private mutating func restart(after position: Int) {
+    boot = .any(beside: life.boot(at: position), &random)
   }
 
   // MARK: Two passes, and one
@@ -43,18 +50,19 @@ struct CopyExamination {
     second.deletes = Bool.random(using: &random)
     second.comparesFractions = Bool.random(using: &random)
     first.comparesFractions = second.comparesFractions
-    if life.duration(second.window) >= CopyLife.grace { return }
+    if !life.isShort(second.window) { return }
     var copy = StoreCopy()
+    var begin = first.window.lowerBound
     if Int.random(in: 0..<3, using: &random) == 0 {
       // An older copy is brought up to date.
-      let begin = first.window.lowerBound
-      CopyPass(Int.random(in: 0...begin, using: &random)...begin)
-        .run(life.chronicle, into: &copy, &random)
+      let older = CopyPass(Int.random(in: 0...begin, using: &random)...begin)
+      older.run(life.chronicle, into: &copy, &random)
+      begin = older.window.lowerBound
     }
     first.run(life.chronicle, into: &copy, &random)
     second.run(life.chronicle, into: &copy, &random)
     let rule = second.comparesFractions ? "P1" : "P1 whole seconds:"
-    examine(copy, rule, from: first, to: second)
+    examine(copy, rule, from: first, to: second, since: begin)
   }
 
   /// Promise 2: one run that takes less than the grace time copies the same. A longer run may miss something,
@@ -63,7 +71,7 @@ struct CopyExamination {
     let pass = life.randomPass(from: 0, &random)
     var copy = StoreCopy()
     pass.run(life.chronicle, into: &copy, &random)
-    if life.duration(pass.window) < CopyLife.grace {
+    if life.isShort(pass.window) {
       examine(copy, "P2", from: pass, to: pass)
     } else {
       examineLongPass(copy, pass)
@@ -78,14 +86,28 @@ struct CopyExamination {
   }
 
   private mutating func examine(
-    _ copy: StoreCopy, _ rule: String, from first: CopyPass, to last: CopyPass
+    _ copy: StoreCopy, _ rule: String, from first: CopyPass, to last: CopyPass,
+    since begin: Int? = nil
   ) {
-    let circumstances = first.window == last.window ? "\(first)" : "\(first), \(last)"
+    restart(after: last.window.upperBound)
+    let isSameStart = boot.isSame(as: life.boot(at: last.window.upperBound))
+    let circumstances =
+      (first.window == last.window ? "\(first)" : "\(first), \(last)")
+      + (isSameStart ? ", same start" : "")
     let seen = look(copy)
     let since = timeline.promised(at: first.window.lowerBound)
     let until = timeline.latest(at: last.window.upperBound)
     let before = faults.count
     defer { Explanation.explain(copy, life, Array(faults[before...]), circumstances, seen) }
+    if isSameStart, life.isWithinSession(first.window.lowerBound...last.window.upperBound) {
+      add(seen.cutFault, rule, circumstances)
+    }
+    // What a power cut took from the store is left in a copy that has the same sizes and times.
+    let all = (begin ?? first.window.lowerBound)...last.window.upperBound
+    if life.hasPowerCut(in: all), seen.findings.contains(where: { $0.detail == .divergedTimeline })
+    {
+      return compareTimes(copy, seen, circumstances)
+    }
     // One session writes during the copy. If sessions begin or end then, what the copy lacks may look like
     // damage, and check reports it.
     let span = first.window.lowerBound...last.window.upperBound
@@ -150,6 +172,7 @@ struct CopyExamination {
   /// Examines a copy that took longer than the grace time: everything that it shows existed, and it reports
   /// what it does not show.
   private mutating func examineLongPass(_ copy: StoreCopy, _ pass: CopyPass) {
+    restart(after: pass.window.upperBound)
     let seen = look(copy)
     let since = timeline.promised(at: pass.window.lowerBound)
     let until = timeline.latest(at: pass.window.upperBound)
@@ -185,7 +208,7 @@ struct CopyExamination {
     _ copy: StoreCopy, _ seen: Sighting, _ circumstances: String
   ) {
     guard let view = seen.view else { return }
-    var session = WritingSession(copy, life.keys, omitting: omitted)
+    var session = WritingSession(copy, life.keys, boot: boot, omitting: omitted)
     session.run(&random)
     if let failure = session.failure {
       add([Fault("cannot be written to", failure)], "writing", circumstances)

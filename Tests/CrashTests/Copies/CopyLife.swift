@@ -23,8 +23,12 @@ struct CopyLife {
   private var births: Set<Int> = []
   /// The first instant of the disk in each second.
   private var seconds: [(position: Int, second: Int64)] = []
+  /// From which instant of the disk on it was which start of the machine.
+  private var boots: [(position: Int, boot: BootIdentity)] = []
   private var circumstances: Circumstances
   private let clock: TestClock
+  /// True if the life takes longer than the grace time, so that what is not needed any more goes.
+  private var isLong = false
 
   /// The grace time of unneeded segments, in seconds. A copy may take as long.
   static let grace: Int64 = 15 * 60
@@ -32,20 +36,35 @@ struct CopyLife {
   /// Starts a life with this store.
   init(_ circumstances: Circumstances, clock: TestClock = TestClock()) {
     self.circumstances = circumstances
-    self.circumstances.graceSeconds = CopyLife.grace
+    self.circumstances.graceSeconds = CopyLife.grace * (circumstances.keepsGrace ? 1 : 0)
     self.clock = clock
     keys = circumstances.store.keys
   }
 
   var now: Int64 { clock.seconds }
 
+  /// The start of the machine at an instant.
+  func boot(at position: Int) -> BootIdentity {
+    boots.last { $0.position <= position }?.boot ?? .unknown
+  }
+
+  var lastBoot: BootIdentity { boots.last?.boot ?? .unknown }
+
+  /// True if one session alone writes in a window, and its journal was on disk before.
+  func isWithinSession(_ window: ClosedRange<Int>) -> Bool {
+    let begin = boots.last { $0.position <= window.lowerBound }?.position ?? 0
+    let isOne = !boots.contains { window.contains($0.position) && $0.position > begin }
+    return isOne && births.contains { begin < $0 && $0 < window.lowerBound - 2 }
+  }
+
   func second(at position: Int) -> Int64 {
     seconds.last { $0.position <= position }?.second ?? 0
   }
 
-  /// Returns the duration of a run, in seconds.
-  func duration(_ window: ClosedRange<Int>) -> Int64 {
-    second(at: window.upperBound) - second(at: window.lowerBound)
+  /// True if a run takes less than the grace time. A barrier takes some seconds, so this counts a few too
+  /// many.
+  func isShort(_ window: ClosedRange<Int>) -> Bool {
+    second(at: window.upperBound) - second(at: window.lowerBound) + 5 < CopyLife.grace
   }
 
   /// True if a session begins to write or ends in a window. The missing parts of a copy may then look like
@@ -79,9 +98,10 @@ struct CopyLife {
     circumstances.salt &+= 1 << 32
     let base = chronicle.next
     seconds.append((base, clock.seconds))
+    boots.append((base, circumstances.boot))
     let workload = try Workload(circumstances, clock: clock)
     for operation in operations {
-      clock.advance(seconds: CopyLife.pause(&random))
+      clock.advance(seconds: pause(&random))
       seconds.append((base + workload.disk.position, clock.seconds))
       workload.perform(operation)
     }
@@ -99,19 +119,17 @@ struct CopyLife {
     recordBirths()
     if end == .powerCut { powerCuts.append(chronicle.next) }
     timeline.append(workload.history, at: base)
+    circumstances.boot =
+      end == .powerCut || Int.random(in: 0..<3, using: &random) == 0
+      ? .random(&random) : circumstances.boot
     try resume(workload, end, &random)
   }
 
-  /// True if the spaces use the clock of the test. With the clock of the machine, all actions of a life lie
-  /// within the grace time, so the model must assume that too.
-  static let controlsTime = false
-
-  /// Returns the seconds before the next operation. Often there are none, and now and then a grace time
-  /// passes.
-  private static func pause(_ random: inout SeededRandom) -> Int64 {
+  /// Several operations share a second often. In a long life a grace time passes now and then.
+  private func pause(_ random: inout SeededRandom) -> Int64 {
     switch Int.random(in: 0..<30, using: &random) {
-    case 0 where controlsTime: Int64.random(in: 60...2 * grace, using: &random)
-    case 1...10: Int64.random(in: 1...4, using: &random)
+    case 0...2 where isLong: Int64.random(in: 60...2 * CopyLife.grace, using: &random)
+    case 3...12: Int64.random(in: 1...4, using: &random)
     default: 0
     }
   }
@@ -125,6 +143,7 @@ struct CopyLife {
       throw Finding(text: "killed at \(position) it is no instant of its history")
     }
     var other = CopyLife(circumstances, clock: clock)
+    other.isLong = isLong
     other.circumstances.salt &+= 1 << 36
     other.circumstances.store.image = copy.image
     other.circumstances.tree = timeline.tree(instant)
@@ -150,7 +169,8 @@ struct CopyLife {
   {
     let survival: Survival = end == .powerCut ? .random : .everything
     let image = workload.disk.image.afterPowerCut(survival, &random)
-    let mounted = try MountedSpace(SimulatedDisk(image), keys, clock: TestClock())
+    let mounted = try MountedSpace(
+      SimulatedDisk(image), keys, clock: TestClock(), boot: circumstances.boot)
     defer { mounted.kill() }
     let position = workload.disk.position
     let found = workload.history.find(
@@ -166,11 +186,14 @@ struct CopyLife {
 
   /// Returns a life of a few random sessions.
   static func random(
-    _ prepared: Circumstances, sessions: Int = 3, _ random: inout SeededRandom
+    _ prepared: Circumstances, sessions: Int = 3, isLong: Bool? = nil,
+    _ random: inout SeededRandom
   ) throws -> CopyLife {
     var circumstances = prepared
     circumstances.salt = random.next() << 40
+    circumstances.boot = .random(&random)
     var life = CopyLife(circumstances)
+    life.isLong = isLong ?? (Int.random(in: 0..<3, using: &random) == 0)
     try life.liveOn(sessions: Int.random(in: 1...sessions, using: &random), &random)
     return life
   }

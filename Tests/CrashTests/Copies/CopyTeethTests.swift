@@ -131,31 +131,48 @@ import Testing
 
   /// A rule of the design, and the beginning of the fault that the tests find if the rule is left out.
   struct Tooth: Sendable, CustomTestStringConvertible {
-    var precaution: Precaution
+    var name: String
     var promise: String
-    var testDescription: String { "\(precaution)" }
+    var omitted: Set<Precaution> = []
+    var lies: Set<DiskLie> = []
+    var keepsGrace = true
+
+    init(_ precaution: Precaution, _ promise: String) {
+      (name, self.promise, omitted) = ("\(precaution)", promise, [precaution])
+    }
+
+    init(_ name: String, _ promise: String, lies: Set<DiskLie> = [], keepsGrace: Bool = true) {
+      (self.name, self.promise, self.lies, self.keepsGrace) = (name, promise, lies, keepsGrace)
+    }
+
+    var testDescription: String { name }
   }
 
   static let teeth: [Tooth] = [
-    Tooth(precaution: .fallbackPerFile, promise: "P"),
-    Tooth(precaution: .wholeGrace, promise: "P"),
-    Tooth(precaution: .replacedComesBack, promise: "P"),
-    Tooth(precaution: .keptVersions, promise: "P4"),
-    Tooth(precaution: .recognisedTails, promise: "P"),
-    Tooth(precaution: .statedLoss, promise: "journal lost"),
-    Tooth(precaution: .toldTimelines, promise: "forks"),
+    Tooth(.fallbackPerFile, "P"),
+    Tooth(.wholeGrace, "P"),
+    Tooth(.replacedComesBack, "P"),
+    Tooth(.keptVersions, "P4"),
+    Tooth(.recognisedTails, "P"),
+    Tooth(.statedLoss, "journal lost"),
+    Tooth(.toldTimelines, "forks"),
+    Tooth(.toldStarts, "P"),
+    Tooth(.toldFullJournal, "journal lost"),
+    Tooth("what is not needed any more stays for the grace time", "P", keepsGrace: false),
+    Tooth("the time of a segment is a checksum of its bytes", "P1 whole", lies: [.ignoresTimes]),
   ]
 
   @Test(arguments: teeth)
   func `a rule left out is noticed`(_ tooth: Tooth) throws {
-    let precaution = tooth.precaution
     var prepared = try Circumstances.prepared()
     let before = try CopyTeethTests.search(tooth, prepared, [], lives: 6)
     #expect(before == nil, "seed \(Harness.seed)")
-    prepared.omitted = [precaution]
-    let found = try CopyTeethTests.search(tooth, prepared, [precaution], lives: 1000)
-    print("\(precaution): \(found ?? "nothing was found")")
-    #expect(found != nil, "\(precaution): nothing found, seed \(Harness.seed)")
+    prepared.omitted = tooth.omitted
+    prepared.lies = tooth.lies
+    prepared.keepsGrace = tooth.keepsGrace
+    let found = try CopyTeethTests.search(tooth, prepared, tooth.omitted, lives: 1000)
+    print("\(tooth.name): \(found ?? "nothing was found")")
+    #expect(found != nil, "\(tooth.name): nothing found, seed \(Harness.seed)")
   }
 
   private static func search(

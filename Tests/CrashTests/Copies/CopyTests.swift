@@ -1,3 +1,4 @@
+import AlbumFormat
 import AlbumTestSupport
 import Glibc
 import Posix
@@ -87,7 +88,10 @@ import Testing
     _ copy: StoreCopy, _ life: CopyLife, _ origin: String, content: Set<String>,
     _ random: inout SeededRandom, omitting omitted: Set<Precaution> = []
   ) -> (Int, [Fault]) {
-    guard let examination = LossExamination(copy, life.keys, life.timeline, omitting: omitted)
+    let boot = BootIdentity.any(beside: life.boot(at: life.chronicle.end), &random)
+    guard
+      let examination = LossExamination(
+        copy, life.keys, life.timeline, boot: boot, omitting: omitted)
     else {
       return (1, [])
     }
@@ -97,24 +101,23 @@ import Testing
     var faults: [Fault] = []
     for segment in examination.segments.shuffled(using: &random).prefix(2) {
       let hurtCopy = examination.without(segment)
-      let hurt = Sighting(hurtCopy, life.keys, omitting: omitted)
+      let hurt = examination.look(hurtCopy)
       var found = examination.faults(hurt, without: segment).map { Fault("P3 \($0.kind)", $0.text) }
       let times = StoreCopy.Times.allCases.dropFirst().randomElement(using: &random)!
-      let other = Sighting(
-        hurtCopy.with(times, now: life.now, &random), life.keys, omitting: omitted)
+      let other = examination.look(hurtCopy.with(times, now: life.now, &random))
       if let text = other.difference(from: hurt) {
         found.append(Fault("times of a store with a loss, \(times)", text))
       }
       found += examination.writingFaults(without: segment, hurt, &random)
         .map { Fault("P4 \($0.kind)", $0.text) }
-      found += RepairExamination.faults(hurtCopy, life.keys, before: hurt)
+      found += RepairExamination.faults(hurtCopy, life.keys, boot: boot, before: hurt)
         .map { Fault("P7 \($0.kind)", $0.text) }
       faults += found.map { Fault($0.kind, "\($0.text) (\(origin), \(segment) lost)") }
       Explanation.explain(hurtCopy, life, found, "\(origin) without \(segment)", hurt)
       states += 4
     }
     for segment in examination.former(content).shuffled(using: &random).prefix(1) {
-      let hurt = Sighting(examination.without(segment), life.keys, omitting: omitted)
+      let hurt = examination.look(examination.without(segment))
       faults += examination.faults(hurt, without: segment).map {
         Fault("former content lost: \($0.kind)", "\($0.text) (\(origin), \(segment) lost)")
       }
@@ -127,7 +130,7 @@ import Testing
       if !found.isEmpty {
         let hurt = examination.without(segment)
         Explanation.explain(
-          hurt, life, found, origin, Sighting(hurt, life.keys, omitting: omitted))
+          hurt, life, found, origin, examination.look(hurt))
       }
       faults += found
       states += 3

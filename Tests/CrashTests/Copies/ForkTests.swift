@@ -1,3 +1,4 @@
+import AlbumCheck
 import AlbumFormat
 import AlbumTestSupport
 import Testing
@@ -52,6 +53,8 @@ struct ForkExamination {
   private let fork: Fork
   private let omitted: Set<Precaution>
   private var random: SeededRandom
+  /// The start of the machine in which the last mixture was looked at.
+  private var boot = BootIdentity.unknown
 
   init(_ fork: Fork, _ random: SeededRandom, omitting omitted: Set<Precaution> = []) {
     self.fork = fork
@@ -67,7 +70,9 @@ struct ForkExamination {
 
   private mutating func look(_ copy: StoreCopy) -> Sighting {
     states += 1
-    return Sighting(copy, fork.source.keys, omitting: omitted)
+    boot = .any(
+      beside: (Bool.random(using: &random) ? fork.source : fork.copy).lastBoot, &random)
+    return Sighting(copy, fork.source.keys, boot: boot, omitting: omitted)
   }
 
   /// Refreshes the copy by two runs while the source continues to change.
@@ -75,7 +80,7 @@ struct ForkExamination {
     let source = fork.source
     var first = source.randomPass(from: fork.position, &random)
     var second = source.randomPass(from: first.window.upperBound, &random)
-    if source.duration(second.window) >= CopyLife.grace { return }
+    if !source.isShort(second.window) { return }
     (first.deletes, second.deletes) = (deletes, deletes)
     // Another promise covers writes within one second.
     (first.comparesFractions, second.comparesFractions) = (true, true)
@@ -111,7 +116,11 @@ struct ForkExamination {
       + timeline.missing(in: view, since: since, until: until, nameless: seen.nameless))
       .filter { !hasBoundary || !errors.contains($0.kind) }
     var faults = found.map { Fault("refreshed with --delete, \($0.kind)", $0.text) }
-    if seen.isCheckDamaged, !hasBoundary {
+    // What a power cut took from the source may be left in the copy, with the same sizes and times.
+    let isLeft =
+      fork.source.hasPowerCut(in: fork.position...second.window.upperBound)
+      && seen.findings.contains { $0.detail == .divergedTimeline }
+    if seen.isCheckDamaged, !hasBoundary, !isLeft {
       faults.append(Fault("refreshed with --delete, check reports damage", "\(seen.findings)"))
     }
     add(faults, circumstances)
@@ -146,6 +155,12 @@ struct ForkExamination {
       add([fault], circumstances)
       Explanation.explain(mixed, fork.source, [fault], circumstances, seen)
     }
+    // Where the journals of both are there, a check calls it damage, whatever it costs.
+    if hasBoth(ofCopy, ofSource), !seen.isCheckDamaged {
+      let fault = Fault("a mixture of two journals that is no damage", "\(seen.findings)")
+      add([fault], circumstances)
+      Explanation.explain(mixed, fork.source, [fault], circumstances, seen)
+    }
     guard let view = seen.view else {
       if !seen.isCheckDamaged {
         add([Fault("does not mount, and check is clean", seen.refusal)], circumstances)
@@ -160,7 +175,8 @@ struct ForkExamination {
     let isOfCopy = fork.copy.timeline.foreign(in: view).isEmpty
     if Bool.random(using: &random) {
       states += 1
-      add(RepairExamination.faults(mixed, fork.source.keys, before: seen), circumstances)
+      add(
+        RepairExamination.faults(mixed, fork.source.keys, boot: boot, before: seen), circumstances)
     }
     if isOfSource != isOfCopy, Bool.random(using: &random) {
       examineWriting(mixed, isOfSource ? ofCopy : ofSource, circumstances)
@@ -197,6 +213,13 @@ struct ForkExamination {
     }
   }
 
+  /// True if journal segments of two timelines are among these.
+  private func hasBoth(_ one: [String], _ other: [String]) -> Bool {
+    [one, other].allSatisfy { paths in
+      paths.contains { fork.source.keys.segment(at: $0)?.kind == .journal }
+    }
+  }
+
   /// Returns the content that belongs to neither timeline.
   private func foreign(in view: Snapshot) -> [Fault] {
     let isOfSource = fork.source.timeline.foreign(in: view)
@@ -208,7 +231,7 @@ struct ForkExamination {
   private mutating func examineWriting(
     _ mixed: StoreCopy, _ strangers: [String], _ circumstances: String
   ) {
-    var session = WritingSession(mixed, fork.source.keys, omitting: omitted)
+    var session = WritingSession(mixed, fork.source.keys, boot: boot, omitting: omitted)
     session.run(&random)
     // A mixture may refuse a session that writes.
     let gone = strangers.filter { path in

@@ -18,19 +18,26 @@ struct LossExamination {
   let view: Snapshot
   let keys: SpaceKeys
   let timeline: Timeline
+  /// The start of the machine in which the store is looked at.
+  let boot: BootIdentity
+  /// True if it is the one in which it was written last: a power cut is no excuse.
+  let isSameStart: Bool
   let omitted: Set<Precaution>
 
   /// nil if the store does not mount even with all segments.
   init?(
     _ whole: StoreCopy, _ keys: SpaceKeys, _ timeline: Timeline,
+    boot: BootIdentity = .unknown, isSameStart: Bool = false,
     omitting omitted: Set<Precaution> = []
   ) {
-    seen = Sighting(whole, keys, omitting: omitted)
+    seen = Sighting(whole, keys, boot: boot, omitting: omitted)
     guard let view = seen.view else { return nil }
     self.whole = whole
     self.view = view
     self.keys = keys
     self.timeline = timeline
+    self.boot = boot
+    self.isSameStart = isSameStart
     self.omitted = omitted
   }
 
@@ -67,11 +74,16 @@ struct LossExamination {
     }
   }
 
+  /// The sighting of what became of the store.
+  func look(_ copy: StoreCopy) -> Sighting {
+    Sighting(copy, keys, boot: boot, omitting: omitted)
+  }
+
   // MARK: Promise 3
 
   func faults(_ hurt: Sighting, without segment: String) -> [Fault] {
     guard let found = hurt.view else { return [Fault("does not mount", hurt.refusal)] }
-    var faults: [Fault] = []
+    var faults = isSameStart ? hurt.cutFault : []
     for (path, entry) in view.entries.sorted(by: { $0.key < $1.key })
     where !Timeline.isThumbnail(path) && view.unreadable[path] == nil {
       if isAffected(path, by: segment) {
@@ -151,12 +163,12 @@ struct LossExamination {
   func writingFaults(
     without segment: String, _ hurt: Sighting, _ random: inout SeededRandom
   ) -> [Fault] {
-    var session = WritingSession(without(segment), keys, omitting: omitted)
+    var session = WritingSession(without(segment), keys, boot: boot, omitting: omitted)
     session.run(&random)
     if let failure = session.failure { return [Fault("cannot be written to", failure)] }
     var faults = removed(affected(by: segment), hurt, besides: segment, session.copy)
     if !session.wasReadOnly, let before = hurt.view {
-      let after = Sighting(session.copy, keys, omitting: omitted)
+      let after = look(session.copy)
       if let view = after.view {
         faults += session.faults(in: view, after: before)
       } else {
@@ -165,7 +177,7 @@ struct LossExamination {
     }
     var completed = session.copy
     completed.files[segment] = whole.files[segment]
-    let again = Sighting(completed, keys, omitting: omitted)
+    let again = look(completed)
     return faults + returnFaults(again, segment) { isCut($0, hurt) }
   }
 
@@ -247,7 +259,7 @@ struct LossExamination {
   /// never existed. If it reports that something is missing, a session that writes removes no content that is
   /// not shown any more.
   func otherFaults(without segment: String, _ random: inout SeededRandom) -> [Fault] {
-    let hurt = Sighting(without(segment), keys, omitting: omitted)
+    let hurt = look(without(segment))
     guard let found = hurt.view else {
       return hurt.isCheckDamaged ? [] : [Fault("does not mount, and check is clean", hurt.refusal)]
     }
@@ -264,12 +276,12 @@ struct LossExamination {
     let told = [hurt, seen].map { $0.findings.filter { $0.detail != .changesCut } }
     let isTold = hurt.isMountDamaged || told[0] != told[1]
     if changed.isEmpty || !isTold { return faults }
-    var session = WritingSession(without(segment), keys, omitting: omitted)
+    var session = WritingSession(without(segment), keys, boot: boot, omitting: omitted)
     session.run(&random)
     faults += removed(changed, hurt, besides: segment, session.copy)
     var completed = session.copy
     completed.files[segment] = whole.files[segment]
-    let again = Sighting(completed, keys, omitting: omitted)
+    let again = look(completed)
     return faults + returnFaults(again, segment) { isCut($0, hurt) }
   }
 }

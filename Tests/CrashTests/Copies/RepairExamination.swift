@@ -9,21 +9,25 @@ import AlbumTestSupport
 /// Examines a repaired store: it mounts, a check finds nothing to repair, and every file that was shown whole
 /// is there under its name or in `Recovered`.
 enum RepairExamination {
-  static func faults(_ copy: StoreCopy, _ keys: SpaceKeys, before: Sighting) -> [Fault] {
+  static func faults(
+    _ copy: StoreCopy, _ keys: SpaceKeys, boot: BootIdentity, before: Sighting
+  ) -> [Fault] {
     let disk = CopiedDisk(copy)
     let store = CrashStore.store(on: disk)
     do {
       var options = CheckOptions()
+      options.boot = boot
       options.repairs = true
       _ = try SpaceCheck.run(store, keys: keys, options: options)
-      let report = try SpaceCheck.run(store, keys: keys)
+      options.repairs = false
+      let report = try SpaceCheck.run(store, keys: keys, options: options)
       if report.wantsRepair {
         return [Fault("there is something to repair after a repair", "\(report.findings)")]
       }
     } catch {
       return [Fault("a repair fails", "\(error)")]
     }
-    let after = Sighting(disk.copy, keys, checks: false)
+    let after = Sighting(disk.copy, keys, boot: boot, checks: false)
     guard let view = after.view else {
       return [Fault("what was repaired does not mount", after.refusal)]
     }

@@ -22,13 +22,13 @@ struct Sighting {
 
   /// Mounts the copy, and with `checks` also checks it.
   init(
-    _ copy: StoreCopy, _ keys: SpaceKeys, omitting omitted: Set<Precaution> = [],
-    checks: Bool = true
+    _ copy: StoreCopy, _ keys: SpaceKeys, boot: BootIdentity = .unknown,
+    omitting omitted: Set<Precaution> = [], checks: Bool = true
   ) {
     let disk = CopiedDisk(copy)
     do {
       let mounted = try MountedSpace(
-        disk, keys, clock: TestClock(), omitting: omitted, readOnly: true)
+        disk, keys, clock: TestClock(), boot: boot, omitting: omitted, readOnly: true)
       defer { mounted.kill() }
       isMountDamaged = mounted.space.status.recovery.isDamaged
       _ = disk.takeRead()
@@ -40,7 +40,9 @@ struct Sighting {
     }
     if !checks { return }
     do {
-      let report = try SpaceCheck.run(CrashStore.store(on: disk), keys: keys)
+      var options = CheckOptions()
+      options.boot = boot
+      let report = try SpaceCheck.run(CrashStore.store(on: disk), keys: keys, options: options)
       findings = report.findings
       isCheckDamaged = report.isDamaged
     } catch {
@@ -53,6 +55,13 @@ struct Sighting {
   func names(_ path: String, _ entry: Snapshot.Entry?) -> Bool {
     findings.contains {
       $0.path == path || $0.inode != nil && $0.inode == entry?.state.number.rawValue
+    }
+  }
+
+  /// History is cut as after a power cut: a fault where there was none.
+  var cutFault: [Fault] {
+    findings.filter { $0.detail == .changesCut }.prefix(1).map {
+      Fault("history is cut within one start of the machine", "\($0)")
     }
   }
 

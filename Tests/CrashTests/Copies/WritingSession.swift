@@ -18,12 +18,17 @@ struct WritingSession {
   /// True if nothing could be written, and nothing was.
   private(set) var wasReadOnly = false
   private let keys: SpaceKeys
+  private let boot: BootIdentity
   private let omitted: Set<Precaution>
   private var content: [UInt8] = []
 
-  init(_ copy: StoreCopy, _ keys: SpaceKeys, omitting omitted: Set<Precaution> = []) {
+  init(
+    _ copy: StoreCopy, _ keys: SpaceKeys, boot: BootIdentity = .unknown,
+    omitting omitted: Set<Precaution> = []
+  ) {
     self.copy = copy
     self.keys = keys
+    self.boot = boot
     self.omitted = omitted
   }
 
@@ -45,7 +50,8 @@ struct WritingSession {
   }
 
   private mutating func write(_ bytes: [UInt8], on disk: CopiedDisk, unmounts: Bool) throws {
-    let mounted = try MountedSpace(disk, keys, clock: TestClock(), omitting: omitted)
+    let mounted = try MountedSpace(
+      disk, keys, clock: TestClock(), boot: boot, omitting: omitted)
     defer { mounted.kill() }
     if mounted.space.isReadOnly {
       wasReadOnly = true
@@ -75,7 +81,8 @@ struct WritingSession {
   }
 
   private func tidy(_ disk: CopiedDisk) throws {
-    let mounted = try MountedSpace(disk, keys, clock: TestClock(), omitting: omitted)
+    let mounted = try MountedSpace(
+      disk, keys, clock: TestClock(), boot: boot, omitting: omitted)
     defer { mounted.kill() }
     try removeGarbage(mounted)
     try mounted.close()
