@@ -13,6 +13,8 @@ from store import GARBAGE, GRACE, RECOVERED, ROOT, Frame, Head
 Rule = collections.namedtuple('Rule', 'hole power window aside replaced counts evidence ancestry guess')
 NEXT = Rule('step', 'synced', 1, True, True, True, True, 99, False)
 REC = NEXT._replace(hole='cut', power='')
+# What the code does: a head names three, and where none of them is there the next lower number is taken.
+THREE = NEXT._replace(ancestry=3, guess=True)
 
 # An inode as replay knows it. content: (number, birth, cell), or None if no existing frame describes it;
 # lost: '', or what took a statement of its content: a 'new' hole (in the window) or an 'old' one.
@@ -95,9 +97,11 @@ class Reader:
             following = None
             for number, birth, first, cut in head.ancestry[:limit]:
                 self.spans.setdefault((number, birth), (first, cut))
-                if limit == 1: following = self.all_heads.get((number, birth))
-            if limit == 1 and not following and self.rule.guess:
-                lower = [k for k in self.all_heads if k[0] < head.number and k not in self.spans]
+                if limit < 99: following = following or self.all_heads.get((number, birth))
+            if limit < 99 and not following and self.rule.guess:
+                # Of a number that is named no other birth is taken.
+                taken = {number for number, _ in self.spans}
+                lower = [k for k in self.all_heads if k[0] < head.number and k[0] not in taken]
                 if lower:
                     following = self.all_heads[max(lower)]
                     self.spans[max(lower)] = (following.first, self.newest_frame(max(lower)))
@@ -119,14 +123,15 @@ class Reader:
         these name in turn."""
         ours, grown = set(self.spans), True
         while grown:
-            more = {entry[:2] for k in ours if k in self.all_heads for entry in self.all_heads[k].ancestry}
+            more = {entry[:2] for k in ours if k in self.all_heads
+                    for entry in self.all_heads[k].ancestry[:self.rule.ancestry]}
             grown = not more <= ours
             ours |= more
         others = self.verdict.others
         others |= {('j',) + k for k in self.all_heads if k not in ours}
         # A journal that continued after the one behind it had been written.
         for k in self.spans:
-            behind = [h.stamp for h in self.heads if any(entry[:2] == k for entry in h.ancestry)]
+            behind = [h.stamp for h in self.heads if any(entry[:2] == k for entry in h.ancestry[:self.rule.ancestry])]
             if k in self.all_heads and behind and self.newest_stamp(k) > min(behind): others.add(('j',) + k)
         others |= {key for key in self.view if key[0] == 'd' and self.ledger.get(key[1], key[2]) != key[2]}
 
