@@ -304,6 +304,62 @@ struct FullDiskTests {
     }
   }
 
+  /// Two spaces of one store fill a small disk, and are unmounted, checked and mounted again at random.
+  @Test func twoSpacesOnAFullDiskGoOnAndAreWhole() throws {
+    let isLong = ProcessInfo.processInfo.environment["ALBUMFS_LONG_TESTS"] != nil
+    let given = ProcessInfo.processInfo.environment["ALBUMFS_CRASH_SEED"].flatMap { UInt32($0) }
+    let seed = given ?? UInt32.random(in: 0...UInt32.max)
+    print("two spaces on a full disk: seed \(seed)")
+    try onSmallDisk { mounted, disk in
+      try mounted.setPassword("a second space", "second")
+      try mounted.sh("albumfs space add -q --password-file $W/../second $S")
+      try mounted.mount(at: mounted.secondMountPoint, password: "a second space")
+      try mounted.python(Self.twoSpaces + "run(\(seed), \(isLong ? 200 : 6))")
+      try mounted.sh("albumfs status $M; albumfs status '\(mounted.secondMountPoint)'")
+    }
+  }
+
+  /// Writes, overwrites and removes at random in two mounts until the disk is full, and compares all that was
+  /// closed without an error. Every unmount must succeed, every check be clean, every mount be possible.
+  private static let twoSpaces = """
+    POINTS, PASSWORDS = [M, M + "2"], [os.environ["P"], W + "/../second"]
+    def albumfs(*arguments):
+        told = subprocess.run(["albumfs", *arguments], capture_output=True, text=True)
+        assert told.returncode == 0, (arguments, told.returncode, told.stdout, told.stderr)
+        return told.stdout
+    def change(point, files):
+        name = f"{point}/.plain/{random.randrange(40)}"
+        if random.random() < .2:
+            if os.path.exists(name): os.unlink(name)
+            files.pop(name, None)
+            return
+        content = random.randbytes(random.choice([10, 5000, 300_000, 2_000_000]))
+        files.pop(name, None)
+        try: put(name, content)
+        except OSError as error:
+            assert error.errno == errno.ENOSPC, error
+            return
+        files[name] = hashlib.sha256(content).digest()
+    def compare(files, when):
+        for name, digest in files.items(): assert hashlib.sha256(get(name)).digest() == digest, (when, name)
+    def run(seed, rounds):
+        random.seed(seed)
+        all_files = [{}, {}]
+        for point in POINTS: os.mkdir(point + "/.plain")
+        for round in range(rounds):
+            for _ in range(30):
+                which = random.randrange(2)
+                change(POINTS[which], all_files[which])
+            away = [which for which in range(2) if random.random() < .6]
+            for which in away: albumfs("umount", POINTS[which])
+            for which in away:
+                albumfs("check", "--password-file", PASSWORDS[which], S)
+                if random.random() < .5: albumfs("check", "--password-file", PASSWORDS[which], S)
+            random.shuffle(away)
+            for which in away: albumfs("mount", "--password-file", PASSWORDS[which], S, POINTS[which])
+            for which in range(2): compare(all_files[which], (seed, round))
+
+    """
   /// Almost all of the disk is garbage that waits for the end of its grace.
   @Test(arguments: [SmallDisk.Kind.ext4, .tmpfs])
   func overwritingAgainAndAgainIsNeverRefused(_ kind: SmallDisk.Kind) throws {
