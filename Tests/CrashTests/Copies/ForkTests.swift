@@ -155,12 +155,6 @@ struct ForkExamination {
       add([fault], circumstances)
       Explanation.explain(mixed, fork.source, [fault], circumstances, seen)
     }
-    // Where the journals of both are there, a check calls it damage, whatever it costs.
-    if hasBoth(ofCopy, ofSource), !seen.isCheckDamaged {
-      let fault = Fault("a mixture of two journals that is no damage", "\(seen.findings)")
-      add([fault], circumstances)
-      Explanation.explain(mixed, fork.source, [fault], circumstances, seen)
-    }
     guard let view = seen.view else {
       if !seen.isCheckDamaged {
         add([Fault("does not mount, and check is clean", seen.refusal)], circumstances)
@@ -210,13 +204,6 @@ struct ForkExamination {
         return false
       }
       return segment.kind == .journal || segment.kind == .data && !told.contains(segment.birth)
-    }
-  }
-
-  /// True if journal segments of two timelines are among these.
-  private func hasBoth(_ one: [String], _ other: [String]) -> Bool {
-    [one, other].allSatisfy { paths in
-      paths.contains { fork.source.keys.segment(at: $0)?.kind == .journal }
     }
   }
 
