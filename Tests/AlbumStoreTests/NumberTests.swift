@@ -1,3 +1,4 @@
+import AlbumCheck
 import AlbumFormat
 import AlbumModel
 import AlbumTestSupport
@@ -6,8 +7,8 @@ import Testing
 
 @testable import AlbumStore
 
-// Sessions that write little use few numbers of segments, however they end. So a repair without a journal
-// finds segments by trying a few numbers.
+// Sessions that write little use few numbers of segments, however they end. A repair without a journal finds
+// segments by their names, however many sessions there were.
 
 struct NumberTests {
   @Test func killedSessionsWasteFewNumbers() throws {
@@ -27,5 +28,13 @@ struct NumberTests {
     #expect(counters.nextCheckpointSegment < 262 * 16)
     #expect(try space.content(of: "note") == [UInt8(261 % 256)])
     space.abandon()
+
+    for path in run.disk.segmentPaths() where run.keys.segment(at: path)?.kind != .data {
+      try run.disk.remove(path)
+    }
+    let isFound = try run.repair().contains { repair in
+      if case .nameLost = repair { true } else { false }
+    }
+    #expect(isFound, "a repair without a journal finds nothing")
   }
 }

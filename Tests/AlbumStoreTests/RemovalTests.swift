@@ -144,6 +144,12 @@ struct RoomRun {
     try SpaceCheck.run(store(disk), keys: keys).findings.filter { $0.severity == .damage }
   }
 
+  func repair() throws -> [CheckRepair] {
+    var options = CheckOptions()
+    options.repairs = true
+    return try SpaceCheck.run(store(disk), keys: keys, options: options).repairs
+  }
+
   /// Runs `body` while a checkpoint is written whose first sync takes until `body` is over.
   func duringCheckpoint(of space: Space, _ body: () throws -> Void) throws {
     let writer = Mutex<UInt>(0, rank: .test)

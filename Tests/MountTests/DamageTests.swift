@@ -107,6 +107,7 @@ import Testing
             else:
                 bad = []
                 there = os.listdir(M + "/.plain") if os.path.exists(M + "/.plain") else []
+                is_whole = set(there) == set(os.listdir(W + "/original"))
                 for name in there:
                     try:
                         assert get(M + "/.plain/" + name) == get(W + "/original/" + name), name
@@ -114,11 +115,17 @@ import Testing
                         assert error.errno == errno.EIO, (name, error)
                         bad.append(name)
                 subprocess.check_call(["albumfs", "umount", M])
-                print("older" if not there else "damaged" if bad else "whole")
+                if not is_whole:
+                    # Names are missing only where a part of the journal is, and a check says so.
+                    code = subprocess.call(["albumfs", "check", "--password-file", os.environ["P"], copy],
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                    print("told" if code == 26 else "older")
+                else:
+                    print("damaged" if bad else "whole")
             shutil.rmtree(copy)
         """)
     let lines = outcomes.split(separator: "\n")
-    #expect(lines.contains("damaged"))
+    #expect(lines.contains("damaged") && !lines.contains("older"))
     #expect(lines.filter { $0 == "damaged" }.count >= 6, "\(lines)")
   }
 }

@@ -165,7 +165,7 @@ import Testing
   @Test(arguments: teeth)
   func `a rule left out is noticed`(_ tooth: Tooth) throws {
     var prepared = try Circumstances.prepared()
-    let before = try CopyTeethTests.search(tooth, prepared, [], lives: 6)
+    let before = try CopyTeethTests.search(tooth, prepared, [], lives: 4)
     #expect(before == nil, "seed \(Harness.seed)")
     prepared.omitted = tooth.omitted
     prepared.lies = tooth.lies
