@@ -185,12 +185,22 @@ let package = Package(
 // Only `scripts/fuzz` builds the fuzzers: they link libFuzzer, whose `main` calls theirs, and so build only
 // with its sanitizers.
 if Context.environment["ALBUMFS_FUZZ"] != nil {
+  // A program links libraries only. So the command line, which has parsers too, is one here, and its entry
+  // gets a name that is not `main`.
+  package.products = []
+  if let place = package.targets.firstIndex(where: { $0.name == "albumfs" }) {
+    let entry = ["-entry-point-function-name", "albumfs_main"].flatMap { ["-Xfrontend", $0] }
+    package.targets[place] = .target(
+      name: "albumfs", dependencies: package.targets[place].dependencies,
+      swiftSettings: settings + [.unsafeFlags(entry)])
+  }
   package.targets.append(
     .executableTarget(
       name: "albumfs-fuzz",
       dependencies: [
-        "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "ThumbnailProtocol",
-        "ControlProtocol", "Traces", "PictureMetadata", "AlbumTestSupport", logging,
+        "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
+        "ThumbnailProtocol", "SecurityKeyProtocol", "ControlProtocol", "Traces", "PictureMetadata",
+        "albumfs", "AlbumTestSupport", logging,
       ],
       path: "Tests/Fuzz", swiftSettings: settings))
 }

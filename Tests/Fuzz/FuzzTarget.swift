@@ -34,6 +34,11 @@ let allTargets: [String: any FuzzTarget.Type] = [
   "SettingsFile": SettingsFileTarget.self,
   "CaptureDate": CaptureDateTarget.self,
   "EmbeddedPreview": EmbeddedPreviewTarget.self,
+  "AccessControl": AccessControlTarget.self,
+  "SecurityKeyMessages": SecurityKeyMessagesTarget.self,
+  "UserConfiguration": UserConfigurationTarget.self,
+  "ZipDirectory": ZipDirectoryTarget.self,
+  "ZipMembers": ZipMembersTarget.self,
 ]
 
 /// Reports a finding if a promise does not hold.
