@@ -7,7 +7,8 @@ import ThumbnailProtocol
 /// The cell: the rights that this process drops before it reads the first byte of a picture.
 ///
 /// 1. It has no descriptors except the socket and three of /dev/null.
-/// 2. It yields processor and disk to all other programs, and is the first to be killed when memory runs out.
+/// 2. It is the first to be killed when memory runs out. It yields processor and disk to all other programs,
+///    unless it is eager.
 /// 3. Its memory and processor time are limited; it can write no files and no core dump, and other processes
 ///    cannot read its memory.
 /// 4. It is not root, has no capabilities, and has a user namespace of its own, where the kernel counts its
@@ -44,7 +45,8 @@ enum Cell {
   static func enter(_ bounds: Bounds) -> Protection {
     var protection = Protection()
     clinux_probe_prepare()
-    // Best effort: without it the cell can still decode.
+    // Best effort: without these the cell can still decode.
+    _ = clinux_yield_memory()
     if !bounds.isEager { _ = clinux_yield_to_all() }
     limit(bounds)
     protection.boundsThreads = becomeNobody(bounds)

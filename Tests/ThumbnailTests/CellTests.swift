@@ -139,8 +139,7 @@ struct CellTests {
     let fields = stat.split(separator: ")").last!.split(separator: " ")
     // Field 41 of proc(5), and the name is the second: 5 is SCHED_IDLE.
     #expect(fields[41 - 3] == "5")
-    let score = try String(contentsOfFile: "/proc/\(process)/oom_score_adj", encoding: .utf8)
-    #expect(score == "1000\n")
+    try expectFirstToGo(process)
     let disk = try Workshop.open { try $0.run("ionice", "-p", "\(process)") }
     #expect(disk == "idle")
     // The kernel may be built without shares for sessions.
@@ -150,6 +149,17 @@ struct CellTests {
       #expect(share.hasSuffix(" nice 19\n"), "\(share)")
       #expect(try share != String(contentsOfFile: "/proc/self/autogroup", encoding: .utf8))
     }
+  }
+
+  @Test("A worker that gets its share of the processor is the first to go without memory, too")
+  func eagerCourtesy() throws {
+    let worker = try TestWorker()
+    try expectFirstToGo(worker.worker.process)
+  }
+
+  private func expectFirstToGo(_ process: pid_t) throws {
+    let score = try String(contentsOfFile: "/proc/\(process)/oom_score_adj", encoding: .utf8)
+    #expect(score == "1000\n")
   }
 
   @Test("The kernel confirms it: filter, no new privileges, no capabilities, bounds")

@@ -108,9 +108,12 @@ const char *clinux_library_of_symbol(const char *symbol);
 // -1 on a kernel without Landlock.
 int clinux_landlock_forbid_all(void);
 
-// Gives the calling process and its session the lowest priority for processor and disk, and makes the process
-// the first to be killed when memory runs out. -1 if one of these failed for the process.
+// Gives the calling process and its session the lowest priority for processor and disk. -1 if one of these failed
+// for the process.
 int clinux_yield_to_all(void);
+
+// Makes the calling process the first to be killed when memory runs out. -1 if it cannot be.
+int clinux_yield_memory(void);
 
 // For a process with one thread: moves it into a user namespace of its own, where RLIMIT_NPROC counts its
 // threads alone and not everything that its user runs. -1 if there is no such namespace, or if the kernel
