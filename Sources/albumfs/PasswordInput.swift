@@ -14,9 +14,9 @@ enum PasswordInput {
   }
 
   /// Asks for a new password, on a terminal twice.
-  static func new(
-    _ source: PasswordSource, prompt: String, warnsIfWeak: Bool
-  ) throws(Failure) -> SecretBytes {
+  static func new(_ source: PasswordSource, prompt: String, strength: Strength) throws(Failure)
+    -> SecretBytes
+  {
     let first = try read(source, prompt)
     if source == .terminal {
       let second = try read(source, "Once more: ")
@@ -24,12 +24,24 @@ enum PasswordInput {
         throw Failure(.noPassword, "The two passwords differ; nothing was changed.")
       }
     }
-    if warnsIfWeak, PasswordStrength.isWeak(first) {
-      Terminal.complain(
-        "This password is weak: somebody who gets the store can guess it. Five or more words picked at "
-          + "random are better.")
-    }
+    if PasswordStrength.isWeak(first) { Terminal.complain(strength.warning) }
     return first
+  }
+
+  /// What a weak new password is worth, and to whom.
+  enum Strength {
+    case alone, besidesKey
+
+    fileprivate var warning: String {
+      switch self {
+      case .alone:
+        "This password is weak: somebody who gets the store can guess it. Five or more words picked at "
+          + "random are better."
+      case .besidesKey:
+        "This password is weak: it adds little to the security key, and somebody who has the store, the key "
+          + "and its PIN can guess it. Five or more words picked at random are better."
+      }
+    }
   }
 
   /// Asks for the PIN of a security key, which only a terminal gives.

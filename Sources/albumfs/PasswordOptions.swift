@@ -188,7 +188,8 @@ struct SecretSource {
 
   func new(_ prompt: String, salt: [UInt8]) throws(Failure) -> SecretBytes {
     guard let password else { return try SecurityKeyInput.secret(.make, salt: salt) }
-    let typed = try PasswordInput.new(password, prompt: prompt, warnsIfWeak: !usesKey)
+    let typed = try PasswordInput.new(
+      password, prompt: prompt, strength: usesKey ? .besidesKey : .alone)
     if !usesKey { return typed }
     return SecurityKeySecret.password(try SecurityKeyInput.secret(.make, salt: salt), and: typed)
   }

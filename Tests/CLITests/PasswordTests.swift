@@ -96,6 +96,11 @@ import Testing
         ["space", "password", store, "--password-stdin", "--new-password-file", file], input: old)
       #expect(changed.code == 0 && changed.errors.contains(weak) == isWeak)
     }
+    let another = try scratch.write("another", "iloveyou")
+    let more = try TestStore.run(
+      ["space", "add-key", store, "--password-stdin", "--new-password-file", another],
+      input: "letmein")
+    #expect(more.code == 0 && more.errors.contains(weak))
     // A command that only unlocks does not warn.
     let opened = try TestStore.run(
       ["space", "recovery-key", store, "--password-stdin"], input: "letmein")
