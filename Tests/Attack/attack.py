@@ -35,7 +35,7 @@ import features
 import game
 import report
 import rule
-from driver import SESSION_LIMIT, Failed, Store, clean_up, make_top
+from driver import SESSION_LIMIT, Failed, Store, can_share, clean_up, make_top
 from features import Features, Record
 from lives import SEGMENT, Life, Plan, make_photos, make_plan
 from traces import Copy, FirstPassword, take_copy
@@ -139,9 +139,10 @@ def truth(plan: Plan, keys: list[FirstPassword], copies: list[Copy], limit: int)
     return rule.Truth(limit, claimed, claimed if is_new else 0, sessions, sessions_new, made, made_new)
 
 
-def make_record(plan: Plan, folder: Path, albumfs: Path, photos: list[Path], has_disk: bool) -> Record:
+def make_record(plan: Plan, folder: Path, albumfs: Path, photos: list[Path], has_disk: bool, shares: bool
+                ) -> Record:
     """Runs one life and keeps what observers can see of it; removes the store."""
-    store = Store(folder, albumfs)
+    store = Store(folder, albumfs, shares and plan.is_shared)
     try:
         life = Life(plan, store, photos, has_disk)
         room = os.statvfs(folder)
@@ -161,14 +162,14 @@ def make_record(plan: Plan, folder: Path, albumfs: Path, photos: list[Path], has
 
 
 def work(pipe: Connection, plans: list[Plan], top: Path, albumfs: Path, photos: list[Path],
-         has_disk: bool, end: float) -> None:
+         has_disk: bool, shares: bool, end: float) -> None:
     """Makes stores in a separate process; sends each record, or the reason why there is none."""
     parent = os.getppid()
     for plan in plans:
         if time.monotonic() > end or os.getppid() != parent:
             break
         try:
-            pipe.send(make_record(plan, top / f"{plan.seed}", albumfs, photos, has_disk))
+            pipe.send(make_record(plan, top / f"{plan.seed}", albumfs, photos, has_disk, shares))
         except KeyboardInterrupt:
             break
         except (Failed, OSError) as error:
@@ -181,6 +182,9 @@ def work(pipe: Connection, plans: list[Plan], top: Path, albumfs: Path, photos: 
 def make_records(options: argparse.Namespace, top: Path, has_disk: bool, plans: list[Plan]
                  ) -> tuple[list[Record], list[str]]:
     photos = make_photos(top / "photos")
+    shares = can_share(options.albumfs, top)
+    if not shares:
+        print("no store is shared: that takes root, and programs that other accounts can run", file=sys.stderr)
     end = time.monotonic() + options.minutes * 60
     records: list[Record] = []
     problems: list[str] = []
@@ -190,7 +194,7 @@ def make_records(options: argparse.Namespace, top: Path, has_disk: bool, plans: 
         for number in range(options.processes):
             ours, theirs = multiprocessing.Pipe(duplex=False)
             mine = plans[number::options.processes]
-            arguments = (theirs, mine, top, options.albumfs, photos, has_disk, end)
+            arguments = (theirs, mine, top, options.albumfs, photos, has_disk, shares, end)
             worker = multiprocessing.Process(target=work, args=arguments)
             worker.start()
             theirs.close()

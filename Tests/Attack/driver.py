@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pickle
 import shutil
 import signal
 import subprocess
@@ -15,14 +16,18 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 # Seconds. Only a program that hangs exceeds them, on a busy machine too.
 COMMAND_LIMIT = 180.0
 SESSION_LIMIT = 240.0
 # The exit code of a command that waited for as long as it was told to.
 TIMED_OUT = 42
+# Two accounts that share a store, and their group: daemon, bin and users, which every Debian has.
+ACCOUNTS = (1, 2)
+GROUP = 100
 
 
 class Failed(Exception):
@@ -40,6 +45,37 @@ def run(words: list[str], limit: float = COMMAND_LIMIT, check: bool = True,
     if check and done.returncode not in (0, accept):
         raise Failed(f"{' '.join(words)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
+
+
+def as_account(user: int, body: Callable[[], Any]) -> Any:
+    """Runs `body` in a child process of another user and returns its result. Only root can."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([GROUP])
+            os.setresgid(GROUP, GROUP, GROUP)
+            os.setresuid(user, user, user)
+            os.umask(0o022)
+            outcome = (True, body())
+        except BaseException as error:
+            outcome = (False, str(error) or repr(error))
+        with open(writing, "wb") as pipe:
+            pickle.dump(outcome, pipe)
+        os._exit(0)
+    os.close(writing)
+    try:
+        with open(reading, "rb") as pipe:
+            answer = pipe.read()
+    except BaseException:
+        os.kill(child, signal.SIGKILL)
+        raise
+    finally:
+        os.waitpid(child, 0)
+    is_done, result = pickle.loads(answer) if answer else (False, "it ended")
+    if not is_done:
+        raise Failed(f"account {user}: {result}")
+    return result
 
 
 def is_mounted(path: Path) -> bool:
@@ -100,20 +136,35 @@ def clean_up(top: Path) -> None:
 def make_top(size: str) -> tuple[Path, bool]:
     """Makes a directory for all stores; returns true if it is a separate disk in memory, of this size."""
     top = Path(tempfile.mkdtemp(prefix="albumfs-attack-"))
+    # Accounts that share a store reach it.
+    top.chmod(0o711)
     if size == "none":
         return top, False
     try:
-        run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "albumfs-attack", str(top)])
+        run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=711", "albumfs-attack", str(top)])
         return top, True
     except (Failed, FileNotFoundError) as failure:
         print(f"no tmpfs can be mounted, so the stores lie in {top}: {failure}", file=sys.stderr)
         return top, False
 
 
-class Store:
-    """One store and its only mount point, in a directory of its own."""
+def can_share(albumfs: Path, top: Path) -> bool:
+    """True if other accounts can run the program and reach the stores."""
+    def try_it() -> None:
+        run([str(albumfs), "--version"])
+        top.stat()
 
-    def __init__(self, folder: Path, albumfs: Path) -> None:
+    try:
+        as_account(ACCOUNTS[0], try_it)
+        return True
+    except (Failed, OSError):
+        return False
+
+
+class Store:
+    """One store and its mount points, in a directory of its own. Two accounts may share it."""
+
+    def __init__(self, folder: Path, albumfs: Path, is_shared: bool = False) -> None:
         folder.mkdir()
         self.folder = folder
         self.albumfs = str(albumfs)
@@ -125,6 +176,30 @@ class Store:
                                 XDG_STATE_HOME=str(folder / "state"), LC_ALL="C.UTF-8")
         # Other tests forbid the chaff that the game is about.
         self.environment.pop("ALBUMFS_TESTS_FORBID_CHAFF", None)
+        self.is_shared = is_shared
+        if is_shared:
+            self.prepare_sharing()
+
+    def prepare_sharing(self) -> None:
+        self.environment.pop("XDG_RUNTIME_DIR", None)
+        os.chown(self.folder, ACCOUNTS[0], GROUP)
+        self.folder.chmod(0o2770)
+        # As README says under "A store for two".
+        self.path.mkdir()
+        os.chown(self.path, ACCOUNTS[0], GROUP)
+        self.path.chmod(0o2770)
+        for account in ACCOUNTS:
+            point = self.folder / f"mnt-{account}"
+            point.mkdir()
+            os.chown(point, account, GROUP)
+
+    def as_account(self, user: int, body: Callable[[], Any]) -> Any:
+        """Runs `body` as one of the accounts that share the store, with a mount point of its own."""
+        def act() -> Any:
+            self.mount_point = self.folder / f"mnt-{user}"
+            return body()
+
+        return as_account(user, act)
 
     def call(self, *words: str, limit: float = COMMAND_LIMIT, check: bool = True, accept: int = 0) -> str:
         return run([self.albumfs, *words], limit, check, self.environment, accept)
@@ -146,6 +221,13 @@ class Store:
     def change_password(self, old: str, new: str) -> None:
         self.call("space", "password", "-q", "--password-file", self.password_file(old),
                   "--new-password-file", self.password_file(new), str(self.path))
+
+    def add_key(self, password: str, another: str) -> None:
+        self.call("space", "add-key", "-q", "--password-file", self.password_file(password),
+                  "--new-password-file", self.password_file(another), str(self.path))
+
+    def remove_key(self, password: str) -> None:
+        self.call("space", "remove-key", "-q", "--password-file", self.password_file(password), str(self.path))
 
     def recovery_key(self, password: str) -> str:
         return self.call("space", "recovery-key", "--password-file", self.password_file(password),

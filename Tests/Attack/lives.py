@@ -9,6 +9,11 @@ Fairness. A difference that the plan makes must not answer the question of the g
 - Pool `first`: the first space is as in `one`, the others share a further draw of content. Observers
   with the first password see the first space apart, so they play `one` against `first`.
 
+Further passwords of spaces (`space add-key`), and those that are removed again, are drawn as content is: once
+for `one` and for all spaces of `total`, and a second time for the further spaces of `first`.
+
+Of every pool some stores are shared by two accounts, who take turns at random, whatever the space is.
+
 Where an owner adds chaff by hand, its amount is drawn from BROAD as well, so that it can be as much as
 hidden spaces hold.
 """
@@ -22,7 +27,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from driver import TIMED_OUT, Store, run
+from driver import ACCOUNTS, TIMED_OUT, Store, run
 
 SEGMENT = 256 << 10
 # Photos are an eighth to twice as long as a segment, as photos of 0.5 to 8 MB are to segments of 4 MiB.
@@ -30,6 +35,8 @@ BROAD = (3 << 20, 24 << 20)
 SESSIONS = (5, 9)
 HIDDEN_SESSIONS = (1, 3)
 SPACES = {2: 0.5, 3: 0.25, 4: 0.15, 5: 0.1}
+FURTHER_PASSWORDS = {0: 0.6, 1: 0.3, 2: 0.1}
+SHARED = 0.15  # Of all stores.
 POOLS = ("one", "total", "first")
 
 
@@ -41,6 +48,7 @@ class Plan:
     content: tuple[int, ...]  # Bytes a space.
     claimed_chaff: int  # Bytes of chaff that the owner adds by hand.
     steps: tuple[tuple[str, int], ...]  # The action, and its space.
+    is_shared: bool  # By two accounts.
 
     @property
     def spaces(self) -> int:
@@ -76,6 +84,10 @@ def make_plan(seed: int, pool: str, has_claimed_chaff: bool) -> Plan:
         timed += [(rng.uniform(birth, 1), "use", space) for _ in range(sessions[space])]
         if rng.random() < 0.2:
             timed.append((rng.uniform(birth, 1), "password", space))
+    owners = [range(1), range(1, spaces)] if pool == "first" else [range(spaces)]
+    for some in owners:
+        for _ in range(rng.choices(list(FURTHER_PASSWORDS), list(FURTHER_PASSWORDS.values()))[0]):
+            timed += further_password(rng, rng.choice(some), timed)
     chaff = broad(rng) if has_claimed_chaff else 0
     if chaff:
         timed.append((rng.uniform(0, 1), "chaff", 0))
@@ -83,7 +95,16 @@ def make_plan(seed: int, pool: str, has_claimed_chaff: bool) -> Plan:
     steps = [(what, space) for _, what, space in sorted(timed)]
     # A store at rest was last mounted by a session that ended by an unmount.
     steps.append(("look", rng.randrange(spaces)))
-    return Plan(seed, pool, tuple(content), chaff, tuple(steps))
+    return Plan(seed, pool, tuple(content), chaff, tuple(steps), rng.random() < SHARED)
+
+
+def further_password(rng: random.Random, space: int, timed: list[tuple[float, str, int]]
+                     ) -> list[tuple[float, str, int]]:
+    """A second password of a space, which half of the owners remove again."""
+    birth = next((time for time, what, other in timed if (what, other) == ("add", space)), 0.0)
+    added = rng.uniform(birth, 1)
+    removed = [(rng.uniform(added, 1), "remove-key", space)] if rng.random() < 0.5 else []
+    return [(added, "add-key", space), *removed]
 
 
 def spread(rng: random.Random, count: int, parts: int) -> list[int]:
@@ -118,33 +139,72 @@ class Life:
         self.has_disk = has_disk
         self.rng = random.Random(plan.seed + 1)
         self.passwords = [f"space-{space}" for space in range(plan.spaces)]
+        self.further: list[list[str]] = [[] for _ in range(plan.spaces)]
         self.left = list(plan.content)
         uses = [space for what, space in plan.steps if what == "use"]
         self.sessions_left = [uses.count(space) for space in range(plan.spaces)]
         self.born = [0]
         self.number = 0
-        self.was_killed = False
+        # Accounts whose last session was killed, so that the times of its files are not at rest yet.
+        self.restless: set[int] = set()
+        self.account = os.geteuid()
 
     def live(self, on_copy: Callable[[], None]) -> None:
-        self.store.init(self.passwords[0], SEGMENT, None if self.has_disk else self.chaff_at_birth())
+        self.act(self.init)
         for what, space in self.plan.steps:
-            if what == "add":
-                self.store.add_space(self.passwords[space])
-                self.born.append(space)
-            elif what == "password":
-                new = self.passwords[space] + "-new"
-                self.store.change_password(self.passwords[space], new)
-                self.passwords[space] = new
-            elif what == "chaff":
-                self.store.call("chaff", "add", "-q", str(self.store.path), str(self.plan.claimed_chaff))
-            elif what == "copy":
-                if self.was_killed:
-                    self.look(self.rng.choice(self.born))
+            if what in ("copy", "look"):
+                self.settle(space if what == "look" else self.rng.choice(self.born))
+            if what == "copy":
                 on_copy()
-            elif what == "look" and (self.was_killed or self.rng.random() < 0.3):
-                self.look(space)
-            elif what == "use":
-                self.use(space)
+            elif what == "look":
+                if self.rng.random() < 0.3:
+                    self.act(lambda: self.look(space))
+            else:
+                self.act(lambda: self.step(what, space))
+
+    def act(self, body: Callable[[], None], account: int | None = None) -> None:
+        """Does something as an account, by default any of those that have the store."""
+        if not self.store.is_shared:
+            body()
+            return
+        self.account = self.rng.choice(ACCOUNTS) if account is None else account
+
+        def changed() -> dict:
+            body()
+            return {name: value for name, value in vars(self).items() if name not in ("plan", "store", "photos")}
+
+        vars(self).update(self.store.as_account(self.account, changed))
+
+    def settle(self, space: int) -> None:
+        """A session of each account whose last one was killed."""
+        for account in sorted(self.restless):
+            self.act(lambda: self.look(space), account)
+
+    def init(self) -> None:
+        self.store.init(self.passwords[0], SEGMENT, None if self.has_disk else self.chaff_at_birth())
+
+    def step(self, what: str, space: int) -> None:
+        if what == "add":
+            self.store.add_space(self.passwords[space])
+            self.born.append(space)
+        elif what == "password":
+            new = self.passwords[space] + "-new"
+            self.store.change_password(self.passwords[space], new)
+            self.passwords[space] = new
+        elif what == "add-key":
+            self.number += 1
+            another = f"further-{space}-{self.number}"
+            self.store.add_key(self.passwords[space], another)
+            self.further[space].append(another)
+        elif what == "remove-key":
+            self.store.remove_key(self.further[space].pop(0))
+        elif what == "chaff":
+            self.store.call("chaff", "add", "-q", str(self.store.path), str(self.plan.claimed_chaff))
+        else:
+            self.use(space)
+
+    def any_password(self, space: int) -> str:
+        return self.rng.choice([self.passwords[space], *self.further[space]])
 
     def chaff_at_birth(self) -> int:
         """The chaff that `init` would draw on a disk of 4 GiB, see ChaffRule.swift: a greater disk takes too long."""
@@ -152,9 +212,9 @@ class Life:
 
     def look(self, space: int) -> None:
         """Runs a session that only reads."""
-        with self.store.session(self.passwords[space], grace=900, is_killed=False) as top:
+        with self.store.session(self.any_password(space), grace=900, is_killed=False) as top:
             self.read_some(top)
-        self.was_killed = False
+        self.restless.discard(self.account)
 
     def use(self, space: int) -> None:
         """Runs a session that imports a share of the remaining photos, and sometimes does other things."""
@@ -165,7 +225,7 @@ class Life:
         self.sessions_left[space] -= 1
         self.left[space] -= amount
         is_killed = rng.random() < 0.15
-        with self.store.session(self.passwords[space], rng.choice([0, 900]), is_killed) as top:
+        with self.store.session(self.any_password(space), rng.choice([0, 900]), is_killed) as top:
             if rng.random() < 0.3:
                 self.read_some(top)
             self.add_files(top, amount)
@@ -178,7 +238,10 @@ class Life:
             if not is_killed and rng.random() < 0.5:
                 # Thumbnails are made when no other program wants the processor, which may be never.
                 self.store.call("sync", "-q", "--timeout", "50", str(top), accept=TIMED_OUT)
-        self.was_killed = is_killed
+        if is_killed:
+            self.restless.add(self.account)
+        else:
+            self.restless.discard(self.account)
 
     def add_files(self, top: Path, amount: int) -> None:
         album = top / f"Album {self.number}"
