@@ -88,6 +88,42 @@ import Testing
     #expect(try store.content("keys").count % 512 == 0)
   }
 
+  @Test func everySlotAndSegmentStaysRandom() throws {
+    let (scratch, key) = (try ScratchDirectory(), try SimulatedKey())
+    let store = scratch.path("store")
+    let file = try scratch.write("password", TestStore.password)
+    for command in [
+      [
+        "init", store, "--kdf", "interactive", "--segment-size", "256K", "--chaff", "512K", "--fido2",
+      ],
+      ["space", "add-key", store, "--fido2", "--new-password-file", file],
+      ["space", "add-key", store, "--password-file", file, "--new-fido2", "--new-with-password"],
+      ["space", "remove-key", store, "--password-file", file],
+      ["space", "password", store, "--fido2", "--new-password-file", file],
+      ["space", "password", store, "--password-file", file, "--new-fido2"],
+      ["space", "remove-key", store, "--fido2", "--others"],
+      ["space", "destroy", store, "--fido2", "--remove-segments", "--yes"],
+    ] {
+      let besides = [("New password: ", "besides"), ("Once more: ", "besides")]
+      let answers = command.contains("--new-with-password") ? besides : []
+      let outcome = try KeyedOutcome(command, [key], answers + [(pinPrompt, SimulatedKey.pin)])
+      #expect(outcome.code == 0, "\(command) \(outcome)")
+      let found = try UniformStore(store)
+      #expect(found.faults == [] && found.fileCount > 1, "\(command)")
+    }
+  }
+
+  @Test func aWeakPasswordBesidesAKeyIsSaidToBeOne() throws {
+    let (store, key) = (try TestStore(), try SimulatedKey())
+    let words = "adds little to the security key"
+    for (password, isWeak) in [("sesame", true), ("vapour kettle ninety harbour moss", false)] {
+      let file = try store.scratch.write("besides", password)
+      let added = try add(key, to: store, ["--new-password-file", file])
+      #expect(added.code == 0 && added.errors.contains(words) == isWeak, "\(added)")
+      #expect(!added.errors.contains(password))
+    }
+  }
+
   /// A password replaces a key, and a key a password.
   @Test func aKeyReplacesThePassword() throws {
     let (store, key) = (try TestStore(), try SimulatedKey())

@@ -5,23 +5,10 @@ import Testing
 /// Every byte of a store except its two confs is as random as any other, whatever wrote it. Encryption tools
 /// have written sectors of zeros into "random" space for years, and nobody noticed.
 @Suite(.serialized) struct UniformBytesTests {
-  /// Examines every file of the store, and all of them together.
   private func examine(_ mounted: MountedStore, _ when: String) throws {
-    var all = UniformBytes()
-    var count = 0
-    for name in try FileManager.default.subpathsOfDirectory(atPath: mounted.store).sorted() {
-      let path = mounted.store + "/" + name
-      // Folders have no bytes, and a segment may go at any time.
-      guard !name.hasPrefix("albumfs.conf"),
-        let content = try? Data(contentsOf: URL(fileURLWithPath: path))
-      else { continue }
-      let bytes = [UInt8](content)
-      count += 1
-      if let fault = UniformBytes(bytes).fault { Issue.record("\(when): \(name): \(fault)") }
-      all.add(bytes)
-    }
-    #expect(count >= 2, "\(when)")
-    if let fault = all.fault { Issue.record("\(when): all files together: \(fault)") }
+    let found = try UniformStore(mounted.store)
+    #expect(found.faults == [], "\(when)")
+    #expect(found.fileCount >= 2, "\(when)")
   }
 
   private static let options = ["--segment-size", "256K"]
@@ -44,6 +31,37 @@ import Testing
       try examine(mounted, "space add")
       try mounted.sh("albumfs space destroy -q --yes --password-file $W/../password-2 $S")
       try examine(mounted, "space destroy")
+    }
+  }
+
+  /// Slots are sealed, replaced by random bytes and added in each of these.
+  @Test func afterFurtherPasswordsAndARecovery() throws {
+    try MountedStore.use(initOptions: Self.options + ["--chaff", "512K"]) { mounted in
+      try mounted.unmount()
+      for name in ["second", "third", "new"] { try mounted.setPassword(name, "password-\(name)") }
+      func run(_ command: String) throws {
+        try mounted.sh("R=$W/../password; albumfs space \(command)")
+        try examine(mounted, command)
+      }
+      try run("add-key -q --password-file $R --new-password-file $R-second $S")
+      try run("add-key -q --password-file $R-second --new-password-file $R-third $S")
+      try run("remove-key -q --password-file $R-second $S")
+      try run("remove-key -q --others --password-file $R-third $S")
+      try mounted.sh(
+        "albumfs space recovery-key --password-file $W/../password-third $S > $W/../password-key")
+      let recovery = "--recovery-key --password-file $R-key --new-password-file"
+      try run("add-key -q \(recovery) $R-second $S")
+      try run("password -q \(recovery) $R-new $S")
+      try run("destroy -q --yes --remove-segments --password-file $R-new $S")
+    }
+  }
+
+  @Test(arguments: ["xchacha20-poly1305", "aes-256-gcm"])
+  func withEachCipher(cipher: String) throws {
+    try MountedStore.use(initOptions: Self.options + ["--cipher", cipher]) { mounted in
+      try mounted.sh("mkdir $M/A; head -c 700K /dev/zero > $M/A/zeros")
+      try mounted.unmount()
+      try examine(mounted, cipher)
     }
   }
 

@@ -246,16 +246,10 @@ struct ThumbnailRuleTests {
     // The preview of some cameras says that it is upright, and is not.
     let lying = try TestPictures.tag(large, "jpg", "-Orientation#=1")
     for preview in [large, lying] {
-      let picture =
-        switch form {
-        case "cr2": RawSamples.cr2(preview: small + preview, orientation: 6)
-        case "rw2": RawSamples.rw2(preview: small + preview, orientation: 6)
-        case "orf": RawSamples.orf(preview: small + preview, orientation: 6)
-        case "cr3": RawSamples.cr3(preview: small + preview, orientation: 6)
-        case "raf":
-          RawSamples.raf(preview: try TestPictures.tag(preview, "jpg", "-Orientation#=6"))
-        default: RawSamples.tiff(preview: small + preview, orientation: 6)
-        }
+      let previews =
+        form == "raf"
+        ? try TestPictures.tag(preview, "jpg", "-Orientation#=6") : small + preview
+      let picture = TestPictures.raw(form, of: previews, orientation: 6)
       let (kind, bytes) = try worker.thumbnail(of: picture)
       let pixels = try TestPictures.decode(bytes)
       #expect(kind == .jpeg && (pixels.width, pixels.height) == (512, 320))
@@ -330,6 +324,20 @@ struct ThumbnailRuleTests {
     let pixels = try TestPictures.decode(bytes)
     #expect((pixels.width, pixels.height) == (320, 200))
     #expect(Pixels.isClose(pixels.quarters[0], TestPictures.red, by: 60), "\(pixels.quarters)")
+  }
+
+  @Test(
+    "Of a HEIC or AVIF whose main picture is lost the small one beside it shows",
+    arguments: ["small:heic", "small:avif"])
+  func lostMainPicture(_ kind: String) throws {
+    let worker = try TestWorker()
+    var picture = try TestPictures.make(noise(), as: kind)
+    let whole = try TestPictures.decode(try worker.thumbnail(of: picture).1)
+    #expect((whole.width, whole.height) == (320, 200))
+    for index in picture.count / 10..<picture.count * 6 / 10 { picture[index] = 0xFF }
+    let pixels = try TestPictures.decode(try worker.thumbnail(of: picture).1)
+    #expect((pixels.width, pixels.height) == (160, 100))
+    #expect(pixels.isUpright, "\(pixels.quarters)")
   }
 
   @Test("A panorama may have more pixels than other pictures, if it is a baseline JPEG")
