@@ -10,7 +10,8 @@ extension TestPictures {
   /// Pictures whose levels are spread, as names for `make`: 10 and 12 bits in 16, 32 bits, numbers with a
   /// point.
   package static let measuredKinds = [
-    "measured:10:png", "measured:12:png", "measured:12:tif", "measured:32:tif", "measured:float:tif",
+    "measured:10:png", "measured:12:png", "measured:12:tif", "measured:32:tif",
+    "measured:float:tif",
   ]
 
   /// Pictures with a small one of 160 pixels beside them, as names for `make`.
@@ -27,6 +28,16 @@ extension TestPictures {
     }
   }
 
+  /// A picture of which nothing is left but its head, and the small picture at its end if it has one.
+  package static func hollow(_ picture: [UInt8]) -> [UInt8] {
+    // The content of a HEIC or AVIF begins behind the name of this box.
+    let box = Array("mdat".utf8)
+    let start = picture.indices.first { picture[$0...].starts(with: box) }.map { $0 + box.count }
+    var result = picture
+    for index in (start ?? picture.count / 10)..<picture.count * 6 / 10 { result[index] = 0xFF }
+    return result
+  }
+
   /// A raw file of one of the kinds around previews, of which the last is the largest.
   package static func raw(_ kind: String, of previews: [UInt8], orientation: Int) -> [UInt8] {
     switch kind {
@@ -39,7 +50,8 @@ extension TestPictures {
     }
   }
 
-  private static func measured(_ pixels: Data, levels: String, as format: String) throws -> [UInt8] {
+  private static func measured(_ pixels: Data, levels: String, as format: String) throws -> [UInt8]
+  {
     let (factor, offset, type, interpretation) =
       switch levels {
       case "10": ("4", "0", "ushort", "rgb16")

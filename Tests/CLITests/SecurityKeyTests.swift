@@ -94,7 +94,8 @@ import Testing
     let file = try scratch.write("password", TestStore.password)
     for command in [
       [
-        "init", store, "--kdf", "interactive", "--segment-size", "256K", "--chaff", "512K", "--fido2",
+        "init", store, "--kdf", "interactive", "--segment-size", "256K", "--chaff", "512K",
+        "--fido2",
       ],
       ["space", "add-key", store, "--fido2", "--new-password-file", file],
       ["space", "add-key", store, "--password-file", file, "--new-fido2", "--new-with-password"],

@@ -66,10 +66,7 @@ struct FreshMemoryTests {
     var noise = whole
     for index in middle { noise[index] = UInt8.random(in: 0...255, using: &random) }
     let without = Array(whole[..<middle.lowerBound] + whole[middle.upperBound...])
-    // Nothing of a large picture is left, but its head and the small one at the end.
-    var hollow = whole
-    for index in whole.count / 10..<whole.count * 9 / 10 { hollow[index] = 0xFF }
-    result += [zeros, noise, without, hollow]
+    result += [zeros, noise, without, TestPictures.hollow(whole)]
     for _ in 0..<pocked {
       var pocked = whole
       for _ in 0..<12 {
