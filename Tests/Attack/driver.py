@@ -57,12 +57,15 @@ def as_account(user: int, body: Callable[[], Any]) -> Any:
             os.setresgid(GROUP, GROUP, GROUP)
             os.setresuid(user, user, user)
             os.umask(0o022)
-            outcome = (True, body())
+            outcome = pickle.dumps((True, body()))
         except BaseException as error:
-            outcome = (False, str(error) or repr(error))
-        with open(writing, "wb") as pipe:
-            pickle.dump(outcome, pipe)
-        os._exit(0)
+            outcome = pickle.dumps((False, str(error) or repr(error)))
+        try:
+            with open(writing, "wb") as pipe:
+                pipe.write(outcome)
+        finally:
+            # Nothing of the parent may happen twice.
+            os._exit(0)
     os.close(writing)
     try:
         with open(reading, "rb") as pipe:
