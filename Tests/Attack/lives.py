@@ -171,7 +171,8 @@ class Life:
 
         def changed() -> dict:
             body()
-            return {name: value for name, value in vars(self).items() if name not in ("plan", "store", "photos")}
+            kept = ("plan", "store", "photos")
+            return {name: value for name, value in vars(self).items() if name not in kept}
 
         vars(self).update(self.store.as_account(self.account, changed))
 
