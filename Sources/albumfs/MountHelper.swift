@@ -1,3 +1,4 @@
+import ControlProtocol
 import Glibc
 import Posix
 
@@ -33,18 +34,21 @@ enum MountHelper {
       default: places.append(word)
       }
     }
+    if places.count == 2, isMounted(places[0], on: places[1]) { return [] }
     var result = ["mount", "--quiet"] + places
-    // mount(8) finds a line of fstab in the mount table by its first field. The store is named there anyway.
-    if let store = places.first, !store.contains(","), !options.contains(where: isSourceName) {
-      result += ["-o", "fsname=\(store)"]
-    }
     for option in options { result += translated(option) }
     let hasSource = result.contains { $0.hasPrefix("--password-") || $0 == "--fido2" }
     if !hasSource, isatty(STDIN_FILENO) != 1 { result.append("--password-stdin") }
     return result
   }
 
-  private static func isSourceName(_ option: String) -> Bool { option.hasPrefix("fsname=") }
+  /// True if a space of the store is mounted there. `mount -a` looks for the store in the first column of the
+  /// mount table, which does not show it, and so calls this program for each line of fstab again.
+  private static func isMounted(_ store: String, on mountPoint: String) -> Bool {
+    guard let mount = try? MountPath.table().mount(at: MountPath.resolve(mountPoint)), mount.isSpace
+    else { return false }
+    return ControlClient.store(of: mount) == MountPath.resolve(store)
+  }
 
   private static func words(_ list: String) -> [String] {
     list.split(separator: ",").map(String.init)

@@ -95,6 +95,8 @@ class Bench:
             if all(one.key in taken for one in FIRST):
                 stored = measuring.bytes_on_disk(store.path) - empty
                 table.put("stored", peer, turn, stored / table.inputs.content_bytes)
+            if peer.is_albumfs and {"photos-in", "photos-plain"} <= taken.keys():
+                table.put("album-cost", peer, turn, taken["photos-in"] / taken["photos-plain"])
             store.mount()
             peak = max(peak, self.session(SECOND, store, scratch, table, turn, taken))
             if peak:

@@ -14,6 +14,9 @@ import Testing
     try body(mounted)
   }
 
+  private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().path
+
   private let gone =
     "for i in $(seq 600); do mountpoint -q $M || break; sleep 0.1; done; ! mountpoint -q $M"
 
@@ -66,8 +69,6 @@ import Testing
 
   /// Uses announcements like those of logind on the system bus.
   @Test func theWatchLocksWithTheSessionAndBeforeSleep() throws {
-    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent().path
     try withStore { mounted in
       try mounted.sh(
         """
@@ -91,42 +92,11 @@ import Testing
           """
           mountpoint -q $M || albumfs mount -q --password-file $P $S $M
           echo '\(signal)' > $W/signals
-          PATH=$W/fake:$PATH \(root)/scripts/system/albumfs-lock-watch
+          PATH=$W/fake:$PATH \(LockTests.root)/scripts/system/albumfs-lock-watch
           \(isLocked ? "!" : "") mountpoint -q $M
           """)
       }
       try mounted.sh("if mountpoint -q $M; then albumfs umount $M; fi")
-    }
-  }
-
-  /// fstab, and pam_mount, which writes the password to standard input.
-  @Test(.enabled(if: geteuid() == 0, "calls umount(8)"))
-  func mountOfTheSystemMountsASpace() throws {
-    try withStore { mounted in
-      try mounted.sh(
-        """
-        mkdir $W/sbin; ln -s "$(command -v albumfs)" $W/sbin/mount.fuse.albumfs
-        $W/sbin/mount.fuse.albumfs $S $M -o rw,noexec,noauto,user < $P
-        mountpoint -q $M; grep " $M " /proc/self/mounts | grep -q noexec
-        umount $M; for i in $(seq 100); do albumfs list | grep -q "$M" || break; sleep 0.1; done
-        code=0; echo wrong | $W/sbin/mount.fuse.albumfs $S $M || code=$?; [ $code = 12 ]
-        """)
-    }
-  }
-
-  @Test func shellsCompleteMountsAndNotDirectories() throws {
-    try MountedStore.use { mounted in
-      let script = """
-        source <(albumfs --generate-completion-script bash)
-        COMP_WORDS=(albumfs umount ''); COMP_CWORD=2; COMP_LINE='albumfs umount '; COMP_POINT=15
-        cd /; _albumfs albumfs '' umount 2>/dev/null || true
-        printf '%s\\n' "${COMPREPLY[@]}"
-        """
-      let offered = try mounted.sh(
-        "set +eu; \(script)"
-      ).split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
-      #expect(offered.contains(mounted.mountPoint), "\(offered)")
-      #expect(!offered.contains("etc") && !offered.contains("/etc"), "\(offered)")
     }
   }
 }

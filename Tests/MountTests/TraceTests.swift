@@ -115,6 +115,53 @@ import Testing
     }
   }
 
+  /// tumbler makes thumbnails everywhere but in the mount, in both spellings, until that is taken back.
+  @Test(.enabled(if: TraceTests.exists(TraceTests.tumbler), "needs the package tumbler"))
+  func tumblerLeavesAMountAloneAfterExclude() throws {
+    try MountedStore.use { mounted in
+      let picture = try mounted.write(
+        Data(try TestPictures.jpeg(orientation: 1)), "picture.jpg")
+      try mounted.sh(
+        """
+        mkdir "$M/My Trip" $W/near; ln -s $M $W/link
+        cp '\(picture)' "$M/My Trip/Photo/a.jpg"
+        cat > $W/thumbnail <<'END'
+        export GVFS_DISABLE_FUSE=1
+        \(TraceTests.tumbler) 2>/dev/null & pid=$!
+        gdbus wait --session --timeout 60 org.freedesktop.thumbnails.Thumbnailer1
+        T=org.freedesktop.thumbnails.Thumbnailer1
+        gdbus call --session --dest $T --object-path /org/freedesktop/thumbnails/Thumbnailer1 \\
+          --method $T.Queue "['file://$M/My%20Trip/Photo/a.jpg', 'file://$W/link/My%20Trip/Photo/a.jpg', 'file://$W/near/$1.jpg']" \\
+          "['image/jpeg', 'image/jpeg', 'image/jpeg']" normal foreground 0
+        for i in $(seq 600); do
+          grep -qsaF "near/$1.jpg" $W/.cache/thumbnails/normal/* && break; sleep 0.1
+        done
+        sleep 0.5; kill $pid
+        END
+        # How many thumbnails of the mount there are, after tumbler made one of a neighbour.
+        made() {
+          cp '\(picture)' $W/near/$1.jpg
+          dbus-run-session -- bash $W/thumbnail $1 > /dev/null 2>&1 || true
+          grep -qaF "near/$1.jpg" $W/.cache/thumbnails/normal/*
+          grep -laF My%20Trip -r $W/.cache/thumbnails | wc -l
+        }
+        albumfs traces $W/link --exclude 2> $W/said; grep -q "$W/.config/tumbler/tumbler.rc" $W/said
+        test "$(grep -c "Excludes=.*$M;" $W/.config/tumbler/tumbler.rc)" -gt 2
+        test "$(made one)" = 0
+        albumfs traces $M --exclude 2>&1 | grep already
+        albumfs traces $W/link --include; test ! -e $W/.config/tumbler/tumbler.rc
+        test "$(made two)" = 2
+        # Settings of the user's own stay.
+        printf '# mine\\n[JPEGThumbnailer]\\nExcludes=/mnt\\n' > $W/own; cp $W/own $W/.config/tumbler/tumbler.rc
+        albumfs traces $M --exclude; grep -qx "Excludes=/mnt;$M" $W/.config/tumbler/tumbler.rc
+        albumfs traces $M --include; cmp $W/own $W/.config/tumbler/tumbler.rc
+        for words in "--include --exclude" "--clean --exclude" "--json --include"; do
+          code=0; albumfs traces $M $words 2> /dev/null || code=$?; [ $code = 1 ]
+        done
+        """)
+    }
+  }
+
   @Test(.enabled(if: TraceTests.exists(TraceTests.gvfs), "needs the package gvfs-daemons"))
   func nothingOfTheMountStaysInGvfsFiles() throws {
     try MountedStore.use { mounted in

@@ -67,7 +67,8 @@ extension RingFault {
     switch self {
     case .unknownToKernel: "this kernel has no FUSE over io_uring (Linux 6.14 and later do)"
     case .switchedOff:
-      "FUSE over io_uring is switched off (scripts/enable-uring, as root, switches it on)"
+      "FUSE over io_uring is switched off (root switches it on with albumfs-enable-uring, or "
+        + "scripts/enable-uring of the sources)"
     case .unavailable(.noMemory):
       "the rings need more locked memory than this user may have (ulimit -l)"
     case .unavailable(.notPermitted):

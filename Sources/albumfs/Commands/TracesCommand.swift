@@ -14,8 +14,12 @@ struct TracesCommand: ParsableCommand {
       removes them and touches nothing else. Close the programs that used the mount before: some write \
       their lists again when they end.
 
+      --exclude makes tumbler leave the mount point alone, so that Thunar and Ristretto keep no thumbnails \
+      of it; --include takes that back.
+
         albumfs traces ~/Album
         albumfs traces ~/Album --clean
+        albumfs traces ~/Album --exclude
       """)
 
   @Argument(help: "The mount point, or a store that is mounted.", completion: .directory)
@@ -24,13 +28,27 @@ struct TracesCommand: ParsableCommand {
   @Flag(help: "Remove what it finds.")
   var clean = false
 
+  @Flag(help: "Let tumbler make no thumbnails of it, in ~/.config/tumbler/tumbler.rc.")
+  var exclude = false
+
+  @Flag(help: "Take --exclude back.")
+  var include = false
+
   @Flag(help: "Print JSON.")
   var json = false
 
   @OptionGroup var output: OutputOptions
 
+  func validate() throws {
+    if exclude, include { throw ValidationError("--exclude and --include are opposites.") }
+    if exclude || include, clean || json {
+      throw ValidationError("--exclude and --include stand alone.")
+    }
+  }
+
   func run() throws {
     let target = try TraceTarget(path)
+    if exclude || include { return try setExclusion(target) }
     let search = TraceSearch.run(target.tree, in: try target.places(), cleaning: clean)
     let words = TraceSentences(search, of: target)
     if json {
@@ -41,6 +59,15 @@ struct TracesCommand: ParsableCommand {
       output.say(words.summary)
     }
     if let failure = words.failure { throw failure }
+  }
+
+  private func setExclusion(_ target: TraceTarget) throws(Failure) {
+    let tumbler = try TumblerExclusion()
+    let paths = target.tree.roots.map { String(decoding: $0, as: UTF8.self) }
+    let changed = try exclude ? tumbler.exclude(paths) : tumbler.include(paths)
+    let state = exclude ? "leaves \(path) alone" : "may make thumbnails of \(path)"
+    guard let changed else { return output.say("tumbler \(state) already.") }
+    output.say("tumbler \(state) from its next start on (\(changed)). To end it: pkill tumblerd")
   }
 }
 
