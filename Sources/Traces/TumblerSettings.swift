@@ -1,5 +1,5 @@
-/// The text of tumbler's `tumbler.rc`: a group for each plugin, whose line `Excludes=` names the directories that
-/// the plugin makes no thumbnails of.
+/// The text of tumbler's `tumbler.rc`: a group for each plugin, whose line `Excludes=` names the directories
+/// that the plugin makes no thumbnails of.
 package struct TumblerSettings: Equatable {
   package private(set) var text: String
 

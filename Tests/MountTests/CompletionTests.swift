@@ -28,14 +28,16 @@ import Testing
   func fishCompletesVerbsOptionsAndMounts() throws {
     try complete(
       in: "fish --private", "$W/.config/fish/completions", file: "albumfs.fish",
-      setup: #"set fish_color_autosuggestion; function fish_prompt; echo -n "rea"; echo "dy "; end"#)
+      setup: #"set fish_color_autosuggestion; function fish_prompt; echo -n "rea"; echo "dy "; end"#
+    )
   }
 
   @Test(.enabled(if: isInstalled("zsh"), "needs zsh"))
   func zshCompletesVerbsOptionsAndMounts() throws {
     try complete(
       in: "zsh -f -i", "$W/functions", file: "_albumfs",
-      setup: #"fpath=($W/functions $fpath); autoload -U compinit && compinit -u -D; PS1='rea''dy '"#)
+      setup: #"fpath=($W/functions $fpath); autoload -U compinit && compinit -u -D; PS1='rea''dy '"#
+    )
   }
 
   /// Types in a shell at a terminal, where alone it completes everything. `mnt2` is a directory whose
