@@ -15,6 +15,8 @@ package struct Trace: Sendable, Equatable {
     case setting
     /// A whole picture in a directory for temporary files.
     case temporaryPicture
+    /// A whole file or directory in the trash of the home directory.
+    case trashedFile
   }
 
   package enum State: Sendable, Hashable {
@@ -39,6 +41,8 @@ package struct Trace: Sendable, Equatable {
     case setting
     /// Nothing in the file says where it comes from.
     case unproven
+    /// It may be the only copy of a photo.
+    case trash
   }
 
   package var kind: Kind

@@ -27,6 +27,7 @@ package struct TraceSearch {
     search.lookAtViewers()
     search.lookAtSettings()
     search.lookAtTemporaryPictures()
+    search.lookAtTrash()
     search.lookAtGvfsMetadata()
     return search
   }

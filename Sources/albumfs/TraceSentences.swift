@@ -112,6 +112,7 @@ struct TraceSentences {
     case .abandoned: "gvfs does not use this journal any more; you can remove it"
     case .setting: "it is a setting; reset it in its program"
     case .unproven: "nothing in it says where it comes from; look at it"
+    case .trash: "it is the file itself, and not encrypted; restore it, or empty the trash"
     }
   }
 
@@ -192,6 +193,7 @@ extension Trace.Kind {
     case .history: ("history", "history entries")
     case .setting: ("setting", "settings")
     case .temporaryPicture: ("temporary picture", "temporary pictures")
+    case .trashedFile: ("file in the trash", "files in the trash")
     }
   }
 }

@@ -97,4 +97,22 @@ import Traces
     #expect(search.traces.map(\.state) == [.stays(.unproven)])
     #expect(FileManager.default.fileExists(atPath: path))
   }
+
+  /// KDE's programs move what a user deletes out of the mount, into the trash of the home directory.
+  @Test func filesInTheTrashAreNamedAndStay() throws {
+    let trash = ".local/share/Trash"
+    func note(_ path: String) -> String {
+      "[Trash Info]\nPath=\(path)\nDeletionDate=2026-11-24T22:36:55\n"
+    }
+    try home.write("\(trash)/info/a b.jpg.trashinfo", note("\(home.album)/Trip/a%20b.jpg"))
+    try home.write("\(trash)/files/a b.jpg", "picture")
+    try home.write("\(trash)/info/c.jpg.trashinfo", note("\(home.home)/Album2/c.jpg"))
+    let before = try home.files()
+    let found = home.search()
+    #expect(found.traces.map(\.path) == [Array("Trip/a b.jpg".utf8)])
+    #expect(found.traces.map(\.file) == ["\(home.home)/\(trash)/files/a b.jpg"])
+    let cleaned = home.search(cleaning: true)
+    #expect(cleaned.traces.map(\.state) == [.stays(.trash)])
+    #expect(try home.files() == before)
+  }
 }
