@@ -77,7 +77,7 @@ let package = Package(
     // What other programs leave about the files of a mount.
     library("Traces", ["CZlib", "AlbumModel", "Posix"]),
     // What the containers of pictures say: dates of capture, orientation, embedded previews.
-    library("PictureMetadata"),
+    library("PictureMetadata", ["AlbumModel"]),
     library(
       "AlbumSecrets", ["CSodium", "CUtf8proc", "CZxcvbn", "Posix", "AlbumModel", "AlbumFormat"]),
     library(
@@ -91,12 +91,13 @@ let package = Package(
       ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem"]),
 
     // Thumbnails: the queue in the daemon, the decoder in a cell of its own.
-    library("ThumbnailProtocol"),
+    library("ThumbnailProtocol", ["AlbumModel"]),
     library("Thumbnails", ["AlbumModel", "Posix", "CLinux", "ThumbnailProtocol", logging]),
     program(
       "albumfs-thumbnailer",
       [
-        "ThumbnailProtocol", "PictureMetadata", "CVips", "CSeccomp", "CLinux", "CFreshMemory",
+        "AlbumModel", "ThumbnailProtocol", "PictureMetadata", "CVips", "CSeccomp", "CLinux",
+        "CFreshMemory",
       ]),
 
     // Security keys: the words of the conversation, and the program that calls libfido2.
@@ -131,7 +132,7 @@ let package = Package(
       path: "Tests/AlbumTestSupport", swiftSettings: settings),
     tests("AlbumModelTests", ["AlbumModel"]),
     tests("PosixTests", ["AlbumModel", "Posix", "AlbumTestSupport"]),
-    tests("PictureMetadataTests", ["PictureMetadata", "AlbumTestSupport"]),
+    tests("PictureMetadataTests", ["AlbumModel", "PictureMetadata", "AlbumTestSupport"]),
     tests("TracesTests", ["AlbumModel", "Posix", "Traces", "AlbumTestSupport"]),
     tests("AlbumFormatTests", ["AlbumModel", "AlbumFormat", "AlbumTestSupport"]),
     tests("AlbumSecretsTests", ["AlbumModel", "AlbumFormat", "AlbumSecrets", "AlbumTestSupport"]),

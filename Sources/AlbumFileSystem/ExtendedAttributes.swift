@@ -17,9 +17,11 @@ extension FileSystem {
     try checkAttribute(name)
     if value.count > FileSystem.attributeValueLimit { throw FSError(.attributeTooBig) }
     let time = clock.now()
-    try space.change { (catalog: inout Catalog) throws(FSError) in
+    let turned = try space.change { (catalog: inout Catalog) throws(FSError) -> Bool in
       let index = try InodeIndex(inode, in: catalog)
-      let isThere = catalog.attribute(name, of: index) != nil
+      let isThere =
+        catalog.attribute(name, of: index) != nil
+        || PhotoAttributes.derived(name, of: index, catalog) != nil
       if mode.create && isThere { throw FSError(.exists) }
       if mode.replace && !isThere { throw FSError(.noAttribute) }
       let listed = catalog.attributeNames(of: index).reduce(0) { $0 + $1.count + 1 }
@@ -27,6 +29,8 @@ extension FileSystem {
         throw FSError(.noSpace, "no room for another extended attribute")
       }
       if Cover.isCover(name, of: index, catalog) { try Cover.check(value, of: index, catalog) }
+      try PhotoAttributes.check(name, value, of: index, catalog)
+      let former = PhotoAttributes.rotation(of: index, catalog)
       if AccessControl.isName(name) {
         try AccessControl.set(name, to: value, of: index, &catalog)
       } else {
@@ -36,7 +40,9 @@ extension FileSystem {
       if name == AccessControl.accessName, let thumbnail = catalog.thumbnail(of: index) {
         ThumbView.resemble(thumbnail, index, &catalog)
       }
+      return ThumbnailWork.turn(index, from: former, &catalog)
     }
+    if turned { pendingPhotos.add([inode]) }
   }
 
   /// True if a file has had a POSIX ACL since the space was opened.
@@ -49,7 +55,9 @@ extension FileSystem {
       let index = try InodeIndex(inode, in: catalog)
       let value =
         Cover.isCover(name, of: index, catalog)
-        ? Cover.name(of: index, catalog)?.bytes : AccessControl.value(name, of: index, catalog)
+        ? Cover.name(of: index, catalog)?.bytes
+        : AccessControl.value(name, of: index, catalog)
+          ?? PhotoAttributes.derived(name, of: index, catalog)
       if let value { return value }
       // `ls -l` asks for the label of each file until it learns that the file system has no labels.
       let hasNone = name == Catalog.securityLabel && !catalog.hasSecurityLabels
@@ -59,7 +67,9 @@ extension FileSystem {
 
   package func extendedAttributeNames(of inode: InodeNumber) throws(FSError) -> [[UInt8]] {
     try space.read { (catalog: borrowing Catalog) throws(FSError) -> [[UInt8]] in
-      catalog.attributeNames(of: try InodeIndex(inode, in: catalog))
+      let index = try InodeIndex(inode, in: catalog)
+      return catalog.attributeNames(of: index).filter(PhotoAttributes.isShown)
+        + PhotoAttributes.derivedNames(of: index, catalog)
     }
   }
 
@@ -69,19 +79,24 @@ extension FileSystem {
     try writable()
     try checkAttribute(name)
     let time = clock.now()
-    try space.change { (catalog: inout Catalog) throws(FSError) in
+    let turned = try space.change { (catalog: inout Catalog) throws(FSError) -> Bool in
       let index = try InodeIndex(inode, in: catalog)
       if catalog.attribute(name, of: index) == nil {
-        // To remove an ACL that the inode does not have succeeds, as on other file systems.
-        if AccessControl.isName(name) { return }
+        // To remove an ACL that the inode does not have succeeds, as on other file systems. So does that of
+        // what the picture itself tells: rsync removes what the source does not have.
+        let isDerived = PhotoAttributes.derived(name, of: index, catalog) != nil
+        if AccessControl.isName(name) || isDerived { return false }
         throw FSError(.noAttribute)
       }
+      let former = PhotoAttributes.rotation(of: index, catalog)
       catalog.setAttribute(name, of: index, to: nil)
       catalog.update(index) { $0.changed = time }
       if name == AccessControl.accessName, let thumbnail = catalog.thumbnail(of: index) {
         ThumbView.resemble(thumbnail, index, &catalog)
       }
+      return ThumbnailWork.turn(index, from: former, &catalog)
     }
+    if turned { pendingPhotos.add([inode]) }
   }
 
   private static let namespaces = ["user.", "trusted.", "security."].map { Array($0.utf8) }

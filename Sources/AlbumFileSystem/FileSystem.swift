@@ -36,6 +36,7 @@ package final class FileSystem: Sendable {
   let pendingPhotos = PendingPhotos()
   let origins = ThumbnailOrigins()
   let observers = Observers()
+  let thumbTimes = ThumbTimes()
 
   /// Takes over an opened space; the caller closes it after `close`.
   package init(space: Space, clock: FileSystemClock = .system) {
@@ -56,13 +57,18 @@ package final class FileSystem: Sendable {
   private func reconsiderPhotos() {
     var photos: [InodeNumber] = []
     forEachInode { if $0.needsThumbnail { photos.append($0.number) } }
+    learnHomes(of: photos)
     pendingPhotos.add(photos.sorted())
   }
 
   /// Puts the pending changes of open files into the catalog. Returns the first error of a file whose content
   /// could not be stored.
   @discardableResult
-  package func close() -> FSError? { publishContents(pendingFor: .zero) }
+  package func close() -> FSError? {
+    let failure = publishContents(pendingFor: .zero)
+    keepThumbTimes()
+    return failure
+  }
 
   /// Does the same for changes that have been pending for this long.
   @discardableResult
@@ -115,12 +121,19 @@ package final class FileSystem: Sendable {
     return entry
   }
 
-  /// Returns the attributes with the size and times of pending content.
+  /// Returns the attributes with the size and times of pending content, and with the times of a directory of
+  /// Thumb.
   ///
   /// The kernel may hold more content of a file that is open for writing, and then reports the size itself.
   /// Such a file never has 0 blocks, because tar takes 0 blocks for a file without content and does not read
   /// it.
   func current(_ attributes: Attributes) -> Attributes {
+    if attributes.kind == .directory, let time = thumbTimes.time(of: attributes.inode) {
+      var result = attributes
+      result.modified = max(result.modified, time)
+      result.changed = max(result.changed, time)
+      return result
+    }
     guard attributes.kind == .regular, let content = contents.find(attributes.inode) else {
       return attributes
     }

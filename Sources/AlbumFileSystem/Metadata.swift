@@ -27,6 +27,7 @@ extension FileSystem {
         change.apply(to: content.index, now: now, &catalog)
       }
     } else {
+      if change.modified != nil { thumbTimes.forget(inode) }
       return current(
         try space.change { (catalog: inout Catalog) throws(FSError) -> Attributes in
           let index = try InodeIndex(inode, in: catalog)

@@ -24,11 +24,11 @@ extension FileSystem {
       return effects
     }
     if !effects.isDone { return }
-    observers.tell(
+    tell(
       .name(name, in: parent, album: effects.formerAlbum, isThere: mode.exchange), askedBy: caller)
-    observers.tell(
+    tell(
       .name(newName, in: newParent, album: effects.album, isThere: true), askedBy: caller)
-    for twin in effects.twins { observers.tell(twin) }
+    for twin in effects.twins { tell(twin) }
     for photo in effects.due { considerPhoto(photo) }
   }
 

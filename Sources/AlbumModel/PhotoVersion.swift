@@ -1,10 +1,13 @@
-/// One content of a photo, from which a thumbnail is made. Each change of the content makes a new version.
+/// One content of a photo, from which a thumbnail is made, and how it is turned. Each change of the content
+/// makes a new version.
 package struct PhotoVersion: Hashable, Sendable, BitwiseCopyable {
   package var inode: InodeNumber
   package var version: UInt64
-  package init(inode: InodeNumber, version: UInt64) {
+  package var rotation: Rotation
+  package init(inode: InodeNumber, version: UInt64, rotation: Rotation = .none) {
     self.inode = inode
     self.version = version
+    self.rotation = rotation
   }
 }
 

@@ -83,6 +83,11 @@ static inline int cvips_orient(VipsImage *in, VipsImage **out, int orientation) 
   return 0;
 }
 
+// Clockwise.
+static inline int cvips_turn(VipsImage *in, VipsImage **out, int quarters) {
+  return vips_rot(in, out, quarters & 3, NULL);
+}
+
 static inline int cvips_is_interlaced(VipsImage *image) {
   int is_multiscan = 0, is_interlaced = 0;
   if (vips_image_get_typeof(image, "jpeg-multiscan") != 0)

@@ -28,6 +28,9 @@ package enum ControlRequest: Codable, Sendable, Equatable {
   case tidy(album: String?)
   /// The same, but changes nothing. The notes name the photos that would move.
   case tidyPreview(album: String?)
+  /// Moves the photos of an album into albums below it by their day of capture. A preview changes nothing:
+  /// the notes name the photos that would move, and where.
+  case tidyByDate(album: String, preview: Bool)
   /// Moves the photos of the last `tidy` of this mount back to where they were.
   case tidyUndo
   /// Returns the room of removed files to the disk, as far as that is worthwhile. The replies are `moved` now
@@ -135,19 +138,27 @@ package struct MountStatus: Codable, Sendable, Equatable {
     package var made: Int?
     package var pending: Int
     package var failed: Int
+    /// Files at a photo's place of which no thumbnail can be made, because they are no pictures of a known
+    /// kind; nil if the daemon's version does not count them.
+    package var unsupported: Int?
     /// The failed ones, at most `listLimit`.
     package var failures: [FailedThumbnail]
+    /// True if there are more than listed; nil if the daemon's version does not tell.
+    package var failuresCut: Bool?
     /// Why albumfs makes no thumbnails (no thumbnailer found, read-only); nil if it does.
     package var disabled: String?
     package static let listLimit = 1000
     package init(
-      made: Int?, pending: Int, failed: Int, failures: [FailedThumbnail], disabled: String?
+      made: Int?, pending: Int, failed: Int, failures: [FailedThumbnail], disabled: String?,
+      unsupported: Int? = nil
     ) {
       self.made = made
       self.pending = pending
       self.failed = failed
       self.failures = failures
       self.disabled = disabled
+      self.unsupported = unsupported
+      failuresCut = failures.count < failed
     }
   }
 
@@ -157,8 +168,10 @@ package struct MountStatus: Codable, Sendable, Equatable {
   package var pid: Int32
   package var albums: Int
   package var photos: Int
-  /// Files that are neither photos nor thumbnails made by albumfs; nil if the daemon's version counts them
-  /// as photos.
+  /// Films at a photo's place; nil if the daemon's version counts them as other files.
+  package var videos: Int?
+  /// Files that are neither photos, films nor thumbnails made by albumfs; nil if the daemon's version counts
+  /// them as photos.
   package var otherFiles: Int?
   /// Files of every kind, including photos and thumbnails.
   package var files: Int
@@ -186,8 +199,9 @@ package struct MountStatus: Codable, Sendable, Equatable {
   package var messages: [String]
 
   package init(
-    store: String, mountPoint: String, pid: Int32, albums: Int, photos: Int, otherFiles: Int?,
-    files: Int, bytes: Int64, thumbnails: Thumbnails, lastBarrier: Double?, readOnly: Bool,
+    store: String, mountPoint: String, pid: Int32, albums: Int, photos: Int, videos: Int? = nil,
+    otherFiles: Int?, files: Int, bytes: Int64, thumbnails: Thumbnails, lastBarrier: Double?,
+    readOnly: Bool,
     readOnlyReason: String?, shortage: String?, unreadableSegments: Int, cipher: String?,
     transport: String?, transportReason: String?, recovery: [String], messages: [String]
   ) {
@@ -196,6 +210,7 @@ package struct MountStatus: Codable, Sendable, Equatable {
     self.pid = pid
     self.albums = albums
     self.photos = photos
+    self.videos = videos
     self.otherFiles = otherFiles
     self.files = files
     self.bytes = bytes

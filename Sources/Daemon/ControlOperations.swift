@@ -13,14 +13,18 @@ import Thumbnails
 extension Parts {
   func status(messages: [String]) -> MountStatus {
     let contents = fileSystem.counts()
+    let report = fileSystem.thumbnailReport()
     let status = space.status
     let transport = transport
     let reason = isReadOnly ? "mounted read-only" : status.readOnlyReason
     return MountStatus(
       store: options.store, mountPoint: options.mountPoint, pid: getpid(),
-      albums: contents.albums, photos: contents.photos,
-      otherFiles: contents.files - contents.photos - contents.thumbnails, files: contents.files,
-      bytes: contents.bytes, thumbnails: thumbnails(made: contents.thumbnails),
+      albums: contents.albums, photos: contents.photos - report.pendingVideos,
+      videos: report.videos,
+      otherFiles: contents.files - contents.photos - contents.thumbnails - report.videos
+        + report.pendingVideos,
+      files: contents.files, bytes: contents.bytes,
+      thumbnails: thumbnails(report, made: contents.thumbnails),
       lastBarrier: status.lastBarrier.map { Double($0.nanoseconds) / 1e9 },
       readOnly: reason != nil, readOnlyReason: reason, shortage: status.shortage,
       unreadableSegments: status.unreadableSegments, cipher: status.cipher.name,
@@ -28,8 +32,7 @@ extension Parts {
       recovery: status.recovery.sentences, messages: messages)
   }
 
-  private func thumbnails(made: Int) -> MountStatus.Thumbnails {
-    let report = fileSystem.thumbnailReport()
+  private func thumbnails(_ report: ThumbnailReport, made: Int) -> MountStatus.Thumbnails {
     // A file that is no picture rightly has no thumbnail: nothing failed.
     let failed = report.failed.filter { $0.reason != .notAPicture }
     let failures = failed.prefix(MountStatus.Thumbnails.listLimit).map { failed in
@@ -38,7 +41,7 @@ extension Parts {
     }
     return MountStatus.Thumbnails(
       made: made, pending: report.pending, failed: failed.count, failures: failures,
-      disabled: noThumbnailsNow?.words)
+      disabled: noThumbnailsNow?.words, unsupported: report.failed.count - failed.count)
   }
 
   /// Why albumfs makes no thumbnails now; nil if it does.
@@ -132,6 +135,26 @@ extension Parts {
     }
   }
 
+  /// The first notes of a preview name the photos that would move, as many as the count says.
+  func tidyByDate(_ album: String, preview: Bool) throws(Failure) -> ControlSummary {
+    do throws(FSError) {
+      let report = try fileSystem.tidyByDate(
+        try fileSystem.resolve(path: Array(album.utf8)), preview: preview)
+      if !preview, !report.moves.isEmpty { lastTidy.withLock { $0 = report.moves } }
+      let text = { (path: [UInt8]) in String(decoding: path, as: UTF8.self) }
+      var notes = preview ? report.moves.map { "\(text($0.path)) -> \(text($0.newPath))" } : []
+      notes += report.clashes.map {
+        "\(text($0)) stays: something has its name in the album of its day already."
+      }
+      notes += report.undated.map {
+        "\(text($0)) stays: its date is known when its thumbnail is made (see albumfs sync)."
+      }
+      return ControlSummary(count: report.moves.count, notes: notes)
+    } catch {
+      throw Failure(error, album)
+    }
+  }
+
   func undoTidy() throws(Failure) -> ControlSummary {
     let moves = lastTidy.withLock { $0 }
     if moves.isEmpty {
@@ -141,12 +164,12 @@ extension Parts {
       let report = try fileSystem.undo(moves)
       lastTidy.withLock { $0 = [] }
       let others = moves.count - report.moves.count - report.clashes.count
-      let note = others == 0 ? [] : ["Not in Photo under their names any more: \(others)."]
+      let note = others == 0 ? [] : ["Not where tidy put them any more: \(others)."]
       return ControlSummary(
         count: report.moves.count,
         notes: note
           + report.clashes.map {
-            "\(String(decoding: $0, as: UTF8.self)) is there already: the one in Photo stays there."
+            "\(String(decoding: $0, as: UTF8.self)) is there already: the one that tidy moved stays where it is."
           })
     } catch {
       throw Failure(error, "")

@@ -104,6 +104,8 @@ final class ControlRequests: Sendable {
         return .done(try parts.tidy(album))
       case .tidyPreview(let album):
         return .done(try parts.tidyPreview(album))
+      case .tidyByDate(let album, let preview):
+        return .done(try parts.tidyByDate(album, preview: preview))
       case .tidyUndo:
         return .done(try parts.undoTidy())
       case .serves(let space):

@@ -32,8 +32,10 @@ struct ThumbnailSource: PhotoSource {
     return nil
   }
 
-  func finish(_ photo: PhotoVersion, thumbnail: [UInt8]) {
-    do throws(FSError) { try fileSystem.finish(photo, thumbnail: thumbnail) } catch {
+  func finish(_ photo: PhotoVersion, thumbnail: [UInt8], facts: PictureFacts) {
+    do throws(FSError) {
+      try fileSystem.finish(photo, thumbnail: thumbnail, facts: facts)
+    } catch {
       let when = error.code == .noSpace ? "when there is room" : "after the next mount"
       logger.warning("a thumbnail cannot be stored; its photo gets it \(when): \(error)")
     }

@@ -19,6 +19,8 @@ final class Notifications: Sendable {
     var isOpen = false
     var names: Set<Name> = []
     var directories: Set<InodeNumber> = []
+    /// Inodes whose attributes the kernel must ask for.
+    var attributes: Set<InodeNumber> = []
     var thread: PosixThread?
   }
 
@@ -36,6 +38,14 @@ final class Notifications: Sendable {
     if isNews { state.notifyAll() }
   }
 
+  /// Makes the kernel ask for the attributes of an inode when it needs them next. Returns at once.
+  func forget(attributes inode: InodeNumber) {
+    let isNews = state.withLock { state in
+      state.isOpen && state.attributes.insert(inode).inserted
+    }
+    if isNews { state.notifyAll() }
+  }
+
   /// Begins to send over this link.
   func start(_ link: SessionLink) throws(Errno) {
     try state.withLock { state throws(Errno) in
@@ -49,7 +59,7 @@ final class Notifications: Sendable {
   func stop() {
     let thread = state.withLock { state in
       state.isOpen = false
-      (state.names, state.directories) = ([], [])
+      (state.names, state.directories, state.attributes) = ([], [], [])
       return state.thread.take()
     }
     state.notifyAll()
@@ -57,19 +67,20 @@ final class Notifications: Sendable {
   }
 
   private func run(_ link: SessionLink) {
-    while let (names, directories) = next() {
+    while let (names, directories, attributes) = next() {
       for item in names { link.expire(item.name.bytes, in: item.directory.rawValue) }
       for directory in directories { link.invalidate(directory.rawValue) }
+      for inode in attributes.subtracting(directories) { link.forgetAttributes(of: inode.rawValue) }
     }
   }
 
   /// Waits for messages. Returns nil when no more will come.
-  private func next() -> (Set<Name>, Set<InodeNumber>)? {
-    state.waiting { state -> (Set<Name>, Set<InodeNumber>)?? in
+  private func next() -> (Set<Name>, directories: Set<InodeNumber>, attributes: Set<InodeNumber>)? {
+    state.waiting { state -> (Set<Name>, Set<InodeNumber>, Set<InodeNumber>)?? in
       if !state.isOpen { return .some(nil) }
-      if state.names.isEmpty { return nil }
-      defer { (state.names, state.directories) = ([], []) }
-      return (state.names, state.directories)
+      if state.names.isEmpty, state.attributes.isEmpty { return nil }
+      defer { (state.names, state.directories, state.attributes) = ([], [], []) }
+      return (state.names, state.directories, state.attributes)
     }
   }
 }

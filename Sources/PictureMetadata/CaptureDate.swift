@@ -1,52 +1,88 @@
-/// When a picture was taken, as the clock of the camera showed it: there is no time zone.
-package struct CaptureDate: Equatable, Sendable {
-  package let year: Int
-  package let month: Int
-  let dayOfMonth: Int
+package import AlbumModel
 
-  /// `YYYY-MM-DD`
-  package var day: String {
-    "\(year)-\(CaptureDate.twoDigits(month))-\(CaptureDate.twoDigits(dayOfMonth))"
-  }
+/// Finds when a picture was taken.
+///
+/// It looks for EXIF's DateTimeOriginal, then DateTimeDigitized; then XMP's exif:DateTimeOriginal,
+/// photoshop:DateCreated and xmp:CreateDate; in the containers of JPEG, PNG, WebP, TIFF, HEIC, AVIF, JPEG XL,
+/// JPEG 2000 and of raw pictures.
+///
+/// Never trusts the picture: reads at most `readLimit` pieces of bounded size.
+package enum CaptureDate {
+  package static let readLimit = 500
 
   /// Reads bytes of a picture: a number of bytes at an offset. Returns fewer where the file ends, and nil if
   /// it cannot be read.
   package typealias Read = (_ count: Int, _ offset: Int64) -> [UInt8]?
 
-  /// The date in the EXIF data of a JPEG, a TIFF, a raw picture that is a TIFF, a HEIC or an AVIF; nil if
-  /// there is none. Never trusts the picture: reads at most some hundred pieces of bounded size.
-  package static func find(size: Int64, _ read: Read) -> CaptureDate? {
-    guard let head = read(12, 0), head.count == 12 else { return nil }
-    if head.starts(with: [0xFF, 0xD8, 0xFF]) {
-      return JPEGSegments.exif(size: size, read).flatMap { ExifBlock.date(in: $0, read) }
-    }
-    if head[4...].starts(with: "ftyp".utf8) {
-      return ItemBoxes.exif(size: size, read).flatMap { ExifBlock.date(in: $0, read) }
-    }
-    return ExifBlock.date(in: 0..<size, read)
+  /// nil if the picture does not tell.
+  package static func find(size: Int64, _ read: Read) -> CaptureTime? {
+    var readsLeft = CaptureDate.readLimit
+    return search(
+      size: size,
+      { (count: Int, offset: Int64) -> [UInt8]? in
+        readsLeft -= 1
+        return readsLeft < 0 ? nil : read(count, offset)
+      })
   }
 
-  /// Reads `YYYY:MM:DD HH:MM:SS`. Cameras whose clock was never set write zeros or blanks.
-  init?(exif text: [UInt8]) {
-    let colon = UInt8(ascii: ":")
-    guard text.count >= 10, text[4] == colon, text[7] == colon,
-      let year = CaptureDate.number(text[..<4]), let month = CaptureDate.number(text[5..<7]),
-      let day = CaptureDate.number(text[8..<10])
-    else { return nil }
-    guard 1800...2999 ~= year, 1...12 ~= month, 1...31 ~= day else { return nil }
-    (self.year, self.month, dayOfMonth) = (year, month, day)
-  }
-
-  private static func number(_ digits: ArraySlice<UInt8>) -> Int? {
-    var number = 0
-    for digit in digits {
-      guard 48...57 ~= digit else { return nil }
-      number = number * 10 + Int(digit) - 48
+  private static func search(size: Int64, _ read: Read) -> CaptureTime? {
+    guard size >= 0, let head = read(12, 0), head.count == 12 else { return nil }
+    let blocks = MetadataBlocks.find(head, size: size, read)
+    for block in blocks.exif {
+      if let found = ExifBlock.date(in: block, read) { return found }
     }
-    return number
+    for block in blocks.xmp {
+      let length = min(block.upperBound - block.lowerBound, XMPPacket.limit)
+      if let packet = read(Int(length), block.lowerBound), let found = XMPPacket.date(in: packet) {
+        return found
+      }
+    }
+    return nil
   }
 
-  private static func twoDigits(_ number: Int) -> String {
-    number < 10 ? "0\(number)" : "\(number)"
+  /// Does the same for a picture in memory.
+  package static func find(in picture: Span<UInt8>) -> CaptureTime? {
+    find(size: Int64(picture.count)) { count, offset in
+      guard count >= 0, offset >= 0, offset <= picture.count else { return nil }
+      let start = Int(offset)
+      return (start..<start + min(count, picture.count - start)).map { picture[$0] }
+    }
+  }
+}
+
+extension CaptureTime {
+  /// Reads EXIF's `YYYY:MM:DD HH:MM:SS`, with midnight for a time that no clock shows. Cameras whose clock
+  /// was never set write zeros or blanks.
+  init?(exif text: [UInt8], offset: [UInt8]?) {
+    let zone = offset.flatMap { $0.isEmpty ? nil : CaptureTime.offset($0[...]) }
+    if let numbers = Digits(text.prefix(19), "0000:00:00 00:00:00"),
+      let time = CaptureTime(numbers, offset: zone)
+    {
+      self = time
+      return
+    }
+    guard let day = Digits(text.prefix(10), "0000:00:00")?.numbers else { return nil }
+    self.init(year: day[0], month: day[1], dayOfMonth: day[2])
+  }
+
+  /// Reads XMP's date (ISO 8601): a day, with or without a time, seconds, a fraction and a distance from UTC.
+  init?(xmp text: [UInt8]) {
+    guard let day = Digits(text.prefix(10), "0000-00-00")?.numbers else { return nil }
+    var clock = [0, 0, 0]
+    var rest = text.dropFirst(10)
+    if let minutes = Digits(rest.prefix(6), "T00:00")?.numbers {
+      clock = minutes + [0]
+      rest = rest.dropFirst(6)
+      if let seconds = Digits(rest.prefix(3), ":00")?.numbers {
+        clock[2] = seconds[0]
+        rest = rest.dropFirst(3)
+        if rest.first == UInt8(ascii: ".") { rest = rest.dropFirst().drop { 48...57 ~= $0 } }
+      }
+    }
+    let zone = rest.isEmpty ? nil : CaptureTime.offset(rest)
+    if !rest.isEmpty, zone == nil { return nil }
+    self.init(
+      year: day[0], month: day[1], dayOfMonth: day[2], hour: clock[0], minute: clock[1],
+      second: clock[2], offset: zone)
   }
 }

@@ -1,24 +1,47 @@
+import AlbumModel
+
 /// Reads EXIF data, which has the form of a TIFF (EXIF 2.32, section 4.6): a head, and
 /// directories of entries of 12 bytes. Offsets count from the head.
 enum ExifBlock {
   private static let entryLimit = 1000
 
   /// `block` is the part of the file that holds the EXIF data.
-  static func date(in block: Range<Int64>, _ read: CaptureDate.Read) -> CaptureDate? {
-    // 0x8769: where the directory of EXIF's own entries lies.
-    guard let (main, numbers) = mainEntries(block, read),
-      let pointer = main.first(where: { numbers.value($0[0..<2]) == 0x8769 }),
-      let exif = entries(at: Int64(numbers.value(pointer[8..<12])), block, numbers, read)
-    else { return nil }
-    // DateTimeOriginal, else DateTimeDigitized.
-    for tag in [0x9003, 0x9004] {
-      guard let entry = exif.first(where: { numbers.value($0[0..<2]) == tag }),
-        numbers.value(entry[2..<4]) == 2, numbers.value(entry[4..<8]) >= 19,
-        let text = bytes(19, at: Int64(numbers.value(entry[8..<12])), block, read)
-      else { continue }
-      if let date = CaptureDate(exif: text) { return date }
+  static func date(in block: Range<Int64>, _ read: CaptureDate.Read) -> CaptureTime? {
+    guard let (main, numbers) = mainEntries(block, read) else { return nil }
+    // 0x8769: where the directory of EXIF's own entries lies. Canon's CR3 has those in a block of their own.
+    let pointer = main.first { numbers.value($0[0..<2]) == 0x8769 }
+    let exif =
+      pointer.map { entries(at: Int64(numbers.value($0[8..<12])), block, numbers, read) } ?? main
+    guard let exif else { return nil }
+    // DateTimeOriginal, else DateTimeDigitized, each with the entry of its distance from UTC.
+    for (tag, zone) in [(0x9003, 0x9011), (0x9004, 0x9012)] {
+      guard let text = text(tag, 19, in: exif, block, numbers, read) else { continue }
+      let offset = self.text(zone, 6, in: exif, block, numbers, read)
+      if let time = CaptureTime(exif: text, offset: offset) { return time }
     }
     return nil
+  }
+
+  /// The packet of XMP in a TIFF.
+  static func xmp(in block: Range<Int64>, _ read: CaptureDate.Read) -> Range<Int64>? {
+    guard let (main, numbers) = mainEntries(block, read),
+      let entry = main.first(where: { numbers.value($0[0..<2]) == 0x02BC }),
+      [1, 7].contains(numbers.value(entry[2..<4]))
+    else { return nil }
+    let start = block.lowerBound + Int64(numbers.value(entry[8..<12]))
+    let end = start + Int64(numbers.value(entry[4..<8]))
+    return end - start > 4 && end <= block.upperBound ? start..<end : nil
+  }
+
+  /// The first `count` characters of an entry; nil if it is no text or has fewer.
+  private static func text(
+    _ tag: Int, _ count: Int, in entries: [[UInt8]], _ block: Range<Int64>, _ numbers: Numbers,
+    _ read: CaptureDate.Read
+  ) -> [UInt8]? {
+    guard let entry = entries.first(where: { numbers.value($0[0..<2]) == tag }),
+      numbers.value(entry[2..<4]) == 2, numbers.value(entry[4..<8]) >= count
+    else { return nil }
+    return bytes(count, at: Int64(numbers.value(entry[8..<12])), block, read)
   }
 
   /// Returns the orientation of the main picture, 1 to 8; nil if the block does not contain it.
@@ -82,34 +105,5 @@ struct Numbers {
   func value(_ bytes: ArraySlice<UInt8>) -> Int {
     isBigEndian
       ? bytes.reduce(0) { $0 << 8 | Int($1) } : bytes.reversed().reduce(0) { $0 << 8 | Int($1) }
-  }
-}
-
-/// The segments before the pixels of a JPEG (ITU T.81, annex B).
-enum JPEGSegments {
-  private static let limit = 200
-
-  /// The part of the file with EXIF data: a segment APP1 that begins with `Exif` and two zeros.
-  static func exif(size: Int64, _ read: CaptureDate.Read) -> Range<Int64>? {
-    var offset: Int64 = 2
-    for _ in 0..<limit {
-      guard let head = read(10, offset), head.count == 10, head[0] == 0xFF else { return nil }
-      // Bytes that fill up.
-      if head[1] == 0xFF {
-        offset += 1
-        continue
-      }
-      // Start of the pixels, or of another stretch without a length.
-      if head[1] == 0xDA || head[1] == 0xD9 || 0xD0...0xD8 ~= head[1] { return nil }
-      let length = Int64(head[2]) << 8 | Int64(head[3])
-      if length < 2 { return nil }
-      let end = offset + 2 + length
-      if end > size { return nil }
-      if head[1] == 0xE1, length > 8, head[4...].elementsEqual("Exif\0\0".utf8) {
-        return offset + 10..<end
-      }
-      offset = end
-    }
-    return nil
   }
 }

@@ -45,6 +45,14 @@ package enum PlainFiles {
     PlainCopy.copyAttributes(source, to: path)
   }
 
+  /// lgetxattr(2): the value of a short extended attribute; nil if there is none, or a longer one.
+  package static func attribute(_ name: String, of path: PlainPath) -> [UInt8]? {
+    var value = [UInt8](repeating: 0, count: 256)
+    let path = path.cString
+    let length = unsafe clinux_attribute(path, name, &value, UInt(value.count))
+    return length < 0 ? nil : Array(value.prefix(length))
+  }
+
   /// mkdir(2), with the right to write for its owner.
   package static func makeDirectory(_ path: some SystemPath, permissions: UInt32) throws(Errno) {
     let path = path.cString

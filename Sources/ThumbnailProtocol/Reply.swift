@@ -1,3 +1,5 @@
+package import AlbumModel
+
 /// A message of the cell to the daemon. Numbers are little-endian.
 ///
 ///     offset  size
@@ -10,12 +12,12 @@
 ///         20     4  zero
 ///         24        the body
 ///
-/// Bodies: hello, see `CellReport`; thumbnail, its bytes; failure, a reason for the log in printable
-/// ASCII; probe, see `ProbeReport`.
+/// Bodies: hello, see `CellReport`; thumbnail, 24 bytes of `PictureFacts` and its bytes; failure, a reason
+/// for the log in printable ASCII; probe, see `ProbeReport`.
 package struct ThumbnailReply: Equatable, Sendable {
   package enum Content: Equatable, Sendable {
     case hello(CellReport)
-    case thumbnail(ImageKind, [UInt8])
+    case thumbnail(ImageKind, [UInt8], PictureFacts = PictureFacts())
     case failure(PictureFailure, reason: String)
     case probe(ProbeReport)
   }
@@ -32,7 +34,8 @@ package struct ThumbnailReply: Equatable, Sendable {
     let (kind, detail, body): (UInt8, UInt8, [UInt8]) =
       switch content {
       case .hello(let report): (0, 0, report.encode())
-      case .thumbnail(let format, let bytes): (1, format.rawValue, bytes)
+      case .thumbnail(let format, let bytes, let facts):
+        (1, format.rawValue, facts.encode() + bytes)
       case .failure(let failure, let reason): (2, failure.rawValue, Reason.encode(reason))
       case .probe(let report): (3, 0, report.encode())
       }
@@ -61,7 +64,9 @@ package struct ThumbnailReply: Equatable, Sendable {
     let content: Content =
       switch header.kind {
       case .hello: .hello(try CellReport.decode(body))
-      case .thumbnail(let format): .thumbnail(format, body)
+      case .thumbnail(let format):
+        .thumbnail(
+          format, Array(body.dropFirst(PictureFacts.byteCount)), try PictureFacts.decode(body))
       case .failure(let failure): .failure(failure, reason: try Reason.decode(body))
       case .probe: .probe(try ProbeReport.decode(body))
       }
@@ -125,7 +130,8 @@ extension ThumbnailReply.Header.Kind {
   var bodyByteCount: ClosedRange<Int> {
     switch self {
     case .hello: CellReport.byteCount...CellReport.byteCount
-    case .thumbnail: 1...Int(ThumbnailLimits.thumbnailByteCount)
+    case .thumbnail:
+      PictureFacts.byteCount + 1...PictureFacts.byteCount + Int(ThumbnailLimits.thumbnailByteCount)
     case .failure: 0...ThumbnailLimits.reasonByteCount
     case .probe:
       ProbeReport.headByteCount...ProbeReport.headByteCount + ProbeReport.tryLimit

@@ -1,3 +1,5 @@
+package import AlbumModel
+
 /// A message of the daemon to the cell. Numbers are little-endian.
 ///
 ///     offset  size
@@ -6,13 +8,14 @@
 ///          5     3  zero
 ///          8     8  id, comes back in the reply
 ///         16     4  long edge of the thumbnail in pixels; probe: 0
-///         20     4  zero
+///         20     1  clockwise quarter turns of the upright picture, 0 to 3; probe: 0
+///         21     3  zero
 ///         24     8  byte count of the picture, at least 1; probe: 0
 ///         32        the picture
 package struct ThumbnailRequest: Equatable, Sendable {
   package enum Work: Equatable, Sendable {
     /// Make a thumbnail of the picture whose bytes follow the header.
-    case thumbnail(edge: UInt32, pictureByteCount: UInt64)
+    case thumbnail(edge: UInt32, pictureByteCount: UInt64, rotation: Rotation = .none)
     /// Try what the cell must refuse, and report the results.
     case probe
   }
@@ -32,16 +35,17 @@ package struct ThumbnailRequest: Equatable, Sendable {
   package func encode() -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(ThumbnailRequest.headerByteCount)
-    let (kind, edge, length): (UInt8, UInt32, UInt64) =
+    let (kind, edge, length, rotation): (UInt8, UInt32, UInt64, Rotation) =
       switch work {
-      case .thumbnail(let edge, let pictureByteCount): (1, edge, pictureByteCount)
-      case .probe: (2, 0, 0)
+      case .thumbnail(let edge, let pictureByteCount, let rotation):
+        (1, edge, pictureByteCount, rotation)
+      case .probe: (2, 0, 0, .none)
       }
     bytes.append(littleEndian: ThumbnailRequest.magic)
     bytes += [kind, 0, 0, 0]
     bytes.append(littleEndian: id)
     bytes.append(littleEndian: edge)
-    bytes.append(littleEndian: UInt32(0))
+    bytes += [rotation.rawValue, 0, 0, 0]
     bytes.append(littleEndian: length)
     return bytes
   }
@@ -52,7 +56,8 @@ package struct ThumbnailRequest: Equatable, Sendable {
     if bytes.count > headerByteCount { throw .trailingBytes }
     if try bytes.number(UInt32.self, at: 0) != magic { throw .unknownMagic }
     try bytes.requireZero(5..<8)
-    try bytes.requireZero(20..<24)
+    try bytes.requireZero(21..<24)
+    guard let rotation = Rotation(rawValue: bytes[20]) else { throw .outOfRange }
     let id = try bytes.number(UInt64.self, at: 8)
     let edge = try bytes.number(UInt32.self, at: 16)
     let length = try bytes.number(UInt64.self, at: 24)
@@ -61,9 +66,10 @@ package struct ThumbnailRequest: Equatable, Sendable {
       guard ThumbnailLimits.edge.contains(edge), length >= 1,
         length <= ThumbnailLimits.pictureByteCount
       else { throw .outOfRange }
-      return ThumbnailRequest(id: id, work: .thumbnail(edge: edge, pictureByteCount: length))
+      return ThumbnailRequest(
+        id: id, work: .thumbnail(edge: edge, pictureByteCount: length, rotation: rotation))
     case 2:
-      guard edge == 0, length == 0 else { throw .outOfRange }
+      guard edge == 0, length == 0, rotation == .none else { throw .outOfRange }
       return ThumbnailRequest(id: id, work: .probe)
     default: throw .unknownKind
     }

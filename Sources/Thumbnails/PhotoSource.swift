@@ -22,8 +22,8 @@ package protocol PhotoSource: Sendable {
   func read(_ photo: PhotoVersion, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64)
     -> Int?
 
-  /// Stores the thumbnail: JPEG, PNG or WebP.
-  func finish(_ photo: PhotoVersion, thumbnail: [UInt8])
+  /// Stores the thumbnail, which is JPEG, PNG or WebP, and what is known of the picture.
+  func finish(_ photo: PhotoVersion, thumbnail: [UInt8], facts: PictureFacts)
 
   /// Records that it gets no thumbnail. `nextPhoto` then does not return this version again by itself.
   func fail(_ photo: PhotoVersion, reason: ThumbnailFailure)

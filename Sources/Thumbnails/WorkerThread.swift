@@ -257,7 +257,8 @@ extension WorkerThread {
     // The random id prevents a worker from replying before it gets the request.
     let request = ThumbnailRequest(
       id: .random(in: 1...UInt64.max),
-      work: .thumbnail(edge: edge, pictureByteCount: UInt64(picture.byteCount)))
+      work: .thumbnail(
+        edge: edge, pictureByteCount: UInt64(picture.byteCount), rotation: picture.photo.rotation))
     try worker!.send(request, until: attempt)
     var offset = 0
     var buffered = picture.bufferedByteCount
@@ -286,7 +287,7 @@ extension WorkerThread {
     switch content {
     case .failure: return
     case .hello, .probe: throw .died
-    case .thumbnail(let format, let bytes):
+    case .thumbnail(let format, let bytes, _):
       do throws(ThumbnailInspection.Fault) {
         try ThumbnailInspection.inspect(bytes, format: format, original: picture.kind, edge: edge)
       } catch {
@@ -307,7 +308,8 @@ extension WorkerThread {
 
   private func deliver(_ photo: PhotoVersion, _ content: ThumbnailReply.Content) {
     switch content {
-    case .thumbnail(_, let bytes): source.finish(photo, thumbnail: bytes)
+    case .thumbnail(_, let bytes, let facts):
+      source.finish(photo, thumbnail: bytes, facts: facts)
     case .failure(.notAPicture, _): fail(photo, .notAPicture)
     case .failure(.tooLarge, _): fail(photo, .tooLarge)
     case .failure(.damaged, _): fail(photo, .damaged)

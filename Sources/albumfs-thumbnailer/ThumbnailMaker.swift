@@ -1,3 +1,4 @@
+import AlbumModel
 import PictureMetadata
 import ThumbnailProtocol
 
@@ -23,35 +24,55 @@ struct Picture {
 /// Makes thumbnails whose long edge has at most `edge` pixels: never enlarged, upright, sRGB, without
 /// metadata.
 struct ThumbnailMaker {
+  /// An encoded thumbnail.
+  struct Made {
+    let format: ImageKind
+    let bytes: [UInt8]
+    /// Of the upright picture, turned as the thumbnail is.
+    let dimensions: PictureDimensions?
+  }
+
+  /// What the header of a picture says.
+  private struct Head {
+    let width: CInt
+    let height: CInt
+    /// EXIF's, 1 to 8.
+    var orientation: CInt
+
+    var longEdge: CInt { max(width, height) }
+  }
+
   let edge: CInt
+  /// Applied when the picture is upright.
+  let rotation: Rotation
 
   /// The limit on a picture's pixels. libvips shrinks most kinds while it reads them; for the others, the
   /// cell's memory is a lower limit. A baseline JPEG needs memory for some rows only, and may have all the
   /// pixels that its format permits.
   private static let pixelLimit: Int64 = 500_000_000
 
-  func thumbnail(of picture: Picture, kind: ImageKind) throws(Rejection) -> (ImageKind, [UInt8]) {
+  func thumbnail(of picture: Picture, kind: ImageKind) throws(Rejection) -> Made {
     Vips.forgetErrors()
     if kind == .raw || kind == .tiff, let preview = try preview(of: picture, kind: kind) {
       return preview
     }
-    let longEdge: CInt
+    let head: Head
     do throws(Rejection) {
-      longEdge = try unsafe check(picture.content, kind: kind)
+      head = try unsafe check(picture.content, kind: kind)
     } catch {
       // A decoder may refuse even the header of a picture that was cut short.
       guard error.failure == .damaged, kind != .jpeg,
-        let edge = try? unsafe check(picture.padded, kind: kind)
+        let padded = try? unsafe check(picture.padded, kind: kind)
       else { throw error }
-      longEdge = edge
+      head = padded
     }
-    let image = try decode(picture, kind: kind, longEdge: longEdge)
-    return try encode(image, original: kind, longEdge: longEdge)
+    let image = try decode(picture, kind: kind, longEdge: head.longEdge)
+    return try encode(image, original: kind, head)
   }
 
   /// Reads the header. Checks that the loader matches the detected kind and that the number of pixels is
-  /// within the limit. Returns the long edge in pixels.
-  private func check(_ picture: UnsafeRawBufferPointer, kind: ImageKind) throws(Rejection) -> CInt {
+  /// within the limit.
+  private func check(_ picture: UnsafeRawBufferPointer, kind: ImageKind) throws(Rejection) -> Head {
     guard let isRight = unsafe Vips.loads(picture, as: kind) else { throw failure("no loader") }
     if !isRight { throw Rejection(.notAPicture, "another kind than it seems") }
     guard let header = unsafe Image(loading: picture) else { throw failure("header") }
@@ -60,16 +81,15 @@ struct ThumbnailMaker {
     if pixels > ThumbnailMaker.pixelLimit, !isStreamed {
       throw Rejection(.tooLarge, "\(pixels) pixels")
     }
-    return max(header.width, header.height)
+    // libheif turns a picture while it decodes it, and libvips' header tells the result.
+    return Head(width: header.width, height: header.height, orientation: header.orientation)
   }
 
   // MARK: Raw pictures
 
   /// The thumbnail of a raw picture's preview. nil for a TIFF that no camera wrote, or whose own first
   /// picture is as large.
-  private func preview(of picture: Picture, kind: ImageKind) throws(Rejection) -> (
-    ImageKind, [UInt8]
-  )? {
+  private func preview(of picture: Picture, kind: ImageKind) throws(Rejection) -> Made? {
     let content = unsafe picture.content
     let file = unsafe content.assumingMemoryBound(to: UInt8.self).span
     if kind == .tiff, !RawHead.isOfCamera(file) { return nil }
@@ -83,11 +103,12 @@ struct ThumbnailMaker {
       return nil
     }
     let bytes = unsafe UnsafeRawBufferPointer(rebasing: content[preview.start...])
-    let longEdge = try unsafe check(bytes, kind: .jpeg)
+    var head = try unsafe check(bytes, kind: .jpeg)
     let orientation = RawHead.orientation(of: file).map { CInt($0) }
+    head.orientation = orientation ?? head.orientation
     for errors in [Image.Errors.fail, .pass] {
-      if let image = unsafe jpeg(bytes, longEdge, errors, orientation: orientation) {
-        return try encode(image, original: .jpeg, longEdge: longEdge)
+      if let image = unsafe jpeg(bytes, head.longEdge, errors, orientation: orientation) {
+        return try encode(image, original: .jpeg, head)
       }
     }
     if kind == .tiff { return nil }
@@ -183,22 +204,36 @@ struct ThumbnailMaker {
   // MARK: Encoding
 
   /// Encodes only the pixels, because some savers of libvips do not strip all metadata.
-  private func encode(_ pixels: borrowing Image, original: ImageKind, longEdge: CInt)
-    throws(Rejection) -> (ImageKind, [UInt8])
-  {
+  private func encode(
+    _ pixels: borrowing Image, original: ImageKind, _ head: Head
+  ) throws(Rejection) -> Made {
     let isOpaque = pixels.isOpaque
     let bare = isOpaque && pixels.hasAlpha ? pixels.firstBands(3) : nil
-    guard let image = bare == nil ? pixels.withoutMetadata() : bare?.withoutMetadata() else {
+    guard let upright = bare == nil ? pixels.withoutMetadata() : bare?.withoutMetadata() else {
       throw failure("copy")
     }
-    let isSmall = longEdge < ThumbnailInspection.smallEdge
+    guard let image = turned(upright) else { throw failure("turn") }
+    let dimensions = dimensions(head)
+    let isSmall = head.longEdge < ThumbnailInspection.smallEdge
     let format: ImageKind = original == .webp ? .webp : isOpaque && !isSmall ? .jpeg : .png
     guard let encoded = image.encoded(as: format) else { throw failure("encode") }
-    if format != .webp { return (format, encoded) }
+    if format != .webp { return Made(format: format, bytes: encoded, dimensions: dimensions) }
     guard let bytes = WebPContainer.withoutMetadata(encoded) else {
       throw Rejection(.internal, "encode: no WebP")
     }
-    return (format, bytes)
+    return Made(format: format, bytes: bytes, dimensions: dimensions)
+  }
+
+  private func turned(_ upright: consuming Image) -> Image? {
+    if rotation == .none { return upright }
+    return upright.turned(quarters: CInt(rotation.rawValue))?.inMemory()
+  }
+
+  private func dimensions(_ head: Head) -> PictureDimensions? {
+    let isSideways = (head.orientation >= 5) != rotation.isSideways
+    return PictureDimensions(
+      width: Int(isSideways ? head.height : head.width),
+      height: Int(isSideways ? head.width : head.height))
   }
 
   private func failure(_ step: String) -> Rejection {

@@ -226,6 +226,11 @@ struct Image: ~Copyable {
     unsafe Image { unsafe cvips_orient(raw, &$0, orientation) }
   }
 
+  /// Turns the pixels clockwise.
+  func turned(quarters: CInt) -> Image? {
+    unsafe Image { unsafe cvips_turn(raw, &$0, quarters) }
+  }
+
   /// Three or four bands of sRGB, a byte each, in memory. Ignores a colour profile that does not work. The
   /// image must be in memory.
   consuming func toSRGB() -> Image? {

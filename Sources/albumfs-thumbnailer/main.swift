@@ -4,9 +4,11 @@
 // defines the messages. The order matters: it loads libraries, then enters the cell, then reads the first
 // byte of a picture. No picture finds data of the one before, because all memory is zero when it is handed
 // out (CFreshMemory).
+import AlbumModel
 import CFreshMemory
 import CLinux
 import Glibc
+import PictureMetadata
 import ThumbnailProtocol
 
 let arguments = Arguments(CommandLine.arguments.dropFirst())
@@ -36,7 +38,7 @@ while let request = channel.receive() {
 func answer(_ request: ThumbnailRequest) -> ThumbnailReply.Content? {
   switch request.work {
   case .probe: return .probe(Cell.probe())
-  case .thumbnail(let edge, let byteCount):
+  case .thumbnail(let edge, let byteCount, let rotation):
     Cell.beginPicture(arguments.bounds)
     cfreshmemory_clear_stack()
     guard let memory = PictureMemory(byteCount: Int(byteCount)) else {
@@ -49,19 +51,21 @@ func answer(_ request: ThumbnailRequest) -> ThumbnailReply.Content? {
       unsafe Misbehaviour(askedForBy: picture.content)?.run(channel, id: request.id)
     }
     #endif
-    return thumbnail(of: picture, edge: edge)
+    return thumbnail(of: picture, edge: edge, rotation)
   }
 }
 
-func thumbnail(of picture: Picture, edge: UInt32) -> ThumbnailReply.Content {
+func thumbnail(of picture: Picture, edge: UInt32, _ rotation: Rotation) -> ThumbnailReply.Content {
   let start = unsafe Array(picture.content.prefix(ImageKind.sniffByteCount))
   guard let kind = ImageKind(sniffing: start), readable.contains(kind) else {
     return .failure(.notAPicture, reason: "unknown kind")
   }
   do throws(Rejection) {
-    let maker = ThumbnailMaker(edge: CInt(edge))
-    let (format, bytes) = try maker.thumbnail(of: picture, kind: kind)
-    return .thumbnail(format, bytes)
+    let maker = ThumbnailMaker(edge: CInt(edge), rotation: rotation)
+    let made = try maker.thumbnail(of: picture, kind: kind)
+    let content = unsafe picture.content.assumingMemoryBound(to: UInt8.self).span
+    let facts = PictureFacts(dimensions: made.dimensions, taken: CaptureDate.find(in: content))
+    return .thumbnail(made.format, made.bytes, facts)
   } catch {
     return .failure(error.failure, reason: error.reason)
   }

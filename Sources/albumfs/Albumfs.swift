@@ -25,7 +25,7 @@ struct Albumfs: ParsableCommand {
       SpaceCommand.self,
       ChaffCommand.self,
       Info.self,
-      List.self, Status.self,
+      List.self, ListPhotos.self, Status.self,
       Sync.self, Thumbs.self, Tidy.self, Compact.self, TracesCommand.self, Browse.self, Check.self,
       DaemonCommand.self,
     ])

@@ -27,3 +27,34 @@ import Testing
         device: 0, size: 0, blocks: 0, accessed: never, modified: never, changed: never))
   }
 }
+
+struct PictureFactsTests {
+  @Test(arguments: [
+    "2023-05-04T12:33:10", "2023-05-04T12:33:10+02:00", "2024-02-29T00:00:00-03:30",
+    "1826-01-01T23:59:59+00:00",
+  ])
+  func aTimeHasOneSpelling(text: String) {
+    #expect(CaptureTime(Array(text.utf8))?.text == text)
+  }
+
+  @Test(arguments: [
+    "", "2023-05-04", "2023-05-04 12:33:10", "2023-05-04T12:33", "2023-05-04T24:00:00",
+    "2023-02-29T12:00:00", "2023-04-31T12:00:00", "2023-00-10T12:00:00", "1799-01-01T00:00:00",
+    "2023-05-04T12:33:10+24:00", "2023-05-04T12:33:10+02", "2023-05-04T12:33:10 02:00",
+    "2023-05-04T12:33:10+02:00 ", "+023-05-04T12:33:10", "２023-05-04T12:33:10",
+  ])
+  func whatNoClockShowsIsNoTime(text: String) {
+    #expect(CaptureTime(Array(text.utf8)) == nil)
+  }
+
+  @Test func dimensionsHaveOneSpelling() {
+    #expect(PictureDimensions(Array("4000x3000".utf8))?.text == "4000x3000")
+    for text in ["", "x", "4000", "0x1", "1x0", "04x3", "4 x3", "-4x3", "4x3x2", "1000000000x1"] {
+      #expect(PictureDimensions(Array(text.utf8)) == nil, "\(text)")
+    }
+    #expect(Rotation(Array("270".utf8)) == .threeQuarters)
+    for text in ["", "45", "360", "-90", "090", "90 "] {
+      #expect(Rotation(Array(text.utf8)) == nil, "\(text)")
+    }
+  }
+}

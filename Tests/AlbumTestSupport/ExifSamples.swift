@@ -20,9 +20,84 @@ package enum ExifSamples {
   }
 
   package static func jpeg(_ date: String = "2024:07:03 12:34:56") -> [UInt8] {
+    jpeg(segment: Array("Exif\0\0".utf8) + tiff(date))
+  }
+
+  package static func jpeg(xmp: [UInt8]) -> [UInt8] {
+    jpeg(segment: Array("http://ns.adobe.com/xap/1.0/\0".utf8) + xmp)
+  }
+
+  private static func jpeg(segment: [UInt8]) -> [UInt8] {
+    let length = segment.count + 2
+    return [
+      0xFF, 0xD8, 0xFF, 0xE0, 0, 4, 1, 2, 0xFF, 0xE1, UInt8(length >> 8), UInt8(length & 0xFF),
+    ]
+      + segment + [0xFF, 0xDA, 0, 2, 0xFF, 0xD9, 0, 0, 0, 0]
+  }
+
+  /// A packet of XMP with one property.
+  package static func xmp(
+    _ property: String = "exif:DateTimeOriginal=\"2024-07-03T12:34:56+02:00\""
+  ) -> [UInt8] {
+    Array("<x:xmpmeta><rdf:RDF><rdf:Description \(property)/></rdf:RDF></x:xmpmeta>".utf8)
+  }
+
+  private static func big(_ number: Int) -> [UInt8] {
+    [24, 16, 8, 0].map { UInt8(number >> $0 & 0xFF) }
+  }
+
+  private static func box(_ type: String, _ content: [UInt8]) -> [UInt8] {
+    big(content.count + 8) + Array(type.utf8) + content
+  }
+
+  package static func png(_ date: String = "2024:07:03 12:34:56") -> [UInt8] {
+    png(chunk: "eXIf", tiff(date))
+  }
+
+  package static func png(xmp: [UInt8]) -> [UInt8] {
+    png(chunk: "iTXt", Array("XML:com.adobe.xmp\0\0\0\0\0".utf8) + xmp)
+  }
+
+  private static func png(chunk type: String, _ content: [UInt8]) -> [UInt8] {
+    let checksum: [UInt8] = [0, 0, 0, 0]
+    return [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+      + big(1) + Array("IHDR".utf8) + [0] + checksum
+      + big(content.count) + Array(type.utf8) + content + checksum
+      + big(0) + Array("IEND".utf8) + checksum
+  }
+
+  package static func webp(_ date: String = "2024:07:03 12:34:56") -> [UInt8] {
     let exif = Array("Exif\0\0".utf8) + tiff(date)
-    return [0xFF, 0xD8, 0xFF, 0xE0, 0, 4, 1, 2, 0xFF, 0xE1, 0, UInt8(exif.count + 2)] + exif
-      + [0xFF, 0xDA, 0, 2, 0xFF, 0xD9, 0, 0, 0, 0]
+    let chunk = Array("EXIF".utf8) + big(exif.count).reversed() + exif
+    return Array("RIFF".utf8) + big(chunk.count + 14).reversed() + Array("WEBP".utf8)
+      + Array("VP8 ".utf8) + [1, 0, 0, 0, 7, 0] + chunk
+  }
+
+  package static func jpegXL(_ date: String = "2024:07:03 12:34:56") -> [UInt8] {
+    box("JXL ", [0x0D, 0x0A, 0x87, 0x0A]) + box("Exif", [0, 0, 0, 0] + tiff(date))
+  }
+
+  package static func jpeg2000(_ date: String = "2024:07:03 12:34:56") -> [UInt8] {
+    box("jP  ", [0x0D, 0x0A, 0x87, 0x0A]) + box("uuid", Array("JpgTiffExif->JP2".utf8) + tiff(date))
+  }
+
+  /// Canon's raw picture, whose EXIF entries are the first directory of a block.
+  package static func cr3(_ date: String = "2024:07:03 12:34:56") -> [UInt8] {
+    let canon: [UInt8] = [
+      0x85, 0xC0, 0xB6, 0x87, 0x82, 0x0F, 0x11, 0xE0, 0x81, 0x11, 0xF4, 0xCE, 0x46, 0x2B, 0x6A,
+      0x48,
+    ]
+    var exif = tiff(date)
+    exif[4] = 26
+    return box("ftyp", Array("crx \0\0\0\0".utf8))
+      + box(
+        "moov", box("uuid", canon + box("CMT1", tiff("    :  :     :  :  ")) + box("CMT2", exif)))
+  }
+
+  /// Fujifilm's raw picture, with its JPEG.
+  package static func fujifilm(_ date: String = "2024:07:03 12:34:56") -> [UInt8] {
+    let head = Array("FUJIFILMCCD-RAW ".utf8) + [UInt8](repeating: 0, count: 68)
+    return head + big(92) + big(0) + jpeg(date)
   }
 
   /// The boxes of a HEIC up to its item `Exif`.

@@ -55,6 +55,10 @@ struct HostileWorkerTests {
       while True: s.sendall(b'x'); time.sleep(0.05)
       """, .timedOut
     ),
+    (
+      "tells a date that there cannot be",
+      "id, count = request(); take(count); reply(id, jpeg, facts=b'\\xff' * 24)", .workerDied
+    ),
     ("never reads", "time.sleep(1000)", .timedOut),
     (
       "says hello again", "id, count = request(); take(count); reply(0, bytes(8), 0, 0)",

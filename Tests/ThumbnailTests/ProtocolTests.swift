@@ -1,3 +1,4 @@
+import AlbumModel
 import Testing
 import ThumbnailProtocol
 
@@ -7,6 +8,8 @@ struct ProtocolTests {
   private static let requests: [ThumbnailRequest] = [
     ThumbnailRequest(id: 1, work: .thumbnail(edge: 512, pictureByteCount: 1)),
     ThumbnailRequest(id: .max, work: .thumbnail(edge: 2048, pictureByteCount: 512 << 20)),
+    ThumbnailRequest(
+      id: 2, work: .thumbnail(edge: 512, pictureByteCount: 1, rotation: .threeQuarters)),
     ThumbnailRequest(id: 0, work: .probe),
   ]
 
@@ -17,6 +20,17 @@ struct ProtocolTests {
         CellReport(
           hasLandlock: true, hasSeccomp: true, boundsThreads: true, readable: [.jpeg, .jpegXL]))),
     ThumbnailReply(id: 7, content: .thumbnail(.webp, [1, 2, 3])),
+    ThumbnailReply(
+      id: 8,
+      content: .thumbnail(
+        .jpeg, [1],
+        PictureFacts(
+          dimensions: PictureDimensions(width: 4000, height: 3000),
+          taken: CaptureTime(Array("2023-05-04T12:33:10-02:30".utf8))))),
+    ThumbnailReply(
+      id: 9,
+      content: .thumbnail(
+        .jpeg, [1], PictureFacts(taken: CaptureTime(Array("1999-12-31T23:59:59".utf8))))),
     ThumbnailReply(id: 8, content: .failure(.damaged, reason: "header: cut short")),
     ThumbnailReply(id: .max, content: .failure(.notAPicture, reason: "")),
     ThumbnailReply(
@@ -100,6 +114,29 @@ struct ProtocolTests {
     var huge = ThumbnailReply(id: 1, content: .thumbnail(.jpeg, [1])).encode()
     huge.replaceSubrange(16..<20, with: [0xff, 0xff, 0xff, 0xff])
     #expect(throws: MalformedMessage.outOfRange) { try ThumbnailReply.decode(huge) }
+  }
+
+  @Test("A cell that a picture has taken over can send no date and no size that there cannot be")
+  func impossibleFacts() throws {
+    let facts = PictureFacts(
+      dimensions: PictureDimensions(width: 4000, height: 3000),
+      taken: CaptureTime(Array("2023-05-04T12:33:10+02:00".utf8)))
+    let good = ThumbnailReply(id: 1, content: .thumbnail(.jpeg, [1], facts)).encode()
+    let start = ThumbnailReply.Header.byteCount
+    // Width 0 or 2^32 - 1, years and months that no calendar has, hours, an unknown mark, bytes that must
+    // be zero.
+    let changes: [(Int, [UInt8])] = [
+      (0, [0, 0, 0, 0]), (0, [255, 255, 255, 255]), (8, [0, 0]), (8, [255, 255]), (8, [7, 7]),
+      (10, [0]), (10, [13]), (11, [0]), (11, [32]), (10, [2, 30]), (12, [24]), (13, [60]),
+      (14, [60]), (15, [0]), (15, [2]), (16, [255, 255]), (16, [0, 0]), (18, [1]), (23, [1]),
+    ]
+    for (place, bytes) in changes {
+      var reply = good
+      reply.replaceSubrange(start + place..<start + place + bytes.count, with: bytes)
+      #expect(throws: MalformedMessage.self, "\(place): \(bytes)") {
+        try ThumbnailReply.decode(reply)
+      }
+    }
   }
 
   @Test("A reason cannot bring control characters or long texts into a log")

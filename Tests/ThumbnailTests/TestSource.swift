@@ -114,7 +114,7 @@ final class TestSource: PhotoSource {
     return part.count
   }
 
-  func finish(_ photo: PhotoVersion, thumbnail: [UInt8]) {
+  func finish(_ photo: PhotoVersion, thumbnail: [UInt8], facts: PictureFacts) {
     record(photo, .thumbnail(thumbnail))
   }
 

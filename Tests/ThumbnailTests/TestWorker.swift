@@ -1,3 +1,4 @@
+import AlbumModel
 import Foundation
 import Posix
 import ThumbnailProtocol
@@ -42,10 +43,12 @@ struct TestWorker: ~Copyable {
     return report
   }
 
-  func ask(_ picture: [UInt8], edge: UInt32 = 512) throws -> ThumbnailReply.Content {
+  func ask(
+    _ picture: [UInt8], edge: UInt32 = 512, rotation: Rotation = .none
+  ) throws -> ThumbnailReply.Content {
     let deadline = MonotonicTime.now + .seconds(120)
     let work = ThumbnailRequest.Work.thumbnail(
-      edge: edge, pictureByteCount: UInt64(picture.count))
+      edge: edge, pictureByteCount: UInt64(picture.count), rotation: rotation)
     try worker.send(ThumbnailRequest(id: 9, work: work), until: deadline)
     let sent = unsafe picture.withUnsafeBytes { bytes in
       Result { try unsafe worker.send(bytes, until: deadline) }
@@ -57,7 +60,16 @@ struct TestWorker: ~Copyable {
   /// The thumbnail, or a thrown failure.
   func thumbnail(of picture: [UInt8], edge: UInt32 = 512) throws -> (ImageKind, [UInt8]) {
     switch try ask(picture, edge: edge) {
-    case .thumbnail(let kind, let bytes): return (kind, bytes)
+    case .thumbnail(let kind, let bytes, _): return (kind, bytes)
+    case .failure(let failure, _): throw failure
+    case .hello, .probe: throw PictureFailure.internal
+    }
+  }
+
+  /// What the worker tells about a picture beside its thumbnail.
+  func facts(of picture: [UInt8], rotation: Rotation = .none) throws -> PictureFacts {
+    switch try ask(picture, rotation: rotation) {
+    case .thumbnail(_, _, let facts): return facts
     case .failure(let failure, _): throw failure
     case .hello, .probe: throw PictureFailure.internal
     }

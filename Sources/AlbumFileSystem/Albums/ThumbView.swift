@@ -101,6 +101,7 @@ enum ThumbView {
     }
     giveUpThumbnail(for: name, in: directory, &catalog)
     catalog.update(thumbnail) { $0.marks.remove(.madeThumbnail) }
+    PhotoAttributes.forgetFacts(in: thumbnail, &catalog)
     catalog.unpin(thumbnail)
   }
 

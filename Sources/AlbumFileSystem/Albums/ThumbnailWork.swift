@@ -15,6 +15,9 @@ package struct ThumbnailReport: Sendable {
   }
   package var pending = 0
   package var failed: [Failed] = []
+  /// Films at a photo's place, and how many of them wait for the thumbnailer's word.
+  package var videos = 0
+  package var pendingVideos = 0
   package init() {}
 }
 
@@ -35,12 +38,15 @@ extension FileSystem {
     if space.isReadOnly { return nil }
     while let inode = pendingPhotos.take() {
       let isQuiet = !contents.hasWriter(inode)
-      let version = space.read { catalog -> UInt64? in
+      let photo = space.read { catalog -> PhotoVersion? in
         guard let index = catalog.index(of: inode), isQuiet else { return nil }
         let state = catalog.state(index)
-        return state.needsThumbnail ? state.contentVersion : nil
+        if !state.needsThumbnail { return nil }
+        return PhotoVersion(
+          inode: inode, version: state.contentVersion,
+          rotation: PhotoAttributes.rotation(of: index, catalog))
       }
-      if let version { return PhotoVersion(inode: inode, version: version) }
+      if let photo { return photo }
       pendingPhotos.done(inode)
     }
     return nil
@@ -90,7 +96,9 @@ extension FileSystem {
 
   /// Stores the thumbnail of a photo in one step of history, or drops it if the photo has changed meanwhile.
   /// Throws if it could not be stored; the photo then waits for the next mount or for `retryThumbnails`.
-  package func finish(_ photo: PhotoVersion, thumbnail: [UInt8]) throws(FSError) {
+  package func finish(
+    _ photo: PhotoVersion, thumbnail: [UInt8], facts: PictureFacts = PictureFacts()
+  ) throws(FSError) {
     defer { pendingPhotos.done(photo.inode) }
     try writable()
     let made = space.change { catalog -> InodeReference? in
@@ -103,11 +111,11 @@ extension FileSystem {
     var stored = try store(thumbnail, of: made.inode)
     let isShown = space.change { catalog in
       let isShown = ThumbnailWork.attach(
-        made.inode, stored.extents, byteCount: Int64(thumbnail.count), to: photo, &catalog)
+        made.inode, stored.extents, byteCount: Int64(thumbnail.count), facts, to: photo, &catalog)
       if isShown { _ = stored.take() }
       return isShown
     }
-    if isShown { observers.tell(.thumbnail(of: photo.inode)) }
+    if isShown { tell(.thumbnail(of: photo.inode)) }
   }
 
   /// Records, until the photo changes, that this version gets no thumbnail, and the reason.
@@ -123,7 +131,7 @@ extension FileSystem {
       catalog.update(index) { $0.setThumbnail(.failed, reason) }
     }
     pendingPhotos.done(photo.inode)
-    observers.tell(.thumbnail(of: photo.inode))
+    tell(.thumbnail(of: photo.inode))
   }
 
   /// The version is gone and needs no result any more.
@@ -168,6 +176,10 @@ extension FileSystem {
     var report = ThumbnailReport()
     forEachFile(under: top ?? .root) { path, state in
       if state.needsThumbnail { report.pending += 1 }
+      if state.mayBeVideo, VideoNames.match(path) {
+        report.videos += 1
+        if state.isPhoto { report.pendingVideos += 1 }
+      }
       if let reason = state.thumbnailFailure {
         report.failed.append(ThumbnailReport.Failed(path: path, reason: reason))
       }
@@ -205,21 +217,34 @@ extension FileSystem {
   {
     try writable()
     var photos: [InodeNumber] = []
+    var others: [InodeNumber] = []
     forEachFile(under: top ?? .root) { _, state in
-      if state.isChosen(choice) { photos.append(state.number) }
+      if state.isChosen(choice) { photos.append(state.number) } else { others.append(state.number) }
     }
     let named = space.read { catalog in
       top.flatMap { catalog.index(of: $0) }.map { catalog.state($0) }
     }
-    if let named, named.kind == .regular, named.isChosen(choice) { photos.append(named.number) }
+    if let named, named.kind == .regular {
+      if named.isChosen(choice) { photos.append(named.number) } else { others.append(named.number) }
+    }
+    if choice == .missing { photos += withoutFacts(others) }
     space.change { catalog in
       for photo in photos {
         guard let index = catalog.index(of: photo) else { continue }
         catalog.update(index) { $0.setThumbnail(.pending) }
       }
     }
+    learnHomes(of: photos)
     pendingPhotos.add(photos)
     return photos.count
+  }
+
+  private func withoutFacts(_ photos: [InodeNumber]) -> [InodeNumber] {
+    photos.filter { photo in
+      space.read { catalog in
+        catalog.index(of: photo).map { PhotoAttributes.lacksFacts($0, catalog) } ?? false
+      }
+    }
   }
 
   /// The albums, at and below a directory, whose Thumb was removed although they have photos: their
@@ -311,6 +336,11 @@ extension InodeState {
     marks.remove(.thumbnailGoesFirst)
   }
 
+  /// True for a file at a photo's place that is no picture, as far as is known.
+  fileprivate var mayBeVideo: Bool {
+    thumbnailState == .pending || thumbnailFailure == .notAPicture
+  }
+
   fileprivate func isChosen(_ choice: ThumbnailChoice) -> Bool {
     if thumbnailState == .none || size == 0 { return false }
     return switch choice {
@@ -322,7 +352,20 @@ extension InodeState {
 }
 
 /// A thumbnail's way into the catalog.
-private enum ThumbnailWork {
+enum ThumbnailWork {
+  /// A photo may have been turned. Returns true if its thumbnail must be made anew; the former one shows
+  /// until then.
+  static func turn(
+    _ photo: InodeIndex, from former: Rotation, _ catalog: inout Catalog
+  ) -> Bool {
+    let state = catalog.state(photo).thumbnailState
+    guard PhotoAttributes.rotation(of: photo, catalog) != former,
+      state == .made || state == .pending
+    else { return false }
+    catalog.update(photo) { $0.setThumbnail(.pending) }
+    return catalog.state(photo).needsThumbnail
+  }
+
   /// True if a photo lies directly in a directory.
   static func holdsPhoto(_ directory: InodeIndex, _ catalog: borrowing Catalog) -> Bool {
     var isThere = false
@@ -342,11 +385,11 @@ private enum ThumbnailWork {
     return photos
   }
 
-  /// The photo, while it has a name and this version of its content.
+  /// The photo, while it has a name and this version of its content, turned like this.
   static func find(_ photo: PhotoVersion, _ catalog: borrowing Catalog) -> InodeIndex? {
     guard let index = catalog.index(of: photo.inode),
       catalog.state(index).contentVersion == photo.version,
-      catalog.state(index).links > 0
+      catalog.state(index).links > 0, PhotoAttributes.rotation(of: index, catalog) == photo.rotation
     else { return nil }
     return index
   }
@@ -363,8 +406,8 @@ private enum ThumbnailWork {
 
   /// Returns false if the photo has changed: then no file has the extents.
   static func attach(
-    _ made: InodeNumber, _ extents: [Extent], byteCount: Int64, to photo: PhotoVersion,
-    _ catalog: inout Catalog
+    _ made: InodeNumber, _ extents: [Extent], byteCount: Int64, _ facts: PictureFacts,
+    to photo: PhotoVersion, _ catalog: inout Catalog
   ) -> Bool {
     guard let thumbnail = catalog.index(of: made), let index = find(photo, catalog),
       catalog.state(index).thumbnailState == .pending
@@ -375,6 +418,7 @@ private enum ThumbnailWork {
       state.contentVersion = photo.version
     }
     ThumbView.resemble(thumbnail, index, &catalog)
+    PhotoAttributes.keep(facts, in: thumbnail, of: index, &catalog)
     catalog.setThumbnail(thumbnail, of: index)
     catalog.update(index) { $0.thumbnailState = .made }
     return true

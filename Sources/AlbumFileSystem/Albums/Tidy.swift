@@ -9,16 +9,30 @@ import AlbumStore
 package struct TidyReport: Sendable {
   /// A photo that moved, and where it was.
   package struct Move: Sendable {
+    /// The directory that it was in.
     var album: InodeNumber
     var photo: InodeNumber
     var name: FileName
     /// Its former path from the root of the space.
     package var path: [UInt8]
+    /// Where it is after a move by date, likewise.
+    package var newPath: [UInt8] = []
+    /// The directory that it is in then.
+    var target: InodeNumber?
+    /// The album that was made for it.
+    var newAlbum: NewAlbum?
+  }
+
+  struct NewAlbum: Hashable {
+    var name: FileName
+    var directory: InodeNumber
   }
 
   package var moves: [Move] = []
   /// Photos that stayed in their place because another file has their name there: paths from the root.
   package var clashes: [[UInt8]] = []
+  /// Photos that stayed because their date is not known before their thumbnail is made: likewise.
+  package var undated: [[UInt8]] = []
 }
 
 extension FileSystem {
@@ -43,14 +57,26 @@ extension FileSystem {
       switch outcome {
       case .moved(let photo):
         report.moves.append(move)
-        observers.tell(.name(move.name, in: photo, album: move.album, isThere: false))
-        observers.tell(.name(move.name, in: move.album, album: move.album, isThere: true))
+        tell(.name(move.name, in: photo, album: album(of: photo), isThere: false))
+        tell(
+          .name(move.name, in: move.album, album: album(of: move.album), isThere: true))
       case .clashes: report.clashes.append(move.path)
       case .isElsewhere: break
       }
     }
+    for place in Set(moves.compactMap(\.newAlbum)) {
+      // An album in which something else is by now stays.
+      try? removeDirectory(place.name, in: place.directory)
+    }
     try storing { () throws(StoreError) in try space.commit() }
     return report
+  }
+
+  private func album(of directory: InodeNumber) -> InodeNumber? {
+    space.read { catalog in
+      catalog.index(of: directory).flatMap { Zone(of: $0, in: catalog).album }
+        .map { catalog.state($0).number }
+    }
   }
 
   private func allAlbums() -> [InodeNumber] {
@@ -93,9 +119,9 @@ extension FileSystem {
       report.moves.append(
         TidyReport.Move(album: album, photo: number, name: name, path: full(name)))
       if preview { continue }
-      observers.tell(.name(name, in: album, album: album, isThere: false))
+      tell(.name(name, in: album, album: album, isThere: false))
       if let target {
-        observers.tell(.name(name, in: target, album: album, isThere: true))
+        tell(.name(name, in: target, album: album, isThere: true))
       }
     }
   }
@@ -144,7 +170,9 @@ private enum Tidying {
 
   static func undo(_ move: TidyReport.Move, _ time: Timestamp, _ catalog: inout Catalog) -> Undone {
     guard let album = catalog.index(of: move.album), catalog.state(album).isDirectory,
-      catalog.state(album).links > 0, let folder = AlbumRules.photoDirectory(of: album, catalog),
+      catalog.state(album).links > 0,
+      let folder = move.target.map({ catalog.index(of: $0) })
+        ?? AlbumRules.photoDirectory(of: album, catalog),
       let child = catalog.child(move.name, of: folder), catalog.state(child).number == move.photo
     else { return .isElsewhere }
     if catalog.child(move.name, of: album) != nil { return .clashes }

@@ -69,6 +69,7 @@ struct Status: ParsableCommand {
 
   private static func contents(_ status: MountStatus) -> String {
     var parts = [counted(status.photos, "photo")]
+    if let videos = status.videos, videos > 0 { parts.append(counted(videos, "video")) }
     if let others = status.otherFiles, others > 0 { parts.append(counted(others, "other file")) }
     if let made = status.thumbnails.made { parts.append(counted(made, "thumbnail")) }
     return parts.joined(separator: ", ")
@@ -88,6 +89,10 @@ struct Status: ParsableCommand {
     var parts: [String] = []
     if thumbnails.pending > 0 { parts.append("\(thumbnails.pending) being made") }
     if thumbnails.failed > 0 { parts.append("\(thumbnails.failed) could not be made") }
-    return parts.isEmpty ? "all made" : parts.joined(separator: ", ")
+    if parts.isEmpty { parts.append("all made") }
+    if let unsupported = thumbnails.unsupported, unsupported > 0 {
+      parts.append("none for \(counted(unsupported, "file")) of other kinds")
+    }
+    return parts.joined(separator: ", ")
   }
 }

@@ -27,7 +27,10 @@ struct Thumbs: ParsableCommand {
       switch value {
       case .failed: "Those that failed, as status counts them."
       case .missing:
-        "All that are missing: removed and failed ones, and those of files that were no picture."
+        """
+        All that are missing: removed and failed ones, and those of files that were no picture. Also those \
+        that an older albumfs made, because it did not keep dates and dimensions of photos.
+        """
       case .all: "Every one."
       }
     }

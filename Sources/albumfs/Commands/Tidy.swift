@@ -4,11 +4,14 @@ import Posix
 
 struct Tidy: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Move photos that lie directly in an album into its Photo.",
+    abstract: "Move photos that lie directly in an album into its Photo, or into albums by date.",
     discussion: """
-      A photo whose name exists in Photo already stays where it is, and tidy names it.
+      A photo whose name exists there already stays where it is, and tidy names it. With --by-date, the \
+      photos of one album move into albums YYYY-MM-DD below it, by their date of capture; photos without \
+      one go by the time of their file.
 
         albumfs tidy ~/Album/Trip --dry-run
+        albumfs tidy ~/Album/Phone --by-date
         albumfs tidy --all
         albumfs tidy ~/Album --undo
       """)
@@ -18,6 +21,9 @@ struct Tidy: ParsableCommand {
 
   @Flag(help: "All albums of the mount; without PATH, of all your mounts.")
   var all = false
+
+  @Flag(help: "Move the photos of the album into albums below it, one for each day.")
+  var byDate = false
 
   @Flag(help: "Move nothing; print what would move.")
   var dryRun = false
@@ -29,6 +35,7 @@ struct Tidy: ParsableCommand {
 
   func validate() throws {
     if path == nil && !all { throw ValidationError("Give an album, or --all.") }
+    if byDate && (all || undo) { throw ValidationError("--by-date needs one album.") }
     if undo && dryRun { throw ValidationError("Give --dry-run or --undo, not both.") }
   }
 
@@ -46,7 +53,8 @@ struct Tidy: ParsableCommand {
   private func tidy(_ mount: MountEntry, _ album: String?) throws {
     if undo { return try undoLast(mount) }
     if dryRun { return try preview(mount, album) }
-    let summary = try ControlClient(mount).ask(.tidy(album: album)).done()
+    let request = byDate ? ControlRequest.tidyByDate(album: album ?? "", preview: false) : nil
+    let summary = try ControlClient(mount).ask(request ?? .tidy(album: album)).done()
     output.say("Moved \(counted(summary.count, "file")).")
     if summary.count > 0 {
       output.say(
@@ -58,9 +66,11 @@ struct Tidy: ParsableCommand {
   }
 
   private func preview(_ mount: MountEntry, _ album: String?) throws {
-    let summary = try ControlClient(mount).ask(.tidyPreview(album: album)).done()
+    let request = byDate ? ControlRequest.tidyByDate(album: album ?? "", preview: true) : nil
+    let summary = try ControlClient(mount).ask(request ?? .tidyPreview(album: album)).done()
     for photo in summary.notes.prefix(summary.count) { Terminal.result(photo.printable) }
-    output.say("Would move \(counted(summary.count, "file")) into Photo.")
+    output.say(
+      "Would move \(counted(summary.count, "file")) into \(byDate ? "albums by date" : "Photo").")
     try complain(summary.notes.dropFirst(summary.count))
   }
 

@@ -33,7 +33,7 @@ extension ZipDirectory.Member {
   }
 
   /// The date of capture, if it is near the begin.
-  func captureDate(in zip: PlainPath) -> CaptureDate? {
+  func captureDate(in zip: PlainPath) -> CaptureTime? {
     var head: [UInt8] = []
     let limit = ZipDirectory.Member.headBytes
     try? read(from: zip) { piece throws(PlainCopy.Fault) in

@@ -9,7 +9,15 @@ final class FakeObserver: FileSystemObserver {
   var changes: [FileSystemChange] { heard.withLock { $0.map(\.change) } }
   var ownChanges: [FileSystemChange] { heard.withLock { $0.filter(\.isOwn).map(\.change) } }
 
+  /// Directories of Thumb whose times have changed.
+  var times: Set<InodeNumber> { timed.withLock { $0 } }
+  private let timed = Mutex<Set<InodeNumber>>([], rank: .test)
+
   func changed(_ change: FileSystemChange, isOwn: Bool) {
+    if case .times(let directory) = change {
+      timed.withLock { _ = $0.insert(directory) }
+      return
+    }
     heard.withLock { $0.append((change, isOwn)) }
   }
 }

@@ -186,7 +186,9 @@ final class TestSpace: @unchecked Sendable {
       if content.starts(with: Array("text".utf8)) {
         fileSystem.fail(photo, reason: .notAPicture)
       } else {
-        try fileSystem.finish(photo, thumbnail: Array("thumbnail of ".utf8) + content)
+        let facts = PictureFacts(dimensions: PictureDimensions(width: 1, height: 1))
+        try fileSystem.finish(
+          photo, thumbnail: Array("thumbnail of ".utf8) + content, facts: facts)
         count += 1
       }
     }

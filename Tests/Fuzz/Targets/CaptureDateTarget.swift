@@ -1,12 +1,15 @@
+import AlbumModel
 import AlbumTestSupport
 import PictureMetadata
 
-/// The date of capture in a JPEG, a TIFF or a HEIC.
+/// The date of capture in every container.
 enum CaptureDateTarget: FuzzTarget {
   static func seeds() -> [[UInt8]] {
     [
       ExifSamples.tiff(), ExifSamples.tiff(isBigEndian: true), ExifSamples.jpeg(),
-      ExifSamples.heic(),
+      ExifSamples.heic(), ExifSamples.png(), ExifSamples.webp(), ExifSamples.jpegXL(),
+      ExifSamples.jpeg2000(), ExifSamples.cr3(), ExifSamples.fujifilm(),
+      ExifSamples.jpeg(xmp: ExifSamples.xmp()),
     ]
   }
 
@@ -19,6 +22,9 @@ enum CaptureDateTarget: FuzzTarget {
       return Array(bytes[Int(offset)...].prefix(count))
     }
     require(reads < 1000, "it reads a bounded number of pieces")
-    if let date { require(date.day.utf8.count == 10, "a day has ten characters") }
+    if let date {
+      require(date.day.utf8.count == 10, "a day has ten characters")
+      require(CaptureTime(Array(date.text.utf8)) == date, "a date has one spelling")
+    }
   }
 }

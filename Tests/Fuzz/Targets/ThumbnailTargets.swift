@@ -1,3 +1,4 @@
+import AlbumModel
 import ThumbnailProtocol
 
 /// The requests of the daemon, as the cell reads them.
@@ -5,6 +6,9 @@ enum ThumbnailRequestTarget: FuzzTarget {
   static func seeds() -> [[UInt8]] {
     [
       ThumbnailRequest(id: 7, work: .thumbnail(edge: 512, pictureByteCount: 1 << 20)).encode(),
+      ThumbnailRequest(
+        id: 9, work: .thumbnail(edge: 512, pictureByteCount: 9, rotation: .quarter)
+      ).encode(),
       ThumbnailRequest(id: 8, work: .probe).encode(),
     ]
   }
@@ -22,8 +26,12 @@ enum ThumbnailReplyTarget: FuzzTarget {
       hasLandlock: true, hasSeccomp: true, boundsThreads: true, readable: [.jpeg, .png])
     let probe = ProbeReport(
       ownSignal: 0, threads: 9, oldBytes: 1, tries: [.init(name: "open", error: 1)])
+    let facts = PictureFacts(
+      dimensions: PictureDimensions(width: 4000, height: 3000),
+      taken: CaptureTime(year: 2023, month: 5, dayOfMonth: 4, hour: 12, offset: 120))
     let contents: [ThumbnailReply.Content] = [
-      .hello(report), .thumbnail(.jpeg, [1, 2, 3]), .failure(.damaged, reason: "no end"),
+      .hello(report), .thumbnail(.jpeg, [1, 2, 3]), .thumbnail(.png, [1], facts),
+      .failure(.damaged, reason: "no end"),
       .probe(probe),
     ]
     return contents.enumerated().map { number, content in
@@ -41,7 +49,7 @@ enum ThumbnailReplyTarget: FuzzTarget {
     let start = Array(bytes.prefix(ThumbnailReply.Header.byteCount))
     guard let header = try? ThumbnailReply.Header.decode(start) else { return }
     require(
-      header.bodyByteCount <= Int(ThumbnailLimits.thumbnailByteCount), "a body is bounded")
+      header.bodyByteCount <= Int(ThumbnailLimits.thumbnailByteCount) + 24, "a body is bounded")
     _ = try? ThumbnailReply.decode(header, body: Array(bytes.dropFirst(start.count)))
   }
 }

@@ -1,0 +1,155 @@
+import AlbumFormat
+import AlbumModel
+import AlbumStore
+import Posix
+
+// Entries come and go in Thumb without a request, when photos do and when thumbnails are made. The times of
+// its directories follow. They are kept in memory, and stated when the space is unmounted: a record for each
+// thumbnail would lengthen the journal.
+
+/// The times at which thumbnails came or went. Any thread.
+final class ThumbTimes: Sendable {
+  private struct State {
+    /// By directory of Thumb.
+    var times: [InodeNumber: Timestamp] = [:]
+    /// The directories of photos that wait for a thumbnail.
+    var homes: [InodeNumber: InodeNumber] = [:]
+    /// Where a photo was found last. Its neighbours are probably next.
+    var lastHome: InodeNumber?
+  }
+
+  /// A leaf: nothing else is locked under it.
+  private let state = Mutex(State(), rank: .leaf)
+
+  func time(of directory: InodeNumber) -> Timestamp? { state.withLock { $0.times[directory] } }
+
+  func set(_ directory: InodeNumber, _ time: Timestamp) {
+    state.withLock { $0.times[directory] = time }
+  }
+
+  /// A caller set the times of the directory.
+  func forget(_ directory: InodeNumber) { state.withLock { $0.times[directory] = nil } }
+
+  func takeAll() -> [InodeNumber: Timestamp] {
+    state.withLock { state in
+      defer { state.times = [:] }
+      return state.times
+    }
+  }
+
+  func learn(_ photo: InodeNumber, in directory: InodeNumber) {
+    state.withLock { state in
+      state.homes[photo] = directory
+      state.lastHome = directory
+    }
+  }
+
+  func takeHome(of photo: InodeNumber) -> InodeNumber? {
+    state.withLock { $0.homes.removeValue(forKey: photo) }
+  }
+
+  var lastHome: InodeNumber? { state.withLock { $0.lastHome } }
+}
+
+extension FileSystem {
+  /// Tells the observers of a change, and of the times of Thumb that change with it.
+  func tell(_ change: FileSystemChange, askedBy caller: Caller? = nil) {
+    observers.tell(change, askedBy: caller)
+    switch change {
+    case .name(let name, let directory, _, let isThere):
+      if !name.isHidden { noteName(name, in: directory, isThere: isThere) }
+    case .written(let photo):
+      let lostThumbnail = space.read { catalog in
+        catalog.index(of: photo).map {
+          catalog.state($0).needsThumbnail && catalog.state($0).marks.contains(.thumbnailGoesFirst)
+        } ?? false
+      }
+      if lostThumbnail { noteThumbnail(of: photo) }
+    case .thumbnail(let photo):
+      let hasThumbnail = space.read { catalog in
+        catalog.index(of: photo).flatMap { catalog.thumbnail(of: $0) } != nil
+      }
+      if hasThumbnail { noteThumbnail(of: photo) } else { _ = thumbTimes.takeHome(of: photo) }
+    case .contentLost, .times: break
+    }
+  }
+
+  /// Learns in which directories some photos are, in one walk over the space.
+  func learnHomes(of photos: [InodeNumber]) {
+    if photos.isEmpty { return }
+    for (photo, places) in space.read({ $0.names(of: Set(photos)) }) {
+      if let place = places.first { thumbTimes.learn(photo, in: place.directory) }
+    }
+  }
+
+  /// States the times that are only in memory.
+  func keepThumbTimes() {
+    let times = thumbTimes.takeAll()
+    if times.isEmpty || space.isReadOnly { return }
+    space.change { catalog in
+      for (directory, time) in times {
+        guard let index = catalog.index(of: directory) else { continue }
+        catalog.update(index) { state in
+          state.modified = max(state.modified, time)
+          state.changed = max(state.changed, time)
+        }
+      }
+    }
+  }
+
+  private func noteName(_ name: FileName, in directory: InodeNumber, isThere: Bool) {
+    let twin = space.read { catalog -> InodeNumber? in
+      guard let folder = catalog.index(of: directory), Zone(of: folder, in: catalog).holdsPhotos
+      else { return nil }
+      if isThere {
+        guard let child = catalog.child(name, of: folder) else { return nil }
+        let state = catalog.state(child)
+        if state.thumbnailState == .pending { thumbTimes.learn(state.number, in: directory) }
+        if catalog.thumbnail(of: child) == nil { return nil }
+      }
+      return Twins.twin(of: folder, catalog).map { catalog.state($0).number }
+    }
+    if let twin { noteTimes(of: twin) }
+  }
+
+  private func noteThumbnail(of photo: InodeNumber) {
+    for directory in homes(of: photo) {
+      let twin = space.read { catalog in
+        catalog.index(of: directory).flatMap { Twins.twin(of: $0, catalog) }
+          .map { catalog.state($0).number }
+      }
+      if let twin { noteTimes(of: twin) }
+    }
+  }
+
+  private func noteTimes(of directory: InodeNumber) {
+    thumbTimes.set(directory, clock.now())
+    observers.tell(.times(of: directory))
+  }
+
+  /// The directories with a name of the photo. Walks over the space if they are unknown.
+  private func homes(of photo: InodeNumber) -> [InodeNumber] {
+    if let home = thumbTimes.takeHome(of: photo) { return [home] }
+    if let last = thumbTimes.lastHome, holds(last, photo) { return [last] }
+    let found = names(of: photo).map(\.directory)
+    if let first = found.first {
+      thumbTimes.learn(photo, in: first)
+      _ = thumbTimes.takeHome(of: photo)
+    }
+    return found
+  }
+
+  private func holds(_ directory: InodeNumber, _ photo: InodeNumber) -> Bool {
+    space.read { catalog in
+      guard let index = catalog.index(of: directory), let wanted = catalog.index(of: photo),
+        catalog.state(index).isDirectory
+      else { return false }
+      var isThere = false
+      catalog.forEachEntry(of: index) { _, child, _ in
+        isThere = child == wanted
+        return !isThere
+      }
+      return isThere
+    }
+  }
+}

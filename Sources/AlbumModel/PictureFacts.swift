@@ -1,0 +1,66 @@
+/// What the thumbnailer tells about a picture besides its thumbnail.
+package struct PictureFacts: Equatable, Sendable, BitwiseCopyable {
+  package var dimensions: PictureDimensions?
+  package var taken: CaptureTime?
+
+  package init(dimensions: PictureDimensions? = nil, taken: CaptureTime? = nil) {
+    self.dimensions = dimensions
+    self.taken = taken
+  }
+}
+
+/// Width and height of the upright picture, in pixels. Their text is `4000x3000`.
+package struct PictureDimensions: Equatable, Sendable, BitwiseCopyable {
+  package let width: Int
+  package let height: Int
+
+  /// No kind of picture has more.
+  package static let edges = 1...100_000_000
+
+  /// nil outside `edges`.
+  package init?(width: Int, height: Int) {
+    guard PictureDimensions.edges ~= width, PictureDimensions.edges ~= height else { return nil }
+    (self.width, self.height) = (width, height)
+  }
+
+  /// Reads the text; nil for anything else.
+  package init?(_ text: [UInt8]) {
+    let parts = text.split(separator: UInt8(ascii: "x"), omittingEmptySubsequences: false)
+    guard parts.count == 2, let width = PictureDimensions.edge(parts[0]),
+      let height = PictureDimensions.edge(parts[1])
+    else { return nil }
+    self.init(width: width, height: height)
+  }
+
+  package var text: String { "\(width)x\(height)" }
+
+  private static func edge(_ digits: ArraySlice<UInt8>) -> Int? {
+    guard 1...9 ~= digits.count, digits.allSatisfy({ 48...57 ~= $0 }),
+      digits.first != UInt8(ascii: "0")
+    else { return nil }
+    return digits.reduce(0) { $0 * 10 + Int($1) - 48 }
+  }
+}
+
+/// Clockwise turns by which a photo is shown, beside the orientation that its content states. Raw values are
+/// stored and never change their meaning.
+package enum Rotation: UInt8, CaseIterable, Sendable, BitwiseCopyable {
+  case none = 0
+  case quarter = 1
+  case half = 2
+  case threeQuarters = 3
+
+  /// `0`, `90`, `180` or `270`.
+  package var text: String { "\(Int(rawValue) * 90)" }
+
+  /// Reads the text; nil for anything else.
+  package init?(_ text: [UInt8]) {
+    guard let found = Rotation.allCases.first(where: { text.elementsEqual($0.text.utf8) }) else {
+      return nil
+    }
+    self = found
+  }
+
+  /// True if width and height change places.
+  package var isSideways: Bool { self == .quarter || self == .threeQuarters }
+}

@@ -1,0 +1,106 @@
+/// Where a picture holds its EXIF data and its XMP packets: parts of the file.
+struct MetadataBlocks {
+  var exif: [Range<Int64>] = []
+  var xmp: [Range<Int64>] = []
+
+  /// How many segments, chunks or boxes of a picture are looked at.
+  static let partLimit = 200
+
+  /// `head` is the start of the picture, at least 12 bytes.
+  static func find(_ head: [UInt8], size: Int64, _ read: CaptureDate.Read) -> MetadataBlocks {
+    if head.starts(with: [0xFF, 0xD8, 0xFF]) { return JPEGSegments.blocks(0, size: size, read) }
+    if head.starts(with: [0x89, 0x50, 0x4E, 0x47]) { return PNGChunks.blocks(size: size, read) }
+    if head.starts(with: "RIFF".utf8), head[8..<12].elementsEqual("WEBP".utf8) {
+      return WebPChunks.blocks(size: size, read)
+    }
+    if head.starts(with: "FUJIFILM".utf8) { return fujifilm(size: size, read) }
+    if ["ftyp", "JXL ", "jP  "].contains(where: { head[4..<8].elementsEqual($0.utf8) }) {
+      return BoxedMetadata.blocks(size: size, read)
+    }
+    var blocks = MetadataBlocks(exif: [0..<size])
+    blocks.xmp = ExifBlock.xmp(in: 0..<size, read).map { [$0] } ?? []
+    return blocks
+  }
+
+  /// A raw picture of Fujifilm begins with a head that tells where its JPEG lies.
+  private static func fujifilm(size: Int64, _ read: CaptureDate.Read) -> MetadataBlocks {
+    guard let place = read(4, 84), place.count == 4 else { return MetadataBlocks() }
+    let start = Int64(Numbers(isBigEndian: true).value(place[...]))
+    return start < size ? JPEGSegments.blocks(start, size: size, read) : MetadataBlocks()
+  }
+}
+
+/// The segments before the pixels of a JPEG (ITU T.81, annex B).
+enum JPEGSegments {
+  /// The segments APP1 with EXIF data, which begin with `Exif` and two zeros, and with XMP. The JPEG begins
+  /// at `start` of the file.
+  static func blocks(_ start: Int64, size: Int64, _ read: CaptureDate.Read) -> MetadataBlocks {
+    var blocks = MetadataBlocks()
+    var offset = start + 2
+    for _ in 0..<MetadataBlocks.partLimit {
+      guard let head = read(10, offset), head.count == 10, head[0] == 0xFF else { break }
+      // Bytes that fill up.
+      if head[1] == 0xFF {
+        offset += 1
+        continue
+      }
+      // Start of the pixels, or of another stretch without a length.
+      if head[1] == 0xDA || head[1] == 0xD9 || 0xD0...0xD8 ~= head[1] { break }
+      let length = Int64(head[2]) << 8 | Int64(head[3])
+      let end = offset + 2 + length
+      if length < 2 || end > size { break }
+      if head[1] == 0xE1, length > 8 {
+        if head[4...].elementsEqual("Exif\0\0".utf8) { blocks.exif.append(offset + 10..<end) }
+        if head[4...].elementsEqual("http:/".utf8) { blocks.xmp.append(offset + 10..<end) }
+      }
+      offset = end
+    }
+    return blocks
+  }
+}
+
+/// The chunks of a PNG: `eXIf`, and XMP as a text that is not packed.
+private enum PNGChunks {
+  static func blocks(size: Int64, _ read: CaptureDate.Read) -> MetadataBlocks {
+    var blocks = MetadataBlocks()
+    var offset: Int64 = 8
+    for _ in 0..<MetadataBlocks.partLimit {
+      guard let head = read(30, offset), head.count >= 8 else { break }
+      let length = Int64(Numbers(isBigEndian: true).value(head[0..<4]))
+      let content = offset + 8..<offset + 8 + length
+      if content.upperBound > size { break }
+      let type = head[4..<8]
+      if type.elementsEqual("eXIf".utf8) { blocks.exif.append(content) }
+      if type.elementsEqual("iTXt".utf8), head.dropFirst(8).starts(with: "XML:com.adobe.xmp\0".utf8)
+      {
+        blocks.xmp.append(content)
+      }
+      offset = content.upperBound + 4
+    }
+    return blocks
+  }
+}
+
+/// The chunks of a WebP: `EXIF` and `XMP `.
+private enum WebPChunks {
+  static func blocks(size: Int64, _ read: CaptureDate.Read) -> MetadataBlocks {
+    var blocks = MetadataBlocks()
+    var offset: Int64 = 12
+    for _ in 0..<MetadataBlocks.partLimit {
+      guard let head = read(14, offset), head.count >= 8 else { break }
+      let length = Int64(Numbers(isBigEndian: false).value(head[4..<8]))
+      var content = offset + 8..<offset + 8 + length
+      offset = content.upperBound + length % 2
+      if content.upperBound > size { break }
+      if head.starts(with: "XMP ".utf8) { blocks.xmp.append(content) }
+      if head.starts(with: "EXIF".utf8) {
+        // Some programs put the mark of a JPEG's segment before the data.
+        if length > 6, head.dropFirst(8).elementsEqual("Exif\0\0".utf8) {
+          content = content.lowerBound + 6..<content.upperBound
+        }
+        blocks.exif.append(content)
+      }
+    }
+    return blocks
+  }
+}

@@ -1,0 +1,128 @@
+import AlbumModel
+import ArgumentParser
+import ControlProtocol
+import Posix
+import ThumbnailProtocol
+
+struct ListPhotos: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show the photos of an album: names, dates of capture, dimensions, sizes.",
+    discussion: """
+      Prints one line for each photo, its fields separated by tabs: date of capture, dimensions, bytes, \
+      path. The date is as the camera's clock showed it, and "-" stands for what is unknown: a photo has \
+      date and dimensions when its thumbnail is made. You can correct a date, with rsync -X or with \
+      setfattr -n user.albumfs.taken -v 2023-05-04T12:33:10 PHOTO.
+
+        albumfs list-photos ~/Album/Trip
+        albumfs list-photos ~/Album/Trip --by-date --json
+      """)
+
+  @Argument(help: "An album of a mounted space.", completion: .directory)
+  var album: String
+
+  @Flag(
+    help:
+      "In the order of capture; photos without a date by the time of their file. Otherwise by name."
+  )
+  var byDate = false
+
+  @Flag(help: "Print JSON.")
+  var json = false
+
+  @OptionGroup var output: OutputOptions
+
+  func run() throws {
+    let list = try PhotoList(album: album, byDate: byDate)
+    if json {
+      Terminal.result(json: list)
+      return
+    }
+    for photo in list.photos { Terminal.result(photo.line) }
+    if list.photos.isEmpty { output.say("The album has no photos.") }
+  }
+}
+
+/// The photos of one album, with their attributes. Its JSON form is the output of `--json`.
+struct PhotoList: Encodable {
+  struct Photo: Encodable {
+    /// Below the album or its Photo.
+    var name: String
+    var path: String
+    var size: Int64
+    /// The time of the file, in seconds since 1970.
+    var modified: Int64
+    /// As `user.albumfs.taken`.
+    var taken: String?
+    var width: Int?
+    var height: Int?
+
+    var line: String {
+      let dimensions = width.flatMap { width in height.map { "\(width)x\($0)" } }
+      return [taken ?? "-", dimensions ?? "-", "\(size)", path.printable].joined(separator: "\t")
+    }
+
+    /// Comparable with the clock of a camera: the local time of the file stands for a missing date.
+    fileprivate var order: String {
+      if let taken { return String(taken.prefix(19)) }
+      return SystemClock.localTime(seconds: modified).replacing(" ", with: "T")
+    }
+  }
+
+  var version = 1
+  var album: String
+  var photos: [Photo] = []
+
+  /// Throws if the path is no album that can be read.
+  init(album typed: String, byDate: Bool) throws(Failure) {
+    let (mount, inside) = try MountPath.find(typed)
+    var names = inside.split(separator: "/").map(String.init)
+    if names.count > 1, names.last == "Photo" { names.removeLast() }
+    let path = PlainPath(([mount.mountPoint] + names).joined(separator: "/"))
+    let isThumb = names.dropFirst().contains("Thumb")
+    if names.isEmpty || isThumb || (try? PlainEntry(path))?.kind != .directory {
+      throw Failure(.usage, "\(typed) is no album.")
+    }
+    album = path.text
+    do throws(Errno) { try add(path, folder: "", isAlbum: true) } catch {
+      throw Failure(.usage, "\(typed) cannot be read: \(error)")
+    }
+    if byDate {
+      photos.sort { ($0.order, $0.name) < ($1.order, $1.name) }
+    } else {
+      photos.sort { ($0.name, $0.path) < ($1.name, $1.path) }
+    }
+  }
+
+  /// Adds the photos of a folder. Folders of Photo belong to the album; other folders are albums.
+  private mutating func add(_ folder: PlainPath, folder prefix: String, isAlbum: Bool) throws(Errno)
+  {
+    for name in try folder.names() where !name.isHidden {
+      let path = folder.appending(name)
+      // A file may be removed meanwhile.
+      guard let entry = try? PlainEntry(path) else { continue }
+      if entry.kind == .directory {
+        if isAlbum {
+          if name == .photo { try add(path, folder: "", isAlbum: false) }
+        } else {
+          try add(path, folder: "\(prefix)\(name.text)/", isAlbum: false)
+        }
+      } else if entry.kind == .file, let photo = PhotoList.photo(path, prefix + name.text, entry) {
+        photos.append(photo)
+      }
+    }
+  }
+
+  /// nil for a file that is no picture.
+  private static func photo(_ path: PlainPath, _ name: String, _ entry: PlainEntry) -> Photo? {
+    let taken = PlainFiles.attribute("user.albumfs.taken", of: path).flatMap { CaptureTime($0) }
+    let dimensions = PlainFiles.attribute("user.albumfs.dimensions", of: path)
+      .flatMap { PictureDimensions($0) }
+    if dimensions == nil {
+      let head = try? PlainFiles.head(of: path, atMost: ImageKind.sniffByteCount)
+      if head.map({ ImageKind(sniffing: $0) == nil }) ?? true { return nil }
+    }
+    return Photo(
+      name: name, path: path.text, size: entry.size, modified: entry.modified.seconds,
+      taken: taken?.text, width: dimensions?.width, height: dimensions?.height)
+  }
+}
