@@ -13,9 +13,9 @@ package struct CaptureTime: Hashable, Sendable, BitwiseCopyable {
   package let offset: Int?
 
   /// Photography is not older, and a clock that shows more was not set.
-  package static let years = 1800...2999
+  static let years = 1800...2999
   /// Less than a day, in minutes.
-  package static let offsets = -1439...1439
+  static let offsets = -1439...1439
 
   /// nil for what no calendar and no clock shows.
   package init?(

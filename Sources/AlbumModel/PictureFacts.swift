@@ -15,7 +15,7 @@ package struct PictureDimensions: Equatable, Sendable, BitwiseCopyable {
   package let height: Int
 
   /// No kind of picture has more.
-  package static let edges = 1...100_000_000
+  static let edges = 1...100_000_000
 
   /// nil outside `edges`.
   package init?(width: Int, height: Int) {
@@ -51,7 +51,7 @@ package enum Rotation: UInt8, CaseIterable, Sendable, BitwiseCopyable {
   case threeQuarters = 3
 
   /// `0`, `90`, `180` or `270`.
-  package var text: String { "\(Int(rawValue) * 90)" }
+  var text: String { "\(Int(rawValue) * 90)" }
 
   /// Reads the text; nil for anything else.
   package init?(_ text: [UInt8]) {

@@ -8,7 +8,7 @@ package import AlbumModel
 ///
 /// Never trusts the picture: reads at most `readLimit` pieces of bounded size.
 package enum CaptureDate {
-  package static let readLimit = 500
+  private static let readLimit = 500
 
   /// Reads bytes of a picture: a number of bytes at an offset. Returns fewer where the file ends, and nil if
   /// it cannot be read.

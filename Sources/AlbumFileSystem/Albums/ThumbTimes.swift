@@ -57,19 +57,19 @@ extension FileSystem {
     observers.tell(change, askedBy: caller)
     switch change {
     case .name(let name, let directory, _, let isThere):
-      if !name.isHidden { noteName(name, in: directory, isThere: isThere) }
+      if !name.isHidden { stampThumb(forName: name, in: directory, isThere: isThere) }
     case .written(let photo):
       let lostThumbnail = space.read { catalog in
         catalog.index(of: photo).map {
           catalog.state($0).needsThumbnail && catalog.state($0).marks.contains(.thumbnailGoesFirst)
         } ?? false
       }
-      if lostThumbnail { noteThumbnail(of: photo) }
+      if lostThumbnail { stampThumbs(showing: photo) }
     case .thumbnail(let photo):
       let hasThumbnail = space.read { catalog in
         catalog.index(of: photo).flatMap { catalog.thumbnail(of: $0) } != nil
       }
-      if hasThumbnail { noteThumbnail(of: photo) } else { _ = thumbTimes.takeHome(of: photo) }
+      if hasThumbnail { stampThumbs(showing: photo) } else { _ = thumbTimes.takeHome(of: photo) }
     case .contentLost, .times: break
     }
   }
@@ -97,7 +97,7 @@ extension FileSystem {
     }
   }
 
-  private func noteName(_ name: FileName, in directory: InodeNumber, isThere: Bool) {
+  private func stampThumb(forName name: FileName, in directory: InodeNumber, isThere: Bool) {
     let twin = space.read { catalog -> InodeNumber? in
       guard let folder = catalog.index(of: directory), Zone(of: folder, in: catalog).holdsPhotos
       else { return nil }
@@ -109,20 +109,20 @@ extension FileSystem {
       }
       return Twins.twin(of: folder, catalog).map { catalog.state($0).number }
     }
-    if let twin { noteTimes(of: twin) }
+    if let twin { stamp(twin) }
   }
 
-  private func noteThumbnail(of photo: InodeNumber) {
+  private func stampThumbs(showing photo: InodeNumber) {
     for directory in homes(of: photo) {
       let twin = space.read { catalog in
         catalog.index(of: directory).flatMap { Twins.twin(of: $0, catalog) }
           .map { catalog.state($0).number }
       }
-      if let twin { noteTimes(of: twin) }
+      if let twin { stamp(twin) }
     }
   }
 
-  private func noteTimes(of directory: InodeNumber) {
+  private func stamp(_ directory: InodeNumber) {
     thumbTimes.set(directory, clock.now())
     observers.tell(.times(of: directory))
   }
