@@ -2,7 +2,7 @@
 /// spellings.
 package struct TracedTree: Sendable, Equatable {
   /// Absolute paths as bytes, without `.`, `..`, double slashes and a slash at the end.
-  let roots: [[UInt8]]
+  package let roots: [[UInt8]]
 
   /// nil if a path is relative or is the root directory, of which everything would be a trace.
   package init?(_ paths: [String]) {
