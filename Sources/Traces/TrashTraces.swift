@@ -1,8 +1,8 @@
 import AlbumModel
 import Posix
 
-/// Files of the mount in the trash of the home directory (the freedesktop trash specification). KDE's programs
-/// move them there, out of the mount and unencrypted; others use a trash in the mount itself.
+/// Files of the mount in the trash of the home directory (the freedesktop trash specification). KDE's
+/// programs move them there, out of the mount and unencrypted; others use a trash in the mount itself.
 extension TraceSearch {
   private static let noteLimit = 64 << 10
 

@@ -126,8 +126,7 @@ import Testing
       ["-o", "noauto", "-o", "user", "--password-file=/p", "--idle=15m"]
     ),
     ("albumfs", ["/s", "/m", "-o", "allow-other"], ["--allow-other"]),
-    // mount(8) finds its line of fstab again by the source.
-    ("albumfs", ["/s", "/m"], ["-o", "fsname=/s"]),
+    ("albumfs", ["/s", "/m"], ["--password-stdin"]),
     ("albumfs", ["/s", "/m", "-o", "fsname=album"], ["-o", "fsname=album"]),
   ])
   func callsOfMountAreTranslated(program: String, arguments: [String], options: [String]) {
@@ -135,7 +134,9 @@ import Testing
     #expect(call.starts(with: ["mount", "--quiet", "/s", "/m"]))
     let found = call.indices.contains { call[$0...].starts(with: options) }
     #expect(found, "\(call)")
-    #expect(call.count { $0.hasPrefix("fsname=") } == 1)
+    // The mount table shows the store to everybody only where that was asked for.
+    let isNamed = arguments.contains { $0.hasPrefix("fsname=") }
+    #expect(call.count { $0.hasPrefix("fsname=") } == (isNamed ? 1 : 0))
   }
 
   @Test func otherCallsAreNot() {
