@@ -38,6 +38,7 @@ let package = Package(
   products: [
     .executable(name: "albumfs", targets: ["albumfs"]),
     .executable(name: "albumfs-thumbnailer", targets: ["albumfs-thumbnailer"]),
+    .executable(name: "albumfs-video-thumbnailer", targets: ["albumfs-video-thumbnailer"]),
     .executable(name: "albumfs-fido2", targets: ["albumfs-fido2"]),
   ],
   dependencies: [
@@ -66,6 +67,7 @@ let package = Package(
     // headers need only those of GObject.
     clibrary("CVips", "gobject-2.0", "libvips-dev"),
     clibrary("CSeccomp", "libseccomp", "libseccomp-dev"),
+    .systemLibrary(name: "CLibAV", providers: [.apt(["libavformat-dev", "libswscale-dev"])]),
     // pkg-config's flags for libfido2 link libcrypto, which albumfs does not call; the library itself is on
     // the compiler's default paths.
     .systemLibrary(name: "CFido2", providers: [.apt(["libfido2-dev"])]),
@@ -78,6 +80,8 @@ let package = Package(
     library("Traces", ["CZlib", "AlbumModel", "Posix"]),
     // What the containers of pictures say: dates of capture, orientation, embedded previews.
     library("PictureMetadata", ["AlbumModel"]),
+    // Kinds of pictures that no library decodes.
+    library("PictureDecoders"),
     library(
       "AlbumSecrets", ["CSodium", "CUtf8proc", "CZxcvbn", "Posix", "AlbumModel", "AlbumFormat"]),
     library(
@@ -93,12 +97,16 @@ let package = Package(
     // Thumbnails: the queue in the daemon, the decoder in a cell of its own.
     library("ThumbnailProtocol", ["AlbumModel"]),
     library("Thumbnails", ["AlbumModel", "Posix", "CLinux", "ThumbnailProtocol", logging]),
+    library("ThumbnailCell", ["ThumbnailProtocol", "CSeccomp", "CLinux", "CFreshMemory"]),
     program(
       "albumfs-thumbnailer",
       [
-        "AlbumModel", "ThumbnailProtocol", "PictureMetadata", "CVips", "CSeccomp", "CLinux",
-        "CFreshMemory",
+        "AlbumModel", "ThumbnailProtocol", "ThumbnailCell", "PictureMetadata", "PictureDecoders",
+        "CVips", "CLinux",
       ]),
+    // Optional: everything else builds and works without it.
+    library("VideoPosters", ["AlbumModel", "ThumbnailProtocol", "CLibAV"]),
+    program("albumfs-video-thumbnailer", ["AlbumModel", "ThumbnailProtocol", "ThumbnailCell", "VideoPosters"]),
 
     // Security keys: the words of the conversation, and the program that calls libfido2.
     library("SecurityKeyProtocol"),
@@ -158,7 +166,7 @@ let package = Package(
       "ThumbnailTests",
       [
         "AlbumModel", "Posix", "CLinux", "ThumbnailProtocol", "Thumbnails", "AlbumTestSupport",
-        "albumfs-thumbnailer", logging,
+        "albumfs-thumbnailer", "albumfs-video-thumbnailer", logging,
       ]),
     tests(
       "CrashTests",
@@ -178,7 +186,9 @@ let package = Package(
         "AlbumModel", "Posix", "AlbumCheck", "ControlProtocol", "SecurityKeyProtocol",
         "AlbumTestSupport", "albumfs", "albumfs-fido2", arguments,
       ]),
-    tests("MountTests", ["AlbumTestSupport", "albumfs", "albumfs-thumbnailer"]),
+    tests(
+      "MountTests",
+      ["AlbumTestSupport", "albumfs", "albumfs-thumbnailer", "albumfs-video-thumbnailer"]),
     tests("TidyTests", []),
   ]
 )

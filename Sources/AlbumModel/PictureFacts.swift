@@ -2,10 +2,44 @@
 package struct PictureFacts: Equatable, Sendable, BitwiseCopyable {
   package var dimensions: PictureDimensions?
   package var taken: CaptureTime?
+  /// Of a video.
+  package var duration: VideoDuration?
 
-  package init(dimensions: PictureDimensions? = nil, taken: CaptureTime? = nil) {
+  package init(
+    dimensions: PictureDimensions? = nil, taken: CaptureTime? = nil, duration: VideoDuration? = nil
+  ) {
     self.dimensions = dimensions
     self.taken = taken
+    self.duration = duration
+  }
+}
+
+/// The duration of a video. Its text is in seconds with three digits behind the point: `12.480`.
+package struct VideoDuration: Equatable, Sendable, BitwiseCopyable {
+  package let milliseconds: Int
+
+  /// Up to 49 days.
+  package static let range = 1...Int(UInt32.max)
+
+  /// nil outside `range`.
+  package init?(milliseconds: Int) {
+    guard VideoDuration.range ~= milliseconds else { return nil }
+    self.milliseconds = milliseconds
+  }
+
+  /// Reads the text; nil for anything else.
+  package init?(_ text: [UInt8]) {
+    let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard parts.count == 2, 1...7 ~= parts[0].count, parts[1].count == 3,
+      parts.joined().allSatisfy({ 48...57 ~= $0 }),
+      parts[0].count == 1 || parts[0].first != UInt8(ascii: "0")
+    else { return nil }
+    self.init(milliseconds: parts.joined().reduce(0) { $0 * 10 + Int($1) - 48 })
+  }
+
+  package var text: String {
+    let rest = "\(milliseconds % 1000)"
+    return "\(milliseconds / 1000)." + String(repeating: "0", count: 3 - rest.count) + rest
   }
 }
 

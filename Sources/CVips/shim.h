@@ -151,6 +151,14 @@ static inline int cvips_reinterpret(VipsImage *in, VipsImage **out, int is_grey)
                    is_grey ? VIPS_INTERPRETATION_B_W : VIPS_INTERPRETATION_sRGB, NULL);
 }
 
+static inline int cvips_reinterpret_cmyk(VipsImage *in, VipsImage **out) {
+  return vips_copy(in, out, "interpretation", VIPS_INTERPRETATION_CMYK, NULL);
+}
+
+static inline void cvips_set_profile(VipsImage *image, const void *data, size_t length) {
+  vips_image_set_blob_copy(image, VIPS_META_ICC_NAME, data, length);
+}
+
 static inline int cvips_save_jpeg(VipsImage *in, void **bytes, size_t *length, int quality) {
   return vips_jpegsave_buffer(in, bytes, length, "Q", quality, "strip", TRUE, "optimize_coding",
                               TRUE, NULL);

@@ -147,10 +147,12 @@ package struct MountStatus: Codable, Sendable, Equatable {
     package var failuresCut: Bool?
     /// Why albumfs makes no thumbnails (no thumbnailer found, read-only); nil if it does.
     package var disabled: String?
+    /// Why videos get none; nil if they do, or if `disabled` says it for all.
+    package var noneOfVideos: String?
     package static let listLimit = 1000
     package init(
       made: Int?, pending: Int, failed: Int, failures: [FailedThumbnail], disabled: String?,
-      unsupported: Int? = nil
+      unsupported: Int? = nil, ofVideos: String? = nil
     ) {
       self.made = made
       self.pending = pending
@@ -159,6 +161,7 @@ package struct MountStatus: Codable, Sendable, Equatable {
       self.disabled = disabled
       self.unsupported = unsupported
       failuresCut = failures.count < failed
+      noneOfVideos = ofVideos
     }
   }
 

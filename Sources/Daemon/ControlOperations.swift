@@ -41,7 +41,15 @@ extension Parts {
     }
     return MountStatus.Thumbnails(
       made: made, pending: report.pending, failed: failed.count, failures: failures,
-      disabled: noThumbnailsNow?.words, unsupported: report.failed.count - failed.count)
+      disabled: noThumbnailsNow?.words, unsupported: report.failed.count - failed.count,
+      ofVideos: noPostersNow?.words)
+  }
+
+  /// Why videos get no thumbnails now; nil if they do, or if nothing gets any.
+  private var noPostersNow: NoThumbnails? {
+    if noThumbnailsNow != nil { return nil }
+    if options.videoThumbnailer == nil { return .noVideoProgram }
+    return queue?.videoUnavailability.map(NoThumbnails.noWorker)
   }
 
   /// Why albumfs makes no thumbnails now; nil if it does.

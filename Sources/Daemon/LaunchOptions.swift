@@ -31,6 +31,10 @@ package struct LaunchOptions: Codable, Sendable, Equatable {
   package var secretKind: SecretKind
   /// Path of albumfs-thumbnailer; nil: albumfs makes no thumbnails.
   package var thumbnailer: String?
+  /// Path of albumfs-video-thumbnailer; nil: albumfs makes no thumbnails of videos.
+  package var videoThumbnailer: String?
+  /// Thumbnails of videos get a mark.
+  package var marksVideos = true
   /// True if implicit entries look at the caller's system call. False only in tests of the fallback.
   package var inspectsSystemCalls: Bool
   /// How long a segment stays after it is no longer needed, in seconds.

@@ -51,7 +51,7 @@ final class Parts: Sendable {
       logger.warning("the end of history is recorded only at the unmount: \(error)")
     }
     (queue, noThumbnails) = Parts.startThumbnails(
-      fileSystem, space, isReadOnly ? nil : options.thumbnailer, logger)
+      fileSystem, space, isReadOnly ? nil : options, logger)
   }
 
   var isReadOnly: Bool { mountOptions.readOnly }
@@ -129,16 +129,20 @@ final class Parts: Sendable {
   }
 
   private static func startThumbnails(
-    _ fileSystem: FileSystem, _ space: Space, _ program: String?, _ logger: Logger
+    _ fileSystem: FileSystem, _ space: Space, _ options: LaunchOptions?, _ logger: Logger
   ) -> (ThumbnailQueue?, NoThumbnails?) {
-    guard let program else { return (nil, .noProgram) }
+    guard let options, let program = options.thumbnailer else { return (nil, .noProgram) }
     let edge = space.read { $0.properties[.thumbnailEdge] } ?? 512
     let source = ThumbnailSource(
       fileSystem: fileSystem, thumbnailEdge: Int(edge), logger: logger)
     do throws(Errno) {
       var launch = WorkerLaunch(program: program)
       launch.isEager = PathCalls.variable("ALBUMFS_EAGER_THUMBNAILS") != nil
-      let queue = try ThumbnailQueue(source: source, launch: launch, logger: logger)
+      var videos = options.videoThumbnailer.map { WorkerLaunch(program: $0) }
+      videos?.isEager = launch.isEager
+      videos?.marksVideos = options.marksVideos
+      let queue = try ThumbnailQueue(
+        source: source, launch: launch, videos: videos, logger: logger)
       fileSystem.whenPhotosWait { queue.wake() }
       return (queue, nil)
     } catch {

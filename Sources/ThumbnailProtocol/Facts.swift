@@ -5,11 +5,12 @@ import AlbumModel
 ///     offset  size
 ///          0     4  width of the upright picture in pixels; 0: unknown
 ///          4     4  height; 0 where the width is
-///          8     2  year of capture; 0: unknown, and then all that follows is 0
+///          8     2  year of capture; 0: unknown, and then the rest of the time is 0
 ///         10     5  month, day, hour, minute, second, one byte each
 ///         15     1  1: the distance from UTC is known; else 0
 ///         16     2  that distance in minutes, plus 1440; 0 where it is unknown
-///         18     6  zero
+///         18     2  zero
+///         20     4  duration of a video in milliseconds; 0: unknown
 extension PictureFacts {
   static let byteCount = 24
   private static let offsetBase = 1440
@@ -24,13 +25,16 @@ extension PictureFacts {
     let offset = taken?.offset
     bytes.append(offset == nil ? 0 : 1)
     bytes.append(littleEndian: offset.map { UInt16($0 + PictureFacts.offsetBase) } ?? 0)
-    return bytes + [0, 0, 0, 0, 0, 0]
+    bytes += [0, 0]
+    bytes.append(littleEndian: UInt32(duration?.milliseconds ?? 0))
+    return bytes
   }
 
   /// Decodes the facts before a thumbnail.
   static func decode(_ bytes: [UInt8]) throws(MalformedMessage) -> PictureFacts {
-    try bytes.requireZero(18..<24)
+    try bytes.requireZero(18..<20)
     var facts = PictureFacts()
+    facts.duration = VideoDuration(milliseconds: Int(try bytes.number(UInt32.self, at: 20)))
     let width = Int(try bytes.number(UInt32.self, at: 0))
     let height = Int(try bytes.number(UInt32.self, at: 4))
     if width != 0 || height != 0 {

@@ -1,7 +1,7 @@
-/// The kind of a picture, detected from its content. Names do not matter.
+/// The kind of a picture or video, detected from its content. Names do not matter.
 ///
-/// Both sides use it: the daemon never streams a film to the cell, and the cell never lets libvips choose a
-/// loader by itself.
+/// Both sides use it: the daemon chooses the cell by it, and no cell lets its library choose a decoder by
+/// itself.
 package enum ImageKind: UInt8, CaseIterable, Sendable {
   case jpeg = 1
   case png = 2
@@ -15,6 +15,20 @@ package enum ImageKind: UInt8, CaseIterable, Sendable {
   /// A camera's raw picture that says so at its start: CR2, CR3, RAF, ORF, RW2. All others begin as any TIFF
   /// does.
   case raw = 10
+  case bmp = 11
+  case tga = 12
+  case pcx = 13
+  case ico = 14
+  case psd = 15
+  /// A video in boxes: MOV, MP4, M4V, 3GP.
+  case mp4 = 16
+  case avi = 17
+  /// Matroska or WebM.
+  case matroska = 18
+
+  /// The kinds of videos. All others are pictures.
+  package static let videos: Set<ImageKind> = [.mp4, .avi, .matroska]
+  package static let pictures = Set(allCases).subtracting(videos)
 
   /// The number of bytes from the start that suffice to detect the kind (or all, if there are fewer).
   package static let sniffByteCount = 512
@@ -37,6 +51,12 @@ package enum ImageKind: UInt8, CaseIterable, Sendable {
       self = .jpegXL
     } else if ImageKind.isJPEG2000(bytes) {
       self = .jpeg2000
+    } else if bytes.has("RIFF", at: 0), bytes.has("AVI ", at: 8) {
+      self = .avi
+    } else if bytes.starts(with: [0x1a, 0x45, 0xdf, 0xa3]) {
+      self = .matroska
+    } else if let kind = ImageKind.byPlainHeader(bytes) {
+      self = kind
     } else if let kind = ImageKind.inISOBaseMedia(bytes) {
       self = kind
     } else {
@@ -48,7 +68,7 @@ package enum ImageKind: UInt8, CaseIterable, Sendable {
   var isThumbnailFormat: Bool {
     switch self {
     case .jpeg, .png, .webp: true
-    case .gif, .tiff, .heif, .avif, .jpegXL, .jpeg2000, .raw: false
+    default: false
     }
   }
 
@@ -82,13 +102,26 @@ package enum ImageKind: UInt8, CaseIterable, Sendable {
       || bytes.has("ftypcrx ", at: 4) || bytes.has("FUJIFILMCCD-RAW ", at: 0)
   }
 
-  /// HEIF and AVIF share the container of MP4 films; the brand in the first box distinguishes them. A generic
-  /// brand only means "pictures", and then the compatible brands name the codec.
+  /// Kinds of old, whose first bytes many other files could have too: their headers must make sense.
+  private static func byPlainHeader(_ bytes: [UInt8]) -> ImageKind? {
+    if bytes.has("8BPS\u{0}", at: 0) { return .psd }
+    if bytes.isBMP { return .bmp }
+    if bytes.isICO { return .ico }
+    if bytes.isPCX { return .pcx }
+    return bytes.isTGA ? .tga : nil
+  }
+
+  /// HEIF and AVIF share the container of videos; the brand in the first box distinguishes them. A generic
+  /// brand only means "pictures", and then the compatible brands name the codec. Early QuickTime files have
+  /// no brand.
   private static func inISOBaseMedia(_ bytes: [UInt8]) -> ImageKind? {
-    guard bytes.has("ftyp", at: 4) else { return nil }
+    guard bytes.has("ftyp", at: 4) else {
+      return unbrandedBoxes.contains { bytes.has($0, at: 4) } ? .mp4 : nil
+    }
     if avifBrands.contains(where: { bytes.has($0, at: 8) }) { return .avif }
     if heifBrands.contains(where: { bytes.has($0, at: 8) }) { return .heif }
-    guard genericBrands.contains(where: { bytes.has($0, at: 8) }) else { return nil }
+    if soundBrands.contains(where: { bytes.has($0, at: 8) }) { return nil }
+    guard genericBrands.contains(where: { bytes.has($0, at: 8) }) else { return .mp4 }
     let boxEnd = bytes.prefix(4).reduce(0) { $0 << 8 | Int($1) }
     let end = min(boxEnd, bytes.count, sniffByteCount)
     for offset in stride(from: 16, to: end, by: 4)
@@ -103,9 +136,55 @@ package enum ImageKind: UInt8, CaseIterable, Sendable {
     "heic", "heix", "hevc", "heim", "heis", "hevm", "hevs",
   ]
   private static let genericBrands: [StaticString] = ["mif1", "msf1"]
+  private static let soundBrands: [StaticString] = ["M4A ", "M4B ", "M4P ", "F4A ", "F4B "]
+  private static let unbrandedBoxes: [StaticString] = ["moov", "mdat", "wide", "pnot"]
 }
 
 extension [UInt8] {
+  /// 14 bytes, then one of the headers of Windows or OS/2, which begin with their length.
+  fileprivate var isBMP: Bool {
+    guard has("BM", at: 0), count >= 26 else { return false }
+    let isLengthKnown = [12, 16, 40, 52, 56, 64, 108, 124].contains(self[14])
+    return isLengthKnown && self[15] == 0 && self[16] == 0 && self[17] == 0
+  }
+
+  /// A directory of 1 to 255 icons, whose first has its reserved byte and at most 1 plane.
+  fileprivate var isICO: Bool {
+    starts(with: [0, 0, 1, 0]) && count >= 22 && self[4] > 0 && self[5] == 0 && self[9] == 0
+      && self[10] <= 1 && self[11] == 0
+  }
+
+  fileprivate var isPCX: Bool {
+    guard count >= 128, self[0] == 0x0a, [0, 2, 3, 4, 5].contains(self[1]), self[2] == 1 else {
+      return false
+    }
+    let isInOrder = little16(8) >= little16(4) && little16(10) >= little16(6)
+    return [1, 2, 4, 8].contains(self[3]) && isInOrder && self[64] == 0 && (1...4).contains(self[65])
+      && self[66...67] != [0, 0]
+  }
+
+  /// No signature at its start: type, colour map, depth and descriptor must fit each other.
+  fileprivate var isTGA: Bool {
+    guard count >= 18, little16(12) > 0, little16(14) > 0, self[17] & 0xc0 == 0 else { return false }
+    let map = self[1]
+    let depth = self[16]
+    let alpha = self[17] & 0x0f
+    switch self[2] {
+    case 1, 9:
+      return map == 1 && depth == 8 && little16(5) > 0 && little16(5) <= 256
+        && [15, 16, 24, 32].contains(self[7]) && alpha == 0
+    case 2, 10:
+      return map == 0 && self[3..<8].allSatisfy { $0 == 0 }
+        && ([15, 16].contains(depth) && alpha <= 1 || depth == 24 && alpha == 0
+          || depth == 32 && (alpha == 0 || alpha == 8))
+    case 3, 11:
+      return map == 0 && self[3..<8].allSatisfy { $0 == 0 } && depth == 8 && alpha == 0
+    default: return false
+    }
+  }
+
+  private func little16(_ offset: Int) -> Int { Int(self[offset]) | Int(self[offset + 1]) << 8 }
+
   /// True if these characters are at this offset.
   fileprivate func has(_ text: StaticString, at offset: Int) -> Bool {
     let length = text.utf8CodeUnitCount

@@ -44,6 +44,13 @@ extension [UInt8] {
 package enum ThumbnailLimits {
   /// The greatest picture, in bytes.
   package static let pictureByteCount: UInt64 = 512 << 20
+  /// The greatest video, in bytes.
+  package static let videoByteCount: UInt64 = 1 << 50
+  /// The longest range of a video in one request, in bytes.
+  package static let rangeByteCount: UInt32 = 256 << 10
+  /// The most ranges of one video, and their bytes together.
+  package static let rangeCount = 4096
+  package static let rangesByteCount: UInt64 = 128 << 20
   /// The long edge of a thumbnail, in pixels.
   package static let edge: ClosedRange<UInt32> = 16...2048
   /// The greatest thumbnail, in bytes: a PNG of the greatest edge that does not compress at all.

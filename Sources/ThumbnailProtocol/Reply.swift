@@ -4,7 +4,7 @@ package import AlbumModel
 ///
 ///     offset  size
 ///          0     4  magic, "ATa1"
-///          4     1  kind: 0 hello, 1 thumbnail, 2 failure, 3 probe
+///          4     1  kind: 0 hello, 1 thumbnail, 2 failure, 3 probe, 4 read
 ///          5     1  thumbnail: its format (ImageKind); failure: its code; else 0
 ///          6     2  zero
 ///          8     8  id of the request; hello: 0
@@ -13,13 +13,15 @@ package import AlbumModel
 ///         24        the body
 ///
 /// Bodies: hello, see `CellReport`; thumbnail, 24 bytes of `PictureFacts` and its bytes; failure, a reason
-/// for the log in printable ASCII; probe, see `ProbeReport`.
+/// for the log in printable ASCII; probe, see `ProbeReport`; read, see `VideoRange`.
 package struct ThumbnailReply: Equatable, Sendable {
   package enum Content: Equatable, Sendable {
     case hello(CellReport)
     case thumbnail(ImageKind, [UInt8], PictureFacts = PictureFacts())
     case failure(PictureFailure, reason: String)
     case probe(ProbeReport)
+    /// Asks for bytes of the video. Not an answer: the cell goes on when it has them.
+    case read(VideoRange)
   }
 
   package var id: UInt64
@@ -38,6 +40,7 @@ package struct ThumbnailReply: Equatable, Sendable {
         (1, format.rawValue, facts.encode() + bytes)
       case .failure(let failure, let reason): (2, failure.rawValue, Reason.encode(reason))
       case .probe(let report): (3, 0, report.encode())
+      case .read(let range): (4, 0, range.encode())
       }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(Header.byteCount + body.count)
@@ -69,6 +72,7 @@ package struct ThumbnailReply: Equatable, Sendable {
           format, Array(body.dropFirst(PictureFacts.byteCount)), try PictureFacts.decode(body))
       case .failure(let failure): .failure(failure, reason: try Reason.decode(body))
       case .probe: .probe(try ProbeReport.decode(body))
+      case .read: .read(try VideoRange.decode(body))
       }
     return ThumbnailReply(id: header.id, content: content)
   }
@@ -82,6 +86,7 @@ extension ThumbnailReply {
       case thumbnail(ImageKind)
       case failure(PictureFailure)
       case probe
+      case read
     }
 
     /// Bytes.
@@ -120,9 +125,9 @@ extension ThumbnailReply.Header.Kind {
     case 2:
       guard let failure = PictureFailure(rawValue: detail) else { throw .unknownKind }
       return .failure(failure)
-    case 0, 3:
+    case 0, 3, 4:
       if detail != 0 { throw .reservedBytes }
-      return kind == 0 ? .hello : .probe
+      return kind == 0 ? .hello : kind == 3 ? .probe : .read
     default: throw .unknownKind
     }
   }
@@ -133,6 +138,7 @@ extension ThumbnailReply.Header.Kind {
     case .thumbnail:
       PictureFacts.byteCount + 1...PictureFacts.byteCount + Int(ThumbnailLimits.thumbnailByteCount)
     case .failure: 0...ThumbnailLimits.reasonByteCount
+    case .read: VideoRange.byteCount...VideoRange.byteCount
     case .probe:
       ProbeReport.headByteCount...ProbeReport.headByteCount + ProbeReport.tryLimit
         * ProbeReport.tryByteCount

@@ -4,18 +4,23 @@ package import AlbumModel
 ///
 ///     offset  size
 ///          0     4  magic, "ATr1"
-///          4     1  kind: 1 thumbnail, 2 probe
+///          4     1  kind: 1 thumbnail, 2 probe, 3 poster
 ///          5     3  zero
 ///          8     8  id, comes back in the reply
 ///         16     4  long edge of the thumbnail in pixels; probe: 0
 ///         20     1  clockwise quarter turns of the upright picture, 0 to 3; probe: 0
 ///         21     3  zero
-///         24     8  byte count of the picture, at least 1; probe: 0
-///         32        the picture
+///         24     8  byte count of the picture or video, at least 1; probe: 0
+///         32        thumbnail: the picture
+///
+/// The bytes of a video do not follow: the cell asks for ranges (`ThumbnailReply.Content.read`), and the daemon
+/// sends the bytes of each range, without a header.
 package struct ThumbnailRequest: Equatable, Sendable {
   package enum Work: Equatable, Sendable {
     /// Make a thumbnail of the picture whose bytes follow the header.
     case thumbnail(edge: UInt32, pictureByteCount: UInt64, rotation: Rotation = .none)
+    /// Make a thumbnail of a frame of a video.
+    case poster(edge: UInt32, videoByteCount: UInt64, rotation: Rotation = .none)
     /// Try what the cell must refuse, and report the results.
     case probe
   }
@@ -40,6 +45,8 @@ package struct ThumbnailRequest: Equatable, Sendable {
       case .thumbnail(let edge, let pictureByteCount, let rotation):
         (1, edge, pictureByteCount, rotation)
       case .probe: (2, 0, 0, .none)
+      case .poster(let edge, let videoByteCount, let rotation):
+        (3, edge, videoByteCount, rotation)
       }
     bytes.append(littleEndian: ThumbnailRequest.magic)
     bytes += [kind, 0, 0, 0]
@@ -71,6 +78,12 @@ package struct ThumbnailRequest: Equatable, Sendable {
     case 2:
       guard edge == 0, length == 0, rotation == .none else { throw .outOfRange }
       return ThumbnailRequest(id: id, work: .probe)
+    case 3:
+      guard ThumbnailLimits.edge.contains(edge), length >= 1,
+        length <= ThumbnailLimits.videoByteCount
+      else { throw .outOfRange }
+      return ThumbnailRequest(
+        id: id, work: .poster(edge: edge, videoByteCount: length, rotation: rotation))
     default: throw .unknownKind
     }
   }

@@ -46,7 +46,7 @@ package enum ThumbnailInspection {
       case .jpeg: try JPEGStructure.read(reader)
       case .png: try PNGStructure.read(reader)
       case .webp: try WebPStructure.read(reader)
-      case .gif, .tiff, .heif, .avif, .jpegXL, .jpeg2000, .raw: throw .format
+      default: throw .format
       }
     // A JPEG has no transparency, and becomes PNG only if it is small.
     if original == .jpeg, format == .png, max(size.width, size.height) >= smallEdge {
@@ -67,7 +67,8 @@ package enum ThumbnailInspection {
   private static func formats(of original: ImageKind) -> [ImageKind] {
     switch original {
     case .webp: [.webp]
-    case .jpeg, .png, .gif, .tiff, .heif, .avif, .jpegXL, .jpeg2000, .raw: [.jpeg, .png]
+    case .mp4, .avi, .matroska: [.jpeg]
+    default: [.jpeg, .png]
     }
   }
 

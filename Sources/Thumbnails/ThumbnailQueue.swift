@@ -10,22 +10,26 @@ package import Posix
 /// that takes long is postponed; one more thread decodes it when no other picture waits. If no worker can be
 /// started, the photos keep waiting, and the queue tries again at growing intervals.
 ///
+/// Videos have one thread and a program of their own. Without it they get no thumbnail, and do not wait.
+///
 /// A worker belongs to one thread of one queue, and a queue to one space. So no process sees the pictures of
 /// two spaces.
 package final class ThumbnailQueue: Sendable {
   private let stopBell: Doorbell
   private let bells: [Doorbell]
   private let availability: Availability
+  private let videoAvailability: Availability?
   private let threads: Mutex<[PosixThread]>
 
   /// Starts the threads, which read pictures from the source from now on.
   ///
   /// - Parameters:
   ///   - launch: the program of the workers and their limits.
+  ///   - videos: the same for videos; nil if there is none.
   ///   - workers: the number of pictures to decode at once, in one process each.
   /// - Throws: if the process has no descriptors or threads left.
   package init(
-    source: any PhotoSource, launch: WorkerLaunch,
+    source: any PhotoSource, launch: WorkerLaunch, videos: WorkerLaunch? = nil,
     workers: Int = ThumbnailQueue.defaultWorkerCount, logger: Logger
   ) throws(Errno) {
     stopBell = try Doorbell()
@@ -34,13 +38,22 @@ package final class ThumbnailQueue: Sendable {
     let longAttempts = LongAttempts(bell: longBell)
     var bells: [Doorbell] = []
     for _ in 0..<max(1, workers) { bells.append(try Doorbell()) }
+    let videoAttempts = videos == nil ? nil : VideoAttempts(bell: try Doorbell())
+    let ofVideos = videos.map { Availability(ThumbnailQueue.problem(with: $0.program)) }
+    videoAvailability = ofVideos
     let (stop, known) = (stopBell, availability)
-    func thread(_ part: WorkerThread.Part, _ bell: Doorbell) -> WorkerThread {
+    func thread(
+      _ part: WorkerThread.Part, _ bell: Doorbell, _ launch: WorkerLaunch, _ known: Availability
+    ) -> WorkerThread {
       WorkerThread(
-        part, longAttempts, bell: bell, source: source, launch: launch, stop: stop,
+        part, longAttempts, videoAttempts, bell: bell, source: source, launch: launch, stop: stop,
         availability: known, logger: logger)
     }
-    let made = bells.map { thread(.first, $0) } + [thread(.long, longBell)]
+    var made = bells.map { thread(.first, $0, launch, known) }
+    made.append(thread(.long, longBell, launch, known))
+    if let videos, let videoAttempts, let ofVideos {
+      made.append(thread(.videos, videoAttempts.bell, videos, ofVideos))
+    }
     self.bells = bells
     threads = Mutex([], rank: .leaf)
     for thread in made {
@@ -70,6 +83,9 @@ package final class ThumbnailQueue: Sendable {
 
   /// Why workers cannot be started; nil if they can.
   package var unavailability: WorkerFault? { availability.current }
+
+  /// Why videos get no thumbnails; nil if they do, or if there is no program for them.
+  package var videoUnavailability: WorkerFault? { videoAvailability?.current }
 
   private static func problem(with program: String) -> WorkerFault? {
     PathCalls.isExecutable(program) ? nil : .notStarted(program: program, .last)

@@ -2,7 +2,7 @@ package import Posix
 
 /// How to start workers, and their limits.
 package struct WorkerLaunch: Sendable {
-  /// Path of albumfs-thumbnailer.
+  /// Path of albumfs-thumbnailer, or of albumfs-video-thumbnailer.
   package var program: String
   /// Address space of a worker, in bytes.
   package var memory: UInt64 = 2 << 30
@@ -23,6 +23,8 @@ package struct WorkerLaunch: Sendable {
   package var processes = "/proc"
   /// The worker gets an ordinary share of processor and disk, instead of yielding to all other programs.
   package var isEager = false
+  /// Thumbnails of videos get a mark.
+  package var marksVideos = false
 
   package init(program: String) { self.program = program }
 
@@ -33,7 +35,7 @@ package struct WorkerLaunch: Sendable {
       program, "--memory", String(memory), "--processor-seconds", String(processorSeconds),
     ] + (allowsMisbehaviour ? ["--allow-misbehaviour"] : [])
       + (hidesLandlock ? ["--hide-landlock"] : []) + (hidesNamespaces ? ["--hide-namespaces"] : [])
-      + (isEager ? ["--eager"] : [])
+      + (isEager ? ["--eager"] : []) + (marksVideos ? ["--mark"] : [])
   }
 }
 

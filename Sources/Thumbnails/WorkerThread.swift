@@ -4,8 +4,8 @@ import Logging
 import Posix
 import ThumbnailProtocol
 
-/// One thread of a queue and its worker process. It takes a photo, checks that it is a picture, streams it to
-/// the worker, inspects the result and stores it.
+/// One thread of a queue and its worker process. It takes a photo, checks that it is a picture or video, lets
+/// the worker have its bytes, inspects the result and stores it.
 ///
 /// @unchecked because everything but `bell` belongs to the thread that runs `run`.
 final class WorkerThread: @unchecked Sendable {
@@ -15,12 +15,15 @@ final class WorkerThread: @unchecked Sendable {
     var kind: ImageKind
     var byteCount: Int
     var bufferedByteCount: Int
+    /// True if it exceeded a first attempt.
+    var isLong: Bool
   }
 
   /// The kind of attempts that a thread makes.
   enum Part {
     case first
     case long
+    case videos
   }
 
   /// Rings when there may be work.
@@ -32,6 +35,7 @@ final class WorkerThread: @unchecked Sendable {
 
   private let part: Part
   private let longAttempts: LongAttempts
+  private let videoAttempts: VideoAttempts?
   private let stop: Doorbell
   private let source: any PhotoSource
   private let launch: WorkerLaunch
@@ -44,11 +48,12 @@ final class WorkerThread: @unchecked Sendable {
   private var isBusy = false
 
   init(
-    _ part: Part, _ longAttempts: LongAttempts, bell: Doorbell, source: any PhotoSource,
-    launch: WorkerLaunch, stop: Doorbell, availability: Availability, logger: Logger
+    _ part: Part, _ longAttempts: LongAttempts, _ videoAttempts: VideoAttempts?, bell: Doorbell,
+    source: any PhotoSource, launch: WorkerLaunch, stop: Doorbell, availability: Availability, logger: Logger
   ) {
     self.part = part
     self.longAttempts = longAttempts
+    self.videoAttempts = videoAttempts
     self.bell = bell
     self.stop = stop
     self.source = source
@@ -76,6 +81,7 @@ final class WorkerThread: @unchecked Sendable {
         buffer = nil
       case .wait(let until):
         // While the thread is idle, no plaintext stays in memory.
+        if part == .videos, let video = held { giveUp(video) }
         if held == nil { buffer?.wipe() }
         if !isStopped(waitingUntil: until), part == .first { letPhotosGather() }
       }
@@ -86,7 +92,7 @@ final class WorkerThread: @unchecked Sendable {
 
   /// Tells `longAttempts` whether this thread has a first attempt to make.
   private func announceLoad() {
-    if part == .long || isBusy == (held != nil) { return }
+    if part != .first || isBusy == (held != nil) { return }
     isBusy = held != nil
     if isBusy { longAttempts.becameBusy() } else { longAttempts.becameIdle() }
   }
@@ -118,23 +124,47 @@ final class WorkerThread: @unchecked Sendable {
 // MARK: - Taking a photo
 
 extension WorkerThread {
-  /// Takes the next photo that a worker should decode. Fails those that are no pictures or too large.
+  /// Takes the next photo that this thread's worker should decode. Fails those that are no pictures or too
+  /// large, and hands over videos.
   private func takePicture() -> Held? {
-    while let photo = part == .first ? source.nextPhoto() : longAttempts.take() {
+    while let (photo, isLong) = takePhoto() {
       if isStopped(waitingUntil: .now) { return nil }
       guard let size = source.size(of: photo), let start = readStart(of: photo, size) else {
         continue
       }
-      if let kind = kind(bufferedByteCount: start) {
-        if size <= Int64(ThumbnailLimits.pictureByteCount) {
-          return Held(photo: photo, kind: kind, byteCount: Int(size), bufferedByteCount: start)
-        }
-        fail(photo, .tooLarge)
-      } else {
+      guard let kind = kind(bufferedByteCount: start) else {
         fail(photo, .notAPicture)
+        continue
       }
+      let isVideo = ImageKind.videos.contains(kind)
+      if isVideo, part != .videos {
+        if let videoAttempts { videoAttempts.add(photo) } else { fail(photo, .notAPicture) }
+        continue
+      }
+      let limit = isVideo ? ThumbnailLimits.videoByteCount : ThumbnailLimits.pictureByteCount
+      if size > Int64(limit) {
+        fail(photo, .tooLarge)
+        continue
+      }
+      return Held(
+        photo: photo, kind: kind, byteCount: Int(size), bufferedByteCount: start, isLong: isLong)
     }
     return nil
+  }
+
+  private func takePhoto() -> (PhotoVersion, isLong: Bool)? {
+    switch part {
+    case .first: source.nextPhoto().map { ($0, false) }
+    case .long: longAttempts.take().map { ($0, true) }
+    case .videos: videoAttempts?.take().map { ($0.video, $0.isLong) }
+    }
+  }
+
+  /// Without a worker, pictures wait, and videos do not: their program is optional.
+  private func giveUp(_ video: Held) {
+    fail(video.photo, .notAPicture)
+    held = nil
+    bell.ring()
   }
 
   private func kind(bufferedByteCount count: Int) -> ImageKind? {
@@ -186,7 +216,7 @@ extension WorkerThread {
     if problem == nil { state.started(now: .now) } else { state.startFailed(now: .now) }
     if isStopped(waitingUntil: .now) { return }
     if availability.set(problem), let problem {
-      logger.warning("no thumbnails: \(problem)")
+      logger.warning("no thumbnails\(part == .videos ? " of videos" : ""): \(problem)")
     }
   }
 
@@ -237,10 +267,14 @@ extension WorkerThread {
     if state.phase == .absent { worker = nil }
     switch verdict {
     case .done: if let reply { deliver(picture.photo, reply) }
-    case .fail(.timedOut) where part == .first: longAttempts.add(picture.photo)
+    case .fail(.timedOut) where !picture.isLong: postpone(picture.photo)
     case .fail(let failure): fail(picture.photo, failure)
     case .retry: retry(picture)
     }
+  }
+
+  private func postpone(_ photo: PhotoVersion) {
+    if part == .videos { videoAttempts?.postpone(photo) } else { longAttempts.add(photo) }
   }
 
   /// Returns nil if the photo changed meanwhile.
@@ -248,18 +282,31 @@ extension WorkerThread {
     let source = source
     let attempt = Attempt(
       process: worker?.process ?? 0,
-      allowance: part == .first
-        ? min(launch.firstAllowance, launch.longAllowance) : launch.longAllowance,
+      allowance: picture.isLong
+        ? launch.longAllowance : min(launch.firstAllowance, launch.longAllowance),
       isWanted: { source.size(of: picture.photo) != nil })
     let limits = ThumbnailLimits.edge
     let edge = min(
       max(UInt32(clamping: source.thumbnailEdge), limits.lowerBound), limits.upperBound)
     // The random id prevents a worker from replying before it gets the request.
+    let byteCount = UInt64(picture.byteCount)
     let request = ThumbnailRequest(
       id: .random(in: 1...UInt64.max),
-      work: .thumbnail(
-        edge: edge, pictureByteCount: UInt64(picture.byteCount), rotation: picture.photo.rotation))
+      work: part == .videos
+        ? .poster(edge: edge, videoByteCount: byteCount, rotation: picture.photo.rotation)
+        : .thumbnail(edge: edge, pictureByteCount: byteCount, rotation: picture.photo.rotation))
     try worker!.send(request, until: attempt)
+    let reply =
+      part == .videos
+      ? try sendRanges(of: picture, request.id, attempt) : try stream(picture, attempt)
+    guard let reply else { return nil }
+    if reply.id != request.id || hasWorkerSpoken { throw .died }
+    try inspect(reply.content, of: picture, edge: Int(edge))
+    return reply.content
+  }
+
+  /// Sends the whole picture, and returns the reply; nil if the photo changed.
+  private func stream(_ picture: Held, _ attempt: Attempt) throws(Worker.Failure) -> ThumbnailReply? {
     var offset = 0
     var buffered = picture.bufferedByteCount
     while true {
@@ -272,10 +319,24 @@ extension WorkerThread {
       buffered = min(picture.byteCount - offset, PictureBuffer.byteCount)
       if !fillBuffer(with: picture.photo, at: offset, buffered) { return nil }
     }
-    let reply = try worker!.receive(until: attempt)
-    if reply.id != request.id || hasWorkerSpoken { throw .died }
-    try inspect(reply.content, of: picture, edge: Int(edge))
-    return reply.content
+    return try worker!.receive(until: attempt)
+  }
+
+  /// Sends the ranges of a video that the worker asks for, and returns the reply after them; nil if the video
+  /// changed. The worker must ask for one range at a time, and keep to its budget.
+  private func sendRanges(of video: Held, _ id: UInt64, _ attempt: Attempt) throws(Worker.Failure)
+    -> ThumbnailReply?
+  {
+    var budget = RangeBudget(videoByteCount: UInt64(video.byteCount))
+    while true {
+      let reply = try worker!.receive(until: attempt)
+      guard case .read(let range) = reply.content else { return reply }
+      guard reply.id == id, budget.charge(range), !hasWorkerSpoken else { throw .died }
+      let length = Int(range.length)
+      if !fillBuffer(with: video.photo, at: Int(range.offset), length) { return nil }
+      try unsafe worker!.send(
+        UnsafeRawBufferPointer(rebasing: bufferBytes[..<length]), until: attempt)
+    }
   }
 
   private var hasWorkerSpoken: Bool { worker?.hasSpoken ?? true }
@@ -286,7 +347,7 @@ extension WorkerThread {
   {
     switch content {
     case .failure: return
-    case .hello, .probe: throw .died
+    case .hello, .probe, .read: throw .died
     case .thumbnail(let format, let bytes, _):
       do throws(ThumbnailInspection.Fault) {
         try ThumbnailInspection.inspect(bytes, format: format, original: picture.kind, edge: edge)
@@ -303,7 +364,7 @@ extension WorkerThread {
     guard let start = readStart(of: picture.photo, Int64(picture.byteCount)) else { return }
     held = Held(
       photo: picture.photo, kind: picture.kind, byteCount: picture.byteCount,
-      bufferedByteCount: start)
+      bufferedByteCount: start, isLong: picture.isLong)
   }
 
   private func deliver(_ photo: PhotoVersion, _ content: ThumbnailReply.Content) {
@@ -313,7 +374,7 @@ extension WorkerThread {
     case .failure(.notAPicture, _): fail(photo, .notAPicture)
     case .failure(.tooLarge, _): fail(photo, .tooLarge)
     case .failure(.damaged, _): fail(photo, .damaged)
-    case .failure(.internal, _), .hello, .probe: fail(photo, .internal)
+    case .failure(.internal, _), .hello, .probe, .read: fail(photo, .internal)
     }
   }
 

@@ -2,6 +2,7 @@
 #if DEBUG
 import CLinux
 import Glibc
+import ThumbnailCell
 import ThumbnailProtocol
 
 /// Actions of a picture that has taken over a cell. Tests use them to show that the daemon copes. Only

@@ -1,4 +1,5 @@
 import AlbumModel
+import PictureDecoders
 import PictureMetadata
 import ThumbnailProtocol
 
@@ -56,6 +57,7 @@ struct ThumbnailMaker {
     if kind == .raw || kind == .tiff, let preview = try preview(of: picture, kind: kind) {
       return preview
     }
+    if let plain = try plain(picture, kind: kind) { return plain }
     let head: Head
     do throws(Rejection) {
       head = try unsafe check(picture.content, kind: kind)
@@ -83,6 +85,60 @@ struct ThumbnailMaker {
     }
     // libheif turns a picture while it decodes it, and libvips' header tells the result.
     return Head(width: header.width, height: header.height, orientation: header.orientation)
+  }
+
+  // MARK: Kinds with a decoder of our own
+
+  /// nil for a kind that libvips decodes.
+  private func plain(_ picture: Picture, kind: ImageKind) throws(Rejection) -> Made? {
+    let content = unsafe picture.content
+    let file = unsafe content.assumingMemoryBound(to: UInt8.self).span
+    // Leaves a factor of two to the better resampling of libvips.
+    let enough = Int(edge) * 2
+    let decoded: Icon.Picture
+    do throws(DecodingFault) {
+      switch kind {
+      case .bmp: decoded = .decoded(try Bitmap.decode(file, edge: enough))
+      case .tga: decoded = .decoded(try Targa.decode(file, edge: enough))
+      case .pcx: decoded = .decoded(try Paintbrush.decode(file, edge: enough))
+      case .psd: decoded = .decoded(try Photoshop.decode(file, edge: enough))
+      case .ico: decoded = try Icon.decode(file, edge: enough)
+      default: return nil
+      }
+    } catch {
+      throw rejection(of: error, kind)
+    }
+    switch decoded {
+    case .decoded(let picture): return try unsafe thumbnail(of: picture, in: content)
+    case .png(let part):
+      let png = unsafe UnsafeRawBufferPointer(rebasing: content[part])
+      return try unsafe thumbnail(of: Picture(content: png, padded: png), kind: .png)
+    }
+  }
+
+  private func thumbnail(of decoded: DecodedPicture, in content: UnsafeRawBufferPointer)
+    throws(Rejection) -> Made
+  {
+    let profile = unsafe decoded.profile.map {
+      unsafe UnsafeRawBufferPointer(rebasing: content[$0])
+    }
+    guard let image = unsafe Image(decoded, profile: profile), let small = finish(image) else {
+      throw failure("copy")
+    }
+    if !decoded.isComplete, small.isOneColour { throw Rejection(.damaged, "nothing to see") }
+    let head = Head(
+      width: CInt(decoded.fullWidth), height: CInt(decoded.fullHeight), orientation: 1)
+    return try encode(small, original: .bmp, head)
+  }
+
+  /// Bytes that begin like a TGA or PCX by chance, and make no sense, are no picture.
+  private func rejection(of fault: DecodingFault, _ kind: ImageKind) -> Rejection {
+    switch fault {
+    case .tooLarge: Rejection(.tooLarge, "pixels")
+    case .unknown: Rejection(.notAPicture, "a variety without a decoder")
+    case .damaged:
+      Rejection(kind == .tga || kind == .pcx || kind == .ico ? .notAPicture : .damaged, "decode")
+    }
   }
 
   // MARK: Raw pictures
@@ -153,7 +209,7 @@ struct ThumbnailMaker {
     case .jpeg2000:
       guard let image = unsafe Image(loading: picture, errors) else { return nil }
       return finish(image)
-    case .webp, .gif, .heif, .avif, .jpegXL, .raw: break
+    default: break
     }
     guard let thumbnail = unsafe Image(thumbnailOf: picture, edge: edge, errors) else { return nil }
     // libvips may have read only the header so far; the copy runs the decoder.

@@ -1,6 +1,7 @@
 import CLinux
 import CVips
 import Glibc
+import PictureDecoders
 import ThumbnailProtocol
 
 /// Wraps libvips; no other file calls it. For one thread.
@@ -19,7 +20,9 @@ enum Vips {
     vips_concurrency_set(1)
     vips_cache_set_max(0)
     unsafe vips_operation_block_set("VipsForeignLoad", 1)
-    for kind in ImageKind.allCases { unsafe vips_operation_block_set(loaderClass(of: kind), 0) }
+    for kind in ImageKind.pictures {
+      if let loader = loaderClass(of: kind) { unsafe vips_operation_block_set(loader, 0) }
+    }
     return true
   }
 
@@ -32,10 +35,12 @@ enum Vips {
     for name in ["heif", "jxl"] { _ = unsafe cvips_load_module("\(modules)/vips-\(name).so") }
   }
 
-  /// The kinds that this libvips can read with the installed codecs.
+  /// The kinds that this libvips can read with the installed codecs, and those that need none of it.
   static func readableKinds() -> Set<ImageKind> {
     var kinds = Set(
-      ImageKind.allCases.filter { unsafe cvips_has_operation(loaderName(of: $0)) != 0 })
+      ImageKind.pictures.filter { kind in
+        loaderName(of: kind).map { unsafe cvips_has_operation($0) != 0 } ?? true
+      })
     let hevc: CInt = 1
     let av1: CInt = 4
     if cvips_heif_can_decode(hevc) == 0 { kinds.remove(.heif) }
@@ -43,8 +48,8 @@ enum Vips {
     return kinds
   }
 
-  /// For a raw picture, of its preview.
-  private static func loaderClass(of kind: ImageKind) -> String {
+  /// For a raw picture, of its preview. nil if libvips does not decode the kind.
+  private static func loaderClass(of kind: ImageKind) -> String? {
     switch kind {
     case .jpeg, .raw: "VipsForeignLoadJpeg"
     case .png: "VipsForeignLoadPng"
@@ -54,10 +59,11 @@ enum Vips {
     case .heif, .avif: "VipsForeignLoadHeif"
     case .jpegXL: "VipsForeignLoadJxl"
     case .jpeg2000: "VipsForeignLoadJp2k"
+    default: nil
     }
   }
 
-  private static func loaderName(of kind: ImageKind) -> String {
+  private static func loaderName(of kind: ImageKind) -> String? {
     switch kind {
     case .jpeg, .raw: "jpegload_buffer"
     case .png: "pngload_buffer"
@@ -67,6 +73,7 @@ enum Vips {
     case .heif, .avif: "heifload_buffer"
     case .jpegXL: "jxlload_buffer"
     case .jpeg2000: "jp2kload_buffer"
+    default: nil
     }
   }
 
@@ -74,7 +81,7 @@ enum Vips {
   static func loads(_ picture: UnsafeRawBufferPointer, as kind: ImageKind) -> Bool? {
     guard let found = unsafe vips_foreign_find_load_buffer(picture.baseAddress, picture.count)
     else { return nil }
-    return unsafe String(cString: found).hasPrefix(loaderClass(of: kind))
+    return loaderClass(of: kind).map { unsafe String(cString: found).hasPrefix($0) }
   }
 
   /// The messages of all operations since `forgetErrors`.
@@ -149,6 +156,24 @@ struct Image: ~Copyable {
     }
     guard let image = unsafe Image(copy) else { return nil }
     unsafe self.init { unsafe cvips_reinterpret(image.raw, &$0, bands < 3 ? 1 : 0) }
+  }
+
+  /// A picture of a decoder of our own. `profile` is an ICC profile.
+  init?(_ picture: DecodedPicture, profile: UnsafeRawBufferPointer?) {
+    let copy = unsafe picture.bytes.withUnsafeBytes {
+      unsafe vips_image_new_from_memory_copy(
+        $0.baseAddress, $0.count, CInt(picture.width), CInt(picture.height),
+        CInt(picture.bands.count), VIPS_FORMAT_UCHAR)
+    }
+    guard let image = unsafe Image(copy) else { return nil }
+    unsafe self.init {
+      picture.bands == .inks
+        ? unsafe cvips_reinterpret_cmyk(image.raw, &$0)
+        : unsafe cvips_reinterpret(image.raw, &$0, picture.bands == .grey ? 1 : 0)
+    }
+    if let profile = unsafe profile {
+      unsafe cvips_set_profile(raw, profile.baseAddress, profile.count)
+    }
   }
 
   // MARK: Properties

@@ -9,10 +9,13 @@ enum MountHelper {
   private static let names = ["mount.fuse.albumfs", "mount.albumfs"]
   /// Long options of `albumfs mount` with a value that may also stand in `-o` and in the user's settings.
   static let valued = [
-    "password-file", "password-command", "thumbnailer", "grace", "idle", "owner", "transport",
+    "password-file", "password-command", "thumbnailer", "video-thumbnailer", "grace", "idle", "owner",
+    "transport",
   ]
   /// Those without a value.
-  static let flags = ["read-only", "allow-other", "remember", "fido2", "with-password"]
+  static let flags = [
+    "read-only", "allow-other", "remember", "fido2", "with-password", "no-video-mark",
+  ]
 
   /// The arguments of albumfs itself; nil if this is no call of mount(8). An empty list means that there is
   /// nothing to do.

@@ -4,21 +4,25 @@ import AlbumStore
 
 /// The extended attributes of a photo that albumfs gives a meaning.
 ///
-/// - `user.albumfs.taken` and `user.albumfs.dimensions`: what the thumbnailer found in the picture. They lie
-///   in the inode of the thumbnail, and so go when the content goes. What a user sets on the photo itself
-///   goes first.
+/// - `user.albumfs.taken`, `user.albumfs.dimensions`, and of a video `user.albumfs.duration`: what the
+///   thumbnailer found in the picture. They lie in the inode of the thumbnail, and so go when the content goes.
+///   What a user sets on the photo itself goes first.
 /// - `user.albumfs.rotation`: set by users only. The thumbnail follows it.
 enum PhotoAttributes {
   static let taken = Array("user.albumfs.taken".utf8)
   static let dimensions = Array("user.albumfs.dimensions".utf8)
+  static let duration = Array("user.albumfs.duration".utf8)
   static let rotation = Array("user.albumfs.rotation".utf8)
 
-  /// The attribute of a thumbnail's inode that holds the facts of its photo: dimensions, or `-`, and after a
-  /// space the time of capture, if it is known. Requests for attributes do not reach it.
+  /// The attribute of a thumbnail's inode that holds the facts of its photo: dimensions, time of
+  /// capture and duration of a video, with spaces between and `-` for what is unknown. Requests for attributes do not reach it.
   private static let facts = Array("albumfs.picture".utf8)
 
+  /// What the thumbnailer finds.
+  private static let found = [taken, dimensions, duration]
+
   static func isName(_ name: [UInt8]) -> Bool {
-    name == taken || name == dimensions || name == rotation
+    name == taken || name == dimensions || name == duration || name == rotation
   }
 
   /// Throws `.invalid` for a value that says nothing.
@@ -33,6 +37,8 @@ enum PhotoAttributes {
       if CaptureTime(value) == nil { throw FSError(.invalid, "a time is 2023-05-04T12:33:10") }
     case dimensions:
       if PictureDimensions(value) == nil { throw FSError(.invalid, "dimensions are 4000x3000") }
+    case duration:
+      if VideoDuration(value) == nil { throw FSError(.invalid, "a duration is 12.480") }
     case rotation:
       if Rotation(value) == nil { throw FSError(.invalid, "a rotation is 0, 90, 180 or 270") }
     default: break
@@ -43,21 +49,26 @@ enum PhotoAttributes {
   static func derived(_ name: [UInt8], of index: InodeIndex, _ catalog: borrowing Catalog)
     -> [UInt8]?
   {
-    if name != taken && name != dimensions { return nil }
-    let facts = facts(of: index, catalog)
-    let text = name == taken ? facts?.taken?.text : facts?.dimensions?.text
+    if name != taken && name != dimensions && name != duration { return nil }
+    return facts(of: index, catalog).flatMap { text(name, $0) }
+  }
+
+  private static func text(_ name: [UInt8], _ facts: PictureFacts) -> [UInt8]? {
+    let text =
+      switch name {
+      case taken: facts.taken?.text
+      case dimensions: facts.dimensions?.text
+      default: facts.duration?.text
+      }
     return text.map { Array($0.utf8) }
   }
 
   /// The names of attributes that only the thumbnailer's findings give an inode.
   static func derivedNames(of index: InodeIndex, _ catalog: borrowing Catalog) -> [[UInt8]] {
     guard let facts = facts(of: index, catalog) else { return [] }
-    var names: [[UInt8]] = []
-    if facts.taken != nil, catalog.attribute(taken, of: index) == nil { names.append(taken) }
-    if facts.dimensions != nil, catalog.attribute(dimensions, of: index) == nil {
-      names.append(dimensions)
+    return found.filter { name in
+      text(name, facts) != nil && catalog.attribute(name, of: index) == nil
     }
-    return names
   }
 
   /// True for an attribute that requests may see.
@@ -82,17 +93,16 @@ enum PhotoAttributes {
   /// Stores what the thumbnailer found with a new thumbnail. An attribute of the photo itself that says the
   /// same goes: a copy with attributes has brought it, and it must not outlive the content.
   static func keep(
-    _ found: PictureFacts, in thumbnail: InodeIndex, of photo: InodeIndex,
+    _ facts: PictureFacts, in thumbnail: InodeIndex, of photo: InodeIndex,
     _ catalog: inout Catalog
   ) {
-    if found == PictureFacts() { return }
-    let text = [found.dimensions?.text ?? "-", found.taken?.text].compactMap(\.self)
-    catalog.setAttribute(facts, of: thumbnail, to: Array(text.joined(separator: " ").utf8))
-    if catalog.attribute(taken, of: photo) == found.taken.map({ Array($0.text.utf8) }) {
-      drop(taken, of: photo, &catalog)
-    }
-    if catalog.attribute(dimensions, of: photo) == found.dimensions.map({ Array($0.text.utf8) }) {
-      drop(dimensions, of: photo, &catalog)
+    if facts == PictureFacts() { return }
+    var texts = [facts.dimensions?.text, facts.taken?.text, facts.duration?.text]
+    while texts.last == .some(nil) { texts.removeLast() }
+    let line = texts.map { $0 ?? "-" }.joined(separator: " ")
+    catalog.setAttribute(PhotoAttributes.facts, of: thumbnail, to: Array(line.utf8))
+    for name in found where catalog.attribute(name, of: photo) == text(name, facts) {
+      drop(name, of: photo, &catalog)
     }
   }
 
@@ -124,6 +134,7 @@ enum PhotoAttributes {
     let parts = stored.split(separator: UInt8(ascii: " "))
     return PictureFacts(
       dimensions: parts.first.flatMap { PictureDimensions(Array($0)) },
-      taken: parts.count > 1 ? CaptureTime(Array(parts[1])) : nil)
+      taken: parts.count > 1 ? CaptureTime(Array(parts[1])) : nil,
+      duration: parts.count > 2 ? VideoDuration(Array(parts[2])) : nil)
   }
 }

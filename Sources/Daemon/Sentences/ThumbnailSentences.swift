@@ -6,6 +6,8 @@ enum NoThumbnails {
   case readOnly
   /// No program was found that decodes pictures.
   case noProgram
+  /// No program was found that decodes videos.
+  case noVideoProgram
   /// The threads of the queue cannot be started.
   case noThreads(Errno)
   case noWorker(WorkerFault)
@@ -15,6 +17,7 @@ enum NoThumbnails {
     switch self {
     case .readOnly: "mounted read-only"
     case .noProgram: "no albumfs-thumbnailer was found"
+    case .noVideoProgram: "no albumfs-video-thumbnailer was found"
     case .noThreads(let error): "their threads cannot be started (\(error))"
     case .noWorker(let fault): fault.words
     }

@@ -65,6 +65,15 @@ struct Mount: RecoveryKeyCommand {
 
   @Option(
     help: ArgumentHelp(
+      "The program that makes thumbnails of videos, if it is elsewhere.", valueName: "path"),
+    completion: .file())
+  var videoThumbnailer: String?
+
+  @Flag(help: "Thumbnails of videos show no play mark in their corner.")
+  var noVideoMark = false
+
+  @Option(
+    help: ArgumentHelp(
       """
       How long parts of the store stay after they are no longer needed, so that a running copy of the \
       store still finds them. On a full disk they go at once. \
@@ -120,6 +129,8 @@ struct Mount: RecoveryKeyCommand {
     all.options = settings.options + options
     all.transport = transport ?? settings.transport
     all.thumbnailer = thumbnailer ?? settings.thumbnailer
+    all.videoThumbnailer = videoThumbnailer ?? settings.videoThumbnailer
+    all.noVideoMark = noVideoMark || settings.noVideoMark
     all.grace = grace ?? settings.grace
     all.idle = idle ?? settings.idle
     all.remember = remember || settings.remember
@@ -170,6 +181,8 @@ struct Mount: RecoveryKeyCommand {
       inspectsSystemCalls: !noSyscallInspection, graceSeconds: grace ?? 900,
       remembersIn: remember ? try StateDirectory.make() : nil, verbose: output.verbose)
     launch.coversFiles = coversFiles
+    launch.videoThumbnailer = Thumbnailer.find(videoThumbnailer, "albumfs-video-thumbnailer")
+    launch.marksVideos = !noVideoMark
     launch.idleSeconds = idle?.seconds
     // Leaves nothing behind if the user types no password.
     let bare = try BareDirectory(plan.mountPoint, isConfigured: plan.isConfigured)
@@ -262,11 +275,11 @@ enum DaemonProcess {
   }
 }
 
-/// Finds albumfs-thumbnailer.
+/// Finds albumfs-thumbnailer and albumfs-video-thumbnailer.
 enum Thumbnailer {
   /// The given program, otherwise the one beside this program; nil if none can be run.
-  static func find(_ given: String?) -> String? {
-    guard let given else { return HelperProgram.find("albumfs-thumbnailer") }
+  static func find(_ given: String?, _ name: String = "albumfs-thumbnailer") -> String? {
+    guard let given else { return HelperProgram.find(name) }
     let path = MountPath.resolve(given)
     return PathCalls.isExecutable(path) ? path : nil
   }

@@ -93,6 +93,7 @@ struct Status: ParsableCommand {
     if let unsupported = thumbnails.unsupported, unsupported > 0 {
       parts.append("none for \(counted(unsupported, "file")) of other kinds")
     }
+    if let reason = thumbnails.noneOfVideos { parts.append("none of videos: \(reason)") }
     return parts.joined(separator: ", ")
   }
 }

@@ -132,7 +132,7 @@ struct UserConfiguration {
       default: throw Failure(.usage, "\(name) takes yes or no, not \"\(value)\".")
       }
     } else if valued.contains(name) {
-      let isPath = name == "password-file" || name == "thumbnailer"
+      let isPath = ["password-file", "thumbnailer", "video-thumbnailer"].contains(name)
       let option = name == "options" ? "-o" : "--\(name)"
       // A value that begins with a hyphen would pass for an option.
       words =

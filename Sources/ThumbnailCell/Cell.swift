@@ -2,9 +2,9 @@ import CFreshMemory
 import CLinux
 import CSeccomp
 import Glibc
-import ThumbnailProtocol
+package import ThumbnailProtocol
 
-/// The cell: the rights that this process drops before it reads the first byte of a picture.
+/// The cell: the rights that this process drops before it reads the first byte of a picture or video.
 ///
 /// 1. It has no descriptors except the socket and three of /dev/null.
 /// 2. It is the first to be killed when memory runs out. It yields processor and disk to all other programs,
@@ -18,31 +18,31 @@ import ThumbnailProtocol
 ///    suffices on kernels without Landlock too, because none of these calls can name another process.
 ///
 /// It must have one thread when it enters the cell, because Landlock binds only the calling thread.
-enum Cell {
+package enum Cell {
   /// The limits of the cell.
-  struct Bounds {
+  package struct Bounds {
     /// Address space, in bytes.
-    var memory: UInt64
+    package var memory: UInt64
     /// Processor time for one picture, in seconds.
-    var processorSeconds: UInt64
+    package var processorSeconds: UInt64
     /// For tests: as on a kernel without these.
-    var hidesLandlock = false
-    var hidesNamespaces = false
+    package var hidesLandlock = false
+    package var hidesNamespaces = false
     /// Takes an ordinary share of the processor.
-    var isEager = false
+    package var isEager = false
   }
 
-  struct Protection {
-    var hasLandlock = false
-    var hasSeccomp = false
-    var boundsThreads = false
+  package struct Protection {
+    package var hasLandlock = false
+    package var hasSeccomp = false
+    package var boundsThreads = false
   }
 
   /// The limit on threads, equal to the daemon's own.
   private static let threadLimit: UInt64 = 128
 
   /// Returns the protection in force. Without seccomp the process must not read a picture.
-  static func enter(_ bounds: Bounds) -> Protection {
+  package static func enter(_ bounds: Bounds) -> Protection {
     var protection = Protection()
     clinux_probe_prepare()
     // Best effort: without these the cell can still decode.
@@ -62,7 +62,7 @@ enum Cell {
   }
 
   /// Gives the next picture its own processor time: the limit is the time used so far plus the bound.
-  static func beginPicture(_ bounds: Bounds) {
+  package static func beginPicture(_ bounds: Bounds) {
     var usage = rusage()
     guard unsafe getrusage(RUSAGE_SELF.rawValue, &usage) == 0 else { return }
     let used = UInt64(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + 1)
@@ -96,7 +96,7 @@ enum Cell {
   }
 
   /// Tries what the cell must refuse.
-  static func probe() -> ProbeReport {
+  package static func probe() -> ProbeReport {
     let tries = (0..<clinux_probe_count()).map { index in
       ProbeReport.Try(
         name: unsafe clinux_probe_name(index).map { unsafe String(cString: $0) } ?? "",
@@ -189,30 +189,5 @@ private enum Filter {
     -> scmp_arg_cmp
   {
     scmp_arg_cmp(arg: index, op: compare, datum_a: a, datum_b: b)
-  }
-}
-
-/// The command line: `--memory BYTES`, `--processor-seconds S`, `--eager`, and for tests
-/// `--allow-misbehaviour`, `--hide-landlock`, `--hide-namespaces`. Ignores anything else, because only
-/// albumfs starts this program.
-struct Arguments {
-  var bounds = Cell.Bounds(memory: 2 << 30, processorSeconds: 120)
-  var allowsMisbehaviour = false
-
-  init(_ words: ArraySlice<String>) {
-    var words = words
-    while let word = words.popFirst() {
-      switch word {
-      case "--memory":
-        if let bytes = words.popFirst().flatMap(UInt64.init) { bounds.memory = bytes }
-      case "--processor-seconds":
-        if let seconds = words.popFirst().flatMap(UInt64.init) { bounds.processorSeconds = seconds }
-      case "--allow-misbehaviour": allowsMisbehaviour = true
-      case "--hide-landlock": bounds.hidesLandlock = true
-      case "--hide-namespaces": bounds.hidesNamespaces = true
-      case "--eager": bounds.isEager = true
-      default: break
-      }
-    }
   }
 }

@@ -1,0 +1,124 @@
+/// Decodes TGA. Numbers are little-endian; reference: Truevision, "TGA File Format Specification 2.0".
+///
+///     offset  size
+///          0     1  length of the text after this header
+///          1     1  1: there is a colour map
+///          2     1  1 mapped, 2 colour, 3 grey; 9, 10, 11 the same in runs
+///          3     2  first colour of the map
+///          5     2  number of its colours
+///          7     1  bits of a colour of the map
+///         12     4  width and height
+///         16     1  bits of a pixel: 8, 15, 16, 24, 32
+///         17     1  bits 0-3: bits of alpha; bit 4: rows go to the left; bit 5: the top row comes first
+///         18        text, colour map, pixels: blue, green, red, alpha
+///
+/// A run is a byte and what it repeats: bit 7 set, one pixel; not set, as many pixels as it counts.
+package struct Targa {
+  private let width: Int
+  private let height: Int
+  private let kind: UInt8
+  private let depth: Int
+  private let descriptor: UInt8
+  private let firstColour: Int
+  /// Three bytes a colour: red, green, blue.
+  private var map: [UInt8] = []
+  private let pixels: Int
+
+  package static func decode(_ file: Span<UInt8>, edge: Int) throws(DecodingFault) -> DecodedPicture {
+    let targa = try Targa(file)
+    if targa.depth == 32, targa.descriptor & 0x0f == 8 {
+      let (canvas, isComplete) = try targa.canvas(file, edge, .colourAndAlpha)
+      // Programs that know no alpha leave zeros.
+      if !canvas.isInvisible { return try canvas.picture(isComplete: isComplete) }
+    }
+    let isGrey = targa.kind & 7 == 3
+    let (canvas, isComplete) = try targa.canvas(file, edge, isGrey ? .grey : .colour)
+    return try canvas.picture(isComplete: isComplete)
+  }
+
+  private init(_ file: Span<UInt8>) throws(DecodingFault) {
+    kind = try file.byte(2)
+    width = try file.little16(12)
+    height = try file.little16(14)
+    depth = Int(try file.byte(16))
+    descriptor = try file.byte(17)
+    firstColour = try file.little16(3)
+    guard [1, 2, 3, 9, 10, 11].contains(kind), [8, 15, 16, 24, 32].contains(depth),
+      (depth == 8) == (kind & 7 != 2)
+    else { throw .unknown }
+    var place = 18 + Int(try file.byte(0))
+    if try file.byte(1) == 1 {
+      let bits = Int(try file.byte(7))
+      guard [15, 16, 24, 32].contains(bits) else { throw .unknown }
+      for _ in 0..<(try file.little16(5)) {
+        _ = try file.byte(place + (bits + 7) / 8 - 1)
+        Targa.append(file, at: place, bits: bits, to: &map)
+        place += (bits + 7) / 8
+      }
+    }
+    pixels = place
+  }
+
+  private static func append(_ file: Span<UInt8>, at place: Int, bits: Int, to row: inout [UInt8]) {
+    if bits > 16 {
+      row += [file[place + 2], file[place + 1], file[place]]
+    } else {
+      let pixel = Int(file[place]) | Int(file[place + 1]) << 8
+      for shift in [10, 5, 0] { row.append(UInt8((pixel >> shift & 31) * 255 / 31)) }
+    }
+  }
+
+  private func canvas(_ file: Span<UInt8>, _ edge: Int, _ bands: DecodedPicture.Bands)
+    throws(DecodingFault) -> (Canvas, Bool)
+  {
+    var canvas = try Canvas(width: width, height: height, bands, edge: edge)
+    let bytes = (depth + 7) / 8
+    var place = pixels
+    var row: [UInt8] = []
+    var y = 0
+    func put(_ source: Int) {
+      append(file, at: source, bands, to: &row)
+      if row.count < width * bands.count { return }
+      canvas.add(
+        descriptor & 0x10 == 0 ? row : mirrored(row, bands.count),
+        at: descriptor & 0x20 == 0 ? height - 1 - y : y)
+      row.removeAll(keepingCapacity: true)
+      y += 1
+    }
+    while y < height {
+      var (count, isRun) = (1, false)
+      if kind > 8 {
+        guard place < file.count else { return (canvas, false) }
+        (count, isRun) = (Int(file[place] & 0x7f) + 1, file[place] & 0x80 != 0)
+        place += 1
+      }
+      for index in 0..<count where y < height {
+        if index == 0 || !isRun {
+          guard bytes <= file.count - place else { return (canvas, false) }
+          place += bytes
+        }
+        put(place - bytes)
+      }
+    }
+    return (canvas, true)
+  }
+
+  private func append(
+    _ file: Span<UInt8>, at place: Int, _ bands: DecodedPicture.Bands, to row: inout [UInt8]
+  ) {
+    switch kind & 7 {
+    case 1:
+      let index = (Int(file[place]) - firstColour) * 3
+      let isThere = index >= 0 && index + 2 < map.count
+      for band in 0..<3 { row.append(isThere ? map[index + band] : 0) }
+    case 3: row.append(file[place])
+    default:
+      Targa.append(file, at: place, bits: depth, to: &row)
+      if bands == .colourAndAlpha { row.append(file[place + 3]) }
+    }
+  }
+
+  private func mirrored(_ row: [UInt8], _ bands: Int) -> [UInt8] {
+    stride(from: row.count - bands, through: 0, by: -bands).flatMap { row[$0..<$0 + bands] }
+  }
+}

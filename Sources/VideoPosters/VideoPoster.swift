@@ -1,0 +1,125 @@
+package import AlbumModel
+package import ThumbnailProtocol
+
+/// The bytes of a video. For one thread.
+package protocol VideoBytes: AnyObject {
+  var byteCount: Int64 { get }
+  /// Reads up to the buffer's size from an offset before the end; returns 0 if no more may be read.
+  func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int
+}
+
+/// A JPEG of one frame of a video: never enlarged, upright, sRGB, without metadata.
+package struct VideoPoster: Equatable, Sendable {
+  package var jpeg: [UInt8]
+  package var facts: PictureFacts
+
+  /// Loads what would be loaded later, because the cell cannot open files. Returns the kinds that can be
+  /// decoded.
+  package static func prepare() -> Set<ImageKind> { LibAV.prepare() }
+
+  /// Shows a key frame at a tenth of the video; if that cannot be decoded, the first frame that can.
+  ///
+  /// `rotation` applies to the upright frame.
+  package static func make(
+    of video: some VideoBytes, kind: ImageKind, edge: Int, rotation: Rotation = .none, isMarked: Bool
+  ) throws(VideoFault) -> VideoPoster {
+    var fault = VideoFault(.damaged, "no frame")
+    for place in Place.allCases {
+      do throws(VideoFault) {
+        let film = try Film(video, kind: kind, allowance: place.allowance)
+        return try film.poster(of: place.frame(of: film), edge, rotation, isMarked: isMarked)
+      } catch {
+        if error.failure != .damaged { throw error }
+        fault = error
+      }
+    }
+    throw fault
+  }
+
+  /// Where to look for a frame.
+  private enum Place: CaseIterable {
+    case tenth
+    case start
+
+    /// Bytes to read. A video without an index may need all of them to find its tenth, and then some are left
+    /// for its start.
+    var allowance: UInt64 {
+      switch self {
+      case .tenth: ThumbnailLimits.rangesByteCount / 4 * 3
+      case .start: ThumbnailLimits.rangesByteCount / 4
+      }
+    }
+
+    func frame(of film: Film) throws(VideoFault) -> Frame {
+      switch self {
+      case .tenth:
+        film.seek(toPart: 10)
+        return try film.keyFrame()
+      case .start: return try film.anyFrame()
+      }
+    }
+  }
+}
+
+/// Why a video gets no thumbnail.
+package struct VideoFault: Error {
+  package var failure: PictureFailure
+  package var reason: String
+
+  init(_ failure: PictureFailure, _ reason: String) {
+    self.failure = failure
+    self.reason = reason
+  }
+}
+
+extension Film {
+  fileprivate func poster(of frame: Frame, _ edge: Int, _ rotation: Rotation, isMarked: Bool)
+    throws(VideoFault) -> VideoPoster
+  {
+    let (width, height) = PosterSize.of(
+      width: frame.width, height: frame.height, pixelAspect: pixelAspect(of: frame), edge: edge)
+    guard let pixels = frame.pixels(width: width, height: height) else {
+      throw VideoFault(.damaged, "the frame has no pixels that can be shown")
+    }
+    if frame.isIncomplete, pixels.isOneColour { throw VideoFault(.damaged, "nothing to see") }
+    var upright = Turn(rotation).applied(to: turn.applied(to: pixels))
+    if isMarked { PlayMark.draw(on: &upright) }
+    guard let jpeg = JPEGEncoder.encode(upright) else { throw VideoFault(.internal, "encode") }
+    let isSideways = turn.exchangesAxes != rotation.isSideways
+    let facts = PictureFacts(
+      dimensions: PictureDimensions(
+        width: isSideways ? frame.height : frame.width,
+        height: isSideways ? frame.width : frame.height),
+      taken: taken.flatMap(CaptureTime.init(tag:)),
+      duration: duration.flatMap { VideoDuration(milliseconds: Int($0)) })
+    return VideoPoster(jpeg: jpeg, facts: facts)
+  }
+}
+
+extension CaptureTime {
+  /// As FFmpeg words it: `2021-05-06T07:08:09.000000Z`, or with Apple's zone `+0200`.
+  package init?(tag: String) {
+    let text = Array(tag.utf8)
+    var zone = text.dropFirst(19).drop { $0 == UInt8(ascii: ".") || 48...57 ~= $0 }
+    if zone.count == 5 { zone = zone.prefix(3) + [UInt8(ascii: ":")] + zone.suffix(2) }
+    self.init(Array(text.prefix(19) + zone))
+  }
+}
+
+/// The size of a thumbnail before it is turned.
+package enum PosterSize {
+  /// - Parameters:
+  ///   - pixelAspect: width by height of a pixel. Nothing is enlarged: wide pixels make the rows fewer.
+  package static func of(width: Int, height: Int, pixelAspect: Double, edge: Int)
+    -> (width: Int, height: Int)
+  {
+    let aspect = (0.125...8).contains(pixelAspect) ? pixelAspect : 1
+    let across = Double(width) * min(1, aspect)
+    let down = Double(height) / max(1, aspect)
+    let scale = min(1, Double(edge) / max(across, down))
+    return (
+      max(1, min(edge, Int((across * scale).rounded()))),
+      max(1, min(edge, Int((down * scale).rounded())))
+    )
+  }
+}
