@@ -165,7 +165,8 @@ let package = Package(
     tests(
       "ThumbnailTests",
       [
-        "AlbumModel", "Posix", "CLinux", "ThumbnailProtocol", "Thumbnails", "AlbumTestSupport",
+        "AlbumModel", "Posix", "CLinux", "ThumbnailProtocol", "Thumbnails", "PictureDecoders",
+        "VideoPosters", "AlbumTestSupport",
         "albumfs-thumbnailer", "albumfs-video-thumbnailer", logging,
       ]),
     tests(
@@ -211,7 +212,7 @@ if Context.environment["ALBUMFS_FUZZ"] != nil {
       dependencies: [
         "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
         "ThumbnailProtocol", "SecurityKeyProtocol", "ControlProtocol", "Traces", "PictureMetadata",
-        "albumfs", "AlbumTestSupport", logging,
+        "PictureDecoders", "VideoPosters", "albumfs", "AlbumTestSupport", logging,
       ],
       path: "Tests/Fuzz", swiftSettings: settings))
 }

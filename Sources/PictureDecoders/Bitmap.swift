@@ -181,7 +181,8 @@ struct BitmapBody {
   }
 
   /// Runs: a count and a value, or 0 and a command: 0 ends the row, 1 the picture, 2 moves on by two bytes
-  /// across and down, more are so many pixels that follow. Returns false if the file ends before the picture.
+  /// across and down, more are so many pixels that follow. Rows without pixels stay black: a hostile file could
+  /// skip any number of them. Returns false if the file ends before the picture.
   private func runs(_ file: Span<UInt8>, into canvas: inout Canvas) -> Bool {
     var indices = [UInt8](repeating: 0, count: width)
     var (x, y, place) = (0, 0, pixels)
@@ -211,11 +212,16 @@ struct BitmapBody {
         finish(&canvas)
         x = 0
       } else if value == 1 {
-        while y < height { finish(&canvas) }
+        if x > 0 { finish(&canvas) }
+        return true
       } else if value == 2 {
         guard place + 1 < file.count else { return false }
         x += Int(file[place])
-        for _ in 0..<Int(file[place + 1]) { finish(&canvas) }
+        let rows = Int(file[place + 1])
+        if rows > 0 {
+          finish(&canvas)
+          y += rows - 1
+        }
         place += 2
       } else {
         let length = compression == 1 ? Int(value) : (Int(value) + 1) / 2

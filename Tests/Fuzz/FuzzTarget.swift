@@ -39,6 +39,8 @@ let allTargets: [String: any FuzzTarget.Type] = [
   "UserConfiguration": UserConfigurationTarget.self,
   "ZipDirectory": ZipDirectoryTarget.self,
   "ZipMembers": ZipMembersTarget.self,
+  "PlainPicture": PlainPictureTarget.self,
+  "VideoPoster": VideoPosterTarget.self,
 ]
 
 /// Reports a finding if a promise does not hold.

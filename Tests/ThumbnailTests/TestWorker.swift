@@ -9,17 +9,19 @@ struct TestWorker: ~Copyable {
   let worker: Worker
   let report: CellReport
 
-  /// The program beside the test bundle.
-  static let program: String = {
+  static let program = program(named: "albumfs-thumbnailer")
+
+  /// A program beside the test bundle.
+  static func program(named name: String) -> String {
     let bundle = CommandLine.arguments.first { $0.contains(".xctest") } ?? CommandLine.arguments[0]
     var directory = URL(fileURLWithPath: bundle)
     while directory.path != "/" {
       directory.deleteLastPathComponent()
-      let place = directory.appendingPathComponent("albumfs-thumbnailer").path
+      let place = directory.appendingPathComponent(name).path
       if FileManager.default.isExecutableFile(atPath: place) { return place }
     }
-    return "albumfs-thumbnailer"
-  }()
+    return name
+  }
 
   static var launch: WorkerLaunch {
     var launch = WorkerLaunch(program: program)
@@ -62,7 +64,7 @@ struct TestWorker: ~Copyable {
     switch try ask(picture, edge: edge) {
     case .thumbnail(let kind, let bytes, _): return (kind, bytes)
     case .failure(let failure, _): throw failure
-    case .hello, .probe: throw PictureFailure.internal
+    case .hello, .probe, .read: throw PictureFailure.internal
     }
   }
 
@@ -71,7 +73,7 @@ struct TestWorker: ~Copyable {
     switch try ask(picture, rotation: rotation) {
     case .thumbnail(_, _, let facts): return facts
     case .failure(let failure, _): throw failure
-    case .hello, .probe: throw PictureFailure.internal
+    case .hello, .probe, .read: throw PictureFailure.internal
     }
   }
 }

@@ -10,6 +10,7 @@ enum ThumbnailRequestTarget: FuzzTarget {
         id: 9, work: .thumbnail(edge: 512, pictureByteCount: 9, rotation: .quarter)
       ).encode(),
       ThumbnailRequest(id: 8, work: .probe).encode(),
+      ThumbnailRequest(id: 6, work: .poster(edge: 512, videoByteCount: 1 << 32)).encode(),
     ]
   }
 
@@ -32,7 +33,7 @@ enum ThumbnailReplyTarget: FuzzTarget {
     let contents: [ThumbnailReply.Content] = [
       .hello(report), .thumbnail(.jpeg, [1, 2, 3]), .thumbnail(.png, [1], facts),
       .failure(.damaged, reason: "no end"),
-      .probe(probe),
+      .probe(probe), .read(VideoRange(offset: 1 << 33, length: 4096)),
     ]
     return contents.enumerated().map { number, content in
       ThumbnailReply(id: number == 0 ? 0 : UInt64(number), content: content).encode()
@@ -59,6 +60,8 @@ enum ImageKindTarget: FuzzTarget {
   static func seeds() -> [[UInt8]] {
     [
       [0xff, 0xd8, 0xff, 0xe0], Array("RIFF\0\0\0\0WEBPVP8 ".utf8), Array("GIF89a".utf8),
+      Array("BM".utf8) + [UInt8](repeating: 0, count: 12) + [40, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0],
+      [0, 0, 1, 0, 1, 0] + [UInt8](repeating: 0, count: 18), [0x1a, 0x45, 0xdf, 0xa3],
       [0, 0, 0, 24] + Array("ftypmif1\0\0\0\0mif1avif".utf8),
       [0, 0, 0, 12] + Array("JXL \r\n".utf8) + [0x87, 0x0a], [0x49, 0x49, 0x2a, 0],
     ]

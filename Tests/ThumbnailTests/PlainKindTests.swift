@@ -1,0 +1,117 @@
+import AlbumTestSupport
+import Foundation
+import PictureDecoders
+import Testing
+import ThumbnailProtocol
+import Thumbnails
+
+/// BMP, TGA, PCX, ICO and PSD, by decoders of our own.
+@Suite(.serialized)
+struct PlainKindTests {
+  /// Each as its name and bytes.
+  private static func samples() throws -> [(name: String, bytes: [UInt8])] {
+    var samples: [(name: String, bytes: [UInt8])] = []
+    for (name, options) in PlainSamples.made {
+      samples.append(("\(name) \(options)", try PlainSamples.make(name, options)))
+    }
+    samples.append(("runs", PlainSamples.bmpInRuns()))
+    samples.append(("OS/2", PlainSamples.bmpOfOS2()))
+    for mode in PlainSamples.PhotoshopMode.allCases {
+      samples.append(("PSD \(mode)", PlainSamples.psd(mode)))
+    }
+    samples.append(("PSD 16", PlainSamples.psd(.colour, depth: 16)))
+    samples.append(("PSD plain", PlainSamples.psd(.colour, isPacked: false)))
+    samples.append(("PSB", PlainSamples.psd(.colour, isLarge: true)))
+    return samples
+  }
+
+  @Test("Every variety shows its colours where they are")
+  func varieties() throws {
+    let worker = try TestWorker()
+    for (name, bytes) in try Self.samples() {
+      let kind = try #require(
+        ImageKind(sniffing: Array(bytes.prefix(ImageKind.sniffByteCount))), "\(name)")
+      let (format, made) = try worker.thumbnail(of: bytes)
+      try ThumbnailInspection.inspect(made, format: format, original: kind, edge: 512)
+      let pixels = try TestPictures.decode(made)
+      let long = name.hasPrefix("ico") ? 250 : name == "runs" || name == "OS/2" ? 200 : 512
+      #expect(pixels.width == long, "\(name)")
+      // Few levels and built-in inks are coarse.
+      let distance = name.contains("rgb4") || name.contains("inks") ? 110 : 50
+      let wanted = [TestPictures.red, TestPictures.green, TestPictures.blue, TestPictures.white]
+      for (found, colour) in zip(pixels.quarters, wanted) {
+        #expect(Pixels.isClose(found, colour, by: distance), "\(name): \(pixels.quarters)")
+      }
+    }
+  }
+
+  @Test("One that is cut short shows what is there")
+  func cut() throws {
+    let worker = try TestWorker()
+    for (name, bytes) in try Self.samples() where !name.hasPrefix("ico") {
+      // The channels of a PSD follow each other.
+      let part = Array(bytes.prefix(bytes.count * 6 / 10))
+      _ = try worker.thumbnail(of: part)
+      #expect(throws: PictureFailure.self, "\(name)") {
+        try worker.thumbnail(of: Array(bytes.prefix(30)))
+      }
+    }
+  }
+
+  @Test("A transparent icon is a transparent thumbnail")
+  func transparency() throws {
+    let icon = try Workshop.open { shop in
+      try shop.write(TestPictures.pixels(width: 64, height: 64), "in.ppm")
+      let filter = "format=rgba,colorchannelmixer=aa=0.5"
+      try shop.run(
+        "ffmpeg",
+        [
+          "-v", "error", "-y", "-i", "in.ppm", "-vf", filter, "-c:v", "bmp", "-pix_fmt", "bgra",
+          "out.ico",
+        ])
+      return try shop.read("out.ico")
+    }
+    let (format, made) = try TestWorker().thumbnail(of: icon)
+    #expect(format == .png)
+    let pixels = try TestPictures.decode(made)
+    #expect(pixels.bands == 4)
+    #expect((100...155).contains(pixels[10, 10][3]))
+  }
+
+  @Test("No bytes make a decoder fail but by saying so, or keep it long")
+  func total() throws {
+    var random = SeededRandom()
+    let rounds = ProcessInfo.processInfo.environment["ALBUMFS_LONG_TESTS"] == nil ? 15 : 2000
+    for (_, bytes) in try Self.samples() {
+      for _ in 0..<rounds {
+        var mutated = Array(bytes.prefix(4096 + Int.random(in: 0...bytes.count, using: &random)))
+        for _ in 0..<Int.random(in: 1...12, using: &random) {
+          let place = Int.random(in: 0..<min(mutated.count, 200), using: &random)
+          mutated[place] = UInt8.random(in: 0...255, using: &random)
+        }
+        let file = mutated.span
+        _ = try? Bitmap.decode(file, edge: 64)
+        _ = try? Icon.decode(file, edge: 64)
+        _ = try? Targa.decode(file, edge: 64)
+        _ = try? Paintbrush.decode(file, edge: 64)
+        _ = try? Photoshop.decode(file, edge: 64)
+      }
+    }
+    print("decoders: seed \(random.seed)")
+  }
+
+  @Test("A picture is averaged as it is decoded, and its transparent pixels lend no colour")
+  func shrinking() throws {
+    let photo = try Photoshop.decode(PlainSamples.psd(.colour).span, edge: 100)
+    #expect((photo.fullWidth, photo.fullHeight) == (640, 400))
+    #expect((photo.width, photo.height) == (107, 67))
+    let middle = Array(photo.bytes[(33 * 107 + 53) * 3..<(33 * 107 + 53) * 3 + 3])
+    #expect(middle.allSatisfy { (60...200).contains($0) }, "\(middle)")
+    // Two pixels: red that is opaque, green that is transparent.
+    let targa: [UInt8] =
+      [0, 0, 2] + [UInt8](repeating: 0, count: 9) + [2, 0, 1, 0, 32, 8] + [0, 0, 255, 255]
+      + [0, 255, 0, 0]
+    let mixed = try Targa.decode(targa.span, edge: 1)
+    #expect(mixed.bytes == [255, 0, 0, 128])
+  }
+}

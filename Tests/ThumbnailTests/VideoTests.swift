@@ -1,0 +1,212 @@
+import AlbumModel
+import AlbumTestSupport
+import Foundation
+import Testing
+import ThumbnailProtocol
+import Thumbnails
+
+/// Videos get a frame of theirs as thumbnail, made by the real program in its cell.
+@Suite(.serialized)
+struct VideoTests {
+  @Test("Every kind of video gets a JPEG of a frame", arguments: TestVideos.kinds.indices)
+  func kinds(_ index: Int) throws {
+    let (name, options) = TestVideos.kinds[index]
+    let video = try TestVideos.make(name, options)
+    let kind = try #require(ImageKind(sniffing: Array(video.prefix(ImageKind.sniffByteCount))))
+    #expect(ImageKind.videos.contains(kind))
+    let worker = try TestVideoWorker()
+    let (jpeg, facts) = try worker.poster(of: video)
+    try ThumbnailInspection.inspect(jpeg, format: .jpeg, original: kind, edge: 512)
+    let pixels = try TestPictures.decode(jpeg)
+    #expect(max(pixels.width, pixels.height) == (name == "3gp" ? 352 : 512))
+    #expect(pixels.isUpright, "\(options): \(pixels.quarters)")
+    let seconds = Double(facts.duration?.milliseconds ?? 0) / 1000
+    #expect(abs(seconds - 2) < 0.3, "\(options): \(seconds) s")
+  }
+
+  @Test("A video is upright however the telephone was held, and turns as its owner wants")
+  func orientation() throws {
+    let worker = try TestVideoWorker()
+    let stored = [6: "90", 3: "180", 8: "270"]
+    for (orientation, angle) in stored {
+      let video = try Workshop.open { shop in
+        try shop.write(TestPictures.pixels(storedFor: orientation), "in.ppm")
+        let input = ["-loop", "1", "-framerate", "5", "-i", "in.ppm", "-t", "1"]
+        try shop.run(
+          "ffmpeg", ["-v", "error", "-y"] + input + TestVideos.kinds[0].options + ["plain.mp4"])
+        // ffmpeg 5 counts against the clock for players.
+        try shop.run(
+          "ffmpeg",
+          [
+            "-v", "error", "-y", "-i", "plain.mp4", "-c", "copy", "-metadata:s:v",
+            "rotate=\(360 - Int(angle)!)", "out.mp4",
+          ])
+        return try shop.read("out.mp4")
+      }
+      let (jpeg, facts) = try worker.poster(of: video)
+      let pixels = try TestPictures.decode(jpeg)
+      #expect((pixels.width, pixels.height) == (512, 320), "\(orientation)")
+      #expect(pixels.isUpright, "\(orientation): \(pixels.quarters)")
+      #expect(facts.dimensions?.text == "640x400")
+      let turned = try worker.poster(of: video, rotation: .quarter)
+      let sideways = try TestPictures.decode(turned.jpeg)
+      #expect((sideways.width, sideways.height) == (320, 512))
+      #expect(turned.facts.dimensions?.text == "400x640")
+      let corner = Array(sideways[80, 100].prefix(3))
+      #expect(Pixels.isClose(corner, TestPictures.blue), "clockwise, \(orientation)")
+    }
+  }
+
+  @Test("Pixels that are not square are shown in their shape, and nothing is enlarged")
+  func shape() throws {
+    let worker = try TestVideoWorker()
+    let wide = try TestVideos.mp4("-vf", "setsar=2/1")
+    let pixels = try TestPictures.decode(worker.poster(of: wide).jpeg)
+    #expect((pixels.width, pixels.height) == (512, 160))
+    let small = try TestVideos.mp4("-s", "64x48", "-vf", "setsar=1/1")
+    let kept = try TestPictures.decode(worker.poster(of: small).jpeg)
+    #expect((kept.width, kept.height) == (64, 48))
+  }
+
+  @Test("A video tells its duration and when it was taken")
+  func facts() throws {
+    let worker = try TestVideoWorker()
+    let video = try TestVideos.mp4("-metadata", "creation_time=2021-05-06T07:08:09Z")
+    let facts = try worker.poster(of: video).facts
+    #expect(facts.duration?.text == "2.000")
+    #expect(facts.taken?.text == "2021-05-06T07:08:09+00:00")
+    #expect(facts.dimensions?.text == "640x400")
+    #expect(try worker.poster(of: TestVideos.mp4()).facts.taken == nil)
+  }
+
+  @Test("A play mark is in the lower right corner, and nowhere else")
+  func mark() throws {
+    let video = try TestVideos.mp4()
+    let plain = try TestPictures.decode(TestVideoWorker().poster(of: video).jpeg)
+    let marked = try TestPictures.decode(TestVideoWorker(marksVideos: true).poster(of: video).jpeg)
+    #expect((plain.width, plain.height) == (marked.width, marked.height))
+    var changed: [(x: Int, y: Int)] = []
+    for y in 0..<plain.height {
+      for x in 0..<plain.width where !Pixels.isClose(plain[x, y], marked[x, y]) {
+        changed.append((x, y))
+      }
+    }
+    #expect(changed.count > 1000)
+    #expect(changed.allSatisfy { $0.x > 420 && $0.y > 230 })
+    #expect(marked.isUpright)
+    let tiny = try TestVideos.mp4("-s", "40x30")
+    #expect(
+      try TestVideoWorker(marksVideos: true).poster(of: tiny).jpeg
+        == TestVideoWorker().poster(of: tiny).jpeg, "a mark would hide a tiny thumbnail")
+  }
+
+  @Test("What a video shows has nothing to do with the time zone or anything else that it states")
+  func noMetadata() throws {
+    let video = try TestVideos.mp4(
+      "-metadata", "title=secret", "-metadata", "location=+48.1+011.5/", "-metadata",
+      "comment=secret")
+    let tags = try TestPictures.tags(of: TestVideoWorker().poster(of: video).jpeg)
+    #expect(!tags.contains { $0.contains("GPS") || $0.contains("Comment") || $0.contains("Title") })
+  }
+
+  @Test("Only the ranges that a thumbnail needs are read of a long video")
+  func ranges() throws {
+    let worker = try TestVideoWorker()
+    let long: UInt64 = 2 << 30
+    // The index comes first, and 2 GiB of something else last.
+    let video = try TestVideos.mp4()
+    let padding: [UInt8] = [0, 0, 0, 1] + Array("free".utf8) + [0, 0, 0, 0, 0x7f, 0, 0, 0]
+    let outcome = try worker.ask(video + padding, byteCount: long)
+    guard case .thumbnail = outcome.content else {
+      Issue.record("no thumbnail: \(outcome.content)")
+      return
+    }
+    let bytes = outcome.ranges.reduce(0) { $0 + Int($1.length) }
+    #expect(bytes < 2 << 20, "\(bytes) bytes in \(outcome.ranges.count) ranges")
+    // Without an index nothing is found, and the search has an end.
+    let hopeless = [0, 0, 0, 32] + Array("ftypisom".utf8) + [UInt8](repeating: 0, count: 20)
+    let searched = try worker.ask(hopeless, byteCount: long)
+    #expect(!searched.content.isThumbnail)
+  }
+
+  @Test("A video that is cut short or damaged shows what can be decoded, and one without index fails")
+  func damage() throws {
+    let worker = try TestVideoWorker()
+    // Noise, which fills frames with bytes.
+    let noise = ["-vf", "noise=alls=60:allf=t"]
+    for (name, options) in [TestVideos.kinds[0], TestVideos.kinds[4], TestVideos.kinds[6]] {
+      let whole = try TestVideos.make(name, options + noise + ["-movflags", "+faststart"])
+      for tenth in [3, 5, 8] {
+        let cut = Array(whole.prefix(whole.count * tenth / 10))
+        #expect(try worker.ask(cut).content.isThumbnail, "\(name), \(tenth) tenths")
+      }
+      var holed = whole
+      for place in whole.count / 2..<whole.count * 7 / 10 { holed[place] = 0 }
+      #expect(try worker.ask(holed).content.isThumbnail, "\(name) with a hole")
+    }
+    let indexLast = try TestVideos.make("mp4", TestVideos.kinds[0].options)
+    let cut = Array(indexLast.prefix(indexLast.count / 2))
+    #expect(throws: PictureFailure.damaged) { try worker.poster(of: cut) }
+  }
+
+  @Test("Sound alone, a cover, a codec that is not allowed and other files are no videos")
+  func noVideo() throws {
+    let worker = try TestVideoWorker()
+    let sound = try Workshop.open { shop in
+      try shop.run(
+        "ffmpeg",
+        ["-v", "error", "-f", "lavfi", "-i", "sine=duration=1", "-c:a", "aac", "out.mp4"])
+      return try shop.read("out.mp4")
+    }
+    #expect(throws: PictureFailure.notAPicture) { try worker.poster(of: sound) }
+    let rare = try TestVideos.make("mkv", ["-c:v", "ffv1"])
+    #expect(throws: PictureFailure.notAPicture) { try worker.poster(of: rare) }
+    #expect(throws: PictureFailure.notAPicture) {
+      try worker.poster(of: Array("no video at all, and long enough to be looked at".utf8))
+    }
+    #expect(try worker.ask(TestVideos.mp4()).content.isThumbnail, "and the worker lives on")
+  }
+
+  @Test("Mutations of every kind end no worker, and show the same to a used and to a fresh one")
+  func mutations() throws {
+    var random = SeededRandom()
+    let used = try TestVideoWorker()
+    let rounds = ProcessInfo.processInfo.environment["ALBUMFS_LONG_TESTS"] == nil ? 6 : 300
+    for (name, options) in TestVideos.kinds {
+      let whole = try TestVideos.make(name, options)
+      let fresh = try TestVideoWorker()
+      for round in 0..<rounds {
+        var mutated = whole
+        // Half of them in the head, where the container describes itself.
+        let places = round % 2 == 0 ? 0..<min(2048, whole.count) : 0..<whole.count
+        for _ in 0..<(1 << Int.random(in: 0...5, using: &random)) {
+          mutated[Int.random(in: places, using: &random)] = UInt8.random(in: 0...255, using: &random)
+        }
+        let first = try used.ask(mutated)
+        let second = try fresh.ask(mutated)
+        #expect(first.content == second.content, "\(name), seed \(random.seed), round \(round)")
+      }
+    }
+    try expectSealed(#require(try used.probe()))
+  }
+
+  @Test("The cell of videos holds as that of pictures does")
+  func cell() throws {
+    let worker = try TestVideoWorker()
+    #expect(worker.report.hasSeccomp)
+    #expect(worker.report.readable == ImageKind.videos)
+    try expectSealed(#require(try worker.probe()))
+  }
+
+  private func expectSealed(_ found: ProbeReport) {
+    #expect(found.tries.count > 90)
+    for one in found.tries {
+      let refused = one.name == "clone3" ? UInt32(ENOSYS) : UInt32(EPERM)
+      #expect(one.error == refused, "\(one.name): \(one.error)")
+    }
+  }
+}
+
+extension ThumbnailReply.Content {
+  var isThumbnail: Bool { if case .thumbnail = self { true } else { false } }
+}
