@@ -11,13 +11,13 @@ package enum PlainSamples {
     ("tga", ["-pix_fmt", "bgr24", "-rle", "0"]), ("tga", ["-pix_fmt", "bgr24", "-rle", "1"]),
     ("tga", ["-pix_fmt", "bgra", "-rle", "1"]), ("tga", ["-pix_fmt", "rgb555le", "-rle", "1"]),
     ("pcx", ["-pix_fmt", "rgb24"]), ("pcx", ["-pix_fmt", "rgb8"]),
-    ("ico", ["-s", "250x160", "-pix_fmt", "bgra", "-c:v", "bmp"]),
-    ("ico", ["-s", "250x160", "-pix_fmt", "rgba", "-c:v", "png"]),
+    ("ico", ["-pix_fmt", "bgra", "-c:v", "bmp"]),
+    ("ico", ["-pix_fmt", "rgba", "-c:v", "png"]),
   ]
 
   package static func make(_ name: String, _ options: [String]) throws -> [UInt8] {
     try Workshop.open { shop in
-      try shop.write(TestPictures.pixels(), "in.ppm")
+      try shop.write(TestPictures.pixels(width: 240, height: 150), "in.ppm")
       try shop.run(
         "ffmpeg", ["-v", "error", "-y", "-i", "in.ppm"] + options + ["-frames:v", "1", "out." + name])
       return try shop.read("out." + name)
@@ -75,11 +75,11 @@ package enum PlainSamples {
     case inks = 4
   }
 
-  /// A PSD or, if `isLarge`, a PSB, 640 by 400.
+  /// A PSD or, if `isLarge`, a PSB, 240 by 150.
   package static func psd(
     _ mode: PhotoshopMode, depth: Int = 8, isPacked: Bool = true, isLarge: Bool = false
   ) -> [UInt8] {
-    let (width, height) = (640, 400)
+    let (width, height) = (240, 150)
     let channels = mode == .palette ? 1 : mode == .colour ? 3 : 4
     var rows: [[UInt8]] = []
     for channel in 0..<channels {

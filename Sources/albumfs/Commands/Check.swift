@@ -173,6 +173,14 @@ extension ImageKind {
     case .jpegXL: "jxl"
     case .jpeg2000: "jp2"
     case .raw: "raw"
+    case .bmp: "bmp"
+    case .tga: "tga"
+    case .pcx: "pcx"
+    case .ico: "ico"
+    case .psd: "psd"
+    case .mp4: "mp4"
+    case .avi: "avi"
+    case .matroska: "mkv"
     }
   }
 }
