@@ -106,7 +106,9 @@ let package = Package(
       ]),
     // Optional: everything else builds and works without it.
     library("VideoPosters", ["AlbumModel", "ThumbnailProtocol", "CLibAV"]),
-    program("albumfs-video-thumbnailer", ["AlbumModel", "ThumbnailProtocol", "ThumbnailCell", "VideoPosters"]),
+    program(
+      "albumfs-video-thumbnailer",
+      ["AlbumModel", "ThumbnailProtocol", "ThumbnailCell", "VideoPosters"]),
 
     // Security keys: the words of the conversation, and the program that calls libfido2.
     library("SecurityKeyProtocol"),

@@ -1,4 +1,5 @@
-// FFmpeg's libraries, for albumfs-video-thumbnailer. The inline functions are for macros that Swift cannot see.
+// FFmpeg's libraries, for albumfs-video-thumbnailer. The inline functions are for macros that Swift cannot
+// see.
 #pragma once
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>

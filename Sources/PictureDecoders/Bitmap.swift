@@ -12,7 +12,8 @@
 ///         32     4  colours of the palette; 0: all
 ///         40    16  masks of red, green, blue and alpha
 package enum Bitmap {
-  package static func decode(_ file: Span<UInt8>, edge: Int) throws(DecodingFault) -> DecodedPicture {
+  package static func decode(_ file: Span<UInt8>, edge: Int) throws(DecodingFault) -> DecodedPicture
+  {
     let pixels = try file.little32(10)
     return try BitmapBody(file, at: 14, pixels: pixels == 0 ? nil : pixels).decode(file, edge: edge)
   }
@@ -52,7 +53,8 @@ struct BitmapBody {
 
   /// - Parameters:
   ///   - pixels: where the pixels begin; nil: after the palette.
-  init(_ file: Span<UInt8>, at start: Int, pixels: Int?, isIcon: Bool = false) throws(DecodingFault) {
+  init(_ file: Span<UInt8>, at start: Int, pixels: Int?, isIcon: Bool = false) throws(DecodingFault)
+  {
     let length = try file.little32(start)
     let isCore = length == 12
     guard isCore || (16...256).contains(length) else { throw .unknown }
@@ -140,7 +142,8 @@ struct BitmapBody {
     return (canvas, true)
   }
 
-  private func colours(_ file: Span<UInt8>, at start: Int, hasAlpha: Bool, _ bands: Int) -> [UInt8] {
+  private func colours(_ file: Span<UInt8>, at start: Int, hasAlpha: Bool, _ bands: Int) -> [UInt8]
+  {
     var row: [UInt8] = []
     row.reserveCapacity(width * bands)
     for x in 0..<width {
@@ -181,8 +184,8 @@ struct BitmapBody {
   }
 
   /// Runs: a count and a value, or 0 and a command: 0 ends the row, 1 the picture, 2 moves on by two bytes
-  /// across and down, more are so many pixels that follow. Rows without pixels stay black: a hostile file could
-  /// skip any number of them. Returns false if the file ends before the picture.
+  /// across and down, more are so many pixels that follow. Rows without pixels stay black: a hostile file
+  /// could skip any number of them. Returns false if the file ends before the picture.
   private func runs(_ file: Span<UInt8>, into canvas: inout Canvas) -> Bool {
     var indices = [UInt8](repeating: 0, count: width)
     var (x, y, place) = (0, 0, pixels)

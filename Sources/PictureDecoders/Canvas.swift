@@ -84,7 +84,8 @@ struct Canvas {
 
   /// Adds a row of one band.
   mutating func add(_ row: [UInt8], band: Int, at y: Int) {
-    precondition(row.count >= width && y < height && bands != .colourAndAlpha, "no row of this band")
+    precondition(
+      row.count >= width && y < height && bands != .colourAndAlpha, "no row of this band")
     if band == 0 { rowsAdded += 1 }
     let line = y / factor * columns
     for x in 0..<width { sums[(line + x / factor) * bands.count + band] += UInt64(row[x]) }

@@ -14,7 +14,8 @@
 ///
 /// A run is a byte of 0xc0 and a count, and the byte that it repeats. Another byte stands for itself.
 package enum Paintbrush {
-  package static func decode(_ file: Span<UInt8>, edge: Int) throws(DecodingFault) -> DecodedPicture {
+  package static func decode(_ file: Span<UInt8>, edge: Int) throws(DecodingFault) -> DecodedPicture
+  {
     let width = try file.little16(8) - file.little16(4) + 1
     let height = try file.little16(10) - file.little16(6) + 1
     let depth = Int(try file.byte(3))

@@ -25,7 +25,8 @@ package struct Photoshop {
   private var profile: Range<Int>?
   private let body: Int
 
-  package static func decode(_ file: Span<UInt8>, edge: Int) throws(DecodingFault) -> DecodedPicture {
+  package static func decode(_ file: Span<UInt8>, edge: Int) throws(DecodingFault) -> DecodedPicture
+  {
     let photo = try Photoshop(file)
     var picture = try photo.picture(file, edge)
     if photo.mode != 2 { picture.profile = photo.profile }
@@ -82,7 +83,8 @@ package struct Photoshop {
     let compression = try file.big16(body)
     guard compression <= 1 else { throw .unknown }
     var rows = Rows(
-      rowLength: (width * depth + 7) / 8, isPacked: compression == 1, lengthByteCount: isLarge ? 4 : 2,
+      rowLength: (width * depth + 7) / 8, isPacked: compression == 1,
+      lengthByteCount: isLarge ? 4 : 2,
       lengths: body + 2,
       place: body + 2 + (compression == 1 ? channels * height * (isLarge ? 4 : 2) : 0))
     for channel in 0..<needed {

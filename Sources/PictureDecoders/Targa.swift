@@ -24,7 +24,8 @@ package struct Targa {
   private var map: [UInt8] = []
   private let pixels: Int
 
-  package static func decode(_ file: Span<UInt8>, edge: Int) throws(DecodingFault) -> DecodedPicture {
+  package static func decode(_ file: Span<UInt8>, edge: Int) throws(DecodingFault) -> DecodedPicture
+  {
     let targa = try Targa(file)
     if targa.depth == 32, targa.descriptor & 0x0f == 8 {
       let (canvas, isComplete) = try targa.canvas(file, edge, .colourAndAlpha)

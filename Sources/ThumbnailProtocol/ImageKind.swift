@@ -159,13 +159,16 @@ extension [UInt8] {
       return false
     }
     let isInOrder = little16(8) >= little16(4) && little16(10) >= little16(6)
-    return [1, 2, 4, 8].contains(self[3]) && isInOrder && self[64] == 0 && (1...4).contains(self[65])
+    return [1, 2, 4, 8].contains(self[3]) && isInOrder && self[64] == 0
+      && (1...4).contains(self[65])
       && self[66...67] != [0, 0]
   }
 
   /// No signature at its start: type, colour map, depth and descriptor must fit each other.
   fileprivate var isTGA: Bool {
-    guard count >= 18, little16(12) > 0, little16(14) > 0, self[17] & 0xc0 == 0 else { return false }
+    guard count >= 18, little16(12) > 0, little16(14) > 0, self[17] & 0xc0 == 0 else {
+      return false
+    }
     let map = self[1]
     let depth = self[16]
     let alpha = self[17] & 0x0f

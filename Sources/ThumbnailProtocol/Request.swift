@@ -13,8 +13,8 @@ package import AlbumModel
 ///         24     8  byte count of the picture or video, at least 1; probe: 0
 ///         32        thumbnail: the picture
 ///
-/// The bytes of a video do not follow: the cell asks for ranges (`ThumbnailReply.Content.read`), and the daemon
-/// sends the bytes of each range, without a header.
+/// The bytes of a video do not follow: the cell asks for ranges (`ThumbnailReply.Content.read`), and the
+/// daemon sends the bytes of each range, without a header.
 package struct ThumbnailRequest: Equatable, Sendable {
   package enum Work: Equatable, Sendable {
     /// Make a thumbnail of the picture whose bytes follow the header.

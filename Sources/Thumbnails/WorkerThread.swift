@@ -49,7 +49,8 @@ final class WorkerThread: @unchecked Sendable {
 
   init(
     _ part: Part, _ longAttempts: LongAttempts, _ videoAttempts: VideoAttempts?, bell: Doorbell,
-    source: any PhotoSource, launch: WorkerLaunch, stop: Doorbell, availability: Availability, logger: Logger
+    source: any PhotoSource, launch: WorkerLaunch, stop: Doorbell, availability: Availability,
+    logger: Logger
   ) {
     self.part = part
     self.longAttempts = longAttempts
@@ -306,7 +307,8 @@ extension WorkerThread {
   }
 
   /// Sends the whole picture, and returns the reply; nil if the photo changed.
-  private func stream(_ picture: Held, _ attempt: Attempt) throws(Worker.Failure) -> ThumbnailReply? {
+  private func stream(_ picture: Held, _ attempt: Attempt) throws(Worker.Failure) -> ThumbnailReply?
+  {
     var offset = 0
     var buffered = picture.bufferedByteCount
     while true {

@@ -126,7 +126,9 @@ final class Film {
       Unmanaged.passUnretained(input).toOpaque(),
       { unsafe Input.from($0).read($1, $2) }, nil, { unsafe Input.from($0).seek($1, $2) })
     unsafe context = avformat_alloc_context()
-    guard let io = unsafe io, let made = unsafe context else { throw VideoFault(.tooLarge, "memory") }
+    guard let io = unsafe io, let made = unsafe context else {
+      throw VideoFault(.tooLarge, "memory")
+    }
     unsafe made.pointee.pb = io
     unsafe made.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
     unsafe made.pointee.max_streams = 64
@@ -235,13 +237,16 @@ final class Film {
       _ = unsafe avcodec_send_packet(codec, packet)
       if unsafe frame.receive(from: codec) { return frame }
     }
-    if unsafe avcodec_send_packet(codec, nil) == 0, unsafe frame.receive(from: codec) { return frame }
+    if unsafe avcodec_send_packet(codec, nil) == 0, unsafe frame.receive(from: codec) {
+      return frame
+    }
     throw VideoFault(.damaged, "no frame")
   }
 
   /// Reads the next packet of the stream; false at the end.
   private func nextPacket() -> Bool {
-    guard let context = unsafe context, let packet = unsafe packet, let stream = unsafe stream else {
+    guard let context = unsafe context, let packet = unsafe packet, let stream = unsafe stream
+    else {
       return false
     }
     for _ in 0..<Film.packetLimit {

@@ -21,7 +21,8 @@ package struct VideoPoster: Equatable, Sendable {
   ///
   /// `rotation` applies to the upright frame.
   package static func make(
-    of video: some VideoBytes, kind: ImageKind, edge: Int, rotation: Rotation = .none, isMarked: Bool
+    of video: some VideoBytes, kind: ImageKind, edge: Int, rotation: Rotation = .none,
+    isMarked: Bool
   ) throws(VideoFault) -> VideoPoster {
     var fault = VideoFault(.damaged, "no frame")
     for place in Place.allCases {

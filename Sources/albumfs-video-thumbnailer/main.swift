@@ -1,7 +1,8 @@
 // albumfs-video-thumbnailer: makes thumbnails of videos, in a cell as that of albumfs-thumbnailer.
 //
-// A program of its own, because Debian's FFmpeg is under the GPL: albumfs works without it. Descriptor 3 is the
-// socket; ThumbnailProtocol defines the messages. The bytes of a video come as this program asks for them.
+// A program of its own, because Debian's FFmpeg is under the GPL: albumfs works without it. Descriptor 3 is
+// the socket; ThumbnailProtocol defines the messages. The bytes of a video come as this program asks for
+// them.
 import AlbumModel
 import Glibc
 import ThumbnailCell

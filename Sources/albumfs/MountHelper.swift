@@ -9,7 +9,8 @@ enum MountHelper {
   private static let names = ["mount.fuse.albumfs", "mount.albumfs"]
   /// Long options of `albumfs mount` with a value that may also stand in `-o` and in the user's settings.
   static let valued = [
-    "password-file", "password-command", "thumbnailer", "video-thumbnailer", "grace", "idle", "owner",
+    "password-file", "password-command", "thumbnailer", "video-thumbnailer", "grace", "idle",
+    "owner",
     "transport",
   ]
   /// Those without a value.

@@ -86,7 +86,8 @@ package struct HEIFGrid {
     var bytes: [UInt8] = [0x44, 0] + big(contents.count, 2)
     var place = start
     for (number, content) in contents.enumerated() {
-      let isOutside: Bool = if number < tiles.count, case .outside = state(number) { true } else { false }
+      let isOutside: Bool =
+        if number < tiles.count, case .outside = state(number) { true } else { false }
       bytes += big(number + 1, 2) + big(0, 2) + big(1, 2)
       bytes += big(isOutside ? 1 << 28 : place, 4) + big(content.count, 4)
       place += content.count

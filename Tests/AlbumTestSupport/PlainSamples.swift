@@ -5,7 +5,8 @@ package import Foundation
 package enum PlainSamples {
   /// By the extension of a file, and ffmpeg's options.
   package static let made: [(extension: String, options: [String])] = [
-    ("bmp", ["-pix_fmt", "bgr24"]), ("bmp", ["-pix_fmt", "bgra"]), ("bmp", ["-pix_fmt", "rgb565le"]),
+    ("bmp", ["-pix_fmt", "bgr24"]), ("bmp", ["-pix_fmt", "bgra"]),
+    ("bmp", ["-pix_fmt", "rgb565le"]),
     ("bmp", ["-pix_fmt", "rgb555le"]), ("bmp", ["-pix_fmt", "rgb8"]),
     ("bmp", ["-pix_fmt", "rgb4_byte"]),
     ("tga", ["-pix_fmt", "bgr24", "-rle", "0"]), ("tga", ["-pix_fmt", "bgr24", "-rle", "1"]),
@@ -19,12 +20,15 @@ package enum PlainSamples {
     try Workshop.open { shop in
       try shop.write(TestPictures.pixels(width: 240, height: 150), "in.ppm")
       try shop.run(
-        "ffmpeg", ["-v", "error", "-y", "-i", "in.ppm"] + options + ["-frames:v", "1", "out." + name])
+        "ffmpeg",
+        ["-v", "error", "-y", "-i", "in.ppm"] + options + ["-frames:v", "1", "out." + name])
       return try shop.read("out." + name)
     }
   }
 
-  private static func quarter(_ x: Int, _ y: Int, _ width: Int, _ height: Int) -> TestPictures.Colour {
+  private static func quarter(_ x: Int, _ y: Int, _ width: Int, _ height: Int)
+    -> TestPictures.Colour
+  {
     let colours = [TestPictures.red, TestPictures.green, TestPictures.blue, TestPictures.white]
     return colours[(x < width / 2 ? 0 : 1) + (y < height / 2 ? 0 : 2)]
   }
@@ -33,7 +37,9 @@ package enum PlainSamples {
     (0..<count).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
   }
 
-  private static func big(_ number: Int, _ count: Int) -> [UInt8] { little(number, count).reversed() }
+  private static func big(_ number: Int, _ count: Int) -> [UInt8] {
+    little(number, count).reversed()
+  }
 
   /// A BMP of 8 bits in runs, some of which are literal.
   package static func bmpInRuns() -> [UInt8] {

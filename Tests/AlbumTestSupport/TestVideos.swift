@@ -8,7 +8,8 @@ package enum TestVideos {
     (
       "mov",
       [
-        "-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=none:pools=1", "-tag:v",
+        "-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=none:pools=1",
+        "-tag:v",
         "hvc1",
       ]
     ),
@@ -37,7 +38,8 @@ package enum TestVideos {
   }
 
   /// The same video in another container, or with other words in it.
-  package static func copy(_ video: [UInt8], _ name: String, _ options: String...) throws -> [UInt8] {
+  package static func copy(_ video: [UInt8], _ name: String, _ options: String...) throws -> [UInt8]
+  {
     try Workshop.open { shop in
       try shop.write(Data(video), "in.video")
       try shop.run(

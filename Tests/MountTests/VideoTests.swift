@@ -13,12 +13,14 @@ import Testing
       #expect(try mounted.sh("ls $M/A/Thumb") == "IMG_1.MOV")
       #expect(try mounted.sh("head -c 3 $M/A/Thumb/IMG_1.MOV | od -An -tx1") == " ff d8 ff")
       try mounted.sh("cmp $W/video.mp4 $M/A/Photo/IMG_1.MOV")
-      let attributes = try mounted.sh("getfattr --only-values -n user.albumfs.duration $M/A/Photo/IMG_1.MOV")
+      let attributes = try mounted.sh(
+        "getfattr --only-values -n user.albumfs.duration $M/A/Photo/IMG_1.MOV")
       #expect(attributes == "2.000")
       let dimensions = try mounted.sh(
         "getfattr --only-values -n user.albumfs.dimensions $M/A/Photo/IMG_1.MOV")
       #expect(dimensions == "640x400")
-      let taken = try mounted.sh("getfattr --only-values -n user.albumfs.taken $M/A/Photo/IMG_1.MOV")
+      let taken = try mounted.sh(
+        "getfattr --only-values -n user.albumfs.taken $M/A/Photo/IMG_1.MOV")
       #expect(taken == "2021-05-06T07:08:09+00:00")
       let marked = try mounted.sh("md5sum < $M/A/Thumb/IMG_1.MOV")
       try mounted.remount(["--no-video-mark"])
@@ -42,7 +44,8 @@ import Testing
       try mounted.sync()
       #expect(try mounted.sh("ls $M/A/Thumb") == "orientation 1.jpg")
       #expect(
-        try mounted.sh("albumfs status $M").contains("none of videos: no albumfs-video-thumbnailer"))
+        try mounted.sh("albumfs status $M").contains("none of videos: no albumfs-video-thumbnailer")
+      )
       #expect(try mounted.sh("albumfs status --json $M").contains("noneOfVideos"))
       try mounted.remount()
       #expect(!(try mounted.sh("albumfs status $M").contains("none of videos")))

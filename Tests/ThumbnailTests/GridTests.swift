@@ -7,8 +7,11 @@ import Thumbnails
 /// HEICs of telephones: a grid of tiles, with a small picture beside it.
 @Suite(.serialized)
 struct GridTests {
-  private static func heic(_ colour: TestPictures.Colour, _ width: Int, _ height: Int) throws -> [UInt8] {
-    let pixels = Data("P6\n\(width) \(height)\n255\n".utf8)
+  private static func heic(_ colour: TestPictures.Colour, _ width: Int, _ height: Int) throws
+    -> [UInt8]
+  {
+    let pixels =
+      Data("P6\n\(width) \(height)\n255\n".utf8)
       + Data((0..<width * height).flatMap { _ in colour })
     return try TestPictures.encode(pixels, as: "heic[Q=80]")
   }
@@ -49,7 +52,8 @@ struct GridTests {
     if pixels.width == 160 { #expect(pixels.isUpright) }
   }
 
-  @Test("A grid without a small picture that is cut short shows its tiles or fails, and never crashes")
+  @Test(
+    "A grid without a small picture that is cut short shows its tiles or fails, and never crashes")
   func cut() throws {
     let worker = try TestWorker()
     let file = try Self.grid(hasThumbnail: false).file()
@@ -76,7 +80,8 @@ struct AnimationTests {
       let grey = Data("P6\n320 200\n255\n".utf8) + Data(repeating: 128, count: 320 * 200 * 3)
       for number in 2...4 { try shop.write(grey, "\(number).ppm") }
       try shop.run(
-        "ffmpeg", ["-v", "error", "-y", "-framerate", "2", "-i", "%d.ppm"] + options + ["out." + name])
+        "ffmpeg",
+        ["-v", "error", "-y", "-framerate", "2", "-i", "%d.ppm"] + options + ["out." + name])
       return try shop.read("out." + name)
     }
   }

@@ -59,7 +59,10 @@ struct ImageKindTests {
         _ = ImageKind(sniffing: start + rest)
       }
     }
-    for text in ["", "x", "GIF", "BM", "BM, a letter to somebody, of some length", "%PDF-1.4", "<svg>", "\u{0}\u{0}"] {
+    for text in [
+      "", "x", "GIF", "BM", "BM, a letter to somebody, of some length", "%PDF-1.4", "<svg>",
+      "\u{0}\u{0}",
+    ] {
       #expect(ImageKind(sniffing: Array(text.utf8)) == nil)
     }
     print("sniffing: seed \(seed)")

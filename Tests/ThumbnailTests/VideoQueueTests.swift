@@ -23,14 +23,19 @@ struct VideoQueueTests {
       "asks beyond the end", "id, count = request(); ask(id, count - 10, 11); time.sleep(1000)",
       .workerDied
     ),
-    ("asks far beyond the end", "id, _ = request(); ask(id, 1 << 49, 1); time.sleep(1000)", .workerDied),
+    (
+      "asks far beyond the end", "id, _ = request(); ask(id, 1 << 49, 1); time.sleep(1000)",
+      .workerDied
+    ),
     ("asks for nothing", "id, _ = request(); ask(id, 0, 0); time.sleep(1000)", .workerDied),
     (
-      "asks for too much at once", "id, _ = request(); ask(id, 0, (256 << 10) + 1); time.sleep(1000)",
+      "asks for too much at once",
+      "id, _ = request(); ask(id, 0, (256 << 10) + 1); time.sleep(1000)",
       .workerDied
     ),
     (
-      "asks too often", "id, _ = request()\nfor _ in range(4097): ask(id, 0, 1); take(1)\ntime.sleep(1000)",
+      "asks too often",
+      "id, _ = request()\nfor _ in range(4097): ask(id, 0, 1); take(1)\ntime.sleep(1000)",
       .workerDied
     ),
     (
@@ -38,7 +43,8 @@ struct VideoQueueTests {
       "id, _ = request()\nwhile True: ask(id, 0, 256 << 10); take(256 << 10)", .workerDied
     ),
     (
-      "asks for the video of somebody else", "id, _ = request(); ask(id ^ 1, 0, 1); time.sleep(1000)",
+      "asks for the video of somebody else",
+      "id, _ = request(); ask(id ^ 1, 0, 1); time.sleep(1000)",
       .workerDied
     ),
     (

@@ -129,7 +129,8 @@ struct VideoTests {
     #expect(!searched.content.isThumbnail)
   }
 
-  @Test("A video that is cut short or damaged shows what can be decoded, and one without index fails")
+  @Test(
+    "A video that is cut short or damaged shows what can be decoded, and one without index fails")
   func damage() throws {
     let worker = try TestVideoWorker()
     // Noise, which fills frames with bytes.
@@ -180,7 +181,8 @@ struct VideoTests {
         // Half of them in the head, where the container describes itself.
         let places = round % 2 == 0 ? 0..<min(2048, whole.count) : 0..<whole.count
         for _ in 0..<(1 << Int.random(in: 0...5, using: &random)) {
-          mutated[Int.random(in: places, using: &random)] = UInt8.random(in: 0...255, using: &random)
+          mutated[Int.random(in: places, using: &random)] = UInt8.random(
+            in: 0...255, using: &random)
         }
         let first = try used.ask(mutated)
         let second = try fresh.ask(mutated)

@@ -108,7 +108,8 @@ struct TidyTests {
     // that calls libfido2.
     let rooms = [
       "Sources/Posix/", "Sources/AlbumSecrets/", "Sources/FUSEDriver/Fuse/",
-      "Sources/ThumbnailCell/", "Sources/albumfs-thumbnailer/", "Sources/albumfs-video-thumbnailer/",
+      "Sources/ThumbnailCell/", "Sources/albumfs-thumbnailer/",
+      "Sources/albumfs-video-thumbnailer/",
       "Sources/albumfs-fido2/",
     ]
     let files: [(room: String, names: [String])] = [

@@ -5,8 +5,8 @@ import AlbumStore
 /// The extended attributes of a photo that albumfs gives a meaning.
 ///
 /// - `user.albumfs.taken`, `user.albumfs.dimensions`, and of a video `user.albumfs.duration`: what the
-///   thumbnailer found in the picture. They lie in the inode of the thumbnail, and so go when the content goes.
-///   What a user sets on the photo itself goes first.
+///   thumbnailer found in the picture. They lie in the inode of the thumbnail, and so go when the content
+///   goes. What a user sets on the photo itself goes first.
 /// - `user.albumfs.rotation`: set by users only. The thumbnail follows it.
 enum PhotoAttributes {
   static let taken = Array("user.albumfs.taken".utf8)
@@ -14,8 +14,9 @@ enum PhotoAttributes {
   static let duration = Array("user.albumfs.duration".utf8)
   static let rotation = Array("user.albumfs.rotation".utf8)
 
-  /// The attribute of a thumbnail's inode that holds the facts of its photo: dimensions, time of
-  /// capture and duration of a video, with spaces between and `-` for what is unknown. Requests for attributes do not reach it.
+  /// The attribute of a thumbnail's inode that holds the facts of its photo: dimensions, time of capture and
+  /// duration of a video, with spaces between and `-` for what is unknown. Requests for attributes do not
+  /// reach it.
   private static let facts = Array("albumfs.picture".utf8)
 
   /// What the thumbnailer finds.

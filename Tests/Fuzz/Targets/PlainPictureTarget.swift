@@ -37,7 +37,9 @@ enum PlainPictureTarget: FuzzTarget {
       decoded.bytes.count == decoded.width * decoded.height * decoded.bands.count,
       "as many bytes as pixels")
     require(max(decoded.width, decoded.height) < 4 * edge, "no larger than needed")
-    if let profile = decoded.profile { require(profile.upperBound <= file.count, "a part of the file") }
+    if let profile = decoded.profile {
+      require(profile.upperBound <= file.count, "a part of the file")
+    }
   }
 
   private static func icon(_ file: [UInt8], _ edge: Int) -> DecodedPicture? {

@@ -45,7 +45,8 @@ enum VideoPosterTarget: FuzzTarget {
         of: VideoInMemory(bytes), kind: kind, edge: 128, isMarked: true)
     else { return }
     require(
-      (try? ThumbnailInspection.inspect(poster.jpeg, format: .jpeg, original: kind, edge: 128)) != nil,
+      (try? ThumbnailInspection.inspect(poster.jpeg, format: .jpeg, original: kind, edge: 128))
+        != nil,
       "a poster passes the inspection")
   }
 }
