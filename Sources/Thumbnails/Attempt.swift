@@ -57,6 +57,15 @@ package final class Attempt: WaitLimit {
     if charged >= allowance { throw .timedOut }
   }
 
+  /// Ends a time in which the worker waited for the daemon: of that, only its processor time counts.
+  func resume() throws(Worker.Failure) {
+    let used = ProcessLook.processorMilliseconds(of: process)
+    charged += used - lastUsed
+    lastUsed = used
+    lastLook = .now
+    if charged >= allowance { throw .timedOut }
+  }
+
   /// The milliseconds that a stretch of time counts.
   package static func charge(passed: Int64, used: Int64, wantsProcessor: Bool) -> Int64 {
     wantsProcessor || used * 2 > passed ? used : passed

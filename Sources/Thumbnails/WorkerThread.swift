@@ -336,6 +336,7 @@ extension WorkerThread {
       guard reply.id == id, budget.charge(range), !hasWorkerSpoken else { throw .died }
       let length = Int(range.length)
       if !fillBuffer(with: video.photo, at: Int(range.offset), length) { return nil }
+      try attempt.resume()
       try unsafe worker!.send(
         UnsafeRawBufferPointer(rebasing: bufferBytes[..<length]), until: attempt)
     }

@@ -58,6 +58,27 @@ struct PlainKindTests {
     }
   }
 
+  @Test("Damaged ones show the same to a process that has decoded others before")
+  func freshMemory() throws {
+    var random = SeededRandom()
+    let used = try TestWorker()
+    let fresh = try TestWorker()
+    for (name, bytes) in try Self.samples() {
+      _ = try used.thumbnail(of: bytes)
+      var damaged = bytes
+      for place in bytes.count * 4 / 10..<bytes.count * 6 / 10 { damaged[place] = 0 }
+      var pocked = bytes
+      for _ in 0..<12 {
+        pocked[Int.random(in: 60..<bytes.count, using: &random)] ^= UInt8.random(
+          in: 1...255, using: &random)
+      }
+      for picture in [damaged, pocked, Array(bytes.prefix(bytes.count / 2))] {
+        #expect(
+          try used.ask(picture) == fresh.ask(picture), "\(name), seed \(random.seed)")
+      }
+    }
+  }
+
   @Test("A transparent icon is a transparent thumbnail")
   func transparency() throws {
     let icon = try Workshop.open { shop in

@@ -33,7 +33,9 @@ final class StandIn {
               if not part: raise SystemExit
               got += part
           return got
-      def ask(id, offset, count): reply(id, struct.pack('<QI', offset, count), kind=4, detail=0)
+      def asking(id, offset, count):
+          return struct.pack('<4sBBHQIIQI', b'ATa1', 4, 0, 0, id, 12, 0, offset, count)
+      def ask(id, offset, count): s.sendall(asking(id, offset, count))
       def request():
           _, _, id, edge, _, count = struct.unpack('<4sB3xQIIQ', take(32))
           return id, count
