@@ -27,9 +27,8 @@ package struct HEIFGrid {
   /// `state` tells the state of each tile by its number.
   package func file(_ state: (Int) -> Tile = { _ in .whole }) -> [UInt8] {
     let rows = tiles.count / columns
-    let grid =
-      [0, 0, UInt8(rows - 1), UInt8(columns - 1)] + big(tileSize.width * columns, 2)
-      + big(tileSize.height * rows, 2)
+    var grid: [UInt8] = [0, 0, UInt8(rows - 1), UInt8(columns - 1)]
+    grid += big(tileSize.width * columns, 2) + big(tileSize.height * rows, 2)
     var contents = tiles.map(Self.payload)
     for number in tiles.indices {
       switch state(number) {

@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 
 /// Pictures of the kinds that albumfs decodes itself: the four quarters of `TestPictures`. ffmpeg makes what it
 /// can; the others are built here byte by byte.
@@ -51,28 +51,34 @@ package enum PlainSamples {
     }
     pixels += [0, 1]
     let colours = [TestPictures.red, TestPictures.green, TestPictures.blue, TestPictures.white]
-    let palette = colours.flatMap { [$0[2], $0[1], $0[0], 0] }
+    let palette: [UInt8] = colours.flatMap { colour -> [UInt8] in
+      [colour[2], colour[1], colour[0], 0]
+    }
     let start = 14 + 40 + palette.count
-    return Array("BM".utf8) + little(start + pixels.count, 4) + little(0, 4) + little(start, 4)
-      + little(40, 4) + little(width, 4) + little(height, 4) + little(1, 2) + little(8, 2)
-      + little(1, 4) + little(pixels.count, 4) + little(0, 8) + little(4, 4) + little(0, 4)
-      + palette + pixels
+    var file = Array("BM".utf8)
+    file += little(start + pixels.count, 4) + little(0, 4) + little(start, 4)
+    file += little(40, 4) + little(width, 4) + little(height, 4) + little(1, 2) + little(8, 2)
+    file += little(1, 4) + little(pixels.count, 4) + little(0, 8)
+    file += little(4, 4) + little(0, 4)
+    return file + palette + pixels
   }
 
   /// A bitmap of OS/2, with a palette of 16 colours.
   package static func bmpOfOS2() -> [UInt8] {
     let (width, height) = (200, 100)
     let colours = [TestPictures.red, TestPictures.green, TestPictures.blue, TestPictures.white]
-    let palette =
-      colours.flatMap { [$0[2], $0[1], $0[0]] } + [UInt8](repeating: 0, count: 12 * 3)
+    let four: [UInt8] = colours.flatMap { colour -> [UInt8] in [colour[2], colour[1], colour[0]] }
+    let palette = four + [UInt8](repeating: 0, count: 12 * 3)
     var pixels: [UInt8] = []
     for y in (0..<height).reversed() {
       let left: UInt8 = y < height / 2 ? 0 : 2
       pixels += [UInt8](repeating: left << 4 | left, count: 50)
       pixels += [UInt8](repeating: (left + 1) << 4 | (left + 1), count: 50)
     }
-    return Array("BM".utf8) + little(0, 8) + little(26 + palette.count, 4) + little(12, 4)
-      + little(width, 2) + little(height, 2) + little(1, 2) + little(4, 2) + palette + pixels
+    var file = Array("BM".utf8)
+    file += little(0, 8) + little(26 + palette.count, 4) + little(12, 4)
+    file += little(width, 2) + little(height, 2) + little(1, 2) + little(4, 2)
+    return file + palette + pixels
   }
 
   package enum PhotoshopMode: Int, CaseIterable, Sendable {
@@ -106,17 +112,21 @@ package enum PlainSamples {
       }
     }
     let colours = [TestPictures.red, TestPictures.green, TestPictures.blue, TestPictures.white]
-    let palette = (0..<3).flatMap { band in
+    let palette: [UInt8] = (0..<3).flatMap { band -> [UInt8] in
       colours.map { $0[band] } + [UInt8](repeating: 0, count: 252)
     }
     let table = mode == .palette ? palette : []
     // One resource, whose name and content have odd lengths.
-    let resource = Array("8BIM".utf8) + big(1005, 2) + [1, 65] + big(3, 4) + [1, 2, 3, 0]
-    let lengths = isPacked ? rows.flatMap { big($0.count, isLarge ? 4 : 2) } : []
-    return Array("8BPS".utf8) + big(isLarge ? 2 : 1, 2) + big(0, 6) + big(channels, 2)
-      + big(height, 4) + big(width, 4) + big(depth, 2) + big(mode.rawValue, 2)
-      + big(table.count, 4) + table + big(resource.count, 4) + resource
-      + big(0, isLarge ? 8 : 4) + big(isPacked ? 1 : 0, 2) + lengths + rows.joined()
+    var resource = Array("8BIM".utf8) + big(1005, 2)
+    resource += [1, 65] + big(3, 4) + [1, 2, 3, 0]
+    var file = Array("8BPS".utf8) + big(isLarge ? 2 : 1, 2) + big(0, 6)
+    file += big(channels, 2) + big(height, 4) + big(width, 4) + big(depth, 2)
+    file += big(mode.rawValue, 2) + big(table.count, 4) + table
+    file += big(resource.count, 4) + resource + big(0, isLarge ? 8 : 4)
+    file += big(isPacked ? 1 : 0, 2)
+    if isPacked { for row in rows { file += big(row.count, isLarge ? 4 : 2) } }
+    for row in rows { file += row }
+    return file
   }
 
   /// PackBits: runs of equal bytes, and the first byte of each as a literal.

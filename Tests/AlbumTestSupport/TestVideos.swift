@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 
 /// Videos for tests: the four quarters of `TestPictures`, still, encoded by ffmpeg, which scripts/test installs.
 package enum TestVideos {
