@@ -1,0 +1,166 @@
+/**
+ * Does what a person asks for photos and albums: asks back where it must, calls the server, says how it went.
+ * @module
+ */
+
+import { createAlbum, pickAlbum, root } from "./album-picker.js";
+import { get, post } from "./api.js";
+import { confirmDialog, nameDialog } from "./dialogs.js";
+import { download } from "./downloads.js";
+import { describeCounts, explain, t } from "./texts.js";
+import { say } from "./toasts.js";
+
+/** @typedef {import("./listing.js").Photo} Photo */
+/** @typedef {import("./library.js").Library} Library */
+/** @typedef {import("./jobs.js").Jobs} Jobs */
+
+/**
+ * Runs an action, and says why where it fails.
+ * @param {() => Promise<void>} action
+ */
+export async function attempt(action) {
+  try {
+    await action();
+  } catch (error) {
+    say(explain(error));
+  }
+}
+
+export class Actions {
+  #library;
+  #jobs;
+
+  /**
+   * @param {Library} library
+   * @param {Jobs} jobs
+   */
+  constructor(library, jobs) {
+    this.#library = library;
+    this.#jobs = jobs;
+  }
+
+  /** @param {string[]} ids */
+  downloadPhotos(ids) {
+    download({ ids });
+    say(t("downloadBegins"));
+  }
+
+  /** @param {string} album */
+  downloadAlbum(album) {
+    download({ album });
+    say(t("downloadBegins"));
+  }
+
+  /**
+   * Deletes photos; the ten seconds to undo stand in for a question.
+   * @param {string[]} ids
+   */
+  async deletePhotos(ids) {
+    await attempt(() => this.#jobs.start("delete", ids));
+  }
+
+  /**
+   * Moves or copies photos to an album that it asks for; false where none was chosen.
+   * @param {"move" | "copy"} kind
+   * @param {string[]} ids
+   */
+  async transferPhotos(kind, ids) {
+    const album = await pickAlbum(this.#library, {
+      title: t(kind === "move" ? "movePhotos" : "copyPhotos", { n: ids.length }), action: t(kind),
+    });
+    if (album === null) return false;
+    await attempt(() => this.#jobs.start(kind, ids, album));
+    return true;
+  }
+
+  /** @param {Photo} photo */
+  async makeCover(photo) {
+    await attempt(async () => {
+      await post(`/api/albums/${photo.album}`, { cover: photo.id });
+      say(t("coverMade"));
+    });
+  }
+
+  /**
+   * Lets the file system choose the cover again.
+   * @param {string} album
+   */
+  async resetCover(album) {
+    await attempt(async () => {
+      await post(`/api/albums/${album}`, { cover: null });
+      await this.#library.refresh();
+    });
+  }
+
+  /**
+   * Turns a photo a quarter to the right; the file stays as it is.
+   * @param {Photo} photo
+   * @returns {Promise<any>} the photo as the server now describes it
+   */
+  async rotate(photo) {
+    const { rotation } = await get(`/api/photo/${photo.id}`);
+    return await post(`/api/photo/${photo.id}`, { rotation: (rotation + 90) % 360 });
+  }
+
+  /** @param {Photo} photo */
+  renamePhoto(photo) {
+    return nameDialog({
+      title: t("renamePhoto"), label: t("name"), value: photo.name, action: t("rename"),
+    }, async (name) => {
+      await post(`/api/photo/${photo.id}`, { name });
+    }, explain);
+  }
+
+  /** @param {string | null} parent */
+  createAlbum(parent) {
+    return createAlbum(this.#library, parent);
+  }
+
+  /** @param {string} id */
+  async renameAlbum(id) {
+    await nameDialog({
+      title: t("renameAlbum"), label: t("albumName"), value: this.#library.album(id)?.name ?? "", action: t("rename"),
+    }, async (name) => {
+      await post(`/api/albums/${id}`, { name });
+      await this.#library.refresh();
+    }, explain);
+  }
+
+  /** @param {string} id */
+  async moveAlbum(id) {
+    const parent = await pickAlbum(this.#library, {
+      title: t("moveAlbum"), action: t("move"), withRoot: true, without: id,
+    });
+    if (parent === null) return;
+    await attempt(async () => {
+      await post(`/api/albums/${id}`, { parent: parent === root ? null : parent });
+      await this.#library.refresh();
+    });
+  }
+
+  /**
+   * Deletes an album after a question that says how much is in it.
+   * @param {string} id
+   * @returns {Promise<boolean>} whether it is deleted
+   */
+  async deleteAlbum(id) {
+    const name = this.#library.album(id)?.name ?? "";
+    const total = this.#library.total(id);
+    const isEmpty = total.photos + total.others + total.albums === 0;
+    const sure = await confirmDialog({
+      title: t("deleteAlbumTitle", { name }),
+      text: isEmpty ? t("deleteEmptyAlbum") : t("deleteAlbumText", { content: describeCounts(total) }),
+      action: t("delete"),
+      danger: true,
+    });
+    if (!sure) return false;
+    let done = false;
+    await attempt(async () => {
+      const { job } = await post(`/api/albums/${id}/delete`);
+      this.#jobs.follow(job, t("deletedAlbum", { name }));
+      done = true;
+      await this.#library.refresh();
+    });
+    return done;
+  }
+}

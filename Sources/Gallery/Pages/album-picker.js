@@ -1,0 +1,128 @@
+/**
+ * Asks for an album: a tree to choose from, with a field to search and one for a new album.
+ * @module
+ */
+
+import { post } from "./api.js";
+import { nameDialog, showDialog } from "./dialogs.js";
+import { h, fill } from "./dom.js";
+import { icon } from "./icons.js";
+import { explain, t } from "./texts.js";
+
+/** @typedef {import("./library.js").Library} Library */
+/** @typedef {import("./library.js").Album} Album */
+
+/** Stands for the root, where albums may be put but no photos. */
+export const root = "";
+
+/**
+ * Asks for an album.
+ * @param {Library} library
+ * @param {{title: string, action: string, withRoot?: boolean, without?: string}} question  `without` is an
+ *   album that cannot be chosen, nor those in it
+ * @returns {Promise<string | null>} an id, `root`, or null where nothing was chosen
+ */
+export async function pickAlbum(library, { title, action, withRoot = false, without }) {
+  /** @type {string | null} */
+  let chosen = null;
+  const list = h("div", { class: "album-list", role: "radiogroup", "aria-label": title });
+  const search = h("input", {
+    type: "search", placeholder: t("searchAlbums"), "aria-label": t("searchAlbums"), autocomplete: "off",
+    spellcheck: "false",
+  });
+  /** @type {HTMLDialogElement | null} */
+  let shown = null;
+  const choose = (/** @type {string} */ id) => {
+    chosen = id;
+    const main = shown?.querySelector("button.main");
+    if (main instanceof HTMLButtonElement) main.disabled = false;
+  };
+  const draw = () => {
+    const words = search.value.trim().toLocaleLowerCase();
+    const rows = [...treeOf(library, null, 0, without)]
+      .filter(({ album }) => album.name.toLocaleLowerCase().includes(words))
+      .slice(0, 300)
+      .map(({ album, depth }) => option(album.id, album.name, words === "" ? depth : 0, chosen, choose));
+    if (withRoot && words === "") rows.unshift(option(root, t("albums"), 0, chosen, choose));
+    fill(list, ...rows, rows.length === 0 && h("p", { class: "hint" }, t("noAlbums")));
+  };
+  search.addEventListener("input", draw);
+  draw();
+  const answer = await showDialog(title, [
+    search, list, !withRoot && newAlbumButton(library, draw, choose, () => chosen),
+  ], [
+    { label: t("cancel"), value: "" },
+    { label: action, value: "yes", kind: "main" },
+  ], (dialog) => {
+    shown = dialog;
+    dialog.classList.add("picker");
+    const main = dialog.querySelector("button.main");
+    if (main instanceof HTMLButtonElement) main.disabled = true;
+  });
+  return answer === "yes" ? chosen : null;
+}
+
+/**
+ * Walks through the albums, each before those in it.
+ * @param {Library} library
+ * @param {string | null} parent
+ * @param {number} depth
+ * @param {string} [without]
+ * @returns {Generator<{album: Album, depth: number}>}
+ */
+function* treeOf(library, parent, depth, without) {
+  for (const album of library.children(parent)) {
+    if (album.id === without) continue;
+    yield { album, depth };
+    yield* treeOf(library, album.id, depth + 1, without);
+  }
+}
+
+/**
+ * @param {string} id
+ * @param {string} name
+ * @param {number} depth
+ * @param {string | null} chosen
+ * @param {(id: string) => void} choose
+ */
+function option(id, name, depth, chosen, choose) {
+  const input = h("input", {
+    type: "radio", name: "album", value: id, checked: id === chosen, on: { change: () => choose(id) },
+  });
+  const label = h("label", { class: "album-option" }, input, icon("albums"), h("span", null, name));
+  label.style.setProperty("--depth", String(Math.min(depth, 6)));
+  return label;
+}
+
+/**
+ * @param {Library} library
+ * @param {() => void} draw
+ * @param {(id: string) => void} choose
+ * @param {() => string | null} chosen
+ */
+function newAlbumButton(library, draw, choose, chosen) {
+  const create = async () => {
+    const id = await createAlbum(library, chosen() || null);
+    if (id === null) return;
+    choose(id);
+    draw();
+  };
+  return h("button", { type: "button", class: "plain with-icon", on: { click: create } }, icon("add"), t("newAlbum"));
+}
+
+/**
+ * Asks for the name of a new album, and creates it.
+ * @param {Library} library
+ * @param {string | null} parent
+ * @returns {Promise<string | null>} its id
+ */
+export async function createAlbum(library, parent) {
+  /** @type {string | null} */
+  let id = null;
+  await nameDialog({ title: t("newAlbum"), label: t("albumName"), value: "", action: t("create") }, async (name) => {
+    const { album } = await post("/api/albums", { parent, name });
+    id = album.id;
+    await library.refresh();
+  }, explain);
+  return id;
+}

@@ -1,0 +1,162 @@
+/**
+ * Shows albums as cards with covers: all of the root, or those in an album.
+ * @module
+ */
+
+import { fill, h } from "./dom.js";
+import { icon } from "./icons.js";
+import { describeCounts, t } from "./texts.js";
+
+/** @typedef {import("./library.js").Library} Library */
+/** @typedef {import("./library.js").Album} Album */
+/** @typedef {import("./thumbnails.js").Thumbnails} Thumbnails */
+
+export class AlbumCards {
+  element = h("ul", { class: "cards", role: "list" });
+  #library;
+  #thumbnails;
+  #open;
+  #owner;
+  #parent;
+  /** @type {Map<string, HTMLElement[]>} pictures of covers, by photo */
+  #covers = new Map();
+  /** @type {Map<HTMLElement, import("./thumbnails.js").Wanted>} */
+  #wanted = new Map();
+  /** @type {Set<HTMLElement>} */
+  #visible = new Set();
+  #observer;
+  #forget;
+
+  /**
+   * @param {Library} library
+   * @param {Thumbnails} thumbnails
+   * @param {string | null} parent
+   * @param {(album: string) => void} open
+   */
+  constructor(library, thumbnails, parent, open) {
+    this.#library = library;
+    this.#thumbnails = thumbnails;
+    this.#open = open;
+    this.#parent = parent;
+    this.#owner = `albums ${parent ?? ""}`;
+    this.#observer = new IntersectionObserver((entries) => this.#see(entries), { rootMargin: "300px" });
+    this.#forget = thumbnails.onLoad((id, url) => this.#arrived(id, url));
+    this.element.addEventListener("keydown", (event) => this.#key(event));
+    this.draw();
+  }
+
+  remove() {
+    this.#observer.disconnect();
+    this.#forget();
+    this.#thumbnails.want(this.#owner, []);
+    this.element.remove();
+  }
+
+  /** Draws the cards as the library now has the albums; the focus stays on its album. */
+  draw() {
+    const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.album : undefined;
+    this.#observer.disconnect();
+    this.#covers.clear();
+    this.#wanted.clear();
+    this.#visible.clear();
+    const albums = this.#library.children(this.#parent);
+    fill(this.element, ...albums.map((album) => this.#card(album)));
+    this.element.hidden = albums.length === 0;
+    if (focused === undefined) return;
+    const again = this.element.querySelector(`[data-album="${CSS.escape(focused)}"]`);
+    if (again instanceof HTMLElement) again.focus({ preventScroll: true });
+  }
+
+  /** @param {Album} album */
+  #card(album) {
+    const picture = h("span", { class: "cover" }, icon("photos"), this.#picture(album));
+    const inner = this.#library.children(album.id).length;
+    if (inner > 0) picture.classList.add("stack");
+    const button = h("button", {
+      type: "button", class: "card", "data-album": album.id, on: { click: () => this.#open(album.id) },
+    },
+    picture,
+    h("span", { class: "card-name" }, album.name),
+    h("span", { class: "card-count" }, describeCounts({ ...album, albums: inner })));
+    return h("li", null, button);
+  }
+
+  /** @param {Album} album */
+  #picture(album) {
+    if (album.cover === null) return null;
+    const item = { id: album.cover, version: album.coverThumb ?? album.modified };
+    const url = this.#thumbnails.url(item);
+    const place = h("span", { class: "cover-image" }, url ? h("img", { src: url, alt: "", draggable: "false" }) : null);
+    this.#covers.set(album.cover, [...(this.#covers.get(album.cover) ?? []), place]);
+    this.#wanted.set(place, item);
+    this.#observer.observe(place);
+    return place;
+  }
+
+  /** @param {IntersectionObserverEntry[]} entries */
+  #see(entries) {
+    for (const { target, isIntersecting } of entries) {
+      const place = /** @type {HTMLElement} */ (target);
+      if (isIntersecting) this.#visible.add(place);
+      else this.#visible.delete(place);
+    }
+    const wanted = [...this.#visible].flatMap((place) => this.#wanted.get(place) ?? []);
+    this.#thumbnails.want(this.#owner, wanted);
+  }
+
+  /**
+   * @param {string} id
+   * @param {string} url
+   */
+  #arrived(id, url) {
+    for (const place of this.#covers.get(id) ?? []) {
+      fill(place, h("img", { src: url, alt: "", draggable: "false", class: "fresh" }));
+    }
+  }
+
+  /**
+   * Moves between cards with the arrow keys, besides Tab.
+   * @param {KeyboardEvent} event
+   */
+  #key(event) {
+    const cards = [...this.element.querySelectorAll(".card")];
+    const position = document.activeElement ? cards.indexOf(document.activeElement) : -1;
+    if (position < 0) return;
+    const columns = getComputedStyle(this.element).gridTemplateColumns.split(" ").length;
+    const steps = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns };
+    const step = steps[/** @type {keyof typeof steps} */ (event.key)];
+    const next = step === undefined ? undefined : cards[position + step];
+    if (!(next instanceof HTMLElement)) return;
+    event.preventDefault();
+    next.focus();
+  }
+}
+
+/**
+ * Creates what a view without content shows.
+ * @param {string} title
+ * @param {string} text
+ * @param {HTMLElement | false} action
+ */
+export function emptyNote(title, text, action) {
+  return h("div", { class: "empty" }, icon("photos"), h("h2", null, title), h("p", null, text), action);
+}
+
+/**
+ * Creates a button with an icon and a text.
+ * @param {import("./icons.js").IconName} name
+ * @param {string} label
+ * @param {() => void} run
+ * @param {string} [kind]
+ */
+export function labelledButton(name, label, run, kind = "main") {
+  return h("button", { type: "button", class: `${kind} with-icon`, on: { click: run } }, icon(name), label);
+}
+
+/**
+ * Says how many albums are in the root.
+ * @param {Library} library
+ */
+export function describeLibrary(library) {
+  return t("albumCount", { n: library.children(null).length });
+}

@@ -1,0 +1,102 @@
+/**
+ * Creates elements. Texts become text nodes and never markup, so a name cannot change the page.
+ * @module
+ */
+
+/** @typedef {Node | string | number | null | undefined | false} Child */
+
+/**
+ * Attributes of an element. `on` holds event listeners, `style` CSS properties; true sets an empty
+ * attribute, and false, null or undefined leave it out.
+ * @typedef {{
+ *   on?: Record<string, (event: any) => void>,
+ *   style?: Record<string, string>,
+ *   [name: string]: unknown
+ * }} Attributes
+ */
+
+/**
+ * Creates an element with attributes and children.
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} tag
+ * @param {Attributes | null} [attributes]
+ * @param {Child[]} children
+ * @returns {HTMLElementTagNameMap[K]}
+ */
+export function h(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name === "on") listen(element, /** @type {Record<string, (event: any) => void>} */ (value));
+    else if (name === "style") style(element, /** @type {Record<string, string>} */ (value));
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  append(element, children);
+  return element;
+}
+
+/**
+ * Adds event listeners by name.
+ * @param {EventTarget} target
+ * @param {Record<string, (event: any) => void>} listeners
+ */
+function listen(target, listeners) {
+  for (const [type, listener] of Object.entries(listeners)) target.addEventListener(type, listener);
+}
+
+/**
+ * Sets CSS properties. The content security policy allows this and forbids style attributes.
+ * @param {HTMLElement} element
+ * @param {Record<string, string>} properties
+ */
+export function style(element, properties) {
+  for (const [name, value] of Object.entries(properties)) element.style.setProperty(name, value);
+}
+
+/**
+ * Appends children; empty ones are left out.
+ * @param {Element} element
+ * @param {Child[]} children
+ */
+export function append(element, children) {
+  for (const child of children) {
+    if (child === undefined || child === null || child === false) continue;
+    element.append(child instanceof Node ? child : String(child));
+  }
+}
+
+/**
+ * Replaces all children of an element.
+ * @param {Element} element
+ * @param {Child[]} children
+ */
+export function fill(element, ...children) {
+  element.replaceChildren();
+  append(element, children);
+}
+
+/**
+ * Returns a function that runs `action` at most once in each frame.
+ * @param {() => void} action
+ */
+export function oncePerFrame(action) {
+  let asked = false;
+  return () => {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(() => {
+      asked = false;
+      action();
+    });
+  };
+}
+
+/** Returns after the browser had the chance to draw and to handle input. */
+export function breathe() {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}
+
+/** True where the person asked the system for little motion. */
+export function wantsLittleMotion() {
+  return matchMedia("(prefers-reduced-motion: reduce)").matches;
+}

@@ -1,0 +1,434 @@
+/**
+ * Holds what belongs to a session, and puts views, bars, viewer and uploads together.
+ * @module
+ */
+
+import { Actions, attempt } from "./actions.js";
+import { pickAlbum } from "./album-picker.js";
+import { AlbumCards, describeLibrary, emptyNote, labelledButton } from "./albums-view.js";
+import { Navigation, SelectionBar, TopBar } from "./bars.js";
+import { closeDialogs } from "./dialogs.js";
+import { fill, h } from "./dom.js";
+import { DropZone } from "./drop-zone.js";
+import { back, followHistory, forgetHistory, go, here, replace } from "./history.js";
+import { Jobs } from "./jobs.js";
+import { Library } from "./library.js";
+import { PhotosView } from "./photos-view.js";
+import { Selection } from "./selection.js";
+import { language, setLanguage, t } from "./texts.js";
+import { Thumbnails } from "./thumbnails.js";
+import { clearToasts, toastHost } from "./toasts.js";
+import { pickedFiles } from "./upload-files.js";
+import { UploadPanel } from "./upload-panel.js";
+import { UploadQueue } from "./upload-queue.js";
+import { httpTransport } from "./upload-transport.js";
+import { Viewer } from "./viewer.js";
+
+/** @typedef {import("./history.js").Route} Route */
+/** @typedef {import("./history.js").Entry} Entry */
+/** @typedef {import("./bars.js").BarAction} BarAction */
+/** @typedef {import("./listing.js").Photo} Photo */
+
+/** Memory for thumbnails: about a thousand, which is several screens. */
+const thumbnailBytes = 40 << 20;
+
+export class Gallery {
+  library = new Library();
+  thumbnails = new Thumbnails(thumbnailBytes);
+  selection = new Selection();
+  jobs;
+  uploads;
+  actions;
+  #host;
+  #lock;
+  #shell = h("div", { class: "shell" });
+  #main = h("main", { class: "content" });
+  /** @type {{navigation: Navigation, top: TopBar, selection: SelectionBar, panel: UploadPanel, drop: DropZone}} */
+  #parts;
+  /** @type {PhotosView | null} */
+  #photos = null;
+  /** @type {AlbumCards | null} */
+  #albums = null;
+  /** @type {Viewer | null} */
+  #viewer = null;
+  #viewerIndex = 0;
+
+  /**
+   * @param {HTMLElement} host
+   * @param {import("./session.js").SessionInfo} info
+   * @param {() => void} lock
+   */
+  constructor(host, info, lock) {
+    this.#host = host;
+    this.#lock = lock;
+    this.library.readOnly = info.readOnly;
+    this.jobs = new Jobs(() => void this.#refresh());
+    this.actions = new Actions(this.library, this.jobs);
+    this.uploads = new UploadQueue(httpTransport(info.sliceSize));
+    this.#parts = this.#makeParts();
+    this.library.onChange((changes) => this.#changed(changes));
+    this.selection.onChange(() => this.#selectionChanged());
+    addEventListener("keydown", this.#key);
+    addEventListener("beforeunload", this.#askToStay);
+    followHistory((entry, before) => this.#arrive(entry, before));
+  }
+
+  /** Loads the albums, and shows them. */
+  async begin() {
+    this.#build();
+    await this.library.load();
+    this.#show(here());
+    void this.library.follow();
+  }
+
+  /** Forgets everything that came from the server, and takes it off the screen. */
+  remove() {
+    removeEventListener("keydown", this.#key);
+    removeEventListener("beforeunload", this.#askToStay);
+    forgetHistory();
+    closeDialogs();
+    this.uploads.stop();
+    this.jobs.stop();
+    this.library.stop();
+    this.#leaveView();
+    this.#removeParts();
+    this.selection.clear();
+    this.thumbnails.clear();
+    clearToasts();
+    this.#host.replaceChildren();
+  }
+
+  #makeParts() {
+    const panel = new UploadPanel(this.uploads, {
+      chooseAlbum: () => this.#chooseUploadAlbum(),
+      albumName: () => this.library.album(this.uploads.album ?? "")?.name ?? null,
+    });
+    return {
+      navigation: new Navigation((view) => go({ view })),
+      top: new TopBar(this.#lock),
+      selection: new SelectionBar({
+        clear: () => this.selection.clear(),
+        selectAll: () => this.selection.set(this.#photos?.listing?.ids ?? [], true),
+      }),
+      panel,
+      drop: new DropZone((files) => this.#takeFiles(files)),
+    };
+  }
+
+  #removeParts() {
+    this.#parts.panel.remove();
+    this.#parts.drop.remove();
+  }
+
+  #build() {
+    const { navigation, top, selection, panel, drop } = this.#parts;
+    fill(this.#shell, navigation.element,
+      h("div", { class: "page" }, top.element, selection.element, this.#main), panel.element, drop.element);
+    fill(this.#host, this.#shell, toastHost);
+    panel.update();
+  }
+
+  /** @param {"en" | "de"} to */
+  #switchLanguage(to) {
+    setLanguage(to);
+    this.#leaveView();
+    this.#removeParts();
+    this.#parts = this.#makeParts();
+    this.#build();
+    this.#show(here());
+  }
+
+  /**
+   * @param {Entry} entry
+   * @param {Entry} before
+   */
+  #arrive(entry, before) {
+    if (sameRoute(entry.route, before.route) && entry.viewer !== before.viewer && this.#photos) {
+      if (entry.viewer) this.#openViewer();
+      else this.#closeViewer();
+      return;
+    }
+    this.selection.clear();
+    this.#show(entry);
+    this.#parts.top.focusTitle();
+  }
+
+  #leaveView() {
+    this.#viewer?.remove();
+    this.#viewer = null;
+    this.#shell.inert = false;
+    this.#photos?.remove();
+    this.#albums?.remove();
+    this.#photos = this.#albums = null;
+    this.#main.replaceChildren();
+    document.documentElement.classList.remove("viewing");
+  }
+
+  /** @param {Entry} entry */
+  #show(entry) {
+    const { route } = entry;
+    if (route.view === "album" && !this.library.album(route.album)) {
+      replace({ view: "albums" });
+      return;
+    }
+    // A view that was left with the viewer open comes back without it.
+    entry.viewer = false;
+    this.#leaveView();
+    this.#parts.navigation.mark(route.view === "album" ? "albums" : route.view);
+    if (route.view === "albums") this.#showAlbums();
+    else this.#showPhotos(route, entry.scroll);
+    this.#describe();
+    if (route.view === "albums") scrollTo({ top: entry.scroll });
+  }
+
+  #showAlbums() {
+    this.#albums = new AlbumCards(this.library, this.thumbnails, null, (album) => go({ view: "album", album }));
+    this.#drawAlbums();
+  }
+
+  #drawAlbums() {
+    if (!this.#albums) return;
+    const empty = this.library.children(null).length === 0;
+    const create = !this.library.readOnly
+      && labelledButton("add", t("newAlbum"), () => void this.actions.createAlbum(null));
+    fill(this.#main, this.#albums.element, empty && emptyNote(t("noAlbums"), t("noAlbumsText"), create));
+  }
+
+  /**
+   * @param {Exclude<Route, {view: "albums"}>} route
+   * @param {number} scroll
+   */
+  #showPhotos(route, scroll) {
+    scrollTo({ top: 0 });
+    const query = route.view === "album" ? { album: route.album } : { view: route.view };
+    this.#photos = new PhotosView(this, query, {
+      scroll,
+      open: (index) => {
+        this.#viewerIndex = index;
+        go(here().route, true);
+      },
+      replaced: (listing) => this.#viewer?.update(listing),
+      openAlbum: (album) => go({ view: "album", album }),
+      counted: () => this.#count(),
+    });
+    fill(this.#main, this.#photos.element);
+    void this.#photos.load();
+  }
+
+  /** Says in the bar what is shown, and offers what can be done with it. */
+  #describe() {
+    const { route } = here();
+    const texts = /** @type {const} */ ({ albums: "albums", all: "allPhotos", recent: "recent", date: "byDate" });
+    const path = route.view === "album" ? this.library.path(route.album) : [];
+    const parents = path.slice(0, -1);
+    const parent = parents.at(-1);
+    this.#parts.top.show({
+      path: parents.map(({ id, name }) => ({ name, go: () => go({ view: "album", album: id }) })),
+      title: route.view === "album" ? path.at(-1)?.name ?? "" : t(texts[route.view]),
+      up: route.view !== "album" ? null
+        : () => go(parent ? { view: "album", album: parent.id } : { view: "albums" }),
+      main: this.library.readOnly ? null
+        : { icon: "upload", label: t("upload"), run: () => this.pickFiles() },
+      actions: this.#viewActions(route),
+    });
+    this.#count();
+    this.#selectionChanged();
+  }
+
+  #count() {
+    this.#parts.top.count(this.#photos ? this.#photos.subtitle : describeLibrary(this.library));
+  }
+
+  /**
+   * @param {Route} route
+   * @returns {BarAction[]}
+   */
+  #viewActions(route) {
+    const album = route.view === "album" ? route.album : null;
+    const { actions } = this;
+    const fixed = this.library.readOnly;
+    const other = language() === "de" ? "en" : "de";
+    return [
+      { icon: "select", label: t("select"), shown: true, hidden: route.view === "albums",
+        run: () => this.selection.begin() },
+      { icon: "add", label: t("newAlbum"), shown: true, hidden: fixed || !(album !== null || route.view === "albums"),
+        run: () => void actions.createAlbum(album) },
+      { icon: "upload", label: t("uploadFolder"), hidden: fixed || matchMedia("(pointer: coarse)").matches,
+        run: () => this.pickFiles(true) },
+      { icon: "edit", label: t("renameAlbum"), hidden: fixed || album === null,
+        run: () => void actions.renameAlbum(album ?? "") },
+      { icon: "move", label: t("moveAlbum"), hidden: fixed || album === null,
+        run: () => void actions.moveAlbum(album ?? "") },
+      { icon: "download", label: t("downloadAlbum"), hidden: album === null,
+        run: () => actions.downloadAlbum(album ?? "") },
+      { icon: "cover", label: t("resetCover"), hidden: fixed || album === null,
+        run: () => void actions.resetCover(album ?? "") },
+      { icon: "remove", label: t("deleteAlbum"), danger: true, hidden: fixed || album === null,
+        run: () => void this.#deleteAlbum(album ?? "") },
+      { icon: "language", label: other === "de" ? "Deutsch" : "English", run: () => this.#switchLanguage(other) },
+    ];
+  }
+
+  /** @param {string} id */
+  async #deleteAlbum(id) {
+    const parent = this.library.album(id)?.parent ?? null;
+    const deleted = await this.actions.deleteAlbum(id);
+    if (deleted && here().route.view === "album") replace(parent === null ? { view: "albums" } : { view: "album", album: parent });
+  }
+
+  #selectionChanged() {
+    const { selection, library, actions } = this;
+    const { selection: bar, top } = this.#parts;
+    const wasHidden = bar.element.hidden;
+    bar.show(selection.active, selection.size);
+    top.element.hidden = selection.active;
+    document.documentElement.classList.toggle("with-selection", selection.active);
+    if (!wasHidden || !selection.active) return;
+    const fixed = library.readOnly;
+    const transfer = async (/** @type {"move" | "copy"} */ kind) => {
+      if (await actions.transferPhotos(kind, selection.ids)) selection.clear();
+    };
+    bar.offer([
+      { icon: "download", label: t("download"), run: () => actions.downloadPhotos(selection.ids) },
+      { icon: "move", label: t("move"), hidden: fixed, run: () => void transfer("move") },
+      { icon: "copy", label: t("copy"), hidden: fixed, run: () => void transfer("copy") },
+      { icon: "remove", label: t("delete"), hidden: fixed, danger: true, run: () => void this.#deleteSelected() },
+    ]);
+  }
+
+  async #deleteSelected() {
+    const { ids } = this.selection;
+    if (ids.length === 0 || this.library.readOnly) return;
+    this.selection.clear();
+    await this.actions.deletePhotos(ids);
+    await this.#refresh();
+  }
+
+  /** Loads again what is shown, after this page changed it. */
+  async #refresh() {
+    await this.library.refresh().catch(() => {});
+    await this.#photos?.load();
+  }
+
+  /** @param {import("./library.js").Changes} changes */
+  #changed(changes) {
+    const { route } = here();
+    if (route.view === "album" && !this.library.album(route.album)) {
+      replace({ view: "albums" });
+      return;
+    }
+    this.#albums?.draw();
+    this.#drawAlbums();
+    this.#photos?.changed(changes);
+    this.thumbnails.askAgain();
+    if (changes.albums) this.#describe();
+  }
+
+  #openViewer() {
+    const listing = this.#photos?.listing;
+    if (!listing || listing.loaded === 0) return;
+    this.#viewer = new Viewer(listing, Math.min(this.#viewerIndex, listing.loaded - 1), {
+      thumbnails: this.thumbnails,
+      library: this.library,
+      actions: {
+        close: back,
+        download: (photo) => this.actions.downloadPhotos([photo.id]),
+        remove: (photo) => void this.actions.deletePhotos([photo.id]).then(() => this.#refresh()),
+        makeCover: (photo) => this.actions.makeCover(photo),
+        rotate: (photo) => this.#rotate(photo),
+        rename: async (photo) => {
+          if (await this.actions.renamePhoto(photo)) await this.#photos?.load();
+        },
+        goToAlbum: (album) => go({ view: "album", album }),
+      },
+    });
+    this.#shell.inert = true;
+    document.documentElement.classList.add("viewing");
+    this.#host.insertBefore(this.#viewer.element, toastHost);
+    this.#viewer.begin();
+  }
+
+  #closeViewer() {
+    const viewer = this.#viewer;
+    if (!viewer) return;
+    this.#viewerIndex = viewer.index;
+    this.#viewer = null;
+    viewer.remove();
+    this.#shell.inert = false;
+    document.documentElement.classList.remove("viewing");
+    this.#photos?.grid.focus(this.#viewerIndex);
+  }
+
+  /** @param {Photo} photo */
+  async #rotate(photo) {
+    await attempt(async () => {
+      const listing = this.#photos?.listing;
+      const now = await this.actions.rotate(photo);
+      const index = listing?.indexOf(photo.id) ?? -1;
+      if (!listing || index < 0) return;
+      listing.setSize(index, now.width, now.height);
+      // Until the new thumbnail is there, the number that it had must not lead to the old preview.
+      listing.thumbs[index] = now.thumb ?? listing.thumbs[index] + 0.001;
+      this.#viewer?.redraw();
+    });
+  }
+
+  async #chooseUploadAlbum() {
+    const album = await pickAlbum(this.library, { title: t("chooseAlbum"), action: t("choose") });
+    if (album === null) return;
+    this.uploads.album = album;
+    this.#parts.panel.update();
+  }
+
+  /**
+   * Asks for files to upload.
+   * @param {boolean} [folder]
+   */
+  pickFiles(folder = false) {
+    const input = h("input", {
+      type: "file", multiple: true, hidden: true, webkitdirectory: folder, class: "file-input",
+      accept: folder ? null : "image/*,video/*,.heic,.heif,.avif,.jxl,.dng,.cr2,.cr3,.nef,.arw,.raf,.orf,.rw2",
+    });
+    const done = () => input.remove();
+    input.addEventListener("change", () => {
+      this.#takeFiles(pickedFiles(input.files ?? []));
+      done();
+    });
+    input.addEventListener("cancel", done);
+    document.body.append(input);
+    input.click();
+  }
+
+  /** @param {import("./upload-queue.js").UploadFile[]} files */
+  #takeFiles(files) {
+    if (files.length === 0 || this.library.readOnly) return;
+    const { route } = here();
+    if (this.uploads.isOver) this.uploads.clear();
+    if (this.uploads.counts.ready === 0) this.uploads.album = route.view === "album" ? route.album : null;
+    this.#parts.panel.element.classList.remove("folded");
+    this.uploads.add(files);
+  }
+
+  #key = (/** @type {KeyboardEvent} */ event) => {
+    const inField = event.target instanceof HTMLInputElement || document.querySelector("dialog[open]");
+    if (inField || this.#viewer || event.defaultPrevented) return;
+    const control = event.ctrlKey || event.metaKey;
+    if (event.key === "Escape" && this.selection.active) this.selection.clear();
+    else if (event.key === "a" && control && this.#photos) this.selection.set(this.#photos.listing?.ids ?? [], true);
+    else if (event.key === "Delete" && this.selection.size > 0) void this.#deleteSelected();
+    else return;
+    event.preventDefault();
+  };
+
+  #askToStay = (/** @type {BeforeUnloadEvent} */ event) => {
+    if (this.uploads.isRunning) event.preventDefault();
+  };
+}
+
+/**
+ * @param {Route} one
+ * @param {Route} other
+ */
+function sameRoute(one, other) {
+  return one.view === other.view && (one.view !== "album" || one.album === /** @type {any} */ (other).album);
+}

@@ -1,0 +1,174 @@
+/**
+ * Turns clicks, drags and long presses on the grid into opening and selecting.
+ * @module
+ */
+
+import { h, style } from "./dom.js";
+
+/** @typedef {import("./grid.js").Grid} Grid */
+
+const longPress = 450;
+const dragDistance = 6;
+const edge = 70;
+
+export class GridPointer {
+  #grid;
+  /** @type {{x: number, y: number, left: number, top: number} | null} where the mouse went down: window, grid */
+  #origin = null;
+  /** @type {HTMLElement | null} the rectangle that the mouse draws */
+  #frame = null;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #press;
+  /** True while a finger that was held long draws a range. */
+  #sweeping = false;
+  #swallowClick = false;
+  #pointer = { x: 0, y: 0 };
+  #scrolling = false;
+
+  /** @param {Grid} grid */
+  constructor(grid) {
+    this.#grid = grid;
+    const { element } = grid;
+    element.addEventListener("click", (event) => this.#click(event));
+    element.addEventListener("pointerdown", (event) => this.#down(event));
+    element.addEventListener("pointermove", (event) => this.#move(event));
+    element.addEventListener("pointerup", () => this.#end());
+    element.addEventListener("pointercancel", () => this.#end());
+    element.addEventListener("contextmenu", (event) => this.#menu(event));
+    // Only a listener that is not passive can keep the page from scrolling under a finger that selects.
+    element.addEventListener("touchmove", (event) => {
+      if (this.#sweeping && event.cancelable) event.preventDefault();
+    }, { passive: false });
+  }
+
+  /** @param {Event} event */
+  #tileOf(event) {
+    const tile = event.target instanceof Element ? event.target.closest(".tile") : null;
+    return tile instanceof HTMLElement ? tile : null;
+  }
+
+  /** @param {MouseEvent} event */
+  #click(event) {
+    const tile = this.#tileOf(event);
+    const { listing, options } = this.#grid;
+    if (this.#swallowClick || !tile || !listing) {
+      this.#swallowClick = false;
+      return;
+    }
+    const { selection } = options;
+    const index = Number(tile.dataset.index);
+    const id = listing.ids[index];
+    const onTick = event.target instanceof Element && event.target.closest(".tick");
+    if (event.shiftKey && selection.anchor !== null) selection.extend(listing.ids, id);
+    else if (selection.active || onTick || event.ctrlKey || event.metaKey || event.shiftKey) selection.toggle(id);
+    else options.open(index);
+  }
+
+  /** @param {PointerEvent} event */
+  #down(event) {
+    this.#swallowClick = false;
+    if (event.button !== 0 || !event.isPrimary) return;
+    if (event.target instanceof Element && event.target.closest("button")) return;
+    this.#pointer = { x: event.clientX, y: event.clientY };
+    const box = this.#grid.element.getBoundingClientRect();
+    this.#origin = { ...this.#pointer, left: event.clientX - box.left, top: event.clientY - box.top };
+    if (event.pointerType === "mouse") return;
+    const tile = this.#tileOf(event);
+    if (tile) this.#press = setTimeout(() => this.#held(tile), longPress);
+  }
+
+  /**
+   * Begins a selection with the photo that was held.
+   * @param {HTMLElement} tile
+   */
+  #held(tile) {
+    const id = tile.dataset.id ?? "";
+    this.#sweeping = true;
+    this.#swallowClick = true;
+    this.#grid.held = Number(tile.dataset.index);
+    this.#grid.options.selection.toggle(id);
+    navigator.vibrate?.(10);
+  }
+
+  /** @param {PointerEvent} event */
+  #move(event) {
+    if (!this.#origin || !event.isPrimary) return;
+    this.#pointer = { x: event.clientX, y: event.clientY };
+    const distance = Math.hypot(event.clientX - this.#origin.x, event.clientY - this.#origin.y);
+    if (event.pointerType !== "mouse") {
+      if (distance > dragDistance * 1.5) clearTimeout(this.#press);
+      if (this.#sweeping) this.#draw();
+    } else if (this.#frame || distance > dragDistance) {
+      if (!this.#frame) this.#beginFrame(event.pointerId);
+      this.#draw();
+    }
+  }
+
+  /** @param {number} pointer */
+  #beginFrame(pointer) {
+    this.#frame = h("div", { class: "frame" });
+    this.#grid.element.append(this.#frame);
+    this.#grid.element.setPointerCapture(pointer);
+    this.#grid.options.selection.hold();
+    this.#swallowClick = true;
+  }
+
+  /** Selects what the mouse has drawn a rectangle over, or what lies between the first photo and the finger. */
+  #draw() {
+    const { element, layout, listing, options } = this.#grid;
+    if (!layout || !listing || !this.#origin) return;
+    const box = element.getBoundingClientRect();
+    const x = this.#pointer.x - box.left;
+    const y = this.#pointer.y - box.top;
+    if (this.#frame) {
+      const { left, top } = this.#origin;
+      const [x0, x1] = [Math.min(left, x), Math.max(left, x)];
+      const [y0, y1] = [Math.min(top, y), Math.max(top, y)];
+      style(this.#frame, {
+        transform: `translate(${x0}px, ${y0}px)`, width: `${x1 - x0}px`, height: `${y1 - y0}px`,
+      });
+      options.selection.draw(layout.within(x0, y0, x1, y1).map((index) => listing.ids[index]));
+    } else {
+      const index = layout.itemAt(x, y);
+      if (index >= 0) options.selection.extend(listing.ids, listing.ids[index]);
+    }
+    this.#scrollAtEdge();
+  }
+
+  /** Scrolls while the pointer is held near the upper or lower edge of the window. */
+  #scrollAtEdge() {
+    if (this.#scrolling) return;
+    const step = () => {
+      const active = this.#frame !== null || this.#sweeping;
+      const { y } = this.#pointer;
+      const speed = y < edge ? y - edge : y > innerHeight - edge ? y - (innerHeight - edge) : 0;
+      if (!active || speed === 0) {
+        this.#scrolling = false;
+        return;
+      }
+      scrollBy({ top: speed / 3 });
+      this.#scrolling = true;
+      this.#draw();
+      requestAnimationFrame(step);
+    };
+    step();
+  }
+
+  #end() {
+    clearTimeout(this.#press);
+    this.#frame?.remove();
+    if (this.#frame || this.#sweeping) this.#grid.options.selection.hold();
+    this.#frame = null;
+    this.#origin = null;
+    this.#sweeping = false;
+    this.#grid.held = -1;
+  }
+
+  /**
+   * Long presses select, so they bring no menu; a right click brings the one of the browser without the image.
+   * @param {Event} event
+   */
+  #menu(event) {
+    if (this.#tileOf(event) && (this.#press !== undefined || this.#sweeping)) event.preventDefault();
+  }
+}

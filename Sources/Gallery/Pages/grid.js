@@ -1,0 +1,529 @@
+/**
+ * Shows a listing as rows of photos. Only rows near the window exist as elements, so a view of 100,000 photos
+ * has a few hundred.
+ * @module
+ */
+
+import { breathe, h, oncePerFrame, style } from "./dom.js";
+import { icon } from "./icons.js";
+import { Layout } from "./layout.js";
+import { formatDay, formatDate, t } from "./texts.js";
+import { GridPointer } from "./grid-pointer.js";
+
+/** @typedef {import("./listing.js").Listing} Listing */
+/** @typedef {import("./selection.js").Selection} Selection */
+/** @typedef {import("./thumbnails.js").Thumbnails} Thumbnails */
+
+/**
+ * @typedef {object} GridOptions
+ * @property {Thumbnails} thumbnails
+ * @property {Selection} selection
+ * @property {boolean} byDate
+ * @property {(index: number) => void} open
+ * @property {() => void} [moved]  called when the layout or the scroll position changed
+ */
+
+const layoutSlice = 20_000;
+const dayHeader = 44;
+const betweenDays = 12;
+
+export class Grid {
+  element;
+  /** @type {Listing | null} */
+  listing = null;
+  /** @type {Layout | null} */
+  layout = null;
+  options;
+  /** @type {Map<number, HTMLElement>} rows that exist as elements */
+  #rows = new Map();
+  /** @type {Map<string, HTMLElement>} */
+  #tiles = new Map();
+  /** The photo that Tab reaches; arrow keys move it. */
+  #current = 0;
+  /** A photo whose row stays an element, because a finger that went down on it still moves; -1 for none. */
+  held = -1;
+  #ticket = 0;
+  #width = 0;
+  #lastTop = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #settle;
+  #lastLoad = 0;
+  #resize;
+  #forget;
+
+  /** @param {GridOptions} options */
+  constructor(options) {
+    this.options = options;
+    this.element = h("div", {
+      class: "grid", role: "grid", "aria-multiselectable": "true", "aria-label": t("photosLabel"),
+    });
+    this.element.addEventListener("keydown", (event) => this.#key(event));
+    this.element.addEventListener("focusin", (event) => this.#focused(event));
+    new GridPointer(this);
+    this.#resize = new ResizeObserver(() => this.#measure());
+    this.#resize.observe(this.element);
+    addEventListener("scroll", this.render, { passive: true });
+    addEventListener("resize", this.render);
+    options.selection.onChange(this.#select);
+    this.#forget = options.thumbnails.onLoad((id, url) => this.#arrived(id, url));
+  }
+
+  remove() {
+    this.#ticket += 1;
+    this.#resize.disconnect();
+    removeEventListener("scroll", this.render);
+    removeEventListener("resize", this.render);
+    this.#forget();
+    this.options.thumbnails.want("grid", []);
+    this.element.remove();
+  }
+
+  /**
+   * Shows a listing, or more of the same one. A new listing keeps the scroll position at the same photo.
+   * @param {Listing} listing
+   */
+  show(listing) {
+    const more = listing === this.listing;
+    const anchor = more ? null : this.#anchor();
+    this.listing = listing;
+    if (more && this.layout) void this.#extend(this.layout, this.#ticket);
+    else void this.#arrange(anchor);
+  }
+
+  #measure() {
+    const width = this.element.clientWidth;
+    if (width === this.#width || width === 0) return;
+    const anchor = this.#anchor();
+    this.#width = width;
+    if (this.listing) void this.#arrange(anchor);
+  }
+
+  /**
+   * Computes the layout anew, and shows it when it reaches the photo that was at the top.
+   * @param {{id: string, offset: number} | null} anchor
+   */
+  async #arrange(anchor) {
+    const listing = this.listing;
+    this.#width = this.element.clientWidth;
+    if (!listing || this.#width === 0) return;
+    const ticket = (this.#ticket += 1);
+    const gap = this.#width < 600 ? 3 : 5;
+    const layout = new Layout(listing.ratios, this.options.byDate ? listing.days : null, {
+      width: this.#width,
+      target: 30 + 4.4 * Math.sqrt(this.#width),
+      gap,
+      header: dayHeader,
+      between: betweenDays,
+    });
+    const goal = anchor ? listing.indexOf(anchor.id) : -1;
+    while (!layout.advance(listing.loaded, layoutSlice) && layout.laid <= goal) {
+      await breathe();
+      if (ticket !== this.#ticket) return;
+    }
+    this.layout = layout;
+    this.#current = Math.min(this.#current, Math.max(0, listing.count - 1));
+    this.#rebuild();
+    if (anchor && goal >= 0) this.scrollTo(goal, anchor.offset);
+    await this.#extend(layout, ticket);
+  }
+
+  /**
+   * Lays out what has been loaded meanwhile.
+   * @param {Layout} layout
+   * @param {number} ticket
+   */
+  async #extend(layout, ticket) {
+    for (;;) {
+      const done = this.listing === null || layout.advance(this.listing.loaded, layoutSlice);
+      this.#resized();
+      if (done) return;
+      await breathe();
+      if (ticket !== this.#ticket) return;
+    }
+  }
+
+  #resized() {
+    if (!this.layout) return;
+    style(this.element, { height: `${Math.ceil(this.layout.height)}px` });
+    this.element.setAttribute("aria-rowcount", String(this.layout.rows));
+    this.render();
+  }
+
+  /** Returns the photo at the top of the window and how far it is from there, if the grid has been scrolled. */
+  #anchor() {
+    if (!this.layout || !this.listing) return null;
+    const top = this.#viewTop();
+    if (top <= 0) return null;
+    const row = this.layout.rowAt(top);
+    if (row < 0) return null;
+    return { id: this.listing.ids[this.layout.start(row)], offset: this.layout.top(row) - top };
+  }
+
+  /** Returns which height of the grid is at the top of the window. */
+  #viewTop() {
+    return -this.element.getBoundingClientRect().top;
+  }
+
+  /**
+   * Scrolls so that a photo's row is some way below the top of the window.
+   * @param {number} index
+   * @param {number} offset
+   */
+  scrollTo(index, offset) {
+    const row = this.layout?.rowOf(index) ?? -1;
+    if (!this.layout || row < 0) return;
+    scrollTo({ top: scrollY - this.#viewTop() + this.layout.top(row) - offset });
+    this.#draw();
+  }
+
+  /**
+   * Scrolls to a height of the grid.
+   * @param {number} top
+   */
+  scrollToHeight(top) {
+    scrollTo({ top: scrollY - this.#viewTop() + top });
+  }
+
+  /** The height of the grid at the top of the window. */
+  get position() {
+    return this.#viewTop();
+  }
+
+  /**
+   * Scrolls as little as needed to show a photo.
+   * @param {number} index
+   */
+  reveal(index) {
+    const row = this.layout?.rowOf(index) ?? -1;
+    if (!this.layout || row < 0) return;
+    const top = this.layout.top(row) - this.#viewTop();
+    const bottom = top + this.layout.rowHeight(row);
+    const margin = 120;
+    if (top < margin) scrollBy({ top: top - margin });
+    else if (bottom > innerHeight - margin) {
+      scrollBy({ top: bottom - innerHeight + margin });
+    }
+    this.#draw();
+  }
+
+  /** Removes all rows and draws them again, with the tiles of photos that stay. */
+  #rebuild() {
+    const hadFocus = this.element.contains(document.activeElement) ? this.#focusedId() : undefined;
+    const spare = this.#tiles;
+    this.#tiles = new Map();
+    for (const row of this.#rows.values()) row.remove();
+    this.#rows.clear();
+    this.#spare = spare;
+    this.#resized();
+    this.#draw();
+    this.#spare = null;
+    if (hadFocus) this.#tiles.get(hadFocus)?.focus({ preventScroll: true });
+  }
+
+  /** @type {Map<string, HTMLElement> | null} */
+  #spare = null;
+
+  #focusedId() {
+    const focused = document.activeElement;
+    return focused instanceof HTMLElement ? focused.dataset.id : undefined;
+  }
+
+  render = oncePerFrame(() => this.#draw());
+
+  #draw() {
+    const { layout, listing } = this;
+    if (!layout || !listing || !this.element.isConnected) return;
+    const top = this.#viewTop();
+    const margin = innerHeight * 0.75;
+    const needed = new Set(this.#rowsBetween(layout, top - margin, top + innerHeight + margin));
+    for (const kept of [this.#current, this.held]) {
+      const row = layout.rowOf(kept);
+      if (row >= 0) needed.add(row);
+    }
+    for (const [row, element] of this.#rows) if (!needed.has(row)) this.#drop(row, element);
+    for (const row of needed) if (!this.#rows.has(row)) this.#make(layout, listing, row);
+    this.#planLoading(top);
+    this.options.moved?.();
+  }
+
+  /**
+   * @param {Layout} layout
+   * @param {number} top
+   * @param {number} bottom
+   */
+  #rowsBetween(layout, top, bottom) {
+    const rows = [];
+    const first = layout.rowAt(top);
+    for (let row = first; row >= 0 && row < layout.rows; row += 1) {
+      if (layout.top(row) - (layout.isHead(row) ? dayHeader : 0) > bottom) break;
+      rows.push(row);
+    }
+    return rows;
+  }
+
+  /**
+   * @param {number} row
+   * @param {HTMLElement} element
+   */
+  #drop(row, element) {
+    for (const tile of element.querySelectorAll(".tile")) {
+      if (tile instanceof HTMLElement) this.#tiles.delete(tile.dataset.id ?? "");
+    }
+    element.remove();
+    this.#rows.delete(row);
+  }
+
+  /**
+   * Creates a row, and the header of its day where it begins one.
+   * @param {Layout} layout
+   * @param {Listing} listing
+   * @param {number} row
+   */
+  #make(layout, listing, row) {
+    const element = h("div", { class: "row", role: "row", "aria-rowindex": row + 1 });
+    style(element, { transform: `translateY(${layout.top(row)}px)` });
+    if (layout.isHead(row)) element.append(this.#header(listing, layout.start(row)));
+    const start = layout.start(row);
+    layout.boxes(row).forEach((box, position) => {
+      const tile = this.#tile(listing, start + position);
+      style(tile, { left: `${box.x}px`, width: `${box.width}px`, height: `${box.height}px` });
+      element.append(tile);
+    });
+    this.#rows.set(row, element);
+    this.#insert(row, element);
+  }
+
+  /**
+   * Keeps rows in their order in the document, which is the order for screen readers.
+   * @param {number} row
+   * @param {HTMLElement} element
+   */
+  #insert(row, element) {
+    const last = this.element.lastElementChild;
+    if (!last || Number(last.getAttribute("aria-rowindex")) <= row) {
+      this.element.append(element);
+      return;
+    }
+    const next = [...this.element.children].find((each) => Number(each.getAttribute("aria-rowindex")) > row + 1);
+    this.element.insertBefore(element, next ?? null);
+  }
+
+  /**
+   * @param {Listing} listing
+   * @param {number} index
+   */
+  #header(listing, index) {
+    const day = formatDay(listing.days[index]);
+    const label = t("selectDay", { day });
+    return h("div", { class: "day", role: "rowheader" },
+      h("h2", null, day),
+      h("button", {
+        class: "day-tick quiet", type: "button", title: label, "aria-label": label, tabindex: -1,
+        on: { click: () => this.toggleDay(index) },
+      }, icon("select")));
+  }
+
+  /**
+   * Selects all photos of a day, or none of them if all are.
+   * @param {number} index  the first of the day
+   */
+  toggleDay(index) {
+    if (!this.listing) return;
+    const ids = this.listing.ids.slice(index, this.listing.endOfDay(index));
+    this.options.selection.set(ids, !ids.every((id) => this.options.selection.has(id)));
+  }
+
+  /**
+   * Returns the tile of a photo: the one it had before, or a new one.
+   * @param {Listing} listing
+   * @param {number} index
+   */
+  #tile(listing, index) {
+    const id = listing.ids[index];
+    const version = listing.thumbs[index];
+    let tile = this.#spare?.get(id);
+    if (!tile || tile.dataset.version !== String(version)) tile = this.#newTile(listing, index);
+    tile.dataset.index = String(index);
+    tile.tabIndex = index === this.#current ? 0 : -1;
+    tile.setAttribute("aria-selected", String(this.options.selection.has(id)));
+    this.#tiles.set(id, tile);
+    return tile;
+  }
+
+  /**
+   * @param {Listing} listing
+   * @param {number} index
+   */
+  #newTile(listing, index) {
+    const { id, name, kind, thumb } = listing.photo(index);
+    const tile = h("div", {
+      class: `tile ${kind}`, role: "gridcell", "data-id": id, "data-version": thumb,
+      "aria-label": [name, kind === "photo" ? null : t(kind), formatDate(listing.date(index))].filter(Boolean).join(", "),
+    });
+    const url = this.options.thumbnails.url({ id, version: thumb });
+    if (url) tile.append(h("img", { src: url, alt: "", draggable: "false" }));
+    else if (kind === "other" || thumb < 0) {
+      tile.append(h("span", { class: "tile-name" }, icon(kind === "photo" ? "photos" : "file"), h("span", null, name)));
+    }
+    if (kind === "video") tile.append(h("span", { class: "badge" }, icon("play")));
+    tile.append(h("span", { class: "tick" }, icon("check")));
+    return tile;
+  }
+
+  /**
+   * Shows a thumbnail that has been loaded.
+   * @param {string} id
+   * @param {string} url
+   */
+  #arrived(id, url) {
+    const tile = this.#tiles.get(id);
+    if (!tile) return;
+    tile.querySelector("img")?.remove();
+    tile.prepend(h("img", { src: url, alt: "", draggable: "false", class: "fresh" }));
+  }
+
+  /**
+   * Asks for thumbnails when scrolling pauses, and now and then while it goes on.
+   * @param {number} top
+   */
+  #planLoading(top) {
+    const speed = Math.abs(top - this.#lastTop);
+    const forward = top >= this.#lastTop;
+    this.#lastTop = top;
+    clearTimeout(this.#settle);
+    const load = () => {
+      this.#lastLoad = performance.now();
+      this.#load(forward);
+    };
+    if (speed < innerHeight / 6 && performance.now() - this.#lastLoad > 60) load();
+    else this.#settle = setTimeout(load, 70);
+  }
+
+  /** @param {boolean} forward */
+  #load(forward) {
+    const { layout, listing } = this;
+    if (!layout || !listing) return;
+    const top = this.#viewTop();
+    const middle = top + innerHeight / 2;
+    const rows = [...this.#rows.keys()].filter((row) => {
+      const at = layout.top(row);
+      return at < top + innerHeight * 1.75 && at + layout.rowHeight(row) > top - innerHeight * 0.75;
+    });
+    const visible = (/** @type {number} */ row) =>
+      layout.top(row) < top + innerHeight && layout.top(row) + layout.rowHeight(row) > top;
+    /** Visible rows from the top, then what comes next in the direction of scrolling, then the rest. */
+    const urgency = (/** @type {number} */ row) => {
+      if (visible(row)) return row;
+      return layout.top(row) > middle === forward ? 1e6 + Math.abs(row) : 2e6 + Math.abs(row);
+    };
+    rows.sort((one, other) => urgency(one) - urgency(other));
+    this.options.thumbnails.want("grid", rows.flatMap((row) => this.#wanted(layout, listing, row)));
+  }
+
+  /**
+   * @param {Layout} layout
+   * @param {Listing} listing
+   * @param {number} row
+   */
+  #wanted(layout, listing, row) {
+    const items = [];
+    for (let index = layout.start(row); index < layout.end(row); index += 1) {
+      items.push({ id: listing.ids[index], version: listing.thumbs[index] });
+    }
+    return items;
+  }
+
+  #select = () => {
+    const { selection } = this.options;
+    this.element.classList.toggle("selecting", selection.active);
+    for (const [id, tile] of this.#tiles) tile.setAttribute("aria-selected", String(selection.has(id)));
+  };
+
+  /** @param {FocusEvent} event */
+  #focused(event) {
+    const tile = /** @type {HTMLElement} */ (event.target).closest(".tile");
+    if (tile instanceof HTMLElement) this.#setCurrent(Number(tile.dataset.index));
+  }
+
+  /** @param {number} index */
+  #setCurrent(index) {
+    const { listing } = this;
+    if (!listing) return;
+    const before = this.#tiles.get(listing.ids[this.#current]);
+    if (before) before.tabIndex = -1;
+    this.#current = index;
+    const tile = this.#tiles.get(listing.ids[index]);
+    if (tile) tile.tabIndex = 0;
+  }
+
+  /**
+   * Moves the focus to a photo, and shows it.
+   * @param {number} index
+   */
+  focus(index) {
+    if (!this.listing || index < 0 || index >= this.listing.loaded) return;
+    this.#setCurrent(index);
+    this.reveal(index);
+    this.#tiles.get(this.listing.ids[index])?.focus({ preventScroll: true });
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    const { layout, listing } = this;
+    if (!layout || !listing || event.altKey || !(event.target instanceof HTMLElement)) return;
+    if (!event.target.classList.contains("tile")) return;
+    const to = this.#destination(layout, listing, event.key);
+    if (to !== null) {
+      if (event.shiftKey) this.#extendTo(listing, to);
+      this.focus(to);
+    } else if (event.key === "Enter") this.options.open(this.#current);
+    else if (event.key === " ") this.#toggleCurrent(listing, event.shiftKey);
+    else return;
+    event.preventDefault();
+  }
+
+  /**
+   * @param {Layout} layout
+   * @param {Listing} listing
+   * @param {string} key
+   */
+  #destination(layout, listing, key) {
+    const clamp = (/** @type {number} */ index) => Math.max(0, Math.min(listing.loaded - 1, index));
+    const page = () => layout.itemAt(
+      layout.boxes(layout.rowOf(this.#current))[0].x,
+      layout.top(layout.rowOf(this.#current)) + (key === "PageDown" ? 1 : -1) * innerHeight * 0.8);
+    switch (key) {
+      case "ArrowRight": return clamp(this.#current + 1);
+      case "ArrowLeft": return clamp(this.#current - 1);
+      case "ArrowDown": return layout.vertical(this.#current, 1);
+      case "ArrowUp": return layout.vertical(this.#current, -1);
+      case "Home": return 0;
+      case "End": return clamp(layout.laid - 1);
+      case "PageDown": case "PageUp": return clamp(page());
+      default: return null;
+    }
+  }
+
+  /**
+   * @param {Listing} listing
+   * @param {number} to
+   */
+  #extendTo(listing, to) {
+    const { selection } = this.options;
+    if (selection.anchor === null) {
+      selection.hold();
+      selection.anchor = listing.ids[this.#current];
+    }
+    selection.extend(listing.ids, listing.ids[to]);
+  }
+
+  /**
+   * @param {Listing} listing
+   * @param {boolean} range
+   */
+  #toggleCurrent(listing, range) {
+    const id = listing.ids[this.#current];
+    if (range) this.options.selection.extend(listing.ids, id);
+    else this.options.selection.toggle(id);
+  }
+}

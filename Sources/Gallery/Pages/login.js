@@ -1,0 +1,78 @@
+/**
+ * Shows the page that asks for the password.
+ * @module
+ */
+
+import { ApiError } from "./api.js";
+import { h } from "./dom.js";
+import { icon } from "./icons.js";
+import { login } from "./session.js";
+import { explain, language, setLanguage, t } from "./texts.js";
+
+/** @typedef {import("./session.js").SessionInfo} SessionInfo */
+
+/**
+ * Shows the login in a host.
+ * @param {HTMLElement} host
+ * @param {{notice: string | null, entered: (info: SessionInfo) => void, redraw: () => void}} options
+ */
+export function showLogin(host, { notice, entered, redraw }) {
+  const message = h("p", { class: "login-message", role: "alert" }, notice);
+  const password = passwordField();
+  const submit = h("button", { class: "main", type: "submit" }, t("unlock"));
+  const form = h("form", { class: "login", autocomplete: "off" },
+    h("div", { class: "login-mark" }, icon("lock")),
+    h("h1", null, t("appName")),
+    h("p", { class: "hint" }, t("loginHint")),
+    password, submit, message);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void attempt(password, submit, message, entered);
+  });
+  const other = language() === "de" ? "en" : "de";
+  const switcher = h("button", {
+    class: "quiet login-language", type: "button", lang: other,
+    on: {
+      click: () => {
+        setLanguage(other);
+        redraw();
+      },
+    },
+  }, icon("language"), other === "de" ? "Deutsch" : "English");
+  host.replaceChildren(h("main", { class: "login-page" }, form, switcher));
+  password.focus();
+}
+
+/** Creates a field that no browser offers to fill or to save: browsers do not keep one-time codes. */
+function passwordField() {
+  return h("input", {
+    type: "password", autocomplete: "one-time-code", autocapitalize: "off", autocorrect: "off", spellcheck: "false",
+    placeholder: t("password"), "aria-label": t("password"), required: true, "data-lpignore": "true",
+    "data-1p-ignore": true,
+  });
+}
+
+/**
+ * Tries a password; the field is empty afterwards, whatever comes of it.
+ * @param {HTMLInputElement} field
+ * @param {HTMLButtonElement} button
+ * @param {HTMLElement} message
+ * @param {(info: SessionInfo) => void} entered
+ */
+async function attempt(field, button, message, entered) {
+  const password = field.value;
+  if (password === "" || button.disabled) return;
+  field.value = "";
+  field.disabled = button.disabled = true;
+  button.classList.add("busy");
+  message.textContent = "";
+  try {
+    entered(await login(password));
+  } catch (error) {
+    message.textContent = error instanceof ApiError && error.code === "slow" && error.body.retryAfter
+      ? t("slowFor", { n: Math.ceil(error.body.retryAfter) }) : explain(error);
+    field.disabled = button.disabled = false;
+    field.focus();
+  }
+  button.classList.remove("busy");
+}

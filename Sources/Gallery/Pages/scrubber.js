@@ -1,0 +1,140 @@
+/**
+ * Shows a strip of years beside a view by date, to go to a month at once.
+ * @module
+ */
+
+import { fill, h, oncePerFrame, style } from "./dom.js";
+import { formatMonth, t, yearOf } from "./texts.js";
+
+/** @typedef {import("./grid.js").Grid} Grid */
+
+const yearDistance = 22;
+
+export class Scrubber {
+  element;
+  #grid;
+  #years = h("div", { class: "scrubber-years", "aria-hidden": "true" });
+  #handle = h("div", { class: "scrubber-handle" });
+  #label = h("div", { class: "scrubber-label", "aria-hidden": "true" });
+  #drawn = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #rest;
+
+  /** @param {Grid} grid */
+  constructor(grid) {
+    this.#grid = grid;
+    this.element = h("div", {
+      class: "scrubber", role: "slider", tabindex: 0, "aria-orientation": "vertical", "aria-label": t("goToDate"),
+      "aria-valuemin": 0, "aria-valuemax": 100,
+    }, this.#years, this.#handle, this.#label);
+    this.element.addEventListener("pointerdown", (event) => this.#down(event));
+    this.element.addEventListener("pointermove", (event) => this.#move(event));
+    this.element.addEventListener("pointerup", () => this.element.classList.remove("dragging"));
+    this.element.addEventListener("pointercancel", () => this.element.classList.remove("dragging"));
+    this.element.addEventListener("keydown", (event) => this.#key(event));
+  }
+
+  /** Follows the grid. */
+  update = oncePerFrame(() => {
+    const { layout } = this.#grid;
+    this.element.hidden = !layout || layout.height < innerHeight * 3;
+    if (!layout || this.element.hidden) return;
+    if (Math.abs(layout.height - this.#drawn) > innerHeight) this.#drawYears();
+    const part = Math.min(1, Math.max(0, this.#grid.position / this.#range));
+    style(this.#handle, { top: `${part * 100}%` });
+    style(this.#label, { top: `${part * 100}%` });
+    this.element.setAttribute("aria-valuenow", String(Math.round(part * 100)));
+    const text = this.#textAt(this.#grid.position);
+    this.element.setAttribute("aria-valuetext", text);
+    this.#label.textContent = text;
+    this.element.classList.add("moving");
+    clearTimeout(this.#rest);
+    this.#rest = setTimeout(() => this.element.classList.remove("moving"), 900);
+  });
+
+  /** How far the grid can be scrolled. */
+  get #range() {
+    return Math.max(1, (this.#grid.layout?.height ?? 0) - innerHeight * 0.8);
+  }
+
+  /** @param {number} top */
+  #textAt(top) {
+    const { layout, listing } = this.#grid;
+    const row = layout?.rowAt(Math.max(0, top) + 60) ?? -1;
+    return layout && listing && row >= 0 ? formatMonth(listing.days[layout.start(row)]) : "";
+  }
+
+  /** Draws the years that have room, at the heights where they begin. */
+  #drawYears() {
+    const { layout, listing } = this.#grid;
+    if (!layout || !listing) return;
+    this.#drawn = layout.height;
+    const height = this.element.clientHeight;
+    const marks = [];
+    let year = Number.NaN;
+    let last = -yearDistance;
+    for (let row = 0; row < layout.rows; row += 1) {
+      if (!layout.isHead(row)) continue;
+      const next = yearOf(listing.days[layout.start(row)]);
+      if (next === year) continue;
+      year = next;
+      const at = (layout.top(row) / this.#range) * height;
+      if (at - last < yearDistance || at > height - 10) continue;
+      last = at;
+      const mark = h("span", null, String(year));
+      style(mark, { top: `${at}px` });
+      marks.push(mark);
+    }
+    fill(this.#years, ...marks);
+  }
+
+  /** @param {PointerEvent} event */
+  #down(event) {
+    this.element.setPointerCapture(event.pointerId);
+    this.element.classList.add("dragging");
+    this.#move(event);
+    event.preventDefault();
+  }
+
+  /** @param {PointerEvent} event */
+  #move(event) {
+    if (!this.element.classList.contains("dragging")) return;
+    const box = this.element.getBoundingClientRect();
+    const part = Math.min(1, Math.max(0, (event.clientY - box.top) / box.height));
+    this.#grid.scrollToHeight(part * this.#range);
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    const { layout, listing } = this.#grid;
+    if (!layout || !listing) return;
+    const row = layout.rowAt(this.#grid.position + 60);
+    const here = row < 0 ? 0 : layout.start(row);
+    /** @type {Record<string, () => number>} */
+    const keys = {
+      ArrowDown: () => this.#monthFrom(here, 1),
+      ArrowUp: () => this.#monthFrom(here, -1),
+      Home: () => 0,
+      End: () => listing.loaded - 1,
+    };
+    const goal = keys[event.key];
+    if (!goal) return;
+    event.preventDefault();
+    this.#grid.scrollTo(goal(), 110);
+  }
+
+  /**
+   * Finds the first photo of the next or previous month.
+   * @param {number} index
+   * @param {1 | -1} direction
+   */
+  #monthFrom(index, direction) {
+    const { listing } = this.#grid;
+    if (!listing) return index;
+    const month = (/** @type {number} */ at) => formatMonth(listing.days[at]);
+    const current = month(index);
+    let at = index;
+    while (listing.ids[at + direction] !== undefined && month(at) === current) at += direction;
+    return at;
+  }
+}

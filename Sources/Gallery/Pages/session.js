@@ -1,0 +1,52 @@
+/**
+ * Keeps the session: asks whether there is one, logs in, says that the page is open, and locks.
+ * @module
+ */
+
+import { get, ownHeaders, post } from "./api.js";
+
+/**
+ * @typedef {{readOnly: boolean, idleSeconds: number, thumbnailSize: number, maximumUpload: number,
+ *   sliceSize: number}} SessionInfo
+ */
+
+const aliveTime = 20_000;
+/** @type {ReturnType<typeof setInterval> | undefined} */
+let timer;
+
+/** @returns {Promise<SessionInfo>} */
+export function sessionInfo() {
+  return get("/api/session");
+}
+
+/**
+ * @param {string} password
+ * @returns {Promise<SessionInfo>}
+ */
+export async function login(password) {
+  await post("/api/login", { password });
+  return await sessionInfo();
+}
+
+/** Tells the server now and then that the page is still open; hears so whether it has locked. */
+export function stayAlive() {
+  stopAlive();
+  timer = setInterval(sayAlive, aliveTime);
+  document.addEventListener("visibilitychange", sayAlive);
+}
+
+export function stopAlive() {
+  clearInterval(timer);
+  document.removeEventListener("visibilitychange", sayAlive);
+}
+
+/** Tells the server that the page is open. A lost connection shows elsewhere, and the session may outlive it. */
+export function sayAlive() {
+  post("/api/alive").catch(() => {});
+}
+
+/** Locks on the server; works while the page goes away, too. */
+export function lockServer() {
+  const headers = { ...ownHeaders, "Content-Type": "application/json" };
+  fetch("/api/lock", { method: "POST", body: "{}", headers, keepalive: true }).catch(() => {});
+}

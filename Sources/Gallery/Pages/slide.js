@@ -1,0 +1,238 @@
+/**
+ * Shows one photo or video in the viewer: the thumbnail at once, then a preview, then the original.
+ * @module
+ */
+
+import { get, isAbort } from "./api.js";
+import { h, style } from "./dom.js";
+import { icon } from "./icons.js";
+import { explain, t } from "./texts.js";
+import { clampZoom, fit, largestScale, noZoom, previewEdge, zoomAt } from "./zoom.js";
+
+/** @typedef {import("./listing.js").Photo} Photo */
+/** @typedef {import("./pictures.js").Pictures} Pictures */
+/** @typedef {import("./thumbnails.js").Thumbnails} Thumbnails */
+
+const smallAnimation = 20 << 20;
+
+export class Slide {
+  element;
+  photo;
+  zoom = noZoom;
+  #pictures;
+  #box;
+  #stage;
+  #stop = new AbortController();
+  #active = false;
+  /** @type {"none" | "loading" | "shown"} */
+  #original = "none";
+  #size;
+
+  /**
+   * @param {Photo} photo
+   * @param {string | undefined} thumbnail
+   * @param {Pictures} pictures
+   * @param {{width: number, height: number}} stage
+   */
+  constructor(photo, thumbnail, pictures, stage) {
+    this.photo = photo;
+    this.#pictures = pictures;
+    this.#stage = stage;
+    this.#size = { width: photo.width, height: photo.height };
+    this.#box = h("div", { class: "picture" });
+    this.element = h("div", { class: "slide", "aria-hidden": "true" }, this.#box);
+    if (thumbnail) this.#add(h("img", { src: thumbnail, alt: "", class: "thumb", draggable: "false" }));
+    this.resize(stage);
+    if (photo.kind === "other") this.#showFile();
+  }
+
+  /** True while the picture is larger than the stage. */
+  get isZoomed() {
+    return this.zoom.scale > 1.01;
+  }
+
+  get #fitted() {
+    return fit(this.#size, this.#stage);
+  }
+
+  /** @param {{width: number, height: number}} stage */
+  resize(stage) {
+    this.#stage = stage;
+    const { width, height } = this.#fitted;
+    style(this.#box, { width: `${width}px`, height: `${height}px` });
+    this.setZoom(this.zoom);
+  }
+
+  /** @param {HTMLImageElement} image */
+  #add(image) {
+    const adopt = () => {
+      if (this.#size.width > 0 || image.naturalWidth === 0) return;
+      // The listing did not know the size. A thumbnail tells the shape only.
+      const factor = image.classList.contains("thumb") ? 16 : 1;
+      this.#size = { width: image.naturalWidth * factor, height: image.naturalHeight * factor };
+      this.resize(this.#stage);
+    };
+    if (image.complete) adopt();
+    else image.addEventListener("load", adopt, { once: true });
+    this.#box.append(image);
+  }
+
+  /** Loads the preview, if it is not there. */
+  async load() {
+    const { photo } = this;
+    if (photo.kind !== "photo") return;
+    try {
+      const edge = previewEdge(this.#stage, devicePixelRatio);
+      await this.#show(await this.#pictures.preview(photo, edge), "preview");
+    } catch (error) {
+      if (!isAbort(error)) this.#say(explain(error));
+    }
+  }
+
+  /**
+   * Adds a picture above those of less detail, once it can be drawn.
+   * @param {string} url
+   * @param {string} kind
+   */
+  async #show(url, kind) {
+    if (this.#box.querySelector(`.${kind}`)) return;
+    const image = h("img", { src: url, alt: this.photo.name, class: kind, draggable: "false" });
+    await image.decode().catch(() => {});
+    if (this.#stop.signal.aborted || this.#box.querySelector(`.${kind}`)) return;
+    this.#box.querySelector(".slide-message")?.remove();
+    this.#add(image);
+    // The thumbnail would shine through a picture with transparency.
+    this.#box.querySelector(".thumb")?.remove();
+  }
+
+  /** @param {string} text */
+  #say(text) {
+    if (this.#stop.signal.aborted || this.#box.querySelector(".slide-message")) return;
+    this.element.append(h("p", { class: "slide-message", role: "alert" }, icon("warning"), text));
+  }
+
+  #showFile() {
+    const { name } = this.photo;
+    this.element.append(h("p", { class: "slide-file" }, icon("file"), h("span", null, name)));
+  }
+
+  /** Begins what only the photo in the middle does: play, and answer to a screen reader. */
+  activate() {
+    if (this.#active) return;
+    this.#active = true;
+    this.element.removeAttribute("aria-hidden");
+    const { kind, name, size } = this.photo;
+    if (kind === "video") this.#addVideo();
+    if (kind === "photo" && /\.(gif|apng)$/i.test(name) && size < smallAnimation) void this.showOriginal();
+  }
+
+  deactivate() {
+    if (!this.#active) return;
+    this.#active = false;
+    this.element.setAttribute("aria-hidden", "true");
+    this.#removeVideo();
+    this.setZoom(noZoom);
+  }
+
+  #addVideo() {
+    const thumb = this.#box.querySelector("img");
+    const video = h("video", {
+      src: `/api/video/${this.photo.id}`, controls: true, playsinline: true, preload: "metadata",
+      poster: thumb?.src, "aria-label": this.photo.name, controlslist: "nodownload noremoteplayback",
+      disableremoteplayback: true,
+    });
+    video.addEventListener("loadedmetadata", () => {
+      if (video.videoWidth === 0) return;
+      this.#size = { width: video.videoWidth, height: video.videoHeight };
+      this.resize(this.#stage);
+    });
+    video.addEventListener("error", () => {
+      video.remove();
+      this.#say(t("videoUnplayable"));
+    });
+    this.#box.append(video);
+  }
+
+  #removeVideo() {
+    const video = this.#box.querySelector("video");
+    if (!video) return;
+    video.pause();
+    // Without this the browser goes on loading.
+    video.removeAttribute("src");
+    video.load();
+    video.remove();
+  }
+
+  /** Plays or pauses a video; false where there is none. */
+  togglePlaying() {
+    const video = this.#box.querySelector("video");
+    if (!video) return false;
+    if (video.paused) void video.play().catch(() => {});
+    else video.pause();
+    return true;
+  }
+
+  /** Shows the original, once. */
+  async showOriginal() {
+    if (this.photo.kind !== "photo" || this.#original !== "none") return;
+    this.#original = "loading";
+    const { signal } = this.#stop;
+    try {
+      const { url, isOriginal } = await this.#pictures.original(this.photo, signal);
+      const rotation = isOriginal ? (await get(`/api/photo/${this.photo.id}`, signal)).rotation : 0;
+      await this.#show(url, "original");
+      const image = this.#box.querySelector(".original");
+      if (image instanceof HTMLImageElement) this.#turn(image, rotation);
+      this.#original = "shown";
+    } catch (error) {
+      this.#original = "none";
+      if (!isAbort(error) && !this.#box.querySelector("img")) this.#say(explain(error));
+    }
+  }
+
+  /**
+   * Turns the original as its attribute says; previews come turned.
+   * @param {HTMLImageElement} image
+   * @param {number} rotation
+   */
+  #turn(image, rotation) {
+    if (!rotation) return;
+    const sideways = rotation % 180 !== 0;
+    const { width, height } = this.#fitted;
+    style(image, {
+      width: sideways ? `${(height / width) * 100}%` : "100%",
+      height: sideways ? `${(width / height) * 100}%` : "100%",
+      transform: `translate(-50%, -50%) rotate(${rotation}deg)`, top: "50%", left: "50%",
+    });
+  }
+
+  /** @param {import("./zoom.js").Zoom} zoom */
+  setZoom(zoom) {
+    this.zoom = zoom.scale > 1.01 ? clampZoom(zoom, this.#fitted, this.#stage) : noZoom;
+    const { scale, x, y } = this.zoom;
+    style(this.#box, { transform: `translate(${x}px, ${y}px) scale(${scale})` });
+    this.element.classList.toggle("zoomed", this.isZoomed);
+    if (this.isZoomed && this.#needsOriginal(scale)) void this.showOriginal();
+  }
+
+  /** @param {number} scale */
+  #needsOriginal(scale) {
+    const shown = Math.max(this.#fitted.width, this.#fitted.height) * scale * devicePixelRatio;
+    return shown > previewEdge(this.#stage, devicePixelRatio) * 1.1;
+  }
+
+  /**
+   * @param {number} factor
+   * @param {{x: number, y: number}} point
+   */
+  zoomBy(factor, point) {
+    if (this.photo.kind !== "photo") return;
+    this.setZoom(zoomAt(this.zoom, factor, point, largestScale(this.#size, this.#fitted)));
+  }
+
+  remove() {
+    this.#stop.abort();
+    this.#removeVideo();
+    this.element.remove();
+  }
+}

@@ -1,0 +1,342 @@
+/**
+ * Holds every text of the page, in English and German, and writes numbers and dates in the chosen language.
+ * @module
+ */
+
+/** @typedef {"en" | "de"} Language */
+/**
+ * A text; where it depends on a number `n`, the forms for one and for others.
+ * @typedef {string | [string, string]} Text
+ */
+
+/**
+ * English, then German.
+ * @type {<K extends string>(table: Record<K, [Text, Text]>) => Record<K, [Text, Text]>}
+ */
+const define = (table) => table;
+
+export const table = define({
+  appName: ["Album", "Album"],
+
+  // Login
+  password: ["Password", "Passwort"],
+  unlock: ["Unlock", "Entsperren"],
+  loginHint: ["The password opens its own albums.", "Das Passwort öffnet seine eigenen Alben."],
+  lock: ["Lock", "Sperren"],
+  lockTitle: ["Lock, and forget everything on this page", "Sperren und alles auf dieser Seite vergessen"],
+  wasLocked: ["The album was locked.", "Das Album wurde gesperrt."],
+  slowFor: [["Please wait {n} second.", "Please wait {n} seconds."], ["Bitte {n} Sekunde warten.",
+    "Bitte {n} Sekunden warten."]],
+
+  // Views
+  views: ["Views", "Ansichten"],
+  albums: ["Albums", "Alben"],
+  allPhotos: ["All photos", "Alle Fotos"],
+  recent: ["Recent", "Neu dazu"],
+  byDate: ["By date", "Nach Datum"],
+  up: ["One level up", "Eine Ebene höher"],
+  more: ["More", "Mehr"],
+  close: ["Close", "Schließen"],
+  cancel: ["Cancel", "Abbrechen"],
+  done: ["Done", "Fertig"],
+  tryAgain: ["Try again", "Noch einmal"],
+  notLoaded: ["This could not be loaded", "Das ließ sich nicht laden"],
+  photosLabel: ["Photos", "Fotos"],
+  photoCount: [["{n} photo", "{n} photos"], ["{n} Foto", "{n} Fotos"]],
+  otherCount: [["{n} other file", "{n} other files"], ["{n} andere Datei", "{n} andere Dateien"]],
+  albumCount: [["{n} album", "{n} albums"], ["{n} Album", "{n} Alben"]],
+  nothingInside: ["Empty", "Leer"],
+  noPhotos: ["No photos yet", "Noch keine Fotos"],
+  noPhotosHere: ["Drop photos here, or choose them.", "Fotos hierher ziehen oder auswählen."],
+  noPhotosAnywhere: ["Photos of all albums appear here.", "Hier erscheinen die Fotos aller Alben."],
+  noAlbums: ["No albums", "Keine Alben"],
+  noAlbumsText: ["Create an album to put photos into.", "Lege ein Album an, das Fotos aufnimmt."],
+  goToDate: ["Go to a date", "Zu einem Datum"],
+  video: ["Video", "Video"],
+  other: ["File", "Datei"],
+
+  // Albums
+  newAlbum: ["New album", "Neues Album"],
+  albumName: ["Name of the album", "Name des Albums"],
+  create: ["Create", "Anlegen"],
+  renameAlbum: ["Rename album", "Album umbenennen"],
+  moveAlbum: ["Move album", "Album verschieben"],
+  downloadAlbum: ["Download album", "Album herunterladen"],
+  deleteAlbum: ["Delete album", "Album löschen"],
+  deleteAlbumTitle: ["Delete “{name}”?", "„{name}“ löschen?"],
+  deleteAlbumText: ["The album is deleted with everything in it: {content}.",
+    "Das Album wird mit allem gelöscht, was darin ist: {content}."],
+  deleteEmptyAlbum: ["The album is empty.", "Das Album ist leer."],
+  deletedAlbum: ["Deleted “{name}”", "„{name}“ gelöscht"],
+  resetCover: ["Choose the cover automatically", "Titelbild automatisch wählen"],
+  searchAlbums: ["Search albums", "Alben suchen"],
+  chooseAlbum: ["Choose an album", "Album wählen"],
+  choose: ["Choose", "Wählen"],
+
+  // Selection and jobs
+  select: ["Select", "Auswählen"],
+  selection: ["Selection", "Auswahl"],
+  selectPhotos: ["Select photos", "Fotos auswählen"],
+  selected: ["{n} selected", "{n} ausgewählt"],
+  selectAll: ["Select all", "Alle auswählen"],
+  selectDay: ["Select all of {day}", "Alle vom {day} auswählen"],
+  clearSelection: ["Clear the selection", "Auswahl aufheben"],
+  delete: ["Delete", "Löschen"],
+  move: ["Move", "Verschieben"],
+  copy: ["Copy", "Kopieren"],
+  movePhotos: [["Move {n} photo to", "Move {n} photos to"], ["{n} Foto verschieben nach", "{n} Fotos verschieben nach"]],
+  copyPhotos: [["Copy {n} photo to", "Copy {n} photos to"], ["{n} Foto kopieren nach", "{n} Fotos kopieren nach"]],
+  undo: ["Undo", "Rückgängig"],
+  undone: ["Nothing was deleted.", "Es wurde nichts gelöscht."],
+  cancelled: ["Cancelled.", "Abgebrochen."],
+  show: ["Show", "Anzeigen"],
+  deletedPhotos: [["{n} photo deleted", "{n} photos deleted"], ["{n} Foto gelöscht", "{n} Fotos gelöscht"]],
+  deletedDone: [["{n} item deleted for good", "{n} items deleted for good"],
+    ["{n} Element endgültig gelöscht", "{n} Elemente endgültig gelöscht"]],
+  deleting: ["Deleting: {done} of {n}", "Löschen: {done} von {n}"],
+  moving: ["Moving: {done} of {n}", "Verschieben: {done} von {n}"],
+  copying: ["Copying: {done} of {n}", "Kopieren: {done} von {n}"],
+  moved: [["{n} photo moved", "{n} photos moved"], ["{n} Foto verschoben", "{n} Fotos verschoben"]],
+  copied: [["{n} photo copied", "{n} photos copied"], ["{n} Foto kopiert", "{n} Fotos kopiert"]],
+  failedOf: ["{failed} of {n} failed", "{failed} von {n} fehlgeschlagen"],
+
+  // Viewer
+  viewer: ["Photo", "Foto"],
+  previous: ["Previous", "Zurück"],
+  next: ["Next", "Weiter"],
+  photoOf: ["{n} of {total}", "{n} von {total}"],
+  information: ["Information", "Informationen"],
+  download: ["Download", "Herunterladen"],
+  downloadBegins: ["The download begins.", "Der Download beginnt."],
+  downloadFailed: ["The download failed.", "Der Download ist fehlgeschlagen."],
+  rotate: ["Rotate", "Drehen"],
+  makeCover: ["Make this the cover", "Als Titelbild nehmen"],
+  coverMade: ["This is the cover of the album now.", "Das ist nun das Titelbild des Albums."],
+  showOriginal: ["Original size", "Originalgröße"],
+  videoUnplayable: ["This browser cannot play this video. Download it instead.",
+    "Dieser Browser kann das Video nicht abspielen. Es lässt sich herunterladen."],
+  rename: ["Rename", "Umbenennen"],
+  renamePhoto: ["Rename photo", "Foto umbenennen"],
+  name: ["Name", "Name"],
+  taken: ["Taken", "Aufgenommen"],
+  modified: ["File changed", "Datei geändert"],
+  camera: ["Camera", "Kamera"],
+  pixels: ["Pixels", "Bildpunkte"],
+  size: ["Size", "Größe"],
+  album: ["Album", "Album"],
+
+  // Upload
+  upload: ["Upload", "Hochladen"],
+  uploadFolder: ["Upload a folder", "Ordner hochladen"],
+  uploads: ["Uploads", "Uploads"],
+  dropHere: ["Drop photos or folders", "Fotos oder Ordner hier ablegen"],
+  toUpload: [["{n} file to upload", "{n} files to upload"], ["{n} Datei zum Hochladen", "{n} Dateien zum Hochladen"]],
+  into: ["Into", "In"],
+  startUpload: ["Start", "Starten"],
+  cancelUpload: ["Cancel the upload", "Upload abbrechen"],
+  cancelUploadText: [["{n} file is not saved yet.", "{n} files are not saved yet."],
+    ["{n} Datei ist noch nicht gespeichert.", "{n} Dateien sind noch nicht gespeichert."]],
+  uploadingOf: ["Uploading {done} of {n}", "{done} von {n} hochgeladen"],
+  pause: ["Pause", "Pause"],
+  paused: ["Paused", "Pause"],
+  resume: ["Resume", "Fortsetzen"],
+  tryNow: ["Try now", "Jetzt versuchen"],
+  retryAll: ["Retry all", "Alle wiederholen"],
+  remove: ["Remove", "Entfernen"],
+  removeFromUpload: ["Do not upload {name}", "{name} nicht hochladen"],
+  fold: ["Fold the panel", "Anzeige einklappen"],
+  waitingForConnection: ["Waiting for the connection", "Warten auf die Verbindung"],
+  diskFull: ["The disk is full", "Der Speicher ist voll"],
+  allSaved: [["{n} file is saved", "All {n} files are saved"], ["{n} Datei ist gespeichert",
+    "Alle {n} Dateien sind gespeichert"]],
+  savedCount: ["{n} saved", "{n} gespeichert"],
+  thereCount: ["{n} already there", "{n} schon vorhanden"],
+  failedCount: ["{n} failed", "{n} fehlgeschlagen"],
+  ofBytes: ["{done} of {total}", "{done} von {total}"],
+  savedAs: ["as {name}", "als {name}"],
+  ready: ["", ""],
+  waiting: ["Waiting", "Wartet"],
+  sending: ["Sending", "Wird gesendet"],
+  finishing: ["Saving", "Wird gespeichert"],
+  saved: ["Saved", "Gespeichert"],
+  there: ["Already there", "Schon da"],
+  failed: ["Failed", "Fehlgeschlagen"],
+  secondsLeft: [["{n} second left", "{n} seconds left"], ["noch {n} Sekunde", "noch {n} Sekunden"]],
+  minutesLeft: [["{n} minute left", "{n} minutes left"], ["noch {n} Minute", "noch {n} Minuten"]],
+  hoursLeft: [["{n} hour left", "{n} hours left"], ["noch {n} Stunde", "noch {n} Stunden"]],
+  iphoneHint: ["An iPhone hands out a JPEG copy of a HEIC photo unless “Options: Current” is set in the picker, and "
+    + "never the video of a Live Photo. Each file shows what arrived.",
+  "Ein iPhone gibt statt eines HEIC-Fotos eine JPEG-Kopie heraus, wenn in der Auswahl nicht „Optionen: Aktuell“ "
+    + "eingestellt ist, und nie das Video eines Live-Fotos. Bei jeder Datei steht, was ankam."],
+
+  // Failures, by the code of the server
+  error_offline: ["The server cannot be reached.", "Der Server ist nicht erreichbar."],
+  error_session: ["The album was locked.", "Das Album wurde gesperrt."],
+  error_refused: ["Wrong password.", "Falsches Passwort."],
+  error_origin: ["The server does not accept this address.", "Der Server nimmt diese Adresse nicht an."],
+  error_unknown: ["It no longer exists.", "Das gibt es nicht mehr."],
+  error_exists: ["This name is taken.", "Diesen Namen gibt es schon."],
+  error_name: ["This name is not possible.", "Dieser Name ist nicht möglich."],
+  error_invalid: ["The server did not understand this.", "Der Server hat das nicht verstanden."],
+  error_large: ["The file is too large.", "Die Datei ist zu groß."],
+  error_range: ["The file is shorter than expected.", "Die Datei ist kürzer als erwartet."],
+  error_slow: ["Too many attempts. Wait a little.", "Zu viele Versuche. Bitte kurz warten."],
+  error_room: ["The disk is full.", "Der Speicher ist voll."],
+  error_readonly: ["This album cannot be changed.", "Dieses Album lässt sich nicht ändern."],
+  error_damaged: ["The file is damaged.", "Die Datei ist beschädigt."],
+  error_busy: ["The server is busy.", "Der Server ist beschäftigt."],
+  error_gone: ["The file cannot be read any more. Choose it again.",
+    "Die Datei lässt sich nicht mehr lesen. Bitte neu auswählen."],
+  error_failed: ["It failed.", "Das ist fehlgeschlagen."],
+});
+
+/** @typedef {keyof typeof table} TextKey */
+
+/** @type {Language} */
+let current = "en";
+
+export function language() {
+  return current;
+}
+
+/** @param {Language} to */
+export function setLanguage(to) {
+  current = to;
+  formats.clear();
+  if (typeof document !== "undefined") document.documentElement.lang = to;
+}
+
+/**
+ * Takes the first language of a person that the page has.
+ * @param {readonly string[]} preferred
+ */
+export function chooseLanguage(preferred) {
+  const found = preferred.map((each) => each.slice(0, 2)).find((each) => each === "de" || each === "en");
+  setLanguage(found === "de" ? "de" : "en");
+}
+
+/**
+ * Returns a text with its values.
+ * @param {TextKey} key
+ * @param {Record<string, string | number>} [values]
+ */
+export function t(key, values = {}) {
+  const text = table[key][current === "de" ? 1 : 0];
+  const form = typeof text === "string" ? text : text[values.n === 1 ? 0 : 1];
+  return form.replace(/\{(\w+)\}/g, (whole, name) => {
+    const value = values[name];
+    return typeof value === "number" ? formatNumber(value) : value ?? whole;
+  });
+}
+
+/**
+ * Says in words what failed.
+ * @param {unknown} error  an error with a code
+ */
+export function explain(error) {
+  const code = /** @type {{code?: unknown}} */ (error ?? {}).code;
+  const key = `error_${typeof code === "string" ? code : "failed"}`;
+  return t(key in table ? /** @type {TextKey} */ (key) : "error_failed");
+}
+
+/**
+ * Says what is in an album: photos, other files, albums.
+ * @param {{photos: number, others: number, albums: number}} counts
+ */
+export function describeCounts({ photos, others, albums }) {
+  const parts = [
+    albums > 0 && t("albumCount", { n: albums }),
+    photos > 0 && t("photoCount", { n: photos }),
+    others > 0 && t("otherCount", { n: others }),
+  ].filter(Boolean);
+  return parts.length > 0 ? parts.join(", ") : t("nothingInside");
+}
+
+/**
+ * Formatters cost too much to make for each use.
+ * @type {Map<string, Intl.DateTimeFormat | Intl.NumberFormat>}
+ */
+const formats = new Map();
+
+/**
+ * @param {string} name
+ * @param {Intl.DateTimeFormatOptions} options
+ */
+function dateFormat(name, options) {
+  let format = formats.get(name);
+  if (!format) formats.set(name, (format = new Intl.DateTimeFormat(locale(), options)));
+  return /** @type {Intl.DateTimeFormat} */ (format);
+}
+
+/** Returns the person's own variant of the language, for the order of day and month. */
+function locale() {
+  const own = typeof navigator === "undefined" ? undefined
+    : navigator.languages?.find((each) => each.startsWith(current));
+  return own ?? (current === "de" ? "de-DE" : "en-GB");
+}
+
+/** @param {number} value */
+export function formatNumber(value) {
+  let format = formats.get("number");
+  if (!format) formats.set("number", (format = new Intl.NumberFormat(locale())));
+  return /** @type {Intl.NumberFormat} */ (format).format(value);
+}
+
+/** @param {number} bytes */
+export function formatBytes(bytes) {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let power = 0;
+  let value = bytes;
+  while (value >= 999.5 && power < units.length - 1) {
+    value /= 1000;
+    power += 1;
+  }
+  const digits = value < 10 && power > 0 ? 1 : 0;
+  const number = value.toLocaleString(locale(), { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return `${number} ${units[power]}`;
+}
+
+/** @param {number} seconds */
+export function formatTimeLeft(seconds) {
+  if (seconds < 55) return t("secondsLeft", { n: Math.max(5, Math.ceil(seconds / 5) * 5) });
+  if (seconds < 5400) return t("minutesLeft", { n: Math.max(1, Math.round(seconds / 60)) });
+  return t("hoursLeft", { n: Math.round(seconds / 3600) });
+}
+
+const secondsOfDay = 86_400;
+
+/**
+ * Writes a day, counted since 1970.
+ * @param {number} day
+ */
+export function formatDay(day) {
+  return dateFormat("day", { weekday: "long", day: "numeric", month: "long", year: "numeric", timeZone: "UTC" })
+    .format(day * secondsOfDay * 1000);
+}
+
+/** @param {number} day */
+export function formatMonth(day) {
+  return dateFormat("month", { month: "long", year: "numeric", timeZone: "UTC" }).format(day * secondsOfDay * 1000);
+}
+
+/** @param {number} day */
+export function yearOf(day) {
+  return new Date(day * secondsOfDay * 1000).getUTCFullYear();
+}
+
+/** @param {number} seconds */
+export function formatDate(seconds) {
+  return dateFormat("date", { day: "numeric", month: "long", year: "numeric", timeZone: "UTC" }).format(seconds * 1000);
+}
+
+/**
+ * Writes date and time.
+ * @param {number} seconds
+ * @param {boolean} cameraClock  whether it is the time of a camera, which knows no time zone
+ */
+export function formatDateLong(seconds, cameraClock) {
+  /** @type {Intl.DateTimeFormatOptions} */
+  const options = { dateStyle: "long", timeStyle: "short" };
+  if (cameraClock) options.timeZone = "UTC";
+  return dateFormat(cameraClock ? "camera" : "long", options).format(seconds * 1000);
+}

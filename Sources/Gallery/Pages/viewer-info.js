@@ -1,0 +1,98 @@
+/**
+ * Shows what is known about a photo, beside or below it.
+ * @module
+ */
+
+import { get, isAbort } from "./api.js";
+import { fill, h } from "./dom.js";
+import { icon } from "./icons.js";
+import { explain, formatBytes, formatDateLong, formatNumber, t } from "./texts.js";
+
+/** @typedef {import("./listing.js").Photo} Photo */
+/**
+ * @typedef {Photo & {camera: string | null, rotation: number, path: string[]}} Details
+ */
+
+export class ViewerInfo {
+  element = h("aside", { class: "viewer-info", hidden: true, "aria-label": t("information"), "aria-live": "polite" });
+  #actions;
+  #readOnly;
+  #request = new AbortController();
+  /** @type {Photo | null} */
+  #photo = null;
+
+  /**
+   * @param {import("./viewer.js").ViewerActions} actions
+   * @param {boolean} readOnly
+   */
+  constructor(actions, readOnly) {
+    this.#actions = actions;
+    this.#readOnly = readOnly;
+  }
+
+  /** Opens or closes the panel; returns whether it is open. */
+  toggle() {
+    this.element.hidden = !this.element.hidden;
+    if (this.#photo) this.show(this.#photo);
+    return !this.element.hidden;
+  }
+
+  close() {
+    this.#request.abort();
+  }
+
+  /**
+   * Shows a photo, if the panel is open.
+   * @param {Photo} photo
+   */
+  show(photo) {
+    this.#photo = photo;
+    this.#request.abort();
+    if (this.element.hidden) return;
+    this.#request = new AbortController();
+    void this.#load(photo, this.#request.signal);
+  }
+
+  /**
+   * @param {Photo} photo
+   * @param {AbortSignal} signal
+   */
+  async #load(photo, signal) {
+    try {
+      this.#fill(await get(`/api/photo/${photo.id}`, signal));
+    } catch (error) {
+      if (!isAbort(error)) fill(this.element, h("p", { class: "hint" }, explain(error)));
+    }
+  }
+
+  /** @param {Details} details */
+  #fill(details) {
+    const { width, height, camera, size, taken, modified, path, album, name } = details;
+    const rename = !this.#readOnly && h("button", {
+      type: "button", class: "quiet small", title: t("rename"), "aria-label": t("rename"),
+      on: { click: () => void this.#actions.rename(details) },
+    }, icon("edit"));
+    const pixels = width > 0 && `${formatNumber(width)} × ${formatNumber(height)}`;
+    const place = h("button", {
+      type: "button", class: "link", on: { click: () => this.#actions.goToAlbum(album) },
+    }, path.join(" / "));
+    fill(this.element,
+      h("h2", null, t("information")),
+      h("dl", null,
+        ...this.#row(t("name"), h("span", { class: "name-line" }, h("span", null, name), rename)),
+        ...this.#row(t("taken"), taken !== null && formatDateLong(taken, true)),
+        ...this.#row(t("modified"), formatDateLong(modified, false)),
+        ...this.#row(t("camera"), camera),
+        ...this.#row(t("pixels"), pixels),
+        ...this.#row(t("size"), formatBytes(size)),
+        ...this.#row(t("album"), path.length > 0 && place)));
+  }
+
+  /**
+   * @param {string} label
+   * @param {import("./dom.js").Child} value
+   */
+  #row(label, value) {
+    return value ? [h("dt", null, label), h("dd", null, value)] : [];
+  }
+}

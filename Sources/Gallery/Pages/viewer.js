@@ -1,0 +1,426 @@
+/**
+ * Shows photos full screen, one after another.
+ * @module
+ */
+
+import { append, fill, h, style, wantsLittleMotion } from "./dom.js";
+import { Gestures } from "./gestures.js";
+import { icon } from "./icons.js";
+import { Pictures } from "./pictures.js";
+import { Slide } from "./slide.js";
+import { t, formatDateLong } from "./texts.js";
+import { ViewerInfo } from "./viewer-info.js";
+
+/** @typedef {import("./listing.js").Listing} Listing */
+/** @typedef {import("./listing.js").Photo} Photo */
+/** @typedef {import("./thumbnails.js").Thumbnails} Thumbnails */
+/** @typedef {import("./library.js").Library} Library */
+
+/**
+ * @typedef {object} ViewerActions
+ * @property {() => void} close  asks to leave; the owner then calls `remove`
+ * @property {(photo: Photo) => void} download
+ * @property {(photo: Photo) => void} remove
+ * @property {(photo: Photo) => Promise<void>} makeCover
+ * @property {(photo: Photo) => Promise<void>} rotate
+ * @property {(photo: Photo) => Promise<void>} rename
+ * @property {(album: string) => void} goToAlbum
+ */
+
+const between = 24;
+
+export class Viewer {
+  element;
+  index;
+  #listing;
+  #thumbnails;
+  #actions;
+  #pictures = new Pictures();
+  /** @type {Map<number, Slide>} */
+  #slides = new Map();
+  #stage;
+  #track;
+  #caption;
+  #controls;
+  #info;
+  #forget;
+  #readOnly;
+
+  /**
+   * @param {Listing} listing
+   * @param {number} index
+   * @param {{thumbnails: Thumbnails, library: Library, actions: ViewerActions}} context
+   */
+  constructor(listing, index, { thumbnails, library, actions }) {
+    this.#listing = listing;
+    this.index = index;
+    this.#thumbnails = thumbnails;
+    this.#actions = actions;
+    this.#readOnly = library.readOnly;
+    this.#info = new ViewerInfo(actions, library.readOnly);
+    this.#track = h("div", { class: "track" });
+    this.#stage = h("div", { class: "stage" }, this.#track);
+    this.#caption = h("div", { class: "viewer-caption", "aria-live": "polite" });
+    this.#controls = h("div", { class: "viewer-actions" });
+    this.element = h("div", {
+      class: "viewer", role: "dialog", "aria-modal": "true", "aria-label": t("viewer"), tabindex: -1,
+    },
+    this.#stage,
+    h("header", { class: "viewer-bar" },
+      this.#button("back", t("close"), actions.close), this.#caption, this.#controls),
+    this.#arrow("back", t("previous"), -1),
+    this.#arrow("forward", t("next"), 1),
+    this.#info.element);
+    this.#addControls();
+    this.#listenToGestures();
+    this.element.addEventListener("keydown", (event) => this.#key(event));
+    addEventListener("resize", this.#resized);
+    this.#forget = thumbnails.onLoad((id) => this.#thumbnailArrived(id));
+  }
+
+  /** Shows the viewer, which must be in the document. */
+  begin() {
+    this.element.focus({ preventScroll: true });
+    this.#arrange();
+  }
+
+  remove() {
+    removeEventListener("resize", this.#resized);
+    this.#forget();
+    for (const slide of this.#slides.values()) slide.remove();
+    this.#slides.clear();
+    this.#pictures.clear();
+    this.#info.close();
+    this.#thumbnails.want("viewer", []);
+    this.element.remove();
+  }
+
+  get photo() {
+    return this.#listing.photo(this.index);
+  }
+
+  /**
+   * Goes on with a newer listing of the same view; asks to close where no photo is left.
+   * @param {Listing} listing
+   */
+  update(listing) {
+    const { id } = this.photo;
+    this.#listing = listing;
+    const found = listing.indexOf(id);
+    if (listing.loaded === 0) {
+      this.#actions.close();
+      return;
+    }
+    this.index = found >= 0 ? found : Math.min(this.index, listing.loaded - 1);
+    const old = new Map([...this.#slides.values()].map((slide) => [slide.photo.id, slide]));
+    this.#slides.clear();
+    for (const at of this.#near()) this.#adopt(at, old);
+    for (const slide of old.values()) slide.remove();
+    this.#arrange();
+  }
+
+  /**
+   * Takes over a slide whose photo looks the same in the new listing.
+   * @param {number} at
+   * @param {Map<string, Slide>} old
+   */
+  #adopt(at, old) {
+    const photo = this.#listing.photo(at);
+    const slide = old.get(photo.id);
+    if (!slide || slide.photo.thumb !== photo.thumb || slide.photo.width !== photo.width) return;
+    slide.photo = photo;
+    this.#slides.set(at, slide);
+    old.delete(photo.id);
+  }
+
+  /** Draws the photo in the middle again, after it was rotated. */
+  redraw() {
+    this.#pictures.forgetOriginal();
+    this.#slides.get(this.index)?.remove();
+    this.#slides.delete(this.index);
+    this.#arrange();
+  }
+
+  #near() {
+    return [this.index, this.index + 1, this.index - 1].filter((at) => at >= 0 && at < this.#listing.loaded);
+  }
+
+  get #stageSize() {
+    return { width: this.#stage.clientWidth, height: this.#stage.clientHeight };
+  }
+
+  #resized = () => {
+    for (const slide of this.#slides.values()) slide.resize(this.#stageSize);
+    this.#moveTrack(0, false);
+  };
+
+  /** Puts the photo and its neighbours in place, and loads what is missing: the one in the middle first. */
+  #arrange() {
+    const near = this.#near();
+    for (const [at, slide] of this.#slides) {
+      if (near.includes(at)) continue;
+      slide.remove();
+      this.#slides.delete(at);
+    }
+    this.#pictures.keepLoading(near.map((at) => this.#listing.ids[at]));
+    for (const at of near) if (!this.#slides.has(at)) this.#addSlide(at);
+    for (const [at, slide] of this.#slides) {
+      style(slide.element, { transform: `translateX(calc(${at - this.index} * (100% + ${between}px)))` });
+      if (at === this.index) slide.activate();
+      else slide.deactivate();
+    }
+    this.#moveTrack(0, false);
+    this.#thumbnails.want("viewer", near.map((at) => ({ id: this.#listing.ids[at], version: this.#listing.thumbs[at] })));
+    void this.#loadNear(near);
+    this.#describe();
+  }
+
+  /** @param {number[]} near */
+  async #loadNear(near) {
+    const { index } = this;
+    for (const at of near) {
+      await this.#slides.get(at)?.load();
+      if (this.index !== index) return;
+    }
+  }
+
+  /** @param {number} at */
+  #addSlide(at) {
+    const photo = this.#listing.photo(at);
+    const thumbnail = this.#thumbnails.url({ id: photo.id, version: photo.thumb });
+    const slide = new Slide(photo, thumbnail, this.#pictures, this.#stageSize);
+    this.#slides.set(at, slide);
+    this.#track.append(slide.element);
+  }
+
+  /** @param {string} id */
+  #thumbnailArrived(id) {
+    for (const [at, slide] of this.#slides) {
+      if (slide.photo.id !== id || slide.element.querySelector("img, video")) continue;
+      slide.remove();
+      this.#slides.delete(at);
+      this.#arrange();
+      return;
+    }
+  }
+
+  #describe() {
+    const { name, taken, modified, kind } = this.photo;
+    fill(this.#caption,
+      h("strong", null, name),
+      h("span", null, formatDateLong(taken ?? modified, taken !== null)),
+      h("span", { class: "hidden" }, t("photoOf", { n: this.index + 1, total: this.#listing.count })));
+    for (const button of this.#controls.querySelectorAll("button")) {
+      if (button.dataset.only) button.hidden = button.dataset.only !== kind;
+    }
+    const [before, after] = this.element.querySelectorAll(".viewer-arrow");
+    if (before instanceof HTMLElement) before.hidden = this.index === 0;
+    if (after instanceof HTMLElement) after.hidden = this.index >= this.#listing.loaded - 1;
+    this.#info.show(this.photo);
+  }
+
+  /**
+   * @param {import("./icons.js").IconName} name
+   * @param {string} label
+   * @param {() => void} run
+   * @param {string} [only]  the kind of file that it is for
+   */
+  #button(name, label, run, only) {
+    return h("button", {
+      type: "button", class: "quiet", title: label, "aria-label": label, "data-only": only, on: { click: run },
+    }, icon(name));
+  }
+
+  /**
+   * @param {"back" | "forward"} name
+   * @param {string} label
+   * @param {1 | -1} step
+   */
+  #arrow(name, label, step) {
+    const button = this.#button(name, label, () => this.step(step));
+    button.className = `viewer-arrow ${name}`;
+    return button;
+  }
+
+  #addControls() {
+    const actions = this.#actions;
+    const info = this.#button("info", t("information"), () => this.#toggleInfo());
+    const change = this.#readOnly ? [] : [
+      this.#button("rotate", t("rotate"), () => void actions.rotate(this.photo), "photo"),
+      this.#button("cover", t("makeCover"), () => void actions.makeCover(this.photo)),
+      this.#button("remove", t("delete"), () => actions.remove(this.photo)),
+    ];
+    append(this.#controls, [
+      this.#button("full", t("showOriginal"), () => this.#zoomToPixels(), "photo"),
+      this.#button("download", t("download"), () => actions.download(this.photo)),
+      ...change, info,
+    ]);
+  }
+
+  #toggleInfo() {
+    this.element.classList.toggle("with-info", this.#info.toggle());
+    this.#resized();
+  }
+
+  /** Shows the original, one pixel for a pixel of the screen at least. */
+  #zoomToPixels() {
+    const slide = this.#slides.get(this.index);
+    if (!slide) return;
+    void slide.showOriginal();
+    slide.zoomBy(slide.isZoomed ? 0 : 2.5, { x: 0, y: 0 });
+  }
+
+  /**
+   * Goes to a neighbour.
+   * @param {1 | -1} direction
+   */
+  step(direction) {
+    const to = this.index + direction;
+    if (to < 0 || to >= this.#listing.loaded) return;
+    this.index = to;
+    this.#arrange();
+  }
+
+  /**
+   * Goes to a neighbour so that it slides in from where the finger left it.
+   * @param {1 | -1} direction
+   * @param {number} from
+   */
+  #slideTo(direction, from) {
+    const width = this.#stage.clientWidth + between;
+    this.step(direction);
+    this.#moveTrack(from + direction * width, false);
+    // The browser must see the start of the movement.
+    this.#track.getBoundingClientRect();
+    this.#moveTrack(0, true);
+  }
+
+  /**
+   * @param {number} x
+   * @param {boolean} animated
+   * @param {number} [y]
+   */
+  #moveTrack(x, animated, y = 0) {
+    const moving = animated && !wantsLittleMotion();
+    const far = Math.min(1, Math.abs(y) / 400);
+    style(this.#track, {
+      transition: moving ? "transform 220ms cubic-bezier(.2,.7,.2,1)" : "none",
+      transform: `translate(${x}px, ${y}px) scale(${1 - far * 0.25})`,
+    });
+    style(this.element, { "--fade": String(1 - far * 0.8) });
+  }
+
+  #listenToGestures() {
+    const slide = () => /** @type {Slide} */ (this.#slides.get(this.index));
+    /** @type {{x: number, y: number} | null} where the picture was when a drag began */
+    let grip = null;
+    /** @type {"x" | "y" | null} */
+    let axis = null;
+    new Gestures(this.#stage, {
+      ignores: (event) => this.#isVideoControl(event),
+      tap: () => this.element.classList.toggle("bare"),
+      doubleTap: (point) => {
+        slide().element.classList.add("eased");
+        slide().zoomBy(slide().isZoomed ? 0 : 2.5, point);
+      },
+      wheel: (factor, point) => {
+        slide().element.classList.remove("eased");
+        slide().zoomBy(factor, point);
+      },
+      pinch: (factor, point, dx, dy) => {
+        const { zoom } = slide();
+        slide().element.classList.remove("eased");
+        slide().setZoom({ ...zoom, x: zoom.x + dx, y: zoom.y + dy });
+        slide().zoomBy(factor, point);
+      },
+      pinchEnd: () => {},
+      drag: (dx, dy) => {
+        if (slide().isZoomed) {
+          slide().element.classList.remove("eased");
+          grip ??= slide().zoom;
+          slide().setZoom({ ...slide().zoom, x: grip.x + dx, y: grip.y + dy });
+          return;
+        }
+        axis ??= Math.abs(dx) > Math.abs(dy) ? "x" : "y";
+        if (axis === "x") this.#moveTrack(this.#resisted(dx), false);
+        else this.#moveTrack(dx, false, Math.max(0, dy));
+      },
+      dragEnd: (dx, dy, vx, vy) => {
+        const ended = axis;
+        grip = axis = null;
+        if (ended === "x") this.#endSwipe(dx, vx);
+        else if (ended === "y" && (dy > 120 || (dy > 30 && vy > 0.5))) this.#actions.close();
+        else this.#moveTrack(0, true);
+      },
+    });
+  }
+
+  /**
+   * Returns how far the track follows a finger: little where there is no neighbour.
+   * @param {number} dx
+   */
+  #resisted(dx) {
+    const to = this.index + (dx < 0 ? 1 : -1);
+    return to < 0 || to >= this.#listing.loaded ? dx / 4 : dx;
+  }
+
+  /**
+   * @param {number} dx
+   * @param {number} vx
+   */
+  #endSwipe(dx, vx) {
+    const direction = dx < 0 ? 1 : -1;
+    const to = this.index + direction;
+    const far = Math.abs(dx) > this.#stage.clientWidth / 3 || (Math.abs(vx) > 0.35 && vx * dx > 0);
+    if (far && to >= 0 && to < this.#listing.loaded) this.#slideTo(direction, dx);
+    else this.#moveTrack(0, true);
+  }
+
+  /**
+   * True on the lower edge of a video, where its own controls are.
+   * @param {PointerEvent} event
+   */
+  #isVideoControl(event) {
+    if (!(event.target instanceof HTMLVideoElement)) return false;
+    const box = event.target.getBoundingClientRect();
+    return event.pointerType === "mouse" || event.clientY > box.bottom - 90;
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target instanceof HTMLInputElement) return;
+    if (event.target instanceof HTMLVideoElement && event.key.startsWith("Arrow")) return;
+    const onButton = event.target instanceof HTMLButtonElement;
+    const slide = this.#slides.get(this.index);
+    const middle = { x: 0, y: 0 };
+    /** @type {Record<string, () => void>} */
+    const keys = {
+      ArrowRight: () => this.step(1),
+      ArrowLeft: () => this.step(-1),
+      Home: () => this.#jump(0),
+      End: () => this.#jump(this.#listing.loaded - 1),
+      Escape: () => this.#actions.close(),
+      "+": () => slide?.zoomBy(1.5, middle),
+      "-": () => slide?.zoomBy(1 / 1.5, middle),
+      0: () => slide?.zoomBy(0, middle),
+      o: () => this.#zoomToPixels(),
+      i: () => this.#toggleInfo(),
+      d: () => this.#actions.download(this.photo),
+    };
+    if (!this.#readOnly) {
+      keys.r = () => void this.#actions.rotate(this.photo);
+      keys.Delete = () => this.#actions.remove(this.photo);
+    }
+    if (!onButton) keys[" "] = () => slide?.togglePlaying() || this.element.classList.toggle("bare");
+    const action = keys[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  }
+
+  /** @param {number} index */
+  #jump(index) {
+    this.index = index;
+    this.#arrange();
+  }
+}
