@@ -218,7 +218,7 @@ export class Gallery {
   /** Says in the bar what is shown, and offers what can be done with it. */
   #describe() {
     const { route } = here();
-    const texts = /** @type {const} */ ({ albums: "albums", all: "allPhotos", recent: "recent", date: "byDate" });
+    const texts = /** @type {const} */ ({ albums: "albums", all: "allPhotos", recent: "recentlyAdded", date: "byDate" });
     const path = route.view === "album" ? this.library.path(route.album) : [];
     const parents = path.slice(0, -1);
     const parent = parents.at(-1);

@@ -33,6 +33,7 @@ export const table = define({
   albums: ["Albums", "Alben"],
   allPhotos: ["All photos", "Alle Fotos"],
   recent: ["Recent", "Neu dazu"],
+  recentlyAdded: ["Recently added", "Neu hinzugekommen"],
   byDate: ["By date", "Nach Datum"],
   up: ["One level up", "Eine Ebene höher"],
   more: ["More", "Mehr"],

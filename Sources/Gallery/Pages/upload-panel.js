@@ -198,8 +198,7 @@ export class UploadPanel {
     const name = [...item.file.folders, item.file.name].join(" / ");
     const row = h("div", { class: "upload-row" }, preview,
       h("span", { class: "upload-text" }, h("span", { class: "upload-name", title: name }, name),
-        h("span", { class: "upload-about" })),
-      h("span", { class: "upload-state" }),
+        h("span", { class: "upload-line" }, h("span", { class: "upload-state" }), h("span", { class: "upload-about" }))),
       h("button", {
         type: "button", class: "quiet small upload-remove", "aria-label": t("removeFromUpload", { name }),
         title: t("remove"), on: { click: () => this.#queue.remove(item) },

@@ -32,7 +32,8 @@ export class UploadPreviews {
     const cached = this.#cache.get(String(item.number));
     if (cached) done(cached);
     else this.#waiting.push({ item, done, wanted });
-    this.#next();
+    // The row that asks is not in the document yet.
+    queueMicrotask(() => this.#next());
   }
 
   #next() {

@@ -1,0 +1,294 @@
+// Uploads: over a transport that fails in every way, each file ends as the server says, and "saved" is said only
+// for what the server has finished.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { UploadQueue } from "../../Sources/Gallery/Pages/upload-queue.js";
+import { randomFrom } from "./seeded.mjs";
+
+const slice = 10;
+
+class Failure extends Error {
+  constructor(code, body = {}) {
+    super(code);
+    this.code = code;
+    this.body = body;
+  }
+}
+
+/** A server in memory. `fault` may throw before or after each step. */
+class FakeServer {
+  uploads = new Map();
+  files = new Map();
+  calls = [];
+  fault = () => {};
+  sending = 0;
+  mostSending = 0;
+  gate = null;
+
+  async #step(name, upload, action) {
+    this.calls.push(name);
+    await Promise.resolve();
+    this.fault(name, "before", upload);
+    const result = action();
+    this.fault(name, "after", upload);
+    return result;
+  }
+
+  begin(album, file) {
+    const key = JSON.stringify([album, file.folders, file.name, file.size, file.modified]);
+    return this.#step("begin", key, () => {
+      const entry = this.uploads.get(key) ?? { offset: 0, file, album };
+      this.uploads.set(key, entry);
+      const candidate = [...this.files.values()].some((each) => each.size === file.size);
+      return { upload: key, offset: entry.offset, candidate };
+    });
+  }
+
+  same(upload, file) {
+    return this.#step("same", upload, () => {
+      const twin = [...this.files.values()].some((each) => each.source === file.source);
+      if (twin) this.uploads.delete(upload);
+      return { state: twin ? "there" : "new" };
+    });
+  }
+
+  async send(upload, file, offset, progress, signal) {
+    this.sending += 1;
+    this.mostSending = Math.max(this.mostSending, this.sending);
+    try {
+      if (this.gate) await this.gate(signal);
+      return await this.#step("send", upload, () => {
+        const entry = this.uploads.get(upload);
+        if (!entry) throw new Failure("unknown");
+        if (entry.offset !== offset) throw new Failure("invalid", { offset: entry.offset });
+        progress(Math.min(slice, file.size - offset));
+        entry.offset = Math.min(file.size, offset + slice);
+        return entry.offset;
+      });
+    } finally {
+      this.sending -= 1;
+    }
+  }
+
+  finish(upload) {
+    return this.#step("finish", upload, () => {
+      const entry = this.uploads.get(upload);
+      if (!entry) throw new Failure("unknown");
+      assert.equal(entry.offset, entry.file.size, "only whole files are finished");
+      this.uploads.delete(upload);
+      const twin = [...this.files.values()].some((each) => each.source === entry.file.source);
+      if (!twin) this.files.set(upload, entry.file);
+      return { state: twin ? "there" : "saved", name: entry.file.name };
+    });
+  }
+
+  cancel(upload) {
+    return this.#step("cancel", upload, () => this.uploads.delete(upload));
+  }
+}
+
+function files(count, size = 25) {
+  return Array.from({ length: count }, (_, number) => ({
+    name: `${number}.jpg`, size: size + (number % 3), modified: number, folders: [], source: `content ${number}`,
+  }));
+}
+
+function makeQueue(server, options = {}) {
+  const queue = new UploadQueue(server, { wait: async () => {}, now: () => 0, ...options });
+  queue.album = "a1";
+  return queue;
+}
+
+async function settled(queue, limit = 5000) {
+  for (let turn = 0; turn < limit && !queue.isOver && !queue.paused && queue.trouble !== "room"; turn += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+function checkCounts(queue) {
+  const counted = { ready: 0, waiting: 0, sending: 0, finishing: 0, saved: 0, there: 0, failed: 0 };
+  for (const item of queue.items) counted[item.state] += 1;
+  assert.deepEqual(queue.counts, counted);
+  assert.equal(queue.totalBytes, queue.items.reduce((sum, item) => sum + item.file.size, 0));
+  assert.equal(queue.sentBytes, queue.items.reduce((sum, item) => sum + item.sent, 0));
+}
+
+test("files are sent in order, three at a time, and saved", async () => {
+  const server = new FakeServer();
+  const queue = makeQueue(server);
+  queue.add(files(20));
+  assert.equal(server.calls.length, 0, "nothing is sent before start");
+  queue.start();
+  await settled(queue);
+  assert.equal(queue.counts.saved, 20);
+  assert.equal(server.files.size, 20);
+  assert.ok(server.mostSending <= 3);
+  assert.deepEqual([...server.files.values()].map((file) => file.name).slice(0, 3), ["0.jpg", "1.jpg", "2.jpg"]);
+  assert.equal(queue.sentBytes, queue.totalBytes);
+  checkCounts(queue);
+});
+
+test("saved is said only after the server has finished the file", async () => {
+  const server = new FakeServer();
+  const queue = makeQueue(server);
+  queue.onChange((item) => {
+    if (item?.state === "saved") assert.ok([...server.files.values()].includes(item.file), item.file.name);
+  });
+  queue.add(files(10));
+  queue.start();
+  await settled(queue);
+  assert.equal(queue.counts.saved, 10);
+});
+
+test("whatever fails on the way, every file is on the server once and the page says what became of it", async () => {
+  const random = randomFrom("queue");
+  for (let round = 0; round < 60; round += 1) {
+    const server = new FakeServer();
+    const queue = makeQueue(server);
+    const codes = ["offline", "busy", "slow"];
+    server.fault = () => {
+      if (random() < 0.15) throw new Failure(codes[Math.floor(random() * 3)], { retryAfter: 1 });
+    };
+    queue.add(files(12, round % 2 ? 0 : 25));
+    queue.start();
+    await settled(queue);
+    // After an answer to `finish` that was lost, the file begins again, and the server has it already.
+    assert.equal(queue.counts.saved + queue.counts.there, 12, JSON.stringify(queue.counts));
+    assert.equal(new Set([...server.files.values()].map((file) => file.source)).size, 12);
+    checkCounts(queue);
+  }
+});
+
+test("a pause stops sending, and resuming goes on where the server is", async () => {
+  const server = new FakeServer();
+  const queue = makeQueue(server, { parallel: 1 });
+  let slices = 0;
+  server.gate = async (signal) => {
+    slices += 1;
+    if (slices === 2) {
+      queue.pause();
+      signal.throwIfAborted();
+    }
+  };
+  queue.add(files(1, 45));
+  queue.start();
+  await settled(queue);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(queue.counts.waiting, 1);
+  assert.equal([...server.uploads.values()][0].offset, slice);
+  queue.resume();
+  await settled(queue);
+  assert.equal(queue.counts.saved, 1);
+  assert.equal(server.calls.filter((call) => call === "send").length, 5, "no slice was sent twice");
+  checkCounts(queue);
+});
+
+test("a page that was reloaded continues uploads when the same files are picked again", async () => {
+  const server = new FakeServer();
+  const first = makeQueue(server);
+  let slices = 0;
+  server.fault = (name, when) => {
+    if (name === "send" && when === "before" && ++slices > 4) first.stop();
+  };
+  first.add(files(3, 60));
+  first.start();
+  for (let turn = 0; turn < 200; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  const begun = [...server.uploads.values()].reduce((sum, { offset }) => sum + offset, 0);
+  assert.ok(begun > 0);
+  server.fault = () => {};
+  server.calls = [];
+  const second = makeQueue(server);
+  second.add(files(3, 60));
+  second.start();
+  await settled(second);
+  assert.equal(second.counts.saved + second.counts.there, 3);
+  const all = files(3, 60).reduce((sum, { size }) => sum + Math.ceil(size / slice), 0);
+  assert.ok(server.calls.filter((call) => call === "send").length < all, "what was there was not sent again");
+});
+
+test("a file that is there already is not sent", async () => {
+  const server = new FakeServer();
+  const first = makeQueue(server);
+  first.add(files(2));
+  first.start();
+  await settled(first);
+  server.calls = [];
+  const again = makeQueue(server);
+  again.add(files(2));
+  again.start();
+  await settled(again);
+  assert.equal(again.counts.there, 2);
+  assert.ok(!server.calls.includes("send"));
+});
+
+test("a full disk stops everything until the person goes on", async () => {
+  const server = new FakeServer();
+  const queue = makeQueue(server);
+  let full = true;
+  server.fault = (name) => {
+    if (name === "send" && full) throw new Failure("room");
+  };
+  queue.add(files(5));
+  queue.start();
+  await settled(queue);
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(queue.trouble, "room");
+  assert.equal(queue.counts.failed, 0);
+  full = false;
+  queue.resume();
+  await settled(queue);
+  assert.equal(queue.counts.saved, 5);
+});
+
+test("a file that fails does not hold up the others, and can be tried again", async () => {
+  const server = new FakeServer();
+  const queue = makeQueue(server);
+  let broken = true;
+  server.fault = (name, when, upload) => {
+    if (name === "finish" && broken && upload.includes("3.jpg")) throw new Failure("failed");
+  };
+  queue.add(files(6));
+  queue.start();
+  await settled(queue);
+  assert.equal(queue.counts.saved, 5);
+  assert.equal(queue.counts.failed, 1);
+  assert.equal(queue.items[3].error, "failed");
+  broken = false;
+  queue.retryAll();
+  await settled(queue);
+  assert.equal(queue.counts.saved, 6);
+  checkCounts(queue);
+});
+
+test("files that are taken out are discarded on the server, and counted no more", async () => {
+  const server = new FakeServer();
+  const queue = makeQueue(server, { parallel: 1 });
+  server.gate = (signal) => new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(new DOMException("", "AbortError")));
+  });
+  queue.add(files(4));
+  queue.start();
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  queue.remove(queue.items[2]);
+  checkCounts(queue);
+  queue.cancelAll();
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(queue.items.length, 0);
+  assert.equal(server.uploads.size, 0);
+  assert.equal(queue.counts.sending, 0);
+  checkCounts(queue);
+});
+
+test("the time left follows the speed", async () => {
+  const server = new FakeServer();
+  let now = 0;
+  const queue = makeQueue(server, { parallel: 1, now: () => (now += 500) });
+  queue.add(files(1, 1000));
+  const seen = [];
+  queue.onChange(() => seen.push(queue.secondsLeft));
+  queue.start();
+  await settled(queue);
+  const estimates = seen.filter((value) => value !== null);
+  assert.ok(estimates.length > 3);
+  assert.ok(estimates[0] > estimates.at(-1));
+});
