@@ -22,6 +22,8 @@
 
 const narrowest = 0.5;
 const widest = 3;
+/** How much higher than the target a row may be. */
+const highest = 1.5;
 
 /**
  * Returns width divided by height, within what a row can show; 4:3 where the size is unknown.
@@ -100,7 +102,7 @@ export class Layout {
       // The row is full: with this photo it is lower than the target, without it higher.
       if (index === start) return index + 1;
       const higher = (width - gap * (index - start - 1)) / before;
-      return higher - target < target - height ? index : index + 1;
+      return higher < target * highest && higher - target < target - height ? index : index + 1;
     }
     return available === this.#ratios.length ? available : null;
   }
@@ -125,8 +127,7 @@ export class Layout {
     const row = this.rows;
     if (head) this.#end += header + (row > 0 ? between : 0);
     // A last row that is not full keeps the usual height.
-    this.#heights[row] = Math.min(full, target * 1.5);
-    if (full > target * 1.15 && this.#isLast(end)) this.#heights[row] = Math.min(full, target);
+    this.#heights[row] = full > target * 1.15 && this.#isLast(end) ? target : full;
     this.#starts[row] = this.#laid;
     this.#starts[row + 1] = end;
     this.#tops[row] = this.#end;

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { getBlob, request } from "./api.js";
+import { codeOf, getBlob, request } from "./api.js";
 import { pictureCache } from "./lru.js";
 
 /** @typedef {import("./listing.js").Photo} Photo */
@@ -11,6 +11,7 @@ import { pictureCache } from "./lru.js";
 /** The largest original that is loaded into memory; larger ones come as a large preview. */
 const largestOriginal = 60 << 20;
 const largestEdge = 4096;
+const mostAttempts = 8;
 
 export class Pictures {
   #previews = pictureCache(24 << 20);
@@ -53,12 +54,29 @@ export class Pictures {
    */
   async #load(key, path, signal) {
     try {
-      const blob = await getBlob(path, signal);
+      const blob = await this.#fetch(path, signal);
       const url = URL.createObjectURL(blob);
       this.#previews.set(key, url, blob.size + 4096);
       return url;
     } finally {
       if (!signal.aborted) this.#loading.delete(key);
+    }
+  }
+
+  /**
+   * Gets a preview; while the server makes many others, it asks again.
+   * @param {string} path
+   * @param {AbortSignal} signal
+   */
+  async #fetch(path, signal) {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await getBlob(path, signal);
+      } catch (error) {
+        if (codeOf(error) !== "busy" || attempt === mostAttempts) throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 300 * attempt));
+      signal.throwIfAborted();
     }
   }
 

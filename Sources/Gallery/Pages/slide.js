@@ -3,7 +3,7 @@
  * @module
  */
 
-import { get, isAbort } from "./api.js";
+import { codeOf, get, isAbort } from "./api.js";
 import { h, style } from "./dom.js";
 import { icon } from "./icons.js";
 import { explain, t } from "./texts.js";
@@ -85,7 +85,8 @@ export class Slide {
       const edge = previewEdge(this.#stage, devicePixelRatio);
       await this.#show(await this.#pictures.preview(photo, edge), "preview");
     } catch (error) {
-      if (!isAbort(error)) this.#say(explain(error));
+      // Nothing can make a picture of this file; it may still be downloaded.
+      if (!isAbort(error)) this.#say(codeOf(error) === "unknown" ? t("noPreview") : explain(error));
     }
   }
 

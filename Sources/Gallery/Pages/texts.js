@@ -116,6 +116,8 @@ export const table = define({
   showOriginal: ["Original size", "Originalgröße"],
   videoUnplayable: ["This browser cannot play this video. Download it instead.",
     "Dieser Browser kann das Video nicht abspielen. Es lässt sich herunterladen."],
+  noPreview: ["There is no preview of this file. It can be downloaded.",
+    "Von dieser Datei gibt es keine Vorschau. Sie lässt sich herunterladen."],
   rename: ["Rename", "Umbenennen"],
   renamePhoto: ["Rename photo", "Foto umbenennen"],
   name: ["Name", "Name"],

@@ -1,0 +1,692 @@
+#!/usr/bin/env python3
+"""Uses the gallery's page in Chromium as a person does, on a desktop and on a phone.
+
+Without options it starts the mock server. With --url and --password it uses a real gallery, in albums that it
+makes and deletes; what needs failures on request is then left out. --only NAME runs the tests whose names
+contain NAME, --pictures DIR keeps a screenshot of every test. Needs Playwright for Python and a Chromium:
+CHROMIUM is its path, /usr/bin/chromium otherwise.
+"""
+
+import argparse
+import os
+import re
+import secrets
+import sys
+import time
+import traceback
+from pathlib import Path
+
+from playwright.sync_api import TimeoutError as Late
+from playwright.sync_api import expect, sync_playwright
+
+import mock_server
+
+DESKTOP = {"viewport": {"width": 1280, "height": 800}, "locale": "en-GB"}
+PHONE = {"viewport": {"width": 360, "height": 740}, "device_scale_factor": 2, "has_touch": True, "is_mobile": True,
+         "locale": "de-DE"}
+PATIENCE = 60_000
+tests = []
+
+
+def test(view=DESKTOP, mock=False):
+    def register(action):
+        tests.append((action, view, mock))
+        return action
+    return register
+
+
+class Person:
+    """What a person does on the page."""
+
+    def __init__(self, browser, view, url, password):
+        self.context = browser.new_context(**view, ignore_https_errors=True, accept_downloads=True)
+        self.context.set_default_timeout(PATIENCE)
+        self.url, self.password, self.touch = url, password, view is PHONE
+        self.page = self.context.new_page()
+        self.errors = []
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("console", lambda message: self.errors.append(message.text)
+                     if message.type == "error" and "Failed to load resource" not in message.text else None)
+
+    def mock(self, **settings):
+        self.context.request.post(f"{self.url}mock", data=settings)
+
+    def press(self, selector, **options):
+        target = self.page.locator(selector).first
+        target.tap(**options) if self.touch else target.click(**options)
+
+    def enter(self, password=None):
+        self.page.goto(self.url)
+        self.log_in(password or self.password)
+        self.page.wait_for_selector("nav [aria-current]")
+
+    def log_in(self, password):
+        self.page.fill("input[type=password]", password)
+        self.page.keyboard.press("Enter")
+
+    def place(self, number):
+        self.press(f"nav button >> nth={number}")
+
+    def menu(self, text):
+        self.press(".top-bar [aria-haspopup=menu]")
+        self.press(f"[role=menuitem]:text-matches('{text}')")
+
+    def open_album(self, name):
+        self.press(f".card:has(.card-name:text-is('{name}'))")
+        expect(self.page.locator("h1 .crumb-here")).to_have_text(name)
+
+    def new_album(self):
+        name = "Page test " + secrets.token_hex(4)
+        self.menu("New album|Neues Album")
+        self.page.fill("dialog input", name)
+        self.press("dialog .main")
+        self.page.wait_for_selector("dialog", state="detached")
+        self.open_album(name)
+        return name
+
+    def delete_album(self):
+        self.menu("Delete album|Album löschen")
+        self.press("dialog .danger")
+        self.page.wait_for_selector("dialog", state="detached")
+
+    def choose(self, files):
+        with self.page.expect_file_chooser() as chooser:
+            self.press(".upload-button")
+        chooser.value.set_files(files)
+
+    def upload(self, files):
+        self.choose(files)
+        self.press(".upload-buttons .main")
+        self.uploaded(len(files))
+
+    def uploaded(self, count):
+        self.page.wait_for_function(
+            "n => document.querySelector('.upload-panel h2')?.textContent.match(/saved|gespeichert/)"
+            " && document.querySelector('.upload-panel h2').textContent.includes(n)", arg=str(count))
+        self.press(".upload-buttons .main")
+
+    def tiles(self, count):
+        expect(self.page.locator(".tile")).to_have_count(count)
+
+    def viewing(self, name):
+        expect(self.page.locator(".viewer-caption strong")).to_have_text(name)
+
+
+def pictures(count, start=0, size=(300, 200)):
+    return [{"name": f"Test {number + 1}.png", "mimeType": "image/png",
+             "buffer": mock_server.landscape(number, *size) + b"end %d" % number}
+            for number in range(start, start + count)]
+
+
+@test()
+def a_wrong_password_is_refused_and_the_right_one_opens_the_albums(person):
+    page = person.page
+    page.goto(person.url)
+    field = page.locator("input[type=password]")
+    expect(field).to_be_focused()
+    assert field.get_attribute("autocomplete") == "one-time-code"
+    person.log_in("this is not it")
+    expect(page.locator(".login-message")).to_have_text("Wrong password.")
+    expect(field).to_have_value("")
+    person.log_in(person.password)
+    expect(page.locator("h1")).to_have_text("Albums")
+
+
+@test()
+def albums_are_made_nested_renamed_moved_and_deleted(person):
+    page = person.page
+    person.enter()
+    outer = person.new_album()
+    inner = person.new_album()
+    expect(page.locator("h1 .crumb")).to_have_text(outer)
+    person.menu("Rename album")
+    page.fill("dialog input", inner + " renamed")
+    person.press("dialog .main")
+    expect(page.locator("h1 .crumb-here")).to_have_text(inner + " renamed")
+    person.menu("New album")
+    page.fill("dialog input", "a/b")
+    person.press("dialog .main")
+    expect(page.locator("dialog .problem")).to_have_text("This name is not possible.")
+    page.keyboard.press("Escape")
+    person.menu("Move album")
+    person.press("dialog .album-option >> nth=0")
+    person.press("dialog .main")
+    expect(page.locator("h1 .crumb")).to_have_count(0)
+    person.upload(pictures(2))
+    person.menu("Delete album")
+    expect(page.locator("dialog p")).to_contain_text("2 photos")
+    person.press("dialog .danger")
+    person.press(".toast-button:text-is('Undo')")
+    person.open_album(inner + " renamed")
+    person.delete_album()
+    person.open_album(outer)
+    person.delete_album()
+    expect(page.locator(f".card:has-text('{outer}')")).to_have_count(0)
+
+
+@test()
+def files_are_previewed_uploaded_and_told_apart_when_they_come_again(person):
+    page = person.page
+    person.enter()
+    person.new_album()
+    person.choose(pictures(4))
+    expect(page.locator(".upload-panel h2")).to_have_text("4 files to upload")
+    expect(page.locator(".upload-preview canvas")).to_have_count(4)
+    expect(page.locator(".upload-about").first).to_contain_text("PNG")
+    person.press(".upload-remove >> nth=3")
+    person.press(".upload-buttons .main")
+    person.uploaded(3)
+    person.tiles(3)
+    person.choose(pictures(4))
+    person.press(".upload-buttons .main")
+    expect(page.locator(".upload-detail")).to_have_text("1 saved · 3 already there")
+    person.press(".upload-buttons .main")
+    person.tiles(4)
+    other = [{"name": "Test 1.png", "mimeType": "image/png", "buffer": mock_server.landscape(11, 300, 200)}]
+    person.choose(other)
+    person.press(".upload-buttons .main")
+    expect(page.locator(".upload-about").first).to_contain_text("as Test 1")
+    person.press(".upload-buttons .main")
+    person.tiles(5)
+    person.delete_album()
+
+
+@test()
+def a_folder_that_is_picked_becomes_albums(person):
+    folder = Path(os.environ.get("TMPDIR", "/tmp")) / f"page-test-{secrets.token_hex(4)}" / "Trip"
+    (folder / "Day 2").mkdir(parents=True)
+    for number, path in enumerate([folder / "a.png", folder / "Day 2" / "b.png", folder / ".DS_Store"]):
+        path.write_bytes(mock_server.landscape(number, 90, 60))
+    person.enter()
+    person.new_album()
+    with person.page.expect_file_chooser() as chooser:
+        person.menu("Upload a folder")
+    chooser.value.set_files(folder)
+    expect(person.page.locator(".upload-panel h2")).to_have_text("2 files to upload")
+    person.press(".upload-buttons .main")
+    person.uploaded(2)
+    person.open_album("Trip")
+    person.tiles(1)
+    person.open_album("Day 2")
+    person.tiles(1)
+    person.press(".crumb >> nth=0")
+    person.delete_album()
+
+
+@test(mock=True)
+def an_upload_survives_lost_connections(person):
+    person.enter()
+    person.new_album()
+    person.mock(dropUploads=0.3)
+    person.upload(pictures(3, size=(900, 600)) + [
+        {"name": "long.png", "mimeType": "image/png", "buffer": mock_server.landscape(5, 60, 40) + os.urandom(6 << 20)}])
+    person.mock(dropUploads=0)
+    person.tiles(4)
+    person.delete_album()
+
+
+@test(mock=True)
+def an_upload_continues_after_the_page_was_reloaded(person):
+    page = person.page
+    file = [{"name": "long.png", "mimeType": "image/png",
+             "buffer": mock_server.landscape(5, 60, 40) + secrets.token_bytes(9 << 20)}]
+    person.enter()
+    name = person.new_album()
+    # Playwright gives a picked file the time of now, so the test fixes it.
+    page.add_init_script("Object.defineProperty(File.prototype, 'lastModified', { get: () => 1700000000000 })")
+    page.reload()
+    person.open_album(name)
+    person.mock(slow=700)
+    person.choose(file)
+    person.press(".upload-buttons .main")
+    page.wait_for_function("document.querySelector('.upload-detail').textContent.match(/^[2-9].* MB of/)")
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.reload()
+    person.mock(slow=0)
+    person.open_album(name)
+    sent = []
+    page.on("request", lambda request: sent.append(request.url) if request.method == "PUT" else None)
+    person.upload(file)
+    assert 0 < len(sent) < 9, f"{len(sent)} slices were sent again"
+    person.tiles(1)
+    person.delete_album()
+
+
+@test(mock=True)
+def a_full_disk_stops_the_upload_until_the_person_goes_on(person):
+    person.enter()
+    person.new_album()
+    person.mock(full=True)
+    person.choose(pictures(2))
+    person.press(".upload-buttons .main")
+    expect(person.page.locator(".upload-panel h2")).to_have_text("The disk is full")
+    person.mock(full=False)
+    person.press(".upload-buttons .main")
+    person.uploaded(2)
+    person.delete_album()
+
+
+@test()
+def the_viewer_goes_through_photos_by_keyboard_and_back_leads_to_the_grid(person):
+    page = person.page
+    person.enter()
+    person.new_album()
+    person.upload(pictures(3))
+    person.tiles(3)
+    page.wait_for_selector(".tile img")
+    page.locator(".tile").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    person.viewing("Test 2.png")
+    page.wait_for_selector(".slide:not([aria-hidden]) .preview")
+    page.keyboard.press("ArrowRight")
+    person.viewing("Test 3.png")
+    page.keyboard.press("ArrowRight")
+    person.viewing("Test 3.png")
+    page.keyboard.press("Home")
+    person.viewing("Test 1.png")
+    page.keyboard.press("+")
+    page.wait_for_selector(".zoomed")
+    page.keyboard.press("0")
+    page.wait_for_selector(".zoomed", state="detached")
+    page.keyboard.press("i")
+    expect(page.locator(".viewer-info dl")).to_contain_text("300 × 200")
+    page.keyboard.press("o")
+    page.wait_for_selector(".slide .original")
+    page.go_back()
+    page.wait_for_selector(".viewer", state="detached")
+    expect(page.locator(".tile").first).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".viewer")
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".viewer", state="detached")
+    person.delete_album()
+
+
+@test()
+def a_photo_is_renamed_made_the_cover_and_deleted_in_the_viewer(person):
+    page = person.page
+    person.enter()
+    person.new_album()
+    person.upload(pictures(3))
+    person.press(".tile >> nth=1")
+    person.viewing("Test 2.png")
+    person.press(".viewer-actions button[title='Make this the cover']")
+    expect(page.locator(".toast").last).to_contain_text("cover")
+    page.keyboard.press("i")
+    person.press(".viewer-info button[title=Rename]")
+    page.fill("dialog input", "Better.png")
+    person.press("dialog .main")
+    person.viewing("Better.png")
+    page.keyboard.press("Delete")
+    expect(page.locator(".viewer-caption strong")).not_to_have_text("Better.png")
+    person.press(".toast-button:text-is('Undo')")
+    page.keyboard.press("Escape")
+    person.tiles(3)
+    person.delete_album()
+
+
+@test(mock=True)
+def a_photo_is_rotated(person):
+    page = person.page
+    person.enter()
+    person.new_album()
+    person.upload(pictures(1))
+    person.press(".tile")
+    page.wait_for_selector(".slide .preview")
+    wide = page.locator(".picture").bounding_box()
+    page.keyboard.press("r")
+    page.wait_for_function("() => { const box = document.querySelector('.picture')?.getBoundingClientRect();"
+                           " return box && box.height > box.width }")
+    assert wide["width"] > wide["height"]
+    page.keyboard.press("Escape")
+    person.delete_album()
+
+
+@test(mock=True)
+def a_video_plays(person):
+    page = person.page
+    person.enter()
+    person.place(1)
+    person.press(".tile.video")
+    page.wait_for_selector(".slide video")
+    page.keyboard.press(" ")
+    page.wait_for_function("document.querySelector('.slide video').currentTime > 0.1")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("video", state="detached")
+
+
+@test()
+def photos_are_selected_with_mouse_and_keyboard_and_deletion_can_be_undone(person):
+    page = person.page
+    person.enter()
+    person.new_album()
+    person.upload(pictures(6))
+    person.tiles(6)
+    count = page.locator(".selection-bar strong")
+    person.press(".tile >> nth=1", modifiers=["Control"])
+    person.press(".tile >> nth=4", modifiers=["Shift"])
+    expect(count).to_have_text("4 selected")
+    page.keyboard.press("Escape")
+    expect(page.locator(".selection-bar")).to_be_hidden()
+    page.locator(".tile").first.focus()
+    page.keyboard.press("Shift+ArrowRight")
+    expect(count).to_have_text("2 selected")
+    page.keyboard.press("Control+a")
+    expect(count).to_have_text("6 selected")
+    page.keyboard.press("Escape")
+    box = page.locator(".tile").first.bounding_box()
+    page.mouse.move(box["x"] + 5, box["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] + 40, box["y"] + 60, steps=5)
+    page.mouse.up()
+    expect(count).to_have_text("2 selected")
+    page.keyboard.press("Delete")
+    person.tiles(4)
+    person.press(".toast-button:text-is('Undo')")
+    person.tiles(6)
+    expect(page.locator(".toast").last).to_contain_text("Nothing was deleted")
+    person.delete_album()
+
+
+@test()
+def photos_are_copied_and_moved_to_another_album(person):
+    page = person.page
+    person.enter()
+    outer = person.new_album()
+    person.upload(pictures(3))
+    inner = person.new_album()
+    page.go_back()
+    person.tiles(3)
+    for action, left in (("Copy", 3), ("Move", 2)):
+        person.press(".tile >> nth=0", modifiers=["Control"])
+        person.press(f".selection-bar button[title={action}]")
+        page.fill("dialog input[type=search]", inner)
+        person.press("dialog .album-option")
+        person.press("dialog .main")
+        expect(page.locator(".toast").last).to_contain_text("1 photo")
+        person.tiles(left)
+    person.open_album(inner)
+    person.tiles(2)
+    person.press(f".crumb:text-is('{outer}')")
+    person.delete_album()
+
+
+@test(mock=True)
+def errors_of_single_photos_are_listed_at_the_end(person):
+    page = person.page
+    person.enter()
+    person.open_album("Garden 2")
+    page.wait_for_selector(".tile")
+    person.mock(failJobs=1)
+    person.press(".tile >> nth=0", modifiers=["Control"])
+    person.press(".tile >> nth=2", modifiers=["Control"])
+    person.press(".selection-bar button[title=Copy]")
+    person.press("dialog .album-option >> nth=0")
+    person.press("dialog .main")
+    person.press(".toast-button:text-is('Show')")
+    expect(page.locator("dialog li")).to_have_count(2)
+    expect(page.locator("dialog li").first).to_contain_text("The file is damaged.")
+    page.keyboard.press("Escape")
+    person.mock(failJobs=0)
+
+
+@test()
+def one_photo_downloads_as_it_is_and_several_as_a_zip_file(person):
+    page = person.page
+    person.enter()
+    person.new_album()
+    person.upload(pictures(3))
+    person.press(".tile >> nth=0", modifiers=["Control"])
+    with page.expect_download() as one:
+        person.press(".selection-bar button[title=Download]")
+    assert one.value.suggested_filename == "Test 1.png"
+    person.press(".tile >> nth=1")
+    with page.expect_download() as several:
+        person.press(".selection-bar button[title=Download]")
+    assert several.value.suggested_filename == "Album.zip"
+    page.keyboard.press("Escape")
+    person.delete_album()
+
+
+@test()
+def nothing_stays_in_the_browser_and_locking_clears_the_page(person):
+    page = person.page
+    person.enter()
+    name = person.new_album()
+    person.upload(pictures(2))
+    person.press(".tile")
+    person.viewing("Test 1.png")
+    traces = page.evaluate("""async () => [localStorage.length, sessionStorage.length,
+        (await indexedDB.databases()).length, (await caches.keys()).length, document.title, location.href,
+        typeof history.state, document.cookie]""")
+    assert traces == [0, 0, 0, 0, "Album", person.url, "number", ""], traces
+    page.keyboard.press("Escape")
+    person.delete_album()
+    person.press(".lock")
+    page.wait_for_selector("input[type=password]")
+    text = page.evaluate("document.documentElement.outerHTML")
+    assert name not in text and "Test 1" not in text
+    page.go_back()
+    page.wait_for_selector("input[type=password]")
+    page.goto(person.url)
+    page.wait_for_selector("input[type=password]")
+
+
+@test(mock=True)
+def a_session_that_ended_shows_the_login_and_no_photos(person):
+    page = person.page
+    person.enter()
+    person.place(1)
+    page.wait_for_selector(".tile img")
+    person.mock(expire=True)
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    page.wait_for_selector("input[type=password]")
+    expect(page.locator(".login-message")).to_have_text("The album was locked.")
+    assert page.locator("img").count() == 0
+
+
+@test(mock=True)
+def what_another_program_adds_shows_by_itself(person):
+    page = person.page
+    person.enter()
+    person.open_album("Birds")
+    page.wait_for_selector(".tile")
+    before = page.locator(".subtitle").inner_text()
+    person.mock(touch="Birds")
+    page.wait_for_function("text => document.querySelector('.subtitle').textContent !== text", arg=before)
+
+
+@test(mock=True)
+def names_are_never_markup(person):
+    person.enter()
+    person.open_album("Family")
+    person.page.wait_for_selector(".tile img")
+    person.page.wait_for_timeout(500)
+    assert person.page.locator("img[onerror]").count() == 0
+    expect(person.page.locator(".tile[aria-label*='onerror']")).to_have_count(1)
+
+
+@test(mock=True)
+def a_space_that_is_read_only_offers_no_changes(person):
+    page = person.page
+    person.enter("fixed")
+    person.open_album("Family")
+    assert page.locator(".upload-button").count() == 0
+    person.press(".tile >> nth=0")
+    page.wait_for_selector(".viewer")
+    assert page.locator(".viewer-actions button[title=Delete]").count() == 0
+
+
+@test(mock=True)
+def days_are_selected_whole_and_the_strip_of_years_goes_to_a_date(person):
+    page = person.page
+    person.enter("many")
+    person.place(3)
+    page.wait_for_selector(".day-tick")
+    person.press(".day-tick >> nth=0")
+    expect(page.locator(".selection-bar strong")).not_to_have_text("Select photos")
+    page.keyboard.press("Escape")
+    strip = page.locator(".scrubber")
+    box = strip.bounding_box()
+    page.mouse.click(box["x"] + 30, box["y"] + box["height"] * 0.7)
+    page.wait_for_function("scrollY > 5000")
+    text = strip.get_attribute("aria-valuetext")
+    strip.focus()
+    page.keyboard.press("ArrowDown")
+    page.wait_for_function("text => document.querySelector('.scrubber').getAttribute('aria-valuetext') !== text",
+                           arg=text)
+
+
+@test(mock=True)
+def a_hundred_thousand_photos_scroll_with_few_elements(person):
+    page = person.page
+    person.enter("many")
+    page.evaluate("""() => {
+        window.tasks = [];
+        new PerformanceObserver(list => tasks.push(...list.getEntries().map(entry => Math.round(entry.duration))))
+            .observe({ entryTypes: ["longtask"] });
+    }""")
+    started = time.time()
+    person.place(1)
+    page.wait_for_selector(".tile img")
+    first = time.time() - started
+    page.wait_for_function("window.scrollMaxY !== 0 && document.querySelector('.grid').clientHeight > 100000")
+    most = page.evaluate("""async () => {
+        let most = 0;
+        const end = document.documentElement.scrollHeight;
+        for (let step = 0; step <= 200; step += 1) {
+            scrollTo(0, end * step / 200);
+            await new Promise(requestAnimationFrame);
+            most = Math.max(most, document.querySelectorAll("*").length);
+        }
+        return most;
+    }""")
+    page.wait_for_selector(".tile img")
+    tasks = page.evaluate("tasks")
+    memory = page.evaluate("performance.memory.usedJSHeapSize") / 1e6
+    print(f"    first photo after {first:.2f} s; at most {most} elements; tasks over 50 ms: {tasks}; "
+          f"heap {memory:.0f} MB")
+    assert most < 3000, most
+
+
+@test(view=PHONE)
+def a_phone_swipes_through_photos_and_drags_down_to_close(person):
+    page = person.page
+    person.enter()
+    person.new_album()
+    person.upload(pictures(3))
+    person.tiles(3)
+    person.press(".tile >> nth=0")
+    person.viewing("Test 1.png")
+    fingers = page.context.new_cdp_session(page)
+
+    def swipe(x0, y0, x1, y1):
+        fingers.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x0, "y": y0}]})
+        for step in range(1, 9):
+            fingers.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [
+                {"x": x0 + (x1 - x0) * step / 8, "y": y0 + (y1 - y0) * step / 8}]})
+        fingers.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+    swipe(320, 400, 60, 400)
+    person.viewing("Test 2.png")
+    swipe(60, 400, 320, 400)
+    person.viewing("Test 1.png")
+    swipe(180, 300, 180, 600)
+    page.wait_for_selector(".viewer", state="detached")
+    person.delete_album()
+
+
+@test(view=PHONE)
+def a_phone_zooms_with_two_fingers_and_a_tap_hides_the_bars(person):
+    page = person.page
+    person.enter()
+    person.new_album()
+    person.upload(pictures(1))
+    person.press(".tile")
+    page.wait_for_selector(".slide .preview")
+    page.touchscreen.tap(180, 370)
+    page.wait_for_selector(".viewer.bare")
+    page.touchscreen.tap(180, 370)
+    page.wait_for_selector(".viewer:not(.bare)")
+    fingers = page.context.new_cdp_session(page)
+
+    def touch(kind, distance):
+        points = [] if kind == "touchEnd" else [{"x": 180 - distance, "y": 370, "id": 0},
+                                                {"x": 180 + distance, "y": 370, "id": 1}]
+        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", 30)
+    for distance in range(30, 110, 10):
+        touch("touchMove", distance)
+    touch("touchEnd", 0)
+    page.wait_for_selector(".zoomed")
+    person.press(".viewer-bar > button")
+    page.wait_for_selector(".viewer", state="detached")
+    person.delete_album()
+
+
+@test(view=PHONE)
+def a_phone_selects_by_a_long_press_and_speaks_german(person):
+    page = person.page
+    person.enter()
+    expect(page.locator("h1")).to_have_text("Alben")
+    person.new_album()
+    person.upload(pictures(3))
+    person.tiles(3)
+    box = page.locator(".tile").first.bounding_box()
+    fingers = page.context.new_cdp_session(page)
+    point = {"x": box["x"] + 30, "y": box["y"] + 30}
+    fingers.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [point]})
+    expect(page.locator(".selection-bar strong")).to_have_text("1 ausgewählt")
+    fingers.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    person.press(".tile >> nth=1")
+    expect(page.locator(".selection-bar strong")).to_have_text("2 ausgewählt")
+    person.press(".selection-bar > .quiet")
+    width = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert width[0] <= width[1], f"the page is wider than the phone: {width}"
+    person.menu("English")
+    expect(page.locator(".lock")).to_have_attribute("title", re.compile("Lock"))
+    person.delete_album()
+
+
+def run(arguments):
+    url, password, server = arguments.url, arguments.password, None
+    if not url:
+        server = mock_server.serve(photos=arguments.photos)
+        url, password = f"http://localhost:{server.server_port}/", "some"
+    failed = []
+    with sync_playwright() as playwright:
+        expect.set_options(timeout=PATIENCE)
+        browser = playwright.chromium.launch(
+            executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=["--no-sandbox"])
+        for action, view, needs_mock in tests:
+            name = action.__name__
+            if arguments.only not in name or (needs_mock and server is None):
+                continue
+            person = Person(browser, view, url, password)
+            try:
+                action(person)
+                assert not person.errors, person.errors
+                print(f"ok    {name}", flush=True)
+            except (AssertionError, Late, Exception):  # every test is tried, whatever one does
+                failed.append(name)
+                print(f"FAIL  {name}\n{traceback.format_exc()}\n{person.errors}", flush=True)
+                person.page.screenshot(path=str(Path(arguments.pictures or "/tmp") / f"failed-{name}.png"))
+            if arguments.pictures:
+                person.page.screenshot(path=str(Path(arguments.pictures) / f"{name}.png"))
+            person.context.close()
+        browser.close()
+    return failed
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--url", help="of a gallery that runs, with a slash at its end")
+    parser.add_argument("--password")
+    parser.add_argument("--only", default="", help="part of the names of tests")
+    parser.add_argument("--photos", type=int, default=100_000, help="in the mock server's large space")
+    parser.add_argument("--pictures", help="folder for screenshots")
+    wrong = run(parser.parse_args())
+    if wrong:
+        sys.exit("failed: " + ", ".join(wrong))
