@@ -24,7 +24,7 @@ import mock_server
 DESKTOP = {"viewport": {"width": 1280, "height": 800}, "locale": "en-GB"}
 PHONE = {"viewport": {"width": 360, "height": 740}, "device_scale_factor": 2, "has_touch": True, "is_mobile": True,
          "locale": "de-DE"}
-PATIENCE = 60_000
+PATIENCE = int(os.environ.get("PAGE_TEST_PATIENCE", "60")) * 1000
 tests = []
 
 
