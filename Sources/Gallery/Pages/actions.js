@@ -4,7 +4,7 @@
  */
 
 import { createAlbum, pickAlbum, root } from "./album-picker.js";
-import { get, post } from "./api.js";
+import { ApiError, codeOf, get, post } from "./api.js";
 import { confirmDialog, nameDialog } from "./dialogs.js";
 import { download } from "./downloads.js";
 import { describeCounts, explain, t } from "./texts.js";
@@ -99,7 +99,11 @@ export class Actions {
    */
   async rotate(photo) {
     const { rotation } = await get(`/api/photo/${photo.id}`);
-    return await post(`/api/photo/${photo.id}`, { rotation: (rotation + 90) % 360 });
+    try {
+      return await post(`/api/photo/${photo.id}`, { rotation: (rotation + 90) % 360 });
+    } catch (error) {
+      throw codeOf(error) === "invalid" ? new ApiError("unrotatable", 400) : error;
+    }
   }
 
   /** @param {Photo} photo */
@@ -141,7 +145,6 @@ export class Actions {
   /**
    * Deletes an album after a question that says how much is in it.
    * @param {string} id
-   * @returns {Promise<boolean>} whether it is deleted
    */
   async deleteAlbum(id) {
     const name = this.#library.album(id)?.name ?? "";
@@ -153,14 +156,11 @@ export class Actions {
       action: t("delete"),
       danger: true,
     });
-    if (!sure) return false;
-    let done = false;
+    if (!sure) return;
     await attempt(async () => {
       const { job } = await post(`/api/albums/${id}/delete`);
       this.#jobs.follow(job, t("deletedAlbum", { name }));
-      done = true;
       await this.#library.refresh();
     });
-    return done;
   }
 }

@@ -42,7 +42,6 @@ export class AlbumCards {
     this.#observer = new IntersectionObserver((entries) => this.#see(entries), { rootMargin: "300px" });
     this.#forget = thumbnails.onLoad((id, url) => this.#arrived(id, url));
     this.element.addEventListener("keydown", (event) => this.#key(event));
-    this.draw();
   }
 
   remove() {

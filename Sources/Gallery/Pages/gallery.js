@@ -43,6 +43,12 @@ export class Gallery {
   #lock;
   #shell = h("div", { class: "shell" });
   #main = h("main", { class: "content" });
+  #note = h("div");
+  /**
+   * The albums that the one shown lies in, outermost first; where to go when it is gone.
+   * @type {string[]}
+   */
+  #parents = [];
   /** @type {{navigation: Navigation, top: TopBar, selection: SelectionBar, panel: UploadPanel, drop: DropZone}} */
   #parts;
   /** @type {PhotosView | null} */
@@ -183,15 +189,17 @@ export class Gallery {
 
   #showAlbums() {
     this.#albums = new AlbumCards(this.library, this.thumbnails, null, (album) => go({ view: "album", album }));
+    fill(this.#main, this.#albums.element, this.#note);
     this.#drawAlbums();
   }
 
   #drawAlbums() {
     if (!this.#albums) return;
+    this.#albums.draw();
     const empty = this.library.children(null).length === 0;
     const create = !this.library.readOnly
       && labelledButton("add", t("newAlbum"), () => void this.actions.createAlbum(null));
-    fill(this.#main, this.#albums.element, empty && emptyNote(t("noAlbums"), t("noAlbumsText"), create));
+    fill(this.#note, empty && emptyNote(t("noAlbums"), t("noAlbumsText"), create));
   }
 
   /**
@@ -222,6 +230,7 @@ export class Gallery {
     const path = route.view === "album" ? this.library.path(route.album) : [];
     const parents = path.slice(0, -1);
     const parent = parents.at(-1);
+    this.#parents = parents.map(({ id }) => id);
     this.#parts.top.show({
       path: parents.map(({ id, name }) => ({ name, go: () => go({ view: "album", album: id }) })),
       title: route.view === "album" ? path.at(-1)?.name ?? "" : t(texts[route.view]),
@@ -264,16 +273,9 @@ export class Gallery {
       { icon: "cover", label: t("resetCover"), hidden: fixed || album === null,
         run: () => void actions.resetCover(album ?? "") },
       { icon: "remove", label: t("deleteAlbum"), danger: true, hidden: fixed || album === null,
-        run: () => void this.#deleteAlbum(album ?? "") },
+        run: () => void actions.deleteAlbum(album ?? "") },
       { icon: "language", label: other === "de" ? "Deutsch" : "English", run: () => this.#switchLanguage(other) },
     ];
-  }
-
-  /** @param {string} id */
-  async #deleteAlbum(id) {
-    const parent = this.library.album(id)?.parent ?? null;
-    const deleted = await this.actions.deleteAlbum(id);
-    if (deleted && here().route.view === "album") replace(parent === null ? { view: "albums" } : { view: "album", album: parent });
   }
 
   #selectionChanged() {
@@ -314,10 +316,10 @@ export class Gallery {
   #changed(changes) {
     const { route } = here();
     if (route.view === "album" && !this.library.album(route.album)) {
-      replace({ view: "albums" });
+      const album = [...this.#parents].reverse().find((id) => this.library.album(id));
+      replace(album === undefined ? { view: "albums" } : { view: "album", album });
       return;
     }
-    this.#albums?.draw();
     this.#drawAlbums();
     this.#photos?.changed(changes);
     this.thumbnails.askAgain();

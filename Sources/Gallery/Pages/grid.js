@@ -50,6 +50,7 @@ export class Grid {
   #lastLoad = 0;
   #resize;
   #forget;
+  #forgetSelection;
 
   /** @param {GridOptions} options */
   constructor(options) {
@@ -64,7 +65,8 @@ export class Grid {
     this.#resize.observe(this.element);
     addEventListener("scroll", this.render, { passive: true });
     addEventListener("resize", this.render);
-    options.selection.onChange(this.#select);
+    this.#forgetSelection = options.selection.onChange(this.#select);
+    this.element.classList.toggle("selecting", options.selection.active);
     this.#forget = options.thumbnails.onLoad((id, url) => this.#arrived(id, url));
   }
 
@@ -74,6 +76,7 @@ export class Grid {
     removeEventListener("scroll", this.render);
     removeEventListener("resize", this.render);
     this.#forget();
+    this.#forgetSelection();
     this.options.thumbnails.want("grid", []);
     this.element.remove();
   }

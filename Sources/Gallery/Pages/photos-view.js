@@ -61,6 +61,7 @@ export class PhotosView {
     this.#scrubber = byDate ? new Scrubber(this.grid) : null;
     this.#cards = this.#album === null ? null
       : new AlbumCards(gallery.library, gallery.thumbnails, this.#album, openAlbum);
+    this.#cards?.draw();
     fill(this.element, this.#cards?.element, this.#note, this.grid.element, this.#scrubber?.element);
   }
 

@@ -18,6 +18,7 @@ export class Selection {
   /** @param {() => void} listener */
   onChange(listener) {
     this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   get size() {

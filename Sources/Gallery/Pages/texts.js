@@ -188,6 +188,7 @@ export const table = define({
   error_readonly: ["This album cannot be changed.", "Dieses Album lässt sich nicht ändern."],
   error_damaged: ["The file is damaged.", "Die Datei ist beschädigt."],
   error_busy: ["The server is busy.", "Der Server ist beschäftigt."],
+  error_unrotatable: ["This photo cannot be rotated.", "Dieses Foto lässt sich nicht drehen."],
   error_gone: ["The file cannot be read any more. Choose it again.",
     "Die Datei lässt sich nicht mehr lesen. Bitte neu auswählen."],
   error_failed: ["It failed.", "Das ist fehlgeschlagen."],
