@@ -123,7 +123,10 @@ export class Actions {
   /** @param {string} id */
   async renameAlbum(id) {
     await nameDialog({
-      title: t("renameAlbum"), label: t("albumName"), value: this.#library.album(id)?.name ?? "", action: t("rename"),
+      title: t("renameAlbum"),
+      label: t("albumName"),
+      value: this.#library.album(id)?.name ?? "",
+      action: t("rename"),
     }, async (name) => {
       await post(`/api/albums/${id}`, { name });
       await this.#library.refresh();

@@ -107,7 +107,8 @@ function newAlbumButton(library, draw, choose, chosen) {
     choose(id);
     draw();
   };
-  return h("button", { type: "button", class: "plain with-icon", on: { click: create } }, icon("add"), t("newAlbum"));
+  const attributes = { type: "button", class: "plain with-icon", on: { click: create } };
+  return h("button", attributes, icon("add"), t("newAlbum"));
 }
 
 /**
@@ -119,7 +120,8 @@ function newAlbumButton(library, draw, choose, chosen) {
 export async function createAlbum(library, parent) {
   /** @type {string | null} */
   let id = null;
-  await nameDialog({ title: t("newAlbum"), label: t("albumName"), value: "", action: t("create") }, async (name) => {
+  const question = { title: t("newAlbum"), label: t("albumName"), value: "", action: t("create") };
+  await nameDialog(question, async (name) => {
     const { album } = await post("/api/albums", { parent, name });
     id = album.id;
     await library.refresh();

@@ -53,7 +53,8 @@ export class AlbumCards {
 
   /** Draws the cards as the library now has the albums; the focus stays on its album. */
   draw() {
-    const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.album : undefined;
+    const active = document.activeElement;
+    const focused = active instanceof HTMLElement ? active.dataset.album : undefined;
     this.#observer.disconnect();
     this.#covers.clear();
     this.#wanted.clear();
@@ -85,7 +86,8 @@ export class AlbumCards {
     if (album.cover === null) return null;
     const item = { id: album.cover, version: album.coverThumb ?? album.modified };
     const url = this.#thumbnails.url(item);
-    const place = h("span", { class: "cover-image" }, url ? h("img", { src: url, alt: "", draggable: "false" }) : null);
+    const place = h("span", { class: "cover-image" });
+    if (url) place.append(h("img", { src: url, alt: "", draggable: "false" }));
     this.#covers.set(album.cover, [...(this.#covers.get(album.cover) ?? []), place]);
     this.#wanted.set(place, item);
     this.#observer.observe(place);

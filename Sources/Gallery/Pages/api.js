@@ -1,5 +1,6 @@
 /**
- * Speaks to the server: JSON over `fetch`, failures as `ApiError`, and one place that hears of a lost session.
+ * Speaks to the server: JSON over `fetch`, failures as `ApiError`, and one place that hears of a lost
+ * session.
  * @module
  */
 

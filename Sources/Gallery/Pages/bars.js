@@ -12,8 +12,9 @@ import { formatNumber, t } from "./texts.js";
 /** @typedef {import("./dialogs.js").MenuItem} MenuItem */
 /** @typedef {MenuItem & {shown?: boolean}} BarAction  `shown`: as a button of its own where there is room */
 
-/** @type {{view: "albums" | "all" | "recent" | "date", icon: IconName, text: "albums" | "allPhotos" | "recent"
- *   | "byDate"}[]} */
+/** @typedef {"albums" | "all" | "recent" | "date"} Place */
+
+/** @type {{view: Place, icon: IconName, text: "albums" | "allPhotos" | "recent" | "byDate"}[]} */
 const places = [
   { view: "albums", icon: "albums", text: "albums" },
   { view: "all", icon: "photos", text: "allPhotos" },
@@ -26,12 +27,13 @@ export class Navigation {
   /** @type {Map<string, HTMLButtonElement>} */
   #buttons = new Map();
 
-  /** @param {(view: "albums" | "all" | "recent" | "date") => void} go */
+  /** @param {(view: Place) => void} go */
   constructor(go) {
     this.element = h("nav", { class: "navigation", "aria-label": t("views") },
       h("p", { class: "brand", "aria-hidden": "true" }, icon("photos"), t("appName")));
     for (const { view, icon: name, text } of places) {
-      const button = h("button", { type: "button", on: { click: () => go(view) } }, icon(name), h("span", null, t(text)));
+      const button = h("button", { type: "button", on: { click: () => go(view) } },
+        icon(name), h("span", null, t(text)));
       this.#buttons.set(view, button);
       this.element.append(button);
     }
@@ -64,8 +66,8 @@ export function iconButton(name, label, run, extra = "") {
  * @param {BarAction[]} actions
  */
 function actionButtons(actions) {
-  const buttons = actions.filter((action) => action.shown && !action.hidden).map(({ icon: name, label, run }) =>
-    iconButton(name, label, run, "wide-only"));
+  const buttons = actions.filter((action) => action.shown && !action.hidden)
+    .map(({ icon: name, label, run }) => iconButton(name, label, run, "wide-only"));
   const more = iconButton("more", t("more"), () => showMenu(more, actions));
   more.setAttribute("aria-haspopup", "menu");
   more.setAttribute("aria-expanded", "false");
@@ -124,16 +126,21 @@ export class SelectionBar {
    * @param {{clear: () => void, selectAll: () => void}} actions
    */
   constructor({ clear, selectAll }) {
-    this.element = h("div", { class: "selection-bar", role: "toolbar", "aria-label": t("selection"), hidden: true },
-      iconButton("close", t("clearSelection"), clear), this.#count,
-      h("button", { type: "button", class: "plain", on: { click: selectAll } }, t("selectAll")), this.#actions);
+    this.element = h("div", {
+      class: "selection-bar", role: "toolbar", "aria-label": t("selection"), hidden: true,
+    },
+    iconButton("close", t("clearSelection"), clear),
+    this.#count,
+    h("button", { type: "button", class: "plain", on: { click: selectAll } }, t("selectAll")),
+    this.#actions);
   }
 
   /** @param {BarAction[]} actions */
   offer(actions) {
     fill(this.#actions, ...actions.filter(({ hidden }) => !hidden).map(({ icon: name, label, run, danger }) =>
       h("button", {
-        type: "button", class: `quiet labelled ${danger ? "danger-text" : ""}`, title: label, on: { click: run },
+        type: "button", class: `quiet labelled ${danger ? "danger-text" : ""}`, title: label,
+        on: { click: run },
       }, icon(name), h("span", null, label))));
   }
 

@@ -31,6 +31,8 @@ import { Viewer } from "./viewer.js";
 
 /** Memory for thumbnails: about a thousand, which is several screens. */
 const thumbnailBytes = 40 << 20;
+/** What the picker offers; browsers do not count all of these as images. */
+const pickable = "image/*,video/*,.heic,.heif,.avif,.jxl,.dng,.cr2,.cr3,.nef,.arw,.raf,.orf,.rw2";
 
 export class Gallery {
   library = new Library();
@@ -49,7 +51,10 @@ export class Gallery {
    * @type {string[]}
    */
   #parents = [];
-  /** @type {{navigation: Navigation, top: TopBar, selection: SelectionBar, panel: UploadPanel, drop: DropZone}} */
+  /**
+   * @type {{navigation: Navigation, top: TopBar, selection: SelectionBar, panel: UploadPanel,
+   *   drop: DropZone}}
+   */
   #parts;
   /** @type {PhotosView | null} */
   #photos = null;
@@ -114,7 +119,7 @@ export class Gallery {
       top: new TopBar(this.#lock),
       selection: new SelectionBar({
         clear: () => this.selection.clear(),
-        selectAll: () => this.selection.set(this.#photos?.listing?.ids ?? [], true),
+        selectAll: () => this.#selectAll(),
       }),
       panel,
       drop: new DropZone((files) => this.#takeFiles(files)),
@@ -188,7 +193,8 @@ export class Gallery {
   }
 
   #showAlbums() {
-    this.#albums = new AlbumCards(this.library, this.thumbnails, null, (album) => go({ view: "album", album }));
+    const open = (/** @type {string} */ album) => go({ view: "album", album });
+    this.#albums = new AlbumCards(this.library, this.thumbnails, null, open);
     fill(this.#main, this.#albums.element, this.#note);
     this.#drawAlbums();
   }
@@ -226,7 +232,9 @@ export class Gallery {
   /** Says in the bar what is shown, and offers what can be done with it. */
   #describe() {
     const { route } = here();
-    const texts = /** @type {const} */ ({ albums: "albums", all: "allPhotos", recent: "recentlyAdded", date: "byDate" });
+    const texts = /** @type {const} */ ({
+      albums: "albums", all: "allPhotos", recent: "recentlyAdded", date: "byDate",
+    });
     const path = route.view === "album" ? this.library.path(route.album) : [];
     const parents = path.slice(0, -1);
     const parent = parents.at(-1);
@@ -260,7 +268,8 @@ export class Gallery {
     return [
       { icon: "select", label: t("select"), shown: true, hidden: route.view === "albums",
         run: () => this.selection.begin() },
-      { icon: "add", label: t("newAlbum"), shown: true, hidden: fixed || !(album !== null || route.view === "albums"),
+      { icon: "add", label: t("newAlbum"), shown: true,
+        hidden: fixed || (album === null && route.view !== "albums"),
         run: () => void actions.createAlbum(album) },
       { icon: "upload", label: t("uploadFolder"), hidden: fixed || matchMedia("(pointer: coarse)").matches,
         run: () => this.pickFiles(true) },
@@ -274,7 +283,8 @@ export class Gallery {
         run: () => void actions.resetCover(album ?? "") },
       { icon: "remove", label: t("deleteAlbum"), danger: true, hidden: fixed || album === null,
         run: () => void actions.deleteAlbum(album ?? "") },
-      { icon: "language", label: other === "de" ? "Deutsch" : "English", run: () => this.#switchLanguage(other) },
+      { icon: "language", label: other === "de" ? "Deutsch" : "English",
+        run: () => this.#switchLanguage(other) },
     ];
   }
 
@@ -294,8 +304,13 @@ export class Gallery {
       { icon: "download", label: t("download"), run: () => actions.downloadPhotos(selection.ids) },
       { icon: "move", label: t("move"), hidden: fixed, run: () => void transfer("move") },
       { icon: "copy", label: t("copy"), hidden: fixed, run: () => void transfer("copy") },
-      { icon: "remove", label: t("delete"), hidden: fixed, danger: true, run: () => void this.#deleteSelected() },
+      { icon: "remove", label: t("delete"), hidden: fixed, danger: true,
+        run: () => void this.#deleteSelected() },
     ]);
+  }
+
+  #selectAll() {
+    this.selection.set(this.#photos?.listing?.ids ?? [], true);
   }
 
   async #deleteSelected() {
@@ -389,7 +404,7 @@ export class Gallery {
   pickFiles(folder = false) {
     const input = h("input", {
       type: "file", multiple: true, hidden: true, webkitdirectory: folder, class: "file-input",
-      accept: folder ? null : "image/*,video/*,.heic,.heif,.avif,.jxl,.dng,.cr2,.cr3,.nef,.arw,.raf,.orf,.rw2",
+      accept: folder ? null : pickable,
     });
     const done = () => input.remove();
     input.addEventListener("change", () => {
@@ -416,7 +431,7 @@ export class Gallery {
     if (inField || this.#viewer || event.defaultPrevented) return;
     const control = event.ctrlKey || event.metaKey;
     if (event.key === "Escape" && this.selection.active) this.selection.clear();
-    else if (event.key === "a" && control && this.#photos) this.selection.set(this.#photos.listing?.ids ?? [], true);
+    else if (event.key === "a" && control && this.#photos) this.#selectAll();
     else if (event.key === "Delete" && this.selection.size > 0) void this.#deleteSelected();
     else return;
     event.preventDefault();

@@ -9,7 +9,7 @@
  * @property {(point: Point) => void} tap
  * @property {(point: Point) => void} doubleTap
  * @property {(dx: number, dy: number) => void} drag  distance since the fingers went down
- * @property {(dx: number, dy: number, vx: number, vy: number) => void} dragEnd  and speed, in points a millisecond
+ * @property {(dx: number, dy: number, vx: number, vy: number) => void} dragEnd  and speed
  * @property {(factor: number, point: Point, dx: number, dy: number) => void} pinch  since the event before
  * @property {() => void} pinchEnd
  * @property {(factor: number, point: Point) => void} wheel

@@ -13,7 +13,10 @@ const edge = 70;
 
 export class GridPointer {
   #grid;
-  /** @type {{x: number, y: number, left: number, top: number} | null} where the mouse went down: window, grid */
+  /**
+   * Where the pointer went down: in the window, and in the grid.
+   * @type {{x: number, y: number, left: number, top: number} | null}
+   */
   #origin = null;
   /** @type {HTMLElement | null} the rectangle that the mouse draws */
   #frame = null;
@@ -58,9 +61,10 @@ export class GridPointer {
     const { selection } = options;
     const index = Number(tile.dataset.index);
     const id = listing.ids[index];
-    const onTick = event.target instanceof Element && event.target.closest(".tick");
+    const onTick = event.target instanceof Element && event.target.closest(".tick") !== null;
+    const adds = onTick || event.ctrlKey || event.metaKey || event.shiftKey;
     if (event.shiftKey && selection.anchor !== null) selection.extend(listing.ids, id);
-    else if (selection.active || onTick || event.ctrlKey || event.metaKey || event.shiftKey) selection.toggle(id);
+    else if (selection.active || adds) selection.toggle(id);
     else options.open(index);
   }
 
@@ -113,7 +117,7 @@ export class GridPointer {
     this.#swallowClick = true;
   }
 
-  /** Selects what the mouse has drawn a rectangle over, or what lies between the first photo and the finger. */
+  /** Selects what is in the rectangle of the mouse, or what lies between the first photo and the finger. */
   #draw() {
     const { element, layout, listing, options } = this.#grid;
     if (!layout || !listing || !this.#origin) return;
@@ -165,7 +169,7 @@ export class GridPointer {
   }
 
   /**
-   * Long presses select, so they bring no menu; a right click brings the one of the browser without the image.
+   * Keeps long presses from bringing up a menu, because they select.
    * @param {Event} event
    */
   #menu(event) {

@@ -152,7 +152,7 @@ export class Grid {
     this.render();
   }
 
-  /** Returns the photo at the top of the window and how far it is from there, if the grid has been scrolled. */
+  /** Returns the photo at the top of the window and how far it is from there, once the grid is scrolled. */
   #anchor() {
     if (!this.layout || !this.listing) return null;
     const top = this.#viewTop();
@@ -307,7 +307,8 @@ export class Grid {
       this.element.append(element);
       return;
     }
-    const next = [...this.element.children].find((each) => Number(each.getAttribute("aria-rowindex")) > row + 1);
+    const rows = [...this.element.children];
+    const next = rows.find((each) => Number(each.getAttribute("aria-rowindex")) > row + 1);
     this.element.insertBefore(element, next ?? null);
   }
 
@@ -359,14 +360,16 @@ export class Grid {
    */
   #newTile(listing, index) {
     const { id, name, kind, thumb } = listing.photo(index);
+    const label = [name, kind === "photo" ? null : t(kind), formatDate(listing.date(index))];
     const tile = h("div", {
       class: `tile ${kind}`, role: "gridcell", "data-id": id, "data-version": thumb,
-      "aria-label": [name, kind === "photo" ? null : t(kind), formatDate(listing.date(index))].filter(Boolean).join(", "),
+      "aria-label": label.filter(Boolean).join(", "),
     });
     const url = this.options.thumbnails.url({ id, version: thumb });
     if (url) tile.append(h("img", { src: url, alt: "", draggable: "false" }));
     else if (kind === "other" || thumb < 0) {
-      tile.append(h("span", { class: "tile-name" }, icon(kind === "photo" ? "photos" : "file"), h("span", null, name)));
+      const sign = icon(kind === "photo" ? "photos" : "file");
+      tile.append(h("span", { class: "tile-name" }, sign, h("span", null, name)));
     }
     if (kind === "video") tile.append(h("span", { class: "badge" }, icon("play")));
     tile.append(h("span", { class: "tick" }, icon("check")));

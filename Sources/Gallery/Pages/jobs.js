@@ -9,8 +9,9 @@ import { explain, t } from "./texts.js";
 import { Toast } from "./toasts.js";
 
 /**
- * @typedef {{id: string, kind: "delete" | "move" | "copy", state: "pending" | "running" | "done" | "cancelled",
- *   done: number, total: number, errors: {id: string, name: string, error: string}[]}} Job
+ * @typedef {{id: string, kind: "delete" | "move" | "copy",
+ *   state: "pending" | "running" | "done" | "cancelled", done: number, total: number,
+ *   errors: {id: string, name: string, error: string}[]}} Job
  */
 
 const undoTime = 10_000;

@@ -46,7 +46,7 @@ export function showLogin(host, { notice, entered, redraw }) {
 /** Creates a field that no browser offers to fill or to save: browsers do not keep one-time codes. */
 function passwordField() {
   return h("input", {
-    type: "password", autocomplete: "one-time-code", autocapitalize: "off", autocorrect: "off", spellcheck: "false",
+    type: "password", autocomplete: "one-time-code", autocapitalize: "off", spellcheck: "false",
     placeholder: t("password"), "aria-label": t("password"), required: true, "data-lpignore": "true",
     "data-1p-ignore": true,
   });

@@ -8,7 +8,10 @@
  * @template V
  */
 export class LRU {
-  /** @type {Map<string, {value: V, weight: number}>} the first entry is the one that was not used for longest */
+  /**
+   * The first entry is the one that was not used for longest.
+   * @type {Map<string, {value: V, weight: number}>}
+   */
   #entries = new Map();
   #weight = 0;
   #limit;

@@ -1,5 +1,6 @@
 /**
- * Starts the page: shows the login, or the gallery where a session is open, and drops everything when it locks.
+ * Starts the page: shows the login, or the gallery where a session is open, and drops everything when it
+ * locks.
  * @module
  */
 
@@ -49,7 +50,8 @@ function lock() {
 /** @param {unknown} error */
 function showFailure(error) {
   drop();
-  host.replaceChildren(emptyNote(t("notLoaded"), explain(error), labelledButton("retry", t("tryAgain"), start)));
+  const retry = labelledButton("retry", t("tryAgain"), start);
+  host.replaceChildren(emptyNote(t("notLoaded"), explain(error), retry));
 }
 
 async function start() {

@@ -43,8 +43,8 @@ export class PhotosView {
   /**
    * @param {Gallery} gallery
    * @param {import("./listing.js").Query} query
-   * @param {{open: (index: number) => void, replaced: (listing: Listing) => void, openAlbum: (id: string) => void,
-   *   counted: () => void, scroll: number}} options
+   * @param {{open: (index: number) => void, replaced: (listing: Listing) => void,
+   *   openAlbum: (id: string) => void, counted: () => void, scroll: number}} options
    */
   constructor(gallery, query, { open, replaced, openAlbum, counted, scroll }) {
     this.#gallery = gallery;
@@ -94,7 +94,8 @@ export class PhotosView {
       await this.#loadOnce();
       if (this.#request.signal.aborted) return;
       // A large view that changes all the time is not loaded all the time.
-      if (this.#stale && (this.listing?.count ?? 0) > many) await new Promise((resolve) => setTimeout(resolve, 5000));
+      const isLarge = (this.listing?.count ?? 0) > many;
+      if (this.#stale && isLarge) await new Promise((resolve) => setTimeout(resolve, 5000));
     } while (this.#stale && !this.#request.signal.aborted);
     this.#loading = false;
   }
@@ -144,7 +145,8 @@ export class PhotosView {
     }
     const action = !this.#gallery.library.readOnly
       && labelledButton("upload", t("upload"), () => this.#gallery.pickFiles());
-    fill(this.#note, emptyNote(t("noPhotos"), this.#album === null ? t("noPhotosAnywhere") : t("noPhotosHere"), action));
+    const text = this.#album === null ? t("noPhotosAnywhere") : t("noPhotosHere");
+    fill(this.#note, emptyNote(t("noPhotos"), text, action));
   }
 
   /** @param {unknown} error */

@@ -93,7 +93,7 @@ export class Pictures {
   }
 
   /**
-   * Returns the address of the original, or of the largest preview where the browser cannot show the original.
+   * Returns the address of the original, or of the largest preview where the browser cannot show it.
    * @param {Photo} photo
    * @param {AbortSignal} signal
    * @returns {Promise<{url: string, isOriginal: boolean}>}

@@ -24,8 +24,8 @@ export class Scrubber {
   constructor(grid) {
     this.#grid = grid;
     this.element = h("div", {
-      class: "scrubber", role: "slider", tabindex: 0, "aria-orientation": "vertical", "aria-label": t("goToDate"),
-      "aria-valuemin": 0, "aria-valuemax": 100,
+      class: "scrubber", role: "slider", tabindex: 0, "aria-orientation": "vertical",
+      "aria-label": t("goToDate"), "aria-valuemin": 0, "aria-valuemax": 100,
     }, this.#years, this.#handle, this.#label);
     this.element.addEventListener("pointerdown", (event) => this.#down(event));
     this.element.addEventListener("pointermove", (event) => this.#move(event));

@@ -40,7 +40,7 @@ export function stopAlive() {
   document.removeEventListener("visibilitychange", sayAlive);
 }
 
-/** Tells the server that the page is open. A lost connection shows elsewhere, and the session may outlive it. */
+/** Tells the server that the page is open. A lost connection shows elsewhere; the session may outlive it. */
 export function sayAlive() {
   post("/api/alive").catch(() => {});
 }

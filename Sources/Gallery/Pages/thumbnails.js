@@ -6,7 +6,10 @@
 import { pictureCache } from "./lru.js";
 import { isAbort, request } from "./api.js";
 
-/** @typedef {{id: string, version: number}} Wanted  `version` changes with the thumbnail; 0 and -1: there is none */
+/**
+ * A thumbnail to show. `version` changes with it; 0 and -1 mean that there is none.
+ * @typedef {{id: string, version: number}} Wanted
+ */
 
 const batchSize = 40;
 const parallel = 3;
@@ -69,7 +72,7 @@ export class Thumbnails {
   #wanted = new Map();
   /** @type {Map<string, AbortController>} the request that a thumbnail is part of, by key */
   #loading = new Map();
-  /** @type {Map<string, number>} when thumbnails that the server did not have may be asked for again, by key */
+  /** @type {Map<string, number>} when a thumbnail that was not there may be asked for again, by key */
   #absent = new Map();
   /** @type {Set<(id: string, url: string) => void>} */
   #listeners = new Set();

@@ -58,7 +58,8 @@ export class Toast {
   /** Keeps the message until the person closes it. */
   keep() {
     this.#buttons.append(h("button", {
-      type: "button", class: "toast-button toast-close", "aria-label": t("close"), on: { click: () => this.close() },
+      type: "button", class: "toast-button toast-close", "aria-label": t("close"),
+      on: { click: () => this.close() },
     }, icon("close")));
   }
 }

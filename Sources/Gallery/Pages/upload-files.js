@@ -40,11 +40,11 @@ export function pickedFiles(files) {
  * @param {(files: UploadFile[]) => void} found
  */
 export async function droppedFiles(transfer, found) {
-  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
+  const entries = [...transfer.items].flatMap((item) => item.webkitGetAsEntry() ?? []);
   if (entries.length === 0) found(pickedFiles(transfer.files));
   /** @type {UploadFile[]} */
   let files = [];
-  for await (const file of walk(/** @type {FileSystemEntry[]} */ (entries), [])) {
+  for await (const file of walk(entries, [])) {
     if (leftovers.has(file.name)) continue;
     files.push(file);
     if (files.length < batch) continue;
@@ -104,8 +104,8 @@ const marks = [
 ];
 
 /**
- * Tells the format of a file by its first bytes, else by its name. What a phone hands out may differ from what
- * it keeps, so the name alone is not to be trusted.
+ * Tells the format of a file by its first bytes, else by its name. What a phone hands out may differ from
+ * what it keeps, so the name alone is not to be trusted.
  * @param {UploadFile} file
  */
 export async function formatOf(file) {

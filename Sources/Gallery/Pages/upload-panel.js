@@ -44,12 +44,20 @@ export class UploadPanel {
     this.#queue = queue;
     this.#chooseAlbum = chooseAlbum;
     this.#albumName = albumName;
-    this.#list = new VirtualList(rowHeight, (item) => this.#row(item), (item, row) => this.#updateRow(item, row));
-    this.#progress = h("div", { class: "progress", role: "progressbar", "aria-label": t("uploads") }, this.#bar);
+    this.#list = new VirtualList(
+      rowHeight, (item) => this.#row(item), (item, row) => this.#updateRow(item, row));
+    this.#progress = h("div", {
+      class: "progress", role: "progressbar", "aria-label": t("uploads"),
+    }, this.#bar);
     /** @type {HTMLButtonElement} */
     const fold = h("button", {
       type: "button", class: "quiet", "aria-label": t("fold"), title: t("fold"), "aria-expanded": "true",
-      on: { click: () => fold.setAttribute("aria-expanded", String(!this.element.classList.toggle("folded"))) },
+      on: {
+        click: () => {
+          const folded = this.element.classList.toggle("folded");
+          fold.setAttribute("aria-expanded", String(!folded));
+        },
+      },
     }, icon("down"));
     this.element = h("section", { class: "upload-panel", "aria-label": t("uploads"), hidden: true },
       h("header", null, h("div", { class: "upload-summary" }, this.#title, this.#detail), fold),
@@ -125,10 +133,10 @@ export class UploadPanel {
   #describeTarget(isReview) {
     this.#target.hidden = this.#queue.isOver;
     const name = this.#albumName();
+    const ask = () => void this.#chooseAlbum();
+    const choose = { type: "button", class: "plain with-icon", on: { click: ask } };
     fill(this.#target, t("into"), " ", isReview
-      ? h("button", { type: "button", class: "plain with-icon", on: { click: () => void this.#chooseAlbum() } },
-        icon("albums"), name ?? t("chooseAlbum"))
-      : h("strong", null, name ?? ""));
+      ? h("button", choose, icon("albums"), name ?? t("chooseAlbum")) : h("strong", null, name ?? ""));
   }
 
   /** Tells a screen reader how far it is, every few seconds. */
@@ -144,7 +152,7 @@ export class UploadPanel {
   #showButtons() {
     const queue = this.#queue;
     const { counts, paused, trouble } = queue;
-    const shape = [counts.ready > 0, queue.isRunning, paused, trouble, counts.failed > 0, queue.album !== null].join();
+    const shape = [counts.ready > 0, queue.isRunning, paused, trouble, counts.failed > 0].join();
     if (shape === this.#shape) return;
     this.#shape = shape;
     const had = this.#buttons.contains(document.activeElement);
@@ -194,11 +202,13 @@ export class UploadPanel {
 
   /** @param {UploadItem} item */
   #row(item) {
-    const preview = h("span", { class: "upload-preview" }, icon(item.file.source.type.startsWith("video/") ? "play" : "photos"));
+    const isVideo = item.file.source.type.startsWith("video/");
+    const preview = h("span", { class: "upload-preview" }, icon(isVideo ? "play" : "photos"));
     const name = [...item.file.folders, item.file.name].join(" / ");
     const row = h("div", { class: "upload-row" }, preview,
       h("span", { class: "upload-text" }, h("span", { class: "upload-name", title: name }, name),
-        h("span", { class: "upload-line" }, h("span", { class: "upload-state" }), h("span", { class: "upload-about" }))),
+        h("span", { class: "upload-line" },
+          h("span", { class: "upload-state" }), h("span", { class: "upload-about" }))),
       h("button", {
         type: "button", class: "quiet small upload-remove", "aria-label": t("removeFromUpload", { name }),
         title: t("remove"), on: { click: () => this.#queue.remove(item) },

@@ -26,8 +26,12 @@
  * @property {string | null} savedAs  the name that the server gave, where it differs
  */
 /**
+ * `candidate`: the album has a file of this size, perhaps with the same content.
+ * @typedef {{upload: string, offset: number, candidate?: boolean}} Begun
+ */
+/**
  * @typedef {object} Transport
- * @property {(album: string, file: UploadFile) => Promise<{upload: string, offset: number, candidate?: boolean}>} begin
+ * @property {(album: string, file: UploadFile) => Promise<Begun>} begin
  * @property {(upload: string, file: UploadFile) => Promise<{state: "there" | "new"}>} same
  * @property {(upload: string, file: UploadFile, offset: number, progress: (bytes: number) => void,
  *   signal: AbortSignal) => Promise<number>} send  sends a slice; returns the new offset
@@ -286,7 +290,8 @@ export class UploadQueue {
       await this.#transfer(item, controller.signal);
       this.#failures = 0;
     } catch (error) {
-      if (!this.#stopped && this.items.includes(item)) await this.#failed(item, error, controller.signal.aborted);
+      const isKnown = !this.#stopped && this.items.includes(item);
+      if (isKnown) await this.#failed(item, error, controller.signal.aborted);
     } finally {
       this.#active.delete(item);
     }

@@ -14,7 +14,9 @@ import { explain, formatBytes, formatDateLong, formatNumber, t } from "./texts.j
  */
 
 export class ViewerInfo {
-  element = h("aside", { class: "viewer-info", hidden: true, "aria-label": t("information"), "aria-live": "polite" });
+  element = h("aside", {
+    class: "viewer-info", hidden: true, "aria-label": t("information"), "aria-live": "polite",
+  });
   #actions;
   #readOnly;
   #request = new AbortController();

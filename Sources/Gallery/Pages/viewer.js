@@ -170,7 +170,8 @@ export class Viewer {
       else slide.deactivate();
     }
     this.#moveTrack(0, false);
-    this.#thumbnails.want("viewer", near.map((at) => ({ id: this.#listing.ids[at], version: this.#listing.thumbs[at] })));
+    const { ids, thumbs } = this.#listing;
+    this.#thumbnails.want("viewer", near.map((at) => ({ id: ids[at], version: thumbs[at] })));
     void this.#loadNear(near);
     this.#describe();
   }
@@ -227,7 +228,8 @@ export class Viewer {
    */
   #button(name, label, run, only) {
     return h("button", {
-      type: "button", class: "quiet", title: label, "aria-label": label, "data-only": only, on: { click: run },
+      type: "button", class: "quiet", title: label, "aria-label": label, "data-only": only,
+      on: { click: run },
     }, icon(name));
   }
 

@@ -3,7 +3,10 @@
  * @module
  */
 
-/** @typedef {{scale: number, x: number, y: number}} Zoom  x and y: middle of the picture from that of the stage */
+/**
+ * `x` and `y` tell how far the middle of the picture is from the middle of the stage.
+ * @typedef {{scale: number, x: number, y: number}} Zoom
+ */
 /** @typedef {{width: number, height: number}} Size */
 
 /** @type {Zoom} */
