@@ -245,7 +245,7 @@ def an_upload_continues_after_the_page_was_reloaded(person):
     person.mock(slow=700)
     person.choose(file)
     person.press(".upload-buttons .main")
-    page.wait_for_function("document.querySelector('.upload-detail').textContent.match(/^[2-9].* MB of/)")
+    page.wait_for_function("() => document.querySelector('.upload-detail').textContent.match(/^[2-9].* MB of/)")
     page.once("dialog", lambda dialog: dialog.accept())
     page.reload()
     person.mock(slow=0)
@@ -357,7 +357,7 @@ def a_video_plays(person):
     person.press(".tile.video")
     page.wait_for_selector(".slide video")
     page.keyboard.press(" ")
-    page.wait_for_function("document.querySelector('.slide video').currentTime > 0.1")
+    page.wait_for_function("() => document.querySelector('.slide video').currentTime > 0.1")
     page.keyboard.press("Escape")
     page.wait_for_selector("video", state="detached")
 
@@ -536,7 +536,7 @@ def days_are_selected_whole_and_the_strip_of_years_goes_to_a_date(person):
     strip = page.locator(".scrubber")
     box = strip.bounding_box()
     page.mouse.click(box["x"] + 30, box["y"] + box["height"] * 0.7)
-    page.wait_for_function("scrollY > 5000")
+    page.wait_for_function("() => scrollY > 5000")
     text = strip.get_attribute("aria-valuetext")
     strip.focus()
     page.keyboard.press("ArrowDown")
@@ -557,7 +557,7 @@ def a_hundred_thousand_photos_scroll_with_few_elements(person):
     person.place(1)
     page.wait_for_selector(".tile img")
     first = time.time() - started
-    page.wait_for_function("window.scrollMaxY !== 0 && document.querySelector('.grid').clientHeight > 100000")
+    page.wait_for_function("() => document.querySelector('.grid').clientHeight > 100000")
     most = page.evaluate("""async () => {
         let most = 0;
         const end = document.documentElement.scrollHeight;
