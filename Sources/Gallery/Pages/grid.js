@@ -220,7 +220,10 @@ export class Grid {
     this.#resized();
     this.#draw();
     this.#spare = null;
-    if (hadFocus) this.#tiles.get(hadFocus)?.focus({ preventScroll: true });
+    if (hadFocus === undefined) return;
+    // The photo may be gone; then the one in its place has the focus.
+    const tile = this.#tiles.get(hadFocus) ?? this.#tiles.get(this.listing?.ids[this.#current] ?? "");
+    tile?.focus({ preventScroll: true });
   }
 
   /** @type {Map<string, HTMLElement> | null} */

@@ -73,7 +73,8 @@ export class Viewer {
     this.#info.element);
     this.#addControls();
     this.#listenToGestures();
-    this.element.addEventListener("keydown", (event) => this.#key(event));
+    // Keys belong to the viewer wherever the focus is, because a closed dialog may leave it nowhere.
+    addEventListener("keydown", this.#key);
     addEventListener("resize", this.#resized);
     this.#forget = thumbnails.onLoad((id) => this.#thumbnailArrived(id));
   }
@@ -85,6 +86,7 @@ export class Viewer {
   }
 
   remove() {
+    removeEventListener("keydown", this.#key);
     removeEventListener("resize", this.#resized);
     this.#forget();
     for (const slide of this.#slides.values()) slide.remove();
@@ -388,9 +390,9 @@ export class Viewer {
     return event.pointerType === "mouse" || event.clientY > box.bottom - 90;
   }
 
-  /** @param {KeyboardEvent} event */
-  #key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target instanceof HTMLInputElement) return;
+  #key = (/** @type {KeyboardEvent} */ event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (document.querySelector("dialog[open]")) return;
     if (event.target instanceof HTMLVideoElement && event.key.startsWith("Arrow")) return;
     const onButton = event.target instanceof HTMLButtonElement;
     const slide = this.#slides.get(this.index);
@@ -418,7 +420,7 @@ export class Viewer {
     if (!action) return;
     event.preventDefault();
     action();
-  }
+  };
 
   /** @param {number} index */
   #jump(index) {
