@@ -117,6 +117,8 @@ class Photo:
 
     def picture(self, edge):
         width, height = self.upright
+        if width == 0:
+            width, height = 300, 200
         scale = min(1, edge / max(width, height))
         return landscape(self.number % 24 + 100 * (self.rotation // 90), max(1, int(width * scale)),
                          max(1, int(height * scale)))

@@ -9,6 +9,9 @@ import { formatMonth, t, yearOf } from "./texts.js";
 /** @typedef {import("./grid.js").Grid} Grid */
 
 const yearDistance = 22;
+/** Where the first row that is read lies, below the bar, and how far from the edge a month is put. */
+const readAt = 120;
+const putAt = 112;
 
 export class Scrubber {
   element;
@@ -60,7 +63,7 @@ export class Scrubber {
   /** @param {number} top */
   #textAt(top) {
     const { layout, listing } = this.#grid;
-    const row = layout?.rowAt(Math.max(0, top) + 60) ?? -1;
+    const row = layout?.rowAt(Math.max(0, top) + readAt) ?? -1;
     return layout && listing && row >= 0 ? formatMonth(listing.days[layout.start(row)]) : "";
   }
 
@@ -108,7 +111,7 @@ export class Scrubber {
   #key(event) {
     const { layout, listing } = this.#grid;
     if (!layout || !listing) return;
-    const row = layout.rowAt(this.#grid.position + 60);
+    const row = layout.rowAt(this.#grid.position + readAt);
     const here = row < 0 ? 0 : layout.start(row);
     /** @type {Record<string, () => number>} */
     const keys = {
@@ -120,7 +123,7 @@ export class Scrubber {
     const goal = keys[event.key];
     if (!goal) return;
     event.preventDefault();
-    this.#grid.scrollTo(goal(), 110);
+    this.#grid.scrollTo(goal(), putAt);
   }
 
   /**
