@@ -160,6 +160,8 @@ long clinux_attribute_names(const char *path, char *names, unsigned long size) {
   return llistxattr(path, names, size);
 }
 
+int clinux_remove_attribute(const char *path, const char *name) { return lremovexattr(path, name); }
+
 int clinux_sync_file_system(int fd) { return syncfs(fd); }
 
 int clinux_rename_exclusive(const char *from, const char *to) {

@@ -34,7 +34,7 @@ package struct ControlPlaces: Sendable {
 
   /// Directories for a new socket, best first. Creates missing ones. There is at least one, unless none can
   /// be created anywhere.
-  func make() -> [String] {
+  package func make() -> [String] {
     let candidates =
       runtimes.filter(isPrivate).map { $0 + "/albumfs" } + shared.map(ownName)
     var made = candidates.filter { path in

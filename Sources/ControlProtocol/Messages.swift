@@ -36,6 +36,9 @@ package enum ControlRequest: Codable, Sendable, Equatable {
   /// Returns the room of removed files to the disk, as far as that is worthwhile. The replies are `moved` now
   /// and then, and at the end `compacted` or `failed`. Stops early when the client disconnects.
   case compact
+  /// Decodes a photo in a cell and returns it at most `edge` pixels long, before any thumbnail. The path
+  /// leads from the root of the space. The reply is `picture` or `failed`.
+  case preview(path: [UInt8], edge: Int)
   /// Asks whether this daemon serves the space of that name (`SpaceKeys.memoryName`). The reply is `done`
   /// with the count 1 or 0.
   case serves(space: String)
@@ -61,6 +64,8 @@ package enum ControlReply: Codable, Sendable, Equatable {
   /// Interim: the number of bytes that were moved, and that will be.
   case moved(bytes: Int64, of: Int64)
   case compacted(CompactionSummary)
+  /// A JPEG, PNG or WebP in Base64.
+  case picture(base64: String)
   /// The request succeeded; the summary has its numbers.
   case done(ControlSummary)
   case failed(Failure)
@@ -71,7 +76,7 @@ package enum ControlReply: Codable, Sendable, Equatable {
   var isInterim: Bool {
     switch self {
     case .progress, .moved: true
-    case .status, .description, .compacted, .done, .failed, .ended: false
+    case .status, .description, .compacted, .picture, .done, .failed, .ended: false
     }
   }
 }
@@ -79,7 +84,12 @@ package enum ControlReply: Codable, Sendable, Equatable {
 /// Facts about a mount that the mount table does not show.
 package struct MountDescription: Codable, Sendable, Equatable {
   package var store: String
-  package init(store: String) { self.store = store }
+  /// The long edge of thumbnails in pixels; nil if the daemon's version does not tell.
+  package var thumbnailEdge: Int?
+  package init(store: String, thumbnailEdge: Int? = nil) {
+    self.store = store
+    self.thumbnailEdge = thumbnailEdge
+  }
 }
 
 package struct ControlSummary: Codable, Sendable, Equatable {

@@ -4,6 +4,7 @@ import AlbumModel
 import AlbumStore
 import ControlProtocol
 import FUSEDriver
+import FoundationEssentials
 import Glibc
 import Posix
 import Thumbnails
@@ -201,6 +202,19 @@ extension Parts {
     } catch {
       throw Failure(error)
     }
+  }
+
+  var description: MountDescription {
+    let edge = space.read { $0.properties[.thumbnailEdge] } ?? 512
+    return MountDescription(store: options.store, thumbnailEdge: Int(edge))
+  }
+
+  /// A photo at most `edge` pixels long, in Base64.
+  func preview(_ path: [UInt8], edge: Int) throws(Failure) -> String {
+    guard let previews else {
+      throw Failure(.unsupported, "There is no decoder: albumfs-thumbnailer is not installed.")
+    }
+    return Data(try previews.make(path, edge: edge)).base64EncodedString()
   }
 
   /// Returns when everything that was closed before is on disk. A read-only mount has nothing to write.

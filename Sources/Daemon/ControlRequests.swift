@@ -91,7 +91,7 @@ final class ControlRequests: Sendable {
       case .status:
         return .status(parts.status(messages: log.messages))
       case .describe:
-        return .description(MountDescription(store: options.store))
+        return .description(parts.description)
       case .sync(let timeout):
         try parts.sync(timeout: timeout) { progress(.progress(pending: $0)) }
         return .done(ControlSummary())
@@ -110,6 +110,8 @@ final class ControlRequests: Sendable {
         return .done(try parts.undoTidy())
       case .serves(let space):
         return .done(ControlSummary(count: parts.space.memoryName == space ? 1 : 0))
+      case .preview(let path, let edge):
+        return .picture(base64: try parts.preview(path, edge: edge))
       case .end:
         return tellWhenOver(progress)
       case .compact:

@@ -17,6 +17,8 @@ final class Parts: Sendable {
   let fileSystem: FileSystem
   /// nil: albumfs makes no thumbnails.
   let queue: ThumbnailQueue?
+  /// Makes pictures of screen size on demand; nil: there is no decoder.
+  let previews: Previews?
   /// Why albumfs makes none from the start; nil if it makes some.
   let noThumbnails: NoThumbnails?
   /// Warnings from before the mount, one sentence each.
@@ -52,6 +54,9 @@ final class Parts: Sendable {
     }
     (queue, noThumbnails) = Parts.startThumbnails(
       fileSystem, space, isReadOnly ? nil : options, logger)
+    previews = options.thumbnailer.map { [fileSystem, space] program in
+      Previews(fileSystem, space, program: program, logger: logger)
+    }
   }
 
   var isReadOnly: Bool { mountOptions.readOnly }
@@ -84,6 +89,7 @@ final class Parts: Sendable {
   /// Writes everything out. Call it when nobody uses the mount any more.
   func close() throws(Failure) {
     queue?.stop()
+    previews?.stop()
     let unwritten = fileSystem.close()
     do throws(StoreError) { try space.close() } catch {
       history?.stop()

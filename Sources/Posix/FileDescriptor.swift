@@ -218,7 +218,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
   }
 
   /// Sets the modification time and the access time (futimens(2)).
-  func setTimes(_ time: Timestamp) throws(Errno) {
+  package func setTimes(_ time: Timestamp) throws(Errno) {
     let time = timespec(time)
     try retrying { unsafe futimens(rawValue, [time, time]) }
   }
@@ -312,5 +312,30 @@ extension Timestamp {
 extension timespec {
   fileprivate init(_ time: Timestamp) {
     self.init(tv_sec: Int(time.seconds), tv_nsec: Int(time.subsecond))
+  }
+}
+
+extension FileDescriptor {
+  /// Calls `body` with each line, as it comes, until the other side closes the connection. Lines of more than
+  /// 64 KiB are cut.
+  package func forEachLine(_ body: (String) -> Void) {
+    var line: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while true {
+      let count = try? retrying {
+        unsafe buffer.withUnsafeMutableBytes {
+          unsafe Glibc.read(rawValue, $0.baseAddress, $0.count)
+        }
+      }
+      guard let count, count > 0 else { return }
+      for byte in buffer[..<count] {
+        if byte == UInt8(ascii: "\n") {
+          body(String(decoding: line, as: UTF8.self))
+          line = []
+        } else if line.count < 1 << 16 {
+          line.append(byte)
+        }
+      }
+    }
   }
 }

@@ -60,6 +60,11 @@ package enum PathCalls {
     try retrying { unsafe unlink(path) }
   }
 
+  /// rename(2): replaces what has the new name.
+  package static func rename(_ path: String, over new: String) throws(Errno) {
+    try retrying { unsafe Glibc.rename(path, new) }
+  }
+
   /// rmdir(2).
   package static func removeDirectory(_ path: some SystemPath) throws(Errno) {
     let path = path.cString

@@ -71,6 +71,35 @@ package enum Subprocess {
     return pid
   }
 
+  /// Replaces this process by a program (execv(3)). Returns only if that fails.
+  package static func replace(by program: String, _ arguments: [String]) -> Errno {
+    unsafe withCStrings(arguments) { words in unsafe _ = execv(program, words) }
+    return .last
+  }
+
+  /// Runs a program to its end with `input` as its standard input, in a session of its own. Returns its exit
+  /// code and its standard output, at most `limit` bytes. Its messages go nowhere.
+  package static func run(
+    _ arguments: [String], input: [UInt8], outputLimit limit: Int = 1 << 16
+  ) throws(Errno) -> (code: Int32, output: [UInt8]) {
+    let (ours, theirs) = try makeSocketPair()
+    let channel = FileDescriptor(owning: ours)
+    let other = FileDescriptor(owning: theirs)
+    let redirections = [
+      Redirection(STDIN_FILENO, theirs), Redirection(STDOUT_FILENO, theirs),
+      Redirection(STDERR_FILENO, -1),
+    ]
+    let pid = try start(arguments, redirections, isolated: true)
+    try other.close()
+    do throws(Errno) { try channel.writeAll(input) } catch {
+      // A program that reads nothing may have ended.
+      if error != Errno(EPIPE), error != Errno(ECONNRESET) { throw error }
+    }
+    _ = shutdown(channel.rawValue, CInt(SHUT_WR))
+    let output = (try? channel.readToEnd()) ?? []
+    return (try wait(pid), Array(output.prefix(limit)))
+  }
+
   /// Waits for the end; returns the exit code, or 128 plus the signal's number.
   package static func wait(_ pid: Int32) throws(Errno) -> Int32 {
     var status: CInt = 0

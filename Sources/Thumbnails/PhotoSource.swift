@@ -30,4 +30,11 @@ package protocol PhotoSource: Sendable {
 
   /// The long edge of thumbnails in pixels.
   var thumbnailEdge: Int { get }
+
+  /// The long edge of the picture to make of one photo.
+  func edge(of photo: PhotoVersion) -> Int
+}
+
+extension PhotoSource {
+  package func edge(of photo: PhotoVersion) -> Int { thumbnailEdge }
 }

@@ -288,7 +288,7 @@ extension WorkerThread {
       isWanted: { source.size(of: picture.photo) != nil })
     let limits = ThumbnailLimits.edge
     let edge = min(
-      max(UInt32(clamping: source.thumbnailEdge), limits.lowerBound), limits.upperBound)
+      max(UInt32(clamping: source.edge(of: picture.photo)), limits.lowerBound), limits.upperBound)
     // The random id prevents a worker from replying before it gets the request.
     let byteCount = UInt64(picture.byteCount)
     let request = ThumbnailRequest(

@@ -69,6 +69,7 @@ int clinux_eventfd(void);
 int clinux_set_attribute(const char *path, const char *name, const void *value, unsigned long size);
 long clinux_attribute(const char *path, const char *name, void *value, unsigned long size);
 long clinux_attribute_names(const char *path, char *names, unsigned long size);
+int clinux_remove_attribute(const char *path, const char *name);
 
 // statx needs _GNU_SOURCE. The device of the file at a path, without asking the file system anew: 0, or -1.
 int clinux_device(const char *path, unsigned int *major, unsigned int *minor);

@@ -1,10 +1,8 @@
-import AlbumModel
-
 /// The names that a file gets where its own is taken.
-enum NumberedName {
+package enum NumberedName {
   /// `IMG_1.jpg`, `IMG_1 (2).jpg`, `IMG_1 (3).jpg` … Shortens the part before the number if the name would
   /// become too long.
-  static func of(_ name: FileName, _ number: Int) -> FileName {
+  package static func of(_ name: FileName, _ number: Int) -> FileName {
     FileName(known: bytes(name.bytes, number))
   }
 

@@ -1,0 +1,66 @@
+internal import Glibc
+
+/// Addresses of the Internet protocol as text, and the names of this machine.
+package enum AddressText {
+  /// The 4 or 16 bytes of an address; nil for anything else.
+  package static func bytes(_ text: String) -> [UInt8]? {
+    for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {
+      var bytes = [UInt8](repeating: 0, count: count)
+      let result = unsafe bytes.withUnsafeMutableBytes {
+        unsafe inet_pton(family, text, $0.baseAddress)
+      }
+      if result == 1 { return bytes }
+    }
+    return nil
+  }
+
+  /// True for an address that only this machine can reach.
+  package static func isLoopback(_ text: String) -> Bool {
+    if text == "localhost" { return true }
+    guard let bytes = bytes(text) else { return false }
+    return bytes.count == 4 ? bytes[0] == 127 : bytes == [UInt8](repeating: 0, count: 15) + [1]
+  }
+
+  /// True for an address that stands for all addresses of this machine.
+  package static func isAny(_ text: String) -> Bool {
+    bytes(text).map { $0.allSatisfy { $0 == 0 } } ?? false
+  }
+
+  /// gethostname(2).
+  package static var hostName: String? {
+    var name = [CChar](repeating: 0, count: 256)
+    guard unsafe gethostname(&name, name.count - 1) == 0 else { return nil }
+    let bytes = name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// The addresses of this machine that others may reach, IPv4 first (getifaddrs(3)).
+  package static var own: [String] {
+    var list: UnsafeMutablePointer<ifaddrs>?
+    guard unsafe getifaddrs(&list) == 0 else { return [] }
+    defer { unsafe freeifaddrs(list) }
+    var found: [String] = []
+    var next = unsafe list
+    while let entry = unsafe next {
+      if let text = unsafe entry.pointee.ifa_addr.flatMap({ unsafe number(of: $0) }),
+        !isLoopback(text), !text.hasPrefix("fe80"), !found.contains(text)
+      {
+        found.append(text)
+      }
+      unsafe next = entry.pointee.ifa_next
+    }
+    return found.filter { !$0.contains(":") } + found.filter { $0.contains(":") }
+  }
+
+  private static func number(of address: UnsafeMutablePointer<sockaddr>) -> String? {
+    let family = unsafe CInt(address.pointee.sa_family)
+    guard family == AF_INET || family == AF_INET6 else { return nil }
+    let size = family == AF_INET ? MemoryLayout<sockaddr_in>.size : MemoryLayout<sockaddr_in6>.size
+    var text = [CChar](repeating: 0, count: 64)
+    let result = unsafe getnameinfo(
+      address, socklen_t(size), &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
+    if result != 0 { return nil }
+    return String(
+      decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}
