@@ -13,8 +13,10 @@ let settings: [SwiftSetting] = [
   .enableExperimentalFeature("Lifetimes"),
 ]
 
-func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+func library(
+  _ name: String, _ dependencies: [Target.Dependency] = [], excluding folders: [String] = []
+) -> Target {
+  .target(name: name, dependencies: dependencies, exclude: folders, swiftSettings: settings)
 }
 
 func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -33,6 +35,23 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let algorithms = Target.Dependency.product(name: "Algorithms", package: "swift-algorithms")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
+/// A product that only the gallery needs: without the trait, SwiftPM neither fetches nor builds it.
+func web(_ name: String, _ package: String) -> Target.Dependency {
+  .product(name: name, package: package, condition: .when(traits: ["Gallery"]))
+}
+
+let hummingbird = web("Hummingbird", "hummingbird")
+let hummingbirdCore = web("HummingbirdCore", "hummingbird")
+let hummingbirdTLS = web("HummingbirdTLS", "hummingbird")
+let hummingbirdHTTP2 = web("HummingbirdHTTP2", "hummingbird")
+let nio = web("NIOCore", "swift-nio")
+let nioTLS = web("NIOTLS", "swift-nio")
+let nioSSL = web("NIOSSL", "swift-nio-ssl")
+let httpTypes = web("HTTPTypes", "swift-http-types")
+let asn1 = web("SwiftASN1", "swift-asn1")
+let certificates = web("X509", "swift-certificates")
+let cryptography = web("Crypto", "swift-crypto")
+
 let package = Package(
   name: "albumfs",
   products: [
@@ -40,11 +59,25 @@ let package = Package(
     .executable(name: "albumfs-thumbnailer", targets: ["albumfs-thumbnailer"]),
     .executable(name: "albumfs-video-thumbnailer", targets: ["albumfs-video-thumbnailer"]),
     .executable(name: "albumfs-fido2", targets: ["albumfs-fido2"]),
+    .executable(name: "albumfs-gallery", targets: ["albumfs-gallery"]),
+  ],
+  traits: [
+    .trait(
+      name: "Gallery", description: "The gallery for browsers, and the packages that only it needs."
+    ),
+    .default(enabledTraits: ["Gallery"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-algorithms", exact: "1.2.1"),
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
+    .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
+    .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-asn1", exact: "1.7.4"),
+    .package(url: "https://github.com/apple/swift-certificates", exact: "1.21.1"),
+    .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
   ],
   targets: [
     // C libraries, each wrapped by one Swift file.
@@ -132,6 +165,22 @@ let package = Package(
         "PictureMetadata", arguments, logging,
       ]),
 
+    // The gallery for browsers: a process of its own, without keys. It works on mounted spaces by ordinary
+    // file calls.
+    clibrary("CQRencode", "libqrencode", "libqrencode-dev"),
+    .target(name: "CGalleryPages"),
+    clibrary("CArchive", "libarchive", "libarchive-dev"),
+    library(
+      "Gallery",
+      [
+        "AlbumModel", "Posix", "ThumbnailProtocol", "ControlProtocol", "CQRencode", "CArchive",
+        "CGalleryPages", hummingbird, hummingbirdCore, hummingbirdTLS, hummingbirdHTTP2, nio,
+        nioTLS, nioSSL,
+        httpTypes, certificates, asn1,
+        cryptography, logging,
+      ], excluding: ["Pages"]),
+    program("albumfs-gallery", ["Posix", "ControlProtocol", "Gallery"]),
+
     // Tests mirror Sources.
     .target(
       name: "AlbumTestSupport",
@@ -192,6 +241,9 @@ let package = Package(
     tests(
       "MountTests",
       ["AlbumTestSupport", "albumfs", "albumfs-thumbnailer", "albumfs-video-thumbnailer"]),
+    tests(
+      "GalleryTests",
+      ["Gallery", "AlbumTestSupport", "albumfs", "albumfs-thumbnailer", "albumfs-gallery"]),
     tests("TidyTests", []),
   ]
 )

@@ -153,6 +153,18 @@ struct Mount: RecoveryKeyCommand {
     }
   }
 
+  /// Mounts a store in the background with a password that was read already.
+  func mount(store: String, at point: String, _ typed: borrowing SecretBytes) throws(Failure) {
+    let plan = MountPlan(exactly: store, point)
+    let launch = try launchOptions(plan, false)
+    let bare = try BareDirectory(point, isConfigured: false)
+    do throws(Failure) { try startDaemon(launch, typed) } catch {
+      bare.isLeft()
+      throw error
+    }
+    bare.isCovered()
+  }
+
   /// Makes a store as `albumfs init` does. Returns its password.
   private func makeStore(_ path: String) throws -> SecretBytes {
     var new: Init

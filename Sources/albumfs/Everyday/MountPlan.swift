@@ -18,6 +18,13 @@ struct MountPlan {
   /// True if the user was asked, and wants the store to be made.
   var isStoreToBeMade = false
 
+  /// A plan for exactly this; the user's settings count for nothing.
+  init(exactly store: String, _ mountPoint: String) {
+    self.store = store
+    self.mountPoint = mountPoint
+    isConfigured = false
+  }
+
   init(store: String?, mountPoint: String?) throws(Failure) {
     let settings = try UserConfiguration.read()
     let place = store.map(MountPath.resolve)

@@ -1,0 +1,4 @@
+#pragma once
+// Zip files as a stream.
+#include <archive.h>
+#include <archive_entry.h>

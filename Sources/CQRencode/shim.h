@@ -1,0 +1,3 @@
+#pragma once
+// The symbols of an address, as a picture of squares for phones.
+#include <qrencode.h>

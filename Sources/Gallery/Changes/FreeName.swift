@@ -1,0 +1,30 @@
+import AlbumModel
+import Posix
+
+/// Names that people choose, and names that are free.
+enum GalleryName {
+  /// A name that a person gives to a photo or an album. What the file system keeps for itself is none, and
+  /// neither is a hidden name.
+  static func valid(_ text: String) throws(GalleryError) -> FileName {
+    guard let name = try? FileName(text), !name.isHidden, name != .photo, name != .thumb,
+      !name.bytes.contains(where: { $0 < 0x20 || $0 == 0x7f })
+    else { throw GalleryError(.name) }
+    return name
+  }
+
+  /// Moves a file to its name in a directory, or to that name with a number where it is taken.
+  static func place(
+    _ name: FileName, of folder: borrowing Folder, as wanted: FileName, in target: borrowing Folder
+  ) throws(Errno) -> FileName {
+    for number in 1...9999 {
+      let free = NumberedName.of(wanted, number)
+      do throws(Errno) {
+        try folder.rename(name, to: free, in: target)
+        return free
+      } catch {
+        if error != .exists { throw error }
+      }
+    }
+    throw .exists
+  }
+}

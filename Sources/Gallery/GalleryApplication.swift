@@ -1,0 +1,135 @@
+import AlbumModel
+package import ControlProtocol
+import Hummingbird
+import HummingbirdCore
+import HummingbirdHTTP2
+import HummingbirdTLS
+import Logging
+import NIOCore
+import NIOSSL
+import Posix
+
+/// The gallery's server, from its order to its end.
+package struct GalleryApplication: Sendable {
+  private let launch: GalleryLaunch
+  private let sessions: SessionTable
+  private let points: MountPoints
+  private let certificate: ServerCertificate
+
+  /// Why the server cannot start, for a person.
+  package struct Problem: Error, CustomStringConvertible {
+    package let description: String
+  }
+
+  /// Threads for file calls: short ones, long ones, and waits for the decoder.
+  private static let threads = (files: 8, work: 6, previews: 4)
+  private static let connectionLimit = 256
+
+  package init(_ launch: GalleryLaunch) throws {
+    self.launch = launch
+    do {
+      points = try MountPoints()
+      let program = AlbumfsProgram(launch: launch, points: points)
+      sessions = try SessionTable(program, idleSeconds: launch.idleSeconds)
+      certificate =
+        if let file = launch.certificate, let key = launch.key {
+          try ServerCertificate(certificate: file, key: key)
+        } else {
+          try ServerCertificate(ownFor: GalleryApplication.names(launch.host))
+        }
+    } catch {
+      throw Problem(description: "The gallery cannot start: \(error)")
+    }
+  }
+
+  /// What browsers may call the server.
+  private static func names(_ host: String) -> Set<String> {
+    var names: Set = ["localhost", "127.0.0.1", "::1"]
+    if let name = AddressText.hostName {
+      names.insert(name)
+      if !name.contains(".") { names.insert(name + ".local") }
+    }
+    if AddressText.isAny(host) { names.formUnion(AddressText.own) } else { names.insert(host) }
+    return names
+  }
+
+  /// Serves until SIGTERM or SIGINT.
+  package func run() async throws {
+    SignalThread.start(lock: { await sessions.lockAll() }, end: { await end() })
+    SuspendWatch.start { Task { await sessions.lockAll() } }
+    await sessions.prepare()
+    let files = try BlockingBridge(name: "gallery-files", threads: Self.threads.files)
+    let work = try BlockingBridge(name: "gallery-work", threads: Self.threads.work)
+    let routes = GalleryRoutes(
+      sessions: sessions, idleSeconds: launch.idleSeconds, files: files, work: work,
+      previews: try BlockingBridge(name: "gallery-preview", threads: Self.threads.previews))
+    // Nothing that a request or a failure says may get into a log.
+    let silent = Logger(label: "gallery") { _ in SwiftLogNoOpLogHandler() }
+    let application = Application(
+      router: routes.router(), server: server(),
+      configuration: ApplicationConfiguration(
+        address: .hostname(launch.host, port: launch.port), serverName: nil,
+        availableConnectionsDelegate: MaximumAvailableConnections(Self.connectionLimit)),
+      onServerRunning: { _ in announce() }, logger: silent)
+    let upkeep = Task { await watchSessions() }
+    defer { upkeep.cancel() }
+    do { try await application.run() } catch {
+      await end()
+      throw Problem(
+        description: "\(launch.host), port \(launch.port), cannot be listened on: \(error)")
+    }
+  }
+
+  private func server() -> HTTPServerBuilder {
+    var tls = TLSConfiguration.makeServerConfiguration(
+      certificateChain: certificate.certificates, privateKey: certificate.key)
+    tls.minimumTLSVersion = .tlsv12
+    let stream = HTTP1Channel.Configuration(
+      idleTimeout: .seconds(60),
+      httpDecoderConfiguration: .init(
+        maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100))
+    let connection = HTTP2ChannelConfiguration(
+      idleTimeout: .seconds(120), gracefulCloseTimeout: .seconds(5), streamConfiguration: stream)
+    return HTTPServerBuilder { [tls] responder in
+      PatientChannel(
+        base: try HTTP2UpgradeChannel(
+          tlsConfiguration: tls, configuration: connection, responder: responder))
+    }
+  }
+
+  /// Locks what nobody uses. A machine that slept locks everything: the wall clock went on meanwhile.
+  private func watchSessions() async {
+    var (wall, steady) = (SystemClock.wall(), MonotonicTime.now)
+    while !Task.isCancelled {
+      try? await Task.sleep(for: .seconds(1))
+      let passed = SystemClock.wall().nanoseconds - wall.nanoseconds
+      let counted = (MonotonicTime.now - steady).milliseconds
+      if passed / 1_000_000 - counted > 30_000 { await sessions.lockAll() }
+      (wall, steady) = (SystemClock.wall(), .now)
+      await sessions.lockDue()
+    }
+  }
+
+  private func end() async {
+    await sessions.lockAll()
+    points.remove()
+    SuspendWatch.stop()
+  }
+
+  /// Shows where the gallery is. It says nothing about spaces.
+  private func announce() {
+    let shown = AddressText.isAny(launch.host) ? AddressText.own.first ?? "localhost" : launch.host
+    let host = shown.contains(":") ? "[\(shown)]" : shown
+    let address = "https://\(host):\(launch.port)/"
+    var lines = ["The gallery is at \(address)"]
+    if launch.certificate == nil {
+      lines.append("Its certificate is made by itself, so the browser warns. SHA-256 fingerprint:")
+      lines.append("  \(certificate.fingerprint)")
+    }
+    if launch.showsCode || !AddressText.isLoopback(launch.host), let code = QRCode.lines(address) {
+      lines += code
+    }
+    lines.append("Ctrl-C locks and ends it.")
+    StandardOutput.write(lines.joined(separator: "\n") + "\n")
+  }
+}

@@ -1,0 +1,80 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Posix
+
+/// A failure as the page learns of it. The codes are those of Interface.md.
+struct GalleryError: Error {
+  enum Code: String {
+    case session, refused, origin, unknown, exists, name, invalid, large, range, slow, room
+    case readonly, damaged, busy, failed
+  }
+
+  var code: Code
+  var detail: String?
+  /// Further fields of the reply.
+  var numbers: [(name: String, value: Int64)] = []
+  /// Where it differs from the code's own.
+  var status: HTTPResponse.Status?
+
+  init(_ code: Code, _ detail: String? = nil) {
+    self.code = code
+    self.detail = detail
+  }
+
+  /// What a file call failed with.
+  init(errno error: Errno) {
+    switch error {
+    case .noEntry, .stale: self.init(.unknown)
+    case .exists, .notEmpty: self.init(.exists)
+    case .noSpace, .quota: self.init(.room)
+    case .readOnly, .accessDenied, .notPermitted: self.init(.readonly)
+    case .io, .badMessage: self.init(.damaged)
+    case .nameTooLong, .invalid: self.init(.name)
+    case .notConnected: self.init(.session)
+    default: self.init(.failed, "\(error)")
+    }
+  }
+
+  /// What any code threw.
+  init(any error: any Error) {
+    switch error {
+    case let error as GalleryError: self = error
+    case let error as Errno: self.init(errno: error)
+    case let error as any HTTPResponseError:
+      switch error.status.code {
+      case 404, 405: self.init(.unknown)
+      case 413: self.init(.large)
+      default: self.init(.invalid)
+      }
+    case is CancellationError: self.init(.busy)
+    default: self.init(.failed)
+    }
+  }
+
+  private var usualStatus: HTTPResponse.Status {
+    switch code {
+    case .session: .unauthorized
+    case .refused, .origin, .readonly: .forbidden
+    case .unknown: .notFound
+    case .exists: .conflict
+    case .name, .invalid: .badRequest
+    case .large: .contentTooLarge
+    case .range: .rangeNotSatisfiable
+    case .slow: .tooManyRequests
+    case .room: .init(code: 507, reasonPhrase: "Insufficient Storage")
+    case .busy: .serviceUnavailable
+    case .damaged, .failed: .internalServerError
+    }
+  }
+
+  var response: Response {
+    var text = JSONText()
+    text.object { text in
+      text.field("error", code.rawValue)
+      if let detail { text.field("detail", detail) }
+      for (name, value) in numbers { text.field(name, value) }
+    }
+    return text.response(status ?? usualStatus)
+  }
+}

@@ -1,0 +1,52 @@
+import HTTPTypes
+import Hummingbird
+
+/// The rules that hold for every request and every response, whatever the route.
+struct RequestRules<Context: RequestContext>: RouterMiddleware {
+  /// `form-action` and `frame-src` let a page start a download into a frame; nothing is loaded from
+  /// elsewhere.
+  private static var policy: String {
+    """
+    default-src 'none'; script-src 'self'; style-src 'self'; img-src blob: data:; media-src 'self' blob:; \
+    connect-src 'self'; form-action 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'
+    """
+  }
+
+  func handle(
+    _ request: Request, context: Context,
+    next: (Request, Context) async throws -> Response
+  ) async throws -> Response {
+    var response: Response
+    do {
+      try RequestRules.check(request)
+      response = try await next(request, context)
+    } catch {
+      response = GalleryError(any: error).response
+    }
+    response.headers[.cacheControl] = "no-store"
+    response.headers[.xContentTypeOptions] = "nosniff"
+    response.headers[.contentSecurityPolicy] = RequestRules.policy
+    // With no-referrer, the form of a download would come with the origin "null".
+    response.headers[HTTPField.Name("Referrer-Policy")!] = "same-origin"
+    response.headers[HTTPField.Name("Cross-Origin-Opener-Policy")!] = "same-origin"
+    response.headers[HTTPField.Name("Cross-Origin-Resource-Policy")!] = "same-origin"
+    return response
+  }
+
+  /// A page elsewhere can send neither the server's own origin nor the header.
+  private static func check(_ request: Request) throws {
+    let path = request.uri.path
+    let isReading = request.method == .get || request.method == .head
+    if !isReading {
+      guard let own = request.head.authority, request.headers[.origin] == "https://\(own)" else {
+        throw GalleryError(.origin)
+      }
+    }
+    guard path.hasPrefix("/api/") else { return }
+    let isForm = request.method == .post && path == "/api/download"
+    let isVideo = isReading && path.hasPrefix("/api/video/")
+    if !isForm, !isVideo, request.headers[HTTPField.Name("X-Albumfs")!] != "1" {
+      throw GalleryError(.origin)
+    }
+  }
+}

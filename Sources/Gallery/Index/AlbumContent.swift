@@ -1,0 +1,128 @@
+import AlbumModel
+
+/// What is known of a photo beyond its entry in the directory. It is read after the listing.
+struct PhotoDetails: Sendable, Equatable {
+  /// Seconds since 1970, as if the camera's clock showed UTC; nil if the photo does not say.
+  var taken: Int64?
+  /// Upright; 0 where unknown.
+  var width: Int32 = 0
+  var height: Int32 = 0
+  /// True if there will be no thumbnail.
+  var isHopeless = false
+  /// True if somebody has looked.
+  var isRead = false
+}
+
+/// One file of an album, while it is looked at.
+struct PhotoRow: Sendable {
+  var name: FileName
+  var inode: UInt64
+  var size: Int64
+  /// Seconds since 1970.
+  var modified: Int64
+  /// True if it lies in the album itself and not in its Photo.
+  var isDirect: Bool
+  /// The inode of its thumbnail; 0 if there is none yet.
+  var thumbnail: UInt64
+  var kind: MediaKind
+  var details = PhotoDetails()
+}
+
+/// The files of one album in the order of their names, in flat arrays: 100,000 photos take about 8 MB.
+final class AlbumContent: Sendable {
+  let count: Int
+  private let names: [UInt8]
+  /// Where each name ends.
+  private let ends: [UInt32]
+  let inodes: [UInt64]
+  let sizes: [Int64]
+  let modified: [Int64]
+  let direct: [Bool]
+  let thumbnails: [UInt64]
+  let kinds: [MediaKind]
+  let details: [PhotoDetails]
+  /// The places of the inodes in ascending order of these.
+  private let byInode: [UInt32]
+  /// How many are photos or videos.
+  let pictures: Int
+  /// True if a photo may get a thumbnail yet.
+  let isWaiting: Bool
+
+  static let empty = AlbumContent([])
+
+  init(_ rows: [PhotoRow]) {
+    let rows = rows.sorted { NaturalOrder.precedes($0.name.bytes[...], $1.name.bytes[...]) }
+    count = rows.count
+    var (names, ends) = ([UInt8](), [UInt32]())
+    for row in rows {
+      names += row.name.bytes
+      ends.append(UInt32(names.count))
+    }
+    self.names = names
+    self.ends = ends
+    inodes = rows.map(\.inode)
+    sizes = rows.map(\.size)
+    modified = rows.map(\.modified)
+    direct = rows.map(\.isDirect)
+    thumbnails = rows.map(\.thumbnail)
+    kinds = rows.map(\.kind)
+    details = rows.map(\.details)
+    byInode = rows.indices.sorted { rows[$0].inode < rows[$1].inode }.map { UInt32($0) }
+    pictures = rows.count { $0.kind != .other }
+    isWaiting = rows.contains {
+      $0.kind == .photo && $0.thumbnail == 0 && !$0.details.isHopeless
+    }
+  }
+
+  func nameBytes(_ place: Int) -> ArraySlice<UInt8> {
+    names[(place == 0 ? 0 : Int(ends[place - 1]))..<Int(ends[place])]
+  }
+
+  func name(_ place: Int) -> FileName { FileName(known: Array(nameBytes(place))) }
+
+  /// The place of an inode; nil if it is not here.
+  func place(of inode: UInt64) -> Int? {
+    var (low, high) = (0, byInode.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if inodes[Int(byInode[middle])] < inode { low = middle + 1 } else { high = middle }
+    }
+    guard low < byInode.count, inodes[Int(byInode[low])] == inode else { return nil }
+    return Int(byInode[low])
+  }
+
+  func row(_ place: Int) -> PhotoRow {
+    PhotoRow(
+      name: name(place), inode: inodes[place], size: sizes[place], modified: modified[place],
+      isDirect: direct[place], thumbnail: thumbnails[place], kind: kinds[place],
+      details: details[place])
+  }
+
+  /// True if a listing of both is the same.
+  func equals(_ other: AlbumContent) -> Bool {
+    names == other.names && ends == other.ends && inodes == other.inodes && sizes == other.sizes
+      && modified == other.modified && direct == other.direct && thumbnails == other.thumbnails
+      && details == other.details
+  }
+
+  /// The details that are still true: of files with the same content and the same thumbnail.
+  func withDetails(from old: AlbumContent) -> AlbumContent {
+    if old.count == 0 { return self }
+    var rows = (0..<count).map(row)
+    for place in rows.indices {
+      guard let before = old.place(of: rows[place].inode),
+        old.sizes[before] == rows[place].size, old.modified[before] == rows[place].modified,
+        old.thumbnails[before] == rows[place].thumbnail
+      else { continue }
+      rows[place].details = old.details[before]
+    }
+    return AlbumContent(rows)
+  }
+
+  /// The same files with other details.
+  func with(_ details: [PhotoDetails]) -> AlbumContent {
+    var rows = (0..<count).map(row)
+    for place in rows.indices { rows[place].details = details[place] }
+    return AlbumContent(rows)
+  }
+}

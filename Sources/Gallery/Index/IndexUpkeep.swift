@@ -1,0 +1,221 @@
+import AlbumModel
+import Posix
+
+/// Keeps the index of a mounted space in step with the space, whoever changes it. One thread: it learns of
+/// calls of programs from the kernel (inotify), and looks at the times of the directories besides, because
+/// the daemon's own changes make no calls. It also reads the details of photos, after their listing.
+final class IndexUpkeep: Sendable {
+  private let mount: MountedSpace
+  private let index: SpaceIndex
+  private let isStopped = Mutex(false, rank: .leaf)
+  /// nil if the system gives none; the times of directories then tell everything.
+  private let watch: DirectoryWatch?
+
+  /// The time between two looks at the times of directories.
+  private static let sweep = Duration.milliseconds(1500)
+  /// Changes that come together are looked at together.
+  private static let gathering: UInt32 = 100
+
+  init(_ mount: MountedSpace, _ index: SpaceIndex) {
+    self.mount = mount
+    self.index = index
+    watch = try? DirectoryWatch()
+  }
+
+  /// Walks the space once, and then keeps the index on a thread of its own. `whenGone` is called once if the
+  /// space is not mounted any more.
+  func start(whenGone: @escaping @Sendable () -> Void) throws(Errno) {
+    try lookAtEverything()
+    try PosixThread(name: "gallery-index") { [self] in run(whenGone) }.detach()
+  }
+
+  func stop() { isStopped.withLock { $0 = true } }
+
+  private func lookAtEverything() throws(Errno) {
+    let (root, albums) = try SpaceScan(root: try mount.root()).everything()
+    index.replace(root: root, by: albums)
+  }
+
+  // MARK: The thread
+
+  /// What only the thread knows.
+  private struct Notes {
+    /// The album of each watch; nil stands for the root.
+    var albums: [Int32: UInt64] = [:]
+    /// What is watched, and the revision of the list of albums of which that is true.
+    var watched: Set<[FileName]> = []
+    var watchedRevision: UInt64 = 0
+    /// The times of directories at the last sweep.
+    var times: [[FileName]: Timestamp] = [:]
+    var nextSweep = MonotonicTime.now
+    /// When to look for thumbnails again in albums that wait for some.
+    var looks: [UInt64: (next: MonotonicTime, wait: Duration, revision: UInt64)] = [:]
+    /// The revision of each album whose details were read, and that at which nothing was left to read.
+    var detailed: [UInt64: UInt64] = [:]
+    var detailedRevision: UInt64 = 0
+  }
+
+  private func run(_ whenGone: () -> Void) {
+    var notes = Notes()
+    while !isStopped.withLock({ $0 }) {
+      do throws(Errno) { try turn(&notes) } catch {
+        if !mount.isMounted { return whenGone() }
+      }
+    }
+  }
+
+  private func turn(_ notes: inout Notes) throws(Errno) {
+    watchAll(&notes)
+    var changed: Set<UInt64> = []
+    if let watch {
+      changed = albums(of: watch.read(waiting: 300), &notes)
+      if !changed.isEmpty {
+        SystemClock.sleep(milliseconds: IndexUpkeep.gathering)
+        changed.formUnion(albums(of: watch.read(waiting: 0), &notes))
+      }
+    } else {
+      SystemClock.sleep(milliseconds: 300)
+    }
+    if MonotonicTime.now >= notes.nextSweep {
+      changed.formUnion(try changedByTimes(&notes))
+      changed.formUnion(waiting(&notes))
+      notes.nextSweep = MonotonicTime.now + IndexUpkeep.sweep
+    }
+    if !changed.isEmpty { try look(at: changed) }
+    if changed.isEmpty { readDetails(&notes) }
+  }
+
+  /// The root's own number stands for the list of albums in it.
+  private func albums(of report: DirectoryWatch.Report, _ notes: inout Notes) -> Set<UInt64> {
+    for gone in report.gone { notes.albums[gone] = nil }
+    if report.isIncomplete {
+      return Set(index.everyAlbum.map(\.found.inode)).union([index.root])
+    }
+    return Set(report.changed.compactMap { notes.albums[$0] })
+  }
+
+  private func watchAll(_ notes: inout Notes) {
+    let revision = index.albumsRevision
+    guard let watch, notes.watchedRevision != revision, let root = try? mount.root() else { return }
+    notes.watchedRevision = revision
+    var all = index.everyAlbum.map { ($0.found.path, $0.found.inode) }
+    all.append(([], index.root))
+    let known = Set(all.map(\.0))
+    notes.watched.formIntersection(known)
+    for (path, inode) in all where !notes.watched.contains(path) {
+      notes.watched.insert(path)
+      let folders = path.isEmpty ? [path] : [path, path + [.photo], path + [.thumb]]
+      for folder in folders {
+        guard let opened = try? Folder(folder, below: root),
+          let number = try? watch.add(opened.path)
+        else { continue }
+        notes.albums[number] = inode
+      }
+    }
+  }
+
+  /// The albums in which thumbnails may have appeared that the daemon did not announce, because nobody watched
+  /// yet. It looks the more rarely the longer none comes.
+  private func waiting(_ notes: inout Notes) -> Set<UInt64> {
+    let now = MonotonicTime.now
+    var due: Set<UInt64> = []
+    for album in index.everyAlbum where album.found.content.isWaiting {
+      let inode = album.found.inode
+      var look = notes.looks[inode] ?? (now, IndexUpkeep.sweep, album.changed)
+      if look.revision != album.changed { look = (now, IndexUpkeep.sweep, album.changed) }
+      if now >= look.next {
+        due.insert(inode)
+        look.next = now + look.wait
+        look.wait = min(look.wait * 2, .seconds(30))
+      }
+      notes.looks[inode] = look
+    }
+    return due
+  }
+
+  /// The albums whose directories have another time than at the last sweep.
+  private func changedByTimes(_ notes: inout Notes) throws(Errno) -> Set<UInt64> {
+    let root = try mount.root()
+    var places: [([FileName], UInt64)] = [([], index.root)]
+    for album in index.everyAlbum {
+      places.append((album.found.path, album.found.inode))
+      places.append((album.found.path + [.photo], album.found.inode))
+    }
+    var changed: Set<UInt64> = []
+    var times: [[FileName]: Timestamp] = [:]
+    for (path, inode) in places {
+      guard let folder = try? Folder(path, below: root), let time = try? folder.status().modified
+      else { continue }
+      times[path] = time
+      if let before = notes.times[path], before != time { changed.insert(inode) }
+    }
+    notes.times = times
+    return changed
+  }
+
+  /// What some albums hold now: what was found, and what is no longer where it was.
+  private struct News {
+    var found: [FoundAlbum] = []
+    var gone: [(inode: UInt64, path: [FileName])] = []
+  }
+
+  /// Reads albums anew, or the root, and the albums that came into them. All of it shows at once, so that what
+  /// was moved from one to the other is never nowhere. Any thread.
+  func look(at inodes: Set<UInt64>) throws(Errno) {
+    let scan = SpaceScan(root: try mount.root())
+    var news = News()
+    for inode in inodes { try look(at: inode, scan, &news) }
+    index.take(news.found, gone: news.gone)
+  }
+
+  private func look(at inode: UInt64, _ scan: borrowing SpaceScan, _ news: inout News)
+    throws(Errno)
+  {
+    if inode == index.root {
+      return try look(for: try SpaceScan.albums(in: scan.root), in: nil, [], scan, &news)
+    }
+    guard let album = index.album(evenHidden: inode) else { return }
+    do throws(Errno) {
+      let read = try scan.album(album.found.path, parent: album.found.parent)
+      if read.album.inode != inode { throw .noEntry }
+      news.found.append(read.album)
+      try look(for: read.albums, in: inode, album.found.path, scan, &news)
+    } catch {
+      if error != .noEntry, error != .notDirectory { throw error }
+      news.gone.append((inode, album.found.path))
+    }
+  }
+
+  /// Finds the albums that came into another one, or into the root, and those that left it.
+  private func look(
+    for children: [Folder.Name], in parent: UInt64?, _ path: [FileName],
+    _ scan: borrowing SpaceScan, _ news: inout News
+  ) throws(Errno) {
+    for child in children
+    where index.album(evenHidden: child.inode)?.found.path != path + [child.name] {
+      try scan.add(to: &news.found, path + [child.name], parent)
+    }
+    let names = Set(children.map(\.name))
+    for album in index.children(of: parent) where !names.contains(album.name) {
+      news.gone.append((album.found.inode, album.found.path))
+    }
+  }
+
+  // MARK: Details
+
+  /// Reads the details of one album that has not had them yet.
+  private func readDetails(_ notes: inout Notes) {
+    let revision = index.revision
+    if notes.detailedRevision == revision { return }
+    for album in index.everyAlbum {
+      let content = album.found.content
+      if notes.detailed[album.found.inode] == album.changed { continue }
+      guard let root = try? mount.root() else { return }
+      let new = PhotoDetailsReader(root, album).read { self.isStopped.withLock { $0 } }
+      index.replace(content, by: new, of: album.found.inode)
+      notes.detailed[album.found.inode] = index.album(evenHidden: album.found.inode)?.changed
+      return
+    }
+    notes.detailedRevision = revision
+  }
+}

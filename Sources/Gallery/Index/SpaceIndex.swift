@@ -1,0 +1,220 @@
+import AlbumModel
+import Posix
+
+/// The albums and photos of one mounted space in memory. Every change gets a number, the revision, so that a
+/// page can ask what changed since it last looked. Any thread.
+final class SpaceIndex: Sendable {
+  struct Album: Sendable {
+    var found: FoundAlbum
+    /// The revision in which its photos changed last.
+    var changed: UInt64
+
+    var name: FileName { found.path[found.path.count - 1] }
+  }
+
+  /// A photo's place: valid for one look.
+  struct Photo: Sendable {
+    var album: Album
+    var row: PhotoRow
+    /// The directory that it lies in.
+    var folder: [FileName] { album.found.path + (row.isDirect ? [] : [.photo]) }
+  }
+
+  private struct State {
+    var revision: UInt64 = 1
+    var albumsChanged: UInt64 = 1
+    var root: UInt64 = 0
+    var albums: [UInt64: Album] = [:]
+    /// The album of each file.
+    var albumOf: [UInt64: UInt64] = [:]
+    /// Photos and albums that are about to be deleted.
+    var hidden: Set<UInt64> = []
+  }
+
+  private let state = Mutex(State(), rank: .leaf)
+
+  // MARK: Reading
+
+  var revision: UInt64 { state.withLock { $0.revision } }
+  var root: UInt64 { state.withLock { $0.root } }
+
+  /// All albums that are not hidden, a parent before the albums in it, in the order of their names.
+  func albums() -> (revision: UInt64, albums: [Album]) {
+    state.withLock { state in
+      let shown = state.albums.values.filter { !SpaceIndex.isHidden($0, state) }
+      let sorted = shown.sorted { a, b in SpaceIndex.precedes(a.found.path, b.found.path) }
+      return (state.revision, sorted)
+    }
+  }
+
+  func album(_ inode: UInt64) -> Album? {
+    state.withLock { state in
+      state.albums[inode].flatMap { SpaceIndex.isHidden($0, state) ? nil : $0 }
+    }
+  }
+
+  /// Albums below one, itself too, each after those in it.
+  func tree(under inode: UInt64) -> [Album] {
+    state.withLock { state in
+      guard let top = state.albums[inode]?.found.path else { return [] }
+      return state.albums.values.filter { $0.found.path.starts(with: top) }
+        .sorted { $0.found.path.count > $1.found.path.count }
+    }
+  }
+
+  /// nil if there is none, or if it is about to be deleted.
+  func photo(_ inode: UInt64) -> Photo? { find(inode, evenHidden: false) }
+
+  /// The same for the job that deletes it.
+  func photo(evenHidden inode: UInt64) -> Photo? { find(inode, evenHidden: true) }
+
+  private func find(_ inode: UInt64, evenHidden: Bool) -> Photo? {
+    state.withLock { state in
+      guard let number = state.albumOf[inode], let album = state.albums[number],
+        let place = album.found.content.place(of: inode)
+      else { return nil }
+      let isHidden = state.hidden.contains(inode) || SpaceIndex.isHidden(album, state)
+      return isHidden && !evenHidden
+        ? nil : Photo(album: album, row: album.found.content.row(place))
+    }
+  }
+
+  /// The hidden files of an album's listing.
+  var hidden: Set<UInt64> { state.withLock { $0.hidden } }
+
+  /// What changed after a revision.
+  func changes(since revision: UInt64) -> (revision: UInt64, albums: Bool, photosIn: [UInt64])? {
+    state.withLock { state in
+      if state.revision == revision { return nil }
+      // A revision of another server's life.
+      let all = revision > state.revision
+      let changed = state.albums.filter { all || $0.value.changed > revision }.keys.sorted()
+      return (state.revision, all || state.albumsChanged > revision, changed)
+    }
+  }
+
+  private static func isHidden(_ album: Album, _ state: State) -> Bool {
+    if state.hidden.isEmpty { return false }
+    var next: UInt64? = album.found.inode
+    while let inode = next {
+      if state.hidden.contains(inode) { return true }
+      next = state.albums[inode]?.found.parent
+    }
+    return false
+  }
+
+  private static func precedes(_ a: [FileName], _ b: [FileName]) -> Bool {
+    for (left, right) in zip(a, b) where left != right {
+      return NaturalOrder.precedes(left.bytes[...], right.bytes[...])
+    }
+    return a.count < b.count
+  }
+
+  // MARK: Changing
+
+  /// Takes what a walk of the whole space found.
+  func replace(root: UInt64, by found: [FoundAlbum]) {
+    state.withLock { state in
+      state.root = root
+      let known = Set(found.map(\.inode))
+      for inode in state.albums.keys where !known.contains(inode) {
+        SpaceIndex.remove(inode, &state)
+      }
+      for album in found { SpaceIndex.put(album, &state) }
+    }
+  }
+
+  /// Removes albums that are still where they were, with those in them, and takes what was found.
+  func take(_ found: [FoundAlbum], gone: [(inode: UInt64, path: [FileName])]) {
+    state.withLock { state in
+      for (inode, path) in gone where state.albums[inode]?.found.path == path {
+        for album in state.albums.values where album.found.path.starts(with: path) {
+          SpaceIndex.remove(album.found.inode, &state)
+        }
+      }
+      for album in found { SpaceIndex.put(album, &state) }
+    }
+  }
+
+  /// Gives the photos of an album details, unless its content has changed meanwhile.
+  func replace(_ content: AlbumContent, by new: AlbumContent, of inode: UInt64) {
+    state.withLock { state in
+      guard state.albums[inode]?.found.content === content, !content.equals(new) else { return }
+      state.revision += 1
+      state.albums[inode]?.found.content = new
+      state.albums[inode]?.changed = state.revision
+    }
+  }
+
+  /// Takes photos and albums out of all listings.
+  func hide(_ inodes: Set<UInt64>) { setHidden(inodes) { $0.formUnion(inodes) } }
+
+  /// Brings them back.
+  func show(_ inodes: Set<UInt64>) { setHidden(inodes) { $0.subtract(inodes) } }
+
+  private func setHidden(_ inodes: Set<UInt64>, _ change: (inout Set<UInt64>) -> Void) {
+    state.withLock { state in
+      change(&state.hidden)
+      state.revision += 1
+      state.albumsChanged = state.revision
+      for album in Set(
+        inodes.compactMap { state.albumOf[$0] ?? (state.albums[$0] == nil ? nil : $0) })
+      {
+        state.albums[album]?.changed = state.revision
+      }
+    }
+  }
+
+  private static func put(_ album: FoundAlbum, _ state: inout State) {
+    var album = album
+    let old = state.albums[album.inode]
+    if let old { album.content = album.content.withDetails(from: old.found.content) }
+    let isSame = old.map { $0.found.content.equals(album.content) } ?? false
+    if let old, isSame, old.found.hasEntry(of: album) { return }
+    state.revision += 1
+    state.albumsChanged = state.revision
+    for inode in album.content.inodes { state.albumOf[inode] = album.inode }
+    if let old {
+      for inode in old.found.content.inodes
+      where state.albumOf[inode] == album.inode && album.content.place(of: inode) == nil {
+        state.albumOf[inode] = nil
+      }
+    }
+    state.albums[album.inode] = Album(
+      found: album, changed: isSame ? old!.changed : state.revision)
+  }
+
+  private static func remove(_ inode: UInt64, _ state: inout State) {
+    guard let old = state.albums.removeValue(forKey: inode) else { return }
+    state.revision += 1
+    state.albumsChanged = state.revision
+    for file in old.found.content.inodes where state.albumOf[file] == inode {
+      state.albumOf[file] = nil
+    }
+  }
+}
+
+extension FoundAlbum {
+  /// True if a list of albums shows both alike.
+  fileprivate func hasEntry(of other: FoundAlbum) -> Bool {
+    parent == other.parent && path == other.path && modified == other.modified
+      && cover == other.cover && content.pictures == other.content.pictures
+      && content.count == other.content.count
+  }
+}
+
+extension SpaceIndex {
+  /// The same for the one who keeps the index.
+  func album(evenHidden inode: UInt64) -> Album? { state.withLock { $0.albums[inode] } }
+
+  /// All albums, hidden ones too, in no order.
+  var everyAlbum: [Album] { state.withLock { Array($0.albums.values) } }
+
+  /// Rises with each change of the list of albums.
+  var albumsRevision: UInt64 { state.withLock { $0.albumsChanged } }
+
+  /// The albums right in another one, or in the root.
+  func children(of parent: UInt64?) -> [Album] {
+    state.withLock { state in state.albums.values.filter { $0.found.parent == parent } }
+  }
+}

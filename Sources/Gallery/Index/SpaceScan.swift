@@ -1,0 +1,97 @@
+import AlbumModel
+import Posix
+
+/// An album as one walk found it.
+struct FoundAlbum: Sendable {
+  var inode: UInt64
+  var parent: UInt64?
+  /// From the root of the space.
+  var path: [FileName]
+  var modified: Int64
+  /// The name of the photo that shows it.
+  var cover: [UInt8]?
+  var content: AlbumContent
+}
+
+/// Reads the directories of a mounted space. The rules of albums are those of the README: every directory is
+/// an album whose name has no dot in front; its photos lie in Photo and in itself.
+struct SpaceScan: ~Copyable {
+  let root: Folder
+
+  /// Finds all albums.
+  func everything() throws(Errno) -> (root: UInt64, albums: [FoundAlbum]) {
+    var found: [FoundAlbum] = []
+    let top = try root.status().file.inode
+    for name in try SpaceScan.albums(in: root) { try add(to: &found, [name.name], nil) }
+    return (top, found)
+  }
+
+  /// One album, without the albums in it but with their names.
+  func album(_ path: [FileName], parent: UInt64?) throws(Errno)
+    -> (album: FoundAlbum, albums: [Folder.Name])
+  {
+    let folder = try Folder(path, below: root)
+    let status = try folder.status()
+    var rows: [PhotoRow] = []
+    let own = try folder.names()
+    try SpaceScan.addFiles(of: folder, own, direct: true, &rows)
+    if own.contains(where: { $0.name == .photo && $0.kind == .directory }) {
+      let photo = try Folder(path + [.photo], below: root)
+      try SpaceScan.addFiles(of: photo, try photo.names(), direct: false, &rows)
+    }
+    if own.contains(where: { $0.name == .thumb && $0.kind == .directory }) {
+      try addThumbnails(path, &rows)
+    }
+    let found = FoundAlbum(
+      inode: status.file.inode, parent: parent, path: path, modified: status.modified.seconds,
+      cover: ExtendedAttribute.value("user.albumfs.cover", of: folder.path),
+      content: AlbumContent(rows))
+    return (found, own.filter(SpaceScan.isAlbum))
+  }
+
+  /// Adds an album and all in it.
+  func add(to found: inout [FoundAlbum], _ path: [FileName], _ parent: UInt64?) throws(Errno) {
+    let read: (album: FoundAlbum, albums: [Folder.Name])
+    do throws(Errno) { read = try album(path, parent: parent) } catch {
+      // Somebody removed it meanwhile.
+      if error == .noEntry || error == .notDirectory { return }
+      throw error
+    }
+    found.append(read.album)
+    for child in read.albums { try add(to: &found, path + [child.name], read.album.inode) }
+  }
+
+  /// The albums in a directory that is the root.
+  static func albums(in folder: borrowing Folder) throws(Errno) -> [Folder.Name] {
+    try folder.names().filter { $0.kind == .directory && !$0.name.isHidden }
+  }
+
+  private static func isAlbum(_ name: Folder.Name) -> Bool {
+    name.kind == .directory && !name.name.isHidden && name.name != .photo && name.name != .thumb
+  }
+
+  private static func addFiles(
+    of folder: borrowing Folder, _ names: [Folder.Name], direct: Bool, _ rows: inout [PhotoRow]
+  ) throws(Errno) {
+    for name in names where name.kind == .file && !name.name.isHidden {
+      guard let entry = try? folder.entry(name.name), entry.kind == .file else { continue }
+      rows.append(
+        PhotoRow(
+          name: name.name, inode: entry.file.inode, size: entry.size,
+          modified: entry.modified.seconds, isDirect: direct, thumbnail: 0,
+          kind: MediaKind(named: name.name.bytes[...])))
+    }
+  }
+
+  private func addThumbnails(_ path: [FileName], _ rows: inout [PhotoRow]) throws(Errno) {
+    let thumb = try Folder(path + [.thumb], below: root)
+    var inodes: [FileName: UInt64] = [:]
+    for name in try thumb.names() where name.kind == .file { inodes[name.name] = name.inode }
+    for place in rows.indices {
+      guard let inode = inodes[rows[place].name] else { continue }
+      rows[place].thumbnail = inode
+      // The content of a picture decides, not its name.
+      if rows[place].kind == .other { rows[place].kind = .photo }
+    }
+  }
+}

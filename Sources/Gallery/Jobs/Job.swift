@@ -1,0 +1,114 @@
+import Posix
+
+/// Work on many photos that a person watches and may stop. Any thread.
+final class Job: Sendable {
+  enum Kind: String, Decodable { case delete, move, copy }
+  enum Phase: String { case pending, running, done, cancelled }
+
+  struct Fault: Sendable {
+    var id: String
+    var name: String
+    var error: GalleryError.Code
+  }
+
+  private struct State {
+    var phase: Phase
+    var done = 0
+    var total: Int
+    var faults: [Fault] = []
+    var isCancelled = false
+    var isHurried = false
+  }
+
+  let id = RandomText.make(12)
+  let kind: Kind
+  private let state: Mutex<State>
+  /// More are only counted.
+  private static let faultLimit = 1000
+
+  /// A deletion waits so long for somebody who regrets it.
+  static let undoTime = Duration.seconds(10)
+
+  init(_ kind: Kind, total: Int) {
+    self.kind = kind
+    state = Mutex(State(phase: kind == .delete ? .pending : .running, total: total), rank: .leaf)
+  }
+
+  /// Waits until nobody can undo any more. Returns false if somebody has.
+  func waitForRegret() async -> Bool {
+    let end = MonotonicTime.now + Job.undoTime
+    while MonotonicTime.now < end, !state.withLock({ $0.isHurried || $0.isCancelled }) {
+      try? await Task.sleep(for: .milliseconds(50))
+    }
+    return state.withLock { state in
+      if state.isCancelled { return false }
+      state.phase = .running
+      return true
+    }
+  }
+
+  var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+  func cancel() {
+    state.withLock { state in
+      if state.phase == .pending { state.phase = .cancelled }
+      if state.phase == .pending || state.phase == .running || state.phase == .cancelled {
+        state.isCancelled = true
+      }
+    }
+  }
+
+  func hurry() { state.withLock { $0.isHurried = true } }
+
+  /// One more item is done, with or without success.
+  func advance(_ fault: Fault? = nil) {
+    state.withLock { state in
+      state.done += 1
+      guard let fault, state.faults.count < Job.faultLimit else { return }
+      state.faults.append(fault)
+    }
+  }
+
+  func end() { state.withLock { $0.phase = $0.isCancelled ? .cancelled : .done } }
+
+  func write(to text: inout JSONText) {
+    let state = state.withLock { $0 }
+    text.object { text in
+      text.field("id", id)
+      text.field("kind", kind.rawValue)
+      text.field("state", state.phase.rawValue)
+      text.field("done", Int64(state.done))
+      text.field("total", Int64(state.total))
+      text.field("errors", each: state.faults) { text, fault in
+        text.object { text in
+          text.field("id", fault.id)
+          text.field("name", fault.name)
+          text.field("error", fault.error.rawValue)
+        }
+      }
+    }
+  }
+}
+
+/// The jobs of a session. Any thread.
+final class JobTable: Sendable {
+  private let jobs = Mutex<[(id: String, job: Job)]>([], rank: .leaf)
+  /// A person has forgotten older ones.
+  private static let limit = 256
+
+  func add(_ job: Job) {
+    jobs.withLock { jobs in
+      jobs.append((job.id, job))
+      if jobs.count > JobTable.limit { jobs.removeFirst() }
+    }
+  }
+
+  func job(_ id: String) throws(GalleryError) -> Job {
+    guard let job = jobs.withLock({ jobs in jobs.first { $0.id == id }?.job }) else {
+      throw GalleryError(.unknown)
+    }
+    return job
+  }
+
+  func cancelAll() { for (_, job) in jobs.withLock({ $0 }) { job.cancel() } }
+}

@@ -1,0 +1,235 @@
+import AlbumModel
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Posix
+
+extension GalleryRoutes {
+  /// How many thumbnails one reply has at most.
+  private static let thumbnailLimit = 200
+  /// What is read and sent at once.
+  private static let piece = 1 << 18
+
+  func addContent(to router: Router<Context>) {
+    router.get("/api/thumb/:id") { request, context in
+      let session = try sessions.session(request)
+      let photo = try session.photo(try Self.parameter("id", context))
+      return try await files.run { try thumbnail(of: photo, session) }
+    }
+    router.get("/api/thumbs") { request, _ in
+      let session = try sessions.session(request)
+      let ids = (Self.query("ids", request) ?? "").split(separator: ",").map(String.init)
+      if ids.count > Self.thumbnailLimit { throw GalleryError(.large) }
+      return try await files.run { thumbnails(ids, session) }
+    }
+    router.get("/api/preview/:id") { request, context in
+      let session = try sessions.session(request)
+      let photo = try session.photo(try Self.parameter("id", context))
+      guard let edge = Int(Self.query("edge", request) ?? ""), (256...4096).contains(edge) else {
+        throw GalleryError(.invalid)
+      }
+      return try await previews.run { try preview(of: photo, edge, session) }
+    }
+    router.get("/api/original/:id") { request, context in
+      try await original(request, context)
+    }
+    router.get("/api/video/:id") { request, context in
+      try await original(request, context)
+    }
+    router.post("/api/download") { request, context in
+      let session = try sessions.session(request)
+      let form = try await RequestBodies.bytes(request, atMost: 8 << 20)
+      return try await download(form, session, context.channel)
+    }
+  }
+
+  // MARK: Thumbnails
+
+  private func thumbnail(of photo: SpaceIndex.Photo, _ session: Session) throws -> Response {
+    let path = photo.album.found.path + [.thumb]
+    guard photo.row.thumbnail != 0,
+      let file = try? session.space.mount.open(photo.row.name, in: path)
+    else { throw GalleryError(.unknown) }
+    let bytes = try file.bytes(Int(file.entry.size), at: 0)
+    guard let type = BrowserType.of(bytes) else { throw GalleryError(.unknown) }
+    return Response(
+      status: .ok, headers: [.contentType: type],
+      body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+  }
+
+  /// Lengths and thumbnails. What is not there has the length 0.
+  private func thumbnails(_ ids: [String], _ session: Session) -> Response {
+    var buffer = ByteBuffer()
+    var folder: Folder?
+    var album: UInt64?
+    for id in ids {
+      let photo = try? session.photo(id)
+      if let photo, photo.album.found.inode != album {
+        folder = try? session.space.mount.folder(photo.album.found.path + [.thumb])
+        album = photo.album.found.inode
+      }
+      let bytes = GalleryRoutes.thumbnail(of: photo, in: folder)
+      buffer.writeInteger(UInt32(bytes.count))
+      buffer.writeBytes(bytes)
+    }
+    return Response(
+      status: .ok, headers: [.contentType: "application/octet-stream"],
+      body: ResponseBody(byteBuffer: buffer))
+  }
+
+  private static func thumbnail(of photo: SpaceIndex.Photo?, in folder: borrowing Folder?)
+    -> [UInt8]
+  {
+    guard let photo, photo.row.thumbnail != 0 else { return [] }
+    switch folder {
+    case .some(let folder):
+      guard let file = try? folder.open(photo.row.name) else { return [] }
+      return (try? file.bytes(Int(file.entry.size), at: 0)) ?? []
+    case .none: return []
+    }
+  }
+
+  private func preview(of photo: SpaceIndex.Photo, _ edge: Int, _ session: Session) throws
+    -> Response
+  {
+    let bytes = try session.space.mount.preview(photo.row.name, in: photo.folder, edge: edge)
+    guard let type = BrowserType.of(bytes) else { throw GalleryError(.failed) }
+    return Response(
+      status: .ok, headers: [.contentType: type],
+      body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+  }
+
+  // MARK: Originals
+
+  private func original(_ request: Request, _ context: Context) async throws -> Response {
+    let session = try sessions.session(request)
+    let photo = try session.photo(try Self.parameter("id", context))
+    var response = try await file(
+      photo, session, context.channel, range: request.headers[.range],
+      isToBeSaved: Self.query("download", request) == "1")
+    response.headers[.acceptRanges] = "bytes"
+    return response
+  }
+
+  /// The content of a photo, or a part of it.
+  private func file(
+    _ photo: SpaceIndex.Photo, _ session: Session, _ channel: any Channel, range: String? = nil,
+    isToBeSaved: Bool = true
+  ) async throws -> Response {
+    let (file, start) = try await files.run {
+      let file = try session.space.mount.open(photo.row.name, in: photo.folder)
+      return (file, try file.bytes(128, at: 0))
+    }
+    var headers: HTTPFields = [.contentType: BrowserType.of(start) ?? "application/octet-stream"]
+    if isToBeSaved { headers[.contentDisposition] = Disposition.attachment(photo.row.name) }
+    let size = file.entry.size
+    switch ByteRange(range, size: size) {
+    case .whole:
+      return Response(
+        status: .ok, headers: headers, body: body(of: file, 0..<size, session, channel))
+    case .part(let range):
+      headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)"
+      return Response(
+        status: .partialContent, headers: headers, body: body(of: file, range, session, channel))
+    case .unsatisfiable:
+      var response = GalleryError(.range).response
+      response.headers[.contentRange] = "bytes */\(size)"
+      return response
+    }
+  }
+
+  /// Reads the next piece when the client has taken the one before. A lock ends it.
+  private func body(
+    of file: FolderFile, _ range: Range<Int64>, _ session: Session, _ channel: any Channel
+  ) -> ResponseBody {
+    ResponseBody(contentLength: Int(range.upperBound - range.lowerBound)) { writer in
+      let stream = try session.streams.begin(channel)
+      defer { session.streams.end(stream) }
+      var offset = range.lowerBound
+      while offset < range.upperBound {
+        let (from, count) = (offset, Int(min(Int64(Self.piece), range.upperBound - offset)))
+        let bytes = try await files.run { try file.bytes(count, at: from) }
+        // The file has become shorter: the client sees that the reply is incomplete.
+        if bytes.count < count { throw GalleryError(.damaged) }
+        try await writer.write(ByteBuffer(bytes: bytes))
+        offset += Int64(count)
+        session.streams.moved(stream)
+        session.wasUsed()
+      }
+      try await writer.finish(nil)
+    }
+  }
+
+  // MARK: Zip files
+
+  private func download(_ form: [UInt8], _ session: Session, _ channel: any Channel) async throws
+    -> Response
+  {
+    let fields = FormText.fields(String(decoding: form, as: UTF8.self))
+    let items: [ZipStream.Item]
+    if let id = fields["album"] {
+      let album = try session.album(id)
+      let index = session.space.index
+      let photos = index.tree(under: album.found.inode).reversed().flatMap { album in
+        album.found.content.inodes.compactMap { index.photo($0) }
+      }
+      items = ZipStream.items(photos, below: album.found.path)
+    } else {
+      let ids = (fields["ids"] ?? "").split(separator: ",")
+      if ids.isEmpty { throw GalleryError(.invalid) }
+      if ids.count == 1 { return try await file(try session.photo(ids[0]), session, channel) }
+      items = ZipStream.items(try ids.map { try session.photo($0) }, below: nil)
+    }
+    let stream = try ZipStream(session.space, items)
+    return Response(
+      status: .ok,
+      headers: [
+        .contentType: "application/zip",
+        .contentDisposition: "attachment; filename=\"Album.zip\"",
+      ],
+      body: ResponseBody { writer in
+        let reply = try session.streams.begin(channel)
+        defer { session.streams.end(reply) }
+        while let bytes = try await work.run({ try stream.next() }) {
+          try await writer.write(ByteBuffer(bytes: bytes))
+          session.streams.moved(reply)
+          session.wasUsed()
+        }
+        try await writer.finish(nil)
+      })
+  }
+}
+
+/// Writes the name of a file to save into a header (RFC 6266).
+enum Disposition {
+  static func attachment(_ name: FileName) -> String {
+    let plain = name.bytes.map { byte -> Character in
+      let isPlain = (0x20...0x7e).contains(byte) && byte != 0x22 && byte != 0x5c && byte != 0x25
+      return isPlain ? Character(UnicodeScalar(byte)) : "_"
+    }
+    let marks = Array("-._~".utf8)
+    let coded = name.bytes.map { byte -> String in
+      let isPlain =
+        (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
+        || marks.contains(byte)
+      let hex = String(byte, radix: 16, uppercase: true)
+      return isPlain ? String(UnicodeScalar(byte)) : "%\(byte < 16 ? "0" : "")\(hex)"
+    }
+    return "attachment; filename=\"\(String(plain))\"; filename*=UTF-8''\(coded.joined())"
+  }
+}
+
+/// The fields of a form. Ids need no decoding but that of the comma.
+enum FormText {
+  static func fields(_ text: String) -> [String: String] {
+    var fields: [String: String] = [:]
+    for part in text.split(separator: "&") {
+      let words = part.split(separator: "=", maxSplits: 1)
+      if words.count == 2 {
+        fields[String(words[0])] = String(
+          words[1].replacing("%2C", with: ",").replacing("%2c", with: ","))
+      }
+    }
+    return fields
+  }
+}

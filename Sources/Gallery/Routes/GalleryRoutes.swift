@@ -1,0 +1,41 @@
+import HTTPTypes
+import Hummingbird
+
+/// All requests that the page makes, as Interface.md lists them.
+struct GalleryRoutes: Sendable {
+  typealias Context = GalleryContext
+
+  let sessions: SessionTable
+  let idleSeconds: Int64
+  /// Short file calls, for which somebody waits.
+  let files: BlockingBridge
+  /// Long ones: copies, comparisons, barriers.
+  let work: BlockingBridge
+  /// Waits for the decoder.
+  let previews: BlockingBridge
+
+  func router() -> Router<Context> {
+    let router = Router(context: Context.self, options: .autoGenerateHeadEndpoints)
+    router.addMiddleware { RequestRules<Context>() }
+    for file in PageFiles.all {
+      router.get(RouterPath(file.path)) { _, _ in PageFiles.response(file) }
+    }
+    addSession(to: router)
+    addAlbums(to: router)
+    addPhotos(to: router)
+    addContent(to: router)
+    addChanges(to: router)
+    addJobs(to: router)
+    addUploads(to: router)
+    return router
+  }
+
+  static func parameter(_ name: String, _ context: Context) throws(GalleryError) -> String {
+    guard let value = context.parameters.get(name) else { throw GalleryError(.unknown) }
+    return value
+  }
+
+  static func query(_ name: String, _ request: Request) -> String? {
+    request.uri.queryParameters[name[...]].map(String.init)
+  }
+}

@@ -1,0 +1,65 @@
+import HTTPTypes
+import Hummingbird
+
+extension GalleryRoutes {
+  private struct Order: Decodable {
+    var kind: Job.Kind
+    var ids: [String]
+    var album: String?
+  }
+
+  /// Room for the ids of 200,000 photos.
+  private static let orderLimit = 8 << 20
+
+  func addJobs(to router: Router<Context>) {
+    router.post("/api/jobs") { request, _ in
+      let session = try sessions.session(request)
+      let order = try await RequestBodies.json(request, Order.self, atMost: Self.orderLimit)
+      return Self.reply(try begin(order, session))
+    }
+    router.get("/api/jobs/:id") { request, context in
+      Self.reply(try job(request, context))
+    }
+    router.post("/api/jobs/:id/cancel") { request, context in
+      let job = try job(request, context)
+      job.cancel()
+      return Self.reply(job)
+    }
+    router.post("/api/jobs/:id/now") { request, context in
+      let job = try job(request, context)
+      job.hurry()
+      return Self.reply(job)
+    }
+  }
+
+  private func job(_ request: Request, _ context: Context) throws -> Job {
+    try sessions.session(request).jobs.job(try Self.parameter("id", context))
+  }
+
+  private func begin(_ order: Order, _ session: Session) throws -> Job {
+    try session.space.requireWritable()
+    var seen: Set<UInt64> = []
+    let inodes = try order.ids.map { try session.inode($0) }.filter { seen.insert($0).inserted }
+    for inode in inodes where session.space.index.photo(inode) == nil {
+      throw GalleryError(.unknown)
+    }
+    let job = Job(order.kind, total: inodes.count)
+    let work = JobWork(session, job, self.work)
+    if order.kind == .delete {
+      session.jobs.add(job)
+      work.delete(inodes)
+      return job
+    }
+    guard let id = order.album else { throw GalleryError(.invalid) }
+    let album = try session.album(id)
+    session.jobs.add(job)
+    if order.kind == .move { work.move(inodes, to: album) } else { work.copy(inodes, to: album) }
+    return job
+  }
+
+  static func reply(_ job: Job) -> Response {
+    var text = JSONText()
+    text.object { text in text.field("job") { job.write(to: &$0) } }
+    return text.response()
+  }
+}

@@ -1,0 +1,45 @@
+import HTTPTypes
+import Hummingbird
+
+extension GalleryRoutes {
+  private struct Login: Decodable {
+    var password: String
+  }
+
+  func addSession(to router: Router<Context>) {
+    router.post("/api/login") { request, _ in
+      // A body that is none is a wrong password.
+      let body = try? await RequestBodies.json(request, Login.self, atMost: 1 << 16)
+      let cookie = try await sessions.login(body?.password ?? "")
+      var response = JSONText.empty
+      response.headers[.setCookie] = SessionTable.cookie(cookie)
+      return response
+    }
+    router.get("/api/session") { request, _ in
+      let session = try sessions.session(request)
+      return describe(session)
+    }
+    router.post("/api/lock") { request, _ in
+      await sessions.lock(try sessions.session(request))
+      var response = JSONText.empty
+      response.headers[.setCookie] = SessionTable.cookie("") + "; Max-Age=0"
+      return response
+    }
+    router.post("/api/alive") { request, _ in
+      try sessions.session(request, counts: false).isOpen()
+      return JSONText.empty
+    }
+  }
+
+  private func describe(_ session: Session) -> Response {
+    var text = JSONText()
+    text.object { text in
+      text.field("readOnly", session.space.isReadOnly)
+      text.field("idleSeconds", idleSeconds)
+      text.field("thumbnailSize", Int64(session.space.mount.thumbnailEdge))
+      text.field("maximumUpload", GalleryRoutes.maximumUpload)
+      text.field("sliceSize", Int64(GalleryRoutes.sliceSize))
+    }
+    return text.response()
+  }
+}

@@ -1,0 +1,214 @@
+import AlbumModel
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Posix
+
+extension GalleryRoutes {
+  /// The longest slice, in bytes.
+  static let sliceSize = 8 << 20
+  /// The longest file.
+  static let maximumUpload: Int64 = 1 << 40
+  /// A client that sends nothing for so long is cut off. What has arrived stays.
+  private static let slicePatience = Duration.seconds(30)
+  private static let depthLimit = 32
+
+  private struct Order: Decodable {
+    var album: String
+    var folders: [String]?
+    var name: String
+    var size: Int64
+    var modified: Double
+  }
+
+  /// A SHA-256 in hexadecimal.
+  private struct Hash: Decodable {
+    let bytes: [UInt8]
+
+    enum CodingKeys: CodingKey { case sha256 }
+
+    init(from decoder: any Decoder) throws {
+      let fields = try decoder.container(keyedBy: CodingKeys.self)
+      let digits = Array(try fields.decode(String.self, forKey: .sha256).utf8)
+      bytes = stride(from: 0, to: digits.count - 1, by: 2).compactMap {
+        UInt8(String(decoding: digits[$0...$0 + 1], as: UTF8.self), radix: 16)
+      }
+      if digits.count != 64 || bytes.count != 32 { throw GalleryError(.invalid) }
+    }
+  }
+
+  func addUploads(to router: Router<Context>) {
+    router.post("/api/uploads") { request, _ in
+      let session = try sessions.session(request)
+      let order = try await RequestBodies.json(request, Order.self)
+      return try await files.run { try begin(order, session) }
+    }
+    router.put("/api/uploads/:id") { request, context in
+      let (session, upload, _) = try upload(request, context)
+      guard let offset = Self.query("offset", request).flatMap({ Int64($0) }), offset >= 0 else {
+        throw GalleryError(.invalid)
+      }
+      let end = try await upload.exclusively {
+        try await receive(request, upload, at: offset, session)
+      }
+      return Self.reply(offset: end)
+    }
+    router.get("/api/uploads/:id") { request, context in
+      let (session, upload, _) = try upload(request, context)
+      return try await files.run {
+        Self.reply(offset: try UploadFiles(space: session.space).offset(upload))
+      }
+    }
+    router.post("/api/uploads/:id/finish") { request, context in
+      let (session, upload, id) = try upload(request, context)
+      return try await upload.exclusively { try await finish(upload, id, session) }
+    }
+    router.post("/api/uploads/:id/same") { request, context in
+      let (session, upload, id) = try upload(request, context)
+      let hash = try await RequestBodies.json(request, Hash.self).bytes
+      return try await upload.exclusively { try await compare(upload, id, hash, session) }
+    }
+    router.post("/api/uploads/:id/cancel") { request, context in
+      let (session, upload, id) = try upload(request, context)
+      return try await upload.exclusively {
+        try await files.run { try UploadFiles(space: session.space).cancel(upload) }
+        session.uploads.remove(id)
+        return JSONText.empty
+      }
+    }
+  }
+
+  private func upload(_ request: Request, _ context: Context) throws -> (Session, Upload, String) {
+    let session = try sessions.session(request)
+    let id = try Self.parameter("id", context)
+    return (session, try session.uploads.upload(id), id)
+  }
+
+  private static func reply(offset: Int64) -> Response {
+    var text = JSONText()
+    text.object { $0.field("offset", offset) }
+    return text.response()
+  }
+
+  private func begin(_ order: Order, _ session: Session) throws -> Response {
+    try session.space.requireWritable()
+    let name = try GalleryName.valid(order.name)
+    let folders = try (order.folders ?? []).map { try GalleryName.valid($0) }
+    guard folders.count <= Self.depthLimit, order.size >= 0, order.modified.isFinite,
+      abs(order.modified) < 9e9
+    else { throw GalleryError(.invalid) }
+    if order.size > Self.maximumUpload { throw GalleryError(.large) }
+    let files = UploadFiles(space: session.space)
+    let album = try files.album(try session.album(order.album).found.inode, folders: folders)
+    let upload = Upload(
+      album: album, name: name, size: order.size,
+      modified: Timestamp(nanoseconds: Int64(order.modified * 1e9)), key: try files.key())
+    let offset = try files.offset(upload)
+    let id = try session.uploads.add(upload)
+    var text = JSONText()
+    text.object { text in
+      text.field("upload", id)
+      text.field("offset", offset)
+      if files.hasCandidate(for: upload) { text.field("candidate", true) }
+    }
+    return text.response()
+  }
+
+  /// Ends an upload whose content the album has already, before it is sent.
+  private func compare(_ upload: Upload, _ id: String, _ hash: [UInt8], _ session: Session)
+    async throws -> Response
+  {
+    let files = UploadFiles(space: session.space)
+    if let found = try await work.run({ try files.twin(of: upload, hash: hash) }) {
+      try await work.run { try files.cancel(upload) }
+      return try await reply(found, id, session)
+    }
+    var text = JSONText()
+    text.object { $0.field("state", "new") }
+    return text.response()
+  }
+
+  /// Writes a slice as it comes; returns how far the file is then.
+  private func receive(
+    _ request: Request, _ upload: Upload, at offset: Int64, _ session: Session
+  ) async throws -> Int64 {
+    let room = min(Int64(Self.sliceSize), upload.size - offset)
+    if let length = request.headers[.contentLength].flatMap({ Int64($0) }), length > room {
+      throw GalleryError(.large)
+    }
+    let files = UploadFiles(space: session.space)
+    let file = try await work.run { try files.open(upload, at: offset) }
+    return try await withStallLimit(Self.slicePatience) { pulse in
+      var slice = SliceWriter(file, from: offset, atMost: room, work)
+      var failure: (any Error)?
+      do {
+        for try await part in request.body {
+          if session.isLocked { throw GalleryError(.session) }
+          pulse.beat()
+          session.wasUsed()
+          try await slice.append(part)
+        }
+      } catch {
+        failure = error
+      }
+      // What has arrived is kept, also where the connection ended.
+      try await slice.flush()
+      if let failure { throw failure }
+      return slice.end
+    }
+  }
+
+  private func finish(_ upload: Upload, _ id: String, _ session: Session) async throws -> Response {
+    let space = session.space
+    let finished = try await work.run { try UploadFiles(space: space).finish(upload) }
+    return try await reply(finished, id, session)
+  }
+
+  /// Says that a file is saved. Nothing is said to be saved that is not on disk.
+  private func reply(_ finished: UploadFiles.Finished, _ id: String, _ session: Session)
+    async throws
+    -> Response
+  {
+    try await session.space.barriers.wait(work)
+    session.uploads.remove(id)
+    var text = JSONText()
+    text.object { text in
+      text.field("state", finished.isNew ? "saved" : "there")
+      text.field("name", finished.name.text)
+      text.field("photo", session.id(finished.photo))
+    }
+    return text.response()
+  }
+}
+
+/// Writes a slice to a file in pieces of a mebibyte.
+private struct SliceWriter {
+  private let file: FolderFile
+  private let limit: Int64
+  private let work: BlockingBridge
+  private var pending: [UInt8] = []
+  /// How far the file is.
+  private(set) var end: Int64
+  private static let pieceSize = 1 << 20
+
+  init(_ file: FolderFile, from offset: Int64, atMost room: Int64, _ work: BlockingBridge) {
+    self.file = file
+    self.work = work
+    end = offset
+    limit = offset + room
+  }
+
+  mutating func append(_ part: ByteBuffer) async throws {
+    if end + Int64(pending.count + part.readableBytes) > limit { throw GalleryError(.large) }
+    pending += part.readableBytesView
+    if pending.count >= SliceWriter.pieceSize { try await flush() }
+  }
+
+  mutating func flush() async throws {
+    if pending.isEmpty { return }
+    let (bytes, place) = (pending, end)
+    pending = []
+    try await work.run { [file] in try file.write(bytes, at: place) }
+    end += Int64(bytes.count)
+  }
+}

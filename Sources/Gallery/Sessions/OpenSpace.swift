@@ -1,0 +1,43 @@
+import AlbumModel
+import Posix
+
+/// A space that at least one session uses: its mount, its index, and what its sessions share.
+final class OpenSpace: Sendable {
+  let mount: MountedSpace
+  let index = SpaceIndex()
+  let recentUploads = RecentUploads()
+  let barriers: BarrierDesk
+  private let upkeep: IndexUpkeep
+
+  /// Walks the space and begins to keep its index. `whenGone` is called if the space is unmounted by others.
+  init(_ mount: MountedSpace, whenGone: @escaping @Sendable () -> Void) throws(Errno) {
+    self.mount = mount
+    barriers = BarrierDesk(mount)
+    upkeep = IndexUpkeep(mount, index)
+    try upkeep.start(whenGone: whenGone)
+    if !isReadOnly {
+      try PosixThread(name: "gallery-stale") { UploadFiles(space: self).removeStale() }.detach()
+    }
+  }
+
+  var isReadOnly: Bool { mount.entry.readOnly }
+
+  func requireWritable() throws(GalleryError) {
+    if isReadOnly { throw GalleryError(.readonly) }
+  }
+
+  func close() { upkeep.stop() }
+
+  /// Looks at an album, or at the root, at once, so that what this server changed shows in its next reply.
+  func refresh(_ inode: UInt64) { refresh([inode]) }
+  func refresh(_ inodes: Set<UInt64>) { try? upkeep.look(at: inodes) }
+
+  /// The directory for an album's photos. Makes it if somebody removed it.
+  func photoFolder(of album: SpaceIndex.Album) throws(Errno) -> Folder {
+    do throws(Errno) { return try mount.folder(album.found.path + [.photo]) } catch {
+      if error != .noEntry { throw error }
+      try mount.folder(album.found.path).makeDirectory(.photo)
+      return try mount.folder(album.found.path + [.photo])
+    }
+  }
+}

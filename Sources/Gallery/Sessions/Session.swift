@@ -1,0 +1,95 @@
+import Posix
+
+/// One browser that is logged in to one space. Any thread.
+final class Session: Sendable {
+  let space: OpenSpace
+  let ids = SessionIds()
+  let listings = ListingMemo()
+  private struct Times {
+    var used = MonotonicTime.now
+    var seen = MonotonicTime.now
+    var isLocked = false
+  }
+  private let times = Mutex(Times(), rank: .leaf)
+  let jobs = JobTable()
+  let uploads = UploadTable()
+  let streams = ReplyStreams()
+
+  /// A page that has not said that it is open for so long is closed.
+  private static let pagePatience = Duration.seconds(60)
+
+  init(_ space: OpenSpace) {
+    self.space = space
+  }
+
+  // MARK: Ids
+
+  func id(_ inode: UInt64) -> String { ids.id(inode) }
+  func inode(_ id: some StringProtocol) throws(GalleryError) -> UInt64 { try ids.inode(id) }
+
+  func photo(_ id: some StringProtocol) throws(GalleryError) -> SpaceIndex.Photo {
+    guard let photo = space.index.photo(try inode(id)) else { throw GalleryError(.unknown) }
+    return photo
+  }
+
+  func album(_ id: some StringProtocol) throws(GalleryError) -> SpaceIndex.Album {
+    guard let album = space.index.album(try inode(id)) else { throw GalleryError(.unknown) }
+    return album
+  }
+
+  // MARK: Life
+
+  func wasUsed() {
+    times.withLock { times in
+      times.used = .now
+      times.seen = .now
+    }
+  }
+
+  func isOpen() { times.withLock { $0.seen = .now } }
+
+  func isDue(idle: Duration) -> Bool {
+    times.withLock { times in
+      MonotonicTime.now >= times.used + idle
+        || MonotonicTime.now >= times.seen + Session.pagePatience
+    }
+  }
+
+  var isLocked: Bool { times.withLock { $0.isLocked } }
+
+  /// Ends what the session has begun. What waits to be deleted stays.
+  func lock() {
+    times.withLock { $0.isLocked = true }
+    jobs.cancelAll()
+    streams.closeAll()
+  }
+}
+
+/// Random text for secrets and ids, from the system's generator.
+enum RandomText {
+  private static let letters = Array(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+  /// Each character has 6 random bits.
+  static func make(_ count: Int) -> String {
+    var generator = SystemRandomNumberGenerator()
+    let text = (0..<count).map { _ in letters[Int(generator.next() & 63)] }
+    return String(decoding: text, as: UTF8.self)
+  }
+}
+
+/// The ids of photos and albums in one session. Each begins so that it means nothing in another session.
+struct SessionIds: Sendable {
+  private let prefix = RandomText.make(8)
+
+  /// The number of an inode stays through renames and moves, and so does the id.
+  func id(_ inode: UInt64) -> String { prefix + String(inode, radix: 36) }
+
+  /// Throws `unknown` for the id of another session and for what is none.
+  func inode(_ id: some StringProtocol) throws(GalleryError) -> UInt64 {
+    guard id.utf8.count <= 32, id.hasPrefix(prefix),
+      let inode = UInt64(id.dropFirst(prefix.count), radix: 36)
+    else { throw GalleryError(.unknown) }
+    return inode
+  }
+}
