@@ -34,6 +34,13 @@ struct TidyTests {
     return found
   }
 
+  /// The products of the trait Gallery, which only the gallery has.
+  private let webModules: Set = [
+    "Hummingbird", "HummingbirdCore", "HummingbirdTLS", "HummingbirdHTTP2", "HTTPTypes", "NIOCore",
+    "NIOSSL", "NIOTLS", "X509",
+    "SwiftASN1", "Crypto",
+  ]
+
   /// The imports that Package.swift permits each target.
   private func declaredDependencies() throws -> [String: Set<String>] {
     let manifest = try String(
@@ -46,6 +53,7 @@ struct TidyTests {
       if match.2?.contains("algorithms") ?? false { names.insert("Algorithms") }
       if match.2?.contains("logging") ?? false { names.insert("Logging") }
       if match.2?.contains("arguments") ?? false { names.insert("ArgumentParser") }
+      if match.2?.contains("hummingbird") ?? false { names.formUnion(webModules) }
       found[String(match.1)] = names
     }
     return found
@@ -93,6 +101,9 @@ struct TidyTests {
       "CSeccomp": "Sources/ThumbnailCell/",
       "CLibAV": "Sources/VideoPosters/LibAV.swift",
       "CFido2": "Sources/albumfs-fido2/SecurityKey.swift",
+      "CQRencode": "Sources/Gallery/Listening/QRCode.swift",
+      "CArchive": "Sources/Gallery/Download/ZipArchive.swift",
+      "CGalleryPages": "Sources/Gallery/HTTP/PageFiles.swift",
     ]
     for file in swiftFiles("Sources") {
       for (library, fence) in fences where imports(file.text).contains(library) {
@@ -150,7 +161,12 @@ struct TidyTests {
         "ControlProtocol/",
         ["ControlPlaces", "ControlServer", "ControlSocket", "MessageStream", "MountLife"]
       ),
-      ("Daemon/", ["AlbumDaemon", "DaemonLog", "LaunchChannel", "SignalWatch", "ThumbnailSource"]),
+      (
+        "Daemon/",
+        ["AlbumDaemon", "DaemonLog", "LaunchChannel", "Previews", "SignalWatch", "ThumbnailSource"]
+      ),
+      // libarchive, the page's files, and libqrencode.
+      ("Gallery/", ["Download/ZipArchive", "HTTP/PageFiles", "Listening/QRCode"]),
       (
         "albumfs/",
         [

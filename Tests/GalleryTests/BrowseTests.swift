@@ -1,0 +1,165 @@
+import AlbumTestSupport
+import Testing
+
+/// Albums, photos, thumbnails, originals: what a browser sees is what the space holds.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct BrowseTests {
+  @Test func listingsShowWhatTheSpaceHolds() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            point = next(iter(server.own_mounts))
+            albums = browser.albums()
+            trip, day, empty = (albums[name] for name in ("Trip", "Day", "Empty"))
+            assert trip["parent"] is None and day["parent"] == trip["id"]
+            assert (trip["photos"], trip["others"], day["photos"], empty["photos"]) == (5, 1, 1, 0), albums
+            assert empty["cover"] is None
+            photos = browser.photos(trip)
+            assert [photo["name"] for photo in photos] == [
+                "direct.jpg", "film.mp4", "IMG_1.jpg", "IMG_2.jpg", "IMG_10.jpg", "notes.txt"], photos
+            kinds = {photo["name"]: photo["kind"] for photo in photos}
+            assert (kinds["film.mp4"], kinds["notes.txt"], kinds["IMG_1.jpg"]) == ("video", "other", "photo")
+            assert trip["cover"] == browser.photo(trip, "IMG_1.jpg")["id"]
+            picture = browser.photo(trip, "IMG_1.jpg")
+            assert picture["size"] == os.path.getsize(W + "/picture.jpg") and picture["album"] == trip["id"]
+            assert picture["thumb"] > 0 and browser.photo(trip, "notes.txt")["thumb"] == -1
+            eventually(lambda: browser.photo(trip, "IMG_1.jpg")["width"] > 0)
+            for view in ("all", "recent", "date"): assert len(browser.photos(view=view)) == 7
+            # A page may ask for a part.
+            part = browser.get("/api/photos?view=all&from=2&limit=3")
+            assert part["count"] == 7 and part["name"] == [photo["name"] for photo in browser.photos(view="all")][2:5]
+            assert browser.get("/api/photos?view=all&from=7&limit=5")["id"] == []
+            refused(400, "invalid", browser.get, "/api/photos?view=all&from=-1")
+            modified = [photo["modified"] for photo in browser.photos(view="recent")]
+            assert modified == sorted(modified, reverse=True)
+            about = browser.get("/api/photo/" + picture["id"])
+            assert about["name"] == "IMG_1.jpg" and about["path"] == ["Trip"] and about["rotation"] == 0
+            # Thumbnails, one and many.
+            thumb = browser.get("/api/thumb/" + picture["id"])
+            assert thumb == get(point + "/Trip/Thumb/IMG_1.jpg")
+            refused(404, "unknown", browser.get, "/api/thumb/" + browser.photo(trip, "film.mp4")["id"])
+            ids = [photo["id"] for photo in photos] + ["nothing"]
+            body, sizes = browser.get("/api/thumbs?ids=" + ",".join(ids)), []
+            for _ in ids:
+                size = int.from_bytes(body[:4], "big"); sizes.append(size)
+                if size: assert body[4:4 + size] == thumb
+                body = body[4 + size:]
+            assert not body and [size > 0 for size in sizes] == [True, False, True, True, True, False, False]
+            # A preview is decoded on demand, and bounded.
+            preview = browser.get(f"/api/preview/{picture['id']}?edge=256")
+            assert preview[:2] == b"\\xff\\xd8" or preview[:4] == b"\\x89PNG"
+            refused(400, "invalid", browser.get, f"/api/preview/{picture['id']}?edge=9999")
+            refused(404, "unknown", browser.get, f"/api/preview/{browser.photo(trip, 'notes.txt')['id']}?edge=512")
+        """)
+    }
+  }
+
+  @Test func thePageComesFromTheProgramItself() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        folder = os.path.join(os.path.dirname(gallery.__file__), "../../../Sources/Gallery/Pages")
+        with Server(S) as server:
+            browser = Browser(server)
+            for name in os.listdir(folder):
+                path = "/" if name == "index.html" else "/" + name
+                status, headers, content = browser.send("GET", path, drop=["X-Albumfs"])
+                assert status == 200 and content == get(os.path.join(folder, name)), name
+                kind = {"js": "text/javascript", "css": "text/css", "html": "text/html"}[name.split(".")[-1]]
+                assert headers["content-type"] == kind + "; charset=utf-8", headers
+            # Browsers speak HTTP/2.
+            told = subprocess.run(["curl", "-sk", "--http2", "-o", "/dev/null", "-w", "%{http_version}", browser.origin + "/"],
+                                  capture_output=True, check=True)
+            assert told.stdout == b"2", told
+        """)
+    }
+  }
+
+  @Test func originalsComeWholeAndInRanges() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            trip = browser.albums()["Trip"]
+            film, picture = browser.photo(trip, "film.mp4"), browser.photo(trip, "IMG_1.jpg")
+            content = "".join(f"{number}\\n" for number in range(1, 100001)).encode()
+            path = "/api/original/" + film["id"]
+            assert browser.get(path) == content
+            status, headers, body = browser.send("GET", "/api/original/" + picture["id"])
+            assert headers["content-type"] == "image/jpeg" and body == get(W + "/picture.jpg")
+            status, headers, body = browser.send("GET", path + "?download=1")
+            assert headers["content-type"] == "application/octet-stream" and "film.mp4" in headers["content-disposition"]
+            size = len(content)
+            for asked, part in (("0-0", (0, 1)), ("100-199", (100, 200)), ("100-", (100, size)),
+                                ("-50", (size - 50, size)), (f"{size - 1}-{size + 5}", (size - 1, size)),
+                                (f"-{size * 2}", (0, size))):
+                status, headers, body = browser.send("GET", path, headers={"Range": "bytes=" + asked})
+                assert (status, body) == (206, content[part[0]:part[1]]), (asked, status, len(body))
+                assert headers["content-range"] == f"bytes {part[0]}-{part[1] - 1}/{size}"
+            for asked in (f"{size}-", "-0", "99999999999999999999-"):
+                status, headers, body = browser.send("GET", path, headers={"Range": "bytes=" + asked})
+                assert status == 416 and headers["content-range"] == f"bytes */{size}", (asked, status)
+            for asked in ("bytes=5-2", "bytes=a-b", "lines=1-2", "bytes=0-1,5-6"):
+                assert browser.send("GET", path, headers={"Range": asked})[0] == 200
+            # A <video> sends no header of ours; it needs the cookie all the same.
+            status, headers, body = browser.send("GET", "/api/video/" + film["id"], drop=["X-Albumfs"])
+            assert status == 200 and body == content and headers["accept-ranges"] == "bytes"
+            assert Browser(server).send("GET", "/api/video/" + film["id"])[0] == 401
+            status, headers, body = browser.send("HEAD", path)
+            assert status == 200 and body == b"" and headers["content-length"] == str(size)
+        """)
+    }
+  }
+
+  @Test func whatAnybodyChangesShowsWithinSeconds() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            point = next(iter(server.own_mounts))
+            def change(act):
+                since = browser.get("/api/albums")["revision"]
+                threading.Timer(0.2, act).start()
+                found = browser.get(f"/api/changes?since={since}")
+                assert found["revision"] > since, found
+                return found
+            time.sleep(2)  # The details of photos are read after the login.
+            trip = browser.albums()["Trip"]
+            photo = browser.photo(trip, "IMG_1.jpg")
+            found = change(lambda: os.rename(point + "/Trip/Photo/IMG_1.jpg", point + "/Trip/Photo/new.jpg"))
+            assert trip["id"] in found["in"]
+            eventually(lambda: browser.get("/api/photo/" + photo["id"])["name"] == "new.jpg", 5)
+            assert change(lambda: os.mkdir(point + "/Another"))["albums"]
+            eventually(lambda: "Another" in browser.albums(), 5)
+            os.rename(point + "/Trip/Photo/new.jpg", point + "/Another/Photo/moved.jpg")
+            eventually(lambda: browser.get("/api/photo/" + photo["id"])["path"] == ["Another"], 5)
+            os.rename(point + "/Trip/Day", point + "/Empty/Day")
+            eventually(lambda: browser.albums()["Day"]["parent"] == browser.albums()["Empty"]["id"], 5)
+            subprocess.run(["cp", W + "/picture.jpg", point + "/Another/Photo/shot.jpg"], check=True)
+            another = browser.albums()["Another"]
+            eventually(lambda: any(p["name"] == "shot.jpg" and p["thumb"] > 0 for p in browser.photos(another)))
+            subprocess.run(["rm", "-r", point + "/Another"], check=True)
+            eventually(lambda: "Another" not in browser.albums(), 5)
+            refused(404, "unknown", browser.get, "/api/photo/" + photo["id"])
+            # What the daemon changes by itself makes no call: tidy.
+            subprocess.run(["albumfs", "tidy", "-q", point], check=True)
+            eventually(lambda: os.path.exists(point + "/Trip/Photo/direct.jpg"))
+            trip = browser.albums()["Trip"]
+            direct = browser.photo(trip, "direct.jpg")
+            eventually(lambda: browser.get("/api/original/" + direct["id"]) == get(W + "/picture.jpg"), 5)
+            # Nothing changed: the answer comes at the end of the wait.
+            time.sleep(2)
+            since, begin = browser.get("/api/albums")["revision"], time.monotonic()
+            found = browser.get(f"/api/changes?since={since}")
+            assert found == {"revision": since, "albums": False, "in": []} and time.monotonic() - begin > 20
+        """)
+    }
+  }
+}

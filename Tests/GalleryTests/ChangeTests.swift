@@ -1,0 +1,164 @@
+import AlbumTestSupport
+import Testing
+
+/// What a person changes in the gallery, and takes out of it.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct ChangeTests {
+  @Test func albumsAreMadeRenamedMovedAndGetCovers() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            point = next(iter(server.own_mounts))
+            made = browser.post("/api/albums", {"parent": None, "name": "Größe 1"})["album"]
+            assert made["name"] == "Größe 1" and os.path.isdir(point + "/Größe 1/Photo")
+            inner = browser.post("/api/albums", {"parent": made["id"], "name": "Inner"})["album"]
+            assert inner["parent"] == made["id"]
+            refused(409, "exists", browser.post, "/api/albums", {"parent": None, "name": "Trip"})
+            for name in ("", ".", "..", ".hidden", "a/b", "../x", "a\\0b", "Photo", "Thumb", "a\\nb", "x" * 256):
+                refused(400, "name", browser.post, "/api/albums", {"parent": None, "name": name})
+                refused(400, "name", browser.post, "/api/albums/" + inner["id"], {"name": name})
+            assert sorted(os.listdir(point)) == ["Empty", "Größe 1", "Trip"]
+            renamed = browser.post("/api/albums/" + made["id"], {"name": "Size"})["album"]
+            assert renamed["id"] == made["id"] and os.path.isdir(point + "/Size/Inner/Photo")
+            moved = browser.post("/api/albums/" + inner["id"], {"parent": None})["album"]
+            assert moved["parent"] is None and os.path.isdir(point + "/Inner/Photo")
+            refused(400, "invalid", browser.post, "/api/albums/" + made["id"], {"parent": made["id"]})
+            refused(409, "exists", browser.post, "/api/albums/" + inner["id"], {"name": "Trip"})
+            trip = browser.albums()["Trip"]
+            last = browser.photo(trip, "IMG_10.jpg")
+            assert browser.post("/api/albums/" + trip["id"], {"cover": last["id"]})["album"]["cover"] == last["id"]
+            assert os.getxattr(point + "/Trip", "user.albumfs.cover") == b"IMG_10.jpg"
+            assert browser.post("/api/albums/" + trip["id"], {"cover": None})["album"]["cover"] != last["id"]
+            named = browser.post("/api/photo/" + last["id"], {"name": "last.jpg"})
+            assert named["name"] == "last.jpg" and named["id"] == last["id"]
+            refused(409, "exists", browser.post, "/api/photo/" + last["id"], {"name": "IMG_1.jpg"})
+            for name in ("../IMG.jpg", ".x.jpg", "a/b.jpg"):
+                refused(400, "name", browser.post, "/api/photo/" + last["id"], {"name": name})
+        """)
+    }
+  }
+
+  @Test func deletionWaitsAndCanBeUndone() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            point = next(iter(server.own_mounts))
+            trip = browser.albums()["Trip"]
+            ids = [photo["id"] for photo in browser.photos(trip) if photo["name"].startswith("IMG")]
+            job = browser.post("/api/jobs", {"kind": "delete", "ids": ids})["job"]
+            assert job["state"] == "pending" and job["total"] == 3
+            # Out of sight at once, and back after an undo.
+            assert len(browser.photos(trip)) == 3 and browser.albums()["Trip"]["photos"] == 2
+            refused(404, "unknown", browser.get, "/api/original/" + ids[0])
+            browser.post(f"/api/jobs/{job['id']}/cancel")
+            browser.wait(job, "cancelled")
+            assert len(eventually(lambda: len(browser.photos(trip)) == 6 and browser.photos(trip))) == 6
+            job = browser.post("/api/jobs", {"kind": "delete", "ids": ids[:1]})["job"]
+            browser.post(f"/api/jobs/{job['id']}/now")
+            job = browser.wait(job)
+            assert (job["done"], job["errors"]) == (1, []) and not os.path.exists(point + "/Trip/Photo/IMG_1.jpg")
+            assert len(browser.photos(trip)) == 5
+            # A lock within the time to undo removes nothing.
+            job = browser.post("/api/jobs", {"kind": "delete", "ids": ids[1:]})["job"]
+            other = Browser(server, PASSWORD)
+            browser.post("/api/lock")
+            eventually(lambda: len(other.photos(other.albums()["Trip"])) == 5)
+            time.sleep(11)
+            assert os.path.exists(point + "/Trip/Photo/IMG_2.jpg")
+            # An album with all in it.
+            trip = other.albums()["Trip"]
+            job = other.post(f"/api/albums/{trip['id']}/delete")["job"]
+            assert set(other.albums()) == {"Empty"}
+            other.wait(job)
+            assert os.listdir(point) == ["Empty"] and set(other.albums()) == {"Empty"}
+        """)
+    }
+  }
+
+  @Test func photosAreMovedAndCopied() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            point = next(iter(server.own_mounts))
+            albums = browser.albums()
+            trip, empty = albums["Trip"], albums["Empty"]
+            first = browser.photo(trip, "IMG_1.jpg")
+            put(point + "/Empty/Photo/IMG_1.jpg", b"another")
+            modified = os.stat(point + "/Trip/Photo/IMG_1.jpg").st_mtime_ns
+            os.setxattr(point + "/Trip/Photo/IMG_1.jpg", "user.rating", b"5")
+            job = browser.post("/api/jobs", {"kind": "copy", "ids": [first["id"]], "album": empty["id"]})["job"]
+            assert browser.wait(job)["errors"] == []
+            copy = point + "/Empty/Photo/IMG_1 (2).jpg"
+            assert get(copy) == get(W + "/picture.jpg") and os.stat(copy).st_mtime_ns == modified
+            assert os.getxattr(copy, "user.rating") == b"5"
+            job = browser.post("/api/jobs", {"kind": "move", "ids": [first["id"]], "album": empty["id"]})["job"]
+            assert browser.wait(job)["errors"] == []
+            assert not os.path.exists(point + "/Trip/Photo/IMG_1.jpg")
+            about = browser.get("/api/photo/" + first["id"])
+            assert about["name"] == "IMG_1 (3).jpg" and about["path"] == ["Empty"], about
+            assert sorted(os.listdir(point + "/Empty/Photo")) == ["IMG_1 (2).jpg", "IMG_1 (3).jpg", "IMG_1.jpg"]
+            # What is gone meanwhile is named at the end.
+            second = browser.photo(trip, "IMG_2.jpg")
+            job = browser.post("/api/jobs", {"kind": "delete", "ids": [second["id"]]})["job"]
+            os.remove(point + "/Trip/Photo/IMG_2.jpg")
+            browser.post(f"/api/jobs/{job['id']}/now")
+            assert [error["error"] for error in browser.wait(job)["errors"]] == ["unknown"]
+            refused(404, "unknown", browser.post, "/api/jobs", {"kind": "move", "ids": ["x"], "album": empty["id"]})
+            refused(404, "unknown", browser.get, "/api/jobs/none")
+        with Server(S, "--read-only") as server:
+            browser = Browser(server, PASSWORD)
+            assert browser.get("/api/session")["readOnly"] is True
+            ids = [photo["id"] for photo in browser.photos(browser.albums()["Trip"])]
+            refused(403, "readonly", browser.post, "/api/jobs", {"kind": "delete", "ids": ids})
+            refused(403, "readonly", browser.post, "/api/albums", {"parent": None, "name": "x"})
+        """)
+    }
+  }
+
+  @Test func aSelectionComesAsOneZipFile() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            point = next(iter(server.own_mounts))
+            put(point + "/Trip/Day/Photo/IMG_1.jpg", b"other"); put(point + "/Trip/Photo/größe ☃.png", b"\\x89PNG")
+            put(point + "/Trip/Photo/empty.jpg", b""); put(point + "/Trip/Photo/large.mov", os.urandom(5 << 20))
+            eventually(lambda: len(browser.photos(view="all")) == 11)
+            chosen = browser.photos(view="all")
+            def download(form):
+                status, headers, body = browser.send(
+                    "POST", "/api/download", urllib.parse.urlencode(form), drop=["X-Albumfs"],
+                    headers={"Content-Type": "application/x-www-form-urlencoded"})
+                assert status == 200 and headers["content-disposition"] == 'attachment; filename="Album.zip"'
+                found = zipfile.ZipFile(io.BytesIO(body))
+                assert found.testzip() is None and {item.compress_type for item in found.infolist()} == {0}
+                return {item.filename: found.read(item) for item in found.infolist()}
+            found = download({"ids": ",".join(photo["id"] for photo in chosen)})
+            assert len(found) == 11 and {"IMG_1.jpg", "IMG_1 (2).jpg", "größe ☃.png", "empty.jpg"} <= set(found), set(found)
+            assert found["large.mov"] == get(point + "/Trip/Photo/large.mov")
+            assert {found["IMG_1.jpg"], found["IMG_1 (2).jpg"]} == {b"other", get(W + "/picture.jpg")}
+            found = download({"album": browser.albums()["Trip"]["id"]})
+            assert found["Day/IMG_1.jpg"] == b"other" and found["IMG_1.jpg"] == get(W + "/picture.jpg"), set(found)
+            # One photo comes as it is.
+            status, headers, body = browser.send("POST", "/api/download", "ids=" + chosen[0]["id"], drop=["X-Albumfs"])
+            assert chosen[0]["name"] in headers["content-disposition"] and len(body) == chosen[0]["size"]
+            # Only pages of this server may ask for one.
+            for origin in (None, "https://elsewhere.example"):
+                headers = {"Origin": origin} if origin else {}
+                status, _, body = browser.send("POST", "/api/download", "ids=" + chosen[0]["id"], headers=headers,
+                                               drop=["X-Albumfs"] + ([] if origin else ["Origin"]))
+                assert (status, json.loads(body)["error"]) == (403, "origin")
+        """)
+    }
+  }
+}

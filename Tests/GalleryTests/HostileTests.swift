@@ -1,0 +1,143 @@
+import AlbumTestSupport
+import Testing
+
+/// Requests that no page of the gallery makes.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct HostileTests {
+  @Test func requestsFromElsewhereAreRefused() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            empty = browser.albums()["Empty"]
+            body = json.dumps({"parent": None, "name": "Made elsewhere"})
+            for origin in (None, "null", "https://elsewhere.example", f"http://127.0.0.1:{server.port}",
+                           f"https://127.0.0.1:{server.port + 1}", browser.origin + ".example"):
+                options = {"headers": {"Origin": origin}} if origin else {"drop": ["Origin"]}
+                for path in ("/api/albums", "/api/login", "/api/lock", "/api/jobs"):
+                    status, _, reply = browser.send("POST", path, body, **options)
+                    assert (status, json.loads(reply)["error"]) == (403, "origin"), (origin, path, status)
+                status, _, reply = browser.send("PUT", "/api/uploads/x?offset=0", b"", **options)
+                assert status == 403
+            # A form or a picture elsewhere cannot send the header.
+            for method, path in (("POST", "/api/albums"), ("GET", "/api/albums"), ("GET", "/api/session"),
+                                 ("POST", "/api/login"), ("GET", "/api/changes?since=0")):
+                status, _, reply = browser.send(method, path, body if method == "POST" else None, drop=["X-Albumfs"])
+                assert (status, json.loads(reply)["error"]) == (403, "origin"), path
+            assert "Made elsewhere" not in browser.albums()
+            # No cookie, half a cookie, another name.
+            for cookie in (None, browser.cookie[:-1], browser.cookie + "x", "x" * 43, ""):
+                other = Browser(server); other.cookie = cookie
+                refused(401, "session", other.get, "/api/albums")
+            status, _, _ = browser.send("GET", "/api/albums", headers={"Cookie": "albumfs=" + browser.cookie})
+            assert status == 401
+            # The page itself needs nothing, and there is nothing else.
+            status, headers, page = Browser(server).send("GET", "/", drop=["X-Albumfs"])
+            assert status == 200 and b"<title>Album</title>" in page and headers["content-type"].startswith("text/html")
+            for path in ("/../etc/passwd", "/%2e%2e/etc/passwd", "/Trip", "/api", "/api/", "/api/nothing", "/.git"):
+                assert browser.send("GET", path)[0] == 404, path
+            for id in ("..", "%2e%2e", "a%00b", "x" * 500, "%ff"):
+                assert browser.send("GET", "/api/original/" + id)[0] == 404, id
+                assert browser.send("GET", "/api/thumb/" + id)[0] == 404, id
+            assert browser.send("DELETE", "/api/albums")[0] in (404, 405)
+            assert b"elsewhere" not in server.output()
+        """)
+    }
+  }
+
+  @Test func bodiesHeadersAndConnectionsAreBounded() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            refused(413, "large", browser.ask, "POST", "/api/albums", b" " * (2 << 20))
+            refused(413, "large", browser.ask, "POST", "/api/download", b"ids=" + b"x" * (9 << 20), drop=["X-Albumfs"])
+            assert browser.get("/api/thumbs?ids=" + ",".join(["x"] * 200)) == bytes(800)
+            refused(413, "large", browser.get, "/api/thumbs?ids=" + ",".join(["x"] * 201))
+            for body in (b"", b"[]", b"{", b'{"name": 5}', b"\\xff\\xfe", b'{"name": "a", "parent": 1}'):
+                refused(400, "invalid", browser.ask, "POST", "/api/albums", body)
+            def talk(head, wait=40):
+                raw = browser.connect(); raw.connect(); raw.sock.settimeout(wait)
+                raw.sock.sendall(head)
+                try: return raw.sock.recv(1000)
+                except (ConnectionError, ssl.SSLError, socket.timeout) as error: return error
+            host = f"Host: 127.0.0.1:{server.port}\\r\\n".encode()
+            for head in (b"GET / HTTP/1.1\\r\\n" + host + b"X: " + b"x" * 100_000 + b"\\r\\n\\r\\n",
+                         b"GET / HTTP/1.1\\r\\n" + host + b"".join(b"X%d: 1\\r\\n" % n for n in range(500)) + b"\\r\\n",
+                         b"GET /" + b"x" * 200_000 + b" HTTP/1.1\\r\\n" + host + b"\\r\\n", b"\\0" * 1000, b"SPAM\\r\\n\\r\\n"):
+                reply = talk(head)
+                assert not isinstance(reply, bytes) or b" 200 " not in reply, reply
+            # A chunked body that never ends, beyond the limit.
+            raw = browser.connect(); raw.connect(); raw.sock.settimeout(60)
+            try:
+                raw.sock.sendall(b"POST /api/login HTTP/1.1\\r\\n" + host + f"Origin: {browser.origin}\\r\\n".encode()
+                    + b"X-Albumfs: 1\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n")
+                for _ in range(300): raw.sock.sendall(b"10000\\r\\n" + b"x" * 65536 + b"\\r\\n")
+                reply = raw.sock.recv(100)
+            except (ConnectionError, ssl.SSLError): reply = b""
+            assert b" 200 " not in reply
+            # Many connections that say nothing keep nobody out.
+            idle = []
+            for _ in range(60):
+                connection = socket.create_connection(("127.0.0.1", server.port)); idle.append(connection)
+            assert "Trip" in browser.albums() and Browser(server, SECOND).albums() == {}
+            for connection in idle: connection.close()
+            # Many wrong passwords at once: some are told to come later.
+            replies = []
+            def guess():
+                guesser = Browser(server)
+                status, _, reply = guesser.send("POST", "/api/login", json.dumps({"password": "guess"}))
+                replies.append((status, json.loads(reply).get("retryAfter", 0) > 0))
+            server.process.poll()
+            threads = [threading.Thread(target=guess, daemon=True) for _ in range(24)]
+            for thread in threads: thread.start()
+            eventually(lambda: (429, True) in replies)
+            assert {status for status, _ in replies} <= {403, 429}
+        """)
+    }
+  }
+
+  @Test func slowClientsAreCutOff() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            empty = browser.albums()["Empty"]
+            upload = browser.post("/api/uploads", dict(
+                album=empty["id"], folders=[], name="slow.jpg", size=1000, modified=1))["upload"]
+            def open_with(head):
+                raw = browser.connect(); raw.connect(); raw.sock.settimeout(1)
+                raw.sock.sendall(head.encode())
+                return raw.sock
+            host = f"Host: 127.0.0.1:{server.port}\\r\\nOrigin: {browser.origin}\\r\\nX-Albumfs: 1\\r\\n"
+            cookie = f"Cookie: __Host-albumfs={browser.cookie}\\r\\n"
+            clients = {
+                "a head": open_with("GET / HTTP/1.1\\r\\nHost"),
+                "a body": open_with("POST /api/albums HTTP/1.1\\r\\n" + host + cookie + "Content-Length: 100\\r\\n\\r\\n{"),
+                "a slice": open_with(f"PUT /api/uploads/{upload}?offset=0 HTTP/1.1\\r\\n" + host + cookie
+                                     + "Content-Length: 1000\\r\\n\\r\\nabc"),
+                "nothing": open_with(""),
+            }
+            raw = socket.create_connection(("127.0.0.1", server.port)); raw.settimeout(1); clients["no handshake"] = raw
+            ended, end = set(), time.monotonic() + 100
+            while len(ended) < len(clients) and time.monotonic() < end:
+                browser.post("/api/alive")
+                for name, client in clients.items():
+                    if name in ended: continue
+                    try:
+                        reply = client.recv(10_000)
+                        if not reply or b" 429 " in reply: ended.add(name)
+                    except socket.timeout: pass
+                    except (ConnectionError, ssl.SSLError): ended.add(name)
+            assert ended == set(clients), ended
+            # What had arrived of the slice is there.
+            assert eventually(lambda: browser.get(f"/api/uploads/{upload}")["offset"]) == 3
+        """)
+    }
+  }
+}

@@ -1,0 +1,159 @@
+import AlbumTestSupport
+import Testing
+
+/// Who gets in, what they see, and that nothing stays when they go.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct SessionTests {
+  @Test func thePasswordPicksTheSpaceAndSeveralAreOpenAtOnce() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            first, second = Browser(server, PASSWORD), Browser(server, SECOND)
+            assert set(first.albums()) == {"Trip", "Day", "Empty"}
+            assert second.albums() == {}
+            assert len(server.own_mounts) == 2, server.own_mounts
+            for point in server.own_mounts: assert os.stat(os.path.dirname(point)).st_mode & 0o077 == 0
+            # Another browser of the same space uses the same mount.
+            third = Browser(server, PASSWORD)
+            assert len(server.own_mounts) == 2
+            session = first.get("/api/session")
+            assert session["readOnly"] is False and session["idleSeconds"] == 600 and session["sliceSize"] > 0
+            # Ids belong to one session, also within a space.
+            trip = first.albums()["Trip"]
+            for other in (second, third):
+                refused(404, "unknown", other.get, f"/api/photos?album={trip['id']}")
+                refused(404, "unknown", other.get, f"/api/thumb/{first.photos(trip)[0]['id']}")
+            # The last session unmounts, and a cookie of an ended session means nothing.
+            first.post("/api/lock")
+            assert len(server.own_mounts) == 2
+            refused(401, "session", first.get, "/api/albums")
+            refused(401, "session", first.post, "/api/lock")
+            third.post("/api/lock"); second.post("/api/lock")
+            eventually(lambda: not server.own_mounts)
+            for path in ("/api/session", "/api/albums", f"/api/photos?album={trip['id']}", "/api/changes?since=1"):
+                refused(401, "session", third.get, path)
+            # A new login gives new ids.
+            again = Browser(server, PASSWORD)
+            assert again.albums()["Trip"]["id"] != trip["id"]
+        assert not server.own_mounts
+        for word in (b"Trip", b"Day", b"IMG", PASSWORD.encode(), b"space"): assert word not in server.output(), word
+        """)
+    }
+  }
+
+  @Test func everyRefusalIsTheSameAndComesSlowly() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            browser = Browser(server)
+            bodies = [json.dumps({"password": word}) for word in ("wrong", "", "x" * 5000, "a\\nb")] + ["", "[", "{}"]
+            replies = [browser.send("POST", "/api/login", body)[::2] for body in bodies]
+            assert set(replies) == {(403, b'{"error":"refused"}')}, replies
+            assert not server.own_mounts
+            # Nobody else is kept out for good.
+            Browser(server, PASSWORD)
+        """)
+    }
+  }
+
+  @Test func aMountThatIsThereIsUsedAndStays() throws {
+    try GalleryStore.use { mounted in
+      try mounted.mount()
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            assert "Trip" in browser.albums() and not server.own_mounts
+            second = Browser(server, SECOND)
+            assert len(server.own_mounts) == 1
+        assert M in mounts() and not server.own_mounts
+        with Server("--mounted") as server:
+            refused(403, "refused", Browser, server, SECOND)
+            browser = Browser(server, PASSWORD)
+            assert "Trip" in browser.albums()
+            # Whoever unmounts the space ends its sessions; the gallery keeps nothing busy.
+            subprocess.run(["albumfs", "umount", "-q", M], check=True)
+            def is_locked():
+                try: browser.get("/api/session")
+                except Refused as error: return error.code == "session"
+            eventually(is_locked)
+        """)
+      mounted.forget()
+    }
+  }
+
+  @Test func sessionsEndWhenNobodyUsesThemAndAtSignals() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S, "--idle", "2s") as server:
+            browser = Browser(server, PASSWORD)
+            for _ in range(8):
+                time.sleep(0.5); browser.get("/api/session")
+            # Only to be open is no use.
+            end = time.monotonic() + 30
+            while server.own_mounts and time.monotonic() < end:
+                time.sleep(0.5)
+                try: browser.post("/api/alive")
+                except Refused: pass
+            assert not server.own_mounts
+            refused(401, "session", browser.get, "/api/session")
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            server.process.send_signal(signal.SIGUSR1)
+            eventually(lambda: not server.own_mounts)
+            refused(401, "session", browser.get, "/api/session")
+            browser = Browser(server, PASSWORD)
+            # A killed server leaves its mount; the next one clears it.
+            server.stop(signal.SIGKILL)
+            assert len(server.own_mounts) == 1
+            with Server(S) as other:
+                assert not server.own_mounts
+                Browser(other, PASSWORD)
+        assert not server.own_mounts
+        runtime = [name for _, names, files in os.walk(W + "/runtime") for name in names + files]
+        assert not [name for name in runtime if "gallery" in name], runtime
+        """)
+    }
+  }
+
+  @Test func theCertificateIsMadeOnceAndKept() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        def fingerprint(server):
+            context = ssl.create_default_context(); context.check_hostname = False; context.verify_mode = ssl.CERT_NONE
+            with socket.create_connection(("127.0.0.1", server.port)) as raw:
+                with context.wrap_socket(raw) as secure: found = secure.getpeercert(True)
+            shown = ":".join(f"{byte:02X}" for byte in hashlib.sha256(found).digest())
+            assert shown.encode() in server.output(), server.output()
+            return shown
+        with Server(S) as server: first = fingerprint(server)
+        with Server(S) as server: assert fingerprint(server) == first
+        directory = W + "/.config/albumfs/gallery"
+        assert os.stat(directory).st_mode & 0o777 == 0o700
+        for name in ("key.pem", "certificate.pem"): assert os.stat(directory + "/" + name).st_mode & 0o777 == 0o600
+        # A browser that knows the certificate finds nothing to complain about.
+        with Server(S, "--qr") as server:
+            context = ssl.create_default_context(cafile=directory + "/certificate.pem")
+            for name in ("localhost", "127.0.0.1"):
+                with socket.create_connection(("127.0.0.1", server.port)) as raw:
+                    with context.wrap_socket(raw, server_hostname=name) as secure: assert secure.version() == "TLSv1.3"
+            old = ssl.create_default_context(); old.check_hostname = False; old.verify_mode = ssl.CERT_NONE
+            old.minimum_version = old.maximum_version = ssl.TLSVersion.TLSv1_1
+            try:
+                with socket.create_connection(("127.0.0.1", server.port)) as raw: old.wrap_socket(raw)
+            except (ssl.SSLError, ConnectionError): pass
+            else: raise AssertionError("TLS 1.1 works")
+            assert "█".encode() in server.output()
+        with Server(S, "--certificate", directory + "/certificate.pem", "--key", directory + "/key.pem"): pass
+        """)
+    }
+  }
+}

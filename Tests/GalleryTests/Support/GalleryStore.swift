@@ -1,0 +1,44 @@
+import AlbumTestSupport
+import Foundation
+
+/// A store with two spaces for the gallery's tests, and programs in Python that act as browsers.
+enum GalleryStore {
+  static let password = "correct horse"
+  static let second = "battery staple"
+
+  /// Makes the store, and fills the first space with the albums `Trip`, `Trip/Day` and `Empty`.
+  static func use(_ body: (MountedStore) throws -> Void) throws {
+    let mounted = try MountedStore()
+    defer { mounted.abandon() }
+    try mounted.setPassword(second, "password-second")
+    try mounted.write(Data(try TestPictures.jpeg(orientation: 1)), "picture.jpg")
+    try mounted.sh(
+      "albumfs space add -q --password-file $W/../password-second $S")
+    try mounted.mount()
+    try mounted.sh(
+      """
+      mkdir $M/Trip $M/Trip/Day $M/Empty
+      for i in 1 2 10; do cp $W/picture.jpg $M/Trip/Photo/IMG_$i.jpg; done
+      cp $W/picture.jpg $M/Trip/direct.jpg; cp $W/picture.jpg $M/Trip/Day/Photo/day.jpg
+      echo text > $M/Trip/Photo/notes.txt; seq 100000 > $M/Trip/Photo/film.mp4
+      """)
+    try mounted.sync()
+    try mounted.unmount()
+    try body(mounted)
+  }
+
+  /// Runs a program that has everything of gallery.py, the passwords, and a directory for the runtime.
+  static func python(_ mounted: MountedStore, _ program: String) throws {
+    let support = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path
+    try mounted.python(
+      """
+      sys.path.insert(0, \"\(support)\")
+      os.environ["XDG_RUNTIME_DIR"] = W + "/runtime"
+      os.makedirs(W + "/runtime", mode=0o700, exist_ok=True)
+      import gallery
+      from gallery import *
+      PASSWORD, SECOND = \"\(password)\", \"\(second)\"
+      \(program)
+      """)
+  }
+}

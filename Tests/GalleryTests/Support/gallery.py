@@ -1,0 +1,167 @@
+"""A client of the gallery for tests: one server, and browsers that are logged in to it."""
+import hashlib, http.client, io, json, os, re, signal, socket, ssl, struct, subprocess, threading, time, zipfile
+import contextlib, urllib.parse
+
+CONSTANT = {
+    "cache-control": "no-store", "x-content-type-options": "nosniff", "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin", "cross-origin-resource-policy": "same-origin",
+    "content-security-policy":
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src blob: data:; "
+        "media-src 'self' blob:; connect-src 'self'; form-action 'self'; frame-src 'self'; "
+        "frame-ancestors 'none'; base-uri 'none'",
+}
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def mounts():
+    """Mount points of albumfs."""
+    with open("/proc/self/mountinfo") as table:
+        return [line.split()[4] for line in table if " fuse.albumfs " in line]
+
+
+class Server:
+    """`albumfs serve`, with all that it prints."""
+
+    def __init__(self, *arguments, port=None):
+        self.port = port or free_port()
+        self.log = open(os.path.join(os.environ["W"], f"server-{self.port}.log"), "a+b")
+        self.process = subprocess.Popen(
+            ["albumfs", "serve", *arguments, "--port", str(self.port)], stdin=subprocess.DEVNULL,
+            stdout=self.log, stderr=self.log, start_new_session=True)
+        for _ in range(1200):
+            if b"Ctrl-C" in self.output(): return
+            if self.process.poll() is not None: break
+            time.sleep(0.05)
+        raise AssertionError(("the server does not start", self.output()))
+
+    def output(self):
+        with open(self.log.name, "rb") as log: return log.read()
+
+    @property
+    def own_mounts(self):
+        """What servers of this test have mounted; other tests mount at the same time."""
+        return {point for point in mounts() if point.startswith(os.environ["XDG_RUNTIME_DIR"])}
+
+    def stop(self, how=signal.SIGTERM):
+        self.process.send_signal(how)
+        self.process.wait(60)
+
+    def __enter__(self): return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None: self.stop()
+
+
+class Refused(Exception):
+    def __init__(self, status, body):
+        super().__init__(status, body)
+        self.status, self.body = status, body
+
+    @property
+    def code(self): return self.body.get("error")
+
+
+class Browser:
+    def __init__(self, server, password=None):
+        self.server, self.cookie, self.connection = server, None, None
+        if password is not None: self.login(password)
+
+    @property
+    def origin(self): return f"https://127.0.0.1:{self.server.port}"
+
+    def connect(self):
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        return http.client.HTTPSConnection("127.0.0.1", self.server.port, context=context, timeout=60)
+
+    def send(self, method, path, body=None, headers=None, drop=()):
+        """One request; returns status, headers and body, whatever the status."""
+        all = {"X-Albumfs": "1"}
+        if method not in ("GET", "HEAD"): all["Origin"] = self.origin
+        if self.cookie: all["Cookie"] = f"__Host-albumfs={self.cookie}"
+        all.update(headers or {})
+        for name in drop: all.pop(name, None)
+        for attempt in (0, 1):
+            if self.connection is None: self.connection = self.connect()
+            try:
+                self.connection.request(method, path, body, all)
+                reply = self.connection.getresponse()
+                content = reply.read()
+                break
+            except (http.client.RemoteDisconnected, ConnectionError, BrokenPipeError, ssl.SSLError):
+                self.connection.close()
+                self.connection = None
+                if attempt: raise
+        found = {name.lower(): value for name, value in reply.getheaders()}
+        for name, value in CONSTANT.items(): assert found.get(name) == value, (path, name, found)
+        return reply.status, found, content
+
+    def ask(self, method, path, body=None, **options):
+        """A request that succeeds; returns the JSON of its reply, or bytes."""
+        if isinstance(body, (dict, list)): body = json.dumps(body)
+        status, headers, content = self.send(method, path, body, **options)
+        is_json = headers.get("content-type", "").startswith("application/json")
+        found = json.loads(content) if is_json else content
+        if status >= 400: raise Refused(status, found if is_json else {})
+        return found
+
+    def get(self, path, **options): return self.ask("GET", path, **options)
+    def post(self, path, body=None, **options): return self.ask("POST", path, body or {}, **options)
+
+    def login(self, password):
+        status, headers, content = self.send("POST", "/api/login", json.dumps({"password": password}))
+        if status != 200: raise Refused(status, json.loads(content))
+        found = re.fullmatch(
+            r"__Host-albumfs=([\w-]{43}); Path=/; Secure; HttpOnly; SameSite=Strict", headers["set-cookie"])
+        self.cookie = found.group(1)
+
+    def albums(self): return {album["name"]: album for album in self.get("/api/albums")["albums"]}
+
+    def photos(self, album=None, view=None):
+        """The photos of a listing by name; each a dictionary."""
+        query = f"album={album['id']}" if album else f"view={view}"
+        columns = self.get(f"/api/photos?{query}")
+        names = [name for name, value in columns.items() if isinstance(value, list)]
+        assert {len(columns[name]) for name in names} == {columns["count"]}, columns
+        return [dict(zip(names, row)) for row in zip(*(columns[name] for name in names))]
+
+    def photo(self, album, name):
+        return next(photo for photo in self.photos(album) if photo["name"] == name)
+
+    def wait(self, job, *states):
+        for _ in range(600):
+            job = self.get(f"/api/jobs/{job['id']}")["job"]
+            if job["state"] in (states or ("done",)): return job
+            time.sleep(0.05)
+        raise AssertionError(job)
+
+    def upload(self, album, name, content, modified=1_600_000_000, folders=(), slice=1 << 20):
+        begun = self.post("/api/uploads", dict(
+            album=album["id"], folders=list(folders), name=name, size=len(content), modified=modified))
+        offset, id = begun["offset"], begun["upload"]
+        while offset < len(content):
+            part = content[offset:offset + slice]
+            offset = self.ask("PUT", f"/api/uploads/{id}?offset={offset}", part)["offset"]
+        return self.post(f"/api/uploads/{id}/finish")
+
+
+def refused(status, code, call, *arguments, **options):
+    """Asserts that a request fails so."""
+    try: call(*arguments, **options)
+    except Refused as error: assert (error.status, error.code) == (status, code), (error, arguments)
+    else: raise AssertionError(("did not fail", arguments))
+
+
+def eventually(call, seconds=20):
+    """Waits until something holds, and returns it."""
+    end = time.monotonic() + seconds
+    while True:
+        found = call()
+        if found: return found
+        assert time.monotonic() < end, "it does not come true"
+        time.sleep(0.05)

@@ -1,0 +1,172 @@
+import AlbumTestSupport
+import Testing
+
+/// What was shown as saved is there, byte for byte, whatever dies meanwhile.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct UploadTests {
+  @Test func filesArriveInSlicesAndKeepTheirTimes() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            point = next(iter(server.own_mounts))
+            empty = browser.albums()["Empty"]
+            content = random.Random(1).randbytes(3_500_000)
+            saved = browser.upload(empty, "IMG_1.jpg", content, modified=1_500_000_000)
+            assert (saved["state"], saved["name"]) == ("saved", "IMG_1.jpg")
+            path = point + "/Empty/Photo/IMG_1.jpg"
+            assert get(path) == content and os.stat(path).st_mtime == 1_500_000_000
+            # The same content is there already, whatever its name is; another one of that name gets a number.
+            there = browser.upload(empty, "other.jpg", content)
+            assert (there["state"], there["name"], there["photo"]) == ("there", "IMG_1.jpg", saved["photo"])
+            other = bytes(reversed(content))
+            second = browser.upload(empty, "IMG_1.jpg", other)
+            assert (second["state"], second["name"]) == ("saved", "IMG_1 (2).jpg")
+            assert get(point + "/Empty/Photo/IMG_1 (2).jpg") == other and get(path) == content
+            assert browser.upload(empty, "none.jpg", b"")["state"] == "saved"
+            # A page that knows the hash need not send what is there.
+            order = dict(album=empty["id"], folders=[], name="again.jpg", size=len(content), modified=3)
+            eventually(lambda: browser.post("/api/uploads", order).get("candidate"))
+            id = browser.post("/api/uploads", order)["upload"]
+            path = f"/api/uploads/{id}/same"
+            assert browser.post(path, {"sha256": "0" * 64}) == {"state": "new"}
+            refused(400, "invalid", browser.post, path, {"sha256": "xyz"})
+            same = browser.post(path, {"sha256": hashlib.sha256(content).hexdigest()})
+            assert (same["state"], same["name"]) == ("there", "IMG_1.jpg"), same
+            # Folders become albums.
+            browser.upload(empty, "deep.jpg", b"deep", folders=["Größe", "Inner"])
+            assert get(point + "/Empty/Größe/Inner/Photo/deep.jpg") == b"deep"
+            assert sorted(os.listdir(point + "/Empty/Photo")) == ["IMG_1 (2).jpg", "IMG_1.jpg", "none.jpg"]
+            eventually(lambda: len(browser.photos(browser.albums()["Empty"])) == 3)
+            # Several at once share barriers.
+            results, browsers = {}, [Browser(server, PASSWORD) for _ in range(4)]
+            def fill(number):
+                own = browsers[number]; album = own.albums()["Empty"]
+                for turn in range(5):
+                    results[number, turn] = own.upload(album, f"{number}-{turn}.jpg", os.urandom(10_000))["state"]
+            threads = [threading.Thread(target=fill, args=[number]) for number in range(4)]
+            for thread in threads: thread.start()
+            for thread in threads: thread.join()
+            assert list(results.values()) == ["saved"] * 20, results
+        """)
+    }
+  }
+
+  @Test func whatIsNoUploadIsRefused() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            point = next(iter(server.own_mounts))
+            empty = browser.albums()["Empty"]
+            def begin(**changes):
+                return browser.post("/api/uploads", {**dict(
+                    album=empty["id"], folders=[], name="a.jpg", size=10, modified=1), **changes})
+            for name in ("", "..", ".", ".hidden.jpg", "a/b.jpg", "../../a.jpg", "a\\0.jpg", "/etc/passwd", "x" * 300):
+                refused(400, "name", begin, name=name)
+                refused(400, "name", begin, folders=[name])
+            refused(400, "name", begin, folders=["Photo"])
+            refused(400, "invalid", begin, folders=["x"] * 100)
+            refused(400, "invalid", begin, size=-1)
+            refused(413, "large", begin, size=1 << 50)
+            refused(404, "unknown", begin, album="x")
+            refused(400, "invalid", browser.post, "/api/uploads", {"album": empty["id"]})
+            assert os.listdir(point + "/Empty/Photo") == [] and sorted(os.listdir(point)) == ["Empty", "Trip"]
+            id = begin()["upload"]
+            path = f"/api/uploads/{id}"
+            refused(413, "large", browser.ask, "PUT", path + "?offset=0", b"x" * 11)
+            for offset in ("5", "11"):
+                try: browser.ask("PUT", path + "?offset=" + offset, b"x")
+                except Refused as error: assert error.status in (409, 413), error
+                else: raise AssertionError(offset)
+            for offset in ("-1", "x", ""):
+                refused(400, "invalid", browser.ask, "PUT", path + "?offset=" + offset, b"x")
+            assert browser.ask("PUT", path + "?offset=0", b"12345") == {"offset": 5}
+            try: browser.ask("PUT", path + "?offset=0", b"12345")
+            except Refused as error: assert (error.status, error.body) == (409, {"error": "invalid", "offset": 5})
+            try: browser.post(path + "/finish")
+            except Refused as error: assert (error.status, error.body["offset"]) == (409, 5)
+            else: raise AssertionError("an incomplete upload is saved")
+            # Another session's upload is unknown, and so is one that was cancelled.
+            other = Browser(server, PASSWORD)
+            refused(404, "unknown", other.get, path)
+            browser.post(path + "/cancel")
+            refused(404, "unknown", browser.get, path)
+            assert os.listdir(point + "/Empty/Photo") == []
+        """)
+    }
+  }
+
+  @Test func anUploadGoesOnAfterWhateverEndedIt() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        content = random.Random(2).randbytes(6_000_000)
+        order = lambda album: dict(album=album["id"], folders=[], name="film.mov", size=len(content), modified=5)
+        def daemon(point):
+            status = subprocess.run(["albumfs", "status", "--json", point], capture_output=True, check=True)
+            return json.loads(status.stdout)["pid"]
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            point = next(iter(server.own_mounts))
+            empty = browser.albums()["Empty"]
+            saved = browser.upload(empty, "saved.jpg", content[:100_000])
+            assert saved["state"] == "saved"
+            # A connection that breaks in the middle of a slice.
+            begun = browser.post("/api/uploads", order(empty))
+            raw = browser.connect(); raw.connect()
+            raw.sock.sendall((f"PUT /api/uploads/{begun['upload']}?offset=0 HTTP/1.1\\r\\nHost: 127.0.0.1:{server.port}\\r\\n"
+                f"Origin: {browser.origin}\\r\\nX-Albumfs: 1\\r\\nCookie: __Host-albumfs={browser.cookie}\\r\\n"
+                f"Content-Length: 2000000\\r\\n\\r\\n").encode() + content[:1_200_000])
+            time.sleep(2); raw.sock.close()
+            def offset():
+                try: return browser.get(f"/api/uploads/{begun['upload']}")["offset"]
+                except Refused: return 0
+            first = eventually(offset)
+            assert 0 < first <= 1_200_000, first
+            # A server that is killed: the next one finds the upload.
+            server.stop(signal.SIGKILL)
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            point = next(iter(server.own_mounts))
+            empty = browser.albums()["Empty"]
+            assert get(point + "/Empty/Photo/saved.jpg") == content[:100_000]
+            again = browser.post("/api/uploads", order(empty))
+            assert 0 < again["offset"] <= 1_200_000, again
+            part = content[again["offset"]:again["offset"] + 2_000_000]
+            before = browser.ask("PUT", f"/api/uploads/{again['upload']}?offset={again['offset']}", part)["offset"]
+            second = browser.upload(empty, "second.jpg", content[:50_000])
+            assert second["state"] == "saved"
+            # A daemon that is killed takes nothing that was saved with it.
+            os.kill(daemon(point), signal.SIGKILL)
+            def is_locked():
+                try: browser.get("/api/session")
+                except Refused as error: return error.code == "session"
+            eventually(is_locked)
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            point = next(iter(server.own_mounts))
+            empty = browser.albums()["Empty"]
+            assert get(point + "/Empty/Photo/second.jpg") == content[:50_000]
+            assert get(point + "/Empty/Photo/saved.jpg") == content[:100_000]
+            assert browser.upload(empty, "film.mov", content, modified=5)["state"] == "saved"
+            assert get(point + "/Empty/Photo/film.mov") == content
+            names = sorted(os.listdir(point + "/Empty/Photo"))
+            assert names == ["film.mov", "saved.jpg", "second.jpg"], names
+            # What nobody continued for a week goes at the next login.
+            stale = point + "/Empty/Photo/.albumfs-upload-00000000000000000000000000000000"
+            fresh = stale[:-1] + "1"
+            put(stale); put(fresh); os.utime(stale, (1, 1))
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            point = next(iter(server.own_mounts))
+            eventually(lambda: not os.path.exists(point + stale[stale.index("/Empty/"):]))
+            assert os.path.exists(point + fresh[fresh.index("/Empty/"):])
+        """)
+    }
+  }
+}
