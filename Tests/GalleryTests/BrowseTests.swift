@@ -149,11 +149,14 @@ import Testing
             eventually(lambda: "Another" not in browser.albums(), 5)
             refused(404, "unknown", browser.get, "/api/photo/" + photo["id"])
             # What the daemon changes by itself makes no call: tidy.
-            subprocess.run(["albumfs", "tidy", "-q", point], check=True)
+            subprocess.run(["albumfs", "tidy", "-q", point + "/Trip"], check=True)
             eventually(lambda: os.path.exists(point + "/Trip/Photo/direct.jpg"))
             trip = browser.albums()["Trip"]
             direct = browser.photo(trip, "direct.jpg")
-            eventually(lambda: browser.get("/api/original/" + direct["id"]) == get(W + "/picture.jpg"), 5)
+            def is_shown():
+                try: return browser.get("/api/original/" + direct["id"]) == get(W + "/picture.jpg")
+                except Refused: return False
+            eventually(is_shown, 5)
             # Nothing changed: the answer comes at the end of the wait.
             time.sleep(2)
             since, begin = browser.get("/api/albums")["revision"], time.monotonic()
