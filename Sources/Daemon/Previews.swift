@@ -8,8 +8,8 @@ import Posix
 import Thumbnails
 
 /// Decodes photos on demand, in cells of their own: what a browser cannot show, in a screen's size.
-/// Somebody waits for these, so their workers do not wait until the machine is idle as those of thumbnails do.
-/// Nothing of them is kept. Any thread.
+/// Somebody waits for these, so their workers do not wait until the machine is idle, as those of thumbnails
+/// do. Nothing of them is kept. Any thread.
 final class Previews: Sendable {
   /// One request. Its result is nil while it waits.
   private struct Order {

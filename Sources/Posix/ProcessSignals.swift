@@ -2,8 +2,8 @@ internal import Glibc
 
 /// The signals and the language of the process.
 package enum ProcessSignals {
-  /// The handler writes the numbers of signals into it. The runtime starts threads with masks of their own, so
-  /// blocked signals would not stay blocked everywhere.
+  /// The handler writes the numbers of signals into it. The runtime starts threads with masks of their own,
+  /// so blocked signals would not stay blocked everywhere.
   private static let channel: (reading: CInt, writing: CInt) = {
     var ends: [CInt] = [-1, -1]
     unsafe _ = pipe(&ends)

@@ -114,8 +114,8 @@ final class IndexUpkeep: Sendable {
     }
   }
 
-  /// The albums in which thumbnails may have appeared that the daemon did not announce, because nobody watched
-  /// yet. It looks the more rarely the longer none comes.
+  /// The albums in which thumbnails may have appeared that the daemon did not announce, because nobody
+  /// watched yet. It looks the more rarely the longer none comes.
   private func waiting(_ notes: inout Notes) -> Set<UInt64> {
     let now = MonotonicTime.now
     var due: Set<UInt64> = []
@@ -159,8 +159,8 @@ final class IndexUpkeep: Sendable {
     var gone: [(inode: UInt64, path: [FileName])] = []
   }
 
-  /// Reads albums anew, or the root, and the albums that came into them. All of it shows at once, so that what
-  /// was moved from one to the other is never nowhere. Any thread.
+  /// Reads albums anew, or the root, and the albums that came into them. All of it shows at once, so that
+  /// what was moved from one to the other is never nowhere. Any thread.
   func look(at inodes: Set<UInt64>) throws(Errno) {
     let scan = SpaceScan(root: try mount.root())
     var news = News()

@@ -9,8 +9,8 @@ struct Serve: ParsableCommand {
     discussion: """
       Serves the gallery over HTTPS until you press Ctrl-C. A browser asks for the password of a space; the \
       password picks the space. It listens on this machine alone unless --listen says otherwise. \
-      The certificate is made on the first run and signed by itself, so a browser warns: compare its fingerprint \
-      with the one that serve prints.
+      The certificate is made on the first run and signed by itself, so a browser warns: compare its \
+      fingerprint with the one that serve prints.
 
         albumfs serve ~/Album.store
         albumfs serve ~/Album.store --listen 192.168.1.20
