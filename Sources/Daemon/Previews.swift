@@ -36,6 +36,8 @@ final class Previews: Sendable {
   /// The long edge, in pixels. A larger wish gets the greatest.
   static let edges = 64...2048
   private static let limit = 16
+  /// The attribute by which users turn a photo.
+  private static let rotation = Array("user.albumfs.rotation".utf8)
   private static let patience = Duration.seconds(60)
 
   init(_ fileSystem: FileSystem, _ space: Space, program: String, logger: Logger) {
@@ -78,10 +80,12 @@ final class Previews: Sendable {
 
   private func version(at path: [UInt8]) -> PhotoVersion? {
     guard let inode = try? fileSystem.resolve(path: path) else { return nil }
-    let version = space.read { catalog in
-      catalog.index(of: inode).map { catalog.state($0).contentVersion }
+    return space.read { catalog in
+      guard let index = catalog.index(of: inode) else { return nil }
+      let rotation = catalog.attribute(Previews.rotation, of: index).flatMap { Rotation($0) }
+      return PhotoVersion(
+        inode: inode, version: catalog.state(index).contentVersion, rotation: rotation ?? .none)
     }
-    return version.map { PhotoVersion(inode: inode, version: $0) }
   }
 
   private func add(_ photo: PhotoVersion, _ edge: Int) throws(Failure) -> UInt64 {
@@ -160,7 +164,9 @@ extension Previews: PhotoSource {
     return nil
   }
 
-  func finish(_ photo: PhotoVersion, thumbnail: [UInt8]) { end(photo, .success(thumbnail)) }
+  func finish(_ photo: PhotoVersion, thumbnail: [UInt8], facts: PictureFacts) {
+    end(photo, .success(thumbnail))
+  }
   func fail(_ photo: PhotoVersion, reason: ThumbnailFailure) { end(photo, .failure(reason)) }
 
   var thumbnailEdge: Int { Previews.edges.upperBound }

@@ -34,6 +34,11 @@ import Testing
             named = browser.post("/api/photo/" + last["id"], {"name": "last.jpg"})
             assert named["name"] == "last.jpg" and named["id"] == last["id"]
             refused(409, "exists", browser.post, "/api/photo/" + last["id"], {"name": "IMG_1.jpg"})
+            # A turn is an attribute, which the thumbnail follows.
+            assert browser.post("/api/photo/" + last["id"], {"rotation": 90})["rotation"] == 90
+            assert os.getxattr(point + "/Trip/Photo/last.jpg", "user.albumfs.rotation") == b"90"
+            eventually(lambda: browser.photo(trip, "last.jpg")["thumb"] not in (0, last["thumb"]))
+            refused(400, "invalid", browser.post, "/api/photo/" + last["id"], {"rotation": 45})
             for name in ("../IMG.jpg", ".x.jpg", "a/b.jpg"):
                 refused(400, "name", browser.post, "/api/photo/" + last["id"], {"name": name})
         """)

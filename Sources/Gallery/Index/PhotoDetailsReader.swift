@@ -39,10 +39,10 @@ struct PhotoDetailsReader: ~Copyable {
     let path = folder.path(of: name)
     var found = PhotoDetails()
     found.taken = ExtendedAttribute.value("user.albumfs.taken", of: path)
-      .flatMap(CaptureTime.seconds)
+      .flatMap(KeptFacts.taken)
     found.isRead = true
     if let size = ExtendedAttribute.value("user.albumfs.dimensions", of: path)
-      .flatMap(CaptureTime.dimensions)
+      .flatMap(KeptFacts.dimensions)
     {
       (found.width, found.height) = size
     } else if content.thumbnails[place] != 0, let bytes = start(of: name, in: thumb),

@@ -56,10 +56,31 @@ extension GalleryRoutes {
       text.field("width", Int64(row.details.width))
       text.field("height", Int64(row.details.height))
       text.field("camera", String?.none)
-      text.field("rotation", 0)
+      text.field("rotation", rotation(of: photo, session))
       text.field("path", each: photo.album.found.path) { $0.value($1.text) }
     }
     return text.response()
+  }
+
+  /// The attribute that thumbnails and previews follow; the original stays as it is.
+  private static let rotation = "user.albumfs.rotation"
+
+  private func rotation(of photo: SpaceIndex.Photo, _ session: Session) -> Int64 {
+    guard let folder = try? session.space.mount.folder(photo.folder),
+      let value = ExtendedAttribute.value(Self.rotation, of: folder.path(of: photo.row.name))
+    else { return 0 }
+    return Int64(String(decoding: value, as: UTF8.self)) ?? 0
+  }
+
+  private func turn(_ photo: SpaceIndex.Photo, to rotation: Int, _ session: Session) throws {
+    guard [0, 90, 180, 270].contains(rotation) else { throw GalleryError(.invalid) }
+    let folder = try session.space.mount.folder(photo.folder)
+    if try folder.entry(photo.row.name).file.inode != photo.row.inode {
+      throw GalleryError(.unknown)
+    }
+    try ExtendedAttribute.set(
+      Self.rotation, to: Array("\(rotation)".utf8), of: folder.path(of: photo.row.name))
+    session.space.refresh(photo.album.found.inode)
   }
 
   private func change(_ photo: SpaceIndex.Photo, _ order: PhotoChange, _ session: Session) throws
@@ -67,7 +88,7 @@ extension GalleryRoutes {
   {
     let space = session.space
     try space.requireWritable()
-    if order.rotation != nil { throw GalleryError(.invalid, "This version cannot rotate.") }
+    if let rotation = order.rotation { try turn(photo, to: rotation, session) }
     if let text = order.name {
       let name = try GalleryName.valid(text)
       let folder = try space.mount.folder(photo.folder)
