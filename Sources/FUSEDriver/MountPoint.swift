@@ -10,7 +10,9 @@ package struct MountPoint: Equatable, Sendable {
     do throws(Errno) { self.path = try PathCalls.real(path) } catch {
       throw MountPoint.error(error, path)
     }
-    if MountTable.mount(at: self.path) != nil { throw .mountPoint(path, .busy) }
+    let mount = MountTable.mount(at: self.path)
+    // The space covers the autofs of an automount, which waits for that.
+    if let mount, mount.type != "autofs" { throw .mountPoint(path, .busy) }
     if !mayHoldFiles, !names.isEmpty { throw .mountPoint(path, .notEmpty(names.sorted())) }
   }
 

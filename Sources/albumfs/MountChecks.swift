@@ -9,7 +9,7 @@ enum MountChecks {
     if try Unmounting.clearDead(at: path) {
       Terminal.complain("cleared the dead mount on \(path)")
     }
-    if let mount = try MountPath.table().mount(at: path) { throw busy(mount) }
+    if let mount = try MountPath.table().mount(at: path), !mount.isAutomount { throw busy(mount) }
     if path.lies(in: store) {
       throw Failure(.mountPoint, "The mount point \(path) lies in the store.")
     }

@@ -70,6 +70,9 @@ extension MountTable {
 extension MountEntry {
   var isSpace: Bool { type == FileSystemType.albumfs }
 
+  /// True for the autofs of systemd's automount, over which a space is mounted when somebody enters it.
+  var isAutomount: Bool { type == "autofs" }
+
   /// True if the caller mounted it, or is root.
   var isOurs: Bool { geteuid() == 0 || user == getuid() }
 }

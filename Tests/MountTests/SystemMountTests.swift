@@ -71,6 +71,43 @@ import Testing
     }
   }
 
+  /// systemd mounts in the process group of its automount; everybody else waits in the directory until it is done.
+  @Test(.enabled(if: geteuid() == 0 && hasAutofs, "needs root and autofs"))
+  func anAutomountMountsWhenSomebodyEnters() throws {
+    try withStore { mounted in
+      try mounted.sh(
+        """
+        albumfs mount -q --password-file $P $S $M; echo kept > $M/file; albumfs umount $M
+        mkdir $W/sbin; ln -s "$(command -v albumfs)" $W/sbin/mount.fuse.albumfs
+        """)
+      try mounted.python(
+        """
+        reading, writing = os.pipe()
+        options = f"fd={writing},pgrp={os.getpgrp()},minproto=5,maxproto=5,direct"
+        assert libc.mount(b"systemd-1", os.fsencode(M), b"autofs", 0, options.encode()) == 0
+        try:
+            root = os.open(M, os.O_RDONLY | os.O_DIRECTORY)
+            reader = subprocess.Popen(["cat", M + "/file"], start_new_session=True, stdout=subprocess.PIPE)
+            packet = os.read(reading, 4096)
+            token = int.from_bytes(packet[8:12], sys.byteorder)
+            options = "rw,allow-other,x-systemd.automount,password-file=" + os.environ["P"]
+            command = [W + "/sbin/mount.fuse.albumfs", S, M, "-o", options]
+            code = subprocess.run([*command], stdin=subprocess.DEVNULL, timeout=120).returncode
+            READY, FAIL = 0x9360, 0x9361
+            fcntl.ioctl(root, FAIL if code else READY, token)
+            os.close(root)
+            assert (code, reader.communicate()[0]) == (0, b"kept\\n"), code
+            subprocess.run(["umount", M], check=True)
+        finally:
+            subprocess.run(["umount", "-l", M])
+        """)
+    }
+  }
+
+  private static let hasAutofs =
+    (try? String(contentsOfFile: "/proc/filesystems", encoding: .utf8))?.contains("\tautofs\n")
+    ?? false
+
   private static let analyze = "/usr/bin/systemd-analyze"
 
   @Test(.enabled(if: FileManager.default.fileExists(atPath: analyze), "needs systemd-analyze"))

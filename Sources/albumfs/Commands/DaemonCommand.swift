@@ -17,8 +17,13 @@ struct DaemonCommand: ParsableCommand {
     Subprocess.setCloseOnExec(LaunchChannel.descriptor)
     let channel = LaunchChannel(owning: LaunchChannel.descriptor)
     let order = try channel.receive()
+    // Until the mount is there, an automount blocks everybody who is not in its own process group.
+    let point = MountTable.mount(at: order.options.mountPoint)
+    let isInAutomount = point?.isAutomount ?? false
+    if !isInAutomount { _ = setsid() }
     let daemon = AlbumDaemon(order.options, log: DaemonLog(.systemLog)) { warnings in
-      channel.answer(.ready(warnings: warnings))
+      if isInAutomount { _ = setsid() }
+      return channel.answer(.ready(warnings: warnings))
     }
     do throws(Failure) {
       try daemon.run(
@@ -30,9 +35,8 @@ struct DaemonCommand: ParsableCommand {
     }
   }
 
-  /// Detaches from the terminal, the caller's directory and inherited descriptors.
+  /// Detaches from the caller's directory and inherited descriptors.
   private func detach() {
-    _ = setsid()
     PathCalls.changeToRoot()
     ProcessSetup.closeDescriptors(from: LaunchChannel.descriptor + 1)
   }
