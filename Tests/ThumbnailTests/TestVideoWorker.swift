@@ -30,9 +30,10 @@ struct TestVideoWorker: ~Copyable {
 
   /// `byteCount`: of the video, if it has zeros behind its bytes.
   func ask(
-    _ video: [UInt8], edge: UInt32 = 512, rotation: Rotation = .none, byteCount: UInt64? = nil
+    _ video: [UInt8], edge: UInt32 = 512, rotation: Rotation = .none, byteCount: UInt64? = nil,
+    within limit: Duration = .seconds(120)
   ) throws -> Outcome {
-    let deadline = MonotonicTime.now + .seconds(120)
+    let deadline = MonotonicTime.now + limit
     let count = byteCount ?? UInt64(video.count)
     let work = ThumbnailRequest.Work.poster(edge: edge, videoByteCount: count, rotation: rotation)
     try worker.send(ThumbnailRequest(id: 9, work: work), until: deadline)

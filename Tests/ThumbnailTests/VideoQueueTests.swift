@@ -102,7 +102,7 @@ struct VideoQueueTests {
       return
     }
     queue.stop()
-    #expect(source.bytesRead(of: 1) == (64 << 10) + 1 + 300 + 12 + (256 << 10))
+    #expect(source.bytesRead(of: 1) == 2 * (64 << 10) + 1 + 300 + 12 + (256 << 10))
   }
 
   @Test("A video that changes while it is read is given up, and the next one is served")

@@ -63,7 +63,7 @@ struct VideoTests {
     let wide = try TestVideos.mp4("-vf", "setsar=2/1")
     let pixels = try TestPictures.decode(worker.poster(of: wide).jpeg)
     #expect((pixels.width, pixels.height) == (512, 160))
-    let small = try TestVideos.mp4("-s", "64x48", "-vf", "setsar=1/1")
+    let small = try TestVideos.mp4("-vf", "scale=64:48,setsar=1")
     let kept = try TestPictures.decode(worker.poster(of: small).jpeg)
     #expect((kept.width, kept.height) == (64, 48))
   }
@@ -171,11 +171,11 @@ struct VideoTests {
   @Test("Mutations of every kind end no worker, and show the same to a used and to a fresh one")
   func mutations() throws {
     var random = SeededRandom()
-    let used = try TestVideoWorker()
+    var used = try TestVideoWorker()
     let rounds = ProcessInfo.processInfo.environment["ALBUMFS_LONG_TESTS"] == nil ? 6 : 300
     for (name, options) in TestVideos.kinds {
       let whole = try TestVideos.make(name, options)
-      let fresh = try TestVideoWorker()
+      var fresh = try TestVideoWorker()
       for round in 0..<rounds {
         var mutated = whole
         // Half of them in the head, where the container describes itself.
@@ -184,9 +184,18 @@ struct VideoTests {
           mutated[Int.random(in: places, using: &random)] = UInt8.random(
             in: 0...255, using: &random)
         }
-        let first = try used.ask(mutated)
-        let second = try fresh.ask(mutated)
-        #expect(first.content == second.content, "\(name), seed \(random.seed), round \(round)")
+        let first: ThumbnailReply.Content
+        let second: ThumbnailReply.Content
+        do {
+          first = try used.ask(mutated, within: .seconds(10)).content
+          second = try fresh.ask(mutated, within: .seconds(10)).content
+        } catch Worker.Failure.timedOut {
+          // The queue ends such a worker, and so does this test.
+          used = try TestVideoWorker()
+          fresh = try TestVideoWorker()
+          continue
+        }
+        #expect(first == second, "\(name), seed \(random.seed), round \(round)")
       }
     }
     try expectSealed(#require(try used.probe()))

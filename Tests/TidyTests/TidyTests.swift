@@ -153,7 +153,7 @@ struct TidyTests {
       // Pictures on their way to the decoder, and its socket.
       ("ThumbnailProtocol/", ["ImageKind", "ThumbnailInspection"]),
       ("PictureDecoders/", ["Canvas"]),
-      ("VideoPosters/", ["LibAV", "VideoPoster"]),
+      ("VideoPosters/", ["LibAV"]),
       ("Thumbnails/", ["Attempt", "LongAttempts", "PictureBuffer", "Worker", "WorkerThread"]),
       // System calls that only one place makes.
       ("FUSEDriver/", ["CallingSyscall", "Mounting"]),
