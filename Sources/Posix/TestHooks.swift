@@ -13,6 +13,7 @@ import struct Synchronization.Atomic
 // | Misbehaviour       | pictures that crash or hang the decoder            | `WorkerLaunch`, in debug builds      |
 // | WorkerLaunch       | options of the decoder that no daemon passes       | code that starts the decoder         |
 // | Cell               | the same options, as the decoder reads them        | the decoder's command line           |
+// | CellProgram        | the command line with these options                | the same                             |
 // | Precaution         | the steps that the crash harness leaves out        | `SpaceOpenOptions.omitting`          |
 // | SpaceContext       | `omitting`; a space without threads of its own     | code that opens a space              |
 // | Journal            | the state of an omitted `provenAtUnlink`           | `omitting`                           |
