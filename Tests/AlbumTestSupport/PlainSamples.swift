@@ -1,6 +1,6 @@
 import Foundation
 
-/// Pictures of the kinds that albumfs decodes itself: the four quarters of `TestPictures`. ffmpeg makes what it
+/// Pictures of the kinds that albumfs decodes itself: the quarters of `TestPictures`. ffmpeg makes what it
 /// can; the others are built here byte by byte.
 package enum PlainSamples {
   /// By the extension of a file, and ffmpeg's options.

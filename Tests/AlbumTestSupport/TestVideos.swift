@@ -1,6 +1,6 @@
 import Foundation
 
-/// Videos for tests: the four quarters of `TestPictures`, still, encoded by ffmpeg, which scripts/test installs.
+/// Videos for tests: the quarters of `TestPictures`, still, encoded by ffmpeg, which scripts/test installs.
 package enum TestVideos {
   /// Containers and codecs, by the extension of a file and ffmpeg's options.
   package static let kinds: [(extension: String, options: [String])] = [
