@@ -33,8 +33,13 @@ struct MountedAlbums {
   }
 
   func unmount() throws {
-    if let error = fileSystem.close() { throw error }
+    try stateTheRest()
     try space.close()
+  }
+
+  /// Puts into the catalog what is only in memory until an unmount, such as the times of Thumb.
+  func stateTheRest() throws {
+    if let error = fileSystem.close() { throw error }
   }
 
   // MARK: Calls

@@ -229,8 +229,13 @@ private struct SampleBuilder {
 
   private mutating func barrier() throws { try mounted.space.barrier() }
 
-  private mutating func endSession() throws {
+  private mutating func unmount() throws {
+    try step { try $0.stateTheRest() }
     try mounted.unmount()
+  }
+
+  private mutating func endSession() throws {
+    try unmount()
     keep()
     mounted = try MountedAlbums(disk, keys)
   }
@@ -245,12 +250,12 @@ private struct SampleBuilder {
     try fourthSession()
     try endSession()
     try fifthSession()
-    try mounted.unmount()
+    try unmount()
     keep()
     // No copy that begins after this instant may lack earlier writes.
     mounted = try MountedAlbums(disk, keys, hoursLater: 1)
     try step { try $0.chmod("note.txt", 0o644) }
-    try mounted.unmount()
+    try unmount()
     end = states.count - 1
   }
 

@@ -112,6 +112,7 @@ extension SampleStore {
     try mounted.mkdir("After")
     try mounted.write(text, to: "After/Photo/after.jpg")
     try mounted.makeThumbnails()
+    try mounted.stateTheRest()
     try mounted.space.commit()
     let left = mounted.space.observe()
     try mounted.unmount()
