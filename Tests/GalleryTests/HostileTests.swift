@@ -96,6 +96,8 @@ import Testing
             for thread in threads: thread.start()
             eventually(lambda: (429, True) in replies)
             assert {status for status, _ in replies} <= {403, 429}
+        # Python must not end while a thread is in OpenSSL.
+        for thread in threads: thread.join(60)
         """)
     }
   }

@@ -61,10 +61,22 @@ import Testing
 
   @Test func aMountThatIsThereIsUsedAndStays() throws {
     try GalleryStore.use { mounted in
+      // With --mounted, the gallery offers the mounts of other tests too, which have the usual passwords.
+      let words = (0..<2).map { _ in "own \(UInt64.random(in: 0 ... .max))" }
+      try mounted.setPassword(words[0], "password-first-own")
+      try mounted.setPassword(words[1], "password-second-own")
+      try mounted.sh(
+        """
+        albumfs space password -q --password-file $P --new-password-file $W/../password-first-own $S
+        albumfs space password -q --password-file $W/../password-second \
+          --new-password-file $W/../password-second-own $S
+        cp $W/../password-first-own $P
+        """)
       try mounted.mount()
       try GalleryStore.python(
         mounted,
         """
+        PASSWORD, SECOND = "\(words[0])", "\(words[1])"
         with Server(S) as server:
             browser = Browser(server, PASSWORD)
             assert "Trip" in browser.albums() and not server.own_mounts
