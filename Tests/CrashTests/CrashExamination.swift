@@ -88,7 +88,8 @@ struct CrashExamination {
     if report.isDamaged || report.usedFormerCheckpoint {
       throw Finding(text: "the mount reports damage: \(report)")
     }
-    if boot.isSame(as: written), report.cutFrames > 0 || !report.cutFiles.isEmpty {
+    let isStated = workload.firstWrite.map { position >= $0 } ?? false
+    if isStated, boot.isSame(as: written), report.cutFrames > 0 || !report.cutFiles.isEmpty {
       throw Finding(text: "killed, and frames that were written do not count: \(report)")
     }
     let snapshot = try Snapshot(mounted)

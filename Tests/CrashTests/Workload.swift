@@ -17,6 +17,9 @@ final class Workload {
   private(set) var history = History()
   /// The faults that the session found while it ran.
   private(set) var findings: [String] = []
+  /// The number of events when the first call that wrote had returned. Until then the store is as an earlier
+  /// power cut may have left it, and the head that records the cut and this start of the machine may be missing.
+  private(set) var firstWrite: Int?
   /// Changes of `keys`, in order.
   private(set) var keyChanges: [KeyChange] = []
   /// The instants of the disk while spaces were unmounted.
@@ -85,6 +88,7 @@ final class Workload {
   }
 
   private func record(_ start: Int) {
+    if firstWrite == nil, disk.position > 0 { firstWrite = disk.position }
     do {
       let snapshot = try Snapshot(mounted)
       if !hasFailed, let disagreement = tree.disagreement(with: snapshot) {
