@@ -1,4 +1,4 @@
-/// What the thumbnailer tells about a picture besides its thumbnail.
+/// The facts that the thumbnailer reports about a picture besides its thumbnail.
 package struct PictureFacts: Equatable, Sendable, BitwiseCopyable {
   package var dimensions: PictureDimensions?
   package var taken: CaptureTime?

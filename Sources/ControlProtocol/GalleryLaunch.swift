@@ -1,4 +1,4 @@
-/// What `albumfs serve` passes to albumfs-gallery, as JSON in its only argument. It has no secrets.
+/// The JSON that `albumfs serve` passes to albumfs-gallery as its only argument. It has no secrets.
 package struct GalleryLaunch: Codable, Sendable, Equatable {
   /// The program that mounts, unmounts and confirms passwords.
   package var albumfs: String
@@ -33,7 +33,7 @@ package struct GalleryLaunch: Codable, Sendable, Equatable {
   }
 }
 
-/// What the hidden command `albumfs session` prints for the gallery, as JSON.
+/// The JSON that the hidden command `albumfs session` prints for the gallery.
 package struct GalleryMount: Codable, Sendable, Equatable {
   package var mountPoint: String
   /// True if the command mounted the space there; false if it was mounted already.

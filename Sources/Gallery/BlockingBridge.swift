@@ -4,7 +4,7 @@ import Posix
 /// wait long for the disk or for a daemon, and must not hold up a thread of Swift's concurrency.
 final class BlockingBridge: Sendable {
   private struct State {
-    /// What waits for a thread; taken from `next` on.
+    /// The calls that wait for a thread; the first is at `next`.
     var waiting: [@Sendable () -> Void] = []
     var next = 0
   }

@@ -42,7 +42,7 @@ package struct GalleryApplication: Sendable {
     }
   }
 
-  /// What browsers may call the server.
+  /// The names by which browsers may call the server.
   private static func names(_ host: String) -> Set<String> {
     var names: Set = ["localhost", "127.0.0.1", "::1"]
     if let name = AddressText.hostName {

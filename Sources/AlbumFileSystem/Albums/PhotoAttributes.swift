@@ -19,7 +19,7 @@ enum PhotoAttributes {
   /// reach it.
   private static let facts = Array("albumfs.picture".utf8)
 
-  /// What the thumbnailer finds.
+  /// The attributes that the thumbnailer derives from the picture.
   private static let found = [taken, dimensions, duration]
 
   static func isName(_ name: [UInt8]) -> Bool {

@@ -82,7 +82,7 @@ extension Catalog {
     changes.loss = true
   }
 
-  /// What was noted about a version that a mount left out; nil if that is unknown.
+  /// The note about a version that a mount left out; nil if there is none, or none that decodes.
   package borrowing func leftOutNote(of index: InodeIndex) -> LeftOutNote? {
     extras[index]?.attributes[InodeState.leftOutPath].flatMap { LeftOutNote($0) }
   }

@@ -1,7 +1,7 @@
 import Hummingbird
 import NIOCore
 
-/// What Hummingbird keeps of a request, and the connection that it came on.
+/// Hummingbird's record of a request, and the connection that it came on.
 struct GalleryContext: RequestContext {
   var coreContext: CoreRequestContextStorage
   /// With HTTP/2, the stream of this request alone.

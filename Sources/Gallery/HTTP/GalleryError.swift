@@ -22,7 +22,7 @@ struct GalleryError: Error {
     self.detail = detail
   }
 
-  /// What a file call failed with.
+  /// Maps the error of a file call.
   init(errno error: Errno) {
     switch error {
     case .noEntry, .stale: self.init(.unknown)
@@ -36,7 +36,7 @@ struct GalleryError: Error {
     }
   }
 
-  /// What any code threw.
+  /// Maps an error of any other code.
   init(any error: any Error) {
     switch error {
     case let error as GalleryError: self = error

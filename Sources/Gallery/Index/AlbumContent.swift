@@ -1,6 +1,6 @@
 import AlbumModel
 
-/// What is known of a photo beyond its entry in the directory. It is read after the listing.
+/// The details of a photo beyond its directory entry. The index reads them after the listing.
 struct PhotoDetails: Sendable, Equatable {
   /// Seconds since 1970, as if the camera's clock showed UTC; nil if the photo does not say.
   var taken: Int64?

@@ -38,7 +38,7 @@ final class IndexUpkeep: Sendable {
 
   // MARK: The thread
 
-  /// What only the thread knows.
+  /// The state of the thread, which nothing else uses.
   private struct Notes {
     /// The album of each watch; nil stands for the root.
     var albums: [Int32: UInt64] = [:]

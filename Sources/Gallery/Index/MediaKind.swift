@@ -1,4 +1,4 @@
-/// What a file is to the gallery. The name decides here, since a listing reads no content.
+/// The kind of a file in the gallery. Its name decides, because a listing reads no content.
 enum MediaKind: UInt8, Sendable {
   case photo = 0
   case video = 1

@@ -82,7 +82,7 @@ final class SpaceIndex: Sendable {
   /// The hidden files of an album's listing.
   var hidden: Set<UInt64> { state.withLock { $0.hidden } }
 
-  /// What changed after a revision.
+  /// Returns the changes after a revision.
   func changes(since revision: UInt64) -> (revision: UInt64, albums: Bool, photosIn: [UInt64])? {
     state.withLock { state in
       if state.revision == revision { return nil }

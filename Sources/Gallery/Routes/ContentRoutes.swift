@@ -7,7 +7,7 @@ import Posix
 extension GalleryRoutes {
   /// How many thumbnails one reply has at most.
   private static let thumbnailLimit = 200
-  /// What is read and sent at once.
+  /// The bytes that one step reads and sends.
   private static let piece = 1 << 18
 
   func addContent(to router: Router<Context>) {
