@@ -21,6 +21,7 @@ package enum Paintbrush {
     let depth = Int(try file.byte(3))
     let planes = Int(try file.byte(65))
     let rowLength = try file.little16(66)
+    guard [1, 2, 4, 8].contains(depth), (1...4).contains(planes) else { throw .unknown }
     guard width > 0, height > 0, rowLength * 8 >= width * depth else { throw .damaged }
     let isTrueColour = depth == 8 && planes >= 3
     guard isTrueColour || depth * planes <= 4 || depth == 8 && planes == 1 else { throw .unknown }

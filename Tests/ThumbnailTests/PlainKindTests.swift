@@ -121,6 +121,13 @@ struct PlainKindTests {
     print("decoders: seed \(random.seed)")
   }
 
+  @Test("A PCX file whose pixels have no bits is refused")
+  func pixelsWithoutBits() {
+    var file = [UInt8](repeating: 0, count: 256)
+    (file[0], file[1], file[2], file[65]) = (0x0a, 5, 1, 1)
+    #expect(throws: DecodingFault.unknown) { try Paintbrush.decode(file.span, edge: 64) }
+  }
+
   @Test("A picture is averaged as it is decoded, and its transparent pixels lend no colour")
   func shrinking() throws {
     let photo = try Photoshop.decode(PlainSamples.psd(.colour).span, edge: 50)
