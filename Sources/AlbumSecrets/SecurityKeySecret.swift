@@ -1,6 +1,6 @@
 internal import AlbumFormat
 
-/// What a FIDO2 security key and a store make together: a password that nobody types.
+/// A password that nobody types: a FIDO2 security key and a store make it together.
 ///
 /// The key computes HMAC-SHA-256 of the salt below with a secret of its own (the extension hmac-secret), in
 /// the variant for a verified user. The password is the 64 lower-case hexadecimal digits of the result. With

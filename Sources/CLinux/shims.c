@@ -142,6 +142,8 @@ void clinux_bound_malloc(void) {
   mallopt(M_ARENA_MAX, 2);
 }
 
+void clinux_return_free_memory(void) { malloc_trim(0); }
+
 static _Thread_local uint64_t held_locks;
 
 uint64_t clinux_held_locks(void) { return held_locks; }

@@ -20,7 +20,7 @@ enum XMPPacket {
     return nil
   }
 
-  /// What stands behind the name of a property, `="…"` or `>…<`. At most some.
+  /// The values behind the name of a property, `="…"` or `>…<`. At most some.
   private static func values(of name: [UInt8], in packet: [UInt8]) -> [[UInt8]] {
     var found: [[UInt8]] = []
     var at = 0

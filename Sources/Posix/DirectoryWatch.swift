@@ -4,7 +4,7 @@ internal import Glibc
 package final class DirectoryWatch: Sendable {
   private let descriptor: FileDescriptor
 
-  /// What a read returned.
+  /// The result of a read.
   package struct Report: Sendable {
     /// The watches in whose directories something changed.
     package var changed: Set<Int32> = []

@@ -3,7 +3,7 @@ internal import CLinux
 internal import Glibc
 package import ThumbnailProtocol
 
-/// What the programs in a cell have in common. Only albumfs starts them. They hold no keys and see no names.
+/// The part that all programs in a cell share. Only albumfs starts them. They hold no keys and see no names.
 ///
 /// The order matters: the program loads its libraries, enters the cell, and only then reads the first byte of
 /// a picture. None finds data of the one before, because all memory is zero when it is handed out
@@ -53,7 +53,7 @@ package enum CellProgram {
   }
 }
 
-/// What a program in its cell works with.
+/// The connection and the limits of a program in its cell.
 package struct CellContext {
   package let channel: Channel
   package let arguments: Arguments

@@ -33,7 +33,7 @@ struct ThumbnailMaker {
     let dimensions: PictureDimensions?
   }
 
-  /// What the header of a picture says.
+  /// The facts in the header of a picture.
   private struct Head {
     let width: CInt
     let height: CInt

@@ -167,7 +167,7 @@ struct NewPasswordOptions: ParsableArguments {
   }
 }
 
-/// What unlocks a space: a password, a security key, or both together.
+/// The secret that unlocks a space: a password, a security key, or both together.
 struct SecretSource {
   private let password: PasswordSource?
   private let usesKey: Bool

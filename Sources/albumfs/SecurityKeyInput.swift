@@ -133,7 +133,7 @@ enum SecurityKeyInput {
 }
 
 extension SecurityKeyFault {
-  /// What happened and what to do. `tries`: how many wrong PINs the key still accepts.
+  /// The sentences that say what happened and what to do. `tries`: how many wrong PINs the key still accepts.
   fileprivate func sentence(_ tries: Int?) -> String {
     switch self {
     case .noKey:

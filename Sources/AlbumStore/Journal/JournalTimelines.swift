@@ -11,7 +11,7 @@ import AlbumModel
 // - `JournalChain` knows the timeline, so a number is enough. It must go on where the walk here ends. A lost
 //   segment is a link of its own, without frames and with a cut. Behind any number of lost heads the next
 //   segment that exists follows. If it ended there, replay would lose frames before damage that it can read.
-// - The walk here stops at the segments that a checkpoint needs, because the times of the newest segments
+// - The walk here stops at the segments that a checkpoint needs, because the store times of the newest ones
 //   decide. `JournalChain` goes as far down as its caller says, if needed to the beginning of the space.
 //
 // Both read segments through `scan`, so each is read once.

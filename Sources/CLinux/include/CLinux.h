@@ -138,6 +138,9 @@ void clinux_call_as_32_bit(void);
 // that free returns them to the kernel, and use two arenas at most.
 void clinux_bound_malloc(void);
 
+// malloc_trim(3), which is in <malloc.h>, too. Returns the free pages of the heap to the kernel.
+void clinux_return_free_memory(void);
+
 // Swift has no variable of a thread. The ranks of the locks that the calling thread holds, one bit each
 // (LockRank.swift, debug builds alone).
 uint64_t clinux_held_locks(void);

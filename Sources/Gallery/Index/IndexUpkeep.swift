@@ -42,7 +42,7 @@ final class IndexUpkeep: Sendable {
   private struct Notes {
     /// The album of each watch; nil stands for the root.
     var albums: [Int32: UInt64] = [:]
-    /// What is watched, and the revision of the list of albums of which that is true.
+    /// The watched directories, and the revision of the list of albums that they are of.
     var watched: Set<[FileName]> = []
     var watchedRevision: UInt64 = 0
     /// The times of directories at the last sweep.
@@ -153,7 +153,7 @@ final class IndexUpkeep: Sendable {
     return changed
   }
 
-  /// What some albums hold now: what was found, and what is no longer where it was.
+  /// The changes of some albums: files that were found, and files that are no longer where they were.
   private struct News {
     var found: [FoundAlbum] = []
     var gone: [(inode: UInt64, path: [FileName])] = []

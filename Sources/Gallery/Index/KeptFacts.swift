@@ -1,6 +1,6 @@
 import AlbumModel
 
-/// What the file system keeps of a photo as text, in the numbers of a listing.
+/// The facts of a photo that the file system keeps as text, as the numbers of a listing.
 enum KeptFacts {
   /// The date of capture in seconds since 1970. The camera's clock is read as if it showed UTC, so that days
   /// are those of the photographer.

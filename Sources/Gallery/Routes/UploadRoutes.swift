@@ -151,7 +151,7 @@ extension GalleryRoutes {
       } catch {
         failure = error
       }
-      // What has arrived is kept, also where the connection ended.
+      // Keeps the bytes that have arrived, also where the connection ended.
       try await slice.flush()
       if let failure { throw failure }
       return slice.end

@@ -13,7 +13,7 @@ final class LoginGate: Sendable {
   private let state = Mutex(State(), rank: .leaf)
   /// More attempts do not wait.
   private static let queueLimit = 16
-  /// What a refusal costs more than the one before, up to the last.
+  /// The delay that each refusal adds to that of the one before, up to the greatest.
   private static let delays = [0, 250, 500, 1000, 2000, 4000, 8000]
 
   /// A refusal takes at least two and a half times as long as one that was measured.

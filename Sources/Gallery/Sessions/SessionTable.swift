@@ -44,7 +44,7 @@ final class SessionTable: Sendable {
   /// Returns the value of the cookie for a new session. Every refusal is the same and takes the same time.
   func login(_ password: String) async throws -> String {
     try await gate.pass { [self] in
-      // What cannot be a password costs as much as a wrong one.
+      // A text that cannot be a password costs as much time as a wrong one.
       let isPossible =
         !password.isEmpty && password.utf8.count <= 4096
         && !password.utf8.contains { [0, 10, 13].contains($0) }

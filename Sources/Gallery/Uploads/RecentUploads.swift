@@ -1,7 +1,7 @@
 import AlbumModel
 import Posix
 
-/// What was uploaded a moment ago, which the index may not know yet. Any thread.
+/// The files that were uploaded a moment ago, which the index may not know yet. Any thread.
 final class RecentUploads: Sendable {
   private struct Entry {
     var name: FileName

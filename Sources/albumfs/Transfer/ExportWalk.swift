@@ -51,7 +51,7 @@ struct ExportWalk {
   }
 }
 
-/// What the file system of an export can hold.
+/// The limits of the file system that an export writes to.
 struct ExportTarget {
   private let type: String
   private let room: StorageCapacity

@@ -21,7 +21,7 @@ struct RenamedFile: Encodable, Equatable {
   init(_ path: PlainPath, _ name: FileName) { (self.path, self.name) = (path.text, name.text) }
 }
 
-/// What a dry run would copy.
+/// Reports what a dry run would copy.
 struct PlannedCopy: Encodable, Equatable {
   let path: String
   let target: String
@@ -39,7 +39,7 @@ extension [TransferProblem] {
   }
 }
 
-/// What `import` did. Counts only what is on disk.
+/// Reports an `import`. Counts only what is on disk.
 struct ImportReport: Encodable {
   let version = 1
   var dryRun = false
@@ -60,7 +60,7 @@ struct ImportReport: Encodable {
   var plan: [PlannedCopy]?
 }
 
-/// What `export` did. Counts only what was read back and compared.
+/// Reports an `export`. Counts only what was read back and compared.
 struct ExportReport: Encodable {
   let version = 1
   var complete = false
