@@ -1,3 +1,4 @@
+internal import AlbumFormat
 package import AlbumSecrets
 import CLinux
 package import ControlProtocol
@@ -33,7 +34,7 @@ package final class AlbumDaemon: Sendable {
     secret: consuming SecretBytes, ignoringHangup: Bool, exitWhenInterrupted: Int32
   ) throws(Failure) {
     let signals = try watchSignals(ignoringHangup, exitWhenInterrupted)
-    AlbumDaemon.raiseDescriptorLimit()
+    try AlbumDaemon.raiseLimits()
     // Unused memory then returns to the kernel. The only large blocks are a password's 256 MiB and segments
     // of 4 MiB.
     clinux_bound_malloc()
@@ -79,11 +80,33 @@ package final class AlbumDaemon: Sendable {
     }
   }
 
-  /// Raises the limit of open files as far as the kernel permits: each segment that is read needs one.
-  private static func raiseDescriptorLimit() {
+  /// Raises two limits as far as the kernel permits. Each segment that is read needs a descriptor, and none
+  /// can be written if files may not be as long. Throws if a limit is too low to work with.
+  private static func raiseLimits() throws(Failure) {
+    let descriptors = raise(RLIMIT_NOFILE)
+    if descriptors < leastDescriptors {
+      throw Failure(
+        .other,
+        "This process may open only \(descriptors) files at once, and a mount needs \(leastDescriptors). Raise the hard limit (ulimit -Hn, or LimitNOFILE= of a unit)."
+      )
+    }
+    let length = raise(RLIMIT_FSIZE)
+    if length < SegmentLayout.maximumByteCount {
+      throw Failure(
+        .other,
+        "This process may write only \(length) bytes into one file, and a mount needs \(SegmentLayout.maximumByteCount). Raise the hard limit (ulimit -Hf, or LimitFSIZE= of a unit)."
+      )
+    }
+  }
+
+  private static let leastDescriptors: UInt = 256
+
+  /// Returns the raised limit.
+  private static func raise(_ resource: __rlimit_resource) -> UInt {
     var limit = rlimit()
-    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    guard unsafe getrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0 else { return .max }
     limit.rlim_cur = limit.rlim_max
-    _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    _ = unsafe setrlimit(__rlimit_resource_t(resource.rawValue), &limit)
+    return limit.rlim_max
   }
 }

@@ -37,6 +37,8 @@ enum Main {
     ProcessSetup.fillStandardDescriptors()
     // With SIGPIPE ignored, a write to a closed pipe returns EPIPE, which a message can explain.
     _ = signal(SIGPIPE, SIG_IGN)
+    // Likewise a write beyond the limit of a file's length returns EFBIG.
+    _ = signal(SIGXFSZ, SIG_IGN)
     Interruption.install()
     var command: any ParsableCommand = Albumfs()
     do {

@@ -179,6 +179,24 @@ import Testing
       of: "albumfs=$(command -v albumfs); PATH=/nowhere $albumfs mount --password-file $P $S $M")
   }
 
+  @Test func limitsOfTheProcessAreRaisedOrRefusedAndNeverEndTheDaemon() throws {
+    let mounted = try MountedStore(as: .ordinary)
+    defer { mounted.abandon() }
+    let mount = "albumfs mount --password-file $P $S $M"
+    for (limit, word) in [("ulimit -Hn 100", "ulimit -Hn"), ("ulimit -Hf 100", "ulimit -Hf")] {
+      let refused = try mounted.outcome("\(limit); \(mount)")
+      #expect(refused.code == 1 && refused.errors.contains(word), "\(refused.errors)")
+    }
+    try mounted.sh(
+      """
+      (ulimit -Sn 40 -Sf 100; \(mount))
+      mkdir $M/A; for i in $(seq 60); do head -c 200000 /dev/urandom > $M/A/Photo/$i; done
+      (for i in $(seq 60); do eval "exec {fd}< $M/A/Photo/$i"; done); before=$(cat $M/A/Photo/* | cksum)
+      albumfs umount $M; \(mount)
+      test "$(cat $M/A/Photo/* | cksum)" = "$before"; albumfs umount $M
+      """)
+  }
+
   @Test func longNamesAreRefusedAndLongestOnesKept() throws {
     try MountedStore.use { mounted in
       try mounted.python(
