@@ -22,7 +22,7 @@ extension FileSystem {
       if state.marks.contains(.album) { contents.albums += 1 }
       if state.kind != .regular { return }
       contents.files += 1
-      contents.bytes += state.size
+      contents.bytes = contents.bytes.saturatingAdd(state.size)
       if state.isPhoto {
         contents.photos += 1
       } else if state.marks.contains(.madeThumbnail) {

@@ -42,6 +42,20 @@ import Testing
       """)
   }
 
+  @Test func sparseFilesWithMoreBytesThanANumberHoldsEndNoCommandAndNoDaemon() throws {
+    try MountedStore.use { mounted in
+      try mounted.sh(
+        """
+        mkdir $M/A; truncate -s 6E $M/A/Photo/a.jpg $M/A/Photo/b.jpg
+        albumfs status $M | grep -q '(9223372036854775807 bytes)'
+        for to in $W/out "--zip $W/out.zip"; do
+          code=0; albumfs export -q $M/A $to || code=$?; test $code = 43
+        done
+        mountpoint -q $M
+        """)
+    }
+  }
+
   @Test func aDaemonIsFoundWithoutTheRuntimeDirectoryThatItWasMountedWith() throws {
     let mounted = try MountedStore()
     defer { mounted.abandon() }

@@ -50,7 +50,7 @@ extension GalleryRoutes {
     guard photo.row.thumbnail != 0,
       let file = try? session.space.mount.open(photo.row.name, in: path)
     else { throw GalleryError(.unknown) }
-    let bytes = try file.bytes(Int(file.entry.size), at: 0)
+    let bytes = GalleryRoutes.thumbnail(in: file)
     guard let type = BrowserType.of(bytes) else { throw GalleryError(.unknown) }
     return Response(
       status: .ok, headers: [.contentType: type],
@@ -84,9 +84,15 @@ extension GalleryRoutes {
     switch folder {
     case .some(let folder):
       guard let file = try? folder.open(photo.row.name) else { return [] }
-      return (try? file.bytes(Int(file.entry.size), at: 0)) ?? []
+      return thumbnail(in: file)
     case .none: return []
     }
+  }
+
+  /// Empty if the file cannot be read, or is too long for a thumbnail: it may be any file of the user's own.
+  private static func thumbnail(in file: FolderFile) -> [UInt8] {
+    if file.entry.size > 16 << 20 { return [] }
+    return (try? file.bytes(Int(file.entry.size), at: 0)) ?? []
   }
 
   private func preview(of photo: SpaceIndex.Photo, _ edge: Int, _ session: Session) throws

@@ -92,7 +92,10 @@ struct ExportTarget {
   /// Throws if files of these sizes do not fit.
   func require(_ sizes: [Int64], in folder: PlainPath) throws(Failure) {
     let block = Int64(max(1, room.blockSize))
-    let need = sizes.reduce(0) { $0 + ($1 + block - 1) / block * block }
+    let need = sizes.lazy.map { size -> Int64 in
+      let rest = size % block
+      return rest == 0 ? size : (size - rest).saturatingAdd(block)
+    }.saturatingSum
     if need <= room.availableBytes { return }
     throw Failure(
       .diskFull,

@@ -50,13 +50,14 @@ struct Exporter {
     let missing = files.filter { (try? PlainEntry(place($0)))?.size != $0.entry.size }
     try limits.require(missing.map(\.entry.size), in: target)
     meter = TransferMeter(
-      isShown: showsProgress, files: files.count, bytes: 2 * walk.bytes, isStopped: isStopped)
+      isShown: showsProgress, files: files.count, bytes: walk.bytes.saturatingAdd(walk.bytes),
+      isStopped: isStopped)
     defer { meter.clear() }
     do throws(Failure) {
       for file in files {
         let start = meter.position
         try take(file)
-        meter.finishFile(at: start + file.entry.size)
+        meter.finishFile(at: start.saturatingAdd(file.entry.size))
         let isFull = waitingBytes >= Exporter.batchBytes || waiting.count >= Exporter.batchFiles
         if isFull { try verifyCopies() }
       }
@@ -111,7 +112,7 @@ struct Exporter {
       throw .target(error)
     }
     waiting.append(Copy(file: file, path: path, newName: newName))
-    waitingBytes += entry.size
+    waitingBytes = waitingBytes.saturatingAdd(entry.size)
     return true
   }
 
@@ -144,7 +145,7 @@ struct Exporter {
           continue
         }
         report.exported += 1
-        report.bytes += copy.file.entry.size
+        report.bytes = report.bytes.saturatingAdd(copy.file.entry.size)
         if let name = copy.newName {
           report.renamed.append(RenamedFile(copy.file.path, name))
         }

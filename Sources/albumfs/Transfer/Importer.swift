@@ -83,13 +83,14 @@ struct Importer {
     warnOfSpace(walk.bytes)
     meter = TransferMeter(
       isShown: surroundings.showsProgress, files: walk.files.count,
-      bytes: walk.bytes * (options.isMove ? 2 : 1), isStopped: surroundings.isStopped)
+      bytes: walk.bytes.saturatingAdd(options.isMove ? walk.bytes : 0),
+      isStopped: surroundings.isStopped)
     defer { meter.clear() }
     do throws(Failure) {
       for file in walk.files {
         let start = meter.position
         try take(file)
-        meter.finishFile(at: start + file.entry.size)
+        meter.finishFile(at: start.saturatingAdd(file.entry.size))
         if waitingBytes >= Importer.batchBytes || waiting.count >= Importer.batchFiles {
           try concludeArrivals()
         }
@@ -250,7 +251,7 @@ struct Importer {
 
   private mutating func arrived(_ arrival: Arrival, _ bytes: Int64) {
     waiting.append(arrival)
-    waitingBytes += bytes
+    waitingBytes = waitingBytes.saturatingAdd(bytes)
   }
 
   // MARK: Errors
@@ -289,7 +290,7 @@ struct Importer {
         report.duplicates += 1
       } else {
         report.imported += 1
-        report.bytes += arrival.file.entry.size
+        report.bytes = report.bytes.saturatingAdd(arrival.file.entry.size)
       }
       if let name = arrival.newName {
         report.renamed.append(RenamedFile(arrival.file.path, name))

@@ -48,7 +48,7 @@ struct SourceWalk {
     self.passage = passage
   }
 
-  var bytes: Int64 { files.reduce(0) { $0 + $1.entry.size } }
+  var bytes: Int64 { files.lazy.map(\.entry.size).saturatingSum }
 
   /// Adds a file, or the content of a folder. A source itself may be a link, and may be hidden.
   mutating func add(_ source: PlainPath, in folders: [FileName] = []) {

@@ -39,16 +39,16 @@ struct ZipExporter {
     let folder = target.parent
     if (try? PlainEntry(target)) != nil { throw Failure(.usage, "\(target.text) exists already.") }
     // Heads, and names twice.
-    let sizes = walk.files.map { $0.entry.size + 512 }
+    let sizes = walk.files.map { $0.entry.size.saturatingAdd(512) }
     let limits = try ExportTarget(folder)
-    try limits.require([sizes.reduce(0, +)], in: folder)
+    try limits.require([sizes.saturatingSum], in: folder)
     if let obstacle = limits.obstacle(
-      folders: [target.name].compactMap(\.self), name: .photo, size: sizes.reduce(0, +))
+      folders: [target.name].compactMap(\.self), name: .photo, size: sizes.saturatingSum)
     {
       throw Failure(.usage, "\(target.text) cannot be written: \(obstacle).")
     }
     meter = TransferMeter(
-      isShown: showsProgress, files: walk.files.count, bytes: 2 * walk.bytes,
+      isShown: showsProgress, files: walk.files.count, bytes: walk.bytes.saturatingAdd(walk.bytes),
       isStopped: isStopped)
     defer { meter.clear() }
     let partial = PartialFile.path(in: folder, process: getpid())
@@ -63,7 +63,7 @@ struct ZipExporter {
       throw error
     }
     report.exported = stored.count
-    report.bytes = stored.reduce(0) { $0 + $1.file.entry.size }
+    report.bytes = stored.lazy.map(\.file.entry.size).saturatingSum
     report.renamed = renamed
     report.complete = true
   }
@@ -77,7 +77,7 @@ struct ZipExporter {
         try onTarget { () throws(Errno) in try zip.cut(to: before) }
         try judge(error, of: file)
       }
-      meter.finishFile(at: start + file.entry.size)
+      meter.finishFile(at: start.saturatingAdd(file.entry.size))
     }
     let start = zip.end
     do throws(Errno) {
