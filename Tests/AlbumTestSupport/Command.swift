@@ -14,7 +14,7 @@ package struct Command: Sendable {
   package var input = Data()
   package var directory: String?
   /// Seconds after which the program is killed.
-  package var timeout = 300.0
+  package var timeout = 1000.0
   package var environment: [String: String] = [:]
 
   package init(_ program: String, _ arguments: [String]) {

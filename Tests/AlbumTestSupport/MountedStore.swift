@@ -44,7 +44,7 @@ package final class MountedStore {
   }
 
   /// The limit for a script, in seconds.
-  private static let patience = 300
+  private static let patience = 900
 
   private let scratch: ScratchDirectory
   private let person: Person
@@ -146,7 +146,7 @@ package final class MountedStore {
   package func forget() { daemons[mountPoint] = nil }
 
   private func waitForEnd(of process: Int32) throws {
-    for _ in 0..<6000 {
+    for _ in 0..<30_000 {
       // The end of a process that is not a child shows in /proc. A zombie has ended when its other threads
       // have ended too: until then they hold the mount.
       let directory = "/proc/\(process)"
@@ -239,7 +239,7 @@ package final class MountedStore {
   }
 
   /// Waits until everything is on disk and every thumbnail is made.
-  package func sync() throws { try sh("albumfs sync -q --timeout 120 $M") }
+  package func sync() throws { try sh("albumfs sync -q --timeout 600 $M") }
 
   package func status(_ point: String? = nil) throws -> Status {
     let json = try sh("albumfs status --json '\(point ?? mountPoint)'")

@@ -167,7 +167,7 @@ import Testing
       seen = ""
       def expect(words, echo):
           global seen
-          for _ in range(600):
+          for _ in range(3000):
               if select.select([terminal], [], [], 0.1)[0]:
                   seen += os.read(terminal, 4096).decode(errors="replace")
               shows = bool(termios.tcgetattr(terminal)[3] & termios.ECHO)

@@ -36,7 +36,7 @@ final class SimulatedKey {
   }
 
   func waits(for line: String) -> Bool {
-    for _ in 0..<3000 {
+    for _ in 0..<30_000 {
       if log.contains(line) { return true }
       if !process.isRunning { return false }
       usleep(10_000)

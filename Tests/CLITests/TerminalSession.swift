@@ -83,12 +83,12 @@ final class TerminalSession {
 
   /// The exit code; nil when it does not end.
   func wait() -> Int32? {
-    for _ in 0..<3000 where process.isRunning { usleep(10_000) }
+    for _ in 0..<30_000 where process.isRunning { usleep(10_000) }
     return process.isRunning ? nil : process.terminationStatus
   }
 
   private func waitUntil(_ condition: () -> Bool) -> Bool {
-    for _ in 0..<3000 {
+    for _ in 0..<30_000 {
       if condition() { return true }
       if !process.isRunning { return condition() }
       usleep(10_000)

@@ -2,7 +2,7 @@ import AlbumTestSupport
 import Testing
 
 /// Albums, photos, thumbnails, originals: what a browser sees is what the space holds.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct BrowseTests {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct BrowseTests {
   @Test func listingsShowWhatTheSpaceHolds() throws {
     try GalleryStore.use { mounted in
       try GalleryStore.python(

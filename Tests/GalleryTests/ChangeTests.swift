@@ -2,7 +2,7 @@ import AlbumTestSupport
 import Testing
 
 /// What a person changes in the gallery, and takes out of it.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct ChangeTests {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct ChangeTests {
   @Test func albumsAreMadeRenamedMovedAndGetCovers() throws {
     try GalleryStore.use { mounted in
       try GalleryStore.python(

@@ -2,7 +2,7 @@ import AlbumTestSupport
 import Testing
 
 /// Who gets in, what they see, and that nothing stays when they go.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct SessionTests {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct SessionTests {
   @Test func thePasswordPicksTheSpaceAndSeveralAreOpenAtOnce() throws {
     try GalleryStore.use { mounted in
       try GalleryStore.python(

@@ -2,7 +2,7 @@ import AlbumTestSupport
 import Testing
 
 /// What was shown as saved is there, byte for byte, whatever dies meanwhile.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct UploadTests {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct UploadTests {
   @Test func filesArriveInSlicesAndKeepTheirTimes() throws {
     try GalleryStore.use { mounted in
       try GalleryStore.python(

@@ -54,7 +54,7 @@ import Testing
       let told = try mounted.sh("albumfs compact $M")
       #expect(told.contains("Freed "))
       try mounted.sh(
-        "touch $W/end; for i in $(seq 100); do [ -e $W/verdict ] && break; sleep 0.2; done")
+        "touch $W/end; for i in $(seq 1500); do [ -e $W/verdict ] && break; sleep 0.2; done")
       #expect(try mounted.sh("cat $W/reader $W/verdict") == "well")
       let after = try fileBytes(mounted)
       let living = try number(mounted, Self.livingBytes)

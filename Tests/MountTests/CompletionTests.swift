@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Shells complete verbs, options, and mounts where a mount is meant.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct CompletionTests {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct CompletionTests {
   @Test func bashCompletesMountsAndNotDirectories() throws {
     try MountedStore.use { mounted in
       let script = """
@@ -56,7 +56,7 @@ import Testing
             words = "\(shell)".split(); os.execvp(words[0], words)
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 300, 0, 0))
         def until(word):
-            seen, end = b"", time.monotonic() + 60
+            seen, end = b"", time.monotonic() + 300
             while word not in seen:
                 assert select.select([terminal], [], [], max(0, end - time.monotonic()))[0], (word, seen)
                 seen += os.read(terminal, 65536)

@@ -5,7 +5,7 @@ import Testing
 
 /// Commands reach the daemon of a mount from any directory and as any permitted user, and report that it is
 /// gone only when it is.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct ControlTests {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct ControlTests {
   private struct Listing: Decodable {
     struct Entry: Decodable {
       var mountPoint: String
@@ -16,7 +16,7 @@ import Testing
   }
 
   private func entry(_ mounted: MountedStore) throws -> Listing.Entry? {
-    let json = try mounted.sh("timeout 60 albumfs list --json")
+    let json = try mounted.sh("timeout 300 albumfs list --json")
     return try JSONDecoder().decode(Listing.self, from: Data(json.utf8)).mounts
       .first { $0.mountPoint == mounted.mountPoint }
   }
@@ -33,8 +33,8 @@ import Testing
         for round in 1 2 3 4 5; do
           albumfs mount --password-file $P $W/s$1 $W/m$1
           echo $round > $W/m$1/file$round
-          timeout 60 albumfs status $W/m$1 | grep -q "$W/m$1 "
-          timeout 60 albumfs umount $W/m$1
+          timeout 300 albumfs status $W/m$1 | grep -q "$W/m$1 "
+          timeout 300 albumfs umount $W/m$1
         done
       }
       jobs=; for n in 1 2 3 4 5 6 7 8; do one $n & jobs="$jobs $!"; done
@@ -64,8 +64,8 @@ import Testing
       mkdir -m 700 $W/run
       XDG_RUNTIME_DIR=$W/run albumfs mount --password-file $P $S $M
       test "$(ls $W/run/albumfs | wc -l)" = 1; test "$(stat -c %a $W/run/albumfs)" = 700
-      XDG_RUNTIME_DIR= timeout 60 albumfs status $M
-      XDG_RUNTIME_DIR=/nowhere timeout 60 albumfs umount $M
+      XDG_RUNTIME_DIR= timeout 300 albumfs status $M
+      XDG_RUNTIME_DIR=/nowhere timeout 300 albumfs umount $M
       test ! -e $W/run/albumfs
       """)
   }
@@ -77,7 +77,7 @@ import Testing
       """
       mkdir -m 755 $W/run
       XDG_RUNTIME_DIR=$W/run albumfs mount --password-file $P $S $M
-      test ! -e $W/run/albumfs; timeout 60 albumfs status $M; timeout 60 albumfs umount $M
+      test ! -e $W/run/albumfs; timeout 300 albumfs status $M; timeout 300 albumfs umount $M
       """)
   }
 
@@ -86,24 +86,24 @@ import Testing
     let mounted = try MountedStore(as: .ordinary)
     defer { mounted.abandon() }
     try mounted.mount()
-    let status = try mounted.outcome(as: .tester, "timeout 60 albumfs status $M")
+    let status = try mounted.outcome(as: .tester, "timeout 300 albumfs status $M")
     #expect(status.code == 0, "\(status.errors)")
-    let other = "timeout 60 setpriv --reuid=4711 --regid=4711 --clear-groups"
+    let other = "timeout 300 setpriv --reuid=4711 --regid=4711 --clear-groups"
     for command in ["albumfs status $M", "albumfs umount $M"] {
       let refused = try mounted.outcome(as: .tester, "\(other) \(command)")
       #expect(refused.code != 0 && refused.code != 124, "\(command)")
     }
     let alive = try #require(try entry(mounted))
     #expect(alive.alive)
-    let end = try mounted.outcome(as: .tester, "timeout 60 albumfs umount $M")
+    let end = try mounted.outcome(as: .tester, "timeout 300 albumfs umount $M")
     #expect(end.code == 0, "\(end.errors)")
     mounted.forget()
     // A killed daemon is dead for root too, although the kernel replies only to the user who mounted.
     try mounted.mount()
     try mounted.kill()
-    let listed = try mounted.outcome(as: .tester, "timeout 60 albumfs list")
+    let listed = try mounted.outcome(as: .tester, "timeout 300 albumfs list")
     #expect(listed.output.contains("\(mounted.mountPoint)\tstore unknown\tdead"), "\(listed)")
-    let cleared = try mounted.outcome(as: .tester, "timeout 60 albumfs umount $M")
+    let cleared = try mounted.outcome(as: .tester, "timeout 300 albumfs umount $M")
     #expect(cleared.code == 0, "\(cleared.errors)")
   }
 
@@ -130,7 +130,7 @@ import Testing
   /// Commands that ask it do not fill up the kernel's queue for it either.
   @Test func aCommandReportsAStoppedDaemonAndNoOtherWaits() throws {
     try withStoppedDaemon { mounted, daemon in
-      let asked = try mounted.outcome("timeout 100 albumfs status $M")
+      let asked = try mounted.outcome("timeout 300 albumfs status $M")
       #expect(asked.code != 0 && asked.code != 124, "\(asked)")
       #expect(asked.errors.contains("kill -CONT"), "\(asked.errors)")
       for _ in 0..<20 { _ = try entry(mounted) }
@@ -145,8 +145,8 @@ import Testing
     try withStoppedDaemon { mounted, daemon in
       let told = try mounted.sh(
         """
-        timeout 60 albumfs umount $M > $W/told 2>&1 & end=$!
-        for i in $(seq 300); do grep -q CONT $W/told && break; sleep 0.1; done
+        timeout 300 albumfs umount $M > $W/told 2>&1 & end=$!
+        for i in $(seq 3000); do grep -q CONT $W/told && break; sleep 0.1; done
         cat $W/told; kill -CONT \(daemon); wait $end
         """)
       #expect(told.contains("kill -CONT \(daemon)"), "\(told)")
@@ -164,18 +164,18 @@ import Testing
       rm -r $W/run/albumfs; echo kept > $M/file
       """)
     #expect(try entry(mounted)?.alive == true)
-    let refused = try mounted.outcome("timeout 60 albumfs umount $M")
+    let refused = try mounted.outcome("timeout 300 albumfs umount $M")
     #expect(refused.code == 47, "\(refused.errors)")
     #expect(refused.errors.contains("cannot be reached"), "\(refused.errors)")
     #expect(try mounted.sh("cat $M/file") == "kept")
-    try mounted.sh("timeout 60 albumfs umount --lazy $M")
+    try mounted.sh("timeout 300 albumfs umount --lazy $M")
     // The space is free when the daemon has written everything.
     try mounted.sh(
       """
       for i in $(seq 100); do
         if albumfs mount --password-file $P $S $M 2>/dev/null; then break; fi; sleep 0.1
       done
-      test "$(cat $M/file)" = kept; timeout 60 albumfs umount $M
+      test "$(cat $M/file)" = kept; timeout 300 albumfs umount $M
       """)
   }
 
@@ -189,9 +189,9 @@ import Testing
       """
       cp -a $S $W/disk/store
       for round in $(seq 20); do
-        timeout 60 albumfs mount --password-file $P $W/disk/store $M
+        timeout 300 albumfs mount --password-file $P $W/disk/store $M
         echo $round > $M/note
-        timeout 60 albumfs umount $M
+        timeout 300 albumfs umount $M
         mount -o remount,ro $W/disk
         mount -o remount,rw $W/disk
       done
@@ -207,9 +207,9 @@ import Testing
     #expect(Glibc.kill(daemon, SIGKILL) == 0)
     try mounted.sh(
       """
-      for i in $(seq 300); do albumfs list | grep -q "$M.*dead" && break; sleep 0.1; done
+      for i in $(seq 3000); do albumfs list | grep -q "$M.*dead" && break; sleep 0.1; done
       test "$(ls $W/run/albumfs | wc -l)" = 1
-      XDG_RUNTIME_DIR=$W/run timeout 60 albumfs umount $M; test "$(ls $W/run/albumfs | wc -l)" = 0
+      XDG_RUNTIME_DIR=$W/run timeout 300 albumfs umount $M; test "$(ls $W/run/albumfs | wc -l)" = 0
       """)
   }
 
@@ -223,7 +223,7 @@ import Testing
       import os, socket, sys
       log = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); log.bind("/dev/log")
       open(sys.argv[1], "wb").close()
-      log.settimeout(120)
+      log.settimeout(600)
       while True:
           try: message = log.recv(65536)
           except TimeoutError: break
@@ -236,7 +236,7 @@ import Testing
       mknod /dev/null c 1 3; mknod /dev/urandom c 1 9; mknod /dev/fuse c 10 229
       chmod 666 /dev/*
       /usr/bin/python3 $W/log.py $W/log & listener=$!
-      for i in $(seq 100); do [ -e $W/log ] && break; sleep 0.1; done
+      for i in $(seq 3000); do [ -e $W/log ] && break; sleep 0.1; done
       albumfs mount $1 --password-file $P $S $M
       mkdir $M/Secret; head -c 300000 /dev/urandom > $M/Secret/Photo/name; sync $M/Secret/Photo/name
       # A segment is taken away and written anew, which is an error in the log; then all of them.
@@ -244,14 +244,14 @@ import Testing
       # If a folder goes while it is synced, the space turns read-only instead: that is an error in the log, too.
       { head -c 300000 /dev/urandom > $M/Secret/Photo/name2; } || true
       sync $M/Secret/Photo/name2 || true
-      timeout 60 albumfs status --verbose $M > $W/status
-      timeout 60 albumfs umount $M || true
+      timeout 300 albumfs status --verbose $M > $W/status
+      timeout 300 albumfs umount $M || true
       /usr/bin/python3 -c 'import socket
       socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"end", "/dev/log")'
       wait $listener
       END
       """)
-    try mounted.sh("cp -a $S $W/good; timeout 200 unshare --mount bash $W/session ''")
+    try mounted.sh("cp -a $S $W/good; timeout 600 unshare --mount bash $W/session ''")
     let log = try mounted.sh("cat $W/log")
     #expect(log.contains("error"), "\(log)")
     for secret in ["segments", "Secret", "/", "mounted\n", "unmounted", "seconds"] {
@@ -260,7 +260,7 @@ import Testing
     // `albumfs status --verbose` shows what happened, and --verbose writes it to the log.
     #expect(try mounted.sh("cat $W/status").contains("segments/"))
     try mounted.sh(
-      "rm -r $S $W/gone-* $W/log; cp -a $W/good $S; timeout 200 unshare --mount bash $W/session -v")
+      "rm -r $S $W/gone-* $W/log; cp -a $W/good $S; timeout 600 unshare --mount bash $W/session -v")
     #expect(try mounted.sh("cat $W/log").contains("segments/"))
   }
 }

@@ -172,7 +172,7 @@ import Testing
         thumb = f"{M}/A/Thumb"
         def times(): status = os.stat(thumb); return status.st_mtime_ns, status.st_ctime_ns
         def changed(before):
-            for _ in range(100):
+            for _ in range(6000):
                 if all(new > old for new, old in zip(times(), before)): return
                 time.sleep(0.05)
             raise AssertionError("the times of Thumb stay")

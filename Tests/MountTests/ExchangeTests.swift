@@ -4,7 +4,7 @@ import Testing
 
 /// Two names are exchanged in one step (`mv --exchange`, RENAME_EXCHANGE): thumbnails follow their photos, and
 /// what may not move stays on both sides.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct ExchangeTests {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct ExchangeTests {
   /// Runs a Python program in a mount with the albums `A` and `B`: photos `one.png` and `two.png` of other shapes,
   /// each with its thumbnail, and `sync`.
   private func inAlbums(_ program: String) throws {
@@ -17,7 +17,7 @@ import Testing
         """)
       let prelude = """
         A, B = M + "/A", M + "/B"
-        def sync(): subprocess.run(["albumfs", "sync", "-q", "--timeout", "120", M], check=True)
+        def sync(): subprocess.run(["albumfs", "sync", "-q", "--timeout", "600", M], check=True)
         def shape(path):
             return [int(subprocess.check_output(["vipsheader", "-f", side, path])) for side in ("width", "height")]
         def exchange(old, new): renameat2(old, new, RENAME_EXCHANGE)

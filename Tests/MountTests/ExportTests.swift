@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// `export` copies originals out of the mounted space: completely, under their names, and only once.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct ExportTests {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct ExportTests {
   private struct Report: Decodable {
     struct Problem: Decodable { var path, reason: String }
     var exported, present: Int

@@ -67,7 +67,7 @@ import Testing
     _ = try sh(mounted, "albumfs check -q --password-file $W/password $W/store")
     // It can be written to as well, and then shows the old files as before.
     try mounted.mount(password: fixture.password, of: mounted.work + "/store")
-    _ = try sh(mounted, "echo new > $M/new; albumfs sync -q --timeout 120 $M")
+    _ = try sh(mounted, "echo new > $M/new; albumfs sync -q --timeout 600 $M")
     #expect(
       try sh(mounted, "tree content $M | grep -v ' new$'") == expected(fixture, "content"))
     try mounted.unmount()

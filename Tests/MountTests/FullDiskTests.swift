@@ -57,7 +57,7 @@ struct FullDiskTests {
 
   /// Waits until a script succeeds: the promise is that this happens without a user's action, not when.
   private func becomesTrue(_ mounted: MountedStore, _ script: String) throws -> Bool {
-    for _ in 0..<60 {
+    for _ in 0..<600 {
       if try mounted.outcome(script).code == 0 { return true }
       usleep(500_000)
     }
@@ -193,7 +193,7 @@ struct FullDiskTests {
             assert get(path) == stored and os.stat(path).st_size == len(stored), name
         """
       var failure: (any Error)?
-      for _ in 0..<60 {
+      for _ in 0..<600 {
         do {
           try mounted.python(isAsStored)
           failure = nil
@@ -387,7 +387,7 @@ struct FullDiskTests {
       try mounted.remount()
       // The store cannot be written any more, and only the daemon notices.
       try mounted.sh("mv $S/segments $S/away; mkdir $M/lost")
-      for _ in 0..<120 {
+      for _ in 0..<1200 {
         if try mounted.status().readOnly { break }
         usleep(250_000)
       }

@@ -97,7 +97,7 @@ import Testing
   /// Expects the thumbnail workers to end with their daemon.
   private func expectEnded(_ processes: Substring) throws {
     for process in processes.split(separator: " ") {
-      for _ in 0..<3000 where isThumbnailer(process) { usleep(10_000) }
+      for _ in 0..<30_000 where isThumbnailer(process) { usleep(10_000) }
       #expect(!isThumbnailer(process), "a thumbnailer outlives its daemon")
     }
   }

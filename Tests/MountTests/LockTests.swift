@@ -5,7 +5,7 @@ import Testing
 
 /// A space is unmounted when nobody uses it or when the user locks it, and never under an open file. albumfs
 /// names the processes that still have files open.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct LockTests {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct LockTests {
   private func withStore(
     as person: MountedStore.Person = .tester, _ body: (MountedStore) throws -> Void
   ) throws {
@@ -18,7 +18,7 @@ import Testing
     .deletingLastPathComponent().deletingLastPathComponent().path
 
   private let gone =
-    "for i in $(seq 600); do mountpoint -q $M || break; sleep 0.1; done; ! mountpoint -q $M"
+    "for i in $(seq 3000); do mountpoint -q $M || break; sleep 0.1; done; ! mountpoint -q $M"
 
   @Test(arguments: MountedStore.Person.allCases)
   func anIdleSpaceIsUnmountedAndNeverUnderAnOpenFile(person: MountedStore.Person) throws {
@@ -60,7 +60,7 @@ import Testing
       #expect(try mounted.sh("cat $W/json").contains("\"users\""))
       // The keys go with the process, as soon as the last file is closed.
       try mounted.sh(
-        "for i in $(seq 300); do test -e /proc/\(daemon) || break; sleep 0.1; done; test ! -e /proc/\(daemon)"
+        "for i in $(seq 3000); do test -e /proc/\(daemon) || break; sleep 0.1; done; test ! -e /proc/\(daemon)"
       )
       try mounted.sh(
         "albumfs mount -q --password-file $P $S $M; albumfs lock $M; ! mountpoint -q $M")

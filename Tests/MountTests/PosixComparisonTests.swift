@@ -4,7 +4,7 @@ import Glibc
 import Testing
 
 /// Random calls of several users have the same results in a mount as in a directory of a tmpfs, error by error.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct PosixComparisonTests {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct PosixComparisonTests {
   private static let program = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().appendingPathComponent("PosixComparison/compare.py").path
   private static let count =

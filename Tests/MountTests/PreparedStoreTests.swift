@@ -5,9 +5,9 @@ import Testing
 
 /// An attacker who can write to the store prepares it. No command hangs, nothing leads out of the store,
 /// nothing grows without bound, and no file is lost without a message.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct PreparedStoreTests {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct PreparedStoreTests {
   /// The limit for one command, in seconds. A command that takes longer hangs.
-  private let limit = "timeout --kill-after=5 60"
+  private let limit = "timeout --kill-after=5 300"
 
   /// Runs `body` with a store with some files, of which `$W/good` holds a copy at rest.
   private func withStore(_ body: (MountedStore) throws -> Void) throws {
@@ -146,7 +146,7 @@ import Testing
       mounted.forget()
       #expect(Glibc.kill(daemon, SIGTERM) == 0)
       try mounted.sh(
-        "for i in $(seq 600); do [ -e /proc/\(daemon)/task ] || exit 0; sleep 0.1; done; exit 1")
+        "for i in $(seq 3000); do [ -e /proc/\(daemon)/task ] || exit 0; sleep 0.1; done; exit 1")
     }
   }
 
@@ -283,7 +283,7 @@ import Testing
         fcntl.fcntl(fd, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 1, 0))
         print("held", file=open(sys.argv[2], "w"), flush=True); time.sleep(200)' $S/albumfs.conf $W/held &
         trap "kill $!" EXIT
-        for i in $(seq 100); do [ -s $W/held ] && break; sleep 0.1; done
+        for i in $(seq 3000); do [ -s $W/held ] && break; sleep 0.1; done
         test -s $W/held
         printf 'other' > $W/other
         timeout 150 albumfs space add --password-file $W/other $S

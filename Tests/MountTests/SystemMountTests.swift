@@ -4,7 +4,7 @@ import Glibc
 import Testing
 
 /// The system mounts a space: mount(8) with lines of fstab, pam_mount, and the units of systemd.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct SystemMountTests {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct SystemMountTests {
   private func withStore(
     as person: MountedStore.Person = .tester, _ body: (MountedStore) throws -> Void
   ) throws {
@@ -25,7 +25,7 @@ import Testing
         mkdir $W/sbin; ln -s "$(command -v albumfs)" $W/sbin/mount.fuse.albumfs
         $W/sbin/mount.fuse.albumfs $S $M -o rw,noexec,noauto,user < $P
         mountpoint -q $M; grep " $M " /proc/self/mounts | grep -q noexec
-        umount $M; for i in $(seq 100); do albumfs list | grep -q "$M" || break; sleep 0.1; done
+        umount $M; for i in $(seq 3000); do albumfs list | grep -q "$M" || break; sleep 0.1; done
         code=0; echo wrong | $W/sbin/mount.fuse.albumfs $S $M || code=$?; [ $code = 12 ]
         """)
     }
@@ -50,7 +50,7 @@ import Testing
         mount --bind $W/fstab /etc/fstab
         mount -t overlay -o lowerdir=$W/sbin:/usr/sbin none /usr/sbin
         person() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
-        ends() { for i in $(seq 300); do albumfs list | grep -q "$1" || return 0; sleep 0.1; done; return 1; }
+        ends() { for i in $(seq 3000); do albumfs list | grep -q "$1" || return 0; sleep 0.1; done; return 1; }
         # A line with `user`: the password comes from the user, who may unmount again, as nobody else may.
         person mount $M < $P
         grep "^albumfs $M fuse.albumfs .*nosuid.*noatime.*user_id=65534" /proc/self/mounts
@@ -92,7 +92,7 @@ import Testing
             token = int.from_bytes(packet[8:12], sys.byteorder)
             options = "rw,allow-other,x-systemd.automount,password-file=" + os.environ["P"]
             command = [W + "/sbin/mount.fuse.albumfs", S, M, "-o", options]
-            code = subprocess.run([*command], stdin=subprocess.DEVNULL, timeout=120).returncode
+            code = subprocess.run([*command], stdin=subprocess.DEVNULL, timeout=600).returncode
             READY, FAIL = 0x9360, 0x9361
             fcntl.ioctl(root, FAIL if code else READY, token)
             os.close(root)

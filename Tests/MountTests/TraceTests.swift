@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The traces of a mount outside of it: in the mount table, and in the files of the real tumbler and gvfs.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct TraceTests {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct TraceTests {
   private static let tumbler = "/usr/lib/x86_64-linux-gnu/tumbler-1/tumblerd"
   private static let gvfs = "/usr/libexec/gvfsd-metadata"
 
@@ -95,12 +95,12 @@ import Testing
         cat > $W/thumbnail <<'END'
         export GVFS_DISABLE_FUSE=1
         \(TraceTests.tumbler) 2>/dev/null & pid=$!
-        gdbus wait --session --timeout 60 org.freedesktop.thumbnails.Thumbnailer1
+        gdbus wait --session --timeout 300 org.freedesktop.thumbnails.Thumbnailer1
         T=org.freedesktop.thumbnails.Thumbnailer1
         gdbus call --session --dest $T --object-path /org/freedesktop/thumbnails/Thumbnailer1 \\
           --method $T.Queue "['file://${M}/My%20Trip/Photo/a.jpg', 'file://$W/near/a.jpg']" \\
           "['image/jpeg', 'image/jpeg']" normal foreground 0
-        for i in $(seq 600); do
+        for i in $(seq 3000); do
           [ "$(ls $W/.cache/thumbnails/normal 2>/dev/null | wc -l)" = 2 ] && break; sleep 0.1
         done
         kill $pid
@@ -128,12 +128,12 @@ import Testing
         cat > $W/thumbnail <<'END'
         export GVFS_DISABLE_FUSE=1
         \(TraceTests.tumbler) 2>/dev/null & pid=$!
-        gdbus wait --session --timeout 60 org.freedesktop.thumbnails.Thumbnailer1
+        gdbus wait --session --timeout 300 org.freedesktop.thumbnails.Thumbnailer1
         T=org.freedesktop.thumbnails.Thumbnailer1
         gdbus call --session --dest $T --object-path /org/freedesktop/thumbnails/Thumbnailer1 \\
           --method $T.Queue "['file://$M/My%20Trip/Photo/a.jpg', 'file://$W/link/My%20Trip/Photo/a.jpg', 'file://$W/near/$1.jpg']" \\
           "['image/jpeg', 'image/jpeg', 'image/jpeg']" normal foreground 0
-        for i in $(seq 600); do
+        for i in $(seq 3000); do
           grep -qsaF "near/$1.jpg" $W/.cache/thumbnails/normal/* && break; sleep 0.1
         done
         sleep 0.5; kill $pid

@@ -110,7 +110,7 @@ struct FileDescriptorTests {
 
 /// An attacker who can write to a store cannot lead a reader out of it or make it wait, on kernels with and
 /// without openat2.
-@Suite(.timeLimit(.minutes(1))) struct PreparedDirectoryTests {
+@Suite(.timeLimit(.minutes(30))) struct PreparedDirectoryTests {
   private func withDirectory(_ body: (String, PosixDirectory) throws -> Void) throws {
     for resolution in [PathResolution.byKernel, .stepwise] {
       let place = TemporaryDirectory()

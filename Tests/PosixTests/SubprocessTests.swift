@@ -4,7 +4,7 @@ import Posix
 import Testing
 
 /// Programs that albumfs starts receive what albumfs passes, and nothing else.
-@Suite(.timeLimit(.minutes(5))) struct SubprocessTests {
+@Suite(.timeLimit(.minutes(30))) struct SubprocessTests {
   @Test func theEndOfAProgramAndItsReasonAreReturned() throws {
     let (code, complaint) = try Subprocess.run(["sh", "-c", "echo no room >&2; exit 7"])
     #expect(code == 7)

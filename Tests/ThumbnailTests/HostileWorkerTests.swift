@@ -128,7 +128,7 @@ struct HostileWorkerTests {
     let source = TestSource()
     for number: UInt64 in 1...3 { source.add(number, picture) }
     let queue = try queue(source, standIn.launch)
-    for _ in 0..<6000 where standIn.processes().count < 2 { usleep(10_000) }
+    for _ in 0..<30_000 where standIn.processes().count < 2 { usleep(10_000) }
     queue.stop()
     #expect(standIn.processes().count >= 2, "the first was replaced")
     for number: UInt64 in 1...3 {
@@ -146,7 +146,7 @@ struct HostileWorkerTests {
     var launch = standIn.launch
     launch.startDeadline = .seconds(1)
     let queue = try queue(source, launch)
-    for _ in 0..<6000 where queue.unavailability == nil { usleep(10_000) }
+    for _ in 0..<30_000 where queue.unavailability == nil { usleep(10_000) }
     #expect(queue.unavailability != nil)
     queue.stop()
     #expect(source.answer(for: 1) == nil)
@@ -283,7 +283,7 @@ struct HostileWorkerTests {
 
   /// Waits for the end of a process, since a killed one may take a moment.
   private func endsSoon(_ process: pid_t) -> Bool {
-    for _ in 0..<3000 {
+    for _ in 0..<30_000 {
       if !isAlive(process) { return true }
       usleep(10_000)
     }

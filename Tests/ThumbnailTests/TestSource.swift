@@ -51,18 +51,18 @@ final class TestSource: PhotoSource {
   func bytesRead(of number: UInt64) -> Int { state.withLock { $0.bytesRead[number] ?? 0 } }
   func isGone(_ number: UInt64) -> Bool { state.withLock { $0.gone.contains(number) } }
 
-  /// Waits for the answer, for two minutes at most.
+  /// Waits for the answer, for five minutes at most.
   func awaitAnswer(for number: UInt64) -> Answer? {
-    for _ in 0..<12000 {
+    for _ in 0..<30_000 {
       if let answer = answer(for: number) { return answer }
       usleep(10_000)
     }
     return nil
   }
 
-  /// Waits until the queue has requested the photo and learned that it is gone, for two minutes at most.
+  /// Waits until the queue has requested the photo and learned that it is gone, for five minutes at most.
   func awaitGone(_ number: UInt64) -> Bool {
-    for _ in 0..<12000 {
+    for _ in 0..<30_000 {
       if isGone(number) { return true }
       usleep(10_000)
     }

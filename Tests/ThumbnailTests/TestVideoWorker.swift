@@ -24,14 +24,14 @@ struct TestVideoWorker: ~Copyable {
 
   init(marksVideos: Bool = false) throws {
     let started = try Worker(TestVideoWorker.launch(marksVideos: marksVideos), stop: Doorbell())
-    report = try started.hello(until: .now + .seconds(60))
+    report = try started.hello(until: .now + .seconds(300))
     worker = started
   }
 
   /// `byteCount`: of the video, if it has zeros behind its bytes.
   func ask(
     _ video: [UInt8], edge: UInt32 = 512, rotation: Rotation = .none, byteCount: UInt64? = nil,
-    within limit: Duration = .seconds(120)
+    within limit: Duration = .seconds(300)
   ) throws -> Outcome {
     let deadline = MonotonicTime.now + limit
     let count = byteCount ?? UInt64(video.count)
@@ -70,8 +70,8 @@ struct TestVideoWorker: ~Copyable {
   }
 
   func probe() throws -> ProbeReport? {
-    try worker.send(ThumbnailRequest(id: 1, work: .probe), until: .now + .seconds(60))
-    guard case .probe(let report) = try worker.receive(until: .now + .seconds(60)).content else {
+    try worker.send(ThumbnailRequest(id: 1, work: .probe), until: .now + .seconds(300))
+    guard case .probe(let report) = try worker.receive(until: .now + .seconds(300)).content else {
       return nil
     }
     return report

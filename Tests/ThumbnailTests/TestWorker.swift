@@ -33,13 +33,13 @@ struct TestWorker: ~Copyable {
 
   init(_ launch: WorkerLaunch = TestWorker.launch) throws {
     let started = try Worker(launch, stop: Doorbell())
-    report = try started.hello(until: .now + .seconds(60))
+    report = try started.hello(until: .now + .seconds(300))
     worker = started
   }
 
   func probe() throws -> ProbeReport? {
-    try worker.send(ThumbnailRequest(id: 1, work: .probe), until: .now + .seconds(60))
-    guard case .probe(let report) = try worker.receive(until: .now + .seconds(60)).content else {
+    try worker.send(ThumbnailRequest(id: 1, work: .probe), until: .now + .seconds(300))
+    guard case .probe(let report) = try worker.receive(until: .now + .seconds(300)).content else {
       return nil
     }
     return report
@@ -48,7 +48,7 @@ struct TestWorker: ~Copyable {
   func ask(
     _ picture: [UInt8], edge: UInt32 = 512, rotation: Rotation = .none
   ) throws -> ThumbnailReply.Content {
-    let deadline = MonotonicTime.now + .seconds(120)
+    let deadline = MonotonicTime.now + .seconds(300)
     let work = ThumbnailRequest.Work.thumbnail(
       edge: edge, pictureByteCount: UInt64(picture.count), rotation: rotation)
     try worker.send(ThumbnailRequest(id: 9, work: work), until: deadline)

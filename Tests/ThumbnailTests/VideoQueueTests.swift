@@ -75,7 +75,7 @@ struct VideoQueueTests {
     queue.stop()
     #expect(source.bytesRead(of: 1) <= 300 << 20, "the budget, twice, and the first bytes")
     for process in standIn.processes() {
-      for _ in 0..<3000 where isAlive(process) { usleep(10_000) }
+      for _ in 0..<30_000 where isAlive(process) { usleep(10_000) }
       #expect(!isAlive(process), "\(name)")
     }
   }

@@ -33,7 +33,7 @@ class Server:
         self.process = subprocess.Popen(
             ["albumfs", "serve", *arguments, "--port", str(self.port)], stdin=subprocess.DEVNULL,
             stdout=self.log, stderr=self.log, start_new_session=True)
-        for _ in range(1200):
+        for _ in range(6000):
             if b"Ctrl-C" in self.output(): return
             if self.process.poll() is not None: break
             time.sleep(0.05)
@@ -77,7 +77,7 @@ class Browser:
     def connect(self):
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        return http.client.HTTPSConnection("127.0.0.1", self.server.port, context=context, timeout=60)
+        return http.client.HTTPSConnection("127.0.0.1", self.server.port, context=context, timeout=300)
 
     def send(self, method, path, body=None, headers=None, drop=()):
         """One request; returns status, headers and body, whatever the status."""
@@ -134,7 +134,7 @@ class Browser:
         return next(photo for photo in self.photos(album) if photo["name"] == name)
 
     def wait(self, job, *states):
-        for _ in range(600):
+        for _ in range(6000):
             job = self.get(f"/api/jobs/{job['id']}")["job"]
             if job["state"] in (states or ("done",)): return job
             time.sleep(0.05)
