@@ -13,10 +13,24 @@ let settings: [SwiftSetting] = [
   .enableExperimentalFeature("Lifetimes"),
 ]
 
+/// Targets in which tests compute most. Their debug build is optimised, because generic code that is not
+/// specialised would take most of the time of the tests. It keeps every assertion.
+let optimised: Set = [
+  "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
+  "PictureDecoders",
+  "AlbumTestSupport",
+]
+
+func settings(of name: String) -> [SwiftSetting] {
+  if !optimised.contains(name) { return settings }
+  return settings + [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
+}
+
 func library(
   _ name: String, _ dependencies: [Target.Dependency] = [], excluding folders: [String] = []
 ) -> Target {
-  .target(name: name, dependencies: dependencies, exclude: folders, swiftSettings: settings)
+  .target(
+    name: name, dependencies: dependencies, exclude: folders, swiftSettings: settings(of: name))
 }
 
 func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -188,7 +202,7 @@ let package = Package(
         "AlbumModel", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore",
         "AlbumFileSystem",
       ],
-      path: "Tests/AlbumTestSupport", swiftSettings: settings),
+      path: "Tests/AlbumTestSupport", swiftSettings: settings(of: "AlbumTestSupport")),
     tests("AlbumModelTests", ["AlbumModel"]),
     tests("PosixTests", ["AlbumModel", "Posix", "AlbumTestSupport"]),
     tests("PictureMetadataTests", ["AlbumModel", "PictureMetadata", "AlbumTestSupport"]),

@@ -17,12 +17,14 @@ package enum PlainSamples {
   ]
 
   package static func make(_ name: String, _ options: [String]) throws -> [UInt8] {
-    try Workshop.open { shop in
-      try shop.write(TestPictures.pixels(width: 240, height: 150), "in.ppm")
-      try shop.run(
-        "ffmpeg",
-        ["-v", "error", "-y", "-i", "in.ppm"] + options + ["-frames:v", "1", "out." + name])
-      return try shop.read("out." + name)
+    try SharedFiles.file("plain \(name) \(options)") {
+      try Workshop.open { shop in
+        try shop.write(TestPictures.pixels(width: 240, height: 150), "in.ppm")
+        try shop.run(
+          "ffmpeg",
+          ["-v", "error", "-y", "-i", "in.ppm"] + options + ["-frames:v", "1", "out." + name])
+        return try shop.read("out." + name)
+      }
     }
   }
 

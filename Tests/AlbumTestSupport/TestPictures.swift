@@ -38,6 +38,18 @@ package enum TestPictures {
     return bytes
   }
 
+  /// A PPM with content everywhere, whose noise depends on the seed.
+  package static func lively(seed: UInt64, width: Int, height: Int, brightness: Int) -> Data {
+    var random = SeededRandom(seed: seed)
+    var body = random.bytes(width * height * 3)
+    for index in body.indices {
+      let (x, y) = (index / 3 % width, index / 3 / width)
+      let level = brightness + (x * 3 + y * 5 + index % 3 * 40) % 90
+      body[index] = UInt8(clamping: level + Int(body[index]) % 21)
+    }
+    return Data("P6\n\(width) \(height)\n255\n".utf8) + body
+  }
+
   /// Encodes a PPM by the extension of a file name of libvips, such as `jpg[Q=90]`.
   package static func encode(_ pixels: Data, as format: String) throws -> [UInt8] {
     try Workshop.open { shop in
@@ -49,10 +61,12 @@ package enum TestPictures {
 
   /// A JPEG with the orientation, a place and a comment in its metadata.
   package static func jpeg(orientation: Int) throws -> [UInt8] {
-    try tag(
-      encode(pixels(storedFor: orientation), as: "jpg[Q=90]"), "jpg",
-      "-Orientation#=\(orientation)", "-GPSLatitude=48.1", "-GPSLatitudeRef=N",
-      "-XMP:Creator=Somebody", "-IPTC:Keywords=secret", "-Comment=secret")
+    try SharedFiles.file("jpeg \(orientation)") {
+      try tag(
+        encode(pixels(storedFor: orientation), as: "jpg[Q=90]"), "jpg",
+        "-Orientation#=\(orientation)", "-GPSLatitude=48.1", "-GPSLatitudeRef=N",
+        "-XMP:Creator=Somebody", "-IPTC:Keywords=secret", "-Comment=secret")
+    }
   }
 
   /// Writes tags with ExifTool.

@@ -24,11 +24,13 @@ package enum TestVideos {
 
   /// A video of two seconds, 640 by 400 unless an option says otherwise.
   package static func make(_ name: String, _ options: [String]) throws -> [UInt8] {
-    try Workshop.open { shop in
-      try shop.write(TestPictures.pixels(), "in.ppm")
-      let input = ["-loop", "1", "-framerate", "5", "-i", "in.ppm", "-t", "2", "-g", "5"]
-      try shop.run("ffmpeg", ["-v", "error", "-y"] + input + options + ["out." + name])
-      return try shop.read("out." + name)
+    try SharedFiles.file("video \(name) \(options)") {
+      try Workshop.open { shop in
+        try shop.write(TestPictures.pixels(), "in.ppm")
+        let input = ["-loop", "1", "-framerate", "5", "-i", "in.ppm", "-t", "2", "-g", "5"]
+        try shop.run("ffmpeg", ["-v", "error", "-y"] + input + options + ["out." + name])
+        return try shop.read("out." + name)
+      }
     }
   }
 

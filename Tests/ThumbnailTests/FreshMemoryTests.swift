@@ -31,25 +31,10 @@ struct FreshMemoryTests {
     let sizes = [("jpg", 900, 700), ("heic", 500, 380), ("png", 500, 380)]
     return try sizes.map { kind, width, height in
       try TestPictures.make(
-        lively(seed: .random(in: 0...UInt64.max), width: width, height: height, brightness: 140),
+        TestPictures.lively(
+          seed: .random(in: 0...UInt64.max), width: width, height: height, brightness: 140),
         as: kind)
     }
-  }
-
-  /// Makes a picture with content everywhere.
-  private static func lively(seed: UInt64, width: Int, height: Int, brightness: Int) -> Data {
-    var random = Seeded(state: seed)
-    var pixels = Data("P6\n\(width) \(height)\n255\n".utf8)
-    var body = [UInt8](repeating: 0, count: width * height * 3)
-    for index in body.indices {
-      let x = index / 3 % width
-      let y = index / 3 / width
-      body[index] = UInt8(
-        clamping: brightness + (x * 3 + y * 5 + index % 3 * 40) % 90
-          + Int.random(in: 0...20, using: &random))
-    }
-    pixels += body
-    return pixels
   }
 
   private static let isLong = ProcessInfo.processInfo.environment["ALBUMFS_LONG_TESTS"] != nil
@@ -84,13 +69,14 @@ struct FreshMemoryTests {
     let seed = UInt64.random(in: 0...UInt64.max)
     print("fresh memory, \(format): seed \(seed)")
     let whole = try TestPictures.make(
-      Self.lively(seed: seed, width: 500, height: 380, brightness: 20), as: format)
+      TestPictures.lively(seed: seed, width: 500, height: 380, brightness: 20), as: format)
     // Pictures of the same size and of others, so that memory blocks are reused.
     var primers = try Self.others.get()
     for number in 1...2 {
       primers.append(
         try TestPictures.make(
-          Self.lively(seed: seed &+ UInt64(number), width: 500, height: 380, brightness: 140),
+          TestPictures.lively(
+            seed: seed &+ UInt64(number), width: 500, height: 380, brightness: 140),
           as: format))
     }
     let primed = try TestWorker()
