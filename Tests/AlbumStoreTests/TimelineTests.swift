@@ -1,3 +1,4 @@
+import AlbumCheck
 import AlbumFormat
 import AlbumModel
 import AlbumTestSupport
@@ -95,6 +96,47 @@ struct TimelineTests {
       // A file that cannot be read is named.
       if let seen = try? mixed.content(of: "a") { #expect(seen == [1]) }
     }
+  }
+
+  /// A refresh of the copy was interrupted. The source's newest journal segment is there, but those before it
+  /// are missing, more than a head names, and so are the checkpoints. The next lower segment is the copy's.
+  /// Former fault: the file showed the copy's bytes.
+  @Test func aJournalThatLacksMoreThanAHeadNamesDoesNotLeadToTheOtherTimeline() throws {
+    var space = try source.open(background: false)
+    for name in ["a", "b"] { try space.write([1], to: name) }
+    try space.close()
+    let copy = try StorePlace(copyOf: source)
+    let other = try copy.open(background: false)
+    try other.write([9, 9, 9], to: "a")
+    try other.close()
+
+    for session in 1...6 {
+      space = try source.open(background: false)
+      try space.write([UInt8(session)], to: "b")
+      if session > 4 { try space.durability.checkpoint() }
+      try space.close()
+    }
+    let whole = try source.segments()
+    let journals = source.keys.numbers(.journal, among: whole.keys)
+    let missing = Set(journals.dropFirst().dropLast())
+    #expect(missing.count > 1 + JournalHead.ancestorLimit)
+    for path in whole.keys {
+      guard let segment = source.keys.segment(at: path) else { continue }
+      let isMissing = segment.kind == .journal && missing.contains(segment.number)
+      if segment.kind == .checkpoint || isMissing { try source.store.directory.remove(path) }
+    }
+    for (path, bytes) in try copy.segments() where try source.segments()[path] == nil {
+      if copy.keys.segment(at: path)?.kind != .checkpoint { try source.replace(path, bytes) }
+    }
+
+    #expect(throws: StoreError.self) { try source.open(readOnly: true) }
+    let report = try SpaceCheck.run(source.store, keys: source.keys, options: CheckOptions())
+    #expect(report.isDamaged)
+    // The next run of the tool completes the refresh.
+    for (path, bytes) in whole { try source.replace(path, bytes) }
+    let refreshed = try source.open(readOnly: true)
+    #expect(try refreshed.content(of: "a") == [1] && refreshed.content(of: "b") == [6])
+    try refreshed.close()
   }
 }
 

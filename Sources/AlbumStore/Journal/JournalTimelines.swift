@@ -170,6 +170,9 @@ struct JournalTimelines {
     return true
   }
 
+  /// True if segments of one number and different births exist: one timeline gives each number once.
+  var holdsOtherCopies: Bool { listing.own.values.contains { $0.count > 1 } }
+
   /// Segments with a head that, according to `isForeign`, belong to no session of this timeline.
   mutating func outsiders(where isForeign: (Segment) -> Bool) throws(StoreError) -> [Segment] {
     var found: [Segment] = []
