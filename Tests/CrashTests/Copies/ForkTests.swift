@@ -24,6 +24,7 @@ import Testing
         examination.refresh(deletes: true)
         examination.refresh(deletes: false)
         examination.mixByHand()
+        examination.interrupt()
       }
       tally.add(examination.states, examination.faults)
     }
@@ -139,6 +140,21 @@ struct ForkExamination {
       }
     }
     examineMixture(mixed, "by hand")
+  }
+
+  /// Refreshes the copy by a run of rsync that is interrupted: each file is as the run leaves it, or as it was
+  /// before the run.
+  mutating func interrupt() {
+    var pass = fork.source.randomPass(from: fork.position, &random)
+    (pass.deletes, pass.comparesFractions) = (true, true)
+    let before = StoreCopy(of: fork.copy.chronicle, at: fork.copy.chronicle.end)
+    var mixed = before
+    pass.run(fork.source.chronicle, into: &mixed, &random)
+    for path in Set(before.files.keys).union(mixed.files.keys).sorted()
+    where Bool.random(using: &random) {
+      mixed.files[path] = before.files[path]
+    }
+    examineMixture(mixed, "interrupted: \(pass)")
   }
 
   private mutating func examineMixture(_ mixed: StoreCopy, _ circumstances: String) {
