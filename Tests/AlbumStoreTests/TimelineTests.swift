@@ -98,6 +98,62 @@ struct TimelineTests {
     }
   }
 
+  /// Both timelines give a segment the same number. Its birth is in its name, and the name is authenticated with
+  /// each record: the copy's segment in the place of the source's is damage, and its bytes are never shown.
+  @Test func noRecordOfTheOtherTimelineDecrypts() throws {
+    var space = try source.open(background: false)
+    try space.write([1], to: "a")
+    try space.close()
+    let copy = try StorePlace(copyOf: source)
+    var made: [String] = []
+    for (place, bytes) in [(source, [3, 3]), (copy, [9, 9])] as [(StorePlace, [UInt8])] {
+      let known = Set(try place.segments().keys)
+      space = try place.open(background: false)
+      try space.write(bytes, to: "a")
+      try space.close()
+      let new = Set(try place.segments().keys).subtracting(known)
+      made.append(try #require(new.first { place.keys.segment(at: $0)?.kind == .data }))
+    }
+    #expect(source.keys.segment(at: made[0])?.number == copy.keys.segment(at: made[1])?.number)
+    try source.replace(made[0], copy.segments()[made[1]] ?? [])
+    let mixed = try source.open(readOnly: true)
+    #expect(throws: StoreError.self) { try mixed.content(of: "a") }
+    try mixed.close()
+  }
+
+  /// A head names three segments before it by number and birth. Two of them are missing, and the copy has one of
+  /// the third's number.
+  @Test func behindTwoMissingSegmentsTheJournalIsStillTheSources() throws {
+    var space = try source.open(background: false)
+    for name in ["a", "b"] { try space.write([1], to: name) }
+    try space.close()
+    let copy = try StorePlace(copyOf: source)
+    let other = try copy.open(background: false)
+    try other.write([9, 9, 9], to: "a")
+    try other.close()
+    let known = Set(source.keys.numbers(.journal, among: try source.segments().keys))
+    for session in 1...4 {
+      space = try source.open(background: false)
+      try space.write([UInt8(session)], to: "b")
+      if session == 1 { try space.write([2], to: "a") }
+      try space.close()
+    }
+    let journals = source.keys.numbers(.journal, among: try source.segments().keys)
+      .filter { !known.contains($0) }
+    #expect(journals.count == 4)
+    for path in try source.segments().keys {
+      guard let segment = source.keys.segment(at: path), segment.kind == .journal else { continue }
+      if journals[1...2].contains(segment.number) { try source.store.directory.remove(path) }
+    }
+    for (path, bytes) in try copy.segments() where try source.segments()[path] == nil {
+      try source.replace(path, bytes)
+    }
+    let mixed = try source.open(readOnly: true)
+    #expect(mixed.status.recovery.isMixed)
+    #expect(try mixed.content(of: "a") == [2] && mixed.content(of: "b") == [4])
+    try mixed.close()
+  }
+
   /// A refresh of the copy was interrupted. The source's newest journal segment is there, but those before it
   /// are missing, more than a head names, and so are the checkpoints. The next lower segment is the copy's.
   /// Former fault: the file showed the copy's bytes.

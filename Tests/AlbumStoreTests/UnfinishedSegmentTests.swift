@@ -81,6 +81,23 @@ struct UnfinishedSegmentTests {
     }
   }
 
+  /// A seal says that a segment was whole. What is missing under it was lost, and no copy explains it: the file
+  /// does not fall back.
+  @Test func contentThatIsMissingUnderASealIsDamage() throws {
+    let space = try place.store.open(background: false)
+    try space.write([UInt8](repeating: 1, count: UnfinishedSegmentTests.byteCount), to: "three")
+    try space.close()
+    let (segment, cells) = try record(of: "three")
+    try unwrite(SegmentID(kind: .data, number: segment), cells)
+    let report = try place.check()
+    #expect(report.isDamaged)
+    #expect(report.damagedPaths == ["three"])
+    let mounted = try place.store.open(readOnly: true)
+    #expect(throws: StoreError.self) { try mounted.content(of: "three") }
+    #expect(try mounted.content(of: "one") == contents["one"])
+    try mounted.close()
+  }
+
   /// Former fault: the file counted as damaged. The tool copied neither the segment of its content nor the
   /// journal segment behind the full one. Both were finished only after the tool had listed the folder.
   @Test func aCopyWithoutTheJournalBehindAFullOneLacksTheEnd() throws {

@@ -34,10 +34,11 @@ struct CopyLife {
   static let grace: Int64 = 15 * 60
 
   /// Starts a life with this store.
-  init(_ circumstances: Circumstances, clock: TestClock = TestClock()) {
+  init(_ circumstances: Circumstances, clock: TestClock? = nil) {
     self.circumstances = circumstances
-    self.circumstances.graceSeconds = CopyLife.grace * (circumstances.keepsGrace ? 1 : 0)
-    self.clock = clock
+    self.circumstances.graceSeconds =
+      CopyLife.grace * circumstances.storePace * circumstances.keptHalves / 2
+    self.clock = clock ?? TestClock(pace: circumstances.storePace)
     keys = circumstances.store.keys
   }
 

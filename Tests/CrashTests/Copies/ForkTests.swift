@@ -1,5 +1,6 @@
 import AlbumCheck
 import AlbumFormat
+import AlbumModel
 import AlbumTestSupport
 import Testing
 
@@ -142,17 +143,30 @@ struct ForkExamination {
     examineMixture(mixed, "by hand")
   }
 
-  /// Refreshes the copy by a run of rsync that is interrupted: each file is as the run leaves it, or as it was
-  /// before the run.
+  /// Refreshes the copy by a run of a tool that is interrupted: each file is as the run leaves it, or as it was
+  /// before. The run has done different shares of the kinds of segments, and has not come to some journal
+  /// segments in a row.
   mutating func interrupt() {
+    let keys = fork.source.keys
     var pass = fork.source.randomPass(from: fork.position, &random)
     (pass.deletes, pass.comparesFractions) = (true, true)
     let before = StoreCopy(of: fork.copy.chronicle, at: fork.copy.chronicle.end)
     var mixed = before
     pass.run(fork.source.chronicle, into: &mixed, &random)
-    for path in Set(before.files.keys).union(mixed.files.keys).sorted()
-    where Bool.random(using: &random) {
-      mixed.files[path] = before.files[path]
+    var shares: [SegmentKind: Double] = [:]
+    for kind in SegmentKind.allCases { shares[kind] = Double.random(in: 0.1...0.9, using: &random) }
+    let journals = keys.numbers(.journal, among: mixed.files.keys)
+    let first = journals.randomElement(using: &random)?.rawValue ?? 1
+    let hole = first..<first + UInt32.random(in: 0...5, using: &random)
+    for path in Set(before.files.keys).union(mixed.files.keys).sorted() {
+      let segment = keys.segment(at: path)
+      let isUnsent =
+        segment.map { $0.kind == .journal && hole.contains($0.number.rawValue) }
+        ?? false
+      let share = segment.flatMap { shares[$0.kind] } ?? 0.5
+      if isUnsent || Double.random(in: 0..<1, using: &random) > share {
+        mixed.files[path] = before.files[path]
+      }
     }
     examineMixture(mixed, "interrupted: \(pass)")
   }
