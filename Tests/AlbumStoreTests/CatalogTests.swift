@@ -213,6 +213,33 @@ struct CatalogTests {
     }
   }
 
+  /// A checkpoint is written while operations continue, so it may know content that later frames record. An
+  /// earlier frame of that file does not take it back: if the later frame were lost, old and new would mix.
+  @Test func anEarlierFrameTakesNothingBackThatACheckpointKnows() {
+    var catalog = Catalog()
+    catalog.beginReplay()
+    func state(_ statements: UInt64, _ size: Int64) -> JournalItem {
+      var state = InodeState(number: InodeNumber(7), kind: .regular, permissions: 0o644)
+      (state.links, state.size) = (1, size)
+      state.contentStatements = .init(statements)
+      return .inode(state)
+    }
+    func content(_ size: Int64, _ segment: UInt32) -> JournalItem {
+      let extent = Extent(
+        offset: 0, length: size, segment: SegmentNumber(segment), grid: 1, skip: 0)
+      return .extents(InodeNumber(7), from: 0, to: .max, [extent])
+    }
+    for item in [state(3, 400), content(400, 3), state(2, 200), content(200, 2)] {
+      catalog.apply(item)
+    }
+    let file = catalog.index(of: InodeNumber(7))!
+    #expect(catalog.state(file).size == 400)
+    #expect(catalog.extents(of: file, from: 0, to: .max).map(\.segment) == [SegmentNumber(3)])
+    for item in [state(4, 600), content(600, 4)] { catalog.apply(item) }
+    #expect(catalog.state(file).size == 600)
+    #expect(catalog.extents(of: file, from: 0, to: .max).map(\.segment) == [SegmentNumber(4)])
+  }
+
   @Test func aNameWhoseInodeWasLostToDamageLeadsNowhereElse() throws {
     var catalog = Catalog(rootOwner: 0, group: 0, permissions: 0o755, time: .init(nanoseconds: 0))
     var replayed = Catalog()

@@ -156,12 +156,14 @@ struct UnfinishedSegmentTests {
     #expect(try !place.check().isDamaged)
   }
 
-  /// Returns the last frame of the killed session, whose journal segment has a successor.
-  private func lastFrame() throws -> (segment: SegmentNumber, cells: Range<Int>) {
+  /// Returns the last frame of the killed session, whose journal segment has a successor. The session of that
+  /// one ends by an unmount, or is killed too.
+  private func lastFrame(unmounts: Bool) throws -> (segment: SegmentNumber, cells: Range<Int>) {
     let segment = try place.journals().last!
     let space = try place.store.open(background: false)
     try space.write([1], to: "later")
-    try space.close()
+    try space.barrier()
+    if unmounts { try space.close() } else { space.abandon() }
     let files = SegmentFiles(
       directory: place.store.store.directory, keys: place.store.keys,
       segmentSize: place.store.store.configuration.segmentSize)
@@ -172,12 +174,21 @@ struct UnfinishedSegmentTests {
     return (segment, frames.first!.end..<frames.last!.end)
   }
 
-  @Test func aDamagedFrameIsDamageAlthoughItIsTheLast() throws {
-    let (segment, cells) = try lastFrame()
+  @Test(arguments: [true, false])
+  func aDamagedFrameIsDamageAlthoughItIsTheLast(_ unmounts: Bool) throws {
+    let (segment, cells) = try lastFrame(unmounts: unmounts)
     try place.flip(.journal, segment, at: cells.lowerBound + 40)
     #expect(try place.check().isDamaged)
     try place.flip(.journal, segment, at: cells.lowerBound + 40)
     #expect(try !place.check().isDamaged)
+  }
+
+  /// A copy read the segment before the frame was written. Its next session was not finished either.
+  @Test func aFrameThatWasNotWrittenYetIsNoDamage() throws {
+    let (segment, cells) = try lastFrame(unmounts: false)
+    try unwrite(SegmentID(kind: .journal, number: segment), cells)
+    let report = try place.check()
+    #expect(!report.isDamaged && !report.findings.isEmpty)
   }
 
   /// Former fault: after a mount nothing reported the loss any more, and a repair found only some of the
