@@ -19,11 +19,8 @@ struct Circumstances: Sendable {
   var graceSeconds: Int64 = 0
   /// The start of the machine in which the session runs, and is killed and mounts again.
   var boot = BootIdentity.unknown
-  /// The share of the grace time for which a life keeps what it does not need, in halves: a tooth.
-  var keptHalves: Int64 = 2
-  /// How much faster store time passes than that of copying tools, so that their runs outlast the window of
-  /// recovery: a tooth.
-  var storePace: Int64 = 1
+  /// False in a life that keeps nothing for copies: a tooth.
+  var keepsGrace = true
   /// Distinguishes the bytes that one workload writes from those of another.
   var salt: UInt64 = 0
 

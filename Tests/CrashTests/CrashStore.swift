@@ -86,13 +86,8 @@ struct MountedSpace {
 /// A clock that advances a little with each reading, so that the times of files show changes.
 final class TestClock: Sendable {
   private let nanoseconds: Mutex<Int64>
-  /// How much faster store time passes: a tooth.
-  private let pace: Int64
 
-  init(from start: Int64 = 1_000_000_000_000_000, pace: Int64 = 1) {
-    nanoseconds = Mutex(start, rank: .test)
-    self.pace = pace
-  }
+  init(from start: Int64 = 1_000_000_000_000_000) { nanoseconds = Mutex(start, rank: .test) }
 
   func advance(seconds: Int64) { nanoseconds.withLock { $0 += seconds * 1_000_000_000 } }
 
@@ -101,8 +96,8 @@ final class TestClock: Sendable {
   /// Store time, which passes with `advance` alone, but for microseconds.
   var storeTime: TimeSource {
     TimeSource(
-      wall: { Timestamp(nanoseconds: self.nanoseconds.withLock { $0 * self.pace }) },
-      running: { .nanoseconds(self.nanoseconds.withLock { $0 * self.pace }) })
+      wall: { Timestamp(nanoseconds: self.nanoseconds.withLock { $0 }) },
+      running: { .nanoseconds(self.nanoseconds.withLock { $0 }) })
   }
 
   var clock: FileSystemClock {

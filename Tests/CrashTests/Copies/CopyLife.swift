@@ -34,11 +34,10 @@ struct CopyLife {
   static let grace: Int64 = 15 * 60
 
   /// Starts a life with this store.
-  init(_ circumstances: Circumstances, clock: TestClock? = nil) {
+  init(_ circumstances: Circumstances, clock: TestClock = TestClock()) {
     self.circumstances = circumstances
-    self.circumstances.graceSeconds =
-      CopyLife.grace * circumstances.storePace * circumstances.keptHalves / 2
-    self.clock = clock ?? TestClock(pace: circumstances.storePace)
+    self.circumstances.graceSeconds = CopyLife.grace * (circumstances.keepsGrace ? 1 : 0)
+    self.clock = clock
     keys = circumstances.store.keys
   }
 

@@ -135,21 +135,14 @@ import Testing
     var promise: String
     var omitted: Set<Precaution> = []
     var lies: Set<DiskLie> = []
-    var keptHalves: Int64 = 2
-    var storePace: Int64 = 1
-    /// True if only lives show it in which the grace time passes.
-    var isLong: Bool { keptHalves == 1 || storePace > 1 }
+    var keepsGrace = true
 
     init(_ precaution: Precaution, _ promise: String) {
       (name, self.promise, omitted) = ("\(precaution)", promise, [precaution])
     }
 
-    init(
-      _ name: String, _ promise: String, lies: Set<DiskLie> = [], keptHalves: Int64 = 2,
-      storePace: Int64 = 1
-    ) {
-      (self.name, self.promise, self.lies) = (name, promise, lies)
-      (self.keptHalves, self.storePace) = (keptHalves, storePace)
+    init(_ name: String, _ promise: String, lies: Set<DiskLie> = [], keepsGrace: Bool = true) {
+      (self.name, self.promise, self.lies, self.keepsGrace) = (name, promise, lies, keepsGrace)
     }
 
     var testDescription: String { name }
@@ -165,9 +158,7 @@ import Testing
     Tooth(.toldTimelines, "forks"),
     Tooth(.toldStarts, "P"),
     Tooth(.toldFullJournal, "journal lost"),
-    Tooth("what is not needed any more stays for the grace time", "P", keptHalves: 0),
-    Tooth("it stays for all of the grace time, not for half", "P", keptHalves: 1),
-    Tooth("recovery goes back by all of the grace time, not by half", "P", storePace: 2),
+    Tooth("what is not needed any more stays for the grace time", "P", keepsGrace: false),
     Tooth("the time of a segment is a checksum of its bytes", "P1 whole", lies: [.ignoresTimes]),
   ]
 
@@ -178,7 +169,7 @@ import Testing
     #expect(before == nil, "seed \(Harness.seed)")
     prepared.omitted = tooth.omitted
     prepared.lies = tooth.lies
-    (prepared.keptHalves, prepared.storePace) = (tooth.keptHalves, tooth.storePace)
+    prepared.keepsGrace = tooth.keepsGrace
     let found = try CopyTeethTests.search(tooth, prepared, tooth.omitted, lives: 1000)
     print("\(tooth.name): \(found ?? "nothing was found")")
     #expect(found != nil, "\(tooth.name): nothing found, seed \(Harness.seed)")
@@ -189,7 +180,7 @@ import Testing
   ) throws -> String? {
     for round in 0..<lives {
       var random = SeededRandom(seed: Harness.seed &+ UInt64(round))
-      let faults = try faults(tooth, circumstances, omitted, &random)
+      let faults = try faults(tooth.promise, circumstances, omitted, &random)
       if let fault = faults.first(where: { $0.kind.hasPrefix(tooth.promise) }) {
         return "\(fault)"
       }
@@ -198,10 +189,10 @@ import Testing
   }
 
   private static func faults(
-    _ tooth: Tooth, _ circumstances: Circumstances, _ omitted: Set<Precaution>,
+    _ promise: String, _ circumstances: Circumstances, _ omitted: Set<Precaution>,
     _ random: inout SeededRandom
   ) throws -> [Fault] {
-    if tooth.promise == "forks" {
+    if promise == "forks" {
       let fork = try Fork(circumstances, &random)
       var examination = ForkExamination(
         fork, SeededRandom(seed: random.next()), omitting: omitted)
@@ -211,7 +202,7 @@ import Testing
       }
       return examination.faults
     }
-    let life = try CopyLife.random(circumstances, isLong: tooth.isLong ? true : nil, &random)
+    let life = try CopyLife.random(circumstances, &random)
     var examination = CopyExamination(
       life, SeededRandom(seed: random.next()), omitting: omitted)
     for _ in 0..<8 {
