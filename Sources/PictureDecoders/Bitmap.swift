@@ -71,8 +71,9 @@ struct BitmapBody {
     let isFitting =
       switch compression {
       case 0: true
-      case 1: depth == 8
-      case 2: depth == 4
+      // An icon cannot be packed: its mask follows rows of known length.
+      case 1: depth == 8 && !isIcon
+      case 2: depth == 4 && !isIcon
       case 3, 6: depth == 16 || depth == 32
       default: false
       }

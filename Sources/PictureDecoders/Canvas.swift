@@ -38,6 +38,8 @@ struct Canvas {
   /// The limits of a picture: its edge in pixels, and its pixels.
   private static let edgeLimit = 300_000
   private static let pixelLimit = 500_000_000
+  /// The pixels of a result: the sums of four bands take 32 bytes for each.
+  private static let resultLimit = 4096 * 4096
 
   let width: Int
   let height: Int
@@ -48,7 +50,8 @@ struct Canvas {
   private var sums: [UInt64]
   private(set) var rowsAdded = 0
 
-  /// The result has at least this edge, or that of the picture if that is shorter.
+  /// The result has at least this edge, or that of the picture if that is shorter. It has less, but more than
+  /// half of it, if the cell's memory would not hold it.
   init(width: Int, height: Int, _ bands: DecodedPicture.Bands, edge: Int) throws(DecodingFault) {
     guard width > 0, height > 0 else { throw .damaged }
     guard width <= Canvas.edgeLimit, height <= Canvas.edgeLimit,
@@ -57,9 +60,12 @@ struct Canvas {
     self.width = width
     self.height = height
     self.bands = bands
-    factor = max(1, max(width, height) / max(1, edge))
-    columns = (width + factor - 1) / factor
-    lines = (height + factor - 1) / factor
+    var factor = max(1, max(width, height) / max(1, edge))
+    func squares(_ length: Int) -> Int { (length + factor - 1) / factor }
+    while squares(width) * squares(height) > Canvas.resultLimit { factor += 1 }
+    self.factor = factor
+    columns = squares(width)
+    lines = squares(height)
     sums = [UInt64](repeating: 0, count: columns * lines * bands.count)
   }
 
@@ -68,17 +74,19 @@ struct Canvas {
     let count = bands.count
     precondition(row.count >= width * count && y < height, "no row of this picture")
     rowsAdded += 1
-    let line = y / factor * columns
-    for x in 0..<width {
-      let source = x * count
-      let target = (line + x / factor) * count
-      if bands == .colourAndAlpha {
-        let alpha = UInt64(row[source + 3])
-        for band in 0..<3 { sums[target + band] += UInt64(row[source + band]) * alpha }
-        sums[target + 3] += alpha
-      } else {
-        for band in 0..<count { sums[target + band] += UInt64(row[source + band]) }
+    var target = y / factor * columns * count
+    for start in stride(from: 0, to: width, by: factor) {
+      let square = start * count..<min(width, start + factor) * count
+      for source in stride(from: square.lowerBound, to: square.upperBound, by: count) {
+        if bands == .colourAndAlpha {
+          let alpha = UInt64(row[source + 3])
+          for band in 0..<3 { sums[target + band] += UInt64(row[source + band]) * alpha }
+          sums[target + 3] += alpha
+        } else {
+          for band in 0..<count { sums[target + band] += UInt64(row[source + band]) }
+        }
       }
+      target += count
     }
   }
 
@@ -87,8 +95,13 @@ struct Canvas {
     precondition(
       row.count >= width && y < height && bands != .colourAndAlpha, "no row of this band")
     if band == 0 { rowsAdded += 1 }
-    let line = y / factor * columns
-    for x in 0..<width { sums[(line + x / factor) * bands.count + band] += UInt64(row[x]) }
+    var target = y / factor * columns * bands.count + band
+    for start in stride(from: 0, to: width, by: factor) {
+      var sum: UInt64 = 0
+      for x in start..<min(width, start + factor) { sum += UInt64(row[x]) }
+      sums[target] += sum
+      target += bands.count
+    }
   }
 
   /// True if every pixel is transparent.

@@ -53,20 +53,21 @@ package struct Targa {
       guard [15, 16, 24, 32].contains(bits) else { throw .unknown }
       for _ in 0..<(try file.little16(5)) {
         _ = try file.byte(place + (bits + 7) / 8 - 1)
-        Targa.append(file, at: place, bits: bits, to: &map)
+        let colour = Targa.colour(file, at: place, bits: bits)
+        map += [colour.red, colour.green, colour.blue]
         place += (bits + 7) / 8
       }
     }
     pixels = place
   }
 
-  private static func append(_ file: Span<UInt8>, at place: Int, bits: Int, to row: inout [UInt8]) {
-    if bits > 16 {
-      row += [file[place + 2], file[place + 1], file[place]]
-    } else {
-      let pixel = Int(file[place]) | Int(file[place + 1]) << 8
-      for shift in [10, 5, 0] { row.append(UInt8((pixel >> shift & 31) * 255 / 31)) }
-    }
+  private static func colour(_ file: Span<UInt8>, at place: Int, bits: Int)
+    -> (red: UInt8, green: UInt8, blue: UInt8)
+  {
+    if bits > 16 { return (file[place + 2], file[place + 1], file[place]) }
+    let pixel = Int(file[place]) | Int(file[place + 1]) << 8
+    func level(_ shift: Int) -> UInt8 { UInt8((pixel >> shift & 31) * 255 / 31) }
+    return (level(10), level(5), level(0))
   }
 
   private func canvas(_ file: Span<UInt8>, _ edge: Int, _ bands: DecodedPicture.Bands)
@@ -75,16 +76,17 @@ package struct Targa {
     var canvas = try Canvas(width: width, height: height, bands, edge: edge)
     let bytes = (depth + 7) / 8
     var place = pixels
-    var row: [UInt8] = []
-    var y = 0
-    func put(_ source: Int) {
-      append(file, at: source, bands, to: &row)
-      if row.count < width * bands.count { return }
-      canvas.add(
-        descriptor & 0x10 == 0 ? row : mirrored(row, bands.count),
-        at: descriptor & 0x20 == 0 ? height - 1 - y : y)
-      row.removeAll(keepingCapacity: true)
-      y += 1
+    // A run of 128 pixels takes two bytes: nothing is allocated for each pixel.
+    var pixel = [UInt8](repeating: 0, count: bands.count)
+    var row = [UInt8](repeating: 0, count: width * bands.count)
+    var (x, y) = (0, 0)
+    func put() {
+      let target = (descriptor & 0x10 == 0 ? x : width - 1 - x) * pixel.count
+      for band in pixel.indices { row[target + band] = pixel[band] }
+      x += 1
+      if x < width { return }
+      canvas.add(row, at: descriptor & 0x20 == 0 ? height - 1 - y : y)
+      (x, y) = (0, y + 1)
     }
     while y < height {
       var (count, isRun) = (1, false)
@@ -96,30 +98,26 @@ package struct Targa {
       for index in 0..<count where y < height {
         if index == 0 || !isRun {
           guard bytes <= file.count - place else { return (canvas, false) }
+          read(file, at: place, into: &pixel)
           place += bytes
         }
-        put(place - bytes)
+        put()
       }
     }
     return (canvas, true)
   }
 
-  private func append(
-    _ file: Span<UInt8>, at place: Int, _ bands: DecodedPicture.Bands, to row: inout [UInt8]
-  ) {
+  /// Reads as many bands as the pixel has.
+  private func read(_ file: Span<UInt8>, at place: Int, into pixel: inout [UInt8]) {
     switch kind & 7 {
     case 1:
       let index = (Int(file[place]) - firstColour) * 3
       let isThere = index >= 0 && index + 2 < map.count
-      for band in 0..<3 { row.append(isThere ? map[index + band] : 0) }
-    case 3: row.append(file[place])
+      for band in 0..<3 { pixel[band] = isThere ? map[index + band] : 0 }
+    case 3: pixel[0] = file[place]
     default:
-      Targa.append(file, at: place, bits: depth, to: &row)
-      if bands == .colourAndAlpha { row.append(file[place + 3]) }
+      (pixel[0], pixel[1], pixel[2]) = Targa.colour(file, at: place, bits: depth)
+      if pixel.count == 4 { pixel[3] = file[place + 3] }
     }
-  }
-
-  private func mirrored(_ row: [UInt8], _ bands: Int) -> [UInt8] {
-    stride(from: row.count - bands, through: 0, by: -bands).flatMap { row[$0..<$0 + bands] }
   }
 }

@@ -165,16 +165,18 @@ enum ItemBoxes {
       guard table.number(2) != nil, let base = table.number(baseSize),
         let stretches = table.number(2)
       else { return nil }
-      for number in 0..<stretches {
-        guard table.number(indexSize) != nil, let offset = table.number(offsetSize),
-          let length = table.number(lengthSize)
-        else { return nil }
-        // Only stretches of the file itself, each below 2^48.
-        if item == wanted, number == 0, method == 0 {
-          let part = Int64(base + offset)..<Int64(base + offset + length)
-          return part.upperBound <= size ? part : nil
-        }
+      if item != wanted {
+        // In one step: the numbers of 65,535 stretches may take no bytes at all.
+        let skipped = table.take(stretches * (indexSize + offsetSize + lengthSize))
+        if skipped == nil { return nil }
+        continue
       }
+      guard stretches > 0, method == 0, table.number(indexSize) != nil,
+        let offset = table.number(offsetSize), let length = table.number(lengthSize)
+      else { return nil }
+      // Only a stretch of the file itself. Its numbers are below 2^48.
+      let part = Int64(base + offset)..<Int64(base + offset + length)
+      return part.upperBound <= size ? part : nil
     }
     return nil
   }

@@ -45,6 +45,8 @@ private final class Input {
   private let video: any VideoBytes
   private var position: Int64 = 0
   private var allowance: UInt64
+  /// A hostile index leads to and fro, also beyond the end, where nothing is read.
+  private var callsLeft = 50_000
 
   init(_ video: any VideoBytes, _ allowance: UInt64) {
     self.video = video
@@ -56,6 +58,7 @@ private final class Input {
   }
 
   func read(_ target: UnsafeMutablePointer<UInt8>?, _ count: CInt) -> CInt {
+    guard isCallLeft() else { return clibav_error_io() }
     let rest = min(Int64(count), video.byteCount - position)
     guard let target = unsafe target, rest > 0 else { return clibav_error_end() }
     guard rest <= allowance else { return clibav_error_end() }
@@ -67,7 +70,13 @@ private final class Input {
     return CInt(got)
   }
 
+  private func isCallLeft() -> Bool {
+    callsLeft -= 1
+    return callsLeft >= 0
+  }
+
   func seek(_ offset: Int64, _ whence: CInt) -> Int64 {
+    guard isCallLeft() else { return Int64(clibav_error_io()) }
     switch whence & ~AVSEEK_FORCE {
     case AVSEEK_SIZE: return video.byteCount
     case SEEK_SET: position = offset
@@ -85,11 +94,13 @@ private final class Input {
 @safe
 final class Film {
   private static let bufferByteCount = 64 << 10
-  /// More packets than a key frame and its neighbours have.
-  private static let packetLimit = 4000
   private static let keyFrameLimit = 8
   /// More pixels than video of 8K has.
   private static let pixelLimit: Int64 = 64 << 20
+  /// More packets than a key frame and its neighbours have.
+  private var packetsLeft = 10_000
+  /// Pixels that may still be decoded. A packet of few bytes can fill the largest frame, or fail to.
+  private var pixelsLeft = 16 * Film.pixelLimit
 
   private let input: Input
   private var io: UnsafeMutablePointer<AVIOContext>?
@@ -184,6 +195,8 @@ final class Film {
     unsafe made.pointee.thread_count = 1
     unsafe made.pointee.max_pixels = Film.pixelLimit
     unsafe made.pointee.flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT
+    // Without the search for the motion of lost blocks, whose time grows faster than the frame.
+    unsafe made.pointee.error_concealment = FF_EC_DEBLOCK
     let opened = unsafe avcodec_open2(made, decoder, nil)
     if opened != 0 { throw Film.fault(opened, "decoder") }
   }
@@ -209,12 +222,11 @@ final class Film {
     else { throw VideoFault(.tooLarge, "memory") }
     unsafe stream.pointee.discard = AVDISCARD_NONKEY
     var tried = 0
-    for _ in 0..<Film.packetLimit where tried < Film.keyFrameLimit {
-      guard nextPacket() else { break }
+    while tried < Film.keyFrameLimit, nextPacket() {
       defer { unsafe av_packet_unref(packet) }
       if unsafe packet.pointee.flags & AV_PKT_FLAG_KEY == 0 { continue }
       tried += 1
-      let isSent = unsafe avcodec_send_packet(codec, packet) == 0
+      let isSent = unsafe try send(packet, to: codec)
       // A decoder keeps frames back until it knows their order; this makes it give all.
       if unsafe isSent && avcodec_send_packet(codec, nil) == 0, unsafe frame.receive(from: codec),
         !frame.isIncomplete
@@ -231,10 +243,9 @@ final class Film {
     guard let codec = unsafe codec, let packet = unsafe packet, let frame = Frame() else {
       throw VideoFault(.tooLarge, "memory")
     }
-    for _ in 0..<Film.packetLimit {
-      guard nextPacket() else { break }
+    while nextPacket() {
       defer { unsafe av_packet_unref(packet) }
-      _ = unsafe avcodec_send_packet(codec, packet)
+      _ = unsafe try send(packet, to: codec)
       if unsafe frame.receive(from: codec) { return frame }
     }
     if unsafe avcodec_send_packet(codec, nil) == 0, unsafe frame.receive(from: codec) {
@@ -243,13 +254,24 @@ final class Film {
     throw VideoFault(.damaged, "no frame")
   }
 
+  /// Gives a packet to the decoder. Returns false if it does not take it.
+  private func send(
+    _ packet: UnsafeMutablePointer<AVPacket>, to codec: UnsafeMutablePointer<AVCodecContext>
+  ) throws(VideoFault) -> Bool {
+    // The size may change with each packet.
+    pixelsLeft -= unsafe Int64(codec.pointee.width) * Int64(codec.pointee.height)
+    if pixelsLeft < 0 { throw VideoFault(.tooLarge, "too many pixels without a frame") }
+    return unsafe avcodec_send_packet(codec, packet) == 0
+  }
+
   /// Reads the next packet of the stream; false at the end.
   private func nextPacket() -> Bool {
     guard let context = unsafe context, let packet = unsafe packet, let stream = unsafe stream
     else {
       return false
     }
-    for _ in 0..<Film.packetLimit {
+    while packetsLeft > 0 {
+      packetsLeft -= 1
       if unsafe av_read_frame(context, packet) != 0 { return false }
       if unsafe packet.pointee.stream_index == stream.pointee.index { return true }
       unsafe av_packet_unref(packet)

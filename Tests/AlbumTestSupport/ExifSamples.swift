@@ -115,4 +115,17 @@ package enum ExifSamples {
     }
     return head + meta(head.count + meta(0).count + 8) + box("mdat", exif)
   }
+
+  /// A HEIC whose table of places has 65,535 items of 65,535 stretches each, which take no bytes, and not the
+  /// item with EXIF data.
+  package static func heicOfEmptyStretches() -> [UInt8] {
+    let item = box("infe", [2, 0, 0, 0, 0, 7, 0, 0] + Array("Exif".utf8) + [0])
+    let places = [UInt8]([0, 8, 0, 0, 0xFF, 0xFF])
+    let table = (0..<0xFFFF).flatMap { _ in places }
+    return box("ftyp", Array("heic".utf8) + [0, 0, 0, 0] + Array("mif1heic".utf8))
+      + box(
+        "meta",
+        [0, 0, 0, 0] + box("iinf", [0, 0, 0, 0, 0, 1] + item)
+          + box("iloc", [0, 0, 0, 0, 0, 0, 0xFF, 0xFF] + table))
+  }
 }

@@ -104,6 +104,20 @@ import Testing
     #expect(holds(Array("Photo/EΘ_.jpg".utf8)))
   }
 
+  /// A record has room for thousands of fields with a name, and the checksum of each takes as long as the name.
+  @Test func onlyTheFirstNameInAnExtraFieldCounts() throws {
+    let outcome = try imported(
+      """
+      def field(name):
+          body = b"\\1" + struct.pack("<I", zlib.crc32(b"a.jpg")) + name
+          return struct.pack("<HH", 0x7075, len(body)) + body
+      info = ZipInfo("a.jpg"); info.extra = field(b"first.jpg") + field(b"second.jpg")
+      z.writestr(info, b"1")
+      """)
+    #expect(outcome.failure == nil && outcome.report.errors == [], "\(outcome)")
+    #expect(found() == ["Photo/first.jpg"])
+  }
+
   @Test func namesThatLeadOutAreRefusedAndTheOthersImported() throws {
     let outcome = try imported(
       #"""

@@ -101,4 +101,9 @@ import Testing
       }
     }
   }
+
+  /// Four thousand million stretches in 400 KB: this ends only because they are skipped at once.
+  @Test func stretchesWithoutBytesTakeNoTime() {
+    #expect(date(ExifSamples.heicOfEmptyStretches()) == nil)
+  }
 }

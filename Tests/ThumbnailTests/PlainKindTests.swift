@@ -128,6 +128,56 @@ struct PlainKindTests {
     #expect(throws: DecodingFault.unknown) { try Paintbrush.decode(file.span, edge: 64) }
   }
 
+  private static func little(_ numbers: (value: Int, count: Int)...) -> [UInt8] {
+    numbers.flatMap { number in
+      (0..<number.count).map { UInt8(truncatingIfNeeded: number.value >> ($0 * 8)) }
+    }
+  }
+
+  @Test("An icon whose pixels are packed is refused, because its mask has no place")
+  func packedIcon() {
+    for (compression, depth) in [(1, 8), (2, 4)] {
+      // A directory of one icon, and a bitmap of 4 by 8: 4 rows of colours and 4 of the mask.
+      let directory = Self.little((1 << 16, 4), (1, 2), (0x0404, 4), (1, 2), (depth, 2))
+      let place = Self.little((1200, 4), (22, 4))
+      let bitmap = Self.little((40, 4), (4, 4), (8, 4), (1, 2), (depth, 2), (compression, 4))
+      let rest = [UInt8](repeating: 0, count: 20 + 1024) + [4, 1, 0, 0]
+      let file = directory + place + bitmap + rest
+      #expect(throws: DecodingFault.unknown) { try Icon.decode(file.span, edge: 64) }
+    }
+  }
+
+  @Test("A picture whose rows go to the left or begin at the top is upright")
+  func mirrored() throws {
+    // A red and a green pixel, and below them a blue and a white one. Each is a run of its own.
+    let pixels: [UInt8] = [
+      0x80, 0, 0, 255, 0x80, 0, 255, 0, 0x80, 255, 0, 0, 0x80, 255, 255, 255,
+    ]
+    let start = [0, 0, 10] + [UInt8](repeating: 0, count: 9) + [2, 0, 2, 0, 24]
+    let rows: [(descriptor: UInt8, pixels: [UInt8])] = [
+      (0x20, [255, 0, 0, 0, 255, 0, 0, 0, 255, 255, 255, 255]),
+      (0x30, [0, 255, 0, 255, 0, 0, 255, 255, 255, 0, 0, 255]),
+      (0x00, [0, 0, 255, 255, 255, 255, 255, 0, 0, 0, 255, 0]),
+    ]
+    for (descriptor, wanted) in rows {
+      let picture = try Targa.decode((start + [descriptor] + pixels).span, edge: 64)
+      #expect(picture.bytes == wanted && picture.isComplete)
+    }
+    // A run goes on in the next row.
+    let run = try Targa.decode((start + [0x30, 0x83, 1, 2, 3]).span, edge: 64)
+    #expect(run.bytes == [3, 2, 1, 3, 2, 1, 3, 2, 1, 3, 2, 1] && run.isComplete)
+  }
+
+  @Test("The largest picture that a browser wants of a large one fits into the cell")
+  func bounded() throws {
+    // 4097 by 4097 pixels in runs, of which there is one row.
+    let head = Array("BM".utf8) + Self.little((0, 8), (54 + 1024, 4), (40, 4), (4097, 4), (4097, 4))
+    let more = Self.little((1, 2), (8, 2), (1, 4), (0, 20)) + [UInt8](repeating: 0, count: 1024)
+    let picture = try Bitmap.decode((head + more + [0, 0, 0, 1]).span, edge: 4096)
+    #expect((picture.width, picture.height) == (2049, 2049))
+    #expect((picture.fullWidth, picture.fullHeight) == (4097, 4097))
+  }
+
   @Test("A picture is averaged as it is decoded, and its transparent pixels lend no colour")
   func shrinking() throws {
     let photo = try Photoshop.decode(PlainSamples.psd(.colour).span, edge: 50)

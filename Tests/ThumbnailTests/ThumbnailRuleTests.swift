@@ -340,6 +340,31 @@ struct ThumbnailRuleTests {
     #expect(pixels.isUpright, "\(pixels.quarters)")
   }
 
+  @Test("Of a telephone's HEIC with a damaged or missing tile the small picture shows")
+  func lostTile() throws {
+    let worker = try TestWorker()
+    let grid = try GridSample.make()
+    let whole = try TestPictures.decode(try worker.thumbnail(of: grid.bytes).1)
+    #expect((whole.width, whole.height) == (512, 320))
+    #expect(whole.isUpright, "\(whole.quarters)")
+    var lost: [(name: String, bytes: [UInt8])] = []
+    for (number, tile) in grid.tiles.enumerated() {
+      for value: UInt8 in [0, 0xFF] {
+        var damaged = grid.bytes
+        for place in tile { damaged[place] = value }
+        lost.append(("tile \(number) is all \(value)", damaged))
+      }
+    }
+    let last = grid.tiles[3]
+    lost.append(("the last tile is missing", Array(grid.bytes.prefix(last.lowerBound))))
+    lost.append(("the last tile is cut short", Array(grid.bytes.prefix(last.lowerBound + 20))))
+    for (name, bytes) in lost {
+      let pixels = try TestPictures.decode(try worker.thumbnail(of: bytes).1)
+      #expect((pixels.width, pixels.height) == (160, 100), "\(name)")
+      #expect(pixels.isUpright, "\(name): \(pixels.quarters)")
+    }
+  }
+
   @Test("A panorama may have more pixels than other pictures, if it is a baseline JPEG")
   func panorama() throws {
     let worker = try TestWorker()

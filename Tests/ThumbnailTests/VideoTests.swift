@@ -150,6 +150,25 @@ struct VideoTests {
     #expect(throws: PictureFailure.damaged) { try worker.poster(of: cut) }
   }
 
+  @Test("The search for a frame ends when it has decoded more pixels than any video needs")
+  func invisibleFrames() throws {
+    let key = ["-c:v", "libvpx", "-deadline", "realtime", "-g", "1", "-t", "6", "-s", "64x48"]
+    var video = try TestVideos.make("webm", key)
+    // Each of the 30 frames of VP8 is a key frame. It begins with 3 bytes, of which one bit lets it be shown,
+    // and this mark; width and height follow.
+    let mark: [UInt8] = [0x9d, 0x01, 0x2a]
+    let places = video.indices.filter { video[$0...].starts(with: mark) }
+    #expect(places.count == 30)
+    for place in places {
+      video[place - 3] &= ~0x10
+      // 8000, little-endian.
+      for offset in [3, 5] { (video[place + offset], video[place + offset + 1]) = (0x40, 0x1f) }
+    }
+    let worker = try TestVideoWorker()
+    #expect(throws: PictureFailure.tooLarge) { try worker.poster(of: video) }
+    #expect(try worker.ask(TestVideos.mp4()).content.isThumbnail, "and the worker lives on")
+  }
+
   @Test("Sound alone, a cover, a codec that is not allowed and other files are no videos")
   func noVideo() throws {
     let worker = try TestVideoWorker()

@@ -167,7 +167,8 @@ struct ZipRecord {
   /// Returns false where a number of 64 bits is missing.
   private mutating func readExtra(_ all: ArraySlice<UInt8>, _ raw: [UInt8]) -> Bool {
     var rest = all
-    var isLargeKnown = false
+    // Each kind counts once: a record has room for thousands of names, and a checksum of each takes long.
+    var (isLargeKnown, isNameKnown) = (false, false)
     while rest.count >= 4 {
       let (kind, length) = (rest.zipNumber(0, 2), Int(rest.zipNumber(2, 2)))
       var field = rest.dropFirst(4).prefix(length)
@@ -184,7 +185,8 @@ struct ZipRecord {
       case 0x5455 where field.count >= 5 && field.first! & 1 != 0:
         modified = Timestamp(seconds: Int64(Int32(truncatingIfNeeded: field.zipNumber(1, 4))))
       // The name in UTF-8, if it is that of the name in the record.
-      case 0x7075 where field.count > 5:
+      case 0x7075 where field.count > 5 && !isNameKnown:
+        isNameKnown = true
         var sum = ZipChecksum()
         sum.add(raw[...])
         if Int64(sum.value) == field.zipNumber(1, 4) { name = Array(field.dropFirst(5)) }

@@ -1,3 +1,4 @@
+import AlbumTestSupport
 import ThumbnailProtocol
 import VideoPosters
 
@@ -29,13 +30,15 @@ enum VideoPosterTarget: FuzzTarget {
   private static let kinds = VideoPoster.prepare()
 
   static func seeds() -> [[UInt8]] {
+    // A size that H.263 has.
+    let small = ["-s", "128x96"]
     let fileType: [UInt8] = [0, 0, 0, 16] + Array("ftypisom".utf8) + [0, 0, 0, 0]
     let avi = Array("RIFF".utf8) + [64, 0, 0, 0] + Array("AVI LIST".utf8) + [40, 0, 0, 0]
     return [
       fileType + [0, 0, 0, 8] + Array("moov".utf8),
       avi + Array("hdrlavih".utf8) + [56, 0, 0, 0] + [UInt8](repeating: 0, count: 56),
       [0x1a, 0x45, 0xdf, 0xa3, 0x84, 0x42, 0x82, 0x81, 0x77],
-    ]
+    ] + TestVideos.kinds.compactMap { try? TestVideos.make($0.extension, $0.options + small) }
   }
 
   static func run(_ bytes: [UInt8]) {
