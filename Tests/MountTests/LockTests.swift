@@ -37,6 +37,31 @@ import Testing
     }
   }
 
+  /// Tools that restore or synchronise a file rename a new one to its name.
+  @Test func aSpaceWhoseConfsAreReplacedIsNotWrittenByTwoSessions() throws {
+    let mounted = try MountedStore()
+    defer { mounted.abandon() }
+    try mounted.sh(
+      """
+      trap 'umount -l $W/two 2>/dev/null || true' EXIT
+      replace() { for f in albumfs.conf albumfs.conf.bak; do cp -a $S/$f $S/x; mv $S/x $S/$f; done; }
+      mount() { albumfs mount -q --grace 0 --password-file $P $S $1; }
+      mount $M; mkdir $M/.p; for i in 0 1 2 3; do head -c 300000 /dev/urandom > $M/.p/$i; done
+      sync $M/.p; (cd $M/.p; cksum *) > $W/before
+      # A session that writes takes the lock anew.
+      replace; echo more > $M/.p/4; sync $M/.p
+      code=0; mount $W/two || code=$?; test $code = 40
+      # One that comes too late writes no more, and removes nothing of the other's.
+      replace; mount $W/two; rm $W/two/.p/0; echo theirs > $W/two/.p/1
+      code=0; { echo mine > $M/.p/2 && sync $M/.p; } 2>/dev/null || code=$?; test $code = 1
+      albumfs status $M | grep -q 'another session'
+      albumfs compact $W/two; albumfs umount $W/two; albumfs umount $M || true
+      mount $M; test ! -e $M/.p/0; test $(cat $M/.p/1) = theirs; test $(cat $M/.p/4) = more
+      (cd $M/.p; cksum 2 3) | diff - <(tail -n 2 $W/before); albumfs umount $M
+      albumfs check --password-file $P $S
+      """)
+  }
+
   @Test func lockUnmountsASpaceInUseAndListNamesTheProcessesThatKeepIt() throws {
     try withStore { mounted in
       try mounted.sh("albumfs mount -q --password-file $P $S $M; echo kept > $M/file")

@@ -1,5 +1,6 @@
 import AlbumFormat
 import AlbumModel
+import Logging
 import Posix
 
 import struct Synchronization.Atomic
@@ -178,6 +179,26 @@ final class Durability: SpacePart, Sendable {
   private func requireCommittable() throws(StoreError) {
     if options.readOnly { return }
     try health.requireWritable()
+    try requireLock { journal.withLock { $0.writer.newest } }
+  }
+
+  /// Throws, and turns the space read-only, if another session has the space, or had it since this one lost its
+  /// lock (`SpaceLock.renew`). `newest`: the number of the newest journal segment of this session.
+  func requireLock(newest: () -> SegmentNumber) throws(StoreError) {
+    guard let lock = context.lock, !options.readOnly else { return }
+    do throws(StoreError) {
+      if try !lock.renew(in: context.store) { return }
+      let last = try files.list().numbers(of: .journal).last
+      if let last, last > newest() {
+        throw StoreError(
+          .inUse,
+          "another session wrote to the space, because the files with its lock were replaced")
+      }
+      options.logger.warning("the files with the lock of the space were replaced; it is taken anew")
+    } catch {
+      health.turnReadOnly(error)
+      throw error
+    }
   }
 
   /// Syncs everything that history depends on. A checkpoint's writer syncs it before a head names it.

@@ -9,6 +9,7 @@ import struct Synchronization.Atomic
 // that keeps the proof valid, that the file is unneeded. Earlier decisions (what was unneeded when a
 // checkpoint was taken, which segments were retired when a sweep began) only name candidates.
 //
+// - It removes nothing once another session may have the space: the lock is looked at before each file.
 // - It never removes segments of another copy of the store that was written to: the names of segments
 //   contain their births, which identify the sessions of this timeline.
 // - Journal and checkpoint segments: under the journal's lock, neither a head on disk, nor the next head,
@@ -71,6 +72,8 @@ extension Durability {
   }
 
   private func unlink(_ id: SegmentID, _ journal: inout Journal) throws(StoreError) -> Bool {
+    let newest = journal.writer.newest
+    try requireLock { newest }
     guard let unneeded = proveUnneeded(id, journal) else { return false }
     try files.remove(unneeded)
     if id.kind == .data { journal.retirements[id.number] = nil }

@@ -201,24 +201,28 @@ enum ConfigurationFiles {
 
   /// Opens the file for a reader's locks: the twin if the first is missing or misplaced. Creates no file.
   static func openForLocking(reading store: Store, _ access: StorageAccess) throws(Errno)
-    -> any StorageFile
+    -> (path: String, file: any StorageFile)
   {
-    do throws(Errno) { return try store.directory.open(main, access) } catch {
+    do throws(Errno) { return (main, try store.directory.open(main, access)) } catch {
       if error != .noEntry, !error.isMisplaced { throw error }
     }
-    return try store.directory.open(twin, access)
+    return (twin, try store.directory.open(twin, access))
   }
 
   /// Opens both confs for a writer's locks. Leaves out one that is misplaced, and a twin that is missing;
   /// `open` has reported them.
-  static func openForLocking(_ store: Store) throws(Errno) -> [any StorageFile] {
+  static func openForLocking(_ store: Store) throws(Errno)
+    -> [(path: String, file: any StorageFile)]
+  {
     let first: any StorageFile
     do throws(Errno) { first = try openMain(store) } catch {
-      if error.isMisplaced { return [try store.directory.open(twin, .readWrite)] }
+      if error.isMisplaced { return [(twin, try store.directory.open(twin, .readWrite))] }
       throw error
     }
-    do throws(Errno) { return [first, try store.directory.open(twin, .readWrite)] } catch {
-      if error == .noEntry || error.isMisplaced { return [first] }
+    do throws(Errno) {
+      return [(main, first), (twin, try store.directory.open(twin, .readWrite))]
+    } catch {
+      if error == .noEntry || error.isMisplaced { return [(main, first)] }
       throw error
     }
   }

@@ -80,7 +80,7 @@ enum KeyRing {
 
   /// Takes the lock on byte 0 of both confs, always in the same order. The lock ends with the returned files.
   private static func lock(_ store: Store, wait: Bool) throws(Errno) -> [any StorageFile] {
-    let files = try ConfigurationFiles.openForLocking(store)
+    let files = try ConfigurationFiles.openForLocking(store).map(\.file)
     for file in files { try file.lock(exclusive: true, offset: 0, length: 1, wait: wait) }
     return files
   }

@@ -8,22 +8,58 @@ internal import Posix
 /// A writer also locks the twin, because a reader, which creates no file, locks the twin if albumfs.conf is
 /// missing or misplaced.
 package final class SpaceLock: Sendable {
-  private let files: [any StorageFile]
+  private struct LockedFile {
+    let path: String
+    let file: any StorageFile
+  }
+  private let files: Mutex<[LockedFile]>
 
   private let offset: Int64
 
-  private init(_ files: [any StorageFile], _ offset: Int64) {
-    self.files = files
+  private init(_ files: [LockedFile], _ offset: Int64) {
+    self.files = Mutex(files, rank: .leaf)
     self.offset = offset
   }
 
   /// True if no other session has the store open, as far as locks show: on this machine, or on another one
   /// that shares the disk through a file system with locks.
-  var isAlone: Bool { files.allSatisfy { (try? !$0.isLockedByOthers()) ?? false } }
+  var isAlone: Bool {
+    files.withLock { $0.allSatisfy { (try? !$0.file.isLockedByOthers()) ?? false } }
+  }
 
   /// Lets other processes open the space. The caller must not touch it afterwards.
   package func release() {
-    for file in files { try? file.unlock(offset: offset, length: 1) }
+    files.withLock { files in
+      for locked in files { try? locked.file.unlock(offset: offset, length: 1) }
+    }
+  }
+
+  /// A writer calls it before it changes the store. Other programs replace a file by renaming a new one to its
+  /// name, and the lock is then on a file that nobody opens any more. Takes the lock on the new file, and
+  /// returns true if it had to. Throws `.inUse` if another session has that lock.
+  func renew(in store: Store) throws(StoreError) -> Bool {
+    try files.withLock { files throws(StoreError) in
+      let isInPlace = files.allSatisfy {
+        (try? store.directory.holds($0.file, at: $0.path)) ?? true
+      }
+      if isInPlace { return false }
+      var renewed = files
+      for (place, locked) in files.enumerated() {
+        if (try? store.directory.holds(locked.file, at: locked.path)) ?? true { continue }
+        // A file that is missing lets nobody open the store. It may come back.
+        guard let file = try? store.directory.open(locked.path, .readWrite) else { continue }
+        do throws(Errno) {
+          try file.lock(exclusive: true, offset: offset, length: 1, wait: false)
+        } catch {
+          throw StoreError(
+            .inUse, "another session has the space, because this file was replaced",
+            path: locked.path, cause: error)
+        }
+        renewed[place] = LockedFile(path: locked.path, file: file)
+      }
+      files = renewed
+      return true
+    }
   }
 
   /// Throws `.inUse` if the space is mounted, and `.unsupportedFeature` if it is to be written but may only
@@ -38,8 +74,9 @@ package final class SpaceLock: Sendable {
     }
     do throws(Errno) {
       let (files, isShared) = try open(store, readOnly)
-      for file in files {
-        try file.lock(exclusive: !isShared, offset: keys.lockOffset, length: 1, wait: false)
+      for locked in files {
+        try locked.file.lock(
+          exclusive: !isShared, offset: keys.lockOffset, length: 1, wait: false)
       }
       if !readOnly { KeyRing.tidy(store) }
       return SpaceLock(files, keys.lockOffset)
@@ -53,14 +90,24 @@ package final class SpaceLock: Sendable {
   }
 
   private static func open(_ store: Store, _ readOnly: Bool) throws(Errno)
-    -> (files: [any StorageFile], isShared: Bool)
+    -> (files: [LockedFile], isShared: Bool)
   {
-    if !readOnly { return (try ConfigurationFiles.openForLocking(store), false) }
+    if !readOnly {
+      let files = try ConfigurationFiles.openForLocking(store)
+      return (files.map { LockedFile(path: $0.path, file: $0.file) }, false)
+    }
     do throws(Errno) {
-      return ([try ConfigurationFiles.openForLocking(reading: store, .readWrite)], false)
+      return ([try openForReading(store, .readWrite)], false)
     } catch {
       if ![.readOnly, .accessDenied, .notPermitted].contains(error) { throw error }
     }
-    return ([try ConfigurationFiles.openForLocking(reading: store, .read)], true)
+    return ([try openForReading(store, .read)], true)
+  }
+
+  private static func openForReading(_ store: Store, _ access: StorageAccess) throws(Errno)
+    -> LockedFile
+  {
+    let (path, file) = try ConfigurationFiles.openForLocking(reading: store, access)
+    return LockedFile(path: path, file: file)
   }
 }
