@@ -124,7 +124,9 @@ final class Parts: Sendable {
       opening.addsChaff = !TestHooks.forbidsChaff
       return try Space.open(store, keys: keys, options: opening)
     } catch {
-      if error.code == .inUse, let name { throw SpaceHolder.failure(ofSpace: name) }
+      if error.code == .inUse, let name {
+        throw SpaceHolder.failure(ofSpace: name, in: options.store)
+      }
       if options.secretKind == .recoveryKey, error.code == .missing || error.code == .notAStore {
         throw Failure(
           .wrongPassword,

@@ -4,11 +4,12 @@ import Posix
 
 /// Finds the daemon that has a space open, for the user who wants to mount it again.
 enum SpaceHolder {
-  /// The failure of a mount whose space is in use.
-  static func failure(ofSpace name: String) -> Failure {
+  /// The failure of a mount whose space is in use. A copy of the store has a space of the same name, whose
+  /// daemon holds no lock here.
+  static func failure(ofSpace name: String, in store: String) -> Failure {
     let message = ControlClient.firstDaemon { client, _ -> String? in
       guard case .done(let summary)? = try? client.ask(.serves(space: name)), summary.count == 1,
-        case .status(let status)? = try? client.ask(.status)
+        case .status(let status)? = try? client.ask(.status), !isCopy(status.store, of: store)
       else { return nil }
       return sentence(status)
     }
@@ -19,6 +20,13 @@ enum SpaceHolder {
         The space is mounted already: by another user or on another machine, or albumfs check or space \
         destroy works on it. Unmount it there first.
         """)
+  }
+
+  private static func isCopy(_ other: String, of store: String) -> Bool {
+    guard let one = try? PlainEntry(store).file, let two = try? PlainEntry(other).file else {
+      return false
+    }
+    return one != two
   }
 
   private static func sentence(_ status: MountStatus) -> String {

@@ -183,7 +183,9 @@ import Testing
     let mounted = try MountedStore(as: .ordinary)
     defer { mounted.abandon() }
     let mount = "albumfs mount --password-file $P $S $M"
-    for (limit, word) in [("ulimit -n 100", "100 files at once"), ("ulimit -f 100", "102400 bytes")] {
+    for (limit, word) in [
+      ("ulimit -n 100", "100 files at once"), ("ulimit -f 100", "102400 bytes"),
+    ] {
       let refused = try mounted.outcome("\(limit); \(mount)")
       #expect(refused.code == 11 && refused.errors.contains(word), "\(refused.errors)")
     }
@@ -195,6 +197,26 @@ import Testing
       albumfs umount $M; \(mount)
       test "$(cat $M/A/Photo/* | cksum)" = "$before"; albumfs umount $M
       """)
+  }
+
+  @Test func moreChaffThanTheDiskHoldsIsRefusedAndLeavesNothing() throws {
+    let mounted = try MountedStore(as: .ordinary)
+    defer { mounted.abandon() }
+    let refused = try mounted.outcome(
+      "albumfs init --kdf moderate --chaff 99999T --password-file $P $W/large")
+    #expect(refused.code == 43 && refused.errors.contains("are reserved for the spaces"))
+    try mounted.sh("test ! -e $W/large")
+  }
+
+  @Test func namesOfFailedPhotosCannotCommandTheTerminal() throws {
+    try MountedStore.use { mounted in
+      let status = try mounted.sh(
+        #"""
+        mkdir $M/A; printf '\377\330\377\340abc' > "$M/A/Photo/$(printf 'x\033]0;y\007.jpg')"
+        albumfs sync $M; albumfs status $M
+        """#)
+      #expect(status.contains(#"x\u{1B}]0;y\u{07}.jpg: "#), "\(status)")
+    }
   }
 
   @Test func longNamesAreRefusedAndLongestOnesKept() throws {

@@ -1,4 +1,5 @@
 import AlbumFormat
+import AlbumModel
 import AlbumSecrets
 import AlbumStore
 import ArgumentParser
@@ -47,7 +48,10 @@ struct ChaffAdd: ParsableCommand {
     let opened = try StoreCommands.open(store)
     let segment = Int64(opened.configuration.segmentSize)
     let count = (size.bytes - 1) / segment + 1
-    try requireRoom(count, segment, opened)
+    let available = try StoreCommands.reporting { () throws(StoreError) in
+      try opened.availableBytes()
+    }
+    try ChaffAdd.requireRoom(count, segment, available)
     let bar = ProgressBar(isShown: !output.quiet)
     try StoreCommands.reporting { () throws(StoreError) in
       defer { bar.clear() }
@@ -58,11 +62,10 @@ struct ChaffAdd: ParsableCommand {
       "Added \(counted(Int(count), "segment")), \(SizeArgument.readable(count * segment)).")
   }
 
-  private func requireRoom(_ count: Int64, _ segment: Int64, _ opened: Store) throws {
-    let available = try StoreCommands.reporting { () throws(StoreError) in
-      try opened.availableBytes()
-    }
-    let (needed, isAbsurd) = (count + ChaffAdd.spared).multipliedReportingOverflow(by: segment)
+  /// Throws if so many segments of chaff do not fit.
+  static func requireRoom(_ count: Int64, _ segment: Int64, _ available: Int64) throws {
+    let (needed, isAbsurd) = count.saturatingAdd(ChaffAdd.spared).multipliedReportingOverflow(
+      by: segment)
     if !isAbsurd, needed <= available { return }
     throw Failure(
       .diskFull,

@@ -93,6 +93,10 @@ struct Init: PasswordCommand {
     options.chaffProgress = { bar.show($0, of: $1) }
     // Does nothing after success, because the store is not empty.
     defer { room.giveUp() }
+    if let chaff, chaff.bytes > 0 {
+      let segment = Int64(options.segmentSize)
+      try ChaffAdd.requireRoom((chaff.bytes - 1) / segment + 1, segment, available)
+    }
     let made = try StoreCommands.reporting(changing: true) { () throws(StoreError) in
       defer { bar.clear() }
       return try Store.create(in: directory, options: options, password: secret) {

@@ -31,14 +31,14 @@ struct Status: ParsableCommand {
 
   static func text(_ status: MountStatus, verbose: Bool) -> String {
     var lines = [
-      "Store:       \(status.store)",
-      "Mounted on:  \(status.mountPoint) (process \(status.pid))",
+      "Store:       \(status.store.printable)",
+      "Mounted on:  \(status.mountPoint.printable) (process \(status.pid))",
       "Holds:       \(contents(status)) in \(counted(status.albums, "album"))",
       "Size:        \(size(status.bytes))",
       "Thumbnails:  \(thumbnails(status.thumbnails))",
     ]
     let shown = status.thumbnails.failures.prefix(verbose ? .max : 20)
-    lines += shown.map { "  \($0.path): \($0.reason)" }
+    lines += shown.map { "  \($0.path.printable): \($0.reason)" }
     let listed = shown.count
     if status.thumbnails.failed > listed {
       lines.append("  and \(status.thumbnails.failed - listed) more")
