@@ -5,7 +5,7 @@ import random as randoms
 from copiers import interrupted, rsync
 from events import PROFILES, live
 from promises import (changed_by_writing, commanded_by, cuts_more_than_tail, damage_is_told, loses_more_than_frames,
-                      loses_more_than_segment, other_timeline_is_told, p1, p2, power_cut_prefix, same,
+                      lacks_changes, loses_more_than_segment, other_timeline_is_told, p1, p2, power_cut_prefix, same,
                       wrong_in_timeline)
 from reader import NEXT, REC, read
 from store import FOREVER, GARBAGE, GRACE, Births, Frame, Head, Seen, Store
@@ -123,7 +123,7 @@ def power_cut(case):
     case.ask('P5 power cut', power_cut_prefix(store, verdict, store.proven, last), verdict, view)
     if not verdict.mounts: return
     case.store = Store.mount(case.random, case.births, view, verdict, store.t + 4, [store], case.without,
-                             store.next['inode'])
+                             store.next['inode'], case.rule.partial)
     case.store.log = store.log + [f't{case.store.t} power cut: frames behind {verdict.end} lost']
 
 
@@ -144,7 +144,8 @@ def writing(case):
         view = {key: seen for key, seen in view.items() if key != lost}
     verdict = read(view, case.reader_boot(), case.rule)
     if not verdict.mounts: return
-    mounted = Store.mount(r, case.births, view, verdict, max(end, store.t) + 4, [store], case.without)
+    mounted = Store.mount(r, case.births, view, verdict, max(end, store.t) + 4, [store], case.without,
+                          partial=case.rule.partial)
     mounted.pass_time(GRACE + 8)
     for _ in range(3): mounted.barrier()
     mounted.pass_time(GRACE + 8)
@@ -166,7 +167,8 @@ def forks(case):
     view = rsync(source, r, begin, end, mtime=case.mtime)[0]
     verdict = read(view, case.reader_boot(), case.rule)
     if not verdict.mounts: return
-    fork = Store.mount(r, case.births, view, verdict, end + r.randint(1, 8), [source], case.without)
+    fork = Store.mount(r, case.births, view, verdict, end + r.randint(1, 8), [source], case.without,
+                       partial=case.rule.partial)
     case.live(0, 10, fork)
     began = source.t
     case.live(0, 12)
@@ -193,7 +195,10 @@ def forks(case):
                  verdict, view)
     verdict = read(kept[0], boot, case.rule)
     if verdict.mounts and commanded_by(verdict, source, fork)[0] is fork:
-        bad = same(verdict, fork.names, {i: fork.values_of(i) for i in fork.inodes if i not in fork.unreadable})
+        values = {i: fork.values_of(i) for i in fork.inodes if i not in fork.unreadable}
+        bad = same(verdict, fork.names, values)
+        # Frames that the fork lacked count again when they come back.
+        if case.rule.partial == 'changes' and fork.lacked: bad = lacks_changes(fork, verdict)
         case.ask('fork, two runs without --delete, the fork is newer: all of the fork', bad, verdict, kept[0])
     elif verdict.mounts:
         bad = p1(source, verdict, first)
@@ -239,6 +244,8 @@ TEETH = {
     'journals do not state births anew': tooth('losses', 'P3', without='restate'),
     'nothing is held': tooth('writing', 'P4', without='held'),
     'history does not restart where a partial copy is mounted': tooth('writing forks', 'P4 fork', without='restart'),
+    'numbers that lost frames used are given again':
+        tooth('forks', 'fork', dict(partial='changes'), without='numbers', seed=2842),
     'the seal is written at birth': tooth('copies', 'P1', without='seal last'),
     'the seal is written before the sync': tooth('power', 'P5', without='seal after sync'),
 }

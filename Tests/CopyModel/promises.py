@@ -104,6 +104,17 @@ def same(verdict, names, values):
     return None
 
 
+def lacks_changes(store, verdict):
+    """Content that was written since the store was mounted is shown."""
+    if not verdict.mounts: return 'does not mount'
+    for number in store.inodes:
+        versions = store.versions.get(number)
+        if number in store.unreadable or not versions or versions[-1][0] <= store.mounted: continue
+        if not versions[-1][1]: continue
+        if number in store.names.values() and verdict.values.get(number) != versions[-1][1]: return f'lost: i{number}'
+    return None
+
+
 def differs(whole, hurt, touched_inodes, touched_names):
     """A file that is not touched is shown as in the whole store; of the others what is read is no other."""
     if not hurt.mounts: return 'does not mount'

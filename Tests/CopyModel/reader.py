@@ -10,11 +10,14 @@ from store import GARBAGE, GRACE, RECOVERED, ROOT, Frame, Head
 # aside, replaced, counts, evidence: leave out that unfinished files are set aside, what may have been replaced where a
 #   hole hides it, the count of statements, or what seals and tails prove.
 # ancestry: how many predecessors a head names. guess: an unnamed one is taken to be the next lower number.
-Rule = collections.namedtuple('Rule', 'hole power window aside replaced counts evidence ancestry guess')
-NEXT = Rule('step', 'synced', 1, True, True, True, True, 99, False)
+# partial: what a mount for writing states of a partial copy: 'restart' (rule 8), or 'changes' of the history.
+Rule = collections.namedtuple('Rule', 'hole power window aside replaced counts evidence ancestry guess partial')
+NEXT = Rule('step', 'synced', 1, True, True, True, True, 99, False, 'restart')
 REC = NEXT._replace(hole='cut', power='')
 # What the code does: a head names three, and where none of them is there the next lower number is taken.
 THREE = NEXT._replace(ancestry=3, guess=True)
+# And a mount for writing states what it shows as changes, which needs a reader that begins at the newest checkpoint.
+CODE = THREE._replace(partial='changes')
 
 # An inode as replay knows it. content: (number, birth, cell), or None if no existing frame describes it;
 # lost: '', or what took a statement of its content: a 'new' hole (in the window) or an 'old' one.
@@ -196,8 +199,9 @@ class Reader:
         def note(): self.steps.append(Step(position, stamp, dict(names), dict(inodes), position >= start.cut))
         note()
         while position < self.last:
-            if holes and position in later_starts:
+            if position in later_starts and (holes or self.begins_here(position)):
                 # A checkpoint bridges a hole. The frames before it were replayed to learn which file replaced which.
+                if not holes: before = dict(inodes)
                 start = later_starts.pop(position)
                 self.note_vanished(start, before, inodes, names)
                 inodes, names, self.ledger = dict(start.inodes), dict(start.names), dict(start.ledger)
@@ -208,7 +212,7 @@ class Reader:
                 position = number
                 continue
             if number not in self.frames:
-                hole = self.hole_at(number)
+                hole = self.hole_at(number, later_starts)
                 if not holes: before = dict(inodes)
                 holes.append(hole)
                 if self.rule.hole == 'cut' and not hole.is_old and not any(k >= hole.last for k in later_starts):
@@ -224,9 +228,15 @@ class Reader:
         self.verdict.holes, self.verdict.end = holes, position
         return True
 
-    def hole_at(self, first):
-        """The far side is the earliest frame that certainly comes behind the hole."""
+    def begins_here(self, position):
+        """True if replay goes on from a checkpoint because frames that its slices know are missing behind it."""
+        return self.rule.partial != 'restart' and position + 1 not in self.frames and position + 1 not in self.dead
+
+    def hole_at(self, first, later_starts):
+        """The far side is the earliest frame that certainly comes behind the hole, or a checkpoint in it."""
         last = min([n for n in self.frames if n > first], default=self.last + 1) - 1
+        inside = [n for n in later_starts if first <= n < last and self.rule.partial != 'restart']
+        if inside: return Hole(first, min(inside), later_starts[min(inside)].stamp < self.floor)
         far = [head.stamp for head in self.heads if head.first == last + 1 or head.cut == last]
         if last + 1 in self.frames: far.append(self.frames[last + 1].stamp)
         return Hole(first, last, min(far) < self.floor)
@@ -282,7 +292,7 @@ class Reader:
         lost, stamp = (old.lost, old.stamp) if old else ('', frame.stamp)
         if self.rule.counts and state.count > count + own:       # a lost frame described its content
             content, lost = [None] * state.stretches, self.hole or 'new'
-        if own and (state.count > count or not self.rule.counts):
+        if own and (state.count > count or not self.rule.counts or self.rule.partial != 'restart'):
             stamp = frame.stamp
             for index, place in extents.items():
                 content[index] = place and (place[0], self.ledger.get(place[0]), place[1])
@@ -486,8 +496,8 @@ class Reader:
             for name in list(self.names):
                 if name[0] not in reached and not self.is_directory(name[0]): del self.names[name]
             used = set(self.names.values())
-            lost = [i for i, known in inodes.items() if i not in (ROOT, RECOVERED) and known.kind != 'thumb'
-                    and i not in used and i not in self.verdict.aside and i not in self.gone]
+            lost = [i for i, known in inodes.items() if i not in (ROOT, RECOVERED) and i not in used
+                    and known.kind not in ('thumb', 'left') and i not in self.verdict.aside and i not in self.gone]
             if not lost:
                 circle = [n for n, i in self.names.items() if self.is_directory(i) and i not in reached]
                 if not circle: return

@@ -95,11 +95,11 @@ class Store:
         self.picture = {}                     # value of a thumbnail -> values of the photo that it shows
 
     @classmethod
-    def mount(cls, random, births, view, verdict, t, former, without=(), least=0):
+    def mount(cls, random, births, view, verdict, t, former, without=(), least=0, partial='restart'):
         """Mounts what a reader found, for writing. `former`: the stores that wrote it. `least`: inode numbers that
-        were reserved.
+        were reserved. `partial`: see `Rule`.
 
-        The mount first writes the whole shown state, and holds everything that was set aside."""
+        The mount first writes the shown state, and holds everything that was set aside."""
         store = cls.__new__(cls)
         store.prepare(random, births, without)
         reader = verdict.reader
@@ -133,7 +133,7 @@ class Store:
         store.ancestors = {('j',) + entry[:2] for entry in store.ancestry}
         numbers = lambda kind: [key[1] for key in view if key[0] == kind]
         # Numbers that lost frames assigned are not assigned again.
-        skipped = 1000 if verdict.is_partial and 'restart' not in without else 0
+        skipped = 1000 if verdict.is_partial and not {'restart', 'numbers'} & set(without) else 0
         store.next = {'inode': 1 + skipped + max([least] + list(verdict.counts) + list(store.inodes)),
                       'frame': 1 + max([verdict.end, reader.last] + [
                           cell.number for key, seen in view.items() if key[0] == 'j' for cell in seen.cells[1:]
@@ -143,9 +143,13 @@ class Store:
         if verdict.is_partial and 'held' not in without: store.held = set(view)
         store.begin_session(verdict.end)
         store.unstated = set(store.ledger)
-        if verdict.is_partial: store.state_whole(verdict)
+        store.lacked = bool(verdict.holes)
+        if verdict.is_partial:
+            if partial == 'restart': store.state_whole(verdict)
+            else: store.state_changes(verdict)
         store.barrier()
         store.barrier()
+        store.mounted = store.t
         return store
 
     def state_whole(self, verdict):
@@ -161,6 +165,31 @@ class Store:
         items += [('entry',) + name + (0,) for name in full.names if name not in self.names]
         items += [('entry',) + name + (number,) for name, number in self.names.items()]
         items += [('gone', number) for number in full.inodes if number not in self.inodes]
+        self.frame(items)
+
+    def state_changes(self, verdict):
+        """The shown state as changes of the history that there is. What is set aside stays, marked as left out."""
+        full = verdict.reader.steps[-1]
+        items = []
+        for number in list(self.inodes):
+            inode, known = self.inodes[number], full.inodes.get(number)
+            content = known and tuple(place and (place[0], place[2]) for place in known.content)
+            if known and (inode.kind, inode.content, inode.thumb, inode.made) == (
+                    known.kind, content, known.thumb, known.made): continue
+            if number in self.unreadable and known and content == inode.content: continue
+            if inode.kind != 'dir' and content != inode.content:
+                self.inodes[number] = inode._replace(count=1 + max(verdict.counts.get(number, 0), inode.count,
+                                                                   known.count if known else 0))
+                items += [('extents', number, k, place) for k, place in enumerate(inode.content)]
+            items.append(('inode', number, self.state(number)))
+        items += [('entry',) + name + (0,) for name in full.names if name not in self.names]
+        items += [('entry',) + name + (number,) for name, number in self.names.items()
+                  if full.names.get(name) != number]
+        for number, known in full.inodes.items():
+            if number in self.inodes: continue
+            if number in verdict.aside and 'marks' not in self.without:
+                items.append(('inode', number, State('left', known.count, len(known.content), 0, False)))
+            else: items.append(('gone', number))
         self.frame(items)
 
     # ---- files ----
