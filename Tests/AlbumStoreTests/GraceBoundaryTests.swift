@@ -85,7 +85,8 @@ struct GraceBoundaryTests {
     #expect(report.damagedPaths == ["file"])
   }
 
-  /// The journal segment is missing whose frame recorded the new content. A later frame of the file shows that.
+  /// The journal segment is missing whose frame recorded the new content. A later frame of the file
+  /// shows that.
   @Test(arguments: ages) func aMissingFrameCostsNoOlderContentThanTheGraceTime(_ age: Duration)
     throws
   {

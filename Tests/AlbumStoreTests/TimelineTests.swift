@@ -98,8 +98,8 @@ struct TimelineTests {
     }
   }
 
-  /// Both timelines give a segment the same number. Its birth is in its name, and the name is authenticated with
-  /// each record: the copy's segment in the place of the source's is damage, and its bytes are never shown.
+  /// Both timelines give a segment the same number. Its birth is in its name, and the name is authenticated
+  /// with each record: the copy's segment in the place of the source's is damage, and its bytes never show.
   @Test func noRecordOfTheOtherTimelineDecrypts() throws {
     var space = try source.open(background: false)
     try space.write([1], to: "a")
@@ -121,8 +121,8 @@ struct TimelineTests {
     try mixed.close()
   }
 
-  /// A head names three segments before it by number and birth. Two of them are missing, and the copy has one of
-  /// the third's number.
+  /// A head names three segments before it by number and birth. Two of them are missing, and the copy has one
+  /// of the third's number.
   @Test func behindTwoMissingSegmentsTheJournalIsStillTheSources() throws {
     var space = try source.open(background: false)
     for name in ["a", "b"] { try space.write([1], to: name) }

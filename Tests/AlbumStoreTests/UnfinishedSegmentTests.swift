@@ -81,8 +81,8 @@ struct UnfinishedSegmentTests {
     }
   }
 
-  /// A seal says that a segment was whole. What is missing under it was lost, and no copy explains it: the file
-  /// does not fall back.
+  /// A seal says that a segment was whole. What is missing under it was lost, and no copy explains it: the
+  /// file does not fall back.
   @Test func contentThatIsMissingUnderASealIsDamage() throws {
     let space = try place.store.open(background: false)
     try space.write([UInt8](repeating: 1, count: UnfinishedSegmentTests.byteCount), to: "three")

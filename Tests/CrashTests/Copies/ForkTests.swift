@@ -143,8 +143,8 @@ struct ForkExamination {
     examineMixture(mixed, "by hand")
   }
 
-  /// Refreshes the copy by a run of a tool that is interrupted: each file is as the run leaves it, or as it was
-  /// before. The run has done different shares of the kinds of segments, and has not come to some journal
+  /// Refreshes the copy by a run of a tool that is interrupted: each file is as the run leaves it, or as it
+  /// was before. The run has done different shares of the kinds of segments, and has not come to some journal
   /// segments in a row.
   mutating func interrupt() {
     let keys = fork.source.keys
