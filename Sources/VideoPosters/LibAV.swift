@@ -58,10 +58,10 @@ private final class Input {
   }
 
   func read(_ target: UnsafeMutablePointer<UInt8>?, _ count: CInt) -> CInt {
-    guard isCallLeft() else { return clibav_error_io() }
+    callsLeft -= 1
+    guard callsLeft >= 0 else { return clibav_error_io() }
     let rest = min(Int64(count), video.byteCount - position)
-    guard let target = unsafe target, rest > 0 else { return clibav_error_end() }
-    guard rest <= allowance else { return clibav_error_end() }
+    guard let target = unsafe target, rest > 0, rest <= allowance else { return clibav_error_end() }
     let got = unsafe video.read(
       at: position, into: UnsafeMutableRawBufferPointer(start: target, count: Int(rest)))
     if got == 0 { return clibav_error_end() }
@@ -70,13 +70,9 @@ private final class Input {
     return CInt(got)
   }
 
-  private func isCallLeft() -> Bool {
-    callsLeft -= 1
-    return callsLeft >= 0
-  }
-
   func seek(_ offset: Int64, _ whence: CInt) -> Int64 {
-    guard isCallLeft() else { return Int64(clibav_error_io()) }
+    callsLeft -= 1
+    guard callsLeft >= 0 else { return Int64(clibav_error_io()) }
     switch whence & ~AVSEEK_FORCE {
     case AVSEEK_SIZE: return video.byteCount
     case SEEK_SET: position = offset

@@ -182,8 +182,8 @@ final class Durability: SpacePart, Sendable {
     try requireLock { journal.withLock { $0.writer.newest } }
   }
 
-  /// Throws, and turns the space read-only, if another session has the space, or had it since this one lost its
-  /// lock (`SpaceLock.renew`). `newest`: the number of the newest journal segment of this session.
+  /// Throws, and turns the space read-only, if another session has the space, or had it since this one lost
+  /// its lock (`SpaceLock.renew`). `newest`: the number of the newest journal segment of this session.
   func requireLock(newest: () -> SegmentNumber) throws(StoreError) {
     guard let lock = context.lock, !options.readOnly else { return }
     do throws(StoreError) {

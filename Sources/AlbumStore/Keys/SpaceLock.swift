@@ -34,9 +34,9 @@ package final class SpaceLock: Sendable {
     }
   }
 
-  /// A writer calls it before it changes the store. Other programs replace a file by renaming a new one to its
-  /// name, and the lock is then on a file that nobody opens any more. Takes the lock on the new file, and
-  /// returns true if it had to. Throws `.inUse` if another session has that lock.
+  /// A writer calls it before it changes the store. Other programs replace a file by renaming a new one to
+  /// its name, and the lock is then on a file that nobody opens any more. Takes the lock on the new file,
+  /// and returns true if it had to. Throws `.inUse` if another session has that lock.
   func renew(in store: Store) throws(StoreError) -> Bool {
     try files.withLock { files throws(StoreError) in
       let isInPlace = files.allSatisfy {
