@@ -168,10 +168,13 @@ struct ForkExamination {
         mixed.files[path] = before.files[path]
       }
     }
-    examineMixture(mixed, "interrupted: \(pass)")
+    examineMixture(mixed, "interrupted: \(pass)", repairs: false)
   }
 
-  private mutating func examineMixture(_ mixed: StoreCopy, _ circumstances: String) {
+  /// With `repairs`, a repair has to keep every file that the mount shows.
+  private mutating func examineMixture(
+    _ mixed: StoreCopy, _ circumstances: String, repairs: Bool = true
+  ) {
     let seen = look(mixed)
     // The copy alone writes: to a name of its own, or to a name that both use.
     let (ofCopy, ofSource) = (
@@ -197,7 +200,7 @@ struct ForkExamination {
     // The shown timeline continues, and may remove its own content.
     let isOfSource = fork.source.timeline.foreign(in: view).isEmpty
     let isOfCopy = fork.copy.timeline.foreign(in: view).isEmpty
-    if Bool.random(using: &random) {
+    if repairs, Bool.random(using: &random) {
       states += 1
       add(
         RepairExamination.faults(mixed, fork.source.keys, boot: boot, before: seen), circumstances)
