@@ -188,12 +188,20 @@ struct ThumbnailMaker {
     {
       return image
     }
-    if kind == .heif || kind == .avif, let small = unsafe Image(loadingThumbnailOfHEIF: content),
-      let image = finish(small), !image.isOneColour
-    {
-      return image
+    if kind == .heif || kind == .avif {
+      if let image = unsafe smallPicture(content) { return image }
+      // libheif refuses a file that ends before its last tile, whatever is asked for.
+      if let image = unsafe smallPicture(picture.padded) { return image }
     }
     throw failure("decode")
+  }
+
+  /// The small picture in a HEIC or AVIF.
+  private func smallPicture(_ picture: UnsafeRawBufferPointer) -> Image? {
+    guard let small = unsafe Image(loadingThumbnailOfHEIF: picture), let image = finish(small),
+      !image.isOneColour
+    else { return nil }
+    return image
   }
 
   private func decode(

@@ -89,11 +89,11 @@ package enum PlainSamples {
     case inks = 4
   }
 
-  /// A PSD or, if `isLarge`, a PSB, 240 by 150.
+  /// A PSD or, if `isLarge`, a PSB.
   package static func psd(
-    _ mode: PhotoshopMode, depth: Int = 8, isPacked: Bool = true, isLarge: Bool = false
+    _ mode: PhotoshopMode, width: Int = 240, height: Int = 150, depth: Int = 8,
+    isPacked: Bool = true, isLarge: Bool = false
   ) -> [UInt8] {
-    let (width, height) = (240, 150)
     let channels = mode == .palette ? 1 : mode == .colour ? 3 : 4
     var rows: [[UInt8]] = []
     for channel in 0..<channels {

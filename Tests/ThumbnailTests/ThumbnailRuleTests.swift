@@ -357,12 +357,16 @@ struct ThumbnailRuleTests {
     }
     let last = grid.tiles[3]
     lost.append(("the last tile is missing", Array(grid.bytes.prefix(last.lowerBound))))
-    lost.append(("the last tile is cut short", Array(grid.bytes.prefix(last.lowerBound + 20))))
     for (name, bytes) in lost {
       let pixels = try TestPictures.decode(try worker.thumbnail(of: bytes).1)
       #expect((pixels.width, pixels.height) == (160, 100), "\(name)")
       #expect(pixels.isUpright, "\(name): \(pixels.quarters)")
     }
+    // Of a tile that was cut short there may be something to see.
+    let cut = try TestPictures.decode(
+      try worker.thumbnail(of: Array(grid.bytes.prefix(last.lowerBound + 20))).1)
+    let found = zip(cut.quarters, whole.quarters).prefix(3)
+    #expect(found.allSatisfy { Pixels.isClose($0, $1, by: 60) }, "\(cut.quarters)")
   }
 
   @Test("A panorama may have more pixels than other pictures, if it is a baseline JPEG")

@@ -16,7 +16,9 @@ enum PlainPictureTarget: FuzzTarget {
       [3, 0, 0, 1, 0, 1, 0, 1, 1, 0, 0, 1, 0, 32, 0, 48, 0, 0, 0, 22, 0, 0, 0]
         + [40, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 1, 0, 32, 0] + [UInt8](repeating: 0, count: 24)
         + [1, 2, 3, 255, 0, 0, 0, 0],
-      [4] + PlainSamples.psd(.palette), [4] + PlainSamples.psd(.colour, depth: 16, isLarge: true),
+      // Small ones: the fuzzer runs thousands of times a second.
+      [4] + PlainSamples.psd(.palette, width: 8, height: 6),
+      [4] + PlainSamples.psd(.colour, width: 8, height: 6, depth: 16, isLarge: true),
     ]
   }
 
