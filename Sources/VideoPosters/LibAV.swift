@@ -263,9 +263,7 @@ final class Film {
   /// Reads the next packet of the stream; false at the end.
   private func nextPacket() -> Bool {
     guard let context = unsafe context, let packet = unsafe packet, let stream = unsafe stream
-    else {
-      return false
-    }
+    else { return false }
     while packetsLeft > 0 {
       packetsLeft -= 1
       if unsafe av_read_frame(context, packet) != 0 { return false }
