@@ -111,6 +111,7 @@ struct GraceBoundaryTests {
     try space.close()
     let report = try check()
     #expect(report.findings.contains { $0.path == "file" })
+    #expect(report.isDamaged == (age > StoreTime.grace))
   }
 
   /// A retired segment and a superseded checkpoint stay for the grace time, and go after it.

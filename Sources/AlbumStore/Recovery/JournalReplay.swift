@@ -73,17 +73,18 @@ struct JournalReplay {
   mutating func run(
     _ chain: [JournalLink], of journals: inout JournalTimelines, into catalog: inout Catalog
   ) throws(StoreError) {
-    for link in chain.dropLast() {
-      try replay(try journals.scan(link.number), of: link, into: &catalog)
+    for (link, next) in zip(chain, chain.dropFirst()) {
+      let end = try journals.scan(next.number).head?.time
+      try replay(try journals.scan(link.number), of: link, endedAt: end, into: &catalog)
     }
     if let newest = chain.last?.number {
       try finish(try journals.scan(newest), of: newest, into: &catalog)
     }
   }
 
-  /// Replays a segment that others follow.
+  /// Replays a segment that others follow. `end` is when the next one was begun, if that is known.
   private mutating func replay(
-    _ scan: JournalScan, of link: JournalLink, into catalog: inout Catalog
+    _ scan: JournalScan, of link: JournalLink, endedAt end: StoreTime?, into catalog: inout Catalog
   ) throws(StoreError) {
     let (number, cut, limit) = (link.number, link.cut, link.limit)
     enter(number, scan, &catalog)
@@ -94,7 +95,9 @@ struct JournalReplay {
       try take(found, number, proven, into: &catalog)
     }
     if let cut, reached < cut {
-      lose(upTo: cut, wereUnwritten: scan.seal == nil && scan.isEndUnwritten, &catalog)
+      let isRecent = end.map(recent.reaches) ?? true
+      lose(
+        upTo: cut, wereUnwritten: scan.seal == nil && scan.isEndUnwritten && isRecent, &catalog)
     }
   }
 
@@ -119,7 +122,7 @@ struct JournalReplay {
     isCut = false
     if let head = scan.head, head.cutFrame > reached {
       // The segments between the two are missing.
-      lose(upTo: head.cutFrame, wereUnwritten: true, &catalog)
+      lose(upTo: head.cutFrame, wereUnwritten: recent.reaches(head.time), &catalog)
     }
     if let head = scan.head, head.cutFrame == reached { reachedHash = head.cutHash }
     if let head = scan.head { catalog.lossMark = head.loss }
@@ -148,17 +151,17 @@ struct JournalReplay {
     if number <= proven {
       if number != reached.next {
         lose(
-          upTo: FrameNumber(number.rawValue - 1), wereUnwritten: found.followsUnwritten, &catalog)
+          upTo: FrameNumber(number.rawValue - 1), wereUnwritten: isRecentTail(found), &catalog)
       }
     } else {
       if reached < proven {
-        lose(upTo: proven, wereUnwritten: found.followsUnwritten, &catalog)
+        lose(upTo: proven, wereUnwritten: isRecentTail(found), &catalog)
       }
       if !continues(found) {
         if mayHaveLostPower || isOfAnotherChain(found) { return cut(found) }
         if number != reached.next {
           lose(
-            upTo: FrameNumber(number.rawValue - 1), wereUnwritten: found.followsUnwritten, &catalog)
+            upTo: FrameNumber(number.rawValue - 1), wereUnwritten: isRecentTail(found), &catalog)
         }
       }
     }
@@ -205,6 +208,12 @@ struct JournalReplay {
     report.cutFrames += group.isEmpty ? 1 : group.count
     if group.last?.frame.number != found.frame.number, !group.isEmpty { report.cutFrames += 1 }
     group = []
+  }
+
+  /// True if a copy may have been made before the frames were written that are missing before this one.
+  /// Frames that are missing before an older one were there when the copy began.
+  private func isRecentTail(_ found: JournalScan.Frame) -> Bool {
+    found.followsUnwritten && recent.reaches(found.frame.time)
   }
 
   // MARK: Damage
