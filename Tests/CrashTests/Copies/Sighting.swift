@@ -75,7 +75,9 @@ struct Sighting {
     if (view == nil) != (other.view == nil) { return "one mounts: \(refusal)\(other.refusal)" }
     if let view, let seen = other.view, view != seen { return view.difference(from: seen) }
     let (mine, its) = (findings.map { "\($0)" }.sorted(), other.findings.map { "\($0)" }.sorted())
-    if mine != its { return "checks say \(mine) and \(its)" }
+    if mine != its {
+      return "one check alone says \(Set(mine).symmetricDifference(its).sorted())"
+    }
     if isCheckDamaged != other.isCheckDamaged { return "one check says that it is damaged" }
     if isMountDamaged != other.isMountDamaged { return "one mount says that it is damaged" }
     return nil
