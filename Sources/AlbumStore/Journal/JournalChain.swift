@@ -22,8 +22,8 @@ extension JournalTimelines {
   /// - A head says which segment is before it, and where that ends.
   /// - Where the heads of a segment are lost, the one before it is the next that there is. It ends where the
   ///   nearest head that is known says so, else before the first frame of the segment behind it.
-  /// - The chain ends where no head that is known names the next one that there is, and the store holds
-  ///   segments of another copy: the next one may be that copy's.
+  /// - The chain ends where a head that is known does not name the next one that there is, and the store
+  ///   holds segments of another copy: the next one may be that copy's.
   ///
   /// `believesCuts`: see `Precaution.statedCut`.
   mutating func chain(
@@ -43,7 +43,7 @@ extension JournalTimelines {
         links.append(JournalLink(number: head.predecessor, cut: cut))
       } else if let former = all.last(where: { $0.number < link.number })?.number {
         let stated = known?.cut(of: former)
-        if stated == nil, holdsOtherCopies { break }
+        if known != nil, stated == nil, holdsOtherCopies { break }
         let cut = stated ?? scan.frames.first.map(\.frame.number.former)
         links.append(JournalLink(number: former, cut: cut, limit: link.cut ?? link.limit))
       } else {
