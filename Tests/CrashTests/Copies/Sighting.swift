@@ -74,9 +74,12 @@ struct Sighting {
   func difference(from other: Sighting) -> String? {
     if (view == nil) != (other.view == nil) { return "one mounts: \(refusal)\(other.refusal)" }
     if let view, let seen = other.view, view != seen { return view.difference(from: seen) }
-    let (mine, its) = (findings.map { "\($0)" }.sorted(), other.findings.map { "\($0)" }.sorted())
-    if mine != its {
-      return "one check alone says \(Set(mine).symmetricDifference(its).sorted())"
+    // Not by their texts: a finding has sets, which print in any order.
+    let alone =
+      findings.filter { !other.findings.contains($0) }
+      + other.findings.filter { !findings.contains($0) }
+    if !alone.isEmpty || findings.count != other.findings.count {
+      return "one check alone says \(alone)"
     }
     if isCheckDamaged != other.isCheckDamaged { return "one check says that it is damaged" }
     if isMountDamaged != other.isMountDamaged { return "one mount says that it is damaged" }
