@@ -62,6 +62,17 @@ struct GraceBoundaryTests {
     try SpaceCheck.run(place.store, keys: place.keys, options: CheckOptions())
   }
 
+  /// The file shows its former content within the grace time, and none after it; the other file is untouched.
+  private func expectFormerContent(_ space: Space, _ age: Duration) throws {
+    if age < StoreTime.grace {
+      #expect(try space.content(of: "file") == GraceBoundaryTests.before)
+      #expect(space.status.recovery.incompleteFiles.map(\.outcome) == [.formerContent])
+    } else {
+      #expect(throws: StoreError.self) { try space.content(of: "file") }
+    }
+    #expect(try space.content(of: "other") == GraceBoundaryTests.before)
+  }
+
   @Test(arguments: ages) func aMissingSegmentCostsNoOlderContentThanTheGraceTime(_ age: Duration)
     throws
   {
@@ -71,13 +82,7 @@ struct GraceBoundaryTests {
     }
     try remove(.data, of: made)
     let space = try open(readOnly: true)
-    if age < StoreTime.grace {
-      #expect(try space.content(of: "file") == GraceBoundaryTests.before)
-      #expect(space.status.recovery.incompleteFiles.map(\.outcome) == [.formerContent])
-    } else {
-      #expect(throws: StoreError.self) { try space.content(of: "file") }
-    }
-    #expect(try space.content(of: "other") == GraceBoundaryTests.before)
+    try expectFormerContent(space, age)
     #expect(try space.content(of: "later") == [9])
     try space.close()
     let report = try check()
@@ -100,14 +105,10 @@ struct GraceBoundaryTests {
     }
     try remove(.journal, of: made)
     let space = try open(readOnly: true)
-    if age < StoreTime.grace {
-      #expect(try space.content(of: "file") == GraceBoundaryTests.before)
-      #expect(space.status.recovery.incompleteFiles.map(\.outcome) == [.formerContent])
-    } else {
-      #expect(throws: StoreError.self) { try space.content(of: "file") }
+    try expectFormerContent(space, age)
+    if age >= StoreTime.grace {
       #expect(space.status.recovery.incompleteFiles.map(\.outcome) == [.unreadable])
     }
-    #expect(try space.content(of: "other") == GraceBoundaryTests.before)
     try space.close()
     let report = try check()
     #expect(report.findings.contains { $0.path == "file" })

@@ -121,19 +121,25 @@ struct TimelineTests {
     try mixed.close()
   }
 
-  /// A head names three segments before it by number and birth. Two of them are missing, and the copy has one
-  /// of the third's number.
-  @Test func behindTwoMissingSegmentsTheJournalIsStillTheSources() throws {
-    var space = try source.open(background: false)
+  /// Fills the source, and returns a copy in which one of its two files was changed.
+  private func forkedCopy() throws -> StorePlace {
+    let space = try source.open(background: false)
     for name in ["a", "b"] { try space.write([1], to: name) }
     try space.close()
     let copy = try StorePlace(copyOf: source)
     let other = try copy.open(background: false)
     try other.write([9, 9, 9], to: "a")
     try other.close()
+    return copy
+  }
+
+  /// A head names three segments before it by number and birth. Two of them are missing, and the copy has one
+  /// of the third's number.
+  @Test func behindTwoMissingSegmentsTheJournalIsStillTheSources() throws {
+    let copy = try forkedCopy()
     let known = Set(source.keys.numbers(.journal, among: try source.segments().keys))
     for session in 1...4 {
-      space = try source.open(background: false)
+      let space = try source.open(background: false)
       try space.write([UInt8(session)], to: "b")
       if session == 1 { try space.write([2], to: "a") }
       try space.close()
@@ -158,16 +164,10 @@ struct TimelineTests {
   /// are missing, more than a head names, and so are the checkpoints. The next lower segment is the copy's.
   /// Former fault: the file showed the copy's bytes.
   @Test func aJournalThatLacksMoreThanAHeadNamesDoesNotLeadToTheOtherTimeline() throws {
-    var space = try source.open(background: false)
-    for name in ["a", "b"] { try space.write([1], to: name) }
-    try space.close()
-    let copy = try StorePlace(copyOf: source)
-    let other = try copy.open(background: false)
-    try other.write([9, 9, 9], to: "a")
-    try other.close()
+    let copy = try forkedCopy()
 
     for session in 1...6 {
-      space = try source.open(background: false)
+      let space = try source.open(background: false)
       try space.write([UInt8(session)], to: "b")
       if session > 4 { try space.durability.checkpoint() }
       try space.close()

@@ -18,7 +18,7 @@ package struct GridSample {
     return GridSample(tiles, try Item(encoding: TestPictures.pixels(width: 160, height: 100)))
   }
 
-  /// What heif-enc makes of a PPM: the properties of the one item, and its bytes.
+  /// The output of heif-enc for a PPM: the properties of the one item, and its bytes.
   private struct Item {
     let properties: [[UInt8]]
     let content: [UInt8]

@@ -39,11 +39,7 @@ package final class SpaceLock: Sendable {
   /// and returns true if it had to. Throws `.inUse` if another session has that lock.
   func renew(in store: Store) throws(StoreError) -> Bool {
     try files.withLock { files throws(StoreError) in
-      let isInPlace = files.allSatisfy {
-        (try? store.directory.holds($0.file, at: $0.path)) ?? true
-      }
-      if isInPlace { return false }
-      var renewed = files
+      var renewed: [Int: LockedFile] = [:]
       for (place, locked) in files.enumerated() {
         if (try? store.directory.holds(locked.file, at: locked.path)) ?? true { continue }
         // A file that is missing lets nobody open the store. It may come back.
@@ -57,8 +53,8 @@ package final class SpaceLock: Sendable {
         }
         renewed[place] = LockedFile(path: locked.path, file: file)
       }
-      files = renewed
-      return true
+      for (place, locked) in renewed { files[place] = locked }
+      return !renewed.isEmpty
     }
   }
 
