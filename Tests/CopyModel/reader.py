@@ -95,7 +95,8 @@ class Reader:
         newest = max((k for k in self.all_heads if k not in named), key=lambda k: (self.newest_stamp(k), k[0]))
         self.head = self.all_heads[newest]
         self.spans = {newest: (self.head.first, None)}    # the frames that count: first, cut
-        head, guessed = self.head, False
+        self.guessed = set()                              # where no head says how these ended
+        head = self.head
         while head:
             following = None
             for number, birth, first, cut in head.ancestry[:limit]:
@@ -108,6 +109,7 @@ class Reader:
                 if lower:
                     following = self.all_heads[max(lower)]
                     self.spans[max(lower)] = (following.first, self.newest_frame(max(lower)))
+                    self.guessed.add(max(lower))
             head = following
         self.heads = [self.all_heads[k] for k in sorted(self.spans) if k in self.all_heads]
         return True
@@ -149,8 +151,10 @@ class Reader:
                 if cut is None or frame.number <= cut: self.frames[frame.number] = frame
             self.last = max(self.last, head.cut)
             self.dead |= set(range(head.cut + 1, head.first))
-        spans = [self.spans[k] for k in sorted(self.spans)]     # by segment number: an empty one has no frames
-        for (_, cut), (first, _) in zip(spans, spans[1:]): self.dead |= set(range(cut + 1, first))
+        keys = sorted(self.spans)                               # by segment number: an empty one has no frames
+        for former, latter in zip(keys, keys[1:]):
+            if former not in self.guessed:
+                self.dead |= set(range(self.spans[former][1] + 1, self.spans[latter][0]))
         for number in self.dead: self.frames.pop(number, None)
         self.last = max([self.last] + list(self.frames))
         newest = max([h.stamp for h in self.heads] + [f.stamp for f in self.frames.values()])
@@ -199,7 +203,7 @@ class Reader:
         def note(): self.steps.append(Step(position, stamp, dict(names), dict(inodes), position >= start.cut))
         note()
         while position < self.last:
-            if position in later_starts and (holes or self.begins_here(position)):
+            if position in later_starts and (holes or self.begins_here(later_starts[position])):
                 # A checkpoint bridges a hole. The frames before it were replayed to learn which file replaced which.
                 if not holes: before = dict(inodes)
                 start = later_starts.pop(position)
@@ -228,9 +232,10 @@ class Reader:
         self.verdict.holes, self.verdict.end = holes, position
         return True
 
-    def begins_here(self, position):
+    def begins_here(self, start):
         """True if replay goes on from a checkpoint because frames that its slices know are missing behind it."""
-        return self.rule.partial != 'restart' and position + 1 not in self.frames and position + 1 not in self.dead
+        return self.rule.partial != 'restart' and any(
+            number not in self.frames and number not in self.dead for number in range(start.last + 1, start.cut + 2))
 
     def hole_at(self, first, later_starts):
         """The far side is the earliest frame that certainly comes behind the hole, or a checkpoint in it."""
