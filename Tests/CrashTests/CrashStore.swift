@@ -87,7 +87,13 @@ struct MountedSpace {
 final class TestClock: Sendable {
   private let nanoseconds: Mutex<Int64>
 
-  init(from start: Int64 = 1_000_000_000_000_000) { nanoseconds = Mutex(start, rank: .test) }
+  /// Starts in 2096. That is after every time that the real clock stated in a store.
+  init(from start: Int64 = 4_000_000_000_000_000_000) {
+    nanoseconds = Mutex(start, rank: .test)
+  }
+
+  /// A clock that was set back: store time is ahead of it, and goes on from the newest time in the store.
+  static var setBack: TestClock { TestClock(from: 1_000_000_000_000_000) }
 
   func advance(seconds: Int64) { nanoseconds.withLock { $0 += seconds * 1_000_000_000 } }
 

@@ -102,10 +102,8 @@ struct CopyExamination {
     if isSameStart, life.isWithinSession(first.window.lowerBound...last.window.upperBound) {
       add(seen.cutFault, rule, circumstances)
     }
-    // What a power cut took from the store is left in a copy that has the same sizes and times.
     let all = (begin ?? first.window.lowerBound)...last.window.upperBound
-    if life.hasPowerCut(in: all), seen.findings.contains(where: { $0.detail == .divergedTimeline })
-    {
+    if life.isLeftByPowerCut(seen.findings, in: all) {
       return compareTimes(copy, seen, circumstances)
     }
     // One session writes during the copy. If sessions begin or end then, what the copy lacks may look like

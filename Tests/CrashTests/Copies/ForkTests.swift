@@ -120,10 +120,8 @@ struct ForkExamination {
       + timeline.missing(in: view, since: since, until: until, nameless: seen.nameless))
       .filter { !hasBoundary || !errors.contains($0.kind) }
     var faults = found.map { Fault("refreshed with --delete, \($0.kind)", $0.text) }
-    // What a power cut took from the source may be left in the copy, with the same sizes and times.
-    let isLeft =
-      fork.source.hasPowerCut(in: fork.position...second.window.upperBound)
-      && seen.findings.contains { $0.detail == .divergedTimeline }
+    let isLeft = fork.source.isLeftByPowerCut(
+      seen.findings, in: fork.position...second.window.upperBound)
     if seen.isCheckDamaged, !hasBoundary, !isLeft {
       faults.append(Fault("refreshed with --delete, check reports damage", "\(seen.findings)"))
     }
