@@ -1,5 +1,6 @@
 """How a reader interprets the files that it finds: the rules. See `run` for the rules in words."""
 import collections
+import copy
 
 from store import GARBAGE, GRACE, RECOVERED, ROOT, Frame, Head
 
@@ -199,13 +200,15 @@ class Reader:
         self.replaced = {}
         self.placed = {}                               # inode -> its newest name
         self.steps, holes = [], []
+        newer = None                                   # a start whose slices know frames that are missing here
 
         def note(): self.steps.append(Step(position, stamp, dict(names), dict(inodes), position >= start.cut))
         note()
         while position < self.last:
-            if position in later_starts and (holes or self.begins_here(later_starts[position])):
+            if position in later_starts and not holes and self.begins_here(later_starts[position]):
+                newer = later_starts.pop(position)
+            elif position in later_starts and holes:
                 # A checkpoint bridges a hole. The frames before it were replayed to learn which file replaced which.
-                if not holes: before = dict(inodes)
                 start = later_starts.pop(position)
                 self.note_vanished(start, before, inodes, names)
                 inodes, names, self.ledger = dict(start.inodes), dict(start.names), dict(start.ledger)
@@ -218,6 +221,11 @@ class Reader:
             if number not in self.frames:
                 hole = self.hole_at(number, later_starts)
                 if not holes: before = dict(inodes)
+                if newer:
+                    start, newer = self.taken_up_to(position, newer), None
+                    self.note_vanished(start, before, inodes, names)
+                    inodes, names = dict(start.inodes), dict(start.names)
+                    note()
                 holes.append(hole)
                 if self.rule.hole == 'cut' and not hole.is_old and not any(k >= hole.last for k in later_starts):
                     self.verdict.cut = len([n for n in self.frames if n > number])
@@ -236,6 +244,16 @@ class Reader:
         """True if replay goes on from a checkpoint because frames that its slices know are missing behind it."""
         return self.rule.partial != 'restart' and any(
             number not in self.frames and number not in self.dead for number in range(start.last + 1, start.cut + 2))
+
+    def taken_up_to(self, position, start):
+        """Returns a start with the frames up to `position`, which its slices may know already. Which file replaced
+        which is known from the replay without it."""
+        inodes, names, self.ledger = dict(start.inodes), dict(start.names), dict(start.ledger)
+        known = copy.deepcopy((self.holders, self.replaced, self.placed, self.gone))
+        for number in range(start.last + 1, position + 1):
+            if number in self.frames: self.apply(self.frames[number], inodes, names, True)
+        self.holders, self.replaced, self.placed, self.gone = known
+        return start._replace(inodes=inodes, names=names)
 
     def hole_at(self, first, later_starts):
         """The far side is the earliest frame that certainly comes behind the hole, or a checkpoint in it."""
