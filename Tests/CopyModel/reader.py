@@ -95,8 +95,8 @@ class Reader:
         named = {entry[:2] for head in self.all_heads.values() for entry in head.ancestry[:limit]}
         newest = max((k for k in self.all_heads if k not in named), key=lambda k: (self.newest_stamp(k), k[0]))
         self.head = self.all_heads[newest]
-        self.spans = {newest: (self.head.first, None)}    # the frames that count: first, cut
-        self.guessed = set()                              # where no head says how these ended
+        # The frames that count: first, cut. None: all, and no head says whether any are missing behind them.
+        self.spans = {newest: (self.head.first, None)}
         head = self.head
         while head:
             following = None
@@ -109,8 +109,7 @@ class Reader:
                 lower = [k for k in self.all_heads if k[0] < head.number and k[0] not in taken]
                 if lower:
                     following = self.all_heads[max(lower)]
-                    self.spans[max(lower)] = (following.first, self.newest_frame(max(lower)))
-                    self.guessed.add(max(lower))
+                    self.spans[max(lower)] = (following.first, None)
             head = following
         self.heads = [self.all_heads[k] for k in sorted(self.spans) if k in self.all_heads]
         return True
@@ -120,9 +119,6 @@ class Reader:
 
     def newest_stamp(self, key):
         return max([self.all_heads[key].stamp] + [frame.stamp for frame in self.frames_of(key)])
-
-    def newest_frame(self, key):
-        return max([self.all_heads[key].first - 1] + [frame.number for frame in self.frames_of(key)])
 
     def find_others(self):
         """Returns the segments that are not of this timeline. Those that its journals name are of it, and those that
@@ -152,10 +148,9 @@ class Reader:
                 if cut is None or frame.number <= cut: self.frames[frame.number] = frame
             self.last = max(self.last, head.cut)
             self.dead |= set(range(head.cut + 1, head.first))
-        keys = sorted(self.spans)                               # by segment number: an empty one has no frames
-        for former, latter in zip(keys, keys[1:]):
-            if former not in self.guessed:
-                self.dead |= set(range(self.spans[former][1] + 1, self.spans[latter][0]))
+        spans = [self.spans[k] for k in sorted(self.spans)]     # by segment number: an empty one has no frames
+        for (_, cut), (first, _) in zip(spans, spans[1:]):
+            if cut is not None: self.dead |= set(range(cut + 1, first))
         for number in self.dead: self.frames.pop(number, None)
         self.last = max([self.last] + list(self.frames))
         newest = max([h.stamp for h in self.heads] + [f.stamp for f in self.frames.values()])
@@ -204,16 +199,22 @@ class Reader:
 
         def note(): self.steps.append(Step(position, stamp, dict(names), dict(inodes), position >= start.cut))
         note()
+
+        def go_on_from(checkpoint):
+            # The frames before it were replayed to learn which file replaced which.
+            nonlocal start, inodes, names
+            start = self.taken_up_to(position, checkpoint)
+            self.note_vanished(start, before, inodes, names)
+            inodes, names = start.inodes, start.names
+
         while position < self.last:
-            if position in later_starts and not holes and self.begins_here(later_starts[position]):
-                newer = later_starts.pop(position)
-            elif position in later_starts and holes:
-                # A checkpoint bridges a hole. The frames before it were replayed to learn which file replaced which.
-                start = later_starts.pop(position)
-                self.note_vanished(start, before, inodes, names)
-                inodes, names, self.ledger = dict(start.inodes), dict(start.names), dict(start.ledger)
+            if position in later_starts and holes:
+                # A checkpoint bridges a hole.
+                go_on_from(later_starts.pop(position))
                 holes, self.hole, stamp = [], '', start.stamp
                 note()
+            elif position in later_starts and self.begins_here(later_starts[position]):
+                newer = later_starts.pop(position)
             number = position + 1
             if number in self.dead:
                 position = number
@@ -222,9 +223,8 @@ class Reader:
                 hole = self.hole_at(number, later_starts)
                 if not holes: before = dict(inodes)
                 if newer:
-                    start, newer = self.taken_up_to(position, newer), None
-                    self.note_vanished(start, before, inodes, names)
-                    inodes, names = dict(start.inodes), dict(start.names)
+                    go_on_from(newer)
+                    newer = None
                     note()
                 holes.append(hole)
                 if self.rule.hole == 'cut' and not hole.is_old and not any(k >= hole.last for k in later_starts):

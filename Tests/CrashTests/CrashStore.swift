@@ -86,14 +86,15 @@ struct MountedSpace {
 /// A clock that advances a little with each reading, so that the times of files show changes.
 final class TestClock: Sendable {
   private let nanoseconds: Mutex<Int64>
+  /// True if the times in the store are ahead of this clock. Store time then goes on from the newest of them.
+  let isSetBack: Bool
 
-  /// Starts in 2096. That is after every time that the real clock stated in a store.
-  init(from start: Int64 = 4_000_000_000_000_000_000) {
-    nanoseconds = Mutex(start, rank: .test)
+  /// Starts in 2096, after every time that the real clock stated in a store; in 1970 if it was set back.
+  init(isSetBack: Bool = false) {
+    self.isSetBack = isSetBack
+    nanoseconds = Mutex(
+      isSetBack ? 1_000_000_000_000_000 : 4_000_000_000_000_000_000, rank: .test)
   }
-
-  /// A clock that was set back: store time is ahead of it, and goes on from the newest time in the store.
-  static var setBack: TestClock { TestClock(from: 1_000_000_000_000_000) }
 
   func advance(seconds: Int64) { nanoseconds.withLock { $0 += seconds * 1_000_000_000 } }
 

@@ -28,9 +28,6 @@ struct CopyLife {
   private var boots: [(position: Int, boot: BootIdentity)] = []
   private var circumstances: Circumstances
   private let clock: TestClock
-  /// True if the clock is behind the store's times. A session after a power cut may then begin at an earlier
-  /// store time than that of the frames that the power cut took.
-  private(set) var isClockBehind = false
   /// True if the life takes longer than the grace time, so that what is not needed any more goes.
   private var isLong = false
 
@@ -148,7 +145,6 @@ struct CopyLife {
     }
     var other = CopyLife(circumstances, clock: clock)
     other.isLong = isLong
-    other.isClockBehind = isClockBehind
     other.circumstances.salt &+= 1 << 36
     other.circumstances.store.image = copy.image
     other.circumstances.tree = timeline.tree(instant)
@@ -197,21 +193,21 @@ struct CopyLife {
     var circumstances = prepared
     circumstances.salt = random.next() << 40
     circumstances.boot = .random(&random)
-    let isClockBehind = Int.random(in: 0..<4, using: &random) == 0
-    var life = CopyLife(circumstances, clock: isClockBehind ? .setBack : TestClock())
-    life.isClockBehind = isClockBehind
+    let clock = TestClock(isSetBack: Int.random(in: 0..<4, using: &random) == 0)
+    var life = CopyLife(circumstances, clock: clock)
     life.isLong = isLong ?? (Int.random(in: 0..<3, using: &random) == 0)
     try life.liveOn(sessions: Int.random(in: 1...sessions, using: &random), &random)
     return life
   }
 
   /// True if these findings of a check say that the copy has more than the store: what a power cut took from
-  /// the store is left in a copy with the same sizes and times. With a clock that was set back, this looks
-  /// like another timeline.
+  /// the store is left in a copy with the same sizes and times. With a clock that was set back, the next
+  /// session may begin at an earlier store time than that of the lost frames, and this looks like another
+  /// timeline.
   func isLeftByPowerCut(_ findings: [CheckFinding], in window: ClosedRange<Int>) -> Bool {
     hasPowerCut(in: window)
       && findings.contains {
-        $0.detail == .divergedTimeline || isClockBehind && $0.detail == .otherTimeline
+        $0.detail == .divergedTimeline || clock.isSetBack && $0.detail == .otherTimeline
       }
   }
 
