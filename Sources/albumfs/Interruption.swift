@@ -53,9 +53,9 @@ enum Interruption {
 /// Ctrl-Z gives the terminal back with echo; when the command continues, it hides what is typed again and
 /// repeats the question.
 enum TerminalEcho {
-  // The main thread writes these before a signal can arrive, and a signal handler reads them. The handler
-  // uses only tcgetattr, tcsetattr, write and these plain values, which is safe there. (A global of type
-  // `termios` is 3 bytes too short: Swift 6.3 leaves out its padding.)
+  // The main thread writes these, `isOff` last; signal handlers read the others only where it is true. A
+  // handler uses only tcgetattr, tcsetattr, write and these plain values, which is safe there.
+  // (A global of type `termios` is 3 bytes too short: Swift 6.3 leaves out its padding.)
   private nonisolated(unsafe) static var flags: tcflag_t = 0
   private nonisolated(unsafe) static var isOff = false
   private nonisolated(unsafe) static var question: UnsafeMutablePointer<CChar>?
@@ -65,19 +65,20 @@ enum TerminalEcho {
     unsafe question = nil
   }
 
-  /// Hides typed characters and drops those already typed. Repeats the question after a stop.
+  /// Hides typed characters, drops those already typed, and asks. Repeats the question after a stop.
   static func switchOff(asking words: String) {
     unsafe free(question)
     unsafe question = strdup(words)
-    hide()
-    guard unsafe isOff else { return }
+    // The handlers come first: a stop before they are there would leave the echo on after it.
     _ = signal(SIGTSTP) { _ in TerminalEcho.stop() }
     // After SIGSTOP, which no program can handle, the shell may have switched the echo on.
     _ = signal(SIGCONT) { _ in TerminalEcho.ask() }
+    hide()
+    Terminal.prompt(words)
   }
 
   static func restore() {
-    guard unsafe isOff else { return }
+    guard unsafe question != nil else { return }
     _ = signal(SIGTSTP, SIG_DFL)
     _ = signal(SIGCONT, SIG_DFL)
     show()
@@ -90,13 +91,14 @@ enum TerminalEcho {
     if unsafe !isOff { unsafe flags = state.c_lflag }
     state.c_lflag &= ~tcflag_t(ECHO)
     state.c_lflag |= tcflag_t(ECHONL | ICANON | ISIG)
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
     unsafe isOff = true
     unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &state)
   }
 
   private static func show() {
     var state = termios()
-    guard unsafe tcgetattr(STDIN_FILENO, &state) == 0 else { return }
+    guard unsafe isOff, unsafe tcgetattr(STDIN_FILENO, &state) == 0 else { return }
     unsafe state.c_lflag = flags
     unsafe tcsetattr(STDIN_FILENO, TCSANOW, &state)
   }

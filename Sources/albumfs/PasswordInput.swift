@@ -77,7 +77,6 @@ enum PasswordInput {
         "There is no terminal to ask for the password. Use --password-file, --password-command or --password-stdin."
       )
     }
-    Terminal.prompt(prompt)
     TerminalEcho.switchOff(asking: prompt)
     defer { TerminalEcho.restore() }
     return try line(of: STDIN_FILENO, "the terminal")
