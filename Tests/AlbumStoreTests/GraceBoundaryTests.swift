@@ -142,7 +142,7 @@ struct GraceBoundaryTests {
 }
 
 /// Store time that passes only when the test says so.
-private final class PassingTime: Sendable {
+final class PassingTime: Sendable {
   /// After the times that the birth of the store left in it.
   private let start = Timestamp.now + .seconds(3600)
   private let passed = Mutex(Duration.zero, rank: .test)

@@ -1,6 +1,7 @@
 import AlbumFormat
 import AlbumModel
 import AlbumTestSupport
+import Logging
 import Posix
 import Testing
 
@@ -45,6 +46,42 @@ struct ReplacedInGapTests {
     let copy = try place.open(readOnly: true)
     #expect(try copy.content(of: "a") == [1, 2, 3])
     #expect(copy.status.recovery.incompleteFiles.map(\.outcome) == [.leftOut])
+    try copy.close()
+  }
+
+  /// A program rewrites an old file while the store is copied. No remaining frame states the old content:
+  /// only the checkpoint from before the grace time has it.
+  @Test func theCopyShowsTheOldContentOfAFileThatOnlyLostFramesChanged() throws {
+    let time = PassingTime()
+    func open(readOnly: Bool = false) throws -> Space {
+      var options = SpaceOpenOptions(logger: Logger(label: "test"))
+      options.readOnly = readOnly
+      options.worksInBackground = false
+      options.time = time.source
+      return try Space.open(place.store, keys: place.keys, options: options)
+    }
+    var space = try open()
+    try space.write([1, 2, 3], to: "a")
+    try space.durability.checkpoint()
+    try space.close()
+    time.pass(StoreTime.grace + .seconds(60))
+    space = try open()
+    try space.write([9], to: "b")
+    try space.close()
+    let before = Set(place.store.directory.segmentPaths())
+    space = try open()
+    try space.write([4, 5, 6, 7], to: "a")
+    let made = Set(place.store.directory.segmentPaths()).subtracting(before)
+    let data = try #require(made.first { place.keys.segment(at: $0)?.kind == .data })
+    let change = try #require(made.first { place.keys.segment(at: $0)?.kind == .journal })
+    try space.durability.checkpoint()
+    try space.close()
+
+    try place.store.directory.remove(change)
+    try place.store.directory.remove(data)
+    let copy = try open(readOnly: true)
+    #expect(try copy.content(of: "a") == [1, 2, 3])
+    #expect(copy.status.recovery.incompleteFiles.map(\.outcome) == [.formerContent])
     try copy.close()
   }
 

@@ -59,6 +59,7 @@ extension Recovery {
       let empty = RecentHistory(floor: floor, wanted: wanted)
       var recent = try replayHistory(chain, empty, &older)
       if older.gap != nil {
+        recent.recordUntouched(older)
         recent.recordReplacements(between: older, and: catalog)
         // A checkpoint after the gap contains what the lost frames recorded.
         recent.add(try replayHistory(chain, empty, &older, newestFirst: true))

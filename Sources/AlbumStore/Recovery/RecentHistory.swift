@@ -153,6 +153,12 @@ struct RecentHistory: Sendable {
     }
   }
 
+  /// Records the state of the files in `wanted` that only lost frames changed: no remaining frame has left
+  /// a version of them. `before` is the state without the lost frames.
+  mutating func recordUntouched(_ before: borrowing Catalog) {
+    for inode in wanted ?? [] { recordFormerVersion(inode, before) }
+  }
+
   /// Records what lost frames show by their result. `before` is the state without them, `now` the state that
   /// a checkpoint after the gap contains. Where a name in `before` leads to a file that is gone, and in
   /// `now` to one of `wanted`, that one has replaced it.
