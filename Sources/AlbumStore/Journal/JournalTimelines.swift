@@ -139,8 +139,11 @@ struct JournalTimelines {
     return found
   }
 
-  /// The frames of segments that are of another timeline, or that the next segment of the chain leaves out.
-  mutating func framesLeftOut(in segments: [Segment]) throws(StoreError) -> [JournalScan.Frame] {
+  /// The frames of segments that are of another timeline, or that the next segment of the chain leaves out,
+  /// and the time of the frame before them, if the chain has it.
+  mutating func framesLeftOut(in segments: [Segment]) throws(StoreError) -> (
+    frames: [JournalScan.Frame], behind: StoreTime
+  ) {
     var found: [JournalScan.Frame] = []
     for segment in segments {
       var cut = FrameNumber.none
@@ -149,7 +152,16 @@ struct JournalTimelines {
       }
       found += try scan(segment).frames.filter { $0.frame.number > cut }
     }
-    return found
+    guard let first = found.min(by: { $0.frame.number < $1.frame.number }) else {
+      return ([], .none)
+    }
+    for segment in chosen {
+      let before = try scan(segment).frames.first {
+        $0.frame.number.next == first.frame.number && $0.hash == first.frame.previousHash
+      }
+      if let before { return (found, before.frame.time) }
+    }
+    return (found, .none)
   }
 
   /// True if all records decrypt to which a frame of a session refers. False if one is in a segment of

@@ -3,7 +3,8 @@ import AlbumModel
 
 /// The files and names that frames describe which replay does not believe. A mount and a check name them.
 struct CutChanges {
-  private var inodes: Set<InodeNumber> = []
+  /// The newest state of each file.
+  private var states: [InodeNumber: InodeState] = [:]
   /// The newest place of each inode that was made or renamed.
   private var places: [InodeNumber: EntryPlace] = [:]
   /// Names that were added or removed.
@@ -11,6 +12,16 @@ struct CutChanges {
 
   /// When the first of them was recorded.
   private(set) var since = StoreTime.none
+  /// The time of the last frame before those of another copy that this copy has too; `.none` if it is lost.
+  private var sharedUntil = StoreTime.none
+
+  init() {}
+
+  /// For the frames of another copy of the store. `shared` is the time of the frame before them.
+  init(_ frames: [JournalScan.Frame], behind shared: StoreTime) {
+    sharedUntil = shared
+    add(frames)
+  }
 
   mutating func add(_ frames: [JournalScan.Frame]) {
     for found in frames {
@@ -24,7 +35,7 @@ struct CutChanges {
     switch item {
     // Each new name also changes its directory's state, which is no change to report.
     case .inode(let state) where state.kind != .directory && !state.marks.contains(.madeThumbnail):
-      inodes.insert(state.number)
+      states[state.number] = state
     case .entry(let directory, let name, let inode):
       let place = EntryPlace(directory: directory, name: name)
       names.insert(place)
@@ -37,13 +48,24 @@ struct CutChanges {
   /// frames made.
   /// `ofOtherCopy`: the number of a file that they made may be another file's in the catalog.
   func paths(_ catalog: borrowing Catalog, ofOtherCopy: Bool = false) -> [String] {
-    if inodes.isEmpty && names.isEmpty { return [] }
-    let shown = catalog.names(of: inodes)
+    if states.isEmpty && names.isEmpty { return [] }
+    let shown = catalog.names(of: Set(states.keys))
     var all = names
-    for inode in inodes where !ofOtherCopy || places[inode] == nil {
+    for (inode, state) in states {
+      if ofOtherCopy, places[inode] != nil || wasOnlyMoved(state, catalog) { continue }
       all.formUnion(shown[inode] ?? [])
     }
     return Set(all.compactMap { path(of: $0, catalog) }).sorted()
+  }
+
+  /// True if the other copy did not change a file: its compaction states the state of what it moves, too.
+  /// The time of change shows it, even if this copy has changed the file since.
+  private func wasOnlyMoved(_ state: InodeState, _ catalog: borrowing Catalog) -> Bool {
+    guard let index = catalog.index(of: state.number) else { return false }
+    let own = catalog.state(index)
+    if state.contentVersion > own.contentVersion { return false }
+    if state.contentVersion == own.contentVersion, state.changed == own.changed { return true }
+    return state.changed < own.changed && StoreTime(state.changed) < sharedUntil
   }
 
   private func path(of place: EntryPlace, _ catalog: borrowing Catalog) -> String? {

@@ -211,7 +211,8 @@ struct Recovery {
       foreignSessions = Set(foreign.map(\.birth))
       let diverged = try journals.mayHaveGoneOnElsewhere().filter { !foreign.contains($0) }
       report.divergedJournals = diverged.map { files.name($0.id, $0.birth) }
-      otherChanges.add(try journals.framesLeftOut(in: foreign + diverged))
+      let other = try journals.framesLeftOut(in: foreign + diverged)
+      otherChanges = CutChanges(other.frames, behind: other.behind)
     }
     var numbers: [SegmentNumber] = []
     for segment in journals.all where numbers.last != segment.number {
