@@ -59,13 +59,20 @@ package struct CheckpointReference: Equatable, Sendable {
 /// | 124..<160 | the checkpoint before that, in case it is damaged |
 /// | 160..<200 | two segments before the predecessor, the newest first, in case it is lost: number u32, birth u64 and last believed frame u64 each; number 0: none |
 /// | 200..<208 | the `JournalLoss` that no repair has cleared: 4 x its first inode + its cause; 0: none |
+/// | 208..<448 | twelve segments before those two, in the same form |
+///
+/// The first stores of format 1 have heads of 208 bytes, which name no more than two of these segments.
 ///
 /// When a head is written, all frames up to the cut are on disk, with everything that they refer to. Frames
 /// after the cut, in the predecessor and in segments between the two, never count again.
 package struct JournalHead: Equatable, Sendable {
-  package static let byteCount = 208
+  package static let byteCount = 448
+  /// The size of a head in the first stores of format 1.
+  package static let formerByteCount = 208
   /// The number of segments before its predecessor that a head lists.
-  package static let ancestorLimit = 2
+  package static let ancestorLimit = 14
+  /// The number of them that lie before the loss.
+  private static let nearAncestorCount = 2
 
   /// The part of a `JournalLoss` that a head records.
   package struct LossMark: Equatable, Sendable, BitwiseCopyable {
@@ -143,18 +150,23 @@ package struct JournalHead: Equatable, Sendable {
     writer.write(boot.bytes)
     checkpoint.encode(into: &writer)
     formerCheckpoint.encode(into: &writer)
-    for place in 0..<JournalHead.ancestorLimit {
+    encodeAncestors(0..<JournalHead.nearAncestorCount, into: &writer)
+    writer.write(loss?.bits ?? 0)
+    encodeAncestors(JournalHead.nearAncestorCount..<JournalHead.ancestorLimit, into: &writer)
+    return writer.bytes
+  }
+
+  private func encodeAncestors(_ places: Range<Int>, into writer: inout ByteWriter) {
+    for place in places {
       let ancestor = place < ancestors.count ? ancestors[place] : nil
       writer.write(ancestor?.number.rawValue ?? 0)
       writer.write(ancestor?.birth.rawValue ?? 0)
       writer.write(ancestor?.cutFrame.rawValue ?? 0)
     }
-    writer.write(loss?.bits ?? 0)
-    return writer.bytes
   }
 
   package init(decoding plaintext: [UInt8]) throws(FormatError) {
-    if plaintext.count != JournalHead.byteCount {
+    if ![JournalHead.byteCount, JournalHead.formerByteCount].contains(plaintext.count) {
       throw FormatError("journal head of \(plaintext.count) bytes")
     }
     var reader = ByteReader(plaintext)
@@ -170,7 +182,18 @@ package struct JournalHead: Equatable, Sendable {
     formerCheckpoint = try CheckpointReference(from: &reader)
     if predecessor >= number { throw FormatError("journal head that follows itself") }
     var former = predecessor
-    for _ in 0..<JournalHead.ancestorLimit {
+    try decodeAncestors(JournalHead.nearAncestorCount, from: &reader, before: &former)
+    loss = try LossMark(try reader.read())
+    if plaintext.count == JournalHead.formerByteCount { return }
+    let rest = JournalHead.ancestorLimit - JournalHead.nearAncestorCount
+    try decodeAncestors(rest, from: &reader, before: &former)
+  }
+
+  /// `former` is the number of the segment behind the next one, or 0 if none follows.
+  private mutating func decodeAncestors(
+    _ count: Int, from reader: inout ByteReader, before former: inout SegmentNumber
+  ) throws(FormatError) {
+    for _ in 0..<count {
       let ancestor = Ancestor(
         number: try reader.readSegment(), birth: try reader.readBirth(),
         cutFrame: try reader.readFrame())
@@ -185,7 +208,6 @@ package struct JournalHead: Equatable, Sendable {
       former = ancestor.number
       ancestors.append(ancestor)
     }
-    loss = try LossMark(try reader.read())
   }
 }
 

@@ -140,13 +140,22 @@ struct JournalFormatTests {
     ]
     #expect(head.encoded().count == JournalHead.byteCount)
     #expect(try JournalHead(decoding: head.encoded()) == head)
+    let former = Array(head.encoded().prefix(JournalHead.formerByteCount))
+    #expect(try JournalHead(decoding: former) == head)
+    head.ancestors = (0..<JournalHead.ancestorLimit).map {
+      JournalHead.Ancestor(
+        number: SegmentNumber(UInt32(20 - $0)), birth: SegmentBirth(6), cutFrame: FrameNumber(70))
+    }
+    head.number = SegmentNumber(30)
+    head.predecessor = SegmentNumber(25)
+    #expect(try JournalHead(decoding: head.encoded()) == head)
     for reason in [SegmentSeal.Reason.full, .endOfSession] {
       let seal = SegmentSeal(time: head.time, reason: reason)
       #expect(seal.encoded().count == SegmentSeal.byteCount)
       #expect(try SegmentSeal(decoding: seal.encoded()) == seal)
     }
     #expect(SegmentSeal.reservedByteCount == RecordLayout.grid)
-    #expect(RecordLayout.paddedByteCount(plaintext: JournalHead.byteCount) == RecordLayout.grid)
+    #expect(RecordLayout.paddedByteCount(plaintext: JournalHead.byteCount) == 2 * RecordLayout.grid)
     let record = CheckpointRecord(
       checkpoint: SegmentNumber(3), place: 4, continuation: .last, items: [9])
     #expect(record.encoded().count == CheckpointRecord.headerByteCount + 1)

@@ -133,12 +133,12 @@ struct TimelineTests {
     return copy
   }
 
-  /// A head names three segments before it by number and birth. Two of them are missing, and the copy has one
-  /// of the third's number.
-  @Test func behindTwoMissingSegmentsTheJournalIsStillTheSources() throws {
+  /// A head names 15 segments before it by number and birth. All but the last of them are missing, and the
+  /// copy has one of that number.
+  @Test func behindManyMissingSegmentsTheJournalIsStillTheSources() throws {
     let copy = try forkedCopy()
     let known = Set(source.keys.numbers(.journal, among: try source.segments().keys))
-    for session in 1...4 {
+    for session in 1...16 {
       let space = try source.open(background: false)
       try space.write([UInt8(session)], to: "b")
       if session == 1 { try space.write([2], to: "a") }
@@ -146,17 +146,17 @@ struct TimelineTests {
     }
     let journals = source.keys.numbers(.journal, among: try source.segments().keys)
       .filter { !known.contains($0) }
-    #expect(journals.count == 4)
+    #expect(journals.count == JournalHead.ancestorLimit + 2)
     for path in try source.segments().keys {
       guard let segment = source.keys.segment(at: path), segment.kind == .journal else { continue }
-      if journals[1...2].contains(segment.number) { try source.store.directory.remove(path) }
+      if journals[1..<15].contains(segment.number) { try source.store.directory.remove(path) }
     }
     for (path, bytes) in try copy.segments() where try source.segments()[path] == nil {
       try source.replace(path, bytes)
     }
     let mixed = try source.open(readOnly: true)
     #expect(mixed.status.recovery.isMixed)
-    #expect(try mixed.content(of: "a") == [2] && mixed.content(of: "b") == [4])
+    #expect(try mixed.content(of: "a") == [2] && mixed.content(of: "b") == [16])
     try mixed.close()
   }
 
@@ -166,10 +166,10 @@ struct TimelineTests {
   @Test func aJournalThatLacksMoreThanAHeadNamesDoesNotLeadToTheOtherTimeline() throws {
     let copy = try forkedCopy()
 
-    for session in 1...6 {
+    for session in 1...18 {
       let space = try source.open(background: false)
       try space.write([UInt8(session)], to: "b")
-      if session > 4 { try space.durability.checkpoint() }
+      if session > 16 { try space.durability.checkpoint() }
       try space.close()
     }
     let whole = try source.segments()
@@ -191,7 +191,7 @@ struct TimelineTests {
     // The next run of the tool completes the refresh.
     for (path, bytes) in whole { try source.replace(path, bytes) }
     let refreshed = try source.open(readOnly: true)
-    #expect(try refreshed.content(of: "a") == [1] && refreshed.content(of: "b") == [6])
+    #expect(try refreshed.content(of: "a") == [1] && refreshed.content(of: "b") == [18])
     try refreshed.close()
   }
 }

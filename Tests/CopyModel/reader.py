@@ -15,10 +15,11 @@ from store import GARBAGE, GRACE, RECOVERED, ROOT, Frame, Head
 Rule = collections.namedtuple('Rule', 'hole power window aside replaced counts evidence ancestry guess partial')
 NEXT = Rule('step', 'synced', 1, True, True, True, True, 99, False, 'restart')
 REC = NEXT._replace(hole='cut', power='')
-# What the code does: a head names three, and where none of them is there the next lower number is taken.
+# A head names three, and where none of them is there the next lower number is taken: what the code did.
 THREE = NEXT._replace(ancestry=3, guess=True)
-# And a mount for writing states what it shows as changes, which needs a reader that begins at the newest checkpoint.
-CODE = THREE._replace(partial='changes')
+# What the code does: a head names 15. And a mount for writing states what it shows as changes, which needs a reader that
+# begins at the newest checkpoint.
+CODE = THREE._replace(ancestry=15, partial='changes')
 
 # An inode as replay knows it. content: (number, birth, cell), or None if no existing frame describes it;
 # lost: '', or what took a statement of its content: a 'new' hole (in the window) or an 'old' one.
