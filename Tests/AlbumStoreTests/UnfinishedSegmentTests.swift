@@ -67,6 +67,27 @@ struct UnfinishedSegmentTests {
     #expect(try !place.check().isDamaged)
   }
 
+  /// A mixture of copies may hold more names of a file than its link count says. Former fault: the check
+  /// crashed when it left the file out.
+  @Test func aFileWithMoreNamesThanLinksIsLeftOut() throws {
+    let space = try place.store.open(background: false)
+    try space.write(contents["one"]!, to: "four")
+    space.change { catalog in
+      let root = catalog.index(of: .root)!
+      let file = catalog.child(FileName(known: Array("four".utf8)), of: root)!
+      let name = FileName(known: Array("uncounted".utf8))
+      catalog.placeEntry(name, in: root, child: file)
+      catalog.enqueueEntry(name, in: root)
+    }
+    try space.barrier()
+    space.abandon()
+    let (segment, cells) = try record(of: "four")
+    try unwrite(SegmentID(kind: .data, number: segment), cells)
+    #expect(try place.check().findings.contains { $0.path == "four" })
+    let files = try place.files()
+    #expect(files["four"] == nil && files["uncounted"] == nil && files["one"] == contents["one"])
+  }
+
   @Test func contentThatWasNotWrittenYetIsNoDamage() throws {
     let (segment, cells) = try record(of: "three")
     // Tries the whole record, and one that was half written.

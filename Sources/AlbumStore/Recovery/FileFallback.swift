@@ -253,7 +253,10 @@ struct FileFallback {
     _ catalog: inout Catalog
   ) {
     let index = catalog.index(of: inode)
-    if let index { catalog.pin(index) }
+    if let index {
+      catalog.pin(index)
+      catalog.countLinks(of: index, atLeast: names.count)
+    }
     for place in names {
       guard let directory = catalog.index(of: place.directory) else { continue }
       if let former = takeReplaced(by: inode, at: place) {
@@ -373,6 +376,12 @@ extension Catalog {
         state.thumbnailState = .pending
       }
     }
+  }
+
+  /// Raises a link count that is less than the number of names, which frames of a mixed store can leave
+  /// behind.
+  fileprivate mutating func countLinks(of index: InodeIndex, atLeast count: Int) {
+    inodes[index].state.links = max(inodes[index].state.links, UInt32(clamping: count))
   }
 
   /// Keeps a file that no name leads to any more.
