@@ -23,6 +23,60 @@ struct LostJournalTests {
     for _ in 0..<Int.random(in: 1...4, using: &random) { try life.session(&random) }
     try life.loseEach(&random)
   }
+
+  /// A copy lacks a journal segment that changes one half of a file. A session writes the other half, and
+  /// then the segment comes back. Former fault: the file had both halves, a content that it never had.
+  @Test func aSegmentOfTheJournalThatComesBackMixesNoFile() throws {
+    let place = try StorePlace()
+    let (part, all) = (65_536, 3 * 65_536)
+    var space = try place.open(background: false)
+    try space.write([UInt8](repeating: 1, count: all), to: "a")
+    try space.close()
+    let known = Set(place.store.directory.segmentPaths())
+    space = try place.open(background: false)
+    try space.overwrite([UInt8](repeating: 2, count: part), at: 0, of: "a", size: all)
+    try space.close()
+    let made = Set(place.store.directory.segmentPaths()).subtracting(known)
+    let journal = try #require(made.first { place.keys.segment(at: $0)?.kind == .journal })
+    space = try place.open(background: false)
+    try space.write([9], to: "b")
+    try space.close()
+
+    let bytes = try #require(place.segments()[journal])
+    try place.store.directory.remove(journal)
+    space = try place.open(background: false)
+    #expect(space.status.recovery.isDamaged)
+    try space.overwrite([UInt8](repeating: 3, count: part), at: Int64(part), of: "a", size: all)
+    try space.close()
+    let seen = [1, 3, 1].flatMap { [UInt8](repeating: $0, count: part) }
+    space = try place.open(readOnly: true)
+    #expect(try space.content(of: "a") == seen)
+    try space.close()
+    try place.replace(journal, bytes)
+    space = try place.open(readOnly: true)
+    #expect(try space.content(of: "a") == seen)
+    try space.close()
+  }
+}
+
+extension Space {
+  /// Writes a stretch of a file of this size.
+  fileprivate func overwrite(
+    _ bytes: [UInt8], at offset: Int64, of name: String, size: Int
+  ) throws {
+    let index = read { $0.child(FileName(known: Array(name.utf8)), of: $0.index(of: .root)!)! }
+    let number = read { $0.state(index).number }
+    let headroom = ReadHeadroom.byteCount
+    var buffer = [UInt8](repeating: 0, count: headroom) + bytes
+    let extents = try unsafe buffer.withUnsafeMutableBytes {
+      var held = try unsafe appendPieces(
+        UnsafeMutableRawBufferPointer(rebasing: $0[headroom...]), of: number, at: offset,
+        fileLength: Int64(size))
+      return held.take()
+    }
+    change { $0.placeExtents(extents, of: index) }
+    try commit()
+  }
 }
 
 private struct Life {

@@ -44,6 +44,8 @@ package struct Catalog: ~Copyable, Sendable {
   var sessions: [SegmentBirth: SessionStart] = [:]
   /// A part of the journal was missing at an earlier mount, and no repair has cleared that yet.
   var loss: JournalLoss?
+  /// The files whose content this session has stated as a whole because of `loss`.
+  var statedBehindLoss: Set<InodeNumber> = []
   /// During replay: the loss in the segment's head, until a frame states it.
   var lossMark: JournalHead.LossMark?
   /// The births of the data segments in the store. A repair takes a segment's birth from here if it finds

@@ -114,7 +114,7 @@ extension Catalog {
   /// Takes and encodes the changes. A frame is one instant, so this cannot be sliced: it touches as many
   /// extents as have changed since the last frame, not as many as the files have.
   mutating func takeChanges() -> [UInt8] {
-    extents.steps.permit(16 * changes.extentCount)
+    extents.steps.permit(16 * (changes.extentCount + wholeExtentCount))
     var writer = ByteWriter()
     encodeCounters(into: &writer)
     for segment in changes.segments { encode(segment, into: &writer) }
@@ -135,6 +135,17 @@ extension Catalog {
     for number in changes.gone { JournalItem.inodeGone(number).encode(into: &writer) }
     changes = PendingChanges()
     return writer.bytes
+  }
+
+  /// The number of extents of the files that `statedRanges` states as a whole.
+  private var wholeExtentCount: Int {
+    if loss == nil { return 0 }
+    return changes.extents.keys.reduce(0) { count, index in
+      guard inodes.occupant(index.rawValue) != nil,
+        !statedBehindLoss.contains(inodes[index].state.number)
+      else { return count }
+      return count + extentCount(of: index)
+    }
   }
 
   func encode(_ segment: SegmentNumber, into writer: inout ByteWriter) {
@@ -158,7 +169,7 @@ extension Catalog {
     // Before its extents: the count of statements shows whether they are older than the known ones.
     JournalItem.inode(inodes[index].state).encode(into: &writer)
     if record.dirty.contains(.extents), let changed = changes.extents[index] {
-      for range in changed.ranges {
+      for range in statedRanges(changed, of: number) {
         let list = extents(of: index, from: range.lowerBound, to: range.upperBound)
         JournalItem.extents(number, from: range.lowerBound, to: range.upperBound, list)
           .encode(into: &writer)
@@ -174,6 +185,16 @@ extension Catalog {
       }
       extras[index]?.changedAttributes = []
     }
+  }
+
+  /// The stretches of a file's content that the next frame states. While a part of the journal is missing,
+  /// the first statement of each file in a session is whole. If the part comes back, its statements are then
+  /// older than all content that the user saw here, and the two never mix in one file.
+  private mutating func statedRanges(
+    _ changed: ChangedRanges, of number: InodeNumber
+  ) -> [Range<Int64>] {
+    if loss == nil || !statedBehindLoss.insert(number).inserted { return changed.ranges }
+    return [0..<Int64.max]
   }
 
   /// Encodes everything about an inode except names and content, for a checkpoint.
