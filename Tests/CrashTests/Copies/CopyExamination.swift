@@ -114,7 +114,9 @@ struct CopyExamination {
     {
       return compareTimes(copy, seen, circumstances)
     }
-    let mayLookDamaged = rule == "P2" && seen.isCheckDamaged && lacksEarlierSegments(copy, last)
+    let mayLookDamaged =
+      seen.isCheckDamaged
+      && (rule == "P2" && lacksEarlierSegments(copy, last) || endsBehindNewSegment(copy, last))
     if life.hasBoundary(in: last.window) || mayLookDamaged {
       if let view = seen.view {
         let errors: Set<String> = ["unreadable", "thumbnail does not open"]
@@ -153,18 +155,42 @@ struct CopyExamination {
   /// True if a run that reads files in any order left out several segments of the newest session and copied a
   /// later one. If the copied history ends with a barrier, this looks like damage.
   private func lacksEarlierSegments(_ copy: StoreCopy, _ pass: CopyPass) -> Bool {
-    guard pass.order == .any else { return false }
+    pass.order == .any && earlierSegments(missingIn: copy, pass).count > 1
+  }
+
+  /// The segments of the newest copied session that the store had at the end of a run, and the copy has not,
+  /// though it has a later one of that kind.
+  private func earlierSegments(missingIn copy: StoreCopy, _ pass: CopyPass) -> [String] {
     let all = life.chronicle.firstInstants.filter { $0.value <= pass.window.upperBound }
       .sorted { ($0.value, $0.key) < ($1.value, $1.key) }
       .compactMap { path, _ in life.keys.segment(at: path).map { (path: path, segment: $0) } }
     let copied = all.filter { copy.files[$0.path] != nil }
-    guard let newest = copied.last?.segment.birth else { return false }
+    guard let newest = copied.last?.segment.birth else { return [] }
     let missing = all.filter { path, segment in
       segment.birth == newest && copy.files[path] == nil
         && life.chronicle.file(path, at: pass.window.upperBound) != nil
         && copied.contains { $0.segment.kind == segment.kind && $0.segment.number > segment.number }
     }
-    return missing.count > 1
+    return missing.map(\.path)
+  }
+
+  /// True if a run left out a segment that was begun meanwhile and copied a later one, and its journal ends
+  /// with a barrier. A session that was killed after that barrier, and whose store lost the segment, leaves
+  /// the same.
+  private func endsBehindNewSegment(_ copy: StoreCopy, _ pass: CopyPass) -> Bool {
+    let missing = earlierSegments(missingIn: copy, pass)
+    if missing.isEmpty { return false }
+    let isNew = missing.allSatisfy { (life.chronicle.firstInstants[$0] ?? 0) > pass.window.lowerBound }
+    let journals = life.keys.numbers(.journal, among: copy.files.keys)
+    guard isNew, let newest = journals.max() else { return false }
+    let store = CrashStore.store(on: CopiedDisk(copy))
+    let files = SegmentFiles(
+      directory: store.directory, keys: life.keys, segmentSize: store.configuration.segmentSize)
+    let id = SegmentID(kind: .journal, number: newest)
+    guard let birth = try? files.list().own[id]?.last?.birth else { return false }
+    files.use(id, birth)
+    let scan = try? JournalScan(id, files: files)
+    return scan?.frames.last?.frame.barrier != nil
   }
 
   /// Examines a copy that took longer than the grace time: everything that it shows existed, and it reports
