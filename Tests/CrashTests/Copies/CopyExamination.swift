@@ -180,7 +180,9 @@ struct CopyExamination {
   private func endsBehindNewSegment(_ copy: StoreCopy, _ pass: CopyPass) -> Bool {
     let missing = earlierSegments(missingIn: copy, pass)
     if missing.isEmpty { return false }
-    let isNew = missing.allSatisfy { (life.chronicle.firstInstants[$0] ?? 0) > pass.window.lowerBound }
+    let isNew = missing.allSatisfy {
+      (life.chronicle.firstInstants[$0] ?? 0) > pass.window.lowerBound
+    }
     let journals = life.keys.numbers(.journal, among: copy.files.keys)
     guard isNew, let newest = journals.max() else { return false }
     let store = CrashStore.store(on: CopiedDisk(copy))
