@@ -109,7 +109,13 @@ struct JournalDamageTests {
     print("two bytes of the journal: \(flips)")
   }
 
-  @Test(arguments: [256, 512]) func oneHeadOfTwoDamagedCostsNothingAndIsNamed(_ head: Int) throws {
+  /// The offsets of the two heads of a journal segment.
+  private static let heads = [0, 1].map {
+    SegmentSeal.reservedByteCount
+      + $0 * RecordLayout.paddedByteCount(plaintext: JournalHead.byteCount)
+  }
+
+  @Test(arguments: heads) func oneHeadOfTwoDamagedCostsNothingAndIsNamed(_ head: Int) throws {
     let number = try #require(sample.segments(.journal).last)
     let disk = sample.disk()
     disk.flip(sample.path(.journal, number), head + 40, 1)
@@ -122,8 +128,7 @@ struct JournalDamageTests {
   @Test func bothHeadsOfTheNewestSegmentDamagedRefuseTheMountAndSayWhatToDo() throws {
     let number = try #require(sample.segments(.journal).last)
     let disk = sample.disk()
-    disk.flip(sample.path(.journal, number), 256 + 40, 1)
-    disk.flip(sample.path(.journal, number), 512 + 40, 1)
+    for head in Self.heads { disk.flip(sample.path(.journal, number), head + 40, 1) }
     let error = refusal { _ = try MountedAlbums(disk, sample.keys) }
     #expect(error?.code == .damaged)
     #expect(error?.remedy == .repair)
@@ -136,8 +141,7 @@ struct JournalDamageTests {
   @Test func bothHeadsOfAnOlderSegmentDamagedCostNothing() throws {
     for number in sample.segments(.journal).dropLast() {
       let disk = sample.disk()
-      disk.flip(sample.path(.journal, number), 256 + 40, 1)
-      disk.flip(sample.path(.journal, number), 512 + 40, 1)
+      for head in Self.heads { disk.flip(sample.path(.journal, number), head + 40, 1) }
       let store = disk.frozen()
       let mounted = try MountedAlbums(disk, sample.keys)
       let faults = try sample.faults(mounted, Reach()) + sample.namingFaults(store, mounted)

@@ -166,7 +166,7 @@ struct ForkExamination {
         mixed.files[path] = before.files[path]
       }
     }
-    examineMixture(mixed, "interrupted: \(pass)", repairs: false)
+    examineMixture(mixed, "interrupted: \(pass)")
   }
 
   /// With `repairs`, a repair has to keep every file that the mount shows.
@@ -200,8 +200,9 @@ struct ForkExamination {
     let isOfCopy = fork.copy.timeline.foreign(in: view).isEmpty
     if repairs, Bool.random(using: &random) {
       states += 1
-      add(
-        RepairExamination.faults(mixed, fork.source.keys, boot: boot, before: seen), circumstances)
+      let lost = RepairExamination.faults(mixed, fork.source.keys, boot: boot, before: seen)
+      add(lost, circumstances)
+      Explanation.explain(mixed, fork.source, lost, circumstances, seen)
     }
     if isOfSource != isOfCopy, Bool.random(using: &random) {
       examineWriting(mixed, isOfSource ? ofCopy : ofSource, circumstances)
