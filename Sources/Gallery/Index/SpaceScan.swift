@@ -7,6 +7,7 @@ struct FoundAlbum: Sendable {
   var parent: UInt64?
   /// From the root of the space.
   var path: [FileName]
+  /// Seconds since 1970.
   var modified: Int64
   /// The name of the photo that shows it.
   var cover: [UInt8]?
@@ -49,16 +50,21 @@ struct SpaceScan: ~Copyable {
     return (found, own.filter(SpaceScan.isAlbum))
   }
 
-  /// Adds an album and all in it.
+  /// Adds an album and all in it, each album before those in it.
   func add(to found: inout [FoundAlbum], _ path: [FileName], _ parent: UInt64?) throws(Errno) {
-    let read: (album: FoundAlbum, albums: [Folder.Name])
-    do throws(Errno) { read = try album(path, parent: parent) } catch {
-      // Somebody removed it meanwhile.
-      if error == .noEntry || error == .notDirectory { return }
-      throw error
+    var waiting = [(path: path, parent: parent)]
+    while let next = waiting.popLast() {
+      let read: (album: FoundAlbum, albums: [Folder.Name])
+      do throws(Errno) { read = try album(next.path, parent: next.parent) } catch {
+        // Somebody removed it meanwhile.
+        if error == .noEntry || error == .notDirectory { continue }
+        throw error
+      }
+      found.append(read.album)
+      for child in read.albums.reversed() {
+        waiting.append((next.path + [child.name], read.album.inode))
+      }
     }
-    found.append(read.album)
-    for child in read.albums { try add(to: &found, path + [child.name], read.album.inode) }
   }
 
   /// The albums in a directory that is the root.

@@ -61,19 +61,38 @@ struct JobWork: Sendable {
     }
   }
 
-  /// Removes everything in a directory. Thumbnails go last, because those of photos go with them.
-  private func empty(_ folder: borrowing Folder) throws {
-    let names = try folder.names().sorted { $0.name != .thumb && $1.name == .thumb }
-    for entry in names where !job.isCancelled {
-      if entry.kind == .directory {
-        try empty(try Folder([entry.name], below: folder))
-        if !job.isCancelled { try folder.removeDirectory(entry.name) }
-      } else {
-        do throws(Errno) { try folder.removeFile(entry.name) } catch {
-          if error != .noEntry { throw error }
-        }
-        if space.index.photo(evenHidden: entry.inode) != nil { job.advance() }
+  /// A directory that is being emptied, and its entries that are still there.
+  private final class Level {
+    let folder: Folder
+    /// The next one is the last. Thumb comes last, because thumbnails of photos go with these.
+    var rest: [Folder.Name]
+
+    init(_ folder: consuming Folder) throws(Errno) {
+      let names = try folder.names()
+      rest = names.filter { $0.name == .thumb } + names.filter { $0.name != .thumb }
+      self.folder = folder
+    }
+  }
+
+  /// Removes everything in a directory.
+  private func empty(_ folder: consuming Folder) throws {
+    var levels = [try Level(folder)]
+    while let level = levels.last, !job.isCancelled {
+      guard let entry = level.rest.last else {
+        levels.removeLast()
+        guard let parent = levels.last, let emptied = parent.rest.popLast() else { return }
+        try parent.folder.removeDirectory(emptied.name)
+        continue
       }
+      if entry.kind == .directory {
+        levels.append(try Level(try Folder([entry.name], below: level.folder)))
+        continue
+      }
+      level.rest.removeLast()
+      do throws(Errno) { try level.folder.removeFile(entry.name) } catch {
+        if error != .noEntry { throw error }
+      }
+      if space.index.photo(evenHidden: entry.inode) != nil { job.advance() }
     }
   }
 

@@ -83,7 +83,7 @@ struct PhotoList: Encodable {
       throw Failure(.usage, "\(typed) is no album.")
     }
     album = path.text
-    do throws(Errno) { try add(path, folder: "", isAlbum: true) } catch {
+    do throws(Errno) { try addAll(of: path) } catch {
       throw Failure(.usage, "\(typed) cannot be read: \(error)")
     }
     if byDate {
@@ -93,21 +93,24 @@ struct PhotoList: Encodable {
     }
   }
 
-  /// Adds the photos of a folder. Folders of Photo belong to the album; other folders are albums.
-  private mutating func add(_ folder: PlainPath, folder prefix: String, isAlbum: Bool) throws(Errno)
-  {
-    for name in try folder.names() where !name.isHidden {
-      let path = folder.appending(name)
-      // A file may be removed meanwhile.
-      guard let entry = try? PlainEntry(path) else { continue }
-      if entry.kind == .directory {
-        if isAlbum {
-          if name == .photo { try add(path, folder: "", isAlbum: false) }
-        } else {
-          try add(path, folder: "\(prefix)\(name.text)/", isAlbum: false)
+  /// Adds the photos of an album. Folders of Photo belong to the album; other folders are albums.
+  private mutating func addAll(of album: PlainPath) throws(Errno) {
+    var waiting = [(folder: album, prefix: "", isAlbum: true)]
+    while let (folder, prefix, isAlbum) = waiting.popLast() {
+      for name in try folder.names() where !name.isHidden {
+        let path = folder.appending(name)
+        // A file may be removed meanwhile.
+        guard let entry = try? PlainEntry(path) else { continue }
+        if entry.kind == .directory {
+          if isAlbum {
+            if name == .photo { waiting.append((path, "", false)) }
+          } else {
+            waiting.append((path, "\(prefix)\(name.text)/", false))
+          }
+        } else if entry.kind == .file, let photo = PhotoList.photo(path, prefix + name.text, entry)
+        {
+          photos.append(photo)
         }
-      } else if entry.kind == .file, let photo = PhotoList.photo(path, prefix + name.text, entry) {
-        photos.append(photo)
       }
     }
   }

@@ -117,15 +117,17 @@ struct Exporter {
   }
 
   private mutating func makeFolders(_ names: [FileName]) throws(Errno) {
-    if folders.contains(names) { return }
-    if !names.isEmpty {
-      try makeFolders(names.dropLast())
-      do throws(Errno) { try PlainFiles.makeDirectory(folder(names), permissions: 0o777) } catch {
-        if error != .exists { throw error }
+    for depth in 0...names.count {
+      let part = Array(names.prefix(depth))
+      if folders.contains(part) { continue }
+      if depth > 0 {
+        do throws(Errno) { try PlainFiles.makeDirectory(folder(part), permissions: 0o777) } catch {
+          if error != .exists { throw error }
+        }
       }
+      PartialFile.clean(folder(part), process: getpid())
+      folders.insert(part)
     }
-    PartialFile.clean(folder(names), process: getpid())
-    folders.insert(names)
   }
 
   /// Waits until the copies are on disk, and reads them back.
