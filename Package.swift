@@ -191,7 +191,7 @@ let package = Package(
         "CGalleryPages", hummingbird, hummingbirdCore, hummingbirdTLS, hummingbirdHTTP2, nio,
         nioTLS, nioSSL,
         httpTypes, certificates, asn1,
-        cryptography, logging,
+        cryptography, algorithms, logging,
       ], excluding: ["Pages"]),
     program("albumfs-gallery", ["Posix", "ControlProtocol", "Gallery"]),
 

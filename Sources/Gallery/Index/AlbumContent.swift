@@ -1,4 +1,5 @@
 import AlbumModel
+import Algorithms
 
 /// The details of a photo beyond its directory entry. The index reads them after the listing.
 struct PhotoDetails: Sendable, Equatable {
@@ -36,6 +37,7 @@ final class AlbumContent: Sendable {
   private let ends: [UInt32]
   let inodes: [UInt64]
   let sizes: [Int64]
+  /// Seconds since 1970.
   let modified: [Int64]
   let direct: [Bool]
   let thumbnails: [UInt64]
@@ -82,13 +84,9 @@ final class AlbumContent: Sendable {
 
   /// The place of an inode; nil if it is not here.
   func place(of inode: UInt64) -> Int? {
-    var (low, high) = (0, byInode.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if inodes[Int(byInode[middle])] < inode { low = middle + 1 } else { high = middle }
-    }
-    guard low < byInode.count, inodes[Int(byInode[low])] == inode else { return nil }
-    return Int(byInode[low])
+    let at = byInode.partitioningIndex { inodes[Int($0)] >= inode }
+    guard at < byInode.count, inodes[Int(byInode[at])] == inode else { return nil }
+    return Int(byInode[at])
   }
 
   func row(_ place: Int) -> PhotoRow {
