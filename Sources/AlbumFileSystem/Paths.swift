@@ -34,32 +34,63 @@ extension FileSystem {
 
   /// Calls `body` with every inode, in no order. Takes the catalog's lock for some thousand inodes at a
   /// time, and may miss inodes that are created or removed meanwhile.
-  func forEachInode(_ body: (InodeState) -> Void) {
+  func forEachInode(_ body: (InodeState) -> Void) { forEachInode { _, state, _ in body(state) } }
+
+  /// The same with the inode's place in the catalog.
+  func forEachInode(_ body: (InodeIndex, InodeState, borrowing Catalog) -> Void) {
     var place: UInt32? = 0
     while let start = place {
       place = space.read { catalog in
-        catalog.forEachInode(from: start, limit: 4096) { _, state in body(state) }
+        catalog.forEachInode(from: start, limit: FileSystem.slice) { index, state in
+          body(index, state, catalog)
+        }
       }
     }
   }
 
-  /// All names of an inode. Visits every entry of the space, one directory at a time.
+  /// Visits so many inodes or entries under one hold of the catalog's lock.
+  private static let slice: UInt32 = 4096
+
+  /// All names of an inode. Visits every entry of the space, some thousand at a time.
   package func names(of inode: InodeNumber) -> [(name: FileName, directory: InodeNumber)] {
+    names(of: [inode])[inode] ?? []
+  }
+
+  /// The same for some inodes.
+  func names(of inodes: Set<InodeNumber>)
+    -> [InodeNumber: [(name: FileName, directory: InodeNumber)]]
+  {
     var directories: [InodeNumber] = []
     forEachInode { if $0.isDirectory { directories.append($0.number) } }
-    var names: [(name: FileName, directory: InodeNumber)] = []
+    var names: [InodeNumber: [(name: FileName, directory: InodeNumber)]] = [:]
     for directory in directories {
-      space.read { catalog in
-        guard let index = catalog.index(of: directory), let wanted = catalog.index(of: inode) else {
-          return
-        }
-        catalog.forEachEntry(of: index) { name, child, _ in
-          if child == wanted { names.append((name, directory)) }
-          return true
-        }
+      forEachEntry(of: directory) { name, child in
+        if inodes.contains(child) { names[child, default: []].append((name, directory)) }
       }
     }
     return names
+  }
+
+  /// Calls `body` with every entry of a directory. Takes the catalog's lock for some thousand entries at a
+  /// time.
+  private func forEachEntry(of directory: InodeNumber, _ body: (FileName, InodeNumber) -> Void) {
+    var last: UInt32? = 0
+    while let start = last {
+      last = space.read { catalog in
+        guard let index = catalog.index(of: directory), catalog.state(index).isDirectory else {
+          return nil
+        }
+        var (count, reached): (UInt32, UInt32?) = (0, nil)
+        catalog.forEachEntry(of: index, after: start) { name, child, cookie in
+          body(name, catalog.state(child).number)
+          count += 1
+          if count < FileSystem.slice { return true }
+          reached = cookie
+          return false
+        }
+        return reached
+      }
+    }
   }
 
   /// The path of a directory from the root of the space, without a leading `/`; the root's is empty. Throws

@@ -77,7 +77,7 @@ extension FileSystem {
   /// Learns in which directories some photos are, in one walk over the space.
   func learnHomes(of photos: [InodeNumber]) {
     if photos.isEmpty { return }
-    for (photo, places) in space.read({ $0.names(of: Set(photos)) }) {
+    for (photo, places) in names(of: Set(photos)) {
       if let place = places.first { thumbTimes.learn(photo, in: place.directory) }
     }
   }

@@ -273,13 +273,17 @@ extension FileSystem {
   /// Queues thumbnails that belong to other content than their photos have now, as damage or a repair may
   /// leave them.
   func renewFormerThumbnails() {
-    if space.read({ catalog in ThumbnailWork.photosWithFormerThumbnail(catalog).isEmpty }) {
-      return
+    var photos: [InodeNumber] = []
+    forEachInode { index, state, catalog in
+      if ThumbnailWork.hasFormerThumbnail(index, catalog) { photos.append(state.number) }
     }
+    if photos.isEmpty { return }
     space.change { catalog in
-      for photo in ThumbnailWork.photosWithFormerThumbnail(catalog) {
-        catalog.dropThumbnail(of: photo)
-        catalog.update(photo) { $0.thumbnailState = .pending }
+      for photo in photos {
+        guard let index = catalog.index(of: photo), ThumbnailWork.hasFormerThumbnail(index, catalog)
+        else { continue }
+        catalog.dropThumbnail(of: index)
+        catalog.update(index) { $0.thumbnailState = .pending }
       }
     }
   }
@@ -376,13 +380,9 @@ enum ThumbnailWork {
     return isThere
   }
 
-  /// The photos that count as done although their thumbnail is lost or shows other content.
-  static func photosWithFormerThumbnail(_ catalog: borrowing Catalog) -> [InodeIndex] {
-    var photos: [InodeIndex] = []
-    catalog.forEachInode { index, state in
-      if state.thumbnailState == .made, catalog.thumbnail(of: index) == nil { photos.append(index) }
-    }
-    return photos
+  /// True for a photo that counts as done although its thumbnail is lost or shows other content.
+  static func hasFormerThumbnail(_ photo: InodeIndex, _ catalog: borrowing Catalog) -> Bool {
+    catalog.state(photo).thumbnailState == .made && catalog.thumbnail(of: photo) == nil
   }
 
   /// The photo, while it has a name and this version of its content, turned like this.
