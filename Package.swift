@@ -200,7 +200,7 @@ let package = Package(
       name: "AlbumTestSupport",
       dependencies: [
         "AlbumModel", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore",
-        "AlbumFileSystem",
+        "AlbumFileSystem", "AlbumCheck",
       ],
       path: "Tests/AlbumTestSupport", swiftSettings: settings(of: "AlbumTestSupport")),
     tests("AlbumModelTests", ["AlbumModel"]),

@@ -218,9 +218,4 @@ package struct CheckReport: Sendable {
   }
 
   package var isDamaged: Bool { findings.contains { $0.severity == .damage } }
-
-  /// Paths that damage affects, sorted, each once.
-  package var damagedPaths: [String] {
-    Set(findings.filter { $0.severity == .damage }.compactMap(\.path)).sorted()
-  }
 }

@@ -264,3 +264,12 @@ import Testing
     }
   }
 }
+
+extension ChaffOdds {
+  /// P(n or more are added) between two copies of a store, by this many sessions that wrote this many
+  /// segments.
+  static func shareOfAdditions(atLeast count: Int, sessions: Int, segments: Int) -> Double {
+    let mean = meanAdditions(sessions: sessions, segments: segments)
+    return min(1, max(0, 1 - added(mean: mean, below: count).reduce(0, +)))
+  }
+}

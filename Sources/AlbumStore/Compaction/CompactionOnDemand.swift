@@ -21,8 +21,6 @@ package struct CompactionReport: Sendable, Equatable {
   package var living: Int64 = 0
   /// Segments that stay as they are, because content in them does not decrypt.
   package var unreadableSegments = 0
-  /// True if `progress` stopped it early.
-  package var wasStopped = false
 }
 
 extension Compactor {
@@ -51,7 +49,7 @@ extension Compactor {
       closeLeftOvers()
       try retireEmptied()
     }
-    try moveAll(&report, progress)
+    try moveAll(progress)
     try compactionTurn { work throws(StoreError) in
       try retireEmptied()
       let checkpoint = durability.journal.withLock { $0.checkpoints.map(\.segmentCount).max() ?? 1 }
@@ -80,9 +78,7 @@ extension Compactor {
   }
 
   /// Plans again after each plan, because it may have met segments that cannot be emptied.
-  private func moveAll(
-    _ report: inout CompactionReport, _ progress: (CompactionProgress) -> Bool
-  ) throws(StoreError) {
+  private func moveAll(_ progress: (CompactionProgress) -> Bool) throws(StoreError) {
     var shortages = 0
     for _ in 0..<4 {
       let total = try compactionTurn { work throws(StoreError) in
@@ -92,7 +88,6 @@ extension Compactor {
       var remaining = total
       while remaining > 0 {
         if !progress(CompactionProgress(moved: max(0, total - remaining), total: total)) {
-          report.wasStopped = true
           return
         }
         remaining = try compactionTurn { work throws(StoreError) in

@@ -105,23 +105,6 @@ extension Store {
     return scrapped
   }
 
-  /// Changes a password of which both are known. Throws like `passwordChange` and `finish`.
-  package func changePassword(
-    old: borrowing SecretBytes, new: borrowing SecretBytes
-  ) throws(StoreError) {
-    if old.isEmpty { throw StoreError(.emptyPassword, "the password is empty") }
-    try Store.requireUsable(newPassword: new)
-    try finish(passwordChange(old: old), new: new)
-  }
-
-  /// The same with the recovery key.
-  package func changePassword(
-    recoveryKey: borrowing SecretBytes, new: borrowing SecretBytes
-  ) throws(StoreError) {
-    let change = try passwordChange(recoveryKey: recoveryKey)
-    try finish(change, new: new)
-  }
-
   /// The names of a space's segments that are there, of all kinds and sessions. A stranger's name is
   /// taken for one of them once in 2^45 or so.
   func segments(of keys: SpaceKeys) throws(StoreError) -> Set<SegmentName> {

@@ -36,16 +36,8 @@ package struct ChaffOdds: Sendable {
     return min(1, max(0, share + 1 - few))
   }
 
-  /// P(n or more are added) between two copies of a store, by this many sessions that wrote this many
-  /// segments.
-  static func shareOfAdditions(
-    atLeast count: Int, sessions: Int, segments: Int
-  ) -> Double {
-    let mean = meanAdditions(sessions: sessions, segments: segments)
-    return min(1, max(0, 1 - added(mean: mean, below: count).reduce(0, +)))
-  }
-
-  private static func meanAdditions(sessions: Int, segments: Int) -> Double {
+  /// The expected number of additions by this many sessions that wrote this many segments.
+  static func meanAdditions(sessions: Int, segments: Int) -> Double {
     Double(sessions) / Double(ChaffRule.sessionsPerAddition)
       + Double(segments) / Double(ChaffRule.segmentsPerAddition)
   }
@@ -53,7 +45,7 @@ package struct ChaffOdds: Sendable {
   /// P(exactly n segments are added) for each n below `count`. Additions are rare and independent, so their
   /// number is taken as Poisson's, and the sum is computed by Panjer's recursion. Values have a scale of
   /// their own, because the first may be too small for a Double.
-  private static func added(mean: Double, below count: Int) -> [Double] {
+  static func added(mean: Double, below count: Int) -> [Double] {
     let sizes = (0...ChaffRule.mostAtOnce).map { size in
       size == 0
         ? 0
