@@ -8,7 +8,7 @@ package import Posix
 /// another writes.
 package struct MessageStream: ~Copyable, Sendable {
   /// The greatest length of a message, in bytes. A peer that announces more is not albumfs.
-  package static let lengthLimit = 16 << 20
+  static let lengthLimit = 16 << 20
 
   package let descriptor: FileDescriptor
 

@@ -218,7 +218,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
   }
 
   /// Sets the modification time and the access time (futimens(2)).
-  package func setTimes(_ time: Timestamp) throws(Errno) {
+  func setTimes(_ time: Timestamp) throws(Errno) {
     let time = timespec(time)
     try retrying { unsafe futimens(rawValue, [time, time]) }
   }

@@ -62,7 +62,7 @@ package enum Cell {
   }
 
   /// Gives the next picture its own processor time: the limit is the time used so far plus the bound.
-  package static func beginPicture(_ bounds: Bounds) {
+  static func beginPicture(_ bounds: Bounds) {
     var usage = rusage()
     guard unsafe getrusage(RUSAGE_SELF.rawValue, &usage) == 0 else { return }
     let used = UInt64(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + 1)

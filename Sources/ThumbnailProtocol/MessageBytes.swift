@@ -49,7 +49,7 @@ package enum ThumbnailLimits {
   /// The longest range of a video in one request, in bytes.
   package static let rangeByteCount: UInt32 = 256 << 10
   /// The most ranges of one video, and their bytes together.
-  package static let rangeCount = 4096
+  static let rangeCount = 4096
   package static let rangesByteCount: UInt64 = 128 << 20
   /// The long edge of a thumbnail, in pixels.
   package static let edge: ClosedRange<UInt32> = 16...2048

@@ -2,13 +2,13 @@ internal import Glibc
 
 /// Videos with more light than a screen of sRGB shows, as telephones record them: levels by BT.2100, PQ or
 /// HLG, in the colours of BT.2020.
-package enum HighDynamicRange: Sendable {
+enum HighDynamicRange: Sendable {
   case perceptualQuantizer
   case hybridLogGamma
 
   /// Three levels of 16 bits a pixel become sRGB. White of 203 cd/m² (BT.2408) is where highlights begin:
   /// they are compressed, and all below stays as it is.
-  package func toSRGB(_ levels: [UInt16]) -> [UInt8] {
+  func toSRGB(_ levels: [UInt16]) -> [UInt8] {
     let table = (0...255).map { self.light(of: Double($0) / 255) }
     /// Between two of the table.
     func linear(_ level: UInt16) -> Double {

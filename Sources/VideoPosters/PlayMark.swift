@@ -1,12 +1,12 @@
 /// The mark in the lower right corner of a video's thumbnail: a white triangle that points to the right, on a
 /// dark disc.
-package enum PlayMark {
+enum PlayMark {
   /// A smaller thumbnail gets none: the mark would hide it.
-  package static let leastEdge = 48
+  static let leastEdge = 48
   /// Points per pixel and axis, which smooth the borders.
   private static let points = 4
 
-  package static func draw(on poster: inout PosterPixels) {
+  static func draw(on poster: inout PosterPixels) {
     let short = min(poster.width, poster.height)
     if short < leastEdge { return }
     let radius = Double(short) / 10

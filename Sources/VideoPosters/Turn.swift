@@ -2,12 +2,12 @@ internal import AlbumModel
 
 /// How a frame must be turned to be upright: mirrored along its rows and columns, after rows and columns were
 /// exchanged or not. One of eight.
-package struct Turn: Equatable, Sendable {
-  package var exchangesAxes = false
-  package var mirrorsRows = false
-  package var mirrorsColumns = false
+struct Turn: Equatable, Sendable {
+  var exchangesAxes = false
+  var mirrorsRows = false
+  var mirrorsColumns = false
 
-  package init() {}
+  init() {}
 
   init(_ rotation: Rotation) {
     exchangesAxes = rotation.isSideways
@@ -17,14 +17,14 @@ package struct Turn: Equatable, Sendable {
 
   /// From the first two rows of a display matrix: a point (x, y) is shown at (ax + cy, bx + dy). Takes the
   /// turn nearest to a matrix that is none.
-  package init(a: Int32, b: Int32, c: Int32, d: Int32) {
+  init(a: Int32, b: Int32, c: Int32, d: Int32) {
     func size(_ number: Int32) -> Int64 { Int64(number.magnitude) }
     exchangesAxes = size(b) + size(c) > size(a) + size(d)
     mirrorsRows = exchangesAxes ? c < 0 : a < 0
     mirrorsColumns = exchangesAxes ? b < 0 : d < 0
   }
 
-  package func applied(to frame: PosterPixels) -> PosterPixels {
+  func applied(to frame: PosterPixels) -> PosterPixels {
     if self == Turn() { return frame }
     let (width, height) =
       exchangesAxes ? (frame.height, frame.width) : (frame.width, frame.height)
@@ -41,36 +41,30 @@ package struct Turn: Equatable, Sendable {
 }
 
 /// Red, green and blue, a byte each, row by row.
-package struct PosterPixels: Equatable, Sendable {
-  package struct Colour: Equatable, Sendable {
-    package var red: UInt8
-    package var green: UInt8
-    package var blue: UInt8
-
-    package init(red: UInt8, green: UInt8, blue: UInt8) {
-      self.red = red
-      self.green = green
-      self.blue = blue
-    }
+struct PosterPixels: Equatable, Sendable {
+  struct Colour: Equatable, Sendable {
+    var red: UInt8
+    var green: UInt8
+    var blue: UInt8
   }
 
-  package let width: Int
-  package let height: Int
-  package private(set) var bytes: [UInt8]
+  let width: Int
+  let height: Int
+  private(set) var bytes: [UInt8]
 
   /// Black.
-  package init(width: Int, height: Int) {
+  init(width: Int, height: Int) {
     self.init(width: width, height: height, bytes: [UInt8](repeating: 0, count: width * height * 3))
   }
 
-  package init(width: Int, height: Int, bytes: [UInt8]) {
+  init(width: Int, height: Int, bytes: [UInt8]) {
     precondition(bytes.count == width * height * 3, "a wrong number of bytes")
     self.width = width
     self.height = height
     self.bytes = bytes
   }
 
-  package subscript(x: Int, y: Int) -> Colour {
+  subscript(x: Int, y: Int) -> Colour {
     get {
       let start = (y * width + x) * 3
       return Colour(red: bytes[start], green: bytes[start + 1], blue: bytes[start + 2])
@@ -84,7 +78,7 @@ package struct PosterPixels: Equatable, Sendable {
   }
 
   /// True if all pixels are equal.
-  package var isOneColour: Bool {
+  var isOneColour: Bool {
     for index in bytes.indices.dropFirst(3) where bytes[index] != bytes[index - 3] { return false }
     return true
   }

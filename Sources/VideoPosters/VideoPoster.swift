@@ -99,7 +99,7 @@ extension Film {
 
 extension CaptureTime {
   /// As FFmpeg words it: `2021-05-06T07:08:09.000000Z`, or with Apple's zone `+0200`.
-  package init?(tag: String) {
+  init?(tag: String) {
     let text = Array(tag.utf8)
     var zone = text.dropFirst(19).drop { $0 == UInt8(ascii: ".") || 48...57 ~= $0 }
     if zone.count == 5 { zone = zone.prefix(3) + [UInt8(ascii: ":")] + zone.suffix(2) }
@@ -108,10 +108,10 @@ extension CaptureTime {
 }
 
 /// The size of a thumbnail before it is turned.
-package enum PosterSize {
+enum PosterSize {
   /// - Parameters:
   ///   - pixelAspect: width by height of a pixel. Nothing is enlarged: wide pixels make the rows fewer.
-  package static func of(width: Int, height: Int, pixelAspect: Double, edge: Int)
+  static func of(width: Int, height: Int, pixelAspect: Double, edge: Int)
     -> (width: Int, height: Int)
   {
     let aspect = (0.125...8).contains(pixelAspect) ? pixelAspect : 1

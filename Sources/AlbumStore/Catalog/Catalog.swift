@@ -238,7 +238,7 @@ package struct Catalog: ~Copyable, Sendable {
   }
 
   /// How many of them are directories.
-  package func subdirectoryCount(of directory: InodeIndex) -> Int {
+  func subdirectoryCount(of directory: InodeIndex) -> Int {
     Int(directories[inodes[directory].directory].subdirectories)
   }
 
