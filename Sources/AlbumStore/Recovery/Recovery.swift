@@ -131,6 +131,30 @@ struct Recovery {
   mutating func showWhole(_ catalog: inout Catalog) throws(StoreError) {
     // Versions that are left out become files of this mount, with numbers of their own.
     let greatestInode = catalog.greatestInode
+    showFallbacks(in: &catalog)
+    for (birth, journal) in crashed {
+      let checkpoint = SegmentNumber(listing.usedSegments.nextCheckpointSegment)
+      catalog.beginSession(birth, SessionStart(journal: journal, checkpoint: checkpoint))
+    }
+    try judgeEnd(with: &catalog)
+    // Records of files that the lost part described name inodes. No new file may get such a number.
+    if report.isEndMissing || report.lacksEnd || report.mayBeMixed {
+      catalog.skipNumbers(before: SpaceCounters(), leavingOut: .lostEnd)
+    }
+    if report.firstLostInode == nil,
+      report.isEndMissing || report.lacksEnd || report.isCutShort
+    {
+      report.firstLostInode = greatestInode + 1
+    }
+    catalog.forEachInode { index, state in
+      if !state.marks.contains(.leftOut) { return }
+      report.leftOutFiles += 1
+      if let note = catalog.leftOutNote(of: index) { report.noteLeftOut(note) }
+    }
+  }
+
+  /// Lets files whose newest content is missing fall back, and reports these and the changes that are cut.
+  private mutating func showFallbacks(in catalog: inout Catalog) {
     report.incompleteFiles = fallback.apply(to: &catalog)
     report.remadeThumbnails = fallback.remadeThumbnails
     report.cutFiles = cutChanges.paths(catalog)
@@ -143,10 +167,11 @@ struct Recovery {
         report.incompleteFiles[place].isEndOfCopy = false
       }
     }
-    for (birth, journal) in crashed {
-      let checkpoint = SegmentNumber(listing.usedSegments.nextCheckpointSegment)
-      catalog.beginSession(birth, SessionStart(journal: journal, checkpoint: checkpoint))
-    }
+  }
+
+  /// Decides by the segments that history does not know whether its end is missing. Retires those that a
+  /// killed session left over, and reports the others.
+  private mutating func judgeEnd(with catalog: inout Catalog) throws(StoreError) {
     var strays = StraySegments(catalog, in: listing, of: Set(crashed.keys))
     let isProven = strays.proveLostJournal(
       behind: nextDataSegment, of: report.hasSessionEnded ? nil : position.birth,
@@ -155,8 +180,8 @@ struct Recovery {
     // names has lost its journal.
     var orphans = strays.unknown.filter { $0.key >= nextDataSegment }
     if !orphans.isEmpty {
-      let told = try journals.sessions().union(foreignSessions)
-      orphans = orphans.filter { !told.contains($0.value) }
+      let recorded = try journals.sessions().union(foreignSessions)
+      orphans = orphans.filter { !recorded.contains($0.value) }
     }
     // A session that made data segments had first written a whole journal segment.
     if isNewestShort, !mayHaveLostPower, !strays.leftOver.isEmpty { report.isCutShort = true }
@@ -174,20 +199,6 @@ struct Recovery {
     for segment in try journals.outsiders(where: { !catalog.isOwn($0.id, $0.birth) }) {
       let name = files.name(segment.id, segment.birth)
       if !report.foreignJournals.contains(name) { report.unknownSegments.append(name) }
-    }
-    // Records of files that the lost part described name inodes. No new file may get such a number.
-    if report.isEndMissing || report.lacksEnd || report.mayBeMixed {
-      catalog.skipNumbers(before: SpaceCounters(), leavingOut: .lostEnd)
-    }
-    if report.firstLostInode == nil,
-      report.isEndMissing || report.lacksEnd || report.isCutShort
-    {
-      report.firstLostInode = greatestInode + 1
-    }
-    catalog.forEachInode { index, state in
-      if !state.marks.contains(.leftOut) { return }
-      report.leftOutFiles += 1
-      if let note = catalog.leftOutNote(of: index) { report.noteLeftOut(note) }
     }
   }
 
