@@ -13,8 +13,8 @@ extension Mount: StoreCommand {
 }
 extension Check: StoreCommand { var namedStore: String? { store } }
 extension SpaceAdd: StoreCommand { var namedStore: String? { store } }
-extension SpacePassword: StoreCommand { var namedStore: String? { store } }
-extension SpaceAddKey: StoreCommand { var namedStore: String? { store } }
+extension SpacePassword: StoreCommand { var namedStore: String? { keys.store } }
+extension SpaceAddKey: StoreCommand { var namedStore: String? { keys.store } }
 extension SpaceRemoveKey: StoreCommand { var namedStore: String? { store } }
 extension SpaceRecoveryKey: StoreCommand { var namedStore: String? { store } }
 extension SpaceDestroy: StoreCommand { var namedStore: String? { store } }

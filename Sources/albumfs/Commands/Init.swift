@@ -46,27 +46,13 @@ struct Init: PasswordCommand {
       """))
   var kdf = KDFArgument.moderate
 
-  @Option(help: CipherArgument.help)
-  var cipher = CipherArgument.auto
-
-  @Option(
-    help: ArgumentHelp("Longer edge of the thumbnails, in pixels.", valueName: "px"))
-  var thumbnailSize = 512
-
+  @OptionGroup var space: NewSpaceOptions
   @OptionGroup var password: PasswordOptions
   @OptionGroup var output: OutputOptions
 
   func validate() throws {
-    try Init.checkThumbnailSize(thumbnailSize)
-    try cipher.requireAvailable()
     guard segmentSize.map({ SegmentLayout.isValidByteCount(Int($0.bytes)) }) ?? true else {
       throw ValidationError("--segment-size takes 256K, 512K, 1M and so on up to 64M.")
-    }
-  }
-
-  static func checkThumbnailSize(_ pixels: Int) throws {
-    guard (16...4096).contains(pixels) else {
-      throw ValidationError("--thumbnail-size takes 16 to 4096 pixels.")
     }
   }
 
@@ -82,9 +68,8 @@ struct Init: PasswordCommand {
     var options = StoreOptions()
     let secret = try password.askForNew("New password: ", salt: options.securityKeySalt)
     options.cost = kdf.cost
-    options.cipher = cipher.kind
+    options.cipher = space.cipher.kind
     options.chaffByteCount = chaff?.bytes
-    let space = SpaceOptions(thumbnailEdge: thumbnailSize, owner: getuid(), group: getgid())
     let directory = try room.make()
     let available = (try? directory.capacity())?.availableBytes ?? .max
     options.segmentSize =
@@ -101,7 +86,7 @@ struct Init: PasswordCommand {
       defer { bar.clear() }
       return try Store.create(in: directory, options: options, password: secret) {
         (store, keys) throws(StoreError) in
-        try Space.create(in: store, keys: keys, options: space)
+        try Space.create(in: store, keys: keys, options: space.options)
       }
     }
     StoreCommands.warn(of: made)

@@ -15,6 +15,28 @@ struct SpaceCommand: ParsableCommand {
     ])
 }
 
+/// The options of a space that is to be made.
+struct NewSpaceOptions: ParsableArguments {
+  @Option(help: CipherArgument.help)
+  var cipher = CipherArgument.auto
+
+  @Option(
+    help: ArgumentHelp("Longer edge of the thumbnails, in pixels.", valueName: "px"))
+  var thumbnailSize = 512
+
+  func validate() throws {
+    guard (16...4096).contains(thumbnailSize) else {
+      throw ValidationError("--thumbnail-size takes 16 to 4096 pixels.")
+    }
+    try cipher.requireAvailable()
+  }
+
+  /// With the user who runs the command as its owner.
+  var options: SpaceOptions {
+    SpaceOptions(thumbnailEdge: thumbnailSize, owner: getuid(), group: getgid())
+  }
+}
+
 struct SpaceAdd: PasswordCommand {
   static let configuration = CommandConfiguration(
     commandName: "add",
@@ -29,31 +51,19 @@ struct SpaceAdd: PasswordCommand {
   @Argument(help: "The store's directory.", completion: .directory)
   var store: String
 
-  @Option(help: CipherArgument.help)
-  var cipher = CipherArgument.auto
-
-  @Option(
-    help: ArgumentHelp("Longer edge of the thumbnails, in pixels.", valueName: "px"))
-  var thumbnailSize = 512
-
+  @OptionGroup var space: NewSpaceOptions
   @OptionGroup var password: PasswordOptions
   @OptionGroup var output: OutputOptions
-
-  func validate() throws {
-    try Init.checkThumbnailSize(thumbnailSize)
-    try cipher.requireAvailable()
-  }
 
   func run() throws {
     ProcessSetup.protectMemory()
     let opened = try StoreCommands.open(store)
     let secret = try password.askForNew(
       "New space's password: ", salt: opened.securityKeySalt)
-    let options = SpaceOptions(thumbnailEdge: thumbnailSize, owner: getuid(), group: getgid())
     try StoreCommands.reporting(changing: true) { () throws(StoreError) in
-      try opened.addSpace(password: secret, cipher: cipher.kind) {
+      try opened.addSpace(password: secret, cipher: space.cipher.kind) {
         (store, keys) throws(StoreError) in
-        try Space.create(in: store, keys: keys, options: options)
+        try Space.create(in: store, keys: keys, options: space.options)
       }
     }
     StoreCommands.warn(of: opened)
@@ -75,26 +85,17 @@ struct SpacePassword: RecoveryKeyCommand {
         albumfs space password ~/Album.store --recovery-key
       """)
 
-  @Argument(help: "The store's directory.", completion: .directory)
-  var store: String
-
-  @OptionGroup var new: NewPasswordOptions
-  @OptionGroup var password: PasswordOptions
-  @OptionGroup var secret: RecoveryKeyOption
-  @OptionGroup var output: OutputOptions
+  @OptionGroup var keys: KeyChangeOptions
+  var password: PasswordOptions { keys.password }
+  var secret: RecoveryKeyOption { keys.secret }
 
   func run() throws {
-    ProcessSetup.protectMemory()
-    let opened = try StoreCommands.open(store)
-    let change = try secret.unlock(opened, password)
-    let another = try new.ask(for: opened)
-    let lost = try new.reporting { () throws(StoreError) in
-      try opened.finish(change, new: another)
+    let lost = try keys.change { (store, change, new) throws(StoreError) in
+      try store.finish(change, new: new)
     }
-    StoreCommands.warn(of: opened)
-    output.say("The password is changed.")
+    keys.output.say("The password is changed.")
     if lost > 0 {
-      output.say(
+      keys.output.say(
         "\(counted(lost, "other password")) or security key\(lost == 1 ? "" : "s") of the space "
           + "\(lost == 1 ? "does" : "do") not unlock it any more.")
     }

@@ -6,6 +6,30 @@ import Daemon
 
 // Several passwords and security keys of one space, any of which unlocks it.
 
+/// The options of commands that set a password besides or in place of the present one.
+struct KeyChangeOptions: ParsableArguments {
+  @Argument(help: "The store's directory.", completion: .directory)
+  var store: String
+
+  @OptionGroup var new: NewPasswordOptions
+  @OptionGroup var password: PasswordOptions
+  @OptionGroup var secret: RecoveryKeyOption
+  @OptionGroup var output: OutputOptions
+
+  /// Unlocks the space, asks for the new password, and makes the change.
+  func change<Result>(
+    _ body: (Store, Store.PasswordChange, borrowing SecretBytes) throws(StoreError) -> Result
+  ) throws -> Result {
+    ProcessSetup.protectMemory()
+    let opened = try StoreCommands.open(store)
+    let change = try secret.unlock(opened, password)
+    let another = try new.ask(for: opened)
+    let result = try new.reporting { () throws(StoreError) in try body(opened, change, another) }
+    StoreCommands.warn(of: opened)
+    return result
+  }
+}
+
 struct SpaceAddKey: RecoveryKeyCommand {
   static let configuration = CommandConfiguration(
     commandName: "add-key",
@@ -19,24 +43,15 @@ struct SpaceAddKey: RecoveryKeyCommand {
         albumfs space add-key ~/Album.store --fido2 --new-fido2
       """)
 
-  @Argument(help: "The store's directory.", completion: .directory)
-  var store: String
-
-  @OptionGroup var new: NewPasswordOptions
-  @OptionGroup var password: PasswordOptions
-  @OptionGroup var secret: RecoveryKeyOption
-  @OptionGroup var output: OutputOptions
+  @OptionGroup var keys: KeyChangeOptions
+  var password: PasswordOptions { keys.password }
+  var secret: RecoveryKeyOption { keys.secret }
 
   func run() throws {
-    ProcessSetup.protectMemory()
-    let opened = try StoreCommands.open(store)
-    let change = try secret.unlock(opened, password)
-    let another = try new.ask(for: opened)
-    let count = try new.reporting { () throws(StoreError) in
-      try opened.add(another, to: change)
+    let count = try keys.change { (store, change, new) throws(StoreError) in
+      try store.add(new, to: change)
     }
-    StoreCommands.warn(of: opened)
-    output.say("Added. \(SpaceRemoveKey.census(count))")
+    keys.output.say("Added. \(SpaceRemoveKey.census(count))")
   }
 }
 

@@ -161,16 +161,11 @@ struct Exporter {
     _ fault: PlainCopy.Fault, of file: SourceWalk.File
   ) throws(Failure) {
     switch fault {
-    case .stopped:
-      throw Failure(.interrupted, "Interrupted. Run the same command again to continue.")
-    case .changed: fail(file.path, "it changed while it was copied")
-    case .source(let error):
-      if let failure = Failure(ofDeadSpace: error) { throw failure }
-      fail(file.path, "\(error)")
-    case .target(let error):
-      if let failure = Failure(ofTarget: error) { throw failure }
-      fail(file.path, "the copy: \(error)")
+    case .source(let error): if let failure = Failure(ofDeadSpace: error) { throw failure }
+    case .target(let error): if let failure = Failure(ofTarget: error) { throw failure }
+    case .stopped, .changed: break
     }
+    fail(file.path, try fault.reason())
   }
 
   private mutating func fail(_ path: PlainPath, _ reason: String) {

@@ -261,15 +261,12 @@ struct Importer {
     _ fault: PlainCopy.Fault, of file: SourceWalk.File
   ) throws(Failure) {
     switch fault {
-    case .stopped:
-      throw Failure(.interrupted, "Interrupted. Run the same command again to continue.")
-    case .changed: fail(file.path, "it changed while it was copied")
     case .source(.badMessage) where file.member != nil: fail(file.path, "it is damaged")
-    case .source(let error): fail(file.path, "\(error)")
     case .target(.topOfSpace): fail(file.path, "the top of a space holds albums and no photos")
     case .target(let error):
       if let failure = Failure(ofSpace: error) { throw failure }
-      fail(file.path, "the copy: \(error)")
+      fail(file.path, try fault.reason())
+    case .stopped, .changed, .source: fail(file.path, try fault.reason())
     }
   }
 
@@ -334,6 +331,19 @@ struct Importer {
 extension Errno {
   /// Stands for a file that would lie beside the albums, in the top of a space.
   fileprivate static let topOfSpace = Errno(.way, wantsDirectory: true)
+}
+
+extension PlainCopy.Fault {
+  /// Why one file was not copied. Throws an interruption, which ends all copying.
+  func reason() throws(Failure) -> String {
+    switch self {
+    case .stopped:
+      throw Failure(.interrupted, "Interrupted. Run the same command again to continue.")
+    case .changed: "it changed while it was copied"
+    case .source(let error): "\(error)"
+    case .target(let error): "the copy: \(error)"
+    }
+  }
 }
 
 extension Failure {

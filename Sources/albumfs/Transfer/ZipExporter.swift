@@ -174,13 +174,11 @@ struct ZipExporter {
   ) throws(Failure) {
     switch fault {
     case .stopped: throw Failure(.interrupted, "Interrupted. No zip file was made.")
-    case .changed:
-      report.errors.append(TransferProblem(file.path, "it changed while it was copied"))
-    case .source(let error):
-      if let failure = Failure(ofDeadSpace: error) { throw failure }
-      report.errors.append(TransferProblem(file.path, "\(error)"))
+    case .source(let error): if let failure = Failure(ofDeadSpace: error) { throw failure }
     case .target(let error): throw writing(error)
+    case .changed: break
     }
+    report.errors.append(TransferProblem(file.path, try fault.reason()))
   }
 
   private func writing(_ error: Errno) -> Failure {
