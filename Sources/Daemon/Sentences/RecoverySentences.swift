@@ -49,7 +49,11 @@ extension RecoveryReport {
 
   /// One sentence or two for each thing that was found.
   var sentences: [String] {
-    let mostNamed = RecoveryReport.mostNamed
+    mixtureSentences + incompleteSentences + cutSentences + historySentences + damageSentences
+  }
+
+  /// What the store has of another copy of it.
+  private var mixtureSentences: [String] {
     var lines: [String] = []
     if isMixed {
       lines.append(
@@ -65,19 +69,18 @@ extension RecoveryReport {
       )
     }
     if !otherFiles.isEmpty {
-      let shown = otherFiles.prefix(mostNamed).joined(separator: ", ")
-      let rest = otherFiles.count - mostNamed
-      lines.append(
-        "Changes left out, \(time(otherSince)) or later: \(shown)"
-          + (rest > 0 ? " and \(rest) more." : "."))
+      lines.append("Changes left out, \(time(otherSince)) or later: \(named(otherFiles))")
     }
-    lines += incompleteSentences
+    return lines
+  }
+
+  /// How the last session ended.
+  private var cutSentences: [String] {
+    var lines: [String] = []
     if !cutFiles.isEmpty {
-      let shown = cutFiles.prefix(mostNamed).joined(separator: ", ")
-      let rest = cutFiles.count - mostNamed
       lines.append(
         "The machine was restarted without an unmount. Changes of the last seconds before that, \(time(cutSince)) "
-          + "or later, are left out: " + shown + (rest > 0 ? " and \(rest) more." : "."))
+          + "or later, are left out: \(named(cutFiles))")
     }
     if !wasClean, incompleteFiles.isEmpty, cutFiles.isEmpty,
       damagedFrames == 0, !lacksEnd, !isDamaged
@@ -85,6 +88,18 @@ extension RecoveryReport {
       lines.append(
         "The last session did not end with an unmount. Everything up to its last moments is there.")
     }
+    return lines
+  }
+
+  private func named(_ paths: [String]) -> String {
+    let rest = paths.count - RecoveryReport.mostNamed
+    return paths.prefix(RecoveryReport.mostNamed).joined(separator: ", ")
+      + (rest > 0 ? " and \(rest) more." : ".")
+  }
+
+  /// The parts of the journal that are missing.
+  private var historySentences: [String] {
+    var lines: [String] = []
     if damagedFrames > 0 {
       let steps = "\(damagedFrames) steps of its history"
       lines.append(
@@ -107,6 +122,12 @@ extension RecoveryReport {
       lines.append(
         "albumfs check --repair may restore what is missing; until then albumfs frees no room.")
     }
+    return lines
+  }
+
+  /// What is lost, or was nearly lost.
+  private var damageSentences: [String] {
+    var lines: [String] = []
     if lostEntries > 0 {
       lines.append("The store is damaged: \(lostEntries) files are lost.")
     }
