@@ -69,7 +69,9 @@ package final class AlbumDaemon: Sendable {
         if !ready(warnings) { try? PosixThread(name: "stop") { signals.stop() }.detach() }
       }
       signals.onStop { mount.stop() }
-      if let seconds = options.idleSeconds { IdleWatch.start(mount, seconds: seconds, logger) }
+      if let seconds = options.idleSeconds {
+        IdleWatch.start(mount, after: .seconds(seconds), logger)
+      }
       defer { control.close() }
       try mount.run()
       // The unmount may have come from fusermount3 or a signal.

@@ -87,7 +87,7 @@ extension Parts {
     throws(Failure)
   {
     let waiting = try ThumbnailWait(fileSystem, until: deadline)
-    while !waiting.isOver(within: 1) {
+    while !waiting.isOver(within: .seconds(1)) {
       let pending = fileSystem.thumbnailReport().pending
       if let noThumbnailsNow {
         throw Failure(
@@ -256,8 +256,8 @@ private final class ThumbnailWait: Sendable {
     }
   }
 
-  func isOver(within seconds: Int64) -> Bool {
-    let deadline = MonotonicTime.now + .seconds(seconds)
+  func isOver(within patience: Duration) -> Bool {
+    let deadline = MonotonicTime.now + patience
     return state.waiting(until: deadline) { $0 == .waiting ? nil : true } ?? false
   }
 

@@ -7,9 +7,9 @@ import Posix
 /// mount is open or a program works in it, and the watch tries again.
 enum IdleWatch {
   /// Watches until the process ends.
-  static func start(_ mount: FUSEDriver.Mount, seconds: Int64, _ logger: Logger) {
+  static func start(_ mount: FUSEDriver.Mount, after limit: Duration, _ logger: Logger) {
     do throws(Errno) {
-      try PosixThread(name: "idle") { watch(mount, .seconds(seconds)) }.detach()
+      try PosixThread(name: "idle") { watch(mount, limit) }.detach()
     } catch {
       logger.warning("the space will not be unmounted when it is idle: \(error)")
     }

@@ -30,7 +30,7 @@ package struct GalleryApplication: Sendable {
     do {
       points = try MountPoints()
       let program = AlbumfsProgram(launch: launch, points: points)
-      sessions = try SessionTable(program, idleSeconds: launch.idleSeconds)
+      sessions = try SessionTable(program, idle: .seconds(launch.idleSeconds))
       certificate =
         if let file = launch.certificate, let key = launch.key {
           try ServerCertificate(certificate: file, key: key)
@@ -61,7 +61,7 @@ package struct GalleryApplication: Sendable {
     let files = try BlockingBridge(name: "gallery-files", threads: Self.threads.files)
     let work = try BlockingBridge(name: "gallery-work", threads: Self.threads.work)
     let routes = GalleryRoutes(
-      sessions: sessions, idleSeconds: launch.idleSeconds, files: files, work: work,
+      sessions: sessions, idle: .seconds(launch.idleSeconds), files: files, work: work,
       previews: try BlockingBridge(name: "gallery-preview", threads: Self.threads.previews))
     // Nothing that a request or a failure says may get into a log.
     let silent = Logger(label: "gallery") { _ in SwiftLogNoOpLogHandler() }

@@ -29,7 +29,7 @@ final class ProgressBar: Sendable {
       return state.start.map { now - $0 } ?? .zero
     }
     if let elapsed {
-      Terminal.transient(ProgressBar.line(progress, items, milliseconds: elapsed.milliseconds))
+      Terminal.transient(ProgressBar.line(progress, items, elapsed: elapsed))
     }
   }
 
@@ -41,9 +41,7 @@ final class ProgressBar: Sendable {
   func clear() { if isShown { Terminal.transient("") } }
 
   /// `[######------------------] 25 %, 1.2 GiB of 4.8 GiB, about 40 s left`
-  static func line(_ progress: CheckProgress, _ items: String? = nil, milliseconds: Int64)
-    -> String
-  {
+  static func line(_ progress: CheckProgress, _ items: String? = nil, elapsed: Duration) -> String {
     switch progress.step {
     case .catalog: return "Reading the catalog"
     case .repair: return "Repairing"
@@ -56,13 +54,13 @@ final class ProgressBar: Sendable {
     let bytes =
       "\(SizeArgument.readable(progress.doneBytes)) of \(SizeArgument.readable(progress.totalBytes))"
     let counts = items.map { "\($0), \(bytes)" } ?? bytes
-    return "[\(bar)] \(Int(share * 100)) %, \(counts)\(left(share, milliseconds))"
+    return "[\(bar)] \(Int(share * 100)) %, \(counts)\(left(share, elapsed))"
   }
 
   /// Estimates the time left, after the first second.
-  private static func left(_ share: Double, _ milliseconds: Int64) -> String {
-    guard milliseconds >= 1000, share > 0 else { return "" }
-    let seconds = Int((Double(milliseconds) / 1000 * (1 - share) / share).rounded(.up))
+  private static func left(_ share: Double, _ elapsed: Duration) -> String {
+    guard elapsed >= .seconds(1), share > 0 else { return "" }
+    let seconds = Int((elapsed / .seconds(1) * (1 - share) / share).rounded(.up))
     if seconds < 100 { return ", about \(seconds) s left" }
     return ", about \((seconds + 59) / 60) min left"
   }

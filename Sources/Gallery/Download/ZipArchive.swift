@@ -1,3 +1,4 @@
+import AlbumModel
 import CArchive
 import Posix
 
@@ -39,14 +40,14 @@ final class ZipArchive: @unchecked Sendable {
   deinit { unsafe _ = archive_write_free(archive) }
 
   /// Begins a file of so many bytes.
-  func begin(_ path: String, size: Int64, modified: Int64) throws(Failed) {
+  func begin(_ path: String, size: Int64, modified: Timestamp) throws(Failed) {
     guard let entry = unsafe archive_entry_new() else { throw Failed() }
     defer { unsafe archive_entry_free(entry) }
     unsafe archive_entry_set_pathname_utf8(entry, path)
     unsafe archive_entry_set_size(entry, size)
     unsafe archive_entry_set_filetype(entry, 0o100000)
     unsafe archive_entry_set_perm(entry, 0o644)
-    unsafe archive_entry_set_mtime(entry, Int(modified), 0)
+    unsafe archive_entry_set_mtime(entry, Int(modified.seconds), 0)
     if unsafe archive_write_header(archive, entry) != ARCHIVE_OK { throw Failed() }
   }
 

@@ -50,7 +50,7 @@ final class ZipStream: @unchecked Sendable {
         let opened = try? space.mount.open(photo.row.name, in: photo.folder)
       else { continue }
       try zip.begin(
-        item.path, size: opened.entry.size, modified: opened.entry.modified.seconds)
+        item.path, size: opened.entry.size, modified: opened.entry.modified)
       (file, offset, rest) = (opened, 0, opened.entry.size)
       return true
     }

@@ -6,7 +6,7 @@ struct GalleryRoutes: Sendable {
   typealias Context = GalleryContext
 
   let sessions: SessionTable
-  let idleSeconds: Int64
+  let idle: Duration
   /// Short file calls, for which somebody waits.
   let files: BlockingBridge
   /// Long ones: copies, comparisons, barriers.

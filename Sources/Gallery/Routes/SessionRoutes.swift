@@ -1,3 +1,4 @@
+import AlbumModel
 import HTTPTypes
 import Hummingbird
 
@@ -35,7 +36,7 @@ extension GalleryRoutes {
     var text = JSONText()
     text.object { text in
       text.field("readOnly", session.space.isReadOnly)
-      text.field("idleSeconds", idleSeconds)
+      text.field("idleSeconds", idle.milliseconds / 1000)
       text.field("thumbnailSize", Int64(session.space.mount.thumbnailEdge))
       text.field("maximumUpload", GalleryRoutes.maximumUpload)
       text.field("sliceSize", Int64(GalleryRoutes.sliceSize))

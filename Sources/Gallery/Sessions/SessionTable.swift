@@ -22,9 +22,9 @@ final class SessionTable: Sendable {
   static let limit = 64
   private static let cookie = "__Host-albumfs"
 
-  init(_ program: AlbumfsProgram, idleSeconds: Int64) throws(Errno) {
+  init(_ program: AlbumfsProgram, idle: Duration) throws(Errno) {
     self.program = program
-    idle = .seconds(idleSeconds)
+    self.idle = idle
     mounting = try BlockingBridge(name: "gallery-mount", threads: 1)
   }
 
