@@ -27,6 +27,7 @@ package struct AttributeChange: Sendable {
   package var permissions: UInt16?
   package var owner: UInt32?
   package var group: UInt32?
+  /// In bytes.
   package var size: Int64?
   package var accessed: Time?
   package var modified: Time?
@@ -80,13 +81,16 @@ package struct AllocationMode: Sendable {
   }
 }
 
+/// The fields of statfs(2).
 package struct FileSystemCapacity: Sendable {
+  /// In bytes; the unit of the three after it.
   package var blockSize: Int
   package var blocks: Int64
   package var freeBlocks: Int64
   package var availableBlocks: Int64
   package var files: Int64
   package var freeFiles: Int64
+  /// In bytes.
   package var nameLimit: Int
 }
 

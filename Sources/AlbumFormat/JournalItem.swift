@@ -32,6 +32,7 @@ package struct InodeState: Equatable, Sendable, BitwiseCopyable {
   package static let byteCount = 96
 
   package var number: InodeNumber
+  /// In bytes.
   package var size: Int64 = 0
   package var accessed = Timestamp(nanoseconds: 0)
   package var modified = Timestamp(nanoseconds: 0)

@@ -5,7 +5,7 @@ package import AlbumFormat
 /// Argon2id of the password in normal form C (`PasswordText`) gives 32 bytes. From these, `crypto_kdf` with
 /// the context `albumpwd` derives the commitment key (1) and the slot key (2). XChaCha20-Poly1305 does not
 /// commit to its key: without the commitment, an attacker could make one slot that many passwords decrypt,
-/// and test a guess against many passwords at once.
+/// and test a guess against many passwords at once. It never changes. Any thread.
 package final class PasswordKey: Sendable {
   private let commitment: SecretBytes
   private let slot: SecretBytes
@@ -140,7 +140,7 @@ package final class PasswordKey: Sendable {
   }
 }
 
-/// The plaintext of a slot, in guarded memory.
+/// The plaintext of a slot, in guarded memory. It never changes. Any thread.
 package final class SlotContent: Sendable {
   private let plaintext: SecretBytes
   /// The plaintext besides the master key.

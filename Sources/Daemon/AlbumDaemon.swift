@@ -7,7 +7,7 @@ import Glibc
 import Logging
 import Posix
 
-/// One mounted space, from the password to the last barrier.
+/// One mounted space, from the password to the last barrier. `run` belongs to the main thread.
 package final class AlbumDaemon: Sendable {
   /// Called once, when the mount serves requests, with warnings for the user. Returns false if the command no
   /// longer waits for the mount. The daemon then unmounts.

@@ -8,7 +8,7 @@ import Posix
 ///
 /// The system log outlives every unmount, others can read it, and its disk is not encrypted. Unless the user
 /// asks for more (`--verbose`), it gets one sentence for each error, without paths, segments or times, and
-/// nothing about a session in which all goes well. `albumfs status --verbose` shows everything.
+/// nothing about a session in which all goes well. `albumfs status --verbose` shows everything. Any thread.
 package final class DaemonLog: Sendable {
   package enum Target: Sendable { case standardError, systemLog }
 

@@ -5,7 +5,7 @@ import Posix
 
 /// The channel between `albumfs mount` and the daemon that it starts: a socket pair. The command sends the
 /// options, then the secret. The daemon replies when the mount is ready, or why it failed. The secret never
-/// appears in arguments or the environment, and only guarded memory holds it.
+/// appears in arguments or the environment, and only guarded memory holds it. One thread at each end.
 package final class LaunchChannel: Sendable {
   /// The descriptor of the daemon's end of the socket pair.
   package static let descriptor: CInt = 3

@@ -10,7 +10,8 @@ import Logging
 import Posix
 import Thumbnails
 
-/// The parts of one mounted space. They start bottom first and end top first.
+/// The parts of one mounted space. They start bottom first and end top first. One thread starts and ends
+/// them; in between, any thread.
 final class Parts: Sendable {
   let options: LaunchOptions
   let space: Space

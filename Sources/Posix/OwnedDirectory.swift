@@ -4,7 +4,7 @@ internal import Glibc
 
 /// A directory in which other programs keep files of one user. albumfs reads it with distrust: it follows no
 /// symbolic link below the first directory, never waits for a FIFO, and opens only regular files and
-/// directories that belong to that user.
+/// directories that belong to that user. Any thread.
 package final class OwnedDirectory: Sendable {
   package enum Kind: Sendable, Equatable { case file, directory, other }
 
@@ -147,7 +147,7 @@ package final class OwnedDirectory: Sendable {
   }
 }
 
-/// An open regular file of one user.
+/// An open regular file of one user. Reads share no position. Any thread.
 package final class OwnedFile: Sendable {
   private let descriptor: FileDescriptor
   fileprivate let status: stat
@@ -157,6 +157,7 @@ package final class OwnedFile: Sendable {
     self.status = status
   }
 
+  /// In bytes, as of the time when it was opened.
   package var size: Int64 { Int64(status.st_size) }
 
   /// Reads at most `count` bytes; fewer only at the end of the file.

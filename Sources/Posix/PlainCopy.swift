@@ -192,6 +192,7 @@ extension FileDescriptor {
 /// A regular file that a parser reads in pieces.
 package struct PlainReader: ~Copyable {
   private let descriptor: FileDescriptor
+  /// In bytes, as of the time when it was opened.
   package let size: Int64
 
   package init(_ path: some SystemPath) throws(Errno) {

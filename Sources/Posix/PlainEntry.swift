@@ -5,6 +5,7 @@ internal import Glibc
 package struct PlainEntry: Sendable, Equatable {
   package enum Kind: Sendable { case file, directory, link, other }
   package var kind: Kind
+  /// In bytes; of a link, that of its target's path.
   package var size: Int64
   package var permissions: UInt32
   package var modified: Timestamp

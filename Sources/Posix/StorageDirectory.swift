@@ -14,6 +14,7 @@ package enum StorageAccess: Sendable {
 
 /// Free space on the disk below, in bytes and files.
 package struct StorageCapacity: Sendable, Equatable {
+  /// In bytes; the disk gives room in multiples of it.
   package var blockSize: Int
   package var totalBytes: Int64
   package var freeBytes: Int64

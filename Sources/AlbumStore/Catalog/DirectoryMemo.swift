@@ -5,7 +5,7 @@ import Posix
 /// need not climb again. It contains nothing that the catalog does not, and may be cleared at any time.
 ///
 /// A moved directory moves everything below it, so that clears all. A removed directory is never looked up
-/// again, because inode numbers are not reused.
+/// again, because inode numbers are not reused. Any thread.
 package final class DirectoryMemo: Sendable {
   private struct State {
     var parts: [InodeNumber: InodeNumber?] = [:]

@@ -24,7 +24,7 @@ package struct SpaceOpenOptions: Sendable {
   package init(logger: Logger) { self.logger = logger }
 }
 
-/// The parts of an opened space that all others share.
+/// The parts of an opened space that all others share. Any thread.
 final class SpaceContext: Sendable {
   let store: Store
   let files: SegmentFiles
