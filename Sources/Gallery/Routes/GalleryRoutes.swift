@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import NIOCore
 
 /// All requests that the page makes, as Interface.md lists them.
 struct GalleryRoutes: Sendable {
@@ -37,5 +38,17 @@ struct GalleryRoutes: Sendable {
 
   static func query(_ name: String, _ request: Request) -> String? {
     request.uri.queryParameters[name[...]].map(String.init)
+  }
+}
+
+/// Hummingbird's record of a request, and the connection that it came on.
+struct GalleryContext: RequestContext {
+  var coreContext: CoreRequestContextStorage
+  /// With HTTP/2, the stream of this request alone.
+  let channel: any Channel
+
+  init(source: ApplicationRequestContextSource) {
+    coreContext = .init(source: source)
+    channel = source.channel
   }
 }
