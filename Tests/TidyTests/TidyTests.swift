@@ -229,6 +229,46 @@ struct TidyTests {
     for name in named { #expect(sources.contains("Sources/\(name).swift"), "\(name)") }
   }
 
+  /// The picture shows every target on a floor above all that it imports, and the C libraries that it alone
+  /// calls.
+  @Test func theLayersOfTheDesignAreThoseOfTheManifest() throws {
+    let design = try String(
+      contentsOf: root.appendingPathComponent("Sources/albumfs/Documentation.docc/Design.md"),
+      encoding: .utf8)
+    let layers = try #require(design.split(separator: "\n## ").first { $0.hasPrefix("The layers") })
+    let picture = try #require(layers.split(separator: "```").dropFirst().first)
+    var floors: [String: Int] = [:]
+    var libraries: [String: Set<String>] = [:]
+    var floor = Int.max
+    for line in picture.split(separator: "\n") {
+      let cells = line.split(separator: /\ {2,}/)
+      for cell in cells {
+        if let number = Int(cell) {
+          floor = number
+          continue
+        }
+        let parts = cell.split(separator: " ─ ")
+        let target = String(parts[0])
+        #expect(floors.updateValue(floor, forKey: target) == nil, "\(target) is there twice")
+        let named = parts.dropFirst().flatMap { $0.split(separator: /[, ]+/) }
+        libraries[target] = Set(named.map(String.init)).filter {
+          $0.wholeMatch(of: /C[A-Z]\w+/) != nil
+        }
+      }
+    }
+    let declared = try declaredDependencies().filter { !$0.key.hasSuffix("Tests") }
+    let shown = Set(floors.keys).subtracting(["CLinux"])
+    #expect(shown == Set(declared.keys), "\(shown.symmetricDifference(declared.keys))")
+    for (target, dependencies) in declared {
+      let own = try #require(floors[target])
+      for dependency in dependencies {
+        if let below = floors[dependency] { #expect(below < own, "\(target) over \(dependency)") }
+      }
+      let called = dependencies.filter { $0.wholeMatch(of: /C[A-Z]\w+/) != nil }
+      #expect(called.subtracting(["CLinux"]) == libraries[target], "\(target) calls \(called)")
+    }
+  }
+
   @Test func nothingIsLeftOpenOrLong() {
     for file in swiftFiles("Sources") {
       for word in ["TO" + "DO", "FIX" + "ME", "not implemented", "/" + "work/"] {
