@@ -165,7 +165,7 @@ extension FileSystem {
   private func tellMade(
     _ entry: Entry, _ name: FileName, in parent: InodeNumber, for caller: Caller
   ) {
-    tell(
+    notifyObservers(
       .name(name, in: parent, album: entry.album, isThere: true), askedBy: caller)
   }
 }

@@ -82,8 +82,8 @@ extension FileSystem {
     let turned = try space.change { (catalog: inout Catalog) throws(FSError) -> Bool in
       let index = try InodeIndex(inode, in: catalog)
       if catalog.attribute(name, of: index) == nil {
-        // To remove an ACL that the inode does not have succeeds, as on other file systems. So does that of
-        // what the picture itself tells: rsync removes what the source does not have.
+        // Removing an ACL that the inode does not have succeeds, as on other file systems. Removing a value
+        // that comes from the picture succeeds too: rsync removes what the source does not have.
         let isDerived = PhotoAttributes.derived(name, of: index, catalog) != nil
         if AccessControl.isName(name) || isDerived { return false }
         throw FSError(.noAttribute)

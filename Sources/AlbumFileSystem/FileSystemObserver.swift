@@ -41,8 +41,8 @@ final class Observers: Sendable {
     observers.withLock { $0.removeAll { $0 === observer } }
   }
 
-  /// Called without a lock.
-  func tell(_ change: FileSystemChange, askedBy caller: Caller? = nil) {
+  /// Calls each observer. Hold no lock.
+  func notify(_ change: FileSystemChange, askedBy caller: Caller? = nil) {
     for observer in observers.withLock({ $0 }) {
       observer.changed(change, isOwn: caller?.observer === observer)
     }

@@ -152,7 +152,7 @@ extension FileSystem {
   func release(_ inode: InodeNumber, writes: Bool) {
     if let content = contents.leave(inode), writes || leavesWork(content) { finish(content) }
     if contents.release(inode, writes: writes) {
-      tell(.written(inode))
+      notifyObservers(.written(inode))
       considerPhoto(inode)
     }
   }
@@ -172,7 +172,7 @@ extension FileSystem {
       if contents.whenUnused(content, content.abandonFailed) == true { try? content.publish() }
     }
     if contents.whenUnused(content, content.takeLoss) == true {
-      tell(.contentLost(content.inode))
+      notifyObservers(.contentLost(content.inode))
     }
   }
 

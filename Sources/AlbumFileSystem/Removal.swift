@@ -22,7 +22,7 @@ extension FileSystem {
       catalog.touch(directory, time)
       return zone.album.map { catalog.state($0).number }
     }
-    tell(.name(name, in: parent, album: album, isThere: false), askedBy: caller)
+    notifyObservers(.name(name, in: parent, album: album, isThere: false), askedBy: caller)
   }
 
   package func removeDirectory(
@@ -43,8 +43,8 @@ extension FileSystem {
       let album = Zone(of: directory, in: catalog).album.map { catalog.state($0).number }
       return (Twins.drop(of: name, in: directory, &catalog), album)
     }
-    tell(.name(name, in: parent, album: album, isThere: false), askedBy: caller)
-    if let twin { tell(.name(name, in: twin, album: album, isThere: false)) }
+    notifyObservers(.name(name, in: parent, album: album, isThere: false), askedBy: caller)
+    if let twin { notifyObservers(.name(name, in: twin, album: album, isThere: false)) }
   }
 }
 

@@ -24,11 +24,11 @@ extension FileSystem {
       return effects
     }
     if !effects.isDone { return }
-    tell(
+    notifyObservers(
       .name(name, in: parent, album: effects.formerAlbum, isThere: mode.exchange), askedBy: caller)
-    tell(
+    notifyObservers(
       .name(newName, in: newParent, album: effects.album, isThere: true), askedBy: caller)
-    for twin in effects.twins { tell(twin) }
+    for twin in effects.twins { notifyObservers(twin) }
     for photo in effects.due { considerPhoto(photo) }
   }
 

@@ -6,7 +6,7 @@ package struct Caller: Sendable {
   package var group: UInt32
   /// The permissions that new inodes do not get, unless a default ACL decides.
   package var umask: UInt16
-  /// The observer that sent the request. `FileSystemObserver.changed` tells it which change is its own.
+  /// The observer that sent the request. `FileSystemObserver.changed` marks the change that is its own.
   package var observer: (any FileSystemObserver)?
   package init(
     user: UInt32, group: UInt32, umask: UInt16 = 0, observer: (any FileSystemObserver)? = nil

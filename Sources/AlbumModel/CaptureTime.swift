@@ -1,5 +1,5 @@
-/// When a picture was taken, as the clock of the camera showed it, and that clock's distance from UTC where
-/// the picture tells.
+/// When a picture was taken, as the clock of the camera showed it, and that clock's distance from UTC if
+/// the picture states it.
 ///
 /// Its text is `YYYY-MM-DDTHH:MM:SS`, with `+HH:MM` or `-HH:MM` behind it where the distance is known.
 package struct CaptureTime: Hashable, Sendable, BitwiseCopyable {

@@ -93,11 +93,11 @@ package final class PasswordKey: Sendable {
     precondition(bytes.count == KeySlot.byteCount)
     let isMine = unsafe bytes.withUnsafeBytes { unsafe hasCommitment(to: $0) }
     if !isMine { return .notThis }
-    var opens = false
+    var isDecrypted = false
     let plaintext = unsafe SecretBytes(count: KeySlot.plaintextByteCount) { plaintext in
-      opens = unsafe bytes.withUnsafeBytes { unsafe open($0, into: plaintext) }
+      isDecrypted = unsafe bytes.withUnsafeBytes { unsafe open($0, into: plaintext) }
     }
-    return opens ? .opened(SlotContent(plaintext)) : .sealedWithOtherLines
+    return isDecrypted ? .opened(SlotContent(plaintext)) : .sealedWithOtherLines
   }
 
   private func open(

@@ -84,7 +84,7 @@ package enum ControlReply: Codable, Sendable, Equatable {
 /// Facts about a mount that the mount table does not show.
 package struct MountDescription: Codable, Sendable, Equatable {
   package var store: String
-  /// The long edge of thumbnails in pixels; nil if the daemon's version does not tell.
+  /// The long edge of thumbnails in pixels; nil if the daemon's version does not report it.
   package var thumbnailEdge: Int?
   package init(store: String, thumbnailEdge: Int? = nil) {
     self.store = store
@@ -153,7 +153,7 @@ package struct MountStatus: Codable, Sendable, Equatable {
     package var unsupported: Int?
     /// The failed ones, at most `listLimit`.
     package var failures: [FailedThumbnail]
-    /// True if there are more than listed; nil if the daemon's version does not tell.
+    /// True if there are more than listed; nil if the daemon's version does not report it.
     package var failuresCut: Bool?
     /// Why albumfs makes no thumbnails (no thumbnailer found, read-only); nil if it does.
     package var disabled: String?
@@ -200,9 +200,9 @@ package struct MountStatus: Codable, Sendable, Equatable {
   package var shortage: String?
   /// Segments that compaction did not touch because content in them does not decrypt.
   package var unreadableSegments: Int
-  /// The cipher of the space's records; nil if the daemon's version does not tell.
+  /// The cipher of the space's records; nil if the daemon's version does not report it.
   package var cipher: String?
-  /// How the kernel's requests come: `uring` or `device`; nil if the daemon's version does not tell.
+  /// How the kernel's requests come: `uring` or `device`; nil if the daemon's version does not report it.
   package var transport: String?
   /// Why they do not come over io_uring; nil if they do, or if the device was chosen.
   package var transportReason: String?

@@ -8,7 +8,7 @@ package enum MountLife {
   private static let patience = Duration.seconds(5)
 
   /// True if the kernel reports that no process serves the mount any more, so that every call on it fails
-  /// with ENOTCONN. The daemon's socket cannot tell that. If the daemon hangs, it blocks only a thread of
+  /// with ENOTCONN. The daemon's socket does not show that. If the daemon hangs, it blocks only a thread of
   /// its own here.
   package static func isDead(_ mount: MountEntry) -> Bool {
     let answer = Monitor(Bool?.none, rank: .leaf)

@@ -118,7 +118,7 @@ enum ItemBoxes {
     }
   }
 
-  /// EXIF data behind 4 bytes that tell how many more are before the TIFF's head.
+  /// EXIF data behind 4 bytes that state how many more are before the TIFF's head.
   static func exif(in part: Range<Int64>, _ read: CaptureDate.Read) -> Range<Int64>? {
     guard part.upperBound - part.lowerBound > 4, let bytes = read(4, part.lowerBound),
       bytes.count == 4

@@ -14,7 +14,7 @@ package enum CaptureDate {
   /// it cannot be read.
   package typealias Read = (_ count: Int, _ offset: Int64) -> [UInt8]?
 
-  /// nil if the picture does not tell.
+  /// nil if the picture does not state it.
   package static func find(size: Int64, _ read: Read) -> CaptureTime? {
     var readsLeft = CaptureDate.readLimit
     return search(

@@ -22,7 +22,7 @@ struct MetadataBlocks {
     return blocks
   }
 
-  /// A raw picture of Fujifilm begins with a head that tells where its JPEG lies.
+  /// A raw picture of Fujifilm begins with a head that states where its JPEG lies.
   private static func fujifilm(size: Int64, _ read: CaptureDate.Read) -> MetadataBlocks {
     guard let place = read(4, 84), place.count == 4 else { return MetadataBlocks() }
     let start = Int64(Numbers(isBigEndian: true).value(place[...]))

@@ -50,7 +50,7 @@ package enum LockRank: UInt8, CaseIterable, Sendable {
   case random
   case test
 
-  /// Runs `body` as the holder of something that is as good as a lock of this rank.
+  /// Runs `body` as if the thread held a lock of this rank, while something else keeps other threads out.
   package func holding<Result, Failure: Error>(
     _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {

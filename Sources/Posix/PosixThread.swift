@@ -3,7 +3,7 @@ internal import Glibc
 
 /// One thread of the process, outside Swift's concurrency, for loops that block. The caller joins or detaches
 /// it.
-package final class PosixThread: @unchecked Sendable {  // written once, before `start` returns
+package final class PosixThread: @unchecked Sendable {  // written once, before `init` returns
   private var handle = pthread_t()
 
   /// Starts a thread. `ps -L` and debuggers show `name` (at most 15 bytes). Only the thread keeps `body`, so

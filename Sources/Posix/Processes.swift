@@ -205,7 +205,7 @@ package enum ProcessState {
 package enum Credentials {
   package static var user: UInt32 { geteuid() }
 
-  /// Its supplementary groups (getgroups(2)); none if the kernel does not tell.
+  /// Its supplementary groups (getgroups(2)); none if the kernel does not report them.
   package static func groups() -> Set<UInt32> {
     let count = getgroups(0, nil)
     if count <= 0 { return [] }

@@ -83,7 +83,7 @@ struct ThumbnailMaker {
     if pixels > ThumbnailMaker.pixelLimit, !isStreamed {
       throw Rejection(.tooLarge, "\(pixels) pixels")
     }
-    // libheif turns a picture while it decodes it, and libvips' header tells the result.
+    // libheif turns a picture while it decodes it, and libvips' header states the result.
     return Head(width: header.width, height: header.height, orientation: header.orientation)
   }
 

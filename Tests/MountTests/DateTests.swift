@@ -10,7 +10,7 @@ import Testing
 
     """
 
-  /// `a.jpg` was taken lying with a time zone, `b.jpg` standing without one, and `c.png` tells nothing.
+  /// `a.jpg` was taken lying with a time zone, `b.jpg` standing without one, and `c.png` has no date.
   private static let pictures = Result { try makePictures() }
 
   private static func makePictures() throws -> [String: Data] {

@@ -80,7 +80,7 @@ enum PhotoAttributes {
     catalog.attribute(rotation, of: photo).flatMap { Rotation($0) } ?? .none
   }
 
-  /// The time of capture: what the user set, else what the picture tells.
+  /// The time of capture: what the user set, else what the picture states.
   static func taken(of photo: InodeIndex, _ catalog: borrowing Catalog) -> CaptureTime? {
     if let own = catalog.attribute(taken, of: photo) { return CaptureTime(own) }
     return facts(of: photo, catalog)?.taken

@@ -52,9 +52,9 @@ final class ThumbTimes: Sendable {
 }
 
 extension FileSystem {
-  /// Tells the observers of a change, and of the times of Thumb that change with it.
-  func tell(_ change: FileSystemChange, askedBy caller: Caller? = nil) {
-    observers.tell(change, askedBy: caller)
+  /// Notifies the observers of a change, and of the times of Thumb that change with it.
+  func notifyObservers(_ change: FileSystemChange, askedBy caller: Caller? = nil) {
+    observers.notify(change, askedBy: caller)
     switch change {
     case .name(let name, let directory, _, let isThere):
       if !name.isHidden { stampThumb(forName: name, in: directory, isThere: isThere) }
@@ -124,7 +124,7 @@ extension FileSystem {
 
   private func stamp(_ directory: InodeNumber) {
     thumbTimes.set(directory, clock.now())
-    observers.tell(.times(of: directory))
+    observers.notify(.times(of: directory))
   }
 
   /// The directories with a name of the photo. Walks over the space if they are unknown.

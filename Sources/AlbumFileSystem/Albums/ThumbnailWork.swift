@@ -115,7 +115,7 @@ extension FileSystem {
       if isShown { _ = stored.take() }
       return isShown
     }
-    if isShown { tell(.thumbnail(of: photo.inode)) }
+    if isShown { notifyObservers(.thumbnail(of: photo.inode)) }
   }
 
   /// Records, until the photo changes, that this version gets no thumbnail, and the reason.
@@ -131,7 +131,7 @@ extension FileSystem {
       catalog.update(index) { $0.setThumbnail(.failed, reason) }
     }
     pendingPhotos.done(photo.inode)
-    tell(.thumbnail(of: photo.inode))
+    notifyObservers(.thumbnail(of: photo.inode))
   }
 
   /// The version is gone and needs no result any more.

@@ -57,8 +57,8 @@ extension FileSystem {
       switch outcome {
       case .moved(let photo):
         report.moves.append(move)
-        tell(.name(move.name, in: photo, album: album(of: photo), isThere: false))
-        tell(
+        notifyObservers(.name(move.name, in: photo, album: album(of: photo), isThere: false))
+        notifyObservers(
           .name(move.name, in: move.album, album: album(of: move.album), isThere: true))
       case .clashes: report.clashes.append(move.path)
       case .isElsewhere: break
@@ -119,9 +119,9 @@ extension FileSystem {
       report.moves.append(
         TidyReport.Move(album: album, photo: number, name: name, path: full(name)))
       if preview { continue }
-      tell(.name(name, in: album, album: album, isThere: false))
+      notifyObservers(.name(name, in: album, album: album, isThere: false))
       if let target {
-        tell(.name(name, in: target, album: album, isThere: true))
+        notifyObservers(.name(name, in: target, album: album, isThere: true))
       }
     }
   }

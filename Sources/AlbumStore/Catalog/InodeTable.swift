@@ -12,7 +12,7 @@ struct InodeRecord: IndexedRecord {
   var extents = ExtentBlock()
   /// Index in the table of directories; in a free record, of the next free record.
   var directory: UInt32 = .max
-  /// References by the kernel, open files and running work: they keep an inode without names alive.
+  /// References by callers, open files and running work: they keep an inode without names alive.
   var pins: UInt32 = 0
   /// The parts that the next frame must record.
   var dirty = Dirty()

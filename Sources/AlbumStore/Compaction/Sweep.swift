@@ -8,7 +8,7 @@ import Posix
 // user changes nothing, it writes nothing:
 //
 // - It empties segments that are mostly garbage, or that an earlier session left half-filled, if the space
-//   is much larger than its living content (`Compaction`).
+//   is much larger than its living content (`Compactor`).
 // - It retires segments without living content: a frame states that, a barrier covers it, the grace passes
 //   so that a running copy of the store still finds the segment, then it is removed.
 // - Checkpoints and journal segments that neither the checkpoint nor its predecessor needs go the same way.

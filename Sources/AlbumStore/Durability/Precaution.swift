@@ -27,11 +27,11 @@ package enum Precaution: Sendable, Hashable, CaseIterable {
   /// Unwritten cells are distinguished from damaged ones.
   case recognisedTails
   /// Journal segments of another copy of the store are distinguished from those of the own timeline.
-  case toldTimelines
+  case recognisedTimelines
   /// A missing part of the journal is recorded until a repair.
   case statedLoss
   /// After a killed process, in the same start of the machine, history is not cut as after a power cut.
-  case toldStarts
+  case recognisedStarts
   /// A newest journal segment that is full and lacks its successor shows that the end may be missing.
-  case toldFullJournal
+  case recognisedFullJournal
 }

@@ -85,14 +85,14 @@ extension JournalScan {
 
   /// Returns the last frame that every mount accepts which sees these frames and has replayed up to `cut`.
   /// The frames follow `cut` without a gap, and lack no content: either the last barrier says that they were
-  /// synced, or all records to which they refer decrypt, which `opens` checks.
+  /// synced, or all records to which they refer decrypt, which `decrypts` checks.
   func believedFrame(
-    behind cut: FrameNumber, _ hash: [UInt8], opens: (JournalFrame) -> Bool
+    behind cut: FrameNumber, _ hash: [UInt8], decrypts: (JournalFrame) -> Bool
   ) -> FrameNumber {
     var (believed, reached, reachedHash) = (cut, cut, hash)
     for found in frames where found.frame.number > cut {
       if found.frame.number != reached.next || found.frame.previousHash != reachedHash { break }
-      if found.frame.number > syncedFrame, !opens(found.frame) { break }
+      if found.frame.number > syncedFrame, !decrypts(found.frame) { break }
       (reached, reachedHash) = (found.frame.number, found.hash)
       if !found.frame.continues { believed = reached }
     }

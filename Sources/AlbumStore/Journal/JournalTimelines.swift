@@ -132,7 +132,7 @@ struct JournalTimelines {
     for (successor, former) in zip(chosen, chosen.dropFirst()) {
       guard let head = try scan(successor).head else { continue }
       let believed = try scan(former).believedFrame(behind: head.cutFrame, head.cutHash) {
-        opens($0, of: former.birth)
+        decryptsContent(of: $0, in: former.birth)
       }
       if believed > head.cutFrame { found.append(former) }
     }
@@ -166,7 +166,7 @@ struct JournalTimelines {
 
   /// True if all records decrypt to which a frame of a session refers. False if one is in a segment of
   /// another session, because no catalog shows here which of several segments of one number the frame means.
-  private func opens(_ frame: JournalFrame, of session: SegmentBirth) -> Bool {
+  private func decryptsContent(of frame: JournalFrame, in session: SegmentBirth) -> Bool {
     var referred: [Extent] = []
     do {
       try decodeItems(frame.items) { item in
@@ -176,7 +176,7 @@ struct JournalTimelines {
         let id = SegmentID(kind: .data, number: extent.segment)
         if !listing.contains(id, session) { return false }
         files.use(id, session)
-        if try !content.opens(extent) { return false }
+        if try !content.decrypts(extent) { return false }
       }
     } catch { return false }
     return true

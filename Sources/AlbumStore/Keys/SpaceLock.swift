@@ -79,7 +79,7 @@ package final class SpaceLock: Sendable {
     } catch {
       if error == .again {
         throw StoreError(
-          .inUse, "the space is mounted already; unmount it there first", cause: error)
+          .inUse, "the space is mounted already", cause: error)
       }
       throw StoreError("lock", ConfigurationFiles.main, error)
     }

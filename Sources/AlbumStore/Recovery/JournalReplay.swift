@@ -174,7 +174,7 @@ struct JournalReplay {
     }
     group.append(found)
     if found.frame.continues { return }
-    if number > synced, mayHaveLostPower, try !opens(group, catalog) {
+    if number > synced, mayHaveLostPower, try !decryptsContent(of: group, catalog) {
       // If another segment follows, its head shows whether an earlier mount believed these frames.
       reached = FrameNumber(group[0].frame.number.rawValue - 1)
       reachedHash = group[0].frame.previousHash
@@ -273,8 +273,8 @@ struct JournalReplay {
   }
 
   /// True if all records that these frames refer to decrypt.
-  private mutating func opens(
-    _ group: [JournalScan.Frame], _ catalog: borrowing Catalog
+  private mutating func decryptsContent(
+    of group: [JournalScan.Frame], _ catalog: borrowing Catalog
   ) throws(StoreError) -> Bool {
     var referred: [Extent] = []
     var stated: Set<SegmentNumber> = []
@@ -296,7 +296,7 @@ struct JournalReplay {
       {
         content.files.use(SegmentID(kind: .data, number: extent.segment), birth)
       }
-      if try opens(extent) { continue }
+      if try decrypts(extent) { continue }
       let isLost = try isLost(extent.segment)
       provesLoss = provesLoss || isLost
       return false
@@ -322,8 +322,8 @@ struct JournalReplay {
 
   /// Content that the disk cannot read counts as whole, so that replay continues. Reading the file returns
   /// the error, and a check names the file.
-  private func opens(_ extent: Extent) throws(StoreError) -> Bool {
-    do throws(StoreError) { return try content.opens(extent) } catch {
+  private func decrypts(_ extent: Extent) throws(StoreError) -> Bool {
+    do throws(StoreError) { return try content.decrypts(extent) } catch {
       if error.code != .inputOutput { throw error }
       return true
     }

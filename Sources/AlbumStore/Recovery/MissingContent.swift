@@ -110,7 +110,7 @@ struct MissingContent {
     case .sealed, .unreadable: return true
     case .absent, .replaced: return false
     case .unsealed:
-      do throws(StoreError) { return try content.opens(extent) } catch {
+      do throws(StoreError) { return try content.decrypts(extent) } catch {
         if error.code != .inputOutput { throw error }
         return true
       }
@@ -135,7 +135,7 @@ struct MissingContent {
     for (place, offset) in use.offsets.enumerated() {
       let range = use.range(ofRecord: place)
       if reading!.cells.isUnwritten(at: offset) { continue }
-      if try !content.opens(extent.clipped(from: range.lowerBound, to: range.upperBound)) {
+      if try !content.decrypts(extent.clipped(from: range.lowerBound, to: range.upperBound)) {
         return true
       }
     }

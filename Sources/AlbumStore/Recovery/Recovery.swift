@@ -216,7 +216,7 @@ struct Recovery {
 
   /// The numbers of the existing journal segments of this timeline, rising.
   mutating func journalNumbers() throws(StoreError) -> [SegmentNumber] {
-    if !omitted.contains(.toldTimelines) {
+    if !omitted.contains(.recognisedTimelines) {
       let foreign = try journals.chooseTimeline() + journals.wentOnElsewhere()
       report.foreignJournals = foreign.map { files.name($0.id, $0.birth) }
       foreignSessions = Set(foreign.map(\.birth))
@@ -389,7 +389,7 @@ struct Recovery {
       if try scan(link.number).frames.contains(where: { $0.frame.number <= cut }) { break }
     }
     if salvaged == nil || replay.salvaged != nil { salvaged = replay.salvaged }
-    if let newest = chain.last, !omitted.contains(.toldFullJournal) {
+    if let newest = chain.last, !omitted.contains(.recognisedFullJournal) {
       lacksSuccessor = try scan(newest.number).seal?.reason == .full
     }
     adopt(replay.report)
@@ -416,7 +416,7 @@ struct Recovery {
   /// that session.
   private mutating func hasNewStart(_ chain: [JournalLink]) throws(StoreError) -> Bool {
     guard let newest = chain.last, let head = try scan(newest.number).head,
-      !omitted.contains(.toldStarts)
+      !omitted.contains(.recognisedStarts)
     else { return true }
     return !head.boot.isSame(as: boot)
   }

@@ -317,7 +317,7 @@ final class ContentStore: Sendable {
   }
 
   /// True if all records of an extent decrypt. Throws if the disk returns an error.
-  func opens(_ extent: Extent) throws(StoreError) -> Bool {
+  func decrypts(_ extent: Extent) throws(StoreError) -> Bool {
     let image = scratch.take()
     defer { scratch.give(image, wiping: image.byteCount) }
     let piece = ContentStore.recordsPerRead - 1

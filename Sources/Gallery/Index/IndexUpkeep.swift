@@ -8,7 +8,7 @@ final class IndexUpkeep: Sendable {
   private let mount: MountedSpace
   private let index: SpaceIndex
   private let isStopped = Mutex(false, rank: .leaf)
-  /// nil if the system gives none; the times of directories then tell everything.
+  /// nil if the system gives none; then only the times of directories show changes.
   private let watch: DirectoryWatch?
 
   /// The time between two looks at the times of directories.

@@ -35,7 +35,7 @@ enum MediaKind: UInt8, Sendable {
   ]
 }
 
-/// The kinds that a browser may show itself, told by the first bytes. Every other file can only be saved.
+/// The kinds that a browser may show itself, recognised by the first bytes. Other files can only be saved.
 enum BrowserType {
   static func of(_ start: [UInt8]) -> String? {
     func has(_ text: String, at offset: Int) -> Bool {

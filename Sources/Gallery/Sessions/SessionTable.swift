@@ -7,7 +7,7 @@ import Posix
 /// All sessions of the server, and the spaces that they use. Any thread.
 final class SessionTable: Sendable {
   private struct State {
-    /// By the hash of the cookie's value, so that a look-up's time tells nothing of a value.
+    /// By the hash of the cookie's value, so that a look-up's time reveals nothing of a value.
     var sessions: [[UInt8]: Session] = [:]
     var spaces: [String: OpenSpace] = [:]
   }

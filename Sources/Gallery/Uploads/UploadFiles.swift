@@ -125,7 +125,7 @@ struct UploadFiles: Sendable {
       + space.recentUploads.names(in: album.found.inode, size: size).map { ($0, false) }
   }
 
-  /// Longer files are not told by their hash.
+  /// Files that are longer are not compared by hash.
   private static let hashLimit: Int64 = 64 << 20
 
   /// True if the album may have the content already.

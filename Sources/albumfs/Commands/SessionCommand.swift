@@ -38,7 +38,7 @@ struct SessionCommand: ParsableCommand {
     Terminal.result(String(decoding: try JSONEncoder().encode(found), as: UTF8.self))
   }
 
-  /// Tries all mounted stores, also after the right one, so that the time tells nothing.
+  /// Tries all mounted stores, also after the right one, so that the time reveals nothing.
   private func inMounts(_ password: borrowing SecretBytes) throws(Failure) -> GalleryMount {
     var stores: [String] = []
     for mount in try MountPath.table().spaces where mount.user == Credentials.user {

@@ -155,9 +155,9 @@ import Testing
     Tooth(.keptVersions, "P4"),
     Tooth(.recognisedTails, "P"),
     Tooth(.statedLoss, "journal lost"),
-    Tooth(.toldTimelines, "forks"),
-    Tooth(.toldStarts, "P"),
-    Tooth(.toldFullJournal, "journal lost"),
+    Tooth(.recognisedTimelines, "forks"),
+    Tooth(.recognisedStarts, "P"),
+    Tooth(.recognisedFullJournal, "journal lost"),
     Tooth("what is not needed any more stays for the grace time", "P", keepsGrace: false),
     Tooth("the time of a segment is a checksum of its bytes", "P1 whole", lies: [.ignoresTimes]),
   ]
