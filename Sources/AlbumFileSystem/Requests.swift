@@ -32,7 +32,7 @@ package struct AttributeChange: Sendable {
   package var accessed: Time?
   package var modified: Time?
   package var changed: Timestamp?
-  /// The kernel asks to drop set-uid and set-gid bits.
+  /// The caller asks to drop set-uid and set-gid bits.
   package var killsSetID = false
   package init() {}
 }

@@ -85,7 +85,7 @@ package final class PasswordKey: Sendable {
     case notThis
     /// Sealed with this password and unchanged, but with other lines in the conf.
     case sealedWithOtherLines
-    case opened(SlotContent)
+    case decrypted(SlotContent)
   }
 
   /// The twin of `wrap`. Takes the same time for every slot of another password.
@@ -97,7 +97,7 @@ package final class PasswordKey: Sendable {
     let plaintext = unsafe SecretBytes(count: KeySlot.plaintextByteCount) { plaintext in
       isDecrypted = unsafe bytes.withUnsafeBytes { unsafe open($0, into: plaintext) }
     }
-    return isDecrypted ? .opened(SlotContent(plaintext)) : .sealedWithOtherLines
+    return isDecrypted ? .decrypted(SlotContent(plaintext)) : .sealedWithOtherLines
   }
 
   private func open(

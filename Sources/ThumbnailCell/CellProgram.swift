@@ -14,7 +14,7 @@ package enum CellProgram {
   /// - Parameters:
   ///   - load: loads all that the program may need later, because the cell cannot open files, and leaves the
   ///     process with one thread. Returns the kinds that it can decode; nil if it cannot work.
-  ///   - answer: answers a request for a thumbnail. nil: the daemon is gone.
+  ///   - answer: makes the reply to a request for a thumbnail; nil if the daemon is gone.
   package static func run(
     loading load: () -> Set<ImageKind>?,
     answering answer: (ThumbnailRequest, CellContext) -> ThumbnailReply.Content?

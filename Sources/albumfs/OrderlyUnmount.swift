@@ -63,7 +63,7 @@ struct OrderlyUnmount {
   private static let tries = 30
 
   /// Connects to the daemon and asks it to report its end, unless --lazy. Returns nil if no process serves
-  /// the mount any more, which only the mount itself can tell; with --lazy also if the daemon cannot be
+  /// the mount any more, which only the mount itself shows; with --lazy also if the daemon cannot be
   /// reached.
   private func connect(_ lazy: Bool) throws(Failure) -> ControlClient? {
     for attempt in 1... {

@@ -151,7 +151,7 @@ import Testing
   }
 
   private func opened(_ outcome: PasswordKey.Outcome) -> SlotContent? {
-    if case .opened(let content) = outcome { content } else { nil }
+    if case .decrypted(let content) = outcome { content } else { nil }
   }
 
   private func isNotThis(_ outcome: PasswordKey.Outcome) -> Bool {

@@ -260,13 +260,13 @@ struct CompactionTests {
     let space = try place.open(grace: 0, background: false)
     var files = try fill(space, 500, &random)
     try removeHalf(space, &files, 500)
-    var told = 0
+    var calls = 0
     try space.compact { progress in
-      told += 1
+      calls += 1
       #expect(progress.moved <= progress.total)
-      return told < 2
+      return calls < 2
     }
-    #expect(told == 2, "the compaction went on")
+    #expect(calls == 2, "the compaction went on")
     #expect(try space.files() == files)
     var last: CompactionProgress?
     try space.compact { progress in

@@ -33,7 +33,7 @@ struct JournalScan {
   init() {}
 
   /// Walks the grid. Bytes that do not decrypt are random tail, a gap from a failed write, or damage; only
-  /// the order of the frames can tell which.
+  /// the order of the frames shows which.
   init(_ id: SegmentID, files: SegmentFiles) throws(StoreError) {
     let image = files.images.take()
     defer { files.images.give(image) }

@@ -73,7 +73,7 @@ struct KeySlots {
         switch key.unwrap(slot.bytes[...]) {
         case .notThis: break
         case .sealedWithOtherLines: isAltered = true
-        case .opened(let content): KeySlots.add(place, content, key.derivation, to: &found)
+        case .decrypted(let content): KeySlots.add(place, content, key.derivation, to: &found)
         }
       }
     }
@@ -187,7 +187,7 @@ struct KeySlots {
         next = origin + 1
         kept += 1
       case .sealed(let key, let content):
-        guard case .opened(let opened) = key.unwrap(bytes), opened.isEqual(to: content) else {
+        guard case .decrypted(let opened) = key.unwrap(bytes), opened.isEqual(to: content) else {
           return false
         }
       }

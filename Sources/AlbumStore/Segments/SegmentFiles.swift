@@ -49,7 +49,7 @@ final class SegmentFiles: Sendable {
     /// wait for another.
     var unsyncedDirectories: [SegmentKind: Set<String>] = [:]
     var knownDirectories: Set<String> = []
-    /// Segments whose sync failed: their bytes may be on disk or not, and no later sync can tell.
+    /// Segments whose sync failed: their bytes may be on disk or not, and no later sync shows which.
     var suspects: Set<SegmentID> = []
     /// Former suspects. Their content was written anew, or does not count.
     var givenUp: Set<SegmentID> = []

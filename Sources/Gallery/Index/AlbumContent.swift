@@ -10,7 +10,7 @@ struct PhotoDetails: Sendable, Equatable {
   var height: Int32 = 0
   /// True if there will be no thumbnail.
   var isHopeless = false
-  /// True if somebody has looked.
+  /// True if the index has looked for them.
   var isRead = false
 }
 

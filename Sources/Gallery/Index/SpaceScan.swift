@@ -56,7 +56,7 @@ struct SpaceScan: ~Copyable {
     while let next = waiting.popLast() {
       let read: (album: FoundAlbum, albums: [Folder.Name])
       do throws(Errno) { read = try album(next.path, parent: next.parent) } catch {
-        // Somebody removed it meanwhile.
+        // Another program has removed it meanwhile.
         if error == .noEntry || error == .notDirectory { continue }
         throw error
       }

@@ -26,7 +26,7 @@ final class Job: Sendable {
   /// More are only counted.
   private static let faultLimit = 1000
 
-  /// A deletion waits so long for somebody who regrets it.
+  /// How long a user may undo a deletion.
   static let undoTime = Duration.seconds(10)
 
   init(_ kind: Kind, total: Int) {
@@ -34,7 +34,7 @@ final class Job: Sendable {
     state = Mutex(State(phase: kind == .delete ? .pending : .running, total: total), rank: .leaf)
   }
 
-  /// Waits until nobody can undo any more. Returns false if somebody has.
+  /// Waits until the time to undo is over. Returns false if a user has undone the job.
   func waitForRegret() async -> Bool {
     let end = MonotonicTime.now + Job.undoTime
     while MonotonicTime.now < end, !state.withLock({ $0.isHurried || $0.isCancelled }) {

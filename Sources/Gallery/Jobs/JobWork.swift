@@ -147,7 +147,7 @@ struct JobWork: Sendable {
 
   // MARK: Items
 
-  /// Does one thing with each item until somebody cancels. What fails is named at the end.
+  /// Does one thing with each item until a user cancels. The job names what failed.
   private func eachItem(
     _ inodes: [UInt64], into target: UInt64? = nil,
     _ body: @escaping @Sendable (UInt64) throws -> Void

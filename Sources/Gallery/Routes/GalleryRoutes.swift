@@ -8,7 +8,7 @@ struct GalleryRoutes: Sendable {
 
   let sessions: SessionTable
   let idle: Duration
-  /// Short file calls, for which somebody waits.
+  /// Short file calls, for which a user waits.
   let files: BlockingBridge
   /// Long ones: copies, comparisons, barriers.
   let work: BlockingBridge

@@ -40,7 +40,7 @@ final class MountedSpace: Sendable {
     return root
   }
 
-  /// False when somebody has unmounted it.
+  /// False when another program has unmounted it.
   var isMounted: Bool {
     do throws(Errno) { _ = try root() } catch { return error != .notConnected }
     return true

@@ -32,7 +32,7 @@ final class OpenSpace: Sendable {
   func refresh(_ inode: UInt64) { refresh([inode]) }
   func refresh(_ inodes: Set<UInt64>) { try? upkeep.look(at: inodes) }
 
-  /// The directory for an album's photos. Makes it if somebody removed it.
+  /// The directory for an album's photos. Makes it if another program removed it.
   func photoFolder(of album: SpaceIndex.Album) throws(Errno) -> Folder {
     do throws(Errno) { return try mount.folder(album.found.path + [.photo]) } catch {
       if error != .noEntry { throw error }

@@ -125,7 +125,7 @@ final class SessionTable: Sendable {
     await release()
   }
 
-  /// The space was unmounted by somebody.
+  /// Another program has unmounted the space.
   private func lockAll(of mountPoint: String) {
     forget { $0.space.mount.entry.mountPoint == mountPoint }
     Task { await release() }

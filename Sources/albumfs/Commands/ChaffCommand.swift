@@ -136,7 +136,7 @@ struct ChaffStatus: PasswordCommand {
     let opened = try StoreCommands.open(store)
     let description = try describe(opened)
     StoreCommands.warn(of: opened)
-    if json { Terminal.result(json: description) } else { tell(description) }
+    if json { Terminal.result(json: description) } else { show(description) }
   }
 
   private func describe(_ opened: Store) throws -> Description {
@@ -166,7 +166,7 @@ struct ChaffStatus: PasswordCommand {
     }
   }
 
-  private func tell(_ description: Description) {
+  private func show(_ description: Description) {
     let size = Int64(description.segmentSize)
     Terminal.result(
       "Segments:     \(description.segments), "

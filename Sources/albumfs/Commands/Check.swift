@@ -52,7 +52,7 @@ struct Check: RecoveryKeyCommand {
       }
     }
     bar.clear()
-    if json { Terminal.result(json: CheckDescription(report)) } else { tell(report) }
+    if json { Terminal.result(json: CheckDescription(report)) } else { show(report) }
     if !report.isComplete {
       throw Failure(.interrupted, "Stopped; the report covers what was checked until then.")
     }
@@ -76,7 +76,7 @@ struct Check: RecoveryKeyCommand {
     return options
   }
 
-  private func tell(_ report: CheckReport) {
+  private func show(_ report: CheckReport) {
     for finding in report.findings {
       Terminal.result("\(finding.severity.rawValue): \(finding.sentence)".printable)
     }

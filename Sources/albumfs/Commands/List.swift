@@ -57,7 +57,7 @@ struct List: ParsableCommand {
     }
     for entry in entries {
       if let users = entry.users {
-        List.tell(entry, users)
+        List.show(entry, users)
         continue
       }
       let state = entry.alive ? (entry.readOnly ? "read-only" : "mounted") : "dead"
@@ -82,7 +82,7 @@ struct List: ParsableCommand {
     return found
   }
 
-  private static func tell(_ entry: Entry, _ users: [BusyProcess]) {
+  private static func show(_ entry: Entry, _ users: [BusyProcess]) {
     Terminal.result(entry.line("unmounted, still open"))
     for user in users { Terminal.result("  \(user.line)") }
   }
