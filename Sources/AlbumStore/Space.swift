@@ -73,9 +73,9 @@ package final class Space: Sendable {
     return try unsafe records.appendPieces(content, of: inode, at: offset, fileLength: fileLength)
   }
 
-  /// Reads the whole of `extent` (which the caller has clipped) into `buffer`, which has its length. May
-  /// overwrite up to 64 bytes before the buffer. Throws `.damaged` if a record does not decrypt: the
-  /// buffer's content is then undefined and must not be shown.
+  /// Reads the whole of `extent` (which the caller has clipped) into `buffer`, which has its length.
+  /// `ReadHeadroom.byteCount` bytes before the buffer must be writable and are restored. Throws `.damaged` if
+  /// a record does not decrypt: the buffer's content is then undefined and must not be shown.
   package func read(_ extent: Extent, into buffer: UnsafeMutableRawBufferPointer) throws(StoreError)
   {
     countActivity()
