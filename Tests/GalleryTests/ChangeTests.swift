@@ -75,8 +75,10 @@ import Testing
             eventually(lambda: len(other.photos(other.albums()["Trip"])) == 5)
             time.sleep(11)
             assert os.path.exists(point + "/Trip/Photo/IMG_2.jpg")
-            # An album with all in it.
-            trip = other.albums()["Trip"]
+            # An album with all in it, albums and deep folders too.
+            os.makedirs(point + "/Trip/Photo/" + "deep/" * 200)
+            os.makedirs(point + "/Trip/" + "Below/" * 20)
+            trip = eventually(lambda: "Below" in other.albums() and other.albums()["Trip"])
             job = other.post(f"/api/albums/{trip['id']}/delete")["job"]
             assert set(other.albums()) == {"Empty"}
             other.wait(job)

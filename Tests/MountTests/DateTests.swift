@@ -124,6 +124,7 @@ import Testing
       try mounted.sh(
         """
         cd $M/A/Photo; echo text > note.txt; echo film > film.MOV; mkdir Day; mv a.jpg Day/
+        mkdir -p "$(printf 'deep/%.0s' $(seq 200))"
         """)
       try mounted.sync()
       let lines = try mounted.sh("albumfs list-photos $M/A --by-date | cut -f1,2")
@@ -142,7 +143,7 @@ import Testing
         try JSONSerialization.jsonObject(with: Data(state.utf8)) as? [String: Any])
       let thumbnails = try #require(status["thumbnails"] as? [String: Any])
       #expect(status["photos"] as? Int == 3 && status["otherFiles"] as? Int == 1)
-      #expect(status["videos"] as? Int == 1, "by its name, because no decoder tells")
+      #expect(status["videos"] as? Int == 1, "by its name, because no decoder recognises it")
       #expect(thumbnails["made"] as? Int == 3 && thumbnails["unsupported"] as? Int == 2)
       #expect(thumbnails["failuresCut"] as? Bool == false)
     }
