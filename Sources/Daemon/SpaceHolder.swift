@@ -1,12 +1,12 @@
 import AlbumModel
-import ControlProtocol
+package import ControlProtocol
 import Posix
 
-/// Finds the daemon that has a space open, for the user who wants to mount it again.
-enum SpaceHolder {
-  /// The failure of a mount whose space is in use. A copy of the store has a space of the same name, whose
+/// Finds the daemon that has a space open, for a user who wants to mount, check or destroy the space.
+package enum SpaceHolder {
+  /// The failure of a command whose space is in use. A copy of the store has a space of the same name, whose
   /// daemon holds no lock here.
-  static func failure(ofSpace name: String, in store: String) -> Failure {
+  package static func failure(ofSpace name: String, in store: String) -> Failure {
     let message = ControlClient.firstDaemon { client, _ -> String? in
       guard case .done(let summary)? = try? client.ask(.serves(space: name)), summary.count == 1,
         case .status(let status)? = try? client.ask(.status), !isCopy(status.store, of: store)

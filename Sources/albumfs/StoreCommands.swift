@@ -85,4 +85,11 @@ enum StoreCommands {
       throw Failure(error, changing: changing)
     }
   }
+  /// The failure of a call that needs a space for itself. If the space is mounted, it says where.
+  static func failure(
+    _ error: StoreError, in store: String, space: () throws(StoreError) -> SpaceKeys
+  ) -> Failure {
+    guard error.code == .inUse, let keys = try? space() else { return Failure(error) }
+    return SpaceHolder.failure(ofSpace: keys.memoryName, in: MountPath.resolve(store))
+  }
 }

@@ -159,16 +159,20 @@ import Testing
     }
   }
 
-  @Test func aMountOfASpaceThatIsMountedElsewhereSaysWhere() throws {
+  @Test func aCommandThatNeedsASpaceSaysWhereItIsMounted() throws {
     try withStore { mounted in
       try mounted.mount()
       let pid = try mounted.status().pid
-      let outcome = try mounted.outcome("albumfs mount --password-file $P $S $W/made")
-      #expect(outcome.code == 40)
-      #expect(
-        outcome.errors.contains(
-          "already mounted on \(mounted.mountPoint) (process \(pid)). Run: albumfs umount \(mounted.mountPoint)"
-        ), "\(outcome.errors)")
+      for command in [
+        "mount $S $W/made", "check $S", "check --repair $S", "space destroy --yes $S",
+      ] {
+        let outcome = try mounted.outcome("albumfs \(command) --password-file $P")
+        #expect(outcome.code == 40, "\(command)")
+        #expect(
+          outcome.errors.contains(
+            "already mounted on \(mounted.mountPoint) (process \(pid)). Run: albumfs umount \(mounted.mountPoint)"
+          ), "\(command): \(outcome.errors)")
+      }
       #expect(try mounted.outcome("test -e $W/made").code == 1)
       for command in ["status $S", "umount $S", "sync $S"] {
         let store = try mounted.outcome("albumfs \(command)")

@@ -45,11 +45,14 @@ struct Check: RecoveryKeyCommand {
     let keys = try unlock(opened)
     let bar = ProgressBar(isShown: !output.quiet && !json)
     Interruption.collect()
-    let report = try StoreCommands.reporting { () throws(StoreError) in
-      try SpaceCheck.run(opened, keys: keys, options: options) { progress in
+    let report: CheckReport
+    do throws(StoreError) {
+      report = try SpaceCheck.run(opened, keys: keys, options: options) { progress in
         bar.show(progress)
         return !Interruption.wasAsked
       }
+    } catch {
+      throw StoreCommands.failure(error, in: store) { keys }
     }
     bar.clear()
     if json { Terminal.result(json: CheckDescription(report)) } else { show(report) }

@@ -62,10 +62,15 @@ struct SpaceDestroy: RecoveryKeyCommand {
 
   private func find(_ opened: Store) throws(Failure) -> SpaceDestruction {
     let typed = try secret.ask(password, for: opened)
-    return try StoreCommands.reporting { () throws(StoreError) in
-      secret.recoveryKey
+    do throws(StoreError) {
+      return secret.recoveryKey
         ? try SpaceDestruction(opened, recoveryKey: typed)
         : try SpaceDestruction(opened, password: typed)
+    } catch {
+      throw StoreCommands.failure(error, in: store) { () throws(StoreError) in
+        secret.recoveryKey
+          ? try opened.unlock(recoveryKey: typed) : try opened.unlock(password: typed)
+      }
     }
   }
 
