@@ -6,6 +6,14 @@ enum HighDynamicRange: Sendable {
   case perceptualQuantizer
   case hybridLogGamma
 
+  func toSRGB(littleEndian bytes: [UInt8]) -> [UInt8] {
+    toSRGB(
+      stride(from: 0, to: bytes.count - 1, by: 2).map { index -> UInt16 in
+        let high = UInt16(bytes[index + 1]) << 8
+        return high | UInt16(bytes[index])
+      })
+  }
+
   /// Three levels of 16 bits a pixel become sRGB. White of 203 cd/m² (BT.2408) is where highlights begin:
   /// they are compressed, and all below stays as it is.
   func toSRGB(_ levels: [UInt16]) -> [UInt8] {

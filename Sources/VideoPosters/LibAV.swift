@@ -4,38 +4,20 @@ internal import ThumbnailProtocol
 
 /// Wraps FFmpeg's libraries; no other file calls them. For one thread.
 enum LibAV {
-  /// The demuxer of each kind, by its name in FFmpeg.
-  fileprivate static func demuxer(of kind: ImageKind) -> String? {
-    switch kind {
-    case .mp4: "mov"
-    case .avi: "avi"
-    case .matroska: "matroska"
-    default: nil
-    }
-  }
-
-  /// The decoders that may run, by their names in FFmpeg. No other runs, whatever a video asks for.
-  private static let decoders: [UInt32: String] = [
-    AV_CODEC_ID_H264.rawValue: "h264", AV_CODEC_ID_HEVC.rawValue: "hevc",
-    AV_CODEC_ID_AV1.rawValue: "libdav1d", AV_CODEC_ID_VP8.rawValue: "vp8",
-    AV_CODEC_ID_VP9.rawValue: "vp9", AV_CODEC_ID_MPEG4.rawValue: "mpeg4",
-    AV_CODEC_ID_H263.rawValue: "h263", AV_CODEC_ID_MSMPEG4V3.rawValue: "msmpeg4",
-    AV_CODEC_ID_MJPEG.rawValue: "mjpeg", AV_CODEC_ID_MPEG1VIDEO.rawValue: "mpeg1video",
-    AV_CODEC_ID_MPEG2VIDEO.rawValue: "mpeg2video", AV_CODEC_ID_PRORES.rawValue: "prores",
-    AV_CODEC_ID_DVVIDEO.rawValue: "dvvideo",
-  ]
-
+  /// nil for a codec of which no decoder may run, whatever a video asks for.
   fileprivate static func decoder(for codec: AVCodecID) -> UnsafePointer<AVCodec>? {
-    guard let name = decoders[codec.rawValue] else { return nil }
-    return unsafe avcodec_find_decoder_by_name(name)
+    let name = unsafe String(cString: avcodec_get_name(codec))
+    return unsafe VideoCodecs.decoders[name].flatMap { unsafe avcodec_find_decoder_by_name($0) }
   }
 
   static func prepare() -> Set<ImageKind> {
     av_log_set_level(AV_LOG_QUIET)
+    // Holds the index of a day of video and sound. A hostile one states billions of frames in a few bytes.
+    av_max_alloc(128 << 20)
     // The demuxer of MOV converts times, and the C library then reads the time zone from a file.
     tzset()
     return ImageKind.videos.filter { kind in
-      demuxer(of: kind).map { unsafe av_find_input_format($0) != nil } ?? false
+      VideoCodecs.demuxers[kind].map { unsafe av_find_input_format($0) != nil } ?? false
     }
   }
 }
@@ -43,23 +25,25 @@ enum LibAV {
 /// The bytes of a video as FFmpeg reads them: at a position, and no more than allowed.
 private final class Input {
   private let video: any VideoBytes
+  private let effort: Effort
   private var position: Int64 = 0
   private var allowance: UInt64
-  /// A hostile index leads to and fro, also beyond the end, where nothing is read.
-  private var callsLeft = 50_000
 
-  init(_ video: any VideoBytes, _ allowance: UInt64) {
+  init(_ video: any VideoBytes, _ allowance: UInt64, _ effort: Effort) {
     self.video = video
     self.allowance = allowance
+    self.effort = effort
   }
+
+  /// False makes FFmpeg give up.
+  var isWanted: Bool { effort.isLeft }
 
   static func from(_ opaque: UnsafeMutableRawPointer?) -> Input {
     unsafe Unmanaged<Input>.fromOpaque(opaque!).takeUnretainedValue()
   }
 
   func read(_ target: UnsafeMutablePointer<UInt8>?, _ count: CInt) -> CInt {
-    callsLeft -= 1
-    guard callsLeft >= 0 else { return clibav_error_io() }
+    guard effort.chargeRead() else { return clibav_error_io() }
     let rest = min(Int64(count), video.byteCount - position)
     guard let target = unsafe target, rest > 0, rest <= allowance else { return clibav_error_end() }
     let got = unsafe video.read(
@@ -71,8 +55,7 @@ private final class Input {
   }
 
   func seek(_ offset: Int64, _ whence: CInt) -> Int64 {
-    callsLeft -= 1
-    guard callsLeft >= 0 else { return Int64(clibav_error_io()) }
+    guard effort.chargeRead() else { return Int64(clibav_error_io()) }
     switch whence & ~AVSEEK_FORCE {
     case AVSEEK_SIZE: return video.byteCount
     case SEEK_SET: position = offset
@@ -91,22 +74,20 @@ private final class Input {
 final class Film {
   private static let bufferByteCount = 64 << 10
   private static let keyFrameLimit = 8
-  /// More pixels than video of 8K has.
-  private static let pixelLimit: Int64 = 64 << 20
-  /// More packets than a key frame and its neighbours have.
-  private var packetsLeft = 10_000
-  /// Pixels that may still be decoded. A packet of few bytes can fill the largest frame, or fail to.
-  private var pixelsLeft = 16 * Film.pixelLimit
 
   private let input: Input
+  private let effort: Effort
   private var io: UnsafeMutablePointer<AVIOContext>?
   private var context: UnsafeMutablePointer<AVFormatContext>?
   private var codec: UnsafeMutablePointer<AVCodecContext>?
   private var packet: UnsafeMutablePointer<AVPacket>?
   private var stream: UnsafeMutablePointer<AVStream>?
 
-  init(_ video: any VideoBytes, kind: ImageKind, allowance: UInt64) throws(VideoFault) {
-    input = Input(video, allowance)
+  init(_ video: any VideoBytes, kind: ImageKind, allowance: UInt64, effort: Effort)
+    throws(VideoFault)
+  {
+    input = Input(video, allowance, effort)
+    self.effort = effort
     try open(kind)
     try chooseStream()
     try openDecoder()
@@ -125,7 +106,7 @@ final class Film {
   // MARK: Opening
 
   private func open(_ kind: ImageKind) throws(VideoFault) {
-    guard let name = LibAV.demuxer(of: kind), let format = unsafe av_find_input_format(name),
+    guard let name = VideoCodecs.demuxers[kind], let format = unsafe av_find_input_format(name),
       let buffer = unsafe av_malloc(Film.bufferByteCount)
     else { throw VideoFault(.internal, "no demuxer") }
     unsafe io = avio_alloc_context(
@@ -139,11 +120,18 @@ final class Film {
     unsafe made.pointee.pb = io
     unsafe made.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
     unsafe made.pointee.max_streams = 64
+    unsafe made.pointee.probesize = 1 << 20
+    unsafe made.pointee.max_probe_packets = 100
+    unsafe made.pointee.interrupt_callback = AVIOInterruptCB(
+      callback: { unsafe Input.from($0).isWanted ? 0 : 1 },
+      opaque: Unmanaged.passUnretained(input).toOpaque())
     // A video may name other files.
     unsafe made.pointee.io_open = { _, _, _, _, _ in clibav_error_denied() }
     var options: OpaquePointer?
     unsafe av_dict_set(&options, "protocol_whitelist", "", 0)
     unsafe av_dict_set(&options, "format_whitelist", name, 0)
+    // Without a list of frames for each edit. Together these could be as long as edits times frames.
+    unsafe av_dict_set(&options, "advanced_editlist", "0", 0)
     defer { unsafe av_dict_free(&options) }
     let result = unsafe avformat_open_input(&context, "", format, &options)
     if result != 0 { throw Film.fault(result, "open") }
@@ -176,7 +164,7 @@ final class Film {
     if unsafe stream == nil {
       throw VideoFault(.notAPicture, hasVideo ? "a codec without a decoder" : "no video")
     }
-    if best > Film.pixelLimit { throw VideoFault(.tooLarge, "\(best) pixels") }
+    if best > Effort.framePixels { throw VideoFault(.tooLarge, "\(best) pixels") }
     unsafe stream?.pointee.discard = AVDISCARD_DEFAULT
   }
 
@@ -189,12 +177,26 @@ final class Film {
     let filled = unsafe avcodec_parameters_to_context(made, parameters)
     if filled < 0 { throw Film.fault(filled, "parameters") }
     unsafe made.pointee.thread_count = 1
-    unsafe made.pointee.max_pixels = Film.pixelLimit
+    // A packet may hold many frames.
+    unsafe made.pointee.opaque = Unmanaged.passUnretained(effort).toOpaque()
+    unsafe made.pointee.get_buffer2 = { unsafe Film.giveBuffer($0, $1, $2) }
+    unsafe made.pointee.max_pixels = Effort.framePixels
     unsafe made.pointee.flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT
     // Without the search for the motion of lost blocks, whose time grows faster than the frame.
     unsafe made.pointee.error_concealment = FF_EC_DEBLOCK
     let opened = unsafe avcodec_open2(made, decoder, nil)
     if opened != 0 { throw Film.fault(opened, "decoder") }
+  }
+
+  private static func giveBuffer(
+    _ codec: UnsafeMutablePointer<AVCodecContext>?, _ frame: UnsafeMutablePointer<AVFrame>?,
+    _ flags: CInt
+  ) -> CInt {
+    guard let codec = unsafe codec, let frame = unsafe frame else { return clibav_error_io() }
+    let effort = unsafe Unmanaged<Effort>.fromOpaque(codec.pointee.opaque).takeUnretainedValue()
+    let (width, height) = unsafe (Int64(frame.pointee.width), Int64(frame.pointee.height))
+    guard effort.charge(width: width, height: height) else { return clibav_error_memory() }
+    return unsafe avcodec_default_get_buffer2(codec, frame, flags)
   }
 
   // MARK: Frames
@@ -255,8 +257,10 @@ final class Film {
     _ packet: UnsafeMutablePointer<AVPacket>, to codec: UnsafeMutablePointer<AVCodecContext>
   ) throws(VideoFault) -> Bool {
     // The size may change with each packet.
-    pixelsLeft -= unsafe Int64(codec.pointee.width) * Int64(codec.pointee.height)
-    if pixelsLeft < 0 { throw VideoFault(.tooLarge, "too many pixels without a frame") }
+    let (width, height) = unsafe (Int64(codec.pointee.width), Int64(codec.pointee.height))
+    guard effort.charge(width: width, height: height) else {
+      throw VideoFault(.tooLarge, "too many pixels without a frame")
+    }
     return unsafe avcodec_send_packet(codec, packet) == 0
   }
 
@@ -264,10 +268,9 @@ final class Film {
   private func nextPacket() -> Bool {
     guard let context = unsafe context, let packet = unsafe packet, let stream = unsafe stream
     else { return false }
-    while packetsLeft > 0 {
-      packetsLeft -= 1
-      if unsafe av_read_frame(context, packet) != 0 { return false }
-      if unsafe packet.pointee.stream_index == stream.pointee.index { return true }
+    while effort.chargePacket(), unsafe av_read_frame(context, packet) == 0 {
+      let isWanted = unsafe packet.pointee.stream_index == stream.pointee.index
+      if isWanted, unsafe packet.pointee.size <= Effort.packetByteCount { return true }
       unsafe av_packet_unref(packet)
     }
     return false
@@ -372,12 +375,8 @@ final class Frame {
       }
     }
     guard let wide = scaled(to: AV_PIX_FMT_RGB48LE, width, height) else { return nil }
-    let levels = wide.rows(of: width * 6)
-    let words = stride(from: 0, to: levels.count - 1, by: 2).map { index -> UInt16 in
-      let high = UInt16(levels[index + 1]) << 8
-      return high | UInt16(levels[index])
-    }
-    return PosterPixels(width: width, height: height, bytes: range.toSRGB(words))
+    let bytes = range.toSRGB(littleEndian: wide.rows(of: width * 6))
+    return PosterPixels(width: width, height: height, bytes: bytes)
   }
 
   private func scaled(to format: AVPixelFormat, _ width: Int, _ height: Int) -> Frame? {

@@ -24,14 +24,16 @@ package struct VideoPoster: Equatable, Sendable {
     of video: some VideoBytes, kind: ImageKind, edge: Int, rotation: Rotation = .none,
     isMarked: Bool
   ) throws(VideoFault) -> VideoPoster {
+    let effort = Effort()
     var fault = VideoFault(.damaged, "no frame")
     for place in Place.allCases {
       do throws(VideoFault) {
-        let film = try Film(video, kind: kind, allowance: place.allowance)
+        let film = try Film(video, kind: kind, allowance: place.allowance, effort: effort)
         return try film.poster(of: place.frame(of: film), edge, rotation, isMarked: isMarked)
       } catch {
         if error.failure != .damaged { throw error }
         fault = error
+        if !effort.isLeft { throw VideoFault(.tooLarge, "too much work without a frame") }
       }
     }
     throw fault

@@ -69,6 +69,14 @@ struct TestVideoWorker: ~Copyable {
     }
   }
 
+  /// What the process has used so far.
+  var processorTime: Duration {
+    let stat = try? String(contentsOfFile: "/proc/\(worker.process)/stat", encoding: .utf8)
+    // The fields after the name, which is in parentheses; the 12th and 13th are hundredths of a second.
+    let fields = (stat ?? "").split(separator: ")").last.map { $0.split(separator: " ") } ?? []
+    return .milliseconds(fields.count > 12 ? (Int(fields[11])! + Int(fields[12])!) * 10 : 0)
+  }
+
   func probe() throws -> ProbeReport? {
     try worker.send(ThumbnailRequest(id: 1, work: .probe), until: .now + .seconds(300))
     guard case .probe(let report) = try worker.receive(until: .now + .seconds(300)).content else {
