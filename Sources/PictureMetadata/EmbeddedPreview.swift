@@ -2,7 +2,8 @@
 /// Adobe's DNG, Fujifilm's RAF, Olympus' ORF, Panasonic's RW2, Pentax' PEF.
 ///
 /// Each maker hides it in another place, often behind tables of its own. So the search examines the whole
-/// file for places where a JPEG may begin, and trusts nothing else in it.
+/// file for places where a JPEG may begin. It leaves out those that the directories of a TIFF name as parts
+/// of the raw picture.
 package struct EmbeddedPreview: Equatable, Sendable {
   /// Where the JPEG begins, in bytes. It ends before the file does; its own marker says where.
   package let start: Int
@@ -14,6 +15,7 @@ package struct EmbeddedPreview: Equatable, Sendable {
 
   /// The largest one; nil if there is none. Reads the file once, and at most 100,000 segments of JPEG data.
   package static func largest(in file: Span<UInt8>) -> EmbeddedPreview? {
+    let rawParts = RawHead.rawParts(of: file)
     var best: EmbeddedPreview?
     var segments = 100_000
     var offset = 0
@@ -25,7 +27,7 @@ package struct EmbeddedPreview: Equatable, Sendable {
         continue
       }
       if let found = preview(at: offset, in: file, &segments),
-        found.pixels > best?.pixels ?? 0
+        found.pixels > best?.pixels ?? 0, !rawParts.contains(offset)
       {
         best = found
       }
@@ -75,6 +77,10 @@ package enum RawHead {
   /// 120 pixels.
   package static func isOfCamera(_ file: Span<UInt8>) -> Bool {
     ExifBlock.namesCamera(in: 0..<Int64(file.count)) { part(of: file, $0, $1) }
+  }
+
+  fileprivate static func rawParts(of file: Span<UInt8>) -> Set<Int> {
+    ExifBlock.rawParts(in: 0..<Int64(file.count)) { part(of: file, $0, $1) }
   }
 
   /// The orientation of the raw picture, 1 to 8; nil if the file does not say. Previews may repeat it or

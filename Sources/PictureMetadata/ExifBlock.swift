@@ -4,6 +4,8 @@ import AlbumModel
 /// directories of entries of 12 bytes. Offsets count from the head.
 enum ExifBlock {
   private static let entryLimit = 1000
+  /// More tiles than a raw picture of 100 megapixels has.
+  private static let partLimit = 20_000
 
   /// `block` is the part of the file that holds the EXIF data.
   static func date(in block: Range<Int64>, _ read: CaptureDate.Read) -> CaptureTime? {
@@ -60,19 +62,67 @@ enum ExifBlock {
     return main.contains { [0x010F, 0xC612].contains(numbers.value($0[0..<2])) }
   }
 
+  /// Where the parts of raw pictures begin, and the tiles of any: of all directories, at most 64. Each part
+  /// may be a JPEG by itself, and shows a piece of the picture, or colours that are not for display.
+  static func rawParts(in block: Range<Int64>, _ read: CaptureDate.Read) -> Set<Int> {
+    guard let (head, numbers) = self.head(block, read) else { return [] }
+    var starts: Set<Int> = []
+    var directories = [head]
+    var visited = 0
+    while visited < directories.count, visited < 64 {
+      let place = directories[visited]
+      visited += 1
+      guard let table = entries(at: place, block, numbers, read) else { continue }
+      /// The numbers of an entry.
+      func values(_ tag: Int) -> [Int] {
+        guard let entry = table.first(where: { numbers.value($0[0..<2]) == tag }) else { return [] }
+        let size = [3: 2, 4: 4, 13: 4][numbers.value(entry[2..<4])] ?? 0
+        let count = numbers.value(entry[4..<8])
+        guard size > 0, count > 0, count <= partLimit else { return [] }
+        let bytes =
+          count * size <= 4
+          ? Array(entry[8..<8 + count * size])
+          : bytes(count * size, at: Int64(numbers.value(entry[8..<12])), block, read) ?? []
+        return stride(from: 0, to: bytes.count, by: size).map {
+          numbers.value(bytes[$0..<$0 + size])
+        }
+      }
+      // TIFF 6.0 and DNG 1.6: TileOffsets, StripOffsets, PhotometricInterpretation, SubIFDs.
+      let tiles = values(0x0144)
+      if tiles.count > 1 { starts.formUnion(tiles) }
+      if let colours = values(0x0106).first, [32803, 34892].contains(colours) {
+        starts.formUnion(tiles + values(0x0111))
+      }
+      directories += values(0x014A).prefix(16).map { Int64($0) }
+      let next = bytes(4, at: place + 2 + 12 * Int64(table.count), block, read)
+      if let next, numbers.value(next[...]) > 0 {
+        directories.append(Int64(numbers.value(next[...])))
+      }
+    }
+    return starts
+  }
+
   /// The first directory, and the order of bytes; nil if the block does not begin as EXIF data does.
   private static func mainEntries(
     _ block: Range<Int64>, _ read: CaptureDate.Read
   ) -> (entries: [[UInt8]], numbers: Numbers)? {
+    guard let (place, numbers) = head(block, read),
+      let main = entries(at: place, block, numbers, read)
+    else { return nil }
+    return (main, numbers)
+  }
+
+  /// Where the first directory lies, and the order of bytes.
+  private static func head(
+    _ block: Range<Int64>, _ read: CaptureDate.Read
+  ) -> (directory: Int64, numbers: Numbers)? {
     guard let head = bytes(8, at: 0, block, read) else { return nil }
     let isBig = head.starts(with: "MM".utf8)
     guard isBig || head.starts(with: "II".utf8) else { return nil }
     let numbers = Numbers(isBigEndian: isBig)
     // TIFF, Panasonic's raw, two of Olympus' raw.
-    guard [42, 0x55, 0x4F52, 0x5352].contains(numbers.value(head[2..<4])),
-      let main = entries(at: Int64(numbers.value(head[4..<8])), block, numbers, read)
-    else { return nil }
-    return (main, numbers)
+    guard [42, 0x55, 0x4F52, 0x5352].contains(numbers.value(head[2..<4])) else { return nil }
+    return (Int64(numbers.value(head[4..<8])), numbers)
   }
 
   /// The entries of a directory, 12 bytes each; nil if they do not lie in the block.

@@ -20,7 +20,29 @@ package enum RawSamples {
     return file + preview
   }
 
-  /// Canon's CR2: the same with the letters that mark it.
+  /// A DNG whose raw picture is two tiles of JPEG, as lossy converters write it. `tile` is each of them.
+  package static func dng(preview: [UInt8], tile: [UInt8], orientation: Int) -> [UInt8] {
+    var file = Array("II".utf8) + number(42, 2) + number(8, 4)
+    // A head and seven entries; a raw directory of five entries; the offsets of the tiles.
+    let raw = 8 + 2 + 12 * 7 + 4
+    let offsets = raw + 2 + 12 * 5 + 4
+    let previewStart = offsets + 8
+    let tileStart = previewStart + preview.count
+    file += directory(
+      [
+        (0x0112, 3, 1, orientation), (0x014A, 4, 1, raw), (0x0201, 4, 1, previewStart),
+        (0x0202, 4, 1, preview.count), (0xC612, 1, 4, 0x0401), (0xC613, 1, 4, 0x0401),
+        (0xC614, 2, 2, 0x41),
+      ], next: 0)
+    file += directory(
+      [
+        (0x0100, 3, 1, 4000), (0x0101, 3, 1, 3000), (0x0103, 3, 1, 34892), (0x0106, 3, 1, 34892),
+        (0x0144, 4, 2, offsets),
+      ], next: 0)
+    return file + number(tileStart, 4) + number(tileStart + tile.count, 4) + preview + tile + tile
+  }
+
+  /// Canon's CR2: a TIFF with the letters that mark it.
   package static func cr2(preview: [UInt8], orientation: Int) -> [UInt8] {
     var file = tiff(preview: preview, orientation: orientation)
     file.replaceSubrange(8..<12, with: Array("CR".utf8) + [2, 0])

@@ -24,6 +24,16 @@ struct EmbeddedPreviewTests {
     #expect(found?.start == 3 + head(160, 120).count + 1)
   }
 
+  @Test func aTileOfTheRawPictureIsNoPreview() {
+    let file = RawSamples.dng(preview: head(1024, 683), tile: head(2000, 1500), orientation: 6)
+    #expect(largest(file)?.width == 1024)
+    #expect(orientation(file) == 6)
+    // Directories that lead in a circle end.
+    var circle = file
+    circle.replaceSubrange(8 + 2 + 12 * 7..<8 + 2 + 12 * 7 + 4, with: [8, 0, 0, 0])
+    #expect(largest(circle)?.width == 1024)
+  }
+
   @Test func losslessFramesAndStreamsWithoutTablesAreNone() {
     #expect(largest(head(100, 100, frame: 0xC3)) == nil)
     var bare = head(100, 100)
