@@ -141,6 +141,18 @@ static inline int cvips_cast_uchar(VipsImage *in, VipsImage **out) {
   return vips_cast_uchar(in, out, NULL);
 }
 
+// Samples of 0 to 1 become bytes of sRGB, or of the image's own profile; what is beyond is cut off.
+static inline int cvips_unit_to_uchar(VipsImage *in, VipsImage **out) {
+  VipsImage *scaled = NULL, *bytes = NULL;
+  int result = -1;
+  if (!vips_linear1(in, &scaled, 255, 0.5, NULL) && !vips_cast_uchar(scaled, &bytes, NULL))
+    result = vips_copy(bytes, out, "interpretation",
+                       in->Bands < 3 ? VIPS_INTERPRETATION_B_W : VIPS_INTERPRETATION_sRGB, NULL);
+  if (scaled != NULL) g_object_unref(scaled);
+  if (bytes != NULL) g_object_unref(bytes);
+  return result;
+}
+
 static inline int cvips_cast_float(VipsImage *in, VipsImage **out) {
   return vips_cast_float(in, out, NULL);
 }

@@ -24,6 +24,15 @@ struct PictureMemory: ~Copyable {
     unsafe UnsafeMutableRawBufferPointer(rebasing: all[..<byteCount])
   }
 
+  /// Gives an animated AVIF the brand of a still one, by which libvips 8.14 knows AVIF. Its still picture
+  /// shows.
+  func nameAnimationStill() {
+    guard unsafe bytes.count >= 12, unsafe bytes[4..<12].elementsEqual("ftypavis".utf8) else {
+      return
+    }
+    unsafe bytes[11] = UInt8(ascii: "f")
+  }
+
   var picture: Picture {
     unsafe Picture(content: UnsafeRawBufferPointer(bytes), padded: UnsafeRawBufferPointer(all))
   }

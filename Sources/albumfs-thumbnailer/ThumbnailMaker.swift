@@ -217,6 +217,12 @@ struct ThumbnailMaker {
     case .jpeg2000:
       guard let image = unsafe Image(loading: picture, errors) else { return nil }
       return finish(image)
+    // libvips takes numbers with a point for light, which only its profile says, and their alpha for bytes.
+    case .jpegXL:
+      guard let header = unsafe Image(loading: picture, errors) else { return nil }
+      if header.samples != .others { break }
+      guard let image = header.bytesOfUnits() else { return nil }
+      return finish(image)
     default: break
     }
     guard let thumbnail = unsafe Image(thumbnailOf: picture, edge: edge, errors) else { return nil }

@@ -275,6 +275,9 @@ struct Image: ~Copyable {
     return bytes.firstBands(min(bytes.bands, bytes.hasAlpha ? 4 : 3))
   }
 
+  /// Samples from 0 to 1, of alpha too, as bytes.
+  func bytesOfUnits() -> Image? { unsafe Image { unsafe cvips_unit_to_uchar(raw, &$0) } }
+
   func firstBands(_ count: CInt) -> Image? {
     let bands = unsafe Image { unsafe cvips_first_bands(raw, &$0, count) }
     return bands?.inMemory()

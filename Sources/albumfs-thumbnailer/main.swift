@@ -17,6 +17,7 @@ func answer(_ request: ThumbnailRequest, _ context: CellContext) -> ThumbnailRep
     return context.channel.skip(Int(byteCount)) ? .failure(.tooLarge, reason: "memory") : nil
   }
   guard unsafe context.channel.fill(memory.bytes) else { return nil }
+  memory.nameAnimationStill()
   let picture = memory.picture
   #if DEBUG
   if context.arguments.allowsMisbehaviour {

@@ -17,12 +17,22 @@ extension TestPictures {
   /// Pictures with a small one of 160 pixels beside them, as names for `make`.
   package static let kindsWithSmallPicture = ["small:heic", "small:avif"]
 
+  /// Animations, as names for `make`: the first frame is the picture, all others are grey.
+  package static let animatedKinds = ["animated:gif", "animated:webp"]
+
+  /// Kinds that albumfs decodes itself, as names for `make`.
+  package static let plainKinds = [
+    "plain:bmp", "plain:tga", "plain:pcx", "plain:ico", "plain:psd", "plain:psb",
+  ]
+
   /// A picture of a PPM's pixels: `kind` is one of the names above or a format of libvips.
   package static func make(_ pixels: Data, as kind: String) throws -> [UInt8] {
     let words = kind.split(separator: ":").map(String.init)
     switch words[0] {
     case "raw": return try raw(words[1], of: encode(pixels, as: "jpg[Q=90]"), orientation: 1)
     case "measured": return try measured(pixels, levels: words[1], as: words[2])
+    case "animated": return try animation(pixels, as: words[1])
+    case "plain": return try plain(pixels, as: words[1])
     case "small": return try withSmallPicture(pixels, as: words[1])
     default: return try encode(pixels, as: kind)
     }
@@ -47,6 +57,34 @@ extension TestPictures {
     case "cr3": RawSamples.cr3(preview: previews, orientation: orientation)
     case "raf": RawSamples.raf(preview: previews)
     default: RawSamples.tiff(preview: previews, orientation: orientation)
+    }
+  }
+
+  private static func animation(_ pixels: Data, as format: String) throws -> [UInt8] {
+    let codec = format == "webp" ? ["-c:v", "libwebp_anim", "-lossless", "1"] : []
+    return try Workshop.open { shop in
+      try shop.write(pixels, "1.ppm")
+      for number in 2...4 {
+        try shop.run("vips", "linear", "1.ppm", "\(number).ppm[strip]", "0", "128", "--uchar")
+      }
+      let input = ["-framerate", "2", "-i", "%d.ppm"]
+      try shop.run("ffmpeg", ["-v", "error", "-y"] + input + codec + ["out." + format])
+      return try shop.read("out." + format)
+    }
+  }
+
+  /// PSD and PSB show the four quarters, whatever the pixels are: no program of Debian writes them.
+  private static func plain(_ pixels: Data, as format: String) throws -> [UInt8] {
+    if format.hasPrefix("ps") { return PlainSamples.psd(.colour, isLarge: format == "psb") }
+    // Icons have at most 256 pixels.
+    let options = ["ico": ["-vf", "scale=240:-1", "-pix_fmt", "bgra", "-c:v", "bmp"]]
+    return try Workshop.open { shop in
+      try shop.write(pixels, "in.ppm")
+      try shop.run(
+        "ffmpeg",
+        ["-v", "error", "-y", "-i", "in.ppm"] + options[format, default: []]
+          + ["-frames:v", "1", "out." + format])
+      return try shop.read("out." + format)
     }
   }
 

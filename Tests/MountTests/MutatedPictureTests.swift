@@ -10,8 +10,11 @@ import Testing
 @Suite(.serialized, .disabled(if: Sanitizer.isOn, "sanitizers bring a malloc of their own"))
 struct MutatedPictureTests {
   private static let kinds =
-    ["jpg", "jpg[interlace]", "png", "webp", "gif", "tif", "heic", "avif", "jxl", "jp2"]
-    + TestPictures.rawKinds + TestPictures.measuredKinds + TestPictures.kindsWithSmallPicture
+    [
+      "jpg", "jpg[interlace]", "png", "png[interlace]", "webp", "gif", "tif", "heic", "avif", "jxl",
+      "jp2",
+    ] + TestPictures.animatedKinds + TestPictures.plainKinds + TestPictures.rawKinds
+    + TestPictures.measuredKinds + TestPictures.kindsWithSmallPicture
 
   /// Changes bytes, moves some, or cuts the end off.
   private static func mutated(_ whole: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
