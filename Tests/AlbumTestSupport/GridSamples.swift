@@ -8,20 +8,50 @@ package struct GridSample {
   /// Where the tiles lie in the file, the last one at its end.
   package let tiles: [Range<Int>]
 
+  /// What a container says wrongly of one of its tiles, by its number from 0.
+  package enum Defect: Sendable {
+    /// It does not say where the tile lies.
+    case placeless(Int)
+    /// The grid refers to the tile, and there is no such item.
+    case unknown(Int)
+    /// The grid does not refer to the tile.
+    case unreferenced(Int)
+    /// The tile is a quarter of its size, and says so.
+    case small(Int)
+    /// The tile is a quarter of its size, and the container says that it has the size of the others.
+    case smallerThanStated(Int)
+  }
+
   /// The quarters of `TestPictures` as tiles of 320 by 200, with a small picture of 160 by 100.
-  package static func make() throws -> GridSample {
+  package static func make(with defect: Defect? = nil) throws -> GridSample {
     let colours = [TestPictures.red, TestPictures.green, TestPictures.blue, TestPictures.white]
-    let tiles = try colours.map { colour in
-      let pixels = (0..<320 * 200).flatMap { _ in colour }
-      return try Item(encoding: Data("P6\n320 200\n255\n".utf8) + pixels)
+    func tile(_ number: Int, _ width: Int, _ height: Int) throws -> Item {
+      let pixels = (0..<width * height).flatMap { _ in colours[number] }
+      return try Item(encoding: Data("P6\n\(width) \(height)\n255\n".utf8) + pixels)
     }
-    return GridSample(tiles, try Item(encoding: TestPictures.pixels(width: 160, height: 100)))
+    var tiles = try colours.indices.map { try tile($0, 320, 200) }
+    switch defect {
+    case .small(let number): tiles[number] = try tile(number, 160, 100)
+    case .smallerThanStated(let number):
+      let stated = tiles[number].properties.filter { $0[4..<8].elementsEqual("ispe".utf8) }
+      let other = try tile(number, 160, 100)
+      let kept = other.properties.filter { !$0[4..<8].elementsEqual("ispe".utf8) }
+      tiles[number] = Item(properties: kept + stated, content: other.content)
+    default: break
+    }
+    let small = try Item(encoding: TestPictures.pixels(width: 160, height: 100))
+    return GridSample(tiles, small, defect)
   }
 
   /// The output of heif-enc for a PPM: the properties of the one item, and its bytes.
   private struct Item {
     let properties: [[UInt8]]
     let content: [UInt8]
+
+    init(properties: [[UInt8]], content: [UInt8]) {
+      self.properties = properties
+      self.content = content
+    }
 
     init(encoding pixels: Data) throws {
       let file = try Workshop.open { shop in
@@ -56,13 +86,13 @@ package struct GridSample {
   private static let firstTile = 3
 
   /// Two rows of two tiles.
-  private init(_ tiles: [Item], _ picture: Item) {
+  private init(_ tiles: [Item], _ picture: Item, _ defect: Defect?) {
     // Version, flags, rows less one, columns less one, width, height.
     let descriptor: [UInt8] = [0, 0, 1, 1] + big(640, 2) + big(400, 2)
     let contents = [descriptor, picture.content] + tiles.map(\.content)
     let head = box("ftyp", Array("heic\0\0\0\0mif1heic".utf8))
     func meta(_ start: Int) -> [UInt8] {
-      GridSample.meta([picture] + tiles, contents.map(\.count), contentStart: start)
+      GridSample.meta([picture] + tiles, contents.map(\.count), contentStart: start, defect)
     }
     let start = head.count + meta(0).count + 8
     bytes = head + meta(start) + box("mdat", contents.flatMap { $0 })
@@ -75,10 +105,20 @@ package struct GridSample {
     self.tiles = Array(places.dropFirst(2))
   }
 
-  private static func meta(_ items: [Item], _ lengths: [Int], contentStart: Int) -> [UInt8] {
+  private static func meta(
+    _ items: [Item], _ lengths: [Int], contentStart: Int, _ defect: Defect?
+  ) -> [UInt8] {
     let numbers = Array(grid...items.count + 1)
-    let tiles = numbers.dropFirst(firstTile - 1)
-    let info = numbers.flatMap { number -> [UInt8] in
+    var tiles = Array(numbers.dropFirst(firstTile - 1))
+    var known = numbers
+    var placed = numbers
+    switch defect {
+    case .placeless(let number): placed.removeAll { $0 == firstTile + number }
+    case .unknown(let number): known.removeAll { $0 == firstTile + number }
+    case .unreferenced(let number): tiles.remove(at: number)
+    default: break
+    }
+    let info = known.flatMap { number -> [UInt8] in
       let type = number == grid ? "grid" : "hvc1"
       return fullBox(
         "infe", 2, big(number, 2) + [0, 0] + Array(type.utf8) + [0], isHidden: number >= firstTile)
@@ -89,15 +129,17 @@ package struct GridSample {
     var place = contentStart
     var places: [UInt8] = []
     for (number, length) in zip(numbers, lengths) {
-      places += big(number, 2) + [0, 0, 0, 1] + big(place, 4) + big(length, 4)
+      if placed.contains(number) {
+        places += big(number, 2) + [0, 0, 0, 1] + big(place, 4) + big(length, 4)
+      }
       place += length
     }
     return fullBox(
       "meta", 0,
       fullBox("hdlr", 0, [0, 0, 0, 0] + Array("pict".utf8) + [UInt8](repeating: 0, count: 13))
-        + fullBox("pitm", 0, big(grid, 2)) + fullBox("iinf", 0, big(numbers.count, 2) + info)
+        + fullBox("pitm", 0, big(grid, 2)) + fullBox("iinf", 0, big(known.count, 2) + info)
         + fullBox("iref", 0, references) + properties(of: items)
-        + fullBox("iloc", 0, [0x44, 0] + big(numbers.count, 2) + places))
+        + fullBox("iloc", 0, [0x44, 0] + big(placed.count, 2) + places))
   }
 
   /// The properties of the grid, then those of each item.
