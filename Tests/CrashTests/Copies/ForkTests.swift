@@ -25,7 +25,9 @@ import Testing
         examination.refresh(deletes: true)
         examination.refresh(deletes: false)
         examination.mixByHand()
-        examination.interrupt()
+        // About one of 10,000 such mixtures cannot be told from a whole store (Decisions), so a normal run
+        // would fail by chance.
+        if Harness.isLong { examination.interrupt() }
       }
       tally.add(examination.states, examination.faults)
     }
