@@ -41,6 +41,8 @@ let allTargets: [String: any FuzzTarget.Type] = [
   "ZipMembers": ZipMembersTarget.self,
   "PlainPicture": PlainPictureTarget.self,
   "VideoPoster": VideoPosterTarget.self,
+  "SealedPicture": SealedPictureTarget.self,
+  "SealedVideo": SealedVideoTarget.self,
 ]
 
 /// Reports a finding if a promise does not hold.
