@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// What the search for one poster may still cost, in both of its attempts together. A hostile video leads to
-/// and fro, and each of its few bytes may ask for much work. For one thread.
+/// The work that is left for one poster, in both attempts together. A hostile video sends the search to and
+/// fro, and each of its few bytes may ask for much work. For one thread.
 ///
-/// The bytes that are read have a bound of their own (`RangeBudget`), and FFmpeg's blocks of memory another
-/// (`LibAV.prepare`). Work in which FFmpeg asks nobody ends at the cell's limit of processor time.
+/// `RangeBudget` limits the bytes that are read, and `LibAV.prepare` limits the size of FFmpeg's blocks of
+/// memory. Where FFmpeg works without calling back, the cell's limit of processor time ends the work.
 final class Effort {
   /// More pixels than a frame of 8K has.
   static let framePixels: Int64 = 64 << 20

@@ -1,6 +1,6 @@
 internal import ThumbnailProtocol
 
-/// What of FFmpeg may run, by its names there.
+/// The parts of FFmpeg that may run, by FFmpeg's names.
 enum VideoCodecs {
   /// The demuxer of each kind.
   static let demuxers: [ImageKind: String] = [.mp4: "mov", .avi: "avi", .matroska: "matroska"]

@@ -12,8 +12,9 @@ struct CutChanges {
 
   /// When the first of them was recorded.
   private(set) var since = StoreTime.none
-  /// The time of the last frame before those of another copy that this copy has too; `.none` if it is lost.
-  private var sharedUntil = StoreTime.none
+  /// If another copy wrote the frames: the time of the last frame that this copy has too, `.none` if that one
+  /// is lost.
+  private var sharedUntil: StoreTime?
 
   init() {}
 
@@ -46,13 +47,17 @@ struct CutChanges {
 
   /// The sorted paths that lead from the root, through directories that the catalog shows or that these
   /// frames made.
-  /// `ofOtherCopy`: the number of a file that they made may be another file's in the catalog.
-  func paths(_ catalog: borrowing Catalog, ofOtherCopy: Bool = false) -> [String] {
+  func paths(_ catalog: borrowing Catalog) -> [String] {
     if states.isEmpty && names.isEmpty { return [] }
     let shown = catalog.names(of: Set(states.keys))
     var all = names
     for (inode, state) in states {
-      if ofOtherCopy, places[inode] != nil || wasOnlyMoved(state, catalog) { continue }
+      // The number of a file that another copy made may be another file's in the catalog.
+      if let sharedUntil,
+        places[inode] != nil || wasOnlyMoved(state, behind: sharedUntil, catalog)
+      {
+        continue
+      }
       all.formUnion(shown[inode] ?? [])
     }
     return Set(all.compactMap { path(of: $0, catalog) }).sorted()
@@ -60,7 +65,9 @@ struct CutChanges {
 
   /// True if the other copy did not change a file: its compaction states the state of what it moves, too.
   /// The time of change shows it, even if this copy has changed the file since.
-  private func wasOnlyMoved(_ state: InodeState, _ catalog: borrowing Catalog) -> Bool {
+  private func wasOnlyMoved(
+    _ state: InodeState, behind sharedUntil: StoreTime, _ catalog: borrowing Catalog
+  ) -> Bool {
     guard let index = catalog.index(of: state.number) else { return false }
     let own = catalog.state(index)
     if state.contentVersion > own.contentVersion { return false }

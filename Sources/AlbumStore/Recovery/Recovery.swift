@@ -159,7 +159,7 @@ struct Recovery {
     report.remadeThumbnails = fallback.remadeThumbnails
     report.cutFiles = cutChanges.paths(catalog)
     report.cutSince = cutChanges.since
-    report.otherFiles = otherChanges.paths(catalog, ofOtherCopy: true)
+    report.otherFiles = otherChanges.paths(catalog)
     report.otherSince = otherChanges.since
     // A copy made while the store was written holds no journal segment without a readable head.
     if report.unreadableJournals > 0 || report.isJournalIncomplete && !report.mayLackJournalAsCopy {
@@ -286,9 +286,7 @@ struct Recovery {
         restart(at: reference)
         return reference
       }
-      let beginning = SegmentNumber(1)
-      let isThere = try scan(beginning).head != nil
-      if whole.first?.number != beginning || !isThere {
+      if try !beginsWithSpace(whole) {
         throw StoreError(
           .damaged, "no checkpoint of this space is whole; \(Recovery.advice)",
           path: SegmentPath.root, remedy: .repair)
@@ -298,6 +296,12 @@ struct Recovery {
     catalog = Catalog()
     catalog.beginReplay()
     return CheckpointReference()
+  }
+
+  /// True if a chain begins with the space, so that replay needs no checkpoint.
+  mutating func beginsWithSpace(_ chain: [JournalLink]) throws(StoreError) -> Bool {
+    guard let first = chain.first?.number, first == SegmentNumber(1) else { return false }
+    return try scan(first).head != nil
   }
 
   private mutating func restart(at reference: CheckpointReference) {

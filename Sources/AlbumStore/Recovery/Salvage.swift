@@ -103,17 +103,11 @@ extension Recovery {
     }
     catalog = Catalog()
     catalog.beginReplay()
+    // Where a mount needs no checkpoint, records of a damaged one could show other versions of files.
     if head == nil || !named.isEmpty, try !beginsWithSpace(chain) {
       try gatherCheckpointRecords(into: &catalog)
     }
     return CheckpointReference()
-  }
-
-  /// True if the journal begins with the space, so that a mount replays it without a checkpoint. Records of
-  /// a damaged checkpoint would let the check show other versions of files than the mount does.
-  private mutating func beginsWithSpace(_ chain: [JournalLink]) throws(StoreError) -> Bool {
-    guard let first = chain.first?.number, first == SegmentNumber(1) else { return false }
-    return try scan(first).head != nil
   }
 
   /// Applies every checkpoint record that decrypts. Finds checkpoint segments by the numbers in their names.

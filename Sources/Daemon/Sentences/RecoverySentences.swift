@@ -52,7 +52,7 @@ extension RecoveryReport {
     mixtureSentences + incompleteSentences + cutSentences + historySentences + damageSentences
   }
 
-  /// What the store has of another copy of it.
+  /// Describes a mixture: the segments of another copy, and the changes that the space does not show.
   private var mixtureSentences: [String] {
     var lines: [String] = []
     if isMixed {
@@ -125,7 +125,7 @@ extension RecoveryReport {
     return lines
   }
 
-  /// What is lost, or was nearly lost.
+  /// Describes damage, and what the mount repaired or worked around.
   private var damageSentences: [String] {
     var lines: [String] = []
     if lostEntries > 0 {
