@@ -183,7 +183,11 @@ extension Examination {
         thumbnail.isEndOfCopy ? .note : .damage, .thumbnail, path: thumbnail.photo,
         inode: thumbnail.inode.rawValue, .thumbnailRemade)
     }
-    let files = recovered.incompleteFiles.filter { $0.outcome != .unreadable }.map { file in
+    // The catalog's audit names those without a name.
+    let shown = recovered.incompleteFiles.filter {
+      $0.outcome != .unreadable && $0.outcome != .withoutName
+    }
+    let files = shown.map { file in
       CheckFinding(
         file.isEndOfCopy ? .note : .damage, .formerContent, path: file.path,
         inode: file.inode.rawValue, since: file.since,

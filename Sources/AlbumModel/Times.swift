@@ -41,6 +41,7 @@ package struct StoreTime: Hashable, Comparable, Sendable, BitwiseCopyable {
   package init(milliseconds: Int64) { self.milliseconds = milliseconds }
   package init(_ wall: Timestamp) { self.init(milliseconds: wall.nanoseconds / 1_000_000) }
   package static let none = StoreTime(milliseconds: 0)
+  package static let distantFuture = StoreTime(milliseconds: .max)
   /// The limit of a time in a frame: 56 bits.
   package static let limit: Int64 = 1 << 56
   package static func < (a: StoreTime, b: StoreTime) -> Bool { a.milliseconds < b.milliseconds }

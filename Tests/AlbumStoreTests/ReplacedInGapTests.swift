@@ -1,3 +1,4 @@
+import AlbumCheck
 import AlbumFormat
 import AlbumModel
 import AlbumTestSupport
@@ -30,13 +31,7 @@ struct ReplacedInGapTests {
     try space.write([4, 5, 6, 7], to: "a.new")
     let made = Set(place.store.directory.segmentPaths()).subtracting(before)
     let data = try #require(made.first { place.keys.segment(at: $0)?.kind == .data })
-    space.change { catalog in
-      let root = catalog.index(of: .root)!
-      _ = catalog.removeEntry(FileName(known: Array("a".utf8)), in: root)
-      catalog.moveEntry(
-        FileName(known: Array("a.new".utf8)), of: root, to: FileName(known: Array("a".utf8)),
-        in: root)
-    }
+    space.rename("a.new", to: "a")
     try space.commit()
     try space.durability.checkpoint()
     try space.close()
@@ -85,7 +80,155 @@ struct ReplacedInGapTests {
     try copy.close()
   }
 
+  /// What happens to the new file after it has replaced the old one.
+  enum Later { case nothing, movedAtOnce, movedMeanwhile, movedLater }
+
+  /// A program replaces a file while a checkpoint is written in slices. The copy has the checkpoint, of which
+  /// the name alone is newer than the change, but neither the change nor the new content. The new file may
+  /// get another name, and a third file the name of the old one.
+  @Test(arguments: [Later.nothing, .movedAtOnce, .movedMeanwhile, .movedLater])
+  func theCopyShowsTheOldFileWhereOnlyANameOfTheNewOneIsKnown(_ later: Later) throws {
+    var space = try place.open(background: false)
+    try space.write([9], to: "x")
+    try space.write([1, 2, 3], to: "a")
+    try space.durability.checkpoint()
+    space.remove("x")
+    try space.close()
+    space = try place.open(background: false)
+    try space.durability.checkpoint()
+    let change = try #require(journals().max { number($0) < number($1) })
+    let before = Set(place.store.directory.segmentPaths())
+    // The new file takes the place of "x", which the first slices have passed.
+    try space.takeCheckpoint(pausingBefore: "a") {
+      try space.write([4, 5, 6, 7], to: "a.new")
+      space.rename("a.new", to: "a")
+      try space.commit()
+      if later == .movedAtOnce { space.rename("a", to: "b") }
+      try space.commit()
+    } afterwards: {
+      if later != .movedMeanwhile { return }
+      space.rename("a", to: "b")
+      try space.commit()
+    }
+    let made = Set(place.store.directory.segmentPaths()).subtracting(before)
+    let data = try #require(made.first { place.keys.segment(at: $0)?.kind == .data })
+    try space.close()
+    let isTaken = later == .movedMeanwhile || later == .movedLater
+    if isTaken {
+      space = try place.open(background: false)
+      if later == .movedLater { space.rename("a", to: "b") }
+      try space.write([7], to: "a")
+      try space.close()
+    }
+
+    try place.store.directory.remove(change)
+    try place.store.directory.remove(data)
+    var copy = try place.open(readOnly: true)
+    #expect(try copy.content(of: "a") == (isTaken ? [7] : [1, 2, 3]))
+    #expect(try copy.content(of: "b") == (later == .movedLater ? [1, 2, 3] : nil))
+    let outcomes = copy.status.recovery.incompleteFiles.map(\.outcome)
+    switch later {
+    case .nothing, .movedAtOnce: #expect(outcomes == [.formerContent])
+    case .movedMeanwhile: #expect(outcomes == [.withoutName])
+    case .movedLater: #expect(outcomes == [.leftOut])
+    }
+    try copy.close()
+    if later != .movedMeanwhile { return }
+    var options = CheckOptions()
+    options.repairs = true
+    _ = try SpaceCheck.run(place.store, keys: place.keys, options: options)
+    copy = try place.open(readOnly: true)
+    #expect(try copy.content(ofSize: 3) == [1, 2, 3])
+    try copy.close()
+  }
+
+  /// A new file replaces two others, one after the other, and the first of their names is given to a fourth.
+  /// The new one is lost, so both come back.
+  @Test func aFileComesBackWithoutItsNameIfAnotherHasItNow() throws {
+    var space = try place.open(background: false)
+    try space.write([1, 2, 3], to: "a")
+    try space.write([5], to: "b")
+    try space.close()
+    let before = Set(place.store.directory.segmentPaths())
+    space = try place.open(background: false)
+    try space.write([4, 5, 6, 7], to: "new")
+    let made = Set(place.store.directory.segmentPaths()).subtracting(before)
+    let data = try #require(made.first { place.keys.segment(at: $0)?.kind == .data })
+    space.rename("new", to: "a")
+    try space.commit()
+    space.rename("a", to: "b")
+    try space.close()
+    space = try place.open(background: false)
+    try space.write([7], to: "a")
+    try space.close()
+
+    try place.store.directory.remove(data)
+    var copy = try place.open(readOnly: true)
+    #expect(try copy.content(of: "a") == [7])
+    #expect(try copy.content(of: "b") == [5])
+    #expect(copy.status.recovery.incompleteFiles.map(\.outcome) == [.leftOut, .withoutName])
+    try copy.close()
+    var options = CheckOptions()
+    options.repairs = true
+    _ = try SpaceCheck.run(place.store, keys: place.keys, options: options)
+    copy = try place.open(readOnly: true)
+    #expect(try copy.content(ofSize: 3) == [1, 2, 3])
+    try copy.close()
+  }
+
   private func number(_ path: String) -> UInt32 {
     place.keys.segment(at: path)?.number.rawValue ?? 0
+  }
+}
+
+extension Space {
+  /// Writes a checkpoint as `Durability.checkpoint` does. Runs `body` before the slice with a file, and
+  /// `afterwards` behind the last slice.
+  fileprivate func takeCheckpoint(
+    pausingBefore name: String, _ body: () throws -> Void, afterwards: () throws -> Void
+  ) throws {
+    try commit()
+    let durability = durability
+    let (last, first) = durability.journal.withLock {
+      ($0.writer.position.frame, $0.writer.position.segment)
+    }
+    var writer = CheckpointWriter(files: durability.files) {
+      durability.catalog.withLock { $0.takeCheckpointSegment() }
+    }
+    try writer.append(durability.catalog.withLock { $0.encodeSpace() })
+    let file = try #require(
+      read { $0.child(FileName(known: Array(name.utf8)), of: $0.index(of: .root)!) })
+    var inodes = InodeCursor()
+    while !inodes.isAtEnd {
+      if inodes.place == file.rawValue { try body() }
+      try writer.append(durability.catalog.withLock { $0.encodeInodes(&inodes, count: 1) })
+    }
+    var names = NameCursor()
+    while !names.isAtEnd {
+      try writer.append(durability.catalog.withLock { $0.encodeNames(&names, count: 10) })
+    }
+    try writer.append([], isLast: true)
+    try writer.finish()
+    try afterwards()
+    try barrier()
+    var reference = writer.reference
+    (reference.lastFrame, reference.firstJournal) = (last, first)
+    reference.takenAt = durability.files.clock.now
+    try durability.journal.withLock { journal in
+      try journal.writer.adopt(reference, syncAll: durability.syncAll)
+    }
+  }
+
+  /// The content of the only file of this size.
+  fileprivate func content(ofSize size: Int64) throws -> [UInt8] {
+    let found = read { catalog in
+      var found: [InodeIndex] = []
+      catalog.forEachInode { index, state in
+        if state.kind == .regular, state.size == size { found.append(index) }
+      }
+      return found
+    }
+    let index = try #require(found.first)
+    return try bytes(size, read { $0.extents(of: index, from: 0, to: size) })
   }
 }

@@ -210,7 +210,8 @@ CASES = {'copies': copies, 'losses': losses, 'power': power, 'writing': writing,
 
 # Histories that former forms of the rule got wrong.
 FOUND = [('copies', seed) for seed in (100002219, 100010906, 100023556, 188006470, 200022267, 200097516, 288006148,
-                                       288017799, 300036634, 388022247, 488027199, 688012190)] + [
+                                       288017799, 300036634, 388022247, 488027199, 688012190, 398312401775,
+                                       231732962004)] + [
          ('forks', seed) for seed in (5008162, 377001211, 400010293, 577008056, 600046908)]
 
 # What is left out, which cases show it, and the promises of which one must then be broken. Of rare ones the

@@ -294,8 +294,8 @@ class Reader:
             self.note_replaced(number, over, given if is_blurred else [], own)
 
     def note_vanished(self, start, before, inodes, names):
-        """What is in no checkpoint behind a hole may have been replaced in the hole by what was not there `before`."""
-        born = [(i, name) for name, i in start.names.items() if i not in before]
+        """What is in no checkpoint behind a hole may have been replaced in the hole by what got a name there."""
+        born = [(i, name) for name, i in start.names.items() if i not in before or names.get(name) != i]
         for number in sorted(inodes.keys() - start.inodes.keys()):
             mine = [name for name, i in names.items() if i == number]
             self.note_replaced(number, [(i, name) for i, name in born if name in mine], born, mine)
@@ -460,7 +460,11 @@ class Reader:
                     if old in living and old not in self.names.values():
                         self.names[name] = old
                         break
-        return [(number, names) for number, names in unstated if number not in self.gone]
+        # What no state has, and another file has displaced from its name since.
+        known = {number for number, _ in unstated}.union(self.gone, *(step.inodes for step in self.steps))
+        heirs = {new for over, _ in self.replaced.values() for new, _ in over}
+        return [(number, names) for number, names in unstated if number not in self.gone] \
+            + [(number, []) for number in sorted(heirs - known)]
 
     def set_aside_unfinished(self):
         """Step 4: files that were born behind the floor and were never whole since."""

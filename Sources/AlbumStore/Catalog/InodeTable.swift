@@ -16,8 +16,10 @@ struct InodeRecord: IndexedRecord {
   var pins: UInt32 = 0
   /// The parts that the next frame must record.
   var dirty = Dirty()
-  /// Only during replay: an entry named it before it was stated itself.
+  /// Only during replay: an entry named it before it was stated itself, or an item stated that it is gone.
   var isExpected = false
+  /// Only during replay: an item stated that it is gone.
+  var isGone = false
 
   var indexHash: Int { InodeTable.hash(state.number) }
 

@@ -114,6 +114,7 @@ extension Catalog {
     }
     inodes[index].state = state
     inodes[index].isExpected = false
+    inodes[index].isGone = false
   }
 
   private mutating func applyEntry(
@@ -189,6 +190,7 @@ extension Catalog {
     inodes[index].state.thumbnail = InodeNumber(0)
     inodes[index].state.links = 0
     inodes[index].isExpected = true
+    inodes[index].isGone = true
   }
 
   /// Removes an inode, and a thumbnail that only it has. The counts of links may be wrong at this point.

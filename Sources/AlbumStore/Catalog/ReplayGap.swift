@@ -68,6 +68,21 @@ extension Catalog {
     gap?.lostContents.insert(state.number)
   }
 
+  /// The files that remaining items name and none of them states: lost frames made these. Empty without a
+  /// gap.
+  borrowing func unstatedFiles() -> Set<InodeNumber> {
+    if gap == nil { return [] }
+    var found: Set<InodeNumber> = []
+    for raw in 0..<inodes.upperBound {
+      guard let index = inodes.occupant(raw) else { continue }
+      let record = inodes[index]
+      if record.isExpected, !record.isGone, record.directory == .max {
+        found.insert(record.state.number)
+      }
+    }
+    return found
+  }
+
   // MARK: Until a repair
 
   /// Records that a part of the journal is missing, if no frame does; the next frame states it. All numbers

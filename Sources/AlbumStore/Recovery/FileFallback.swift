@@ -9,6 +9,9 @@ package struct IncompleteFile: Sendable, Equatable {
     /// The file was made in the last 15 minutes and no version of it is whole, so the mount hides it. A file
     /// that it replaced gets its name back.
     case leftOut
+    /// A file that is left out had replaced it, and another file has its name now. A repair puts it into
+    /// `Recovered`.
+    case withoutName
     /// The mount shows the newest version. Reading the missing content is an error.
     case unreadable
   }
@@ -40,7 +43,8 @@ package struct RemadeThumbnail: Sendable, Equatable {
 ///    content is an error.
 /// 3. A file that was made in these 15 minutes and has no whole version is left out if the store was copied
 ///    while the file was written, or if the file replaced other files. Those files come back under the name
-///    at which they were replaced, or under the newest name of the file that replaced them.
+///    at which they were replaced, or under the newest name of the file that replaced them. If other files
+///    have these names now, they stay without a name until a repair.
 /// 4. Versions that are left out stay in the catalog as files without a name (`InodeState.Marks.leftOut`), so
 ///    all of their content that is in the store stays too, until a repair brings it back.
 struct FileFallback {
@@ -105,6 +109,8 @@ struct FileFallback {
       kept[inode] = FileFallback.between(version, catalog, inode, recent.versions[inode] ?? [])
       if let version {
         shown[inode] = version
+      } else if missing.unstated.contains(inode) {
+        leftOut.insert(inode)
       } else if recent.isOld(inode) || recent.versions[inode] == nil && !isNewInCheckpoint {
         unreadable.insert(inode)
       } else {
@@ -185,6 +191,8 @@ struct FileFallback {
     let names = catalog.names(of: Set(shown.keys).union(leftOut).union(unreadable))
     var files: [IncompleteFile] = []
     for inode in Set(shown.keys).union(leftOut).union(unreadable).sorted() {
+      // Lost frames made it, and nothing of it is left.
+      guard catalog.index(of: inode) != nil else { continue }
       // Compaction moved its content; nothing else has changed.
       if let index = catalog.index(of: inode), isSameContent(inode, index, catalog) { continue }
       let places = names[inode] ?? []
@@ -276,28 +284,30 @@ struct FileFallback {
     }
   }
 
-  /// Restores the files that `inode` replaced, or may have replaced, under other names, if those names are
-  /// free. Returns these files: the user sees them again at names that led to nothing.
+  /// Restores the files that `inode` replaced, or may have replaced, under other names, or without a name if
+  /// those names are taken. Returns these files.
   private mutating func bringBackElsewhere(
     _ inode: InodeNumber, _ catalog: inout Catalog
   ) -> [IncompleteFile] {
     var files: [IncompleteFile] = []
     for rename in renamed where rename.now == inode {
-      guard let former = replaced[rename.former],
-        let directory = catalog.index(of: rename.place.directory),
+      guard let former = replaced.removeValue(forKey: rename.former) else { continue }
+      let back = catalog.bringBack(former)
+      var file = IncompleteFile(
+        inode: rename.former, path: nil, outcome: .withoutName, since: times[inode] ?? .none,
+        isEndOfCopy: ends.contains(inode))
+      if let directory = catalog.index(of: rename.place.directory),
         catalog.state(directory).kind == .directory,
         catalog.child(rename.place.name, of: directory) == nil
-      else { continue }
-      replaced[rename.former] = nil
-      let back = catalog.bringBack(former)
-      catalog.insertEntry(rename.place.name, in: directory, child: back)
+      {
+        catalog.insertEntry(rename.place.name, in: directory, child: back)
+        file.path = catalog.path(of: rename.place.name, in: rename.place.directory)
+        file.outcome = .formerContent
+      } else {
+        catalog.keepNameless(back)
+      }
       catalog.unpin(back)
-      files.append(
-        IncompleteFile(
-          inode: rename.former,
-          path: catalog.path(of: rename.place.name, in: rename.place.directory),
-          outcome: .formerContent, since: times[inode] ?? .none,
-          isEndOfCopy: ends.contains(inode)))
+      files.append(file)
     }
     return files
   }
@@ -413,6 +423,12 @@ extension Catalog {
     markDirty(copy, .state)
     shareExtents(extents, with: copy)
     recordLeftOutPath(copy, path)
+  }
+
+  /// Keeps a file that was brought back and has no name, until a repair.
+  fileprivate mutating func keepNameless(_ index: InodeIndex) {
+    inodes[index].state.links = 1
+    markDirty(index, .state)
   }
 
   /// Restores a file that is gone, without a name and pinned once.

@@ -60,7 +60,9 @@ extension Recovery {
       var recent = try replayHistory(chain, empty, &older)
       if older.gap != nil {
         recent.recordUntouched(older)
-        recent.recordReplacements(between: older, and: catalog)
+        var start = Catalog()
+        _ = try historyStart(try whole(chain), floor: .distantFuture, into: &start)
+        recent.recordReplacements(between: older, and: start, upTo: catalog)
         // A checkpoint after the gap contains what the lost frames recorded.
         recent.add(try replayHistory(chain, empty, &older, newestFirst: true))
       }
@@ -74,11 +76,10 @@ extension Recovery {
     _ chain: [JournalLink], _ recent: RecentHistory, _ catalog: inout Catalog,
     newestFirst: Bool = false
   ) throws(StoreError) -> RecentHistory {
-    guard let newest = chain.last?.number else { return recent }
-    let whole = try journals.chain(
-      from: newest, believesCuts: !omitted.contains(.statedCut))
+    let whole = try whole(chain)
+    if whole.isEmpty { return recent }
     let start = try historyStart(
-      whole, floor: newestFirst ? StoreTime(milliseconds: .max) : recent.floor, into: &catalog)
+      whole, floor: newestFirst ? .distantFuture : recent.floor, into: &catalog)
     let part = whole.filter { $0.number >= start.firstJournal }
     var replay = JournalReplay(
       from: JournalPosition(
@@ -86,6 +87,12 @@ extension Recovery {
       content: content, recent: recent, mayHaveLostPower: false)
     try replay.run(part, of: &journals, into: &catalog)
     return replay.recent
+  }
+
+  /// The chain with all earlier segments that exist.
+  private mutating func whole(_ chain: [JournalLink]) throws(StoreError) -> [JournalLink] {
+    guard let newest = chain.last?.number else { return [] }
+    return try journals.chain(from: newest, believesCuts: !omitted.contains(.statedCut))
   }
 
   /// Loads the newest whole checkpoint that was taken before `floor`. Without one, replay begins with the

@@ -24,6 +24,8 @@ struct MissingContent {
   private(set) var lacking: [InodeNumber: Set<SegmentNumber>] = [:]
   /// The files among them whose missing content was written and does not decrypt any more.
   private(set) var damaged: Set<InodeNumber> = []
+  /// The files among them of which nothing is known but a name that they have or had.
+  private(set) var unstated: Set<InodeNumber> = []
   private var presences: [SegmentNumber: Presence] = [:]
   private let listing: SegmentListing
   private let content: ContentStore
@@ -88,19 +90,15 @@ struct MissingContent {
   }
 
   /// Adds files whose newest content is unknown because the frames that recorded it are lost.
-  mutating func addLost(_ catalog: borrowing Catalog, _ recent: RecentHistory) {
+  mutating func addLost(_ catalog: borrowing Catalog) {
     for inode in catalog.gap?.lostContents ?? [] {
       guard let index = catalog.index(of: inode), catalog.state(index).links > 0 else { continue }
       if catalog.extents(of: index, from: 0, to: .max).contains(where: \.isLost) {
         lacking[inode, default: []].insert(Extent.lostSegment)
       }
     }
-    // Names of inodes that no remaining frame describes.
-    for inode in catalog.gap?.names.keys.map({ $0 }) ?? [] {
-      if let index = catalog.index(of: inode), catalog.inodes[index].isExpected {
-        lacking[inode, default: []].insert(Extent.lostSegment)
-      }
-    }
+    unstated = catalog.unstatedFiles()
+    for inode in unstated { lacking[inode, default: []].insert(Extent.lostSegment) }
   }
 
   /// True if all content of an extent is there. Content that the disk cannot read counts as there.

@@ -34,6 +34,8 @@ struct RecentHistory: Sendable {
   private(set) var madeInGap: Set<InodeNumber> = []
   /// The last name of each inode.
   private(set) var names: [InodeNumber: EntryPlace] = [:]
+  /// The number of `renamed` that come before the first gap; nil before it.
+  private var renamedBeforeGap: Int?
 
   /// A name that led to one file and then to another or to none.
   struct Replacement: Sendable {
@@ -80,7 +82,10 @@ struct RecentHistory: Sendable {
 
   mutating func willApply(_ items: [JournalItem], to catalog: borrowing Catalog) {
     let moved = RecentHistory.named(by: items)
-    if wanted != nil, catalog.gap != nil { recordReplacedBehindGap(items, catalog) }
+    if wanted != nil, catalog.gap != nil {
+      renamedBeforeGap = renamedBeforeGap ?? renamed.count
+      recordReplacedBehindGap(items, catalog)
+    }
     for item in items {
       switch item {
       case .segment(.data, let number, let birth, _, _): births[number] = birth
@@ -159,26 +164,74 @@ struct RecentHistory: Sendable {
     for inode in wanted ?? [] { recordFormerVersion(inode, before) }
   }
 
-  /// Records what lost frames show by their result. `before` is the state without them, `now` the state that
-  /// a checkpoint after the gap contains. Where a name in `before` leads to a file that is gone, and in
-  /// `now` to one of `wanted`, that one has replaced it.
-  mutating func recordReplacements(between before: borrowing Catalog, and now: borrowing Catalog) {
+  /// Records what lost frames show by their result. `before` is the state without them, `start` that of the
+  /// newest checkpoint without later frames, and `now` the state at the end.
+  ///
+  /// A file that was there before and is in neither of the other two has gone in the gap. Where one of
+  /// `wanted` has its name in the checkpoint, that one has replaced it. Otherwise each of `wanted` that has
+  /// got a name in the gap may have.
+  mutating func recordReplacements(
+    between before: borrowing Catalog, and start: borrowing Catalog, upTo now: borrowing Catalog
+  ) {
     guard let wanted else { return }
-    let names = now.names(of: wanted)
+    var gone = RecentHistory.goneFiles(between: before, and: start, upTo: now)
+    if gone.isEmpty { return }
+    let names = start.names(of: wanted)
+    var moved: [InodeNumber] = []
     for inode in wanted.sorted() {
-      let isNew = before.index(of: inode).map { before.inodes[$0].isExpected } ?? true
       for place in names[inode] ?? [] {
-        guard let parent = before.index(of: place.directory), before.isListed(parent),
-          let child = before.child(place.name, of: parent)
-        else { continue }
-        let former = before.state(child).number
-        let isThere = now.index(of: former).map { now.state($0).links > 0 } ?? false
-        if former == inode || isThere { continue }
-        if isNew { madeInGap.insert(inode) }
-        recordLastVersion(former, before)
-        renamed.append(Replacement(place: place, former: former, now: inode))
+        let former = formerFile(at: place, before)
+        if former == inode { continue }
+        if moved.last != inode { moved.append(inode) }
+        guard let former, gone.remove(former) != nil else { continue }
+        recordReplacement(of: former, by: inode, at: place, before)
       }
     }
+    if moved.isEmpty { return }
+    let own = before.names(of: gone)
+    for former in gone.sorted() {
+      let later = renamed.dropFirst(renamedBeforeGap ?? renamed.count).first { $0.former == former }
+      guard let place = own[former]?.first ?? later?.place else { continue }
+      for inode in moved {
+        recordReplacement(of: former, by: inode, at: place, before, isGuess: true)
+      }
+    }
+  }
+
+  private mutating func recordReplacement(
+    of former: InodeNumber, by inode: InodeNumber, at place: EntryPlace,
+    _ before: borrowing Catalog, isGuess: Bool = false
+  ) {
+    if before.index(of: inode).map({ before.inodes[$0].isExpected }) ?? true {
+      madeInGap.insert(inode)
+    }
+    recordLastVersion(former, before)
+    renamed.append(Replacement(place: place, former: former, now: inode, isGuess: isGuess))
+  }
+
+  /// The files of `before` that neither `start` nor `now` has.
+  private static func goneFiles(
+    between before: borrowing Catalog, and start: borrowing Catalog, upTo now: borrowing Catalog
+  ) -> Set<InodeNumber> {
+    var gone: Set<InodeNumber> = []
+    before.forEachInode { index, state in
+      if state.kind != .regular || state.links == 0 || before.inodes[index].isExpected { return }
+      if state.marks.contains(.madeThumbnail) || state.marks.contains(.leftOut) { return }
+      if now.hasFile(state.number) || start.hasFile(state.number) { return }
+      gone.insert(state.number)
+    }
+    return gone
+  }
+
+  /// Returns the file that had a name before the gap. `now` is the state after all frames that remain.
+  private func formerFile(at place: EntryPlace, _ now: borrowing Catalog) -> InodeNumber? {
+    if let later = renamed.dropFirst(renamedBeforeGap ?? renamed.count).first(where: {
+      $0.place == place
+    }) {
+      return later.former
+    }
+    guard let parent = now.index(of: place.directory), now.isListed(parent) else { return nil }
+    return now.child(place.name, of: parent).map { now.state($0).number }
   }
 
   private mutating func recordFormerVersion(_ number: InodeNumber, _ catalog: borrowing Catalog) {
@@ -232,6 +285,11 @@ extension Catalog {
     return FileVersion(
       state: state(index), extents: extents(of: index, from: 0, to: .max),
       attributes: extras[index]?.attributes ?? [:], frame: frame)
+  }
+
+  /// True if an inode exists, stated and not gone, during replay.
+  fileprivate borrowing func hasFile(_ number: InodeNumber) -> Bool {
+    index(of: number).map { !inodes[$0].isExpected && state($0).links > 0 } ?? false
   }
 
   /// True if an inode is known to be a directory, during replay.

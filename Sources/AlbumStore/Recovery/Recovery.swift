@@ -361,7 +361,7 @@ struct Recovery {
         chain, behind: first, RecentHistory(floor: floor), false, into: &catalog)
       missing = try missingContent(&recent, before: first, catalog)
     }
-    missing.addLost(catalog, recent)
+    missing.addLost(catalog)
     if missing.isEmpty || isOmitted { return }
     fallback = try fallback(for: missing, chain, floor: floor, catalog)
     report.isIncomplete = true

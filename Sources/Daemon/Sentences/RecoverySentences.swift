@@ -157,6 +157,7 @@ extension IncompleteFile.Outcome {
     switch self {
     case .formerContent: "shown in an earlier version"
     case .leftOut: "left out, because no version of it is whole"
+    case .withoutName: "has lost its name; albumfs check --repair restores it"
     case .unreadable: "cannot be read completely"
     }
   }
