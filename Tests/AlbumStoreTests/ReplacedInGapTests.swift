@@ -176,6 +176,36 @@ struct ReplacedInGapTests {
     try copy.close()
   }
 
+  /// Two new files are lost. The first replaced an old one and kept another name; the second then took the
+  /// name of the old one.
+  @Test func aFileComesBackUnderTheNameAtWhichItWasReplaced() throws {
+    var space = try place.open(background: false)
+    try space.write([1, 2, 3], to: "a")
+    try space.close()
+    let before = Set(place.store.directory.segmentPaths())
+    space = try place.open(background: false)
+    try space.write([4, 5, 6, 7], to: "first")
+    let made = Set(place.store.directory.segmentPaths()).subtracting(before)
+    let data = try #require(made.first { place.keys.segment(at: $0)?.kind == .data })
+    space.rename("first", to: "a")
+    try space.commit()
+    space.change { catalog in
+      let root = catalog.index(of: .root)!
+      let first = catalog.child(FileName(known: Array("a".utf8)), of: root)!
+      catalog.insertEntry(FileName(known: Array("link".utf8)), in: root, child: first)
+    }
+    try space.write([8, 9], to: "second")
+    space.rename("second", to: "a")
+    try space.close()
+
+    try place.store.directory.remove(data)
+    let copy = try place.open(readOnly: true)
+    #expect(try copy.content(of: "a") == [1, 2, 3])
+    #expect(try copy.content(of: "link") == nil)
+    #expect(copy.status.recovery.incompleteFiles.map(\.outcome) == [.leftOut, .leftOut])
+    try copy.close()
+  }
+
   private func number(_ path: String) -> UInt32 {
     place.keys.segment(at: path)?.number.rawValue ?? 0
   }

@@ -43,8 +43,8 @@ package struct RemadeThumbnail: Sendable, Equatable {
 ///    content is an error.
 /// 3. A file that was made in these 15 minutes and has no whole version is left out if the store was copied
 ///    while the file was written, or if the file replaced other files. Those files come back under the name
-///    at which they were replaced, or under the newest name of the file that replaced them. If other files
-///    have these names now, they stay without a name until a repair.
+///    at which they were replaced, or else under the newest name of the file that replaced them. If other
+///    files have these names now, they stay without a name until a repair.
 /// 4. Versions that are left out stay in the catalog as files without a name (`InodeState.Marks.leftOut`), so
 ///    all of their content that is in the store stays too, until a repair brings it back.
 struct FileFallback {
@@ -211,13 +211,7 @@ struct FileFallback {
       }
     }
     for inode in shown.keys.sorted() { show(inode, shown[inode]!, &catalog) }
-    var hidden: [InodeNumber] = []
-    for inode in leftOut.sorted() where isHidden(inode) {
-      leaveOut(inode, names[inode] ?? [], &catalog)
-      hidden.append(inode)
-    }
-    // Another left-out file may have had the name. Only now are all of their names free.
-    for inode in hidden { files += bringBackElsewhere(inode, &catalog) }
+    files += leaveOut(leftOut.sorted().filter(isHidden), names, &catalog)
     return files.filter { $0.path != nil || $0.outcome != .formerContent }
   }
 
@@ -256,50 +250,70 @@ struct FileFallback {
       && version.state.size == catalog.state(index).size
   }
 
+  /// Hides files and shows what they replaced. Returns those of the latter that the user sees again at names
+  /// that led to nothing, or that have no name.
   private mutating func leaveOut(
-    _ inode: InodeNumber, _ names: [EntryPlace],
-    _ catalog: inout Catalog
-  ) {
-    let index = catalog.index(of: inode)
-    if let index {
+    _ hidden: [InodeNumber], _ names: [InodeNumber: [EntryPlace]], _ catalog: inout Catalog
+  ) -> [IncompleteFile] {
+    let there = hidden.compactMap { inode in catalog.index(of: inode).map { (inode, $0) } }
+    for (inode, index) in there {
       catalog.pin(index)
-      catalog.countLinks(of: index, atLeast: names.count)
+      catalog.countLinks(of: index, atLeast: names[inode]?.count ?? 0)
     }
-    for place in names {
+    var places = hidden.flatMap { inode in
+      (names[inode] ?? []).map { (inode: inode, place: $0) }
+    }
+    places = places.filter { !showReplaced(by: $0.inode, at: $0.place, anywhere: false, &catalog) }
+    var files = hidden.flatMap { bringBack(replacedBy: $0, onlyToTheirNames: true, &catalog) }
+    places = places.filter { !showReplaced(by: $0.inode, at: $0.place, anywhere: true, &catalog) }
+    for (_, place) in places {
       guard let directory = catalog.index(of: place.directory) else { continue }
-      if let former = takeReplaced(by: inode, at: place) {
-        let back = catalog.bringBack(former)
-        catalog.replaceEntry(place.name, in: directory, child: back)
-        catalog.unpin(back)
-      } else {
-        catalog.removeEntry(place.name, in: directory)
-      }
+      catalog.removeEntry(place.name, in: directory)
     }
-    if let index {
+    // Only now are all names of hidden files free.
+    files += hidden.flatMap { bringBack(replacedBy: $0, onlyToTheirNames: false, &catalog) }
+    for (inode, index) in there {
       if keepsVersions {
         keepVersions(of: inode, index, &catalog)
         catalog.keepLeftOut(index, path: paths[inode])
       }
       catalog.unpin(index)
     }
+    return files
   }
 
-  /// Restores the files that `inode` replaced, or may have replaced, under other names, or without a name if
-  /// those names are taken. Returns these files.
-  private mutating func bringBackElsewhere(
-    _ inode: InodeNumber, _ catalog: inout Catalog
+  /// Gives a name of `inode` to the file that it replaced there, or with `anywhere` else to the last that it
+  /// replaced. Returns false if there is none.
+  private mutating func showReplaced(
+    by inode: InodeNumber, at place: EntryPlace, anywhere: Bool, _ catalog: inout Catalog
+  ) -> Bool {
+    guard let directory = catalog.index(of: place.directory),
+      let former = takeReplaced(by: inode, at: place, anywhere: anywhere)
+    else { return false }
+    let back = catalog.bringBack(former)
+    catalog.replaceEntry(place.name, in: directory, child: back)
+    catalog.unpin(back)
+    return true
+  }
+
+  /// Restores the files that `inode` replaced, or may have replaced, at their names. Where such a name is
+  /// taken, the file stays without a name; with `onlyToTheirNames` it waits, as all do that are guesses.
+  private mutating func bringBack(
+    replacedBy inode: InodeNumber, onlyToTheirNames: Bool, _ catalog: inout Catalog
   ) -> [IncompleteFile] {
     var files: [IncompleteFile] = []
     for rename in renamed where rename.now == inode {
+      let directory = catalog.index(of: rename.place.directory).flatMap {
+        catalog.state($0).kind == .directory ? $0 : nil
+      }
+      let isFree = directory.map { catalog.child(rename.place.name, of: $0) == nil } ?? false
+      if onlyToTheirNames, !isFree || rename.isGuess { continue }
       guard let former = replaced.removeValue(forKey: rename.former) else { continue }
       let back = catalog.bringBack(former)
       var file = IncompleteFile(
         inode: rename.former, path: nil, outcome: .withoutName, since: times[inode] ?? .none,
         isEndOfCopy: ends.contains(inode))
-      if let directory = catalog.index(of: rename.place.directory),
-        catalog.state(directory).kind == .directory,
-        catalog.child(rename.place.name, of: directory) == nil
-      {
+      if let directory, isFree {
         catalog.insertEntry(rename.place.name, in: directory, child: back)
         file.path = catalog.path(of: rename.place.name, in: rename.place.directory)
         file.outcome = .formerContent
@@ -312,10 +326,10 @@ struct FileFallback {
     return files
   }
 
-  /// Takes the file that `inode` replaced at `place`, or else the last that it replaced anywhere. If that
-  /// file has no whole version, takes the one that it had replaced, and so on.
+  /// Takes the file that `inode` replaced at `place`, or with `anywhere` else the last that it replaced. If
+  /// that file has no whole version, takes the one that it had replaced, and so on.
   private mutating func takeReplaced(
-    by inode: InodeNumber, at place: EntryPlace
+    by inode: InodeNumber, at place: EntryPlace, anywhere: Bool
   ) -> FileVersion? {
     var seen: Set<InodeNumber> = [inode]
     var current = inode
@@ -323,9 +337,8 @@ struct FileFallback {
       let candidates = renamed.filter {
         $0.now == current && !$0.isGuess && !seen.contains($0.former)
       }
-      guard let next = candidates.last(where: { $0.place == place }) ?? candidates.last else {
-        return nil
-      }
+      let here = candidates.last { $0.place == place }
+      guard let next = here ?? (anywhere ? candidates.last : nil) else { return nil }
       seen.insert(next.former)
       if let version = replaced.removeValue(forKey: next.former) { return version }
       current = next.former
