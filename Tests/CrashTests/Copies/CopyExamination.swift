@@ -215,8 +215,23 @@ struct CopyExamination {
     add(foreign, "P2 long", "\(pass)")
     let missing = timeline.missing(
       in: view, since: since, until: until, nameless: seen.nameless)
-    if seen.findings.isEmpty { add(missing, "P2 long, not told", "\(pass)") }
+    if seen.findings.isEmpty, !isOlderInAll(copy, pass) {
+      add(missing, "P2 long, not told", "\(pass)")
+      Explanation.explain(copy, life, missing, "\(pass)", seen)
+    }
     compareTimes(copy, seen, "\(pass)")
+  }
+
+  /// True if a run copied none of the journal segments that were the newest when it began, or came later. The
+  /// copy is then the store as it was before, and nothing in it shows that.
+  private func isOlderInAll(_ copy: StoreCopy, _ pass: CopyPass) -> Bool {
+    let journals = life.chronicle.firstInstants.filter { path, first in
+      first <= pass.window.lowerBound && life.keys.segment(at: path)?.kind == .journal
+    }
+    let newest = journals.keys.compactMap { life.keys.segment(at: $0)?.number }.max()
+    guard let newest else { return false }
+    let copied = life.keys.numbers(.journal, among: copy.files.keys).max()
+    return copied.map { $0 < newest } ?? true
   }
 
   // MARK: Times
