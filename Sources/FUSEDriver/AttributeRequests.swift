@@ -15,7 +15,17 @@ extension Driver {
     if change.isChownOfNothing { change.killsSetID = true }
     // A thumbnail shows the times, owner and mode of its photo.
     defer { thumbnailNames.changed() }
-    return owners.shown(try fileSystem.change(change, of: inode))
+    let changed = try fileSystem.change(change, of: inode)
+    if change.modified != nil { renewThumbnail(of: inode) }
+    return owners.shown(changed)
+  }
+
+  /// Makes the kernel take a thumbnail for a new inode: with its writeback cache, it keeps the modification
+  /// time that it knows of a file. One that is open stays as it is, because its pages belong to the inode.
+  private func renewThumbnail(of photo: InodeNumber) {
+    for thumbnail in fileSystem.thumbnails(of: [photo]) where !fileSystem.isOpen(thumbnail) {
+      inodes.renew(thumbnail)
+    }
   }
 
   /// Drops set-id bits after a change of content that the kernel does not report as such. Cheap for a file

@@ -377,6 +377,15 @@ import Testing
       #expect(
         try mounted.sh("stat -c '%a %u %g %Y' $M/A/Thumb/picture.png")
           == mounted.sh("stat -c '644 %u %g %Y' $M/A/Photo/picture.png"))
+      // Also where the kernel knows the thumbnail already, and after its content was read.
+      for date in ["2011-02-03 04:05:06", "1999-12-31 23:59:58"] {
+        try mounted.sh(
+          "cat $M/A/Thumb/picture.png > $W/thumbnail; touch -d '\(date)' $M/A/Photo/picture.png")
+        #expect(
+          try mounted.sh("stat -c '%Y' $M/A/Thumb/picture.png")
+            == mounted.sh("stat -c '%Y' $M/A/Photo/picture.png"))
+        try mounted.sh("cmp $M/A/Thumb/picture.png $W/thumbnail")
+      }
       let before = try mounted.sh("stat -c %i $M/A/Thumb/picture.png")
       try mounted.remount()
       #expect(try mounted.sh("stat -c %i $M/A/Thumb/picture.png") == before)
