@@ -296,7 +296,7 @@ struct JournalReplay {
       {
         content.files.use(SegmentID(kind: .data, number: extent.segment), birth)
       }
-      if try decrypts(extent) { continue }
+      if try content.decryptsOrIsUnreadable(extent) { continue }
       let isLost = try isLost(extent.segment)
       provesLoss = provesLoss || isLost
       return false
@@ -318,15 +318,6 @@ struct JournalReplay {
       for extent in extents where !extent.isLost { believedSegments.insert(extent.segment) }
     }
     report.believedFrames += group.count
-  }
-
-  /// Content that the disk cannot read counts as whole, so that replay continues. Reading the file returns
-  /// the error, and a check names the file.
-  private func decrypts(_ extent: Extent) throws(StoreError) -> Bool {
-    do throws(StoreError) { return try content.decrypts(extent) } catch {
-      if error.code != .inputOutput { throw error }
-      return true
-    }
   }
 
   private func decode(_ group: [JournalScan.Frame], _ body: (JournalItem) -> Void)

@@ -107,11 +107,7 @@ struct MissingContent {
     switch try presence(extent.segment) {
     case .sealed, .unreadable: return true
     case .absent, .replaced: return false
-    case .unsealed:
-      do throws(StoreError) { return try content.decrypts(extent) } catch {
-        if error.code != .inputOutput { throw error }
-        return true
-      }
+    case .unsealed: return try content.decryptsOrIsUnreadable(extent)
     }
   }
 

@@ -340,6 +340,15 @@ final class ContentStore: Sendable {
     return true
   }
 
+  /// The same for recovery, to which an extent that the disk cannot read counts as whole, so that recovery
+  /// continues: reading the file returns the error, and a check names the file.
+  func decryptsOrIsUnreadable(_ extent: Extent) throws(StoreError) -> Bool {
+    do throws(StoreError) { return try decrypts(extent) } catch {
+      if error.code != .inputOutput { throw error }
+      return true
+    }
+  }
+
   // MARK: Where a segment is
 
   /// The source of a segment's bytes: its image while it is being written, otherwise its file.
