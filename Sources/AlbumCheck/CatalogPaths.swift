@@ -28,7 +28,8 @@ struct CatalogPaths {
           paths[number, default: []].append(catalog.path(of: name, in: directory))
         }
         if let thumbnail = photos[number] {
-          paths[thumbnail, default: []].append(catalog.thumbnailPath(of: name, in: directory))
+          paths[thumbnail, default: []].append(
+            ThumbView.thumbnailPath(of: name, in: directory, catalog))
         }
         return true
       }

@@ -108,11 +108,3 @@ extension FileName {
     return bytes[..<dot].prefix(maximumLength - ending.count) + ending
   }
 }
-
-extension Catalog {
-  /// The path, from the space's root, at which Thumb shows the thumbnail of the photo of that name. If no
-  /// Thumb shows it, as in a trash, the path of the photo.
-  package func thumbnailPath(of name: FileName, in directory: InodeIndex) -> String {
-    path(of: name, in: Twins.twin(of: directory, self) ?? directory)
-  }
-}

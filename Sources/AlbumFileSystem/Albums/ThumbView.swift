@@ -1,6 +1,6 @@
 import AlbumFormat
-import AlbumModel
-import AlbumStore
+package import AlbumModel
+package import AlbumStore
 
 // Thumb is a view: under the name of each photo it shows the thumbnail of the photo's content, unless the
 // user has put an entry of that name there. The photo's inode refers to the thumbnail, so the thumbnail
@@ -18,7 +18,7 @@ struct Resolution {
 }
 
 /// Looks up names, including those that Thumb shows.
-enum ThumbView {
+package enum ThumbView {
   /// The directories with the photos that a directory of the Thumb zone shows, Photo's first.
   static func photoDirectories(shownIn directory: InodeIndex, _ catalog: borrowing Catalog)
     -> [InodeIndex]
@@ -45,6 +45,14 @@ enum ThumbView {
       }
     }
     return nil
+  }
+
+  /// The path, from the space's root, at which Thumb shows the thumbnail of the photo of that name. If no
+  /// Thumb shows it, as in a trash, the path of the photo.
+  package static func thumbnailPath(
+    of name: FileName, in directory: InodeIndex, _ catalog: borrowing Catalog
+  ) -> String {
+    catalog.path(of: name, in: Twins.twin(of: directory, catalog) ?? directory)
   }
 
   /// True if albumfs shows a photo's thumbnail instead of an entry of the user's.
