@@ -219,18 +219,6 @@ extension Space {
     self.init(context, writer: writer, recovery: recovery.report)
   }
 
-  /// Reads all content of an extent.
-  package func content(of extent: Extent) throws(StoreError) -> [UInt8] {
-    let headroom = ReadHeadroom.byteCount
-    let count = Int(extent.length)
-    let buffer = SegmentImage(byteCount: headroom + count)
-    defer { buffer.wipe() }
-    let target = unsafe UnsafeMutableRawBufferPointer(
-      rebasing: buffer.bytes[headroom..<headroom + count])
-    try unsafe read(extent, into: target)
-    return unsafe Array(target)
-  }
-
   /// Writes everything out, with two new checkpoints, so that the old journal and checkpoints are not needed
   /// any more.
   fileprivate func finishRepair(_ recovery: Recovery) throws(StoreError) {

@@ -1,11 +1,12 @@
-package import AlbumFormat
-package import AlbumModel
-package import Posix
+import Posix
 
 import struct Synchronization.Atomic
 
 /// One unlocked space of a store: its catalog in memory, its segments and its journal. A façade: each call
 /// goes to the part that does the work. Any thread.
+///
+/// SpaceContent.swift reads and seals content, SpaceStatus.swift describes the space to a user, and
+/// SpaceLife.swift has its birth, opening and end.
 package final class Space: Sendable {
   let context: SpaceContext
   let durability: Durability
@@ -32,7 +33,8 @@ package final class Space: Sendable {
     }
   }
 
-  private func countActivity() { housekeeping.activity.wrappingAdd(1, ordering: .relaxed) }
+  /// Postpones housekeeping, which works while nobody uses the space.
+  func countActivity() { housekeeping.activity.wrappingAdd(1, ordering: .relaxed) }
 
   // MARK: The catalog
 
@@ -51,35 +53,6 @@ package final class Space: Sendable {
     countActivity()
     defer { context.keeper.wake() }
     return try context.catalog.withLock { catalog throws(Failure) in try body(&catalog) }
-  }
-
-  // MARK: Content
-
-  /// See `RecordWriter.append`.
-  package func append(
-    _ content: UnsafeMutableRawBufferPointer, of inode: InodeNumber, at offset: Int64,
-    fileLength: Int64
-  ) throws(StoreError) -> HeldExtents {
-    countActivity()
-    return try unsafe records.append(content, of: inode, at: offset, fileLength: fileLength)
-  }
-
-  /// See `RecordWriter.appendPieces`.
-  package func appendPieces(
-    _ content: UnsafeMutableRawBufferPointer, of inode: InodeNumber, at offset: Int64,
-    fileLength: Int64
-  ) throws(StoreError) -> HeldExtents {
-    countActivity()
-    return try unsafe records.appendPieces(content, of: inode, at: offset, fileLength: fileLength)
-  }
-
-  /// Reads the whole of `extent` (which the caller has clipped) into `buffer`, which has its length.
-  /// `ReadHeadroom.byteCount` bytes before the buffer must be writable and are restored. Throws `.damaged` if
-  /// a record does not decrypt: the buffer's content is then undefined and must not be shown.
-  package func read(_ extent: Extent, into buffer: UnsafeMutableRawBufferPointer) throws(StoreError)
-  {
-    countActivity()
-    try unsafe context.content.read(extent, into: buffer)
   }
 
   // MARK: Durability
@@ -112,26 +85,8 @@ package final class Space: Sendable {
     try compactor.compact(progress: progress)
   }
 
-  /// Free room on the disk below.
-  package func capacity() throws(StoreError) -> StorageCapacity { try context.room.capacity() }
-
-  /// See `DiskRoom.isNearlyFull`.
-  package var isNearlyFull: Bool { context.room.isNearlyFull }
-
   /// Sets a hook for the return of room after a shortage. The keeper's thread calls it without any lock.
   package func setWhenRoomReturns(_ hook: @escaping @Sendable () -> Void) {
     context.room.setWhenReturned(hook)
   }
-
-  // MARK: Writable or not
-
-  package var isReadOnly: Bool { context.health.isReadOnly }
-
-  /// Throws `.readOnly` with the reason if nothing may be changed.
-  package func requireWritable() throws(StoreError) { try context.health.requireWritable() }
-}
-
-extension HeldExtents {
-  /// Holds nothing yet.
-  package init(in space: Space) { self.init(space.context.catalog) }
 }

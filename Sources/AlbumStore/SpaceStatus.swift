@@ -1,7 +1,7 @@
 package import AlbumFormat
 package import AlbumModel
 import AlbumSecrets
-import Posix
+package import Posix
 
 import struct Synchronization.Atomic
 
@@ -33,6 +33,17 @@ extension Space {
       inodes: inodes, segments: segments, unreadableSegments: compactor.turns.unreadable.count,
       cipher: context.files.keys.cipher.kind)
   }
+
+  package var isReadOnly: Bool { context.health.isReadOnly }
+
+  /// Throws `.readOnly` with the reason if nothing may be changed.
+  package func requireWritable() throws(StoreError) { try context.health.requireWritable() }
+
+  /// Free room on the disk below.
+  package func capacity() throws(StoreError) -> StorageCapacity { try context.room.capacity() }
+
+  /// See `DiskRoom.isNearlyFull`.
+  package var isNearlyFull: Bool { context.room.isNearlyFull }
 
   /// The files of the store that could not be read: objects of the wrong type, and errors of the disk.
   package var unreadableFiles: [StoreError] { context.files.misplaced + context.files.unreadable }

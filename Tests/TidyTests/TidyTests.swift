@@ -131,11 +131,11 @@ struct TidyTests {
       (
         "AlbumStore/",
         [
-          "Compaction/Mover", "Durability/RecordWriter", "SalvagedSpace",
+          "Compaction/Mover", "Durability/RecordWriter",
           "Segments/SegmentInspection",
           "Journal/JournalScan", "Segments/Chaff", "Segments/ContentStore",
           "Segments/EndedSegment", "Segments/SegmentImage", "Segments/SegmentWriter",
-          "Segments/ShortFiles", "Segments/UnwrittenCells", "Space",
+          "Segments/ShortFiles", "Segments/UnwrittenCells", "SpaceContent",
         ]
       ),
       // The buffer that zlib reads from.
