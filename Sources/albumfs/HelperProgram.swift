@@ -16,3 +16,13 @@ enum HelperProgram {
     PathCalls.isExecutable(path) ? path : nil
   }
 }
+
+/// Finds albumfs-thumbnailer and albumfs-video-thumbnailer.
+enum Thumbnailer {
+  /// The given program, otherwise the one beside this program; nil if none can be run.
+  static func find(_ given: String?, _ name: String = "albumfs-thumbnailer") -> String? {
+    guard let given else { return HelperProgram.find(name) }
+    let path = MountPath.resolve(given)
+    return PathCalls.isExecutable(path) ? path : nil
+  }
+}
