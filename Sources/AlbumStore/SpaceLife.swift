@@ -170,7 +170,7 @@ extension Space {
     if !wasUsed { return }
     try compactor.giveBackInTheEnd()
     context.catalog.withLock { $0.releaseReserve() }
-    try durability.commitNow()
+    try durability.commit(waitsForRoom: false)
     try durability.requireCheckpointInPlace()
     for _ in 0..<2 { try durability.forcedBarrier() }
     // Only now: a half-filled segment with a resting time shows that its session ended so.
@@ -183,10 +183,10 @@ extension Space {
 
   /// On a full disk, makes room first if needed.
   private func commitInTheEnd() throws(StoreError) {
-    do throws(StoreError) { try durability.commitNow() } catch {
+    do throws(StoreError) { try durability.commit(waitsForRoom: false) } catch {
       if !error.isShortage { throw error }
       try? compactor.giveBack()
-      try durability.commitNow()
+      try durability.commit(waitsForRoom: false)
     }
   }
 

@@ -108,7 +108,7 @@ extension Compactor {
     do throws(StoreError) {
       if isTight { try giveBack() }
       try emptyNext(&work, limit: isTight ? Int64(files.segmentSize) : Compactor.compactionPiece)
-      try durability.commitNow()
+      try durability.commit(waitsForRoom: false)
     } catch {
       shortages += 1
       if !error.isShortage || shortages > Compactor.shortagesAtMost { throw error }

@@ -82,7 +82,7 @@ final class Housekeeping: SpacePart, Sendable {
     if health.isReadOnly { return nil }
     let now = MonotonicTime.now
     do throws(StoreError) {
-      try durability.commitNow()
+      try durability.commit(waitsForRoom: false)
       if isDue(rounds.lastBarrier, Housekeeping.barrierInterval, now) {
         rounds.lastBarrier = now
         try durability.barrierNow()

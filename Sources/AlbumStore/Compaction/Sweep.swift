@@ -148,7 +148,7 @@ extension Compactor {
       }
       return !candidates.isEmpty
     }
-    if isRetired { try durability.commitNow() }
+    if isRetired { try durability.commit(waitsForRoom: false) }
   }
 
   /// Removes the segments whose grace is over. A frame states that they are retired, a barrier covers it,

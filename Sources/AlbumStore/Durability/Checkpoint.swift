@@ -53,7 +53,7 @@ extension Durability {
     .inputOutput, "a checkpoint was given up, because the journal was written anew meanwhile")
 
   private func writeCheckpoint() throws(StoreError) -> Bool {
-    try commitNow()
+    try commit(waitsForRoom: false)
     let (last, first, restarts) = journal.withLock { journal in
       journal.checkpointUnderWay = catalog.withLock { $0.counters.nextCheckpointSegment }
       return (

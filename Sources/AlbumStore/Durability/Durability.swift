@@ -111,13 +111,13 @@ final class Durability: SpacePart, Sendable {
   /// Appends a frame with everything that was changed before the call, and writes the records that it refers
   /// to. Returns when that survives the end of the process. This is the only function that knows that a
   /// record must be in its segment before the frame that refers to it is appended. On a full disk it waits
-  /// until there is room.
-  func commit() throws(StoreError) {
-    try reclaims.whenThereIsRoom { () throws(StoreError) in try commitNow() }
-  }
-
-  /// The same, but throws at once without room: for work in the background.
-  func commitNow() throws(StoreError) {
+  /// until there is room, or throws at once if `waitsForRoom` is false: for work in the background.
+  func commit(waitsForRoom: Bool = true) throws(StoreError) {
+    if waitsForRoom {
+      return try reclaims.whenThereIsRoom { () throws(StoreError) in
+        try commit(waitsForRoom: false)
+      }
+    }
     try appendFrame()
     try waitForLateBarrier()
   }
