@@ -76,7 +76,7 @@ struct RepairPlan {
 
   // MARK: Contradictions
 
-  /// Handles problems that settling the catalog, as a mount does, leaves to a repair.
+  /// Handles the problems that `Catalog.reconcile`, which a mount calls too, leaves to a repair.
   private mutating func correct(_ problem: CatalogProblem, _ catalog: inout Catalog) {
     switch problem {
     case .secondName(let directory, let name, let child):

@@ -128,7 +128,7 @@ extension FileSystem {
       catalog.unpin(index)
       return entry
     }
-    tellMade(entry, name, in: parent, for: caller)
+    notifyMade(entry, name, in: parent, for: caller)
     if let due { considerPhoto(due) }
     return current(entry)
   }
@@ -158,11 +158,11 @@ extension FileSystem {
         .map { catalog.state($0).number }
       return entry
     }
-    tellMade(entry, name, in: parent, for: caller)
+    notifyMade(entry, name, in: parent, for: caller)
     return entry
   }
 
-  private func tellMade(
+  private func notifyMade(
     _ entry: Entry, _ name: FileName, in parent: InodeNumber, for caller: Caller
   ) {
     notifyObservers(

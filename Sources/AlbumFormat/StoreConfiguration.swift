@@ -10,12 +10,12 @@
 /// 2. The format line: the number of the format and the size of every segment in bytes.
 /// 3. One to four lines of Argon2id, numbered from 1 in rising order: operations (passes, 1 to 32), memory in
 ///    bytes (8 KiB to 2 GiB), salt of 16 bytes. Operations times memory, summed over all lines, is at most
-///    16 GiB. albumfs tries a password with every line, so this bounds the cost of a conf that somebody else
+///    16 GiB. albumfs tries a password with every line, so this bounds the cost of a conf that an attacker
 ///    prepared.
 /// 4. CRC-32 (as in zlib) of all bytes before this line, eight hexadecimal digits. It detects damage.
-///    Somebody who edits the file can recompute it, but the key slots reveal the edit: their associated data
-///    are the format line and the Argon2id line that sealed them, and each lists the lines that it trusts
-///    (`TrustedLines`).
+///    An attacker who edits the file can recompute it, but the key slots reveal the edit: their associated
+///    data are the format line and the Argon2id line that sealed them, and each lists the lines that it
+///    trusts (`TrustedLines`).
 ///
 /// The conf never decides how weakly a new slot is sealed. A new slot uses the strongest line that the
 /// caller trusts, and never one below `KDFCost.floor`. If the conf has no line that is strong enough,

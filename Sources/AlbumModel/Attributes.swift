@@ -51,7 +51,7 @@ package struct Attributes: Equatable, Sendable, BitwiseCopyable {
   package var mode: UInt32 { UInt32(kind.rawValue) << 12 | UInt32(permissions & 0o7777) }
 }
 
-/// Which set-id bits remain when somebody changes a file that runs as its owner or group.
+/// Which set-id bits remain when a program changes a file that runs as its owner or group.
 ///
 /// The kernel leaves this to the driver and reports when it is due, except for writes and calls like them:
 /// libfuse 3.14 does not pass that on. For these the driver applies the kernel's rule, and only root keeps

@@ -8,7 +8,7 @@ import Posix
 import Thumbnails
 
 /// Decodes photos on demand, in cells of their own: what a browser cannot show, in a screen's size.
-/// Somebody waits for these, so their workers do not wait until the machine is idle, as those of thumbnails
+/// A person waits for these, so their workers do not wait until the machine is idle, as those of thumbnails
 /// do. Nothing of them is kept. Any thread.
 final class Previews: Sendable {
   /// One request. Its result is nil while it waits.
@@ -143,7 +143,7 @@ extension Previews: PhotoSource {
     }
   }
 
-  /// Letting orders gather would only make somebody wait.
+  /// Letting orders gather would only make a person wait.
   var arrivals: Int { 0 }
 
   func size(of photo: PhotoVersion) -> Int64? {

@@ -31,7 +31,7 @@ extension Driver {
     return found
   }
 
-  /// True for the name of a thumbnail that stays what it is unless somebody makes a request.
+  /// True for the name of a thumbnail that stays what it is until a program makes a request.
   private func mayBeCached(_ entry: Entry) -> Bool {
     guard entry.isThumbnail, !entry.isShadowed, let album = entry.album else { return false }
     return thumbnailNames.mayBeCached && isQuiet(album) && !fileSystem.hasWriters

@@ -104,7 +104,7 @@ package enum PlainCopy {
     do throws(Errno) { return try body() } catch { throw .source(error) }
   }
 
-  /// Opens a file for reading. Never waits for a FIFO that somebody put in its place.
+  /// Opens a file for reading. Never waits for a FIFO that another program put in its place.
   private static func reading(
     _ path: some SystemPath, _ fault: (Errno) -> Fault
   ) throws(Fault) -> FileDescriptor {

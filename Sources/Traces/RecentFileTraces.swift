@@ -3,7 +3,7 @@ import Posix
 
 /// Lists of recently used files: GTK's and KDE's in one file, older KDE's in one small file for each entry.
 extension TraceSearch {
-  /// Such a list is longer only if somebody made it to be read for ever.
+  /// Such a list is longer only if an attacker made it to be read for ever.
   static let listLimit = 64 << 20
   private static let entryLimit = 64 << 10
 

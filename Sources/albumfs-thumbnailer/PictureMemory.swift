@@ -4,7 +4,7 @@ import Glibc
 /// wipes it.
 @safe
 struct PictureMemory: ~Copyable {
-  /// Zeros take no memory until somebody writes there.
+  /// Zeros take no memory until the decoder writes there.
   private static let paddingByteCount = 64 << 20
 
   private let all: UnsafeMutableRawBufferPointer

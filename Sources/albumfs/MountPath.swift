@@ -70,7 +70,7 @@ extension MountTable {
 extension MountEntry {
   var isSpace: Bool { type == FileSystemType.albumfs }
 
-  /// True for the autofs of systemd's automount, over which a space is mounted when somebody enters it.
+  /// True for the autofs of systemd's automount, over which systemd mounts a space when a program enters it.
   var isAutomount: Bool { type == "autofs" }
 
   /// True if the caller mounted it, or is root.

@@ -5,7 +5,7 @@ internal import Posix
 /// Selects the Argon2id line for a new slot, never below the floor:
 ///
 /// 1. The strongest line that the caller trusts.
-/// 2. If none of these is strong enough, the strongest line of the conf. A line that somebody else wrote
+/// 2. If none of these is strong enough, the strongest line of the conf. A line that a stranger wrote
 ///    makes no guess cheaper. With a new line for each caller who trusts no other, the conf would show how
 ///    many spaces there are.
 /// 3. If there is none either, a new line, which the caller appends to the conf.

@@ -21,7 +21,7 @@ package struct ChaffOdds: Sendable {
   }
 
   /// P(n or more of the segments are chaff): from the birth of the store, and from the sessions that wrote
-  /// the others. Segments that are gone count as never written, and chaff that somebody added by hand does
+  /// the others. Segments that are gone count as never written, and chaff that a user added by hand does
   /// not count, so that the real share is greater.
   package func share(atLeast count: Int) -> Double {
     if count <= 0 { return 1 }

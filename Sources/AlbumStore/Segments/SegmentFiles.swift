@@ -402,7 +402,7 @@ final class SegmentFiles: Sendable {
       return true
     } catch {
       if error == .noEntry { return false }
-      // Somebody replaced the segment: it is damaged, and nothing is left of it.
+      // Something else lies at the path of the segment: it is damaged, and nothing is left of it.
       if isMisplaced(id, error) { return true }
       if !toleratesReadErrors { throw StoreError(reading: path, error) }
       image.hasReadErrors = true

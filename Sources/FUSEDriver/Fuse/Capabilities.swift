@@ -49,7 +49,7 @@ enum Capabilities {
     // Look-ups use names only; no NFS export.
     FUSE_CAP_EXPORT_SUPPORT,
     // With ACLs the kernel asks for those of each file that `ls -l` shows. So a mount has them only if
-    // somebody uses them.
+    // the user asks for them.
     FUSE_CAP_POSIX_ACL,
     FUSE_CAP_IOCTL_DIR)
 

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Posix
 
 /// A mounted space that sessions use. It is opened anew for each call, so that the gallery keeps nothing busy
-/// that somebody wants to unmount; and each time it is made sure that the space is still what is there, so
+/// that the user wants to unmount; and each time it is made sure that the space is still what is there, so
 /// that nothing is written into the bare directory.
 final class MountedSpace: Sendable {
   let entry: MountEntry
