@@ -10,7 +10,7 @@ package enum AccessControl {
   /// The ACL that the kernel checks. An inode has it only if it says more than the permission bits.
   package static let accessName = Array("system.posix_acl_access".utf8)
   /// The ACL of a directory that new inodes in it inherit.
-  package static let defaultName = Array("system.posix_acl_default".utf8)
+  static let defaultName = Array("system.posix_acl_default".utf8)
 
   package static func isName(_ name: [UInt8]) -> Bool {
     name == accessName || name == defaultName

@@ -1,7 +1,7 @@
 /// Thrown for bytes that are no valid encoding. The description says what the decoder was reading, and why.
 package struct FormatError: Error, Equatable, Sendable, CustomStringConvertible {
   package let description: String
-  package init(_ description: String) { self.description = description }
+  init(_ description: String) { self.description = description }
 }
 
 /// A bounds-checked little-endian cursor: every read either fits or throws.

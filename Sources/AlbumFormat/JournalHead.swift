@@ -68,7 +68,7 @@ package struct CheckpointReference: Equatable, Sendable {
 package struct JournalHead: Equatable, Sendable {
   package static let byteCount = 448
   /// The size of a head in the first stores of format 1.
-  package static let formerByteCount = 208
+  static let formerByteCount = 208
   /// The number of segments before its predecessor that a head lists.
   package static let ancestorLimit = 14
   /// The number of them that lie before the loss.
@@ -102,7 +102,7 @@ package struct JournalHead: Equatable, Sendable {
     /// Its last believed frame; later frames in it never count.
     package var cutFrame: FrameNumber
 
-    package init(number: SegmentNumber, birth: SegmentBirth, cutFrame: FrameNumber) {
+    init(number: SegmentNumber, birth: SegmentBirth, cutFrame: FrameNumber) {
       self.number = number
       self.birth = birth
       self.cutFrame = cutFrame

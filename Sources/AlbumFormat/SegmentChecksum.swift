@@ -16,7 +16,7 @@ package import AlbumModel
 /// give 28 bits n. The time is 1980-01-01 UTC plus 2n seconds: before 1998 and in even seconds, so that
 /// every file system stores it unchanged.
 package struct SegmentChecksum: Equatable, Sendable {
-  package private(set) var sum: UInt64 = 0
+  private(set) var sum: UInt64 = 0
 
   package init() {}
 

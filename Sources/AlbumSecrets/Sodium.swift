@@ -26,7 +26,7 @@ package enum Sodium {
   }
 
   /// sodium_free(3), which also wipes.
-  package static func free(_ memory: UnsafeMutableRawBufferPointer) {
+  static func free(_ memory: UnsafeMutableRawBufferPointer) {
     unsafe sodium_free(memory.baseAddress)
   }
 

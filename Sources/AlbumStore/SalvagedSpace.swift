@@ -121,7 +121,7 @@ package struct SalvagedSpace: ~Copyable {
     /// The findings in the segments. They show which numbers records use, also without the catalog.
     package var findings: [SegmentFindings]
     /// True if numbers may be in use that the catalog does not know.
-    package var mayReuseNumbers: Bool
+    var mayReuseNumbers: Bool
     /// The owner and group of the root if nothing records them.
     package var owner: UInt32
     package var group: UInt32

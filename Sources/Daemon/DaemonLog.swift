@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-package import Logging
+import Logging
 import Posix
 
 /// The daemon's log: standard error in the foreground, otherwise the system log (syslog(3), facility daemon).
@@ -24,7 +24,7 @@ package final class DaemonLog: Sendable {
   }
 
   /// A logger that writes here.
-  package func logger(verbose: Bool) -> Logger {
+  func logger(verbose: Bool) -> Logger {
     Logger(label: "albumfs") { _ in
       Handler(log: self, isVerbose: verbose, logLevel: verbose ? .debug : .info)
     }

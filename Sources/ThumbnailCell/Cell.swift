@@ -2,7 +2,7 @@ import CFreshMemory
 import CLinux
 import CSeccomp
 import Glibc
-package import ThumbnailProtocol
+import ThumbnailProtocol
 
 /// The cell: the rights that this process drops before it reads the first byte of a picture or video.
 ///
@@ -18,31 +18,31 @@ package import ThumbnailProtocol
 ///    suffices on kernels without Landlock too, because none of these calls can name another process.
 ///
 /// It must have one thread when it enters the cell, because Landlock binds only the calling thread.
-package enum Cell {
+enum Cell {
   /// The limits of the cell.
-  package struct Bounds {
+  struct Bounds {
     /// Address space, in bytes.
-    package var memory: UInt64
+    var memory: UInt64
     /// Processor time for one picture, in seconds.
-    package var processorSeconds: UInt64
+    var processorSeconds: UInt64
     /// For tests: as on a kernel without these.
-    package var hidesLandlock = false
-    package var hidesNamespaces = false
+    var hidesLandlock = false
+    var hidesNamespaces = false
     /// Takes an ordinary share of the processor.
-    package var isEager = false
+    var isEager = false
   }
 
-  package struct Protection {
-    package var hasLandlock = false
-    package var hasSeccomp = false
-    package var boundsThreads = false
+  struct Protection {
+    var hasLandlock = false
+    var hasSeccomp = false
+    var boundsThreads = false
   }
 
   /// The limit on threads, equal to the daemon's own.
   private static let threadLimit: UInt64 = 128
 
   /// Returns the protection in force. Without seccomp the process must not read a picture.
-  package static func enter(_ bounds: Bounds) -> Protection {
+  static func enter(_ bounds: Bounds) -> Protection {
     var protection = Protection()
     clinux_probe_prepare()
     // Best effort: without these the cell can still decode.
@@ -96,7 +96,7 @@ package enum Cell {
   }
 
   /// Tries what the cell must refuse.
-  package static func probe() -> ProbeReport {
+  static func probe() -> ProbeReport {
     let tries = (0..<clinux_probe_count()).map { index in
       ProbeReport.Try(
         name: unsafe clinux_probe_name(index).map { unsafe String(cString: $0) } ?? "",

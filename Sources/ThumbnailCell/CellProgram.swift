@@ -65,7 +65,7 @@ package struct CellContext {
 /// `--allow-misbehaviour`, `--hide-landlock`, `--hide-namespaces`. Ignores anything else, because only
 /// albumfs starts these programs.
 package struct Arguments {
-  package var bounds = Cell.Bounds(memory: 2 << 30, processorSeconds: 120)
+  var bounds = Cell.Bounds(memory: 2 << 30, processorSeconds: 120)
   package var allowsMisbehaviour = false
   /// Thumbnails of videos get a mark.
   package var marksVideos = false

@@ -4,10 +4,10 @@ package import ThumbnailProtocol
 /// The socket to the daemon. Every call blocks. If the daemon is gone or sends an invalid message, the
 /// process has nothing left to do.
 package struct Channel {
-  package static let descriptor: CInt = 3
+  static let descriptor: CInt = 3
 
   /// Receives the next request; nil at the end.
-  package func receive() -> ThumbnailRequest? {
+  func receive() -> ThumbnailRequest? {
     var header = [UInt8](repeating: 0, count: ThumbnailRequest.headerByteCount)
     let isWhole = unsafe header.withUnsafeMutableBytes { unsafe fill($0) }
     return isWhole ? try? ThumbnailRequest.decode(header) : nil

@@ -45,7 +45,7 @@ package struct WorkerState: Equatable, Sendable {
   }
 
   /// A worker without work ends after this time: its memory is worth more than a new start.
-  package static let idleTime = Duration.seconds(30)
+  static let idleTime = Duration.seconds(30)
   /// The number of pictures for one process. Any effect of a picture on the process ends with the process.
   package static let picturesPerProcess = 64
   /// The wait after the first failed start. It doubles with each failure, up to the longest.

@@ -1,7 +1,7 @@
 /// Files of groups and keys: desktop entries and the settings of KDE's programs.
 package enum SettingsFile {
   /// The URI that a desktop entry of type Link leads to; nil if it is none.
-  package static func link(_ content: [UInt8], home: String) -> [UInt8]? {
+  static func link(_ content: [UInt8], home: String) -> [UInt8]? {
     let group = "Desktop Entry"
     guard value("Type", group: group, content, home: home) == Array("Link".utf8) else { return nil }
     return value("URL", group: group, content, home: home)

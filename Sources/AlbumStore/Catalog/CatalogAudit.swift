@@ -45,7 +45,7 @@ package struct CatalogAudit {
   package private(set) var directoryCount = 0
   let tree: CatalogTree
 
-  package init(_ catalog: borrowing Catalog) {
+  init(_ catalog: borrowing Catalog) {
     tree = CatalogTree(catalog)
     for name in tree.surplus {
       problems.append(
@@ -102,7 +102,7 @@ package struct CatalogAudit {
   // MARK: Content
 
   /// Looks at every extent.
-  package mutating func auditContent(_ catalog: borrowing Catalog, segmentSize: Int) {
+  mutating func auditContent(_ catalog: borrowing Catalog, segmentSize: Int) {
     var live: [SegmentNumber: Int64] = [:]
     for raw in catalog.inodes.places {
       guard let index = catalog.inodes.occupant(raw) else { continue }
@@ -153,13 +153,13 @@ extension Extent {
 
 extension Catalog {
   /// Corrects what an audit of this catalog finds. Returns how many things were set right.
-  package mutating func reconcile() -> Int { reconcile(CatalogAudit(self)) }
+  mutating func reconcile() -> Int { reconcile(CatalogAudit(self)) }
 
   /// The policy of a mount: restores those invariants on which use of the catalog relies, and marks the
   /// changes for the next frame. Changes nothing in a whole space. Removes names that do not count. Inodes
   /// that nothing leads to keep their own link count, and content stays as it is: these are for a repair.
   /// Returns the number of corrections.
-  package mutating func reconcile(_ audit: CatalogAudit) -> Int {
+  mutating func reconcile(_ audit: CatalogAudit) -> Int {
     placeDirectories(audit.tree)
     var corrections = 0
     for problem in audit.problems where correct(problem) { corrections += 1 }

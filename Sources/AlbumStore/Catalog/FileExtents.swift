@@ -88,7 +88,7 @@ extension Catalog {
   func allocated(_ index: InodeIndex) -> Int64 { inodes[index].extents.byteCount }
 
   /// Counts sealed content as living before an extent of the catalog points to it.
-  package mutating func hold(_ extent: Extent) {
+  mutating func hold(_ extent: Extent) {
     if extent.isLost { return }
     switch segments.accounts[extent.segment]?.state {
     case nil:

@@ -10,13 +10,13 @@ package struct ReplayFindings: Equatable, Sendable {
   /// Entries of inodes that no item states: dropped.
   package var lostEntries: [EntryPlace] = []
   /// The number of files with unknown content.
-  package var lostContents = 0
+  var lostContents = 0
   /// The number of inodes that should have a name, and have none.
-  package var orphans = 0
+  var orphans = 0
   /// The first inode number that only lost frames can have used, if frames are lost and the journal does not
   /// record that itself.
   package var firstLostInode: UInt64?
-  package init() {}
+  init() {}
 
   package static func == (a: ReplayFindings, b: ReplayFindings) -> Bool {
     a.lostContents == b.lostContents && a.orphans == b.orphans && a.lostEntries == b.lostEntries

@@ -10,19 +10,19 @@ package struct SegmentLedger: Sendable {
     package var live: Int64 = 0
     package var state = SegmentState.living
     /// `none` while the segment is in use.
-    package var retiredAt = StoreTime.none
+    var retiredAt = StoreTime.none
     /// The birth of the segment that counts, whatever others of this number exist.
     package var birth = SegmentBirth.none
   }
 
   package private(set) var accounts: [SegmentNumber: Account] = [:]
   /// Segments in use that lost their last living byte: candidates.
-  package var emptied: Set<SegmentNumber> = []
+  var emptied: Set<SegmentNumber> = []
   /// Bytes released since the space was opened: the greatest possible amount of new garbage.
-  package private(set) var released: Int64 = 0
+  private(set) var released: Int64 = 0
 
   /// Counts content that is sealed in a segment, whether or not the catalog refers to it already.
-  package mutating func hold(_ extent: Extent) {
+  mutating func hold(_ extent: Extent) {
     if extent.isLost { return }
     accounts[extent.segment, default: Account()].live += extent.length
   }

@@ -20,7 +20,7 @@ package enum SegmentPath {
   package static let root = "segments"
 
   /// All folders of segments: `segments/00` to `segments/ff`.
-  package static let folders: [String] = (0..<256).map { number in
+  static let folders: [String] = (0..<256).map { number in
     "\(root)/\(number < 16 ? "0" : "")\(String(number, radix: 16))"
   }
 

@@ -18,7 +18,7 @@ package struct SpaceOpenOptions: Sendable {
   /// True: the session adds chaff as `ChaffRule` says.
   package var addsChaff = false
   /// The precautions that the crash harness leaves out.
-  package var omitting: Set<Precaution> = []
+  var omitting: Set<Precaution> = []
   package var logger: Logger
 
   package init(logger: Logger) { self.logger = logger }

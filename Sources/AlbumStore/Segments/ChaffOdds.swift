@@ -14,7 +14,7 @@ package struct ChaffOdds: Sendable {
   /// The number of sessions that wrote.
   let sessions: Int
 
-  package init(segments: Int, limitAtBirth: Int, sessions: Int) {
+  init(segments: Int, limitAtBirth: Int, sessions: Int) {
     self.segments = segments
     self.limitAtBirth = limitAtBirth
     self.sessions = sessions

@@ -14,7 +14,7 @@ internal import Posix
 /// - No addition takes more than a 64th of the room that is left on the disk, or any room that the space
 ///   itself needs.
 /// - `albumfs chaff add` adds any amount.
-package enum ChaffRule {
+enum ChaffRule {
   /// The share of the disk's room that chaff may take, at birth and with one addition.
   static let shareOfDisk: Int64 = 64
   /// The limit of chaff at birth, in bytes.

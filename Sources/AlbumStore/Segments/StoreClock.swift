@@ -35,7 +35,7 @@ package struct TimeSource: Sendable {
   var wall: @Sendable () -> Timestamp
   var running: @Sendable () -> Duration
 
-  package init(
+  init(
     wall: @escaping @Sendable () -> Timestamp, running: @escaping @Sendable () -> Duration
   ) {
     self.wall = wall
