@@ -44,7 +44,7 @@ package final class AlbumDaemon: Sendable {
     let control = ControlRequests(parts, options: options, log: log)
     var failure = serve(parts, control, signals)
     do throws(Failure) { try parts.close() } catch { failure = error }
-    control.tellEnd(failure)
+    control.reportEnd(failure)
     if let failure { throw failure }
     logger.info("unmounted; everything is on disk")
   }

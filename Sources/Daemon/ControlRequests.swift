@@ -46,7 +46,7 @@ final class ControlRequests: Sendable {
 
   /// Reports the end of the session to all commands that wait for it, and returns when they have the reply.
   /// The process may exit then.
-  func tellEnd(_ failure: Failure?) {
+  func reportEnd(_ failure: Failure?) {
     end.withLock { end in
       end.isOver = true
       end.failure = failure
@@ -58,7 +58,7 @@ final class ControlRequests: Sendable {
   }
 
   /// Waits for the end of the session and reports it. Notices within a second if the client has disconnected.
-  private func tellWhenOver(_ progress: (ControlReply) -> Bool) -> ControlReply {
+  private func reportWhenOver(_ progress: (ControlReply) -> Bool) -> ControlReply {
     parts.keepingMountStill { waitForEnd(progress) }
   }
 
@@ -76,7 +76,7 @@ final class ControlRequests: Sendable {
         end.isOver ? .some(end.failure) : .none
       }
       if let outcome {
-        // Sent here, and not by the caller, because `tellEnd` waits for it.
+        // Sent here, and not by the caller, because `reportEnd` waits for it.
         _ = progress(.ended(outcome))
         return .ended(outcome)
       }
@@ -113,7 +113,7 @@ final class ControlRequests: Sendable {
       case .preview(let path, let edge):
         return .picture(base64: try parts.preview(path, edge: edge))
       case .end:
-        return tellWhenOver(progress)
+        return reportWhenOver(progress)
       case .compact:
         return .compacted(
           try parts.compact { progress(.moved(bytes: $0, of: $1)) })
