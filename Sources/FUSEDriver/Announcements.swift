@@ -69,8 +69,8 @@ final class Announcements: Sendable {
     if isNews { state.notifyAll() }
   }
 
-  /// Makes no call through the mount until `resume`, while `albumfs umount` unmounts it. Waits for the present
-  /// call, at most a second.
+  /// Makes no call through the mount until `resume`, while `albumfs umount` unmounts it. Waits for the
+  /// present call, at most a second.
   func pause() {
     state.withLock { $0.pauses += 1 }
     _ = state.waiting(until: MonotonicTime.now + .seconds(1)) { $0.current == nil ? () : nil }

@@ -136,8 +136,8 @@ package final class Mount: Sendable {
   /// True if the kernel sent a request since the last call.
   package func takeUse() -> Bool { driver.takeUse() }
 
-  /// Makes no call through the mount during `body`, while `albumfs umount` unmounts it: such a call would keep
-  /// it busy.
+  /// Makes no call through the mount during `body`, while `albumfs umount` unmounts it: such a call would
+  /// keep it busy.
   package func keepingStill<Result>(_ body: () -> Result) -> Result {
     driver.announcements.pause()
     defer { driver.announcements.resume() }

@@ -122,7 +122,7 @@ final class Housekeeping: SpacePart, Sendable {
         }
       }
       try sweep(rounds, now)
-      room.tellReturned()
+      room.notifyReturned()
       let isSoon =
         keeper.isBusy || room.isShort || rounds.sweep?.wantsToMove ?? false
         || rounds.sweep?.hasUnexamined ?? false || rounds.settling.isUnfinished

@@ -113,11 +113,11 @@ final class DiskRoom: Sendable {
     wake()
   }
 
-  /// Sets the hook that `tellReturned` calls when there is room again after a shortage.
+  /// Sets the hook that `notifyReturned` calls when there is room again after a shortage.
   func setWhenReturned(_ hook: @escaping @Sendable () -> Void) { state.withLock { $0.hook = hook } }
 
   /// Calls the hook if room has returned since the last call. The caller holds no lock.
-  func tellReturned() {
+  func notifyReturned() {
     let hook = state.withLock { state in
       defer { state.hasReturned = false }
       return state.hasReturned ? state.hook : nil
