@@ -1,3 +1,4 @@
+import AlbumCheck
 import AlbumFormat
 import AlbumModel
 import AlbumSecrets
@@ -67,6 +68,32 @@ struct FullDiskTests {
     try run.expectAllThere(space)
     space.abandon()
     try run.expectAllThere(try run.open())
+  }
+
+  /// The disk has room for a dozen segments. In each short session the user fills it and removes everything.
+  @Test func afterManyShortSessionsASmallDiskTakesFilesAgain() throws {
+    var run = try FullDiskRun()
+    run.disk.limit(12 << 18)
+    for session in 0..<16 {
+      let space = try run.open()
+      try run.expectAllThere(space)
+      var hasFilled = false
+      for file in 0..<100 where !hasFilled {
+        do { try run.write(space, "f\(file)", 100_000) } catch let error as StoreError {
+          #expect(error.code == .noSpace)
+          run.files["f\(file)"] = nil
+          hasFilled = true
+        }
+      }
+      #expect(hasFilled)
+      for name in try space.files().keys { space.remove(name) }
+      run.files = [:]
+      try space.commit()
+      try run.write(space, "after", 1_000)
+      if session % 3 == 0 { space.abandon() } else { try space.close() }
+      let report = try run.check()
+      #expect(report.findings.filter { $0.severity == .damage } == [], "session \(session)")
+    }
   }
 
   @Test func nothingIsLostWhileNothingCanBeWritten() throws {
@@ -140,6 +167,8 @@ struct FullDiskRun {
     }
     try space.commit()
   }
+
+  func check() throws -> CheckReport { try SpaceCheck.run(store, keys: keys) }
 
   func sweep(_ space: Space) throws {
     var sweep = try space.compactor.beginSweep()

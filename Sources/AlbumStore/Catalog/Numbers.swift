@@ -75,6 +75,12 @@ extension Catalog {
     return InodeNumber(counters.nextInode)
   }
 
+  /// False if no data segment was ever made. A killed session may have wasted numbers, and counts too.
+  var hasHadContent: Bool {
+    let first = SpaceCounters().ahead(by: .reserve(used: 0))
+    return !segments.accounts.isEmpty || counters.nextDataSegment > first.nextDataSegment
+  }
+
   /// The next data segment's number.
   mutating func takeDataSegment() -> SegmentNumber {
     while segments.accounts[SegmentNumber(counters.nextDataSegment)] != nil {

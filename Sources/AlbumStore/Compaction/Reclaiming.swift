@@ -37,6 +37,9 @@ extension Compactor {
     // The journal may hold what the content does not give.
     try shortenJournal(longerThan: Compactor.shortestJournal)
     try giveBack()
+    if hasRoom(for: 0) { return true }
+    try durability.shortenJournalByReserve()
+    try giveBack()
     return hasRoom(for: 0)
   }
 

@@ -15,8 +15,9 @@ import struct Synchronization.Atomic
 //   no more room than the one before.
 
 extension Durability {
-  /// True if the space has a reserve, which is made before the first data segment.
-  var hasReserve: Bool { catalog.withLock { !$0.segments.accounts.isEmpty } }
+  /// True if the space has a reserve, which is made before the first data segment and stays when all content
+  /// has gone.
+  var hasReserve: Bool { catalog.withLock { $0.hasHadContent } }
 
   /// True if the disk has no room, besides the reserve, for a checkpoint and two journal segments. A quota
   /// shows only when the reserve is completed.
@@ -77,6 +78,32 @@ extension Durability {
       return false
     }
     return true
+  }
+
+  /// On a full disk, lets a long journal go: writes a checkpoint and a journal segment into the reserve, and
+  /// unlinks everything before them. Does nothing if that would free less than two segments.
+  func shortenJournalByReserve() throws(StoreError) {
+    if keepsEverything || !isSound || !hasReserve { return }
+    let listing = try files.list()
+    let present = listing.numbers(of: .journal).count + listing.numbers(of: .checkpoint).count
+    let needed = room.checkpointSegments.load(ordering: .relaxed) + 1
+    if present < Int(needed) + 2 { return }
+    try checkpointing.withLock { _ throws(StoreError) in
+      try barrierState.withLock { state throws(StoreError) in
+        try journal.withLock { journal throws(StoreError) in
+          if try !beginWithCheckpoint(&journal) { return }
+          journal.hasGivenUpFormer = true
+          journal.restarts += 1
+          journal.lastFrame = journal.writer.position.frame
+          journal.oldestUncovered = nil
+          journal.recordDurableCheckpoints()
+          state.covered = max(state.covered, journal.lastFrame)
+          state.isUnfinished = false
+          try unlink(unneededSegments(by: journal), &journal)
+          try? files.fillReserve()
+        }
+      }
+    }
   }
 
   /// Writes a checkpoint and a journal segment that names it and no former one. If they do not fit into the
