@@ -140,8 +140,10 @@ package final class PosixDirectory: StorageDirectory {
 
   /// Replaces the error of a failed open by the type of the object at the path, if that is the cause.
   private func explained(_ error: Errno, _ path: String, wantsDirectory: Bool) -> Errno {
-    let maySayMore = [.notDirectory, .tooManySymlinks, .isDirectory, .noDevice, .notSupported]
-      .contains(error)
+    // Another user's FIFO, which this user may not open, is a FIFO all the same.
+    let maySayMore = [
+      .notDirectory, .tooManySymlinks, .isDirectory, .noDevice, .notSupported, .accessDenied,
+    ].contains(error)
     if !maySayMore { return error }
     do throws(Errno) {
       let status = try beneath(path, clinux_path_flag() | O_NOFOLLOW).status()

@@ -100,6 +100,30 @@ import Testing
     }
   }
 
+  /// Another member of a shared store put it there, and lets nobody open it.
+  @Test func aFIFOThatOnlyItsOwnerMayOpenCostsNoMoreThanAnother() throws {
+    let mounted = try MountedStore(as: .ordinary)
+    defer { mounted.abandon() }
+    try mounted.mount()
+    try mounted.sh(
+      "mkdir $M/A; for i in 1 2 3; do head -c 700000 /dev/urandom > $M/A/Photo/$i; done")
+    try mounted.unmount()
+    #expect(try mounted.outcome(as: .tester, "cp -a $S $W/good").code == 0)
+    let segments = try mounted.sh("cd $S; ls segments/*/*").split(separator: "\n").map(String.init)
+    let confs = ["albumfs.conf", "albumfs.conf.bak"]
+    for place in confs + segments {
+      let prepare = "rm -rf $S; cp -a $W/good $S; cd $S; rm \(place); mkfifo -m 0 \(place)"
+      #expect(try mounted.outcome(as: .tester, prepare).code == 0)
+      let mount = try mounted.outcome("\(limit) albumfs mount --password-file $P $S $M")
+      #expect(mount.code == 0, "\(place): \(mount)")
+      if confs.contains(place) {
+        #expect(mount.errors.contains("a FIFO, not a file"), "\(place): \(mount)")
+        try mounted.sh("cat $M/A/Photo/* > $W/read; echo new > $M/A/Photo/new")
+      }
+      if mount.code == 0 { try mounted.sh("\(limit) albumfs umount $M") }
+    }
+  }
+
   @Test func linksSocketsDevicesAndDirectoriesAreNamedAndNotFollowed() throws {
     try withStore { mounted in
       try mounted.sh("mkdir $W/outside; cp -a $W/good/. $W/outside/")

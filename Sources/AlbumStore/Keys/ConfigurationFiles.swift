@@ -209,8 +209,8 @@ enum ConfigurationFiles {
     return (twin, try store.directory.open(twin, access))
   }
 
-  /// Opens both confs for a writer's locks. Leaves out one that is misplaced, and a twin that is missing;
-  /// `open` has reported them.
+  /// Opens both confs for a writer's locks. Leaves out one that is misplaced, and a twin that is missing or
+  /// that this user may not open; `open` has reported them. Every writer locks the first if it is a file.
   static func openForLocking(_ store: Store) throws(Errno)
     -> [(path: String, file: any StorageFile)]
   {
@@ -222,7 +222,9 @@ enum ConfigurationFiles {
     do throws(Errno) {
       return [(main, first), (twin, try store.directory.open(twin, .readWrite))]
     } catch {
-      if error == .noEntry || error.isMisplaced { return [(main, first)] }
+      if error == .noEntry || error == .accessDenied || error.isMisplaced {
+        return [(main, first)]
+      }
       throw error
     }
   }
