@@ -17,7 +17,8 @@ extension FileSystem {
     try checkAttribute(name)
     if value.count > FileSystem.attributeValueLimit { throw FSError(.attributeTooBig) }
     let time = clock.now()
-    let turned = try space.change { (catalog: inout Catalog) throws(FSError) -> Bool in
+    let (turned, twin) = try space.change {
+      (catalog: inout Catalog) throws(FSError) -> (Bool, InodeNumber?) in
       let index = try InodeIndex(inode, in: catalog)
       let isThere =
         catalog.attribute(name, of: index) != nil
@@ -40,9 +41,12 @@ extension FileSystem {
       if name == AccessControl.accessName, let thumbnail = catalog.thumbnail(of: index) {
         ThumbView.resemble(thumbnail, index, &catalog)
       }
-      return ThumbnailWork.turn(index, from: former, &catalog)
+      let twin =
+        AccessControl.isName(name) ? Twins.resemble(index, time: time, &catalog) : nil
+      return (ThumbnailWork.turn(index, from: former, &catalog), twin)
     }
     if turned { pendingPhotos.add([inode]) }
+    if let twin { notifyObservers(.attributes(of: twin)) }
   }
 
   /// True if a file has had a POSIX ACL since the space was opened.
@@ -79,13 +83,14 @@ extension FileSystem {
     try writable()
     try checkAttribute(name)
     let time = clock.now()
-    let turned = try space.change { (catalog: inout Catalog) throws(FSError) -> Bool in
+    let (turned, twin) = try space.change {
+      (catalog: inout Catalog) throws(FSError) -> (Bool, InodeNumber?) in
       let index = try InodeIndex(inode, in: catalog)
       if catalog.attribute(name, of: index) == nil {
         // Removing an ACL that the inode does not have succeeds, as on other file systems. Removing a value
         // that comes from the picture succeeds too: rsync removes what the source does not have.
         let isDerived = PhotoAttributes.derived(name, of: index, catalog) != nil
-        if AccessControl.isName(name) || isDerived { return false }
+        if AccessControl.isName(name) || isDerived { return (false, nil) }
         throw FSError(.noAttribute)
       }
       let former = PhotoAttributes.rotation(of: index, catalog)
@@ -94,9 +99,12 @@ extension FileSystem {
       if name == AccessControl.accessName, let thumbnail = catalog.thumbnail(of: index) {
         ThumbView.resemble(thumbnail, index, &catalog)
       }
-      return ThumbnailWork.turn(index, from: former, &catalog)
+      let twin =
+        AccessControl.isName(name) ? Twins.resemble(index, time: time, &catalog) : nil
+      return (ThumbnailWork.turn(index, from: former, &catalog), twin)
     }
     if turned { pendingPhotos.add([inode]) }
+    if let twin { notifyObservers(.attributes(of: twin)) }
   }
 
   private static let namespaces = ["user.", "trusted.", "security."].map { Array($0.utf8) }

@@ -13,8 +13,9 @@ package enum FileSystemChange: Equatable, Sendable {
   case contentLost(InodeNumber)
   /// A photo has a new thumbnail, or albumfs cannot make one of it.
   case thumbnail(of: InodeNumber)
-  /// A thumbnail came or went in a directory of Thumb, whose times have changed.
-  case times(of: InodeNumber)
+  /// A directory of Thumb has other times, because a thumbnail came or went, or another owner and other
+  /// permissions, because its twin in Photo has.
+  case attributes(of: InodeNumber)
 }
 
 /// Receives every change of names and content, whichever caller made it. One observer is the FUSE driver,

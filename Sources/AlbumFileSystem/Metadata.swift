@@ -28,12 +28,16 @@ extension FileSystem {
       }
     } else {
       if change.modified != nil { thumbTimes.forget(inode) }
-      return current(
-        try space.change { (catalog: inout Catalog) throws(FSError) -> Attributes in
-          let index = try InodeIndex(inode, in: catalog)
-          change.apply(to: index, now: now, &catalog)
-          return catalog.attributes(index)
-        })
+      let changesAccess = change.permissions != nil || change.owner != nil || change.group != nil
+      let (attributes, twin) = try space.change {
+        (catalog: inout Catalog) throws(FSError) -> (Attributes, InodeNumber?) in
+        let index = try InodeIndex(inode, in: catalog)
+        change.apply(to: index, now: now, &catalog)
+        let twin = changesAccess ? Twins.resemble(index, time: now, &catalog) : nil
+        return (catalog.attributes(index), twin)
+      }
+      if let twin { notifyObservers(.attributes(of: twin)) }
+      return current(attributes)
     }
     return try attributes(of: inode)
   }

@@ -106,7 +106,7 @@ extension Driver: FileSystemObserver {
         notifications.forget(entry: name, in: directory)
       }
     case .thumbnail(let photo): announcements.add(photo)
-    case .times(let directory): notifications.forget(attributes: directory)
+    case .attributes(let directory): notifications.forget(attributes: directory)
     // The kernel caches no attributes of an open file.
     case .written: break
     }

@@ -6,6 +6,36 @@ import Testing
 @Suite(.serialized) struct AccessControlTests {
   private static let withACLs = ["--allow-other", "-o", "acl"]
 
+  /// Who may not reach a photo sees no thumbnail of it.
+  @Test(.enabled(if: geteuid() == 0, "is about several users"))
+  func aFolderOfThumbIsAsPrivateAsTheFolderOfThePhotos() throws {
+    try MountedStore.use(mountOptions: Self.withACLs) { mounted in
+      try mounted.makePictures()
+      try mounted.sh(
+        OwnerTests.users + """
+          sees() { as 4711 cat "$M/A/$1" > /dev/null 2>&1; }
+          chmod 755 $M; mkdir $M/A $M/A/Photo/sub; chmod 755 $M/A $M/A/Photo/sub
+          cp $W/pictures/picture.png $M/A/Photo/a.png; cp $W/pictures/picture.png $M/A/Photo/sub/b.png
+          albumfs sync $M; sees Thumb/a.png; sees Thumb/sub/b.png
+          chmod 700 $M/A/Photo/sub
+          for i in $(seq 50); do sees Thumb/sub/b.png || break; sleep 0.1; done
+          sees Thumb/a.png; if sees Thumb/sub/b.png || sees Photo/sub/b.png; then exit 1; fi
+          setfacl -m u:4711:rx $M/A/Photo/sub
+          for i in $(seq 50); do sees Thumb/sub/b.png && break; sleep 0.1; done
+          sees Thumb/sub/b.png; sees Photo/sub/b.png
+          setfacl -m u:4711:--- $M/A/Photo
+          for i in $(seq 50); do sees Thumb/a.png || break; sleep 0.1; done
+          if sees Thumb/a.png || sees Thumb/sub/b.png; then exit 1; fi
+          setfacl -b $M/A/Photo
+          for i in $(seq 50); do sees Thumb/a.png && break; sleep 0.1; done
+          sees Thumb/a.png; as 4712 test -e $M/A/Thumb/a.png
+          # A new folder is as private from the beginning, and one that moves stays so.
+          (umask 077; mkdir $M/A/Photo/new); test "$(stat -c %a $M/A/Thumb/new)" = 700
+          mv $M/A/Photo/new $M/A/Photo/moved; test "$(stat -c %a $M/A/Thumb/moved)" = 700
+          """)
+    }
+  }
+
   @Test(.enabled(if: geteuid() == 0, "is about several users"))
   func theKernelEnforcesACLsAndNewFilesInheritThem() throws {
     try MountedStore.use(mountOptions: Self.withACLs) { mounted in

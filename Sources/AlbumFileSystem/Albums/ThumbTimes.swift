@@ -70,7 +70,7 @@ extension FileSystem {
         catalog.index(of: photo).flatMap { catalog.thumbnail(of: $0) } != nil
       }
       if hasThumbnail { stampThumbs(showing: photo) } else { _ = thumbTimes.takeHome(of: photo) }
-    case .contentLost, .times: break
+    case .contentLost, .attributes: break
     }
   }
 
@@ -124,7 +124,7 @@ extension FileSystem {
 
   private func stamp(_ directory: InodeNumber) {
     thumbTimes.set(directory, clock.now())
-    observers.notify(.times(of: directory))
+    observers.notify(.attributes(of: directory))
   }
 
   /// The directories with a name of the photo. Walks over the space if they are unknown.

@@ -42,6 +42,25 @@ enum Twins {
     return at
   }
 
+  /// Gives the twin of a directory of the Photo zone that directory's owner, permissions and ACL: nobody sees
+  /// thumbnails of photos that they cannot reach. Returns the twin; nil if there is none.
+  static func resemble(_ folder: InodeIndex, time: Timestamp, _ catalog: inout Catalog)
+    -> InodeNumber?
+  {
+    guard case .photo = Zone(of: folder, in: catalog), let twin = twin(of: folder, catalog) else {
+      return nil
+    }
+    let state = catalog.state(folder)
+    catalog.update(twin) { twin in
+      twin.permissions = state.permissions
+      twin.owner = state.owner
+      twin.group = state.group
+      twin.changed = time
+    }
+    AccessControl.copy(from: folder, to: twin, &catalog)
+    return catalog.state(twin).number
+  }
+
   /// Creates the twins of a folder and of all folders in it.
   static func ensureAll(below folder: InodeIndex, time: Timestamp, _ catalog: inout Catalog) {
     var waiting = [folder]

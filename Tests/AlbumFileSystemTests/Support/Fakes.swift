@@ -14,7 +14,7 @@ final class FakeObserver: FileSystemObserver {
   private let timed = Mutex<Set<InodeNumber>>([], rank: .test)
 
   func changed(_ change: FileSystemChange, isOwn: Bool) {
-    if case .times(let directory) = change {
+    if case .attributes(let directory) = change {
       timed.withLock { _ = $0.insert(directory) }
       return
     }
