@@ -38,11 +38,7 @@ extension FileSystem {
         catalog.setAttribute(name, of: index, to: value)
       }
       catalog.update(index) { $0.changed = time }
-      if name == AccessControl.accessName, let thumbnail = catalog.thumbnail(of: index) {
-        ThumbView.resemble(thumbnail, index, &catalog)
-      }
-      let twin =
-        AccessControl.isName(name) ? Twins.resemble(index, time: time, &catalog) : nil
+      let twin = FileSystem.followAccess(name, of: index, time: time, &catalog)
       return (ThumbnailWork.turn(index, from: former, &catalog), twin)
     }
     if turned { pendingPhotos.add([inode]) }
@@ -96,15 +92,23 @@ extension FileSystem {
       let former = PhotoAttributes.rotation(of: index, catalog)
       catalog.setAttribute(name, of: index, to: nil)
       catalog.update(index) { $0.changed = time }
-      if name == AccessControl.accessName, let thumbnail = catalog.thumbnail(of: index) {
-        ThumbView.resemble(thumbnail, index, &catalog)
-      }
-      let twin =
-        AccessControl.isName(name) ? Twins.resemble(index, time: time, &catalog) : nil
+      let twin = FileSystem.followAccess(name, of: index, time: time, &catalog)
       return (ThumbnailWork.turn(index, from: former, &catalog), twin)
     }
     if turned { pendingPhotos.add([inode]) }
     if let twin { notifyObservers(.attributes(of: twin)) }
+  }
+
+  /// After a change of an attribute: if it is an ACL, what Thumb shows of the inode follows. Returns the
+  /// directory of Thumb that has changed.
+  private static func followAccess(
+    _ name: [UInt8], of index: InodeIndex, time: Timestamp, _ catalog: inout Catalog
+  ) -> InodeNumber? {
+    if !AccessControl.isName(name) { return nil }
+    if name == AccessControl.accessName, let thumbnail = catalog.thumbnail(of: index) {
+      ThumbView.resemble(thumbnail, index, &catalog)
+    }
+    return Twins.resemble(index, time: time, &catalog)
   }
 
   private static let namespaces = ["user.", "trusted.", "security."].map { Array($0.utf8) }

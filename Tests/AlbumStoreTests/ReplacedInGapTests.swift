@@ -14,8 +14,7 @@ struct ReplacedInGapTests {
   init() throws { place = try StorePlace() }
 
   private func journals() -> Set<String> {
-    Set(
-      place.store.directory.segmentPaths().filter { place.keys.segment(at: $0)?.kind == .journal })
+    segments().filter { place.keys.segment(at: $0)?.kind == .journal }
   }
 
   /// The copy has the checkpoint behind the change. It lacks the journal segment that records the change, and
@@ -26,11 +25,10 @@ struct ReplacedInGapTests {
     try space.close()
     space = try place.open(background: false)
     try space.durability.checkpoint()
-    let before = Set(place.store.directory.segmentPaths())
+    let before = segments()
     let journal = try #require(journals().max { number($0) < number($1) })
     try space.write([4, 5, 6, 7], to: "a.new")
-    let made = Set(place.store.directory.segmentPaths()).subtracting(before)
-    let data = try #require(made.first { place.keys.segment(at: $0)?.kind == .data })
+    let data = try made(.data, since: before)
     space.rename("a.new", to: "a")
     try space.commit()
     try space.durability.checkpoint()
@@ -63,12 +61,11 @@ struct ReplacedInGapTests {
     space = try open()
     try space.write([9], to: "b")
     try space.close()
-    let before = Set(place.store.directory.segmentPaths())
+    let before = segments()
     space = try open()
     try space.write([4, 5, 6, 7], to: "a")
-    let made = Set(place.store.directory.segmentPaths()).subtracting(before)
-    let data = try #require(made.first { place.keys.segment(at: $0)?.kind == .data })
-    let change = try #require(made.first { place.keys.segment(at: $0)?.kind == .journal })
+    let data = try made(.data, since: before)
+    let change = try made(.journal, since: before)
     try space.durability.checkpoint()
     try space.close()
 
@@ -80,7 +77,7 @@ struct ReplacedInGapTests {
     try copy.close()
   }
 
-  /// What happens to the new file after it has replaced the old one.
+  /// When the user moves the new file, which has replaced the old one, to another name.
   enum Later { case nothing, movedAtOnce, movedMeanwhile, movedLater }
 
   /// A program replaces a file while a checkpoint is written in slices. The copy has the checkpoint, of which
@@ -97,7 +94,7 @@ struct ReplacedInGapTests {
     space = try place.open(background: false)
     try space.durability.checkpoint()
     let change = try #require(journals().max { number($0) < number($1) })
-    let before = Set(place.store.directory.segmentPaths())
+    let before = segments()
     // The new file takes the place of "x", which the first slices have passed.
     try space.takeCheckpoint(pausingBefore: "a") {
       try space.write([4, 5, 6, 7], to: "a.new")
@@ -110,8 +107,7 @@ struct ReplacedInGapTests {
       space.rename("a", to: "b")
       try space.commit()
     }
-    let made = Set(place.store.directory.segmentPaths()).subtracting(before)
-    let data = try #require(made.first { place.keys.segment(at: $0)?.kind == .data })
+    let data = try made(.data, since: before)
     try space.close()
     let isTaken = later == .movedMeanwhile || later == .movedLater
     if isTaken {
@@ -134,9 +130,7 @@ struct ReplacedInGapTests {
     }
     try copy.close()
     if later != .movedMeanwhile { return }
-    var options = CheckOptions()
-    options.repairs = true
-    _ = try SpaceCheck.run(place.store, keys: place.keys, options: options)
+    try repair()
     copy = try place.open(readOnly: true)
     #expect(try copy.content(ofSize: 3) == [1, 2, 3])
     try copy.close()
@@ -149,11 +143,10 @@ struct ReplacedInGapTests {
     try space.write([1, 2, 3], to: "a")
     try space.write([5], to: "b")
     try space.close()
-    let before = Set(place.store.directory.segmentPaths())
+    let before = segments()
     space = try place.open(background: false)
     try space.write([4, 5, 6, 7], to: "new")
-    let made = Set(place.store.directory.segmentPaths()).subtracting(before)
-    let data = try #require(made.first { place.keys.segment(at: $0)?.kind == .data })
+    let data = try made(.data, since: before)
     space.rename("new", to: "a")
     try space.commit()
     space.rename("a", to: "b")
@@ -168,9 +161,7 @@ struct ReplacedInGapTests {
     #expect(try copy.content(of: "b") == [5])
     #expect(copy.status.recovery.incompleteFiles.map(\.outcome) == [.leftOut, .withoutName])
     try copy.close()
-    var options = CheckOptions()
-    options.repairs = true
-    _ = try SpaceCheck.run(place.store, keys: place.keys, options: options)
+    try repair()
     copy = try place.open(readOnly: true)
     #expect(try copy.content(ofSize: 3) == [1, 2, 3])
     try copy.close()
@@ -182,11 +173,10 @@ struct ReplacedInGapTests {
     var space = try place.open(background: false)
     try space.write([1, 2, 3], to: "a")
     try space.close()
-    let before = Set(place.store.directory.segmentPaths())
+    let before = segments()
     space = try place.open(background: false)
     try space.write([4, 5, 6, 7], to: "first")
-    let made = Set(place.store.directory.segmentPaths()).subtracting(before)
-    let data = try #require(made.first { place.keys.segment(at: $0)?.kind == .data })
+    let data = try made(.data, since: before)
     space.rename("first", to: "a")
     try space.commit()
     space.change { catalog in
@@ -204,6 +194,20 @@ struct ReplacedInGapTests {
     #expect(try copy.content(of: "link") == nil)
     #expect(copy.status.recovery.incompleteFiles.map(\.outcome) == [.leftOut, .leftOut])
     try copy.close()
+  }
+
+  private func segments() -> Set<String> { Set(place.store.directory.segmentPaths()) }
+
+  /// A segment of a kind that was made since there were only these.
+  private func made(_ kind: SegmentKind, since before: Set<String>) throws -> String {
+    let made = segments().subtracting(before)
+    return try #require(made.first { place.keys.segment(at: $0)?.kind == kind })
+  }
+
+  private func repair() throws {
+    var options = CheckOptions()
+    options.repairs = true
+    _ = try SpaceCheck.run(place.store, keys: place.keys, options: options)
   }
 
   private func number(_ path: String) -> UInt32 {

@@ -460,7 +460,7 @@ class Reader:
                     if old in living and old not in self.names.values():
                         self.names[name] = old
                         break
-        # What no state has, and another file has displaced from its name since.
+        # Heirs that no state describes and that no name leads to: another file took their name later.
         known = {number for number, _ in unstated}.union(self.gone, *(step.inodes for step in self.steps))
         heirs = {new for over, _ in self.replaced.values() for new, _ in over}
         return [(number, names) for number, names in unstated if number not in self.gone] \

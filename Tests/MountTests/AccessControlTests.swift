@@ -6,7 +6,7 @@ import Testing
 @Suite(.serialized) struct AccessControlTests {
   private static let withACLs = ["--allow-other", "-o", "acl"]
 
-  /// Who may not reach a photo sees no thumbnail of it.
+  /// A user who may not reach a photo sees no thumbnail of it.
   @Test(.enabled(if: geteuid() == 0, "is about several users"))
   func aFolderOfThumbIsAsPrivateAsTheFolderOfThePhotos() throws {
     try MountedStore.use(mountOptions: Self.withACLs) { mounted in

@@ -60,6 +60,12 @@ extension Durability {
     } else if try !beginWithCheckpoint(&journal) {
       return
     }
+    try releaseOlderSegments(&journal)
+  }
+
+  /// After a head on disk has given up the former checkpoint: unlinks the segments that only that one needs,
+  /// and completes the reserve.
+  private func releaseOlderSegments(_ journal: inout Journal) throws(StoreError) {
     journal.hasGivenUpFormer = true
     journal.recordDurableCheckpoints()
     try unlink(unneededSegments(by: journal), &journal)
@@ -92,15 +98,12 @@ extension Durability {
       try barrierState.withLock { state throws(StoreError) in
         try journal.withLock { journal throws(StoreError) in
           if try !beginWithCheckpoint(&journal) { return }
-          journal.hasGivenUpFormer = true
           journal.restarts += 1
           journal.lastFrame = journal.writer.position.frame
           journal.oldestUncovered = nil
-          journal.recordDurableCheckpoints()
           state.covered = max(state.covered, journal.lastFrame)
           state.isUnfinished = false
-          try unlink(unneededSegments(by: journal), &journal)
-          try? files.fillReserve()
+          try releaseOlderSegments(&journal)
         }
       }
     }
