@@ -152,10 +152,26 @@ struct CopyExamination {
     if Int.random(in: 0..<8, using: &random) == 0 { examineWriting(copy, seen, circumstances) }
   }
 
-  /// True if a run that reads files in any order left out several segments of the newest session and copied a
-  /// later one. If the copied history ends with a barrier, this looks like damage.
+  /// True if a run that reads files in any order left out segments of the newest session and copied a later
+  /// one. rsync reads folders in the order of their names. So this looks like damage if the copied history
+  /// ends with a barrier, or if the later one lies in the same folder or in an earlier one.
   private func lacksEarlierSegments(_ copy: StoreCopy, _ pass: CopyPass) -> Bool {
-    pass.order == .any && earlierSegments(missingIn: copy, pass).count > 1
+    guard pass.order == .any else { return false }
+    let missing = earlierSegments(missingIn: copy, pass)
+    return missing.count > 1
+      || missing.contains { path in
+        guard let segment = life.keys.segment(at: path) else { return false }
+        return copy.files.keys.contains { other in
+          guard let later = life.keys.segment(at: other) else { return false }
+          return later.kind == segment.kind && later.birth == segment.birth
+            && later.number > segment.number
+            && folder(of: other) <= folder(of: path)
+        }
+      }
+  }
+
+  private func folder(of path: String) -> String {
+    path.split(separator: "/").dropLast().joined(separator: "/")
   }
 
   /// The segments of the newest copied session that the store had at the end of a run, and the copy has not,
