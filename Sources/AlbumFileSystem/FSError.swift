@@ -7,6 +7,8 @@ package struct FSError: Error, Sendable, CustomStringConvertible {
     case notFound, exists, notDirectory, isDirectory, notEmpty, notPermitted
     case crossDevice, busy, invalid, nameTooLong, tooManyLinks, tooBig
     case noSpace, quotaExceeded, readOnly
+    /// The user has locked the space.
+    case locked
     /// Content on disk does not decrypt, or the disk returned an error.
     case inputOutput
     case noAttribute, attributeTooBig, notSupported

@@ -177,3 +177,8 @@ int clinux_device(const char *path, unsigned int *major, unsigned int *minor) {
   *minor = status.stx_dev_minor;
   return 0;
 }
+
+int clinux_is_directory(const char *path) {
+  struct statx status;
+  return statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE, &status) == 0 && S_ISDIR(status.stx_mode);
+}

@@ -65,6 +65,19 @@ package struct ControlClient: ~Copyable {
     if let refusal, refusal.kind != .unsupported { throw refusal }
   }
 
+  /// Asks the daemon to lock the space. Returns false if it does not confirm that within some seconds: it may
+  /// hang, or be of an earlier release.
+  package func askToLock() -> Bool {
+    try? stream.setReceiveTimeout(seconds: 3)
+    do throws(MessageStream.Problem) {
+      try stream.send(ControlRequest.lock)
+      if case .done = try stream.receive(ControlReply.self) { return true }
+    } catch {
+      // The caller takes the mount out of the tree itself.
+    }
+    return false
+  }
+
   /// Waits for the end after `askForEnd`. Returns why not everything is on disk; nil if everything is. Calls
   /// `late` once when the wait exceeds 3 seconds.
   package func waitForEnd(late: () -> Void) throws(Failure) -> Failure? {

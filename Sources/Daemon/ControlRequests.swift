@@ -112,6 +112,9 @@ final class ControlRequests: Sendable {
         return .done(ControlSummary(count: parts.space.memoryName == space ? 1 : 0))
       case .preview(let path, let edge):
         return .picture(base64: try parts.preview(path, edge: edge))
+      case .lock:
+        try parts.lock()
+        return .done(ControlSummary())
       case .end:
         return reportWhenOver(progress)
       case .compact:

@@ -87,6 +87,12 @@ final class Parts: Sendable {
     return mount.keepingStill(body)
   }
 
+  /// Takes the mount out of the tree, and lets it end with its last open file.
+  func lock() throws(Failure) {
+    guard let mount = mount.withLock({ $0 }) else { return }
+    do throws(MountError) { try mount.lock() } catch { throw Failure(error) }
+  }
+
   /// Writes everything out. Call it when nobody uses the mount any more.
   func close() throws(Failure) {
     queue?.stop()

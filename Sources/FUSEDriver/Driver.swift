@@ -19,6 +19,7 @@ final class Driver: Sendable {
   let thumbnailNames = ThumbnailNames()
   /// The inodes that the kernel knows.
   let inodes = KernelInodes()
+  let openFiles = OpenFiles()
   let implicit: ImplicitEntries
   let activity: AlbumActivity
   let rings: Rings

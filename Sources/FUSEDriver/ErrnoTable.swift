@@ -22,6 +22,8 @@ enum ErrnoTable {
     case .noSpace: .noSpace
     case .quotaExceeded: .quota
     case .readOnly: .readOnly
+    // "Required key not available", as for a locked directory of fscrypt.
+    case .locked: Errno(ENOKEY)
     case .inputOutput: .io
     case .noAttribute: .noAttribute
     case .attributeTooBig: Errno(E2BIG)

@@ -8,8 +8,10 @@ extension Driver {
     -> OpenFile
   {
     let mode = OpenMode(flags: flags)
-    if mode.truncates { try dropSetID(of: inode, for: caller) }
-    let file = try fileSystem.open(inode, mode: mode)
+    let file = try openFiles.opening { () throws(FSError) in
+      if mode.truncates { try dropSetID(of: inode, for: caller) }
+      return try fileSystem.open(inode, mode: mode)
+    }
     if mode.writes {
       // The kernel's count of blocks is soon wrong, see `FileSystem.current`.
       pages.forgetAttributes(of: file.inode)
@@ -23,11 +25,13 @@ extension Driver {
     _ name: FileName, in parent: InodeNumber, mode: UInt32, flags: CInt,
     for caller: KernelCaller
   ) throws(FSError) -> (KernelEntry, OpenFile) {
-    if announcements.isCaller(caller) { return try announced(name, in: parent) }
-    let (entry, file) = try fileSystem.create(
-      name, in: parent, permissions: UInt16(mode & 0o7777), mode: OpenMode(flags: flags),
-      for: asking(caller))
-    return (handOut(entry), file)
+    try openFiles.opening { () throws(FSError) in
+      if announcements.isCaller(caller) { return try announced(name, in: parent) }
+      let (entry, file) = try fileSystem.create(
+        name, in: parent, permissions: UInt16(mode & 0o7777), mode: OpenMode(flags: flags),
+        for: asking(caller))
+      return (handOut(entry), file)
+    }
   }
 
   /// The reply to the thread that announces a thumbnail: the file that is there. Creates none.
@@ -44,10 +48,18 @@ extension Driver {
   func createNameless(
     in parent: InodeNumber, mode: UInt32, flags: CInt, for caller: KernelCaller
   ) throws(FSError) -> (KernelEntry, OpenFile) {
-    let (entry, file) = try fileSystem.createNameless(
-      in: parent, permissions: UInt16(mode & 0o7777), mode: OpenMode(flags: flags),
-      for: asking(caller))
-    return (handOut(entry), file)
+    try openFiles.opening { () throws(FSError) in
+      let (entry, file) = try fileSystem.createNameless(
+        in: parent, permissions: UInt16(mode & 0o7777), mode: OpenMode(flags: flags),
+        for: asking(caller))
+      return (handOut(entry), file)
+    }
+  }
+
+  /// Ends what `open`, `create` or `createNameless` began.
+  func close(_ file: OpenFile) {
+    file.release()
+    openFiles.closed()
   }
 
   /// fsync, of a handle if there is one.

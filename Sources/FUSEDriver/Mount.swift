@@ -125,11 +125,36 @@ package final class Mount: Sendable {
     let deadline = MonotonicTime.now + .seconds(seconds)
     if state.waiting(until: deadline, { $0.hasEnded ? () : nil }) == nil {
       logger.notice("files are still open in the mount: cutting them off")
-      driver.pages.stop()
-      withLink { link in
-        for inode in driver.fileSystem.writtenInodes { link.invalidate(inode.rawValue) }
-      }
-      repeat { withLink { $0.exit() } } while !hasEnded(within: .milliseconds(100))
+      cutOff()
+    }
+  }
+
+  /// Makes the kernel write out its pages, and ends the session.
+  private func cutOff() {
+    driver.pages.stop()
+    withLink { link in
+      for inode in driver.fileSystem.writtenInodes { link.invalidate(inode.rawValue) }
+    }
+    repeat { withLink { $0.exit() } } while !hasEnded(within: .milliseconds(100))
+  }
+
+  /// Takes the mount out of the tree, opens nothing in it any more, and lets the session end when the last
+  /// file is closed. Returns when it is out of the tree. Throws if no thread can wait for the last file; the
+  /// mount is locked all the same. Any thread except those that serve requests.
+  package func lock() throws(MountError) {
+    let isNew = driver.openFiles.lock()
+    state.withLock { $0.isStopping = true }
+    driver.announcements.stop()
+    detach()
+    if !isNew { return }
+    do throws(Errno) {
+      try PosixThread(name: "lock") { [self] in
+        driver.openFiles.waitForNone()
+        driver.notifications.stop()
+        cutOff()
+      }.detach()
+    } catch {
+      throw .systemRefused("start a thread", error)
     }
   }
 

@@ -49,6 +49,11 @@ package enum PathCalls {
     return result == 0 ? number : nil
   }
 
+  /// True if a path leads to a directory, without a request to its file system.
+  package static func isDirectory(_ path: String) -> Bool {
+    unsafe clinux_is_directory(path) != 0
+  }
+
   /// mkdir(2): a directory that nobody else may look into.
   package static func makePrivateDirectory(_ path: String) throws(Errno) {
     try retrying { unsafe mkdir(path, 0o700) }

@@ -165,10 +165,12 @@ package struct ProcessHandle: ~Copyable {
     descriptor = FileDescriptor(owning: raw)
   }
 
-  /// Returns when the process has ended and the kernel has closed its files, or after `milliseconds`.
-  package func waitForEnd(atMost milliseconds: Int32) {
+  /// Returns true when the process has ended and the kernel has closed its files, or false after
+  /// `milliseconds`.
+  @discardableResult package func waitForEnd(atMost milliseconds: Int32) -> Bool {
     var entry = pollfd(fd: descriptor.rawValue, events: Int16(POLLIN), revents: 0)
-    _ = try? retrying { unsafe poll(&entry, 1, milliseconds) }
+    let ready = try? retrying { unsafe poll(&entry, 1, milliseconds) }
+    return ready == 1
   }
 }
 

@@ -28,6 +28,15 @@ enum BusyProcesses {
     }
   }
 
+  /// The processes that have files of a mount open, which keep a locked space. Directories do not.
+  static func withFiles(of mount: MountEntry) -> [BusyProcess] {
+    others.compactMap { pid in
+      (program(of: mount, by: pid) ?? open(in: mount, by: pid, files: true)
+        ?? mapping(in: mount, by: pid))
+        .map { BusyProcess(pid: pid, uses: $0) }
+    }
+  }
+
   /// The processes that use a mount which has left the tree: paths do not show it any more, devices do.
   static func of(_ device: DeviceNumber) -> [BusyProcess] {
     others.compactMap { pid in
@@ -54,23 +63,32 @@ enum BusyProcesses {
   }
 
   private static func use(of mount: MountEntry, by pid: Int32) -> String? {
-    for (link, verb) in [("cwd", "works in"), ("root", "has its root in"), ("exe", "runs")] {
-      if let path = PathCalls.target(ofLink: "/proc/\(pid)/\(link)"),
-        path.lies(in: mount.mountPoint)
-      {
-        return "\(verb) \(path)"
-      }
+    for (link, verb) in [("cwd", "works in"), ("root", "has its root in")] {
+      if let path = path("/proc/\(pid)/\(link)", in: mount) { return "\(verb) \(path)" }
     }
+    return program(of: mount, by: pid) ?? open(in: mount, by: pid, files: false)
+      ?? mapping(in: mount, by: pid)
+  }
+
+  private static func program(of mount: MountEntry, by pid: Int32) -> String? {
+    path("/proc/\(pid)/exe", in: mount).map { "runs \($0)" }
+  }
+
+  /// With `files`, ignores directories.
+  private static func open(in mount: MountEntry, by pid: Int32, files: Bool) -> String? {
     for descriptor in entries("/proc/\(pid)/fd") {
-      if let path = PathCalls.target(ofLink: "/proc/\(pid)/fd/\(descriptor)"),
-        path.lies(in: mount.mountPoint)
-      {
-        // The kernel shows a file of O_TMPFILE as a second slash.
-        let isNameless = path.hasPrefix(mount.mountPoint + "//")
-        return "has open \(isNameless ? "a file without a name" : path)"
-      }
+      let link = "/proc/\(pid)/fd/\(descriptor)"
+      guard let path = path(link, in: mount) else { continue }
+      if files, PathCalls.isDirectory(link) { continue }
+      // The kernel shows a file of O_TMPFILE as a second slash.
+      let isNameless = path.hasPrefix(mount.mountPoint + "//")
+      return "has open \(isNameless ? "a file without a name" : path)"
     }
-    return mapping(in: mount, by: pid).map { "has mapped \($0)" }
+    return nil
+  }
+
+  private static func path(_ link: String, in mount: MountEntry) -> String? {
+    PathCalls.target(ofLink: link).flatMap { $0.lies(in: mount.mountPoint) ? $0 : nil }
   }
 
   /// Parses lines of maps: `address perms offset dev inode path`.
@@ -80,7 +98,7 @@ enum BusyProcesses {
       let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 5)
       guard fields.count == 6 else { continue }
       let path = String(decoding: fields[5].drop { $0 == UInt8(ascii: " ") }, as: UTF8.self)
-      if path.hasPrefix("/"), path.lies(in: mount.mountPoint) { return path }
+      if path.hasPrefix("/"), path.lies(in: mount.mountPoint) { return "has mapped \(path)" }
     }
     return nil
   }

@@ -58,6 +58,19 @@ struct OrderlyUnmount {
     output.detail("\(mount.mountPoint): unmounted, everything is on disk.")
   }
 
+  /// Takes a space that is in use out of the tree, so that nothing of it can be opened any more. Returns true
+  /// if it has ended, because no file of it was open.
+  func lock() throws(Failure) -> Bool {
+    let daemon = ControlClient.daemon(of: mount).flatMap { ProcessHandle($0.pid) }
+    let isLocked = try connect(true)?.askToLock() ?? false
+    if try MountPath.table().mount(at: mount.mountPoint)?.device == mount.device {
+      try run(lazy: true)
+    }
+    MadeDirectory.remove(mount.mountPoint)
+    if !isLocked { return false }
+    return daemon?.waitForEnd(atMost: 2_000) ?? false
+  }
+
   /// How often to try a daemon that cannot be reached, every 100 ms: the daemon of a new mount may not listen
   /// yet.
   private static let tries = 30

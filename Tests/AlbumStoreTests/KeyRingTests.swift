@@ -259,6 +259,18 @@ import Testing
     #expect(try !place.storage().list("").contains("keys.new"))
   }
 
+  @Test func `a directory in the way of a change is named, and stays`() throws {
+    let place = try PasswordPlace("one")
+    try place.storage().makeDirectory("keys.new")
+    let refused = failure {
+      try place.open().changePassword(old: secret("one"), new: secret("two"))
+    }
+    #expect(refused?.code == .misplaced)
+    #expect(refused?.message.contains("move it out of the store") == true)
+    _ = try place.space("one")
+    #expect(try place.storage().list("").contains("keys.new"))
+  }
+
   // MARK: Failing disks
 
   /// Each call of the change fails once, in turn. Before and after, one of the two passwords unlocks the

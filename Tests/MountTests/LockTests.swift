@@ -107,6 +107,37 @@ import Testing
     }
   }
 
+  /// A terminal that was left in an album keeps neither its files nor the keys within reach.
+  @Test(arguments: MountedStore.Person.allCases)
+  func aProgramThatWorksInALockedSpaceOpensNothingAndKeepsNoKeys(person: MountedStore.Person) throws
+  {
+    try withStore(as: person) { mounted in
+      try mounted.sh(
+        "albumfs mount -q --password-file $P $S $M; mkdir $M/d; echo kept > $M/d/file; echo x > $M/d/other"
+      )
+      let daemon = try mounted.status().pid
+      try mounted.sh(
+        """
+        cd $M/d; exec 6< . 7<> file; cat other > /dev/null
+        code=0; albumfs lock $M 2> $W/told || code=$?; [ $code = 46 ]
+        grep -q 'bash (.*) has open .*/d/file' $W/told; ! mountpoint -q $M
+        refused() { code=0; "$@" > $W/out 2>&1 || code=$?; [ $code != 0 ]; grep -q 'key not available' $W/out; }
+        refused cat other; refused ls .; refused touch new; refused mkdir new; refused mv other else
+        refused rm other; refused ln other else; refused cat /proc/self/fd/7; refused ls /proc/self/fd/6/
+        [ "$(cat <&7)" = kept ]; echo more >&7
+        exec 7<&-
+        for i in $(seq 3000); do test -e /proc/\(daemon) || break; sleep 0.1; done; test ! -e /proc/\(daemon)
+        cd /; exec 6<&-
+        albumfs mount -q --password-file $P $S $M
+        [ "$(cat $M/d/file)" = "kept
+        more" ]
+        # Nobody has a file open: it ends at once.
+        cd $M/d; albumfs lock $M; cd /; ! mountpoint -q $M
+        albumfs mount -q --password-file $P $S $M; albumfs umount $M
+        """)
+    }
+  }
+
   /// Uses announcements like those of logind on the system bus.
   @Test func theWatchLocksWithTheSessionAndBeforeSleep() throws {
     try withStore { mounted in

@@ -101,7 +101,15 @@ enum KeyRing {
   /// Removes what an unfinished change left behind. Call it only under the lock.
   private static func removeStale(_ directory: any StorageDirectory) throws(StoreError) {
     do throws(Errno) { try directory.remove(temporary) } catch {
-      if error != .noEntry { throw StoreError(removing: temporary, error) }
+      switch error {
+      case .noEntry: return
+      case .isDirectory:
+        throw StoreError(
+          .misplaced,
+          "\(temporary) in the store is a directory, not a file of albumfs, and a change of `keys` needs its "
+            + "name; move it out of the store", path: temporary, cause: error)
+      default: throw StoreError(removing: temporary, error)
+      }
     }
   }
 

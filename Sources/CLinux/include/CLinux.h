@@ -74,6 +74,9 @@ int clinux_remove_attribute(const char *path, const char *name);
 // statx needs _GNU_SOURCE. The device of the file at a path, without asking the file system anew: 0, or -1.
 int clinux_device(const char *path, unsigned int *major, unsigned int *minor);
 
+// statx needs _GNU_SOURCE. 1 if a directory is at a path, without asking the file system anew; else 0.
+int clinux_is_directory(const char *path);
+
 // The flags of renameat2(2) need _GNU_SOURCE. Fails with EEXIST where the new name is taken.
 int clinux_rename_exclusive(const char *from, const char *to);
 

@@ -9,6 +9,7 @@ internal import Glibc
   let request = unsafe Request(raw)
   let info = unsafe info!
   do throws(FSError) {
+    try request.requireUnlocked()
     let directory = try request.driver.openDirectory(
       InodeNumber(inode), for: request.caller)
     // A notification arrives a moment late, and a user who waits for a thumbnail looks at once.
@@ -30,6 +31,7 @@ internal import Glibc
   let request = unsafe Request(raw)
   var entries = unsafe request.makeEntries(size: size)
   do throws(FSError) {
+    try request.requireUnlocked()
     try unsafe Handle<OpenDirectory>(info).object.list(from: Int64(offset)) {
       unsafe entries.add($0)
     }
@@ -47,6 +49,7 @@ internal import Glibc
   let driver = request.driver
   var entries = unsafe request.makeEntries(size: size)
   do throws(FSError) {
+    try request.requireUnlocked()
     try unsafe Handle<OpenDirectory>(info).object.listWithAttributes(from: Int64(offset)) {
       guard let entry = $1 else { return unsafe entries.add($0, nil) }
       if unsafe entries.add($0, driver.handOut(entry)) { return true }

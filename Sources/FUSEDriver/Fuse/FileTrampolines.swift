@@ -23,7 +23,7 @@ internal import Posix
     let handle = unsafe Handle(retaining: file)
     unsafe info.keepPages(handle.number, writesThrough: file.writesThrough)
     if unsafe request.reply(entry, opened: info) { return }
-    unsafe handle.take().release()
+    unsafe driver.close(handle.take())
     driver.inodes.forget(entry.attributes.inode, count: 1)
   } catch {
     request.reply(error)
@@ -34,14 +34,15 @@ internal import Posix
   _ raw: fuse_req_t?, _ inode: fuse_ino_t, _ info: UnsafeMutablePointer<fuse_file_info>?
 ) {
   let request = unsafe Request(raw)
+  let driver = request.driver
   let info = unsafe info!
   do throws(FSError) {
-    let file = try unsafe request.driver.open(
+    let file = try unsafe driver.open(
       InodeNumber(inode), flags: info.pointee.flags, for: request.caller)
     let handle = unsafe Handle(retaining: file)
     unsafe info.keepPages(handle.number, writesThrough: file.writesThrough)
     if unsafe request.reply(opened: info) { return }
-    unsafe handle.take().release()
+    unsafe driver.close(handle.take())
   } catch {
     request.reply(error)
   }
@@ -109,7 +110,7 @@ internal import Posix
   _ raw: fuse_req_t?, _ inode: fuse_ino_t, _ info: UnsafeMutablePointer<fuse_file_info>?
 ) {
   let request = unsafe Request(raw)
-  unsafe Handle<OpenFile>(info).take().release()
+  unsafe request.driver.close(Handle(info).take())
   request.replyDone()
 }
 

@@ -7,6 +7,7 @@ internal import Posix
 @c func albumfs_lookup(_ raw: fuse_req_t?, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?) {
   let request = unsafe Request(raw)
   do throws(FSError) {
+    try request.requireUnlocked()
     let entry = try unsafe request.driver.lookup(
       FileName(kernel: name), in: InodeNumber(parent), for: request.caller)
     request.hand(over: entry)
@@ -38,6 +39,7 @@ internal import Posix
 ) {
   let request = unsafe Request(raw)
   do throws(FSError) {
+    try request.requireUnlocked()
     let entry = try unsafe request.driver.makeNode(
       FileName(kernel: name), in: InodeNumber(parent), mode: mode, device: UInt64(device),
       for: request.caller)
@@ -52,6 +54,7 @@ internal import Posix
 ) {
   let request = unsafe Request(raw)
   do throws(FSError) {
+    try request.requireUnlocked()
     let entry = try unsafe request.driver.makeDirectory(
       FileName(kernel: name), in: InodeNumber(parent), mode: mode, for: request.caller)
     request.hand(over: entry)
@@ -66,6 +69,7 @@ internal import Posix
 ) {
   let request = unsafe Request(raw)
   do throws(FSError) {
+    try request.requireUnlocked()
     let entry = try unsafe request.fileSystem.makeSymlink(
       FileName(kernel: name), in: InodeNumber(parent), target: [UInt8](cString: target),
       for: request.asking)
@@ -81,6 +85,7 @@ internal import Posix
 ) {
   let request = unsafe Request(raw)
   do throws(FSError) {
+    try request.requireUnlocked()
     let entry = try unsafe request.fileSystem.link(
       InodeNumber(inode), as: FileName(kernel: name), in: InodeNumber(parent),
       for: request.asking)
@@ -94,6 +99,7 @@ internal import Posix
 @c func albumfs_unlink(_ raw: fuse_req_t?, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?) {
   let request = unsafe Request(raw)
   do throws(FSError) {
+    try request.requireUnlocked()
     try unsafe request.fileSystem.unlink(
       FileName(kernel: name), in: InodeNumber(parent), for: request.asking)
     request.replyDone()
@@ -105,6 +111,7 @@ internal import Posix
 @c func albumfs_rmdir(_ raw: fuse_req_t?, _ parent: fuse_ino_t, _ name: UnsafePointer<CChar>?) {
   let request = unsafe Request(raw)
   do throws(FSError) {
+    try request.requireUnlocked()
     try unsafe request.fileSystem.removeDirectory(
       FileName(kernel: name), in: InodeNumber(parent), for: request.asking)
     request.replyDone()
@@ -119,6 +126,7 @@ internal import Posix
 ) {
   let request = unsafe Request(raw)
   do throws(FSError) {
+    try request.requireUnlocked()
     let from = try unsafe DirectoryPlace(name: FileName(kernel: name), parent: InodeNumber(parent))
     let to = try unsafe DirectoryPlace(
       name: FileName(kernel: newName), parent: InodeNumber(newParent))
@@ -142,6 +150,7 @@ internal import Posix
 @c func albumfs_readlink(_ raw: fuse_req_t?, _ inode: fuse_ino_t) {
   let request = unsafe Request(raw)
   do throws(FSError) {
+    try request.requireUnlocked()
     let target = try request.fileSystem.symlinkTarget(of: InodeNumber(inode))
     request.reply(target)
   } catch {

@@ -27,6 +27,8 @@ internal import Synchronization
 
   var fileSystem: FileSystem { driver.fileSystem }
 
+  func requireUnlocked() throws(FSError) { try driver.openFiles.requireUnlocked() }
+
   var caller: KernelCaller {
     let context = unsafe fuse_req_ctx(raw)!.pointee
     return KernelCaller(

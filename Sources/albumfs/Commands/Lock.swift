@@ -7,8 +7,9 @@ struct Lock: ParsableCommand {
     abstract: "Unmount at once, also spaces that are in use.",
     discussion: """
       Unmounts like `albumfs umount`, and takes a space that is in use out of the tree. Nobody can open \
-      anything in it any more. Files that are open stay usable; the space and its keys go when the last \
-      one is closed. lock names the programs that keep it open, and exits with 46.
+      anything in it any more, nor can a program that works in it. Files that are open stay usable; the \
+      space and its keys go when the last one is closed. lock names the programs that keep it open, and \
+      exits with 46.
 
         albumfs lock ~/Album
         albumfs lock --all
@@ -34,8 +35,8 @@ struct Lock: ParsableCommand {
     do throws(Failure) { try unmount.run(lazy: false) } catch {
       // A daemon that hangs must not keep the space in sight.
       if error.kind != .busy, error.kind != .unreachable || !mount.isOurs { throw error }
-      let users = BusyProcesses.of(mount)
-      try unmount.run(lazy: true)
+      let users = BusyProcesses.withFiles(of: mount)
+      if try unmount.lock() { return output.say("\(mount.mountPoint) is locked.") }
       let lines = users.map { "  \($0.line)" }
       throw Failure(
         .busy,
