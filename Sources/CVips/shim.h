@@ -167,6 +167,15 @@ static inline int cvips_reinterpret_cmyk(VipsImage *in, VipsImage **out) {
   return vips_copy(in, out, "interpretation", VIPS_INTERPRETATION_CMYK, NULL);
 }
 
+// Keeps the upper byte of wider samples.
+static inline int cvips_bytes_to_cmyk(VipsImage *in, VipsImage **out) {
+  VipsImage *bytes = NULL;
+  if (vips_msb(in, &bytes, NULL)) return -1;
+  int result = cvips_reinterpret_cmyk(bytes, out);
+  g_object_unref(bytes);
+  return result;
+}
+
 static inline void cvips_set_profile(VipsImage *image, const void *data, size_t length) {
   vips_image_set_blob_copy(image, VIPS_META_ICC_NAME, data, length);
 }

@@ -7,7 +7,7 @@
 ///          3     1  bits of a pixel in one plane: 1, 2, 4, 8
 ///          4     8  left, top, right, bottom
 ///         16    48  16 colours
-///         65     1  planes: 1 to 4
+///         65     1  planes: 1 to 4; of 8 bits: 3 red, green, blue, and a 4th alpha
 ///         66     2  bytes of a row of one plane
 ///        128        runs, plane after plane of each row
 ///       -769     1  0x0c, if 256 colours follow to the end of the file
@@ -26,25 +26,32 @@ package enum Paintbrush {
     let isTrueColour = depth == 8 && planes >= 3
     guard isTrueColour || depth * planes <= 4 || depth == 8 && planes == 1 else { throw .unknown }
     let palette = isTrueColour ? [] : try palette(file, depth * planes)
-    var canvas = try Canvas(width: width, height: height, .colour, edge: edge)
-    var runs = Runs(place: 128)
-    for y in 0..<height {
-      guard let line = runs.next(rowLength * planes, of: file) else {
-        return try canvas.picture(isComplete: false)
-      }
-      var row: [UInt8] = []
-      row.reserveCapacity(width * 3)
-      for x in 0..<width {
-        if isTrueColour {
-          for plane in 0..<3 { row.append(line[plane * rowLength + x]) }
-        } else {
-          let index = index(line, x, depth, planes, rowLength)
-          for band in 0..<3 { row.append(palette[index * 3 + band]) }
+    func canvas(_ bands: DecodedPicture.Bands) throws(DecodingFault) -> (Canvas, Bool) {
+      var canvas = try Canvas(width: width, height: height, bands, edge: edge)
+      var runs = Runs(place: 128)
+      for y in 0..<height {
+        guard let line = runs.next(rowLength * planes, of: file) else { return (canvas, false) }
+        var row: [UInt8] = []
+        row.reserveCapacity(width * bands.count)
+        for x in 0..<width {
+          if isTrueColour {
+            for plane in 0..<bands.count { row.append(line[plane * rowLength + x]) }
+          } else {
+            let index = index(line, x, depth, planes, rowLength)
+            for band in 0..<3 { row.append(palette[index * 3 + band]) }
+          }
         }
+        canvas.add(row, at: y)
       }
-      canvas.add(row, at: y)
+      return (canvas, true)
     }
-    return try canvas.picture(isComplete: true)
+    if isTrueColour, planes == 4 {
+      let (canvas, isComplete) = try canvas(.colourAndAlpha)
+      // Programs that know no alpha leave zeros.
+      if !canvas.isInvisible { return try canvas.picture(isComplete: isComplete) }
+    }
+    let (canvas, isComplete) = try canvas(.colour)
+    return try canvas.picture(isComplete: isComplete)
   }
 
   private struct Runs {

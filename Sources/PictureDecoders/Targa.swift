@@ -20,14 +20,15 @@ package struct Targa {
   private let depth: Int
   private let descriptor: UInt8
   private let firstColour: Int
-  /// Three bytes a colour: red, green, blue.
+  /// Four bytes a colour: red, green, blue, alpha.
   private var map: [UInt8] = []
+  private let hasAlpha: Bool
   private let pixels: Int
 
   package static func decode(_ file: Span<UInt8>, edge: Int) throws(DecodingFault) -> DecodedPicture
   {
     let targa = try Targa(file)
-    if targa.depth == 32, targa.descriptor & 0x0f == 8 {
+    if targa.hasAlpha {
       let (canvas, isComplete) = try targa.canvas(file, edge, .colourAndAlpha)
       // Programs that know no alpha leave zeros.
       if !canvas.isInvisible { return try canvas.picture(isComplete: isComplete) }
@@ -48,13 +49,16 @@ package struct Targa {
       (depth == 8) == (kind & 7 != 2)
     else { throw .unknown }
     var place = 18 + Int(try file.byte(0))
-    if try file.byte(1) == 1 {
-      let bits = Int(try file.byte(7))
+    let hasMap = try file.byte(1) == 1
+    let bits = Int(try file.byte(7))
+    let colourBits = kind & 7 == 1 && hasMap ? bits : depth
+    hasAlpha = colourBits == 32 && descriptor & 0x0f == 8
+    if hasMap {
       guard [15, 16, 24, 32].contains(bits) else { throw .unknown }
       for _ in 0..<(try file.little16(5)) {
         _ = try file.byte(place + (bits + 7) / 8 - 1)
         let colour = Targa.colour(file, at: place, bits: bits)
-        map += [colour.red, colour.green, colour.blue]
+        map += [colour.red, colour.green, colour.blue, bits == 32 ? file[place + 3] : 255]
         place += (bits + 7) / 8
       }
     }
@@ -111,9 +115,9 @@ package struct Targa {
   private func read(_ file: Span<UInt8>, at place: Int, into pixel: inout [UInt8]) {
     switch kind & 7 {
     case 1:
-      let index = (Int(file[place]) - firstColour) * 3
-      let isThere = index >= 0 && index + 2 < map.count
-      for band in 0..<3 { pixel[band] = isThere ? map[index + band] : 0 }
+      let index = (Int(file[place]) - firstColour) * 4
+      let isThere = index >= 0 && index + 3 < map.count
+      for band in pixel.indices { pixel[band] = isThere ? map[index + band] : 0 }
     case 3: pixel[0] = file[place]
     default:
       (pixel[0], pixel[1], pixel[2]) = Targa.colour(file, at: place, bits: depth)

@@ -216,7 +216,10 @@ struct ThumbnailMaker {
     // libvips 8.14 takes the wrong one of its resolutions for a thumbnail.
     case .jpeg2000:
       guard let image = unsafe Image(loading: picture, errors) else { return nil }
-      return finish(image)
+      let file = unsafe picture.assumingMemoryBound(to: UInt8.self).span
+      if image.bands < 4 || !JPEG2000Colours.areInks(in: file) { return finish(image) }
+      guard let inks = image.asInks() else { return nil }
+      return finish(inks)
     // libvips takes numbers with a point for light, which only its profile says, and their alpha for bytes.
     case .jpegXL:
       guard let header = unsafe Image(loading: picture, errors) else { return nil }

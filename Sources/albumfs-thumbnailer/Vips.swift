@@ -278,6 +278,9 @@ struct Image: ~Copyable {
   /// Samples from 0 to 1, of alpha too, as bytes.
   func bytesOfUnits() -> Image? { unsafe Image { unsafe cvips_unit_to_uchar(raw, &$0) } }
 
+  /// The same samples, of 8 bits, as cyan, magenta, yellow and black.
+  func asInks() -> Image? { unsafe Image { unsafe cvips_bytes_to_cmyk(raw, &$0) } }
+
   func firstBands(_ count: CInt) -> Image? {
     let bands = unsafe Image { unsafe cvips_first_bands(raw, &$0, count) }
     return bands?.inMemory()

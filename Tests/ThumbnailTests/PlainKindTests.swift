@@ -128,6 +128,23 @@ struct PlainKindTests {
     #expect(throws: DecodingFault.unknown) { try Paintbrush.decode(file.span, edge: 64) }
   }
 
+  @Test(
+    "A PCX with a plane of alpha, and a TGA whose map has alpha, are transparent where they say so")
+  func transparentColours() throws {
+    // Two pixels: red that is opaque, green that is not there.
+    var pcx = [UInt8](repeating: 0, count: 128)
+    (pcx[0], pcx[1], pcx[2], pcx[3], pcx[8], pcx[65], pcx[66]) = (0x0a, 5, 1, 8, 1, 4, 2)
+    let planes: [UInt8] = [0xc1, 255, 0, 0, 0xc1, 255, 0, 0, 0xc1, 255, 0]
+    let drawn = try Paintbrush.decode((pcx + planes).span, edge: 64)
+    #expect(drawn.bands == .colourAndAlpha && drawn.isComplete)
+    #expect(Array(drawn.bytes.prefix(4)) == [255, 0, 0, 255] && drawn.bytes[7] == 0)
+    let map: [UInt8] = [0, 0, 255, 255, 0, 255, 0, 0]
+    let head: [UInt8] = [0, 1, 1, 0, 0, 2, 0, 32, 0, 0, 0, 0, 2, 0, 1, 0, 8, 8]
+    let mapped = try Targa.decode((head + map + [0, 1]).span, edge: 64)
+    #expect(mapped.bands == .colourAndAlpha && mapped.isComplete)
+    #expect(Array(mapped.bytes.prefix(4)) == [255, 0, 0, 255] && mapped.bytes[7] == 0)
+  }
+
   private static func little(_ numbers: (value: Int, count: Int)...) -> [UInt8] {
     numbers.flatMap { number in
       (0..<number.count).map { UInt8(truncatingIfNeeded: number.value >> ($0 * 8)) }

@@ -185,6 +185,33 @@ struct ThumbnailRuleTests {
     }
   }
 
+  @Test("A JPEG 2000 for print shows its colours")
+  func printAsJPEG2000() throws {
+    let worker = try TestWorker()
+    for bits in [8, 16] {
+      var picture = try Workshop.open { shop in
+        try shop.write(TestPictures.pixels(), "in.ppm")
+        try shop.run(
+          "vips", "icc_transform", "in.ppm", "print.tif", "cmyk", "--input-profile", "srgb")
+        try shop.run("vips", "linear", "print.tif", "wide.v", bits == 8 ? "1" : "257", "0")
+        try shop.run("vips", "cast", "wide.v", "cast.v", bits == 8 ? "uchar" : "ushort")
+        try shop.run("vips", "copy", "cast.v", "out.jp2[lossless]")
+        return try shop.read("out.jp2")
+      }
+      // OpenJPEG writes no number for inks.
+      let box = try #require(picture.firstRange(of: Data("colr".utf8)))
+      picture[box.upperBound] = 1
+      picture.replaceSubrange(box.upperBound + 3..<box.upperBound + 7, with: [0, 0, 0, 12])
+      let (kind, bytes) = try worker.thumbnail(of: picture)
+      #expect(kind == .jpeg)
+      let pixels = try TestPictures.decode(bytes)
+      let wanted = [TestPictures.red, TestPictures.green, TestPictures.blue, TestPictures.white]
+      for (got, want) in zip(pixels.quarters, wanted) {
+        #expect(Pixels.isClose(got, want, by: 110), "\(bits) bits: \(got) \(want)")
+      }
+    }
+  }
+
   @Test("A small picture is not smeared: it becomes PNG", arguments: ["jpg[Q=95]", "png", "tif"])
   func smallPicture(_ format: String) throws {
     let worker = try TestWorker()
