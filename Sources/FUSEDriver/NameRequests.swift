@@ -26,6 +26,11 @@ extension Driver {
     let changes = thumbnailNames.changeCount
     let entry = try fileSystem.lookup(name, in: parent)
     if implicit.yields(entry, name, in: parent, to: caller) { throw FSError(.notFound) }
+    return handOut(entry, since: changes)
+  }
+
+  /// For an entry that was read when `thumbnailNames.changeCount` was at least `changes`.
+  func handOut(_ entry: Entry, since changes: UInt64) -> KernelEntry {
     var found = handOut(entry)
     if mayBeCached(entry) { found.nameLifetime = thumbnailNames.lifetime(since: changes) }
     return found

@@ -154,6 +154,29 @@ struct ImplicitEntriesTests {
     #expect(try space.lookup("Other/Thumb/b.jpg").nameLifetime > 0)
   }
 
+  /// A file manager lists a directory and then asks for each name. The kernel knows them from the listing, of
+  /// Thumb as of Photo.
+  @Test func aListingMakesTheKernelCacheTheNamesOfThumbnails() throws {
+    try space.write("a", to: "Trip/Photo/a.jpg")
+    try space.makeThumbnails()
+    space.inspector.running = []
+    space.clock.advance(seconds: 3)
+    space.driver.thumbnailNames.agreed(minor: 44)
+    let thumb = try space.number("Trip/Thumb")
+    let directory = try space.driver.openDirectory(thumb, for: KernelSpace.me)
+    var lifetimes: [Double] = []
+    let before = space.driver.thumbnailNames.changeCount
+    try directory.listWithAttributes(from: 0) { _, entry in
+      guard let entry, entry.isThumbnail else { return true }
+      lifetimes.append(space.driver.handOut(entry, since: before).nameLifetime)
+      space.driver.thumbnailNames.changed()
+      lifetimes.append(space.driver.handOut(entry, since: before).nameLifetime)
+      return true
+    }
+    #expect(lifetimes.count == 2 && lifetimes[0] > 0)
+    #expect(lifetimes.last == 0, "something changed during the listing")
+  }
+
   /// Either the look-up sees the change, or the change sees the look-up.
   @Test func aLookUpDuringAChangeCachesNothing() {
     let names = ThumbnailNames()

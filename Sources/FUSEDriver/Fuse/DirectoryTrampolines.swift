@@ -47,12 +47,13 @@ internal import Glibc
 ) {
   let request = unsafe Request(raw)
   let driver = request.driver
+  let changes = driver.thumbnailNames.changeCount
   var entries = unsafe request.makeEntries(size: size)
   do throws(FSError) {
     try request.requireUnlocked()
     try unsafe Handle<OpenDirectory>(info).object.listWithAttributes(from: Int64(offset)) {
       guard let entry = $1 else { return unsafe entries.add($0, nil) }
-      if unsafe entries.add($0, driver.handOut(entry)) { return true }
+      if unsafe entries.add($0, driver.handOut(entry, since: changes)) { return true }
       driver.inodes.forget(entry.attributes.inode, count: 1)
       return false
     }
