@@ -29,9 +29,9 @@ extension TraceSearch {
     }
   }
 
-  /// eog and Geeqie write a whole picture there, and leave it if they are killed or cannot move it to its
-  /// place.
-  private static let temporaryNames = ["eog-save-", "geeqie_external_preview_"]
+  /// eog, its relative eom, and Geeqie write a whole picture there, and leave it if they are killed or cannot
+  /// move it to its place.
+  private static let temporaryNames = ["eog-save-", "eom-save-", "geeqie_external_preview_"]
 
   /// Nothing in such a picture says where it comes from.
   mutating func lookAtTemporaryPictures() {

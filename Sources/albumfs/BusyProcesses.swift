@@ -64,14 +64,16 @@ enum BusyProcesses {
 
   private static func use(of mount: MountEntry, by pid: Int32) -> String? {
     for (link, verb) in [("cwd", "works in"), ("root", "has its root in")] {
-      if let path = path("/proc/\(pid)/\(link)", in: mount) { return "\(verb) \(path)" }
+      if let path = path("/proc/\(pid)/\(link)", in: mount) {
+        return "\(verb) \(UserConfiguration.abbreviated(path))"
+      }
     }
     return program(of: mount, by: pid) ?? open(in: mount, by: pid, files: false)
       ?? mapping(in: mount, by: pid)
   }
 
   private static func program(of mount: MountEntry, by pid: Int32) -> String? {
-    path("/proc/\(pid)/exe", in: mount).map { "runs \($0)" }
+    path("/proc/\(pid)/exe", in: mount).map { "runs \(UserConfiguration.abbreviated($0))" }
   }
 
   /// With `files`, ignores directories.
@@ -82,7 +84,8 @@ enum BusyProcesses {
       if files, PathCalls.isDirectory(link) { continue }
       // The kernel shows a file of O_TMPFILE as a second slash.
       let isNameless = path.hasPrefix(mount.mountPoint + "//")
-      return "has open \(isNameless ? "a file without a name" : path)"
+      return
+        "has open \(isNameless ? "a file without a name" : UserConfiguration.abbreviated(path))"
     }
     return nil
   }
@@ -98,7 +101,9 @@ enum BusyProcesses {
       let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 5)
       guard fields.count == 6 else { continue }
       let path = String(decoding: fields[5].drop { $0 == UInt8(ascii: " ") }, as: UTF8.self)
-      if path.hasPrefix("/"), path.lies(in: mount.mountPoint) { return "has mapped \(path)" }
+      if path.hasPrefix("/"), path.lies(in: mount.mountPoint) {
+        return "has mapped \(UserConfiguration.abbreviated(path))"
+      }
     }
     return nil
   }

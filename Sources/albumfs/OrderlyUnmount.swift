@@ -108,7 +108,7 @@ struct OrderlyUnmount {
 
   private func busy() -> Failure {
     let processes = BusyProcesses.of(mount)
-    var lines = ["\(mount.mountPoint) is busy."]
+    var lines = ["\(UserConfiguration.abbreviated(mount.mountPoint)) is busy."]
     if processes.isEmpty {
       lines.append("  The process that keeps it busy is not visible (another user's?).")
     }

@@ -77,6 +77,27 @@ struct ReplacedInGapTests {
     try copy.close()
   }
 
+  /// A copy that took long has only the newest journal segment, and no checkpoint. It names a file whose content
+  /// lost frames state. That is not shown as zeros: a repair brings back what is known of it.
+  @Test func aFileWhoseContentComesBeforeTheFirstCopiedFrameIsNotShownAsZeros() throws {
+    var space = try place.open(background: false)
+    try space.write([UInt8](repeating: 7, count: 100_000), to: "a")
+    try space.close()
+    let earlier = journals()
+    space = try place.open(background: false)
+    space.rename("a", to: "b")
+    try space.commit()
+    try space.close()
+
+    for journal in earlier { try place.store.directory.remove(journal) }
+    let copy = try place.open(readOnly: true)
+    #expect(!copy.names.contains("b"))
+    #expect(copy.status.recovery.incompleteFiles.map(\.outcome) == [.leftOut])
+    try copy.close()
+    let report = try SpaceCheck.run(place.store, keys: place.keys)
+    #expect(report.findings.contains { $0.severity == .damage })
+  }
+
   /// When the user moves the new file, which has replaced the old one, to another name.
   enum Later { case nothing, movedAtOnce, movedMeanwhile, movedLater }
 

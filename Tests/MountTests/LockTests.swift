@@ -152,18 +152,27 @@ import Testing
         chmod +x $W/fake/*
         """)
       let session = "/org/freedesktop/login1/session"
+      let changed =
+        "org.freedesktop.DBus.Properties.PropertiesChanged ('org.freedesktop.login1.Session',"
       for (signal, isLocked) in [
         ("\(session)/_33: org.freedesktop.login1.Session.Lock ()", false),
         ("\(session)/_32: org.freedesktop.login1.Session.Unlock ()", false),
         ("\(session)/_32: org.freedesktop.login1.Session.Lock ()", true),
+        ("\(session)/_33: \(changed) {'LockedHint': <true>}, @as [])", false),
+        ("\(session)/_32: \(changed) {'LockedHint': <false>}, @as [])", false),
+        ("\(session)/_32: \(changed) {'LockedHint': <true>}, @as [])", true),
         ("/org/freedesktop/login1: org.freedesktop.login1.Manager.PrepareForSleep (false,)", false),
         ("/org/freedesktop/login1: org.freedesktop.login1.Manager.PrepareForSleep (true,)", true),
       ] {
         try mounted.sh(
           """
           mountpoint -q $M || albumfs mount -q --password-file $P $S $M
-          echo '\(signal)' > $W/signals
-          PATH=$W/fake:$PATH \(LockTests.root)/scripts/system/albumfs-lock-watch
+          cat > $W/signals <<'END'
+          \(signal)
+          END
+          code=0; PATH=$W/fake:$PATH \(LockTests.root)/scripts/system/albumfs-lock-watch 2> $W/ended || code=$?
+          # A watch that hears nothing more fails, so that systemd starts it again.
+          test $code = 1; grep -q 'gdbus has ended' $W/ended
           \(isLocked ? "!" : "") mountpoint -q $M
           """)
       }

@@ -81,10 +81,10 @@ extension Recovery {
     let start = try historyStart(
       whole, floor: newestFirst ? .distantFuture : recent.floor, into: &catalog)
     let part = whole.filter { $0.number >= start.firstJournal }
+    // Without a checkpoint, what came before the first existing frame is a gap.
     var replay = JournalReplay(
-      from: JournalPosition(
-        frame: start.exists ? start.lastFrame : try journals.beginning(of: part) ?? .none),
-      content: content, recent: recent, mayHaveLostPower: false)
+      from: JournalPosition(frame: start.lastFrame), content: content, recent: recent,
+      mayHaveLostPower: false)
     try replay.run(part, of: &journals, into: &catalog)
     return replay.recent
   }

@@ -107,6 +107,8 @@ extension Recovery {
     if head == nil || !named.isEmpty, try !beginsWithSpace(chain) {
       try gatherCheckpointRecords(into: &catalog)
     }
+    // What the first existing frames leave out is unknown, and not empty.
+    if try journals.beginning(of: chain) ?? .none != .none { catalog.beginGap() }
     return CheckpointReference()
   }
 

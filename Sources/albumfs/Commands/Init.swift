@@ -59,7 +59,9 @@ struct Init: PasswordCommand {
   func run() throws {
     ProcessSetup.protectMemory()
     _ = try make()
-    output.say("Made \(store). Mount it with: albumfs mount \(ShellWord.quoted(store)) MOUNTPOINT")
+    output.say(
+      "Made \(UserConfiguration.abbreviated(store)). "
+        + "Mount it with: albumfs mount \(UserConfiguration.shellWord(store)) MOUNTPOINT")
   }
 
   /// Makes the store; returns the password of its space.

@@ -68,7 +68,8 @@ struct SpaceAdd: PasswordCommand {
     }
     StoreCommands.warn(of: opened)
     output.say(
-      "Added. Mount it with its password: albumfs mount \(ShellWord.quoted(store)) MOUNTPOINT")
+      "Added. Mount it with its password: albumfs mount \(UserConfiguration.shellWord(store)) MOUNTPOINT"
+    )
   }
 }
 

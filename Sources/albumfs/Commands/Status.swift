@@ -31,8 +31,8 @@ struct Status: ParsableCommand {
 
   static func text(_ status: MountStatus, verbose: Bool) -> String {
     var lines = [
-      "Store:       \(status.store.printable)",
-      "Mounted on:  \(status.mountPoint.printable) (process \(status.pid))",
+      "Store:       \(UserConfiguration.abbreviated(status.store).printable)",
+      "Mounted on:  \(UserConfiguration.abbreviated(status.mountPoint).printable) (process \(status.pid))",
       "Holds:       \(contents(status)) in \(counted(status.albums, "album"))",
       "Size:        \(size(status.bytes))",
       "Thumbnails:  \(thumbnails(status.thumbnails))",

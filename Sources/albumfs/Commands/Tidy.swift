@@ -59,7 +59,7 @@ struct Tidy: ParsableCommand {
     if summary.count > 0 {
       output.say(
         "To move \(summary.count == 1 ? "it" : "them") back: "
-          + "albumfs tidy --undo \(path.map(ShellWord.quoted) ?? "--all")"
+          + "albumfs tidy --undo \(path.map(ShellWord.quoted) ?? "--all") (until the space is unmounted)"
       )
     }
     try complain(summary.notes[...])

@@ -229,6 +229,7 @@ struct CopyExamination {
       $0.kind != "thumbnail does not open" || seen.findings.isEmpty
     }
     add(foreign, "P2 long", "\(pass)")
+    Explanation.explain(copy, life, foreign, "\(pass)", seen)
     let missing = timeline.missing(
       in: view, since: since, until: until, nameless: seen.nameless)
     if seen.findings.isEmpty, !isOlderInAll(copy, pass) {
