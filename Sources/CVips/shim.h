@@ -190,6 +190,8 @@ static inline int cvips_save_png(VipsImage *in, void **bytes, size_t *length) {
                              VIPS_FOREIGN_PNG_FILTER_ALL, NULL);
 }
 
-static inline int cvips_save_webp(VipsImage *in, void **bytes, size_t *length, int quality) {
-  return vips_webpsave_buffer(in, bytes, length, "Q", quality, "strip", TRUE, NULL);
+static inline int cvips_save_webp(VipsImage *in, void **bytes, size_t *length, int quality,
+                                  int is_lossless) {
+  return vips_webpsave_buffer(in, bytes, length, "Q", quality, "lossless", is_lossless, "strip",
+                              TRUE, NULL);
 }

@@ -20,10 +20,10 @@ extension Parts {
     let reason = isReadOnly ? "mounted read-only" : status.readOnlyReason
     return MountStatus(
       store: options.store, mountPoint: options.mountPoint, pid: getpid(),
-      albums: contents.albums, photos: contents.photos - report.pendingVideos,
+      albums: contents.albums, photos: contents.photos - report.videosAmongPhotos,
       videos: report.videos,
       otherFiles: contents.files - contents.photos - contents.thumbnails - report.videos
-        + report.pendingVideos,
+        + report.videosAmongPhotos,
       files: contents.files, bytes: contents.bytes,
       thumbnails: thumbnails(report, made: contents.thumbnails),
       lastBarrier: status.lastBarrier.map { Double($0.nanoseconds) / 1e9 },

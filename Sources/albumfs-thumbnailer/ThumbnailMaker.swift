@@ -289,7 +289,9 @@ struct ThumbnailMaker {
     let dimensions = dimensions(head)
     let isSmall = head.longEdge < ThumbnailInspection.smallEdge
     let format: ImageKind = original == .webp ? .webp : isOpaque && !isSmall ? .jpeg : .png
-    guard let encoded = image.encoded(as: format) else { throw failure("encode") }
+    guard let encoded = image.encoded(as: format, losslessly: isSmall) else {
+      throw failure("encode")
+    }
     if format != .webp { return Made(format: format, bytes: encoded, dimensions: dimensions) }
     guard let bytes = WebPContainer.withoutMetadata(encoded) else {
       throw Rejection(.internal, "encode: no WebP")

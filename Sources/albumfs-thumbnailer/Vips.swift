@@ -341,12 +341,13 @@ struct Image: ~Copyable {
   private static let quality: CInt = 80
 
   /// nil if libvips fails. `format` is one of thumbnails.
-  func encoded(as format: ImageKind) -> [UInt8]? {
+  func encoded(as format: ImageKind, losslessly: Bool = false) -> [UInt8]? {
     var bytes: UnsafeMutableRawPointer?
     var length = 0
     let result =
       switch format {
-      case .webp: unsafe cvips_save_webp(raw, &bytes, &length, Image.quality)
+      case .webp:
+        unsafe cvips_save_webp(raw, &bytes, &length, Image.quality, losslessly ? 1 : 0)
       case .png: unsafe cvips_save_png(raw, &bytes, &length)
       default: unsafe cvips_save_jpeg(raw, &bytes, &length, Image.quality)
       }

@@ -11,6 +11,8 @@ import Testing
       try mounted.sh("mkdir $M/A; cp $W/video.mp4 $M/A/Photo/IMG_1.MOV")
       try mounted.sync()
       #expect(try mounted.sh("ls $M/A/Thumb") == "IMG_1.MOV")
+      let status = try mounted.sh("albumfs status $M")
+      #expect(status.contains("0 photos, 1 video"), "\(status)")
       #expect(try mounted.sh("head -c 3 $M/A/Thumb/IMG_1.MOV | od -An -tx1") == " ff d8 ff")
       try mounted.sh("cmp $W/video.mp4 $M/A/Photo/IMG_1.MOV")
       let attributes = try mounted.sh(

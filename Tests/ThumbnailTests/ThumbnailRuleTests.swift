@@ -212,12 +212,14 @@ struct ThumbnailRuleTests {
     }
   }
 
-  @Test("A small picture is not smeared: it becomes PNG", arguments: ["jpg[Q=95]", "png", "tif"])
+  @Test(
+    "A small picture is not smeared: it becomes PNG, or lossless WebP",
+    arguments: ["jpg[Q=95]", "png", "tif", "webp[lossless]"])
   func smallPicture(_ format: String) throws {
     let worker = try TestWorker()
     let small = try TestPictures.encode(TestPictures.pixels(width: 64, height: 40), as: format)
     let (kind, bytes) = try worker.thumbnail(of: small)
-    #expect(kind == .png)
+    #expect(kind == (format == "webp[lossless]" ? .webp : .png))
     let pixels = try TestPictures.decode(bytes)
     // The edge between two colours stays sharp.
     #expect(Pixels.isClose(pixels[30, 10], TestPictures.red, by: 8))

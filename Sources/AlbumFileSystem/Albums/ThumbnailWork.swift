@@ -15,9 +15,10 @@ package struct ThumbnailReport: Sendable {
   }
   package var pending = 0
   package var failed: [Failed] = []
-  /// Films at a photo's place, and how many of them wait for the thumbnailer's word.
+  /// Videos at a photo's place, known by their names, and how many of them count as photos (`isPhoto`): all
+  /// but those that no decoder knows.
   package var videos = 0
-  package var pendingVideos = 0
+  package var videosAmongPhotos = 0
   package init() {}
 }
 
@@ -176,9 +177,9 @@ extension FileSystem {
     var report = ThumbnailReport()
     forEachFile(under: top ?? .root) { path, state in
       if state.needsThumbnail { report.pending += 1 }
-      if state.mayBeVideo, VideoNames.match(path) {
+      if state.thumbnailState != .none, VideoNames.match(path) {
         report.videos += 1
-        if state.isPhoto { report.pendingVideos += 1 }
+        if state.isPhoto { report.videosAmongPhotos += 1 }
       }
       if let reason = state.thumbnailFailure {
         report.failed.append(ThumbnailReport.Failed(path: path, reason: reason))
@@ -338,11 +339,6 @@ extension InodeState {
     thumbnailState = new
     thumbnailReason = reason?.rawValue ?? 0
     marks.remove(.thumbnailGoesFirst)
-  }
-
-  /// True for a file at a photo's place that is no picture, as far as is known.
-  fileprivate var mayBeVideo: Bool {
-    thumbnailState == .pending || thumbnailFailure == .notAPicture
   }
 
   fileprivate func isChosen(_ choice: ThumbnailChoice) -> Bool {
