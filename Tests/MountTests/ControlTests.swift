@@ -33,7 +33,7 @@ import Testing
         for round in 1 2 3 4 5; do
           albumfs mount --password-file $P $W/s$1 $W/m$1
           echo $round > $W/m$1/file$round
-          timeout 300 albumfs status $W/m$1 | grep -q "$W/m$1 "
+          timeout 300 albumfs status $W/m$1 | grep -q "^Mounted on:  ~/m$1 "
           timeout 300 albumfs umount $W/m$1
         done
       }
