@@ -63,12 +63,17 @@ enum JournalHeadTarget: FuzzTarget {
     head.cutFrame = FrameNumber(99)
     head.checkpoint.firstSegment = SegmentNumber(1)
     head.checkpoint.segmentCount = 2
-    return [head.encoded(), JournalHead(number: SegmentNumber(1)).encoded()]
+    let heads = [head.encoded(), JournalHead(number: SegmentNumber(1)).encoded()]
+    // The first stores of format 1 have shorter heads.
+    return heads + [Array(heads[0].prefix(208))]
   }
 
   static func run(_ bytes: [UInt8]) {
     guard let head = try? JournalHead(decoding: bytes) else { return }
-    require(head.encoded() == bytes, "what was decoded encodes to the same")
+    let encoded = head.encoded()
+    require(Array(encoded.prefix(bytes.count)) == bytes, "what was decoded encodes to the same")
+    require(
+      encoded.dropFirst(bytes.count).allSatisfy { $0 == 0 }, "a short head names no more segments")
     require(head.predecessor < head.number, "journal segments follow one another")
     for checkpoint in [head.checkpoint, head.formerCheckpoint] {
       require(
