@@ -49,7 +49,9 @@ package struct ControlPlaces: Sendable {
   private func ownName(in directory: String) -> String { "\(directory)/albumfs-\(user)" }
 
   private func temporary(in directory: String) -> String? {
-    var template = Array("\(ownName(in: directory))-XXXXXX".utf8CString)
+    // mkdtemp(3) replaces the last six letters, which must be X.
+    let letters = String(repeating: "X", count: 6)
+    var template = Array("\(ownName(in: directory))-\(letters)".utf8CString)
     let isMade = unsafe template.withUnsafeMutableBufferPointer { buffer in
       unsafe mkdtemp(buffer.baseAddress!) != nil
     }

@@ -42,7 +42,7 @@ package enum ControlRequest: Codable, Sendable, Equatable {
   /// Asks whether this daemon serves the space of that name (`SpaceKeys.memoryName`). The reply is `done`
   /// with the count 1 or 0.
   case serves(space: String)
-  /// Takes the mount out of the tree and opens nothing in it any more. The session ends when the last open
+  /// Removes the mount from the tree. The daemon refuses to open anything in it, and ends when the last open
   /// file is closed. The reply is `done`, at once.
   case lock
   /// Waits for the end of the session; a client sends this before an unmount. The replies are `progress` now

@@ -87,7 +87,7 @@ final class Parts: Sendable {
     return mount.keepingStill(body)
   }
 
-  /// Takes the mount out of the tree, and lets it end with its last open file.
+  /// Removes the mount from the tree. The session ends when the last open file is closed.
   func lock() throws(Failure) {
     guard let mount = mount.withLock({ $0 }) else { return }
     do throws(MountError) { try mount.lock() } catch { throw Failure(error) }

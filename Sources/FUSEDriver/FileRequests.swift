@@ -56,7 +56,7 @@ extension Driver {
     }
   }
 
-  /// Ends what `open`, `create` or `createNameless` began.
+  /// Closes a file that `open`, `create` or `createNameless` returned.
   func close(_ file: OpenFile) {
     file.release()
     openFiles.closed()

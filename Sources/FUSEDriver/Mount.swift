@@ -138,9 +138,9 @@ package final class Mount: Sendable {
     repeat { withLink { $0.exit() } } while !hasEnded(within: .milliseconds(100))
   }
 
-  /// Takes the mount out of the tree, opens nothing in it any more, and lets the session end when the last
-  /// file is closed. Returns when it is out of the tree. Throws if no thread can wait for the last file; the
-  /// mount is locked all the same. Any thread except those that serve requests.
+  /// Removes the mount from the tree, refuses from now on to open anything in it, and ends the session when
+  /// the last open file is closed. Returns when the mount is removed. Throws if no thread can wait for the
+  /// last file; the mount is locked nevertheless. Any thread except those that serve requests.
   package func lock() throws(MountError) {
     let isNew = driver.openFiles.lock()
     state.withLock { $0.isStopping = true }

@@ -29,7 +29,7 @@ extension Driver {
     return handOut(entry, since: changes)
   }
 
-  /// For an entry that was read when `thumbnailNames.changeCount` was at least `changes`.
+  /// Returns the reply for an entry that was read after `thumbnailNames.changeCount` was `changes`.
   func handOut(_ entry: Entry, since changes: UInt64) -> KernelEntry {
     var found = handOut(entry)
     if mayBeCached(entry) { found.nameLifetime = thumbnailNames.lifetime(since: changes) }

@@ -3,10 +3,11 @@ internal import Posix
 
 import struct Synchronization.Atomic
 
-/// The number of files that the kernel has open, and whether the user has locked the space. A locked space
-/// opens nothing and shows no name. It lasts until its last open file is closed. Any thread.
+/// Counts the files that the kernel has open, and records whether the user has locked the space. The driver
+/// of a locked space refuses to open files and to look up names, and ends when the last open file is closed.
+/// Any thread.
 ///
-/// Directories do not count. So a program that works in the space, or holds a directory open, keeps no keys.
+/// Open directories and working directories do not count, so they do not keep the keys in memory.
 final class OpenFiles: Sendable {
   private let locked = Atomic(false)
   private let count = Monitor(0, rank: .leaf)
@@ -18,7 +19,7 @@ final class OpenFiles: Sendable {
 
   /// Counts a file and opens it. Throws `.locked` if the space is locked.
   func opening<Opened>(_ body: () throws(FSError) -> Opened) throws(FSError) -> Opened {
-    // In this order: either `waitForNone` sees the file, or this sees the lock.
+    // The file is counted first. Then either `waitForNone` sees it, or this call sees the lock.
     count.withLock { $0 += 1 }
     do throws(FSError) {
       try requireUnlocked()

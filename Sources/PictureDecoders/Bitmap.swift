@@ -109,14 +109,10 @@ struct BitmapBody {
   }
 
   func decode(_ file: Span<UInt8>, edge: Int) throws(DecodingFault) -> DecodedPicture {
-    let hasAlpha = depth == 32 && masks[3].bits > 0
-    if hasAlpha {
-      let (canvas, isComplete) = try canvas(file, edge, .alpha)
-      // Programs that know no alpha leave zeros.
-      if !canvas.isInvisible { return try canvas.picture(isComplete: isComplete) }
+    try Canvas.picture(hasAlpha: depth == 32 && masks[3].bits > 0) {
+      usesAlpha throws(DecodingFault) in
+      try canvas(file, edge, usesAlpha ? .alpha : isIcon ? .mask : .none)
     }
-    let (canvas, isComplete) = try canvas(file, edge, isIcon ? .mask : .none)
-    return try canvas.picture(isComplete: isComplete)
   }
 
   private enum Transparency {

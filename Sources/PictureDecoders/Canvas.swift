@@ -104,8 +104,22 @@ struct Canvas {
     }
   }
 
+  /// Draws a picture, with alpha if the file has it. Programs that do not support alpha write zeros. So a
+  /// picture of which nothing would be visible is drawn again, without alpha. `draw` returns false beside an
+  /// incomplete canvas.
+  static func picture(
+    hasAlpha: Bool, _ draw: (_ usesAlpha: Bool) throws(DecodingFault) -> (Canvas, Bool)
+  ) throws(DecodingFault) -> DecodedPicture {
+    if hasAlpha {
+      let (canvas, isComplete) = try draw(true)
+      if !canvas.isInvisible { return try canvas.picture(isComplete: isComplete) }
+    }
+    let (canvas, isComplete) = try draw(false)
+    return try canvas.picture(isComplete: isComplete)
+  }
+
   /// True if every pixel is transparent.
-  var isInvisible: Bool {
+  private var isInvisible: Bool {
     guard bands == .colourAndAlpha else { return false }
     return stride(from: 3, to: sums.count, by: 4).allSatisfy { sums[$0] == 0 }
   }

@@ -26,7 +26,9 @@ package enum Paintbrush {
     let isTrueColour = depth == 8 && planes >= 3
     guard isTrueColour || depth * planes <= 4 || depth == 8 && planes == 1 else { throw .unknown }
     let palette = isTrueColour ? [] : try palette(file, depth * planes)
-    func canvas(_ bands: DecodedPicture.Bands) throws(DecodingFault) -> (Canvas, Bool) {
+    return try Canvas.picture(hasAlpha: isTrueColour && planes == 4) {
+      usesAlpha throws(DecodingFault) in
+      let bands: DecodedPicture.Bands = usesAlpha ? .colourAndAlpha : .colour
       var canvas = try Canvas(width: width, height: height, bands, edge: edge)
       var runs = Runs(place: 128)
       for y in 0..<height {
@@ -45,13 +47,6 @@ package enum Paintbrush {
       }
       return (canvas, true)
     }
-    if isTrueColour, planes == 4 {
-      let (canvas, isComplete) = try canvas(.colourAndAlpha)
-      // Programs that know no alpha leave zeros.
-      if !canvas.isInvisible { return try canvas.picture(isComplete: isComplete) }
-    }
-    let (canvas, isComplete) = try canvas(.colour)
-    return try canvas.picture(isComplete: isComplete)
   }
 
   private struct Runs {

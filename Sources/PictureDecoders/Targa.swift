@@ -28,14 +28,10 @@ package struct Targa {
   package static func decode(_ file: Span<UInt8>, edge: Int) throws(DecodingFault) -> DecodedPicture
   {
     let targa = try Targa(file)
-    if targa.hasAlpha {
-      let (canvas, isComplete) = try targa.canvas(file, edge, .colourAndAlpha)
-      // Programs that know no alpha leave zeros.
-      if !canvas.isInvisible { return try canvas.picture(isComplete: isComplete) }
-    }
     let isGrey = targa.kind & 7 == 3
-    let (canvas, isComplete) = try targa.canvas(file, edge, isGrey ? .grey : .colour)
-    return try canvas.picture(isComplete: isComplete)
+    return try Canvas.picture(hasAlpha: targa.hasAlpha) { usesAlpha throws(DecodingFault) in
+      try targa.canvas(file, edge, usesAlpha ? .colourAndAlpha : isGrey ? .grey : .colour)
+    }
   }
 
   private init(_ file: Span<UInt8>) throws(DecodingFault) {

@@ -42,11 +42,16 @@ package enum CaptureDate {
 
   /// Does the same for a picture in memory.
   package static func find(in picture: Span<UInt8>) -> CaptureTime? {
-    find(size: Int64(picture.count)) { count, offset in
-      guard count >= 0, offset >= 0, offset <= picture.count else { return nil }
-      let start = Int(offset)
-      return (start..<start + min(count, picture.count - start)).map { picture[$0] }
-    }
+    find(size: Int64(picture.count)) { picture.part($0, at: $1) }
+  }
+}
+
+extension Span<UInt8> {
+  /// Reads a picture in memory as `CaptureDate.Read` does.
+  func part(_ count: Int, at offset: Int64) -> [UInt8]? {
+    guard count >= 0, offset >= 0, offset <= self.count else { return nil }
+    let start = Int(offset)
+    return (start..<start + Swift.min(count, self.count - start)).map { self[$0] }
   }
 }
 

@@ -76,21 +76,21 @@ package enum RawHead {
   /// True for a TIFF that a camera or a converter to DNG wrote: its first picture may be a stamp of 160 by
   /// 120 pixels.
   package static func isOfCamera(_ file: Span<UInt8>) -> Bool {
-    ExifBlock.namesCamera(in: 0..<Int64(file.count)) { part(of: file, $0, $1) }
+    ExifBlock.namesCamera(in: 0..<Int64(file.count)) { file.part($0, at: $1) }
   }
 
   fileprivate static func rawParts(of file: Span<UInt8>) -> Set<Int> {
-    ExifBlock.rawParts(in: 0..<Int64(file.count)) { part(of: file, $0, $1) }
+    ExifBlock.rawParts(in: 0..<Int64(file.count)) { file.part($0, at: $1) }
   }
 
   /// The orientation of the raw picture, 1 to 8; nil if the file does not say. Previews may repeat it or
   /// not.
   package static func orientation(of file: Span<UInt8>) -> Int? {
     let whole = 0..<Int64(file.count)
-    let orientation = ExifBlock.orientation(in: whole) { part(of: file, $0, $1) }
+    let orientation = ExifBlock.orientation(in: whole) { file.part($0, at: $1) }
     if let orientation { return orientation }
     guard let block = canonBlock(in: file) else { return nil }
-    return ExifBlock.orientation(in: block) { part(of: file, $0, $1) }
+    return ExifBlock.orientation(in: block) { file.part($0, at: $1) }
   }
 
   /// CR3: the box CMT1 holds EXIF data. It lies near the start.
@@ -112,12 +112,5 @@ package enum RawHead {
       offset += 1
     }
     return true
-  }
-
-  /// As `CaptureDate.Read` wants it.
-  private static func part(of file: Span<UInt8>, _ count: Int, _ offset: Int64) -> [UInt8]? {
-    guard count >= 0, offset >= 0, offset <= file.count else { return nil }
-    let start = Int(offset)
-    return (start..<min(file.count, start + min(count, file.count))).map { file[$0] }
   }
 }

@@ -11,11 +11,7 @@ package enum JPEG2000Colours {
 
   /// True if the samples are inks.
   package static func areInks(in picture: Span<UInt8>) -> Bool {
-    areInks(size: Int64(picture.count)) { count, offset in
-      guard count >= 0, offset >= 0, offset <= picture.count else { return nil }
-      let start = Int(offset)
-      return (start..<start + min(count, picture.count - start)).map { picture[$0] }
-    }
+    areInks(size: Int64(picture.count)) { picture.part($0, at: $1) }
   }
 
   private static func areInks(size: Int64, _ read: CaptureDate.Read) -> Bool {
@@ -23,7 +19,7 @@ package enum JPEG2000Colours {
     where header.type.elementsEqual("jp2h".utf8) {
       for box in BoxedMetadata.boxes(in: header.content, read)
       where box.type.elementsEqual("colr".utf8) {
-        // The first one counts.
+        // Where a file has several colour boxes, readers use the first.
         guard let colours = read(23, box.content.lowerBound), colours.count >= 7 else {
           return false
         }

@@ -22,18 +22,11 @@ struct BusyProcess: Encodable {
 /// Finds the processes that keep a mount busy, from /proc: working directory, root, program, open files and
 /// mapped files. Touches nothing in the mount itself. Only root sees processes of other users.
 enum BusyProcesses {
-  static func of(_ mount: MountEntry) -> [BusyProcess] {
+  /// With `filesOnly`, the processes that keep a locked space open: working directories and open directories
+  /// do not.
+  static func of(_ mount: MountEntry, filesOnly: Bool = false) -> [BusyProcess] {
     others.compactMap { pid in
-      use(of: mount, by: pid).map { BusyProcess(pid: pid, uses: $0) }
-    }
-  }
-
-  /// The processes that have files of a mount open, which keep a locked space. Directories do not.
-  static func withFiles(of mount: MountEntry) -> [BusyProcess] {
-    others.compactMap { pid in
-      (program(of: mount, by: pid) ?? open(in: mount, by: pid, files: true)
-        ?? mapping(in: mount, by: pid))
-        .map { BusyProcess(pid: pid, uses: $0) }
+      use(of: mount, by: pid, filesOnly).map { BusyProcess(pid: pid, uses: $0) }
     }
   }
 
@@ -62,32 +55,23 @@ enum BusyProcesses {
     }
   }
 
-  private static func use(of mount: MountEntry, by pid: Int32) -> String? {
-    for (link, verb) in [("cwd", "works in"), ("root", "has its root in")] {
+  private static func use(of mount: MountEntry, by pid: Int32, _ filesOnly: Bool) -> String? {
+    let directories = [("cwd", "works in"), ("root", "has its root in")]
+    for (link, verb) in (filesOnly ? [] : directories) + [("exe", "runs")] {
       if let path = path("/proc/\(pid)/\(link)", in: mount) {
         return "\(verb) \(UserConfiguration.abbreviated(path))"
       }
     }
-    return program(of: mount, by: pid) ?? open(in: mount, by: pid, files: false)
-      ?? mapping(in: mount, by: pid)
-  }
-
-  private static func program(of mount: MountEntry, by pid: Int32) -> String? {
-    path("/proc/\(pid)/exe", in: mount).map { "runs \(UserConfiguration.abbreviated($0))" }
-  }
-
-  /// With `files`, ignores directories.
-  private static func open(in mount: MountEntry, by pid: Int32, files: Bool) -> String? {
     for descriptor in entries("/proc/\(pid)/fd") {
       let link = "/proc/\(pid)/fd/\(descriptor)"
       guard let path = path(link, in: mount) else { continue }
-      if files, PathCalls.isDirectory(link) { continue }
+      if filesOnly, PathCalls.isDirectory(link) { continue }
       // The kernel shows a file of O_TMPFILE as a second slash.
       let isNameless = path.hasPrefix(mount.mountPoint + "//")
       return
         "has open \(isNameless ? "a file without a name" : UserConfiguration.abbreviated(path))"
     }
-    return nil
+    return mapping(in: mount, by: pid).map { "has mapped \(UserConfiguration.abbreviated($0))" }
   }
 
   private static func path(_ link: String, in mount: MountEntry) -> String? {
@@ -101,9 +85,7 @@ enum BusyProcesses {
       let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 5)
       guard fields.count == 6 else { continue }
       let path = String(decoding: fields[5].drop { $0 == UInt8(ascii: " ") }, as: UTF8.self)
-      if path.hasPrefix("/"), path.lies(in: mount.mountPoint) {
-        return "has mapped \(UserConfiguration.abbreviated(path))"
-      }
+      if path.hasPrefix("/"), path.lies(in: mount.mountPoint) { return path }
     }
     return nil
   }

@@ -58,8 +58,8 @@ struct OrderlyUnmount {
     output.detail("\(mount.mountPoint): unmounted, everything is on disk.")
   }
 
-  /// Takes a space that is in use out of the tree, so that nothing of it can be opened any more. Returns true
-  /// if it has ended, because no file of it was open.
+  /// Locks a space that is in use: the daemon removes the mount from the tree and refuses to open anything in
+  /// it. Returns true if the daemon has ended, because no file was open.
   func lock() throws(Failure) -> Bool {
     let daemon = ControlClient.daemon(of: mount).flatMap { ProcessHandle($0.pid) }
     let isLocked = try connect(true)?.askToLock() ?? false

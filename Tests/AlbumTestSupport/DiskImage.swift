@@ -63,7 +63,7 @@ package struct DiskImage: Sendable {
 
   package init() {}
 
-  static func parent(_ path: String) -> String {
+  package static func parent(_ path: String) -> String {
     path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[..<$0]) } ?? ""
   }
 

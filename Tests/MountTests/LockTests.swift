@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  /// A terminal that was left in an album keeps neither its files nor the keys within reach.
+  /// A shell whose working directory is in a locked space can open no file there, and does not keep the keys.
   @Test(arguments: MountedStore.Person.allCases)
   func aProgramThatWorksInALockedSpaceOpensNothingAndKeepsNoKeys(person: MountedStore.Person) throws
   {
@@ -171,7 +171,7 @@ import Testing
           \(signal)
           END
           code=0; PATH=$W/fake:$PATH \(LockTests.root)/scripts/system/albumfs-lock-watch 2> $W/ended || code=$?
-          # A watch that hears nothing more fails, so that systemd starts it again.
+          # The watch fails when gdbus ends, so that systemd starts it again.
           test $code = 1; grep -q 'gdbus has ended' $W/ended
           \(isLocked ? "!" : "") mountpoint -q $M
           """)

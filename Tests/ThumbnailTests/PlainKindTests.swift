@@ -131,7 +131,7 @@ struct PlainKindTests {
   @Test(
     "A PCX with a plane of alpha, and a TGA whose map has alpha, are transparent where they say so")
   func transparentColours() throws {
-    // Two pixels: red that is opaque, green that is not there.
+    // Two pixels: an opaque red one, and a transparent one.
     var pcx = [UInt8](repeating: 0, count: 128)
     (pcx[0], pcx[1], pcx[2], pcx[3], pcx[8], pcx[65], pcx[66]) = (0x0a, 5, 1, 8, 1, 4, 2)
     let planes: [UInt8] = [0xc1, 255, 0, 0, 0xc1, 255, 0, 0, 0xc1, 255, 0]

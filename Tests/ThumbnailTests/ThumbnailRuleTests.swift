@@ -198,7 +198,7 @@ struct ThumbnailRuleTests {
         try shop.run("vips", "copy", "cast.v", "out.jp2[lossless]")
         return try shop.read("out.jp2")
       }
-      // OpenJPEG writes no number for inks.
+      // OpenJPEG does not write the number of the colour space CMYK.
       let box = try #require(picture.firstRange(of: Data("colr".utf8)))
       picture[box.upperBound] = 1
       picture.replaceSubrange(box.upperBound + 3..<box.upperBound + 7, with: [0, 0, 0, 12])

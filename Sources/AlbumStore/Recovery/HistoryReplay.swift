@@ -81,7 +81,7 @@ extension Recovery {
     let start = try historyStart(
       whole, floor: newestFirst ? .distantFuture : recent.floor, into: &catalog)
     let part = whole.filter { $0.number >= start.firstJournal }
-    // Without a checkpoint, what came before the first existing frame is a gap.
+    // Without a checkpoint, the frames before the first existing one count as lost.
     var replay = JournalReplay(
       from: JournalPosition(frame: start.lastFrame), content: content, recent: recent,
       mayHaveLostPower: false)

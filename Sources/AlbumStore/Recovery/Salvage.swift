@@ -23,7 +23,9 @@ extension Recovery {
     let start = try gatherCheckpoint(all, into: &catalog)
     let chain = all.filter { $0.number >= start.firstJournal }
     firstJournal = chain.first?.number ?? newest
-    try replay(chain, from: start, behind: try firstFrame(chain, start), into: &catalog) {
+    // Without a checkpoint, replay begins with the first frame that is left.
+    let first = start.exists ? nil : try journals.beginning(of: chain)
+    try replay(chain, from: start, behind: first, into: &catalog) {
       recovery, catalog throws(StoreError) in
       let known = recovery.salvaged
       _ = try recovery.gatherCheckpoint(all, into: &catalog)
@@ -107,8 +109,11 @@ extension Recovery {
     if head == nil || !named.isEmpty, try !beginsWithSpace(chain) {
       try gatherCheckpointRecords(into: &catalog)
     }
-    // What the first existing frames leave out is unknown, and not empty.
-    if try journals.beginning(of: chain) ?? .none != .none { catalog.beginGap() }
+    let before = try journals.beginning(of: chain)
+    if before != FrameNumber.none { salvaged?.isIncomplete = true }
+    // Lost frames may have stated content of files that later frames name. Without a gap, replay would show
+    // that content as zeros.
+    if let before, before != .none { catalog.beginGap() }
     return CheckpointReference()
   }
 
@@ -136,16 +141,5 @@ extension Recovery {
         }
       }
     }
-  }
-
-  /// Returns the frame after which replay begins. Without a checkpoint it is the one before the first frame
-  /// of the space, or of what is left of its journal.
-  private mutating func firstFrame(_ chain: [JournalLink], _ start: CheckpointReference)
-    throws(StoreError) -> FrameNumber
-  {
-    if start.exists { return start.lastFrame }
-    let before = try journals.beginning(of: chain)
-    if before != FrameNumber.none { salvaged?.isIncomplete = true }
-    return before ?? .none
   }
 }

@@ -35,7 +35,7 @@ struct Lock: ParsableCommand {
     do throws(Failure) { try unmount.run(lazy: false) } catch {
       // A daemon that hangs must not keep the space in sight.
       if error.kind != .busy, error.kind != .unreachable || !mount.isOurs { throw error }
-      let users = BusyProcesses.withFiles(of: mount)
+      let users = BusyProcesses.of(mount, filesOnly: true)
       if try unmount.lock() { return output.say("\(mount.mountPoint) is locked.") }
       let lines = users.map { "  \($0.line)" }
       throw Failure(

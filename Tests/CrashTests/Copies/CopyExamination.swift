@@ -165,13 +165,9 @@ struct CopyExamination {
           guard let later = life.keys.segment(at: other) else { return false }
           return later.kind == segment.kind && later.birth == segment.birth
             && later.number > segment.number
-            && folder(of: other) <= folder(of: path)
+            && DiskImage.parent(other) <= DiskImage.parent(path)
         }
       }
-  }
-
-  private func folder(of path: String) -> String {
-    path.split(separator: "/").dropLast().joined(separator: "/")
   }
 
   /// The segments of the newest copied session that the store had at the end of a run, and the copy has not,
