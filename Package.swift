@@ -152,7 +152,7 @@ let package = Package(
         "CVips", "CLinux",
       ]),
     // Optional: everything else builds and works without it.
-    library("VideoPosters", ["AlbumModel", "ThumbnailProtocol", "CLibAV"]),
+    library("VideoPosters", ["AlbumModel", "ThumbnailProtocol", "PictureMetadata", "CLibAV"]),
     program(
       "albumfs-video-thumbnailer",
       ["AlbumModel", "ThumbnailProtocol", "ThumbnailCell", "VideoPosters"]),

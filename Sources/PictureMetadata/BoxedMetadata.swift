@@ -1,5 +1,5 @@
 /// Finds the metadata of a file of boxes (ISO 14496-12): of a HEIC or AVIF, where they are items (ISO
-/// 23008-12, annex A), and of a JPEG XL, a JPEG 2000 and a CR3, where they are boxes.
+/// 23008-12, annex A), and of a JPEG XL, a JPEG 2000, a CR3 and a film, where they are boxes.
 enum BoxedMetadata {
   private static let boxLimit = 100
   /// The identifiers of boxes `uuid`: Canon's, with the boxes CMT1 and CMT2; Adobe's of XMP in a JPEG 2000;
@@ -11,6 +11,11 @@ enum BoxedMetadata {
     0xBE, 0x7A, 0xCF, 0xCB, 0x97, 0xA9, 0x42, 0xE8, 0x9C, 0x71, 0x99, 0x94, 0x91, 0xE3, 0xAF, 0xAC,
   ]
   private static let exifInJPEG2000 = Array("JpgTiffExif->JP2".utf8)
+  /// The main brands of pictures that may have a box `moov`, whose time is not that of the picture.
+  private static let pictureBrands = [
+    "crx ", "avif", "avis", "heic", "heix", "heim", "heis", "hevc", "hevx", "hevm", "hevs", "mif1",
+    "msf1",
+  ].map { Array($0.utf8) }
 
   /// A box in the file.
   struct Box {
@@ -20,7 +25,14 @@ enum BoxedMetadata {
 
   static func blocks(size: Int64, _ read: CaptureDate.Read) -> MetadataBlocks {
     var blocks = MetadataBlocks()
-    for box in boxes(in: 0..<size, read) { add(box, size: size, to: &blocks, read) }
+    var isPicture = false
+    for box in boxes(in: 0..<size, read) {
+      add(box, size: size, to: &blocks, read)
+      if box.type.elementsEqual("ftyp".utf8), let brand = read(4, box.content.lowerBound) {
+        isPicture = pictureBrands.contains(brand)
+      }
+      if box.type.elementsEqual("moov".utf8), !isPicture { blocks.movie = box.content }
+    }
     return blocks
   }
 
@@ -32,10 +44,11 @@ enum BoxedMetadata {
     // The offset of the TIFF's head behind these 4 bytes.
     case "Exif":
       if let exif = ItemBoxes.exif(in: box.content, read) { blocks.exif.append(exif) }
-    case "xml ": blocks.xmp.append(box.content)
+    case "xml ", "XMP_": blocks.xmp.append(box.content)
     case "CMT2": blocks.exif.append(box.content)
-    case "moov":
-      for inner in boxes(in: box.content, read) where inner.type.elementsEqual("uuid".utf8) {
+    case "moov", "udta":
+      for inner in boxes(in: box.content, read)
+      where ["uuid", "udta", "XMP_"].contains(where: { inner.type.elementsEqual($0.utf8) }) {
         add(inner, size: size, to: &blocks, read)
       }
     case "uuid": addIdentified(box, to: &blocks, read)

@@ -1,12 +1,13 @@
 package import AlbumModel
 
-/// Finds when a picture was taken.
+/// Finds when a picture or a film was taken.
 ///
 /// It looks for EXIF's DateTimeOriginal, then DateTimeDigitized; then XMP's exif:DateTimeOriginal,
-/// photoshop:DateCreated and xmp:CreateDate; in the containers of JPEG, PNG, WebP, TIFF, HEIC, AVIF, JPEG XL,
-/// JPEG 2000 and of raw pictures.
+/// photoshop:DateCreated and xmp:CreateDate; in the containers of JPEG, PNG, WebP, GIF, TIFF, PSD, HEIC,
+/// AVIF, JPEG XL, JPEG 2000, of raw pictures, and of MOV, MP4, M4V and 3GP. In the latter it looks at last
+/// for the film's own date.
 ///
-/// Never trusts the picture: reads at most `readLimit` pieces of bounded size.
+/// Never trusts the file: reads at most `readLimit` pieces of bounded size.
 package enum CaptureDate {
   private static let readLimit = 500
 
@@ -14,7 +15,7 @@ package enum CaptureDate {
   /// it cannot be read.
   package typealias Read = (_ count: Int, _ offset: Int64) -> [UInt8]?
 
-  /// nil if the picture does not state it.
+  /// nil if the file does not state it.
   package static func find(size: Int64, _ read: Read) -> CaptureTime? {
     var readsLeft = CaptureDate.readLimit
     return search(
@@ -37,7 +38,7 @@ package enum CaptureDate {
         return found
       }
     }
-    return nil
+    return blocks.movie.flatMap { MovieDate.date(in: $0, read) }
   }
 
   /// Does the same for a picture in memory.

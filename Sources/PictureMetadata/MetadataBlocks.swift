@@ -1,7 +1,8 @@
-/// Where a picture holds its EXIF data and its XMP packets: parts of the file.
+/// Where a picture or film holds its EXIF data, its XMP packets, and its box `moov`: parts of the file.
 struct MetadataBlocks {
   var exif: [Range<Int64>] = []
   var xmp: [Range<Int64>] = []
+  var movie: Range<Int64>?
 
   /// How many segments, chunks or boxes of a picture are looked at.
   static let partLimit = 200
@@ -14,7 +15,10 @@ struct MetadataBlocks {
       return WebPChunks.blocks(size: size, read)
     }
     if head.starts(with: "FUJIFILM".utf8) { return fujifilm(size: size, read) }
-    if ["ftyp", "JXL ", "jP  "].contains(where: { head[4..<8].elementsEqual($0.utf8) }) {
+    if head.starts(with: "8BPS".utf8) { return PhotoshopResources.blocks(size: size, read) }
+    if head.starts(with: "GIF89a".utf8) { return GIFBlocks.blocks(size: size, read) }
+    let firstBoxes = ["ftyp", "JXL ", "jP  ", "moov", "mdat", "wide", "free", "skip", "pnot"]
+    if firstBoxes.contains(where: { head[4..<8].elementsEqual($0.utf8) }) {
       return BoxedMetadata.blocks(size: size, read)
     }
     var blocks = MetadataBlocks(exif: [0..<size])
@@ -99,6 +103,63 @@ private enum WebPChunks {
           content = content.lowerBound + 6..<content.upperBound
         }
         blocks.exif.append(content)
+      }
+    }
+    return blocks
+  }
+}
+
+/// The resources of a PSD, whose form `PictureDecoders.Photoshop` describes: 1058 is EXIF data, 1060 is XMP.
+private enum PhotoshopResources {
+  static func blocks(size: Int64, _ read: CaptureDate.Read) -> MetadataBlocks {
+    var blocks = MetadataBlocks()
+    let numbers = Numbers(isBigEndian: true)
+    /// The place behind a length of 4 bytes, and that length.
+    func part(_ place: Int64) -> Range<Int64>? {
+      guard let length = read(4, place), length.count == 4 else { return nil }
+      let start = place + 4
+      let end = start + Int64(numbers.value(length[...]))
+      return end <= size ? start..<end : nil
+    }
+    guard let palette = part(26), let resources = part(palette.upperBound) else { return blocks }
+    var place = resources.lowerBound
+    for _ in 0..<MetadataBlocks.partLimit {
+      guard let head = read(7, place), head.count == 7, head.starts(with: "8BIM".utf8) else {
+        break
+      }
+      // The name, filled up to an even number of bytes with its length.
+      guard let content = part(place + 6 + (Int64(head[6]) + 2) / 2 * 2),
+        content.upperBound <= resources.upperBound
+      else { break }
+      let number = numbers.value(head[4..<6])
+      if number == 1058 { blocks.exif.append(content) }
+      if number == 1060 { blocks.xmp.append(content) }
+      place = content.upperBound + (content.upperBound - content.lowerBound) % 2
+    }
+    return blocks
+  }
+}
+
+/// The blocks before the first frame of a GIF. XMP lies bare in an application block, and the bytes behind it
+/// lead a reader of GIF's stretches to the end of the block (Adobe, "XMP Specification Part 3").
+private enum GIFBlocks {
+  static func blocks(size: Int64, _ read: CaptureDate.Read) -> MetadataBlocks {
+    var blocks = MetadataBlocks()
+    guard let screen = read(13, 0), screen.count == 13 else { return blocks }
+    let palette: Int64 = screen[10] & 0x80 == 0 ? 0 : 3 << (Int64(screen[10] & 7) + 1)
+    var place: Int64 = 13 + palette
+    for _ in 0..<MetadataBlocks.partLimit {
+      guard let head = read(14, place), head.count == 14, head[0] == 0x21 else { break }
+      if head[1] == 0xFF, head[2] == 11, head[3...].elementsEqual("XMP DataXMP".utf8) {
+        blocks.xmp.append(place + 14..<size)
+        break
+      }
+      place += 2
+      // Stretches of up to 255 bytes, each with its length before it; one of none is the last.
+      for _ in 0..<MetadataBlocks.partLimit {
+        guard let length = read(1, place)?.first else { return blocks }
+        place += 1 + Int64(length)
+        if length == 0 { break }
       }
     }
     return blocks

@@ -1,4 +1,5 @@
 package import AlbumModel
+import PictureMetadata
 package import ThumbnailProtocol
 
 /// The bytes of a video. For one thread.
@@ -6,6 +7,8 @@ package protocol VideoBytes: AnyObject {
   var byteCount: Int64 { get }
   /// Reads up to the buffer's size from an offset before the end; returns 0 if no more may be read.
   func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int
+  /// Bytes from an offset on; fewer where the video ends, or where no more may be read.
+  func bytes(_ count: Int, at offset: Int64) -> [UInt8]
 }
 
 /// A JPEG of one frame of a video: never enlarged, upright, sRGB, without metadata.
@@ -29,7 +32,14 @@ package struct VideoPoster: Equatable, Sendable {
     for place in Place.allCases {
       do throws(VideoFault) {
         let film = try Film(video, kind: kind, allowance: place.allowance, effort: effort)
-        return try film.poster(of: place.frame(of: film), edge, rotation, isMarked: isMarked)
+        var poster = try film.poster(of: place.frame(of: film), edge, rotation, isMarked: isMarked)
+        // First as `albumfs import` finds it, which has no FFmpeg.
+        if kind == .mp4,
+          let taken = CaptureDate.find(size: video.byteCount, { video.bytes($0, at: $1) })
+        {
+          poster.facts.taken = taken
+        }
+        return poster
       } catch {
         if error.failure != .damaged { throw error }
         fault = error
@@ -93,19 +103,9 @@ extension Film {
       dimensions: PictureDimensions(
         width: isSideways ? frame.height : frame.width,
         height: isSideways ? frame.width : frame.height),
-      taken: taken.flatMap(CaptureTime.init(tag:)),
+      taken: taken.flatMap { CaptureTime(movie: Array($0.utf8)) },
       duration: duration.flatMap { VideoDuration(milliseconds: Int($0)) })
     return VideoPoster(jpeg: jpeg, facts: facts)
-  }
-}
-
-extension CaptureTime {
-  /// As FFmpeg words it: `2021-05-06T07:08:09.000000Z`, or with Apple's zone `+0200`.
-  init?(tag: String) {
-    let text = Array(tag.utf8)
-    var zone = text.dropFirst(19).drop { $0 == UInt8(ascii: ".") || 48...57 ~= $0 }
-    if zone.count == 5 { zone = zone.prefix(3) + [UInt8(ascii: ":")] + zone.suffix(2) }
-    self.init(Array(text.prefix(19) + zone))
   }
 }
 

@@ -15,7 +15,9 @@ CellProgram.run(loading: VideoPoster.prepare, answering: answer)
 func answer(_ request: ThumbnailRequest, _ context: CellContext) -> ThumbnailReply.Content? {
   guard case .poster(let edge, let byteCount, let rotation) = request.work else { return nil }
   let video = RequestedBytes(context.channel, id: request.id, byteCount: byteCount)
-  guard let kind = ImageKind(sniffing: video.start()), context.readable.contains(kind) else {
+  guard let kind = ImageKind(sniffing: video.bytes(ImageKind.sniffByteCount, at: 0)),
+    context.readable.contains(kind)
+  else {
     return .failure(.notAPicture, reason: "unknown kind")
   }
   do throws(VideoFault) {
@@ -55,10 +57,18 @@ final class RequestedBytes: VideoBytes {
     return Int(rest)
   }
 
-  /// Its first bytes, which show its kind.
-  func start() -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: ImageKind.sniffByteCount)
-    let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(at: 0, into: $0) }
-    return Array(bytes.prefix(count))
+  func bytes(_ count: Int, at offset: Int64) -> [UInt8] {
+    guard offset >= 0, offset < byteCount else { return [] }
+    var bytes = [UInt8](repeating: 0, count: Int(min(Int64(count), byteCount - offset)))
+    var filled = 0
+    while filled < bytes.count {
+      let got = unsafe bytes.withUnsafeMutableBytes { buffer in
+        let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+        return unsafe read(at: offset + Int64(filled), into: rest)
+      }
+      if got == 0 { break }
+      filled += got
+    }
+    return Array(bytes.prefix(filled))
   }
 }

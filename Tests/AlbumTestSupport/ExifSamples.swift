@@ -100,6 +100,64 @@ package enum ExifSamples {
     return head + big(92) + big(0) + jpeg(date)
   }
 
+  /// The head of a PSD, and its resources: a thumbnail's, then EXIF data or XMP.
+  package static func photoshop(_ date: String = "2024:07:03 12:34:56") -> [UInt8] {
+    photoshop(resource: 1058, tiff(date))
+  }
+
+  package static func photoshop(xmp: [UInt8]) -> [UInt8] { photoshop(resource: 1060, xmp) }
+
+  private static func photoshop(resource number: Int, _ content: [UInt8]) -> [UInt8] {
+    func resource(_ number: Int, name: [UInt8], _ content: [UInt8]) -> [UInt8] {
+      let head = Array("8BIM".utf8) + [UInt8(number >> 8), UInt8(number & 0xFF)]
+      let title = [UInt8(name.count)] + name
+      let padding = [UInt8](repeating: 0, count: title.count % 2)
+      let end = [UInt8](repeating: 0, count: content.count % 2)
+      return head + title + padding + big(content.count) + content + end
+    }
+    let resources =
+      resource(1036, name: [], [1, 2, 3]) + resource(1005, name: [65, 66], [])
+      + resource(number, name: [], content)
+    let head = Array("8BPS".utf8) + [0, 1] + [UInt8](repeating: 0, count: 20)
+    return head + big(6) + [1, 2, 3, 4, 5, 6] + big(resources.count) + resources + big(0)
+  }
+
+  /// A GIF up to its first frame, with a comment before its XMP.
+  package static func gif(xmp: [UInt8]) -> [UInt8] {
+    let screen = Array("GIF89a".utf8) + [1, 0, 1, 0, 0x80, 0, 0, 0, 0, 0, 255, 255, 255]
+    let comment: [UInt8] = [0x21, 0xFE, 3, 65, 66, 67, 1, 68, 0]
+    let leadOut = [1] + (0...255).reversed().map { UInt8($0) } + [0]
+    return screen + comment + [0x21, 0xFF, 11] + Array("XMP DataXMP".utf8) + xmp + leadOut
+      + [0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0, 0x3B]
+  }
+
+  /// The boxes of a film without a stream. `created` counts from 1904; `stated` is Apple's date.
+  package static func film(
+    brand: String? = "isom", created: UInt64 = 0, isLong: Bool = false, stated: String? = nil
+  ) -> [UInt8] {
+    let bytes = [24, 16, 8, 0].map { UInt8(created >> $0 & 0xFF) }
+    let high = [56, 48, 40, 32].map { UInt8(created >> $0 & 0xFF) }
+    let head = box("mvhd", isLong ? [1, 0, 0, 0] + high + bytes : [0, 0, 0, 0] + bytes + big(0))
+    var items: [UInt8] = []
+    if let stated {
+      func name(_ name: String) -> [UInt8] { box("mdta", Array(name.utf8)) }
+      let keys = box(
+        "keys",
+        big(0) + big(2) + name("com.apple.quicktime.make")
+          + name("com.apple.quicktime.creationdate"))
+      func item(_ number: UInt8, _ text: String) -> [UInt8] {
+        let data = box("data", big(1) + big(0) + Array(text.utf8))
+        return big(data.count + 8) + [0, 0, 0, number] + data
+      }
+      let list = box("ilst", item(1, "Apple") + item(2, stated))
+      // QuickTime's own box has no version.
+      let version = brand == nil ? [] : big(0)
+      items = box("meta", version + box("hdlr", big(0) + big(0)) + keys + list)
+    }
+    let start = brand.map { box("ftyp", Array($0.utf8) + big(0)) } ?? box("wide", [])
+    return start + box("mdat", [1, 2, 3]) + box("moov", head + items)
+  }
+
   /// The boxes of a HEIC up to its item `Exif`.
   package static func heic(_ date: String = "2024:07:03 12:34:56") -> [UInt8] {
     func box(_ type: String, _ content: [UInt8]) -> [UInt8] {

@@ -238,9 +238,12 @@ import Testing
 
   @Test func theDateOfCaptureDecidesTheAlbum() throws {
     try Data(ExifSamples.jpeg()).write(to: URL(fileURLWithPath: card + "/dated.jpg"))
+    let film = ExifSamples.film(stated: "2024-07-04T01:34:56+1300")
+    try Data(film).write(to: URL(fileURLWithPath: card + "/film.mov"))
     _ = move(options: Importer.Options(byDate: true, topIsAlbum: false))
     #expect(names("album/2024-07-03/Photo") == ["dated.jpg"])
-    #expect(names("album").count == 2)
+    #expect(names("album/2024-07-04/Photo") == ["film.mov"])
+    #expect(names("album").count == 3)
   }
 
   @Test func theTopOfASpaceTakesNoPhotos() throws {

@@ -2,7 +2,7 @@ import AlbumTestSupport
 import Foundation
 import Testing
 
-/// Pictures of every kind with bytes changed at random, as a card that fails or an enemy makes them.
+/// Pictures and videos of every kind with bytes changed at random, as a card that fails or an enemy makes them.
 ///
 /// Method: every picture is copied in twice, the second time after a new mount and in another order, so that
 /// the workers have decoded others before. Both get the same thumbnail, or none; the daemon lives, and its
@@ -60,6 +60,13 @@ struct MutatedPictureTests {
         for variant in 0..<(Self.isLong ? 60 : 1) {
           try mounted.write(
             Data(Self.mutated(whole, &random)), "pictures/\(variant)-\(number)")
+        }
+      }
+      for (number, kind) in TestVideos.kinds.enumerated() {
+        let whole = try TestVideos.make(kind.extension, kind.options)
+        for variant in 0..<(Self.isLong ? 60 : 1) {
+          try mounted.write(
+            Data(Self.mutated(whole, &random)), "pictures/\(variant)-video-\(number)")
         }
       }
       let first = try thumbnails(mounted, album: "First", order: "")

@@ -21,7 +21,7 @@ import Testing
     #expect(date(ExifSamples.heic()) == "2024-07-03")
     for picture in [
       ExifSamples.png(), ExifSamples.webp(), ExifSamples.jpegXL(), ExifSamples.jpeg2000(),
-      ExifSamples.cr3(), ExifSamples.fujifilm(),
+      ExifSamples.cr3(), ExifSamples.fujifilm(), ExifSamples.photoshop(),
     ] {
       #expect(time(picture)?.text == "2024-07-03T12:34:56")
       #expect(CaptureDate.find(in: picture.span) == time(picture))
@@ -42,6 +42,8 @@ import Testing
     for picture in [
       ExifSamples.jpeg(xmp: ExifSamples.xmp(property)),
       ExifSamples.png(xmp: ExifSamples.xmp(property)),
+      ExifSamples.photoshop(xmp: ExifSamples.xmp(property)),
+      ExifSamples.gif(xmp: ExifSamples.xmp(property)),
     ] {
       #expect(time(picture)?.text == text)
     }
@@ -69,7 +71,7 @@ import Testing
     #expect(time(zoned)?.text == "2019-12-31T23:59:59+02:00", "EXIF goes first")
   }
 
-  @Test(arguments: ["jpg", "png", "webp", "tif", "heic", "avif"])
+  @Test(arguments: ["jpg", "png", "webp", "gif", "tif", "heic", "avif"])
   func xmpOfOtherProgramsIsFound(format: String) throws {
     let plain = try TestPictures.encode(TestPictures.pixels(), as: format)
     let tagged = try TestPictures.tag(
@@ -85,11 +87,92 @@ import Testing
     #expect(date(ExifSamples.jpeg(text)) == nil)
   }
 
+  /// Photoshop's files as ImageMagick and ExifTool write them.
+  @Test func photoshopFilesOfOtherProgramsHaveTheirDate() throws {
+    let plain = try TestPictures.make(TestPictures.pixels(), as: "plain:psd")
+    #expect(date(plain) == nil)
+    let tagged = try TestPictures.tag(
+      plain, "psd", "-XMP-photoshop:DateCreated=2019:12:31 23:59:59")
+    #expect(time(tagged)?.text == "2019-12-31T23:59:59")
+    let exif = try TestPictures.tag(tagged, "psd", "-EXIF:DateTimeOriginal=2018:01:02 03:04:05")
+    #expect(time(exif)?.text == "2018-01-02T03:04:05", "EXIF goes first")
+  }
+
+  // MARK: Films
+
+  /// 2024-07-03 12:34:56 in UTC.
+  private static let created: UInt64 = 1_720_010_096
+  private static let from1904: UInt64 = 2_082_844_800
+
+  @Test func aFilmTellsItsDate() {
+    let counted = Self.created + Self.from1904
+    #expect(time(ExifSamples.film(created: counted))?.text == "2024-07-03T12:34:56+00:00")
+    #expect(
+      time(ExifSamples.film(created: counted, isLong: true))?.text == "2024-07-03T12:34:56+00:00")
+    // Some cameras count from 1970.
+    #expect(time(ExifSamples.film(created: Self.created))?.text == "2024-07-03T12:34:56+00:00")
+    for brand in ["qt  ", nil] {
+      let film = ExifSamples.film(
+        brand: brand, created: counted, stated: "2024-07-04T01:34:56+1300")
+      #expect(time(film)?.text == "2024-07-04T01:34:56+13:00", "the local date goes first")
+    }
+  }
+
+  @Test(arguments: [
+    (951_782_400, "2000-02-29T00:00:00+00:00"), (951_868_800, "2000-03-01T00:00:00+00:00"),
+    (1_704_067_199, "2023-12-31T23:59:59+00:00"), (1_709_251_199, "2024-02-29T23:59:59+00:00"),
+    (1, "1970-01-01T00:00:01+00:00"),
+  ])
+  func theDaysOfAFilmAreThoseOfTheCalendar(seconds: Int, text: String) {
+    let film = ExifSamples.film(created: UInt64(seconds) + Self.from1904)
+    #expect(time(film)?.text == text)
+  }
+
+  @Test func aFilmWithoutADateHasNone() {
+    #expect(time(ExifSamples.film()) == nil)
+    #expect(time(ExifSamples.film(created: UInt64.max, isLong: true)) == nil)
+    #expect(time(ExifSamples.film(stated: "yesterday")) == nil)
+  }
+
+  /// An animation's container says when it was encoded, which is not when the picture was taken.
+  @Test(arguments: ["avis", "heic", "crx "])
+  func aPicturesOwnFilmIsNoDate(brand: String) {
+    #expect(time(ExifSamples.film(brand: brand, created: Self.created + Self.from1904)) == nil)
+  }
+
+  /// The words of containers, and FFmpeg's, and what they mean; nil for what is no date.
+  @Test(arguments: [
+    ("2021-05-06T07:08:09.000000Z", "2021-05-06T07:08:09+00:00"),
+    ("2021-05-06T07:08:09+0200", "2021-05-06T07:08:09+02:00"),
+    ("2021-05-06T07:08:09", "2021-05-06T07:08:09"),
+    ("", nil), ("yesterday", nil), ("2021-05-06", nil), ("2021-13-06T07:08:09Z", nil),
+  ])
+  func datesOfContainers(_ tag: String, _ expected: String?) {
+    #expect(CaptureTime(movie: Array(tag.utf8))?.text == expected)
+  }
+
+  @Test func filmsOfOtherProgramsHaveTheirDate() throws {
+    for name in ["mp4", "mov", "3gp", "m4v"] {
+      let options = try #require(TestVideos.kinds.first { $0.extension == name }).options
+      let plain = try TestVideos.make(name, options)
+      #expect(time(plain) == nil)
+      let film = try TestVideos.copy(plain, name, "-metadata", "creation_time=2021-05-06T07:08:09Z")
+      #expect(time(film)?.text == "2021-05-06T07:08:09+00:00")
+      let apple = try TestPictures.tag(film, name, "-Keys:CreationDate=2021:05:06 20:08:09+13:00")
+      #expect(time(apple)?.text == "2021-05-06T20:08:09+13:00")
+      let tagged = try TestPictures.tag(
+        film, name, "-XMP-exif:DateTimeOriginal=2019:12:31 23:59:59")
+      #expect(time(tagged)?.text == "2019-12-31T23:59:59", "XMP goes first")
+    }
+  }
+
   @Test func damagedPicturesAreRead() {
     for picture in [
       ExifSamples.tiff(), ExifSamples.jpeg(), ExifSamples.heic(), ExifSamples.png(),
       ExifSamples.webp(), ExifSamples.jpegXL(), ExifSamples.cr3(), ExifSamples.fujifilm(),
-      ExifSamples.jpeg(xmp: ExifSamples.xmp()),
+      ExifSamples.jpeg(xmp: ExifSamples.xmp()), ExifSamples.photoshop(),
+      ExifSamples.gif(xmp: ExifSamples.xmp()),
+      ExifSamples.film(created: Self.created, stated: "2024-07-04T01:34:56+1300"),
     ] {
       for length in 0..<picture.count { _ = date(Array(picture.prefix(length))) }
       for place in picture.indices {

@@ -141,15 +141,4 @@ import Testing
   func aHostilePixelAspectCountsAsSquare(aspect: Double) {
     #expect(PosterSize.of(width: 40, height: 30, pixelAspect: aspect, edge: 256) == (40, 30))
   }
-
-  /// FFmpeg's words, and what they mean; nil for what is no date.
-  @Test(arguments: [
-    ("2021-05-06T07:08:09.000000Z", "2021-05-06T07:08:09+00:00"),
-    ("2021-05-06T07:08:09+0200", "2021-05-06T07:08:09+02:00"),
-    ("2021-05-06T07:08:09", "2021-05-06T07:08:09"),
-    ("", nil), ("yesterday", nil), ("2021-05-06", nil), ("2021-13-06T07:08:09Z", nil),
-  ])
-  func datesOfContainers(_ tag: String, _ expected: String?) {
-    #expect(CaptureTime(tag: tag)?.text == expected)
-  }
 }

@@ -77,6 +77,13 @@ struct VideoTests {
     #expect(facts.taken?.text == "2021-05-06T07:08:09+00:00")
     #expect(facts.dimensions?.text == "640x400")
     #expect(try worker.poster(of: TestVideos.mp4()).facts.taken == nil)
+    let local = try TestPictures.tag(video, "mov", "-Keys:CreationDate=2021:05:06 20:08:09+13:00")
+    #expect(try worker.poster(of: local).facts.taken?.text == "2021-05-06T20:08:09+13:00")
+    let tagged = try TestPictures.tag(video, "mp4", "-XMP-xmp:CreateDate=2019:12:31 23:59:59")
+    #expect(try worker.poster(of: tagged).facts.taken?.text == "2019-12-31T23:59:59")
+    let film = try TestVideos.copy(
+      TestVideos.mp4(), "mkv", "-metadata", "creation_time=2021-05-06T07:08:09Z")
+    #expect(try worker.poster(of: film).facts.taken?.text == "2021-05-06T07:08:09+00:00")
   }
 
   @Test("A play mark is in the lower right corner, and nowhere else")

@@ -9,7 +9,10 @@ enum CaptureDateTarget: FuzzTarget {
       ExifSamples.tiff(), ExifSamples.tiff(isBigEndian: true), ExifSamples.jpeg(),
       ExifSamples.heic(), ExifSamples.png(), ExifSamples.webp(), ExifSamples.jpegXL(),
       ExifSamples.jpeg2000(), ExifSamples.cr3(), ExifSamples.fujifilm(),
-      ExifSamples.jpeg(xmp: ExifSamples.xmp()),
+      ExifSamples.jpeg(xmp: ExifSamples.xmp()), ExifSamples.photoshop(),
+      ExifSamples.gif(xmp: ExifSamples.xmp()),
+      ExifSamples.film(created: 1_720_010_096, stated: "2024-07-04T01:34:56+1300"),
+      ExifSamples.film(brand: nil, created: 1_720_010_096, isLong: true),
     ]
   }
 

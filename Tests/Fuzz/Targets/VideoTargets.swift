@@ -22,6 +22,10 @@ private final class VideoInMemory: VideoBytes {
     unsafe buffer.copyBytes(from: bytes[Int(offset)..<Int(offset) + count])
     return count
   }
+
+  func bytes(_ count: Int, at offset: Int64) -> [UInt8] {
+    offset < byteCount ? Array(bytes[Int(offset)...].prefix(count)) : []
+  }
 }
 
 /// Videos as the cell decodes them, here outside it: containers by their content, FFmpeg, turning, the mark,

@@ -1,0 +1,103 @@
+import AlbumModel
+
+/// Finds when a film was taken in its box `moov` (ISO 14496-12, section 8.2; Apple, "QuickTime File Format").
+///
+/// The item `com.apple.quicktime.creationdate` states the local time and its distance from UTC. The head
+/// `mvhd` states a time in UTC, or 0.
+enum MovieDate {
+  private static let itemName = Array("com.apple.quicktime.creationdate".utf8)
+  /// Names of items that are looked at, and bytes of a name or a date.
+  private static let itemLimit = 100
+  private static let textLimit = 100
+
+  static func date(in movie: Range<Int64>, _ read: CaptureDate.Read) -> CaptureTime? {
+    let boxes = BoxedMetadata.boxes(in: movie, read)
+    func content(_ type: String) -> Range<Int64>? {
+      boxes.first { $0.type.elementsEqual(type.utf8) }?.content
+    }
+    return content("meta").flatMap { stated(in: $0, read) }
+      ?? content("mvhd").flatMap { created(in: $0, read) }
+  }
+
+  /// `mvhd`: version, 3 bytes of flags, and the time of creation in 4 bytes (version 1: 8).
+  private static func created(in head: Range<Int64>, _ read: CaptureDate.Read) -> CaptureTime? {
+    guard head.upperBound - head.lowerBound >= 12, let bytes = read(12, head.lowerBound),
+      bytes.count == 12
+    else { return nil }
+    let numbers = Numbers(isBigEndian: true)
+    if bytes[0] == 1, numbers.value(bytes[4..<8]) > 1 << 8 { return nil }
+    let seconds =
+      bytes[0] == 1
+      ? numbers.value(bytes[4..<8]) << 32 | numbers.value(bytes[8..<12])
+      : numbers.value(bytes[4..<8])
+    if seconds == 0 { return nil }
+    // Some cameras count from 1970.
+    return CaptureTime(seconds: seconds >= secondsTo1970 ? seconds - secondsTo1970 : seconds)
+  }
+
+  /// From 1904, where these times begin.
+  private static let secondsTo1970 = 2_082_844_800
+
+  /// `meta`: a box `keys` with the names of items, and a box `ilst` with boxes `data`, whose types are the
+  /// numbers of those names, from 1 on.
+  private static func stated(in meta: Range<Int64>, _ read: CaptureDate.Read) -> CaptureTime? {
+    guard let head = read(8, meta.lowerBound), head.count == 8 else { return nil }
+    // In an MP4 version and flags come first.
+    let start = head[4..<8].elementsEqual("hdlr".utf8) ? 0 : Int64(4)
+    let boxes = BoxedMetadata.boxes(in: meta.dropFirst(start), read)
+    guard let keys = boxes.first(where: { $0.type.elementsEqual("keys".utf8) })?.content,
+      let items = boxes.first(where: { $0.type.elementsEqual("ilst".utf8) })?.content,
+      let number = number(ofItemIn: keys, read)
+    else { return nil }
+    let wanted = BoxedMetadata.boxes(in: items, read).first {
+      Numbers(isBigEndian: true).value($0.type[...]) == number
+    }
+    guard let item = wanted?.content,
+      let data = BoxedMetadata.boxes(in: item, read).first?.content.dropFirst(8),
+      data.upperBound - data.lowerBound <= textLimit,
+      let text = read(Int(data.upperBound - data.lowerBound), data.lowerBound)
+    else { return nil }
+    return CaptureTime(movie: text)
+  }
+
+  /// `keys`: version, flags, the number of names; each name with its length and namespace, 4 bytes each.
+  private static func number(ofItemIn keys: Range<Int64>, _ read: CaptureDate.Read) -> Int? {
+    let names = BoxedMetadata.boxes(in: keys.dropFirst(8), read).prefix(itemLimit)
+    let place = names.firstIndex { name in
+      name.type.elementsEqual("mdta".utf8)
+        && name.content.upperBound - name.content.lowerBound == itemName.count
+        && read(itemName.count, name.content.lowerBound) == itemName
+    }
+    return place.map { $0 + 1 }
+  }
+}
+
+extension Range<Int64> {
+  /// The range without its first bytes; empty if it has no more.
+  fileprivate func dropFirst(_ count: Int64) -> Range<Int64> {
+    Swift.min(lowerBound + count, upperBound)..<upperBound
+  }
+}
+
+extension CaptureTime {
+  /// Reads the time of a container of video: `2021-05-06T07:08:09.000000Z`, or with Apple's zone `+0200`.
+  package init?(movie text: [UInt8]) {
+    var zone = text.dropFirst(19).drop { $0 == UInt8(ascii: ".") || 48...57 ~= $0 }
+    if zone.count == 5 { zone = zone.prefix(3) + [UInt8(ascii: ":")] + zone.suffix(2) }
+    self.init(Array(text.prefix(19) + zone))
+  }
+
+  /// A time in UTC, in seconds since 1970.
+  fileprivate init?(seconds: Int) {
+    // Years that begin in March, in cycles of 400 years: the leap day is the last of its year.
+    let days = seconds / 86400 + 719_468
+    let (cycle, day) = (days / 146_097, days % 146_097)
+    let year = (day - day / 1460 + day / 36524 - day / 146_096) / 365
+    let dayOfYear = day - (365 * year + year / 4 - year / 100)
+    let month = (5 * dayOfYear + 2) / 153
+    self.init(
+      year: year + cycle * 400 + (month < 10 ? 0 : 1), month: month < 10 ? month + 3 : month - 9,
+      dayOfMonth: dayOfYear - (153 * month + 2) / 5 + 1, hour: seconds % 86400 / 3600,
+      minute: seconds % 3600 / 60, second: seconds % 60, offset: 0)
+  }
+}
