@@ -61,7 +61,7 @@ struct LostJournalTests {
 
 extension Space {
   /// Writes a stretch of a file of this size.
-  fileprivate func overwrite(
+  func overwrite(
     _ bytes: [UInt8], at offset: Int64, of name: String, size: Int
   ) throws {
     let index = read { $0.child(FileName(known: Array(name.utf8)), of: $0.index(of: .root)!)! }

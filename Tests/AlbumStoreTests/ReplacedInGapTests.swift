@@ -98,6 +98,33 @@ struct ReplacedInGapTests {
     #expect(report.findings.contains { $0.severity == .damage })
   }
 
+  /// A new file lost its content. Later the space removes the first segment of its journal, which a checkpoint
+  /// replaces. Former fault: a mount then knew nothing from before the next segment, guessed that the new file
+  /// had replaced one that was removed with it, and hid it.
+  @Test func aFileThatAMountShowsStaysWhenTheBeginningOfTheJournalIsRemoved() throws {
+    var space = try place.open(background: false)
+    try space.write([1, 2, 3], to: "a")
+    try space.durability.checkpoint()
+    try space.close()
+    let before = segments()
+    space = try place.open(background: false)
+    space.state(try space.seal([4, 5, 6, 7], for: "b"))
+    space.remove("a")
+    try space.commit()
+    let data = try made(.data, since: before)
+    try space.close()
+    try place.store.directory.remove(data)
+
+    for removesFirst in [false, true] {
+      let first = try #require(journals().min { number($0) < number($1) })
+      if removesFirst { try place.store.directory.remove(first) }
+      space = try place.open(readOnly: true)
+      #expect(space.names.contains("b"))
+      #expect(space.status.recovery.incompleteFiles.map(\.outcome) == [.unreadable])
+      try space.close()
+    }
+  }
+
   /// When the user moves the new file, which has replaced the old one, to another name.
   enum Later { case nothing, movedAtOnce, movedMeanwhile, movedLater }
 

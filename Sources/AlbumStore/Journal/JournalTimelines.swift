@@ -182,6 +182,24 @@ struct JournalTimelines {
     return true
   }
 
+  /// True if the frames of a segment without a head continue the chosen chain: the first states the hash of
+  /// one there, or both are of the session that wrote last. True also for any frames where no head decrypts.
+  mutating func followsChain(_ number: SegmentNumber) throws(StoreError) -> Bool {
+    guard let segment = segment(number), let first = try scan(segment).frames.first?.frame else {
+      return false
+    }
+    guard let newest = chosen.first else { return true }
+    if segment.birth == newest.birth { return true }
+    for link in try chain(from: newest.number).reversed() {
+      let end = link.cut ?? link.limit ?? FrameNumber(.max)
+      for found in try scan(link.number).frames
+      where found.frame.number.next == first.number && found.frame.number <= end {
+        return found.hash == first.previousHash
+      }
+    }
+    return false
+  }
+
   /// True if segments of one number and different births exist: one timeline gives each number once.
   var holdsOtherCopies: Bool { listing.own.values.contains { $0.count > 1 } }
 

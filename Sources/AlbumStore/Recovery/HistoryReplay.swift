@@ -101,11 +101,10 @@ extension Recovery {
     _ chain: [JournalLink], floor: StoreTime, into catalog: inout Catalog
   ) throws(StoreError) -> CheckpointReference {
     let references = try journals.checkpoints(of: chain)
-    let isWhole = chain.first?.number.rawValue == 1
     for reference in references where reference.takenAt <= floor {
       if try load(reference, into: &catalog) { return reference }
     }
-    if !isWhole {
+    if try !beginsWithSpace(chain) {
       for reference in references.reversed() where reference.takenAt > floor {
         if try load(reference, into: &catalog) { return reference }
       }

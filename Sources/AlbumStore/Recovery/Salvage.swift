@@ -58,16 +58,24 @@ extension Recovery {
     return chain
   }
 
-  /// The newest segment that holds something, or did. The numbers of frames show where a segment without a
-  /// head belongs.
+  /// The newest segment of this history that holds something, or did. The numbers of frames show where a
+  /// segment without a head belongs.
+  ///
+  /// Nothing but its frames says which segments are before one without a head. Either they follow those of
+  /// the chain. Or the segment was once whole on disk, and the store has segments of one timeline only.
+  /// Otherwise a crash tore it, so a mount leaves it out, or it may be another timeline's: its frames would
+  /// change files that a mount shows whole.
   private mutating func newestOfUse(_ numbers: [SegmentNumber]) throws(StoreError) -> SegmentNumber?
   {
+    let mayBeForeign = journals.holdsOtherCopies || report.mayBeMixed
     for number in numbers.reversed() {
       let scan = try scan(number)
-      if scan.head != nil || !scan.frames.isEmpty { return number }
+      if scan.head != nil { return number }
+      if try journals.followsChain(number) { return number }
       if !scan.wasBegun { continue }
-      salvaged?.isIncomplete = true
-      return number
+      if scan.frames.isEmpty || mayBeForeign { salvaged?.isIncomplete = true }
+      if !mayBeForeign { return number }
+      salvaged?.headless.append(number)
     }
     return nil
   }
