@@ -35,8 +35,12 @@ extension Examination {
   /// Returns the finding as a note if it follows from a part of the journal that was not written yet when the
   /// store was copied.
   private static func asOfCopy(_ finding: CheckFinding) -> CheckFinding {
-    let kinds: [CheckFinding.Kind] = [.lostChanges, .lostFile, .lostEntry, .orphan]
-    let isLost = finding.kind == .unreadableContent && finding.segments.isEmpty
+    let kinds: [CheckFinding.Kind] = [
+      .lostChanges, .lostFile, .lostEntry, .orphan, .linkCount, .album,
+    ]
+    let isLost =
+      finding.kind == .unreadableContent && finding.segments.isEmpty
+      || finding.detail == .thumbnailGone
     if !kinds.contains(finding.kind), !isLost { return finding }
     var note = finding
     note.severity = .note
