@@ -17,6 +17,19 @@ enum FileURI {
     return path.contains(0) ? nil : path
   }
 
+  /// The path of a file in a trash below a mount point, which gvfs names in one segment, encoded twice and
+  /// with backslashes for slashes; nil for any other URI. A file in the trash of the home directory has its
+  /// plain name there.
+  static func trashedPath(_ uri: [UInt8]) -> [UInt8]? {
+    let scheme = Array("trash:///".utf8)
+    guard uri.starts(with: scheme) else { return nil }
+    let (slash, backslash) = (UInt8(ascii: "/"), UInt8(ascii: "\\"))
+    let segment = decoded(uri[scheme.count...])
+    guard segment.first == backslash else { return nil }
+    let path = decoded(segment.map { $0 == backslash ? slash : $0 }[...])
+    return path.contains(0) ? nil : path
+  }
+
   /// Decodes `%20` and the like. Keeps a percent sign without two digits, which sloppy programs write.
   static func decoded(_ text: ArraySlice<UInt8>) -> [UInt8] {
     var bytes: [UInt8] = []
@@ -32,6 +45,18 @@ enum FileURI {
       }
     }
     return bytes
+  }
+
+  /// Encodes a path as GLib and Qt do.
+  static func encoded(_ path: [UInt8]) -> [UInt8] {
+    let kept = Set("!$&'()*+,-./:;=@_~".utf8)
+    return path.flatMap { byte -> [UInt8] in
+      let isPlain =
+        48...57 ~= byte || 65...90 ~= byte || 97...122 ~= byte || kept.contains(byte)
+      if isPlain { return [byte] }
+      let digits = Array("0123456789ABCDEF".utf8)
+      return [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+    }
   }
 
   private static func digit(_ byte: UInt8) -> UInt8? {

@@ -13,6 +13,8 @@ package struct Trace: Sendable, Equatable {
     case history
     /// A program's setting, such as the file that it showed last.
     case setting
+    /// A program's database that names photos.
+    case database
     /// A whole picture in a directory for temporary files.
     case temporaryPicture
     /// A whole file or directory in the trash of the home directory.
@@ -20,7 +22,7 @@ package struct Trace: Sendable, Equatable {
   }
 
   package enum State: Sendable, Hashable {
-    /// It was found, and its removal was not requested.
+    /// It was found and can be removed, but that was not requested.
     case found
     case removed
     /// Its program removes it soon: gvfs writes its files anew within a minute.
@@ -37,8 +39,10 @@ package struct Trace: Sendable, Equatable {
     case refused(String)
     /// A journal that gvfs does not use any more.
     case abandoned
-    /// A desktop's daemon holds the settings in memory and would write them back.
+    /// A program or a desktop's daemon holds the settings in memory and would write them back.
     case setting
+    /// Only the program whose database it is knows what belongs to which photo.
+    case database
     /// Nothing in the file says where it comes from.
     case unproven
     /// It may be the only copy of a photo.

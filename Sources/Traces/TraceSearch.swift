@@ -26,7 +26,8 @@ package struct TraceSearch {
     search.lookAtRecentFiles()
     search.lookAtViewers()
     search.lookAtSettings()
-    search.lookAtTemporaryPictures()
+    search.lookAtDatabases()
+    search.lookAtUnprovenPictures()
     search.lookAtTrash()
     search.lookAtGvfsMetadata()
     return search

@@ -27,8 +27,10 @@ package struct TracedTree: Sendable, Equatable {
     return nil
   }
 
-  /// The same for a `file:` URI.
-  package func inside(uri: [UInt8]) -> [UInt8]? { FileURI.path(uri).flatMap { inside($0) } }
+  /// The same for a `file:` URI, and for one of gvfs' `trash:`.
+  package func inside(uri: [UInt8]) -> [UInt8]? {
+    (FileURI.path(uri) ?? FileURI.trashedPath(uri)).flatMap { inside($0) }
+  }
 
   /// True if a root lies at or below a path.
   package func lies(in path: String) -> Bool {

@@ -44,10 +44,20 @@ struct TraceSentences {
   /// Ends the output of `albumfs traces`.
   var summary: String {
     let words = command + " --clean"
-    if proven.isEmpty { return "No traces found." }
+    if proven.isEmpty {
+      return search.traces.isEmpty
+        ? "No traces found." : "No other traces found. These may be of other pictures."
+    }
     if search.isCleaning { return "Removed \(counted(removed, "trace"))." }
-    return "\(counted(proven.count, "trace")). Remove them with: \(words)"
+    let all = counted(proven.count, "trace")
+    switch removable {
+    case 0: return "\(all). albumfs can remove none of them."
+    case proven.count: return "\(all). Remove \(proven.count == 1 ? "it" : "them") with: \(words)"
+    default: return "\(all). Remove \(removable) of them with: \(words)"
+    }
   }
+
+  private var removable: Int { search.traces.filter { $0.state == .found }.count }
 
   /// The line of a command that looked by the way; nil if there is nothing to say.
   var remark: String? {
@@ -60,8 +70,8 @@ struct TraceSentences {
       if count > 1 { counts.append("\(count) \(kind.words.several)") }
     }
     let more = search.isComplete ? "" : ", maybe more"
-    return
-      "Outside of it stay \(counts.joined(separator: ", "))\(more). To remove: \(command) --clean"
+    let advice = removable > 0 ? "To remove: \(command) --clean" : "To see more: \(command)"
+    return "Outside of it stay \(counts.joined(separator: ", "))\(more). \(advice)"
   }
 
   /// nil unless traces stay that should not, or may stay because a place was not searched.
@@ -111,6 +121,7 @@ struct TraceSentences {
     case .refused(let words): "gvfs refused: \(words)"
     case .abandoned: "gvfs does not use this journal any more; you can remove it"
     case .setting: "it is a setting; reset it in its program"
+    case .database: "it is a program's own; remove the photos in that program"
     case .unproven: "nothing in it says where it comes from; look at it"
     case .trash: "it is the file itself, and not encrypted; restore it, or empty the trash"
     }
@@ -192,6 +203,7 @@ extension Trace.Kind {
     case .metadata: ("metadata", "metadata of files")
     case .history: ("history", "history entries")
     case .setting: ("setting", "settings")
+    case .database: ("database", "databases")
     case .temporaryPicture: ("temporary picture", "temporary pictures")
     case .trashedFile: ("file in the trash", "files in the trash")
     }

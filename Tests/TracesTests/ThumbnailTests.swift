@@ -59,6 +59,26 @@ import Traces
     #expect(home.found() == spellings.map { _ in "a.jpg" })
   }
 
+  /// gvfs names a file of a trash on the mount by its path, with backslashes, encoded twice.
+  @Test func filesInATrashOnTheMountAreRecognised() throws {
+    func trashed(_ path: String) -> String {
+      let once = home.uri(path).dropFirst("file://".count)
+      let escaped = once.split(separator: "/").map {
+        $0.addingPercentEncoding(withAllowedCharacters: .alphanumerics)!
+      }
+      return "trash:///%5C" + escaped.joined(separator: "%5C")
+    }
+    let names = [
+      trashed("Album/.Trash-1000/files/a\\b`c d%é.jpg"), trashed("Album2/.Trash-1000/files/b.jpg"),
+      "trash:///c.jpg", "trash:///", "trash:///%5C", "trash:///%5C%2500",
+    ]
+    for (number, uri) in names.enumerated() {
+      try home.write(".cache/thumbnails/normal/\(number).png", PNG.thumbnail(of: uri))
+    }
+    #expect(home.found(cleaning: true) == [".Trash-1000/files/a\\b`c d%é.jpg"])
+    #expect(try home.files().count == names.count - 1)
+  }
+
   @Test func namesWithNewlinesPercentSignsAndOtherEncodingsAreRecognised() throws {
     let uris = ["Album/two%0Alines.jpg", "Album/100%25.jpg", "Album/50%.jpg", "Album/%FFx%FE.jpg"]
     for (number, uri) in uris.enumerated() {

@@ -79,11 +79,53 @@ import Traces
     try home.write(".config/nomacs/Image Lounge.conf", "recentFiles=\(home.album)/b c.jpg\n")
     try home.write(
       ".config/dconf/user", Array("GVariant\0\0".utf8) + Array("\(home.album)/d\0".utf8))
+    try home.write(
+      ".config/QtProject.conf",
+      "[FileDialog]\nhistory=\(home.uri("Album2")), \(home.uri("Album/h"))\n")
+    try home.write(
+      ".config/darktable/darktablerc",
+      "history0=1:0:0:\(home.album)/i$\nlast=1:0:0:\(home.home)/Album2$\n")
+    try home.write(
+      ".config/session/dolphin_dolphin_dolphin",
+      "Tab Data 0=\\x00\\x00\\x1a\(home.uri("Album/j"))\\x00\\x01\n")
+    try home.write(".config/RawTherapee/options", "RecentFolders=\(home.album)/k;\n")
     let search = home.search(cleaning: true)
     let found = Set(search.traces.map { String(decoding: $0.path ?? [], as: UTF8.self) })
-    #expect(found == ["a.jpg", "b c.jpg", "d"])
+    #expect(found == ["a.jpg", "b c.jpg", "d", "h", "i", "j", "k"])
     #expect(search.traces.allSatisfy { $0.state == .stays(.setting) })
     #expect(try home.text("\(channels)/ristretto.xml") == text)
+  }
+
+  /// Shotwell, darktable and Nautilus keep names in databases, and thumbnails by numbers of these.
+  @Test func databasesThatNamePhotosAreNamedAndStay() throws {
+    let shotwell = ".local/share/shotwell/data/photo.db"
+    let stars = ".local/share/nautilus/tags/meta.db"
+    func row(_ name: String) -> [UInt8] { [1, 0x41] + Array(name.utf8) + [2, 0x41] }
+    try home.write(shotwell, row("\(home.album)2/a.jpg"))
+    try home.write(stars, row(home.uri("Album3/a.jpg")))
+    try home.write(".cache/shotwell/thumbs/thumbs128/thumb01.jpg", "x")
+    #expect(home.search(cleaning: true).traces.isEmpty)
+
+    try home.write(shotwell, row("\(home.album)2/a.jpg") + row("\(home.album)/b.jpg"))
+    try home.write(stars, row(home.uri("Album/a.jpg")))
+    let search = home.search(cleaning: true)
+    #expect(
+      search.traces.map(\.file) == [
+        home.home + "/" + shotwell, home.home + "/.cache/shotwell/thumbs", home.home + "/" + stars,
+      ])
+    #expect(search.traces.allSatisfy { $0.state == .stays(.database) && $0.path == [] })
+    #expect(try home.files().count == 3)
+  }
+
+  /// The names of these files are checksums, so nothing says whose pictures they are.
+  @Test func cachesOfUnknownPicturesAreNamedAndStay() throws {
+    try home.write(".cache/qimgv/thumbnails/0123.png", "x")
+    try home.write(".cache/digikam/undocache-7-0.bin", "x")
+    try home.write(".config/GIMP/2.10/backups/backup-000.xcf", "x")
+    let search = home.search(cleaning: true)
+    #expect(search.traces.count == 3)
+    #expect(search.traces.allSatisfy { $0.state == .stays(.unproven) && $0.path == nil })
+    #expect(try home.files().count == 3)
   }
 
   /// Nothing in such a file says whose picture it is.
