@@ -98,6 +98,50 @@ struct TimelineTests {
     }
   }
 
+  /// A killed session of the source left a segment that no frame names, and the copy has one of the same
+  /// number. The copy's journal lies before the source's oldest checkpoint. Former fault: of the two segments
+  /// the mount removed the one that came last in the order of names.
+  @Test func theSegmentOfTheOtherTimelineStaysWhereAKilledSessionLeftOneOfItsNumber() throws {
+    for _ in 0..<6 {
+      let source = try StorePlace()
+      var space = try source.open(background: false)
+      try space.write([1], to: "a")
+      try space.close()
+      let copy = try StorePlace(copyOf: source)
+      for name in ["b", "c"] {
+        space = try copy.open(background: false)
+        try space.write([2], to: name)
+        try space.close()
+      }
+      space = try source.open(background: false)
+      for name in ["d", "e", "f", "g"] {
+        try space.write([3], to: name)
+        try space.durability.checkpoint()
+      }
+      try space.close()
+      space = try source.open(background: false)
+      // More than the writer holds in memory.
+      _ = try space.seal([UInt8](repeating: 4, count: StorePlace.segmentSize), for: "h")
+      space.abandon()
+      let own = try source.segments()
+      let foreign = try copy.segments().filter { own[$0.key] == nil }
+      for (path, bytes) in foreign { try source.replace(path, bytes) }
+      let before = try source.segments()
+      let data = before.keys.compactMap { source.keys.segment(at: $0) }.filter { $0.kind == .data }
+      #expect(Set(data.map(\.number)).count == data.count - 2, "two numbers are used twice")
+
+      space = try source.open(grace: 0, background: false)
+      try space.write([5], to: "i")
+      try space.durability.checkpoint()
+      var sweep = try space.compactor.beginSweep()
+      for _ in 0..<3 { try sweep.round(space.compactor) }
+      try space.close()
+      let left = try source.segments()
+      let gone = foreign.keys.filter { left[$0] != before[$0] }
+      #expect(gone == [])
+    }
+  }
+
   /// Both timelines give a segment the same number. Its birth is in its name, and the name is authenticated
   /// with each record: the copy's segment in the place of the source's is damage, and its bytes never show.
   @Test func noRecordOfTheOtherTimelineDecrypts() throws {

@@ -104,9 +104,12 @@ extension Durability {
       !journal.unstatedRetirements.contains(number)
       && (journal.retirements[number]?.rawValue ?? 0) <= proven
     if !isProven, !options.omitting.contains(.retiredBeforeUnlinked) { return false }
+    let birth = files.birth(SegmentID(kind: .data, number: number))
     return catalog.withLock { catalog in
       guard let account = catalog.segments.accounts[number] else { return false }
-      return account.state == .retired && account.live <= 0
+      // The file that would go is the one that the ledger means, and no other copy's of this number.
+      return (account.birth == birth || account.birth == .none)
+        && account.state == .retired && account.live <= 0
         && (!catalog.hasChanged(number) || options.omitting.contains(.retiredBeforeUnlinked))
         && !content.openSegments.contains(number)
     }

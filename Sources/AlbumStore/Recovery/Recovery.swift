@@ -190,6 +190,7 @@ struct Recovery {
     report.lacksEnd = lacksSuccessor && !report.isEndMissing && !report.mayBeMixed
     if !report.keepsLooseContent, !lacksSuccessor {
       for (number, birth) in strays.leftOver {
+        files.use(SegmentID(kind: .data, number: number), birth)
         catalog.setState(of: number, to: .retired, retiredAt: files.clock.now, birth: birth)
       }
     }

@@ -207,7 +207,7 @@ struct ForkExamination {
       Explanation.explain(mixed, fork.source, lost, circumstances, seen)
     }
     if isOfSource != isOfCopy, Bool.random(using: &random) {
-      examineWriting(mixed, isOfSource ? ofCopy : ofSource, circumstances)
+      examineWriting(mixed, isOfSource ? ofCopy : ofSource, circumstances, seen)
     }
   }
 
@@ -250,7 +250,7 @@ struct ForkExamination {
   }
 
   private mutating func examineWriting(
-    _ mixed: StoreCopy, _ strangers: [String], _ circumstances: String
+    _ mixed: StoreCopy, _ strangers: [String], _ circumstances: String, _ seen: Sighting
   ) {
     var session = WritingSession(mixed, fork.source.keys, boot: boot, omitting: omitted)
     session.run(&random)
@@ -261,7 +261,9 @@ struct ForkExamination {
     }
     if let path = gone.first {
       let kind = fork.source.keys.segment(at: path).map { "\($0.kind)" } ?? "other"
-      add([Fault("something of the other timeline is removed", "\(kind) \(path)")], circumstances)
+      let fault = Fault("something of the other timeline is removed", "\(kind) \(path)")
+      add([fault], circumstances)
+      Explanation.explain(mixed, fork.source, [fault], circumstances, seen)
     }
   }
 }
