@@ -57,6 +57,56 @@ struct LostJournalTests {
     #expect(try space.content(of: "a") == seen)
     try space.close()
   }
+
+  /// Compaction moves the content of a file. A copy has the new place of it, and lacks the old segment and the
+  /// frames that say so. Former fault: a session that wrote took the new place for garbage and removed it.
+  @Test func contentThatLostFramesMovedStaysUntilARepair() throws {
+    let place = try StorePlace()
+    func data() -> Set<String> {
+      Set(place.store.directory.segmentPaths().filter { place.keys.segment(at: $0)?.kind == .data })
+    }
+    func journals() -> [String] {
+      place.store.directory.segmentPaths().filter { place.keys.segment(at: $0)?.kind == .journal }
+        .sorted { place.keys.segment(at: $0)!.number < place.keys.segment(at: $1)!.number }
+    }
+    var space = try place.open(background: false)
+    let content = [UInt8](repeating: 7, count: 5000)
+    try space.write(content, to: "a")
+    try space.write([UInt8](repeating: 1, count: 200_000), to: "junk")
+    try space.close()
+    let old = data()
+    space = try place.open(background: false)
+    space.remove("junk")
+    try space.commit()
+    try space.write([2], to: "b")
+    try space.barrier()
+    let journal = try #require(journals().last)
+    let early = try #require(place.segments()[journal])
+    try space.durability.checkpoint()
+    try space.compact()
+    try space.barrier()
+    space.abandon()
+    let moved = data().subtracting(old)
+    #expect(old.count == 1 && moved.count == 1)
+    for path in [old.first!, journals().last!] { try place.store.directory.remove(path) }
+    try place.replace(journal, early)
+
+    for _ in 0..<2 {
+      space = try place.open(grace: 0, background: false)
+      #expect(space.status.recovery.keepsLooseContent)
+      try space.write([3], to: "c")
+      try space.durability.checkpoint()
+      do throws(StoreError) { try space.compact() } catch { #expect(error.code == .damaged) }
+      var sweep = try space.compactor.beginSweep()
+      for _ in 0..<3 { try sweep.round(space.compactor) }
+      try space.close()
+    }
+    #expect(moved.isSubset(of: data()))
+    var options = CheckOptions()
+    options.repairs = true
+    let report = try SpaceCheck.run(place.store, keys: place.keys, options: options)
+    #expect(report.repairs.contains { if case .newerContent = $0 { true } else { false } })
+  }
 }
 
 extension Space {

@@ -22,7 +22,8 @@ extension Recovery {
       lacksSuccessor: lacksSuccessor, omitting: omitted)
   }
 
-  private func lacksSegment(_ catalog: borrowing Catalog) -> Bool {
+  /// True if a segment with content of this catalog is missing.
+  func lacksSegment(_ catalog: borrowing Catalog) -> Bool {
     catalog.segments.accounts.contains { number, account in
       account.live > 0 && !listing.contains(SegmentID(kind: .data, number: number), account.birth)
     }

@@ -138,11 +138,11 @@ struct Recovery {
     }
     try judgeEnd(with: &catalog)
     // Records of files that the lost part described name inodes. No new file may get such a number.
-    if report.isEndMissing || report.lacksEnd || report.mayBeMixed {
+    if report.isEndMissing || report.lacksEnd || report.mayLackMoves || report.mayBeMixed {
       catalog.skipNumbers(before: SpaceCounters(), leavingOut: .lostEnd)
     }
     if report.firstLostInode == nil,
-      report.isEndMissing || report.lacksEnd || report.isCutShort
+      report.isEndMissing || report.lacksEnd || report.mayLackMoves || report.isCutShort
     {
       report.firstLostInode = greatestInode + 1
     }
@@ -188,6 +188,9 @@ struct Recovery {
     report.isEndMissing = isProven || !orphans.isEmpty
     // A full journal segment gets its seal when its successor is on disk.
     report.lacksEnd = lacksSuccessor && !report.isEndMissing && !report.mayBeMixed
+    report.mayLackMoves =
+      !report.hasSessionEnded && !report.isJournalIncomplete && !report.mayBeMixed
+      && lacksSegment(catalog) && report.incompleteFiles.contains { !$0.isEndOfCopy }
     if !report.keepsLooseContent, !lacksSuccessor {
       for (number, birth) in strays.leftOver {
         files.use(SegmentID(kind: .data, number: number), birth)

@@ -36,6 +36,9 @@ package struct RecoveryReport: Equatable, Sendable {
   /// True if the end of the journal may be missing: the newest journal segment was full, and its successor is
   /// missing. A copy may have been made just when the successor was begun.
   package var lacksEnd = false
+  /// True if a segment with content is missing, and the end of the last session with it: compaction may have
+  /// moved that content in frames that are not here either.
+  package internal(set) var mayLackMoves = false
   /// True if history ends with an unmount.
   package var wasClean = true
   /// Files whose newest version is not whole, because content of it is missing from the store.
@@ -115,6 +118,6 @@ package struct RecoveryReport: Equatable, Sendable {
 
   /// True if frames are missing, so that the store may hold content that the catalog does not know.
   package var isJournalIncomplete: Bool {
-    damagedFrames > 0 || isCutShort || isEndMissing || lacksEnd
+    damagedFrames > 0 || isCutShort || isEndMissing || lacksEnd || mayLackMoves
   }
 }

@@ -112,6 +112,11 @@ extension RecoveryReport {
         "The newest part of the history is not in this store: it was begun while the store was copied, or it "
           + "is lost. Run rsync again, or restore the store from a backup.")
     }
+    if mayLackMoves {
+      lines.append(
+        "A segment with content is missing, and the last session did not end with an unmount, so the content may "
+          + "lie elsewhere in the store.")
+    }
     if isEndMissing {
       lines.append("The store is damaged: the end of its history is missing.")
     }
