@@ -98,6 +98,45 @@ struct ReplacedInGapTests {
     #expect(report.findings.contains { $0.severity == .damage })
   }
 
+  /// A new file replaces one, moves to another name, and is replaced there. The copy lacks the content of both
+  /// new files, and an empty file has the first name now. Former fault: the first file was gone.
+  @Test func aFileComesBackAlsoIfTheOneThatReplacedItIsGone() throws {
+    var space = try place.open(background: false)
+    try space.write([1, 2, 3], to: "b")
+    try space.write([4, 5], to: "x")
+    try space.close()
+    let before = segments()
+    space = try place.open(background: false)
+    try space.write([6], to: "b.new")
+    let data = try made(.data, since: before)
+    space.rename("b.new", to: "b")
+    try space.commit()
+    space.rename("b", to: "x")
+    try space.commit()
+    try space.write([7], to: "x.new")
+    space.rename("x.new", to: "x")
+    try space.commit()
+    try space.write([], to: "b")
+    try space.barrier()
+    space.abandon()
+
+    try place.store.directory.remove(data)
+    let copy = try place.open(readOnly: true)
+    #expect(try copy.content(of: "x") == [4, 5])
+    #expect(try copy.content(of: "b") == [])
+    #expect(copy.status.recovery.incompleteFiles.map(\.outcome) == [.leftOut, .withoutName])
+    try copy.close()
+    try repair()
+    let repaired = try place.open(readOnly: true)
+    let files = repaired.read { catalog in
+      var sizes: [Int64] = []
+      catalog.forEachInode { _, state in if state.kind == .regular { sizes.append(state.size) } }
+      return sizes
+    }
+    #expect(files.contains(3), "the first file is in Recovered")
+    try repaired.close()
+  }
+
   /// A new file lost its content. Later the space removes the first segment of its journal, which a checkpoint
   /// replaces. Former fault: a mount then knew nothing from before the next segment, guessed that the new file
   /// had replaced one that was removed with it, and hid it.

@@ -256,6 +256,7 @@ struct FileFallback {
     _ hidden: [InodeNumber], _ names: [InodeNumber: [EntryPlace]], _ catalog: inout Catalog
   ) -> [IncompleteFile] {
     let there = hidden.compactMap { inode in catalog.index(of: inode).map { (inode, $0) } }
+    let chains = hidden.map { replacers(endingWith: $0, catalog) }
     for (inode, index) in there {
       catalog.pin(index)
       catalog.countLinks(of: index, atLeast: names[inode]?.count ?? 0)
@@ -264,14 +265,14 @@ struct FileFallback {
       (names[inode] ?? []).map { (inode: inode, place: $0) }
     }
     places = places.filter { !showReplaced(by: $0.inode, at: $0.place, anywhere: false, &catalog) }
-    var files = hidden.flatMap { bringBack(replacedBy: $0, onlyToTheirNames: true, &catalog) }
+    var files = chains.flatMap { bringBack(replacedBy: $0, onlyToTheirNames: true, &catalog) }
     places = places.filter { !showReplaced(by: $0.inode, at: $0.place, anywhere: true, &catalog) }
     for (_, place) in places {
       guard let directory = catalog.index(of: place.directory) else { continue }
       catalog.removeEntry(place.name, in: directory)
     }
     // Only now are all names of hidden files free.
-    files += hidden.flatMap { bringBack(replacedBy: $0, onlyToTheirNames: false, &catalog) }
+    files += chains.flatMap { bringBack(replacedBy: $0, onlyToTheirNames: false, &catalog) }
     for (inode, index) in there {
       if keepsVersions {
         keepVersions(of: inode, index, &catalog)
@@ -296,13 +297,35 @@ struct FileFallback {
     return true
   }
 
-  /// Restores the files that `inode` replaced, or may have replaced, at their names. Where such a name is
-  /// taken, the file stays without a name; with `onlyToTheirNames` it waits, as all do that are guesses.
+  /// A hidden file, and those that it replaced and that are gone without a whole version, directly or through
+  /// one another: what these had replaced comes back as well. The hidden file is the first.
+  private func replacers(endingWith inode: InodeNumber, _ catalog: borrowing Catalog)
+    -> [InodeNumber]
+  {
+    var found = [inode]
+    var next = 0
+    while next < found.count {
+      let current = found[next]
+      next += 1
+      for rename in renamed
+      where rename.now == current && replaced[rename.former] == nil
+        && !found.contains(rename.former)
+      {
+        let isThere = catalog.index(of: rename.former).map { catalog.state($0).links > 0 } ?? false
+        if !isThere { found.append(rename.former) }
+      }
+    }
+    return found
+  }
+
+  /// Restores the files that these replaced, or may have replaced, at their names. Where such a name is taken,
+  /// the file stays without a name; with `onlyToTheirNames` it waits, as all do that are guesses.
   private mutating func bringBack(
-    replacedBy inode: InodeNumber, onlyToTheirNames: Bool, _ catalog: inout Catalog
+    replacedBy replacers: [InodeNumber], onlyToTheirNames: Bool, _ catalog: inout Catalog
   ) -> [IncompleteFile] {
+    let inode = replacers[0]
     var files: [IncompleteFile] = []
-    for rename in renamed where rename.now == inode {
+    for rename in renamed where rename.now.map(replacers.contains) ?? false {
       let directory = catalog.index(of: rename.place.directory).flatMap {
         catalog.state($0).kind == .directory ? $0 : nil
       }
