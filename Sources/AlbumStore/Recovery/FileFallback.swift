@@ -318,8 +318,8 @@ struct FileFallback {
     return found
   }
 
-  /// Restores the files that these replaced, or may have replaced, at their names. Where such a name is taken,
-  /// the file stays without a name; with `onlyToTheirNames` it waits, as all do that are guesses.
+  /// Restores the files that these replaced, or may have replaced, at their names. Where such a name is
+  /// taken, the file stays without a name; with `onlyToTheirNames` it waits, as all do that are guesses.
   private mutating func bringBack(
     replacedBy replacers: [InodeNumber], onlyToTheirNames: Bool, _ catalog: inout Catalog
   ) -> [IncompleteFile] {
