@@ -6,17 +6,17 @@ import AlbumModel
 /// `mvhd` states a time in UTC, or 0.
 enum MovieDate {
   private static let itemName = Array("com.apple.quicktime.creationdate".utf8)
-  /// Names of items that are looked at, and bytes of a name or a date.
-  private static let itemLimit = 100
+  /// Bytes of a date.
   private static let textLimit = 100
 
   static func date(in movie: Range<Int64>, _ read: CaptureDate.Read) -> CaptureTime? {
     let boxes = BoxedMetadata.boxes(in: movie, read)
-    func content(_ type: String) -> Range<Int64>? {
-      boxes.first { $0.type.elementsEqual(type.utf8) }?.content
-    }
-    return content("meta").flatMap { stated(in: $0, read) }
-      ?? content("mvhd").flatMap { created(in: $0, read) }
+    return content("meta", of: boxes).flatMap { stated(in: $0, read) }
+      ?? content("mvhd", of: boxes).flatMap { created(in: $0, read) }
+  }
+
+  private static func content(_ type: String, of boxes: [BoxedMetadata.Box]) -> Range<Int64>? {
+    boxes.first { $0.type.elementsEqual(type.utf8) }?.content
   }
 
   /// `mvhd`: version, 3 bytes of flags, and the time of creation in 4 bytes (version 1: 8).
@@ -45,8 +45,7 @@ enum MovieDate {
     // In an MP4 version and flags come first.
     let start = head[4..<8].elementsEqual("hdlr".utf8) ? 0 : Int64(4)
     let boxes = BoxedMetadata.boxes(in: meta.dropFirst(start), read)
-    guard let keys = boxes.first(where: { $0.type.elementsEqual("keys".utf8) })?.content,
-      let items = boxes.first(where: { $0.type.elementsEqual("ilst".utf8) })?.content,
+    guard let keys = content("keys", of: boxes), let items = content("ilst", of: boxes),
       let number = number(ofItemIn: keys, read)
     else { return nil }
     let wanted = BoxedMetadata.boxes(in: items, read).first {
@@ -62,7 +61,7 @@ enum MovieDate {
 
   /// `keys`: version, flags, the number of names; each name with its length and namespace, 4 bytes each.
   private static func number(ofItemIn keys: Range<Int64>, _ read: CaptureDate.Read) -> Int? {
-    let names = BoxedMetadata.boxes(in: keys.dropFirst(8), read).prefix(itemLimit)
+    let names = BoxedMetadata.boxes(in: keys.dropFirst(8), read)
     let place = names.firstIndex { name in
       name.type.elementsEqual("mdta".utf8)
         && name.content.upperBound - name.content.lowerBound == itemName.count

@@ -42,11 +42,7 @@ struct HeadlessJournalTests {
 
   /// Destroys both heads of a segment and its first frames.
   private func destroy(_ journal: String, frames: Int, in place: StorePlace) throws {
-    let id = try #require(place.keys.segment(at: journal))
-    let files = SegmentFiles(
-      directory: place.store.directory, keys: place.keys, segmentSize: StorePlace.segmentSize)
-    files.use(SegmentID(kind: .journal, number: id.number), id.birth)
-    let scan = try JournalScan(SegmentID(kind: .journal, number: id.number), files: files)
+    let scan = try place.scan(journal)
     let end = frames == 0 ? scan.start : scan.frames[frames - 1].end
     var random = SeededRandom()
     let start = SegmentSeal.reservedByteCount

@@ -14,16 +14,11 @@ struct SlicedJournalTests {
   init() throws { place = try StorePlace() }
 
   private func journal() throws -> (path: String, scan: JournalScan) {
-    let files = SegmentFiles(
-      directory: place.store.directory, keys: place.keys, segmentSize: StorePlace.segmentSize)
-    let found = place.store.directory.segmentPaths().compactMap { path in
+    let journals = place.store.directory.segmentPaths().compactMap { path in
       place.keys.segment(at: path).map { (path, $0) }
-    }
-    let (path, segment) = try #require(
-      found.filter { $0.1.kind == .journal }.max { $0.1.number < $1.1.number })
-    let id = SegmentID(kind: .journal, number: segment.number)
-    files.use(id, segment.birth)
-    return (path, try JournalScan(id, files: files))
+    }.filter { $0.1.kind == .journal }
+    let (path, _) = try #require(journals.max { $0.1.number < $1.1.number })
+    return (path, try place.scan(path))
   }
 
   /// The catalog knows a part of an album, and not the album: the frame that made it is not in the copy.
@@ -53,6 +48,18 @@ struct SlicedJournalTests {
     let report = try SpaceCheck.run(place.store, keys: place.keys)
     #expect(report.findings.contains { $0.detail == .albumPart })
     #expect(!report.isDamaged, "\(report.findings)")
+  }
+}
+
+extension StorePlace {
+  /// Reads the journal segment at a path.
+  func scan(_ path: String) throws -> JournalScan {
+    let segment = try #require(keys.segment(at: path))
+    let files = SegmentFiles(
+      directory: store.directory, keys: keys, segmentSize: StorePlace.segmentSize)
+    let id = SegmentID(kind: .journal, number: segment.number)
+    files.use(id, segment.birth)
+    return try JournalScan(id, files: files)
   }
 }
 

@@ -131,11 +131,7 @@ struct FileFallback {
       {
         let former = rename.former
         // A file without links was open when it lost its name, and is gone too.
-        if let index = catalog.index(of: former), !catalog.inodes[index].isExpected,
-          catalog.state(index).links > 0
-        {
-          continue
-        }
+        if catalog.hasFile(former) { continue }
         wanted.insert(former)
         // Only versions from before the file lost its last name count.
         let named = recent.versions[former]?.filter { $0.state.links > 0 }
@@ -311,8 +307,7 @@ struct FileFallback {
       where rename.now == current && replaced[rename.former] == nil
         && !found.contains(rename.former)
       {
-        let isThere = catalog.index(of: rename.former).map { catalog.state($0).links > 0 } ?? false
-        if !isThere { found.append(rename.former) }
+        if !catalog.hasFile(rename.former) { found.append(rename.former) }
       }
     }
     return found

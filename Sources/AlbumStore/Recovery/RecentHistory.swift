@@ -288,7 +288,7 @@ extension Catalog {
   }
 
   /// True if an inode exists, stated and not gone, during replay.
-  fileprivate borrowing func hasFile(_ number: InodeNumber) -> Bool {
+  borrowing func hasFile(_ number: InodeNumber) -> Bool {
     index(of: number).map { !inodes[$0].isExpected && state($0).links > 0 } ?? false
   }
 

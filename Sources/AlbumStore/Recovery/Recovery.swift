@@ -138,12 +138,10 @@ struct Recovery {
     }
     try judgeEnd(with: &catalog)
     // Records of files that the lost part described name inodes. No new file may get such a number.
-    if report.isEndMissing || report.lacksEnd || report.mayLackMoves || report.mayBeMixed {
+    if report.mayLackEnd || report.mayBeMixed {
       catalog.skipNumbers(before: SpaceCounters(), leavingOut: .lostEnd)
     }
-    if report.firstLostInode == nil,
-      report.isEndMissing || report.lacksEnd || report.mayLackMoves || report.isCutShort
-    {
+    if report.firstLostInode == nil, report.mayLackEnd || report.isCutShort {
       report.firstLostInode = greatestInode + 1
     }
     catalog.forEachInode { index, state in

@@ -89,6 +89,9 @@ package struct RecoveryReport: Equatable, Sendable {
     leftOutPaths[note.path] = all
   }
 
+  /// True if the end of the journal is missing, or may be.
+  var mayLackEnd: Bool { isEndMissing || lacksEnd || mayLackMoves }
+
   /// True if every missing part of the journal may not have been written yet when the store was copied.
   package var mayLackJournalAsCopy: Bool {
     damagedFrames == absentFrames && !hasSessionEnded && !isCutShort
@@ -118,6 +121,6 @@ package struct RecoveryReport: Equatable, Sendable {
 
   /// True if frames are missing, so that the store may hold content that the catalog does not know.
   package var isJournalIncomplete: Bool {
-    damagedFrames > 0 || isCutShort || isEndMissing || lacksEnd || mayLackMoves
+    damagedFrames > 0 || isCutShort || mayLackEnd
   }
 }
