@@ -84,7 +84,7 @@ struct RepairPlan {
         .secondNameDropped(path: catalog.path(of: name, in: directory), inode: child))
     case .albumPart(let inode):
       guard let index = catalog.index(of: inode) else { return }
-      catalog.update(index) { $0.marks.subtract([.photoDirectory, .thumbDirectory]) }
+      catalog.update(index) { $0.marks.subtract(.albumPart) }
     case .linkCount, .thumbnailGone, .counter, .orphan, .extentOutside, .contentLost,
       .contentBeyondEnd, .ledger, .segmentInUse:
       // Done already, handled by another step of the repair, or harmless.

@@ -91,6 +91,16 @@ package struct InodeState: Equatable, Sendable, BitwiseCopyable {
     /// A photo that had content and changed later. albumfs shows its thumbnail instead of a file that the
     /// user put into Thumb.
     package static let thumbnailGoesFirst = Marks(rawValue: 128)
+
+    /// An album's Photo or Thumb: either mark.
+    package static let albumPart = Marks(rawValue: 2 | 4)
+
+    // Every request asks for marks. The generic functions of OptionSet take several times as long from
+    // another module, because it calls them through witness tables.
+
+    package func contains(_ others: Marks) -> Bool { rawValue & others.rawValue == others.rawValue }
+
+    package func isDisjoint(with others: Marks) -> Bool { rawValue & others.rawValue == 0 }
   }
 
   /// The attribute of an inode marked `leftOut` that records why, since when and where it was.

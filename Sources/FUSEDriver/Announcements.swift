@@ -98,7 +98,7 @@ final class Announcements: Sendable {
     while let photos = next() {
       let watched = InotifyWatches.inodes(on: device)
       if watched.isEmpty { continue }
-      let thumbnails = fileSystem.thumbnails(of: photos)
+      let thumbnails = Set(photos.compactMap(fileSystem.thumbnail))
       for directory in watched where !thumbnails.isEmpty {
         guard let names = try? fileSystem.names(of: thumbnails, shownIn: directory), !names.isEmpty,
           let path = try? fileSystem.path(of: directory)

@@ -23,7 +23,7 @@ extension Driver {
   /// Makes the kernel take a thumbnail for a new inode: with its writeback cache, it keeps the modification
   /// time that it knows of a file. One that is open stays as it is, because its pages belong to the inode.
   private func renewThumbnail(of photo: InodeNumber) {
-    for thumbnail in fileSystem.thumbnails(of: [photo]) where !fileSystem.isOpen(thumbnail) {
+    if let thumbnail = fileSystem.thumbnail(of: photo), !fileSystem.isOpen(thumbnail) {
       inodes.renew(thumbnail)
     }
   }

@@ -37,9 +37,7 @@ enum Zone: Equatable {
 
 extension InodeState {
   /// True for an album's Photo or Thumb itself.
-  var isAlbumPart: Bool {
-    !marks.isDisjoint(with: [.photoDirectory, .thumbDirectory])
-  }
+  var isAlbumPart: Bool { !marks.isDisjoint(with: .albumPart) }
 
   var isDirectory: Bool { kind == .directory }
 }
@@ -72,18 +70,18 @@ extension Zone {
     while true {
       let state = catalog.state(at)
       if state.number == .root || state.marks.contains(.album) { break }
+      if let known = catalog.memo.part(of: state.number) {
+        part = known.flatMap { catalog.index(of: $0) }
+        break
+      }
       guard let name = catalog.name(of: at), let parent = catalog.index(of: catalog.parent(of: at))
       else { break }
       if state.isAlbumPart {
         part = at
         break
       }
-      if name.isHidden { break }
-      if let known = catalog.memo.part(of: state.number) {
-        part = known.flatMap { catalog.index(of: $0) }
-        break
-      }
       climbed.append(state.number)
+      if name.isHidden { break }
       at = parent
     }
     if !climbed.isEmpty {

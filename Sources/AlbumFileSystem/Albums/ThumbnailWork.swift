@@ -144,17 +144,13 @@ extension FileSystem {
     pendingPhotos.wait(until: deadline)
   }
 
-  /// The inodes of the thumbnails of some photos.
-  package func thumbnails(of photos: Set<InodeNumber>) -> Set<InodeNumber> {
+  /// The inode of a photo's thumbnail; nil if it has none.
+  package func thumbnail(of photo: InodeNumber) -> InodeNumber? {
     space.read { catalog in
-      var found: Set<InodeNumber> = []
-      for photo in photos {
-        guard let index = catalog.index(of: photo), let shown = catalog.thumbnail(of: index) else {
-          continue
-        }
-        found.insert(catalog.state(shown).number)
+      guard let index = catalog.index(of: photo), let shown = catalog.thumbnail(of: index) else {
+        return nil
       }
-      return found
+      return catalog.state(shown).number
     }
   }
 

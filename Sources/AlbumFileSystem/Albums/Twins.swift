@@ -47,10 +47,10 @@ enum Twins {
   static func resemble(_ folder: InodeIndex, time: Timestamp, _ catalog: inout Catalog)
     -> InodeNumber?
   {
-    guard case .photo = Zone(of: folder, in: catalog), let twin = twin(of: folder, catalog) else {
-      return nil
-    }
     let state = catalog.state(folder)
+    guard state.isDirectory, case .photo = Zone(of: folder, in: catalog),
+      let twin = twin(of: folder, catalog)
+    else { return nil }
     catalog.update(twin) { twin in
       twin.permissions = state.permissions
       twin.owner = state.owner

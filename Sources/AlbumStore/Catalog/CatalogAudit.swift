@@ -81,7 +81,7 @@ package struct CatalogAudit {
     if !catalog.hasConsistentThumbnail(index) {
       problems.append(.thumbnailGone(photo: state.number))
     }
-    if !state.marks.isDisjoint(with: [.photoDirectory, .thumbDirectory]) {
+    if !state.marks.isDisjoint(with: .albumPart) {
       auditAlbumPart(index, state, catalog)
     }
   }
