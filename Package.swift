@@ -59,6 +59,7 @@ let hummingbirdCore = web("HummingbirdCore", "hummingbird")
 let hummingbirdTLS = web("HummingbirdTLS", "hummingbird")
 let hummingbirdHTTP2 = web("HummingbirdHTTP2", "hummingbird")
 let nio = web("NIOCore", "swift-nio")
+let nioPosix = web("NIOPosix", "swift-nio")
 let nioTLS = web("NIOTLS", "swift-nio")
 let nioSSL = web("NIOSSL", "swift-nio-ssl")
 let httpTypes = web("HTTPTypes", "swift-http-types")
@@ -189,7 +190,7 @@ let package = Package(
       [
         "AlbumModel", "Posix", "ThumbnailProtocol", "ControlProtocol", "CQRencode", "CArchive",
         "CGalleryPages", hummingbird, hummingbirdCore, hummingbirdTLS, hummingbirdHTTP2, nio,
-        nioTLS, nioSSL,
+        nioPosix, nioTLS, nioSSL,
         httpTypes, certificates, asn1,
         cryptography, algorithms, logging,
       ], excluding: ["Pages"]),

@@ -87,6 +87,9 @@ static const unsigned char photos_css[] = {
 static const unsigned char pictures_js[] = {
 #embed "../Gallery/Pages/pictures.js"
 };
+static const unsigned char reception_js[] = {
+#embed "../Gallery/Pages/reception.js"
+};
 static const unsigned char scrubber_js[] = {
 #embed "../Gallery/Pages/scrubber.js"
 };
@@ -174,6 +177,7 @@ static const struct {
     {"photos-view.js", photos_view_js, sizeof photos_view_js},
     {"photos.css", photos_css, sizeof photos_css},
     {"pictures.js", pictures_js, sizeof pictures_js},
+    {"reception.js", reception_js, sizeof reception_js},
     {"scrubber.js", scrubber_js, sizeof scrubber_js},
     {"selection.js", selection_js, sizeof selection_js},
     {"session.js", session_js, sizeof session_js},

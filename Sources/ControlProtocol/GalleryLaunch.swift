@@ -16,10 +16,14 @@ package struct GalleryLaunch: Codable, Sendable, Equatable {
   package var key: String?
   /// True if the terminal shows the address for phones even where they cannot reach it.
   package var showsCode: Bool
+  /// True if the server receives files into an album from its start: a `GalleryReception` is then its
+  /// standard input.
+  package var receives: Bool
 
   package init(
     albumfs: String, store: String?, mountOptions: [String], host: String, port: Int,
-    idleSeconds: Int64, certificate: String?, key: String?, showsCode: Bool
+    idleSeconds: Int64, certificate: String?, key: String?, showsCode: Bool,
+    receives: Bool
   ) {
     self.albumfs = albumfs
     self.store = store
@@ -30,6 +34,23 @@ package struct GalleryLaunch: Codable, Sendable, Equatable {
     self.certificate = certificate
     self.key = key
     self.showsCode = showsCode
+    self.receives = receives
+  }
+}
+
+/// What `albumfs serve --localsend` passes to albumfs-gallery over a socket, which no other program sees: two
+/// lines.
+package struct GalleryReception: Sendable {
+  package var password: String
+  /// The path of the album in the space.
+  package var album: String
+
+  /// nil for anything but two lines.
+  package init?(lines: [UInt8]) {
+    let parts = lines.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    guard parts.count == 3, parts[2].isEmpty else { return nil }
+    password = String(decoding: parts[0], as: UTF8.self)
+    album = String(decoding: parts[1], as: UTF8.self)
   }
 }
 

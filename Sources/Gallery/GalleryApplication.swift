@@ -15,10 +15,14 @@ package struct GalleryApplication: Sendable {
   private let sessions: SessionTable
   private let points: MountPoints
   private let certificate: ServerCertificate
+  private let desk: ReceptionDesk
+  private let address: GalleryAddress
 
   /// Why the server cannot start, for a person.
   package struct Problem: Error, CustomStringConvertible {
     package let description: String
+    /// One of the exit codes of albumfs.
+    package var exitCode: Int32 = 11
   }
 
   /// Threads for file calls: short ones, long ones, and waits for the decoder.
@@ -37,6 +41,9 @@ package struct GalleryApplication: Sendable {
         } else {
           try ServerCertificate(ownFor: GalleryApplication.names(launch.host))
         }
+      let device = LocalSendDevice(certificate: certificate.fingerprint, port: launch.port)
+      desk = ReceptionDesk(device, host: launch.host)
+      address = GalleryAddress(listening: launch.host, port: launch.port)
     } catch {
       throw Problem(description: "The gallery cannot start: \(error)")
     }
@@ -58,10 +65,12 @@ package struct GalleryApplication: Sendable {
     SignalThread.start(lock: { await sessions.lockAll() }, end: { await end() })
     SuspendWatch.start { Task { await sessions.lockAll() } }
     await sessions.prepare()
+    let reception = try await receptionOfTerminal()
     let files = try BlockingBridge(name: "gallery-files", threads: Self.threads.files)
     let work = try BlockingBridge(name: "gallery-work", threads: Self.threads.work)
     let routes = GalleryRoutes(
-      sessions: sessions, idle: .seconds(launch.idleSeconds), files: files, work: work,
+      sessions: sessions, desk: desk, address: address, idle: .seconds(launch.idleSeconds),
+      files: files, work: work,
       previews: try BlockingBridge(name: "gallery-preview", threads: Self.threads.previews))
     // Nothing that a request or a failure says may get into a log.
     let silent = Logger(label: "gallery") { _ in SwiftLogNoOpLogHandler() }
@@ -70,8 +79,8 @@ package struct GalleryApplication: Sendable {
       configuration: ApplicationConfiguration(
         address: .hostname(launch.host, port: launch.port), serverName: nil,
         availableConnectionsDelegate: MaximumAvailableConnections(Self.connectionLimit)),
-      onServerRunning: { _ in announce() }, logger: silent)
-    let upkeep = Task { await watchSessions() }
+      onServerRunning: { _ in announce(reception) }, logger: silent)
+    let upkeep = Task { await watchSessions(reception) }
     defer { upkeep.cancel() }
     do { try await application.run() } catch {
       await end()
@@ -97,8 +106,23 @@ package struct GalleryApplication: Sendable {
     }
   }
 
+  /// Opens what `serve --localsend` receives into.
+  private func receptionOfTerminal() async throws -> Reception? {
+    if !launch.receives { return nil }
+    do {
+      guard let order = GalleryReception(lines: StandardInput.takeAll()) else {
+        throw Problem(description: "The password and the album cannot be read.", exitCode: 9)
+      }
+      return try await TerminalReception(sessions: sessions, desk: desk).open(order)
+    } catch {
+      await end()
+      throw error
+    }
+  }
+
   /// Locks what nobody uses. A machine that slept locks everything: the wall clock went on meanwhile.
-  private func watchSessions() async {
+  private func watchSessions(_ reception: Reception?) async {
+    var reception = reception
     var (wall, steady) = (SystemClock.wall(), MonotonicTime.now)
     while !Task.isCancelled {
       try? await Task.sleep(for: .seconds(1))
@@ -107,6 +131,12 @@ package struct GalleryApplication: Sendable {
       if passed / 1_000_000 - counted > 30_000 { await sessions.lockAll() }
       (wall, steady) = (SystemClock.wall(), .now)
       await sessions.lockDue()
+      await desk.closeDue()
+      if let over = reception, let end = over.end {
+        StandardOutput.write(TerminalReception.farewell(end))
+        await sessions.lock(over.session)
+        reception = nil
+      }
     }
   }
 
@@ -117,18 +147,20 @@ package struct GalleryApplication: Sendable {
   }
 
   /// Shows where the gallery is. It says nothing about spaces.
-  private func announce() {
-    let shown = AddressText.isAny(launch.host) ? AddressText.own.first ?? "localhost" : launch.host
-    let host = shown.contains(":") ? "[\(shown)]" : shown
-    let address = "https://\(host):\(launch.port)/"
-    var lines = ["The gallery is at \(address)"]
-    if launch.certificate == nil {
-      lines.append("Its certificate is made by itself, so the browser warns. SHA-256 fingerprint:")
+  private func announce(_ reception: Reception?) {
+    let url = "https://\(address.text)/"
+    var lines = ["The gallery is at \(url)"]
+    if launch.certificate == nil || reception != nil {
+      lines.append(
+        launch.certificate == nil
+          ? "Its certificate is made by itself, so the browser warns. SHA-256 fingerprint:"
+          : "The SHA-256 fingerprint of its certificate:")
       lines.append("  \(certificate.fingerprint)")
     }
-    if launch.showsCode || !AddressText.isLoopback(launch.host), let code = QRCode.lines(address) {
+    if launch.showsCode || !AddressText.isLoopback(launch.host), let code = QRCode.lines(url) {
       lines += code
     }
+    if let reception { lines += TerminalReception.invitation(reception, at: address) }
     lines.append("Ctrl-C locks and ends it.")
     StandardOutput.write(lines.joined(separator: "\n") + "\n")
   }

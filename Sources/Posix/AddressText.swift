@@ -1,4 +1,4 @@
-internal import Glibc
+package import Glibc
 
 /// Addresses of the Internet protocol as text, and the names of this machine.
 package enum AddressText {
@@ -12,6 +12,12 @@ package enum AddressText {
       if result == 1 { return bytes }
     }
     return nil
+  }
+
+  /// An address of IPv4 as system calls take it; nil for anything else.
+  package static func internetAddress(_ text: String) -> in_addr? {
+    guard let bytes = bytes(text), bytes.count == 4 else { return nil }
+    return in_addr(s_addr: UInt32(bigEndian: bytes.reduce(0) { $0 << 8 | UInt32($1) }))
   }
 
   /// True for an address that only this machine can reach.

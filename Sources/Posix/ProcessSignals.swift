@@ -38,6 +38,20 @@ package enum ProcessSignals {
 }
 
 /// Standard output, for programs that print little.
+/// What another program wrote to this one before it started.
+package enum StandardInput {
+  /// Reads everything, and puts /dev/null in its place.
+  package static func takeAll() -> [UInt8] {
+    let input = FileDescriptor(owning: STDIN_FILENO)
+    let content = (try? input.readToEnd()) ?? []
+    _ = input.release()
+    if let nothing = try? FileDescriptor(open: "/dev/null", O_RDONLY) {
+      _ = dup2(nothing.rawValue, STDIN_FILENO)
+    }
+    return content
+  }
+}
+
 package enum StandardOutput {
   package static func write(_ text: String) {
     let output = FileDescriptor(owning: STDOUT_FILENO)

@@ -17,5 +17,5 @@ do {
   try await GalleryApplication(launch).run()
 } catch {
   StandardOutput.writeError("albumfs-gallery: \(error)\n")
-  exit(11)
+  exit((error as? GalleryApplication.Problem)?.exitCode ?? 11)
 }

@@ -90,6 +90,20 @@ enum PasswordInput {
     return try line(of: file.rawValue, path)
   }
 
+  /// Hands a password on to the program that replaces this one, as the first line of its standard input. The
+  /// other line follows.
+  static func pass(_ password: borrowing SecretBytes, with line: String) throws(Errno) {
+    let (ours, theirs) = try makeSocketPair()
+    let writing = FileDescriptor(owning: ours)
+    let reading = FileDescriptor(owning: theirs)
+    try unsafe password.withUnsafeBytes { bytes throws(Errno) in
+      // The socket is empty, and takes a password and a path at once.
+      _ = try unsafe writing.write(bytes)
+    }
+    try writing.writeAll(Array("\n\(line)\n".utf8))
+    if dup2(reading.rawValue, STDIN_FILENO) < 0 { throw .last }
+  }
+
   /// The command inherits standard input and standard error, so that it can ask.
   private static func fromCommand(_ command: String) throws(Failure) -> SecretBytes {
     var ends: [CInt] = [-1, -1]

@@ -61,6 +61,12 @@ struct PasswordOptions: ParsableArguments {
     try secret.existing(salt: store.securityKeySalt)
   }
 
+  /// Reads a password where a security key is no use.
+  func askForPassword() throws(Failure) -> SecretBytes {
+    if fido2 { throw Failure(.usage, "The gallery takes passwords, and no security key.") }
+    return try PasswordInput.existing(source, prompt: "Password: ")
+  }
+
   /// Reads a new secret. Asks with these words on a terminal.
   func askForNew(_ prompt: String, salt: [UInt8]) throws(Failure) -> SecretBytes {
     try secret.new(prompt, salt: salt)

@@ -9,6 +9,7 @@ The password chooses the space: `some` (a few hundred photos), `many` (--photos 
   slow          milliseconds before each answer of /api/
   full          true: the disk is full
   failJobs      part of the photos on which a job fails
+  reception     closed or guessed: how a reception has ended
   undoTime      seconds in which a deletion can be undone
   expire        true: forgets all sessions
   touch         an album's name: adds a photo to it, as another program would
@@ -43,7 +44,8 @@ POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src blob
           "connect-src 'self'; form-action 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'")
 TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
 
-failures = {"dropUploads": 0, "missingThumbs": 0, "slow": 0, "full": False, "failJobs": 0, "undoTime": 10}
+failures = {"dropUploads": 0, "missingThumbs": 0, "slow": 0, "full": False, "failJobs": 0, "undoTime": 10,
+            "reception": None}
 
 
 # Pictures
@@ -535,6 +537,30 @@ class Handler(BaseHTTPRequestHandler):
         start, end = int(match.group(1)), min(len(data) - 1, int(match.group(2) or len(data) - 1))
         self.send(206, data[start:end + 1], "video/webm", [("Content-Range", f"bytes {start}-{end}/{len(data)}")])
 
+    # Reception from phones
+
+    def open_reception(self):
+        space = self.write()
+        self.json()
+        space.reception = {"id": "r" + secrets.token_hex(4), "asked": 0, "state": "open"}
+        self.send(200, {"reception": space.reception["id"], "pin": "042137", "device": "Album",
+                        "address": "192.0.2.7", "port": 8443, "fingerprint": "AB" * 32})
+
+    def reception(self, identifier):
+        """Shows a phone that sends one file a second."""
+        reception = self.space.reception
+        if reception["id"] != identifier:
+            raise Refused(404, "unknown")
+        done = min(3, reception["asked"])
+        reception["asked"] += 1
+        self.send(200, {"state": failures["reception"] or reception["state"], "done": done % 3,
+                        "total": 3 if 0 < done < 3 else 0, "saved": done, "failed": 0})
+
+    def close_reception(self, identifier):
+        self.body()
+        self.space.reception["state"] = "closed"
+        self.send(200, {})
+
     # Changes and jobs
 
     def changes(self):
@@ -702,6 +728,8 @@ ROUTES = [
     ("POST", f"/api/uploads/{ID}/finish", Handler.finish_upload),
     ("POST", f"/api/uploads/{ID}/same", Handler.same_upload),
     ("POST", f"/api/uploads/{ID}/cancel", Handler.cancel_upload),
+    ("POST", "/api/receptions", Handler.open_reception), ("GET", f"/api/receptions/{ID}", Handler.reception),
+    ("POST", f"/api/receptions/{ID}/close", Handler.close_reception),
 ]
 
 

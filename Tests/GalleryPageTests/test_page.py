@@ -480,6 +480,27 @@ def nothing_stays_in_the_browser_and_locking_clears_the_page(person):
 
 
 @test(mock=True)
+def an_album_receives_from_phones_while_the_pin_is_shown(person):
+    page = person.page
+    person.enter()
+    person.new_album()
+    person.menu("Receive from phones")
+    expect(page.locator(".reception-pin")).to_have_text("042137")
+    expect(page.locator(".dialog .hint")).to_contain_text("192.0.2.7, 8443")
+    expect(page.locator(".reception-state")).to_contain_text("Receiving 1 of 3")
+    expect(page.locator(".reception-state")).to_have_text("3 saved")
+    with page.expect_request(lambda request: request.url.endswith("/close")):
+        person.press("dialog .main")
+    page.wait_for_selector("dialog", state="detached")
+    person.menu("Receive from phones")
+    person.mock(reception="guessed")
+    expect(page.locator(".reception-state")).to_contain_text("Too many wrong PINs")
+    person.press("dialog .main")
+    person.mock(reception=None)
+    person.delete_album()
+
+
+@test(mock=True)
 def a_session_that_ended_shows_the_login_and_no_photos(person):
     page = person.page
     person.enter()

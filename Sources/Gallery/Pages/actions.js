@@ -7,6 +7,7 @@ import { createAlbum, pickAlbum, root } from "./album-picker.js";
 import { ApiError, codeOf, get, post } from "./api.js";
 import { confirmDialog, nameDialog } from "./dialogs.js";
 import { download } from "./downloads.js";
+import { receiveFromPhones } from "./reception.js";
 import { describeCounts, explain, t } from "./texts.js";
 import { say } from "./toasts.js";
 
@@ -118,6 +119,11 @@ export class Actions {
   /** @param {string | null} parent */
   createAlbum(parent) {
     return createAlbum(this.#library, parent);
+  }
+
+  /** @param {string} album */
+  async receive(album) {
+    await attempt(() => receiveFromPhones(album));
   }
 
   /** @param {string} id */

@@ -273,6 +273,8 @@ export class Gallery {
         run: () => void actions.createAlbum(album) },
       { icon: "upload", label: t("uploadFolder"), hidden: fixed || matchMedia("(pointer: coarse)").matches,
         run: () => this.pickFiles(true) },
+      { icon: "phone", label: t("receive"), hidden: fixed || album === null,
+        run: () => void actions.receive(album ?? "") },
       { icon: "edit", label: t("renameAlbum"), hidden: fixed || album === null,
         run: () => void actions.renameAlbum(album ?? "") },
       { icon: "move", label: t("moveAlbum"), hidden: fixed || album === null,

@@ -172,6 +172,22 @@ export const table = define({
   "Ein iPhone gibt statt eines HEIC-Fotos eine JPEG-Kopie heraus, wenn in der Auswahl nicht „Optionen: Aktuell“ "
     + "eingestellt ist, und nie das Video eines Live-Fotos. Bei jeder Datei steht, was ankam."],
 
+  // Reception from phones
+  receive: ["Receive from phones", "Von Handys empfangen"],
+  receiveText: ["In the app LocalSend on the phone, choose photos and send them to “{device}”. It asks for this PIN:",
+    "In der App LocalSend auf dem Handy Fotos wählen und an „{device}“ senden. Sie fragt nach dieser PIN:"],
+  pin: ["PIN", "PIN"],
+  receiveAddress: ["If “{device}” does not appear there, add its address and port to the favourites: {address}.",
+    "Wenn „{device}“ dort nicht erscheint, Adresse und Port zu den Favoriten hinzufügen: {address}."],
+  receiveUnreachable: ["Phones cannot reach this gallery. Start it with --listen.",
+    "Handys erreichen diese Galerie nicht. Starte sie mit --listen."],
+  receiveWaiting: ["Waiting for a phone", "Warten auf ein Handy"],
+  receivingOf: ["Receiving {done} of {n}", "{done} von {n} empfangen"],
+  stopReceiving: ["Stop receiving", "Empfang beenden"],
+  receiveEnded: ["Nothing is received any more.", "Es wird nichts mehr empfangen."],
+  receiveGuessed: ["Too many wrong PINs were tried, so nothing is received any more.",
+    "Es wurden zu viele falsche PINs versucht, deshalb wird nichts mehr empfangen."],
+
   // Failures, by the code of the server
   error_offline: ["The server cannot be reached.", "Der Server ist nicht erreichbar."],
   error_session: ["The album was locked.", "Das Album wurde gesperrt."],

@@ -7,6 +7,8 @@ struct GalleryRoutes: Sendable {
   typealias Context = GalleryContext
 
   let sessions: SessionTable
+  let desk: ReceptionDesk
+  let address: GalleryAddress
   let idle: Duration
   /// Short file calls, for which a user waits.
   let files: BlockingBridge
@@ -28,6 +30,8 @@ struct GalleryRoutes: Sendable {
     addChanges(to: router)
     addJobs(to: router)
     addUploads(to: router)
+    addReceptions(to: router)
+    LocalSendRoutes(desk: desk, work: work).add(to: router)
     return router
   }
 

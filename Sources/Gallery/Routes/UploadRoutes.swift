@@ -29,11 +29,7 @@ extension GalleryRoutes {
 
     init(from decoder: any Decoder) throws {
       let fields = try decoder.container(keyedBy: CodingKeys.self)
-      let digits = Array(try fields.decode(String.self, forKey: .sha256).utf8)
-      bytes = stride(from: 0, to: digits.count - 1, by: 2).compactMap {
-        UInt8(String(decoding: digits[$0...$0 + 1], as: UTF8.self), radix: 16)
-      }
-      if digits.count != 64 || bytes.count != 32 { throw GalleryError(.invalid) }
+      bytes = try SHA256Text.bytes(try fields.decode(String.self, forKey: .sha256))
     }
   }
 
@@ -178,37 +174,5 @@ extension GalleryRoutes {
       text.field("photo", session.id(finished.photo))
     }
     return text.response()
-  }
-}
-
-/// Writes a slice to a file in pieces of a mebibyte.
-private struct SliceWriter {
-  private let file: FolderFile
-  private let limit: Int64
-  private let work: BlockingBridge
-  private var pending: [UInt8] = []
-  /// How far the file is.
-  private(set) var end: Int64
-  private static let pieceSize = 1 << 20
-
-  init(_ file: FolderFile, from offset: Int64, atMost room: Int64, _ work: BlockingBridge) {
-    self.file = file
-    self.work = work
-    end = offset
-    limit = offset + room
-  }
-
-  mutating func append(_ part: ByteBuffer) async throws {
-    if end + Int64(pending.count + part.readableBytes) > limit { throw GalleryError(.large) }
-    pending += part.readableBytesView
-    if pending.count >= SliceWriter.pieceSize { try await flush() }
-  }
-
-  mutating func flush() async throws {
-    if pending.isEmpty { return }
-    let (bytes, place) = (pending, end)
-    pending = []
-    try await work.run { [file] in try file.write(bytes, at: place) }
-    end += Int64(bytes.count)
   }
 }

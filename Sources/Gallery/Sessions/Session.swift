@@ -1,8 +1,10 @@
 import Posix
 
-/// One browser that is logged in to one space. Any thread.
+/// One browser that is logged in to one space, or the terminal. Any thread.
 final class Session: Sendable {
   let space: OpenSpace
+  /// False for the terminal's, which lasts as long as it is used.
+  let hasPage: Bool
   let ids = SessionIds()
   let listings = ListingMemo()
   private struct Times {
@@ -18,8 +20,9 @@ final class Session: Sendable {
   /// A page that has not said that it is open for so long is closed.
   private static let pagePatience = Duration.seconds(60)
 
-  init(_ space: OpenSpace) {
+  init(_ space: OpenSpace, hasPage: Bool = true) {
     self.space = space
+    self.hasPage = hasPage
   }
 
   // MARK: Ids
@@ -39,10 +42,11 @@ final class Session: Sendable {
 
   // MARK: Life
 
-  func wasUsed() {
+  /// - Parameter onPage: false for what a phone sends, which keeps no closed page's session.
+  func wasUsed(onPage: Bool = true) {
     times.withLock { times in
       times.used = .now
-      times.seen = .now
+      if onPage { times.seen = .now }
     }
   }
 
@@ -51,7 +55,7 @@ final class Session: Sendable {
   func isDue(idle: Duration) -> Bool {
     times.withLock { times in
       MonotonicTime.now >= times.used + idle
-        || MonotonicTime.now >= times.seen + Session.pagePatience
+        || (hasPage && MonotonicTime.now >= times.seen + Session.pagePatience)
     }
   }
 

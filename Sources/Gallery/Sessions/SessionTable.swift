@@ -43,6 +43,17 @@ final class SessionTable: Sendable {
 
   /// Returns the value of the cookie for a new session. Every refusal is the same and takes the same time.
   func login(_ password: String) async throws -> String {
+    try await begin(password, hasPage: true).cookie
+  }
+
+  /// Begins a session that has no page and that no request reaches.
+  func terminalSession(_ password: String) async throws -> Session {
+    try await begin(password, hasPage: false).session
+  }
+
+  private func begin(_ password: String, hasPage: Bool) async throws
+    -> (cookie: String, session: Session)
+  {
     try await gate.pass { [self] in
       // A text that cannot be a password costs as much time as a wrong one.
       let isPossible =
@@ -53,21 +64,23 @@ final class SessionTable: Sendable {
         guard case .unlocked(let found) = program.unlock(tried) else {
           throw GalleryError(.refused)
         }
-        return try begin(found)
+        return try begin(found, hasPage: hasPage)
       }
     }
   }
 
-  private func begin(_ found: GalleryMount) throws -> String {
+  private func begin(_ found: GalleryMount, hasPage: Bool) throws
+    -> (cookie: String, session: Session)
+  {
     let value = RandomText.make(43)
     do {
       let space = try openSpace(found)
-      let session = Session(space)
+      let session = Session(space, hasPage: hasPage)
       try state.withLock { state in
         if state.sessions.count >= SessionTable.limit { throw GalleryError(.busy) }
         state.sessions[SessionTable.hash(value)] = session
       }
-      return value
+      return (value, session)
     } catch {
       releaseUnused()
       throw error is GalleryError ? error : GalleryError(.refused)

@@ -2,8 +2,8 @@ import AlbumModel
 import Crypto
 import Posix
 
-/// One file that a browser sends in slices. What has arrived lies in a hidden file of the album, whose name
-/// follows from what is sent: so a later session finds it and goes on.
+/// One file on its way into an album. What has arrived lies in a hidden file of the album. For a browser,
+/// which sends slices, its name follows from what is sent: so a later session finds it and goes on.
 final class Upload: Sendable {
   let album: UInt64
   let name: FileName
@@ -12,9 +12,13 @@ final class Upload: Sendable {
   let partial: FileName
   private let isBusy = Mutex(false, rank: .leaf)
 
-  /// Hidden uploads that nobody continued for so long go at the next login.
-  static let patience = Duration.seconds(7 * 86_400)
+  /// What goes at the next login when nothing came for so long: uploads of browsers, and what an app sent,
+  /// which nobody can continue.
+  private static let leftovers: [(prefix: String, patience: Duration)] = [
+    (prefix, .seconds(7 * 86_400)), (wholePrefix, .seconds(3600)),
+  ]
   private static let prefix = ".albumfs-upload-"
+  private static let wholePrefix = ".albumfs-receive-"
 
   init(album: UInt64, name: FileName, size: Int64, modified: Timestamp, key: SymmetricKey) {
     self.album = album
@@ -28,7 +32,19 @@ final class Upload: Sendable {
     partial = FileName(known: Array((Upload.prefix + digits).utf8))
   }
 
-  static func isPartial(_ name: FileName) -> Bool { name.display.hasPrefix(prefix) }
+  /// A file that comes in one piece or not at all.
+  init(album: UInt64, name: FileName, size: Int64, modified: Timestamp) {
+    self.album = album
+    self.name = name
+    self.size = size
+    self.modified = modified
+    partial = FileName(known: Array((Upload.wholePrefix + RandomText.make(22)).utf8))
+  }
+
+  /// How long a hidden file may lie there without a change; nil for the name of any other file.
+  static func patience(for name: FileName) -> Duration? {
+    leftovers.first { name.display.hasPrefix($0.prefix) }?.patience
+  }
 
   /// Lets one request at a time work on it; throws `busy` otherwise.
   func exclusively<Result>(_ body: () async throws -> Result) async throws -> Result {

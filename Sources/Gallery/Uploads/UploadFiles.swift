@@ -162,15 +162,16 @@ struct UploadFiles: Sendable {
     }
   }
 
-  /// Removes hidden uploads that nobody continued for a week.
+  /// Removes hidden uploads that nobody continues.
   func removeStale() {
-    let limit = SystemClock.wall() - Upload.patience
+    let now = SystemClock.wall()
     for album in space.index.albums().albums {
       guard let folder = try? space.mount.folder(album.found.path + [.photo]),
         let names = try? folder.names()
       else { continue }
-      for name in names where Upload.isPartial(name.name) {
-        if let entry = try? folder.entry(name.name), entry.modified < limit {
+      for name in names {
+        guard let patience = Upload.patience(for: name.name) else { continue }
+        if let entry = try? folder.entry(name.name), entry.modified < now - patience {
           try? folder.removeFile(name.name)
         }
       }

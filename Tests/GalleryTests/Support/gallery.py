@@ -27,11 +27,11 @@ def mounts():
 class Server:
     """`albumfs serve`, with all that it prints."""
 
-    def __init__(self, *arguments, port=None):
-        self.port = port or free_port()
+    def __init__(self, *arguments, port=None, host="127.0.0.1"):
+        self.host, self.port = host, port or free_port()
         self.log = open(os.path.join(os.environ["W"], f"server-{self.port}.log"), "a+b")
         self.process = subprocess.Popen(
-            ["albumfs", "serve", *arguments, "--port", str(self.port)], stdin=subprocess.DEVNULL,
+            ["albumfs", "serve", *arguments, "--listen", host, "--port", str(self.port)], stdin=subprocess.DEVNULL,
             stdout=self.log, stderr=self.log, start_new_session=True)
         for _ in range(6000):
             if b"Ctrl-C" in self.output(): return
@@ -72,12 +72,12 @@ class Browser:
         if password is not None: self.login(password)
 
     @property
-    def origin(self): return f"https://127.0.0.1:{self.server.port}"
+    def origin(self): return f"https://{self.server.host}:{self.server.port}"
 
     def connect(self):
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        return http.client.HTTPSConnection("127.0.0.1", self.server.port, context=context, timeout=300)
+        return http.client.HTTPSConnection(self.server.host, self.server.port, context=context, timeout=300)
 
     def send(self, method, path, body=None, headers=None, drop=()):
         """One request; returns status, headers and body, whatever the status."""
