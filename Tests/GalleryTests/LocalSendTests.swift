@@ -351,7 +351,7 @@ import Testing
           network.announce(asks)
           assert network.heard(server.port, 3) == []
           reception = receive(browser)
-          heard = network.heard(server.port, 4)
+          heard = network.heard(server.port, 6)
           expected = dict(alias="Album", version="2.1", deviceModel="Linux", deviceType="server",
                           fingerprint=reception["fingerprint"], download=False, port=server.port, protocol="https")
           assert heard == [{**expected, "announce": True}] * 3, heard
@@ -364,8 +364,10 @@ import Testing
               network.announce(noise)
           assert network.heard(server.port, 2) == []
           # Many that ask get few replies.
-          for _ in range(200): network.announce(asks)
-          assert 1 <= len(network.heard(server.port, 2)) <= 3
+          begin = time.monotonic()
+          for _ in range(50): network.announce(asks)
+          replies = len(network.heard(server.port, 2))
+          assert 1 <= replies <= 2 + (time.monotonic() - begin), replies
           # Whom it announces takes files there.
           assert Phone(server).give(reception["pin"], {"a.HEIC": b"there"}) == [200]
           # Nobody heard of it where the server does not listen.
