@@ -157,6 +157,29 @@ package enum PlainCopy {
     }
   }
 
+  /// Reads a copy from its file system, and not from the kernel's copy, in pieces of bounded size.
+  ///
+  /// - Parameters:
+  ///   - part: the stretch that is read; nil: all of it.
+  ///   - body: gets each piece; returns false to stop.
+  package static func readBack(
+    _ copy: some SystemPath, part: Range<Int64>? = nil, _ body: ([UInt8]) -> Bool
+  ) throws(Fault) {
+    let file = try reading(copy) { .target($0) }
+    _ = posix_fadvise(file.rawValue, 0, 0, POSIX_FADV_DONTNEED)
+    var offset = part?.lowerBound ?? 0
+    while true {
+      let count = Int(min(Int64(chunk), (part?.upperBound ?? .max) - offset))
+      let piece: [UInt8]
+      do throws(Errno) { piece = try file.bytes(count, at: offset) } catch {
+        throw .target(error)
+      }
+      if piece.isEmpty { return }
+      if !body(piece) { throw .stopped }
+      offset += Int64(piece.count)
+    }
+  }
+
   /// Copies the attributes that users set, and the access control lists. Returns false if the file system
   /// refused an access control list. It may refuse other attributes, too.
   @discardableResult

@@ -257,6 +257,11 @@ package final class MountedStore {
     return path
   }
 
+  /// Reads a file in the directory to work in.
+  package func read(_ name: String) throws -> [UInt8] {
+    Array(try Data(contentsOf: URL(fileURLWithPath: work + "/" + name)))
+  }
+
   /// Writes a password into a file beside the directory to work in.
   package func setPassword(_ password: String, _ name: String) throws {
     try scratch.write(name, password + "\n")

@@ -72,6 +72,11 @@ package enum TestPictures {
   /// Writes tags with ExifTool.
   package static func tag(_ picture: [UInt8], _ format: String, _ tags: String...) throws -> [UInt8]
   {
+    try tag(picture, format, tags)
+  }
+
+  package static func tag(_ picture: [UInt8], _ format: String, _ tags: [String]) throws -> [UInt8]
+  {
     try Workshop.open { shop in
       let name = "picture." + format
       try shop.write(Data(picture), name)

@@ -34,6 +34,7 @@ let allTargets: [String: any FuzzTarget.Type] = [
   "SettingsFile": SettingsFileTarget.self,
   "CaptureDate": CaptureDateTarget.self,
   "EmbeddedPreview": EmbeddedPreviewTarget.self,
+  "StrippedPicture": StrippedPictureTarget.self,
   "AccessControl": AccessControlTarget.self,
   "SecurityKeyMessages": SecurityKeyMessagesTarget.self,
   "UserConfiguration": UserConfigurationTarget.self,

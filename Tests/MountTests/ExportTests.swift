@@ -74,6 +74,86 @@ import Testing
     }
   }
 
+  /// A picture with a place, a HEIC, and a text.
+  private func fillWithPictures(_ mounted: MountedStore) throws {
+    let jpeg = try TestPictures.jpeg(orientation: 6)
+    let heic = try TestPictures.make(TestPictures.pixels(), as: "heic")
+    let tagged = try TestPictures.tag(heic, "heic", "-GPSLatitude=48.1", "-Model=secret")
+    for (name, bytes) in [("one.jpg", jpeg), ("two.heic", tagged), ("two.jpg", jpeg)] {
+      let path = try mounted.write(Data(bytes), name)
+      try mounted.sh("mkdir -p $M/Trip; cp '\(path)' $M/Trip/Photo/\(name)")
+    }
+    try mounted.sh("echo text > $M/Trip/notes.txt; touch -d @1000000000 $M/Trip/Photo/*")
+  }
+
+  @Test func scaledPicturesAreSmallUprightAndBare() throws {
+    try MountedStore.use { mounted in
+      try fillWithPictures(mounted)
+      let (code, first) = try report(mounted, "albumfs export --json --size 320 $M/Trip $W/out")
+      #expect(code == 51 && first.exported == 3 && first.complete)
+      #expect(first.errors.count == 1 && first.errors[0].path.hasSuffix("notes.txt"), "\(first)")
+      let names = try mounted.sh("ls $W/out/Trip")
+      #expect(names.split(separator: "\n").sorted() == ["one.jpg", "two (2).jpg", "two.jpg"])
+      for name in ["one.jpg", "two (2).jpg", "two.jpg"] {
+        let picture = try mounted.read("out/Trip/\(name)")
+        let pixels = try TestPictures.decode(picture)
+        #expect(pixels.width == 320 && pixels.height == 200, "\(name): \(pixels)")
+        let tags = try TestPictures.tags(of: picture)
+        #expect(!tags.contains { ["IFD0", "GPS", "XMP", "IPTC"].contains(where: $0.hasPrefix) })
+      }
+      try mounted.sh("test $(stat -c %Y $W/out/Trip/one.jpg) = 1000000000")
+      // The second run finds them.
+      let (_, again) = try report(mounted, "albumfs export --json --size 320 $M/Trip $W/out")
+      #expect(again.exported == 0 && again.present == 3)
+      let zip = try mounted.outcome("albumfs export --size 320 $M/Trip --zip $W/small.zip")
+      #expect(zip.code == 51 && zip.errors.contains("Exported 3 files"), "\(zip)")
+      try mounted.python(
+        """
+        import zipfile
+        with zipfile.ZipFile(W + "/small.zip") as archive:
+            assert archive.testzip() is None
+            assert archive.read("Trip/one.jpg") == get(W + "/out/Trip/one.jpg")
+        """)
+      for size in ["0", "63", "2049", "many"] {
+        #expect(try mounted.outcome("albumfs export --size \(size) $M/Trip $W/none").code == 1)
+      }
+    }
+  }
+
+  @Test func originalsWithoutMetadataTellNoPlace() throws {
+    try MountedStore.use { mounted in
+      try fillWithPictures(mounted)
+      try mounted.sh(
+        "setfattr -n user.note -v secret $M/Trip/Photo/one.jpg; cp $M/Trip/Photo/one.jpg $W/")
+      let told = try mounted.outcome("albumfs export --without-metadata $M/Trip $W/out")
+      #expect(told.code == 51 && told.errors.contains("Exported 3 files"), "\(told)")
+      #expect(told.errors.contains("notes.txt: metadata can be taken out of JPEG"), "\(told)")
+      try mounted.sh("test \"$(ls $W/out/Trip | tr '\\n' ' ')\" = 'one.jpg two.heic two.jpg '")
+      for name in ["one.jpg", "two.heic"] {
+        let bare = try mounted.read("out/Trip/\(name)")
+        let tags = try TestPictures.tags(of: bare)
+        #expect(!tags.contains { ["GPS", "XMP", "IPTC"].contains(where: $0.hasPrefix) }, "\(tags)")
+        #expect(!tags.contains("IFD0:Model"))
+      }
+      let (bare, whole) = (try mounted.read("out/Trip/one.jpg"), try mounted.read("one.jpg"))
+      #expect(try TestPictures.decode(bare).bytes == TestPictures.decode(whole).bytes)
+      #expect(try TestPictures.tags(of: bare).contains("IFD0:Orientation"))
+      try mounted.sh("test \"$(getfattr -d $W/out/Trip/one.jpg 2>/dev/null)\" = ''")
+      let (_, again) = try report(
+        mounted, "albumfs export --json --without-metadata $M/Trip $W/out")
+      #expect(again.exported == 0 && again.present == 3)
+      let zip = try mounted.outcome("albumfs export --without-metadata $M/Trip --zip $W/bare.zip")
+      #expect(zip.code == 51)
+      try mounted.python(
+        """
+        import zipfile
+        with zipfile.ZipFile(W + "/bare.zip") as archive:
+            assert archive.testzip() is None
+            assert archive.read("Trip/two.heic") == get(W + "/out/Trip/two.heic")
+        """)
+    }
+  }
+
   @Test(.enabled(if: SmallDisk.isPossible, "needs root and a loop device"))
   func aFullTargetIsRefusedBeforeAnythingIsCopied() throws {
     let disk = try SmallDisk(.tmpfs, mebibytes: 2)

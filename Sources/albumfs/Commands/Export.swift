@@ -15,10 +15,17 @@ struct Export: ParsableCommand {
       already with the same content is skipped, so you can interrupt it and run it again; another content of \
       the same name gets a number, as in "IMG_1 (2).jpg". A zip file begins anew each time.
 
+      With --size, each picture is scaled down and upright, as JPEG, PNG or WebP without metadata. With \
+      --without-metadata, originals of JPEG, PNG, WebP, GIF, HEIC and AVIF keep their pixels bit by bit, \
+      their orientation and their colour profile, and lose EXIF, XMP, IPTC, places, comments, embedded \
+      previews, and films and further pictures behind the picture. Names and modification times stay with \
+      both. A file of which this cannot be done is named, is not exported, and the exit code is 51.
+
       The copies are NOT encrypted.
 
         albumfs export ~/Album/Trip /media/stick
         albumfs export ~/Album/Trip ~/Album/Garden --zip ~/photos.zip
+        albumfs export --size 1600 ~/Album/Trip ~/to-send
       """)
 
   @Argument(
@@ -34,6 +41,14 @@ struct Export: ParsableCommand {
     completion: .file())
   var zip: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Scale pictures to a long edge of at most this many pixels, 64 to 2048.", valueName: "px"))
+  var size: Int?
+
+  @Flag(help: "Export originals without EXIF, XMP, IPTC, places and comments.")
+  var withoutMetadata = false
+
   @Flag(help: "Print JSON.")
   var json = false
 
@@ -43,6 +58,16 @@ struct Export: ParsableCommand {
     if zip == nil, paths.count < 2 {
       throw ValidationError("Give albums and a folder, or albums and --zip FILE.")
     }
+    if let size, !ExportForm.edges.contains(size) {
+      let edges = ExportForm.edges
+      throw ValidationError("--size takes \(edges.lowerBound) to \(edges.upperBound) pixels.")
+    }
+  }
+
+  /// Scaled pictures have no metadata anyway.
+  private var form: ExportForm {
+    if let size { return .scaled(edge: size) }
+    return withoutMetadata ? .withoutMetadata : .original
   }
 
   func run() throws {
@@ -59,12 +84,14 @@ struct Export: ParsableCommand {
     var failure: Failure?
     let report: ExportReport
     if let zip {
-      var exporter = ZipExporter(to: zip, showsProgress: !output.quiet, isStopped: isStopped)
+      var exporter = ZipExporter(
+        to: zip, form: form, showsProgress: !output.quiet, isStopped: isStopped)
       do throws(Failure) { try exporter.run(walk.walk) } catch { failure = error }
       report = exporter.report
     } else {
       let folder = try Export.folder(target)
-      var exporter = Exporter(to: folder, showsProgress: !output.quiet, isStopped: isStopped)
+      var exporter = Exporter(
+        to: folder, form: form, showsProgress: !output.quiet, isStopped: isStopped)
       do throws(Failure) { try exporter.run(walk.walk) } catch { failure = error }
       report = exporter.report
     }

@@ -11,11 +11,14 @@ struct Exporter {
     let file: SourceWalk.File
     let path: PlainPath
     let newName: FileName?
+    /// Of what was written, unless that is the original.
+    var derived: (size: Int64, checksum: UInt32)?
   }
 
   private(set) var report = ExportReport()
 
   private let target: PlainPath
+  private let form: ExportForm
   private let showsProgress: Bool
   private let isStopped: () -> Bool
   private var meter: TransferMeter
@@ -28,8 +31,12 @@ struct Exporter {
   private static let batchFiles = 500
 
   /// `target` is a directory.
-  init(to target: String, showsProgress: Bool, isStopped: @escaping () -> Bool) {
+  init(
+    to target: String, form: ExportForm = .original, showsProgress: Bool,
+    isStopped: @escaping () -> Bool
+  ) {
     self.target = PlainPath(target)
+    self.form = form
     self.showsProgress = showsProgress
     self.isStopped = isStopped
     meter = TransferMeter(isShown: false, files: 0, bytes: 0, isStopped: isStopped)
@@ -47,8 +54,11 @@ struct Exporter {
       if let obstacle { fail(file.path, obstacle) }
       return obstacle == nil
     }
-    let missing = files.filter { (try? PlainEntry(place($0)))?.size != $0.entry.size }
-    try limits.require(missing.map(\.entry.size), in: target)
+    // How much room other forms need shows only when they are made.
+    if form.isOriginal {
+      let missing = files.filter { (try? PlainEntry(place($0)))?.size != $0.entry.size }
+      try limits.require(missing.map(\.entry.size), in: target)
+    }
     meter = TransferMeter(
       isShown: showsProgress, files: files.count, bytes: walk.bytes.saturatingAdd(walk.bytes),
       isStopped: isStopped)
@@ -56,7 +66,7 @@ struct Exporter {
     do throws(Failure) {
       for file in files {
         let start = meter.position
-        try take(file)
+        if form.isOriginal { try take(file) } else { try takeDerived(file) }
         meter.finishFile(at: start.saturatingAdd(file.entry.size))
         let isFull = waitingBytes >= Exporter.batchBytes || waiting.count >= Exporter.batchFiles
         if isFull { try verifyCopies() }
@@ -100,6 +110,56 @@ struct Exporter {
     }
   }
 
+  /// Writes a file in another form than the original, and only then looks whether the target has it.
+  private mutating func takeDerived(_ file: SourceWalk.File) throws(Failure) {
+    let derived: DerivedFile
+    switch try form.derive(file) {
+    case .success(let made): derived = made
+    case .failure(let refusal): return fail(file.path, refusal.reason)
+    }
+    let folder = folder(file.folders)
+    let partial = PartialFile.path(in: folder, process: getpid())
+    do throws(PlainCopy.Fault) {
+      do throws(Errno) { try makeFolders(file.folders) } catch { throw .target(error) }
+      let checksum = try derived.write(to: partial) { meter.advance($0) }
+      do throws(PlainCopy.Fault) { try publish(partial, derived, checksum, in: folder) } catch {
+        try? PathCalls.removeFile(partial)
+        throw error
+      }
+    } catch {
+      try judge(error, of: file)
+    }
+  }
+
+  private mutating func publish(
+    _ partial: PlainPath, _ derived: DerivedFile, _ checksum: UInt32, in folder: PlainPath
+  ) throws(PlainCopy.Fault) {
+    let isStopped = isStopped
+    for number in 1...Int.max {
+      let name = NumberedName.of(derived.name, number)
+      let path = folder.appending(name)
+      if let there = try? PlainEntry(path) {
+        guard there.kind == .file, there.size == derived.size,
+          try PlainCopy.isEqual(partial, path, watch: { _ in !isStopped() })
+        else { continue }
+        try? PathCalls.removeFile(partial)
+        report.present += 1
+        return
+      }
+      do throws(Errno) { try PlainFiles.rename(partial, to: path) } catch {
+        // Another program has taken the name.
+        if error == .exists { continue }
+        throw .target(error)
+      }
+      waiting.append(
+        Copy(
+          file: derived.file, path: path, newName: number == 1 ? nil : name,
+          derived: (derived.size, checksum)))
+      waitingBytes = waitingBytes.saturatingAdd(derived.size)
+      return
+    }
+  }
+
   /// Returns false if another program has taken the name.
   private mutating func copy(
     _ file: SourceWalk.File, to path: PlainPath, in folder: PlainPath, newName: FileName?
@@ -140,14 +200,14 @@ struct Exporter {
     }
     for copy in copies {
       do throws(PlainCopy.Fault) {
-        if try !PlainCopy.isEqual(copy.file.path, copy.path, watch: { meter.advance($0) }) {
+        if try !isIntact(copy) {
           fail(
             copy.file.path,
             "its copy differs: remove \(copy.path.text.printable), and export it again")
           continue
         }
         report.exported += 1
-        report.bytes = report.bytes.saturatingAdd(copy.file.entry.size)
+        report.bytes = report.bytes.saturatingAdd(copy.derived?.size ?? copy.file.entry.size)
         if let name = copy.newName {
           report.renamed.append(RenamedFile(copy.file.path, name))
         }
@@ -155,6 +215,21 @@ struct Exporter {
         try judge(error, of: copy.file)
       }
     }
+  }
+
+  /// Reads a copy back.
+  private mutating func isIntact(_ copy: Copy) throws(PlainCopy.Fault) -> Bool {
+    guard let (size, sum) = copy.derived else {
+      return try PlainCopy.isEqual(copy.file.path, copy.path, watch: { meter.advance($0) })
+    }
+    var checksum = ZipChecksum()
+    var length: Int64 = 0
+    try PlainCopy.readBack(copy.path) { piece in
+      checksum.add(piece[...])
+      length += Int64(piece.count)
+      return meter.advance(Int64(piece.count))
+    }
+    return length == size && checksum.value == sum
   }
 
   private mutating func judge(

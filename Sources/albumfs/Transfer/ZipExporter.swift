@@ -9,11 +9,14 @@ struct ZipExporter {
   private struct Stored {
     let file: SourceWalk.File
     let content: Range<Int64>
+    /// Of what was written, unless that is the original.
+    var checksum: UInt32?
   }
 
   private(set) var report = ExportReport()
 
   private let target: PlainPath
+  private let form: ExportForm
   private let showsProgress: Bool
   private let isStopped: () -> Bool
   private var meter: TransferMeter
@@ -24,8 +27,12 @@ struct ZipExporter {
 
   private static let chunk = 1 << 20
 
-  init(to target: String, showsProgress: Bool, isStopped: @escaping () -> Bool) {
+  init(
+    to target: String, form: ExportForm = .original, showsProgress: Bool,
+    isStopped: @escaping () -> Bool
+  ) {
     self.target = PlainPath(MountPath.resolve(target))
+    self.form = form
     self.showsProgress = showsProgress
     self.isStopped = isStopped
     meter = TransferMeter(isShown: false, files: 0, bytes: 0, isStopped: isStopped)
@@ -41,7 +48,8 @@ struct ZipExporter {
     // Heads, and names twice.
     let sizes = walk.files.map { $0.entry.size.saturatingAdd(512) }
     let limits = try ExportTarget(folder)
-    try limits.require([sizes.saturatingSum], in: folder)
+    // How much room other forms need shows only when they are made.
+    if form.isOriginal { try limits.require([sizes.saturatingSum], in: folder) }
     if let obstacle = limits.obstacle(
       folders: [target.name].compactMap(\.self), name: .photo, size: sizes.saturatingSum)
     {
@@ -63,7 +71,7 @@ struct ZipExporter {
       throw error
     }
     report.exported = stored.count
-    report.bytes = stored.lazy.map(\.file.entry.size).saturatingSum
+    report.bytes = stored.lazy.map { Int64($0.content.count) }.saturatingSum
     report.renamed = renamed
     report.complete = true
   }
@@ -73,7 +81,19 @@ struct ZipExporter {
     for file in files {
       let start = meter.position
       let before = zip.end
-      do throws(PlainCopy.Fault) { try store(file, in: &zip) } catch {
+      var derived: DerivedFile?
+      if !form.isOriginal {
+        switch try form.derive(file) {
+        case .success(let made): derived = made
+        case .failure(let refusal):
+          report.errors.append(TransferProblem(file.path, refusal.reason))
+          meter.finishFile(at: start.saturatingAdd(file.entry.size))
+          continue
+        }
+      }
+      do throws(PlainCopy.Fault) {
+        if let derived { try store(derived, in: &zip) } else { try store(file, in: &zip) }
+      } catch {
         try onTarget { () throws(Errno) in try zip.cut(to: before) }
         try judge(error, of: file)
       }
@@ -100,7 +120,7 @@ struct ZipExporter {
     let reader = try open(file.path)
     let before: PlainEntry
     do throws(Errno) { before = try PlainEntry(file.path) } catch { throw .source(error) }
-    let (name, whole) = freeName(file)
+    let (name, whole) = freeName(file.name, file)
     var entry = ZipFormat.Entry(
       name: whole, modified: before.modified, permissions: before.permissions, offset: zip.end,
       size: before.size)
@@ -131,14 +151,43 @@ struct ZipExporter {
     if name != file.name { renamed.append(RenamedFile(file.path, name)) }
   }
 
+  /// Does the same for a file in another form, whose size is known.
+  private mutating func store(
+    _ derived: DerivedFile, in zip: inout PlainWriter
+  ) throws(PlainCopy.Fault) {
+    let file = derived.file
+    let (name, whole) = freeName(derived.name, file)
+    var entry = ZipFormat.Entry(
+      name: whole, modified: file.entry.modified, permissions: file.entry.permissions,
+      offset: zip.end, size: derived.size)
+    try append(ZipFormat.head(of: entry), to: &zip)
+    let start = zip.end
+    var checksum = ZipChecksum()
+    try derived.each { bytes throws(PlainCopy.Fault) in
+      checksum.add(bytes[...])
+      try append(bytes, to: &zip)
+      if !meter.advance(Int64(bytes.count)) { throw .stopped }
+    }
+    entry.checksum = checksum.value
+    do throws(Errno) { try zip.write(ZipFormat.head(of: entry), at: entry.offset) } catch {
+      throw .target(error)
+    }
+    names.insert(whole)
+    entries.append(entry)
+    stored.append(Stored(file: file, content: start..<zip.end, checksum: checksum.value))
+    if name != derived.name { renamed.append(RenamedFile(file.path, name)) }
+  }
+
   private func open(_ path: PlainPath) throws(PlainCopy.Fault) -> PlainReader {
     do throws(Errno) { return try PlainReader(path) } catch { throw .source(error) }
   }
 
-  private func freeName(_ file: SourceWalk.File) -> (name: FileName, whole: [UInt8]) {
+  private func freeName(
+    _ wanted: FileName, _ file: SourceWalk.File
+  ) -> (name: FileName, whole: [UInt8]) {
     var number = 1
     while true {
-      let name = NumberedName.of(file.name, number)
+      let name = NumberedName.of(wanted, number)
       let whole = Array((file.folders + [name]).map(\.bytes).joined(separator: "/".utf8))
       if !names.contains(whole) { return (name, whole) }
       number += 1
@@ -153,10 +202,7 @@ struct ZipExporter {
   private mutating func compare(_ path: PlainPath) throws(Failure) {
     for stored in stored {
       do throws(PlainCopy.Fault) {
-        let isEqual = try PlainCopy.isEqual(stored.file.path, path, part: stored.content) {
-          meter.advance($0)
-        }
-        if isEqual { continue }
+        if try isIntact(stored, in: path) { continue }
       } catch {
         if error == .stopped { try judge(error, of: stored.file) }
         throw Failure(
@@ -165,6 +211,22 @@ struct ZipExporter {
       throw Failure(
         .other, "The copy of \(stored.file.path.text.printable) differs, so no zip file was made.")
     }
+  }
+
+  private mutating func isIntact(
+    _ stored: Stored, in path: PlainPath
+  ) throws(PlainCopy.Fault) -> Bool {
+    guard let sum = stored.checksum else {
+      return try PlainCopy.isEqual(stored.file.path, path, part: stored.content) {
+        meter.advance($0)
+      }
+    }
+    var checksum = ZipChecksum()
+    try PlainCopy.readBack(path, part: stored.content) { piece in
+      checksum.add(piece[...])
+      return meter.advance(Int64(piece.count))
+    }
+    return checksum.value == sum
   }
 
   // MARK: Errors

@@ -1,0 +1,322 @@
+/// Strips a HEIC or AVIF (ISO 23008-12). Its parts lie at offsets that tables state, so everything stays
+/// where it is: zeros replace the content of items that are no pictures, what no item holds, properties and
+/// boxes that are not needed to show the picture. Boxes behind the last picture go.
+enum StrippedHEIF {
+  private static let brands = [
+    "heic", "heix", "heim", "heis", "avif", "mif1", "MiHE",
+  ]
+  /// Items that are pictures, or are made of others.
+  private static let pictures: Set<String> = [
+    "hvc1", "hev1", "lhv1", "av01", "avc1", "vvc1", "jpeg", "j2k1", "unci", "grid", "iovl", "iden",
+    "tmap",
+  ]
+  /// Properties that tell how to decode, turn, cut and colour a picture.
+  private static let properties: Set<String> = [
+    "hvcC", "lhvC", "av1C", "avcC", "vvcC", "jpgC", "j2kH", "ispe", "pixi", "colr", "irot", "imir",
+    "clap",
+    "auxC", "pasp", "clli", "mdcv", "cclv", "amve", "a1op", "a1lx", "lsel", "rloc", "oinf", "tols",
+  ]
+  private static let metaLimit: Int64 = 4 << 20
+  private static let boxLimit = 100
+
+  static func isPicture(brand: ArraySlice<UInt8>) -> Bool {
+    brands.contains { brand.elementsEqual($0.utf8) }
+  }
+
+  private struct Box {
+    let type: String
+    /// The whole box, with its head.
+    let range: Range<Int64>
+    let content: Range<Int64>
+  }
+
+  static func plan(_ file: inout FileWindow) throws(StrippedPicture.Fault) -> StrippedPicture {
+    let boxes = try boxes(&file)
+    let metas = boxes.filter { $0.type == "meta" }
+    // A moov holds a film beside the picture, with tables and dates of its own.
+    if metas.count != 1 || boxes.contains(where: { $0.type == "moov" }) { throw .damaged }
+    let length = metas[0].content.upperBound - metas[0].content.lowerBound
+    if length > metaLimit { throw .damaged }
+    var items = ItemTables(try file.bytes(Int(length), at: metas[0].content.lowerBound))
+    try items.strip(keeping: pictures, properties)
+
+    var result = StrippedPicture()
+    var held: Int64 = 0
+    var waiting: [(head: [UInt8], zeros: Int64)] = []
+    for box in boxes {
+      if !["ftyp", "meta", "mdat"].contains(box.type) {
+        // The kind becomes one that readers skip. A box behind everything else goes as a whole.
+        let length = Int(box.content.lowerBound - box.range.lowerBound)
+        let head = try file.bytes(length, at: box.range.lowerBound)
+        let hidden = Array(head[..<4]) + Array("free".utf8) + Array(head[8...])
+        waiting.append((hidden, Int64(box.content.count)))
+        continue
+      }
+      for (head, zeros) in waiting {
+        try result.insert(head)
+        try result.insert(zeros: zeros)
+      }
+      waiting = []
+      switch box.type {
+      case "ftyp": try result.keep(box.range)
+      case "meta":
+        try result.keep(box.range.lowerBound..<box.content.lowerBound)
+        try result.insert(items.bytes)
+      default:
+        try result.keep(box.range.lowerBound..<box.content.lowerBound)
+        held += try items.add(items.inFile, of: box.content, to: &result)
+      }
+    }
+    // All that an item needs must lie in a box mdat.
+    if held != items.inFile.lazy.map({ Int64($0.range.count) }).reduce(0, +) { throw .damaged }
+    return result
+  }
+
+  /// The boxes of the file, which they must fill.
+  private static func boxes(_ file: inout FileWindow) throws(StrippedPicture.Fault) -> [Box] {
+    var boxes: [Box] = []
+    var offset: Int64 = 0
+    while offset < file.size {
+      var length = try file.number(4, at: offset)
+      let type = String(decoding: try file.bytes(4, at: offset + 4), as: UTF8.self)
+      var head: Int64 = 8
+      if length == 1 {
+        let high = try file.number(4, at: offset + 8)
+        if high > 1 << 20 { throw .damaged }
+        length = high << 32 | (try file.number(4, at: offset + 12))
+        head = 16
+      }
+      if length == 0 { length = file.size - offset }
+      guard length >= head, length <= file.size - offset, boxes.count < boxLimit else {
+        throw .damaged
+      }
+      boxes.append(
+        Box(type: type, range: offset..<offset + length, content: offset + head..<offset + length))
+      offset += length
+    }
+    return boxes
+  }
+}
+
+/// The tables of a box `meta`.
+private struct ItemTables {
+  struct Stretch {
+    var range: Range<Int64>
+    /// False if its content becomes zeros.
+    var isPicture: Bool
+    /// The stretch where EXIF data begin.
+    var isExif = false
+  }
+
+  private(set) var bytes: [UInt8]
+  /// The stretches of items that lie in the file, and those in the box `idat`.
+  private(set) var inFile: [Stretch] = []
+  private var inBox: [Stretch] = []
+  private var kinds: [Int64: String] = [:]
+  private static let itemLimit: Int64 = 100_000
+
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  mutating func strip(
+    keeping pictures: Set<String>, _ properties: Set<String>
+  ) throws(StrippedPicture.Fault) {
+    var primary: Int64?
+    var (hasPlaces, data): (Bool, Range<Int>?) = (false, nil)
+    if bytes.count < 4 { throw .damaged }
+    let boxes = try boxes(in: 4..<bytes.count)
+    for box in boxes where box.type == "iinf" { try readKinds(box.content, keeping: pictures) }
+    for box in boxes {
+      switch box.type {
+      case "hdlr":
+        // Behind the type of the handler and 12 bytes comes a name.
+        if box.content.count > 24 { clear(box.content.lowerBound + 24..<box.content.upperBound) }
+      case "pitm":
+        let isLong = try number(1, box.content.lowerBound, box.content) > 0
+        primary = try number(isLong ? 4 : 2, box.content.lowerBound + 4, box.content)
+      case "iloc":
+        if hasPlaces { throw .damaged }
+        hasPlaces = true
+        try readPlaces(box.content, keeping: pictures)
+      case "iinf", "iref", "dinf", "grpl": break
+      case "iprp":
+        for inner in try self.boxes(in: box.content) where inner.type == "ipco" {
+          for property in try self.boxes(in: inner.content)
+          where !properties.contains(property.type) {
+            hide(property)
+          }
+        }
+      case "idat":
+        if data != nil { throw .damaged }
+        data = box.content
+      default: hide(box)
+      }
+    }
+    guard let primary, let kind = kinds[primary], pictures.contains(kind) else { throw .damaged }
+    try clearData(data)
+  }
+
+  // MARK: Boxes
+
+  private struct Box {
+    let type: String
+    let start: Int
+    let content: Range<Int>
+  }
+
+  private func boxes(in range: Range<Int>) throws(StrippedPicture.Fault) -> [Box] {
+    if range.lowerBound > range.upperBound { throw .damaged }
+    var boxes: [Box] = []
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      let length = Int(try number(4, offset, range))
+      _ = try number(4, offset + 4, range)
+      if length < 8 || length > range.upperBound - offset { throw .damaged }
+      let type = String(decoding: bytes[offset + 4..<offset + 8], as: UTF8.self)
+      boxes.append(Box(type: type, start: offset, content: offset + 8..<offset + length))
+      offset += length
+    }
+    return boxes
+  }
+
+  private func number(
+    _ count: Int, _ offset: Int, _ range: Range<Int>
+  ) throws(StrippedPicture.Fault) -> Int64 {
+    guard offset >= range.lowerBound, offset <= range.upperBound, count <= range.upperBound - offset
+    else { throw .damaged }
+    let value = bytes[offset..<offset + count].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    if value >= 1 << 48 { throw .damaged }
+    return Int64(value)
+  }
+
+  private mutating func clear(_ range: Range<Int>) {
+    for place in range { bytes[place] = 0 }
+  }
+
+  /// Makes a box one that readers skip.
+  private mutating func hide(_ box: Box) {
+    bytes.replaceSubrange(box.start + 4..<box.start + 8, with: "free".utf8)
+    clear(box.content)
+  }
+
+  // MARK: Items
+
+  /// Reads the kinds of items, and clears their names.
+  private mutating func readKinds(
+    _ content: Range<Int>, keeping pictures: Set<String>
+  ) throws(StrippedPicture.Fault) {
+    let isShort = try number(1, content.lowerBound, content) == 0
+    let start = content.lowerBound + (isShort ? 6 : 8)
+    if start > content.upperBound { throw .damaged }
+    for entry in try boxes(in: start..<content.upperBound) {
+      let version = try number(1, entry.content.lowerBound, entry.content)
+      guard entry.type == "infe", version == 2 || version == 3 else { throw .damaged }
+      let size = version == 2 ? 2 : 4
+      let item = try number(size, entry.content.lowerBound + 4, entry.content)
+      let place = entry.content.lowerBound + 4 + size + 2
+      _ = try number(4, place, entry.content)
+      if kinds[item] != nil { throw .damaged }
+      kinds[item] = String(decoding: bytes[place..<place + 4], as: UTF8.self)
+      clear(place + 4..<entry.content.upperBound)
+    }
+  }
+
+  /// Reads where items lie.
+  private mutating func readPlaces(
+    _ content: Range<Int>, keeping pictures: Set<String>
+  ) throws(StrippedPicture.Fault) {
+    var place = content.lowerBound
+    func take(_ count: Int) throws(StrippedPicture.Fault) -> Int64 {
+      defer { place += count }
+      return try number(count, place, content)
+    }
+    let version = try take(1)
+    _ = try take(3)
+    let sizes = Int(try take(2))
+    let (offsetSize, lengthSize) = (sizes >> 12, sizes >> 8 & 15)
+    let (baseSize, indexSize) = (sizes >> 4 & 15, version > 0 ? sizes & 15 : 0)
+    let count = try take(version < 2 ? 2 : 4)
+    if version > 2 || count > ItemTables.itemLimit { throw .damaged }
+    for _ in 0..<count {
+      let item = try take(version < 2 ? 2 : 4)
+      let method = version > 0 ? try take(2) & 15 : 0
+      // Only in this file.
+      let source = try take(2)
+      if method > 1 || source != 0 { throw .damaged }
+      let base = try take(baseSize)
+      let kind = kinds[item] ?? ""
+      for number in 0..<(try take(2)) {
+        _ = try take(indexSize)
+        let start = base + (try take(offsetSize))
+        let length = try take(lengthSize)
+        let limit = Int(ItemTables.itemLimit)
+        if length == 0 || inFile.count + inBox.count >= limit { throw .damaged }
+        let stretch = Stretch(
+          range: start..<start + length, isPicture: pictures.contains(kind),
+          isExif: kind == "Exif" && number == 0)
+        if method == 0 { inFile.append(stretch) } else { inBox.append(stretch) }
+      }
+    }
+    inFile = try ItemTables.ordered(inFile)
+    inBox = try ItemTables.ordered(inBox)
+  }
+
+  /// Sorts stretches. Pictures may share one, but never with something else.
+  private static func ordered(_ stretches: [Stretch]) throws(StrippedPicture.Fault) -> [Stretch] {
+    var ordered: [Stretch] = []
+    for next in stretches.sorted(by: { $0.range.lowerBound < $1.range.lowerBound }) {
+      guard let last = ordered.last, next.range.lowerBound < last.range.upperBound else {
+        ordered.append(next)
+        continue
+      }
+      if !last.isPicture || !next.isPicture { throw .damaged }
+      let end = max(last.range.upperBound, next.range.upperBound)
+      ordered[ordered.count - 1].range = last.range.lowerBound..<end
+    }
+    return ordered
+  }
+
+  // MARK: Content
+
+  /// EXIF data that say nothing but that the picture is upright: in these files a property turns it.
+  private static let emptyExif = [0, 0, 0, 0] + StrippedPicture.exif(orientation: 1)
+
+  /// Adds what pictures hold of a stretch of the file, and zeros for the rest. Returns how many bytes of
+  /// items it has.
+  func add(
+    _ stretches: [Stretch], of part: Range<Int64>, to result: inout StrippedPicture
+  ) throws(StrippedPicture.Fault) -> Int64 {
+    var place = part.lowerBound
+    var held: Int64 = 0
+    for stretch in stretches where stretch.range.overlaps(part) {
+      let range = stretch.range
+      if range.clamped(to: part) != range { throw .damaged }
+      try result.insert(zeros: range.lowerBound - place)
+      held += Int64(range.count)
+      if stretch.isPicture {
+        try result.keep(range)
+      } else {
+        let hasRoom = range.count >= ItemTables.emptyExif.count
+        let exif = stretch.isExif && hasRoom ? ItemTables.emptyExif : []
+        try result.insert(exif)
+        try result.insert(zeros: Int64(range.count - exif.count))
+      }
+      place = range.upperBound
+    }
+    try result.insert(zeros: part.upperBound - place)
+    return held
+  }
+
+  /// Does the same in the box `idat`.
+  private mutating func clearData(_ data: Range<Int>?) throws(StrippedPicture.Fault) {
+    guard let data else {
+      if !inBox.isEmpty { throw .damaged }
+      return
+    }
+    var isHeld = [Bool](repeating: false, count: data.count)
+    for stretch in inBox {
+      if stretch.range.upperBound > Int64(data.count) { throw .damaged }
+      for place in stretch.range where stretch.isPicture { isHeld[Int(place)] = true }
+    }
+    for (number, place) in data.enumerated() where !isHeld[number] { bytes[place] = 0 }
+  }
+}
