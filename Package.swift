@@ -74,6 +74,7 @@ let package = Package(
     .executable(name: "albumfs-thumbnailer", targets: ["albumfs-thumbnailer"]),
     .executable(name: "albumfs-video-thumbnailer", targets: ["albumfs-video-thumbnailer"]),
     .executable(name: "albumfs-fido2", targets: ["albumfs-fido2"]),
+    .executable(name: "albumfs-fetch", targets: ["albumfs-fetch"]),
     .executable(name: "albumfs-gallery", targets: ["albumfs-gallery"]),
   ],
   traits: [
@@ -119,6 +120,8 @@ let package = Package(
     // pkg-config's flags for libfido2 link libcrypto, which albumfs does not call; the library itself is on
     // the compiler's default paths.
     .systemLibrary(name: "CFido2", providers: [.apt(["libfido2-dev"])]),
+    // pkg-config's flags for libcurl name only default paths.
+    .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
     // The core: a store, its spaces and their albums. It does not know FUSE.
     library("AlbumModel"),
@@ -162,6 +165,10 @@ let package = Package(
     library("SecurityKeyProtocol"),
     program("albumfs-fido2", ["SecurityKeyProtocol", "AlbumSecrets", "Posix", "CLinux", "CFido2"]),
 
+    // Files from the web: the conversation, and the program that calls libcurl.
+    library("Fetching", ["AlbumModel", "Posix", "ThumbnailProtocol"]),
+    program("albumfs-fetch", ["Fetching", "Posix", "CLinux", "CSeccomp", "CCurl"]),
+
     // The kernel interface, the daemon that assembles the parts, and the command line.
     library(
       "FUSEDriver", ["AlbumModel", "Posix", "AlbumFileSystem", "CFuse3", "CUring", logging]),
@@ -177,7 +184,7 @@ let package = Package(
       [
         "AlbumModel", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumCheck",
         "ThumbnailProtocol", "SecurityKeyProtocol", "ControlProtocol", "Daemon", "Traces",
-        "PictureMetadata", arguments, logging,
+        "PictureMetadata", "Fetching", arguments, logging,
       ]),
 
     // The gallery for browsers: a process of its own, without keys. It works on mounted spaces by ordinary
@@ -188,7 +195,9 @@ let package = Package(
     library(
       "Gallery",
       [
-        "AlbumModel", "Posix", "ThumbnailProtocol", "ControlProtocol", "CQRencode", "CArchive",
+        "AlbumModel", "Posix", "ThumbnailProtocol", "ControlProtocol", "Fetching",
+        "PictureMetadata",
+        "CQRencode", "CArchive",
         "CGalleryPages", hummingbird, hummingbirdCore, hummingbirdTLS, hummingbirdHTTP2, nio,
         nioPosix, nioTLS, nioSSL,
         httpTypes, certificates, asn1,
@@ -207,6 +216,8 @@ let package = Package(
     tests("AlbumModelTests", ["AlbumModel"]),
     tests("PosixTests", ["AlbumModel", "Posix", "AlbumTestSupport"]),
     tests("PictureMetadataTests", ["AlbumModel", "PictureMetadata", "AlbumTestSupport"]),
+    tests(
+      "FetchingTests", ["AlbumModel", "Posix", "ThumbnailProtocol", "Fetching", "AlbumTestSupport"]),
     tests("TracesTests", ["AlbumModel", "Posix", "Traces", "AlbumTestSupport"]),
     tests("AlbumFormatTests", ["AlbumModel", "AlbumFormat", "AlbumTestSupport"]),
     tests("AlbumSecretsTests", ["AlbumModel", "AlbumFormat", "AlbumSecrets", "AlbumTestSupport"]),
@@ -255,10 +266,16 @@ let package = Package(
       ]),
     tests(
       "MountTests",
-      ["AlbumTestSupport", "albumfs", "albumfs-thumbnailer", "albumfs-video-thumbnailer"]),
+      [
+        "AlbumTestSupport", "albumfs", "albumfs-thumbnailer", "albumfs-video-thumbnailer",
+        "albumfs-fetch",
+      ]),
     tests(
       "GalleryTests",
-      ["Gallery", "AlbumTestSupport", "albumfs", "albumfs-thumbnailer", "albumfs-gallery"]),
+      [
+        "Gallery", "AlbumTestSupport", "albumfs", "albumfs-thumbnailer", "albumfs-gallery",
+        "albumfs-fetch",
+      ]),
     tests("TidyTests", []),
   ]
 )
@@ -281,7 +298,7 @@ if Context.environment["ALBUMFS_FUZZ"] != nil {
       dependencies: [
         "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
         "ThumbnailProtocol", "SecurityKeyProtocol", "ControlProtocol", "Traces", "PictureMetadata",
-        "PictureDecoders", "VideoPosters", "albumfs", "AlbumTestSupport", logging,
+        "PictureDecoders", "VideoPosters", "Fetching", "albumfs", "AlbumTestSupport", logging,
       ],
       path: "Tests/Fuzz", swiftSettings: settings))
 }

@@ -11,6 +11,8 @@
 #include <spawn.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -67,21 +69,56 @@ struct ruleset {
   uint64_t scope;
 };
 
-int clinux_landlock_forbid_all(void) {
 #ifdef SYS_landlock_create_ruleset
+// A set of rules that denies all files, and ports unless `keeps_network`.
+static int new_ruleset(int keeps_network) {
   long version = syscall(SYS_landlock_create_ruleset, NULL, 0, 1);
   if (version < 1) return -1;
   // Version 1 knows 13 rights on files; 2, 3 and 5 add one each; 4 TCP, 6 signals and sockets.
   int rights = 13 + (version >= 2) + (version >= 3) + (version >= 5);
   struct ruleset all = {
       .files = (1ULL << rights) - 1,
-      .network = version >= 4 ? 3 : 0,
+      .network = version >= 4 && !keeps_network ? 3 : 0,
       .scope = version >= 6 ? 3 : 0,
   };
   size_t size = version >= 6   ? sizeof all
                 : version >= 4 ? offsetof(struct ruleset, scope)
                                : offsetof(struct ruleset, network);
-  int ruleset = (int)syscall(SYS_landlock_create_ruleset, &all, size, 0);
+  return (int)syscall(SYS_landlock_create_ruleset, &all, size, 0);
+}
+
+static void allow_reading(int ruleset, const char *directory) {
+  int file = open(directory, O_PATH | O_CLOEXEC);
+  if (file < 0) return;
+  // As in linux/landlock.h: rights (2 to read files, 3 to read directories), and where.
+  struct {
+    uint64_t rights;
+    int32_t parent;
+  } __attribute__((packed)) rule = {.rights = 1 << 2 | 1 << 3, .parent = file};
+  syscall(SYS_landlock_add_rule, ruleset, 1, &rule, 0);
+  close(file);
+}
+#endif
+
+int clinux_landlock_allow_reading(const char *directories) {
+#ifdef SYS_landlock_create_ruleset
+  int ruleset = new_ruleset(1);
+  if (ruleset < 0) return -1;
+  char *names = strdup(directories), *rest = names, *name;
+  while (names != NULL && (name = strsep(&rest, ":")) != NULL) allow_reading(ruleset, name);
+  free(names);
+  int result = (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
+  close(ruleset);
+  return result;
+#else
+  errno = ENOSYS;
+  return -1;
+#endif
+}
+
+int clinux_landlock_forbid_all(void) {
+#ifdef SYS_landlock_create_ruleset
+  int ruleset = new_ruleset(0);
   if (ruleset < 0) return -1;
   int result = (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
   close(ruleset);

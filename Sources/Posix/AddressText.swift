@@ -58,6 +58,41 @@ package enum AddressText {
     return found.filter { !$0.contains(":") } + found.filter { $0.contains(":") }
   }
 
+  /// The networks of this machine's interfaces: an address of each, and how many of its bits are the
+  /// network's (getifaddrs(3)).
+  package static var ownNetworks: [(bytes: [UInt8], bits: Int)] {
+    var list: UnsafeMutablePointer<ifaddrs>?
+    guard unsafe getifaddrs(&list) == 0 else { return [] }
+    defer { unsafe freeifaddrs(list) }
+    var found: [(bytes: [UInt8], bits: Int)] = []
+    var next = unsafe list
+    while let entry = unsafe next {
+      if let address = unsafe entry.pointee.ifa_addr.flatMap({ unsafe raw($0) }),
+        let mask = unsafe entry.pointee.ifa_netmask.flatMap({ unsafe raw($0) }),
+        address.count == mask.count
+      {
+        let bits = mask.reduce(0) { $0 + $1.nonzeroBitCount }
+        if bits > 0 { found.append((bytes: address, bits: bits)) }
+      }
+      unsafe next = entry.pointee.ifa_next
+    }
+    return found
+  }
+
+  /// The 4 or 16 bytes of an address.
+  private static func raw(_ address: UnsafeMutablePointer<sockaddr>) -> [UInt8]? {
+    let start = UnsafeRawPointer(address)
+    switch unsafe CInt(address.pointee.sa_family) {
+    case AF_INET:
+      let number = unsafe start.loadUnaligned(as: sockaddr_in.self).sin_addr
+      return unsafe withUnsafeBytes(of: number) { unsafe Array($0) }
+    case AF_INET6:
+      let number = unsafe start.loadUnaligned(as: sockaddr_in6.self).sin6_addr
+      return unsafe withUnsafeBytes(of: number) { unsafe Array($0) }
+    default: return nil
+    }
+  }
+
   private static func number(of address: UnsafeMutablePointer<sockaddr>) -> String? {
     let family = unsafe CInt(address.pointee.sa_family)
     guard family == AF_INET || family == AF_INET6 else { return nil }

@@ -159,6 +159,20 @@ package final class FolderFile: Sendable {
 
   package func size() throws(Errno) -> Int64 { try descriptor.size() }
 
+  /// The flags of open(2) for a file that is made where it is missing, for reading and writing.
+  package static let readAndWrite: CInt = O_RDWR | O_CREAT
+
+  /// Takes the lock of the whole file, until this value ends. Returns false if another holder has it.
+  package func lock() throws(Errno) -> Bool {
+    do throws(Errno) {
+      try descriptor.lock(exclusive: true, offset: 0, length: 0, wait: false)
+      return true
+    } catch {
+      if error == .again || error == .accessDenied { return false }
+      throw error
+    }
+  }
+
   /// The bytes at an offset: `count`, or fewer where the file ends.
   package func bytes(_ count: Int, at offset: Int64) throws(Errno) -> [UInt8] {
     try descriptor.bytes(count, at: offset)

@@ -38,6 +38,7 @@ let allTargets: [String: any FuzzTarget.Type] = [
   "AccessControl": AccessControlTarget.self,
   "SecurityKeyMessages": SecurityKeyMessagesTarget.self,
   "UserConfiguration": UserConfigurationTarget.self,
+  "FetchReply": FetchReplyTarget.self,
   "ZipDirectory": ZipDirectoryTarget.self,
   "ZipMembers": ZipMembersTarget.self,
   "PlainPicture": PlainPictureTarget.self,

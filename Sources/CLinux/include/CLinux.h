@@ -112,6 +112,10 @@ const char *clinux_library_of_symbol(const char *symbol);
 // -1 on a kernel without Landlock.
 int clinux_landlock_forbid_all(void);
 
+// The same, but leaves the right to read files and directories below these, separated by colons. Those that are
+// missing are skipped.
+int clinux_landlock_allow_reading(const char *directories);
+
 // Gives the calling process and its session the lowest priority for processor and disk. -1 if one of these failed
 // for the process.
 int clinux_yield_to_all(void);

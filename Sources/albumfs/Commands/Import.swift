@@ -1,11 +1,15 @@
 import ArgumentParser
 import ControlProtocol
+import Fetching
 import Posix
 
 struct Import: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Copy photos into an album of a mounted space.",
-    usage: "albumfs import [<options>] <source> ... <album>",
+    usage: """
+      albumfs import [<options>] <source> ... <album>
+      albumfs import [<options>] --url <url> ... <album>
+      """,
     discussion: """
       The content of a SOURCE folder goes into ALBUM, which is made if it is missing; its folders become \
       albums in it. A camera's DCIM and its numbered folders (100CANON) become none. Files keep their names \
@@ -16,8 +20,15 @@ struct Import: ParsableCommand {
       number, as in "IMG_1 (2).jpg". What is hidden is skipped, symbolic links are not followed, and stores of \
       albumfs are refused. Interrupt it at any time, and run it again to continue.
 
+      --url and --url-list load pictures and videos by http or https, in the process albumfs-fetch. Their \
+      name is that of Content-Disposition or of the address, with the ending of their content; their time is \
+      the server's. What is neither picture nor video is named and not kept. A file that was interrupted \
+      goes on where it was, if the server can do that. Everybody on this machine can see what --url says \
+      while the command runs; nobody sees a list.
+
         albumfs import /media/card/DCIM ~/Album/Trip
         albumfs import --by-date --move /media/card ~/Album
+        albumfs import --url-list - ~/Album/Trip < addresses.txt
       """)
 
   @Argument(
@@ -26,6 +37,24 @@ struct Import: ParsableCommand {
       valueName: "source … album"),
     completion: .file())
   var paths: [String]
+
+  @Option(
+    name: .customLong("url"),
+    help: ArgumentHelp(
+      "Load this picture or video. May be given several times.", valueName: "url"))
+  var typedURLs: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Load the addresses in this file, one a line; - reads them from standard input.",
+      valueName: "file"),
+    completion: .file())
+  var urlList: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Load no file that is larger. The default is 8G.", valueName: "size"))
+  var urlLimit: SizeArgument?
 
   @Flag(
     name: .customLong("move"),
@@ -50,10 +79,18 @@ struct Import: ParsableCommand {
   @OptionGroup var output: OutputOptions
 
   func validate() throws {
-    if paths.count < 2 { throw ValidationError("Give files or folders, and an album.") }
+    let loads = !typedURLs.isEmpty || urlList != nil
+    if paths.count < (loads ? 1 : 2) {
+      throw ValidationError("Give files, folders or --url, and an album.")
+    }
+    if loads, isMove || dryRun {
+      throw ValidationError("--url and --url-list take neither --move nor --dry-run.")
+    }
+    if urlLimit?.bytes == 0 { throw ValidationError("--url-limit takes a size above 0.") }
   }
 
   func run() throws {
+    let urls = try urls()
     let album = paths[paths.count - 1]
     let (mount, inside) = try MountPath.find(album)
     let place = try Import.place(mount, inside, album)
@@ -61,17 +98,48 @@ struct Import: ParsableCommand {
     var importer = Importer(
       into: place.path,
       Importer.Options(
-        isMove: isMove, byDate: byDate, isDryRun: dryRun, topIsAlbum: !place.isTop),
+        isMove: isMove, byDate: byDate, isDryRun: dryRun, topIsAlbum: !place.isTop,
+        urls: urls, urlLimit: urlLimit?.bytes ?? Import.usualLimit),
       Importer.Surroundings(
         synchronize: { () throws(Failure) in try Barrier.wait(for: mount) },
         isStopped: { Interruption.wasAsked },
         showsProgress: !output.quiet,
         room: (try? PosixDirectory(path: mount.mountPoint).capacity())?.availableBytes,
-        say: { output.say($0) }, device: (try? PlainEntry(mount.mountPoint))?.file.device))
+        say: { output.say($0) }, device: (try? PlainEntry(mount.mountPoint))?.file.device,
+        fetch: HelperProgram.find("albumfs-fetch")))
     var failure: Failure?
     do throws(Failure) { try importer.run(paths.dropLast().map { PlainPath(argument: $0) }) } catch
     { failure = error }
     try finish(importer.report, failure)
+  }
+
+  /// The largest file that an address may bring, in bytes.
+  private static let usualLimit: Int64 = 8 << 30
+  /// The longest list, in bytes.
+  private static let listLimit = 16 << 20
+
+  private func urls() throws(Failure) -> [RemoteURL] {
+    var lines = typedURLs.joined(separator: "\n")
+    if let urlList {
+      let bytes: [UInt8]
+      do throws(Errno) {
+        bytes = try readWholeFile(urlList == "-" ? "/dev/stdin" : MountPath.resolve(urlList))
+      } catch {
+        throw Failure(.usage, "\(urlList) cannot be read: \(error)")
+      }
+      if bytes.count > Import.listLimit {
+        throw Failure(.usage, "\(urlList) is too long for a list.")
+      }
+      lines += "\n" + String(decoding: bytes, as: UTF8.self)
+    }
+    let (urls, bad) = RemoteURLList.read(lines)
+    if let first = bad.first {
+      throw Failure(.usage, "\(first.printable) is no address: it begins with http:// or https://.")
+    }
+    if urls.count > RemoteURLList.limit {
+      throw Failure(.usage, "A list may have \(RemoteURLList.limit) addresses.")
+    }
+    return urls
   }
 
   /// The path of the album that the user means. `Photo` means its album.

@@ -1,5 +1,6 @@
 import AlbumModel
 import ControlProtocol
+import Fetching
 import Glibc
 import PictureMetadata
 import Posix
@@ -17,6 +18,10 @@ struct Importer {
     var isDryRun = false
     /// False for the top of a space, which holds albums and no photos.
     var topIsAlbum = true
+    /// Addresses to load from.
+    var urls: [RemoteURL] = []
+    /// The largest file of an address, in bytes.
+    var urlLimit: Int64 = .max
   }
 
   /// What the importer asks of others.
@@ -32,6 +37,8 @@ struct Importer {
     var say: (String) -> Void = { _ in }
     /// The file system of the space, which is no source.
     var device: UInt64?
+    /// The program albumfs-fetch; nil if it is missing.
+    var fetch: String?
   }
 
   /// A file that is in the space, as far as this process knows.
@@ -82,7 +89,7 @@ struct Importer {
     }
     warnOfSpace(walk.bytes)
     meter = TransferMeter(
-      isShown: surroundings.showsProgress, files: walk.files.count,
+      isShown: surroundings.showsProgress, files: walk.files.count + options.urls.count,
       bytes: walk.bytes.saturatingAdd(options.isMove ? walk.bytes : 0),
       isStopped: surroundings.isStopped)
     defer { meter.clear() }
@@ -94,6 +101,10 @@ struct Importer {
         if waitingBytes >= Importer.batchBytes || waiting.count >= Importer.batchFiles {
           try concludeArrivals()
         }
+      }
+      for url in options.urls {
+        try fetch(url)
+        if waitingBytes >= Importer.batchBytes { try concludeArrivals() }
       }
       try concludeArrivals()
     } catch {
@@ -204,9 +215,16 @@ struct Importer {
   ) throws(PlainCopy.Fault) {
     let partial = PartialFile.path(in: known.photo, process: getpid())
     try member.unpack(from: zip, to: partial) { meter.advance($0) }
+    try settle(partial, file, size: member.size, &known)
+  }
+
+  /// Gives a file that is in the space its name, unless the album has its content already.
+  private mutating func settle(
+    _ partial: PlainPath, _ file: SourceWalk.File, size: Int64, _ known: inout AlbumContents
+  ) throws(PlainCopy.Fault) {
     do throws(PlainCopy.Fault) {
       let isStopped = surroundings.isStopped
-      if let twin = try known.twin(of: partial, size: member.size, watch: { _ in !isStopped() }) {
+      if let twin = try known.twin(of: partial, size: size, watch: { _ in !isStopped() }) {
         try? PathCalls.removeFile(partial)
         arrived(Arrival(file: file, copy: twin, isDuplicate: true, newName: nil), 0)
         return
@@ -216,12 +234,94 @@ struct Importer {
         throw .target(error)
       }
       let copy = known.photo.appending(name)
-      known.add(copy, size: member.size)
+      known.add(copy, size: size)
       let newName = name == file.name ? nil : name
-      arrived(Arrival(file: file, copy: copy, isDuplicate: false, newName: newName), member.size)
+      arrived(Arrival(file: file, copy: copy, isDuplicate: false, newName: newName), size)
     } catch {
       try? PathCalls.removeFile(partial)
       throw error
+    }
+  }
+
+  // MARK: Loading
+
+  /// Loads a picture from the web, and then treats it like the file of a zip file.
+  private mutating func fetch(_ url: RemoteURL) throws(Failure) {
+    let source = PlainPath(url.text)
+    do throws(PlainCopy.Fault) {
+      if !options.byDate, !options.topIsAlbum { throw .target(.topOfSpace) }
+      let place = try loadingPlace()
+      let folder: Folder
+      do throws(Errno) { folder = try Folder(place.text) } catch { throw .target(error) }
+      RemoteDownload.removeStale(in: folder)
+      guard let (loaded, partial) = try load(url, folder) else { return }
+      let path = place.appending(partial)
+      do throws(PlainCopy.Fault) {
+        let entry: PlainEntry
+        do throws(Errno) { entry = try PlainEntry(path) } catch { throw .target(error) }
+        var file = SourceWalk.File(path: path, name: loaded.name, folders: [], entry: entry)
+        let album = try album(of: file)
+        file = SourceWalk.File(path: source, name: loaded.name, folders: [], entry: entry)
+        var known = contents[album] ?? open(album)
+        defer { contents[album] = known }
+        try settle(path, file, size: loaded.size, &known)
+      } catch {
+        try? PathCalls.removeFile(path)
+        throw error
+      }
+    } catch {
+      if case .target(.topOfSpace) = error {
+        return fail(source, "the top of a space holds albums and no photos")
+      }
+      if case .target(let error) = error, let failure = Failure(ofSpace: error) { throw failure }
+      fail(source, try error.reason())
+    }
+    meter.finishFile(at: meter.position)
+  }
+
+  /// The folder for what is being loaded. The day of a picture shows when it is there.
+  private mutating func loadingPlace() throws(PlainCopy.Fault) -> PlainPath {
+    do throws(Errno) {
+      let top = try albums.path(of: [])
+      if !options.topIsAlbum { return top }
+      if contents[top] == nil { try albums.makePhoto(of: top) }
+      return top.appending(.photo)
+    } catch {
+      throw .target(error)
+    }
+  }
+
+  /// nil if nothing came; the report says why.
+  private mutating func load(
+    _ url: RemoteURL, _ folder: borrowing Folder
+  ) throws(PlainCopy.Fault) -> (RemoteDownload.Loaded, FileName)? {
+    let source = PlainPath(url.text)
+    guard let program = surroundings.fetch else {
+      fail(source, "the program albumfs-fetch is missing: install it beside albumfs")
+      return nil
+    }
+    let download = RemoteDownload(program: program, isPublicOnly: false, limit: options.urlLimit)
+    var expected: Int64?
+    var seen: Int64 = 0
+    do throws(RemoteDownload.Fault) {
+      return try download.run(url, in: folder) { bytes, total in
+        if expected == nil, let total {
+          meter.expect(total)
+          expected = total
+        }
+        // A file that begins anew takes its bytes back.
+        let more = bytes - seen
+        seen = bytes
+        return meter.advance(more)
+      }
+    } catch {
+      switch error {
+      case .stopped: throw .stopped
+      case .target(let error): throw .target(error)
+      default:
+        fail(source, error.reason)
+        return nil
+      }
     }
   }
 

@@ -1,10 +1,11 @@
+import AlbumModel
 import Posix
 
 /// Shows how far an import or an export is: files, bytes and the time left. Knows whether it shall stop.
 struct TransferMeter {
   private let bar: ProgressBar
   private let files: Int
-  private let total: Int64
+  private var total: Int64
   private var doneFiles = 0
   private var doneBytes: Int64 = 0
 
@@ -26,6 +27,9 @@ struct TransferMeter {
     show()
     return !isStopped()
   }
+
+  /// More bytes will come than was known.
+  mutating func expect(_ bytes: Int64) { total = total.saturatingAdd(bytes) }
 
   /// Counts a file as dealt with. `bytes` is where the count of bytes stands then, whatever was read of it.
   mutating func finishFile(at bytes: Int64) {

@@ -1,0 +1,121 @@
+import CLinux
+import CSeccomp
+import Glibc
+
+/// What this program gives up before it connects to anybody. A server that takes it over can talk to the
+/// network, and can read what any user of the machine can read below /etc and /usr, which the resolver and
+/// TLS need: no file of a person, no space, no process, no socket of a daemon.
+///
+/// The list of calls names what is refused, and not what is permitted as in the thumbnailer's cell: resolver
+/// and TLS are libraries of the system, which call what they like.
+enum Confinement {
+  private static let nobody: UInt32 = 65534
+  private static let noNewPrivileges: CInt = 38
+  private static let memory: rlim_t = 2 << 30
+  private static let descriptors: rlim_t = 64
+
+  /// The libraries, the certificates, and the resolver's settings.
+  private static let readable = [
+    "/etc", "/usr", "/lib", "/lib64", "/run/systemd/resolve", "/run/NetworkManager",
+    "/run/resolvconf", "/run/connman",
+  ]
+
+  /// Returns false if the program must not go on. A kernel without Landlock is no reason.
+  static func enter() -> Bool {
+    if clinux_is_sanitized() == 0 { limit(RLIMIT_AS, memory) }
+    limit(RLIMIT_CORE, 0)
+    limit(RLIMIT_FSIZE, 0)
+    limit(RLIMIT_NOFILE, descriptors)
+    signal(SIGXFSZ, SIG_IGN)
+    if geteuid() == 0 {
+      if clinux_become(nobody, nobody) != 0 { return false }
+      // The change of user clears these.
+      _ = clinux_prctl(1, UInt(SIGKILL), 0)
+      _ = clinux_prctl(4, 0, 0)
+    }
+    _ = clinux_drop_capabilities()
+    if clinux_prctl(noNewPrivileges, 1, 0) != 0 { return false }
+    _ = unsafe clinux_landlock_allow_reading(readable.joined(separator: ":"))
+    return RefusedCalls.load()
+  }
+
+  private static func limit(_ resource: __rlimit_resource, _ value: rlim_t) {
+    var limit = rlimit(rlim_cur: value, rlim_max: value)
+    unsafe setrlimit(__rlimit_resource_t(resource.rawValue), &limit)
+  }
+}
+
+private enum RefusedCalls {
+  private static let names: [StaticString] = [
+    // Programs and processes.
+    "execve", "execveat", "fork", "vfork", "kill", "tkill", "ptrace", "process_vm_readv",
+    "process_vm_writev", "process_madvise", "pidfd_open", "pidfd_getfd", "pidfd_send_signal",
+    "kcmp",
+    // Namespaces and mounts.
+    "unshare", "setns", "chroot", "pivot_root", "mount", "umount2", "move_mount", "open_tree",
+    "fsopen",
+    "fsmount", "fsconfig", "fspick", "mount_setattr",
+    // Interfaces of the kernel that nothing here needs.
+    "bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "io_uring_enter",
+    "io_uring_register",
+    "keyctl", "add_key", "request_key", "open_by_handle_at", "name_to_handle_at", "init_module",
+    "finit_module", "delete_module", "kexec_load", "quotactl", "swapon", "swapoff", "reboot",
+    "fanotify_init", "personality",
+    // Serving, and memory that others see.
+    "listen", "accept", "accept4", "shmget", "shmat", "msgget", "semget", "mq_open",
+    // Changes of files, for kernels without Landlock.
+    "unlink", "unlinkat", "rename", "renameat", "renameat2", "link", "linkat", "symlink",
+    "symlinkat",
+    "mkdir", "mkdirat", "rmdir", "mknod", "mknodat", "chmod", "fchmodat", "chown", "lchown",
+    "fchownat",
+    "truncate", "setxattr", "lsetxattr", "removexattr", "lremovexattr", "utimensat", "creat",
+  ]
+
+  /// AF_UNIX, by which daemons of this user could be reached, and whatever is neither IPv4, IPv6 nor netlink.
+  private static let families: [UInt64] = [1, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15]
+  private static let netlink: UInt64 = 16
+
+  static func load() -> Bool {
+    guard let filter = unsafe seccomp_init(0x7fff_0000) else { return false }
+    defer { unsafe seccomp_release(filter) }
+    let refuse = 0x0005_0000 | UInt32(EPERM)
+    for name in names { unsafe add(filter, refuse, name) }
+    for family in families {
+      unsafe add(filter, refuse, "socket", [argument(0, SCMP_CMP_EQ, family, 0)])
+    }
+    unsafe add(filter, refuse, "socket", [argument(0, SCMP_CMP_GT, netlink, 0)])
+    // clone only for threads. clone3 hides its flags from the filter, so it fails and glibc falls back.
+    let thread: UInt64 = 0x10000
+    unsafe add(filter, refuse, "clone", [argument(0, SCMP_CMP_MASKED_EQ, thread, 0)])
+    unsafe add(filter, 0x0005_0000 | UInt32(ENOSYS), "clone3")
+    // Opening for writing.
+    for mode in [UInt64(O_WRONLY), UInt64(O_RDWR)] {
+      unsafe add(filter, refuse, "open", [argument(1, SCMP_CMP_MASKED_EQ, UInt64(O_ACCMODE), mode)])
+      unsafe add(
+        filter, refuse, "openat", [argument(2, SCMP_CMP_MASKED_EQ, UInt64(O_ACCMODE), mode)])
+    }
+    // openat2 hides its flags, too.
+    unsafe add(filter, 0x0005_0000 | UInt32(ENOSYS), "openat2")
+    // A call by the numbers of another architecture ends the process.
+    return unsafe seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, 0x8000_0000) == 0
+      && seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) == 0
+      && seccomp_load(filter) == 0
+  }
+
+  /// Skips a call that this architecture does not have.
+  private static func add(
+    _ filter: scmp_filter_ctx, _ action: UInt32, _ name: StaticString,
+    _ arguments: [scmp_arg_cmp] = []
+  ) {
+    let number = unsafe seccomp_syscall_resolve_name(
+      UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self))
+    _ = unsafe seccomp_rule_add_array(
+      filter, action, number, UInt32(arguments.count), arguments)
+  }
+
+  private static func argument(_ index: UInt32, _ compare: scmp_compare, _ a: UInt64, _ b: UInt64)
+    -> scmp_arg_cmp
+  {
+    scmp_arg_cmp(arg: index, op: compare, datum_a: a, datum_b: b)
+  }
+}

@@ -1,0 +1,31 @@
+// albumfs-fetch: loads one file from the web.
+//
+// Only `albumfs import` and the gallery start it; Fetching has their conversation. libcurl parses what
+// servers send, so it stays out of processes that have keys or files of a space: this program has neither.
+// The address comes over a socket, because everybody on the machine sees the arguments of a program.
+import CLinux
+import Fetching
+import Glibc
+import Posix
+
+/// PR_SET_PDEATHSIG and PR_SET_DUMPABLE of <sys/prctl.h>, which Glibc's module leaves out.
+let parentDeathSignal: CInt = 1
+let dumpable: CInt = 4
+
+_ = clinux_prctl(parentDeathSignal, UInt(SIGKILL), 0)
+_ = clinux_prctl(dumpable, 0, 0)
+clinux_close_from(UInt32(STDERR_FILENO) + 1)
+
+guard let request = FetchRequest(Conversation.readAll(atMost: FetchRequest.byteLimit)) else {
+  Conversation.send(.end(FetchProblem(.failed)))
+  exit(1)
+}
+// The networks of this machine, while it may still ask for them.
+let addresses = PublicAddress(own: AddressText.ownNetworks.map { .init($0.bytes, bits: $0.bits) })
+guard Transfer.start(), Confinement.enter() else {
+  Conversation.send(.end(FetchProblem(.failed)))
+  exit(1)
+}
+let problem = Transfer(request, addresses).run()
+Conversation.send(.end(problem))
+exit(problem == nil ? 0 : 1)
