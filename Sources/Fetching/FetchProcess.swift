@@ -8,10 +8,15 @@ struct FetchProcess: ~Copyable {
     case stopped
     /// The program ended, or wrote what it must not.
     case broken
+    /// The dynamic linker found no libcurl.
+    case notLinked
   }
 
   private let channel: FileDescriptor
   private let pid: Int32
+  private var isOver = false
+  /// The dynamic linker exits with this if it does not find a library.
+  private static let notLinked: Int32 = 127
   private var parser = FetchReplyParser()
   private var buffer = [UInt8](repeating: 0, count: 1 << 18)
 
@@ -45,6 +50,7 @@ struct FetchProcess: ~Copyable {
   }
 
   deinit {
+    if isOver { return }
     _ = kill(pid, SIGKILL)
     _ = try? Subprocess.wait(pid)
   }
@@ -62,9 +68,20 @@ struct FetchProcess: ~Copyable {
       let ready = (try? retrying { unsafe poll(&entry, 1, 200) }) ?? 0
       if ready == 0 { continue }
       let count = (try? receive()) ?? 0
-      if count == 0 { throw .broken }
+      if count == 0 { throw end() }
       parser.add(buffer[..<count])
     }
+  }
+
+  /// Why nothing more comes.
+  private mutating func end() -> Fault {
+    // Its side is closed when it ends. One that was taken over may do otherwise.
+    if let process = ProcessHandle(pid), !process.waitForEnd(atMost: 2000) {
+      _ = kill(pid, SIGKILL)
+    }
+    let code = try? Subprocess.wait(pid)
+    isOver = true
+    return code == FetchProcess.notLinked ? .notLinked : .broken
   }
 
   private mutating func receive() throws(Errno) -> Int {

@@ -14,6 +14,8 @@ package struct RemoteDownload {
     case target(Errno)
     /// The program albumfs-fetch cannot be run.
     case program(Errno)
+    /// It needs libcurl, which is not installed.
+    case library
   }
 
   /// What came. The file has its hidden name still.
@@ -119,7 +121,7 @@ package struct RemoteDownload {
       switch fault {
       case .stopped: return true
       case .remote(let problem): return problem.mayPass
-      case .noPicture, .target, .program: return false
+      case .noPicture, .target, .program, .library: return false
       }
     }
   }
@@ -175,8 +177,11 @@ package struct RemoteDownload {
       do throws(FetchProcess.Fault) {
         reply = try process.next { !watch(state.size, state.head?.total) }
       } catch {
-        if error == .stopped { throw .stopped }
-        throw .remote(FetchProblem(.broken))
+        switch error {
+        case .stopped: throw .stopped
+        case .notLinked: throw .library
+        case .broken: throw .remote(FetchProblem(.broken))
+        }
       }
       switch reply {
       case .head(let head): try begin(head, &state)

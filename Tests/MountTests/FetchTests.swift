@@ -1,5 +1,6 @@
 import AlbumTestSupport
 import Foundation
+import Glibc
 import Testing
 
 /// `import --url` loads pictures from the web into an album: each once, whole, named as its server says; and
@@ -152,7 +153,7 @@ import Testing
     try withServer(
       """
       import signal
-      stall = threading.Event()
+      stall, confined = threading.Event(), []
       def slow(self):
           asked.append((self.path, dict(self.headers)))
           whole = picture + bytes(4000000)
@@ -181,7 +182,14 @@ import Testing
               if not process.isdigit() or int(process) in (running.pid, os.getpid()): continue
               try: words = get("/proc/%s/cmdline" % process) + get("/proc/%s/environ" % process)
               except OSError: continue
-              if b"albumfs-fetch" in words: assert b"secret" not in words, words
+              if b"albumfs-fetch" not in words: continue
+              assert b"secret" not in words, words
+              # It has given up what it does not need before it asked the server.
+              status = dict(line.split(":", 1) for line in get("/proc/%s/status" % process).decode().splitlines())
+              if int(status["PPid"]) != running.pid: continue
+              assert status["Seccomp"].strip() == "2" and status["NoNewPrivs"].strip() == "1", status
+              assert int(status["CapEff"], 16) == 0 and "0" not in status["Uid"].split(), status
+              confined.append(process)
           running.send_signal(end)
           assert running.wait() in (15, -9)
           assert len([n for n in os.listdir(album + "/Photo") if not n.startswith(".")]) == 0
@@ -191,6 +199,7 @@ import Testing
           assert len(starts) == 2 and int(starts[1][6:-1]) >= 1500000, starts
           assert hidden() == []
       stall.set()
+      assert len(confined) >= 2, confined
       """)
   }
 
@@ -209,4 +218,75 @@ import Testing
       assert asked == [] and os.listdir(M + "/Trip/Photo") == []
       """)
   }
+
+  @Test func aMissingLibraryIsNamed() throws {
+    try withServer(
+      """
+      import shutil
+      os.makedirs(W + "/bin")
+      programs = os.path.dirname(shutil.which("albumfs"))
+      for name in ["albumfs", "albumfs-thumbnailer"]: shutil.copy(programs + "/" + name, W + "/bin")
+      put(W + "/bin/albumfs-fetch", b"#!/bin/sh\nexit 127\n"); os.chmod(W + "/bin/albumfs-fetch", 0o755)
+      os.environ["PATH"] = W + "/bin:" + os.environ["PATH"]
+      report = load("--url", base + "/garden.jpg", M + "/Trip", code=51)
+      assert "apt install libcurl4" in report["errors"][0]["reason"] and asked == [], report
+      """)
+  }
+
+  private static var canMakeNetworks: Bool {
+    geteuid() == 0 && FileManager.default.isExecutableFile(atPath: "/usr/sbin/ip")
+  }
+
+  /// Two networks with public addresses, and a server in one that leads on into the other one's house.
+  @Test(.enabled(if: canMakeNetworks, "needs root and iproute2"))
+  func aRedirectIntoTheHouseIsRefused() throws {
+    let name = "albumfs\(getpid())"
+    let scratch = try ScratchDirectory()
+    let server = scratch.path("server.py")
+    try FetchTests.redirecting.write(toFile: server, atomically: false, encoding: .utf8)
+    let script = """
+      set -e
+      end() { kill $server $house 2>/dev/null || :; ip netns del \(name)s; ip netns del \(name)c; }
+      ip netns add \(name)s; ip netns add \(name)c; trap end EXIT
+      ip link add web netns \(name)s type veth peer name own netns \(name)c
+      up() { ip -n $1 addr add $3/32 dev $2; ip -n $1 link set $2 up; ip -n $1 link set lo up; }
+      up \(name)s web 93.184.216.34; up \(name)c own 81.2.69.142
+      ip -n \(name)s route add 81.2.69.142/32 dev web; ip -n \(name)c route add 93.184.216.34/32 dev own
+      ip netns exec \(name)s python3 \(server) >\(scratch.path("web")) & server=$!
+      ip netns exec \(name)c python3 \(server) >\(scratch.path("house")) & house=$!
+      until [ -s \(scratch.path("web")) ] && [ -s \(scratch.path("house")) ]; do sleep 0.1; done
+      for path in picture loopback own; do
+        printf 'url http://93.184.216.34:8080/%s\\nlimit 1000\\npublic yes\\n' $path \\
+          | ip netns exec \(name)c \(Command.builtPath("albumfs-fetch")) | tr -d '\\000-\\011' || :
+        echo "; $path"
+      done
+      """
+    let outcome = try Command("/bin/bash", ["-c", script]).run()
+    let lines = outcome.output.split(separator: "\n").map(String.init)
+    #expect(
+      lines.contains { $0.hasSuffix("; picture") && !$0.contains("not-public") }, "\(outcome)")
+    for path in ["loopback", "own"] {
+      #expect(lines.contains { $0.hasSuffix("not-public 0; \(path)") }, "\(outcome)")
+    }
+    let asked = try String(contentsOfFile: scratch.path("house"), encoding: .utf8)
+    #expect(asked == "ready\n", "somebody came into the house")
+  }
+
+  private static let redirecting = """
+    import http.server
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def log_message(self, *words): pass
+        def do_GET(self):
+            print(self.path, flush=True)
+            place = {"/loopback": "127.0.0.1", "/own": "81.2.69.142"}.get(self.path)
+            self.send_response(302 if place else 200)
+            if place: self.send_header("Location", "http://%s:8080/secret" % place)
+            self.send_header("Content-Length", "0" if place else "4")
+            self.end_headers()
+            if not place: self.wfile.write(b"\\xff\\xd8\\xff\\xe0")
+    server = http.server.HTTPServer(("0.0.0.0", 8080), Handler)
+    print("ready", flush=True)
+    server.serve_forever()
+
+    """
 }

@@ -10,6 +10,7 @@ extension RemoteDownload.Fault {
       isPage ? "it is a web page, and no picture or video" : "it is no picture or video"
     case .target(let error): "the copy: \(error)"
     case .program(let error): "albumfs-fetch cannot be run: \(error)"
+    case .library: "albumfs-fetch needs libcurl: sudo apt install libcurl4"
     }
   }
 }
