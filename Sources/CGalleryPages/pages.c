@@ -114,6 +114,9 @@ static const unsigned char toasts_js[] = {
 static const unsigned char upload_files_js[] = {
 #embed "../Gallery/Pages/upload-files.js"
 };
+static const unsigned char upload_kind_js[] = {
+#embed "../Gallery/Pages/upload-kind.js"
+};
 static const unsigned char upload_panel_js[] = {
 #embed "../Gallery/Pages/upload-panel.js"
 };
@@ -186,6 +189,7 @@ static const struct {
     {"thumbnails.js", thumbnails_js, sizeof thumbnails_js},
     {"toasts.js", toasts_js, sizeof toasts_js},
     {"upload-files.js", upload_files_js, sizeof upload_files_js},
+    {"upload-kind.js", upload_kind_js, sizeof upload_kind_js},
     {"upload-panel.js", upload_panel_js, sizeof upload_panel_js},
     {"upload-preview.js", upload_preview_js, sizeof upload_preview_js},
     {"upload-queue.js", upload_queue_js, sizeof upload_queue_js},

@@ -2,6 +2,8 @@
 package struct GalleryLaunch: Codable, Sendable, Equatable {
   /// The program that mounts, unmounts and confirms passwords.
   package var albumfs: String
+  /// The program that loads files from the web; nil where it is missing.
+  package var fetch: String?
   /// The store whose spaces people log in to; nil: whatever this user has mounted.
   package var store: String?
   /// Options of `albumfs mount` for the mounts that logins make.
@@ -21,11 +23,12 @@ package struct GalleryLaunch: Codable, Sendable, Equatable {
   package var receives: Bool
 
   package init(
-    albumfs: String, store: String?, mountOptions: [String], host: String, port: Int,
-    idleSeconds: Int64, certificate: String?, key: String?, showsCode: Bool,
+    albumfs: String, fetch: String?, store: String?, mountOptions: [String], host: String,
+    port: Int, idleSeconds: Int64, certificate: String?, key: String?, showsCode: Bool,
     receives: Bool
   ) {
     self.albumfs = albumfs
+    self.fetch = fetch
     self.store = store
     self.mountOptions = mountOptions
     self.host = host

@@ -25,8 +25,8 @@ package struct GalleryApplication: Sendable {
     package var exitCode: Int32 = 11
   }
 
-  /// Threads for file calls: short ones, long ones, and waits for the decoder.
-  private static let threads = (files: 8, work: 6, previews: 4)
+  /// Threads for file calls: short ones, long ones, waits for the decoder, and waits for servers in the web.
+  private static let threads = (files: 8, work: 6, previews: 4, web: 6)
   private static let connectionLimit = 256
 
   package init(_ launch: GalleryLaunch) throws {
@@ -71,7 +71,9 @@ package struct GalleryApplication: Sendable {
     let routes = GalleryRoutes(
       sessions: sessions, desk: desk, address: address, idle: .seconds(launch.idleSeconds),
       files: files, work: work,
-      previews: try BlockingBridge(name: "gallery-preview", threads: Self.threads.previews))
+      previews: try BlockingBridge(name: "gallery-preview", threads: Self.threads.previews),
+      web: try BlockingBridge(name: "gallery-web", threads: Self.threads.web),
+      fetchProgram: launch.fetch)
     // Nothing that a request or a failure says may get into a log.
     let silent = Logger(label: "gallery") { _ in SwiftLogNoOpLogHandler() }
     let application = Application(

@@ -45,7 +45,7 @@ enum BoxedMetadata {
     case "Exif":
       if let exif = ItemBoxes.exif(in: box.content, read) { blocks.exif.append(exif) }
     case "xml ", "XMP_": blocks.xmp.append(box.content)
-    case "CMT2": blocks.exif.append(box.content)
+    case "CMT1", "CMT2": blocks.exif.append(box.content)
     case "moov", "udta":
       for inner in boxes(in: box.content, read)
       where ["uuid", "udta", "XMP_"].contains(where: { inner.type.elementsEqual($0.utf8) }) {
@@ -65,7 +65,8 @@ enum BoxedMetadata {
     if identifier == adobe { blocks.xmp.append(content) }
     if identifier == exifInJPEG2000 { blocks.exif.append(content) }
     if identifier == canon {
-      for inner in boxes(in: content, read) where inner.type.elementsEqual("CMT2".utf8) {
+      for inner in boxes(in: content, read)
+      where inner.type.elementsEqual("CMT1".utf8) || inner.type.elementsEqual("CMT2".utf8) {
         blocks.exif.append(inner.content)
       }
     }

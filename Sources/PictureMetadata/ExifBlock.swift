@@ -24,6 +24,23 @@ enum ExifBlock {
     return nil
   }
 
+  /// Passes the entries of a block to `body`; not if it does not begin as EXIF data does.
+  static func values(
+    in block: Range<Int64>, _ read: CaptureDate.Read, _ body: (Values) -> Void
+  ) {
+    guard let (main, numbers) = mainEntries(block, read) else { return }
+    let pointer = main.first { numbers.value($0[0..<2]) == 0x8769 }
+    let exif = pointer.flatMap {
+      entries(at: Int64(numbers.value($0[8..<12])), block, numbers, read)
+    }
+    withoutActuallyEscaping(read) { read in
+      body(
+        Values(entries: main + (exif ?? []), numbers: numbers) { count, offset in
+          bytes(count, at: offset, block, read)
+        })
+    }
+  }
+
   /// The packet of XMP in a TIFF.
   static func xmp(in block: Range<Int64>, _ read: CaptureDate.Read) -> Range<Int64>? {
     guard let (main, numbers) = mainEntries(block, read),

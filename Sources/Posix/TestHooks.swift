@@ -37,6 +37,9 @@ package enum TestHooks {
     /// `yes`: albumfs behaves as on a machine without instructions for AES. It can only make albumfs choose
     /// the other cipher and refuse spaces.
     case hideAES = "ALBUMFS_TESTS_HIDE_AES"
+    /// `yes`: the gallery imports from addresses of this machine too, for tests with servers of their own. In
+    /// debug builds alone.
+    case loadLocally = "ALBUMFS_TESTS_LOAD_LOCALLY"
     /// The transport between the kernel and mounts that name none: `device`, `uring` or `auto`.
     case transport = "ALBUMFS_TESTS_TRANSPORT"
     /// Debug builds only. The sockets of simulated security keys, separated by colons; an empty value means
@@ -68,7 +71,10 @@ package enum TestHooks {
   package static let transport = Variable.transport.value
 
   #if DEBUG
+  package static let loadsLocally = Variable.loadLocally.isYes
   package static let securityKeys = Variable.securityKeys.value?.split(separator: ":").map(
     String.init)
+  #else
+  package static let loadsLocally = false
   #endif
 }

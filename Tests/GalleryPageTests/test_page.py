@@ -11,6 +11,7 @@ import argparse
 import os
 import re
 import secrets
+import struct
 import sys
 import time
 import traceback
@@ -42,6 +43,7 @@ class Person:
         self.context = browser.new_context(**view, ignore_https_errors=True, accept_downloads=True)
         self.context.set_default_timeout(PATIENCE)
         self.url, self.password, self.touch = url, password, view is PHONE
+        self.pictures = None
         self.page = self.context.new_page()
         self.errors = []
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
@@ -56,6 +58,11 @@ class Person:
             self.page.screenshot(path=str(path))
         except Late:
             print(f"      no picture {path.name}", flush=True)
+
+    def keep(self, name):
+        """A picture in the middle of a test."""
+        if self.pictures:
+            self.picture(Path(self.pictures) / f"{name}.png")
 
     def press(self, selector, **options):
         target = self.page.locator(selector).first
@@ -297,6 +304,7 @@ def the_viewer_goes_through_photos_by_keyboard_and_back_leads_to_the_grid(person
     page.wait_for_selector(".zoomed", state="detached")
     page.keyboard.press("i")
     expect(page.locator(".viewer-info dl")).to_contain_text("300 × 200")
+    person.keep("viewer-info")
     page.keyboard.press("o")
     page.wait_for_selector(".slide .original")
     page.go_back()
@@ -435,6 +443,91 @@ def errors_of_single_photos_are_listed_at_the_end(person):
     expect(page.locator("dialog li").first).to_contain_text("The file is damaged.")
     page.keyboard.press("Escape")
     person.mock(failJobs=0)
+
+
+@test(mock=True)
+def pictures_are_imported_from_addresses_by_the_server(person):
+    page = person.page
+    person.enter()
+    person.new_album()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    person.menu("Import from addresses")
+    field = page.get_by_label("Addresses of pictures and videos, one a line")
+    expect(field).to_be_focused()
+    field.fill("this is none")
+    person.press("dialog .main")
+    expect(page.locator("dialog [role=alert]")).to_contain_text("this is none: This is no address")
+    expect(field).to_be_focused()
+    field.fill("https://example.org/one.jpg\n\n  https://example.org/two.jpg\nhttp://localhost/three.jpg")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector("dialog", state="detached")
+    expect(page.locator(".toast")).to_contain_text("Importing")
+    expect(page.locator(".toast")).to_contain_text("4.0 MB")
+    expect(page.locator(".toast")).to_contain_text("1 of 3 failed")
+    person.press(".toast-button:text-is('Show')")
+    expect(page.locator("dialog li")).to_have_text("http://localhost/three.jpg: The address is not public.")
+    page.keyboard.press("Escape")
+    person.tiles(2)
+    person.mock(slowLoad=1)
+    person.menu("Import from addresses")
+    field.fill("https://example.org/four.jpg")
+    person.press("dialog .main")
+    person.press(".toast-button:text-is('Cancel')")
+    expect(page.locator(".toast")).to_contain_text("Cancelled.")
+    person.mock(slowLoad=0.05)
+    person.tiles(2)
+    assert all(url.startswith((person.url, "blob:", "data:")) for url in asked), asked
+    person.delete_album()
+
+
+@test(PHONE, mock=True)
+def a_phone_imports_from_addresses_in_german(person):
+    page = person.page
+    person.enter()
+    person.new_album()
+    person.menu("Von Adressen importieren")
+    field = page.get_by_label("Adressen von Bildern und Videos, eine pro Zeile")
+    field.fill("https://example.org/a-long-folder/with-a-long-name/and-more/eins.jpg")
+    box = page.locator("dialog.dialog").bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= 360, box
+    person.keep("import-dialog")
+    person.press("dialog .main")
+    expect(page.locator(".toast")).to_contain_text("1 Adresse importiert")
+    person.tiles(1)
+    person.delete_album()
+
+
+@test()
+def an_upload_says_what_a_phone_handed_out(person):
+    page = person.page
+    person.enter()
+    person.new_album()
+
+    def jpeg(*tags):
+        """A JPEG with an iPhone's note."""
+        entries = b"".join(struct.pack(">HHII", tag, 2, 4, 0x41414100) for tag in tags)
+        note = b"Apple iOS\0\0\1MM" + struct.pack(">H", len(tags)) + entries
+        segment = b"Exif\0\0" + note
+        return b"\xff\xd8\xff\xe1" + struct.pack(">H", len(segment) + 2) + segment + secrets.token_bytes(20)
+
+    heic = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + jpeg(0x11)[2:]
+    files = [("IMG_1.HEIC", jpeg(1)), ("IMG_2.jpeg", jpeg(1)), ("IMG_3.JPG", jpeg(1)), ("IMG_4.HEIC", heic),
+             ("IMG_5.HEIC", heic + b"5"), ("IMG_5.MOV", b"\0\0\0\x14ftypqt  " + secrets.token_bytes(20))]
+    person.choose([{"name": name, "mimeType": "application/octet-stream", "buffer": content}
+                   for name, content in files])
+    for name, text in [("IMG_1.HEIC", "JPEG that the phone made of a HEIC"), ("IMG_2.jpeg", "perhaps made of a HEIC"),
+                       ("IMG_3.JPG", "JPEG ·"), ("IMG_4.HEIC", "HEIC · Live Photo without its video"),
+                       ("IMG_5.HEIC", "HEIC · Live Photo with its video"), ("IMG_5.MOV", "MOV ·")]:
+        row = page.locator(f".upload-row:has(.upload-name:text-is('{name}'))")
+        row.scroll_into_view_if_needed()
+        expect(row.locator(".upload-about")).to_contain_text(text)
+    expect(page.locator(".upload-row:has(.upload-name:text-is('IMG_3.JPG')) .upload-about")
+           ).not_to_contain_text("HEIC")
+    person.keep("upload-kinds")
+    person.press(".upload-buttons .main")
+    person.uploaded(6)
+    person.delete_album()
 
 
 @test()
@@ -694,6 +787,7 @@ def run(arguments):
             if not re.search(arguments.only, name) or (needs_mock and server is None):
                 continue
             person = Person(browser, view, url, password)
+            person.pictures = arguments.pictures
             try:
                 action(person)
                 assert not person.errors, person.errors

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import {
-  describeCounts, explain, formatBytes, formatDateLong, formatTimeLeft, setLanguage, t, table,
+  describeCounts, explain, formatBytes, formatDateLong, formatExposure, formatTimeLeft, setLanguage, t, table,
 } from "../../Sources/Gallery/Pages/texts.js";
 
 const pages = new URL("../../Sources/Gallery/Pages/", import.meta.url);
@@ -50,6 +50,17 @@ test("numbers choose the form", () => {
 test("a value is put in as it is, also with signs of its own", () => {
   setLanguage("en");
   assert.equal(t("deletedAlbum", { name: "{n} $& <b>" }), "Deleted “{n} $& <b>”");
+});
+
+test("exposure reads as photographers write it", () => {
+  setLanguage("en");
+  const all = { exposure: 1 / 125, aperture: 1.8, iso: 64, focalLength: 6.86, focalLength35: 26 };
+  assert.equal(formatExposure(all), "1/125 s · f/1.8 · ISO 64 · 6.9 mm (26 mm)");
+  assert.equal(formatExposure({ exposure: 2.5, focalLength: 35, focalLength35: 35 }), "2.5 s · 35 mm");
+  assert.equal(formatExposure({ exposure: null, aperture: null, iso: null }), "");
+  assert.equal(formatExposure({}), "");
+  setLanguage("de");
+  assert.equal(formatExposure({ aperture: 5.6, iso: 12_800 }), "f/5,6 · ISO 12800");
 });
 
 test("sizes and times read as people write them", () => {

@@ -8,6 +8,8 @@ struct GalleryError: Error {
   enum Code: String {
     case session, refused, origin, unknown, exists, name, invalid, large, range, slow, room
     case readonly, damaged, busy, failed
+    // Of addresses in the web.
+    case address, local, unreachable, missing, nopicture
   }
 
   var code: Code
@@ -58,7 +60,8 @@ struct GalleryError: Error {
     case .refused, .origin, .readonly: .forbidden
     case .unknown: .notFound
     case .exists: .conflict
-    case .name, .invalid: .badRequest
+    case .name, .invalid, .address, .local: .badRequest
+    case .unreachable, .missing, .nopicture: .badGateway
     case .large: .contentTooLarge
     case .range: .rangeNotSatisfiable
     case .slow: .tooManyRequests

@@ -17,6 +17,7 @@ struct JSONText {
   }
   mutating func field(_ name: String, _ text: String?) { field(name) { $0.value(text) } }
   mutating func field(_ name: String, _ number: Int64?) { field(name) { $0.value(number) } }
+  mutating func field(_ name: String, _ number: Double?) { field(name) { $0.value(number) } }
   mutating func field(_ name: String, _ isTrue: Bool) { field(name) { $0.value(isTrue) } }
 
   mutating func field<Values: Sequence>(
@@ -35,6 +36,10 @@ struct JSONText {
     bytes.append(UInt8(ascii: "\""))
   }
   mutating func value(_ number: Int64?) { word(number.map(String.init) ?? "null") }
+  /// A number that JSON does not have is null.
+  mutating func value(_ number: Double?) {
+    word(number.flatMap { $0.isFinite ? "\($0)" : nil } ?? "null")
+  }
   mutating func value(_ isTrue: Bool) { word(isTrue ? "true" : "false") }
 
   private mutating func word(_ text: String) {

@@ -2,7 +2,11 @@ import Posix
 
 /// Work on many photos that a person watches and may stop. Any thread.
 final class Job: Sendable {
-  enum Kind: String, Decodable { case delete, move, copy }
+  enum Kind: String, Decodable {
+    case delete, move, copy
+    /// Loads pictures from the web.
+    case load = "import"
+  }
   enum Phase: String { case pending, running, done, cancelled }
 
   struct Fault: Sendable {
@@ -18,6 +22,9 @@ final class Job: Sendable {
     var faults: [Fault] = []
     var isCancelled = false
     var isHurried = false
+    /// Of the file that is being loaded: the bytes that are there, and its size if that is known.
+    var bytes: Int64 = 0
+    var size: Int64?
   }
 
   let id = RandomText.make(12)
@@ -64,10 +71,18 @@ final class Job: Sendable {
   func advance(_ fault: Fault? = nil) {
     state.withLock { state in
       state.done += 1
+      (state.bytes, state.size) = (0, nil)
       guard let fault, state.faults.count < Job.faultLimit else { return }
       state.faults.append(fault)
     }
   }
+
+  /// How far the item at hand is.
+  func isAt(_ bytes: Int64, of size: Int64?) {
+    state.withLock { ($0.bytes, $0.size) = (bytes, size) }
+  }
+
+  var isRunning: Bool { state.withLock { $0.phase == .running } }
 
   func end() { state.withLock { $0.phase = $0.isCancelled ? .cancelled : .done } }
 
@@ -79,6 +94,10 @@ final class Job: Sendable {
       text.field("state", state.phase.rawValue)
       text.field("done", Int64(state.done))
       text.field("total", Int64(state.total))
+      if kind == .load {
+        text.field("bytes", state.bytes)
+        text.field("size", state.size)
+      }
       text.field("errors", each: state.faults) { text, fault in
         text.object { text in
           text.field("id", fault.id)
@@ -95,12 +114,20 @@ final class JobTable: Sendable {
   private let jobs = Mutex<[(id: String, job: Job)]>([], rank: .leaf)
   /// A person has forgotten older ones.
   private static let limit = 256
+  private static let loadingLimit = 2
 
   func add(_ job: Job) {
     jobs.withLock { jobs in
       jobs.append((job.id, job))
       if jobs.count > JobTable.limit { jobs.removeFirst() }
     }
+  }
+
+  /// Adds a job that loads from the web, of which a session has few at once.
+  func addLoading(_ job: Job) throws(GalleryError) {
+    let running = jobs.withLock { $0 }.count { $0.job.kind == .load && $0.job.isRunning }
+    if running >= JobTable.loadingLimit { throw GalleryError(.busy) }
+    add(job)
   }
 
   func job(_ id: String) throws(GalleryError) -> Job {

@@ -5,7 +5,7 @@
 
 import { createAlbum, pickAlbum, root } from "./album-picker.js";
 import { ApiError, codeOf, get, post } from "./api.js";
-import { confirmDialog, nameDialog } from "./dialogs.js";
+import { confirmDialog, linesDialog, nameDialog } from "./dialogs.js";
 import { download } from "./downloads.js";
 import { receiveFromPhones } from "./reception.js";
 import { describeCounts, explain, t } from "./texts.js";
@@ -149,6 +149,22 @@ export class Actions {
       await post(`/api/albums/${id}`, { parent: parent === root ? null : parent });
       await this.#library.refresh();
     });
+  }
+
+  /**
+   * Has the server load pictures into an album, from addresses that it asks for.
+   * @param {string} album
+   */
+  importAddresses(album) {
+    /** The line that the server will not take. */
+    let bad = "";
+    return linesDialog({
+      title: t("importTitle"), label: t("importLabel"), hint: t("importHint"), action: t("importAction"),
+    }, async (urls) => {
+      bad = urls.find((url) => !/^https?:\/\/./i.test(url)) ?? "";
+      const { job } = await post("/api/imports", { album, urls });
+      this.#jobs.follow(job, null);
+    }, (error) => (bad === "" ? explain(error) : `${bad}: ${explain(error)}`));
   }
 
   /**

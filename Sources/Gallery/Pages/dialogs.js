@@ -98,6 +98,43 @@ export async function nameDialog({ title, label, value, action }, save, explain)
 }
 
 /**
+ * Asks for lines of text; the dialog stays and shows why while `save` fails. Control and Enter answers, too.
+ * @param {{title: string, label: string, hint: string, action: string}} question
+ * @param {(lines: string[]) => Promise<void>} save  throws an error whose code is shown
+ * @param {(error: unknown) => string} explain
+ */
+export async function linesDialog({ title, label, hint, action }, save, explain) {
+  const problem = h("p", { class: "problem", role: "alert" });
+  const field = h("textarea", {
+    class: "lines", rows: 7, required: true, autocomplete: "off", autocapitalize: "none", spellcheck: "false",
+    inputmode: "url", "aria-label": label, placeholder: "https://", autofocus: true,
+  });
+  const answer = await showDialog(title, [h("p", { class: "hint" }, label), field, h("p", { class: "hint" }, hint),
+    problem], [
+    { label: t("cancel"), value: "" },
+    { label: action, value: "yes", kind: "main" },
+  ], (dialog) => {
+    const form = dialog.querySelector("form");
+    field.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form?.requestSubmit();
+    });
+    form?.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const lines = field.value.split("\n").map((line) => line.trim()).filter((line) => line !== "");
+      if (lines.length === 0) return;
+      try {
+        await save(lines);
+        dialog.close("yes");
+      } catch (error) {
+        problem.textContent = explain(error);
+        field.focus();
+      }
+    });
+  });
+  return answer === "yes";
+}
+
+/**
  * Selects a name up to its extension.
  * @param {HTMLInputElement} input
  */

@@ -73,6 +73,7 @@ export class Gallery {
     this.#host = host;
     this.#lock = lock;
     this.library.readOnly = info.readOnly;
+    this.library.imports = info.imports === true;
     this.jobs = new Jobs(() => void this.#refresh());
     this.actions = new Actions(this.library, this.jobs);
     this.uploads = new UploadQueue(httpTransport(info.sliceSize));
@@ -275,6 +276,8 @@ export class Gallery {
         run: () => this.pickFiles(true) },
       { icon: "phone", label: t("receive"), hidden: fixed || album === null,
         run: () => void actions.receive(album ?? "") },
+      { icon: "link", label: t("importAddresses"), hidden: fixed || album === null || !this.library.imports,
+        run: () => void actions.importAddresses(album ?? "") },
       { icon: "edit", label: t("renameAlbum"), hidden: fixed || album === null,
         run: () => void actions.renameAlbum(album ?? "") },
       { icon: "move", label: t("moveAlbum"), hidden: fixed || album === null,
@@ -429,7 +432,7 @@ export class Gallery {
   }
 
   #key = (/** @type {KeyboardEvent} */ event) => {
-    const inField = event.target instanceof HTMLInputElement || document.querySelector("dialog[open]");
+    const inField = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement || document.querySelector("dialog[open]");
     if (inField || this.#viewer || event.defaultPrevented) return;
     const control = event.ctrlKey || event.metaKey;
     if (event.key === "Escape" && this.selection.active) this.selection.clear();

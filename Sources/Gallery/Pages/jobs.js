@@ -1,16 +1,18 @@
 /**
- * Runs deleting, moving and copying on the server: progress, cancel, ten seconds to undo, and what failed.
+ * Runs deleting, moving, copying and importing on the server: progress, cancel, ten seconds to undo, and what failed.
  * @module
  */
 
 import { get, isAbort, post } from "./api.js";
 import { listDialog } from "./dialogs.js";
-import { explain, t } from "./texts.js";
+import { explain, formatBytes, t } from "./texts.js";
 import { Toast } from "./toasts.js";
 
 /**
- * @typedef {{id: string, kind: "delete" | "move" | "copy",
+ * `bytes` and `size` are those of the file that an import loads.
+ * @typedef {{id: string, kind: "delete" | "move" | "copy" | "import",
  *   state: "pending" | "running" | "done" | "cancelled", done: number, total: number,
+ *   bytes?: number, size?: number | null,
  *   errors: {id: string, name: string, error: string}[]}} Job
  */
 
@@ -91,13 +93,21 @@ export class Jobs {
       toast.progress(Math.max(0, 1 - (performance.now() - began) / undoTime));
     } else {
       toast.say(this.#text(job));
-      toast.progress(job.total > 0 ? job.done / job.total : null);
+      const part = job.bytes && job.size ? job.bytes / job.size : 0;
+      toast.progress(job.total > 0 ? (job.done + part) / job.total : null);
     }
   }
 
   /** @param {Job} job */
   #text(job) {
-    const key = /** @type {const} */ ({ delete: "deleting", move: "moving", copy: "copying" })[job.kind];
+    if (job.kind === "import" && job.bytes) {
+      const bytes = job.size ? t("ofBytes", { done: formatBytes(job.bytes), total: formatBytes(job.size) })
+        : formatBytes(job.bytes);
+      return t("importingBytes", { done: job.done, n: job.total, bytes });
+    }
+    const key = /** @type {const} */ ({
+      delete: "deleting", move: "moving", copy: "copying", import: "importing",
+    })[job.kind];
     return t(key, { done: job.done, n: job.total });
   }
 
@@ -115,7 +125,9 @@ export class Jobs {
     }
     if (job.state === "cancelled") toast.say(pendingText === null ? t("cancelled") : t("undone"));
     else {
-      const key = /** @type {const} */ ({ delete: "deletedDone", move: "moved", copy: "copied" })[job.kind];
+      const key = /** @type {const} */ ({
+        delete: "deletedDone", move: "moved", copy: "copied", import: "imported",
+      })[job.kind];
       toast.say(t(key, { n: job.total }));
     }
     toast.close(3000);

@@ -23,6 +23,8 @@ export class Library {
   /** @type {unknown} */
   #revision;
   readOnly = false;
+  /** Whether the server can load pictures from addresses. */
+  imports = false;
 
   /** @param {(changes: Changes) => void} listener */
   onChange(listener) {

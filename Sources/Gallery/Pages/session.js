@@ -7,7 +7,7 @@ import { get, ownHeaders, post } from "./api.js";
 
 /**
  * @typedef {{readOnly: boolean, idleSeconds: number, thumbnailSize: number, maximumUpload: number,
- *   sliceSize: number}} SessionInfo
+ *   sliceSize: number, imports?: boolean}} SessionInfo
  */
 
 const aliveTime = 20_000;

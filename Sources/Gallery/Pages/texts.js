@@ -68,6 +68,16 @@ export const table = define({
   deleteAlbumText: ["The album is deleted with everything in it: {content}.",
     "Das Album wird mit allem gelöscht, was darin ist: {content}."],
   deleteEmptyAlbum: ["The album is empty.", "Das Album ist leer."],
+  importAddresses: ["Import from addresses…", "Von Adressen importieren …"],
+  importTitle: ["Import from addresses", "Von Adressen importieren"],
+  importLabel: ["Addresses of pictures and videos, one a line", "Adressen von Bildern und Videos, eine pro Zeile"],
+  importHint: ["The server loads them; this page does not. Their servers see the address of this album's server.",
+    "Der Server lädt sie, nicht diese Seite. Die anderen Server sehen die Adresse des Servers dieses Albums."],
+  importAction: ["Import", "Importieren"],
+  importing: ["Importing: {done} of {n}", "Importieren: {done} von {n}"],
+  importingBytes: ["Importing: {done} of {n} · {bytes}", "Importieren: {done} von {n} · {bytes}"],
+  imported: [["{n} address imported", "{n} addresses imported"],
+    ["{n} Adresse importiert", "{n} Adressen importiert"]],
   deletedAlbum: ["Deleted “{name}”", "„{name}“ gelöscht"],
   resetCover: ["Choose the cover automatically", "Titelbild automatisch wählen"],
   searchAlbums: ["Search albums", "Alben suchen"],
@@ -124,6 +134,8 @@ export const table = define({
   taken: ["Taken", "Aufgenommen"],
   modified: ["File changed", "Datei geändert"],
   camera: ["Camera", "Kamera"],
+  lens: ["Lens", "Objektiv"],
+  exposure: ["Exposure", "Belichtung"],
   pixels: ["Pixels", "Bildpunkte"],
   size: ["Size", "Größe"],
   album: ["Album", "Album"],
@@ -157,6 +169,10 @@ export const table = define({
   failedCount: ["{n} failed", "{n} fehlgeschlagen"],
   ofBytes: ["{done} of {total}", "{done} von {total}"],
   savedAs: ["as {name}", "als {name}"],
+  jpegOfHeic: ["JPEG that the phone made of a HEIC", "JPEG, vom Telefon aus einem HEIC erzeugt"],
+  jpegPerhapsOfHeic: ["JPEG, perhaps made of a HEIC", "JPEG, vielleicht aus einem HEIC"],
+  liveWithVideo: ["Live Photo with its video", "Live-Foto mit Video"],
+  liveWithoutVideo: ["Live Photo without its video", "Live-Foto ohne sein Video"],
   ready: ["", ""],
   waiting: ["Waiting", "Wartet"],
   sending: ["Sending", "Wird gesendet"],
@@ -204,6 +220,12 @@ export const table = define({
   error_readonly: ["This album cannot be changed.", "Dieses Album lässt sich nicht ändern."],
   error_damaged: ["The file is damaged.", "Die Datei ist beschädigt."],
   error_busy: ["The server is busy.", "Der Server ist beschäftigt."],
+  error_address: ["This is no address from which something can be loaded.",
+    "Von dieser Adresse lässt sich nichts laden."],
+  error_local: ["The address is not public.", "Die Adresse ist nicht öffentlich."],
+  error_unreachable: ["Its server cannot be reached.", "Ihr Server ist nicht erreichbar."],
+  error_missing: ["Its server has nothing there, or refuses.", "Dort gibt es nichts, oder der Server verweigert es."],
+  error_nopicture: ["It is neither a picture nor a video.", "Es ist weder Bild noch Video."],
   error_unrotatable: ["This photo cannot be rotated.", "Dieses Foto lässt sich nicht drehen."],
   error_gone: ["The file cannot be read any more. Choose it again.",
     "Die Datei lässt sich nicht mehr lesen. Bitte neu auswählen."],
@@ -314,6 +336,28 @@ export function formatBytes(bytes) {
   const digits = value < 10 && power > 0 ? 1 : 0;
   const number = value.toLocaleString(locale(), { minimumFractionDigits: digits, maximumFractionDigits: digits });
   return `${number} ${units[power]}`;
+}
+
+/**
+ * What a camera says of how it took a photo; what it does not say is null or missing.
+ * @typedef {{exposure?: number | null, aperture?: number | null, iso?: number | null, focalLength?: number | null,
+ *   focalLength35?: number | null}} Exposure
+ */
+
+/**
+ * Writes exposure as photographers do: `1/125 s · f/1.8 · ISO 64 · 6.9 mm (26 mm)`.
+ * @param {Exposure} facts
+ */
+export function formatExposure({ exposure, aperture, iso, focalLength, focalLength35 }) {
+  const short = (/** @type {number} */ value) => value.toLocaleString(locale(), { maximumFractionDigits: 1 });
+  const film = focalLength35 && focalLength && Math.abs(focalLength35 - focalLength) >= 1
+    && ` (${formatNumber(focalLength35)} mm)`;
+  return [
+    exposure && (exposure < 0.4 ? `1/${formatNumber(Math.round(1 / exposure))} s` : `${short(exposure)} s`),
+    aperture && `f/${short(aperture)}`,
+    iso && `ISO ${iso}`,
+    focalLength && `${short(focalLength)} mm${film || ""}`,
+  ].filter(Boolean).join(" · ");
 }
 
 /** @param {number} seconds */

@@ -1,5 +1,5 @@
 /**
- * Finds files to upload: picked, dropped, or in dropped folders; and tells what they are.
+ * Finds files to upload: picked, dropped, or in dropped folders.
  * @module
  */
 
@@ -92,31 +92,5 @@ async function readDirectory(directory) {
     const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
     if (some.length === 0) return entries;
     entries.push(...some);
-  }
-}
-
-/** @type {[string, number, string][]} format, where its mark is, the mark */
-const marks = [
-  ["JPEG", 0, "\xff\xd8\xff"], ["PNG", 0, "\x89PNG"], ["GIF", 0, "GIF8"], ["WebP", 8, "WEBP"],
-  ["HEIC", 4, "ftyphei"], ["HEIC", 4, "ftypmif1"], ["HEIC", 4, "ftyphev"], ["AVIF", 4, "ftypavi"],
-  ["MOV", 4, "ftypqt"], ["CR3", 4, "ftypcrx"], ["MP4", 4, "ftyp"], ["TIFF", 0, "II*\0"], ["TIFF", 0, "MM\0*"],
-  ["WebM", 0, "\x1aE\xdf\xa3"], ["JPEG XL", 4, "JXL "], ["JPEG XL", 0, "\xff\x0a"],
-];
-
-/**
- * Tells the format of a file by its first bytes, else by its name. What a phone hands out may differ from
- * what it keeps, so the name alone is not to be trusted.
- * @param {UploadFile} file
- */
-export async function formatOf(file) {
-  const extension = (/\.([^.]{1,5})$/.exec(file.name)?.[1] ?? "").toUpperCase();
-  try {
-    const bytes = new Uint8Array(await file.source.slice(0, 16).arrayBuffer());
-    const text = String.fromCharCode(...bytes);
-    const mark = marks.find(([, at, bytesOfMark]) => text.startsWith(bytesOfMark, at));
-    // Raw formats look like TIFF inside.
-    return mark === undefined || mark[0] === "TIFF" ? extension : mark[0];
-  } catch {
-    return extension;
   }
 }

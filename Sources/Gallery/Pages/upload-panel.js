@@ -7,11 +7,13 @@ import { confirmDialog } from "./dialogs.js";
 import { append, fill, h, oncePerFrame, style } from "./dom.js";
 import { icon } from "./icons.js";
 import { explain, formatBytes, formatTimeLeft, t } from "./texts.js";
+import { pairName } from "./upload-kind.js";
 import { UploadPreviews } from "./upload-preview.js";
 import { VirtualList } from "./virtual-list.js";
 
 /** @typedef {import("./upload-queue.js").UploadQueue} UploadQueue */
 /** @typedef {import("./upload-queue.js").UploadItem} UploadItem */
+/** @typedef {import("./upload-kind.js").FileKind} FileKind */
 
 const rowHeight = 60;
 
@@ -21,6 +23,8 @@ export class UploadPanel {
   #chooseAlbum;
   #albumName;
   #previews = new UploadPreviews();
+  /** @type {WeakMap<HTMLElement, FileKind>} */
+  #kinds = new WeakMap();
   #list;
   #title = h("h2");
   #detail = h("p", { class: "upload-detail" });
@@ -214,8 +218,8 @@ export class UploadPanel {
         title: t("remove"), on: { click: () => this.#queue.remove(item) },
       }, icon("close")),
       h("span", { class: "progress-bar" }));
-    this.#previews.ask(item, () => row.isConnected, ({ bitmap, format }) => {
-      row.dataset.format = format;
+    this.#previews.ask(item, () => row.isConnected, ({ bitmap, kind }) => {
+      this.#kinds.set(row, kind);
       if (bitmap) fill(preview, this.#draw(bitmap));
       this.#updateRow(item, row);
     });
@@ -234,7 +238,8 @@ export class UploadPanel {
    * @param {HTMLElement} row
    */
   #updateRow(item, row) {
-    const key = `${item.state} ${item.error} ${row.dataset.format}`;
+    const format = this.#format(item, this.#kinds.get(row));
+    const key = `${item.state} ${item.error} ${format}`;
     const bar = row.querySelector(".progress-bar");
     if (bar instanceof HTMLElement) {
       bar.hidden = item.state !== "sending";
@@ -248,8 +253,26 @@ export class UploadPanel {
     const remove = row.querySelector(".upload-remove");
     const over = item.state === "saved" || item.state === "there";
     if (remove instanceof HTMLElement) remove.hidden = over || item.state === "finishing";
-    if (about) about.textContent = this.#about(item, row.dataset.format);
+    if (about instanceof HTMLElement) about.title = about.textContent = this.#about(item, format);
     if (state) fill(state, over && icon("check"), item.state === "failed" && icon("warning"), t(item.state));
+  }
+
+  /**
+   * Says what a file is, and whether a phone handed out less than it has.
+   * @param {UploadItem} item
+   * @param {FileKind | undefined} kind
+   */
+  #format(item, kind) {
+    if (!kind) return undefined;
+    const format = { yes: t("jpegOfHeic"), perhaps: t("jpegPerhapsOfHeic"), no: kind.format }[kind.made];
+    if (!kind.isLive) return format;
+    return `${format} · ${t(this.#hasVideo(item) ? "liveWithVideo" : "liveWithoutVideo")}`;
+  }
+
+  /** @param {UploadItem} item */
+  #hasVideo(item) {
+    const name = pairName(item.file);
+    return this.#queue.items.some(({ file }) => /\.(mov|mp4)$/i.test(file.name) && pairName(file) === name);
   }
 
   /**

@@ -1,13 +1,13 @@
 /**
- * Draws small previews of files that are to be uploaded, and tells their formats; two at a time.
+ * Draws small previews of files that are to be uploaded, and tells what they are; two at a time.
  * @module
  */
 
 import { LRU } from "./lru.js";
-import { formatOf } from "./upload-files.js";
+import { kindOf } from "./upload-kind.js";
 
 /** @typedef {import("./upload-queue.js").UploadItem} UploadItem */
-/** @typedef {{bitmap: ImageBitmap | null, format: string}} Preview */
+/** @typedef {{bitmap: ImageBitmap | null, kind: import("./upload-kind.js").FileKind}} Preview */
 
 const edge = 96;
 const most = 200;
@@ -54,7 +54,7 @@ export class UploadPreviews {
    * @returns {Promise<Preview>}
    */
   async #make(item) {
-    const preview = { bitmap: await this.#decode(item), format: await formatOf(item.file) };
+    const preview = { bitmap: await this.#decode(item), kind: await kindOf(item.file) };
     this.#cache.set(String(item.number), preview, 1);
     return preview;
   }

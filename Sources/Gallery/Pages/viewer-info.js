@@ -6,11 +6,12 @@
 import { get, isAbort } from "./api.js";
 import { fill, h } from "./dom.js";
 import { icon } from "./icons.js";
-import { explain, formatBytes, formatDateLong, formatNumber, t } from "./texts.js";
+import { explain, formatBytes, formatDateLong, formatExposure, formatNumber, t } from "./texts.js";
 
 /** @typedef {import("./listing.js").Photo} Photo */
 /**
- * @typedef {Photo & {camera: string | null, rotation: number, path: string[]}} Details
+ * @typedef {Photo & import("./texts.js").Exposure & {camera: string | null, lens?: string | null, rotation: number,
+ *   path: string[]}} Details
  */
 
 export class ViewerInfo {
@@ -69,7 +70,7 @@ export class ViewerInfo {
 
   /** @param {Details} details */
   #fill(details) {
-    const { width, height, camera, size, taken, modified, path, album, name } = details;
+    const { width, height, camera, lens, size, taken, modified, path, album, name } = details;
     const rename = !this.#readOnly && h("button", {
       type: "button", class: "quiet small", title: t("rename"), "aria-label": t("rename"),
       on: { click: () => void this.#actions.rename(details) },
@@ -85,6 +86,8 @@ export class ViewerInfo {
         ...this.#row(t("taken"), taken !== null && formatDateLong(taken, true)),
         ...this.#row(t("modified"), formatDateLong(modified, false)),
         ...this.#row(t("camera"), camera),
+        ...this.#row(t("lens"), lens),
+        ...this.#row(t("exposure"), formatExposure(details)),
         ...this.#row(t("pixels"), pixels),
         ...this.#row(t("size"), formatBytes(size)),
         ...this.#row(t("album"), path.length > 0 && place)));

@@ -16,6 +16,10 @@ struct GalleryRoutes: Sendable {
   let work: BlockingBridge
   /// Waits for the decoder.
   let previews: BlockingBridge
+  /// Waits for servers in the web.
+  let web: BlockingBridge
+  /// The path of albumfs-fetch; nil where it is not installed.
+  let fetchProgram: String?
 
   func router() -> Router<Context> {
     let router = Router(context: Context.self, options: .autoGenerateHeadEndpoints)
@@ -29,6 +33,7 @@ struct GalleryRoutes: Sendable {
     addContent(to: router)
     addChanges(to: router)
     addJobs(to: router)
+    addImports(to: router)
     addUploads(to: router)
     addReceptions(to: router)
     LocalSendRoutes(desk: desk, work: work).add(to: router)

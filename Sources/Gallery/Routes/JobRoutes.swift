@@ -38,6 +38,7 @@ extension GalleryRoutes {
 
   private func begin(_ order: Order, _ session: Session) throws -> Job {
     try session.space.requireWritable()
+    if order.kind == .load { throw GalleryError(.invalid) }
     var seen: Set<UInt64> = []
     let inodes = try order.ids.map { try session.inode($0) }.filter { seen.insert($0).inserted }
     for inode in inodes where session.space.index.photo(inode) == nil {

@@ -1,6 +1,7 @@
 import AlbumModel
 import HTTPTypes
 import Hummingbird
+import PictureMetadata
 import Posix
 
 extension GalleryRoutes {
@@ -55,11 +56,26 @@ extension GalleryRoutes {
       text.field("taken", row.details.taken)
       text.field("width", Int64(row.details.width))
       text.field("height", Int64(row.details.height))
-      text.field("camera", String?.none)
+      let facts = camera(of: photo, session)
+      text.field("camera", facts.camera)
+      text.field("lens", facts.lens)
+      text.field("exposure", facts.exposure)
+      text.field("aperture", facts.aperture)
+      text.field("iso", facts.iso.map { Int64($0) })
+      text.field("focalLength", facts.focalLength)
+      text.field("focalLength35", facts.focalLengthOn35mm.map { Int64($0) })
       text.field("rotation", rotation(of: photo, session))
       text.field("path", each: photo.album.found.path) { $0.value($1.text) }
     }
     return text.response()
+  }
+
+  /// What the photo says of its camera; nothing where it cannot be read.
+  private func camera(of photo: SpaceIndex.Photo, _ session: Session) -> CameraFacts {
+    guard photo.row.kind == .photo, let folder = try? session.space.mount.folder(photo.folder),
+      let file = try? folder.open(photo.row.name), file.entry.file.inode == photo.row.inode
+    else { return CameraFacts() }
+    return CameraFacts.find(size: file.entry.size) { try? file.bytes($0, at: $1) }
   }
 
   /// The attribute that thumbnails and previews follow; the original stays as it is.

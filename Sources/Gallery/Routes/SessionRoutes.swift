@@ -40,6 +40,7 @@ extension GalleryRoutes {
       text.field("thumbnailSize", Int64(session.space.mount.thumbnailEdge))
       text.field("maximumUpload", GalleryRoutes.maximumUpload)
       text.field("sliceSize", Int64(GalleryRoutes.sliceSize))
+      text.field("imports", fetchProgram != nil)
     }
     return text.response()
   }

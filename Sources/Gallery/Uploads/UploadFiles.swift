@@ -1,5 +1,6 @@
 import AlbumModel
 import Crypto
+import Fetching
 import Glibc
 import HTTPTypes
 import Posix
@@ -90,13 +91,24 @@ struct UploadFiles: Sendable {
       error.numbers = [("offset", size)]
       throw error
     }
+    return try settle(
+      upload.partial, as: upload.name, modified: upload.modified, in: album, folder)
+  }
+
+  /// Gives a hidden file of an album a name, or removes it where the album has its content already. `folder`
+  /// is the album's Photo.
+  func settle(
+    _ partial: FileName, as wanted: FileName, modified: Timestamp?, in album: SpaceIndex.Album,
+    _ folder: borrowing Folder
+  ) throws -> Finished {
+    let file = try folder.open(partial, UploadFiles.changing)
     if let twin = try twin(of: file, in: album, folder) {
-      try folder.removeFile(upload.partial)
+      try folder.removeFile(partial)
       return twin
     }
-    try file.setModified(upload.modified)
-    let name = try GalleryName.place(upload.partial, of: folder, as: upload.name, in: folder)
-    space.recentUploads.add(name, in: album.found.inode, size: size)
+    if let modified { try file.setModified(modified) }
+    let name = try GalleryName.place(partial, of: folder, as: wanted, in: folder)
+    space.recentUploads.add(name, in: album.found.inode, size: try file.size())
     return Finished(isNew: true, name: name, photo: file.entry.file.inode)
   }
 
@@ -169,6 +181,7 @@ struct UploadFiles: Sendable {
       guard let folder = try? space.mount.folder(album.found.path + [.photo]),
         let names = try? folder.names()
       else { continue }
+      RemoteDownload.removeStale(in: folder)
       for name in names {
         guard let patience = Upload.patience(for: name.name) else { continue }
         if let entry = try? folder.entry(name.name), entry.modified < now - patience {

@@ -96,7 +96,7 @@ struct Serve: ParsableCommand {
       throw Failure(.other, "/proc is not mounted.")
     }
     let launch = GalleryLaunch(
-      albumfs: own, store: store.map(MountPath.resolve),
+      albumfs: own, fetch: HelperProgram.find("albumfs-fetch"), store: store.map(MountPath.resolve),
       mountOptions: readOnly ? ["--read-only"] : [], host: listen,
       port: port ?? (localsend == nil ? 8443 : Serve.localSendPort),
       idleSeconds: idle?.seconds ?? 600, certificate: certificate.map(MountPath.resolve),

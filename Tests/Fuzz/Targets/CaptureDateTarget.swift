@@ -25,6 +25,13 @@ enum CaptureDateTarget: FuzzTarget {
       return Array(bytes[Int(offset)...].prefix(count))
     }
     require(reads < 1000, "it reads a bounded number of pieces")
+    let facts = CameraFacts.find(size: Int64(bytes.count)) { count, offset in
+      require(count >= 0 && count <= 4 << 20 && offset >= 0, "it reads pieces of bounded size")
+      return offset >= bytes.count ? [] : Array(bytes[Int(offset)...].prefix(count))
+    }
+    for text in [facts.camera, facts.lens].compactMap(\.self) {
+      require(text.utf8.count < 1000 && !text.utf8.contains { $0 < 0x20 }, "texts are short lines")
+    }
     if let date {
       require(date.day.utf8.count == 10, "a day has ten characters")
       require(CaptureTime(Array(date.text.utf8)) == date, "a date has one spelling")

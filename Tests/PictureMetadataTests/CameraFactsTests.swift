@@ -1,0 +1,53 @@
+import AlbumTestSupport
+import PictureMetadata
+import Testing
+
+/// Camera, lens and exposure come from EXIF data of any container. What is not stated, or is nonsense, is not
+/// shown.
+@Suite struct CameraFactsTests {
+  private func facts(_ bytes: [UInt8]) -> CameraFacts {
+    CameraFacts.find(size: Int64(bytes.count)) { count, offset in
+      offset < bytes.count ? Array(bytes[Int(offset)...].prefix(count)) : []
+    }
+  }
+
+  private func tagged(_ kind: String, _ tags: String...) throws -> CameraFacts {
+    facts(try TestPictures.tag(TestPictures.make(TestPictures.pixels(), as: kind), kind, tags))
+  }
+
+  @Test(arguments: ["jpg", "png", "webp", "tif", "heic", "avif"])
+  func eachContainerTells(kind: String) throws {
+    let found = try tagged(
+      kind, "-Make=NIKON CORPORATION", "-Model=NIKON Z 6", "-LensModel=NIKKOR Z 24-70mm f/4 S",
+      "-ExposureTime=1/250", "-FNumber=5.6", "-ISO=200", "-FocalLength=35",
+      "-FocalLengthIn35mmFormat=35")
+    #expect(found.camera == "NIKON Z 6" && found.lens == "NIKKOR Z 24-70mm f/4 S")
+    #expect(found.exposure == 1.0 / 250 && found.aperture == 5.6 && found.iso == 200)
+    #expect(found.focalLength == 35 && found.focalLengthOn35mm == 35)
+  }
+
+  @Test func namesReadAsPeopleWriteThem() throws {
+    #expect(try tagged("jpg", "-Make=Apple", "-Model=iPhone 15").camera == "Apple iPhone 15")
+    #expect(try tagged("jpg", "-Make=Canon", "-Model=Canon EOS R5").camera == "Canon EOS R5")
+    #expect(try tagged("jpg", "-Model=X-T5").camera == "X-T5")
+    #expect(try tagged("jpg", "-Make=FUJIFILM").camera == "FUJIFILM")
+    #expect(try tagged("jpg", "-Make=A  \u{7}B", "-Model= ").camera == "A B")
+    #expect(
+      try tagged("jpg", "-Make=\(String(repeating: "x", count: 5000))").camera?.utf8.count ?? 0
+        <= 120)
+  }
+
+  @Test func nonsenseIsNotShown() throws {
+    let found = try tagged("jpg", "-ExposureTime=0", "-FNumber=0", "-FocalLength=0", "-ISO=0")
+    #expect(found == CameraFacts())
+    for picture in [ExifSamples.jpeg(), ExifSamples.heic(), [], Array("no picture".utf8)] {
+      #expect(facts(picture) == CameraFacts())
+    }
+    let picture = try TestPictures.tag(
+      TestPictures.encode(TestPictures.pixels(), as: "jpg"), "jpg", "-Make=Apple",
+      "-ExposureTime=1/3")
+    for length in stride(from: 0, to: min(picture.count, 400), by: 3) {
+      _ = facts(Array(picture.prefix(length)))
+    }
+  }
+}
