@@ -226,7 +226,7 @@ import Testing
       os.makedirs(W + "/bin")
       programs = os.path.dirname(shutil.which("albumfs"))
       for name in ["albumfs", "albumfs-thumbnailer"]: shutil.copy(programs + "/" + name, W + "/bin")
-      put(W + "/bin/albumfs-fetch", b"#!/bin/sh\nexit 127\n"); os.chmod(W + "/bin/albumfs-fetch", 0o755)
+      put(W + "/bin/albumfs-fetch", b"#!/bin/sh\\nexit 127\\n"); os.chmod(W + "/bin/albumfs-fetch", 0o755)
       os.environ["PATH"] = W + "/bin:" + os.environ["PATH"]
       report = load("--url", base + "/garden.jpg", M + "/Trip", code=51)
       assert "apt install libcurl4" in report["errors"][0]["reason"] and asked == [], report
@@ -244,16 +244,17 @@ import Testing
     let scratch = try ScratchDirectory()
     let server = scratch.path("server.py")
     try FetchTests.redirecting.write(toFile: server, atomically: false, encoding: .utf8)
+    // The servers inherit blocked signals from the test, so only SIGKILL ends them.
     let script = """
       set -e
-      end() { kill $server $house 2>/dev/null || :; ip netns del \(name)s; ip netns del \(name)c; }
+      end() { kill -KILL $server $house 2>/dev/null || :; ip netns del \(name)s; ip netns del \(name)c; }
       ip netns add \(name)s; ip netns add \(name)c; trap end EXIT
       ip link add web netns \(name)s type veth peer name own netns \(name)c
       up() { ip -n $1 addr add $3/32 dev $2; ip -n $1 link set $2 up; ip -n $1 link set lo up; }
       up \(name)s web 93.184.216.34; up \(name)c own 81.2.69.142
       ip -n \(name)s route add 81.2.69.142/32 dev web; ip -n \(name)c route add 93.184.216.34/32 dev own
-      ip netns exec \(name)s python3 \(server) >\(scratch.path("web")) & server=$!
-      ip netns exec \(name)c python3 \(server) >\(scratch.path("house")) & house=$!
+      ip netns exec \(name)s /usr/bin/python3 \(server) >\(scratch.path("web")) & server=$!
+      ip netns exec \(name)c /usr/bin/python3 \(server) >\(scratch.path("house")) & house=$!
       until [ -s \(scratch.path("web")) ] && [ -s \(scratch.path("house")) ]; do sleep 0.1; done
       for path in picture loopback own; do
         printf 'url http://93.184.216.34:8080/%s\\nlimit 1000\\npublic yes\\n' $path \\

@@ -70,7 +70,9 @@ struct LocalSendRoutes: Sendable {
       case .slow: (.tooManyRequests, "Too many requests")
       case .name, .invalid, .large, .range: (.badRequest, error.detail ?? "Invalid request")
       case .room: (.internalServerError, "The disk is full.")
-      case .exists, .damaged, .failed: (.internalServerError, "Not saved")
+      // The last ones are those of imports from the web, which no sender asks for.
+      case .exists, .damaged, .failed, .address, .local, .unreachable, .missing, .nopicture:
+        (.internalServerError, "Not saved")
       }
     return response(status, message)
   }
