@@ -145,10 +145,13 @@ let package = Package(
       "AlbumCheck",
       ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem"]),
 
+    // What a confined process may ask of the kernel.
+    library("SystemCallFilter", ["CSeccomp"]),
+
     // Thumbnails: the queue in the daemon, the decoder in a cell of its own.
     library("ThumbnailProtocol", ["AlbumModel"]),
     library("Thumbnails", ["AlbumModel", "Posix", "CLinux", "ThumbnailProtocol", logging]),
-    library("ThumbnailCell", ["ThumbnailProtocol", "CSeccomp", "CLinux", "CFreshMemory"]),
+    library("ThumbnailCell", ["ThumbnailProtocol", "SystemCallFilter", "CLinux", "CFreshMemory"]),
     program(
       "albumfs-thumbnailer",
       [
@@ -167,7 +170,7 @@ let package = Package(
 
     // Files from the web: the conversation, and the program that calls libcurl.
     library("Fetching", ["AlbumModel", "Posix", "ThumbnailProtocol"]),
-    program("albumfs-fetch", ["Fetching", "Posix", "CLinux", "CSeccomp", "CCurl"]),
+    program("albumfs-fetch", ["Fetching", "Posix", "SystemCallFilter", "CLinux", "CCurl"]),
 
     // The kernel interface, the daemon that assembles the parts, and the command line.
     library(

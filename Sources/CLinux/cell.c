@@ -100,11 +100,12 @@ static void allow_reading(int ruleset, const char *directory) {
 }
 #endif
 
-int clinux_landlock_allow_reading(const char *directories) {
+// The directories are separated by colons; NULL for none.
+static int restrict_self(int keeps_network, const char *directories) {
 #ifdef SYS_landlock_create_ruleset
-  int ruleset = new_ruleset(1);
+  int ruleset = new_ruleset(keeps_network);
   if (ruleset < 0) return -1;
-  char *names = strdup(directories), *rest = names, *name;
+  char *names = directories == NULL ? NULL : strdup(directories), *rest = names, *name;
   while (names != NULL && (name = strsep(&rest, ":")) != NULL) allow_reading(ruleset, name);
   free(names);
   int result = (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
@@ -116,18 +117,9 @@ int clinux_landlock_allow_reading(const char *directories) {
 #endif
 }
 
-int clinux_landlock_forbid_all(void) {
-#ifdef SYS_landlock_create_ruleset
-  int ruleset = new_ruleset(0);
-  if (ruleset < 0) return -1;
-  int result = (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
-  close(ruleset);
-  return result;
-#else
-  errno = ENOSYS;
-  return -1;
-#endif
-}
+int clinux_landlock_forbid_all(void) { return restrict_self(0, NULL); }
+
+int clinux_landlock_allow_reading(const char *directories) { return restrict_self(1, directories); }
 
 // The kernel shares processors between sessions first (sched_autogroup), and priorities count only within one:
 // without this, an idle process in a session of its own takes as much as all that its user runs in a terminal.

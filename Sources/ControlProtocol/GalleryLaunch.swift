@@ -41,8 +41,8 @@ package struct GalleryLaunch: Codable, Sendable, Equatable {
   }
 }
 
-/// What `albumfs serve --localsend` passes to albumfs-gallery over a socket, which no other program sees: two
-/// lines.
+/// The password and the album of `albumfs serve --localsend`. albumfs sends them to albumfs-gallery as two
+/// lines over a socket, which no other program can read.
 package struct GalleryReception: Sendable {
   package var password: String
   /// The path of the album in the space.

@@ -2,13 +2,13 @@
 // side. albumfs-fetch writes frames: one byte that states the kind, four with the length of the body
 // (little-endian), and the body. The last frame is an end.
 
-/// What albumfs-fetch shall load. As lines of text, `key value`.
+/// A request to albumfs-fetch to load one file. Its encoding is lines of text, `key value`.
 package struct FetchRequest: Equatable, Sendable {
   package var url: RemoteURL
   /// The bytes that the caller has already.
   package var offset: Int64
-  /// What the server said to tell whether its file is still the same (an ETag, or a date). Needed with an
-  /// offset.
+  /// The ETag or the date that the server gave its file earlier; it shows whether the file has changed. A
+  /// request with an offset needs it.
   package var validator: String?
   /// No more bytes than these.
   package var limit: Int64
@@ -58,7 +58,7 @@ package struct FetchRequest: Equatable, Sendable {
   }
 }
 
-/// What the server said of the file.
+/// The server's description of the file.
 package struct FetchHead: Equatable, Sendable {
   /// Where the content that follows begins: 0, or the offset of the request.
   package var start: Int64 = 0

@@ -1,7 +1,7 @@
 import CFreshMemory
 import CLinux
-import CSeccomp
 import Glibc
+import SystemCallFilter
 import ThumbnailProtocol
 
 /// The cell: the rights that this process drops before it reads the first byte of a picture or video.
@@ -136,58 +136,27 @@ private enum Filter {
   ]
 
   static func load() -> Bool {
-    let permissionDenied = 0x0005_0000 | UInt32(EPERM)
-    guard let filter = unsafe seccomp_init(permissionDenied) else { return false }
-    defer { unsafe seccomp_release(filter) }
-    let allow: UInt32 = 0x7fff_0000
-    for name in allowed { unsafe add(filter, allow, name) }
+    guard let filter = SystemCallFilter(.refuse(EPERM)) else { return false }
+    for name in allowed { filter.add(.allow, name) }
     // Memory, but never executable.
-    let notExecutable = argument(2, SCMP_CMP_MASKED_EQ, UInt64(PROT_EXEC), 0)
-    unsafe add(filter, allow, "mmap", [notExecutable])
-    unsafe add(filter, allow, "mprotect", [notExecutable])
+    filter.add(.allow, "mmap", .argument(2, masked: UInt64(PROT_EXEC), is: 0))
+    filter.add(.allow, "mprotect", .argument(2, masked: UInt64(PROT_EXEC), is: 0))
     // clone only for threads. clone3 hides its flags from the filter, so it fails and glibc falls back to
     // clone.
     let thread: UInt64 = 0x10000
     let newNamespaces: UInt64 = 0x7e02_0080
-    let flags = argument(0, SCMP_CMP_MASKED_EQ, thread | newNamespaces, thread)
-    unsafe add(filter, allow, "clone", [flags])
-    unsafe add(filter, 0x0005_0000 | UInt32(ENOSYS), "clone3")
+    filter.add(.allow, "clone", .argument(0, masked: thread | newNamespaces, is: thread))
+    filter.add(.refuse(ENOSYS), "clone3")
     // Signals to itself. Without Landlock this keeps other processes out of reach.
-    let itself = argument(0, SCMP_CMP_EQ, UInt64(getpid()), 0)
-    unsafe add(filter, allow, "tgkill", [itself])
+    filter.add(.allow, "tgkill", .argument(0, is: UInt64(getpid())))
     // The clocks of the machine and of this process. Higher numbers belong to other processes.
-    let clock = argument(0, SCMP_CMP_LE, UInt64(CLOCK_TAI), 0)
-    unsafe add(filter, allow, "clock_gettime", [clock])
+    filter.add(.allow, "clock_gettime", .argument(0, atMost: UInt64(CLOCK_TAI)))
     // The name of a thread.
-    let setName = argument(0, SCMP_CMP_EQ, UInt64(ProcessControl.setName), 0)
-    unsafe add(filter, allow, "prctl", [setName])
+    filter.add(.allow, "prctl", .argument(0, is: UInt64(ProcessControl.setName)))
     // The process may read its own limits. It may set only that of processor time, for each picture.
-    let own = argument(0, SCMP_CMP_EQ, 0, 0)
-    let noNewLimit = argument(2, SCMP_CMP_EQ, 0, 0)
-    let processorTime = argument(1, SCMP_CMP_EQ, UInt64(RLIMIT_CPU.rawValue), 0)
-    unsafe add(filter, allow, "prlimit64", [own, noNewLimit])
-    unsafe add(filter, allow, "prlimit64", [own, processorTime])
-    // A call by the numbers of another architecture ends the process.
-    let kill: UInt32 = 0x8000_0000
-    return unsafe seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, kill) == 0
-      && seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) == 0
-      && seccomp_load(filter) == 0
-  }
-
-  /// Skips a call that this architecture does not have.
-  private static func add(
-    _ filter: scmp_filter_ctx, _ action: UInt32, _ name: StaticString,
-    _ arguments: [scmp_arg_cmp] = []
-  ) {
-    let number = unsafe seccomp_syscall_resolve_name(
-      UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self))
-    _ = unsafe seccomp_rule_add_array(
-      filter, action, number, UInt32(arguments.count), arguments)
-  }
-
-  private static func argument(_ index: UInt32, _ compare: scmp_compare, _ a: UInt64, _ b: UInt64)
-    -> scmp_arg_cmp
-  {
-    scmp_arg_cmp(arg: index, op: compare, datum_a: a, datum_b: b)
+    filter.add(.allow, "prlimit64", .argument(0, is: 0), .argument(2, is: 0))
+    filter.add(
+      .allow, "prlimit64", .argument(0, is: 0), .argument(1, is: UInt64(RLIMIT_CPU.rawValue)))
+    return filter.load()
   }
 }

@@ -1,6 +1,6 @@
 import CLinux
-import CSeccomp
 import Glibc
+import SystemCallFilter
 
 /// What this program gives up before it connects to anybody. A server that takes it over can talk to the
 /// network, and can read what any user of the machine can read below /etc and /usr, which the resolver and
@@ -10,7 +10,8 @@ import Glibc
 /// and TLS are libraries of the system, which call what they like.
 enum Confinement {
   private static let nobody: UInt32 = 65534
-  private static let noNewPrivileges: CInt = 38
+  /// Options of prctl(2); sys/prctl.h is not in Swift's Glibc module.
+  private static let (parentDeathSignal, dumpable, noNewPrivileges): (CInt, CInt, CInt) = (1, 4, 38)
   private static let memory: rlim_t = 2 << 30
   private static let descriptors: rlim_t = 64
 
@@ -19,6 +20,12 @@ enum Confinement {
     "/etc", "/usr", "/lib", "/lib64", "/run/systemd/resolve", "/run/NetworkManager",
     "/run/resolvconf", "/run/connman",
   ]
+
+  /// The kernel ends this process with its caller, and lets no other process look into it.
+  static func hideAndEndWithCaller() {
+    _ = clinux_prctl(parentDeathSignal, UInt(SIGKILL), 0)
+    _ = clinux_prctl(dumpable, 0, 0)
+  }
 
   /// Returns false if the program must not go on. A kernel without Landlock is no reason.
   static func enter() -> Bool {
@@ -29,9 +36,8 @@ enum Confinement {
     signal(SIGXFSZ, SIG_IGN)
     if geteuid() == 0 {
       if clinux_become(nobody, nobody) != 0 { return false }
-      // The change of user clears these.
-      _ = clinux_prctl(1, UInt(SIGKILL), 0)
-      _ = clinux_prctl(4, 0, 0)
+      // The change of user clears it.
+      hideAndEndWithCaller()
     }
     _ = clinux_drop_capabilities()
     if clinux_prctl(noNewPrivileges, 1, 0) != 0 { return false }
@@ -76,46 +82,22 @@ private enum RefusedCalls {
   private static let netlink: UInt64 = 16
 
   static func load() -> Bool {
-    guard let filter = unsafe seccomp_init(0x7fff_0000) else { return false }
-    defer { unsafe seccomp_release(filter) }
-    let refuse = 0x0005_0000 | UInt32(EPERM)
-    for name in names { unsafe add(filter, refuse, name) }
-    for family in families {
-      unsafe add(filter, refuse, "socket", [argument(0, SCMP_CMP_EQ, family, 0)])
-    }
-    unsafe add(filter, refuse, "socket", [argument(0, SCMP_CMP_GT, netlink, 0)])
+    guard let filter = SystemCallFilter(.allow) else { return false }
+    let refuse = SystemCallFilter.Action.refuse(EPERM)
+    for name in names { filter.add(refuse, name) }
+    for family in families { filter.add(refuse, "socket", .argument(0, is: family)) }
+    filter.add(refuse, "socket", .argument(0, above: netlink))
     // clone only for threads. clone3 hides its flags from the filter, so it fails and glibc falls back.
     let thread: UInt64 = 0x10000
-    unsafe add(filter, refuse, "clone", [argument(0, SCMP_CMP_MASKED_EQ, thread, 0)])
-    unsafe add(filter, 0x0005_0000 | UInt32(ENOSYS), "clone3")
+    filter.add(refuse, "clone", .argument(0, masked: thread, is: 0))
+    filter.add(.refuse(ENOSYS), "clone3")
     // Opening for writing.
     for mode in [UInt64(O_WRONLY), UInt64(O_RDWR)] {
-      unsafe add(filter, refuse, "open", [argument(1, SCMP_CMP_MASKED_EQ, UInt64(O_ACCMODE), mode)])
-      unsafe add(
-        filter, refuse, "openat", [argument(2, SCMP_CMP_MASKED_EQ, UInt64(O_ACCMODE), mode)])
+      filter.add(refuse, "open", .argument(1, masked: UInt64(O_ACCMODE), is: mode))
+      filter.add(refuse, "openat", .argument(2, masked: UInt64(O_ACCMODE), is: mode))
     }
     // openat2 hides its flags, too.
-    unsafe add(filter, 0x0005_0000 | UInt32(ENOSYS), "openat2")
-    // A call by the numbers of another architecture ends the process.
-    return unsafe seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, 0x8000_0000) == 0
-      && seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) == 0
-      && seccomp_load(filter) == 0
-  }
-
-  /// Skips a call that this architecture does not have.
-  private static func add(
-    _ filter: scmp_filter_ctx, _ action: UInt32, _ name: StaticString,
-    _ arguments: [scmp_arg_cmp] = []
-  ) {
-    let number = unsafe seccomp_syscall_resolve_name(
-      UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self))
-    _ = unsafe seccomp_rule_add_array(
-      filter, action, number, UInt32(arguments.count), arguments)
-  }
-
-  private static func argument(_ index: UInt32, _ compare: scmp_compare, _ a: UInt64, _ b: UInt64)
-    -> scmp_arg_cmp
-  {
-    scmp_arg_cmp(arg: index, op: compare, datum_a: a, datum_b: b)
+    filter.add(.refuse(ENOSYS), "openat2")
+    return filter.load()
   }
 }

@@ -8,12 +8,7 @@ import Fetching
 import Glibc
 import Posix
 
-/// PR_SET_PDEATHSIG and PR_SET_DUMPABLE of <sys/prctl.h>, which Glibc's module leaves out.
-let parentDeathSignal: CInt = 1
-let dumpable: CInt = 4
-
-_ = clinux_prctl(parentDeathSignal, UInt(SIGKILL), 0)
-_ = clinux_prctl(dumpable, 0, 0)
+Confinement.hideAndEndWithCaller()
 clinux_close_from(UInt32(STDERR_FILENO) + 1)
 
 guard let request = FetchRequest(Conversation.readAll(atMost: FetchRequest.byteLimit)) else {
