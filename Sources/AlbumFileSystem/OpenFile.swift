@@ -39,11 +39,18 @@ package final class OpenFile: Sendable {
     do throws(FSError) {
       try fileSystem.writable()
       try unsafe content.write(bytes, at: offset)
-      if writesThrough { try content.publish() }
+      if writesThrough { try publishAtOnce() }
     } catch {
       content.recordLoss()
       throw error
     }
+  }
+
+  /// For a write that no page of the kernel holds. The kernel sets the times only of files that have pages.
+  private func publishAtOnce() throws(FSError) {
+    try content.publish()
+    let (index, time) = (content.index, fileSystem.clock.now())
+    fileSystem.space.change { $0.touch(index, time) }
   }
 
   /// close(2) of one descriptor. When it returns, the written bytes survive the end of the daemon.

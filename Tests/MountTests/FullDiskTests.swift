@@ -212,11 +212,7 @@ struct FullDiskTests {
   @Test func memoryIsSharedOnADiskThatIsNearlyFull() throws {
     try onSmallDisk { mounted, disk in
       try mounted.sh("echo small > $M/Trip/Photo/small")
-      try mounted.sync()
-      // Less than twice what is kept for checkpoints (4 segments), and more than that.
-      let filler = try disk.available() - 31 << 18
-      try mounted.sh("fallocate -l \(filler) \(disk.path)/filler; sync -f \(disk.path)")
-      #expect((4 << 20..<8 << 20).contains(try disk.available()))
+      try fillNearly(mounted, disk)
       try mounted.python(
         """
         import sqlite3
@@ -241,6 +237,26 @@ struct FullDiskTests {
         assert get(M + "/.map")[5000:5005] == b"hello"
         """)
     }
+  }
+
+  /// The kernel shows the new time when it has forgotten the file; after a mount at the latest.
+  @Test func aFileThatIsChangedOnADiskThatIsNearlyFullHasANewTime() throws {
+    try onSmallDisk { mounted, disk in
+      try mounted.sh("echo before > $M/Trip/Photo/note; touch -d 2020-01-01 $M/Trip/Photo/note")
+      try fillNearly(mounted, disk)
+      try mounted.sh("sleep 1.5; printf after! | dd of=$M/Trip/Photo/note conv=notrunc status=none")
+      try mounted.remount()
+      #expect(try mounted.sh("cat $M/Trip/Photo/note") == "after!")
+      #expect(try mounted.sh("find $M/Trip/Photo/note -newermt 2021-01-01") != "")
+    }
+  }
+
+  /// Leaves less than twice what is kept for checkpoints (4 segments), and more than that.
+  private func fillNearly(_ mounted: MountedStore, _ disk: SmallDisk) throws {
+    try mounted.sync()
+    let filler = try disk.available() - 31 << 18
+    try mounted.sh("fallocate -l \(filler) \(disk.path)/filler; sync -f \(disk.path)")
+    #expect((4 << 20..<8 << 20).contains(try disk.available()))
   }
 
   @Test func aSpaceCanBeMountedAndUnmountedWithNoByteLeft() throws {
