@@ -24,6 +24,9 @@ final class SegmentFiles: Sendable {
   let segmentSize: Int
   /// Images of segments that are being filled.
   let images: ScratchPool
+  /// As many threads write at once, and each may be writing out a full segment.
+  private static let imagesInUse = 8
+  private static let imagesAtRest = 3
   /// True in a session that writes nothing. Where the disk cannot read, `load` then returns zeros, a segment
   /// has no seal, and `unreadable` names it. Otherwise such an error ends the call.
   let toleratesReadErrors: Bool
@@ -79,8 +82,11 @@ final class SegmentFiles: Sendable {
     self.segmentSize = segmentSize
     self.toleratesReadErrors = toleratesReadErrors
     self.clock = clock
-    images = ScratchPool(byteCount: segmentSize, kept: 3)
+    images = ScratchPool(byteCount: segmentSize, kept: SegmentFiles.imagesInUse)
   }
+
+  /// Returns memory that a stream of writes needed. Nobody uses the space now.
+  func rest() { images.shrink(to: SegmentFiles.imagesAtRest) }
 
   /// The name of a segment. A segment of unknown birth has a name that no file has.
   func name(_ id: SegmentID) -> SegmentName {

@@ -77,4 +77,12 @@ final class ScratchPool: Sendable {
     }
     free.withLock { if $0.count < kept { $0.append(image) } }
   }
+
+  /// Returns unused buffers to the kernel, but for `count`.
+  func shrink(to count: Int) {
+    _ = free.withLock { free in
+      defer { free = Array(free.prefix(count)) }
+      return free.dropFirst(count)
+    }
+  }
 }
