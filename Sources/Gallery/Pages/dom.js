@@ -91,6 +91,21 @@ export function oncePerFrame(action) {
   };
 }
 
+/**
+ * Keeps a CSS property of the document at an element's height and a gap, or at 0 where it shows nothing.
+ * @param {HTMLElement} element
+ * @param {string} property
+ * @returns {ResizeObserver}
+ */
+export function publishHeight(element, property) {
+  const observer = new ResizeObserver(() => {
+    const height = element.offsetHeight;
+    style(document.documentElement, { [property]: height > 0 ? `${height + 12}px` : "0px" });
+  });
+  observer.observe(element);
+  return observer;
+}
+
 /** Returns after the browser had the chance to draw and to handle input. */
 export function breathe() {
   return new Promise((resolve) => setTimeout(resolve, 0));

@@ -3,12 +3,14 @@
  * @module
  */
 
-import { h, style } from "./dom.js";
+import { h, publishHeight, style } from "./dom.js";
 import { icon } from "./icons.js";
 import { t } from "./texts.js";
 
 /** Lies above the viewer; made once for each session. */
 export const toastHost = h("div", { class: "toasts", role: "status", "aria-live": "polite" });
+// On a narrow page the panel of uploads leaves this room.
+publishHeight(toastHost, "--toasts");
 
 const shortTime = 5000;
 

@@ -4,7 +4,7 @@
  */
 
 import { confirmDialog } from "./dialogs.js";
-import { append, fill, h, oncePerFrame, style } from "./dom.js";
+import { append, fill, h, oncePerFrame, publishHeight, style } from "./dom.js";
 import { icon } from "./icons.js";
 import { explain, formatBytes, formatTimeLeft, t } from "./texts.js";
 import { pairName } from "./upload-kind.js";
@@ -35,6 +35,7 @@ export class UploadPanel {
   #hint = h("p", { class: "hint" });
   #buttons = h("div", { class: "upload-buttons" });
   #forget;
+  #height;
   #spoken = 0;
   #shape = "";
   /** @type {WakeLockSentinel | null} */
@@ -67,6 +68,8 @@ export class UploadPanel {
       h("header", null, h("div", { class: "upload-summary" }, this.#title, this.#detail), fold),
       this.#progress, this.#target, this.#hint, this.#list.element, this.#buttons, this.#live);
     this.#forget = queue.onChange(() => this.update());
+    // On a narrow page messages lie above the panel.
+    this.#height = publishHeight(this.element, "--uploads");
   }
 
   remove() {
@@ -74,6 +77,8 @@ export class UploadPanel {
     this.#previews.clear();
     void this.#awake?.release().catch(() => {});
     this.element.remove();
+    this.#height.disconnect();
+    style(document.documentElement, { "--uploads": "0px" });
   }
 
   update = oncePerFrame(() => {
