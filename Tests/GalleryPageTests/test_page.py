@@ -783,7 +783,8 @@ COVERED = """() => {
     }
     const panel = document.querySelector(".upload-panel").getBoundingClientRect();
     const toasts = document.querySelector(".toasts").getBoundingClientRect();
-    if (toasts.left < panel.right && panel.left < toasts.right && toasts.top < panel.bottom && panel.top < toasts.bottom)
+    if (toasts.left < panel.right && panel.left < toasts.right && toasts.top < panel.bottom
+            && panel.top < toasts.bottom)
         wrong.push("a message lies on the panel");
     for (const box of [panel, toasts])
         if (box.left < 0 || box.top < 0 || box.right > innerWidth || box.bottom > innerHeight) wrong.push("it is cut off");
@@ -800,7 +801,8 @@ def messages_cover_no_button_of_the_uploads_in_any_window(person):
     expect(page.locator(".upload-panel h2")).to_be_visible()
     page.evaluate("""async () => {
         const { Toast } = await import("/toasts.js");
-        for (const text of ["One photo was moved.", "Three photos are deleted in a moment, with a text of two lines."]) {
+        const texts = ["One photo was moved.", "Three photos are deleted in a moment, with a text of two lines."];
+        for (const text of texts) {
             const toast = new Toast(text);
             toast.offer([{ label: "Undo", run: () => {} }]);
             toast.keep();

@@ -1,0 +1,63 @@
+"""Runs a real gallery on a store of its own, for what needs more than the mock server."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import time
+
+
+def wait_until(is_so, message, seconds=120):
+    end = time.monotonic() + seconds
+    while not is_so():
+        if time.monotonic() > end:
+            raise AssertionError(message)
+        time.sleep(0.05)
+
+
+class Gallery:
+    """A store with one space below `folder`, and `albumfs serve` on it; `programs` is the directory of albumfs."""
+
+    def __init__(self, programs, folder, password):
+        self.folder, self.password = folder, password
+        self.store, self.mount_point, self.log = folder / "store", folder / "mount", folder / "log"
+        self.key = folder / "password"
+        self.key.write_text(password + "\n")
+        for name in ("store", "mount", "runtime", "home"):
+            (folder / name).mkdir(mode=0o700)
+        self.environment = dict(os.environ, HOME=str(folder / "home"), XDG_RUNTIME_DIR=str(folder / "runtime"),
+                                PATH=f"{programs}:{os.environ['PATH']}", ALBUMFS_EAGER_THUMBNAILS="1")
+        self.process = None
+        self.albumfs("init", "-q", "--password-file", self.key, self.store)
+
+    def albumfs(self, *words):
+        subprocess.run(["albumfs", *map(str, words)], env=self.environment, check=True, stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL, timeout=300)
+
+    @contextlib.contextmanager
+    def mounted(self):
+        """Mounts the space while no gallery runs; waits for the thumbnails at the end."""
+        self.albumfs("mount", "-q", "--password-file", self.key, self.store, self.mount_point)
+        try:
+            yield self.mount_point
+            self.albumfs("sync", self.mount_point)
+        finally:
+            self.albumfs("umount", "-q", self.mount_point)
+
+    def start(self):
+        """Returns the gallery's address."""
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(
+                ["albumfs", "serve", str(self.store), "--port", str(port)], env=self.environment,
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        wait_until(lambda: b"Ctrl-C" in self.log.read_bytes(), "the gallery does not start")
+        return f"https://127.0.0.1:{port}/"
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(60)
