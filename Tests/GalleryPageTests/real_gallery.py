@@ -45,14 +45,14 @@ class Gallery:
         finally:
             self.albumfs("umount", "-q", self.mount_point)
 
-    def start(self):
+    def start(self, *options):
         """Returns the gallery's address."""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
-                ["albumfs", "serve", str(self.store), "--port", str(port)], env=self.environment,
+                ["albumfs", "serve", str(self.store), "--port", str(port), *options], env=self.environment,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         wait_until(lambda: b"Ctrl-C" in self.log.read_bytes(), "the gallery does not start")
         return f"https://127.0.0.1:{port}/"
