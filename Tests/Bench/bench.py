@@ -5,13 +5,15 @@
     scripts/bench --peers gocryptfs,albumfs --rounds 5 --disk /var/tmp
     scripts/bench --scaling           sizes 1, 10 and 100, and how the times grow
     scripts/bench --profile write     where the daemon of albumfs spends its time in one row
+    scripts/bench --gallery           the rows of the gallery instead, a quarter of an hour; also with --quick
 
 Each round gives every peer a new store and runs all workloads on it, one peer after the other; the next round begins
 with another peer. Where a row says cold, the page cache was dropped before. What was read is compared with what was
 written; a row that fails loses its own cell.
 
 Where to read: workloads.py (the rows), peers.py (the file systems), rounds.py (the order of a run), content.py (what
-is copied), measuring.py (programs under a time limit), report.py and chart.py (the tables).
+is copied), measuring.py (programs under a time limit), report.py and chart.py (the tables). gallery.py has the rows of
+the gallery, gallery_client.py the client, page_times.py what happens in the browser.
 """
 from __future__ import annotations
 
@@ -37,6 +39,7 @@ import content
 import measuring
 import report
 from content import Sizes
+from gallery import GalleryBench
 from measuring import Failed, Interrupts, run
 from peers import Peer, find_peers
 from report import Table
@@ -78,6 +81,10 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--scaling", action="store_true", help="measures sizes 1, 10 and 100 one after the other")
     parser.add_argument("--many", type=int, metavar="FILES",
                         help="mounts and lists so many files; 100,000 times the size")
+    parser.add_argument("--gallery", action="store_true",
+                        help="measures the gallery instead; --many is then the number of photos in the large space")
+    parser.add_argument("--playwright", type=Path, metavar="PYTHON",
+                        help="the Python with Playwright for --gallery; scripts/playwright prints it")
     parser.add_argument("--profile", metavar="ROW", help="runs perf on the daemon of albumfs in this row, one round")
     parser.add_argument("--json", type=Path, metavar="FILE", help="writes all samples into this file")
     parser.add_argument("--chart", type=Path, metavar="FILE", help="draws the chart into this file, as SVG")
@@ -88,6 +95,8 @@ def parse() -> argparse.Namespace:
         parser.error(f"the rows are {rows}")
     if options.profile and not shutil.which("perf"):
         parser.error("perf is missing; Debian's package is linux-perf")
+    if options.gallery and (not options.playwright or options.scaling or options.profile or options.readme):
+        parser.error("--gallery needs --playwright, and goes without --scaling, --profile and --readme")
     if options.readme and not options.chart:
         options.chart = CHART
     options.limit = options.limit or (20 if options.quick else 180)
@@ -119,8 +128,9 @@ def describe(options: argparse.Namespace, backing: str) -> dict[str, object]:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIB
     versions = {package: words_of("dpkg-query", "-W", "-f=${Version}", package)
                 for package in ("gocryptfs", "securefs", "cryfs", "encfs", "libfuse3-3")}
+    own = ("--albumfs", "--playwright")
     words = [word for place, word in enumerate(sys.argv[1:], 1)
-             if not word.startswith("--albumfs") and sys.argv[place - 1] != "--albumfs"]
+             if not word.startswith(own) and sys.argv[place - 1] not in own]
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         "command": shlex.join(["scripts/bench", *words]),
@@ -149,6 +159,17 @@ def summary(about: dict, table: Table, missing: list[str]) -> str:
     lines += [f"Not measured: {reason}." for reason in missing]
     lines += [f"Failed: {problem.removeprefix('* ')}." for problem in report.failures(table).splitlines()]
     return " ".join(lines)
+
+
+def work_on_gallery(bench: Bench, options: argparse.Namespace, about: dict) -> int:
+    results = GalleryBench(bench, options).measure()
+    print(results.text())
+    print(f"`{about['command']}` on {about['date']}, commit {about['commit'] or 'unknown'}: medians of {options.rounds} "
+          f"rounds on {about['cores']} cores of {about['processor']}, {about['memory']}, Linux {about['kernel']}, stores "
+          f"in {about['backing']}, client and server on one machine; load average {about['load'][0]:.1f} at the start.")
+    if options.json:
+        options.json.write_text(json.dumps(about | {"gallery": results.as_json()}, indent=1) + "\n")
+    return 1 if results.failures else 0
 
 
 def work(bench: Bench, options: argparse.Namespace, about: dict) -> int:
@@ -201,7 +222,8 @@ def main() -> int:
                 stores.mkdir()
             bench = Bench(options, top, stores)
             stack.callback(bench.clean_up)
-        return work(bench, options, describe(options, backing))
+        act = work_on_gallery if options.gallery else work
+        return act(bench, options, describe(options, backing))
 
 
 if __name__ == "__main__":

@@ -127,6 +127,12 @@ def make_picture(folder: Path, number: int) -> bytes:
     return data
 
 
+def with_comment(picture: bytes, text: str) -> bytes:
+    """Returns a JPEG with a comment, which makes it another file with the same picture."""
+    comment = text.encode()
+    return picture[:2] + b"\xff\xfe" + (len(comment) + 2).to_bytes(2, "big") + comment + picture[2:]
+
+
 def make_photos(folder: Path, count: int) -> None:
     work = folder.parent / "pictures"
     work.mkdir()
@@ -135,9 +141,7 @@ def make_photos(folder: Path, count: int) -> None:
         pictures = list(pool.map(lambda number: make_picture(work, number), range(min(count, PICTURES))))
     shutil.rmtree(work)
     for number in range(count):
-        data = pictures[number % len(pictures)]
-        comment = f"photo {number}".encode()
-        marked = data[:2] + b"\xff\xfe" + (len(comment) + 2).to_bytes(2, "big") + comment + data[2:]
+        marked = with_comment(pictures[number % len(pictures)], f"photo {number}")
         (folder / f"IMG_{number:05}.jpg").write_bytes(marked)
 
 
