@@ -5,7 +5,7 @@
     scripts/bench --peers gocryptfs,albumfs --rounds 5 --disk /var/tmp
     scripts/bench --scaling           sizes 1, 10 and 100, and how the times grow
     scripts/bench --profile write     where the daemon of albumfs spends its time in one row
-    scripts/bench --gallery           the rows of the gallery instead, a quarter of an hour; also with --quick
+    scripts/bench --gallery           the rows of the gallery instead; also with --quick
 
 Each round gives every peer a new store and runs all workloads on it, one peer after the other; the next round begins
 with another peer. Where a row says cold, the page cache was dropped before. What was read is compared with what was

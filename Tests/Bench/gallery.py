@@ -1,7 +1,7 @@
 """The rows of the gallery: thumbnails over HTTP/2, the page in Chromium, and uploads beside `cp`.
 
-    scripts/bench --gallery                  full sizes; a quarter of an hour
-    scripts/bench --gallery --quick          small sizes; two minutes
+    scripts/bench --gallery                  full sizes; most of the time goes into the thumbnails
+    scripts/bench --gallery --quick          small sizes
     scripts/bench --gallery --many 20000     so many photos in the large space
 
 One store has an album of photos whose thumbnails are as large as those of a camera's photos. A second store has many
