@@ -13,7 +13,7 @@ extension TraceSearch {
       ("\(places.config)/dconf", "user"), (channels, "ristretto.xml"), (channels, "thunar.xml"),
       ("\(places.config)/nomacs", "Image Lounge.conf"),
       ("\(places.config)/lximage-qt", "settings.conf"), (places.config, "QtProject.conf"),
-      ("\(places.config)/mirage", "miragerc"), (places.config, "digikamrc"),
+      (places.config, "digikamrc"),
       ("\(places.config)/darktable", "darktablerc"), ("\(places.config)/RawTherapee", "options"),
       ("\(places.config)/session", "dolphin_dolphin_dolphin"),
     ]

@@ -7,6 +7,7 @@ extension TraceSearch {
   mutating func lookAtViewers() {
     lookAtBookmarks(.history, "history.xbel", in: "\(places.config)/gthumb")
     lookAtGeeqie()
+    lookAtMirage()
     for name in ["recentfolders", "recenturls", "recentfiles"] {
       lookAtGwenview("\(places.data)/gwenview/\(name)")
     }
@@ -76,6 +77,26 @@ extension TraceSearch {
       }
     }
     return true
+  }
+
+  // MARK: mirage
+
+  private mutating func lookAtMirage() {
+    let tree = tree
+    let directory = "\(places.config)/mirage"
+    var chosen: [[UInt8]] = []
+    editFile(.history, "miragerc", in: directory) { content in
+      guard let found = MirageSettings.withoutHistory(content, inside: { tree.inside($0) }) else {
+        return nil
+      }
+      chosen = found.chosen
+      return (found.paths, found.rest)
+    }
+    for path in chosen {
+      add(
+        Trace(
+          kind: .setting, file: "\(directory)/miragerc", path: path, state: .stays(.setting)))
+    }
   }
 
   // MARK: Gwenview

@@ -70,6 +70,40 @@ import Traces
       ])
   }
 
+  /// A directory that the user chose to begin in stays, as do other files' entries.
+  @Test func miragesRecentFilesAndLastDirectoryGoAndNothingElse() throws {
+    func settings(_ last: String, _ recent: [String]) -> String {
+      """
+      [window]
+      w = 600
+
+      [prefs]
+      simple-bgcolor = False
+      \(last)fixed_dir = \(home.album)/chosen
+
+      [recent]
+      num_recent = 4
+      num[0] = 40
+      urls[0,0] = \(home.home)/Album2/a = b.jpg
+      \(recent.map { $0 + "\n" }.joined())num[3] = 0
+      urls[3,0] =
+
+
+      """.replacing("urls[3,0] =\n", with: "urls[3,0] = \n")
+    }
+    let ours = [
+      "num[1] = 31", "urls[1,0] = \(home.album)/Trip/a = b.jpg", "num[2] = 9",
+      "urls[2,0] = \(home.album)/c.jpg",
+    ]
+    try home.write(".config/mirage/miragerc", settings("last_dir = \(home.album)/Trip\n", ours))
+    #expect(home.found() == ["Trip", "Trip/a = b.jpg", "c.jpg", "chosen"])
+    let search = home.search(cleaning: true)
+    #expect(search.traces.filter { $0.state == .removed }.count == 3)
+    #expect(try home.text(".config/mirage/miragerc") == settings("", []))
+    try home.write(".config/mirage/miragerc", "last_dir = \(home.album)")
+    #expect(home.search(cleaning: true).unseen.map(\.reason) == [.notUnderstood])
+  }
+
   /// Settings belong to daemons that hold them in memory.
   @Test func settingsAreNamedAndStay() throws {
     let channels = ".config/xfce4/xfconf/xfce-perchannel-xml"
