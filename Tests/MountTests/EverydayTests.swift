@@ -204,7 +204,7 @@ import Testing
       # Other tests mount as the same users: this one sees no mounts but its own.
       cat > $W/inside <<'END'
       set -Eeuo pipefail
-      grep -o ' [^ ]* fuse.albumfs ' /proc/self/mounts | cut -d' ' -f2 | xargs -r umount -l
+      umount --all --lazy --types fuse.albumfs || true
       fails() { expected=$1; shift; code=0; "$@" 2> $W/said || code=$?; [ $code = $expected ]; }
       fails 41 albumfs umount; grep -q 'no space mounted' $W/said
       albumfs mount -q --password-file $P $S $M; albumfs umount; ! mountpoint -q $M
