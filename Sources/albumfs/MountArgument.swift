@@ -1,6 +1,5 @@
 import ArgumentParser
 import ControlProtocol
-import Glibc
 import Posix
 
 /// The mount of a command.
@@ -34,36 +33,20 @@ extension Failure {
 
 /// The mounts that `umount` and `lock` are for.
 struct MountSelection: ParsableArguments {
-  @Argument(
-    help: "The mount point; without it the only space that you have mounted.",
-    completion: Completions.mounts)
+  @Argument(help: "The mount point.", completion: Completions.mounts)
   var mountpoint: String?
 
   @Flag(help: "All your mounts (as root: everybody's).")
   var all = false
 
   func validate() throws {
-    if all, mountpoint != nil { throw ValidationError("Give one mount point, or --all.") }
+    if all == (mountpoint != nil) { throw ValidationError("Give one mount point, or --all.") }
   }
 
   /// The newest first, because a mount may lie in another.
   func mounts() throws(Failure) -> [MountEntry] {
     if let mountpoint { return [try MountSelection.mount(at: mountpoint)] }
-    if !all { return [try MountSelection.onlyMount()] }
     return try MountPath.table().spaces.reversed().filter(\.isOurs)
-  }
-
-  private static func onlyMount() throws(Failure) -> MountEntry {
-    let own = try MountPath.table().spaces.filter { $0.user == geteuid() }
-    guard let mount = own.first else { throw Failure(.noSuchMount, "You have no space mounted.") }
-    if own.count > 1 {
-      let points = own.map { UserConfiguration.abbreviated($0.mountPoint) }
-      throw Failure(
-        .usage,
-        "You have several spaces mounted: \(points.joined(separator: ", ")). Give one of these, or --all."
-      )
-    }
-    return mount
   }
 
   private static func mount(at path: String) throws(Failure) -> MountEntry {

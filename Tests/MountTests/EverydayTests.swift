@@ -192,29 +192,4 @@ import Testing
         "\(outcome)")
     }
   }
-
-  /// `albumfs mount` needs no arguments, so neither does `umount`; it never guesses between two spaces.
-  @Test(.enabled(if: geteuid() == 0, "needs a user who has nothing else mounted"))
-  func unmountingWithoutArgumentsEndsTheOnlySpace() throws {
-    let mounted = try MountedStore(as: .ordinary)
-    defer { mounted.abandon() }
-    let outcome = try mounted.outcome(
-      as: .tester,
-      """
-      # Other tests mount as the same users: this one sees no mounts but its own.
-      cat > $W/inside <<'END'
-      set -Eeuo pipefail
-      umount --all --lazy --types fuse.albumfs || true
-      fails() { expected=$1; shift; code=0; "$@" 2> $W/said || code=$?; [ $code = $expected ]; }
-      fails 41 albumfs umount; grep -q 'no space mounted' $W/said
-      albumfs mount -q --password-file $P $S $M; albumfs umount; ! mountpoint -q $M
-      albumfs mount -q --password-file $P $S $M; cp -a $S $W/copy
-      albumfs mount -q --password-file $P $W/copy $W/second
-      fails 1 albumfs umount; grep -qF "$M, ~/second" $W/said; grep -qF -- --all $W/said; mountpoint -q $M
-      albumfs umount $W/second; albumfs lock; ! mountpoint -q $M
-      END
-      unshare --mount --propagation private bash $W/inside
-      """)
-    #expect(outcome.code == 0, "\(outcome.output)\(outcome.errors)")
-  }
 }

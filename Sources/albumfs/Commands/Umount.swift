@@ -12,7 +12,6 @@ struct Umount: ParsableCommand {
       programs that have them open, and unmounts nothing. It also clears the mount point of a daemon that \
       was killed.
 
-        albumfs umount               the only space that you have mounted
         albumfs umount ~/Album
         albumfs umount --all
       """)
