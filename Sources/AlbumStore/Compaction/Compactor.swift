@@ -63,8 +63,9 @@ final class Compactor: SpacePart, Sendable {
     work.deferred = []
     let survey = survey()
     let open = content.openSegments
-    let accounts = catalog.withLock { $0.segments.accounts }
-    let inUse = accounts.filter { $0.value.state != .retired }
+    let inUse = catalog.withLock { catalog in
+      catalog.segments.accounts.filter { $0.value.state != .retired }
+    }
     let candidates = inUse.filter {
       !open.contains($0.key) && !survey.kept.contains($0.key) && !work.unreadable.contains($0.key)
     }.keys
