@@ -55,6 +55,26 @@ import Testing
     report(all.sequences.count)
   }
 
+  /// A photo was removed while a program had it open, and the process was killed. The next session keeps
+  /// neither the photo nor its thumbnail, and removes their segment. A power cut then leaves the inodes of both
+  /// in the catalog. That their content is gone does not show that the store is a copy.
+  @Test(arguments: 0..<4)
+  func `a thumbnail that goes with its photo does not count as missing`(_ number: Int) throws {
+    let sequence = Sequence(operations: [
+      .write("a", 1500), .write("b", 900), .leaveOpen("A/Photo/x", 503), .unlink("A/Photo/x"),
+      .write("c", 2952), .kill, .sweep, .create(".d/b"), .write("A/Photo/y", 1614),
+    ])
+    var random = SeededRandom(seed: Harness.seed &+ UInt64(number))
+    var circumstances = try Circumstances.prepared()
+    circumstances.boot = .random(&random)
+    let workload = try sequence.run(circumstances)
+    var examination = CrashExamination(workload, random)
+    examination.examineAll(samples: 4)
+    for text in workload.findings + examination.violations {
+      Issue.record("seed \(Harness.seed): \(text)")
+    }
+  }
+
   /// Returns the next sequence: all that always run, unless ALBUMFS_CRASH_STATES is set, then more until
   /// there are enough states.
   private func next(_ all: (sequences: [Sequence], always: Int)) -> Int? {

@@ -41,6 +41,8 @@ struct MissingContent {
   private let endsInWriting: Bool
   /// The greatest number of an existing data segment that the catalog knows.
   private let newestPresent: SegmentNumber
+  /// The thumbnails of files with a name; nil before one is asked for.
+  private var shownThumbnails: Set<InodeNumber>?
   /// The segment that was examined last.
   private var reading: (number: SegmentNumber, cells: UnwrittenCells)?
 
@@ -75,9 +77,11 @@ struct MissingContent {
       guard let index = catalog.index(of: inode), catalog.state(index).links > 0,
         !catalog.state(index).marks.contains(.leftOut)
       else { continue }
+      let isThumbnail = catalog.state(index).marks.contains(.madeThumbnail)
       let extents = catalog.extents(of: index, from: 0, to: .max)
       for extent in extents where !extent.isLost {
         if try isThere(extent) { continue }
+        if isThumbnail, !isOfNamedPhoto(inode, catalog) { continue }
         lacking[inode, default: []].insert(extent.segment)
         let isDamage = try isDamaged(extent)
         if isDamage || omitted.contains(.recognisedTails) {
@@ -87,6 +91,18 @@ struct MissingContent {
         }
       }
     }
+  }
+
+  /// False for a thumbnail that goes when replay ends, with its photo that has no name: the session that took
+  /// the last name may have removed the content already.
+  private mutating func isOfNamedPhoto(_ thumbnail: InodeNumber, _ catalog: borrowing Catalog)
+    -> Bool
+  {
+    if let shownThumbnails { return shownThumbnails.contains(thumbnail) }
+    var shown: Set<InodeNumber> = []
+    catalog.forEachInode { _, state in if state.links > 0 { shown.insert(state.thumbnail) } }
+    shownThumbnails = shown
+    return shown.contains(thumbnail)
   }
 
   /// Adds files whose newest content is unknown because the frames that recorded it are lost.
