@@ -15,7 +15,7 @@ import CSeccomp
     }
   }
 
-  /// What an argument of a call must be for a rule to apply. Arguments count from 0.
+  /// A condition on one argument of a call. Arguments count from 0.
   package struct Condition {
     fileprivate let rule: scmp_arg_cmp
 

@@ -29,7 +29,6 @@ from peers import Peer, Store, albumfs
 from rounds import Bench, say
 from workloads import require, require_equal
 
-PICTURES = 24
 # The longer edge in pixels: that of the large album gives thumbnails of full size.
 LARGE, TINY = 768, 64
 IN_ALBUM = 5000
@@ -195,7 +194,7 @@ class GalleryBench:
         try:
             store.mount()
             assert store.daemon
-            pictures = small_pictures(self.bench.top / f"pictures-{name}", edge, 4 if self.options.quick else PICTURES)
+            pictures = small_pictures(self.bench.top / f"pictures-{name}", edge, 4 if self.options.quick else content.PICTURES)
             for album, count in albums.items():
                 with guarded(FILL_LIMIT, store.daemon):
                     fill(store.mount_point / album, pictures, count)

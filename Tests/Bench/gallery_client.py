@@ -14,7 +14,7 @@ import threading
 import time
 from pathlib import Path
 
-from measuring import Failed, Process, run
+from measuring import Failed, Process, peak_bytes, run
 from peers import PASSWORD, Store
 
 # As many files as the page sends at once.
@@ -127,10 +127,8 @@ class Gallery:
         """The most memory of the server itself: `albumfs serve` becomes it, or starts it."""
         peak = 0
         for pid in [self.process.pid, *children(self.process.pid)]:
-            status = Path(f"/proc/{pid}/status").read_text().splitlines()
-            fields = dict(line.split(":", 1) for line in status)
-            if fields["Name"].strip().startswith("albumfs-gallery"):
-                peak = max(peak, int(fields["VmHWM"].split()[0]) * 1024)
+            if Path(f"/proc/{pid}/comm").read_text().startswith("albumfs-gallery"):
+                peak = max(peak, peak_bytes(pid))
         if not peak:
             raise Failed("the server's process is not there")
         return peak

@@ -98,10 +98,15 @@ class Process:
             Path(f"/proc/{self.pid}/clear_refs").write_text("5")
 
     def peak_bytes(self) -> int:
-        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-        raise Failed(f"/proc/{self.pid}/status has no VmHWM")
+        return peak_bytes(self.pid)
+
+
+def peak_bytes(pid: int) -> int:
+    """The most memory that a process has had, its shared libraries included."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    raise Failed(f"/proc/{pid}/status has no VmHWM")
 
 
 @contextlib.contextmanager

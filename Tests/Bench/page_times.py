@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
+
+from measuring import peak_bytes
 
 MIB = 1 << 20
 PATIENCE = 120_000
@@ -106,15 +107,9 @@ def scroll(browser: Browser, page: Page, url: str, password: str, count: int) ->
 
 
 def renderer_peak(browser: Browser) -> float:
-    """The most memory of the process that draws the page, its shared libraries included."""
+    """The most memory of the process that draws the page."""
     processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
-    peaks = []
-    for process in processes:
-        if process["type"] == "renderer":
-            for line in Path(f"/proc/{process['id']}/status").read_text().splitlines():
-                if line.startswith("VmHWM:"):
-                    peaks.append(int(line.split()[1]) * 1024)
-    return max(peaks)
+    return max(peak_bytes(process["id"]) for process in processes if process["type"] == "renderer")
 
 
 def main(task: str, url: str, many: str, *names: str) -> None:

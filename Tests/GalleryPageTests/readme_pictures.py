@@ -4,7 +4,6 @@
     scripts/check-pages --readme [--programs DIR]    writes them beside Interface.md, as WebP
 """
 
-import argparse
 import math
 import os
 import random
@@ -15,7 +14,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from real_gallery import Gallery
+from real_gallery import CHROMIUM, Gallery, chosen_programs
 
 PAGE = Path(__file__).resolve().parents[2] / "Sources" / "Gallery" / "Documentation.docc"
 ALBUMS = {"Alps in autumn": 26, "Lofoten": 19, "Lisbon": 14, "Garden": 9, "Walks at home": 17, "Birds": 8}
@@ -144,8 +143,7 @@ def main(programs):
     try:
         gallery = Gallery(programs, folder, "a password for pictures")
         with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=["--no-sandbox"])
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
             with gallery.mounted() as root:
                 draw(browser, root)
             shoot(browser, gallery.start(), gallery.password, folder)
@@ -161,7 +159,4 @@ def main(programs):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--programs", type=Path, default=Path(__file__).resolve().parents[2] / ".build" / "debug",
-                        help="the directory of albumfs and its helpers")
-    main(parser.parse_args().programs.resolve())
+    main(chosen_programs(__doc__))

@@ -1,11 +1,23 @@
 """Runs a real gallery on a store of its own, for what needs more than the mock server."""
 
+import argparse
 import contextlib
 import os
 import signal
 import socket
 import subprocess
 import time
+from pathlib import Path
+
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+
+
+def chosen_programs(description):
+    """Reads the command line of a script; returns the directory of the programs that it uses."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--programs", type=Path, default=Path(__file__).resolve().parents[2] / ".build" / "debug",
+                        help="the directory of albumfs and its helpers")
+    return parser.parse_args().programs.resolve()
 
 
 def wait_until(is_so, message, seconds=120):

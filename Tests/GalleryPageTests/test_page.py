@@ -21,6 +21,7 @@ from playwright.sync_api import TimeoutError as Late
 from playwright.sync_api import expect, sync_playwright
 
 import mock_server
+from real_gallery import CHROMIUM
 
 DESKTOP = {"viewport": {"width": 1280, "height": 800}, "locale": "en-GB"}
 PHONE = {"viewport": {"width": 360, "height": 740}, "device_scale_factor": 2, "has_touch": True, "is_mobile": True,
@@ -839,8 +840,7 @@ def run(arguments):
     failed = []
     with sync_playwright() as playwright:
         expect.set_options(timeout=PATIENCE)
-        browser = playwright.chromium.launch(
-            executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         for action, view, needs_mock in tests:
             name = action.__name__
             if not re.search(arguments.only, name) or (needs_mock and server is None):

@@ -13,7 +13,6 @@ find its title and its picture.
     scripts/check-pages --profile [--programs DIR]    programs of a debug build by default
 """
 
-import argparse
 import base64
 import contextlib
 import hashlib
@@ -36,14 +35,14 @@ from pathlib import Path
 from playwright.sync_api import expect, sync_playwright
 
 import mock_server
-from real_gallery import Gallery, wait_until
+from real_gallery import CHROMIUM, Gallery, chosen_programs, wait_until
 
 PATIENCE = int(os.environ.get("PAGE_TEST_PATIENCE", "300")) * 1000
 # So many pieces of so many bytes are searched for of each picture.
 PIECES, PIECE = 6, 20
 
 
-# What may not be found
+# The needles: names and pieces of pictures that the browser must not keep
 
 
 def noise(width=640, height=480):
@@ -58,7 +57,7 @@ def pieces(picture):
 
 
 class Secrets:
-    """What is searched for: each needle with a description that a report may show."""
+    """The needles of the search, each with a description that a report may show."""
 
     def __init__(self):
         self.needles = {}
@@ -83,7 +82,7 @@ class Secrets:
 
 
 def inflated(content):
-    """What is in the streams of deflate that begin anywhere in a file."""
+    """Yields the content of each stream of deflate, wherever in a file it begins."""
     for match in re.finditer(rb"\x1f\x8b\x08|\x78[\x01\x5e\x9c\xda]", content):
         reader = zlib.decompressobj(zlib.MAX_WBITS | 32)
         with contextlib.suppress(zlib.error):
@@ -135,7 +134,7 @@ def fill(gallery, hidden):
 
 
 def add_thumbnails(gallery, hidden):
-    """Takes the thumbnails, those of what was uploaded too, into what may not be found."""
+    """Adds the thumbnails to the needles, those of the uploads too."""
     with gallery.mounted() as root:
         found = [path for path in root.rglob("Thumb/*") if path.is_file()]
         assert len(found) >= 8, len(found)
@@ -206,7 +205,7 @@ def chromium(home, certificate):
     environment = dict(os.environ, HOME=str(home), TMPDIR=str(home / "tmp"), XDG_CONFIG_HOME=str(home / ".config"),
                        XDG_CACHE_HOME=str(home / ".cache"), LANG="en_GB.UTF-8")
     process = subprocess.Popen(
-        [os.environ.get("CHROMIUM", "/usr/bin/chromium"), "--headless", "--no-sandbox", "--no-first-run",
+        [CHROMIUM, "--headless", "--no-sandbox", "--no-first-run",
          "--password-store=basic", "--remote-debugging-port=0",
          f"--ignore-certificate-errors-spki-list={certificate.hash}",
          f"--user-data-dir={profile}", "--window-size=1280,800", "--lang=en-GB", "about:blank"],
@@ -242,7 +241,7 @@ class Person:
         page.on("request", lambda request: "/api/preview/" in request.url and self.previews.add(request.url))
 
     def take_previews(self):
-        """Takes the pictures that the decoder made for the page into what may not be found."""
+        """Adds the pictures that the decoder made for the page to the needles."""
         assert self.previews
         for url in self.previews:
             # In Playwright's own process, with the browser's cookie.
@@ -383,7 +382,4 @@ def main(programs):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--programs", type=Path, default=Path(__file__).resolve().parents[2] / ".build" / "debug",
-                        help="the directory of albumfs and its helpers")
-    sys.exit(main(parser.parse_args().programs.resolve()))
+    sys.exit(main(chosen_programs(__doc__)))

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// What `scripts/install` puts on a machine, and what the desktop's own programs do with it.
+/// `scripts/install` puts albumfs on a machine, and the desktop's own programs use it there.
 @Suite(.serialized, .timeLimit(.minutes(30))) struct InstallTests {
   private func withStore(_ body: (MountedStore) throws -> Void) throws {
     let mounted = try MountedStore()
@@ -48,7 +48,7 @@ import Testing
         # The programs find one another.
         PATH=$W/prefix/bin:/usr/bin:/bin; sbin/mount.fuse.albumfs $S $M < $P
         mkdir $M/Trip; albumfs status $M > /dev/null; albumfs umount $M
-        # What somebody else put there stays.
+        # Files and directories of others stay.
         mkdir lib/other; echo theirs > share/theirs; cd /
         install --uninstall
         test "$(cd $W/prefix; find . | sort | tr '\\n' ' ')" = '. ./lib ./lib/other ./share ./share/theirs '

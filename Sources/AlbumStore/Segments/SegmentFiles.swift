@@ -24,8 +24,10 @@ final class SegmentFiles: Sendable {
   let segmentSize: Int
   /// Images of segments that are being filled.
   let images: ScratchPool
-  /// As many threads write at once, and each may be writing out a full segment.
+  /// The number of unused images that are kept while the space is in use: as many threads may each be writing
+  /// out a full segment.
   private static let imagesInUse = 8
+  /// The number that is kept while nobody uses the space.
   private static let imagesAtRest = 3
   /// True in a session that writes nothing. Where the disk cannot read, `load` then returns zeros, a segment
   /// has no seal, and `unreadable` names it. Otherwise such an error ends the call.
@@ -85,7 +87,7 @@ final class SegmentFiles: Sendable {
     images = ScratchPool(byteCount: segmentSize, kept: SegmentFiles.imagesInUse)
   }
 
-  /// Returns memory that a stream of writes needed. Nobody uses the space now.
+  /// Returns the memory of a stream of writes to the kernel. Call it when nobody uses the space.
   func rest() { images.shrink(to: SegmentFiles.imagesAtRest) }
 
   /// The name of a segment. A segment of unknown birth has a name that no file has.
