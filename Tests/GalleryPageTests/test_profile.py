@@ -240,13 +240,24 @@ class Person:
         self.previews = set()
         page.on("request", lambda request: "/api/preview/" in request.url and self.previews.add(request.url))
 
+    def fetch(self, url):
+        """A request of Playwright's own process, with the browser's cookie."""
+        return self.page.context.request.get(url, headers={"X-Albumfs": "1"}, ignore_https_errors=True)
+
+    def wait_for_details(self, url):
+        """Waits until the server has looked at all photos: the page draws one anew when its details come later."""
+        def are_known(album):
+            found = self.fetch(f"{url}api/photos?album={album['id']}").json()
+            return all(number > 0 for number in found["thumb"]) and all(found["width"])
+
+        wait_until(lambda: all(map(are_known, self.fetch(f"{url}api/albums").json()["albums"])),
+                   "the gallery does not show all photos")
+
     def take_previews(self):
         """Adds the pictures that the decoder made for the page to the needles."""
         assert self.previews
         for url in self.previews:
-            # In Playwright's own process, with the browser's cookie.
-            reply = self.page.context.request.get(url, headers={"X-Albumfs": "1"}, ignore_https_errors=True)
-            self.hidden.add_picture("a preview", reply.body())
+            self.hidden.add_picture("a preview", self.fetch(url).body())
         self.previews.clear()
 
     def log_in(self, url):
@@ -344,6 +355,7 @@ def use(gallery, home, hidden, certificate, control):
         page.wait_for_function("document.querySelector('img').naturalWidth > 0")
         person = Person(page, gallery, hidden)
         person.log_in(url)
+        person.wait_for_details(url)
         person.look(albums, photos)
         person.change(albums)
         person.download(home / "Downloads")
