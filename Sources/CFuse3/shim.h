@@ -29,6 +29,18 @@ static inline uint32_t cfuse3_data_size(const void *request, size_t size) {
 // struct fuse_out_header of linux/fuse.h, of a message that is no reply.
 typedef struct { uint32_t length; int32_t code; uint64_t request; } cfuse3_message;
 
+// FUSE_NOTIFY_RETRIEVE: asks the kernel for a part of a file from its page cache. The kernel puts it into a
+// request FUSE_NOTIFY_REPLY, whose number is `unique`.
+typedef struct {
+  cfuse3_message message;
+  uint64_t unique, inode, offset;
+  uint32_t size, padding;
+} cfuse3_retrieval;
+enum { CFUSE3_RETRIEVE = 5, CFUSE3_RETRIEVED = 41 };
+
+// The operation that a request asks for.
+static inline uint32_t cfuse3_operation(const void *request) { return ((const uint32_t *)request)[1]; }
+
 // Reads a request like libfuse. In C, because libfuse ends a thread that waits here by cancelling it, which Swift
 // code does not support. `context` is unused.
 static inline ssize_t cfuse3_read(int device, void *buffer, size_t size, void *context) {

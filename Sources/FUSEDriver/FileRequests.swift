@@ -89,7 +89,7 @@ extension Driver {
     guard let server = RingThread.current else {
       return pages.writeOut(written, from: offset, then: answer)
     }
-    answer(server.waiting { pages.writeOut(written, from: offset) } ?? false)
+    answer(server.waitForPages(of: written) { pages.writeOut(written, from: offset) })
   }
 
   /// `whence` as in lseek(2); the kernel sends only these two.

@@ -5,7 +5,7 @@ internal import Posix
 ///
 /// The kernel sends these writes while a request for the same file waits for its reply, so the threads that
 /// serve requests must be free for them. Requests that need the pages first therefore wait here, on other
-/// threads. A request of a ring keeps the ring's thread as well (`RingThread.waiting`).
+/// threads. A request of a ring keeps the ring's thread as well (`RingThread.waitForPages`).
 ///
 /// Any thread. Before `start` and after `stop` there is no kernel.
 final class KernelPages: Sendable {

@@ -103,6 +103,42 @@ import Testing
     }
   }
 
+  /// Copies far more files than the kernel's queues have threads, while other programs keep the processors
+  /// busy: then requests come while a queue starts another thread. A first copy after a mount starts most.
+  @Test(arguments: transports) func manyFilesThatAreBeingWrittenAreCopiedAtOnceOnABusyMachine(
+    _ transport: String
+  ) throws {
+    try using(transport) { mounted in
+      for _ in 0..<5 {
+        try mounted.python(
+          """
+          WRITER = '''
+          import os, sys
+          file = open(sys.argv[1], "w+b", buffering=0); file.truncate(3_000_000)
+          os.pwrite(file.fileno(), bytes([int(sys.argv[2])]) * 1_500_000, 1_000_000)
+          print("ready", flush=True); sys.stdin.read()
+          '''
+          def start(*words): return subprocess.Popen(words, stdin=-1, stdout=-1)
+          busy = [start(sys.executable, "-c", "while True: pass") for n in range(8)]
+          D = M + "/.plain"; os.makedirs(D, exist_ok=True)
+          writers = [start(sys.executable, "-c", WRITER, f"{D}/{n}", str(n + 1)) for n in range(24)]
+          for one in writers: assert one.stdout.readline() == b"ready\\n"
+          copies = [start("cp", f"{D}/{n}", f"{W}/{n}") for n in range(24)]
+          try:
+              assert [one.wait(60) for one in copies] == [0] * 24
+          finally:
+              for one in busy: one.kill()
+              # New requests free what still hangs.
+              for n in range(200): os.statvfs(M)
+              for one in writers: one.communicate()
+          for n in range(24):
+              assert get(f"{W}/{n}") == bytes(1_000_000) + bytes([n + 1]) * 1_500_000 + bytes(500_000)
+          """)
+        try mounted.remount(["--transport", transport])
+      }
+    }
+  }
+
   @Test(arguments: transports) func aKilledDaemonLeavesAMountThatCanBeCleared(_ transport: String)
     throws
   {

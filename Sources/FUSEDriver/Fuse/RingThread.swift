@@ -1,6 +1,8 @@
+internal import AlbumModel
 internal import CFuse3
 internal import Glibc
 internal import Posix
+internal import Synchronization
 
 /// A session of libfuse whose requests come over rings.
 ///
@@ -23,6 +25,11 @@ internal import Posix
     unsafe fuse_session_process_buf(raw, &buffer)
   }
 
+  /// True for a request that `RingConnection.provoke` made the kernel send. It expects no reply.
+  static func isProvoked(_ request: UnsafeMutableRawBufferPointer) -> Bool {
+    unsafe cfuse3_operation(request.baseAddress) == UInt32(CFUSE3_RETRIEVED)
+  }
+
   /// Ends the loop that serves the device. On a thread of that loop.
   func end() { unsafe fuse_session_exit(raw) }
 }
@@ -31,6 +38,25 @@ internal import Posix
 struct RingConnection: Sendable {
   let session: RingSession
   let device: CInt
+
+  private static let provoked = Atomic<UInt64>(0)
+
+  /// Makes the kernel send a request on the queue of the processor on which the caller runs. Returns false if
+  /// the kernel does not know this file.
+  func provoke(with file: InodeNumber) throws(Errno) -> Bool {
+    // Only even numbers name requests. The kernel's own never get as large.
+    let number = RingConnection.provoked.wrappingAdd(1, ordering: .relaxed).newValue
+    var retrieval = cfuse3_retrieval()
+    let size = MemoryLayout.size(ofValue: retrieval)
+    retrieval.message.length = UInt32(size)
+    retrieval.message.code = Int32(CFUSE3_RETRIEVE)
+    retrieval.unique = 1 << 63 | number << 1
+    retrieval.inode = file.rawValue
+    if unsafe write(device, &retrieval, size) == size { return true }
+    let error = Errno.last
+    if error == .noEntry { return false }
+    throw error
+  }
 }
 
 /// Serves the requests that come over the ring of one thread. That thread replies to each of them, because
@@ -42,6 +68,7 @@ struct RingConnection: Sendable {
   /// True from a request to its reply.
   private var isOpen = false
   private var isBound = false
+  private var connection: RingConnection?
 
   /// Call it on the thread itself.
   init(_ rings: Rings, _ queue: RingQueue, stop: StopEvent) throws(Errno) {
@@ -70,6 +97,7 @@ struct RingConnection: Sendable {
   /// Serves requests until the connection ends or the threads are stopped. Throws if the ring fails
   /// meanwhile.
   func serve(_ connection: RingConnection) throws(Errno) {
+    self.connection = connection
     unsafe _ = pthread_setspecific(RingThread.key, Unmanaged.passUnretained(self).toOpaque())
     defer { _ = pthread_setspecific(RingThread.key, nil) }
     while true {
@@ -89,6 +117,7 @@ struct RingConnection: Sendable {
 
   private func serveRequest(_ session: RingSession) {
     guard let request = unsafe ring.request() else { return ring.reply(error: -EIO) }
+    if unsafe RingSession.isProvoked(request) { return ring.reply(error: 0) }
     bind(unless: unsafe RingSession.isLong(request))
     isOpen = true
     unsafe session.process(request)
@@ -123,12 +152,26 @@ struct RingConnection: Sendable {
     return unsafe UnsafeMutableRawBufferPointer(rebasing: payload[..<count])
   }
 
-  /// Runs a body that waits for other requests of the kernel. Sees first that another thread can serve them,
-  /// since they may come on the queue of this one; returns nil, without running the body, if there is none.
-  func waiting<Result>(_ body: () -> Result) -> Result? {
-    guard rings.beginWaiting(on: queue) else { return nil }
+  /// Waits until the kernel has written out pages of these files, which `body` asks for; returns its result.
+  /// Sees first that another thread can serve the kernel's writes, since they may come on the queue of this
+  /// one. Returns false, without running the body, if there is none.
+  ///
+  /// The kernel passes a request that found no free thread to a thread that replies to another one, never to
+  /// one that starts. If all others wait, nobody would ever serve it. So `provoke` makes the kernel send a
+  /// request to a free thread, whose reply fetches the next of the queue.
+  func waitForPages(of files: [InodeNumber], _ body: () -> Bool) -> Bool {
+    guard let connection, rings.beginWaiting(on: queue) else { return false }
     defer { queue.endWaiting() }
-    return body()
+    bind(unless: false)
+    do throws(Errno) {
+      for file in files where try connection.provoke(with: file) {
+        return body()
+      }
+      // The kernel has no pages of files that it does not know.
+      return true
+    } catch {
+      return false
+    }
   }
 }
 
