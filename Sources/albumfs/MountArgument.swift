@@ -4,12 +4,14 @@ import Posix
 
 /// The mount of a command.
 struct MountArgument: ParsableArguments {
-  @Argument(help: "The mount point or anything below it.", completion: Completions.mounts)
-  var path: String
+  @Argument(
+    help: "The mount point or anything below it. \(DefaultMountPoint.help)",
+    completion: Completions.mounts)
+  var path: String?
 
   /// Connects to its daemon.
   func connect() throws(Failure) -> ControlClient {
-    try ControlClient(MountPath.find(path).mount)
+    try ControlClient(MountPath.find(DefaultMountPoint.unless(given: path)).mount)
   }
 }
 
@@ -31,22 +33,39 @@ extension Failure {
   static let unexpectedReply = Failure(.unreachable, "The daemon sent an unexpected reply.")
 }
 
+/// The mount point of `albumfs mount` without arguments. The other commands on a mount take it, too, if none
+/// is given.
+enum DefaultMountPoint {
+  static let help = "By default that of `albumfs mount` without arguments."
+
+  /// Throws wrong usage if none is given and the user's settings name none.
+  static func unless(given path: String?) throws(Failure) -> String {
+    if let path { return path }
+    if let point = try UserConfiguration.read().entries.first?.mountPoint { return point }
+    throw Failure(
+      .usage,
+      "No mount point is given, and \(UserConfiguration.shownPath) names no default. "
+        + "albumfs list shows what is mounted.")
+  }
+}
+
 /// The mounts that `umount` and `lock` are for.
 struct MountSelection: ParsableArguments {
-  @Argument(help: "The mount point.", completion: Completions.mounts)
+  @Argument(
+    help: "The mount point. \(DefaultMountPoint.help)", completion: Completions.mounts)
   var mountpoint: String?
 
   @Flag(help: "All your mounts (as root: everybody's).")
   var all = false
 
   func validate() throws {
-    if all == (mountpoint != nil) { throw ValidationError("Give one mount point, or --all.") }
+    if all, mountpoint != nil { throw ValidationError("Give one mount point, or --all.") }
   }
 
   /// The newest first, because a mount may lie in another.
   func mounts() throws(Failure) -> [MountEntry] {
-    if let mountpoint { return [try MountSelection.mount(at: mountpoint)] }
-    return try MountPath.table().spaces.reversed().filter(\.isOurs)
+    if all { return try MountPath.table().spaces.reversed().filter(\.isOurs) }
+    return [try MountSelection.mount(at: DefaultMountPoint.unless(given: mountpoint))]
   }
 
   private static func mount(at path: String) throws(Failure) -> MountEntry {

@@ -3,18 +3,23 @@ import AlbumModel
 import Glibc
 import Posix
 
-/// Shows on one line of the terminal how far a check, a compaction or an import is, and how long it will
-/// still take. Shows nothing without a terminal. Any thread.
+/// Shows on one line of the terminal what a command does, how far it is, and how long it will still take.
+/// Shows nothing without a terminal. Any thread.
 final class ProgressBar: Sendable {
   private struct State {
     var start: MonotonicTime?
     var lastShown = MonotonicTime(nanoseconds: 0)
   }
   private let state = Mutex(State(), rank: .leaf)
+  /// What is being done: `Copying`.
+  private let work: String
   private let isShown: Bool
   private static let width = 24
 
-  init(isShown: Bool) { self.isShown = isShown && isatty(STDERR_FILENO) == 1 }
+  init(_ work: String, isShown: Bool) {
+    self.work = work
+    self.isShown = isShown && isatty(STDERR_FILENO) == 1
+  }
 
   func show(_ progress: CheckProgress, _ items: String? = nil) {
     if !isShown { return }
@@ -29,7 +34,7 @@ final class ProgressBar: Sendable {
       return state.start.map { now - $0 } ?? .zero
     }
     if let elapsed {
-      Terminal.transient(ProgressBar.line(progress, items, elapsed: elapsed))
+      Terminal.transient(ProgressBar.line(work, progress, items, elapsed: elapsed))
     }
   }
 
@@ -40,8 +45,10 @@ final class ProgressBar: Sendable {
 
   func clear() { if isShown { Terminal.transient("") } }
 
-  /// `[######------------------] 25 %, 1.2 GiB of 4.8 GiB, about 40 s left`
-  static func line(_ progress: CheckProgress, _ items: String? = nil, elapsed: Duration) -> String {
+  /// `Copying [######------------------] 25 %, 1.2 GiB of 4.8 GiB, about 40 s left`
+  private static func line(
+    _ work: String, _ progress: CheckProgress, _ items: String?, elapsed: Duration
+  ) -> String {
     switch progress.step {
     case .catalog: return "Reading the catalog"
     case .repair: return "Repairing"
@@ -54,7 +61,7 @@ final class ProgressBar: Sendable {
     let bytes =
       "\(SizeArgument.readable(progress.doneBytes)) of \(SizeArgument.readable(progress.totalBytes))"
     let counts = items.map { "\($0), \(bytes)" } ?? bytes
-    return "[\(bar)] \(Int(share * 100)) %, \(counts)\(left(share, elapsed))"
+    return "\(work) [\(bar)] \(Int(share * 100)) %, \(counts)\(left(share, elapsed))"
   }
 
   /// Estimates the time left, after the first second.

@@ -30,7 +30,10 @@ enum Terminal {
 
   /// Prints a line that the next one replaces.
   static func transient(_ text: String) {
-    if isatty(STDERR_FILENO) == 1 { write("\r\u{1B}[K" + text, to: STDERR_FILENO) }
+    // Without automatic wrapping a narrow terminal cuts the line, and the next one replaces all of it.
+    if isatty(STDERR_FILENO) == 1 {
+      write("\r\u{1B}[K\u{1B}[?7l\(text)\u{1B}[?7h", to: STDERR_FILENO)
+    }
   }
 
   static func result(json value: some Encodable) {

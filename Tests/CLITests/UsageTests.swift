@@ -28,10 +28,24 @@ import Testing
     ["thumbs", "/tmp", "--failed", "--all"],
   ])
   func wrongUsageExitsWith1AndSaysSoOnStandardError(arguments: [String]) throws {
-    let outcome = try TestStore.run(arguments)
+    // No settings name a default.
+    let outcome = try TestStore.run(arguments, environment: ["XDG_CONFIG_HOME": "/nowhere"])
     #expect(outcome.code == 1, "\(outcome)")
     #expect(outcome.output == "")
     #expect(outcome.errors != "")
+  }
+
+  @Test(arguments: ["umount", "lock", "status", "sync", "compact", "browse", "traces"])
+  func withoutAMountPointTheOneOfTheSettingsIsMeant(verb: String) throws {
+    let home = try ScratchDirectory()
+    try FileManager.default.createDirectory(
+      atPath: home.path("albumfs"), withIntermediateDirectories: true)
+    try home.write("albumfs/config", "store = /nowhere/store\nmountpoint = \(home.path("Album"))\n")
+    let outcome = try TestStore.run(
+      [verb], environment: ["XDG_CONFIG_HOME": home.path, "HOME": home.path])
+    // Traces are left after the unmount.
+    #expect(outcome.code == (verb == "traces" ? 0 : 41), "\(outcome)")
+    if verb != "traces" { #expect(outcome.errors.contains(home.path("Album")), "\(outcome)") }
   }
 
   @Test(arguments: ["bash", "zsh", "fish"])

@@ -60,6 +60,38 @@ import Testing
     }
   }
 
+  @Test func whatMountMountsWithoutArgumentsTheOtherCommandsMeanWithoutThem() throws {
+    try withStore { mounted in
+      try mounted.sh(
+        """
+        \(settings)
+        albumfs init -q $W/second --kdf interactive --chaff 0 --password-file $P
+        albumfs mount -q --password-file $P $W/second $M; albumfs mount -q; echo kept > $W/made/file
+        albumfs status | grep '^Mounted on: *~/made '; albumfs sync; albumfs compact -q
+        albumfs traces; albumfs umount
+        ! mountpoint -q $W/made; mountpoint -q $M
+        code=0; albumfs umount 2> $W/said || code=$?; [ $code = 41 ]; grep made $W/said
+        albumfs mount -q; albumfs lock; ! mountpoint -q $W/made; mountpoint -q $M
+        # A first store without a mount point is no default.
+        printf 'store = %s\\n' $S > $W/.config/albumfs/config
+        code=0; albumfs umount 2> $W/said || code=$?; [ $code = 1 ]; grep config $W/said; mountpoint -q $M
+        """)
+    }
+  }
+
+  /// Somebody who waits sees for what.
+  @Test func progressNamesTheWork() throws {
+    try withStore { mounted in
+      try mounted.sh(
+        """
+        export TERM=xterm
+        init="albumfs init $W/new --kdf interactive --password-file $P --chaff 8M"
+        script -qec "$init" /dev/null | grep -a 'Writing chaff.*: \\[#*-*\\] .* of 8.0 MiB'
+        script -qec "albumfs chaff add $W/new 8M" /dev/null | grep -a 'Writing chaff \\['
+        """)
+    }
+  }
+
   @Test func mountPrintsItsMountPointUnlessQuiet() throws {
     try withStore { mounted in
       let told = try mounted.sh(

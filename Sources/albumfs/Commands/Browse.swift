@@ -16,8 +16,10 @@ struct Browse: ParsableCommand {
         albumfs browse ~/Album -- eog ~/Album/Trip/Photo/IMG_0001.jpg
       """)
 
-  @Argument(help: "The mount point, or a directory below it.", completion: .directory)
-  var mountpoint: String
+  @Argument(
+    help: "The mount point, or a directory below it. \(DefaultMountPoint.help)",
+    completion: .directory)
+  var mountpoint: String?
 
   @Argument(parsing: .postTerminator, help: "A program and its arguments, after --.")
   var command: [String] = []
@@ -25,7 +27,7 @@ struct Browse: ParsableCommand {
   @OptionGroup var output: OutputOptions
 
   func run() throws {
-    let (mount, inside) = try MountPath.find(mountpoint)
+    let (mount, inside) = try MountPath.find(DefaultMountPoint.unless(given: mountpoint))
     let folder = try BrowseFolder.make(in: mount)
     let shown = inside.isEmpty ? mount.mountPoint : "\(mount.mountPoint)/\(inside)"
     let words = try command.isEmpty ? FileManagerChoice.command(showing: shown) : command

@@ -52,7 +52,7 @@ struct ChaffAdd: ParsableCommand {
       try opened.availableBytes()
     }
     try ChaffAdd.requireRoom(count, segment, available)
-    let bar = ProgressBar(isShown: !output.quiet)
+    let bar = ProgressBar("Writing chaff", isShown: !output.quiet)
     try StoreCommands.reporting { () throws(StoreError) in
       defer { bar.clear() }
       try Chaff.add(bytes: size.bytes, to: opened) { bar.show($0, of: count * segment) }

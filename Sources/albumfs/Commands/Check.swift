@@ -43,7 +43,7 @@ struct Check: RecoveryKeyCommand {
     ProcessSetup.protectMemory()
     let opened = try StoreCommands.open(store)
     let keys = try unlock(opened)
-    let bar = ProgressBar(isShown: !output.quiet && !json)
+    let bar = ProgressBar("Checking", isShown: !output.quiet && !json)
     Interruption.collect()
     let report: CheckReport
     do throws(StoreError) {

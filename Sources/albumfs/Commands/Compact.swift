@@ -21,7 +21,7 @@ struct Compact: ParsableCommand {
 
   func run() throws {
     let client = try mount.connect()
-    let bar = ProgressBar(isShown: !output.quiet && !json)
+    let bar = ProgressBar("Compacting", isShown: !output.quiet && !json)
     let reply = try client.ask(.compact, moved: { bar.show($0, of: $1) })
     bar.clear()
     guard case .compacted(let summary) = try reply.orThrow() else {

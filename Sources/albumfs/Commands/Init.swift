@@ -76,7 +76,7 @@ struct Init: PasswordCommand {
     let available = (try? directory.capacity())?.availableBytes ?? .max
     options.segmentSize =
       segmentSize.map { Int($0.bytes) } ?? SegmentLayout.byteCount(on: available)
-    let bar = ProgressBar(isShown: !output.quiet)
+    let bar = ProgressBar("Writing chaff, random data that no space owns:", isShown: !output.quiet)
     options.chaffProgress = { bar.show($0, of: $1) }
     // Does nothing after success, because the store is not empty.
     defer { room.giveUp() }

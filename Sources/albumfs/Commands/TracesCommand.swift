@@ -22,8 +22,10 @@ struct TracesCommand: ParsableCommand {
         albumfs traces ~/Album --exclude
       """)
 
-  @Argument(help: "The mount point, or a store that is mounted.", completion: .directory)
-  var path: String
+  @Argument(
+    help: "The mount point, or a store that is mounted. \(DefaultMountPoint.help)",
+    completion: .directory)
+  var path: String?
 
   @Flag(help: "Remove what it finds.")
   var clean = false
@@ -47,8 +49,9 @@ struct TracesCommand: ParsableCommand {
   }
 
   func run() throws {
-    let target = try TraceTarget(path)
-    if exclude || include { return try setExclusion(target) }
+    let place = try DefaultMountPoint.unless(given: path)
+    let target = try TraceTarget(place)
+    if exclude || include { return try setExclusion(of: place, target) }
     let search = TraceSearch.run(target.tree, in: try target.places(), cleaning: clean)
     let words = TraceSentences(search, of: target)
     if json {
@@ -61,7 +64,7 @@ struct TracesCommand: ParsableCommand {
     if let failure = words.failure { throw failure }
   }
 
-  private func setExclusion(_ target: TraceTarget) throws(Failure) {
+  private func setExclusion(of path: String, _ target: TraceTarget) throws(Failure) {
     let tumbler = try TumblerExclusion()
     let paths = target.tree.roots.map { String(decoding: $0, as: UTF8.self) }
     let changed = try exclude ? tumbler.exclude(paths) : tumbler.include(paths)

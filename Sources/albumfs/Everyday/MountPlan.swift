@@ -66,8 +66,7 @@ struct MountPlan {
   }
 
   private static func nobodyToAsk(_ store: String?) -> Failure {
-    let path =
-      UserConfiguration.path.map(UserConfiguration.abbreviated) ?? "~/.config/albumfs/config"
+    let path = UserConfiguration.shownPath
     guard let store else {
       return Failure(
         .usage,

@@ -32,6 +32,9 @@ struct UserConfiguration {
   /// `$XDG_CONFIG_HOME/albumfs/config`, by default in `~/.config`; nil if the environment names no directory.
   static var path: String? { BaseDirectory.config.path().map { $0 + "/albumfs/config" } }
 
+  /// The path as messages show it.
+  static var shownPath: String { path.map(abbreviated) ?? "~/.config/albumfs/config" }
+
   /// The settings of a store, by its absolute path.
   func entry(of store: String) -> Entry? { entries.first { $0.store == store } }
 

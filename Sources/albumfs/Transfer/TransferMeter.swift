@@ -15,7 +15,7 @@ struct TransferMeter {
   /// - Parameters:
   ///   - bytes: how many will be copied, and compared.
   init(isShown: Bool, files: Int, bytes: Int64, isStopped: @escaping () -> Bool) {
-    bar = ProgressBar(isShown: isShown)
+    bar = ProgressBar("Copying", isShown: isShown)
     (self.files, total) = (files, bytes)
     self.isStopped = isStopped
     show()
