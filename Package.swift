@@ -56,12 +56,13 @@ func web(_ name: String, _ package: String) -> Target.Dependency {
 
 let hummingbird = web("Hummingbird", "hummingbird")
 let hummingbirdCore = web("HummingbirdCore", "hummingbird")
-let hummingbirdTLS = web("HummingbirdTLS", "hummingbird")
-let hummingbirdHTTP2 = web("HummingbirdHTTP2", "hummingbird")
 let nio = web("NIOCore", "swift-nio")
 let nioPosix = web("NIOPosix", "swift-nio")
 let nioTLS = web("NIOTLS", "swift-nio")
 let nioSSL = web("NIOSSL", "swift-nio-ssl")
+let nioHTTP2 = web("NIOHTTP2", "swift-nio-http2")
+let nioHTTPTypes = web("NIOHTTPTypes", "swift-nio-extras")
+let nioHTTPTypesHTTP2 = web("NIOHTTPTypesHTTP2", "swift-nio-extras")
 let httpTypes = web("HTTPTypes", "swift-http-types")
 let asn1 = web("SwiftASN1", "swift-asn1")
 let certificates = web("X509", "swift-certificates")
@@ -90,6 +91,8 @@ let package = Package(
     .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
     .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
+    .package(url: "https://github.com/apple/swift-nio-http2", exact: "1.46.0"),
+    .package(url: "https://github.com/apple/swift-nio-extras", exact: "1.35.2"),
     .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
     .package(url: "https://github.com/apple/swift-asn1", exact: "1.7.4"),
     .package(url: "https://github.com/apple/swift-certificates", exact: "1.21.1"),
@@ -201,9 +204,8 @@ let package = Package(
         "AlbumModel", "Posix", "ThumbnailProtocol", "ControlProtocol", "Fetching",
         "PictureMetadata",
         "CQRencode", "CArchive",
-        "CGalleryPages", hummingbird, hummingbirdCore, hummingbirdTLS, hummingbirdHTTP2, nio,
-        nioPosix, nioTLS, nioSSL,
-        httpTypes, certificates, asn1,
+        "CGalleryPages", hummingbird, hummingbirdCore, nio, nioPosix, nioTLS, nioSSL, nioHTTP2,
+        nioHTTPTypes, nioHTTPTypesHTTP2, httpTypes, certificates, asn1,
         cryptography, algorithms, logging,
       ], excluding: ["Pages"]),
     program("albumfs-gallery", ["Posix", "ControlProtocol", "Gallery"]),

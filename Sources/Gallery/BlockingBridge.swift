@@ -36,7 +36,7 @@ final class BlockingBridge: Sendable {
 
   private func add(_ body: @escaping @Sendable () -> Void) {
     state.withLock { $0.waiting.append(body) }
-    state.notifyAll()
+    state.notifyOne()
   }
 
   private static func take(from state: Monitor<State>) -> @Sendable () -> Void {

@@ -2,8 +2,6 @@ import AlbumModel
 package import ControlProtocol
 import Hummingbird
 import HummingbirdCore
-import HummingbirdHTTP2
-import HummingbirdTLS
 import Logging
 import NIOCore
 import NIOSSL
@@ -95,17 +93,7 @@ package struct GalleryApplication: Sendable {
     var tls = TLSConfiguration.makeServerConfiguration(
       certificateChain: certificate.certificates, privateKey: certificate.key)
     tls.minimumTLSVersion = .tlsv12
-    let stream = HTTP1Channel.Configuration(
-      idleTimeout: .seconds(60),
-      httpDecoderConfiguration: .init(
-        maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100))
-    let connection = HTTP2ChannelConfiguration(
-      idleTimeout: .seconds(120), gracefulCloseTimeout: .seconds(5), streamConfiguration: stream)
-    return HTTPServerBuilder { [tls] responder in
-      PatientChannel(
-        base: try HTTP2UpgradeChannel(
-          tlsConfiguration: tls, configuration: connection, responder: responder))
-    }
+    return HTTPServerBuilder { [tls] responder in try BrowserChannel(tls, responder: responder) }
   }
 
   /// Opens what `serve --localsend` receives into.

@@ -85,4 +85,7 @@ internal import Glibc
 
   /// Makes waiting threads check again. Call it after each change that a thread may wait for.
   package func notifyAll() { unsafe pthread_cond_broadcast(condition) }
+
+  /// The same for one of the waiting threads, where all wait for the same and one can do all the work.
+  package func notifyOne() { unsafe pthread_cond_signal(condition) }
 }

@@ -45,7 +45,8 @@ extension GalleryRoutes {
         throw GalleryError(.invalid)
       }
       let end = try await upload.exclusively {
-        try await receive(request, upload, at: offset, session)
+        UploadWindow.widen(context.channel)
+        return try await receive(request, upload, at: offset, session)
       }
       return Self.reply(offset: end)
     }

@@ -21,6 +21,10 @@ struct SliceWriter {
   /// Throws `large` for more than the slice may have.
   mutating func append(_ part: ByteBuffer) async throws {
     if end + Int64(pending.count + part.readableBytes) > limit { throw GalleryError(.large) }
+    if pending.isEmpty {
+      pending.reserveCapacity(
+        Int(min(limit - end, Int64(SliceWriter.pieceSize + part.readableBytes))))
+    }
     pending += part.readableBytesView
     if pending.count >= SliceWriter.pieceSize { try await flush() }
   }
