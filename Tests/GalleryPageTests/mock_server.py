@@ -13,6 +13,7 @@ The password chooses the space: `some` (a few hundred photos), `many` (--photos 
   undoTime      seconds in which a deletion can be undone
   expire        true: forgets all sessions
   touch         an album's name: adds a photo to it, as another program would
+  redraw        an album's name: its photos have new thumbnails, as when their details become known
 """
 
 import argparse
@@ -41,7 +42,7 @@ PAGES = HERE.parent.parent / "Sources" / "Gallery" / "Pages"
 SHAPES = [(6000, 4000), (4000, 6000), (4032, 3024), (3024, 4032), (4000, 2250), (3000, 3000), (9000, 3000)]
 SLICE = 1 << 20
 POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src blob: data:; media-src 'self' blob:; "
-          "connect-src 'self'; form-action 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'")
+          "connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'")
 TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
 
 failures = {"dropUploads": 0, "missingThumbs": 0, "slow": 0, "full": False, "failJobs": 0, "undoTime": 10,
@@ -160,7 +161,7 @@ def natural(name):
 class Space:
     def __init__(self, read_only=False):
         self.albums, self.photos, self.listings = {}, {}, {}
-        self.uploads, self.jobs = {}, {}
+        self.uploads, self.jobs, self.downloads = {}, {}, {}
         self.number, self.revision, self.read_only = 0, 1, read_only
         self.log = []
         self.changed = threading.Condition(threading.RLock())
@@ -365,7 +366,7 @@ class Handler(BaseHTTPRequestHandler):
         origin = self.headers.get("Origin")
         if self.command not in ("GET", "HEAD") and origin != f"http://{self.headers.get('Host')}":
             raise Refused(403, "origin")
-        free = path == "/api/download" or path.startswith("/api/video/")
+        free = self.command == "GET" and path.startswith(("/api/downloads/", "/api/video/"))
         if not free and self.headers.get("X-Albumfs") != "1":
             raise Refused(403, "origin")
 
@@ -384,6 +385,12 @@ class Handler(BaseHTTPRequestHandler):
                 space = spaces["some"]
                 album = next(album for album in space.albums.values() if album.name == value)
                 space.add_photo(album, f"NEW_{space.number}.JPG")
+                space.touch([album.id])
+            elif key == "redraw":
+                space = spaces["some"]
+                album = next(album for album in space.albums.values() if album.name == value)
+                for photo in album.photos:
+                    photo.thumb += 1
                 space.touch([album.id])
             else:
                 failures[key] = value
@@ -640,13 +647,18 @@ class Handler(BaseHTTPRequestHandler):
         self.space.jobs[identifier]["now"] = True
         self.send(200, {"job": self.space.jobs[identifier]})
 
-    def download(self):
-        space = self.space
-        form = urllib.parse.parse_qs(self.body().decode())
-        if "album" in form:
-            photos = space.albums[form["album"][0]].photos
+    def choose_download(self):
+        space, asked = self.space, self.json()
+        if "album" in asked:
+            photos = space.albums[asked["album"]].photos
         else:
-            photos = [space.photos[identifier] for identifier in form["ids"][0].split(",")]
+            photos = [space.photos[identifier] for identifier in asked["ids"]]
+        identifier = secrets.token_hex(8)
+        space.downloads[identifier] = photos
+        self.send(200, {"download": identifier})
+
+    def download(self, identifier):
+        photos = self.space.downloads[identifier]
         if len(photos) == 1:
             name = urllib.parse.quote(photos[0].name)
             return self.send(200, photos[0].picture(400), "application/octet-stream",
@@ -753,7 +765,7 @@ ROUTES = [
     ("GET", f"/api/video/{ID}", Handler.video), ("GET", "/api/changes", Handler.changes),
     ("POST", "/api/imports", Handler.load), ("POST", "/api/jobs", Handler.create_job), ("GET", f"/api/jobs/{ID}", Handler.job),
     ("POST", f"/api/jobs/{ID}/cancel", Handler.cancel_job), ("POST", f"/api/jobs/{ID}/now", Handler.job_now),
-    ("POST", "/api/download", Handler.download), ("POST", "/api/uploads", Handler.begin_upload),
+    ("POST", "/api/downloads", Handler.choose_download), ("GET", f"/api/downloads/{ID}", Handler.download), ("POST", "/api/uploads", Handler.begin_upload),
     ("PUT", f"/api/uploads/{ID}", Handler.put_slice), ("GET", f"/api/uploads/{ID}", Handler.upload_state),
     ("POST", f"/api/uploads/{ID}/finish", Handler.finish_upload),
     ("POST", f"/api/uploads/{ID}/same", Handler.same_upload),

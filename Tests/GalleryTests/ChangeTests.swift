@@ -142,29 +142,45 @@ import Testing
             put(point + "/Trip/Photo/empty.jpg", b""); put(point + "/Trip/Photo/large.mov", os.urandom(5 << 20))
             eventually(lambda: len(browser.photos(view="all")) == 11)
             chosen = browser.photos(view="all")
-            def download(form):
-                status, headers, body = browser.send(
-                    "POST", "/api/download", urllib.parse.urlencode(form), drop=["X-Albumfs"],
-                    headers={"Content-Type": "application/x-www-form-urlencoded"})
+            def follow(what, by=browser):
+                # As a browser follows a link of the page.
+                return by.send("GET", "/api/downloads/" + browser.post("/api/downloads", what)["download"], drop=["X-Albumfs"])
+            def download(what):
+                status, headers, body = follow(what)
                 assert status == 200 and headers["content-disposition"] == 'attachment; filename="Album.zip"'
                 found = zipfile.ZipFile(io.BytesIO(body))
                 assert found.testzip() is None and {item.compress_type for item in found.infolist()} == {0}
                 return {item.filename: found.read(item) for item in found.infolist()}
-            found = download({"ids": ",".join(photo["id"] for photo in chosen)})
+            found = download({"ids": [photo["id"] for photo in chosen]})
             assert len(found) == 11 and {"IMG_1.jpg", "IMG_1 (2).jpg", "größe ☃.png", "empty.jpg"} <= set(found), set(found)
             assert found["large.mov"] == get(point + "/Trip/Photo/large.mov")
             assert {found["IMG_1.jpg"], found["IMG_1 (2).jpg"]} == {b"other", get(W + "/picture.jpg")}
             found = download({"album": browser.albums()["Trip"]["id"]})
             assert found["Day/IMG_1.jpg"] == b"other" and found["IMG_1.jpg"] == get(W + "/picture.jpg"), set(found)
             # One photo comes as it is.
-            status, headers, body = browser.send("POST", "/api/download", "ids=" + chosen[0]["id"], drop=["X-Albumfs"])
+            one = {"ids": [chosen[0]["id"]]}
+            status, headers, body = follow(one)
             assert chosen[0]["name"] in headers["content-disposition"] and len(body) == chosen[0]["size"]
-            # Only pages of this server may ask for one.
+            # Only pages of this server may choose, and only this session has what it chose.
             for origin in (None, "https://elsewhere.example"):
                 headers = {"Origin": origin} if origin else {}
-                status, _, body = browser.send("POST", "/api/download", "ids=" + chosen[0]["id"], headers=headers,
-                                               drop=["X-Albumfs"] + ([] if origin else ["Origin"]))
+                status, _, body = browser.send("POST", "/api/downloads", json.dumps(one), headers=headers,
+                                               drop=[] if origin else ["Origin"])
                 assert (status, json.loads(body)["error"]) == (403, "origin")
+            assert follow(one, by=Browser(server))[0] == 401
+            assert follow(one, by=Browser(server, PASSWORD))[0] == 404
+            for what in ({}, {"ids": []}, {"ids": "x"}): refused(400, "invalid", browser.post, "/api/downloads", what)
+            refused(404, "unknown", browser.post, "/api/downloads", {"ids": [chosen[0]["id"], "x"]})
+            refused(404, "unknown", browser.post, "/api/downloads", {"album": "x"})
+            # What was removed since it was chosen is left out.
+            choice = browser.post("/api/downloads", {"ids": [photo["id"] for photo in chosen]})["download"]
+            os.remove(point + "/Trip/Photo/empty.jpg")
+            eventually(lambda: len(browser.photos(view="all")) == 10)
+            found = zipfile.ZipFile(io.BytesIO(browser.get("/api/downloads/" + choice)))
+            assert len(found.namelist()) == 10 and "empty.jpg" not in found.namelist()
+            # A page may choose as often as it likes; the oldest choices are forgotten.
+            for _ in range(16): browser.post("/api/downloads", one)
+            refused(404, "unknown", browser.get, "/api/downloads/" + choice)
         """)
     }
   }

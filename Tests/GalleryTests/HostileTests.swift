@@ -54,7 +54,7 @@ import Testing
         with Server(S) as server:
             browser = Browser(server, PASSWORD)
             refused(413, "large", browser.ask, "POST", "/api/albums", b" " * (2 << 20))
-            refused(413, "large", browser.ask, "POST", "/api/download", b"ids=" + b"x" * (9 << 20), drop=["X-Albumfs"])
+            refused(413, "large", browser.ask, "POST", "/api/downloads", b'{"ids": ["' + b"x" * (9 << 20) + b'"]}')
             assert browser.get("/api/thumbs?ids=" + ",".join(["x"] * 200)) == bytes(800)
             refused(413, "large", browser.get, "/api/thumbs?ids=" + ",".join(["x"] * 201))
             for body in (b"", b"[]", b"{", b'{"name": 5}', b"\\xff\\xfe", b'{"name": "a", "parent": 1}'):

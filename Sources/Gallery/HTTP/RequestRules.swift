@@ -3,12 +3,10 @@ import Hummingbird
 
 /// The rules that hold for every request and every response, whatever the route.
 struct RequestRules<Context: RequestContext>: RouterMiddleware {
-  /// `form-action` and `frame-src` let a page start a download into a frame; nothing is loaded from
-  /// elsewhere.
   private static var policy: String {
     """
     default-src 'none'; script-src 'self'; style-src 'self'; img-src blob: data:; media-src 'self' blob:; \
-    connect-src 'self'; form-action 'self'; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'
+    connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'
     """
   }
 
@@ -26,7 +24,6 @@ struct RequestRules<Context: RequestContext>: RouterMiddleware {
     response.headers[.cacheControl] = "no-store"
     response.headers[.xContentTypeOptions] = "nosniff"
     response.headers[.contentSecurityPolicy] = RequestRules.policy
-    // With no-referrer, the form of a download would come with the origin "null".
     response.headers[HTTPField.Name("Referrer-Policy")!] = "same-origin"
     response.headers[HTTPField.Name("Cross-Origin-Opener-Policy")!] = "same-origin"
     response.headers[HTTPField.Name("Cross-Origin-Resource-Policy")!] = "same-origin"
@@ -48,9 +45,9 @@ struct RequestRules<Context: RequestContext>: RouterMiddleware {
       }
     }
     guard path.hasPrefix("/api/") else { return }
-    let isForm = request.method == .post && path == "/api/download"
-    let isVideo = isReading && path.hasPrefix("/api/video/")
-    if !isForm, !isVideo, request.headers[HTTPField.Name("X-Albumfs")!] != "1" {
+    // What a browser loads by itself. The cookie never comes with what another site begins.
+    let isByBrowser = path.hasPrefix("/api/video/") || path.hasPrefix("/api/downloads/")
+    if !(isReading && isByBrowser), request.headers[HTTPField.Name("X-Albumfs")!] != "1" {
       throw GalleryError(.origin)
     }
   }

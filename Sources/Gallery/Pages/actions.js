@@ -41,15 +41,21 @@ export class Actions {
   }
 
   /** @param {string[]} ids */
-  downloadPhotos(ids) {
-    download({ ids });
-    say(t("downloadBegins"));
+  async downloadPhotos(ids) {
+    await this.#download({ ids });
   }
 
   /** @param {string} album */
-  downloadAlbum(album) {
-    download({ album });
-    say(t("downloadBegins"));
+  async downloadAlbum(album) {
+    await this.#download({ album });
+  }
+
+  /** @param {{ids: string[]} | {album: string}} what */
+  async #download(what) {
+    await attempt(async () => {
+      await download(what);
+      say(t("downloadBegins"));
+    });
   }
 
   /**

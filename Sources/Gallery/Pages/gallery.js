@@ -283,7 +283,7 @@ export class Gallery {
       { icon: "move", label: t("moveAlbum"), hidden: fixed || album === null,
         run: () => void actions.moveAlbum(album ?? "") },
       { icon: "download", label: t("downloadAlbum"), hidden: album === null,
-        run: () => actions.downloadAlbum(album ?? "") },
+        run: () => void actions.downloadAlbum(album ?? "") },
       { icon: "cover", label: t("resetCover"), hidden: fixed || album === null,
         run: () => void actions.resetCover(album ?? "") },
       { icon: "remove", label: t("deleteAlbum"), danger: true, hidden: fixed || album === null,
@@ -306,7 +306,7 @@ export class Gallery {
       if (await actions.transferPhotos(kind, selection.ids)) selection.clear();
     };
     bar.offer([
-      { icon: "download", label: t("download"), run: () => actions.downloadPhotos(selection.ids) },
+      { icon: "download", label: t("download"), run: () => void actions.downloadPhotos(selection.ids) },
       { icon: "move", label: t("move"), hidden: fixed, run: () => void transfer("move") },
       { icon: "copy", label: t("copy"), hidden: fixed, run: () => void transfer("copy") },
       { icon: "remove", label: t("delete"), hidden: fixed, danger: true,
@@ -354,7 +354,7 @@ export class Gallery {
       library: this.library,
       actions: {
         close: back,
-        download: (photo) => this.actions.downloadPhotos([photo.id]),
+        download: (photo) => void this.actions.downloadPhotos([photo.id]),
         remove: (photo) => void this.actions.deletePhotos([photo.id]).then(() => this.#refresh()),
         makeCover: (photo) => this.actions.makeCover(photo),
         rotate: (photo) => this.#rotate(photo),

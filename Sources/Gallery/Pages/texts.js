@@ -119,7 +119,6 @@ export const table = define({
   information: ["Information", "Informationen"],
   download: ["Download", "Herunterladen"],
   downloadBegins: ["The download begins.", "Der Download beginnt."],
-  downloadFailed: ["The download failed.", "Der Download ist fehlgeschlagen."],
   rotate: ["Rotate", "Drehen"],
   makeCover: ["Make this the cover", "Als Titelbild nehmen"],
   coverMade: ["This is the cover of the album now.", "Das ist nun das Titelbild des Albums."],

@@ -36,10 +36,18 @@ extension GalleryRoutes {
     router.get("/api/video/:id") { request, context in
       try await original(request, context)
     }
-    router.post("/api/download") { request, context in
+    router.post("/api/downloads") { request, _ in
       let session = try sessions.session(request)
-      let form = try await RequestBodies.bytes(request, atMost: 8 << 20)
-      return try await download(form, session, context.channel)
+      let order = try await RequestBodies.json(request, DownloadOrder.self, atMost: 8 << 20)
+      let id = session.downloads.add(try order.download(session))
+      var text = JSONText()
+      text.object { $0.field("download", id) }
+      return text.response()
+    }
+    router.get("/api/downloads/:id") { request, context in
+      let session = try sessions.session(request)
+      let download = try session.downloads.download(try Self.parameter("id", context))
+      return try await reply(download, session, context.channel)
     }
   }
 
@@ -168,23 +176,23 @@ extension GalleryRoutes {
 
   // MARK: Zip files
 
-  private func download(_ form: [UInt8], _ session: Session, _ channel: any Channel) async throws
+  private func reply(_ download: Download, _ session: Session, _ channel: any Channel) async throws
     -> Response
   {
-    let fields = FormText.fields(String(decoding: form, as: UTF8.self))
+    let index = session.space.index
     let items: [ZipStream.Item]
-    if let id = fields["album"] {
-      let album = try session.album(id)
-      let index = session.space.index
+    switch download {
+    case .photo(let photo):
+      guard let photo = index.photo(photo) else { throw GalleryError(.unknown) }
+      return try await file(photo, session, channel)
+    case .photos(let photos):
+      items = ZipStream.items(photos.compactMap { index.photo($0) }, below: nil)
+    case .album(let album):
+      guard let album = index.album(album) else { throw GalleryError(.unknown) }
       let photos = index.tree(under: album.found.inode).reversed().flatMap { album in
         album.found.content.inodes.compactMap { index.photo($0) }
       }
       items = ZipStream.items(photos, below: album.found.path)
-    } else {
-      let ids = (fields["ids"] ?? "").split(separator: ",")
-      if ids.isEmpty { throw GalleryError(.invalid) }
-      if ids.count == 1 { return try await file(try session.photo(ids[0]), session, channel) }
-      items = ZipStream.items(try ids.map { try session.photo($0) }, below: nil)
     }
     let stream = try ZipStream(session.space, items)
     return Response(
@@ -222,20 +230,5 @@ enum Disposition {
       return isPlain ? String(UnicodeScalar(byte)) : "%\(byte < 16 ? "0" : "")\(hex)"
     }
     return "attachment; filename=\"\(String(plain))\"; filename*=UTF-8''\(coded.joined())"
-  }
-}
-
-/// The fields of a form. Ids need no decoding but that of the comma.
-enum FormText {
-  static func fields(_ text: String) -> [String: String] {
-    var fields: [String: String] = [:]
-    for part in text.split(separator: "&") {
-      let words = part.split(separator: "=", maxSplits: 1)
-      if words.count == 2 {
-        fields[String(words[0])] = String(
-          words[1].replacing("%2C", with: ",").replacing("%2c", with: ","))
-      }
-    }
-    return fields
   }
 }

@@ -15,6 +15,7 @@ final class Session: Sendable {
   private let times = Mutex(Times(), rank: .leaf)
   let jobs = JobTable()
   let uploads = UploadTable()
+  let downloads = DownloadTable()
   let streams = ReplyStreams()
 
   /// A page that has not said that it is open for so long is closed.

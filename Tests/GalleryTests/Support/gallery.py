@@ -7,7 +7,7 @@ CONSTANT = {
     "cross-origin-opener-policy": "same-origin", "cross-origin-resource-policy": "same-origin",
     "content-security-policy":
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src blob: data:; "
-        "media-src 'self' blob:; connect-src 'self'; form-action 'self'; frame-src 'self'; "
+        "media-src 'self' blob:; connect-src 'self'; form-action 'none'; "
         "frame-ancestors 'none'; base-uri 'none'",
 }
 

@@ -1,0 +1,49 @@
+import Posix
+
+/// What a page has chosen to download, by inodes.
+enum Download: Sendable {
+  /// The file itself.
+  case photo(UInt64)
+  /// A zip file.
+  case photos([UInt64])
+  /// A zip file with the albums below it, too.
+  case album(UInt64)
+}
+
+/// A choice as the page sends it.
+struct DownloadOrder: Decodable {
+  private var ids: [String]?
+  private var album: String?
+
+  /// Throws `unknown` for ids that are not this session's, and `invalid` where nothing is chosen.
+  func download(_ session: Session) throws(GalleryError) -> Download {
+    if let album { return .album(try session.album(album).found.inode) }
+    guard let ids, let first = ids.first else { throw GalleryError(.invalid) }
+    if ids.count == 1 { return .photo(try session.photo(first).row.inode) }
+    var photos: [UInt64] = []
+    for id in ids { photos.append(try session.photo(id).row.inode) }
+    return .photos(photos)
+  }
+}
+
+/// The latest choices of a session by their ids. A browser may ask for one more than once. Any thread.
+final class DownloadTable: Sendable {
+  private let downloads = Mutex<[(id: String, what: Download)]>([], rank: .leaf)
+  private static let limit = 16
+
+  func add(_ download: Download) -> String {
+    let id = RandomText.make(16)
+    downloads.withLock { downloads in
+      downloads.append((id, download))
+      if downloads.count > DownloadTable.limit { downloads.removeFirst() }
+    }
+    return id
+  }
+
+  func download(_ id: String) throws(GalleryError) -> Download {
+    guard let found = downloads.withLock({ $0.first { $0.id == id } }) else {
+      throw GalleryError(.unknown)
+    }
+    return found.what
+  }
+}
