@@ -318,6 +318,29 @@ def the_viewer_goes_through_photos_by_keyboard_and_back_leads_to_the_grid(person
     person.delete_album()
 
 
+@test(mock=True)
+def the_original_and_the_zoom_stay_when_the_details_of_a_photo_arrive(person):
+    page = person.page
+    person.enter()
+    name = person.new_album()
+    person.upload(pictures(3))
+    person.tiles(3)
+    person.press(".tile >> nth=1")
+    page.wait_for_selector(".slide:not([aria-hidden]) .preview")
+    page.keyboard.press("o")
+    page.wait_for_selector(".slide:not([aria-hidden]).zoomed .original")
+    page.evaluate("window.before = document.querySelector('.slide:not([aria-hidden])')")
+    person.mock(redraw=name)
+    page.wait_for_function("() => !window.before.isConnected")
+    page.wait_for_selector(".slide:not([aria-hidden]).zoomed .original")
+    # A photo that nobody asked for has only its preview.
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_selector(".slide:not([aria-hidden]) .preview")
+    expect(page.locator(".slide:not([aria-hidden]) .original")).to_have_count(0)
+    page.keyboard.press("Escape")
+    person.delete_album()
+
+
 @test()
 def a_photo_is_renamed_made_the_cover_and_deleted_in_the_viewer(person):
     page = person.page

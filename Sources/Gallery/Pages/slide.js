@@ -192,6 +192,15 @@ export class Slide {
   }
 
   /**
+   * Goes on as another slide of the same photo was seen.
+   * @param {Slide} other
+   */
+  resume(other) {
+    if (other.#original !== "none") void this.showOriginal();
+    this.setZoom(other.zoom);
+  }
+
+  /**
    * Turns the original as its attribute says; previews come turned.
    * @param {HTMLImageElement} image
    * @param {number} rotation

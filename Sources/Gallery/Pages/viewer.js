@@ -116,9 +116,20 @@ export class Viewer {
     this.index = found >= 0 ? found : Math.min(this.index, listing.loaded - 1);
     const old = new Map([...this.#slides.values()].map((slide) => [slide.photo.id, slide]));
     this.#slides.clear();
+    const before = old.get(id);
     for (const at of this.#near()) this.#adopt(at, old);
     for (const slide of old.values()) slide.remove();
     this.#arrange();
+    this.#resume(before);
+  }
+
+  /**
+   * Shows a photo again as a person had it before its slide was replaced: zoomed, and its original.
+   * @param {Slide | undefined} before
+   */
+  #resume(before) {
+    const slide = this.#slides.get(this.index);
+    if (before && slide && slide !== before && slide.photo.id === before.photo.id) slide.resume(before);
   }
 
   /**
@@ -203,6 +214,7 @@ export class Viewer {
       slide.remove();
       this.#slides.delete(at);
       this.#arrange();
+      if (at === this.index) this.#resume(slide);
       return;
     }
   }
