@@ -12,12 +12,17 @@ from pathlib import Path
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 
 
-def chosen_programs(description):
-    """Reads the command line of a script; returns the directory of the programs that it uses."""
+def parser_of_programs(description):
+    """Returns the parser of a script's command line, which names the directory of the programs that it uses."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", type=Path, default=Path(__file__).resolve().parents[2] / ".build" / "debug",
                         help="the directory of albumfs and its helpers")
-    return parser.parse_args().programs.resolve()
+    return parser
+
+
+def chosen_programs(description):
+    """Reads the command line of a script that has no other options; returns that directory."""
+    return parser_of_programs(description).parse_args().programs.resolve()
 
 
 def wait_until(is_so, message, seconds=120):
