@@ -65,7 +65,8 @@ class Browser:
                 # Nothing here draws with a graphics processor.
                 LIBGL_ALWAYS_SOFTWARE="1", WEBKIT_DISABLE_DMABUF_RENDERER="1")
             environment.pop("WAYLAND_DISPLAY", None)
-            environment.pop("DBUS_SESSION_BUS_ADDRESS", None)
+            # Without a bus to reach, it starts none of its own, which would outlive it.
+            environment["DBUS_SESSION_BUS_ADDRESS"] = "disabled:"
             process = subprocess.Popen([DRIVER, f"--port={self.port}"], env=environment, stdin=subprocess.DEVNULL,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
             ends.callback(self.kill, process)
