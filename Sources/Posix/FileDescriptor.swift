@@ -2,6 +2,9 @@ package import AlbumModel
 internal import CLinux
 internal import Glibc
 
+/// F_DUPFD_CLOEXEC of <fcntl.h>.
+private let fcntlDuplicate: CInt = 1030
+
 /// How `FileDescriptor` prevents a path from leading out of its directory.
 package enum PathResolution: Sendable {
   /// With openat2(2), or stepwise on a kernel that lacks it.
@@ -24,6 +27,12 @@ package struct FileDescriptor: ~Copyable, Sendable {
     let raw = rawValue
     discard self
     if Glibc.close(raw) == -1, Errno.last != .interrupted { throw .last }
+  }
+
+  /// Has a file system report what close(2) would report, such as a full disk, and keeps the descriptor. (dup(2))
+  package func flush() throws(Errno) {
+    let (raw, copying) = (rawValue, fcntlDuplicate)
+    try FileDescriptor(owning: retrying { fcntl(raw, copying, 0) }).close()
   }
 
   /// Passes ownership to the caller, who closes the descriptor.

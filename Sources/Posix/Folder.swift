@@ -201,6 +201,9 @@ package final class FolderFile: Sendable {
     if let failure { throw failure }
   }
 
+  /// Reports what close(2) would report: a mounted space may find only then that the disk is full.
+  package func flush() throws(Errno) { try descriptor.flush() }
+
   package func cut(to size: Int64) throws(Errno) {
     try retrying { ftruncate(descriptor.rawValue, off_t(size)) }
   }

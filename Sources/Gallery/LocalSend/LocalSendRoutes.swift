@@ -182,7 +182,7 @@ struct LocalSendRoutes: Sendable {
         if expected.sha256 != nil { hash.update(data: Array(part.readableBytesView)) }
         try await slice.append(part)
       }
-      try await slice.flush()
+      try await slice.finish()
       if slice.end != expected.size {
         throw GalleryError(.invalid, "The file has another size than announced.")
       }

@@ -149,7 +149,7 @@ extension GalleryRoutes {
         failure = error
       }
       // Keeps the bytes that have arrived, also where the connection ended.
-      try await slice.flush()
+      try await slice.finish()
       if let failure { throw failure }
       return slice.end
     }

@@ -26,10 +26,16 @@ struct SliceWriter {
         Int(min(limit - end, Int64(SliceWriter.pieceSize + part.readableBytes))))
     }
     pending += part.readableBytesView
-    if pending.count >= SliceWriter.pieceSize { try await flush() }
+    if pending.count >= SliceWriter.pieceSize { try await writeOut() }
   }
 
-  mutating func flush() async throws {
+  /// Writes the rest. Throws where the file may not have all that was written, as on a full disk.
+  mutating func finish() async throws {
+    try await writeOut()
+    try await work.run { [file] in try file.flush() }
+  }
+
+  private mutating func writeOut() async throws {
     if pending.isEmpty { return }
     let (bytes, place) = (pending, end)
     pending = []

@@ -7,8 +7,10 @@ enum GalleryStore {
   static let second = "battery staple"
 
   /// Makes the store, and fills the first space with the albums `Trip`, `Trip/Day` and `Empty`.
-  static func use(_ body: (MountedStore) throws -> Void) throws {
-    let mounted = try MountedStore()
+  static func use(
+    initOptions: [String] = [], storeIn folder: String? = nil, _ body: (MountedStore) throws -> Void
+  ) throws {
+    let mounted = try MountedStore(initOptions: initOptions, storeIn: folder)
     defer { mounted.abandon() }
     try mounted.setPassword(second, "password-second")
     try mounted.write(Data(try TestPictures.jpeg(orientation: 1)), "picture.jpg")

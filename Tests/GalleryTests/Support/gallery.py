@@ -152,9 +152,10 @@ class Browser:
 
 def refused(status, code, call, *arguments, **options):
     """Asserts that a request fails so."""
+    told = repr(arguments)[:1000]
     try: call(*arguments, **options)
-    except Refused as error: assert (error.status, error.code) == (status, code), (error, arguments)
-    else: raise AssertionError(("did not fail", arguments))
+    except Refused as error: assert (error.status, error.code) == (status, code), (error, told)
+    else: raise AssertionError(("did not fail", told))
 
 
 def eventually(call, seconds=20):
