@@ -178,6 +178,8 @@ export class Actions {
    * @param {string} id
    */
   async deleteAlbum(id) {
+    // What came a moment ago counts, too: an album with photos must not be called empty.
+    await attempt(() => this.#library.refresh());
     const name = this.#library.album(id)?.name ?? "";
     const total = this.#library.total(id);
     const isEmpty = total.photos + total.others + total.albums === 0;
