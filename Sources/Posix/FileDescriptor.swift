@@ -29,7 +29,8 @@ package struct FileDescriptor: ~Copyable, Sendable {
     if Glibc.close(raw) == -1, Errno.last != .interrupted { throw .last }
   }
 
-  /// Has a file system report what close(2) would report, such as a full disk, and keeps the descriptor. (dup(2))
+  /// Has a file system report what close(2) would report, such as a full disk, and keeps the descriptor, by
+  /// closing a copy of it.
   package func flush() throws(Errno) {
     let (raw, copying) = (rawValue, fcntlDuplicate)
     try FileDescriptor(owning: retrying { fcntl(raw, copying, 0) }).close()

@@ -1,7 +1,8 @@
 import AlbumTestSupport
 import Testing
 
-/// Connections of HTTP/2 and HTTP/1.1, below what a page asks for: fast where somebody is logged in, bounded for all.
+/// Connections of HTTP/2 and HTTP/1.1, below what a page asks for: fast where somebody is logged in, bounded
+/// for all.
 @Suite(.serialized, .timeLimit(.minutes(30))) struct ConnectionTests {
   @Test func anUploadIsNotHeldUpByWindows() throws {
     try GalleryStore.use { mounted in

@@ -1,8 +1,8 @@
 import AlbumTestSupport
 import Testing
 
-/// When the disk of the store is full, nothing that was shown as saved is lost, and what was begun goes on as soon as
-/// there is room.
+/// When the disk of the store is full, nothing that was shown as saved is lost, and what was begun goes on as
+/// soon as there is room.
 @Suite(
   .serialized, .timeLimit(.minutes(30)),
   .enabled(if: SmallDisk.isPossible, "needs root and loop devices"))
