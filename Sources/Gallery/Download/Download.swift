@@ -1,6 +1,6 @@
 import Posix
 
-/// What a page has chosen to download, by inodes.
+/// Names by inodes what a page downloads.
 enum Download: Sendable {
   /// The file itself.
   case photo(UInt64)
@@ -10,7 +10,7 @@ enum Download: Sendable {
   case album(UInt64)
 }
 
-/// A choice as the page sends it.
+/// The page's request for a download.
 struct DownloadOrder: Decodable {
   private var ids: [String]?
   private var album: String?

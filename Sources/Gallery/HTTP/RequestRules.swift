@@ -45,7 +45,7 @@ struct RequestRules<Context: RequestContext>: RouterMiddleware {
       }
     }
     guard path.hasPrefix("/api/") else { return }
-    // What a browser loads by itself. The cookie never comes with what another site begins.
+    // The browser sends these by itself, without our header. If another site made it, it sends no cookie.
     let isByBrowser = path.hasPrefix("/api/video/") || path.hasPrefix("/api/downloads/")
     if !(isReading && isByBrowser), request.headers[HTTPField.Name("X-Albumfs")!] != "1" {
       throw GalleryError(.origin)

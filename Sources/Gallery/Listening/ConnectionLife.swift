@@ -40,7 +40,7 @@ final class ConnectionLife: ChannelInboundHandler {
     end = loop.scheduleTask(in: ConnectionLife.idlePatience) { life.value.close(.noError) }
   }
 
-  /// A client may send on another connection what came after the last stream that it is told.
+  /// The message names the last stream that the server took. The client may repeat later ones elsewhere.
   private func close(_ reason: HTTP2ErrorCode) {
     guard let context else { return }
     let goodbye = HTTP2Frame(

@@ -14,18 +14,19 @@ final class UploadWindow: ChannelDuplexHandler {
 
   /// The event that asks for a wide window. Connections of HTTP/1.1 have none, and ignore it.
   private struct Widen {}
-  /// What NIO lets a client send beyond what was delivered, in bytes.
+  /// NIO lets a client send so many bytes that the server has not delivered to the route yet.
   private static let usual = 65_535
-  /// How much more is under way in a wide window, in bytes.
+  /// A wide window lets the client send so many bytes more.
   private static let extra = 1 << 20
-  /// The client learns after so many bytes that they were delivered.
+  /// The server widens the window again after it has delivered so many bytes.
   private static let step = 256 << 10
 
   private var isWide = false
   private var isDue = false
-  /// What is yet to be delivered of a body whose length was announced, in bytes.
+  /// The bytes of the body that the server has not delivered yet. Not above 0 if the client announced no
+  /// length.
   private var rest = 0
-  /// What was delivered since the client was told the last time, in bytes.
+  /// The bytes that the server has delivered since it last widened the window.
   private var taken = 0
 
   static func widen(_ channel: any Channel) {

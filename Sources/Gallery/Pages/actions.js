@@ -178,7 +178,7 @@ export class Actions {
    * @param {string} id
    */
   async deleteAlbum(id) {
-    // What came a moment ago counts, too: an album with photos must not be called empty.
+    // Another program may have added photos a moment ago. The question must not call that album empty.
     await attempt(() => this.#library.refresh());
     const name = this.#library.album(id)?.name ?? "";
     const total = this.#library.total(id);

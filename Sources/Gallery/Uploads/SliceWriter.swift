@@ -58,7 +58,7 @@ struct SliceWriter {
     guard let piece = writing else { return }
     writing = nil
     do { end += Int64(try await piece.value) } catch {
-      // What follows a piece that is missing must not be written.
+      // No later piece may follow one that is missing.
       pending = []
       throw error
     }
