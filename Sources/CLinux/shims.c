@@ -73,6 +73,8 @@ int clinux_open_beneath_stepwise(int directory, const char *path, int flags, uns
 
 int clinux_path_flag(void) { return O_PATH; }
 
+int clinux_direct_flag(void) { return O_DIRECT; }
+
 int clinux_ofd_lock(int fd, short type, int64_t offset, int64_t length, int wait) {
   struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = offset, .l_len = length};
   return fcntl(fd, wait ? F_OFD_SETLKW : F_OFD_SETLK, &lock);

@@ -25,7 +25,8 @@ package struct GalleryApplication: Sendable {
 
   /// Threads for file calls: short ones, long ones, waits for the decoder, and waits for servers in the web.
   private static let threads = (files: 8, work: 6, previews: 4, web: 6)
-  private static let connectionLimit = 256
+  /// Connections at once: of all, and of one client.
+  private static let connectionLimits = (all: 256, each: 96)
 
   package init(_ launch: GalleryLaunch) throws {
     self.launch = launch
@@ -78,7 +79,7 @@ package struct GalleryApplication: Sendable {
       router: routes.router(), server: server(),
       configuration: ApplicationConfiguration(
         address: .hostname(launch.host, port: launch.port), serverName: nil,
-        availableConnectionsDelegate: MaximumAvailableConnections(Self.connectionLimit)),
+        availableConnectionsDelegate: MaximumAvailableConnections(Self.connectionLimits.all)),
       onServerRunning: { _ in announce(reception) }, logger: silent)
     let upkeep = Task { await watchSessions(reception) }
     defer { upkeep.cancel() }
@@ -93,7 +94,10 @@ package struct GalleryApplication: Sendable {
     var tls = TLSConfiguration.makeServerConfiguration(
       certificateChain: certificate.certificates, privateKey: certificate.key)
     tls.minimumTLSVersion = .tlsv12
-    return HTTPServerBuilder { [tls] responder in try BrowserChannel(tls, responder: responder) }
+    let shares = ConnectionShares(each: Self.connectionLimits.each)
+    return HTTPServerBuilder { [tls] responder in
+      try BrowserChannel(tls, shares: shares, responder: responder)
+    }
   }
 
   /// Opens what `serve --localsend` receives into.

@@ -70,6 +70,16 @@ package struct Folder: ~Copyable, Sendable {
     return try FolderFile(opened)
   }
 
+  /// Opens a regular file, which it makes where it is missing, for writes that leave no copy of their bytes
+  /// in the kernel's cache (O_DIRECT), or for plain writes where the file system has no others.
+  package func openForDirectWrites(_ name: FileName) throws(Errno) -> FolderFile {
+    let flags = O_WRONLY | O_CREAT
+    do throws(Errno) { return try open(name, flags | clinux_direct_flag()) } catch {
+      if error != .invalid { throw error }
+      return try open(name, flags)
+    }
+  }
+
   package func makeDirectory(_ name: FileName) throws(Errno) {
     let path = PlainPath(bytes: name.bytes).cString
     try retrying { unsafe mkdirat(descriptor.rawValue, path, 0o777) }
@@ -199,6 +209,11 @@ package final class FolderFile: Sendable {
       do throws(Errno) { try unsafe write($0, at: offset) } catch { failure = error }
     }
     if let failure { throw failure }
+  }
+
+  /// Writes all bytes of the buffer at an offset.
+  package func write(_ buffer: PageBuffer, at offset: Int64) throws(Errno) {
+    try unsafe write(buffer.bytes, at: offset)
   }
 
   /// Reports what close(2) would report: a mounted space may find only then that the disk is full.

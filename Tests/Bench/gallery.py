@@ -13,7 +13,9 @@ import argparse
 import contextlib
 import dataclasses
 import json
+import os
 import re
+import resource
 import shutil
 import statistics
 import time
@@ -33,7 +35,7 @@ from workloads import require, require_equal
 LARGE, TINY = 768, 64
 IN_ALBUM = 5000
 # Bytes of each file that is uploaded: as long as a film of some seconds.
-FILE = 64 * MIB
+FILE, SLICE = 64 * MIB, 8 * MIB
 # As many as the page asks for in one request.
 BATCH = 40
 ALBUM = "Large album"
@@ -87,13 +89,15 @@ ROWS = {
     "server-album": Row("most memory of the server, {album} photos", "MiB"),
     "server-many": Row("most memory of the server, {many} photos", "MiB", 100),
     "copy": Row("cp {upload} into the mount, until it is on disk", "s"),
+    "copy-cost": Row("processor time of cp and daemon for that", "s"),
     "upload": Row("upload {upload} until all of it is saved", "s"),
+    "upload-cost": Row("processor time of server and daemon for that, without the client's", "s"),
     "upload-speed": Row("speed of the upload beside cp", "times", 0.7, True),
 }
 
 
-ROWS_OF_ALBUM = ("thumbs", "thumbs-single", "thumb-bytes", "login", "first-row", "server-album", "copy", "upload",
-                 "upload-speed")
+ROWS_OF_ALBUM = ("thumbs", "thumbs-single", "thumb-bytes", "login", "first-row", "server-album", "copy", "copy-cost",
+                 "upload", "upload-cost", "upload-speed")
 
 
 @dataclass
@@ -167,7 +171,7 @@ class GalleryBench:
                     say(f"the first row, round {turn + 1}")
                     self.put_page(gallery, store, "first-row", ALBUM)
             self.put_memory("server-album", gallery)
-            with self.results.row("copy", "upload", "upload-speed"):
+            with self.results.row("copy", "copy-cost", "upload", "upload-cost", "upload-speed"):
                 for turn in range(self.options.rounds):
                     say(f"upload, round {turn + 1}")
                     self.upload(gallery, store, turn)
@@ -261,11 +265,9 @@ class GalleryBench:
         """The same new bytes by `cp` and by upload, in the other order every second time."""
         folder = self.bench.top / "upload"
         folder.mkdir()
-        # No two are of one length: a gallery would look whether it has them already.
         count = max(3, self.results.sizes.upload // FILE)
-        share = self.results.sizes.upload // count
         for number in range(count):
-            content.write_random(folder / f"film-{number:02}.bin", share + number * 4096)
+            write_slices(folder / f"film-{number:02}.bin", max(1, self.results.sizes.upload // count // SLICE), number)
         try:
             if turn % 2 == 0:
                 self.copy(store, folder, turn)
@@ -279,17 +281,23 @@ class GalleryBench:
             shutil.rmtree(folder)
 
     def copy(self, store: Store, folder: Path, turn: int) -> None:
+        assert store.daemon
         album = store.mount_point / f"Copied {turn}"
         album.mkdir()
+        before = store.daemon.processor_seconds() + children_seconds()
         start = time.perf_counter()
         run(["cp", "-r", f"{folder}/.", str(album / "Photo")], self.options.limit, store.daemon)
         run(["sync", "-f", str(album)], self.options.limit, store.daemon)
         self.results.put("copy", time.perf_counter() - start)
+        self.results.put("copy-cost", store.daemon.processor_seconds() + children_seconds() - before)
         self.compare_and_remove(store, album, folder)
 
     def send(self, gallery: Gallery, store: Store, folder: Path, turn: int) -> None:
+        assert store.daemon
         name = f"Uploaded {turn}"
-        self.results.put("upload", send_files(gallery, name, folder, self.bench.top / "slices", self.options.limit))
+        before = store.daemon.processor_seconds() + gallery.processor_seconds()
+        self.results.put("upload", send_files(gallery, name, folder, self.options.limit))
+        self.results.put("upload-cost", store.daemon.processor_seconds() + gallery.processor_seconds() - before)
         self.compare_and_remove(store, store.mount_point / name, folder)
 
     def compare_and_remove(self, store: Store, album: Path, folder: Path) -> None:
@@ -298,6 +306,19 @@ class GalleryBench:
             for path in folder.iterdir():
                 require_equal(album / "Photo" / path.name, path)
             shutil.rmtree(album)
+
+
+def children_seconds() -> float:
+    """The processor time of the programs that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def write_slices(path: Path, count: int, number: int) -> None:
+    """Writes a slice of random bytes so many times, for `send_files`, and a rest of another length for each number: for
+    files of one length, a gallery looks whether it has them already."""
+    part = os.urandom(SLICE)
+    path.write_bytes(part * count + part[:number * 4096])
 
 
 def small_pictures(folder: Path, edge: int, count: int) -> list[bytes]:

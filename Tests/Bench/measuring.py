@@ -89,8 +89,7 @@ class Process:
 
     def processor_seconds(self) -> float:
         """User and system time of all threads so far, without children."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
+        return processor_seconds(self.pid)
 
     def forget_peak(self) -> None:
         """Restarts the measurement of peak memory, so that key derivation does not count."""
@@ -99,6 +98,12 @@ class Process:
 
     def peak_bytes(self) -> int:
         return peak_bytes(self.pid)
+
+
+def processor_seconds(pid: int) -> float:
+    """User and system time of all threads of a process so far, without its children."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def peak_bytes(pid: int) -> int:

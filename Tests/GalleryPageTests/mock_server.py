@@ -161,7 +161,7 @@ def natural(name):
 class Space:
     def __init__(self, read_only=False):
         self.albums, self.photos, self.listings = {}, {}, {}
-        self.uploads, self.jobs, self.downloads = {}, {}, {}
+        self.uploads, self.hidden, self.jobs, self.downloads = {}, {}, {}, {}
         self.number, self.revision, self.read_only = 0, 1, read_only
         self.log = []
         self.changed = threading.Condition(threading.RLock())
@@ -677,11 +677,12 @@ class Handler(BaseHTTPRequestHandler):
         if asked["album"] not in space.albums:
             raise Refused(404, "unknown")
         key = json.dumps([asked[part] for part in ("album", "folders", "name", "size", "modified")])
-        upload = "u" + hashlib.sha256(key.encode()).hexdigest()[:16]
-        entry = space.uploads.setdefault(upload, {**asked, "data": bytearray()})
+        hidden = space.hidden.setdefault(key, bytearray())
+        upload = f"u{len(space.uploads)}-{random.randrange(1 << 30)}"
+        space.uploads[upload] = {**asked, "data": hidden, "proven": 0}
         same = [p for p in self.folder(space, asked, make=False) if p.content is not None
                 and len(p.content) == asked["size"]]
-        self.send(200, {"upload": upload, "offset": len(entry["data"]), "candidate": bool(same)})
+        self.send(200, {"upload": upload, "offset": len(hidden), "candidate": bool(same)})
 
     def folder(self, space, asked, make=True):
         album = space.albums[asked["album"]]
@@ -699,29 +700,48 @@ class Handler(BaseHTTPRequestHandler):
         if failures["full"]:
             self.rfile.read(length)
             raise Refused(507, "room")
+        self.start_over(entry)
         if random.random() < failures["dropUploads"]:
             entry["data"] += self.rfile.read(length // 2)
+            entry["proven"] = len(entry["data"])
             self.connection.shutdown(socket.SHUT_RDWR)
             self.close_connection = True
             return
         data = self.rfile.read(length)
-        if int(self.query["offset"]) != len(entry["data"]):
-            raise Refused(409, "invalid", offset=len(entry["data"]))
+        if int(self.query["offset"]) != entry["proven"]:
+            raise Refused(409, "invalid", offset=entry["proven"])
         entry["data"] += data
-        self.send(200, {"offset": len(entry["data"])})
+        entry["proven"] = len(entry["data"])
+        self.send(200, {"offset": entry["proven"]})
+
+    def start_over(self, entry):
+        """What is not proved is another file's."""
+        if len(entry["data"]) != entry["proven"]:
+            entry["data"], entry["proven"] = bytearray(), 0
+
+    def prove(self, identifier):
+        entry, asked = self.space.uploads[identifier], self.json()
+        end = entry["proven"] + asked["size"]
+        part = bytes(entry["data"][entry["proven"]:end])
+        if end <= len(entry["data"]) and hashlib.sha256(part).hexdigest() == asked["sha256"]:
+            entry["proven"] = end
+        else:
+            entry["data"], entry["proven"] = bytearray(), 0
+        self.send(200, {"offset": entry["proven"]})
 
     def upload_state(self, identifier):
-        self.send(200, {"offset": len(self.space.uploads[identifier]["data"])})
+        self.send(200, {"offset": self.space.uploads[identifier]["proven"]})
 
     def finish_upload(self, identifier):
         space = self.space
         self.body()
         entry = space.uploads[identifier]
-        if len(entry["data"]) != entry["size"]:
-            raise Refused(409, "invalid", offset=len(entry["data"]))
+        if entry["proven"] != entry["size"]:
+            raise Refused(409, "invalid", offset=entry["proven"])
         album = self.folder(space, entry)
         content = bytes(entry["data"])
         del space.uploads[identifier]
+        space.hidden = {key: data for key, data in space.hidden.items() if data is not entry["data"]}
         twin = next((p for p in album.photos if p.content == content), None)
         if twin:
             return self.send(200, {"state": "there", "name": twin.name, "photo": twin.id})
@@ -769,6 +789,7 @@ ROUTES = [
     ("PUT", f"/api/uploads/{ID}", Handler.put_slice), ("GET", f"/api/uploads/{ID}", Handler.upload_state),
     ("POST", f"/api/uploads/{ID}/finish", Handler.finish_upload),
     ("POST", f"/api/uploads/{ID}/same", Handler.same_upload),
+    ("POST", f"/api/uploads/{ID}/proof", Handler.prove),
     ("POST", f"/api/uploads/{ID}/cancel", Handler.cancel_upload),
     ("POST", "/api/receptions", Handler.open_reception), ("GET", f"/api/receptions/{ID}", Handler.reception),
     ("POST", f"/api/receptions/{ID}/close", Handler.close_reception),

@@ -15,9 +15,13 @@ class Failure extends Error {
   }
 }
 
-/** A server in memory. `fault` may throw before or after each step. */
+/**
+ * A server in memory. `fault` may throw before or after each step. `hidden` has what earlier uploads left, a
+ * sign of each slice under what the server knows of its file: album, folders, name, size and time.
+ */
 class FakeServer {
   uploads = new Map();
+  hidden = new Map();
   files = new Map();
   calls = [];
   fault = () => {};
@@ -34,56 +38,93 @@ class FakeServer {
     return result;
   }
 
+  #upload(id) {
+    const upload = this.uploads.get(id);
+    if (!upload) throw new Failure("unknown");
+    return upload;
+  }
+
+  /** The bytes of a file, as if `source` began each slice. */
+  #part(file, from, to) {
+    return `${file.source} ${from}-${to}`;
+  }
+
   begin(album, file) {
     const key = JSON.stringify([album, file.folders, file.name, file.size, file.modified]);
     return this.#step("begin", key, () => {
-      const entry = this.uploads.get(key) ?? { offset: 0, file, album };
-      this.uploads.set(key, entry);
+      const left = this.hidden.get(key) ?? { parts: [], size: 0 };
+      this.hidden.set(key, left);
+      const id = `${this.uploads.size} ${this.calls.length} ${key}`;
+      this.uploads.set(id, { key, left, proven: 0, file });
       const candidate = [...this.files.values()].some((each) => each.size === file.size);
-      return { upload: key, offset: entry.offset, candidate };
+      return { upload: id, offset: left.size, candidate };
     });
   }
 
-  same(upload, file) {
-    return this.#step("same", upload, () => {
+  same(id, file) {
+    return this.#step("same", id, () => {
       const twin = [...this.files.values()].some((each) => each.source === file.source);
-      if (twin) this.uploads.delete(upload);
+      if (twin) this.uploads.delete(id);
       return { state: twin ? "there" : "new" };
     });
   }
 
-  async send(upload, file, offset, progress, signal) {
+  offset(id) {
+    return this.#step("offset", id, () => this.#upload(id).proven);
+  }
+
+  prove(id, file, offset, found) {
+    return this.#step("prove", id, () => {
+      const upload = this.#upload(id);
+      assert.equal(offset, upload.proven, "proofs come in order");
+      const end = Math.min(found, offset + slice);
+      if (upload.left.parts[offset / slice] === this.#part(file, offset, end)) upload.proven = end;
+      else this.#startOver(upload);
+      return upload.proven;
+    });
+  }
+
+  #startOver(upload) {
+    upload.left = { parts: [], size: 0 };
+    upload.proven = 0;
+  }
+
+  async send(id, file, offset, progress, signal) {
     this.sending += 1;
     this.mostSending = Math.max(this.mostSending, this.sending);
     try {
       if (this.gate) await this.gate(signal);
-      return await this.#step("send", upload, () => {
-        const entry = this.uploads.get(upload);
-        if (!entry) throw new Failure("unknown");
-        if (entry.offset !== offset) throw new Failure("invalid", { offset: entry.offset });
-        progress(Math.min(slice, file.size - offset));
-        entry.offset = Math.min(file.size, offset + slice);
-        return entry.offset;
+      return await this.#step("send", id, () => {
+        const upload = this.#upload(id);
+        if (upload.left.size !== upload.proven) this.#startOver(upload);
+        if (upload.proven !== offset) throw new Failure("invalid", { offset: upload.proven });
+        const end = Math.min(file.size, offset + slice);
+        progress(end - offset);
+        upload.left.parts.push(this.#part(file, offset, end));
+        return (upload.left.size = upload.proven = end);
       });
     } finally {
       this.sending -= 1;
     }
   }
 
-  finish(upload) {
-    return this.#step("finish", upload, () => {
-      const entry = this.uploads.get(upload);
-      if (!entry) throw new Failure("unknown");
-      assert.equal(entry.offset, entry.file.size, "only whole files are finished");
-      this.uploads.delete(upload);
-      const twin = [...this.files.values()].some((each) => each.source === entry.file.source);
-      if (!twin) this.files.set(upload, entry.file);
-      return { state: twin ? "there" : "saved", name: entry.file.name };
+  finish(id) {
+    return this.#step("finish", id, () => {
+      const { file, left, key, proven } = this.#upload(id);
+      if (proven !== file.size) throw new Failure("invalid", { offset: proven });
+      const parts = left.parts.map((_, number) =>
+        this.#part(file, number * slice, Math.min(file.size, (number + 1) * slice)));
+      assert.deepEqual(left.parts, parts, "a file has its own bytes and no others");
+      this.uploads.delete(id);
+      if (this.hidden.get(key) === left) this.hidden.delete(key);
+      const twin = [...this.files.values()].some((each) => each.source === file.source);
+      if (!twin) this.files.set(id, file);
+      return { state: twin ? "there" : "saved", name: file.name };
     });
   }
 
-  cancel(upload) {
-    return this.#step("cancel", upload, () => this.uploads.delete(upload));
+  cancel(id) {
+    return this.#step("cancel", id, () => this.uploads.delete(id));
   }
 }
 
@@ -175,7 +216,7 @@ test("a pause stops sending, and resuming goes on where the server is", async ()
   await settled(queue);
   await new Promise((resolve) => setImmediate(resolve));
   assert.equal(queue.counts.waiting, 1);
-  assert.equal([...server.uploads.values()][0].offset, slice);
+  assert.equal([...server.uploads.values()][0].proven, slice);
   queue.resume();
   await settled(queue);
   assert.equal(queue.counts.saved, 1);
@@ -193,7 +234,7 @@ test("a page that was reloaded continues uploads when the same files are picked 
   first.add(files(3, 60));
   first.start();
   for (let turn = 0; turn < 200; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-  const begun = [...server.uploads.values()].reduce((sum, { offset }) => sum + offset, 0);
+  const begun = [...server.uploads.values()].reduce((sum, { proven }) => sum + proven, 0);
   assert.ok(begun > 0);
   server.fault = () => {};
   server.calls = [];
@@ -204,6 +245,50 @@ test("a page that was reloaded continues uploads when the same files are picked 
   assert.equal(second.counts.saved + second.counts.there, 3);
   const all = files(3, 60).reduce((sum, { size }) => sum + Math.ceil(size / slice), 0);
   assert.ok(server.calls.filter((call) => call === "send").length < all, "what was there was not sent again");
+});
+
+test("what is left of another picture of the same name, size and time does not become part of this one", async () => {
+  const server = new FakeServer();
+  const first = makeQueue(server);
+  let slices = 0;
+  server.fault = (name, when) => {
+    if (name === "send" && when === "before" && ++slices > 2) first.stop();
+  };
+  first.add(files(1, 60));
+  first.start();
+  for (let turn = 0; turn < 200; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  server.fault = () => {};
+  const second = makeQueue(server);
+  second.add([{ ...files(1, 60)[0], source: "another picture" }]);
+  second.start();
+  await settled(second);
+  assert.deepEqual([...server.files.values()].map((file) => file.source), ["another picture"]);
+  // The first picture goes on where it was.
+  server.calls = [];
+  const third = makeQueue(server);
+  third.add(files(1, 60));
+  third.start();
+  await settled(third);
+  assert.equal(third.counts.saved, 1);
+  assert.ok(server.calls.filter((call) => call === "send").length < 6);
+});
+
+test("two pictures of the same name, size and time that are sent at once both arrive", async () => {
+  const random = randomFrom("twins");
+  for (let round = 0; round < 40; round += 1) {
+    const server = new FakeServer();
+    server.gate = async () => {
+      for (let turns = random() * 5; turns > 0; turns -= 1) await new Promise((done) => setImmediate(done));
+    };
+    const queues = [makeQueue(server), makeQueue(server)];
+    queues.forEach((queue, number) => {
+      queue.add([0, 1].map((each) => ({ ...files(1, 45)[0], source: `picture ${2 * number + each}` })));
+      queue.start();
+    });
+    for (const queue of queues) await settled(queue);
+    for (const queue of queues) assert.equal(queue.counts.saved, 2, JSON.stringify(queue.counts));
+    assert.equal(new Set([...server.files.values()].map((file) => file.source)).size, 4);
+  }
 });
 
 test("a file that is there already is not sent", async () => {

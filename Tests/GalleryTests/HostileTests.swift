@@ -102,6 +102,45 @@ import Testing
     }
   }
 
+  /// The other machine is 127.0.0.2 here.
+  @Test func anotherMachineWithoutAPasswordKeepsNobodyOut() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            # It opens connections and says nothing.
+            address, idle = ("127.0.0.1", server.port), []
+            for _ in range(400): idle.append(socket.create_connection(address, source_address=("127.0.0.2", 0)))
+            browser = Browser(server, PASSWORD)
+            assert "Trip" in browser.albums()
+            for connection in idle: connection.close()
+            # It tries passwords, many at once, again and again.
+            refusals, over = [], threading.Event()
+            class Guesser(Browser):
+                def connect(self):
+                    connection = super().connect(); connection.source_address = ("127.0.0.2", 0)
+                    return connection
+            def guess():
+                while not over.is_set():
+                    status, _, _ = Guesser(server).send("POST", "/api/login", json.dumps({"password": "guess"}))
+                    assert status in (403, 429), status
+                    if status == 403: refusals.append(status)
+                    else: time.sleep(0.2)
+            threads = [threading.Thread(target=guess, daemon=True) for _ in range(12)]
+            for thread in threads: thread.start()
+            eventually(lambda: refusals)
+            # The owner waits for one of them, not for all.
+            before = len(refusals)
+            assert Browser(server, SECOND).albums() == {}
+            assert len(refusals) - before <= 2, (before, len(refusals))
+            over.set()
+        # Python must not end while a thread is in OpenSSL.
+        for thread in threads: thread.join(60)
+        """)
+    }
+  }
+
   @Test func slowClientsAreCutOff() throws {
     try GalleryStore.use { mounted in
       try GalleryStore.python(

@@ -100,6 +100,89 @@ import Testing
     }
   }
 
+  /// Scanners and archives give pictures fixed sizes and times.
+  @Test func anotherPictureOfTheSameNameSizeAndTimeNeverMixesWithOne() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        seed = random.randrange(1 << 30); print("seed", seed); chance = random.Random(seed)
+        MIB = 1 << 20
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            point = next(iter(server.own_mounts))
+            empty = browser.albums()["Empty"]
+            def begin(browser):
+                album = browser.albums()["Empty"]["id"]
+                order = dict(album=album, folders=[], name="scan.bmp", size=3 * MIB + 5, modified=7)
+                return browser.post("/api/uploads", order)
+            def put_slice(browser, id, content, offset):
+                return browser.ask("PUT", f"/api/uploads/{id}?offset={offset}", content[offset:offset + MIB])["offset"]
+            def moved(call, *arguments):
+                try: call(*arguments)
+                except Refused as error: found = error
+                else: raise AssertionError("taken")
+                assert (found.status, found.code) == (409, "invalid"), found
+                return found.body["offset"]
+            one, two = (chance.randbytes(3 * MIB + 5) for _ in "ab")
+            # The first is interrupted after a slice. The other one finds it, but cannot prove it.
+            first = begin(browser)
+            put_slice(browser, first["upload"], one, 0)
+            second = begin(browser)
+            assert second["offset"] == MIB
+            # Not even a client that proves nothing goes on behind it.
+            assert moved(put_slice, browser, second["upload"], two, MIB) == 0
+            assert browser.prove(begin(browser), two) == 0
+            assert browser.upload(empty, "scan.bmp", two, modified=7)["state"] == "saved"
+            assert get(point + "/Empty/Photo/scan.bmp") == two
+            # The first one goes on where it was, in another session too.
+            other = Browser(server, PASSWORD)
+            found = begin(other)
+            assert (found["offset"], other.prove(found, one)) == (MIB, MIB)
+            refused(400, "invalid", other.post, f"/api/uploads/{found['upload']}/proof", dict(size=0, sha256="0" * 64))
+            refused(400, "invalid", other.post, f"/api/uploads/{found['upload']}/proof", dict(size=9 * MIB, sha256="0" * 64))
+            assert put_slice(other, found["upload"], one, MIB) == 2 * MIB
+            # Who knew it before learns that it is not his any more.
+            assert moved(put_slice, browser, first["upload"], one, MIB) == 0
+            # Each is asked to prove what lies there once more, where a proof was wrong.
+            third = begin(browser)
+            part = hashlib.sha256(one[:MIB]).hexdigest(), hashlib.sha256(two[MIB:2 * MIB]).hexdigest()
+            for sha, offset in zip(part, (MIB, 0)):
+                proof = dict(size=MIB, sha256=sha)
+                assert browser.post(f"/api/uploads/{third['upload']}/proof", proof)["offset"] == offset
+            # A copy of it in the album ends it.
+            other.post(f"/api/uploads/{found['upload']}/cancel")
+            assert moved(browser.post, f"/api/uploads/{third['upload']}/finish") == 0
+            # Many at once, from several phones.
+            def upload(turn, results):
+                own = Browser(server, PASSWORD); content = contents[turn]; begun = begin(own); id = begun["upload"]
+                offset = own.prove(begun, content)
+                while True:
+                    try:
+                        while offset < len(content): offset = put_slice(own, id, content, offset)
+                        results[turn] = own.post(f"/api/uploads/{id}/finish")
+                        return
+                    except Refused as error:
+                        assert error.code == "invalid", error
+                        offset = error.body["offset"]
+            for turns in range(3):
+                contents = [one] + [chance.randbytes(3 * MIB + 5) for _ in range(3)]
+                # Two of them are the same picture.
+                contents.append(contents[1])
+                results = {}
+                threads = [threading.Thread(target=upload, args=[turn, results]) for turn in range(len(contents))]
+                for thread in threads: thread.start()
+                for thread in threads: thread.join()
+                assert len(results) == len(contents), results
+                for turn, result in results.items():
+                    assert get(point + "/Empty/Photo/" + result["name"]) == contents[turn], (turn, result)
+            names = os.listdir(point + "/Empty/Photo")
+            shown = [name for name in names if not name.startswith(".")]
+            assert len({get(point + "/Empty/Photo/" + name) for name in shown}) == 1 + 1 + 9, shown
+        """)
+    }
+  }
+
   @Test func anUploadGoesOnAfterWhateverEndedIt() throws {
     try GalleryStore.use { mounted in
       try GalleryStore.python(
@@ -137,6 +220,7 @@ import Testing
             assert get(point + "/Empty/Photo/saved.jpg") == content[:100_000]
             again = browser.post("/api/uploads", order(empty))
             assert 0 < again["offset"] <= 1_200_000, again
+            assert browser.prove(again, content) == again["offset"]
             part = content[again["offset"]:again["offset"] + 2_000_000]
             before = browser.ask("PUT", f"/api/uploads/{again['upload']}?offset={again['offset']}", part)["offset"]
             second = browser.upload(empty, "second.jpg", content[:50_000])

@@ -15,8 +15,9 @@ int clinux_open_beneath(int directory, const char *path, int flags, unsigned int
 // The same one component at a time, each with O_NOFOLLOW; refuses `..` wherever it stands.
 int clinux_open_beneath_stepwise(int directory, const char *path, int flags, unsigned int mode);
 
-// O_PATH needs _GNU_SOURCE.
+// O_PATH and O_DIRECT need _GNU_SOURCE.
 int clinux_path_flag(void);
+int clinux_direct_flag(void);
 
 // fcntl is variadic, and the open-file-description locks need _GNU_SOURCE.
 // `type` is F_RDLCK, F_WRLCK or F_UNLCK; `length` 0 means to the end of the file.

@@ -25,11 +25,16 @@ struct BrowserChannel: ServerChildChannel {
   private let encryption: NIOSSLContext
   private let http1: HTTP1Channel
   private let streamIdle: Duration
+  private let shares: ConnectionShares
 
   /// A stream or a connection of HTTP/1.1 that has no request for so long ends.
   private static let streamIdle = TimeAmount.seconds(60)
 
-  init(_ tls: TLSConfiguration, responder: @escaping HTTPChannelHandler.Responder) throws {
+  init(
+    _ tls: TLSConfiguration, shares: ConnectionShares,
+    responder: @escaping HTTPChannelHandler.Responder
+  ) throws {
+    self.shares = shares
     var tls = tls
     tls.applicationProtocols = NIOHTTP2SupportedALPNProtocols
     encryption = try NIOSSLContext(configuration: tls)
@@ -49,6 +54,7 @@ struct BrowserChannel: ServerChildChannel {
   }
 
   func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+    if !shares.take(channel) { return channel.eventLoop.makeFailedFuture(ChannelError.eof) }
     do {
       let operations = channel.pipeline.syncOperations
       try operations.addHandler(NIOSSLServerHandler(context: encryption))

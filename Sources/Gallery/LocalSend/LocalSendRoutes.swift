@@ -104,7 +104,8 @@ struct LocalSendRoutes: Sendable {
     guard let pin = GalleryRoutes.query("pin", request), !pin.isEmpty else {
       return Self.response(.unauthorized, "PIN required")
     }
-    let reception = try await desk.reception(pin: pin)
+    let reception = try await desk.reception(
+      pin: pin, from: Client(context.channel.remoteAddress))
     let offer = try await RequestBodies.json(request, LocalSendOffer.self, atMost: Self.offerLimit)
     let files = try offer.expected()
     if files.isEmpty { return Response(status: .noContent) }
@@ -158,6 +159,7 @@ struct LocalSendRoutes: Sendable {
     }
     do {
       try await write(request, to: file, expected, reception, transfer)
+      upload.proved(expected.size, of: file.entry.file.inode)
       if !reception.isOpen || transfer.isCancelled { throw GalleryError(.refused) }
       _ = try await work.run { try files.finish(upload) }
     } catch {

@@ -80,8 +80,8 @@ final class ReceptionDesk: Sendable {
 
   /// The reception of a PIN. Wrong ones are slow, one at a time, for everybody alike; too many end all
   /// receptions. Throws `WrongPIN` for a wrong one, and `slow` for too many.
-  func reception(pin: String) async throws -> Reception {
-    try await gate.pass { [self] in
+  func reception(pin: String, from client: Client) async throws -> Reception {
+    try await gate.pass(client) { [self] in
       if let found = openOnes.first(where: { $0.pin == pin }) { return found }
       let isTooMuch = state.withLock { state in
         state.wrong += 1

@@ -6,6 +6,8 @@
  * 1. `saved` and `there` are set by the server's answer to `finish` or `same`, and by nothing else.
  * 2. A file whose sending is interrupted (pause, lost connection) goes back to `waiting`, in front of the
  *    others, and continues where the server says it is.
+ *    What the server has of an upload that this queue did not begin counts only as far as its hash is the
+ *    file's: another file may have the same name, size and time.
  * 3. At most `parallel` files are sent at once. A file that only waits for the disk does not count.
  * @module
  */
@@ -26,12 +28,16 @@
  * @property {string | null} savedAs  the name that the server gave, where it differs
  */
 /**
- * `candidate`: the album has a file of this size, perhaps with the same content.
+ * `offset`: how much an earlier upload left, perhaps of another file. `candidate`: the album has a file of this
+ * size, perhaps with the same content.
  * @typedef {{upload: string, offset: number, candidate?: boolean}} Begun
  */
 /**
  * @typedef {object} Transport
  * @property {(album: string, file: UploadFile) => Promise<Begun>} begin
+ * @property {(upload: string) => Promise<number>} offset  how far an upload of this queue is
+ * @property {(upload: string, file: UploadFile, offset: number, found: number) => Promise<number>} prove
+ *   proves the next bytes of those that were found; returns how many are proved, 0 where they are another file's
  * @property {(upload: string, file: UploadFile) => Promise<{state: "there" | "new"}>} same
  * @property {(upload: string, file: UploadFile, offset: number, progress: (bytes: number) => void,
  *   signal: AbortSignal) => Promise<number>} send  sends a slice; returns the new offset
@@ -48,7 +54,18 @@
  */
 
 const mostAttempts = 5;
+const mostRestarts = 3;
 const longestWait = 30_000;
+
+/**
+ * Returns where the server is in a file, if an error tells that.
+ * @param {any} error
+ * @returns {number | undefined}
+ */
+function offsetIn(error) {
+  const offset = error?.code === "invalid" ? error.body?.offset : undefined;
+  return typeof offset === "number" ? offset : undefined;
+}
 
 export class UploadQueue {
   /** @type {UploadItem[]} */
@@ -75,6 +92,8 @@ export class UploadQueue {
   #active = new Map();
   /** @type {Map<UploadItem, string>} uploads that the server knows */
   #uploads = new Map();
+  /** @type {WeakMap<UploadItem, number>} */
+  #restarts = new WeakMap();
   #failures = 0;
   #number = 0;
   #speed = 0;
@@ -303,26 +322,65 @@ export class UploadQueue {
    */
   async #transfer(item, signal) {
     const { file } = item;
-    const begun = await this.#transport.begin(item.album, file);
+    const begun = await this.#begin(item);
+    const { upload } = begun;
     if (!this.items.includes(item)) {
-      await this.#transport.cancel(begun.upload);
+      await this.#transport.cancel(upload);
       return;
     }
-    this.#uploads.set(item, begun.upload);
-    this.#setSent(item, begun.offset, false);
+    this.#uploads.set(item, upload);
     signal.throwIfAborted();
     if (begun.candidate && begun.offset < file.size && file.size <= this.#options.comparable) {
-      const answer = await this.#transport.same(begun.upload, file);
+      const answer = await this.#transport.same(upload, file);
       if (answer.state === "there") {
         this.#over(item, "there", file.name);
         return;
       }
     }
-    await this.#sendSlices(item, begun.upload, begun.offset, signal);
+    const offset = begun.isOurs ? begun.offset : await this.#prove(item, upload, begun.offset, signal);
+    this.#setSent(item, offset, false);
+    await this.#sendSlices(item, upload, offset, signal);
     this.#enter(item, "finishing");
     this.#pump();
-    const result = await this.#transport.finish(begun.upload);
+    const result = await this.#transport.finish(upload);
     this.#over(item, result.state === "there" ? "there" : "saved", result.name);
+  }
+
+  /**
+   * Begins an upload, or asks how far the one is that this queue began.
+   * @param {UploadItem} item
+   * @returns {Promise<Begun & {isOurs: boolean}>}
+   */
+  async #begin(item) {
+    const known = this.#uploads.get(item);
+    if (known !== undefined) {
+      try {
+        return { upload: known, offset: await this.#transport.offset(known), isOurs: true };
+      } catch (/** @type {any} */ error) {
+        if (error?.code !== "unknown") throw error;
+      }
+    }
+    return { ...await this.#transport.begin(item.album, item.file), isOurs: false };
+  }
+
+  /**
+   * Proves that what the server found is of this file; returns how much of it is.
+   * @param {UploadItem} item
+   * @param {string} upload
+   * @param {number} found
+   * @param {AbortSignal} signal
+   */
+  async #prove(item, upload, found, signal) {
+    let offset = 0;
+    while (offset < found) {
+      signal.throwIfAborted();
+      const proved = await this.#transport.prove(upload, item.file, offset, found);
+      if (proved <= offset) return proved;
+      offset = proved;
+      this.#setSent(item, offset, false);
+      this.#tell(item);
+    }
+    return offset;
   }
 
   /**
@@ -342,9 +400,9 @@ export class UploadQueue {
         }, signal);
       } catch (/** @type {any} */ error) {
         // The server is elsewhere in the file, after an answer that was lost: go on from there.
-        const known = error?.code === "invalid" ? error.body?.offset : undefined;
+        const known = offsetIn(error);
         attempt += 1;
-        if (typeof known !== "number" || attempt > mostAttempts) throw error;
+        if (known === undefined || attempt > mostAttempts) throw error;
         offset = known;
       }
       this.#setSent(item, offset, true);
@@ -374,6 +432,8 @@ export class UploadQueue {
   async #failed(item, error, interrupted) {
     const code = typeof error?.code === "string" ? error.code : "failed";
     if (interrupted) return this.#requeue(item, item.sent);
+    // Something else became of the hidden file, so that the upload was not complete after all.
+    if (offsetIn(error) !== undefined && this.#restart(item)) return this.#requeue(item, 0);
     if (code === "offline" || code === "busy" || code === "slow") {
       this.#requeue(item, item.sent);
       await this.#comeBack(code, error);
@@ -385,6 +445,16 @@ export class UploadQueue {
       item.error = code;
       this.#enter(item, "failed");
     }
+  }
+
+  /**
+   * Counts a restart; false where there were too many.
+   * @param {UploadItem} item
+   */
+  #restart(item) {
+    const restarts = (this.#restarts.get(item) ?? 0) + 1;
+    this.#restarts.set(item, restarts);
+    return restarts <= mostRestarts;
   }
 
   /**

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { ApiError, failure, ownHeaders, post } from "./api.js";
+import { ApiError, failure, get, ownHeaders, post } from "./api.js";
 
 /** @typedef {import("./upload-queue.js").Transport} Transport */
 
@@ -16,6 +16,12 @@ export function httpTransport(sliceSize) {
   return {
     begin: (album, { folders, name, size, modified }) =>
       post("/api/uploads", { album, folders, name, size, modified }),
+    offset: async (upload) => (await get(`/api/uploads/${upload}`)).offset,
+    prove: async (upload, file, offset, found) => {
+      const slice = file.source.slice(offset, Math.min(found, offset + sliceSize));
+      const proof = { size: slice.size, sha256: await digest(slice) };
+      return (await post(`/api/uploads/${upload}/proof`, proof)).offset;
+    },
     same: async (upload, file) => post(`/api/uploads/${upload}/same`, { sha256: await digest(file.source) }),
     send: (upload, file, offset, progress, signal) => {
       const slice = file.source.slice(offset, Math.min(file.size, offset + sliceSize));
@@ -27,11 +33,11 @@ export function httpTransport(sliceSize) {
 }
 
 /**
- * Returns the SHA-256 of a file in hexadecimal digits.
- * @param {Blob} file
+ * Returns the SHA-256 of a file, or of a part of one, in hexadecimal digits.
+ * @param {Blob} blob
  */
-async function digest(file) {
-  const hash = await crypto.subtle.digest("SHA-256", await readFile(file));
+async function digest(blob) {
+  const hash = await crypto.subtle.digest("SHA-256", await readFile(blob));
   return [...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 

@@ -8,10 +8,11 @@ extension GalleryRoutes {
   }
 
   func addSession(to router: Router<Context>) {
-    router.post("/api/login") { request, _ in
+    router.post("/api/login") { request, context in
       // A body that is none is a wrong password.
       let body = try? await RequestBodies.json(request, Login.self, atMost: 1 << 16)
-      let cookie = try await sessions.login(body?.password ?? "")
+      let cookie = try await sessions.login(
+        body?.password ?? "", from: Client(context.channel.remoteAddress))
       var response = JSONText.empty
       response.headers[.setCookie] = SessionTable.cookie(cookie)
       return response

@@ -33,6 +33,20 @@ extension GalleryRoutes {
     }
   }
 
+  /// The hash of the next `size` bytes that lie on the server.
+  private struct Proof: Decodable {
+    var size: Int64
+    var hash: [UInt8]
+
+    enum CodingKeys: CodingKey { case size, sha256 }
+
+    init(from decoder: any Decoder) throws {
+      let fields = try decoder.container(keyedBy: CodingKeys.self)
+      size = try fields.decode(Int64.self, forKey: .size)
+      hash = try SHA256Text.bytes(try fields.decode(String.self, forKey: .sha256))
+    }
+  }
+
   func addUploads(to router: Router<Context>) {
     router.post("/api/uploads") { request, _ in
       let session = try sessions.session(request)
@@ -46,15 +60,26 @@ extension GalleryRoutes {
       }
       let end = try await upload.exclusively {
         UploadWindow.widen(context.channel)
-        return try await receive(request, upload, at: offset, session)
+        let loop = LoopExecutor(context.channel.eventLoop)
+        return try await withTaskExecutorPreference(loop) {
+          try await receive(request, upload, at: offset, session)
+        }
+      }
+      return Self.reply(offset: end)
+    }
+    router.post("/api/uploads/:id/proof") { request, context in
+      let (session, upload, _) = try upload(request, context)
+      let proof = try await RequestBodies.json(request, Proof.self)
+      guard proof.size > 0, proof.size <= Self.sliceSize else { throw GalleryError(.invalid) }
+      let end = try await upload.exclusively {
+        try await work.run {
+          try UploadFiles(space: session.space).prove(upload, proof.size, proof.hash)
+        }
       }
       return Self.reply(offset: end)
     }
     router.get("/api/uploads/:id") { request, context in
-      let (session, upload, _) = try upload(request, context)
-      return try await files.run {
-        Self.reply(offset: try UploadFiles(space: session.space).offset(upload))
-      }
+      Self.reply(offset: try upload(request, context).1.progress.proven)
     }
     router.post("/api/uploads/:id/finish") { request, context in
       let (session, upload, id) = try upload(request, context)
@@ -100,7 +125,7 @@ extension GalleryRoutes {
     let upload = Upload(
       album: album, name: name, size: order.size,
       modified: Timestamp(nanoseconds: Int64(order.modified * 1e9)), key: try files.key())
-    let offset = try files.offset(upload)
+    let offset = try files.found(upload)
     let id = try session.uploads.add(upload)
     var text = JSONText()
     text.object { text in
@@ -149,9 +174,13 @@ extension GalleryRoutes {
         failure = error
       }
       // Keeps the bytes that have arrived, also where the connection ended.
-      try await slice.finish()
-      if let failure { throw failure }
-      return slice.end
+      do { try await slice.finish() } catch { failure = failure ?? error }
+      let end = slice.end
+      upload.proved(end, of: file.entry.file.inode)
+      guard let failure else { return end }
+      // Where the disk is full, a part of a piece may lie behind.
+      try? await work.run { try file.cut(to: end) }
+      throw failure
     }
   }
 

@@ -1,18 +1,23 @@
 import Posix
 
 /// Lets one attempt to log in through at a time. After a refusal all wait longer, whoever they are, and every
-/// refusal comes after the same time whatever was wrong.
+/// refusal comes after the same time whatever was wrong. Clients take turns, so that one who tries many
+/// passwords delays another by one attempt.
 final class LoginGate: Sendable {
+  private typealias Turn = CheckedContinuation<Void, Never>
+
   private struct State {
-    var last: Task<Void, Never>?
-    var waiting = 0
+    var isTaken = false
+    /// Who waits, in the order of their turns, and with which attempts.
+    var order: [Client] = []
+    var waiting: [Client: [Turn]] = [:]
     var refusals = 0
     var floor = Duration.milliseconds(500)
   }
 
   private let state = Mutex(State(), rank: .leaf)
-  /// More attempts do not wait.
-  private static let queueLimit = 16
+  /// More attempts do not wait: of all, and of one client.
+  private static let limits = (all: 64, each: 16)
   /// The delay that each refusal adds to that of the one before, up to the greatest.
   private static let delays = [0, 250, 500, 1000, 2000, 4000, 8000]
 
@@ -21,25 +26,56 @@ final class LoginGate: Sendable {
     state.withLock { $0.floor = max($0.floor, time * 5 / 2) }
   }
 
+  /// Throws `slow` where too many wait, or what the attempt throws.
   func pass<Result: Sendable>(
-    _ attempt: @escaping @Sendable () async throws -> Result
+    _ client: Client, _ attempt: @Sendable () async throws -> Result
   ) async throws -> Result {
-    let turn = try state.withLock { state throws(GalleryError) -> Task<Result, any Error> in
-      if state.waiting >= LoginGate.queueLimit {
-        var error = GalleryError(.slow)
-        error.numbers = [("retryAfter", 10)]
-        throw error
+    try await waitForTurn(client)
+    defer { endTurn() }
+    return try await take(attempt)
+  }
+
+  private func waitForTurn(_ client: Client) async throws {
+    let isFull = state.withLock { state in
+      let all = state.waiting.values.reduce(0) { $0 + $1.count }
+      let own = state.waiting[client]?.count ?? 0
+      return all >= LoginGate.limits.all || own >= LoginGate.limits.each
+    }
+    if isFull {
+      var error = GalleryError(.slow)
+      error.numbers = [("retryAfter", 10)]
+      throw error
+    }
+    await withCheckedContinuation { (turn: Turn) in
+      let isNow = state.withLock { state in
+        if !state.isTaken {
+          state.isTaken = true
+          return true
+        }
+        if state.waiting[client] == nil { state.order.append(client) }
+        state.waiting[client, default: []].append(turn)
+        return false
       }
-      state.waiting += 1
-      let before = state.last
-      let turn = Task {
-        await before?.value
-        return try await self.take(attempt)
+      if isNow { turn.resume() }
+    }
+  }
+
+  private func endTurn() {
+    let next = state.withLock { state -> Turn? in
+      if state.order.isEmpty {
+        state.isTaken = false
+        return nil
       }
-      state.last = Task { _ = try? await turn.value }
+      let client = state.order.removeFirst()
+      let turn = state.waiting[client]?.removeFirst()
+      if state.waiting[client]?.isEmpty == false {
+        state.order.append(client)
+      } else {
+        state.waiting[client] = nil
+      }
       return turn
     }
-    return try await turn.value
+    next?.resume()
   }
 
   private func take<Result: Sendable>(
@@ -48,10 +84,7 @@ final class LoginGate: Sendable {
     let start = MonotonicTime.now
     do {
       let result = try await attempt()
-      state.withLock { state in
-        state.waiting -= 1
-        state.refusals = 0
-      }
+      state.withLock { $0.refusals = 0 }
       return result
     } catch {
       let (floor, delay) = state.withLock { state in
@@ -63,7 +96,6 @@ final class LoginGate: Sendable {
       // An attempt that took longer shows only how many times the usual time it took.
       while end < .now { end = end + floor }
       try? await Task.sleep(for: end + delay - .now)
-      state.withLock { $0.waiting -= 1 }
       throw error
     }
   }

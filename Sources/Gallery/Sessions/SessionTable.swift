@@ -42,19 +42,19 @@ final class SessionTable: Sendable {
   // MARK: Login
 
   /// Returns the value of the cookie for a new session. Every refusal is the same and takes the same time.
-  func login(_ password: String) async throws -> String {
-    try await begin(password, hasPage: true).cookie
+  func login(_ password: String, from client: Client) async throws -> String {
+    try await begin(password, from: client, hasPage: true).cookie
   }
 
   /// Begins a session that has no page and that no request reaches.
   func terminalSession(_ password: String) async throws -> Session {
-    try await begin(password, hasPage: false).session
+    try await begin(password, from: .local, hasPage: false).session
   }
 
-  private func begin(_ password: String, hasPage: Bool) async throws
-    -> (cookie: String, session: Session)
-  {
-    try await gate.pass { [self] in
+  private func begin(
+    _ password: String, from client: Client, hasPage: Bool
+  ) async throws -> (cookie: String, session: Session) {
+    try await gate.pass(client) { [self] in
       // A text that cannot be a password costs as much time as a wrong one.
       let isPossible =
         !password.isEmpty && password.utf8.count <= 4096

@@ -1,19 +1,23 @@
 import NIOCore
 import Posix
 
-/// Writes a slice to a file in pieces of a mebibyte. While one is written, the next arrives.
+/// Writes a slice to a file in pieces that end at each mebibyte of the file. While one is written, the next
+/// arrives.
 struct SliceWriter {
   private let file: FolderFile
   private let limit: Int64
   private let work: BlockingBridge
-  private var pending: [UInt8] = []
-  /// The piece that is being written; returns its size.
-  private var writing: Task<Int, any Error>?
+  /// The bytes that arrived and that no write has taken.
+  private var pending: PageBuffer?
+  /// The piece that is being written.
+  private var writing: Task<PageBuffer, any Error>?
+  /// A buffer that was written.
+  private var spare: PageBuffer?
   /// How far the bytes that arrived reach.
   private var arrived: Int64
   /// How far the file is.
   private(set) var end: Int64
-  private static let pieceSize = 1 << 20
+  private static let pieceSize: Int64 = 1 << 20
 
   init(_ file: FolderFile, from offset: Int64, atMost room: Int64, _ work: BlockingBridge) {
     self.file = file
@@ -27,13 +31,18 @@ struct SliceWriter {
   /// `finish` after that.
   mutating func append(_ part: ByteBuffer) async throws {
     if arrived + Int64(part.readableBytes) > limit { throw GalleryError(.large) }
-    if pending.isEmpty {
-      pending.reserveCapacity(
-        Int(min(limit - arrived, Int64(SliceWriter.pieceSize + part.readableBytes))))
+    var rest = part.readableBytesView[...]
+    while !rest.isEmpty {
+      let buffer =
+        pending ?? spare ?? PageBuffer(capacity: Int(min(SliceWriter.pieceSize, limit - arrived)))
+      (pending, spare) = (buffer, pending == nil ? nil : spare)
+      let untilBorder = SliceWriter.pieceSize - arrived % SliceWriter.pieceSize
+      let taken = rest.prefix(Int(min(untilBorder, Int64(buffer.room))))
+      buffer.append(taken)
+      arrived += Int64(taken.count)
+      rest = rest[taken.endIndex...]
+      if arrived % SliceWriter.pieceSize == 0 || buffer.room == 0 { try await writeOut() }
     }
-    pending += part.readableBytesView
-    arrived += Int64(part.readableBytes)
-    if pending.count >= SliceWriter.pieceSize { try await writeOut() }
   }
 
   /// Writes the rest. Throws where the file may not have all that was written, as on a full disk.
@@ -45,21 +54,28 @@ struct SliceWriter {
 
   private mutating func writeOut() async throws {
     try await waitForPiece()
-    if pending.isEmpty { return }
-    let (bytes, place) = (pending, end)
-    pending = []
+    guard let piece = pending else { return }
+    let place = end
+    pending = nil
     writing = Task { [file, work] in
-      try await work.run { try file.write(bytes, at: place) }
-      return bytes.count
+      try await work.run {
+        try file.write(piece, at: place)
+        return piece
+      }
     }
   }
 
   private mutating func waitForPiece() async throws {
-    guard let piece = writing else { return }
+    guard let task = writing else { return }
     writing = nil
-    do { end += Int64(try await piece.value) } catch {
+    do {
+      let piece = try await task.value
+      end += Int64(piece.count)
+      piece.clear()
+      spare = piece
+    } catch {
       // No later piece may follow one that is missing.
-      pending = []
+      pending = nil
       throw error
     }
   }

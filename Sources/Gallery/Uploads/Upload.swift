@@ -3,14 +3,26 @@ import Crypto
 import Posix
 
 /// One file on its way into an album. What has arrived lies in a hidden file of the album. For a browser,
-/// which sends slices, its name follows from what is sent: so a later session finds it and goes on.
+/// which sends slices, its name follows from the photo's name, size and time: so a later session finds it and
+/// goes on. Another photo may have the same three, so the bytes that lie there count only when the client has
+/// proved with their hash that they are its own.
 final class Upload: Sendable {
   let album: UInt64
   let name: FileName
   let size: Int64
   let modified: Timestamp
-  let partial: FileName
   private let isBusy = Mutex(false, rank: .leaf)
+  private let state: Mutex<Progress>
+
+  /// How far it is.
+  struct Progress {
+    /// The name of the hidden file.
+    var partial: FileName
+    /// The hidden file that this upload has read or written. Another one under its name is another upload's.
+    var inode: UInt64?
+    /// How many of the file's first bytes are this upload's: they came with it, or their hash did.
+    var proven: Int64 = 0
+  }
 
   /// What goes at the next login when nothing came for so long: uploads of browsers, and what an app sent,
   /// which nobody can continue.
@@ -29,7 +41,8 @@ final class Upload: Sendable {
     text += name.bytes
     let code = HMAC<SHA256>.authenticationCode(for: text, using: key)
     let digits = code.prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    partial = FileName(known: Array((Upload.prefix + digits).utf8))
+    let first = Progress(partial: FileName(known: Array((Upload.prefix + digits).utf8)))
+    state = Mutex(first, rank: .leaf)
   }
 
   /// A file that comes in one piece or not at all.
@@ -38,7 +51,23 @@ final class Upload: Sendable {
     self.name = name
     self.size = size
     self.modified = modified
-    partial = FileName(known: Array((Upload.wholePrefix + RandomText.make(22)).utf8))
+    state = Mutex(Progress(partial: Upload.fresh(Upload.wholePrefix)), rank: .leaf)
+  }
+
+  private static func fresh(_ prefix: String) -> FileName {
+    FileName(known: Array((prefix + RandomText.make(22)).utf8))
+  }
+
+  var progress: Progress { state.withLock { $0 } }
+
+  /// The first bytes of this hidden file are the upload's.
+  func proved(_ count: Int64, of inode: UInt64) {
+    state.withLock { ($0.inode, $0.proven) = (inode, count) }
+  }
+
+  /// Leaves the hidden file to another upload, and begins one of its own, which no later session finds.
+  func startOver() {
+    state.withLock { $0 = Progress(partial: Upload.fresh(Upload.prefix)) }
   }
 
   /// How long a hidden file may lie there without a change; nil for the name of any other file.

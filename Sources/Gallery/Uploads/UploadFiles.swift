@@ -11,7 +11,6 @@ struct UploadFiles: Sendable {
 
   private static let attribute = "user.albumfs.uploads"
   private static let changing = O_RDWR
-  private static let writing = O_RDWR | O_CREAT
 
   /// The key of the names of hidden uploads: random, kept with the space.
   func key() throws(Errno) -> SymmetricKey {
@@ -46,26 +45,61 @@ struct UploadFiles: Sendable {
     return try space.photoFolder(of: album)
   }
 
-  /// How far an upload is.
-  func offset(_ upload: Upload) throws -> Int64 {
+  /// The size of a hidden file that an upload like this one left. Whose bytes they are is not known.
+  func found(_ upload: Upload) throws -> Int64 {
     let folder = try folder(of: upload)
-    return (try? folder.entry(upload.partial).size) ?? 0
+    return (try? folder.entry(upload.progress.partial).size) ?? 0
   }
 
-  /// Opens the hidden file for more, at an offset that must be its end.
+  /// Compares the next bytes of the hidden file, which are at most a slice, with the client's hash of its
+  /// own; returns how many bytes are proved. If the file is another upload's, this one starts over, and none
+  /// are.
+  func prove(_ upload: Upload, _ count: Int64, _ hash: [UInt8]) throws -> Int64 {
+    let progress = upload.progress
+    let end = progress.proven + count
+    if let file = try? folder(of: upload).open(progress.partial), progress.isAbout(file),
+      try file.size() >= end,
+      try UploadFiles.hash(of: file, progress.proven..<end) == hash
+    {
+      upload.proved(end, of: file.entry.file.inode)
+    } else {
+      upload.startOver()
+    }
+    return upload.progress.proven
+  }
+
+  /// Opens the hidden file for more bytes, at an offset that must be where the upload is, and keeps other
+  /// uploads from writing to it until the file is closed. Throws 409 with the right offset.
   func open(_ upload: Upload, at offset: Int64) throws -> FolderFile {
-    let file = try folder(of: upload).open(upload.partial, UploadFiles.writing)
-    let size = try file.size()
-    if size == offset { return file }
+    let folder = try folder(of: upload)
+    let progress = upload.progress
+    if offset != progress.proven { throw UploadFiles.elsewhere(upload) }
+    let file = try folder.openForDirectWrites(progress.partial)
+    if progress.isAbout(file), try file.size() == offset, try file.lock() {
+      upload.proved(offset, of: file.entry.file.inode)
+      return file
+    }
+    upload.startOver()
+    if offset > 0 { throw UploadFiles.elsewhere(upload) }
+    return try open(upload, at: 0)
+  }
+
+  private static func elsewhere(_ upload: Upload) -> GalleryError {
     var error = GalleryError(.invalid)
     error.status = .conflict
-    error.numbers = [("offset", size)]
-    throw error
+    error.numbers = [("offset", upload.progress.proven)]
+    return error
   }
 
   func cancel(_ upload: Upload) throws {
     let folder = try folder(of: upload)
-    do throws(Errno) { try folder.removeFile(upload.partial) } catch {
+    let progress = upload.progress
+    do throws(Errno) {
+      let file = try folder.open(progress.partial, UploadFiles.changing)
+      // Of an earlier upload it removes what lies there, but not what another one is just writing.
+      let isFree = try progress.inode == nil ? file.lock() : progress.isAbout(file)
+      if isFree { try folder.removeFile(progress.partial) }
+    } catch {
       if error != .noEntry { throw error }
     }
   }
@@ -78,21 +112,22 @@ struct UploadFiles: Sendable {
   }
 
   /// Gives a complete upload its name, unless the album has the same content already. It is not yet on disk.
+  /// Throws 409 with the offset where it is not complete.
   func finish(_ upload: Upload) throws -> Finished {
     guard let album = space.index.album(upload.album) else { throw GalleryError(.unknown) }
+    // The file of an empty upload has no slices that would have made it.
+    if upload.size == 0, upload.progress.inode == nil { _ = try open(upload, at: 0) }
+    let progress = upload.progress
+    if progress.proven != upload.size { throw UploadFiles.elsewhere(upload) }
     let folder = try space.photoFolder(of: album)
-    // An empty file has no slices.
-    let flags = upload.size == 0 ? UploadFiles.writing : UploadFiles.changing
-    let file = try folder.open(upload.partial, flags)
-    let size = try file.size()
-    if size != upload.size {
-      var error = GalleryError(.invalid)
-      error.status = .conflict
-      error.numbers = [("offset", size)]
-      throw error
+    guard let file = try? folder.open(progress.partial), progress.isAbout(file),
+      try file.size() == upload.size
+    else {
+      upload.startOver()
+      throw UploadFiles.elsewhere(upload)
     }
     return try settle(
-      upload.partial, as: upload.name, modified: upload.modified, in: album, folder)
+      progress.partial, as: upload.name, modified: upload.modified, in: album, folder)
   }
 
   /// Gives a hidden file of an album a name, or removes it where the album has its content already. `folder`
@@ -156,22 +191,24 @@ struct UploadFiles: Sendable {
     for candidate in candidates(in: album, size: upload.size) {
       let path = album.found.path + (candidate.isDirect ? [] : [.photo])
       guard let file = try? space.mount.open(candidate.name, in: path),
-        try UploadFiles.hash(of: file) == hash
+        try UploadFiles.hash(of: file, 0..<upload.size) == hash
       else { continue }
       return Finished(isNew: false, name: candidate.name, photo: file.entry.file.inode)
     }
     return nil
   }
 
-  private static func hash(of file: FolderFile) throws -> [UInt8] {
+  /// The SHA-256 of a part of a file, as far as the file has it.
+  private static func hash(of file: FolderFile, _ part: Range<Int64>) throws -> [UInt8] {
     var hash = SHA256()
-    var offset: Int64 = 0
-    while true {
-      let bytes = try file.bytes(1 << 20, at: offset)
-      if bytes.isEmpty { return Array(hash.finalize()) }
+    var offset = part.lowerBound
+    while offset < part.upperBound {
+      let bytes = try file.bytes(Int(min(1 << 20, part.upperBound - offset)), at: offset)
+      if bytes.isEmpty { break }
       hash.update(data: bytes)
       offset += Int64(bytes.count)
     }
+    return Array(hash.finalize())
   }
 
   /// Removes hidden uploads that nobody continues.
@@ -189,6 +226,13 @@ struct UploadFiles: Sendable {
         }
       }
     }
+  }
+}
+
+extension Upload.Progress {
+  /// False where the file under the hidden name is not the one that the upload knows.
+  fileprivate func isAbout(_ file: FolderFile) -> Bool {
+    inode == nil || inode == file.entry.file.inode
   }
 }
 

@@ -143,11 +143,23 @@ class Browser:
     def upload(self, album, name, content, modified=1_600_000_000, folders=(), slice=1 << 20):
         begun = self.post("/api/uploads", dict(
             album=album["id"], folders=list(folders), name=name, size=len(content), modified=modified))
-        offset, id = begun["offset"], begun["upload"]
+        id = begun["upload"]
+        offset = self.prove(begun, content)
         while offset < len(content):
             part = content[offset:offset + slice]
             offset = self.ask("PUT", f"/api/uploads/{id}?offset={offset}", part)["offset"]
         return self.post(f"/api/uploads/{id}/finish")
+
+    def prove(self, begun, content, slice=1 << 20):
+        """Proves what the server found of an upload, as the page does; returns how much of it is this content's."""
+        offset = 0
+        while offset < begun["offset"]:
+            part = content[offset:min(offset + slice, begun["offset"])]
+            proof = dict(size=len(part), sha256=hashlib.sha256(part).hexdigest())
+            proved = self.post(f"/api/uploads/{begun['upload']}/proof", proof)["offset"]
+            if proved <= offset: return proved
+            offset = proved
+        return offset
 
 
 def refused(status, code, call, *arguments, **options):
