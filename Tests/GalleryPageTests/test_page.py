@@ -427,6 +427,44 @@ def photos_are_selected_with_mouse_and_keyboard_and_deletion_can_be_undone(perso
     person.delete_album()
 
 
+@test(mock=True)
+def what_is_shown_already_does_not_fade_in_again_when_something_else_changes(person):
+    page = person.page
+    person.enter()
+    person.new_album()
+    person.upload(pictures(6))
+    person.tiles(6)
+    page.wait_for_function("() => [...document.querySelectorAll('.tile')].every(tile => tile.querySelector('img'))")
+
+    def settled():
+        page.wait_for_function("() => document.getAnimations().every(each => each.playState !== 'running'"
+                               " || each.animationName !== 'appear')")
+        page.evaluate("""() => {
+            window.faded = 0;
+            addEventListener("animationstart", event => { if (event.animationName === "appear") window.faded += 1; });
+        }""")
+
+    settled()
+    person.press(".tile >> nth=1", modifiers=["Control"])
+    page.keyboard.press("Delete")
+    person.tiles(5)
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.faded") == 0
+    person.press(".toast-button:text-is('Undo')")
+    person.tiles(6)
+    person.place(0)
+    page.wait_for_selector(".card img")
+    settled()
+    page.evaluate("document.querySelectorAll('.card img').forEach(image => { image.seen = true })")
+    count = page.locator(".card:has(.card-name:text-is('Birds')) .card-count")
+    before = count.inner_text()
+    person.mock(touch="Birds")
+    expect(count).not_to_have_text(before)
+    again = page.evaluate("[...document.querySelectorAll('.card img')].filter(image => !image.seen).length")
+    assert again == 0, f"{again} covers were drawn again"
+    assert page.evaluate("window.faded") == 0
+
+
 @test()
 def photos_are_copied_and_moved_to_another_album(person):
     page = person.page

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { fill, h } from "./dom.js";
+import { fill, h, picture, settle } from "./dom.js";
 import { icon } from "./icons.js";
 import { describeCounts, t } from "./texts.js";
 
@@ -22,6 +22,8 @@ export class AlbumCards {
   #covers = new Map();
   /** @type {Map<HTMLElement, import("./thumbnails.js").Wanted>} */
   #wanted = new Map();
+  /** @type {Map<string, HTMLElement>} the places of covers as they were drawn before, by album */
+  #before = new Map();
   /** @type {Set<HTMLElement>} */
   #visible = new Set();
   #observer;
@@ -56,6 +58,7 @@ export class AlbumCards {
     const active = document.activeElement;
     const focused = active instanceof HTMLElement ? active.dataset.album : undefined;
     this.#observer.disconnect();
+    this.#before = this.#places();
     this.#covers.clear();
     this.#wanted.clear();
     this.#visible.clear();
@@ -67,31 +70,57 @@ export class AlbumCards {
     if (again instanceof HTMLElement) again.focus({ preventScroll: true });
   }
 
+  #places() {
+    /** @type {[string, HTMLElement][]} */
+    const places = [];
+    for (const card of this.element.querySelectorAll(".card")) {
+      const place = card.querySelector(".cover-image");
+      if (card instanceof HTMLElement && place instanceof HTMLElement) {
+        places.push([card.dataset.album ?? "", place]);
+      }
+    }
+    return new Map(places);
+  }
+
   /** @param {Album} album */
   #card(album) {
-    const picture = h("span", { class: "cover" }, icon("photos"), this.#picture(album));
+    const cover = h("span", { class: "cover" }, icon("photos"), this.#cover(album));
     const inner = this.#library.children(album.id).length;
-    if (inner > 0) picture.classList.add("stack");
+    if (inner > 0) cover.classList.add("stack");
     const button = h("button", {
       type: "button", class: "card", "data-album": album.id, on: { click: () => this.#open(album.id) },
     },
-    picture,
+    cover,
     h("span", { class: "card-name" }, album.name),
     h("span", { class: "card-count" }, describeCounts({ ...album, albums: inner })));
     return h("li", null, button);
   }
 
   /** @param {Album} album */
-  #picture(album) {
+  #cover(album) {
     if (album.cover === null) return null;
     const item = { id: album.cover, version: album.coverThumb ?? album.modified };
-    const url = this.#thumbnails.url(item);
-    const place = h("span", { class: "cover-image" });
-    if (url) place.append(h("img", { src: url, alt: "", draggable: "false" }));
+    const place = this.#place(album.id, item);
     this.#covers.set(album.cover, [...(this.#covers.get(album.cover) ?? []), place]);
     this.#wanted.set(place, item);
     this.#observer.observe(place);
     return place;
+  }
+
+  /**
+   * Returns where an album's cover is drawn: the element of before, while the cover is the same, or a new one.
+   * @param {string} album
+   * @param {import("./thumbnails.js").Wanted} item
+   */
+  #place(album, item) {
+    const name = `${item.id}:${item.version}`;
+    const before = this.#before.get(album);
+    if (before?.dataset.cover === name) {
+      settle(before);
+      return before;
+    }
+    const url = this.#thumbnails.url(item);
+    return h("span", { class: "cover-image", "data-cover": name }, url && picture(url));
   }
 
   /** @param {IntersectionObserverEntry[]} entries */
@@ -111,7 +140,7 @@ export class AlbumCards {
    */
   #arrived(id, url) {
     for (const place of this.#covers.get(id) ?? []) {
-      fill(place, h("img", { src: url, alt: "", draggable: "false", class: "fresh" }));
+      fill(place, picture(url, true));
     }
   }
 

@@ -76,6 +76,23 @@ export function fill(element, ...children) {
 }
 
 /**
+ * Creates the element of a thumbnail.
+ * @param {string} url
+ * @param {boolean} [fades]  whether it fades in, because it arrived after its place was shown
+ */
+export function picture(url, fades = false) {
+  return h("img", { src: url, alt: "", draggable: "false", class: fades && "fresh" });
+}
+
+/**
+ * Keeps a thumbnail that has been seen from fading in again when its element is put somewhere else.
+ * @param {Element} place
+ */
+export function settle(place) {
+  place.querySelector(".fresh")?.classList.remove("fresh");
+}
+
+/**
  * Returns a function that runs `action` at most once in each frame.
  * @param {() => void} action
  */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { breathe, h, oncePerFrame, style } from "./dom.js";
+import { breathe, h, oncePerFrame, picture, settle, style } from "./dom.js";
 import { icon } from "./icons.js";
 import { Layout } from "./layout.js";
 import { formatDay, formatDate, t } from "./texts.js";
@@ -349,7 +349,8 @@ export class Grid {
     const id = listing.ids[index];
     const version = listing.thumbs[index];
     let tile = this.#spare?.get(id);
-    if (!tile || tile.dataset.version !== String(version)) tile = this.#newTile(listing, index);
+    if (tile?.dataset.version === String(version)) settle(tile);
+    else tile = this.#newTile(listing, index);
     tile.dataset.index = String(index);
     tile.tabIndex = index === this.#current ? 0 : -1;
     tile.setAttribute("aria-selected", String(this.options.selection.has(id)));
@@ -369,7 +370,7 @@ export class Grid {
       "aria-label": label.filter(Boolean).join(", "),
     });
     const url = this.options.thumbnails.url({ id, version: thumb });
-    if (url) tile.append(h("img", { src: url, alt: "", draggable: "false" }));
+    if (url) tile.append(picture(url));
     else if (kind === "other" || thumb < 0) {
       const sign = icon(kind === "photo" ? "photos" : "file");
       tile.append(h("span", { class: "tile-name" }, sign, h("span", null, name)));
@@ -388,7 +389,7 @@ export class Grid {
     const tile = this.#tiles.get(id);
     if (!tile) return;
     tile.querySelector("img")?.remove();
-    tile.prepend(h("img", { src: url, alt: "", draggable: "false", class: "fresh" }));
+    tile.prepend(picture(url, true));
   }
 
   /**
