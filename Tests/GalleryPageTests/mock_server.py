@@ -386,6 +386,12 @@ class Handler(BaseHTTPRequestHandler):
                 album = next(album for album in space.albums.values() if album.name == value)
                 space.add_photo(album, f"NEW_{space.number}.JPG")
                 space.touch([album.id])
+            elif key == "taken":
+                space = spaces["some"]
+                dated = [photo for photo in space.photos.values() if photo.name in value]
+                for photo in dated:
+                    photo.taken = value[photo.name]
+                space.touch({photo.album for photo in dated}, list_too=False)
             elif key == "redraw":
                 space = spaces["some"]
                 album = next(album for album in space.albums.values() if album.name == value)

@@ -701,6 +701,78 @@ def a_space_that_is_read_only_offers_no_changes(person):
 
 
 @test(mock=True)
+def a_day_is_selected_whole_by_keyboard(person):
+    page = person.page
+    person.enter()
+    person.place(3)
+    page.wait_for_selector(".tile")
+    page.locator(".tile").first.focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowDown")
+    day = page.evaluate("""() => {
+        const rows = [...document.querySelectorAll(".row")];
+        const at = rows.indexOf(document.activeElement.closest(".row"));
+        return rows.slice(0, at + 1).reverse().find(row => row.querySelector(".day")).querySelector("h2").textContent;
+    }""")
+    page.keyboard.press("Shift+Tab")
+    assert page.evaluate("document.activeElement.title") == f"Select all of {day}"
+    page.keyboard.press("Enter")
+    expect(page.locator(".selection-bar strong")).not_to_have_text("Select photos")
+    expect(page.locator(".selection-bar strong")).to_contain_text("selected")
+    # From one photo Tab goes on behind the grid: the other days are not stops.
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.classList.contains('tile')")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('.grid')") is None
+
+
+@test(mock=True)
+def a_phone_that_is_turned_to_and_fro_shows_the_same_photos(person):
+    page = person.page
+    person.enter("many")
+    person.place(1)
+    page.wait_for_selector(".tile img")
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.wait_for_timeout(200)
+    for top in range(3000, 8000, 700):
+        page.evaluate("top => scrollTo(0, top)", top)
+        for width, height in ((740, 360), (360, 740)) * 2:
+            page.set_viewport_size({"width": width, "height": height})
+            page.wait_for_timeout(150)
+        after = page.evaluate("scrollY")
+        assert abs(after - top) < 2, (top, after)
+
+
+@test(mock=True)
+def a_screen_reader_hears_the_date_and_the_name_that_a_photo_has_now(person):
+    page = person.page
+    person.enter()
+    person.new_album()
+    person.upload(pictures(2))
+    person.tiles(2)
+    page.wait_for_function("() => [...document.querySelectorAll('.tile')].every(tile => tile.querySelector('img'))")
+    person.mock(taken={"Test 1.png": 1_000_000_000})
+    expect(page.locator(".tile").first).to_have_attribute("aria-label", "Test 1.png, 9 September 2001")
+    person.delete_album()
+
+
+@test(mock=True)
+def a_double_tap_lets_a_panorama_fill_the_height(person):
+    page = person.page
+    person.enter()
+    person.new_album()
+    person.upload(pictures(1, size=(2400, 300)))
+    person.press(".tile")
+    page.wait_for_selector(".slide:not([aria-hidden]) .preview")
+    page.mouse.dblclick(640, 400)
+    page.wait_for_function("() => document.querySelector('.picture').getBoundingClientRect().height > innerHeight - 2")
+    page.mouse.dblclick(640, 400)
+    page.wait_for_selector(".zoomed", state="detached")
+    page.keyboard.press("Escape")
+    person.delete_album()
+
+
+@test(mock=True)
 def days_are_selected_whole_and_the_strip_of_years_goes_to_a_date(person):
     page = person.page
     person.enter("many")

@@ -91,7 +91,7 @@ export class AlbumCards {
       type: "button", class: "card", "data-album": album.id, on: { click: () => this.#open(album.id) },
     },
     cover,
-    h("span", { class: "card-name" }, album.name),
+    h("span", { class: "card-name", title: album.name }, album.name),
     h("span", { class: "card-count" }, describeCounts({ ...album, albums: inner })));
     return h("li", null, button);
   }

@@ -99,7 +99,7 @@ export class TopBar {
       h("button", { type: "button", class: "crumb", on: { click: go } }, name),
       h("span", { class: "crumb-sign", "aria-hidden": "true" }, "›"),
     ]);
-    fill(this.#heading, ...parents, h("span", { class: "crumb-here" }, title));
+    fill(this.#heading, ...parents, h("span", { class: "crumb-here", title }, title));
     fill(this.#start, up && iconButton("back", t("up"), up));
     fill(this.#actions,
       main && h("button", { type: "button", class: "main with-icon upload-button", title: main.label,

@@ -432,8 +432,8 @@ export class Gallery {
   }
 
   #key = (/** @type {KeyboardEvent} */ event) => {
-    const inField = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement || document.querySelector("dialog[open]");
-    if (inField || this.#viewer || event.defaultPrevented) return;
+    const inField = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement;
+    if (inField || document.querySelector("dialog[open]") || this.#viewer || event.defaultPrevented) return;
     const control = event.ctrlKey || event.metaKey;
     if (event.key === "Escape" && this.selection.active) this.selection.clear();
     else if (event.key === "a" && control && this.#photos) this.#selectAll();

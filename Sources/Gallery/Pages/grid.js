@@ -44,6 +44,11 @@ export class Grid {
   held = -1;
   #ticket = 0;
   #width = 0;
+  /**
+   * What was kept at the top when the width changed last, and how far the page was scrolled then.
+   * @type {{anchor: {id: string, offset: number}, scroll: number} | null}
+   */
+  #kept = null;
   #lastTop = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #settle;
@@ -96,7 +101,9 @@ export class Grid {
   #measure() {
     const width = this.element.clientWidth;
     if (width === this.#width || width === 0) return;
-    const anchor = this.#anchor();
+    // A phone that is turned to and fro shows the same photos again, for nobody scrolled meanwhile.
+    const stayed = this.#kept !== null && Math.abs(this.#kept.scroll - scrollY) < 1;
+    const anchor = stayed && this.#kept ? this.#kept.anchor : this.#anchor();
     this.#width = width;
     if (this.listing) void this.#arrange(anchor);
   }
@@ -126,7 +133,10 @@ export class Grid {
     this.layout = layout;
     this.#current = Math.min(this.#current, Math.max(0, listing.count - 1));
     this.#rebuild();
-    if (anchor && goal >= 0) this.scrollTo(goal, anchor.offset);
+    if (anchor && goal >= 0) {
+      this.scrollTo(goal, anchor.offset);
+      this.#kept = { anchor, scroll: scrollY };
+    }
     await this.#extend(layout, ticket);
   }
 
@@ -149,6 +159,8 @@ export class Grid {
     if (!this.layout) return;
     style(this.element, { height: `${Math.ceil(this.layout.height)}px` });
     this.element.setAttribute("aria-rowcount", String(this.layout.rows));
+    // A grid without rows is none for a screen reader.
+    this.element.setAttribute("role", this.layout.rows > 0 ? "grid" : "presentation");
     this.render();
   }
 
@@ -242,14 +254,33 @@ export class Grid {
     const top = this.#viewTop();
     const margin = innerHeight * 0.75;
     const needed = new Set(this.#rowsBetween(layout, top - margin, top + innerHeight + margin));
-    for (const kept of [this.#current, this.held]) {
-      const row = layout.rowOf(kept);
+    for (const row of [layout.rowOf(this.#current), layout.rowOf(this.held), this.#dayRow(layout)]) {
       if (row >= 0) needed.add(row);
     }
     for (const [row, element] of this.#rows) if (!needed.has(row)) this.#drop(row, element);
     for (const row of needed) if (!this.#rows.has(row)) this.#make(layout, listing, row);
+    this.#markDay();
     this.#planLoading(top);
     this.options.moved?.();
+  }
+
+  /**
+   * Returns the row with the header of the day of the photo that Tab reaches; -1 in a view without days.
+   * @param {Layout} layout
+   */
+  #dayRow(layout) {
+    let row = this.options.byDate ? layout.rowOf(this.#current) : -1;
+    while (row > 0 && !layout.isHead(row)) row -= 1;
+    return row;
+  }
+
+  /** Lets Tab reach the button that selects the day of the photo that Tab reaches, and no other day's. */
+  #markDay() {
+    if (!this.layout || !this.options.byDate) return;
+    const day = this.#rows.get(this.#dayRow(this.layout));
+    for (const tick of this.element.querySelectorAll(".day-tick")) {
+      if (tick instanceof HTMLElement) tick.tabIndex = day?.contains(tick) ? 0 : -1;
+    }
   }
 
   /**
@@ -349,8 +380,13 @@ export class Grid {
     const id = listing.ids[index];
     const version = listing.thumbs[index];
     let tile = this.#spare?.get(id);
-    if (tile?.dataset.version === String(version)) settle(tile);
+    const label = this.#label(listing, index);
+    // Without a picture the tile shows the name, which may be another one now.
+    const isSame = tile?.dataset.version === String(version)
+      && (tile.getAttribute("aria-label") === label || tile.querySelector(".tile-name") === null);
+    if (tile && isSame) settle(tile);
     else tile = this.#newTile(listing, index);
+    tile.setAttribute("aria-label", label);
     tile.dataset.index = String(index);
     tile.tabIndex = index === this.#current ? 0 : -1;
     tile.setAttribute("aria-selected", String(this.options.selection.has(id)));
@@ -364,11 +400,7 @@ export class Grid {
    */
   #newTile(listing, index) {
     const { id, name, kind, thumb } = listing.photo(index);
-    const label = [name, kind === "photo" ? null : t(kind), formatDate(listing.date(index))];
-    const tile = h("div", {
-      class: `tile ${kind}`, role: "gridcell", "data-id": id, "data-version": thumb,
-      "aria-label": label.filter(Boolean).join(", "),
-    });
+    const tile = h("div", { class: `tile ${kind}`, role: "gridcell", "data-id": id, "data-version": thumb });
     const url = this.options.thumbnails.url({ id, version: thumb });
     if (url) tile.append(picture(url));
     else if (kind === "other" || thumb < 0) {
@@ -378,6 +410,17 @@ export class Grid {
     if (kind === "video") tile.append(h("span", { class: "badge" }, icon("play")));
     tile.append(h("span", { class: "tick" }, icon("check")));
     return tile;
+  }
+
+  /**
+   * Returns what a screen reader says for a photo.
+   * @param {Listing} listing
+   * @param {number} index
+   */
+  #label(listing, index) {
+    const kind = listing.kind(index);
+    const parts = [listing.names[index], kind === "photo" ? null : t(kind), formatDate(listing.date(index))];
+    return parts.filter(Boolean).join(", ");
   }
 
   /**
@@ -464,6 +507,7 @@ export class Grid {
     this.#current = index;
     const tile = this.#tiles.get(listing.ids[index]);
     if (tile) tile.tabIndex = 0;
+    this.#markDay();
   }
 
   /**

@@ -145,7 +145,8 @@ export class PhotosView {
     }
     const action = !this.#gallery.library.readOnly
       && labelledButton("upload", t("upload"), () => this.#gallery.pickFiles());
-    const text = this.#album === null ? t("noPhotosAnywhere") : t("noPhotosHere");
+    const here = matchMedia("(pointer: coarse)").matches ? "noPhotosToTouch" : "noPhotosHere";
+    const text = t(this.#album === null ? "noPhotosAnywhere" : here);
     fill(this.#note, emptyNote(t("noPhotos"), text, action));
   }
 

@@ -147,6 +147,8 @@ export class Slide {
       this.#size = { width: video.videoWidth, height: video.videoHeight };
       this.resize(this.#stage);
     });
+    // The thumbnail is small, and has a mark: it stands in only until there is a frame.
+    video.addEventListener("loadeddata", () => video.removeAttribute("poster"), { once: true });
     video.addEventListener("error", () => {
       video.remove();
       this.#say(t("videoUnplayable"));
@@ -238,6 +240,17 @@ export class Slide {
   zoomBy(factor, point) {
     if (this.photo.kind !== "photo") return;
     this.setZoom(zoomAt(this.zoom, factor, point, largestScale(this.#size, this.#fitted)));
+  }
+
+  /**
+   * Zooms in around a point, or out again: to two and a half times, or as far as a long picture needs to fill
+   * the stage.
+   * @param {{x: number, y: number}} point
+   */
+  toggleZoom(point) {
+    const { width, height } = this.#fitted;
+    const filling = Math.max(this.#stage.width / width, this.#stage.height / height);
+    this.zoomBy(this.isZoomed ? 0 : Math.max(2.5, filling), point);
   }
 
   remove() {

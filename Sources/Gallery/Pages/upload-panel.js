@@ -145,7 +145,8 @@ export class UploadPanel {
     const ask = () => void this.#chooseAlbum();
     const choose = { type: "button", class: "plain with-icon", on: { click: ask } };
     fill(this.#target, t("into"), " ", isReview
-      ? h("button", choose, icon("albums"), name ?? t("chooseAlbum")) : h("strong", null, name ?? ""));
+      ? h("button", choose, icon("albums"), h("span", { title: name }, name ?? t("chooseAlbum")))
+      : h("strong", { title: name }, name ?? ""));
   }
 
   /** Tells a screen reader how far it is, every few seconds. */

@@ -337,7 +337,7 @@ export class Viewer {
       tap: () => this.element.classList.toggle("bare"),
       doubleTap: (point) => {
         slide().element.classList.add("eased");
-        slide().zoomBy(slide().isZoomed ? 0 : 2.5, point);
+        slide().toggleZoom(point);
       },
       wheel: (factor, point) => {
         slide().element.classList.remove("eased");
