@@ -144,6 +144,8 @@ def a_wrong_password_is_refused_and_the_right_one_opens_the_albums(person):
     expect(field).to_have_value("")
     person.log_in(person.password)
     expect(page.locator("h1")).to_have_text("Albums")
+    # A screen reader says where the person is now.
+    expect(page.locator("h1")).to_be_focused()
 
 
 @test()

@@ -56,6 +56,42 @@ import Testing
     }
   }
 
+  @Test func manyAlbumsAreKnownSoonAndShowAPictureOfWhatIsInThem() throws {
+    try GalleryStore.use { mounted in
+      try mounted.mount()
+      try mounted.sh(
+        """
+        for i in $(seq 60); do mkdir $M/A$i; cp $W/picture.jpg $M/A$i/Photo/a.jpg; done
+        mkdir $M/Outer $M/Outer/A $M/Outer/B $M/Outer/B/Deep $M/Film
+        cp $W/picture.jpg $M/Outer/B/Deep/Photo/deep.jpg
+        ffmpeg -v error -f lavfi -i testsrc=d=1:r=5 -pix_fmt yuv420p $W/film.mp4
+        cp $W/film.mp4 $M/Film/Photo/film.mp4; echo text > $M/Film/Photo/a.txt
+        """)
+      try mounted.sync()
+      try mounted.unmount()
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            eventually(lambda: all(photo["width"] > 0 for photo in browser.photos(view="all")
+                                   if photo["kind"] == "photo"))
+            # Pages draw themselves anew with each revision: what was read of many albums is one.
+            known = browser.get("/api/albums")
+            assert known["revision"] < len(known["albums"]) + 25, (known["revision"], len(known["albums"]))
+            albums = {album["name"]: album for album in known["albums"]}
+            deep, film = browser.photo(albums["Deep"], "deep.jpg"), browser.photo(albums["Film"], "film.mp4")
+            for name in ("Deep", "B", "Outer"):
+                assert (albums[name]["cover"], albums[name]["coverThumb"]) == (deep["id"], deep["thumb"]), name
+            assert albums["A"]["cover"] is None
+            assert film["thumb"] > 0 and albums["Film"]["cover"] == film["id"]
+            # What is about to be deleted shows no album.
+            browser.post("/api/jobs", {"kind": "delete", "ids": [deep["id"]]})
+            assert [browser.albums()[name]["cover"] for name in ("Deep", "B", "Outer")] == [None] * 3
+        """)
+    }
+  }
+
   @Test func thePageComesFromTheProgramItself() throws {
     try GalleryStore.use { mounted in
       try GalleryStore.python(

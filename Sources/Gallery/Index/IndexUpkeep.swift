@@ -15,6 +15,8 @@ final class IndexUpkeep: Sendable {
   private static let sweep = Duration.milliseconds(1500)
   /// Changes that come together are looked at together.
   private static let gathering: UInt32 = 100
+  /// How long it reads details before it shows them, and looks for changes again. An album is read whole.
+  private static let reading = Duration.milliseconds(400)
 
   init(_ mount: MountedSpace, _ index: SpaceIndex) {
     self.mount = mount
@@ -53,6 +55,8 @@ final class IndexUpkeep: Sendable {
     /// The revision of each album whose details were read, and that at which nothing was left to read.
     var detailed: [UInt64: UInt64] = [:]
     var detailedRevision: UInt64 = 0
+    /// True if there are details to read and nothing else to wait for.
+    var isReading = false
   }
 
   private func run(_ whenGone: () -> Void) {
@@ -68,12 +72,12 @@ final class IndexUpkeep: Sendable {
     watchAll(&notes)
     var changed: Set<UInt64> = []
     if let watch {
-      changed = albums(of: watch.read(waiting: 300), &notes)
+      changed = albums(of: watch.read(waiting: notes.isReading ? 0 : 300), &notes)
       if !changed.isEmpty {
         SystemClock.sleep(milliseconds: IndexUpkeep.gathering)
         changed.formUnion(albums(of: watch.read(waiting: 0), &notes))
       }
-    } else {
+    } else if !notes.isReading {
       SystemClock.sleep(milliseconds: 300)
     }
     if MonotonicTime.now >= notes.nextSweep {
@@ -203,19 +207,34 @@ final class IndexUpkeep: Sendable {
 
   // MARK: Details
 
-  /// Reads the details of one album that has not had them yet.
+  /// Reads the details of albums that have not had them yet, for a while. Then they show.
   private func readDetails(_ notes: inout Notes) {
+    notes.isReading = false
     let revision = index.revision
     if notes.detailedRevision == revision { return }
-    for album in index.everyAlbum {
-      let content = album.found.content
-      if notes.detailed[album.found.inode] == album.changed { continue }
+    let end = MonotonicTime.now + IndexUpkeep.reading
+    var news: [SpaceIndex.Detailed] = []
+    for album in index.everyAlbum where notes.detailed[album.found.inode] != album.changed {
+      if MonotonicTime.now >= end || isStopped.withLock({ $0 }) {
+        notes.isReading = true
+        break
+      }
       guard let root = try? mount.root() else { return }
       let new = PhotoDetailsReader(root, album).read { self.isStopped.withLock { $0 } }
-      index.replace(content, by: new, of: album.found.inode)
-      notes.detailed[album.found.inode] = index.album(evenHidden: album.found.inode)?.changed
+      news.append(.init(album: album.found.inode, before: album.found.content, after: new))
+    }
+    if news.isEmpty {
+      notes.detailedRevision = revision
       return
     }
-    notes.detailedRevision = revision
+    index.take(news)
+    for each in news {
+      guard let album = index.album(evenHidden: each.album) else { continue }
+      // An album that changed meanwhile is read again.
+      let content = album.found.content
+      if content === each.after || content === each.before {
+        notes.detailed[each.album] = album.changed
+      }
+    }
   }
 }

@@ -136,13 +136,24 @@ final class SpaceIndex: Sendable {
     }
   }
 
-  /// Gives the photos of an album details, unless its content has changed meanwhile.
-  func replace(_ content: AlbumContent, by new: AlbumContent, of inode: UInt64) {
+  /// The content of an album before and after its details were read.
+  struct Detailed {
+    var album: UInt64
+    var before: AlbumContent
+    var after: AlbumContent
+  }
+
+  /// Gives the photos of albums details, of each unless its content has changed meanwhile. All of it is one
+  /// revision: so a page draws itself anew once.
+  func take(_ news: [Detailed]) {
     state.withLock { state in
-      guard state.albums[inode]?.found.content === content, !content.equals(new) else { return }
-      state.revision += 1
-      state.albums[inode]?.found.content = new
-      state.albums[inode]?.changed = state.revision
+      let revision = state.revision + 1
+      for each in news where state.albums[each.album]?.found.content === each.before {
+        if each.before.equals(each.after) { continue }
+        state.revision = revision
+        state.albums[each.album]?.found.content = each.after
+        state.albums[each.album]?.changed = revision
+      }
     }
   }
 

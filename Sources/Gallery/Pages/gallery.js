@@ -90,6 +90,8 @@ export class Gallery {
     this.#build();
     await this.library.load();
     this.#show(here());
+    // The page is another one for a screen reader, too.
+    this.#parts.top.focusTitle();
     void this.library.follow();
   }
 

@@ -60,16 +60,18 @@ extension GalleryRoutes {
   private func list(_ session: Session) -> Response {
     let (revision, albums) = session.space.index.albums()
     let hidden = session.space.index.hidden
+    let covers = AlbumCovers(of: albums, without: hidden)
     var text = JSONText()
     text.object { text in
       text.field("revision", Int64(revision))
-      text.field("albums", each: albums) { write($1, hidden, session, to: &$0) }
+      text.field("albums", each: albums) { write($1, covers, hidden, session, to: &$0) }
     }
     return text.response()
   }
 
   private func write(
-    _ album: SpaceIndex.Album, _ hidden: Set<UInt64>, _ session: Session, to text: inout JSONText
+    _ album: SpaceIndex.Album, _ covers: AlbumCovers, _ hidden: Set<UInt64>, _ session: Session,
+    to text: inout JSONText
   ) {
     let content = album.found.content
     let shown =
@@ -80,30 +82,23 @@ extension GalleryRoutes {
       text.field("id", session.id(album.found.inode))
       text.field("parent", album.found.parent.map(session.id))
       text.field("name", album.name.text)
-      let cover = cover(of: album, hidden)
-      text.field("cover", cover.map { session.id(content.inodes[$0]) })
-      text.field("coverThumb", cover.map { PhotoListing.thumb(content, $0) } ?? 0)
+      let cover = covers[album]
+      text.field("cover", cover.map { session.id($0.inode) })
+      text.field("coverThumb", cover?.thumb ?? 0)
       text.field("photos", Int64(pictures))
       text.field("others", Int64((shown?.count ?? content.count) - pictures))
       text.field("modified", album.found.modified)
     }
   }
 
-  /// The place of the photo that the file system names, or of the first one.
-  private func cover(of album: SpaceIndex.Album, _ hidden: Set<UInt64>) -> Int? {
-    let content = album.found.content
-    let named = album.found.cover.flatMap { name in
-      (0..<content.count).first { content.nameBytes($0).elementsEqual(name) }
-    }
-    let places = (named.map { [$0] } ?? []) + Array(0..<content.count)
-    return places.first { content.kinds[$0] == .photo && !hidden.contains(content.inodes[$0]) }
-  }
-
   private func reply(_ inode: UInt64, _ session: Session) throws -> Response {
-    guard let album = session.space.index.album(inode) else { throw GalleryError(.unknown) }
+    let index = session.space.index
+    guard let album = index.album(inode) else { throw GalleryError(.unknown) }
+    let hidden = index.hidden
+    let covers = AlbumCovers(of: index.albums().albums, without: hidden)
     var text = JSONText()
     text.object { text in
-      text.field("album") { write(album, session.space.index.hidden, session, to: &$0) }
+      text.field("album") { write(album, covers, hidden, session, to: &$0) }
     }
     return text.response()
   }
