@@ -26,6 +26,7 @@ from real_gallery import CHROMIUM
 DESKTOP = {"viewport": {"width": 1280, "height": 800}, "locale": "en-GB"}
 PHONE = {"viewport": {"width": 360, "height": 740}, "device_scale_factor": 2, "has_touch": True, "is_mobile": True,
          "locale": "de-DE"}
+LARGE = {"viewport": {"width": 3840, "height": 2160}, "locale": "en-GB"}
 PATIENCE = int(os.environ.get("PAGE_TEST_PATIENCE", "60")) * 1000
 tests = []
 
@@ -756,6 +757,23 @@ def a_screen_reader_hears_the_date_and_the_name_that_a_photo_has_now(person):
     person.mock(taken={"Test 1.png": 1_000_000_000})
     expect(page.locator(".tile").first).to_have_attribute("aria-label", "Test 1.png, 9 September 2001")
     person.delete_album()
+
+
+@test(LARGE, mock=True)
+def a_large_screen_shows_the_original_where_previews_are_too_small_for_it(person):
+    page = person.page
+    person.enter()
+    person.open_album("Garden 2")
+    person.press(".tile.photo")
+    # The mock server's previews have at most 1200 pixels.
+    page.wait_for_selector(".slide:not([aria-hidden]) .original")
+    assert not page.locator(".zoomed").count()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector(".slide:not([aria-hidden]) .preview")
+    page.wait_for_timeout(600)
+    expect(page.locator(".slide:not([aria-hidden]) .original")).to_have_count(0)
+    page.keyboard.press("Escape")
 
 
 @test(mock=True)

@@ -14,6 +14,8 @@ import { clampZoom, fit, largestScale, noZoom, previewEdge, zoomAt } from "./zoo
 /** @typedef {import("./thumbnails.js").Thumbnails} Thumbnails */
 
 const smallAnimation = 20 << 20;
+/** How long a photo is looked at before its original is loaded without being asked for, in milliseconds. */
+const glance = 300;
 
 export class Slide {
   element;
@@ -84,10 +86,27 @@ export class Slide {
     try {
       const edge = previewEdge(this.#stage, devicePixelRatio);
       await this.#show(await this.#pictures.preview(photo, edge), "preview");
+      this.#sharpen();
     } catch (error) {
       // Nothing can make a picture of this file; it may still be downloaded.
       if (!isAbort(error)) this.#say(codeOf(error) === "unknown" ? t("noPreview") : explain(error));
     }
+  }
+
+  /**
+   * Loads the original where the screen has many more pixels than the preview, whose size the server limits, and
+   * where the person stays with the photo.
+   */
+  #sharpen() {
+    const preview = this.#box.querySelector(".preview");
+    if (!this.#active || !(preview instanceof HTMLImageElement)) return;
+    const has = Math.max(preview.naturalWidth, preview.naturalHeight);
+    const shown = Math.max(this.#fitted.width, this.#fitted.height) * devicePixelRatio;
+    const most = Math.max(this.#size.width, this.#size.height);
+    if (has > shown * 0.8 || has > most * 0.9) return;
+    setTimeout(() => {
+      if (this.#active && !this.#stop.signal.aborted) void this.showOriginal();
+    }, glance);
   }
 
   /**
@@ -124,6 +143,7 @@ export class Slide {
     this.element.removeAttribute("aria-hidden");
     const { kind, name, size } = this.photo;
     if (kind === "video") this.#addVideo();
+    this.#sharpen();
     if (kind === "photo" && /\.(gif|apng)$/i.test(name) && size < smallAnimation) void this.showOriginal();
   }
 
