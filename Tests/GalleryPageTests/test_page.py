@@ -759,6 +759,23 @@ def a_screen_reader_hears_the_date_and_the_name_that_a_photo_has_now(person):
     person.delete_album()
 
 
+@test(mock=True)
+def a_photo_shows_when_the_server_is_back(person):
+    page = person.page
+    person.enter()
+    person.open_album("Garden 2")
+    person.press(".tile.photo")
+    page.wait_for_selector(".slide:not([aria-hidden]) .preview")
+    person.context.set_offline(True)
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    expect(page.locator(".slide:not([aria-hidden]) .slide-message")).to_have_text("The server cannot be reached.")
+    person.context.set_offline(False)
+    page.wait_for_selector(".slide:not([aria-hidden]) .preview")
+    expect(page.locator(".slide:not([aria-hidden]) .slide-message")).to_have_count(0)
+    page.keyboard.press("Escape")
+
+
 @test(LARGE, mock=True)
 def a_large_screen_shows_the_original_where_previews_are_too_small_for_it(person):
     page = person.page

@@ -117,13 +117,10 @@ import Testing
             for connection in idle: connection.close()
             # It tries passwords, many at once, again and again.
             refusals, over = [], threading.Event()
-            class Guesser(Browser):
-                def connect(self):
-                    connection = super().connect(); connection.source_address = ("127.0.0.2", 0)
-                    return connection
             def guess():
                 while not over.is_set():
-                    status, _, _ = Guesser(server).send("POST", "/api/login", json.dumps({"password": "guess"}))
+                    guesser = Browser(server, address="127.0.0.2")
+                    status, _, _ = guesser.send("POST", "/api/login", json.dumps({"password": "guess"}))
                     assert status in (403, 429), status
                     if status == 403: refusals.append(status)
                     else: time.sleep(0.2)

@@ -160,7 +160,7 @@ export class Grid {
     style(this.element, { height: `${Math.ceil(this.layout.height)}px` });
     this.element.setAttribute("aria-rowcount", String(this.layout.rows));
     // A grid without rows is none for a screen reader.
-    this.element.setAttribute("role", this.layout.rows > 0 ? "grid" : "presentation");
+    this.element.ariaHidden = this.layout.rows > 0 ? null : "true";
     this.render();
   }
 

@@ -14,6 +14,9 @@ import { clampZoom, fit, largestScale, noZoom, previewEdge, zoomAt } from "./zoo
 /** @typedef {import("./thumbnails.js").Thumbnails} Thumbnails */
 
 const smallAnimation = 20 << 20;
+/** The failures after which a preview is asked for again, and the time until then in milliseconds. */
+const passing = new Set(["offline", "busy"]);
+const retryTime = 2000;
 /** How long a photo is looked at before its original is loaded without being asked for, in milliseconds. */
 const glance = 300;
 
@@ -88,8 +91,13 @@ export class Slide {
       await this.#show(await this.#pictures.preview(photo, edge), "preview");
       this.#sharpen();
     } catch (error) {
+      if (isAbort(error)) return;
       // Nothing can make a picture of this file; it may still be downloaded.
-      if (!isAbort(error)) this.#say(codeOf(error) === "unknown" ? t("noPreview") : explain(error));
+      this.#say(codeOf(error) === "unknown" ? t("noPreview") : explain(error));
+      if (!passing.has(codeOf(error))) return;
+      setTimeout(() => {
+        if (!this.#stop.signal.aborted) void this.load();
+      }, retryTime);
     }
   }
 
@@ -119,7 +127,7 @@ export class Slide {
     const image = h("img", { src: url, alt: this.photo.name, class: kind, draggable: "false" });
     await image.decode().catch(() => {});
     if (this.#stop.signal.aborted || this.#box.querySelector(`.${kind}`)) return;
-    this.#box.querySelector(".slide-message")?.remove();
+    this.element.querySelector(".slide-message")?.remove();
     this.#add(image);
     // The thumbnail would shine through a picture with transparency.
     this.#box.querySelector(".thumb")?.remove();
@@ -127,7 +135,7 @@ export class Slide {
 
   /** @param {string} text */
   #say(text) {
-    if (this.#stop.signal.aborted || this.#box.querySelector(".slide-message")) return;
+    if (this.#stop.signal.aborted || this.element.querySelector(".slide-message")) return;
     this.element.append(h("p", { class: "slide-message", role: "alert" }, icon("warning"), text));
   }
 

@@ -26,13 +26,16 @@ final class LoginGate: Sendable {
     state.withLock { $0.floor = max($0.floor, time * 5 / 2) }
   }
 
-  /// Throws `slow` where too many wait, or what the attempt throws.
+  /// Throws `slow` where too many wait, or what the attempt throws. A client that goes away shortens nothing.
   func pass<Result: Sendable>(
-    _ client: Client, _ attempt: @Sendable () async throws -> Result
+    _ client: Client, _ attempt: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {
-    try await waitForTurn(client)
-    defer { endTurn() }
-    return try await take(attempt)
+    // A task of its own: the request's ends early with its connection.
+    try await Task {
+      try await waitForTurn(client)
+      defer { endTurn() }
+      return try await take(attempt)
+    }.value
   }
 
   private func waitForTurn(_ client: Client) async throws {

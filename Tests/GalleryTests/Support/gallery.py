@@ -67,8 +67,10 @@ class Refused(Exception):
 
 
 class Browser:
-    def __init__(self, server, password=None):
-        self.server, self.cookie, self.connection = server, None, None
+    """`address` is what the browser connects from, or None for any."""
+
+    def __init__(self, server, password=None, address=None):
+        self.server, self.cookie, self.connection, self.address = server, None, None, address
         if password is not None: self.login(password)
 
     @property
@@ -77,7 +79,8 @@ class Browser:
     def connect(self):
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        return http.client.HTTPSConnection(self.server.host, self.server.port, context=context, timeout=300)
+        return http.client.HTTPSConnection(self.server.host, self.server.port, context=context, timeout=300,
+                                           source_address=self.address and (self.address, 0))
 
     def send(self, method, path, body=None, headers=None, drop=()):
         """One request; returns status, headers and body, whatever the status."""
