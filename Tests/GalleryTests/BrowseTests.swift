@@ -140,6 +140,12 @@ import Testing
             for asked in (f"{size}-", "-0", "99999999999999999999-"):
                 status, headers, body = browser.send("GET", path, headers={"Range": "bytes=" + asked})
                 assert status == 416 and headers["content-range"] == f"bytes */{size}", (asked, status)
+            # A part of the version that the browser has, and else the whole.
+            status, headers, body = browser.send("GET", path, headers={"Range": "bytes=0-9"})
+            assert status == 206 and re.fullmatch('"[0-9a-z-]+"', headers["etag"]), headers
+            for version, expected in ((headers["etag"], 206), ('"other"', 200), ("Thu, 26 Nov 2026 15:00:00 GMT", 200)):
+                again = browser.send("GET", path, headers={"Range": "bytes=0-9", "If-Range": version})
+                assert again[0] == expected and again[1]["etag"] == headers["etag"], (version, again[:2])
             for asked in ("bytes=5-2", "bytes=a-b", "lines=1-2", "bytes=0-1,5-6"):
                 assert browser.send("GET", path, headers={"Range": asked})[0] == 200
             # A <video> sends no header of ours; it needs the cookie all the same.
@@ -172,6 +178,12 @@ import Testing
             found = change(lambda: os.rename(point + "/Trip/Photo/IMG_1.jpg", point + "/Trip/Photo/new.jpg"))
             assert trip["id"] in found["in"]
             eventually(lambda: browser.get("/api/photo/" + photo["id"])["name"] == "new.jpg", 5)
+            for year in (1971, 1972):
+                text = f"{year}-01-01T00:00:00"
+                change(lambda: os.setxattr(point + "/Trip/Photo/new.jpg", "user.albumfs.taken", text.encode()))
+                seconds = (year - 1970) * 365 * 86400
+                eventually(lambda: browser.get("/api/photo/" + photo["id"])["taken"] == seconds, 5)
+                assert browser.photo(trip, "new.jpg")["taken"] == seconds
             assert change(lambda: os.mkdir(point + "/Another"))["albums"]
             eventually(lambda: "Another" in browser.albums(), 5)
             os.rename(point + "/Trip/Photo/new.jpg", point + "/Another/Photo/moved.jpg")

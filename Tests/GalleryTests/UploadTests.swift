@@ -183,6 +183,26 @@ import Testing
     }
   }
 
+  @Test func anUploadGoesOnIntoAnAlbumThatIsRenamed() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            point = next(iter(server.own_mounts))
+            empty = browser.albums()["Empty"]
+            order = dict(album=empty["id"], folders=[], name="a.jpg", size=4000, modified=1)
+            path = "/api/uploads/" + browser.post("/api/uploads", order)["upload"]
+            for turn in range(4):
+                assert browser.ask("PUT", f"{path}?offset={turn * 1000}", b"x" * 1000) == {"offset": turn * 1000 + 1000}
+                os.rename(point + ("/Empty", "/0", "/1", "/2")[turn], point + f"/{turn}")
+            assert browser.post(path + "/finish")["state"] == "saved"
+            assert get(point + "/3/Photo/a.jpg") == b"x" * 4000
+        """)
+    }
+  }
+
   @Test func anUploadGoesOnAfterWhateverEndedIt() throws {
     try GalleryStore.use { mounted in
       try GalleryStore.python(

@@ -84,7 +84,8 @@ struct SpaceScan: ~Copyable {
       rows.append(
         PhotoRow(
           name: name.name, inode: entry.file.inode, size: entry.size,
-          modified: entry.modified.seconds, isDirect: direct, thumbnail: 0,
+          modified: entry.modified.seconds, changed: entry.changed.nanoseconds,
+          isDirect: direct, thumbnail: 0,
           kind: MediaKind(named: name.name.bytes[...])))
     }
   }

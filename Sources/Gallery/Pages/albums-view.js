@@ -108,7 +108,7 @@ export class AlbumCards {
   }
 
   /**
-   * Returns where an album's cover is drawn: the element of before, while the cover is the same, or a new one.
+   * Returns where an album's cover is drawn: the element of before while the cover is the same, or a new one.
    * @param {string} album
    * @param {import("./thumbnails.js").Wanted} item
    */

@@ -102,8 +102,8 @@ export class Slide {
   }
 
   /**
-   * Loads the original where the screen has many more pixels than the preview, whose size the server limits, and
-   * where the person stays with the photo.
+   * Loads the original where the screen has many more pixels than the preview, whose size the server limits,
+   * and where the person stays with the photo.
    */
   #sharpen() {
     const preview = this.#box.querySelector(".preview");

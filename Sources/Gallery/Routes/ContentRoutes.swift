@@ -120,15 +120,15 @@ extension GalleryRoutes {
     let photo = try session.photo(try Self.parameter("id", context))
     var response = try await file(
       photo, session, context.channel, range: request.headers[.range],
-      isToBeSaved: Self.query("download", request) == "1")
+      ofVersion: request.headers[.ifRange], isToBeSaved: Self.query("download", request) == "1")
     response.headers[.acceptRanges] = "bytes"
     return response
   }
 
-  /// The content of a photo, or a part of it.
+  /// The content of a photo, or a part of it. For a part of another version it is the whole.
   private func file(
     _ photo: SpaceIndex.Photo, _ session: Session, _ channel: any Channel, range: String? = nil,
-    isToBeSaved: Bool = true
+    ofVersion version: String? = nil, isToBeSaved: Bool = true
   ) async throws -> Response {
     let (file, start) = try await files.run {
       let file = try session.space.mount.open(photo.row.name, in: photo.folder)
@@ -137,7 +137,9 @@ extension GalleryRoutes {
     var headers: HTTPFields = [.contentType: BrowserType.of(start) ?? "application/octet-stream"]
     if isToBeSaved { headers[.contentDisposition] = Disposition.attachment(photo.row.name) }
     let size = file.entry.size
-    switch ByteRange(range, size: size) {
+    let tag = Self.tag(file.entry)
+    headers[.eTag] = tag
+    switch ByteRange(version == nil || version == tag ? range : nil, size: size) {
     case .whole:
       return Response(
         status: .ok, headers: headers, body: body(of: file, 0..<size, session, channel))
@@ -150,6 +152,12 @@ extension GalleryRoutes {
       response.headers[.contentRange] = "bytes */\(size)"
       return response
     }
+  }
+
+  /// Tells versions of a file apart.
+  private static func tag(_ entry: PlainEntry) -> String {
+    let parts = [Int64(bitPattern: entry.file.inode), entry.modified.nanoseconds, entry.size]
+    return "\"" + parts.map { String($0, radix: 36) }.joined(separator: "-") + "\""
   }
 
   /// Reads the next piece when the client has taken the one before. A lock ends it.

@@ -32,8 +32,19 @@ final class OpenSpace: Sendable {
   func refresh(_ inode: UInt64) { refresh([inode]) }
   func refresh(_ inodes: Set<UInt64>) { try? upkeep.look(at: inodes) }
 
-  /// The directory for an album's photos. Makes it if another program removed it.
+  /// The directory for an album's photos. Makes it if another program removed it, and finds it if one renamed
+  /// the album a moment ago.
   func photoFolder(of album: SpaceIndex.Album) throws(Errno) -> Folder {
+    do throws(Errno) { return try openPhotoFolder(of: album) } catch {
+      if error != .noEntry { throw error }
+      refresh(album.found.parent ?? index.root)
+      guard let renamed = index.album(album.found.inode), renamed.found.path != album.found.path
+      else { throw error }
+      return try openPhotoFolder(of: renamed)
+    }
+  }
+
+  private func openPhotoFolder(of album: SpaceIndex.Album) throws(Errno) -> Folder {
     do throws(Errno) { return try mount.folder(album.found.path + [.photo]) } catch {
       if error != .noEntry { throw error }
       try mount.folder(album.found.path).makeDirectory(.photo)
