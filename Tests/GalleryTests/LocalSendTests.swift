@@ -249,6 +249,30 @@ import Testing
       """)
   }
 
+  @Test func aFileThatFailedIsTriedAgainAndKeepsNoOtherPhoneWaiting() throws {
+    try LocalSendTests.use(
+      """
+      with Server(S) as server:
+          browser, phone, other = Browser(server, PASSWORD), Phone(server), Phone(server, "127.0.0.2")
+          point = next(iter(server.own_mounts))
+          pin = receive(browser)["pin"]
+          files = {"a": described("a.jpg", b"whole"), "b": described("b.jpg", b"b")}
+          status, offer = phone.prepare(files, pin)
+          assert status == 200 and phone.upload(offer, "a", b"wh") == 400
+          # The second file is still to come.
+          assert other.prepare({"c": described("c.jpg", b"c")}, pin)[0] == 409
+          assert phone.upload(offer, "b", b"b") == 200 and phone.upload(offer, "a", b"who") == 400
+          assert phone.upload(offer, "a", b"whole") == 200
+          status, offer = phone.prepare({"d": described("d.jpg", b"whole")}, pin)
+          assert status == 200 and phone.upload(offer, "d", b"wh") == 400
+          # Nothing more is to come, and so another one may send, or the same one anew.
+          assert other.give(pin, {"c.jpg": b"c"}) == [200]
+          assert phone.upload(offer, "d", b"whole") == 403
+          assert phone.give(pin, {"d.jpg": b"d"}) == [200]
+          assert visible(point) == ["a.jpg", "b.jpg", "c.jpg", "d.jpg"]
+      """)
+  }
+
   @Test func whateverEndsATransferNothingPartialIsShownAndNothingSavedIsLost() throws {
     try LocalSendTests.use(
       """

@@ -61,14 +61,14 @@ final class Reception: Sendable {
 
   // MARK: Transfers
 
-  /// Begins a transfer. Throws `busy` while another one lasts.
+  /// Begins a transfer. Throws `busy` while another one lasts that has files to come.
   func begin(
     _ files: [String: LocalSendOffer.Expected?], from sender: String
   ) throws(GalleryError) -> Transfer {
     let transfer = Transfer(files, from: sender)
     // Looks at the old one first: under a lock, no other is taken.
     let old = state.withLock { $0.transfer }
-    if let old, !old.isOver { throw GalleryError(.busy) }
+    if let old, !old.mayBeFollowed { throw GalleryError(.busy) }
     let counts = old?.counts
     try state.withLock { state throws(GalleryError) in
       if state.end != nil { throw GalleryError(.refused) }

@@ -11,6 +11,8 @@ final class Transfer: Sendable {
     var isComing = false
     var isSaved = false
     var isRefused = false
+    /// True if an attempt to send it has ended.
+    var isTried = false
   }
 
   private struct State {
@@ -19,6 +21,7 @@ final class Transfer: Sendable {
     var saved = 0
     var refused = 0
     var failed = 0
+    var tried = 0
     var moved = MonotonicTime.now
     var isOver = false
 
@@ -87,6 +90,10 @@ final class Transfer: Sendable {
       state.moved = .now
       guard var item = state.items[file] else { return }
       item.isComing = false
+      if !item.isTried {
+        item.isTried = true
+        state.tried += 1
+      }
       if isSaved, !item.isSaved {
         item.isSaved = true
         state.saved += 1
@@ -105,6 +112,13 @@ final class Transfer: Sendable {
     state.withLock { state in
       state.isOver || (state.coming == 0 && MonotonicTime.now > state.moved + Transfer.patience)
     }
+  }
+
+  /// True if it is over, and where every file came or failed: its sender may try again what failed, until
+  /// another transfer begins.
+  var mayBeFollowed: Bool {
+    isOver
+      || state.withLock { $0.coming == 0 && $0.tried + $0.refused == $0.items.count }
   }
 
   /// True if nothing of it may come any more.

@@ -11,6 +11,8 @@ import { get, ownHeaders, post } from "./api.js";
  */
 
 const aliveTime = 20_000;
+/** Shorter than the shortest time after which a session without use locks. */
+const inUseTime = 5000;
 /** @type {ReturnType<typeof setInterval> | undefined} */
 let timer;
 
@@ -43,6 +45,16 @@ export function stopAlive() {
 /** Tells the server that the page is open. A lost connection shows elsewhere; the session may outlive it. */
 export function sayAlive() {
   post("/api/alive").catch(() => {});
+}
+
+/** @type {number} when the server last heard that the page is in use */
+let told = -inUseTime;
+
+/** Tells the server that somebody uses the page where nothing else shows it, as while a video plays. */
+export function sayInUse() {
+  if (performance.now() - told < inUseTime) return;
+  told = performance.now();
+  sessionInfo().catch(() => {});
 }
 
 /** Locks on the server; works while the page goes away, too. */

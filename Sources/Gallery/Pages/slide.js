@@ -6,6 +6,7 @@
 import { codeOf, get, isAbort } from "./api.js";
 import { h, style } from "./dom.js";
 import { icon } from "./icons.js";
+import { sayInUse } from "./session.js";
 import { explain, t } from "./texts.js";
 import { clampZoom, fit, largestScale, noZoom, previewEdge, zoomAt } from "./zoom.js";
 
@@ -177,6 +178,7 @@ export class Slide {
     });
     // The thumbnail is small, and has a mark: it stands in only until there is a frame.
     video.addEventListener("loadeddata", () => video.removeAttribute("poster"), { once: true });
+    video.addEventListener("timeupdate", sayInUse);
     video.addEventListener("error", () => {
       video.remove();
       this.#say(t("videoUnplayable"));

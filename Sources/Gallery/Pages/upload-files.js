@@ -12,12 +12,36 @@ const leftovers = new Set([".DS_Store", "Thumbs.db", "desktop.ini", ".nomedia"])
 const batch = 500;
 
 /**
+ * Returns which albums the folders of a file become, or null where the file belongs into none. It is what
+ * `albumfs import` does: an album's own Photo is no album, its Thumb and hidden folders stay behind, another
+ * Thumb gets a number, and a camera's DCIM with its numbered folders is no album either.
+ * @param {string[]} folders
+ * @param {(path: string[]) => boolean} hasPhoto  whether a folder has one named Photo
+ */
+export function albumsOf(folders, hasPhoto) {
+  const albums = [];
+  for (const [depth, name] of folders.entries()) {
+    if (name.startsWith(".")) return null;
+    if (name === "Thumb" && hasPhoto(folders.slice(0, depth))) return null;
+    const isOfCamera = name === "DCIM" || (folders[depth - 1] === "DCIM" && /^[1-9]\d\d\w{5}$/.test(name));
+    if (name !== "Photo" && !isOfCamera) albums.push(name === "Thumb" ? "Thumb (2)" : name);
+  }
+  return albums;
+}
+
+/**
+ * Returns a file to upload, or null for what belongs into no album. A hidden file in a folder is none that
+ * somebody chose.
  * @param {File} file
  * @param {string[]} folders
- * @returns {UploadFile}
+ * @param {(path: string[]) => boolean} hasPhoto
+ * @returns {UploadFile | null}
  */
-function uploadFile(file, folders) {
-  return { name: file.name, size: file.size, modified: file.lastModified / 1000, folders, source: file };
+function uploadFile(file, folders, hasPhoto) {
+  const albums = albumsOf(folders, hasPhoto);
+  const isHidden = folders.length > 0 && file.name.startsWith(".");
+  if (albums === null || isHidden || leftovers.has(file.name)) return null;
+  return { name: file.name, size: file.size, modified: file.lastModified / 1000, folders: albums, source: file };
 }
 
 /**
@@ -25,12 +49,11 @@ function uploadFile(file, folders) {
  * @param {Iterable<File>} files
  */
 export function pickedFiles(files) {
-  const found = [];
-  for (const file of files) {
-    const folders = file.webkitRelativePath.split("/").slice(0, -1);
-    if (!leftovers.has(file.name)) found.push(uploadFile(file, folders));
-  }
-  return found;
+  const picked = [...files].map((file) => ({ file, folders: file.webkitRelativePath.split("/").slice(0, -1) }));
+  const withPhoto = new Set(picked.flatMap(({ folders }) => folders.flatMap((name, depth) =>
+    (name === "Photo" ? [folders.slice(0, depth).join("/")] : []))));
+  const hasPhoto = (/** @type {string[]} */ path) => withPhoto.has(path.join("/"));
+  return picked.flatMap(({ file, folders }) => uploadFile(file, folders, hasPhoto) ?? []);
 }
 
 /**
@@ -44,8 +67,7 @@ export async function droppedFiles(transfer, found) {
   if (entries.length === 0) found(pickedFiles(transfer.files));
   /** @type {UploadFile[]} */
   let files = [];
-  for await (const file of walk(entries, [])) {
-    if (leftovers.has(file.name)) continue;
+  for await (const file of walk(entries, [], new Set())) {
     files.push(file);
     if (files.length < batch) continue;
     found(files);
@@ -58,15 +80,21 @@ export async function droppedFiles(transfer, found) {
 /**
  * @param {FileSystemEntry[]} entries
  * @param {string[]} folders
+ * @param {Set<string>} withPhoto  the folders on the way here that have one named Photo
  * @returns {AsyncGenerator<UploadFile>}
  */
-async function* walk(entries, folders) {
+async function* walk(entries, folders, withPhoto) {
+  if (entries.some((entry) => entry.isDirectory && entry.name === "Photo")) withPhoto.add(folders.join("/"));
+  const hasPhoto = (/** @type {string[]} */ path) => withPhoto.has(path.join("/"));
   for (const entry of entries) {
     if (entry.isDirectory) {
-      const inner = await readDirectory(/** @type {FileSystemDirectoryEntry} */ (entry));
-      yield* walk(inner, [...folders, entry.name]);
+      const inner = [...folders, entry.name];
+      if (albumsOf(inner, hasPhoto) === null) continue;
+      yield* walk(await readDirectory(/** @type {FileSystemDirectoryEntry} */ (entry)), inner, withPhoto);
     } else {
-      yield uploadFile(await readEntry(/** @type {FileSystemFileEntry} */ (entry)), folders);
+      const file = await readEntry(/** @type {FileSystemFileEntry} */ (entry));
+      const upload = uploadFile(file, folders, hasPhoto);
+      if (upload) yield upload;
     }
   }
 }
