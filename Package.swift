@@ -58,6 +58,7 @@ let hummingbird = web("Hummingbird", "hummingbird")
 let hummingbirdCore = web("HummingbirdCore", "hummingbird")
 let nio = web("NIOCore", "swift-nio")
 let nioPosix = web("NIOPosix", "swift-nio")
+let nioHTTP1 = web("NIOHTTP1", "swift-nio")
 let nioTLS = web("NIOTLS", "swift-nio")
 let nioSSL = web("NIOSSL", "swift-nio-ssl")
 let nioHTTP2 = web("NIOHTTP2", "swift-nio-http2")
@@ -204,7 +205,8 @@ let package = Package(
         "AlbumModel", "Posix", "ThumbnailProtocol", "ControlProtocol", "Fetching",
         "PictureMetadata",
         "CQRencode", "CArchive",
-        "CGalleryPages", hummingbird, hummingbirdCore, nio, nioPosix, nioTLS, nioSSL, nioHTTP2,
+        "CGalleryPages", hummingbird, hummingbirdCore, nio, nioPosix, nioHTTP1, nioTLS, nioSSL,
+        nioHTTP2,
         nioHTTPTypes, nioHTTPTypesHTTP2, httpTypes, certificates, asn1,
         cryptography, algorithms, logging,
       ], excluding: ["Pages"]),

@@ -183,6 +183,9 @@ package final class FolderFile: Sendable {
     }
   }
 
+  /// Gives the lock back before the file is closed.
+  package func unlock() throws(Errno) { try descriptor.unlock(offset: 0, length: 0) }
+
   /// The bytes at an offset: `count`, or fewer where the file ends.
   package func bytes(_ count: Int, at offset: Int64) throws(Errno) -> [UInt8] {
     try descriptor.bytes(count, at: offset)

@@ -194,6 +194,24 @@ import Testing
     #expect(names("album/Photo").filter { $0.hasPrefix(".") } == [".albumfs-partial-1"])
   }
 
+  /// Where the first process of a container waits for no others, a killed one stays as a zombie.
+  @Test func theRemainsOfAKilledImportThatNobodyWaitsForAreRemoved() throws {
+    // The shell becomes a program that waits for no child.
+    let parent = Process()
+    let output = Pipe()
+    parent.executableURL = URL(fileURLWithPath: "/bin/sh")
+    parent.arguments = ["-c", "true & echo $!; exec sleep 60"]
+    parent.standardOutput = output
+    try parent.run()
+    defer { parent.terminate() }
+    let told = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+    let killed = try #require(Int32(told.trimmingCharacters(in: .newlines)))
+    while !ProcessState.isZombie(killed) { usleep(1000) }
+    try put("album/Photo/.albumfs-partial-\(killed)", "half")
+    _ = move()
+    #expect(names("album/Photo").filter { $0.hasPrefix(".") } == [])
+  }
+
   @Test func contentDecidesAboutDuplicatesAndNamesStayDistinct() throws {
     try put("album/Photo/old.jpg", "content of one.jpg")
     try put("album/loose.jpg", "content of three.jpg")

@@ -70,6 +70,13 @@ import Testing
                          b"GET /" + b"x" * 200_000 + b" HTTP/1.1\\r\\n" + host + b"\\r\\n", b"\\0" * 1000, b"SPAM\\r\\n\\r\\n"):
                 reply = talk(head)
                 assert not isinstance(reply, bytes) or b" 200 " not in reply, reply
+            # What is no request of HTTP/1.1 is the client's fault.
+            own = host + f"Origin: {browser.origin}\\r\\nX-Albumfs: 1\\r\\nCookie: __Host-albumfs={browser.cookie}\\r\\n".encode()
+            for head in (b"GET / HTTP/1.1\\r\\n\\r\\n",
+                         b"POST /api/albums HTTP/1.1\\r\\n" + own + b"Transfer-Encoding: chunked\\r\\n\\r\\n" + b"F" * 17 + b"\\r\\nabc",
+                         b"POST /api/albums HTTP/1.1\\r\\n" + own + b"Transfer-Encoding: xchunked\\r\\n\\r\\n0\\r\\n\\r\\n"):
+                reply = talk(head)
+                assert isinstance(reply, bytes) and b" 400 " in reply, (head, reply)
             # A chunked body that never ends, beyond the limit.
             raw = browser.connect(); raw.connect(); raw.sock.settimeout(60)
             try:

@@ -25,6 +25,9 @@ import Testing
             assert (second["state"], second["name"]) == ("saved", "IMG_1 (2).jpg")
             assert get(point + "/Empty/Photo/IMG_1 (2).jpg") == other and get(path) == content
             assert browser.upload(empty, "none.jpg", b"")["state"] == "saved"
+            # A slice that follows at once finds the file free.
+            assert browser.upload(empty, "small slices.jpg", other[:600_000], slice=1000)["state"] == "saved"
+            os.remove(point + "/Empty/Photo/small slices.jpg")
             # A page that knows the hash need not send what is there.
             order = dict(album=empty["id"], folders=[], name="again.jpg", size=len(content), modified=3)
             eventually(lambda: browser.post("/api/uploads", order).get("candidate"))

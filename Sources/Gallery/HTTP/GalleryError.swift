@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import NIOHTTP1
 import Posix
 
 /// A failure as the page learns of it. The codes are those of Interface.md.
@@ -49,6 +50,7 @@ struct GalleryError: Error {
       case 413: self.init(.large)
       default: self.init(.invalid)
       }
+    case is HTTPParserError: self.init(.invalid)
     case is CancellationError: self.init(.busy)
     default: self.init(.failed)
     }

@@ -33,6 +33,8 @@ struct RequestRules<Context: RequestContext>: RouterMiddleware {
   /// A page elsewhere can send neither the server's own origin nor the header.
   private static func check(_ request: Request) throws {
     let path = request.uri.path
+    // RFC 9112, 3.2.
+    if request.head.authority == nil { throw GalleryError(.invalid) }
     if path.hasPrefix(LocalSendRoutes.prefix) {
       // Apps have no origin. Whatever a page elsewhere sends has one.
       if request.headers[.origin] != nil { throw GalleryError(.origin) }

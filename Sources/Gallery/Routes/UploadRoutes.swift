@@ -177,10 +177,12 @@ extension GalleryRoutes {
       do { try await slice.finish() } catch { failure = failure ?? error }
       let end = slice.end
       upload.proved(end, of: file.entry.file.inode)
-      guard let failure else { return end }
       // Where the disk is full, a part of a piece may lie behind.
-      try? await work.run { try file.cut(to: end) }
-      throw failure
+      if failure != nil { try? await work.run { try file.cut(to: end) } }
+      // The thread that wrote may close the file only after the client's next slice has come.
+      try file.unlock()
+      if let failure { throw failure }
+      return end
     }
   }
 

@@ -105,7 +105,8 @@ enum PartialFile {
   static func clean(_ folder: PlainPath, process: Int32) {
     for name in (try? folder.names()) ?? [] where name.bytes.starts(with: prefix.utf8) {
       guard let maker = Int32(name.text.dropFirst(prefix.count)) else { continue }
-      if maker == process || ProcessState.name(of: maker).isEmpty {
+      let isGone = ProcessState.name(of: maker).isEmpty || ProcessState.isZombie(maker)
+      if maker == process || isGone {
         try? PathCalls.removeFile(folder.appending(name))
       }
     }
