@@ -394,10 +394,10 @@ class Handler(BaseHTTPRequestHandler):
                 space.touch({photo.album for photo in dated}, list_too=False)
             elif key == "redraw":
                 space = spaces["some"]
-                album = next(album for album in space.albums.values() if album.name == value)
-                for photo in album.photos:
+                albums = [album for album in space.albums.values() if value in ("*", album.name)]
+                for photo in (photo for album in albums for photo in album.photos):
                     photo.thumb += 1
-                space.touch([album.id])
+                space.touch([album.id for album in albums])
             else:
                 failures[key] = value
         self.send(200, {})

@@ -395,6 +395,13 @@ def a_video_plays(person):
         page.keyboard.press(" ")
     # Who watches a video uses the page, and so it does not lock.
     page.wait_for_function("() => document.querySelector('.slide video').currentTime > 0.1")
+    # New thumbnails and dates do not begin it anew.
+    page.evaluate("window.video = document.querySelector('.slide video'); video.loop = true; void video.play()")
+    version = page.locator(".tile.video").first.get_attribute("data-version")
+    person.mock(redraw="*")
+    expect(page.locator(".tile.video").first).not_to_have_attribute("data-version", version)
+    page.wait_for_timeout(300)
+    assert page.evaluate("video.isConnected && !video.paused")
     page.keyboard.press("Escape")
     page.wait_for_selector("video", state="detached")
 

@@ -196,6 +196,11 @@ export class Slide {
     video.remove();
   }
 
+  /** True while a video is shown, whether it plays or not. */
+  get hasVideo() {
+    return this.#box.querySelector("video") !== null;
+  }
+
   /** Plays or pauses a video; false where there is none. */
   togglePlaying() {
     const video = this.#box.querySelector("video");

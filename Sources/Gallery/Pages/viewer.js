@@ -133,14 +133,17 @@ export class Viewer {
   }
 
   /**
-   * Takes over a slide whose photo looks the same in the new listing.
+   * Takes over a slide whose photo looks the same in the new listing, and a video that is being shown: another
+   * thumbnail or date of it is no reason to begin it anew.
    * @param {number} at
    * @param {Map<string, Slide>} old
    */
   #adopt(at, old) {
     const photo = this.#listing.photo(at);
     const slide = old.get(photo.id);
-    if (!slide || slide.photo.thumb !== photo.thumb || slide.photo.width !== photo.width) return;
+    if (!slide) return;
+    const looksSame = slide.photo.thumb === photo.thumb && slide.photo.width === photo.width;
+    if (!looksSame && !(slide.hasVideo && slide.photo.size === photo.size)) return;
     slide.photo = photo;
     this.#slides.set(at, slide);
     old.delete(photo.id);
