@@ -31,7 +31,7 @@ package struct Errno: Error, Hashable, Sendable, RawRepresentable, CustomStringC
   package static let nameTooLong = Errno(ENAMETOOLONG)
   package static let notSupported = Errno(EOPNOTSUPP)
   package static let notEmpty = Errno(ENOTEMPTY)
-  static let tooManySymlinks = Errno(ELOOP)
+  package static let tooManySymlinks = Errno(ELOOP)
   package static let noAttribute = Errno(ENODATA)
   package static let quota = Errno(EDQUOT)
   package static let notConnected = Errno(ENOTCONN)

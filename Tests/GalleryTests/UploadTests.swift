@@ -156,6 +156,20 @@ import Testing
             # A copy of it in the album ends it.
             other.post(f"/api/uploads/{found['upload']}/cancel")
             assert moved(browser.post, f"/api/uploads/{third['upload']}/finish") == 0
+            # What other programs put there is none.
+            hidden = lambda: {each.path: each for each in os.scandir(point + "/Empty/Photo") if each.name.startswith(".")}
+            for wrong in (os.mkdir, os.mkfifo, lambda path: os.symlink("/etc/passwd", path), lambda path: put(path, b"x" * 9 * MIB)):
+                before = hidden()
+                begun = begin(browser)
+                put_slice(browser, begun["upload"], one, 0)
+                path, = set(hidden()) - set(before)
+                os.remove(path); wrong(path)
+                assert moved(put_slice, browser, begun["upload"], one, MIB) == 0
+                again = begin(browser)
+                assert browser.prove(again, one) == 0
+                assert put_slice(browser, again["upload"], one, 0) == MIB
+                browser.post(f"/api/uploads/{again['upload']}/cancel")
+                (os.rmdir if os.path.isdir(path) else os.remove)(path)
             # Many at once, from several phones.
             def upload(turn, results):
                 own = Browser(server, PASSWORD); content = contents[turn]; begun = begin(own); id = begun["upload"]

@@ -5,6 +5,7 @@ import Posix
 /// arrives.
 struct SliceWriter {
   private let file: FolderFile
+  private let start: Int64
   private let limit: Int64
   private let work: BlockingBridge
   /// The bytes that arrived and that no write has taken.
@@ -22,6 +23,7 @@ struct SliceWriter {
   init(_ file: FolderFile, from offset: Int64, atMost room: Int64, _ work: BlockingBridge) {
     self.file = file
     self.work = work
+    start = offset
     arrived = offset
     end = offset
     limit = offset + room
@@ -45,11 +47,17 @@ struct SliceWriter {
     }
   }
 
-  /// Writes the rest. Throws where the file may not have all that was written, as on a full disk.
+  /// Writes the rest. Throws where the file may not have all that was written, as on a full disk; then
+  /// nothing of the slice counts.
   mutating func finish() async throws {
-    try await writeOut()
-    try await waitForPiece()
-    try await work.run { [file] in try file.flush() }
+    do {
+      try await writeOut()
+      try await waitForPiece()
+      try await work.run { [file] in try file.flush() }
+    } catch {
+      end = start
+      throw error
+    }
   }
 
   private mutating func writeOut() async throws {

@@ -48,7 +48,10 @@ struct UploadFiles: Sendable {
   /// The size of a hidden file that an upload like this one left. Whose bytes they are is not known.
   func found(_ upload: Upload) throws -> Int64 {
     let folder = try folder(of: upload)
-    return (try? folder.entry(upload.progress.partial).size) ?? 0
+    guard let left = try? folder.entry(upload.progress.partial), left.size <= upload.size else {
+      return 0
+    }
+    return left.size
   }
 
   /// Compares the next bytes of the hidden file, which are at most a slice, with the client's hash of its
@@ -58,8 +61,8 @@ struct UploadFiles: Sendable {
     let progress = upload.progress
     let end = progress.proven + count
     if let file = try? folder(of: upload).open(progress.partial), progress.isAbout(file),
-      try file.size() >= end,
-      try UploadFiles.hash(of: file, progress.proven..<end) == hash
+      let found = try? UploadFiles.hash(of: file, progress.proven..<end), found == hash,
+      try file.size() >= end
     {
       upload.proved(end, of: file.entry.file.inode)
     } else {
@@ -74,10 +77,15 @@ struct UploadFiles: Sendable {
     let folder = try folder(of: upload)
     let progress = upload.progress
     if offset != progress.proven { throw UploadFiles.elsewhere(upload) }
-    let file = try folder.openForDirectWrites(progress.partial)
-    if progress.isAbout(file), try file.size() == offset, try file.lock() {
-      upload.proved(offset, of: file.entry.file.inode)
-      return file
+    do throws(Errno) {
+      let file = try folder.openForDirectWrites(progress.partial)
+      if progress.isAbout(file), try file.size() == offset, try file.lock() {
+        upload.proved(offset, of: file.entry.file.inode)
+        return file
+      }
+    } catch {
+      // Another program may have put something else there, which is no file.
+      if ![.isDirectory, .tooManySymlinks, .invalid, .noDevice].contains(error) { throw error }
     }
     upload.startOver()
     if offset > 0 { throw UploadFiles.elsewhere(upload) }
