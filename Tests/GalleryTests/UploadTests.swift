@@ -145,15 +145,38 @@ import Testing
             refused(400, "invalid", other.post, f"/api/uploads/{found['upload']}/proof", dict(size=0, sha256="0" * 64))
             refused(400, "invalid", other.post, f"/api/uploads/{found['upload']}/proof", dict(size=9 * MIB, sha256="0" * 64))
             assert put_slice(other, found["upload"], one, MIB) == 2 * MIB
-            # Who knew it before learns that it is not his any more.
-            assert moved(put_slice, browser, first["upload"], one, MIB) == 0
-            # Each is asked to prove what lies there once more, where a proof was wrong.
+            # Who knew it before goes on, too, with a copy of what is his.
+            assert put_slice(browser, first["upload"], one, MIB) == 2 * MIB
+            put_slice(browser, first["upload"], one, 2 * MIB)
+            put_slice(browser, first["upload"], one, 3 * MIB)
+            saved = browser.post(f"/api/uploads/{first['upload']}/finish")
+            assert saved["state"] == "saved" and get(point + "/Empty/Photo/" + saved["name"]) == one, saved
+            os.remove(point + "/Empty/Photo/" + saved["name"])
+            # A connection that was lost without the server's knowledge holds nobody up.
+            stalled = begin(other)
+            assert other.prove(stalled, one) == 2 * MIB
+            raw = other.connect(); raw.connect()
+            raw.sock.sendall((f"PUT /api/uploads/{stalled['upload']}?offset={2 * MIB} HTTP/1.1\\r\\nHost: 127.0.0.1:{server.port}\\r\\n"
+                f"Origin: {other.origin}\\r\\nX-Albumfs: 1\\r\\nCookie: __Host-albumfs={other.cookie}\\r\\n"
+                f"Content-Length: {MIB}\\r\\n\\r\\n").encode() + b"x")
+            time.sleep(1)
+            fourth = begin(browser)
+            assert (fourth["offset"], browser.prove(fourth, one)) == (2 * MIB, 2 * MIB)
+            assert put_slice(browser, fourth["upload"], one, 2 * MIB) == 3 * MIB
+            browser.post(f"/api/uploads/{fourth['upload']}/cancel")
+            raw.close()
+            def is_free():
+                try: return other.post(f"/api/uploads/{stalled['upload']}/cancel") == {}
+                except Refused as error: assert error.code == "busy", error
+            eventually(is_free)
+            # A wrong proof leaves nothing that is proved.
+            found = begin(other)
+            put_slice(other, found["upload"], one, 0)
             third = begin(browser)
             part = hashlib.sha256(one[:MIB]).hexdigest(), hashlib.sha256(two[MIB:2 * MIB]).hexdigest()
             for sha, offset in zip(part, (MIB, 0)):
                 proof = dict(size=MIB, sha256=sha)
                 assert browser.post(f"/api/uploads/{third['upload']}/proof", proof)["offset"] == offset
-            # A copy of it in the album ends it.
             other.post(f"/api/uploads/{found['upload']}/cancel")
             assert moved(browser.post, f"/api/uploads/{third['upload']}/finish") == 0
             # What other programs put there is none.

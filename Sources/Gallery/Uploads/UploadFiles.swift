@@ -72,16 +72,20 @@ struct UploadFiles: Sendable {
   }
 
   /// Opens the hidden file for more bytes, at an offset that must be where the upload is, and keeps other
-  /// uploads from writing to it until the file is closed. Throws 409 with the right offset.
+  /// uploads from writing to it until the file is unlocked or closed. Throws 409 with the right offset.
   func open(_ upload: Upload, at offset: Int64) throws -> FolderFile {
     let folder = try folder(of: upload)
     let progress = upload.progress
     if offset != progress.proven { throw UploadFiles.elsewhere(upload) }
     do throws(Errno) {
       let file = try folder.openForDirectWrites(progress.partial)
-      if progress.isAbout(file), try file.size() == offset, try file.lock() {
-        upload.proved(offset, of: file.entry.file.inode)
-        return file
+      if progress.isAbout(file) {
+        if try file.size() == offset, try file.lock() {
+          upload.proved(offset, of: file.entry.file.inode)
+          return file
+        }
+        // Another upload writes to it, or has gone on with it.
+        if offset > 0 { return try ownCopy(upload, folder) }
       }
     } catch {
       // Another program may have put something else there, which is no file.
@@ -90,6 +94,33 @@ struct UploadFiles: Sendable {
     upload.startOver()
     if offset > 0 { throw UploadFiles.elsewhere(upload) }
     return try open(upload, at: 0)
+  }
+
+  /// Copies what is proved to a hidden file of the upload's own. Throws `.invalid` where that is not there.
+  private func ownCopy(_ upload: Upload, _ folder: borrowing Folder) throws(Errno) -> FolderFile {
+    let (old, count) = (upload.progress.partial, upload.progress.proven)
+    upload.startOver()
+    let name = upload.progress.partial
+    let copy = try folder.openForDirectWrites(name)
+    do throws(Errno) {
+      let source = try folder.open(old)
+      guard try copy.lock() else { throw .invalid }
+      let buffer = PageBuffer(capacity: 1 << 20)
+      var place: Int64 = 0
+      while place < count {
+        let bytes = try source.bytes(Int(min(1 << 20, count - place)), at: place)
+        if bytes.isEmpty { throw .invalid }
+        buffer.append(bytes)
+        try copy.write(buffer, at: place)
+        place += Int64(bytes.count)
+        buffer.clear()
+      }
+    } catch {
+      try? folder.removeFile(name)
+      throw error
+    }
+    upload.proved(count, of: copy.entry.file.inode)
+    return copy
   }
 
   private static func elsewhere(_ upload: Upload) -> GalleryError {
