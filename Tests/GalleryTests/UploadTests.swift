@@ -37,6 +37,14 @@ import Testing
             refused(400, "invalid", browser.post, path, {"sha256": "xyz"})
             same = browser.post(path, {"sha256": hashlib.sha256(content).hexdigest()})
             assert (same["state"], same["name"]) == ("there", "IMG_1.jpg"), same
+            # A photo whose deletion waits for an undo is not there: what is saved now stays.
+            eventually(lambda: len(browser.photos(browser.albums()["Empty"])) == 3)
+            job = browser.post("/api/jobs", {"kind": "delete", "ids": [second["photo"]]})["job"]
+            kept = browser.upload(empty, "kept.jpg", other)
+            assert (kept["state"], kept["name"]) == ("saved", "kept.jpg"), kept
+            browser.wait(job)
+            assert get(point + "/Empty/Photo/kept.jpg") == other
+            os.rename(point + "/Empty/Photo/kept.jpg", point + "/Empty/Photo/IMG_1 (2).jpg")
             # Folders become albums.
             browser.upload(empty, "deep.jpg", b"deep", folders=["Größe", "Inner"])
             assert get(point + "/Empty/Größe/Inner/Photo/deep.jpg") == b"deep"

@@ -92,7 +92,7 @@ extension GalleryRoutes {
     }
     router.post("/api/uploads/:id/cancel") { request, context in
       let (session, upload, id) = try upload(request, context)
-      return try await upload.exclusively {
+      return try await upload.exclusivelySoon {
         try await files.run { try UploadFiles(space: session.space).cancel(upload) }
         session.uploads.remove(id)
         return JSONText.empty
@@ -176,9 +176,8 @@ extension GalleryRoutes {
       // Keeps the bytes that have arrived, also where the connection ended.
       do { try await slice.finish() } catch { failure = failure ?? error }
       let end = slice.end
-      upload.proved(end, of: file.entry.file.inode)
       // Where the disk is full, a part of a piece may lie behind.
-      if failure != nil { try? await work.run { try file.cut(to: end) } }
+      upload.proved(end, of: file.entry.file.inode, hasTail: failure != nil)
       // The thread that wrote may close the file only after the client's next slice has come.
       try file.unlock()
       if let failure { throw failure }

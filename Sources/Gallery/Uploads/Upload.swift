@@ -22,6 +22,8 @@ final class Upload: Sendable {
     var inode: UInt64?
     /// How many of the file's first bytes are this upload's: they came with it, or their hash did.
     var proven: Int64 = 0
+    /// True if a slice that failed may have left bytes behind them.
+    var hasTail = false
   }
 
   /// What goes at the next login when nothing came for so long: uploads of browsers, and what an app sent,
@@ -61,8 +63,8 @@ final class Upload: Sendable {
   var progress: Progress { state.withLock { $0 } }
 
   /// The first bytes of this hidden file are the upload's.
-  func proved(_ count: Int64, of inode: UInt64) {
-    state.withLock { ($0.inode, $0.proven) = (inode, count) }
+  func proved(_ count: Int64, of inode: UInt64, hasTail: Bool = false) {
+    state.withLock { ($0.inode, $0.proven, $0.hasTail) = (inode, count, hasTail) }
   }
 
   /// Leaves the hidden file to another upload, and begins one of its own, which no later session finds.
@@ -73,6 +75,17 @@ final class Upload: Sendable {
   /// How long a hidden file may lie there without a change; nil for the name of any other file.
   static func patience(for name: FileName) -> Duration? {
     leftovers.first { name.display.hasPrefix($0.prefix) }?.patience
+  }
+
+  /// The same, but waits for a request that is ending, such as a slice that the client has just cut off.
+  func exclusivelySoon<Result>(_ body: () async throws -> Result) async throws -> Result {
+    for _ in 0..<50 {
+      do { return try await exclusively(body) } catch let error as GalleryError {
+        if error.code != .busy { throw error }
+      }
+      try await Task.sleep(for: .milliseconds(100))
+    }
+    throw GalleryError(.busy)
   }
 
   /// Lets one request at a time work on it; throws `busy` otherwise.

@@ -11,6 +11,8 @@ struct UploadFiles: Sendable {
 
   private static let attribute = "user.albumfs.uploads"
   private static let changing = O_RDWR
+  /// Errors that opening a hidden file throws where another program put a directory, a FIFO or a link.
+  private static let noFile: [Errno] = [.isDirectory, .tooManySymlinks, .invalid, .noDevice]
 
   /// The key of the names of hidden uploads: random, kept with the space.
   func key() throws(Errno) -> SymmetricKey {
@@ -80,7 +82,10 @@ struct UploadFiles: Sendable {
     do throws(Errno) {
       let file = try folder.openForDirectWrites(progress.partial)
       if progress.isAbout(file) {
-        if try file.size() == offset, try file.lock() {
+        let isFree = try file.lock()
+        // What a slice that failed left behind the proved bytes.
+        if isFree, progress.hasTail { try file.cut(to: offset) }
+        if isFree, try file.size() == offset {
           upload.proved(offset, of: file.entry.file.inode)
           return file
         }
@@ -89,7 +94,7 @@ struct UploadFiles: Sendable {
       }
     } catch {
       // Another program may have put something else there, which is no file.
-      if ![.isDirectory, .tooManySymlinks, .invalid, .noDevice].contains(error) { throw error }
+      if !UploadFiles.noFile.contains(error) { throw error }
     }
     upload.startOver()
     if offset > 0 { throw UploadFiles.elsewhere(upload) }
@@ -139,7 +144,7 @@ struct UploadFiles: Sendable {
       let isFree = try progress.inode == nil ? file.lock() : progress.isAbout(file)
       if isFree { try folder.removeFile(progress.partial) }
     } catch {
-      if error != .noEntry { throw error }
+      if error != .noEntry, !UploadFiles.noFile.contains(error) { throw error }
     }
   }
 
@@ -196,10 +201,17 @@ struct UploadFiles: Sendable {
         candidate.isDirect
         ? try? space.mount.open(candidate.name, in: album.found.path)
         : try? photo.open(candidate.name)
-      guard let other, (try? other.hasSameBytes(as: file)) == true else { continue }
+      guard let other, isToStay(other), (try? other.hasSameBytes(as: file)) == true else {
+        continue
+      }
       return Finished(isNew: false, name: candidate.name, photo: other.entry.file.inode)
     }
     return nil
+  }
+
+  /// False for a photo whose deletion can still be undone: soon the album may not have it any more.
+  private func isToStay(_ file: FolderFile) -> Bool {
+    !space.index.hidden.contains(file.entry.file.inode)
   }
 
   private func candidates(in album: SpaceIndex.Album, size: Int64)
@@ -229,7 +241,7 @@ struct UploadFiles: Sendable {
     }
     for candidate in candidates(in: album, size: upload.size) {
       let path = album.found.path + (candidate.isDirect ? [] : [.photo])
-      guard let file = try? space.mount.open(candidate.name, in: path),
+      guard let file = try? space.mount.open(candidate.name, in: path), isToStay(file),
         try UploadFiles.hash(of: file, 0..<upload.size) == hash
       else { continue }
       return Finished(isNew: false, name: candidate.name, photo: file.entry.file.inode)
