@@ -171,6 +171,9 @@ import Testing
             fourth = begin(browser)
             assert (fourth["offset"], browser.prove(fourth, one)) == (2 * MIB, 2 * MIB)
             assert put_slice(browser, fourth["upload"], one, 2 * MIB) == 3 * MIB
+            # A later one finds that copy.
+            fifth = begin(Browser(server, PASSWORD))
+            assert fifth["offset"] == 3 * MIB
             browser.post(f"/api/uploads/{fourth['upload']}/cancel")
             raw.close()
             def is_free():

@@ -13,6 +13,10 @@ final class Upload: Sendable {
   let modified: Timestamp
   private let isBusy = Mutex(false, rank: .leaf)
   private let state: Mutex<Progress>
+  /// The names of hidden files that a later session tries, too. More than one, because uploads that are alike
+  /// may come at once. Empty for a file that comes in one piece.
+  let names: [FileName]
+  private static let nameCount = 4
 
   /// How far it is.
   struct Progress {
@@ -43,8 +47,10 @@ final class Upload: Sendable {
     text += name.bytes
     let code = HMAC<SHA256>.authenticationCode(for: text, using: key)
     let digits = code.prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    let first = Progress(partial: FileName(known: Array((Upload.prefix + digits).utf8)))
-    state = Mutex(first, rank: .leaf)
+    names = (0..<Upload.nameCount).map { number in
+      FileName(known: Array("\(Upload.prefix)\(digits)-\(number)".utf8))
+    }
+    state = Mutex(Progress(partial: names[0]), rank: .leaf)
   }
 
   /// A file that comes in one piece or not at all.
@@ -53,6 +59,7 @@ final class Upload: Sendable {
     self.name = name
     self.size = size
     self.modified = modified
+    names = []
     state = Mutex(Progress(partial: Upload.fresh(Upload.wholePrefix)), rank: .leaf)
   }
 
@@ -67,9 +74,10 @@ final class Upload: Sendable {
     state.withLock { ($0.inode, $0.proven, $0.hasTail) = (inode, count, hasTail) }
   }
 
-  /// Leaves the hidden file to another upload, and begins one of its own, which no later session finds.
-  func startOver() {
-    state.withLock { $0 = Progress(partial: Upload.fresh(Upload.prefix)) }
+  /// Leaves the hidden file to another upload, and takes the one with this name. Without a name, no later
+  /// session finds it.
+  func startOver(_ name: FileName?) {
+    state.withLock { $0 = Progress(partial: name ?? Upload.fresh(Upload.prefix)) }
   }
 
   /// How long a hidden file may lie there without a change; nil for the name of any other file.

@@ -47,13 +47,25 @@ struct UploadFiles: Sendable {
     return try space.photoFolder(of: album)
   }
 
-  /// The size of a hidden file that an upload like this one left. Whose bytes they are is not known.
+  /// Takes the longest hidden file that an upload like this one left, and returns its size. Whose bytes they
+  /// are is not known.
   func found(_ upload: Upload) throws -> Int64 {
     let folder = try folder(of: upload)
-    guard let left = try? folder.entry(upload.progress.partial), left.size <= upload.size else {
-      return 0
+    var longest: Int64 = 0
+    for name in upload.names {
+      guard let left = try? folder.entry(name), left.kind == .file, left.size <= upload.size,
+        left.size > longest
+      else { continue }
+      longest = left.size
+      upload.startOver(name)
     }
-    return left.size
+    return longest
+  }
+
+  /// Leaves the hidden file to another upload, and begins one of its own.
+  private func startOver(_ upload: Upload) throws {
+    let folder = try folder(of: upload)
+    upload.startOver(upload.names.first { !folder.holds($0) })
   }
 
   /// Compares the next bytes of the hidden file, which are at most a slice, with the client's hash of its
@@ -68,7 +80,7 @@ struct UploadFiles: Sendable {
     {
       upload.proved(end, of: file.entry.file.inode)
     } else {
-      upload.startOver()
+      try startOver(upload)
     }
     return upload.progress.proven
   }
@@ -96,7 +108,7 @@ struct UploadFiles: Sendable {
       // Another program may have put something else there, which is no file.
       if !UploadFiles.noFile.contains(error) { throw error }
     }
-    upload.startOver()
+    try startOver(upload)
     if offset > 0 { throw UploadFiles.elsewhere(upload) }
     return try open(upload, at: 0)
   }
@@ -104,12 +116,12 @@ struct UploadFiles: Sendable {
   /// Copies what is proved to a hidden file of the upload's own. Throws `.invalid` where that is not there.
   private func ownCopy(_ upload: Upload, _ folder: borrowing Folder) throws(Errno) -> FolderFile {
     let (old, count) = (upload.progress.partial, upload.progress.proven)
-    upload.startOver()
+    upload.startOver(upload.names.first { !folder.holds($0) })
     let name = upload.progress.partial
     let copy = try folder.openForDirectWrites(name)
+    guard try copy.lock(), try copy.size() == 0 else { throw .invalid }
     do throws(Errno) {
       let source = try folder.open(old)
-      guard try copy.lock() else { throw .invalid }
       let buffer = PageBuffer(capacity: 1 << 20)
       var place: Int64 = 0
       while place < count {
@@ -167,7 +179,7 @@ struct UploadFiles: Sendable {
     guard let file = try? folder.open(progress.partial), progress.isAbout(file),
       try file.size() == upload.size
     else {
-      upload.startOver()
+      try startOver(upload)
       throw UploadFiles.elsewhere(upload)
     }
     return try settle(
