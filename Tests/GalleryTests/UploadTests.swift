@@ -159,6 +159,10 @@ import Testing
             put_slice(browser, first["upload"], one, 3 * MIB)
             saved = browser.post(f"/api/uploads/{first['upload']}/finish")
             assert saved["state"] == "saved" and get(point + "/Empty/Photo/" + saved["name"]) == one, saved
+            # What was left of the same picture goes then.
+            assert begin(browser)["offset"] == 0
+            put_slice(other, (found := begin(other))["upload"], one, 0)
+            put_slice(other, found["upload"], one, MIB)
             os.remove(point + "/Empty/Photo/" + saved["name"])
             # A connection that was lost without the server's knowledge holds nobody up.
             stalled = begin(other)

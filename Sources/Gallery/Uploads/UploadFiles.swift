@@ -182,8 +182,23 @@ struct UploadFiles: Sendable {
       try startOver(upload)
       throw UploadFiles.elsewhere(upload)
     }
+    removeBeginnings(of: file, upload, folder)
     return try settle(
       progress.partial, as: upload.name, modified: upload.modified, in: album, folder)
+  }
+
+  /// Removes what earlier attempts left of a file that is complete now.
+  private func removeBeginnings(
+    of file: FolderFile, _ upload: Upload, _ folder: borrowing Folder
+  ) {
+    for name in upload.names where name != upload.progress.partial {
+      guard let left = try? folder.open(name, UploadFiles.changing), (try? left.lock()) == true,
+        let size = try? left.size(), size <= upload.size,
+        let begin = try? UploadFiles.hash(of: left, 0..<size),
+        (try? UploadFiles.hash(of: file, 0..<size)) == begin
+      else { continue }
+      try? folder.removeFile(name)
+    }
   }
 
   /// Gives a hidden file of an album a name, or removes it where the album has its content already. `folder`
