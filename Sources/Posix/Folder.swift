@@ -234,12 +234,21 @@ package final class FolderFile: Sendable {
     as other: FolderFile, isStopped: () -> Bool = { false }
   ) throws(Errno) -> Bool {
     if try size() != other.size() { return false }
+    if try !begins(with: other, isStopped: isStopped) { return false }
+    // One may have grown meanwhile.
+    return try size() == other.size()
+  }
+
+  /// True if the first bytes are those of the other file, which may be shorter.
+  package func begins(
+    with other: FolderFile, isStopped: () -> Bool = { false }
+  ) throws(Errno) -> Bool {
     var offset: Int64 = 0
     while !isStopped() {
-      let (a, b) = (try bytes(1 << 20, at: offset), try other.bytes(1 << 20, at: offset))
-      if a != b { return false }
-      if a.isEmpty { return true }
-      offset += Int64(a.count)
+      let part = try other.bytes(1 << 20, at: offset)
+      if part.isEmpty { return true }
+      if try bytes(part.count, at: offset) != part { return false }
+      offset += Int64(part.count)
     }
     return false
   }

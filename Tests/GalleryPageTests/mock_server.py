@@ -706,7 +706,8 @@ class Handler(BaseHTTPRequestHandler):
         if failures["full"]:
             self.rfile.read(length)
             raise Refused(507, "room")
-        self.start_over(entry)
+        if len(entry["data"]) != entry["proven"]:
+            self.start_over(entry)
         if random.random() < failures["dropUploads"]:
             entry["data"] += self.rfile.read(length // 2)
             entry["proven"] = len(entry["data"])
@@ -721,9 +722,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send(200, {"offset": entry["proven"]})
 
     def start_over(self, entry):
-        """What is not proved is another file's."""
-        if len(entry["data"]) != entry["proven"]:
-            entry["data"], entry["proven"] = bytearray(), 0
+        """Leaves the bytes to another upload."""
+        entry["data"], entry["proven"] = bytearray(), 0
 
     def prove(self, identifier):
         entry, asked = self.space.uploads[identifier], self.json()
@@ -732,7 +732,7 @@ class Handler(BaseHTTPRequestHandler):
         if end <= len(entry["data"]) and hashlib.sha256(part).hexdigest() == asked["sha256"]:
             entry["proven"] = end
         else:
-            entry["data"], entry["proven"] = bytearray(), 0
+            self.start_over(entry)
         self.send(200, {"offset": entry["proven"]})
 
     def upload_state(self, identifier):

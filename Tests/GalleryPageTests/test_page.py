@@ -393,7 +393,7 @@ def a_video_plays(person):
     page.wait_for_selector(".slide video")
     with page.expect_request(lambda request: request.url.endswith("/api/session")):
         page.keyboard.press(" ")
-    # Who watches a video uses the page, and so it does not lock.
+    # A video that plays counts as use, so the session does not lock.
     page.wait_for_function("() => document.querySelector('.slide video').currentTime > 0.1")
     # New thumbnails and dates do not begin it anew.
     page.evaluate("window.video = document.querySelector('.slide video'); video.loop = true; void video.play()")

@@ -85,7 +85,7 @@ import Testing
                 assert (albums[name]["cover"], albums[name]["coverThumb"]) == (deep["id"], deep["thumb"]), name
             assert albums["A"]["cover"] is None
             assert film["thumb"] > 0 and albums["Film"]["cover"] == film["id"]
-            # What is about to be deleted shows no album.
+            # A photo that is about to be deleted is no cover.
             browser.post("/api/jobs", {"kind": "delete", "ids": [deep["id"]]})
             assert [browser.albums()[name]["cover"] for name in ("Deep", "B", "Outer")] == [None] * 3
         """)

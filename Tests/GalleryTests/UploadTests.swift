@@ -194,7 +194,7 @@ import Testing
                 assert browser.post(f"/api/uploads/{third['upload']}/proof", proof)["offset"] == offset
             other.post(f"/api/uploads/{found['upload']}/cancel")
             assert moved(browser.post, f"/api/uploads/{third['upload']}/finish") == 0
-            # What other programs put there is none.
+            # Another program may replace the hidden file: the upload begins anew.
             hidden = lambda: {each.path: each for each in os.scandir(point + "/Empty/Photo") if each.name.startswith(".")}
             for wrong in (os.mkdir, os.mkfifo, lambda path: os.symlink("/etc/passwd", path), lambda path: put(path, b"x" * 9 * MIB)):
                 before = hidden()

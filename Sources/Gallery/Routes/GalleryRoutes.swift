@@ -60,4 +60,6 @@ struct GalleryContext: RequestContext {
     coreContext = .init(source: source)
     channel = source.channel
   }
+
+  var client: Client { Client(channel.remoteAddress) }
 }

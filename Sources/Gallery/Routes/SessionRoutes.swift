@@ -11,8 +11,7 @@ extension GalleryRoutes {
     router.post("/api/login") { request, context in
       // A body that is none is a wrong password.
       let body = try? await RequestBodies.json(request, Login.self, atMost: 1 << 16)
-      let cookie = try await sessions.login(
-        body?.password ?? "", from: Client(context.channel.remoteAddress))
+      let cookie = try await sessions.login(body?.password ?? "", from: context.client)
       var response = JSONText.empty
       response.headers[.setCookie] = SessionTable.cookie(cookie)
       return response

@@ -4,11 +4,11 @@ import Posix
 /// refusal comes after the same time whatever was wrong. Clients take turns, so that one who tries many
 /// passwords delays another by one attempt.
 final class LoginGate: Sendable {
-  private typealias Turn = CheckedContinuation<Void, Never>
+  private typealias Turn = CheckedContinuation<Void, any Error>
 
   private struct State {
     var isTaken = false
-    /// Who waits, in the order of their turns, and with which attempts.
+    /// The clients that wait, in the order of their turns, and the attempts of each.
     var order: [Client] = []
     var waiting: [Client: [Turn]] = [:]
     var refusals = 0
@@ -39,27 +39,27 @@ final class LoginGate: Sendable {
   }
 
   private func waitForTurn(_ client: Client) async throws {
-    let isFull = state.withLock { state in
-      let all = state.waiting.values.reduce(0) { $0 + $1.count }
-      let own = state.waiting[client]?.count ?? 0
-      return all >= LoginGate.limits.all || own >= LoginGate.limits.each
-    }
-    if isFull {
-      var error = GalleryError(.slow)
-      error.numbers = [("retryAfter", 10)]
-      throw error
-    }
-    await withCheckedContinuation { (turn: Turn) in
-      let isNow = state.withLock { state in
+    try await withCheckedThrowingContinuation { (turn: Turn) in
+      let isNow = state.withLock { state -> Bool? in
         if !state.isTaken {
           state.isTaken = true
           return true
         }
-        if state.waiting[client] == nil { state.order.append(client) }
+        let all = state.waiting.values.reduce(0) { $0 + $1.count }
+        let own = state.waiting[client]?.count ?? 0
+        if all >= LoginGate.limits.all || own >= LoginGate.limits.each { return nil }
+        if own == 0 { state.order.append(client) }
         state.waiting[client, default: []].append(turn)
         return false
       }
-      if isNow { turn.resume() }
+      switch isNow {
+      case true?: turn.resume()
+      case false?: break
+      case nil:
+        var error = GalleryError(.slow)
+        error.numbers = [("retryAfter", 10)]
+        turn.resume(throwing: error)
+      }
     }
   }
 

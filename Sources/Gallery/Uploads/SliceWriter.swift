@@ -35,9 +35,8 @@ struct SliceWriter {
     if arrived + Int64(part.readableBytes) > limit { throw GalleryError(.large) }
     var rest = part.readableBytesView[...]
     while !rest.isEmpty {
-      let buffer =
-        pending ?? spare ?? PageBuffer(capacity: Int(min(SliceWriter.pieceSize, limit - arrived)))
-      (pending, spare) = (buffer, pending == nil ? nil : spare)
+      let buffer = pending ?? freeBuffer()
+      pending = buffer
       let untilBorder = SliceWriter.pieceSize - arrived % SliceWriter.pieceSize
       let taken = rest.prefix(Int(min(untilBorder, Int64(buffer.room))))
       buffer.append(taken)
@@ -45,6 +44,11 @@ struct SliceWriter {
       rest = rest[taken.endIndex...]
       if arrived % SliceWriter.pieceSize == 0 || buffer.room == 0 { try await writeOut() }
     }
+  }
+
+  private mutating func freeBuffer() -> PageBuffer {
+    defer { spare = nil }
+    return spare ?? PageBuffer(capacity: Int(min(SliceWriter.pieceSize, limit - arrived)))
   }
 
   /// Writes the rest. Throws where the file may not have all that was written, as on a full disk; then

@@ -74,26 +74,15 @@ final class Upload: Sendable {
     state.withLock { ($0.inode, $0.proven, $0.hasTail) = (inode, count, hasTail) }
   }
 
-  /// Leaves the hidden file to another upload, and takes the one with this name. Without a name, no later
-  /// session finds it.
-  func startOver(_ name: FileName?) {
+  /// Goes on with the hidden file of this name, of which nothing is proved yet. Without a name it makes one
+  /// up, which no later session finds.
+  func use(_ name: FileName?) {
     state.withLock { $0 = Progress(partial: name ?? Upload.fresh(Upload.prefix)) }
   }
 
   /// How long a hidden file may lie there without a change; nil for the name of any other file.
   static func patience(for name: FileName) -> Duration? {
     leftovers.first { name.display.hasPrefix($0.prefix) }?.patience
-  }
-
-  /// The same, but waits for a request that is ending, such as a slice that the client has just cut off.
-  func exclusivelySoon<Result>(_ body: () async throws -> Result) async throws -> Result {
-    for _ in 0..<50 {
-      do { return try await exclusively(body) } catch let error as GalleryError {
-        if error.code != .busy { throw error }
-      }
-      try await Task.sleep(for: .milliseconds(100))
-    }
-    throw GalleryError(.busy)
   }
 
   /// Lets one request at a time work on it; throws `busy` otherwise.
@@ -105,6 +94,17 @@ final class Upload: Sendable {
     if !isFree { throw GalleryError(.busy) }
     defer { isBusy.withLock { $0 = false } }
     return try await body()
+  }
+
+  /// Does the same, but waits for a request that is ending, such as a slice that the client has just cut off.
+  func exclusivelySoon<Result>(_ body: () async throws -> Result) async throws -> Result {
+    for _ in 0..<50 {
+      do { return try await exclusively(body) } catch let error as GalleryError {
+        if error.code != .busy { throw error }
+      }
+      try await Task.sleep(for: .milliseconds(100))
+    }
+    throw GalleryError(.busy)
   }
 }
 

@@ -57,30 +57,30 @@ struct UploadFiles: Sendable {
         left.size > longest
       else { continue }
       longest = left.size
-      upload.startOver(name)
+      upload.use(name)
     }
     return longest
   }
 
   /// Leaves the hidden file to another upload, and begins one of its own.
-  private func startOver(_ upload: Upload) throws {
-    let folder = try folder(of: upload)
-    upload.startOver(upload.names.first { !folder.holds($0) })
+  private func startOver(_ upload: Upload, in folder: borrowing Folder) {
+    upload.use(upload.names.first { !folder.holds($0) })
   }
 
   /// Compares the next bytes of the hidden file, which are at most a slice, with the client's hash of its
   /// own; returns how many bytes are proved. If the file is another upload's, this one starts over, and none
   /// are.
   func prove(_ upload: Upload, _ count: Int64, _ hash: [UInt8]) throws -> Int64 {
+    let folder = try folder(of: upload)
     let progress = upload.progress
     let end = progress.proven + count
-    if let file = try? folder(of: upload).open(progress.partial), progress.isAbout(file),
+    if let file = try? folder.open(progress.partial), progress.isAbout(file),
       let found = try? UploadFiles.hash(of: file, progress.proven..<end), found == hash,
       try file.size() >= end
     {
       upload.proved(end, of: file.entry.file.inode)
     } else {
-      try startOver(upload)
+      startOver(upload, in: folder)
     }
     return upload.progress.proven
   }
@@ -95,7 +95,7 @@ struct UploadFiles: Sendable {
       let file = try folder.openForDirectWrites(progress.partial)
       if progress.isAbout(file) {
         let isFree = try file.lock()
-        // What a slice that failed left behind the proved bytes.
+        // A slice that failed may have left bytes behind the proved ones.
         if isFree, progress.hasTail { try file.cut(to: offset) }
         if isFree, try file.size() == offset {
           upload.proved(offset, of: file.entry.file.inode)
@@ -108,7 +108,7 @@ struct UploadFiles: Sendable {
       // Another program may have put something else there, which is no file.
       if !UploadFiles.noFile.contains(error) { throw error }
     }
-    try startOver(upload)
+    startOver(upload, in: folder)
     if offset > 0 { throw UploadFiles.elsewhere(upload) }
     return try open(upload, at: 0)
   }
@@ -116,7 +116,7 @@ struct UploadFiles: Sendable {
   /// Copies what is proved to a hidden file of the upload's own. Throws `.invalid` where that is not there.
   private func ownCopy(_ upload: Upload, _ folder: borrowing Folder) throws(Errno) -> FolderFile {
     let (old, count) = (upload.progress.partial, upload.progress.proven)
-    upload.startOver(upload.names.first { !folder.holds($0) })
+    startOver(upload, in: folder)
     let name = upload.progress.partial
     let copy = try folder.openForDirectWrites(name)
     guard try copy.lock(), try copy.size() == 0 else { throw .invalid }
@@ -179,7 +179,7 @@ struct UploadFiles: Sendable {
     guard let file = try? folder.open(progress.partial), progress.isAbout(file),
       try file.size() == upload.size
     else {
-      try startOver(upload)
+      startOver(upload, in: folder)
       throw UploadFiles.elsewhere(upload)
     }
     removeBeginnings(of: file, upload, folder)
@@ -193,9 +193,7 @@ struct UploadFiles: Sendable {
   ) {
     for name in upload.names where name != upload.progress.partial {
       guard let left = try? folder.open(name, UploadFiles.changing), (try? left.lock()) == true,
-        let size = try? left.size(), size <= upload.size,
-        let begin = try? UploadFiles.hash(of: left, 0..<size),
-        (try? UploadFiles.hash(of: file, 0..<size)) == begin
+        (try? file.begins(with: left)) == true
       else { continue }
       try? folder.removeFile(name)
     }
