@@ -21,9 +21,24 @@ let optimised: Set = [
   "AlbumTestSupport",
 ]
 
+/// Targets that parse, ask, report and start programs, and handle no content themselves. Their release build is
+/// not optimised: the optimiser takes three quarters of its time and gains them nothing.
+let unhurried: Set = [
+  "albumfs", "albumfs-fetch", "albumfs-fido2", "AlbumCheck", "ControlProtocol", "Daemon", "Fetching",
+  "SecurityKeyProtocol", "Traces",
+]
+
+/// Every module is optimised by itself, so that a change within one compiles that one alone.
 func settings(of name: String) -> [SwiftSetting] {
-  if !optimised.contains(name) { return settings }
-  return settings + [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
+  var flags = settings + [.unsafeFlags(["-disable-cmo"], .when(configuration: .release))]
+  if optimised.contains(name) {
+    flags.append(.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug)))
+  }
+  if unhurried.contains(name) {
+    let options = ["-Onone", "-assert-config", "Release"]
+    flags.append(.unsafeFlags(options, .when(configuration: .release)))
+  }
+  return flags
 }
 
 func library(
@@ -34,7 +49,8 @@ func library(
 }
 
 func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .executableTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+  .executableTarget(
+    name: name, dependencies: dependencies, swiftSettings: settings(of: name))
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -286,6 +302,14 @@ let package = Package(
     tests("TidyTests", []),
   ]
 )
+
+// `scripts/build-release` makes several programs in one build, which SwiftPM does for the dependencies of a target.
+if let names = Context.environment["ALBUMFS_PROGRAMS"] {
+  package.targets.append(
+    .target(
+      name: "Programs", dependencies: names.split(separator: " ").map { .target(name: String($0)) },
+      path: "scripts/programs"))
+}
 
 // Only `scripts/fuzz` builds the fuzzers: they link libFuzzer, whose `main` calls theirs, and so build only
 // with its sanitizers.

@@ -17,7 +17,7 @@ struct RepairPlan {
   private var album: RecoveredAlbum?
   private(set) var done: [CheckRepair] = []
 
-  init(_ examination: borrowing Examination, time: Timestamp) {
+  init(_ examination: Examination, time: Timestamp) {
     problems = examination.space.audit.problems
     loose = examination.loose
     lostEntries = examination.space.losses.lost.lostEntries.count

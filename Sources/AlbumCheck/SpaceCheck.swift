@@ -63,7 +63,7 @@ package enum SpaceCheck {
 }
 
 /// One examination of a space, and all findings.
-struct Examination: ~Copyable {
+struct Examination {
   let space: SalvagedSpace
   let segments: [SegmentFindings]
   private(set) var loose: LooseContent?
@@ -72,7 +72,7 @@ struct Examination: ~Copyable {
 
   /// Decrypts the records. The caller holds the space's lock.
   init(
-    _ space: consuming SalvagedSpace, progress: @escaping @Sendable (CheckProgress) -> Bool
+    _ space: SalvagedSpace, progress: @escaping @Sendable (CheckProgress) -> Bool
   ) throws(StoreError) {
     let isIncomplete = space.isJournalIncomplete
     let walked = isIncomplete ? space.dataSegments : try space.finishedStrays()
@@ -94,7 +94,7 @@ struct Examination: ~Copyable {
   var hasLooseContent: Bool { !(loose?.isEmpty ?? true) }
 
   /// The greatest inode number that the lost part of the journal cannot have assigned.
-  private static func greatestKnownInode(_ space: borrowing SalvagedSpace) -> UInt64 {
+  private static func greatestKnownInode(_ space: SalvagedSpace) -> UInt64 {
     if space.losses.isIncomplete || space.losses.rootWasLost || !space.isJournalIncomplete {
       return 0
     }
@@ -103,7 +103,7 @@ struct Examination: ~Copyable {
   }
 
   /// True if a part of the journal is missing and the journal does not record that yet.
-  private static func hasNewLoss(_ space: borrowing SalvagedSpace) -> Bool {
+  private static func hasNewLoss(_ space: SalvagedSpace) -> Bool {
     space.losses.isIncomplete || space.losses.rootWasLost || space.report.firstLostInode != nil
   }
 
@@ -111,7 +111,7 @@ struct Examination: ~Copyable {
 
   /// Makes the space consistent and returns the changes. The caller holds the space's lock. Throws
   /// `.inputOutput` if the disk returned a read error.
-  consuming func repair(_ options: CheckOptions) throws(StoreError) -> [CheckRepair] {
+  func repair(_ options: CheckOptions) throws(StoreError) -> [CheckRepair] {
     try requireReadableDisk()
     let time = Timestamp.now
     var plan = RepairPlan(self, time: time)
@@ -131,7 +131,7 @@ struct Examination: ~Copyable {
   }
 
   /// Throws if the disk returned a read error: it may read the same bytes tomorrow, or a copy may have them.
-  private borrowing func requireReadableDisk() throws(StoreError) {
+  private func requireReadableDisk() throws(StoreError) {
     guard let path = space.unreadable.first?.path else { return }
     throw StoreError(
       .inputOutput,

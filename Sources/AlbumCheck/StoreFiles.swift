@@ -12,7 +12,7 @@ struct StoreFiles {
   private var shortCount = 0
 
   /// Opens each file once and reads no content.
-  init(_ store: Store, _ space: borrowing SalvagedSpace) {
+  init(_ store: Store, _ space: SalvagedSpace) {
     let (all, own) = space.segmentNames
     for name in all {
       let path = SegmentPath.path(of: name)

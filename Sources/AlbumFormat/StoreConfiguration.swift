@@ -1,3 +1,5 @@
+import AlbumModel
+
 /// `albumfs.conf`, and its equal twin `albumfs.conf.bak`: what albumfs needs before it can try a password.
 /// Plain ASCII text. Each line ends with one line feed, and one space separates words:
 ///
@@ -53,7 +55,7 @@ package struct StoreConfiguration: Equatable, Sendable {
   package func encode() -> [UInt8] {
     var text = "\(StoreConfiguration.magic)\n\(formatLine)\n"
     for derivation in derivations { text += derivation.line + "\n" }
-    let sum = String(crc32(Array(text.utf8)), radix: 16)
+    let sum = String(CRC32(Array(text.utf8)).value, radix: 16)
     text += "crc32 " + String(repeating: "0", count: 8 - sum.utf8.count) + sum + "\n"
     return Array(text.utf8)
   }
@@ -119,7 +121,7 @@ package struct StoreConfiguration: Equatable, Sendable {
     guard words.count == 2, words[0] == "crc32", let sum = UInt32(words[1], radix: 16) else {
       return false
     }
-    return crc32(Array(bytes.dropLast(lastLine.utf8.count + 1))) == sum
+    return CRC32(Array(bytes.dropLast(lastLine.utf8.count + 1))).value == sum
   }
 }
 
@@ -235,15 +237,4 @@ package struct KeyDerivation: Equatable, Sendable {
     }
     return salt
   }
-}
-
-/// CRC-32 as in zlib: polynomial 0xEDB88320, reflected, inverted at both ends. Works bit by bit, which is
-/// fast enough for some hundred bytes.
-func crc32(_ bytes: [UInt8]) -> UInt32 {
-  var sum = UInt32.max
-  for byte in bytes {
-    sum ^= UInt32(byte)
-    for _ in 0..<8 { sum = sum & 1 == 0 ? sum >> 1 : sum >> 1 ^ 0xEDB8_8320 }
-  }
-  return ~sum
 }

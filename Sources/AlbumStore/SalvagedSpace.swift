@@ -5,10 +5,12 @@ import Logging
 import Posix
 
 /// A space rebuilt as far as possible, however damaged. A check examines it, and a repair begins with it. It
-/// writes nothing. The caller holds the space's lock.
-package struct SalvagedSpace: ~Copyable {
-  /// The catalog as a mount would show it.
-  package let catalog: Catalog
+/// writes nothing. The caller holds the space's lock. For one thread.
+///
+/// A class, because the compiler needs quadratic time for a struct that holds a catalog and is borrowed.
+package final class SalvagedSpace {
+  /// The catalog as a mount would show it; empty after `repair`.
+  private(set) package var catalog: Catalog
   /// The report of a mount.
   package let report: RecoveryReport
   /// The losses in journal and checkpoints.
@@ -94,7 +96,7 @@ package struct SalvagedSpace: ~Copyable {
 
   /// Returns finished segments of earlier sessions that no frame names. Only a journal whose end went missing
   /// some sessions ago leaves such segments.
-  package borrowing func finishedStrays() throws(StoreError) -> Set<SegmentNumber> {
+  package func finishedStrays() throws(StoreError) -> Set<SegmentNumber> {
     var strays: Set<SegmentNumber> = []
     for number in dataSegments where catalog.segments.accounts[number] == nil {
       let id = SegmentID(kind: .data, number: number)
@@ -105,7 +107,7 @@ package struct SalvagedSpace: ~Copyable {
 
   /// Decrypts every record that the catalog refers to, and all others in the segments `walked`. Several
   /// threads call `progress` with bytes of segments. If it returns false, this call stops and returns nil.
-  package borrowing func readRecords(
+  package func readRecords(
     walking walked: Set<SegmentNumber>,
     progress: @escaping @Sendable (_ done: Int64, _ total: Int64) -> Bool
   ) throws(StoreError) -> [SegmentFindings]? {
@@ -141,15 +143,16 @@ package struct SalvagedSpace: ~Copyable {
 
   /// Applies `change` to the space durably. A repair is an ordinary session that writes: one frame with all
   /// changes, two new checkpoints, and two barriers. The old journal and checkpoints are then not needed any
-  /// more. A crash during the repair leaves the space as it was, or repaired.
-  package consuming func repair(
+  /// more. A crash during the repair leaves the space as it was, or repaired. The last call: it takes the
+  /// catalog.
+  package func repair(
     _ terms: RepairTerms, _ change: (Space) throws(StoreError) -> Void
   ) throws(StoreError) {
     let used = usedNumbers(terms.findings)
     let position = startOfJournal
     let lostRoot = losses.rootWasLost
     let (recovery, files, store) = (recovery, files, store)
-    var catalog = catalog
+    var catalog = takeCatalog()
     if terms.mayReuseNumbers {
       catalog.skipNumbers(before: used.orLater(catalog.numbersInUse), leavingOut: .lostFrames)
     }
@@ -162,6 +165,12 @@ package struct SalvagedSpace: ~Copyable {
     let space = Space(repairing: store, files, catalog, recovery, position)
     try change(space)
     try space.finishRepair(recovery)
+  }
+
+  private func takeCatalog() -> Catalog {
+    var taken = Catalog()
+    swap(&taken, &catalog)
+    return taken
   }
 
   private func usedNumbers(_ findings: [SegmentFindings]) -> SpaceCounters {

@@ -1,3 +1,5 @@
+import AlbumModel
+
 /// Strips a PNG: the chunks stay that pixels, colours, size and animation depend on.
 enum StrippedPNG {
   private static let kept: Set<String> = [
@@ -36,18 +38,9 @@ enum StrippedPNG {
   private static func chunk(_ orientation: Int) -> [UInt8] {
     let content = StrippedPicture.exif(orientation: orientation)
     let body = Array("eXIf".utf8) + content
-    let sum = checksum(body)
+    let sum = CRC32(body).value
     return [0, 0, 0, UInt8(content.count)] + body
       + (0..<4).map { UInt8(truncatingIfNeeded: sum >> UInt32(24 - 8 * $0)) }
-  }
-
-  /// CRC-32 with the reversed polynomial 0xEDB88320.
-  private static func checksum(_ bytes: [UInt8]) -> UInt32 {
-    ~bytes.reduce(~0) { sum, byte in
-      (0..<8).reduce(sum ^ UInt32(byte)) { sum, _ in
-        sum & 1 == 1 ? 0xEDB8_8320 ^ sum >> 1 : sum >> 1
-      }
-    }
   }
 }
 

@@ -48,3 +48,17 @@ struct TimestampTests {
     #expect(time.floor + StoreTime.grace == time && time - time.floor == StoreTime.grace)
   }
 }
+
+struct CRC32Tests {
+  /// The published check value judges it.
+  @Test func theChecksumIsThatOfTheStandard() {
+    func checksum(_ pieces: [String]) -> UInt32 {
+      var sum = CRC32()
+      for piece in pieces { sum.add(Array(piece.utf8)[...]) }
+      return sum.value
+    }
+    #expect(checksum(["123456789"]) == 0xCBF4_3926)
+    #expect(checksum(["123", "456789"]) == 0xCBF4_3926)
+    #expect(checksum([]) == 0)
+  }
+}

@@ -77,7 +77,7 @@ struct AlbumContents {
   func likelyTwin(of member: ZipDirectory.Member) -> PlainPath? {
     files[member.size]?.first { known in
       guard let reader = try? PlainReader(known.path) else { return false }
-      var checksum = ZipChecksum()
+      var checksum = CRC32()
       var place: Int64 = 0
       while let piece = try? reader.bytes(1 << 20, at: place), !piece.isEmpty {
         checksum.add(piece[...])

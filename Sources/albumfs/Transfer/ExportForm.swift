@@ -141,7 +141,7 @@ struct DerivedFile {
   ) throws(PlainCopy.Fault) -> UInt32 {
     var writer: PlainWriter
     do throws(Errno) { writer = try PlainWriter(path) } catch { throw .target(error) }
-    var checksum = ZipChecksum()
+    var checksum = CRC32()
     do throws(PlainCopy.Fault) {
       try each { bytes throws(PlainCopy.Fault) in
         checksum.add(bytes[...])

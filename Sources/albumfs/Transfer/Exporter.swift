@@ -222,7 +222,7 @@ struct Exporter {
     guard let (size, sum) = copy.derived else {
       return try PlainCopy.isEqual(copy.file.path, copy.path, watch: { meter.advance($0) })
     }
-    var checksum = ZipChecksum()
+    var checksum = CRC32()
     var length: Int64 = 0
     try PlainCopy.readBack(copy.path) { piece in
       checksum.add(piece[...])

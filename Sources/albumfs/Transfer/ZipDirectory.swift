@@ -187,7 +187,7 @@ struct ZipRecord {
       // The name in UTF-8, if it is that of the name in the record.
       case 0x7075 where field.count > 5 && !isNameKnown:
         isNameKnown = true
-        var sum = ZipChecksum()
+        var sum = CRC32()
         sum.add(raw[...])
         if Int64(sum.value) == field.zipNumber(1, 4) { name = Array(field.dropFirst(5)) }
       default: break

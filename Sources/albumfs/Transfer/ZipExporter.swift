@@ -126,7 +126,7 @@ struct ZipExporter {
       size: before.size)
     try append(ZipFormat.head(of: entry), to: &zip)
     let start = zip.end
-    var checksum = ZipChecksum()
+    var checksum = CRC32()
     while true {
       let bytes: [UInt8]
       do throws(Errno) {
@@ -162,7 +162,7 @@ struct ZipExporter {
       offset: zip.end, size: derived.size)
     try append(ZipFormat.head(of: entry), to: &zip)
     let start = zip.end
-    var checksum = ZipChecksum()
+    var checksum = CRC32()
     try derived.each { bytes throws(PlainCopy.Fault) in
       checksum.add(bytes[...])
       try append(bytes, to: &zip)
@@ -221,7 +221,7 @@ struct ZipExporter {
         meter.advance($0)
       }
     }
-    var checksum = ZipChecksum()
+    var checksum = CRC32()
     try PlainCopy.readBack(path, part: stored.content) { piece in
       checksum.add(piece[...])
       return meter.advance(Int64(piece.count))

@@ -16,7 +16,7 @@ extension ZipDirectory.Member {
     var writer: PlainWriter
     do throws(Errno) { writer = try PlainWriter(path) } catch { throw .target(error) }
     do throws(PlainCopy.Fault) {
-      var checksum = ZipChecksum()
+      var checksum = CRC32()
       try read(from: zip) { piece throws(PlainCopy.Fault) in
         checksum.add(piece[...])
         // Never more than the zip file promised.

@@ -1,3 +1,4 @@
+import AlbumModel
 import AlbumStore
 import AlbumTestSupport
 
@@ -27,7 +28,7 @@ enum ConfigurationTarget: FuzzTarget {
     var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     if lines.last?.isEmpty ?? false { lines.removeLast() }
     let text = lines.dropLast().flatMap { $0 + [UInt8(ascii: "\n")] }
-    let sum = String(crc32(text), radix: 16)
+    let sum = String(CRC32(text).value, radix: 16)
     return text + Array("crc32 \(String(repeating: "0", count: 8 - sum.utf8.count))\(sum)\n".utf8)
   }
 

@@ -1,0 +1,1 @@
+// Nothing: the target Programs only names the programs that scripts/build-release builds at once.
