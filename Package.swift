@@ -81,9 +81,6 @@ let nioHTTP2 = web("NIOHTTP2", "swift-nio-http2")
 let nioHTTPTypes = web("NIOHTTPTypes", "swift-nio-extras")
 let nioHTTPTypesHTTP2 = web("NIOHTTPTypesHTTP2", "swift-nio-extras")
 let httpTypes = web("HTTPTypes", "swift-http-types")
-let asn1 = web("SwiftASN1", "swift-asn1")
-let certificates = web("X509", "swift-certificates")
-let cryptography = web("Crypto", "swift-crypto")
 
 let package = Package(
   name: "albumfs",
@@ -111,9 +108,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio-http2", exact: "1.46.0"),
     .package(url: "https://github.com/apple/swift-nio-extras", exact: "1.35.2"),
     .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
-    .package(url: "https://github.com/apple/swift-asn1", exact: "1.7.4"),
-    .package(url: "https://github.com/apple/swift-certificates", exact: "1.21.1"),
-    .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
   ],
   targets: [
     // C libraries, each wrapped by one Swift file.
@@ -215,16 +209,16 @@ let package = Package(
     clibrary("CQRencode", "libqrencode", "libqrencode-dev"),
     .target(name: "CGalleryPages"),
     clibrary("CArchive", "libarchive", "libarchive-dev"),
+    clibrary("CCrypto", "libcrypto", "libssl-dev"),
     library(
       "Gallery",
       [
         "AlbumModel", "Posix", "ThumbnailProtocol", "ControlProtocol", "Fetching",
         "PictureMetadata",
-        "CQRencode", "CArchive",
-        "CGalleryPages", hummingbird, hummingbirdCore, nio, nioPosix, nioHTTP1, nioTLS, nioSSL,
+        "CQRencode", "CArchive", "CCrypto", "CGalleryPages", hummingbird, hummingbirdCore, nio,
+        nioPosix, nioHTTP1, nioTLS, nioSSL,
         nioHTTP2,
-        nioHTTPTypes, nioHTTPTypesHTTP2, httpTypes, certificates, asn1,
-        cryptography, algorithms, logging,
+        nioHTTPTypes, nioHTTPTypesHTTP2, httpTypes, algorithms, logging,
       ], excluding: ["Pages"]),
     program("albumfs-gallery", ["Posix", "ControlProtocol", "Gallery"]),
 

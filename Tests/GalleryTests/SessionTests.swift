@@ -168,4 +168,66 @@ import Testing
         """)
     }
   }
+
+  @Test func opensslMakesTheCertificateAndOneOfAnEarlierVersionStays() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        import datetime, shutil
+        from cryptography import x509
+        from cryptography.hazmat.primitives.asymmetric import ec
+        directory = W + "/.config/albumfs/gallery"
+        file, key = directory + "/certificate.pem", directory + "/key.pem"
+        def made():
+            with open(file, "rb") as text: return x509.load_pem_x509_certificate(text.read())
+        def names(certificate):
+            found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+            return {str(name.value) for name in found}
+
+        # Where there is no openssl, the server says what is missing and what to do, and leaves nothing behind.
+        nowhere = dict(os.environ, PATH=W + "/nowhere")
+        failed = subprocess.run([shutil.which("albumfs"), "serve", S, "--port", str(free_port())], env=nowhere,
+                                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+        assert failed.returncode == 11 and "openssl is missing" in failed.stderr, failed
+        assert "Install the package openssl" in failed.stderr and "--certificate" in failed.stderr, failed
+        assert not os.path.exists(directory) or os.listdir(directory) == [], os.listdir(directory)
+
+        with Server(S): first = made()
+        assert sorted(os.listdir(directory)) == ["certificate.pem", "key.pem"]
+        assert isinstance(first.public_key(), ec.EllipticCurvePublicKey) and first.public_key().curve.name == "secp256r1"
+        assert first.not_valid_after - first.not_valid_before == datetime.timedelta(days=820)
+        assert first.signature_hash_algorithm.name == "sha256" and first.serial_number >> 100
+        assert {"localhost", "127.0.0.1", "::1", socket.gethostname()} <= names(first), names(first)
+        found = {extension.oid._name: (extension.critical, extension.value) for extension in first.extensions}
+        assert found["basicConstraints"] == (True, x509.BasicConstraints(ca=False, path_length=None)), found
+        usage = found["keyUsage"]
+        assert usage[0] and usage[1].digital_signature and not usage[1].key_cert_sign, usage
+        assert list(found["extendedKeyUsage"][1]) == [x509.oid.ExtendedKeyUsageOID.SERVER_AUTH], found
+        with Server(S, host="127.0.0.2"): second = made()
+        assert second != first and "127.0.0.2" in names(second)
+
+        def place(days, names):
+            "A certificate that something else made."
+            kinds = ("IP:" + name if ":" in name or name[0].isdigit() else "DNS:" + name for name in names)
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", file,
+                            "-days", str(days), "-subj", "/CN=earlier", "-addext", "subjectAltName=" + ",".join(kinds)],
+                           check=True, capture_output=True)
+            return made()
+        for days, wanted, stays in (
+            (8, names(first), True), (8, names(first) | {"other.example"}, True), (6, names(first), False),
+            (800, names(first) - {"127.0.0.1"}, False), (800, names(first) - {"localhost"}, False)):
+            other = place(days, wanted)
+            with Server(S): assert (made() == other) == stays, (days, wanted)
+            for kept in (file, key): assert stays or os.stat(kept).st_mode & 0o777 == 0o600
+        # What lies there and is no certificate is replaced, and so is a key of another certificate.
+        another = subprocess.run(["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"],
+                                 check=True, capture_output=True).stdout
+        for spoiled, content in (file, b"nothing"), (key, b"nothing"), (key, another):
+            with open(file, "rb") as text: old = text.read()
+            with open(spoiled, "wb") as text: text.write(content)
+            with Server(S): assert open(file, "rb").read() != old and names(made()) >= names(first), (spoiled, content)
+        """)
+    }
+  }
 }

@@ -1,5 +1,4 @@
 import AlbumModel
-import Crypto
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -180,14 +179,14 @@ struct LocalSendRoutes: Sendable {
         if !reception.isOpen || transfer.isCancelled { throw GalleryError(.refused) }
         pulse.beat()
         reception.session.wasUsed(onPage: false)
-        if expected.sha256 != nil { hash.update(data: Array(part.readableBytesView)) }
+        if expected.sha256 != nil { hash.update(Array(part.readableBytesView)) }
         try await slice.append(part)
       }
       try await slice.finish()
       if slice.end != expected.size {
         throw GalleryError(.invalid, "The file has another size than announced.")
       }
-      if let wanted = expected.sha256, !hash.finalize().elementsEqual(wanted) {
+      if let wanted = expected.sha256, hash.finish() != wanted {
         throw GalleryError(.invalid, "The file has another SHA-256 than announced.")
       }
     }

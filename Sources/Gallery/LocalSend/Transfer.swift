@@ -1,4 +1,3 @@
-import Crypto
 import Posix
 
 /// What one sender sends at one time: LocalSend's session. Each file has a token of its own. Any thread.
@@ -52,7 +51,7 @@ final class Transfer: Sendable {
   }
 
   private static func hash(_ token: String) -> [UInt8] {
-    Array(SHA256.hash(data: Array(token.utf8)))
+    SHA256.hash(Array(token.utf8))
   }
 
   func isFrom(_ address: String) -> Bool { sender == address }

@@ -1,5 +1,4 @@
 import ControlProtocol
-import Crypto
 import HTTPTypes
 import Hummingbird
 import Posix
@@ -101,7 +100,7 @@ final class SessionTable: Sendable {
   }
 
   private static func hash(_ value: String) -> [UInt8] {
-    Array(SHA256.hash(data: Array(value.utf8)))
+    SHA256.hash(Array(value.utf8))
   }
 
   private static func value(_ request: Request) -> String? {

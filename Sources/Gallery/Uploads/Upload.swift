@@ -1,5 +1,4 @@
 import AlbumModel
-import Crypto
 import Posix
 
 /// One file on its way into an album. What has arrived lies in a hidden file of the album. For a browser,
@@ -38,14 +37,14 @@ final class Upload: Sendable {
   private static let prefix = ".albumfs-upload-"
   private static let wholePrefix = ".albumfs-receive-"
 
-  init(album: UInt64, name: FileName, size: Int64, modified: Timestamp, key: SymmetricKey) {
+  init(album: UInt64, name: FileName, size: Int64, modified: Timestamp, key: [UInt8]) {
     self.album = album
     self.name = name
     self.size = size
     self.modified = modified
     var text = Array("\(album) \(size) \(modified.nanoseconds) ".utf8)
     text += name.bytes
-    let code = HMAC<SHA256>.authenticationCode(for: text, using: key)
+    let code = SHA256.code(text, key: key)
     let digits = code.prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     names = (0..<Upload.nameCount).map { number in
       FileName(known: Array("\(Upload.prefix)\(digits)-\(number)".utf8))

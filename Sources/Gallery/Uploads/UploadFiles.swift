@@ -1,5 +1,4 @@
 import AlbumModel
-import Crypto
 import Fetching
 import Glibc
 import HTTPTypes
@@ -15,14 +14,14 @@ struct UploadFiles: Sendable {
   private static let noFile: [Errno] = [.isDirectory, .tooManySymlinks, .invalid, .noDevice]
 
   /// The key of the names of hidden uploads: random, kept with the space.
-  func key() throws(Errno) -> SymmetricKey {
+  func key() throws(Errno) -> [UInt8] {
     let root = try space.mount.root()
     if let kept = ExtendedAttribute.value(UploadFiles.attribute, of: root.path), kept.count == 43 {
-      return SymmetricKey(data: kept)
+      return kept
     }
     let made = Array(RandomText.make(43).utf8)
     try ExtendedAttribute.set(UploadFiles.attribute, to: made, of: root.path)
-    return SymmetricKey(data: made)
+    return made
   }
 
   /// Finds the album below another one, and makes what is missing.
@@ -281,10 +280,10 @@ struct UploadFiles: Sendable {
     while offset < part.upperBound {
       let bytes = try file.bytes(Int(min(1 << 20, part.upperBound - offset)), at: offset)
       if bytes.isEmpty { break }
-      hash.update(data: bytes)
+      hash.update(bytes)
       offset += Int64(bytes.count)
     }
-    return Array(hash.finalize())
+    return hash.finish()
   }
 
   /// Removes hidden uploads that nobody continues.
