@@ -15,23 +15,24 @@ let settings: [SwiftSetting] = [
 
 /// Targets in which tests compute most. Their debug build is optimised, because generic code that is not
 /// specialised would take most of the time of the tests. It keeps every assertion. A whole build, which
-/// `scripts/test` makes, takes half the time for each if it compiles the module at once; a build after a change takes
-/// less if it compiles each file by itself.
+/// `scripts/test` makes, takes half the time for each if it compiles the module at once. A build after a
+/// change takes less if it compiles each file by itself.
 let optimised: Set = [
   "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
   "PictureDecoders",
   "AlbumTestSupport",
 ]
 
-/// Targets that parse, ask, report and start programs, and handle no content themselves. Their release build is
-/// not optimised: the optimiser takes three quarters of its time and gains them nothing.
+/// Targets that parse, ask, report and start programs, and handle no content themselves. Their release build
+/// is not optimised: the optimiser takes three quarters of its time and gains them nothing.
 let unhurried: Set = [
   "albumfs", "albumfs-fetch", "albumfs-fido2", "AlbumCheck", "ControlProtocol", "Daemon", "Fetching",
   "SecurityKeyProtocol", "Traces",
 ]
 
-/// Every module is optimised by itself, so that a change within one compiles that one alone. `-Xfrontend` makes the
-/// level stronger than one on the command line, with which `scripts/build-release` spares the packages.
+/// Every module is optimised by itself, so that a change within one compiles that one alone. `-Xfrontend`
+/// makes the level stronger than one on the command line, with which `scripts/build-release` spares the
+/// packages.
 func settings(of name: String) -> [SwiftSetting] {
   let level = unhurried.contains(name) ? ["-Onone", "-assert-config", "Release"] : ["-Xfrontend", "-O"]
   var flags = settings + [.unsafeFlags(["-disable-cmo"] + level, .when(configuration: .release))]
@@ -300,7 +301,8 @@ let package = Package(
   ]
 )
 
-// `scripts/build-release` makes several programs in one build, which SwiftPM does for the dependencies of a target.
+// `scripts/build-release` makes several programs in one build, which SwiftPM does for the dependencies of a
+// target.
 if let names = Context.environment["ALBUMFS_PROGRAMS"] {
   package.targets.append(
     .target(

@@ -1,5 +1,5 @@
-/// The checksum CRC-32 of zlib, zip and PNG (ISO 3309): the polynomial 0xEDB88320, reflected, inverted at both
-/// ends. Takes eight bytes at a time.
+/// The checksum CRC-32 of zlib, zip and PNG (ISO 3309): the polynomial 0xEDB88320, reflected, inverted at
+/// both ends. Takes eight bytes at a time.
 package struct CRC32 {
   private var state = UInt32.max
 
