@@ -26,7 +26,8 @@ let optimised: Set = [
 /// Targets that parse, ask, report and start programs, and handle no content themselves. Their release build
 /// is not optimised: the optimiser takes three quarters of its time and gains them nothing.
 let unhurried: Set = [
-  "albumfs", "albumfs-fetch", "albumfs-fido2", "AlbumCheck", "ControlProtocol", "Daemon", "Fetching",
+  "albumfs", "albumfs-fetch", "albumfs-fido2", "AlbumCheck", "ControlProtocol", "Daemon",
+  "Fetching",
   "SecurityKeyProtocol", "Traces",
 ]
 
@@ -34,7 +35,8 @@ let unhurried: Set = [
 /// makes the level stronger than one on the command line, with which `scripts/build-release` spares the
 /// packages.
 func settings(of name: String) -> [SwiftSetting] {
-  let level = unhurried.contains(name) ? ["-Onone", "-assert-config", "Release"] : ["-Xfrontend", "-O"]
+  let level =
+    unhurried.contains(name) ? ["-Onone", "-assert-config", "Release"] : ["-Xfrontend", "-O"]
   var flags = settings + [.unsafeFlags(["-disable-cmo"] + level, .when(configuration: .release))]
   if optimised.contains(name) {
     let isWhole = Context.environment["ALBUMFS_WHOLE_MODULES"] != nil
