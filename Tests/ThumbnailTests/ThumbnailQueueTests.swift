@@ -75,10 +75,10 @@ struct ThumbnailQueueTests {
   @Test("Stopping does not wait for a worker that hangs, and its photo stays unanswered")
   func stopWhileHanging() throws {
     let source = TestSource()
-    source.add(1, Misbehaving.picture("hang"))
+    let hanging = Misbehaving.picture("hang")
+    source.add(1, hanging)
     let queue = try queue(source)
-    while source.bytesRead(of: 1) == 0 { usleep(1000) }
-    usleep(300_000)
+    #expect(eventually { source.bytesRead(of: 1) >= hanging.count })
     queue.stop()
     #expect(source.answer(for: 1) == nil)
   }
@@ -144,10 +144,11 @@ struct ThumbnailQueueTests {
   func missing() throws {
     let source = TestSource()
     source.add(1, picture)
+    source.add(2, Array("no picture".utf8))
     let queue = try queue(source) { $0.program = "/nonexistent/albumfs-thumbnailer" }
     #expect(
       queue.unavailability == .notStarted(program: "/nonexistent/albumfs-thumbnailer", .noEntry))
-    usleep(200_000)
+    #expect(source.awaitAnswer(for: 2) == .failed(.notAPicture))
     queue.stop()
     #expect(source.answer(for: 1) == nil)
   }
@@ -158,7 +159,7 @@ struct ThumbnailQueueTests {
     source.add(1, picture)
     let queue = try queue(source) { $0.program = "/bin/true" }
     #expect(queue.unavailability == nil)
-    while queue.unavailability == nil { usleep(10_000) }
+    #expect(eventually { queue.unavailability != nil })
     queue.stop()
     #expect(source.answer(for: 1) == nil)
   }
