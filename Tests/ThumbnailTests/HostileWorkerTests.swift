@@ -158,7 +158,7 @@ struct HostileWorkerTests {
     let standIn = try StandIn(
       """
       id, count = request(); take(count); reply(id, jpeg)
-      eventually(lambda: os.path.exists(os.path.dirname(__file__) + '/taken'))
+      eventually(lambda: os.path.exists(f'{os.path.dirname(__file__)}/taken-{os.getpid()}'))
       reply(id, jpeg)
       stay()
       """)
@@ -169,8 +169,8 @@ struct HostileWorkerTests {
       Issue.record("no thumbnail")
       return
     }
-    try standIn.note("taken")
     let first = try #require(standIn.processes().first)
+    try standIn.note("taken-\(first)")
     #expect(endsSoon(first), "it spoke")
     source.add(2, picture)
     queue.wake()
