@@ -105,7 +105,7 @@ struct ThumbnailQueueTests {
     source.add(2, [UInt8](repeating: 1, count: 1 << 17), claimedSize: 1 << 40)
     let queue = try queue(source)
     #expect(source.awaitAnswer(for: 1) == .failed(.tooLarge))
-    #expect(source.awaitAnswer(for: 2) == .failed(.notAPicture))
+    #expect(eventually { source.attempts(at: 1) > 0 })
     queue.stop()
   }
 
@@ -144,11 +144,10 @@ struct ThumbnailQueueTests {
   func missing() throws {
     let source = TestSource()
     source.add(1, picture)
-    source.add(2, Array("no picture".utf8))
     let queue = try queue(source) { $0.program = "/nonexistent/albumfs-thumbnailer" }
     #expect(
       queue.unavailability == .notStarted(program: "/nonexistent/albumfs-thumbnailer", .noEntry))
-    #expect(source.awaitAnswer(for: 2) == .failed(.notAPicture))
+    #expect(eventually { source.attempts(at: 1) > 0 })
     queue.stop()
     #expect(source.answer(for: 1) == nil)
   }
