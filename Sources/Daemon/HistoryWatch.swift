@@ -5,7 +5,7 @@ import Posix
 /// Records every 5 seconds how far a space's history goes, and again when the session ends. So a killed
 /// session counts too. It has a thread of its own, because the disk of the files may be slow.
 final class HistoryWatch: Sendable {
-  private static let period = Duration.seconds(5)
+  private static let period = TestHooks.delay(.history, .seconds(5))
 
   private let seen: SeenHistory
   private let space: Space

@@ -5,7 +5,7 @@ import Posix
 /// Tracks which albums are quiet: nothing was created in them for 2 seconds. Until then the kernel may not
 /// trust their implicit entries. Any thread.
 final class AlbumActivity: Sendable {
-  static let restlessness = Duration.seconds(2)
+  static let restlessness = TestHooks.delay(.album, .seconds(2))
 
   private let clock: FileSystemClock
   /// The time of the last creation, by album. A leaf: nothing else is locked under it.

@@ -256,7 +256,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
   }
 
   /// How long `lock` waits.
-  private static let lockPatience = Duration.seconds(60)
+  private static let lockPatience = TestHooks.delay(.lock, .seconds(60))
 
   /// Takes a shared or exclusive open-file-description lock over `length` bytes at `offset` (0: to the end).
   /// Throws `.again` or `.accessDenied` if another holder has it: at once, or with `wait` after a minute. The

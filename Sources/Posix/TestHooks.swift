@@ -42,6 +42,9 @@ package enum TestHooks {
     case loadLocally = "ALBUMFS_TESTS_LOAD_LOCALLY"
     /// The transport between the kernel and mounts that name none: `device`, `uring` or `auto`.
     case transport = "ALBUMFS_TESTS_TRANSPORT"
+    /// Debug builds only. Fixed delays that are others than a user's, in seconds: `undo=0.5,handshake=2`.
+    /// `Delay` has their names.
+    case delays = "ALBUMFS_TESTS_DELAYS"
     /// Debug builds only. The sockets of simulated security keys, separated by colons; an empty value means
     /// that no key is plugged in.
     case securityKeys = "ALBUMFS_TESTS_FIDO2"
@@ -62,6 +65,66 @@ package enum TestHooks {
   /// Allows weak passwords in this process, for tests that call the core. It cannot be undone.
   package static func allowWeakPasswords() {
     processAllowsWeakPasswords.store(true, ordering: .relaxed)
+  }
+
+  // MARK: Delays
+
+  /// Fixed delays of albumfs that a test can neither wait for nor hurry. A build for users has no others than
+  /// those in the source, and no test changes anything but a time.
+  package enum Delay: String, CaseIterable {
+    /// The time in which the gallery's users can undo a deletion.
+    case undo
+    /// The time after which the gallery tells a page that nothing has changed.
+    case changes
+    /// The time that a connection to the gallery may be without a request, and a stream of it without bytes.
+    case idleConnection = "idle-connection"
+    /// The time for a TLS handshake with the gallery.
+    case handshake
+    /// The time that the gallery waits for a slice of an upload to go on.
+    case slice
+    /// The time that the gallery waits for the whole of a small body.
+    case body
+    /// The least time of a refused login at the gallery.
+    case refusal
+    /// What a refusal adds to the time of the next.
+    case nextRefusal = "next-refusal"
+    /// The time without a new file after which an album counts as complete.
+    case album
+    /// The time for which the room on a disk counts as known.
+    case room
+    /// The time between two rounds of a space's housekeeping thread, and the time without a call after which
+    /// it works at full speed.
+    case housekeeping
+    /// The time between two records of how far a space's history goes.
+    case history
+    /// The time that commands wait for a lock.
+    case lock
+  }
+
+  #if DEBUG
+  private static let delays = parse(Variable.delays.value ?? "")
+
+  /// Stops the process where a name or a number is wrong: a test would wait for a user's delay without it.
+  private static func parse(_ text: String) -> [Delay: Duration] {
+    var delays: [Delay: Duration] = [:]
+    for part in text.split(separator: ",") {
+      let words = part.split(separator: "=")
+      guard words.count == 2, let delay = Delay(rawValue: String(words[0])),
+        let seconds = Double(words[1]), (0...86_400).contains(seconds)
+      else { fatalError("\(Variable.delays.rawValue) has no delay \(part)") }
+      delays[delay] = .milliseconds(Int64(seconds * 1000))
+    }
+    return delays
+  }
+  #endif
+
+  /// Returns a delay: `usual`, unless the environment of a debug build has another.
+  package static func delay(_ delay: Delay, _ usual: Duration) -> Duration {
+    #if DEBUG
+    delays[delay] ?? usual
+    #else
+    usual
+    #endif
   }
 
   // MARK: Others

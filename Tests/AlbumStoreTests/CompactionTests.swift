@@ -315,11 +315,8 @@ extension SeededRandom {
 
 /// Waits for a condition, and fails if it does not come about.
 func waiting(_ isDone: () throws -> Bool) throws {
-  let deadline = MonotonicTime.now + .seconds(300)
-  while try !isDone() {
-    try #require(MonotonicTime.now < deadline, "waited in vain")
-    usleep(50_000)
-  }
+  let isSo = try eventually(isDone)
+  try #require(isSo, "waited in vain")
 }
 
 extension Space {

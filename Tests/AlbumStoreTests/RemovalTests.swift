@@ -81,7 +81,7 @@ struct RemovalTests {
         try space.write(files[name]!, to: name)
       }
       run.disk.hold { call, _ in
-        if call == .sync { SystemClock.sleep(milliseconds: 3) }
+        if call == .sync { beSlow(milliseconds: 3) }
         return false
       }
       let works: [@Sendable () throws -> Void] = [

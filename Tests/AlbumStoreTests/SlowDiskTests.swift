@@ -16,7 +16,7 @@ struct SlowDiskTests {
     for batch in 0..<3 {
       for number in 0..<30 {
         space.makeDirectory("\(batch)-\(number)")
-        SystemClock.sleep(milliseconds: 10)
+        beSlow(milliseconds: 10)
       }
       try waiting {
         let again = try run.open(on: run.base.crashed(&random))

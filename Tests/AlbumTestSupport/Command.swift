@@ -51,7 +51,10 @@ package struct Command: Sendable {
     process.standardError = try FileHandle(forWritingTo: files[2])
     try process.run()
     // No test may hang for ever. A program that is killed here returns the code of SIGKILL.
-    for _ in 0..<Int(timeout * 100) where process.isRunning { usleep(10_000) }
+    let end = ContinuousClock.now + .seconds(timeout)
+    while process.isRunning, ContinuousClock.now < end {
+      _ = eventually { !process.isRunning || ContinuousClock.now >= end }
+    }
     if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     process.waitUntilExit()
     let code = process.terminationStatus

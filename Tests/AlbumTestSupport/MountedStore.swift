@@ -52,6 +52,8 @@ package final class MountedStore {
   /// True if the store starts with as much chaff as a user's, and sessions add some. Tests that count
   /// segments, or fill small disks, could not distinguish that from what they look for.
   private let hasChaff: Bool
+  /// Fixed delays of albumfs that are others than a user's, as `TestHooks.Delay` has them.
+  package var delays = ""
   /// Mount points and the daemons that serve them.
   private var daemons: [String: Int32] = [:]
 
@@ -65,21 +67,38 @@ package final class MountedStore {
   /// in any case.
   package static func use(
     as person: Person = .tester, initOptions: [String] = [], mountOptions: [String] = [],
-    storeIn folder: String? = nil, hasChaff: Bool = false, _ body: (MountedStore) throws -> Void
+    storeIn folder: String? = nil, hasChaff: Bool = false, content: Content? = .nothing,
+    delays: String = "", _ body: (MountedStore) throws -> Void
   ) throws {
     let mounted = try MountedStore(
-      as: person, initOptions: initOptions, storeIn: folder, hasChaff: hasChaff)
+      as: person, initOptions: initOptions, storeIn: folder, hasChaff: hasChaff, content: content)
     defer { mounted.abandon() }
+    mounted.delays = delays
     try mounted.mount(mountOptions)
     try body(mounted)
     for point in mounted.daemons.keys.sorted() { try mounted.unmount(point) }
   }
 
-  /// A store with one space, not mounted, by default in a new folder. A test that mounts it calls `abandon`
-  /// at the end.
+  /// What a store holds when a test begins. It is made once in a process (`Templates`).
+  package struct Content: Sendable {
+    let name: String
+    let fill: @Sendable (MountedStore) throws -> Void
+
+    package init(_ name: String, _ fill: @escaping @Sendable (MountedStore) throws -> Void) {
+      self.name = name
+      self.fill = fill
+    }
+
+    /// An empty space.
+    package static let nothing = Content("nothing") { _ in }
+  }
+
+  /// A store with one space, not mounted, by default in a new folder: a copy of one that was made before with
+  /// the same options and `content`. nil: `albumfs init` makes it, for tests about a new store. A test that
+  /// mounts it calls `abandon` at the end.
   package init(
     as person: Person = .tester, initOptions: [String] = [], storeIn folder: String? = nil,
-    hasChaff: Bool = false
+    hasChaff: Bool = false, content: Content? = .nothing
   ) throws {
     guard unsafe access("/dev/fuse", R_OK | W_OK) == 0 else {
       throw Failed(
@@ -97,7 +116,18 @@ package final class MountedStore {
     try scratch.write("password", "correct horse\n")
     try giveAway()
     let options = initOptions.joined(separator: " ")
-    try sh("albumfs init -q --kdf interactive --segment-size 1M \(options) --password-file $P $S")
+    guard let content else {
+      try sh("albumfs init -q --kdf interactive --segment-size 1M \(options) --password-file $P $S")
+      return
+    }
+    let kind = "\(person) \(options) \(hasChaff) \(content.name)"
+    let template = try Templates.store(kind) { folder in
+      let original = try MountedStore(
+        as: person, initOptions: initOptions, storeIn: folder, hasChaff: hasChaff, content: nil)
+      defer { original.abandon() }
+      try content.fill(original)
+    }
+    try sh("cp -a --reflink=auto '\(template)' $S")
   }
 
   // MARK: Mounting
@@ -146,18 +176,20 @@ package final class MountedStore {
   package func forget() { daemons[mountPoint] = nil }
 
   private func waitForEnd(of process: Int32) throws {
-    for _ in 0..<30_000 {
-      // The end of a process that is not a child shows in /proc. A zombie has ended when its other threads
-      // have ended too: until then they hold the mount.
-      let directory = "/proc/\(process)"
-      guard let line = try? String(contentsOfFile: directory + "/stat", encoding: .utf8),
-        let state = line.split(separator: ")").last?.split(separator: " ").first,
-        let threads = try? FileManager.default.contentsOfDirectory(atPath: directory + "/task"),
-        state != "Z" || threads.count > 1
-      else { return }
-      usleep(10_000)
+    if !eventually({ hasEnded(process) }) {
+      throw Failed(description: "the daemon \(process) does not end")
     }
-    throw Failed(description: "the daemon \(process) does not end")
+  }
+
+  /// The end of a process that is not a child shows in /proc. A zombie has ended when its other threads have
+  /// ended too: until then they hold the mount.
+  private func hasEnded(_ process: Int32) -> Bool {
+    let directory = "/proc/\(process)"
+    guard let line = try? String(contentsOfFile: directory + "/stat", encoding: .utf8),
+      let state = line.split(separator: ")").last?.split(separator: " ").first,
+      let threads = try? FileManager.default.contentsOfDirectory(atPath: directory + "/task")
+    else { return true }
+    return state == "Z" && threads.count <= 1
   }
 
   /// Leaves nothing mounted and no daemon running, whatever state they are in.
@@ -169,7 +201,6 @@ package final class MountedStore {
       if isMounted(point), let daemon, isAlbumfs(daemon) {
         // The next step releases a daemon that cannot end.
         _ = Glibc.kill(daemon, SIGKILL)
-        usleep(200_000)
         _ = try? run(person, "timeout 20 albumfs umount -q '\(point)'")
       }
       if isMounted(point) { _ = try? run(person, "fusermount3 -uz '\(point)'") }
@@ -215,6 +246,7 @@ package final class MountedStore {
   package func python(_ program: String) throws -> String {
     let prelude = """
       import os, sys, errno, stat, time, hashlib, subprocess, ctypes, mmap, fcntl, random
+      \(Waiting.python)
       M, S, W = (os.environ[name] for name in "MSW")
       libc = ctypes.CDLL(None, use_errno=True)
       def fails(code, call, *arguments):
@@ -280,6 +312,7 @@ package final class MountedStore {
         if [ "${fd##*/}" -gt 2 ]; then eval "exec ${fd##*/}>&-"; fi
       done
       trap 'echo "failed: $BASH_COMMAND" >&2' ERR
+      \(Waiting.shell)
       \(script)
       """
     var command = Command("/usr/bin/env", words + ["-c", guarded])
@@ -290,7 +323,7 @@ package final class MountedStore {
       // Tests run beside others, on few processors.
       "ALBUMFS_EAGER_THUMBNAILS": "1",
       "HOME": work, "LC_ALL": "C.UTF-8", "TZ": "UTC",
-      "ALBUMFS_TESTS_FORBID_CHAFF": hasChaff ? "no" : "yes",
+      "ALBUMFS_TESTS_FORBID_CHAFF": hasChaff ? "no" : "yes", "ALBUMFS_TESTS_DELAYS": delays,
     ]
     return try command.run()
   }

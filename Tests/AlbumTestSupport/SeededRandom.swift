@@ -1,12 +1,34 @@
+import Foundation
+
 /// A generator that returns the same numbers for the same seed (SplitMix64), so that a failed random test
 /// can be repeated. Tests print their seed.
 package struct SeededRandom: RandomNumberGenerator {
   private var state: UInt64
   package let seed: UInt64
 
-  package init(seed: UInt64 = UInt64.random(in: 0...UInt64.max)) {
+  package init(seed: UInt64) {
     self.seed = seed
     state = seed
+  }
+
+  /// A generator for one place in the tests. With ALBUMFS_SEED, a hexadecimal number such as that of a
+  /// commit, its numbers depend on that and on the place, so each commit tries others and a run can be
+  /// repeated.
+  package init(file: StaticString = #fileID, line: UInt = #line) {
+    guard let run = SeededRandom.run else {
+      self.init(seed: .random(in: 0 ... .max))
+      return
+    }
+    // FNV-1a.
+    let place = "\(file):\(line)".utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
+      ($0 ^ UInt64($1)) &* 0x100_0000_01b3
+    }
+    self.init(seed: run ^ place)
+  }
+
+  /// The seed of this run of the tests; nil if every run tries others.
+  package static let run = ProcessInfo.processInfo.environment["ALBUMFS_SEED"].flatMap {
+    UInt64($0.prefix(16), radix: 16)
   }
 
   package mutating func next() -> UInt64 {

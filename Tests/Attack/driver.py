@@ -15,10 +15,12 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "Waiting"))
+from waiting import eventually
 
 # Seconds. Only a program that hangs exceeds them, on a busy machine too.
 COMMAND_LIMIT = 180.0
@@ -106,11 +108,10 @@ def kill(pid: int) -> None:
     if is_albumfs(pid):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    end = time.monotonic() + COMMAND_LIMIT
-    while not has_ended(pid):
-        if time.monotonic() > end:
-            raise Failed(f"the daemon {pid} does not end")
-        time.sleep(0.01)
+    try:
+        eventually(has_ended, pid)
+    except AssertionError:
+        raise Failed(f"the daemon {pid} does not end") from None
 
 
 def clear_mount(path: Path) -> None:

@@ -2,6 +2,7 @@ import AlbumModel
 import AlbumTestSupport
 import ControlProtocol
 import Foundation
+import Glibc
 import Posix
 import Testing
 
@@ -200,13 +201,14 @@ import Testing
     let parent = Process()
     let output = Pipe()
     parent.executableURL = URL(fileURLWithPath: "/bin/sh")
-    parent.arguments = ["-c", "true & echo $!; exec sleep 60"]
+    parent.arguments = ["-c", "true & echo $!; exec sleep infinity"]
     parent.standardOutput = output
     try parent.run()
-    defer { parent.terminate() }
+    // It may have begun with all other signals blocked, like this thread.
+    defer { _ = kill(parent.processIdentifier, SIGKILL) }
     let told = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
     let killed = try #require(Int32(told.trimmingCharacters(in: .newlines)))
-    while !ProcessState.isZombie(killed) { usleep(1000) }
+    #expect(eventually { ProcessState.isZombie(killed) })
     try put("album/Photo/.albumfs-partial-\(killed)", "half")
     _ = move()
     #expect(names("album/Photo").filter { $0.hasPrefix(".") } == [])

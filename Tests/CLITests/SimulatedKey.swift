@@ -36,12 +36,8 @@ final class SimulatedKey {
   }
 
   func waits(for line: String) -> Bool {
-    for _ in 0..<30_000 {
-      if log.contains(line) { return true }
-      if !process.isRunning { return false }
-      usleep(10_000)
-    }
-    return false
+    _ = eventually { log.contains(line) || !process.isRunning }
+    return log.contains(line)
   }
 
   /// The environment in which these keys, and no others, are plugged in.

@@ -83,17 +83,18 @@ final class TerminalSession {
 
   /// The exit code; nil when it does not end.
   func wait() -> Int32? {
-    for _ in 0..<30_000 where process.isRunning { usleep(10_000) }
+    _ = eventually { !process.isRunning }
     return process.isRunning ? nil : process.terminationStatus
   }
 
   private func waitUntil(_ condition: () -> Bool) -> Bool {
-    for _ in 0..<30_000 {
-      if condition() { return true }
-      if !process.isRunning { return condition() }
-      usleep(10_000)
+    var isSo = false
+    _ = eventually {
+      let hasEnded = !process.isRunning
+      isSo = condition()
+      return isSo || hasEnded
     }
-    return false
+    return isSo
   }
 
   private func read(_ name: String) -> String {

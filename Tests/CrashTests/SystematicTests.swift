@@ -156,7 +156,7 @@ import Testing
 /// The settings of a run.
 enum Harness {
   /// ALBUMFS_CRASH_SEED repeats a failed run, except for the store's random names and keys.
-  static let seed: UInt64 = variable("ALBUMFS_CRASH_SEED") ?? UInt64.random(in: 0...UInt64.max)
+  static let seed: UInt64 = variable("ALBUMFS_CRASH_SEED") ?? SeededRandom().seed
   static let isLong = unsafe getenv("ALBUMFS_LONG_TESTS") != nil
   static let isLimited = unsafe getenv("ALBUMFS_CRASH_STATES") != nil
   static let wantedStates =

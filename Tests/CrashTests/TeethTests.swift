@@ -178,7 +178,7 @@ import Testing
         self.outcome.withLock { $0 = isChanged }
       }
       thread.withLock { $0 = begun }
-      while outcome.withLock({ $0 == nil }) && !disk.hasWaiters { usleep(100) }
+      _ = eventually { outcome.withLock { $0 != nil } || disk.hasWaiters }
     }
 
     func join() {

@@ -1,5 +1,6 @@
 import AlbumFileSystem
 import AlbumModel
+import AlbumTestSupport
 import Glibc
 import Posix
 import Testing
@@ -56,11 +57,11 @@ import Testing
       let opener = Opener(path, flags)
       defer { opener.end() }
       var found: Int32?
-      while found == nil {
+      _ = try eventually {
         found = try threads().subtracting(before).first { isOpening($0) }
-        usleep(1000)
+        return found != nil
       }
-      try body(found!)
+      try body(try #require(found))
     }
   }
 

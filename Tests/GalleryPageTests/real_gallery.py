@@ -6,8 +6,11 @@ import os
 import signal
 import socket
 import subprocess
-import time
+import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "Waiting"))
+from waiting import eventually
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 
@@ -25,12 +28,12 @@ def chosen_programs(description):
     return parser_of_programs(description).parse_args().programs.resolve()
 
 
-def wait_until(is_so, message, seconds=120):
-    end = time.monotonic() + seconds
-    while not is_so():
-        if time.monotonic() > end:
-            raise AssertionError(message)
-        time.sleep(0.05)
+def wait_until(is_so, message):
+    """Waits until a call returns something true, and returns that."""
+    try:
+        return eventually(is_so)
+    except AssertionError:
+        raise AssertionError(message) from None
 
 
 class Gallery:

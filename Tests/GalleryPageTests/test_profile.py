@@ -116,6 +116,16 @@ def search(folder, hidden):
                     yield path.relative_to(folder), what
 
 
+def is_in_a_file(folder, hidden):
+    """True if a file has something hidden as it is, while others may come and go."""
+    for path in folder.rglob("*"):
+        with contextlib.suppress(OSError):
+            content = path.read_bytes()
+            if any(needle in content for needle in hidden.needles):
+                return True
+    return False
+
+
 # The gallery
 
 
@@ -346,7 +356,7 @@ class Person:
         self.page.wait_for_selector("input[type=password]")
 
 
-def use(gallery, home, hidden, certificate, control):
+def use(gallery, home, hidden, certificate, control, later):
     albums, photos = fill(gallery, hidden)
     url = gallery.start("--certificate", str(certificate.file), "--key", str(certificate.key))
     with chromium(home, certificate) as browser:
@@ -360,8 +370,11 @@ def use(gallery, home, hidden, certificate, control):
         person.change(albums)
         person.download(home / "Downloads")
         person.lock()
-        # Chromium writes what it knows of pages some time later.
-        page.wait_for_timeout(3000)
+        # Chromium writes what it knows of pages some time later: first of the gallery, then of this page.
+        browser.contexts[0].new_page().goto(later.url)
+        written = Secrets()
+        written.add_text("the title", later.word)
+        wait_until(lambda: is_in_a_file(home, written), "Chromium writes nothing")
     gallery.stop()
     add_thumbnails(gallery, hidden)
     shutil.rmtree(home / "Downloads")
@@ -370,12 +383,12 @@ def use(gallery, home, hidden, certificate, control):
 def main(programs):
     folder = Path(tempfile.mkdtemp(prefix="albumfs-test-profile-"))
     certificate = Certificate(folder)
-    hidden, control = Secrets(), Keepable(certificate)
+    hidden, control, later = Secrets(), Keepable(certificate), Keepable(certificate)
     gallery = Gallery(programs, folder, hidden.word("the password"))
     home = folder / "browser"
     home.mkdir()
     try:
-        use(gallery, home, hidden, certificate, control)
+        use(gallery, home, hidden, certificate, control, later)
         tried = Secrets()
         tried.add_text("the title", control.word)
         tried.add_picture("the picture", control.picture)

@@ -8,10 +8,10 @@ import signal
 import socket
 import struct
 import subprocess
-import time
 from pathlib import Path
 
 import mock_server
+from real_gallery import wait_until
 
 DRIVER = "/usr/bin/WebKitWebDriver"
 BROWSERS = Path("/usr/lib").glob("*/webkit2gtk-4.1/MiniBrowser")
@@ -120,13 +120,7 @@ class Browser:
         return self.ask("POST", self.base + path, body)
 
     def wait(self, is_so, message):
-        """Waits until a call returns something true, and returns that."""
-        end = time.monotonic() + self.patience
-        while time.monotonic() < end:
-            if found := is_so():
-                return found
-            time.sleep(0.05)
-        raise AssertionError(message)
+        return wait_until(is_so, message)
 
     # What a person does
 

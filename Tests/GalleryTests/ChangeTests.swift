@@ -50,7 +50,7 @@ import Testing
       try GalleryStore.python(
         mounted,
         """
-        with Server(S) as server:
+        with Server(S, delays="undo=600") as server:
             browser = Browser(server, PASSWORD)
             point = next(iter(server.own_mounts))
             trip = browser.albums()["Trip"]
@@ -68,12 +68,18 @@ import Testing
             job = browser.wait(job)
             assert (job["done"], job["errors"]) == (1, []) and not os.path.exists(point + "/Trip/Photo/IMG_1.jpg")
             assert len(browser.photos(trip)) == 5
+        with Server(S, delays="undo=3") as server:
+            browser, other = Browser(server, PASSWORD), Browser(server, PASSWORD)
+            point = next(iter(server.own_mounts))
             # A lock within the time to undo removes nothing.
-            job = browser.post("/api/jobs", {"kind": "delete", "ids": ids[1:]})["job"]
-            other = Browser(server, PASSWORD)
+            ids = {photo["name"]: photo["id"] for photo in browser.photos(browser.albums()["Trip"])}
+            browser.post("/api/jobs", {"kind": "delete", "ids": [ids["IMG_2.jpg"]]})
             browser.post("/api/lock")
             eventually(lambda: len(other.photos(other.albums()["Trip"])) == 5)
-            time.sleep(11)
+            # What another one deletes later is gone first.
+            ids = {photo["name"]: photo["id"] for photo in other.photos(other.albums()["Trip"])}
+            other.wait(other.post("/api/jobs", {"kind": "delete", "ids": [ids["notes.txt"]]})["job"])
+            assert not os.path.exists(point + "/Trip/Photo/notes.txt")
             assert os.path.exists(point + "/Trip/Photo/IMG_2.jpg")
             # An album with all in it, albums and deep folders too.
             os.makedirs(point + "/Trip/Photo/" + "deep/" * 200)

@@ -67,23 +67,23 @@ import Testing
                 connection = Connection(server, cookie)
                 streams = [connection.request("PUT", "/api/uploads/x?offset=0", length=8 << 20, end=False) for _ in range(20)]
                 for stream in streams: connection.until(lambda: stream in connection.status)
-                connection.until(lambda: False, seconds=2)
+                connection.catch_up()
                 assert max(connection.windows[stream] for stream in streams) <= USUAL, connection.windows
             # Nor does a session for what is no upload.
             connection = Connection(server, browser.cookie)
             stream = connection.request("POST", "/api/albums", length=1 << 20, end=False)
-            connection.until(lambda: False, seconds=1)
+            connection.catch_up()
             assert connection.windows[stream] <= USUAL
             # More streams than a page ever has are refused, and end the connection of a client that ignores that.
             connection = Connection(server)
             connection.until(lambda: connection.is_set)
             streams = [connection.request("POST", "/api/login", length=100, end=False) for _ in range(80)]
-            assert connection.until(lambda: connection.is_closed or streams[-1] in connection.ended, seconds=20)
+            assert connection.until(lambda: connection.is_closed or streams[-1] in connection.ended)
             connection = Connection(server)
             try:
                 for _ in range(200): connection.request("POST", "/api/login", length=100, end=False)
             except (ConnectionError, ssl.SSLError): connection.is_closed = True
-            connection.until(lambda: connection.is_closed, seconds=20)
+            connection.until(lambda: connection.is_closed)
             assert connection.is_closed
             # So does one that begins and gives up without an end.
             connection = Connection(server)
@@ -93,7 +93,7 @@ import Testing
                     connection.send(RESET, 0, stream, bytes([0, 0, 0, 8]))
                     connection.read(0)
             except (ConnectionError, ssl.SSLError): connection.is_closed = True
-            assert connection.until(lambda: connection.is_closed or connection.goodbye is not None, seconds=10)
+            assert connection.until(lambda: connection.is_closed or connection.goodbye is not None)
             assert browser.get("/api/session") and server.process.poll() is None
         """)
     }
@@ -105,13 +105,13 @@ import Testing
         mounted,
         """
         from http2 import Connection
-        with Server(S) as server:
+        with Server(S, delays="idle-connection=3") as server:
             silent, used, deaf = (Connection(server) for _ in range(3))
             assert used.reply(used.request("GET", "/")) == 200
             # This one never says that it has understood the end.
             deaf.take = lambda kind, flags, stream, body: None
             for connection in (silent, used, deaf):
-                connection.until(lambda: connection.is_closed, seconds=100)
+                connection.until(lambda: connection.is_closed)
                 assert connection.is_closed
             assert silent.goodbye == (0, 0) and used.goodbye == (1, 0), (silent.goodbye, used.goodbye)
             # The end of the server does not wait for those who do nothing.

@@ -17,6 +17,8 @@ struct FullDiskTests {
         """
         from localsend import *
         rng, saved, filler = random.Random(4), {}, os.path.dirname(S) + "/filler"
+        # Made before the login: a page that is silent for a minute is closed.
+        film = rng.randbytes(60_000_000)
         with Server(S) as server:
             browser, phone = Browser(server, PASSWORD), Phone(server)
             point = next(iter(server.own_mounts))
@@ -25,7 +27,6 @@ struct FullDiskTests {
             for number in range(3):
                 saved[f"IMG_{number}.jpg"] = rng.randbytes(1_500_000)
                 assert browser.upload(empty, f"IMG_{number}.jpg", saved[f"IMG_{number}.jpg"])["state"] == "saved"
-            film = rng.randbytes(60_000_000)
             # The page uploads more than there is room for.
             refused(507, "room", browser.upload, empty, "film.mov", film)
             order = dict(album=empty["id"], folders=[], name="film.mov", size=len(film), modified=1_600_000_000)

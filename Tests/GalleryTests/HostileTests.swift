@@ -130,7 +130,7 @@ import Testing
                     status, _, _ = guesser.send("POST", "/api/login", json.dumps({"password": "guess"}))
                     assert status in (403, 429), status
                     if status == 403: refusals.append(status)
-                    else: time.sleep(0.2)
+                    else: be_slow(0.2)
             threads = [threading.Thread(target=guess, daemon=True) for _ in range(12)]
             for thread in threads: thread.start()
             eventually(lambda: refusals)
@@ -150,13 +150,13 @@ import Testing
       try GalleryStore.python(
         mounted,
         """
-        with Server(S) as server:
+        with Server(S, delays="idle-connection=3,handshake=3,slice=3,body=3") as server:
             browser = Browser(server, PASSWORD)
             empty = browser.albums()["Empty"]
             upload = browser.post("/api/uploads", dict(
                 album=empty["id"], folders=[], name="slow.jpg", size=1000, modified=1))["upload"]
             def open_with(head):
-                raw = browser.connect(); raw.connect(); raw.sock.settimeout(1)
+                raw = browser.connect(); raw.connect(); raw.sock.settimeout(300)
                 raw.sock.sendall(head.encode())
                 return raw.sock
             host = f"Host: 127.0.0.1:{server.port}\\r\\nOrigin: {browser.origin}\\r\\nX-Albumfs: 1\\r\\n"
@@ -168,18 +168,11 @@ import Testing
                                      + "Content-Length: 1000\\r\\n\\r\\nabc"),
                 "nothing": open_with(""),
             }
-            raw = socket.create_connection(("127.0.0.1", server.port)); raw.settimeout(1); clients["no handshake"] = raw
-            ended, end = set(), time.monotonic() + 100
-            while len(ended) < len(clients) and time.monotonic() < end:
-                browser.post("/api/alive")
-                for name, client in clients.items():
-                    if name in ended: continue
-                    try:
-                        reply = client.recv(10_000)
-                        if not reply or b" 429 " in reply: ended.add(name)
-                    except socket.timeout: pass
-                    except (ConnectionError, ssl.SSLError): ended.add(name)
-            assert ended == set(clients), ended
+            raw = socket.create_connection(("127.0.0.1", server.port)); raw.settimeout(300); clients["no handshake"] = raw
+            for name, client in clients.items():
+                try: reply = client.recv(10_000)
+                except (ConnectionError, ssl.SSLError): continue
+                assert not reply or b" 429 " in reply, (name, reply)
             # What had arrived of the slice is there.
             assert eventually(lambda: browser.get(f"/api/uploads/{upload}")["offset"]) == 3
         """)

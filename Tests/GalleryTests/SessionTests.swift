@@ -47,7 +47,7 @@ import Testing
       try GalleryStore.python(
         mounted,
         """
-        with Server(S) as server:
+        with Server(S, delays="refusal=0.1,next-refusal=0.01") as server:
             browser = Browser(server)
             bodies = [json.dumps({"password": word}) for word in ("wrong", "", "x" * 5000, "a\\nb")] + ["", "[", "{}"]
             replies = [browser.send("POST", "/api/login", body)[::2] for body in bodies]
@@ -104,16 +104,19 @@ import Testing
         mounted,
         """
         with Server(S, "--idle", "2s") as server:
-            browser = Browser(server, PASSWORD)
-            for _ in range(8):
-                time.sleep(0.5); browser.get("/api/session")
+            browser, unused = Browser(server, PASSWORD), Browser(server, SECOND)
+            assert len(server.own_mounts) == 2
+            def only_one_is_left():
+                browser.get("/api/session")
+                return len(server.own_mounts) == 1
+            eventually(only_one_is_left)
+            assert browser.get("/api/session") and "Trip" in browser.albums()
             # Only to be open is no use.
-            end = time.monotonic() + 30
-            while server.own_mounts and time.monotonic() < end:
-                time.sleep(0.5)
+            def none_is_left():
                 try: browser.post("/api/alive")
                 except Refused: pass
-            assert not server.own_mounts
+                return not server.own_mounts
+            eventually(none_is_left)
             refused(401, "session", browser.get, "/api/session")
         with Server(S) as server:
             browser = Browser(server, PASSWORD)

@@ -171,7 +171,10 @@ import Testing
             raw.sock.sendall((f"PUT /api/uploads/{stalled['upload']}?offset={2 * MIB} HTTP/1.1\\r\\nHost: 127.0.0.1:{server.port}\\r\\n"
                 f"Origin: {other.origin}\\r\\nX-Albumfs: 1\\r\\nCookie: __Host-albumfs={other.cookie}\\r\\n"
                 f"Content-Length: {MIB}\\r\\n\\r\\n").encode() + b"x")
-            time.sleep(1)
+            def is_read():
+                try: other.ask("PUT", f"/api/uploads/{stalled['upload']}?offset={3 * MIB}", b"x")
+                except Refused as error: return error.code == "busy"
+            eventually(is_read)
             fourth = begin(browser)
             assert (fourth["offset"], browser.prove(fourth, one)) == (2 * MIB, 2 * MIB)
             assert put_slice(browser, fourth["upload"], one, 2 * MIB) == 3 * MIB
@@ -280,7 +283,10 @@ import Testing
             raw.sock.sendall((f"PUT /api/uploads/{begun['upload']}?offset=0 HTTP/1.1\\r\\nHost: 127.0.0.1:{server.port}\\r\\n"
                 f"Origin: {browser.origin}\\r\\nX-Albumfs: 1\\r\\nCookie: __Host-albumfs={browser.cookie}\\r\\n"
                 f"Content-Length: 2000000\\r\\n\\r\\n").encode() + content[:1_200_000])
-            time.sleep(2); raw.sock.close()
+            def arrived():
+                hidden = [each for each in os.scandir(point + "/Empty/Photo") if each.name.startswith(".")]
+                return hidden and hidden[0].stat().st_size > 0
+            eventually(arrived); raw.sock.close()
             def offset():
                 try: return browser.get(f"/api/uploads/{begun['upload']}")["offset"]
                 except Refused: return 0

@@ -18,17 +18,15 @@ import Testing
           cp $W/pictures/picture.png $M/A/Photo/a.png; cp $W/pictures/picture.png $M/A/Photo/sub/b.png
           albumfs sync $M; sees Thumb/a.png; sees Thumb/sub/b.png
           chmod 700 $M/A/Photo/sub
-          for i in $(seq 50); do sees Thumb/sub/b.png || break; sleep 0.1; done
+          await ! sees Thumb/sub/b.png
           sees Thumb/a.png; if sees Thumb/sub/b.png || sees Photo/sub/b.png; then exit 1; fi
           setfacl -m u:4711:rx $M/A/Photo/sub
-          for i in $(seq 50); do sees Thumb/sub/b.png && break; sleep 0.1; done
-          sees Thumb/sub/b.png; sees Photo/sub/b.png
+          await sees Thumb/sub/b.png; sees Photo/sub/b.png
           setfacl -m u:4711:--- $M/A/Photo
-          for i in $(seq 50); do sees Thumb/a.png || break; sleep 0.1; done
+          await ! sees Thumb/a.png
           if sees Thumb/a.png || sees Thumb/sub/b.png; then exit 1; fi
           setfacl -b $M/A/Photo
-          for i in $(seq 50); do sees Thumb/a.png && break; sleep 0.1; done
-          sees Thumb/a.png; as 4712 test -e $M/A/Thumb/a.png
+          await sees Thumb/a.png; as 4712 test -e $M/A/Thumb/a.png
           # A new folder is as private from the beginning, and one that moves stays so.
           (umask 077; mkdir $M/A/Photo/new); test "$(stat -c %a $M/A/Thumb/new)" = 700
           mv $M/A/Photo/new $M/A/Photo/moved; test "$(stat -c %a $M/A/Thumb/moved)" = 700
@@ -177,10 +175,10 @@ import Testing
     try mounted.mount()
     try mounted.sh(
       """
-      /usr/bin/python3 -c 'import os, sys, time
+      /usr/bin/python3 -c 'import os, signal, sys
       fd = os.open(sys.argv[1], os.O_TMPFILE | os.O_RDWR); os.write(fd, b"x" * 3_000_000); os.fsync(fd)
-      open(sys.argv[2], "w").close(); time.sleep(600)' $M $W/there > /dev/null 2>&1 &
-      echo $! > $W/pid; until [ -e $W/there ]; do sleep 0.1; done
+      open(sys.argv[2], "w").close(); signal.pause()' $M $W/there > /dev/null 2>&1 &
+      echo $! > $W/pid; await test -e $W/there
       """)
     defer { _ = try? mounted.sh("kill -9 $(cat $W/pid)") }
     try mounted.kill()

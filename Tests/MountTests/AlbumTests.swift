@@ -50,14 +50,13 @@ import Testing
         mkdir $M/Trip
         stdbuf -oL gio monitor -d $M/Trip/Thumb > $W/events 2>&1 & watcher=$!
         trap 'kill $watcher; cat $W/events >&2' EXIT
-        for i in $(seq 3000); do grep -qs '^inotify wd' /proc/$watcher/fdinfo/* && break; sleep 0.1; done
+        await "grep -qs '^inotify wd' /proc/$watcher/fdinfo/*"
         cp $W/pictures/* $M/Trip/Photo/
         # A name need not be UTF-8.
         cp "$W/pictures/$(ls $W/pictures | grep jpg | head -1)" "$M/Trip/Photo/$(printf 'caf\\351.jpg')"
         albumfs sync $M
         for name in $(ls $W/pictures) caf; do
-          for i in $(seq 3000); do LC_ALL=C grep -aq "$name.*created" $W/events && break; sleep 0.1; done
-          LC_ALL=C grep -a "$name.*created" $W/events > /dev/null
+          await "LC_ALL=C grep -aq '$name.*created' $W/events"
         done
         ls $M/Trip/Thumb | wc -l | grep -qx "$(ls $M/Trip/Photo | wc -l)"
         rm $M/Trip/Photo/caf*

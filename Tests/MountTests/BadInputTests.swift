@@ -273,7 +273,7 @@ import Testing
       mounted.forget()
       // The daemon ends after the mount is gone, on a busy machine after umount has given up.
       try mounted.sh(
-        "for i in $(seq 3000); do albumfs list | grep -qF $M || break; sleep 0.1; done")
+        "await '! albumfs list | grep -qF $M'")
       // On the full disk, existing files can still be read. With room again, everything continues.
       try mounted.mount(["--read-only"])
       try mounted.sh("sha256sum --check --quiet $W/kept")

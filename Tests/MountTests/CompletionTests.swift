@@ -61,7 +61,8 @@ import Testing
                 assert select.select([terminal], [], [], max(0, end - time.monotonic()))[0], (word, seen)
                 seen += os.read(terminal, 65536)
         def write(line): os.write(terminal, line)
-        time.sleep(0.5)
+        # Its first prompt.
+        assert select.select([terminal], [], [], 300)[0]
         write(rb\"\"\"\(setup)\"\"\" + b"\\r"); until(b"ready ")
         point = os.fsencode(M)
         for typed, completed in (

@@ -146,7 +146,7 @@ import Testing
       let told = try mounted.sh(
         """
         timeout 300 albumfs umount $M > $W/told 2>&1 & end=$!
-        for i in $(seq 3000); do grep -q CONT $W/told && break; sleep 0.1; done
+        await grep -q CONT $W/told
         cat $W/told; kill -CONT \(daemon); wait $end
         """)
       #expect(told.contains("kill -CONT \(daemon)"), "\(told)")
@@ -172,9 +172,7 @@ import Testing
     // The space is free when the daemon has written everything.
     try mounted.sh(
       """
-      for i in $(seq 100); do
-        if albumfs mount --password-file $P $S $M 2>/dev/null; then break; fi; sleep 0.1
-      done
+      await albumfs mount --password-file $P $S $M
       test "$(cat $M/file)" = kept; timeout 300 albumfs umount $M
       """)
   }
@@ -207,7 +205,7 @@ import Testing
     #expect(Glibc.kill(daemon, SIGKILL) == 0)
     try mounted.sh(
       """
-      for i in $(seq 3000); do albumfs list | grep -q "$M.*dead" && break; sleep 0.1; done
+      await 'albumfs list | grep -q "$M.*dead"'
       test "$(ls $W/run/albumfs | wc -l)" = 1
       XDG_RUNTIME_DIR=$W/run timeout 300 albumfs umount $M; test "$(ls $W/run/albumfs | wc -l)" = 0
       """)
@@ -232,11 +230,12 @@ import Testing
       END
       cat > $W/session <<'END'
       set -e
+      \(Waiting.shell)
       mount -t tmpfs none /dev
       mknod /dev/null c 1 3; mknod /dev/urandom c 1 9; mknod /dev/fuse c 10 229
       chmod 666 /dev/*
       /usr/bin/python3 $W/log.py $W/log & listener=$!
-      for i in $(seq 3000); do [ -e $W/log ] && break; sleep 0.1; done
+      await test -e $W/log
       albumfs mount $1 --password-file $P $S $M
       mkdir $M/Secret; head -c 300000 /dev/urandom > $M/Secret/Photo/name; sync $M/Secret/Photo/name
       # A segment is taken away and written anew, which is an error in the log; then all of them.

@@ -65,7 +65,7 @@ import Testing
 
   /// A store cannot show that it was replaced by an old state of itself. The record on the machine can.
   @Test func aStoreThatIsOlderThanWhatWasSeenIsNamed() throws {
-    try MountedStore.use { mounted in
+    try MountedStore.use(delays: "history=0.2") { mounted in
       try mounted.unmount()
       let mount = "XDG_STATE_HOME=$W/state albumfs mount --remember --password-file $P $S $M"
       try mounted.sh("\(mount) && touch $M/first && albumfs umount -q $M && cp -a $S $W/old")
@@ -82,15 +82,7 @@ import Testing
       try mounted.sh("rm -r $W/state; \(mount) && albumfs umount -q $M")
       try mounted.sh("cp -a $S $W/old; cat $W/state/albumfs/* > $W/noted")
       try mounted.sh("\(mount) && touch $M/third")
-      let waited = try mounted.outcome(
-        """
-        for _ in $(seq 3000); do
-          [ "$(cat $W/state/albumfs/*)" != "$(cat $W/noted)" ] && exit 0
-          sleep 0.1
-        done
-        exit 1
-        """)
-      #expect(waited.code == 0, "nothing was noted")
+      try mounted.sh("await '[ \"$(cat $W/state/albumfs/*)\" != \"$(cat $W/noted)\" ]'")
       try mounted.sh("kill -9 $(albumfs status $M | sed -n 's/.*(process \\([0-9]*\\)).*/\\1/p')")
       try mounted.sh("albumfs umount -q $M; rm -r $S && mv $W/old $S")
       #expect(try mounted.outcome("\(mount) && albumfs umount -q $M").errors.contains("older"))
@@ -115,21 +107,19 @@ import Testing
             while True:
                 for place in range(0, 8 << 20, 4096): pages[place] = 1
                 os.lseek(file, 0, os.SEEK_DATA)
+                print("wrote them all", flush=True)
         except OSError: pass
         END
         mkdir $M/.plain
         for n in 1 2 3 4; do
-          timeout --kill-after=5 300 /usr/bin/python3 $W/writer.py $M/.plain/$n >/dev/null 2>&1 &
+          timeout --kill-after=5 300 /usr/bin/python3 $W/writer.py $M/.plain/$n >$W/rounds-$n 2>&1 &
         done
-        sleep 0.7
+        for n in 1 2 3 4; do await test -s $W/rounds-$n; done
         kill -9 \(pid)
-        sleep 0.3
+        # Those of its threads that can end have ended.
+        await '! grep -q "^State:.[RS]" /proc/\(pid)/status'
         timeout --kill-after=5 300 albumfs umount -q $M
-        for _ in $(seq 3000); do
-          [ -e /proc/\(pid) ] || break
-          sleep 0.1
-        done
-        [ ! -e /proc/\(pid)/task ] || [ "$(ls /proc/\(pid)/task | wc -l)" -le 1 ]
+        await ended \(pid)
         # They see an error, or are killed by it (SIGBUS).
         wait || true
         """)
@@ -203,9 +193,13 @@ import Testing
         """
       try mounted.write(
         Data(("W, M = '\(mounted.work)', '\(mounted.mountPoint)'\n" + writer).utf8), "writer.py")
-      try mounted.sh("/usr/bin/python3 $W/writer.py > /dev/null 2>&1 & sleep 1.\(round)")
+      try mounted.sh(
+        """
+        /usr/bin/python3 $W/writer.py > /dev/null 2>&1 & echo $! > $W/writer
+        await '[ "$(cat $W/closed | wc -l)" -ge \(20 * round) ]'
+        """)
       try mounted.kill()
-      try mounted.sh("sleep 0.3")
+      try mounted.sh("await ended $(cat $W/writer)")
       try mounted.mount()
       // Closed files are there. A rename in the last moment may be undone.
       let check = """
@@ -254,7 +248,7 @@ import Testing
         try mounted.sh(
           """
           daemon=\(mounted.daemon); echo '\(end)' > $M/file; \(end)
-          for i in $(seq 3000); do kill -0 $daemon 2>/dev/null || exit 0; sleep 0.1; done; exit 1
+          await ended $daemon
           """)
         mounted.forget()
         try mounted.mount()
@@ -268,7 +262,7 @@ import Testing
     try MountedStore.use { mounted in
       let outcome = try mounted.outcome(
         """
-        mkdir $M/A; sleep 60 < $M/A & sleeper=$!
+        mkdir $M/A; sleep infinity < $M/A & sleeper=$!
         albumfs umount $M && code=0 || code=$?
         kill $sleeper; wait $sleeper || true; exit $code
         """)

@@ -34,7 +34,7 @@ import Testing
         # Whoever unmounts.
         albumfs mount -q --password-file $P $S $W/made
         fusermount3 -u $W/made
-        for i in $(seq 3000); do test -e $W/made || break; sleep 0.1; done; test ! -e $W/made
+        await test ! -e $W/made
         # One of the user stays, and so does one that holds something.
         mkdir $W/made; albumfs mount -q --password-file $P $S $W/made
         test "$(cat $W/made/file)" = kept
@@ -54,7 +54,7 @@ import Testing
       #expect(Glibc.kill(daemon, SIGKILL) == 0)
       try mounted.sh(
         """
-        for i in $(seq 3000); do albumfs list | grep -q "made.*dead" && break; sleep 0.1; done
+        await 'albumfs list | grep -q "made.*dead"'
         albumfs umount $W/made; test ! -e $W/made
         """)
     }
@@ -135,7 +135,7 @@ import Testing
       #expect(Glibc.kill(daemon, SIGKILL) == 0)
       try mounted.sh(
         """
-        for i in $(seq 3000); do albumfs list | grep -q "made.*dead" && break; sleep 0.1; done
+        await 'albumfs list | grep -q "made.*dead"'
         fusermount3 -uz $W/made; \(attempts)
         albumfs mount -q; test -e $W/made/inside; albumfs umount $W/made
         """)

@@ -176,7 +176,7 @@ import Testing
           def size():
               found = [os.path.join(album, "Photo", n) for n in hidden() if "fetch" in n]
               return os.stat(found[0]).st_size if found else 0
-          while not os.path.isdir(album + "/Photo") or size() < 1500000: time.sleep(0.05)
+          eventually(lambda: os.path.isdir(album + "/Photo") and size() >= 1500000)
           # The address stands nowhere but in the arguments of the command itself.
           for process in os.listdir("/proc"):
               if not process.isdigit() or int(process) in (running.pid, os.getpid()): continue
@@ -247,6 +247,7 @@ import Testing
     // The servers inherit blocked signals from the test, so only SIGKILL ends them.
     let script = """
       set -e
+      \(Waiting.shell)
       end() { kill -KILL $server $house 2>/dev/null || :; ip netns del \(name)s; ip netns del \(name)c; }
       ip netns add \(name)s; ip netns add \(name)c; trap end EXIT
       ip link add web netns \(name)s type veth peer name own netns \(name)c
@@ -255,7 +256,7 @@ import Testing
       ip -n \(name)s route add 81.2.69.142/32 dev web; ip -n \(name)c route add 93.184.216.34/32 dev own
       ip netns exec \(name)s /usr/bin/python3 \(server) >\(scratch.path("web")) & server=$!
       ip netns exec \(name)c /usr/bin/python3 \(server) >\(scratch.path("house")) & house=$!
-      until [ -s \(scratch.path("web")) ] && [ -s \(scratch.path("house")) ]; do sleep 0.1; done
+      await test -s \(scratch.path("web")); await test -s \(scratch.path("house"))
       for path in picture loopback own; do
         printf 'url http://93.184.216.34:8080/%s\\nlimit 1000\\npublic yes\\n' $path \\
           | ip netns exec \(name)c \(Command.builtPath("albumfs-fetch")) | tr -d '\\000-\\011' || :

@@ -56,7 +56,7 @@ import Testing
 
   @Test(arguments: fixtures) func aStoreOfFormat1OpensAndShowsWhatItHeld(_ fixture: Fixture) throws
   {
-    let mounted = try MountedStore(initOptions: ["--chaff 0"])
+    let mounted = try MountedStore(initOptions: ["--chaff 0"], content: nil)
     defer { mounted.abandon() }
     try unpack(fixture, mounted)
     try mounted.mount(["--read-only"], password: fixture.password, of: mounted.work + "/store")
@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test(arguments: fixtures) func aReaderWrittenFromThePageAloneReadsIt(_ fixture: Fixture) throws {
-    let mounted = try MountedStore(initOptions: ["--chaff 0"])
+    let mounted = try MountedStore(initOptions: ["--chaff 0"], content: nil)
     defer { mounted.abandon() }
     try unpack(fixture, mounted)
     let before = try sh(mounted, Self.state)
@@ -109,7 +109,8 @@ import Testing
   }
 
   @Test func theReaderShowsTheFilesOfEachKindOfSessionAsTheMountDoes() throws {
-    let mounted = try MountedStore(initOptions: ["--chaff 2M", "--segment-size 256K"])
+    let mounted = try MountedStore(
+      initOptions: ["--chaff 2M", "--segment-size 256K"], content: nil)
     defer { mounted.abandon() }
     try compareBirth(mounted)
     try mounted.mount(["--grace", "0"])
@@ -138,7 +139,7 @@ import Testing
     try mounted.unmount()
     try compare(mounted, "after compaction")
     try mounted.mount()
-    try mounted.sh("echo closed > $M/.plain/closed; mv $M/Trip $M/Voyage; sleep 1")
+    try mounted.sh("echo closed > $M/.plain/closed; mv $M/Trip $M/Voyage; sync $M/.plain")
     try mounted.kill()
     try mounted.sh("fusermount3 -uz $M")
     try compare(mounted, "after a killed session")
@@ -192,7 +193,7 @@ import Testing
     """
 
   @Test func theReaderRefusesWhatItCannotReadAndSaysWhy() throws {
-    let mounted = try MountedStore(initOptions: ["--chaff 0"])
+    let mounted = try MountedStore(initOptions: ["--chaff 0"], content: nil)
     defer { mounted.abandon() }
     try unpack(Self.fixtures[0], mounted)
     func refused(_ script: String, _ code: Int32, _ words: String) throws {
@@ -222,7 +223,7 @@ import Testing
   }
 
   @Test func damageIsNamedAndCostsThatFileAlone() throws {
-    let mounted = try MountedStore(initOptions: ["--chaff 0"])
+    let mounted = try MountedStore(initOptions: ["--chaff 0"], content: nil)
     defer { mounted.abandon() }
     let fixture = Self.fixtures[0]
     try unpack(fixture, mounted)
@@ -250,7 +251,7 @@ import Testing
   }
   @Test(arguments: [fixtures[0], fixtures[1]])
   func whatIsLostOfTheJournalTheReaderAndTheMountMissAlike(_ fixture: Fixture) throws {
-    let mounted = try MountedStore(initOptions: ["--chaff 0"])
+    let mounted = try MountedStore(initOptions: ["--chaff 0"], content: nil)
     defer { mounted.abandon() }
     try unpack(fixture, mounted)
     let segments = try program(
@@ -334,7 +335,7 @@ import Testing
   }
 
   @Test func noNameOfAStoreMakesTheReaderWriteOutsideOfTheDirectory() throws {
-    let mounted = try MountedStore(initOptions: ["--chaff 0"])
+    let mounted = try MountedStore(initOptions: ["--chaff 0"], content: nil)
     defer { mounted.abandon() }
     let extract = "rm -rf $W/out; read_store $W/store --password-file $W/password --extract $W/out"
     for name in ["..", ".", "../outside", "/outside", "a/b", "nul\\0", ""] {

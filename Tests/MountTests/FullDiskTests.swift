@@ -14,7 +14,9 @@ struct FullDiskTests {
   ) throws {
     let disk = try SmallDisk(kind)
     defer { disk.remove() }
-    try MountedStore.use(initOptions: ["--chaff", "0"], storeIn: disk.path) { mounted in
+    try MountedStore.use(
+      initOptions: ["--chaff", "0"], storeIn: disk.path, delays: "room=0,housekeeping=0.2"
+    ) { mounted in
       try mounted.sh("mkdir $M/Trip")
       try body(mounted, disk)
     }
@@ -57,11 +59,7 @@ struct FullDiskTests {
 
   /// Waits until a script succeeds: the promise is that this happens without a user's action, not when.
   private func becomesTrue(_ mounted: MountedStore, _ script: String) throws -> Bool {
-    for _ in 0..<600 {
-      if try mounted.outcome(script).code == 0 { return true }
-      usleep(500_000)
-    }
-    return false
+    try eventually { try mounted.outcome(script).code == 0 }
   }
 
   @Test func aWriterToAFullDiskGetsAnError() throws {
@@ -193,15 +191,14 @@ struct FullDiskTests {
             assert get(path) == stored and os.stat(path).st_size == len(stored), name
         """
       var failure: (any Error)?
-      for _ in 0..<600 {
-        do {
-          try mounted.python(isAsStored)
-          failure = nil
-          break
-        } catch { failure = error }
-        usleep(500_000)
+      let isShown = eventually {
+        do { try mounted.python(isAsStored) } catch {
+          failure = error
+          return false
+        }
+        return true
       }
-      #expect(failure == nil)
+      #expect(isShown, "\(String(describing: failure))")
       let sums = try mounted.sh("cd $M/Trip; sha256sum Photo/* twin")
       try mounted.remount()
       #expect(try mounted.sh("cd $M/Trip; sha256sum Photo/* twin") == sums)
@@ -216,7 +213,6 @@ struct FullDiskTests {
       try mounted.python(
         """
         import sqlite3
-        time.sleep(1.5)
         database = sqlite3.connect(M + "/.db", isolation_level=None)
         assert database.execute("PRAGMA journal_mode=WAL").fetchone() == ("wal",)
         database.execute("CREATE TABLE t (n INTEGER, b BLOB)")
@@ -244,7 +240,7 @@ struct FullDiskTests {
     try onSmallDisk { mounted, disk in
       try mounted.sh("echo before > $M/Trip/Photo/note; touch -d 2020-01-01 $M/Trip/Photo/note")
       try fillNearly(mounted, disk)
-      try mounted.sh("sleep 1.5; printf after! | dd of=$M/Trip/Photo/note conv=notrunc status=none")
+      try mounted.sh("printf after! | dd of=$M/Trip/Photo/note conv=notrunc status=none")
       try mounted.remount()
       #expect(try mounted.sh("cat $M/Trip/Photo/note") == "after!")
       #expect(try mounted.sh("find $M/Trip/Photo/note -newermt 2021-01-01") != "")
@@ -324,7 +320,7 @@ struct FullDiskTests {
   @Test func twoSpacesOnAFullDiskGoOnAndAreWhole() throws {
     let isLong = ProcessInfo.processInfo.environment["ALBUMFS_LONG_TESTS"] != nil
     let given = ProcessInfo.processInfo.environment["ALBUMFS_CRASH_SEED"].flatMap { UInt32($0) }
-    let seed = given ?? UInt32.random(in: 0...UInt32.max)
+    let seed = given ?? UInt32(truncatingIfNeeded: SeededRandom().seed)
     print("two spaces on a full disk: seed \(seed)")
     try onSmallDisk { mounted, disk in
       try mounted.setPassword("a second space", "second")
@@ -403,10 +399,7 @@ struct FullDiskTests {
       try mounted.remount()
       // The store cannot be written any more, and only the daemon notices.
       try mounted.sh("mv $S/segments $S/away; mkdir $M/lost")
-      for _ in 0..<1200 {
-        if try mounted.status().readOnly { break }
-        usleep(250_000)
-      }
+      #expect(try eventually { try mounted.status().readOnly })
       let outcome = try mounted.outcome("albumfs umount $M")
       #expect(outcome.code == 11, "\(outcome.errors)")
       #expect(outcome.errors.contains("not everything was written"), "\(outcome.errors)")

@@ -90,7 +90,7 @@ import Testing
       try mounted.sh(
         """
         albumfs import -q --move $W/card $M/Trip & import=$!
-        for i in $(seq 6000); do ls -A $M/Trip/Photo 2>/dev/null | grep -q partial && break; sleep 0.01; done
+        await 'ls -A $M/Trip/Photo | grep -q partial'
         kill -9 $import; wait $import || true
         for f in $(ls $M/Trip/Photo); do cmp $W/kept/$f $M/Trip/Photo/$f; done
         for f in $(ls $W/kept); do test -e $W/card/$f || cmp $W/kept/$f $M/Trip/Photo/$f; done
@@ -99,7 +99,7 @@ import Testing
         diff -r $W/kept $M/Trip/Photo; test -z "$(ls -A $W/card)"
         cp -r $W/kept/. $W/card
         (code=0; albumfs import --move $W/card $M/Next 2> $W/told || code=$?; echo $code > $W/code) &
-        for i in $(seq 6000); do ls -A $M/Next/Photo 2>/dev/null | grep -q partial && break; sleep 0.01; done
+        await 'ls -A $M/Next/Photo | grep -q partial'
         """)
       let daemon = mounted.daemon
       mounted.forget()
@@ -108,8 +108,7 @@ import Testing
       try mounted.sh(
         """
         albumfs umount -q $M || albumfs umount -q --lazy $M
-        for i in $(seq 30000); do test -s $W/code && break; sleep 0.01; done
-        test -s $W/code; test "$(cat $W/code)" != 0
+        await test -s $W/code; test "$(cat $W/code)" != 0
         """)
       try mounted.mount()
       try mounted.sh(
@@ -219,7 +218,7 @@ import Testing
         """
         mkdir $W/card; for i in 1 2 3 4 5 6 7 8; do head -c 8000000 /dev/urandom > $W/card/$i.jpg; done
         albumfs import $W/card $M/Trip & import=$!
-        for i in $(seq 6000); do ls -A $M/Trip/Photo 2>/dev/null | grep -q partial && break; sleep 0.01; done
+        await 'ls -A $M/Trip/Photo | grep -q partial'
         kill -TERM $import; wait $import
         """)
       #expect(outcome.code == 15 && outcome.errors.contains("again to continue"), "\(outcome)")

@@ -53,7 +53,7 @@ import Testing
     let output = try persons.mounted.sh(
       """
       \(Persons.start)
-      sleep 0.\(Int.random(in: 1...9, using: &random))
+      \(Persons.have(done: Int.random(in: 1...100, using: &random)))
       echo $EPOCHREALTIME
       for pass in $(seq \(passes)); do
         rsync -a \(isSlow ? "--bwlimit=8m" : "") --delete-delay $S/ $W/copy/

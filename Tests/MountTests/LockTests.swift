@@ -18,20 +18,26 @@ import Testing
     .deletingLastPathComponent().deletingLastPathComponent().path
 
   private let gone =
-    "for i in $(seq 3000); do mountpoint -q $M || break; sleep 0.1; done; ! mountpoint -q $M"
+    "await ! mountpoint -q $M"
 
   @Test(arguments: MountedStore.Person.allCases)
   func anIdleSpaceIsUnmountedAndNeverUnderAnOpenFile(person: MountedStore.Person) throws {
     try withStore(as: person) { mounted in
       try mounted.sh(
         """
-        albumfs mount -q --idle 1s --password-file $P $S $M
+        cp -a $S $W/copy
+        # Waits until an idle space was unmounted that was used later, and may be idle for longer.
+        wait_for_another() {
+          await albumfs mount -q --idle 3s --password-file $P $W/copy ${M}2
+          await ! mountpoint -q ${M}2
+        }
+        albumfs mount -q --idle 2s --password-file $P $S $M
         echo kept > $M/file; exec 7< $M/file
-        sleep 5; mountpoint -q $M; test "$(cat <&7)" = kept
+        wait_for_another; mountpoint -q $M; test "$(cat <&7)" = kept
         exec 7<&-; \(gone)
-        # A program that works in it keeps it, too.
-        albumfs mount -q --idle 1s --password-file $P $S $M
-        ( cd $M; sleep 5; mountpoint -q $M; test "$(cat file)" = kept )
+        # A program that works in it keeps it, too. The daemon of the first mount may still be ending.
+        await albumfs mount -q --idle 2s --password-file $P $S $M
+        ( cd $M; wait_for_another; mountpoint -q $M; test "$(cat file)" = kept )
         \(gone)
         """)
     }
@@ -53,7 +59,7 @@ import Testing
       code=0; mount $W/two || code=$?; test $code = 40
       # One that comes too late writes no more, and removes nothing of the other's.
       # The first may write something of its own just then, and have the lock again.
-      until { replace; mount $W/two; } 2>/dev/null; do sleep 1; done
+      await 'replace && mount $W/two'
       rm $W/two/.p/0; echo theirs > $W/two/.p/1
       code=0; { echo mine > $M/.p/2 && sync $M/.p; } 2>/dev/null || code=$?; test $code = 1
       albumfs status $M | grep -q 'another session'
@@ -99,9 +105,7 @@ import Testing
       #expect(told.contains("was unmounted from \(mounted.mountPoint)"), "\(told)")
       #expect(try mounted.sh("cat $W/json").contains("\"users\""))
       // The keys go with the process, as soon as the last file is closed.
-      try mounted.sh(
-        "for i in $(seq 3000); do test -e /proc/\(daemon) || break; sleep 0.1; done; test ! -e /proc/\(daemon)"
-      )
+      try mounted.sh("await ended \(daemon)")
       try mounted.sh(
         "albumfs mount -q --password-file $P $S $M; albumfs lock $M; ! mountpoint -q $M")
     }
@@ -126,7 +130,7 @@ import Testing
         refused rm other; refused ln other else; refused cat /proc/self/fd/7; refused ls /proc/self/fd/6/
         [ "$(cat <&7)" = kept ]; echo more >&7
         exec 7<&-
-        for i in $(seq 3000); do test -e /proc/\(daemon) || break; sleep 0.1; done; test ! -e /proc/\(daemon)
+        await ended \(daemon)
         cd /; exec 6<&-
         albumfs mount -q --password-file $P $S $M
         [ "$(cat $M/d/file)" = "kept

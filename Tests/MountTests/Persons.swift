@@ -44,6 +44,12 @@ struct Persons {
     done
     """
 
+  /// The part of a script that waits until they have done so many runs, which must be fewer than planned for one.
+  static func have(done runs: Int) -> String {
+    // A journal has one line for the begin of a run and one for its end.
+    "await '[ $(cat $W/journal? | wc -l) -ge \(2 * runs) ]'"
+  }
+
   /// The time that a script printed as `$EPOCHREALTIME`, in microseconds since 1970.
   static func microseconds(_ text: Substring) -> Int? {
     Int(text.filter { $0 != "." && $0 != "," })

@@ -15,7 +15,7 @@ import Testing
   ) throws {
     try MountedStore.use(as: person, mountOptions: options) { mounted in
       // Every user must reach it; a name with a dot keeps the rules of albums out.
-      let seed = UInt32.random(in: 0...UInt32.max)
+      let seed = UInt32(truncatingIfNeeded: SeededRandom().seed)
       try mounted.sh(
         """
         chmod 711 $W/..; mkdir $M/.plain; chmod 777 $M/.plain

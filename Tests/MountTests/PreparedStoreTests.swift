@@ -169,8 +169,7 @@ import Testing
       let daemon = mounted.daemon
       mounted.forget()
       #expect(Glibc.kill(daemon, SIGTERM) == 0)
-      try mounted.sh(
-        "for i in $(seq 3000); do [ -e /proc/\(daemon)/task ] || exit 0; sleep 0.1; done; exit 1")
+      try mounted.sh("await ended \(daemon)")
     }
   }
 
@@ -234,6 +233,10 @@ import Testing
     }
   }
 
+  /// The housekeeping thread looks at short files in a session that writes.
+  private let quick = "housekeeping=0.1"
+  private let use = "use() { echo $RANDOM > $M/A/Photo/4; sync $M/A/Photo/4; }"
+
   private let strangers = """
     import glob
     folder = S + "/segments/"
@@ -247,15 +250,13 @@ import Testing
   @Test func thousandsOfShortFilesGrowTheStoreByAFewSegmentsAndAreOneNote() throws {
     try withStore { mounted in
       try mounted.python(strangers)
+      mounted.delays = quick
       try mounted.mount()
-      // Waits for at least ten rounds of the housekeeping thread, and on a busy machine until it has reached
-      // these files.
+      // The housekeeping thread says so when it has filled up as many as it may.
       try mounted.sh(
         """
-        for i in $(seq 130); do
-          echo $i > $M/A/Photo/4; sync $M/A/Photo/4; sleep 0.5
-          if [ $i -ge 30 ] && [ $(find $S/segments -type f -empty | wc -l) -lt 5000 ]; then break; fi
-        done
+        \(use)
+        await 'use && albumfs status --verbose $M | grep -q "more short files than a power cut leaves"'
         """)
       try mounted.unmount()
       let filled = try mounted.python(
@@ -281,17 +282,17 @@ import Testing
         put(W + "/mine", b"mine"); os.utime(W + "/mine", (1_000_000_000, 1_000_000_000))
         os.makedirs(S + "/segments/ab", exist_ok=True)
         os.link(W + "/mine", S + "/segments/ab/ab" + "0" * 30)
-        put(S + "/segments/ab/ab" + "1" * 30, b""); os.utime(S + "/segments/ab/ab" + "1" * 30, (1, 1))
+        for digit in "123456789abcdef":
+            path = S + "/segments/ab/ab" + digit * 30
+            put(path, b""); os.utime(path, (1, 1))
         """)
+      mounted.delays = quick
       try mounted.mount()
-      // The other file shows when this was done.
+      // It looks at the files in any order, so that this one is hardly the last.
       try mounted.sh(
         """
-        for i in $(seq 100); do
-          echo $i > $M/A/Photo/4; sync $M/A/Photo/4; sleep 0.5
-          if [ -s $S/segments/ab/ab111111111111111111111111111111 ]; then break; fi
-        done
-        test -s $S/segments/ab/ab111111111111111111111111111111; sleep 3
+        \(use)
+        await 'use && test -z "$(find $S/segments -type f -empty)"'
         """)
       try mounted.unmount()
       #expect(try mounted.sh("cat $W/mine") == "mine")
@@ -300,15 +301,15 @@ import Testing
 
   @Test func aLockThatIsNeverReleasedDoesNotHangACommand() throws {
     try withStore { mounted in
+      mounted.delays = "lock=1"
       let outcome = try mounted.outcome(
         """
-        /usr/bin/python3 -c 'import fcntl, os, struct, sys, time
+        /usr/bin/python3 -c 'import fcntl, os, signal, struct, sys
         fd = os.open(sys.argv[1], os.O_RDWR)
         fcntl.fcntl(fd, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 1, 0))
-        print("held", file=open(sys.argv[2], "w"), flush=True); time.sleep(200)' $S/albumfs.conf $W/held &
+        print("held", file=open(sys.argv[2], "w"), flush=True); signal.pause()' $S/albumfs.conf $W/held &
         trap "kill $!" EXIT
-        for i in $(seq 3000); do [ -s $W/held ] && break; sleep 0.1; done
-        test -s $W/held
+        await test -s $W/held
         printf 'other' > $W/other
         timeout 150 albumfs space add --password-file $W/other $S
         """)
@@ -327,9 +328,13 @@ import Testing
       }
       try mounted.sh("rm -r $S; ln -s $W/disk/s $S")
       try mounted.python(strangers)
+      mounted.delays = quick
       try mounted.mount()
       try mounted.sh(
-        "for i in $(seq 8); do echo $i > $M/A/Photo/4; sync $M/A/Photo/4; sleep 0.5; done")
+        """
+        \(use)
+        await 'use && albumfs status --verbose $M | grep -q "more short files than a power cut leaves"'
+        """)
       try mounted.unmount()
       // A hundredth of the free room is less than a segment.
       #expect(try mounted.sh("find -L $S/segments -newermt 2000-01-01 -size 0 | wc -l") == "5000")

@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test func everythingHasItsTimeAtRestAfterEachCommandAndAnUnmount() throws {
-    let mounted = try MountedStore(initOptions: ["--chaff", "3M"])
+    let mounted = try MountedStore(initOptions: ["--chaff", "3M"], content: nil)
     defer { mounted.abandon() }
     try mounted.python("assert len(os.listdir(S + '/segments')) == 256")
     try expectRest(mounted, "init")
@@ -56,7 +56,7 @@ import Testing
 
   /// Folders that only a second space wrote to used to be younger than those of chaff alone.
   @Test func aCopyThatKeepsTimesShowsNoFolderThatASecondSpaceChanged() throws {
-    let mounted = try MountedStore(initOptions: ["--chaff", "8M"])
+    let mounted = try MountedStore(initOptions: ["--chaff", "8M"], content: nil)
     defer { mounted.abandon() }
     try second(mounted)
     for password in ["correct horse", "another one"] {
@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test func anyWritableMountSettlesWhatAKilledSessionLeft() throws {
-    let mounted = try MountedStore(initOptions: ["--chaff", "2M"])
+    let mounted = try MountedStore(initOptions: ["--chaff", "2M"], content: nil)
     defer { mounted.abandon() }
     try second(mounted)
     try mounted.mount()
@@ -100,7 +100,7 @@ import Testing
   /// A backup leaves access times on everything that it reads. Without a reset, a segment without one is
   /// newer than the backup, and a single copy shows what two copies show.
   @Test func theAccessTimesThatABackupLeftAreGoneAfterTheNextSession() throws {
-    let mounted = try MountedStore(initOptions: ["--chaff", "2M"])
+    let mounted = try MountedStore(initOptions: ["--chaff", "2M"], content: nil)
     defer { mounted.abandon() }
     try mounted.python(
       Self.prelude + """
@@ -119,7 +119,7 @@ import Testing
   /// rsync recognises changes by time and size. A segment that was written to has another time, and so has
   /// `keys`.
   @Test func rsyncStillSeesEveryChange() throws {
-    let mounted = try MountedStore(initOptions: ["--chaff", "1M"])
+    let mounted = try MountedStore(initOptions: ["--chaff", "1M"], content: nil)
     defer { mounted.abandon() }
     try mounted.mount()
     try mounted.sh("rsync -a $S/ $W/copy/; mkdir $M/A; head -c 3M /dev/urandom > $M/A/Photo/file")
@@ -137,7 +137,8 @@ import Testing
   func readingChangesNoAccessTime() throws {
     let disk = try SmallDisk(.tmpfs, mebibytes: 96)
     defer { disk.remove() }
-    let mounted = try MountedStore(initOptions: ["--chaff", "2M"], storeIn: disk.path)
+    let mounted = try MountedStore(
+      initOptions: ["--chaff", "2M"], storeIn: disk.path, content: nil)
     defer { mounted.abandon() }
     try mounted.sh("mount -o remount,strictatime \(disk.path)")
     try mounted.mount()

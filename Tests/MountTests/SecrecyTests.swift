@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test func noNameAndNoContentIsFoundInTheStore() throws {
-    try MountedStore.use { mounted in
+    try MountedStore.use(content: nil) { mounted in
       try fill(mounted)
       try mounted.sync()
       let search = """
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test func theStoreIsRandomBytesInSegmentsOfOneSizeAfterAnUnmount() throws {
-    try MountedStore.use(initOptions: ["--chaff", "4M"]) { mounted in
+    try MountedStore.use(initOptions: ["--chaff", "4M"], content: nil) { mounted in
       try fill(mounted)
       try mounted.sync()
       try mounted.unmount()
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test func theStoreIsRandomBytesInSegmentsOfOneSizeAfterAKill() throws {
-    try MountedStore.use(initOptions: ["--chaff", "2M"]) { mounted in
+    try MountedStore.use(initOptions: ["--chaff", "2M"], content: nil) { mounted in
       try fill(mounted)
       try mounted.sh("cat $W/pictures/* $W/pictures/* > $M/.plain/more")
       try mounted.kill()
@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test func anotherPasswordUnlocksAnotherSpaceAndShowsNothingOfTheFirst() throws {
-    try MountedStore.use { mounted in
+    try MountedStore.use(content: nil) { mounted in
       try fill(mounted)
       try mounted.unmount()
       try mounted.setPassword("another one", "password-2")
@@ -99,7 +99,7 @@ import Testing
   }
 
   @Test func twoSpacesOfOneStoreCanBeMountedAtOnceAndTheSameOneCannot() throws {
-    try MountedStore.use { mounted in
+    try MountedStore.use(content: nil) { mounted in
       try mounted.setPassword("another one", "password-2")
       try mounted.sh("albumfs space add -q --password-file $W/../password-2 $S")
       let second = mounted.work + "/../mnt2"
@@ -129,7 +129,7 @@ import Testing
   }
 
   @Test func infoShowsNothingOfSpaces() throws {
-    try MountedStore.use { mounted in
+    try MountedStore.use(content: nil) { mounted in
       let before = try mounted.sh("albumfs info $S; albumfs info --json $S")
       #expect(before.contains("1M") || before.contains("1048576"))
       try mounted.setPassword("another one", "password-2")
@@ -140,7 +140,7 @@ import Testing
   }
 
   @Test func noProcessListShowsThePassword() throws {
-    try MountedStore.use { mounted in
+    try MountedStore.use(content: nil) { mounted in
       for process in ["\(mounted.daemon)"] {
         for file in ["cmdline", "environ", "comm", "status"] {
           try mounted.sh("! grep -qa 'correct horse' /proc/\(process)/\(file)")
@@ -191,7 +191,7 @@ import Testing
 
   /// Expects the sessions that the segments show, and not one for all.
   @Test func chaffStatusTakesTheAgeOfTheSpaceFromTheNamesOfItsSegments() throws {
-    try MountedStore.use { mounted in
+    try MountedStore.use(content: nil) { mounted in
       let sessions = { (options: String) in
         try mounted.sh(
           "albumfs chaff status --json \(options) $S | python3 -c 'import json, sys; print(json.load(sys.stdin)[\"sessions\"])'"
@@ -210,7 +210,7 @@ import Testing
   }
 
   @Test func aMountWithTheTestVariableThatForbidsChaffWarns() throws {
-    let mounted = try MountedStore()
+    let mounted = try MountedStore(content: nil)
     defer { mounted.abandon() }
     for (value, options, isTold) in [
       ("yes", "", true), ("no", "", false), ("yes", "--read-only", false),
@@ -223,7 +223,7 @@ import Testing
   }
 
   @Test func thePasswordCanBeChangedAndForgotten() throws {
-    try MountedStore.use { mounted in
+    try MountedStore.use(content: nil) { mounted in
       try mounted.sh("echo kept > $M/file")
       try mounted.unmount()
       try mounted.setPassword("a new one", "password-new")

@@ -25,7 +25,7 @@ import Testing
         mkdir $W/sbin; ln -s "$(command -v albumfs)" $W/sbin/mount.fuse.albumfs
         $W/sbin/mount.fuse.albumfs $S $M -o rw,noexec,noauto,user < $P
         mountpoint -q $M; grep " $M " /proc/self/mounts | grep -q noexec
-        umount $M; for i in $(seq 3000); do albumfs list | grep -q "$M" || break; sleep 0.1; done
+        umount $M; await '! albumfs list | grep -q "$M"'
         code=0; echo wrong | $W/sbin/mount.fuse.albumfs $S $M || code=$?; [ $code = 12 ]
         """)
     }
@@ -50,7 +50,8 @@ import Testing
         mount --bind $W/fstab /etc/fstab
         mount -t overlay -o lowerdir=$W/sbin:/usr/sbin none /usr/sbin
         person() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
-        ends() { for i in $(seq 3000); do albumfs list | grep -q "$1" || return 0; sleep 0.1; done; return 1; }
+        \(Waiting.shell)
+        ends() { await "! albumfs list | grep -q '$1'"; }
         # A line with `user`: the password comes from the user, who may unmount again, as nobody else may.
         person mount $M < $P
         grep "^albumfs $M fuse.albumfs .*nosuid.*noatime.*user_id=65534" /proc/self/mounts

@@ -100,9 +100,8 @@ import Testing
         gdbus call --session --dest $T --object-path /org/freedesktop/thumbnails/Thumbnailer1 \\
           --method $T.Queue "['file://${M}/My%20Trip/Photo/a.jpg', 'file://$W/near/a.jpg']" \\
           "['image/jpeg', 'image/jpeg']" normal foreground 0
-        for i in $(seq 3000); do
-          [ "$(ls $W/.cache/thumbnails/normal 2>/dev/null | wc -l)" = 2 ] && break; sleep 0.1
-        done
+        \(Waiting.shell)
+        await '[ "$(ls $W/.cache/thumbnails/normal | wc -l)" = 2 ]'
         kill $pid
         END
         dbus-run-session -- bash $W/thumbnail > /dev/null 2>&1 || true
@@ -130,17 +129,22 @@ import Testing
         \(TraceTests.tumbler) 2>/dev/null & pid=$!
         gdbus wait --session --timeout 300 org.freedesktop.thumbnails.Thumbnailer1
         T=org.freedesktop.thumbnails.Thumbnailer1
-        gdbus call --session --dest $T --object-path /org/freedesktop/thumbnails/Thumbnailer1 \\
-          --method $T.Queue "['file://$M/My%20Trip/Photo/a.jpg', 'file://$W/link/My%20Trip/Photo/a.jpg', 'file://$W/near/$1.jpg']" \\
-          "['image/jpeg', 'image/jpeg', 'image/jpeg']" normal foreground 0
-        for i in $(seq 3000); do
-          grep -qsaF "near/$1.jpg" $W/.cache/thumbnails/normal/* && break; sleep 0.1
-        done
-        sleep 0.5; kill $pid
+        queue() {
+          gdbus call --session --dest $T --object-path /org/freedesktop/thumbnails/Thumbnailer1 \\
+            --method $T.Queue "[$1]" "[$2]" normal foreground 0
+        }
+        \(Waiting.shell)
+        queue "'file://$M/My%20Trip/Photo/a.jpg', 'file://$W/link/My%20Trip/Photo/a.jpg', 'file://$W/near/$1.jpg'" \\
+          "'image/jpeg', 'image/jpeg', 'image/jpeg'"
+        await "grep -qsaF 'near/$1.jpg' $W/.cache/thumbnails/normal/*"
+        # tumbler takes one request after the other.
+        queue "'file://$W/near/$1-later.jpg'" "'image/jpeg'"
+        await "grep -qsaF 'near/$1-later.jpg' $W/.cache/thumbnails/normal/*"
+        kill $pid
         END
         # How many thumbnails of the mount there are, after tumbler made one of a neighbour.
         made() {
-          cp '\(picture)' $W/near/$1.jpg
+          cp '\(picture)' $W/near/$1.jpg; cp '\(picture)' $W/near/$1-later.jpg
           dbus-run-session -- bash $W/thumbnail $1 > /dev/null 2>&1 || true
           grep -qaF "near/$1.jpg" $W/.cache/thumbnails/normal/*
           grep -laF My%20Trip -r $W/.cache/thumbnails | wc -l
@@ -187,9 +191,8 @@ import Testing
           grep -r a.jpg $W/.local/share/gvfs-metadata > /dev/null
           # Each session's daemon outlives it, and beside one albumfs starts no other.
           for p in $(pgrep -x gvfsd-metadata); do
-            if tr '\\0' '\\n' < /proc/$p/environ | grep -qx "W=$W"; then kill -9 $p; fi
+            if tr '\\0' '\\n' < /proc/$p/environ | grep -qx "W=$W"; then kill -9 $p; await ended $p; fi
           done
-          sleep 1
           if pgrep -r S,R,D -x gvfsd-metadata; then exit 0; fi
           env -u DBUS_SESSION_BUS_ADDRESS XDG_RUNTIME_DIR= albumfs traces $M --clean
           if pgrep -r S,R,D -x gvfsd-metadata; then exit 1; fi

@@ -148,7 +148,7 @@ import Testing
       try mounted.sh(
         """
         ( for n in $(seq 100000); do cp $M/A/Photo/kept $M/A/Photo/$n || exit 0; done ) 2> $W/copying &
-        while ! [ -e $M/A/Photo/20 ]; do sleep 0.01; done
+        await test -e $M/A/Photo/20
         kill -9 \(daemon); wait
         grep -Eq 'not connected|connection abort' $W/copying
         """)
@@ -167,11 +167,11 @@ import Testing
       try mounted.sh(
         """
         mkdir $M/A; echo closed > $M/A/Photo/closed
-        ( cd $M/A; exec 7> Photo/open; echo begun >&7; touch $W/ready; exec sleep 200 ) < /dev/null > /dev/null 2>&1 &
+        ( cd $M/A; exec 7> Photo/open; echo begun >&7; touch $W/ready; exec sleep infinity ) < /dev/null > /dev/null 2>&1 &
         echo $! > $W/holder
-        while ! [ -e $W/ready ]; do sleep 0.01; done
+        await test -e $W/ready
         kill -TERM \(mounted.daemon)
-        while [ -e /proc/\(mounted.daemon)/exe ]; do sleep 0.05; done
+        await ended \(mounted.daemon)
         kill $(cat $W/holder)
         """)
       mounted.forget()
@@ -189,7 +189,7 @@ import Testing
         """
         mkdir $M/A; exec 7> $M/A/Photo/open; echo before >&7
         fusermount3 -uz $M; echo after >&7; exec 7>&-
-        while [ -e /proc/\(mounted.daemon)/exe ]; do sleep 0.05; done
+        await ended \(mounted.daemon)
         """)
       mounted.forget()
       try mounted.mount(["--transport", transport])

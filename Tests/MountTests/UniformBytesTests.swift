@@ -16,7 +16,7 @@ import Testing
   // Each way in which bytes get into a store. A new way needs one more test, which calls `examine`.
 
   @Test func afterBirthUseUnmountAndAChangedPassword() throws {
-    try MountedStore.use(initOptions: Self.options) { mounted in
+    try MountedStore.use(initOptions: Self.options, content: nil) { mounted in
       try examine(mounted, "init and mount")
       try use(mounted)
       try examine(mounted, "use")
@@ -36,7 +36,7 @@ import Testing
 
   /// Slots are sealed, replaced by random bytes and added in each of these.
   @Test func afterFurtherPasswordsAndARecovery() throws {
-    try MountedStore.use(initOptions: Self.options + ["--chaff", "512K"]) { mounted in
+    try MountedStore.use(initOptions: Self.options + ["--chaff", "512K"], content: nil) { mounted in
       try mounted.unmount()
       for name in ["second", "third", "new"] { try mounted.setPassword(name, "password-\(name)") }
       func run(_ command: String) throws {
@@ -58,7 +58,8 @@ import Testing
 
   @Test(arguments: ["xchacha20-poly1305", "aes-256-gcm"])
   func withEachCipher(cipher: String) throws {
-    try MountedStore.use(initOptions: Self.options + ["--cipher", cipher]) { mounted in
+    try MountedStore.use(initOptions: Self.options + ["--cipher", cipher], content: nil) {
+      mounted in
       try mounted.sh("mkdir $M/A; head -c 700K /dev/zero > $M/A/zeros")
       try mounted.unmount()
       try examine(mounted, cipher)
@@ -66,7 +67,7 @@ import Testing
   }
 
   @Test func afterAKillAndTheNextMount() throws {
-    try MountedStore.use(initOptions: Self.options + ["--chaff", "0"]) { mounted in
+    try MountedStore.use(initOptions: Self.options + ["--chaff", "0"], content: nil) { mounted in
       try use(mounted)
       try mounted.sh("head -c 700K /dev/zero > $M/.plain/last")
       try mounted.kill()
@@ -80,7 +81,7 @@ import Testing
 
   @Test func afterCompactionAndChaff() throws {
     try MountedStore.use(
-      initOptions: Self.options + ["--chaff", "512K"], mountOptions: ["--grace", "0"]
+      initOptions: Self.options + ["--chaff", "512K"], mountOptions: ["--grace", "0"], content: nil
     ) { mounted in
       try use(mounted)
       try mounted.sh("rm $M/.plain/*[13579]; albumfs compact -q $M; albumfs chaff add -q $S 1M")
@@ -89,7 +90,7 @@ import Testing
   }
 
   @Test func afterARepair() throws {
-    let mounted = try MountedStore(initOptions: Self.options + ["--chaff", "0"])
+    let mounted = try MountedStore(initOptions: Self.options + ["--chaff", "0"], content: nil)
     defer { mounted.abandon() }
     try mounted.mount()
     try use(mounted)
@@ -111,7 +112,9 @@ import Testing
   func onAFullDisk() throws {
     let disk = try SmallDisk(.ext4, mebibytes: 32)
     defer { disk.remove() }
-    try MountedStore.use(initOptions: Self.options, storeIn: disk.path, hasChaff: true) {
+    try MountedStore.use(
+      initOptions: Self.options, storeIn: disk.path, hasChaff: true, content: nil
+    ) {
       mounted in
       try use(mounted)
       _ = try mounted.outcome("head -c 64M /dev/zero > $M/.plain/large")

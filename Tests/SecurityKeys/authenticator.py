@@ -14,6 +14,7 @@ import hashlib
 import hmac
 import os
 import select
+import signal
 import socket
 import struct
 import time
@@ -265,7 +266,7 @@ class Connection:
 
     def misbehave(self, hostile):
         if hostile == "silent":
-            time.sleep(3600)
+            signal.pause()
         elif hostile == "gone":
             raise Gone()
         elif hostile == "garbage":

@@ -72,7 +72,7 @@ struct CellTests {
     let writable = FileManager.default.temporaryDirectory.path + "/albumfs-" + UUID().uuidString
     let sleeper = Process()
     sleeper.executableURL = URL(fileURLWithPath: "/bin/sleep")
-    sleeper.arguments = ["60"]
+    sleeper.arguments = ["infinity"]
     // A program that reads the output of the tests to its end does not wait for this process.
     sleeper.standardOutput = FileHandle.nullDevice
     sleeper.standardError = FileHandle.nullDevice

@@ -20,7 +20,7 @@ struct HostileWorkerTests {
   static let standIns: [(name: String, body: String, failure: ThumbnailFailure)] = [
     (
       "answers ahead, before it has the picture",
-      "id, count = request(); reply(id, jpeg); take(count); time.sleep(1000)", .workerDied
+      "id, count = request(); reply(id, jpeg); take(count); stay()", .workerDied
     ),
     (
       "answers somebody else", "id, count = request(); take(count); reply(id ^ 1, jpeg)",
@@ -32,7 +32,7 @@ struct HostileWorkerTests {
     ),
     (
       "cuts its answer short and waits",
-      "id, count = request(); take(count); reply(id, jpeg, count=1000); time.sleep(1000)", .timedOut
+      "id, count = request(); take(count); reply(id, jpeg, count=1000); stay()", .timedOut
     ),
     (
       "floods instead of an answer",
@@ -52,14 +52,14 @@ struct HostileWorkerTests {
       "says it is much and sends little by little",
       """
       id, count = request(); take(count); reply(id, b'', count=17 << 20)
-      while True: s.sendall(b'x'); time.sleep(0.05)
+      while True: s.sendall(b'x'); be_slow(0.05)
       """, .timedOut
     ),
     (
       "tells a date that there cannot be",
       "id, count = request(); take(count); reply(id, jpeg, facts=b'\\xff' * 24)", .workerDied
     ),
-    ("never reads", "time.sleep(1000)", .timedOut),
+    ("never reads", "stay()", .timedOut),
     (
       "says hello again", "id, count = request(); take(count); reply(0, bytes(8), 0, 0)",
       .workerDied
@@ -73,8 +73,8 @@ struct HostileWorkerTests {
       for _ in range(20):
           if os.fork() == 0:
               note('forked')
-              time.sleep(1000)
-      id, count = request(); take(count); time.sleep(1000)
+              stay()
+      id, count = request(); take(count); stay()
       """, .timedOut
     ),
     (
@@ -82,7 +82,7 @@ struct HostileWorkerTests {
       .workerDied
     ),
     (
-      "stops itself", "request(); os.kill(os.getpid(), signal.SIGSTOP); time.sleep(1000)", .timedOut
+      "stops itself", "request(); os.kill(os.getpid(), signal.SIGSTOP); stay()", .timedOut
     ),
     (
       "sends a text", "id, count = request(); take(count); reply(id, b'My name is ...')",
@@ -124,13 +124,12 @@ struct HostileWorkerTests {
 
   @Test("A worker that answers before a request can store nothing, and ends")
   func ahead() throws {
-    let standIn = try StandIn("reply(1, jpeg); time.sleep(1000)")
+    let standIn = try StandIn("reply(1, jpeg); stay()")
     let source = TestSource()
     for number: UInt64 in 1...3 { source.add(number, picture) }
     let queue = try queue(source, standIn.launch)
-    for _ in 0..<30_000 where standIn.processes().count < 2 { usleep(10_000) }
+    #expect(eventually { standIn.processes().count >= 2 }, "the first was replaced")
     queue.stop()
-    #expect(standIn.processes().count >= 2, "the first was replaced")
     for number: UInt64 in 1...3 {
       // The fault shows before the picture was sent, or during that.
       #expect([nil, .failed(.workerDied)].contains(source.answer(for: number)))
@@ -140,14 +139,13 @@ struct HostileWorkerTests {
 
   @Test("A process that sends nothing at its start is ended, and no photo fails")
   func silent() throws {
-    let standIn = try StandIn("time.sleep(1000)", saysHello: false)
+    let standIn = try StandIn("stay()", saysHello: false)
     let source = TestSource()
     source.add(1, picture)
     var launch = standIn.launch
     launch.startDeadline = .seconds(1)
     let queue = try queue(source, launch)
-    for _ in 0..<30_000 where queue.unavailability == nil { usleep(10_000) }
-    #expect(queue.unavailability != nil)
+    #expect(eventually { queue.unavailability != nil })
     queue.stop()
     #expect(source.answer(for: 1) == nil)
     for process in standIn.processes() { #expect(endsSoon(process)) }
@@ -160,9 +158,9 @@ struct HostileWorkerTests {
     let standIn = try StandIn(
       """
       id, count = request(); take(count); reply(id, jpeg)
-      time.sleep(0.3)
+      eventually(lambda: os.path.exists(f'{os.path.dirname(__file__)}/taken-{os.getpid()}'))
       reply(id, jpeg)
-      time.sleep(1000)
+      stay()
       """)
     let source = TestSource()
     source.add(1, picture)
@@ -172,6 +170,7 @@ struct HostileWorkerTests {
       return
     }
     let first = try #require(standIn.processes().first)
+    try standIn.note("taken-\(first)")
     #expect(endsSoon(first), "it spoke")
     source.add(2, picture)
     queue.wake()
@@ -283,10 +282,6 @@ struct HostileWorkerTests {
 
   /// Waits for the end of a process, since a killed one may take a moment.
   private func endsSoon(_ process: pid_t) -> Bool {
-    for _ in 0..<30_000 {
-      if !isAlive(process) { return true }
-      usleep(10_000)
-    }
-    return false
+    eventually { !isAlive(process) }
   }
 }

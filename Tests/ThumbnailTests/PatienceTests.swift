@@ -86,7 +86,7 @@ struct PatienceTests {
     launch.longAllowance = .seconds(10_000)
     let queue = try ThumbnailQueue(
       source: source, launch: launch, workers: 1, logger: Logger(label: "test"))
-    for _ in 0..<30_000 where source.bytesRead(of: 1) == 0 { usleep(10_000) }
+    #expect(eventually { source.bytesRead(of: 1) > 0 })
     source.remove(1)
     #expect(source.awaitGone(1))
     source.add(2, picture)
@@ -102,7 +102,7 @@ struct PatienceTests {
     source.add(2, picture)
     let queue = try queue(source)
     #expect(isThumbnail(source.awaitAnswer(for: 2)))
-    usleep(500_000)
+    #expect(eventually { source.attempts(at: 1) == 2 })
     queue.stop()
     #expect(source.answer(for: 1) == nil)
   }
@@ -140,8 +140,7 @@ struct PatienceTests {
       #expect(isThumbnail(source.awaitAnswer(for: 1)))
       #expect(queue.unavailability == nil)
     } else {
-      for _ in 0..<30_000 where queue.unavailability == nil { usleep(10_000) }
-      #expect(queue.unavailability != nil)
+      #expect(eventually { queue.unavailability != nil })
       #expect(source.answer(for: 1) == nil, "it waits for a mount that can confine it")
     }
     queue.stop()

@@ -1,3 +1,4 @@
+import AlbumTestSupport
 import Foundation
 import Thumbnails
 
@@ -17,7 +18,8 @@ final class StandIn {
     program = path.path
     let script = """
       #!/usr/bin/python3 -S
-      import os, signal, socket, struct, time
+      import os, signal, socket, struct
+      \(Waiting.python)
       s = socket.socket(fileno=3)
       def note(name):
           with open('\(directory.path)/' + name, 'a') as f: f.write(f'{os.getpid()}\\n')
@@ -55,6 +57,11 @@ final class StandIn {
     launch.firstAllowance = .seconds(1)
     launch.longAllowance = .seconds(2)
     return launch
+  }
+
+  /// Makes a file of that name beside the program, which may wait for it.
+  func note(_ name: String) throws {
+    try Data().write(to: directory.appendingPathComponent(name))
   }
 
   /// Returns the processes that have recorded themselves under this name.

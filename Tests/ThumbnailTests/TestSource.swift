@@ -1,4 +1,5 @@
 import AlbumModel
+import AlbumTestSupport
 import Foundation
 import Posix
 import Thumbnails
@@ -23,6 +24,7 @@ final class TestSource: PhotoSource {
     var waiting: [UInt64] = []
     var answers: [UInt64: Answer] = [:]
     var bytesRead: [UInt64: Int] = [:]
+    var attempts: [UInt64: Int] = [:]
     var gone: Set<UInt64> = []
   }
 
@@ -49,25 +51,18 @@ final class TestSource: PhotoSource {
 
   func answer(for number: UInt64) -> Answer? { state.withLock { $0.answers[number] } }
   func bytesRead(of number: UInt64) -> Int { state.withLock { $0.bytesRead[number] ?? 0 } }
+  /// The number of times that the queue has begun with the photo.
+  func attempts(at number: UInt64) -> Int { state.withLock { $0.attempts[number] ?? 0 } }
   func isGone(_ number: UInt64) -> Bool { state.withLock { $0.gone.contains(number) } }
 
-  /// Waits for the answer, for five minutes at most.
+  /// Waits for the answer.
   func awaitAnswer(for number: UInt64) -> Answer? {
-    for _ in 0..<30_000 {
-      if let answer = answer(for: number) { return answer }
-      usleep(10_000)
-    }
-    return nil
+    _ = eventually { answer(for: number) != nil }
+    return answer(for: number)
   }
 
-  /// Waits until the queue has requested the photo and learned that it is gone, for five minutes at most.
-  func awaitGone(_ number: UInt64) -> Bool {
-    for _ in 0..<30_000 {
-      if isGone(number) { return true }
-      usleep(10_000)
-    }
-    return false
-  }
+  /// Waits until the queue has requested the photo and learned that it is gone.
+  func awaitGone(_ number: UInt64) -> Bool { eventually { isGone(number) } }
 
   var arrivals: Int { state.withLock { $0.photos.count } }
 
@@ -94,6 +89,7 @@ final class TestSource: PhotoSource {
   {
     let number = photo.inode.rawValue
     let part: [UInt8]? = state.withLock { state in
+      if offset == 0 { state.attempts[number, default: 0] += 1 }
       guard let found = state.photos[number] else {
         state.gone.insert(number)
         return nil

@@ -20,22 +20,22 @@ struct VideoQueueTests {
 
   static let standIns: [(name: String, body: String, failure: ThumbnailFailure)] = [
     (
-      "asks beyond the end", "id, count = request(); ask(id, count - 10, 11); time.sleep(1000)",
+      "asks beyond the end", "id, count = request(); ask(id, count - 10, 11); stay()",
       .workerDied
     ),
     (
-      "asks far beyond the end", "id, _ = request(); ask(id, 1 << 49, 1); time.sleep(1000)",
+      "asks far beyond the end", "id, _ = request(); ask(id, 1 << 49, 1); stay()",
       .workerDied
     ),
-    ("asks for nothing", "id, _ = request(); ask(id, 0, 0); time.sleep(1000)", .workerDied),
+    ("asks for nothing", "id, _ = request(); ask(id, 0, 0); stay()", .workerDied),
     (
       "asks for too much at once",
-      "id, _ = request(); ask(id, 0, (256 << 10) + 1); time.sleep(1000)",
+      "id, _ = request(); ask(id, 0, (256 << 10) + 1); stay()",
       .workerDied
     ),
     (
       "asks too often",
-      "id, _ = request()\nfor _ in range(4097): ask(id, 0, 1); take(1)\ntime.sleep(1000)",
+      "id, _ = request()\nfor _ in range(4097): ask(id, 0, 1); take(1)\nstay()",
       .workerDied
     ),
     (
@@ -44,18 +44,18 @@ struct VideoQueueTests {
     ),
     (
       "asks for the video of somebody else",
-      "id, _ = request(); ask(id ^ 1, 0, 1); time.sleep(1000)",
+      "id, _ = request(); ask(id ^ 1, 0, 1); stay()",
       .workerDied
     ),
     (
       "asks again before it has the bytes",
-      "id, _ = request(); s.sendall(2 * asking(id, 0, 100)); time.sleep(1000)", .workerDied
+      "id, _ = request(); s.sendall(2 * asking(id, 0, 100)); stay()", .workerDied
     ),
     (
       "never takes what it asked for",
-      "id, _ = request()\nwhile True: ask(id, 0, 256 << 10); time.sleep(0.3)", .timedOut
+      "id, _ = request()\nwhile True: ask(id, 0, 256 << 10); be_slow(0.3)", .timedOut
     ),
-    ("asks and waits", "id, _ = request(); ask(id, 0, 100); time.sleep(1000)", .timedOut),
+    ("asks and waits", "id, _ = request(); ask(id, 0, 100); stay()", .timedOut),
     (
       "sends a PNG", "id, _ = request(); reply(id, bytes.fromhex('89504e470d0a1a0a'), detail=2)",
       .workerDied
@@ -75,8 +75,7 @@ struct VideoQueueTests {
     queue.stop()
     #expect(source.bytesRead(of: 1) <= 300 << 20, "the budget, twice, and the first bytes")
     for process in standIn.processes() {
-      for _ in 0..<30_000 where isAlive(process) { usleep(10_000) }
-      #expect(!isAlive(process), "\(name)")
+      #expect(eventually { !isAlive(process) }, "\(name)")
     }
   }
 
@@ -92,7 +91,7 @@ struct VideoQueueTests {
           wanted = (b'\\0\\0\\0\\x18ftypisom' + bytes([7]) * (3 << 20))[offset:offset + length]
           good = good and got == wanted
       reply(id, jpeg if good else b'')
-      time.sleep(1000)
+      stay()
       """)
     let source = TestSource(readLimit: 100_000)
     source.add(1, video)
@@ -172,7 +171,7 @@ struct VideoQueueTests {
       """
       while True:
           id, count = request()
-          if count > 1 << 20: time.sleep(1000)
+          if count > 1 << 20: stay()
           reply(id, jpeg)
       """)
     let source = TestSource()

@@ -25,6 +25,28 @@ struct TestHookTests {
     }
   }
 
+  /// Each delay that tests can change is one of albumfs, and a test changes it. Only debug builds read any.
+  @Test func everyDelayIsUsedAndChanged() throws {
+    let sources = try sourceFiles(under: "Sources")
+    let list = try #require(sources[TestHookTests.list])
+    let cases = try #require(list.split(separator: "enum Delay: ").dropFirst().first)
+    let body = try #require(cases.split(separator: "\n  }").first)
+    let names = body.matches(of: /\n    case (.+)/).flatMap {
+      $0.1.split(separator: ", ").map { $0.split(separator: " = ") }
+    }
+    #expect(names.count > 5)
+    let code = sources.filter { $0.key != TestHookTests.list }.values.joined()
+    let tests = try sourceFiles(under: "Tests").values.joined()
+    for name in names {
+      #expect(code.contains("TestHooks.delay(.\(name[0]), "), "\(name[0]) is no delay of albumfs")
+      let text = name.last!.replacing("\"", with: "")
+      #expect(
+        tests.contains("\"\(text)=") || tests.contains(",\(text)="), "no test changes \(text)")
+    }
+    let uses = list.matches(of: /#if DEBUG[^#]*delays/)
+    #expect(uses.count == 2)
+  }
+
   /// A file that says it has something for tests is in the table, and a file of the table exists.
   @Test func everyHookIsInTheTable() throws {
     let files = try sourceFiles(under: "Sources")

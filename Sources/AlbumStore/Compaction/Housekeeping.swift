@@ -54,9 +54,9 @@ final class Housekeeping: SpacePart, Sendable {
   static let barrierInterval = Duration.seconds(2)
   /// The interval at which pending content of open files is published.
   static let statingInterval = Duration.milliseconds(500)
-  static let sweepInterval = Duration.seconds(1)
+  static let sweepInterval = TestHooks.delay(.housekeeping, .seconds(1))
   /// A space without a call for this long is idle: file managers and copying tools do not pause for a second.
-  static let idleAfter = Duration.seconds(1)
+  static let idleAfter = TestHooks.delay(.housekeeping, .seconds(1))
   /// The interval at which compaction empties one segment while the space is in use: less than 1 MiB a second
   /// with segments of the default size, a hundredth of what a disk does.
   static let busyMoveInterval = Duration.seconds(5)

@@ -63,13 +63,15 @@ final class DiskRoom: Sendable {
     }
   }
 
+  private static let knownFor = TestHooks.delay(.room, .seconds(1))
+
   /// True if the next segments may find no room. A writer should then get the error from write, because not
   /// every program checks close. Checks the disk at most once a second.
   var isNearlyFull: Bool {
     let now = MonotonicTime.now
     let known = state.withLock { state -> Bool? in
       if state.shortage != nil { return true }
-      guard let lookedAt = state.lookedAt, now - lookedAt < .seconds(1) else { return nil }
+      guard let lookedAt = state.lookedAt, now - lookedAt < DiskRoom.knownFor else { return nil }
       return state.isNearlyFull
     }
     if let known { return known }

@@ -8,7 +8,7 @@ enum RequestBodies {
   /// For everything but uploads.
   static let limit = 1 << 20
   /// A client that sends a small body more slowly than that is cut off.
-  static let patience = Duration.seconds(20)
+  static let patience = TestHooks.delay(.body, .seconds(20))
 
   /// The whole body.
   static func bytes(_ request: Request, atMost limit: Int = limit) async throws -> [UInt8] {

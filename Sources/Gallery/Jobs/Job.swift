@@ -34,7 +34,7 @@ final class Job: Sendable {
   private static let faultLimit = 1000
 
   /// How long a user may undo a deletion.
-  static let undoTime = Duration.seconds(10)
+  static let undoTime = TestHooks.delay(.undo, .seconds(10))
 
   init(_ kind: Kind, total: Int) {
     self.kind = kind

@@ -7,6 +7,7 @@ import NIOHTTP2
 import NIOHTTPTypes
 import NIOHTTPTypesHTTP2
 import NIOSSL
+import Posix
 
 /// A connection of a browser or of a phone's app: TLS, and then HTTP/2 or HTTP/1.1, as the two agree.
 ///
@@ -28,7 +29,8 @@ struct BrowserChannel: ServerChildChannel {
   private let shares: ConnectionShares
 
   /// A stream or a connection of HTTP/1.1 that has no request for so long ends.
-  private static let streamIdle = TimeAmount.seconds(60)
+  private static let streamIdle = TimeAmount(
+    TestHooks.delay(.idleConnection, .seconds(60)))
 
   init(
     _ tls: TLSConfiguration, shares: ConnectionShares,

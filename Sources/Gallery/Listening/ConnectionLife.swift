@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP2
+import Posix
 
 /// Closes a connection of HTTP/2 that has no stream for a while, whatever the client says, and one that has
 /// too many streams: NIO counts them only when the client has acknowledged the settings. Used on its event
@@ -8,7 +9,8 @@ final class ConnectionLife: ChannelInboundHandler {
   typealias InboundIn = HTTP2Frame
   typealias OutboundOut = HTTP2Frame
 
-  private static let idlePatience = TimeAmount.seconds(60)
+  private static let idlePatience = TimeAmount(
+    TestHooks.delay(.idleConnection, .seconds(60)))
   /// Clients may assume 100 until they have the settings.
   private static let streamLimit = 128
 

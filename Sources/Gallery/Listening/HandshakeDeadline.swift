@@ -1,11 +1,12 @@
 import NIOCore
 import NIOTLS
+import Posix
 
 /// Closes a connection that does not finish its TLS handshake: the number of connections is bounded, so
 /// whoever keeps one must say something.
 final class HandshakeDeadline: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
-  private static let patience = TimeAmount.seconds(15)
+  private static let patience = TimeAmount(TestHooks.delay(.handshake, .seconds(15)))
   private var end: Scheduled<Void>?
 
   func handlerAdded(context: ChannelHandlerContext) {

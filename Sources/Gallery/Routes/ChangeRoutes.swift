@@ -3,7 +3,7 @@ import Hummingbird
 import Posix
 
 extension GalleryRoutes {
-  private static let patience = Duration.seconds(25)
+  private static let patience = TestHooks.delay(.changes, .seconds(25))
 
   func addChanges(to router: Router<Context>) {
     router.get("/api/changes") { request, _ in

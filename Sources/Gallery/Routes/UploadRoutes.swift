@@ -10,7 +10,7 @@ extension GalleryRoutes {
   /// The longest file.
   static let maximumUpload: Int64 = 1 << 40
   /// A client that sends nothing for so long is cut off. What has arrived stays.
-  private static let slicePatience = Duration.seconds(30)
+  private static let slicePatience = TestHooks.delay(.slice, .seconds(30))
   private static let depthLimit = 32
 
   private struct Order: Decodable {

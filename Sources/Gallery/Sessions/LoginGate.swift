@@ -12,14 +12,16 @@ final class LoginGate: Sendable {
     var order: [Client] = []
     var waiting: [Client: [Turn]] = [:]
     var refusals = 0
-    var floor = Duration.milliseconds(500)
+    var floor = TestHooks.delay(.refusal, .milliseconds(500))
   }
 
   private let state = Mutex(State(), rank: .leaf)
   /// More attempts do not wait: of all, and of one client.
   private static let limits = (all: 64, each: 16)
   /// The delay that each refusal adds to that of the one before, up to the greatest.
-  private static let delays = [0, 250, 500, 1000, 2000, 4000, 8000]
+  private static let delays = [0, 1, 2, 4, 8, 16, 32].map {
+    TestHooks.delay(.nextRefusal, .milliseconds(250)) * $0
+  }
 
   /// A refusal takes at least two and a half times as long as one that was measured.
   func measured(_ time: Duration) {
@@ -93,7 +95,7 @@ final class LoginGate: Sendable {
       let (floor, delay) = state.withLock { state in
         let delay = LoginGate.delays[min(state.refusals, LoginGate.delays.count - 1)]
         state.refusals += 1
-        return (state.floor, Duration.milliseconds(delay))
+        return (state.floor, delay)
       }
       var end = start + floor
       // An attempt that took longer shows only how many times the usual time it took.

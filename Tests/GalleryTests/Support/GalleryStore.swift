@@ -6,16 +6,10 @@ enum GalleryStore {
   static let password = "correct horse"
   static let second = "battery staple"
 
-  /// Makes the store, and fills the first space with the albums `Trip`, `Trip/Day` and `Empty`.
-  static func use(
-    initOptions: [String] = [], storeIn folder: String? = nil, _ body: (MountedStore) throws -> Void
-  ) throws {
-    let mounted = try MountedStore(initOptions: initOptions, storeIn: folder)
-    defer { mounted.abandon() }
-    try mounted.setPassword(second, "password-second")
-    try mounted.write(Data(try TestPictures.jpeg(orientation: 1)), "picture.jpg")
-    try mounted.sh(
-      "albumfs space add -q --password-file $W/../password-second $S")
+  /// Two spaces, the first with the albums `Trip`, `Trip/Day` and `Empty`.
+  private static let content = MountedStore.Content("gallery") { mounted in
+    try prepare(mounted)
+    try mounted.sh("albumfs space add -q --password-file $W/../password-second $S")
     try mounted.mount()
     try mounted.sh(
       """
@@ -26,6 +20,21 @@ enum GalleryStore {
       """)
     try mounted.sync()
     try mounted.unmount()
+  }
+
+  /// Writes the second password and a picture beside the store.
+  private static func prepare(_ mounted: MountedStore) throws {
+    try mounted.setPassword(second, "password-second")
+    try mounted.write(Data(try TestPictures.jpeg(orientation: 1)), "picture.jpg")
+  }
+
+  /// Passes a store with this content to the body.
+  static func use(
+    initOptions: [String] = [], storeIn folder: String? = nil, _ body: (MountedStore) throws -> Void
+  ) throws {
+    let mounted = try MountedStore(initOptions: initOptions, storeIn: folder, content: content)
+    defer { mounted.abandon() }
+    try prepare(mounted)
     try body(mounted)
   }
 

@@ -1,6 +1,9 @@
 """A client of the gallery for tests: one server, and browsers that are logged in to it."""
 import hashlib, http.client, io, json, os, re, signal, socket, ssl, struct, subprocess, threading, time, zipfile
-import contextlib, urllib.parse
+import contextlib, sys, urllib.parse
+
+sys.path.insert(0, os.path.dirname(__file__) + "/../../Waiting")
+from waiting import eventually
 
 CONSTANT = {
     "cache-control": "no-store", "x-content-type-options": "nosniff", "referrer-policy": "same-origin",
@@ -27,17 +30,16 @@ def mounts():
 class Server:
     """`albumfs serve`, with all that it prints."""
 
-    def __init__(self, *arguments, port=None, host="127.0.0.1"):
+    def __init__(self, *arguments, port=None, host="127.0.0.1", delays=""):
+        """`delays` are fixed delays of albumfs that are others than a user's; Sources/Posix/TestHooks.swift has them."""
         self.host, self.port = host, port or free_port()
         self.log = open(os.path.join(os.environ["W"], f"server-{self.port}.log"), "a+b")
         self.process = subprocess.Popen(
             ["albumfs", "serve", *arguments, "--listen", host, "--port", str(self.port)], stdin=subprocess.DEVNULL,
-            stdout=self.log, stderr=self.log, start_new_session=True)
-        for _ in range(6000):
-            if b"Ctrl-C" in self.output(): return
-            if self.process.poll() is not None: break
-            time.sleep(0.05)
-        raise AssertionError(("the server does not start", self.output()))
+            stdout=self.log, stderr=self.log, start_new_session=True,
+            env=dict(os.environ, ALBUMFS_TESTS_DELAYS=delays))
+        eventually(lambda: b"Ctrl-C" in self.output() or self.process.poll() is not None)
+        if b"Ctrl-C" not in self.output(): raise AssertionError(("the server does not start", self.output()))
 
     def output(self):
         with open(self.log.name, "rb") as log: return log.read()
@@ -137,11 +139,10 @@ class Browser:
         return next(photo for photo in self.photos(album) if photo["name"] == name)
 
     def wait(self, job, *states):
-        for _ in range(6000):
-            job = self.get(f"/api/jobs/{job['id']}")["job"]
-            if job["state"] in (states or ("done",)): return job
-            time.sleep(0.05)
-        raise AssertionError(job)
+        def ended():
+            found = self.get(f"/api/jobs/{job['id']}")["job"]
+            return found if found["state"] in (states or ("done",)) else None
+        return eventually(ended)
 
     def upload(self, album, name, content, modified=1_600_000_000, folders=(), slice=1 << 20):
         begun = self.post("/api/uploads", dict(
@@ -171,13 +172,3 @@ def refused(status, code, call, *arguments, **options):
     try: call(*arguments, **options)
     except Refused as error: assert (error.status, error.code) == (status, code), (error, told)
     else: raise AssertionError(("did not fail", told))
-
-
-def eventually(call, seconds=20):
-    """Waits until something holds, and returns it."""
-    end = time.monotonic() + seconds
-    while True:
-        found = call()
-        if found: return found
-        assert time.monotonic() < end, "it does not come true"
-        time.sleep(0.05)

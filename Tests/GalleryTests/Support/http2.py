@@ -17,7 +17,7 @@ class Connection:
         self.socket = context.wrap_socket(socket.create_connection((server.host, server.port)))
         assert self.socket.selected_alpn_protocol() == "h2"
         self.pending, self.windows, self.status, self.bodies, self.ended = b"", {0: USUAL}, {}, {}, set()
-        self.is_closed, self.is_set, self.goodbye, self.next = False, False, None, 1
+        self.is_closed, self.is_set, self.goodbye, self.next, self.pings = False, False, None, 1, 0
         self.socket.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
         self.send(SETTINGS, 0, 0, settings)
 
@@ -56,14 +56,20 @@ class Connection:
             self.send(DATA, END_STREAM if end and not body else 0, stream, part)
             if not body: return
 
-    def until(self, is_so, seconds=60):
+    def until(self, is_so):
         """Reads what comes until something is so; true if it is."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + 300
         while not is_so():
             left = end - time.monotonic()
             if left < 0 or self.is_closed: return False
             self.read(left)
         return True
+
+    def catch_up(self):
+        """Reads all that the server had to say when it got a ping."""
+        before = self.pings
+        self.send(PING, 0, 0, bytes(8))
+        assert self.until(lambda: self.pings > before), "no reply to a ping"
 
     def read(self, seconds):
         if not self.socket.pending() and not select.select([self.socket], [], [], seconds)[0]: return
@@ -90,7 +96,8 @@ class Connection:
                 assert name != 4, "the server widens the windows of all streams"
             self.send(SETTINGS, ACK, 0)
             self.is_set = True
-        elif kind == PING and not flags & ACK: self.send(PING, ACK, 0, body)
+        elif kind == PING and flags & ACK: self.pings += 1
+        elif kind == PING: self.send(PING, ACK, 0, body)
         if kind in (DATA, HEADERS) and flags & END_STREAM: self.ended.add(stream)
 
     def reply(self, stream):

@@ -101,10 +101,14 @@ class Network:
         datagram = message if isinstance(message, bytes) else json.dumps(message).encode()
         self.socket.sendto(datagram, GROUP)
 
-    def heard(self, port, seconds):
-        """The announcements of one server within some seconds."""
+    def hear(self, port, count):
+        """Waits for that many announcements of one server."""
+        return self.heard(port, 300, count)
+
+    def heard(self, port, seconds, most=1000):
+        """The announcements of one server within some seconds, for networks in which there should be none."""
         found, end = [], time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
+        while len(found) < most and (left := end - time.monotonic()) > 0:
             self.socket.settimeout(left)
             try: message = json.loads(self.socket.recv(4096))
             except (socket.timeout, ValueError, RecursionError): continue
