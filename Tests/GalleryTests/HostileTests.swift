@@ -145,6 +145,44 @@ import Testing
     }
   }
 
+  @Test func connectionsBeyondAClientsShareLeaveNothing() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            address = ("127.0.0.1", server.port)
+            def connect(source): return socket.create_connection(address, timeout=100, source_address=(source, 0))
+            def sockets():
+                count = 0
+                for name in os.listdir(f"/proc/{server.process.pid}/fd"):
+                    try: count += os.readlink(f"/proc/{server.process.pid}/fd/{name}").startswith("socket:")
+                    except FileNotFoundError: pass
+                return count
+            before = sockets()
+            held = [connect("127.0.0.2") for _ in range(96)]
+            eventually(lambda: sockets() >= before + 96)
+            ended = 0
+            for _ in range(10_000):
+                with connect("127.0.0.2") as one:
+                    try: ended += one.recv(1) == b""
+                    except ConnectionError: ended += 1
+            assert ended == 10_000
+            eventually(lambda: sockets() <= before + 96)
+            # Meanwhile others get in, and so does this one when it lets go.
+            Browser(server, SECOND, address="127.0.0.3")
+            for connection in held: connection.close()
+            eventually(lambda: sockets() <= before + 1)
+            Browser(server, SECOND, address="127.0.0.2")
+            # Those that begin and leave at once leave nothing, either.
+            for _ in range(300): connect("127.0.0.4").close()
+            eventually(lambda: sockets() <= before + 2)
+            Browser(server, SECOND, address="127.0.0.4")
+        """)
+    }
+  }
+
   @Test func slowClientsAreCutOff() throws {
     try GalleryStore.use { mounted in
       try GalleryStore.python(
