@@ -46,6 +46,51 @@ import Testing
     }
   }
 
+  @Test func linksInASpaceAreNotFollowedAndSaid() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            point = next(iter(server.own_mounts))
+            for name in ("Linked", "File"):
+                os.mkdir(f"{point}/{name}"); os.rmdir(f"{point}/{name}/Photo")
+            os.symlink("../Trip/Photo", point + "/Linked/Photo")
+            with open(point + "/File/Photo", "w") as file: file.write("x")
+            os.symlink("/etc/passwd", point + "/Trip/Photo/link.jpg")
+            os.symlink("Trip", point + "/Other")
+            albums = eventually(lambda: (found := browser.albums()) and {"Linked", "File"} <= found.keys() and found)
+            assert "Other" not in albums
+            trip = albums["Trip"]
+            photos = browser.photos(trip)
+            assert "link.jpg" not in [photo["name"] for photo in photos]
+            def said(status, reply):
+                fields = json.loads(reply)
+                assert (status, fields["error"]) == (409, "link"), (status, reply)
+                assert "link" in fields["detail"] and fields["detail"].endswith("."), fields
+            for name in ("Linked", "File"):
+                order = dict(album=albums[name]["id"], folders=[], name="a.jpg", size=3, modified=1)
+                said(*browser.send("POST", "/api/uploads", json.dumps(order))[::2])
+                job = browser.wait(browser.post("/api/jobs", dict(
+                    kind="copy", ids=[photos[0]["id"]], album=albums[name]["id"]))["job"])
+                assert [error["error"] for error in job["errors"]] == ["link"], job
+            # Neither a name that a link has nor a folder that is one is written through.
+            assert browser.upload(trip, "link.jpg", b"plain")["name"] == "link (2).jpg"
+            os.symlink("../Trip", point + "/Empty/Photo2")
+            refused(409, "exists", browser.upload, albums["Empty"], "a.jpg", b"abc", folders=["Photo2"])
+            refused(409, "exists", browser.post, "/api/albums", dict(parent=None, name="Other"))
+            # A photo that becomes a link is not one any more.
+            photo, path = browser.photo(trip, "IMG_1.jpg"), point + "/Trip/Photo/IMG_1.jpg"
+            os.remove(path); os.symlink("/etc/passwd", path)
+            for request in (f"/api/original/{photo['id']}", f"/api/original/{photo['id']}?download=1",
+                            f"/api/video/{photo['id']}"):
+                status, _, reply = browser.send("GET", request)
+                assert status in (404, 409) and b"root:" not in reply, (request, status, reply)
+        """)
+    }
+  }
+
   @Test func bodiesHeadersAndConnectionsAreBounded() throws {
     try GalleryStore.use { mounted in
       try GalleryStore.python(

@@ -36,13 +36,11 @@ struct SpaceScan: ~Copyable {
     var rows: [PhotoRow] = []
     let own = try folder.names()
     try SpaceScan.addFiles(of: folder, own, direct: true, &rows)
-    if own.contains(where: { $0.name == .photo && $0.kind == .directory }) {
+    try SpaceScan.unlessGone { () throws(Errno) in
       let photo = try Folder(path + [.photo], below: root)
       try SpaceScan.addFiles(of: photo, try photo.names(), direct: false, &rows)
     }
-    if own.contains(where: { $0.name == .thumb && $0.kind == .directory }) {
-      try addThumbnails(path, &rows)
-    }
+    try SpaceScan.unlessGone { () throws(Errno) in try addThumbnails(path, &rows) }
     let found = FoundAlbum(
       inode: status.file.inode, parent: parent, path: path, modified: status.modified.seconds,
       cover: ExtendedAttribute.value("user.albumfs.cover", of: folder.path),
@@ -57,7 +55,7 @@ struct SpaceScan: ~Copyable {
       let read: (album: FoundAlbum, albums: [Folder.Name])
       do throws(Errno) { read = try album(next.path, parent: next.parent) } catch {
         // Another program has removed it meanwhile.
-        if error == .noEntry || error == .notDirectory { continue }
+        if SpaceScan.isGone(error) { continue }
         throw error
       }
       found.append(read.album)
@@ -65,6 +63,17 @@ struct SpaceScan: ~Copyable {
         waiting.append((next.path + [child.name], read.album.inode))
       }
     }
+  }
+
+  /// True of what opening a directory throws where another program removed it, or put something else there,
+  /// such as a link.
+  static func isGone(_ error: Errno) -> Bool {
+    [.noEntry, .notDirectory, .tooManySymlinks].contains(error)
+  }
+
+  /// Reads a directory of an album, which may have none.
+  private static func unlessGone(_ read: () throws(Errno) -> Void) throws(Errno) {
+    do throws(Errno) { try read() } catch { if !isGone(error) { throw error } }
   }
 
   /// The albums in a directory that is the root.

@@ -70,7 +70,7 @@ struct LocalSendRoutes: Sendable {
       case .name, .invalid, .large, .range: (.badRequest, error.detail ?? "Invalid request")
       case .room: (.internalServerError, "The disk is full.")
       // The last ones are those of imports from the web, which no sender asks for.
-      case .exists, .damaged, .failed, .address, .local, .unreachable, .missing, .nopicture:
+      case .exists, .link, .damaged, .failed, .address, .local, .unreachable, .missing, .nopicture:
         (.internalServerError, "Not saved")
       }
     return response(status, message)

@@ -211,6 +211,8 @@ export const table = define({
   error_origin: ["The server does not accept this address.", "Der Server nimmt diese Adresse nicht an."],
   error_unknown: ["It no longer exists.", "Das gibt es nicht mehr."],
   error_exists: ["This name is taken.", "Diesen Namen gibt es schon."],
+  error_link: ["A link is in the way, which the gallery does not follow.",
+    "Ein Verweis ist im Weg, dem die Galerie nicht folgt."],
   error_name: ["This name is not possible.", "Dieser Name ist nicht möglich."],
   error_invalid: ["The server did not understand this.", "Der Server hat das nicht verstanden."],
   error_large: ["The file is too large.", "Die Datei ist zu groß."],
