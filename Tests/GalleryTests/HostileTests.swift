@@ -228,6 +228,49 @@ import Testing
     }
   }
 
+  @Test func loginsThatNobodyWaitsForDelayNobody() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            address = "127.0.0.2"
+            def send(head, body):
+                raw = Browser(server, address=address).connect(); raw.connect()
+                raw.sock.sendall(f"POST /api/login HTTP/1.1\\r\\nHost: 127.0.0.1:{server.port}\\r\\nOrigin: "
+                                 f"https://127.0.0.1:{server.port}\\r\\nX-Albumfs: 1\\r\\n{head}\\r\\n\\r\\n".encode() + body)
+                return raw
+            def login():
+                browser = Browser(server, address=address)
+                browser.connection = browser.connect(); browser.connection.timeout = 60
+                browser.login(PASSWORD)
+            wrong = json.dumps({"password": "wrong"}).encode()
+            ways = {
+                "half a body": ("Content-Length: 100", b'{"password": "wr'),
+                "half a chunk": ("Transfer-Encoding: chunked", b'64\\r\\n{"password": "wr'),
+                "a whole body": (f"Content-Length: {len(wrong)}", wrong),
+            }
+            for name, (head, body) in ways.items():
+                # More than may wait, and nobody is there any more.
+                left = [send(head, body) for _ in range(40)]
+                for raw in left: raw.close()
+                def is_in():
+                    try: login()
+                    except Refused as error: assert error.code == "slow", (name, error)
+                    else: return True
+                eventually(is_in, seconds=100)
+            # Over HTTP/2, a stream that is reset is one that nobody waits for.
+            from http2 import Connection, RESET
+            connection = Connection(server)
+            streams = [connection.request("POST", "/api/login", length=len(wrong), end=False) for _ in range(30)]
+            for stream in streams: connection.data(stream, wrong, end=True)
+            for stream in streams: connection.send(RESET, 0, stream, bytes([0, 0, 0, 8]))
+            address = "127.0.0.1"
+            eventually(is_in, seconds=100)
+        """)
+    }
+  }
+
   @Test func slowClientsAreCutOff() throws {
     try GalleryStore.use { mounted in
       try GalleryStore.python(

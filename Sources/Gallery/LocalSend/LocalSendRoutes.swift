@@ -103,7 +103,9 @@ struct LocalSendRoutes: Sendable {
     guard let pin = GalleryRoutes.query("pin", request), !pin.isEmpty else {
       return Self.response(.unauthorized, "PIN required")
     }
-    let reception = try await desk.reception(pin: pin, from: context.client)
+    let reception = try await context.whileConnected {
+      try await desk.reception(pin: pin, from: context.client)
+    }
     let offer = try await RequestBodies.json(request, LocalSendOffer.self, atMost: Self.offerLimit)
     let files = try offer.expected()
     if files.isEmpty { return Response(status: .noContent) }

@@ -63,3 +63,16 @@ struct GalleryContext: RequestContext {
 
   var client: Client { Client(channel.remoteAddress) }
 }
+
+  /// Runs `body`, and cancels it when the client goes away.
+  func whileConnected<Result: Sendable>(
+    _ body: @escaping @Sendable () async throws -> Result
+  ) async throws -> Result {
+    let task = Task { try await body() }
+    channel.closeFuture.whenComplete { _ in task.cancel() }
+    return try await withTaskCancellationHandler {
+      try await task.value
+    } onCancel: {
+      task.cancel()
+    }
+  }
