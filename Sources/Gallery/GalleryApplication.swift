@@ -38,7 +38,7 @@ package struct GalleryApplication: Sendable {
         if let file = launch.certificate, let key = launch.key {
           try ServerCertificate(certificate: file, key: key)
         } else {
-          try ServerCertificate(ownFor: GalleryApplication.names(launch.host))
+          try ServerCertificate(ownFor: ServerNames.own(listening: launch.host))
         }
       let device = LocalSendDevice(certificate: certificate.fingerprint, port: launch.port)
       desk = ReceptionDesk(device, host: launch.host)
@@ -46,17 +46,6 @@ package struct GalleryApplication: Sendable {
     } catch {
       throw Problem(description: "The gallery cannot start: \(error)")
     }
-  }
-
-  /// The names by which browsers may call the server.
-  private static func names(_ host: String) -> Set<String> {
-    var names: Set = ["localhost", "127.0.0.1", "::1"]
-    if let name = AddressText.hostName {
-      names.insert(name)
-      if !name.contains(".") { names.insert(name + ".local") }
-    }
-    if AddressText.isAny(host) { names.formUnion(AddressText.own) } else { names.insert(host) }
-    return names
   }
 
   /// Serves until SIGTERM or SIGINT.
@@ -68,7 +57,9 @@ package struct GalleryApplication: Sendable {
     let files = try BlockingBridge(name: "gallery-files", threads: Self.threads.files)
     let work = try BlockingBridge(name: "gallery-work", threads: Self.threads.work)
     let routes = GalleryRoutes(
-      sessions: sessions, desk: desk, address: address, idle: .seconds(launch.idleSeconds),
+      sessions: sessions, desk: desk, address: address,
+      names: ServerNames(listening: launch.host, certified: certificate.names),
+      idle: .seconds(launch.idleSeconds),
       files: files, work: work,
       previews: try BlockingBridge(name: "gallery-preview", threads: Self.threads.previews),
       web: try BlockingBridge(name: "gallery-web", threads: Self.threads.web),

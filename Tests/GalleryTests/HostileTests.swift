@@ -46,6 +46,50 @@ import Testing
     }
   }
 
+  /// A page elsewhere may make its own name lead to this server.
+  @Test func aHostThatIsNotTheServersOwnIsRefused() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        def ask(server, host, path="/", method="GET", more=()):
+            raw = Browser(server).connect()
+            raw.putrequest(method, path, skip_host=True)
+            raw.putheader("Host", host)
+            for name, value in more: raw.putheader(name, value)
+            raw.endheaders()
+            reply = raw.getresponse()
+            return reply.status, reply.read()
+        with Server(S) as server:
+            port, own = server.port, socket.gethostname()
+            names = ["localhost", "LOCALHOST.", "127.0.0.1", "127.0.0.2", "[::1]", own, own.upper()]
+            if "." not in own: names.append(own + ".local")
+            for name in names:
+                for host in (name, f"{name}:{port}", f"{name}:1"): assert ask(server, host)[0] == 200, host
+            for name in ("elsewhere.example", "localhost.elsewhere.example", "127.0.0.1.elsewhere.example", "10.9.8.7",
+                         "[2001:db8::1]", "x" + own, own + ".elsewhere.example", "", "[", "a b", "*", "xn--localhost-cua"):
+                for path in ("/", "/main.js", "/api/session", "/api/localsend/v2/info"):
+                    status, reply = ask(server, f"{name}:{port}", path)
+                    assert status in (400, 421), (name, path, status)
+                    assert b"<title>" not in reply and own.encode() not in reply, reply
+            host = f"elsewhere.example:{port}"
+            rebound = [("Origin", f"https://{host}"), ("X-Albumfs", "1"), ("Content-Length", "0")]
+            status, reply = ask(server, host, "/api/login", "POST", rebound)
+            assert status == 421 and json.loads(reply)["error"] == "origin", (status, reply)
+            assert "terminal" in json.loads(reply)["detail"]
+        # A certificate of one's own names the server.
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", W + "/k", "-out", W + "/c",
+                        "-subj", "/CN=own", "-addext", "subjectAltName=DNS:Album.example,DNS:*.wild.example,IP:10.9.8.7"],
+                       check=True, capture_output=True)
+        with Server(S, "--certificate", W + "/c", "--key", W + "/k") as server:
+            for name in ("album.example", "a.wild.example", "10.9.8.7", "localhost"):
+                assert ask(server, name)[0] == 200, name
+            for name in ("other.example", "wild.example", "a.b.wild.example", "10.9.8.8"):
+                assert ask(server, name)[0] == 421, name
+        """)
+    }
+  }
+
   @Test func linksInASpaceAreNotFollowedAndSaid() throws {
     try GalleryStore.use { mounted in
       try GalleryStore.python(

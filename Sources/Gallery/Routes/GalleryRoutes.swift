@@ -9,6 +9,7 @@ struct GalleryRoutes: Sendable {
   let sessions: SessionTable
   let desk: ReceptionDesk
   let address: GalleryAddress
+  let names: ServerNames
   let idle: Duration
   /// Short file calls, for which a user waits.
   let files: BlockingBridge
@@ -23,7 +24,7 @@ struct GalleryRoutes: Sendable {
 
   func router() -> Router<Context> {
     let router = Router(context: Context.self, options: .autoGenerateHeadEndpoints)
-    router.addMiddleware { RequestRules<Context>() }
+    router.addMiddleware { RequestRules(names: names) }
     for file in PageFiles.all {
       router.get(RouterPath(file.path)) { _, _ in PageFiles.response(file) }
     }
@@ -62,7 +63,6 @@ struct GalleryContext: RequestContext {
   }
 
   var client: Client { Client(channel.remoteAddress) }
-}
 
   /// Runs `body`, and cancels it when the client goes away.
   func whileConnected<Result: Sendable>(
@@ -76,3 +76,4 @@ struct GalleryContext: RequestContext {
       task.cancel()
     }
   }
+}
