@@ -116,19 +116,25 @@ final class IndexUpkeep: Sendable {
     let revision = index.albumsRevision
     guard let watch, notes.watchedRevision != revision, let root = try? mount.root() else { return }
     notes.watchedRevision = revision
-    var all = index.everyAlbum.map { ($0.found.path, $0.found.inode) }
-    all.append(([], index.root))
+    var all: [([FileName], UInt64, Timestamp?)] = index.everyAlbum.map {
+      ($0.found.path, $0.found.inode, $0.found.latest)
+    }
+    all.append(([], index.root, nil))
     let known = Set(all.map(\.0))
     notes.watched.formIntersection(known)
-    for (path, inode) in all where !notes.watched.contains(path) {
+    for (path, inode, read) in all where !notes.watched.contains(path) {
       notes.watched.insert(path)
       let folders = path.isEmpty ? [path] : [path, path + [.photo], path + [.thumb]]
+      var latest: Timestamp?
       for folder in folders {
         guard let opened = try? Folder(folder, below: root),
           let number = try? watch.add(opened.path)
         else { continue }
         notes.albums[number] = inode
+        latest = [latest, try? opened.status().modified].compactMap { $0 }.max()
       }
+      // It changed after it was read and before it was watched.
+      if latest != read { notes.due.insert(inode) }
     }
   }
 
