@@ -345,6 +345,44 @@ def the_original_and_the_zoom_stay_when_the_details_of_a_photo_arrive(person):
 
 
 @test()
+def names_with_signs_that_nobody_sees_read_as_what_they_are(person):
+    page = person.page
+    person.enter()
+    name = "Page test " + secrets.token_hex(4) + " \u202egpj.exe"
+    seen = name.replace("\u202e", "‹U+202E›")
+    person.menu("New album")
+    page.fill("dialog input", name)
+    person.press("dialog .main")
+    page.wait_for_selector("dialog", state="detached")
+    card = page.locator(f".card-name:text-is('{seen}')")
+    expect(card).to_have_attribute("title", seen)
+    expect(card).to_have_css("unicode-bidi", "isolate")
+    person.open_album(seen)
+    files = pictures(2)
+    files[0]["name"], files[1]["name"] = "Bill \u202egnp.exe.png", "שלום 1.png"
+    person.choose(files)
+    expect(page.locator(".upload-target")).to_contain_text(seen)
+    expect(page.locator(".upload-name").first).to_have_text("Bill ‹U+202E›gnp.exe.png")
+    expect(page.locator(".upload-name").nth(1)).to_have_text("\u2068שלום 1.png\u2069")
+    person.press(".upload-buttons .main")
+    person.uploaded(2)
+    expect(page.locator(".tile[aria-label^='Bill ‹U+202E›gnp.exe.png, ']")).to_have_count(1)
+    expect(page.locator(".tile[aria-label^='\u2068שלום 1.png\u2069, ']")).to_have_count(1)
+    person.press(".tile[aria-label^='Bill']")
+    person.viewing("Bill ‹U+202E›gnp.exe.png")
+    expect(page.locator(".slide:not([aria-hidden]) img.preview")).to_have_attribute("alt", "Bill ‹U+202E›gnp.exe.png")
+    page.keyboard.press("i")
+    expect(page.locator(".name-line")).to_contain_text("Bill ‹U+202E›gnp.exe.png")
+    person.keep("names")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    person.menu("Delete album")
+    expect(page.locator("dialog h2")).to_have_text(f"Delete “{seen}”?")
+    person.press("dialog .danger")
+    page.wait_for_selector("dialog", state="detached")
+
+
+@test()
 def a_photo_is_renamed_made_the_cover_and_deleted_in_the_viewer(person):
     page = person.page
     person.enter()

@@ -3,6 +3,8 @@
  * @module
  */
 
+import { isolated } from "./names.js";
+
 /** @typedef {"en" | "de"} Language */
 /**
  * A text; where it depends on a number `n`, the forms for one and for others.
@@ -269,7 +271,7 @@ export function t(key, values = {}) {
   const form = typeof text === "string" ? text : text[values.n === 1 ? 0 : 1];
   return form.replace(/\{(\w+)\}/g, (whole, name) => {
     const value = values[name];
-    return typeof value === "number" ? formatNumber(value) : value ?? whole;
+    return typeof value === "number" ? formatNumber(value) : value === undefined ? whole : isolated(value);
   });
 }
 
