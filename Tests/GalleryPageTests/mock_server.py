@@ -14,6 +14,7 @@ The password chooses the space: `some` (a few hundred photos), `many` (--photos 
   expire        true: forgets all sessions
   touch         an album's name: adds a photo to it, as another program would
   redraw        an album's name: its photos have new thumbnails, as when their details become known
+  unmade        an album's name: its photos have no thumbnails yet
 """
 
 import argparse
@@ -392,11 +393,11 @@ class Handler(BaseHTTPRequestHandler):
                 for photo in dated:
                     photo.taken = value[photo.name]
                 space.touch({photo.album for photo in dated}, list_too=False)
-            elif key == "redraw":
+            elif key in ("redraw", "unmade"):
                 space = spaces["some"]
                 albums = [album for album in space.albums.values() if value in ("*", album.name)]
                 for photo in (photo for album in albums for photo in album.photos):
-                    photo.thumb += 1
+                    photo.thumb = photo.thumb + 1 if key == "redraw" else 0
                 space.touch([album.id for album in albums])
             else:
                 failures[key] = value

@@ -344,6 +344,27 @@ def the_original_and_the_zoom_stay_when_the_details_of_a_photo_arrive(person):
     person.delete_album()
 
 
+@test(mock=True)
+def a_photo_whose_thumbnail_is_being_made_says_so_with_its_name(person):
+    page = person.page
+    person.enter()
+    name = person.new_album()
+    person.upload(pictures(2))
+    expect(page.locator(".tile img")).to_have_count(2)
+    person.mock(unmade=name)
+    expect(page.locator(".tile .tile-name")).to_have_count(2)
+    expect(page.locator(".tile-name").first).to_have_text("Test 1.pngBeing made…")
+    person.keep("being-made")
+    # It opens as any other, and the thumbnail takes its place.
+    person.press(".tile >> nth=1")
+    person.viewing("Test 2.png")
+    page.keyboard.press("Escape")
+    person.mock(redraw=name)
+    expect(page.locator(".tile img")).to_have_count(2)
+    expect(page.locator(".tile-name")).to_have_count(0)
+    person.delete_album()
+
+
 @test()
 def names_with_signs_that_nobody_sees_read_as_what_they_are(person):
     page = person.page

@@ -404,9 +404,10 @@ export class Grid {
     const tile = h("div", { class: `tile ${kind}`, role: "gridcell", "data-id": id, "data-version": thumb });
     const url = this.options.thumbnails.url({ id, version: thumb });
     if (url) tile.append(picture(url));
-    else if (kind === "other" || thumb < 0) {
+    else if (kind === "other" || thumb <= 0) {
       const sign = icon(kind === "photo" ? "photos" : "file");
-      tile.append(h("span", { class: "tile-name" }, sign, h("span", { dir: "auto" }, shown(name))));
+      tile.append(h("span", { class: "tile-name" }, sign, h("span", { dir: "auto" }, shown(name)),
+        kind === "photo" && thumb === 0 && h("span", { class: "tile-hint" }, t("beingMade"))));
     }
     if (kind === "video") tile.append(h("span", { class: "badge" }, icon("play")));
     tile.append(h("span", { class: "tick" }, icon("check")));

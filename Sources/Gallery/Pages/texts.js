@@ -55,6 +55,7 @@ export const table = define({
   noPhotosAnywhere: ["Photos of all albums appear here.", "Hier erscheinen die Fotos aller Alben."],
   noAlbums: ["No albums", "Keine Alben"],
   noAlbumsText: ["Create an album to put photos into.", "Lege ein Album an, das Fotos aufnimmt."],
+  beingMade: ["Being made…", "Entsteht noch …"],
   goToDate: ["Go to a date", "Zu einem Datum"],
   video: ["Video", "Video"],
   other: ["File", "Datei"],
