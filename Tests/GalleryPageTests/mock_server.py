@@ -10,6 +10,7 @@ The password chooses the space: `some` (a few hundred photos), `many` (--photos 
   full          true: the disk is full
   failJobs      part of the photos on which a job fails
   reception     closed or guessed: how a reception has ended
+  loopback      true: only this machine reaches the gallery
   undoTime      seconds in which a deletion can be undone
   expire        true: forgets all sessions
   touch         an album's name: adds a photo to it, as another program would
@@ -47,7 +48,7 @@ POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src blob
 TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
 
 failures = {"dropUploads": 0, "missingThumbs": 0, "slow": 0, "full": False, "failJobs": 0, "undoTime": 10,
-            "slowLoad": 0.05, "reception": None}
+            "slowLoad": 0.05, "reception": None, "loopback": False}
 
 
 # Pictures
@@ -560,7 +561,7 @@ class Handler(BaseHTTPRequestHandler):
         self.json()
         space.reception = {"id": "r" + secrets.token_hex(4), "asked": 0, "state": "open"}
         self.send(200, {"reception": space.reception["id"], "pin": "042137", "device": "Album",
-                        "address": "192.0.2.7", "port": 8443, "fingerprint": "AB" * 32})
+                        "address": None if failures["loopback"] else "192.0.2.7", "port": 8443, "fingerprint": "AB" * 32})
 
     def reception(self, identifier):
         """Shows a phone that sends one file a second."""

@@ -727,6 +727,23 @@ def an_album_receives_from_phones_while_the_pin_is_shown(person):
 
 
 @test(mock=True)
+def a_gallery_that_phones_cannot_reach_says_so_and_shows_no_pin(person):
+    page = person.page
+    person.enter()
+    person.new_album()
+    person.mock(loopback=True)
+    with page.expect_request(lambda request: request.url.endswith("/close")):
+        person.menu("Receive from phones")
+    expect(page.locator("dialog")).to_contain_text("Phones cannot reach this gallery.")
+    expect(page.locator(".reception-pin")).to_have_count(0)
+    expect(page.locator(".reception-state")).to_have_count(0)
+    person.press("dialog .main")
+    page.wait_for_selector("dialog", state="detached")
+    person.mock(loopback=False)
+    person.delete_album()
+
+
+@test(mock=True)
 def a_session_that_ended_shows_the_login_and_no_photos(person):
     page = person.page
     person.enter()
