@@ -23,6 +23,13 @@ package struct GalleryApplication: Sendable {
     package var exitCode: Int32 = 11
   }
 
+  /// The suites of TLS 1.2: authenticated encryption, with keys that nobody can find later. TLS 1.3 has no
+  /// others.
+  private static let suites: [NIOTLSCipher] = [
+    .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+    .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+    .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+  ]
   /// Threads for file calls: short ones, long ones, waits for the decoder, and waits for servers in the web.
   private static let threads = (files: 8, work: 6, previews: 4, web: 6)
   /// Connections at once: of all, and of one client.
@@ -85,6 +92,7 @@ package struct GalleryApplication: Sendable {
     var tls = TLSConfiguration.makeServerConfiguration(
       certificateChain: certificate.certificates, privateKey: certificate.key)
     tls.minimumTLSVersion = .tlsv12
+    tls.cipherSuiteValues = Self.suites
     let shares = ConnectionShares(each: Self.connectionLimits.each)
     return HTTPServerBuilder { [tls] responder in
       try BrowserChannel(tls, shares: shares, responder: responder)
