@@ -17,6 +17,8 @@ struct FullDiskTests {
         """
         from localsend import *
         rng, saved, filler = random.Random(4), {}, os.path.dirname(S) + "/filler"
+        # It is there before the disk is full: a full one may have no room for its entry.
+        open(filler, "wb").close()
         with Server(S) as server:
             browser, phone = Browser(server, PASSWORD), Phone(server)
             point = next(iter(server.own_mounts))
