@@ -296,8 +296,8 @@ let package = Package(
     tests(
       "GalleryTests",
       [
-        "Gallery", "AlbumTestSupport", "albumfs", "albumfs-thumbnailer", "albumfs-gallery",
-        "albumfs-fetch",
+        "AlbumModel", "Posix", "Gallery", "AlbumTestSupport", "albumfs", "albumfs-thumbnailer",
+        "albumfs-gallery", "albumfs-fetch",
       ]),
     tests("TidyTests", []),
   ]

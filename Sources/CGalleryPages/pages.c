@@ -75,6 +75,9 @@ static const unsigned char lru_js[] = {
 static const unsigned char main_js[] = {
 #embed "../Gallery/Pages/main.js"
 };
+static const unsigned char names_js[] = {
+#embed "../Gallery/Pages/names.js"
+};
 static const unsigned char page_css[] = {
 #embed "../Gallery/Pages/page.css"
 };
@@ -176,6 +179,7 @@ static const struct {
     {"login.js", login_js, sizeof login_js},
     {"lru.js", lru_js, sizeof lru_js},
     {"main.js", main_js, sizeof main_js},
+    {"names.js", names_js, sizeof names_js},
     {"page.css", page_css, sizeof page_css},
     {"photos-view.js", photos_view_js, sizeof photos_view_js},
     {"photos.css", photos_css, sizeof photos_css},

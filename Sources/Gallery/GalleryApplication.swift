@@ -23,6 +23,13 @@ package struct GalleryApplication: Sendable {
     package var exitCode: Int32 = 11
   }
 
+  /// The suites of TLS 1.2: authenticated encryption, with keys that nobody can find later. TLS 1.3 has no
+  /// others.
+  private static let suites: [NIOTLSCipher] = [
+    .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+    .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+    .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+  ]
   /// Threads for file calls: short ones, long ones, waits for the decoder, and waits for servers in the web.
   private static let threads = (files: 8, work: 6, previews: 4, web: 6)
   /// Connections at once: of all, and of one client.
@@ -38,7 +45,7 @@ package struct GalleryApplication: Sendable {
         if let file = launch.certificate, let key = launch.key {
           try ServerCertificate(certificate: file, key: key)
         } else {
-          try ServerCertificate(ownFor: GalleryApplication.names(launch.host))
+          try ServerCertificate(ownFor: ServerNames.own(listening: launch.host))
         }
       let device = LocalSendDevice(certificate: certificate.fingerprint, port: launch.port)
       desk = ReceptionDesk(device, host: launch.host)
@@ -46,17 +53,6 @@ package struct GalleryApplication: Sendable {
     } catch {
       throw Problem(description: "The gallery cannot start: \(error)")
     }
-  }
-
-  /// The names by which browsers may call the server.
-  private static func names(_ host: String) -> Set<String> {
-    var names: Set = ["localhost", "127.0.0.1", "::1"]
-    if let name = AddressText.hostName {
-      names.insert(name)
-      if !name.contains(".") { names.insert(name + ".local") }
-    }
-    if AddressText.isAny(host) { names.formUnion(AddressText.own) } else { names.insert(host) }
-    return names
   }
 
   /// Serves until SIGTERM or SIGINT.
@@ -68,7 +64,9 @@ package struct GalleryApplication: Sendable {
     let files = try BlockingBridge(name: "gallery-files", threads: Self.threads.files)
     let work = try BlockingBridge(name: "gallery-work", threads: Self.threads.work)
     let routes = GalleryRoutes(
-      sessions: sessions, desk: desk, address: address, idle: .seconds(launch.idleSeconds),
+      sessions: sessions, desk: desk, address: address,
+      names: ServerNames(listening: launch.host, certified: certificate.names),
+      idle: .seconds(launch.idleSeconds),
       files: files, work: work,
       previews: try BlockingBridge(name: "gallery-preview", threads: Self.threads.previews),
       web: try BlockingBridge(name: "gallery-web", threads: Self.threads.web),
@@ -94,6 +92,7 @@ package struct GalleryApplication: Sendable {
     var tls = TLSConfiguration.makeServerConfiguration(
       certificateChain: certificate.certificates, privateKey: certificate.key)
     tls.minimumTLSVersion = .tlsv12
+    tls.cipherSuiteValues = Self.suites
     let shares = ConnectionShares(each: Self.connectionLimits.each)
     return HTTPServerBuilder { [tls] responder in
       try BrowserChannel(tls, shares: shares, responder: responder)

@@ -10,10 +10,12 @@ The password chooses the space: `some` (a few hundred photos), `many` (--photos 
   full          true: the disk is full
   failJobs      part of the photos on which a job fails
   reception     closed or guessed: how a reception has ended
+  loopback      true: only this machine reaches the gallery
   undoTime      seconds in which a deletion can be undone
   expire        true: forgets all sessions
   touch         an album's name: adds a photo to it, as another program would
   redraw        an album's name: its photos have new thumbnails, as when their details become known
+  unmade        an album's name: its photos have no thumbnails yet
 """
 
 import argparse
@@ -46,7 +48,7 @@ POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src blob
 TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
 
 failures = {"dropUploads": 0, "missingThumbs": 0, "slow": 0, "full": False, "failJobs": 0, "undoTime": 10,
-            "slowLoad": 0.05, "reception": None}
+            "slowLoad": 0.05, "reception": None, "loopback": False}
 
 
 # Pictures
@@ -392,11 +394,11 @@ class Handler(BaseHTTPRequestHandler):
                 for photo in dated:
                     photo.taken = value[photo.name]
                 space.touch({photo.album for photo in dated}, list_too=False)
-            elif key == "redraw":
+            elif key in ("redraw", "unmade"):
                 space = spaces["some"]
                 albums = [album for album in space.albums.values() if value in ("*", album.name)]
                 for photo in (photo for album in albums for photo in album.photos):
-                    photo.thumb += 1
+                    photo.thumb = photo.thumb + 1 if key == "redraw" else 0
                 space.touch([album.id for album in albums])
             else:
                 failures[key] = value
@@ -559,7 +561,7 @@ class Handler(BaseHTTPRequestHandler):
         self.json()
         space.reception = {"id": "r" + secrets.token_hex(4), "asked": 0, "state": "open"}
         self.send(200, {"reception": space.reception["id"], "pin": "042137", "device": "Album",
-                        "address": "192.0.2.7", "port": 8443, "fingerprint": "AB" * 32})
+                        "address": None if failures["loopback"] else "192.0.2.7", "port": 8443, "fingerprint": "AB" * 32})
 
     def reception(self, identifier):
         """Shows a phone that sends one file a second."""

@@ -344,6 +344,65 @@ def the_original_and_the_zoom_stay_when_the_details_of_a_photo_arrive(person):
     person.delete_album()
 
 
+@test(mock=True)
+def a_photo_whose_thumbnail_is_being_made_says_so_with_its_name(person):
+    page = person.page
+    person.enter()
+    name = person.new_album()
+    person.upload(pictures(2))
+    expect(page.locator(".tile img")).to_have_count(2)
+    person.mock(unmade=name)
+    expect(page.locator(".tile .tile-name")).to_have_count(2)
+    expect(page.locator(".tile-name").first).to_have_text("Test 1.pngBeing made…")
+    person.keep("being-made")
+    # It opens as any other, and the thumbnail takes its place.
+    person.press(".tile >> nth=1")
+    person.viewing("Test 2.png")
+    page.keyboard.press("Escape")
+    person.mock(redraw=name)
+    expect(page.locator(".tile img")).to_have_count(2)
+    expect(page.locator(".tile-name")).to_have_count(0)
+    person.delete_album()
+
+
+@test()
+def names_with_signs_that_nobody_sees_read_as_what_they_are(person):
+    page = person.page
+    person.enter()
+    name = "Page test " + secrets.token_hex(4) + " \u202egpj.exe"
+    seen = name.replace("\u202e", "‹U+202E›")
+    person.menu("New album")
+    page.fill("dialog input", name)
+    person.press("dialog .main")
+    page.wait_for_selector("dialog", state="detached")
+    card = page.locator(f".card-name:text-is('{seen}')")
+    expect(card).to_have_attribute("title", seen)
+    expect(card).to_have_css("unicode-bidi", "isolate")
+    person.open_album(seen)
+    files = pictures(2)
+    files[0]["name"], files[1]["name"] = "Bill \u202egnp.exe.png", "שלום 1.png"
+    person.choose(files)
+    expect(page.locator(".upload-target")).to_contain_text(seen)
+    expect(page.locator(".upload-name").first).to_have_text("Bill ‹U+202E›gnp.exe.png")
+    expect(page.locator(".upload-name").nth(1)).to_have_text("\u2068שלום 1.png\u2069")
+    person.press(".upload-buttons .main")
+    person.uploaded(2)
+    expect(page.locator(".tile[aria-label^='Bill ‹U+202E›gnp.exe.png, ']")).to_have_count(1)
+    expect(page.locator(".tile[aria-label^='\u2068שלום 1.png\u2069, ']")).to_have_count(1)
+    person.press(".tile[aria-label^='Bill']")
+    person.viewing("Bill ‹U+202E›gnp.exe.png")
+    expect(page.locator(".slide:not([aria-hidden]) img.preview")).to_have_attribute("alt", "Bill ‹U+202E›gnp.exe.png")
+    page.keyboard.press("i")
+    expect(page.locator(".name-line")).to_contain_text("Bill ‹U+202E›gnp.exe.png")
+    person.keep("names")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    person.menu("Delete album")
+    expect(page.locator("dialog h2")).to_have_text(f"Delete “{seen}”?")
+    person.press("dialog .danger")
+    page.wait_for_selector("dialog", state="detached")
+
+
 @test()
 def a_photo_is_renamed_made_the_cover_and_deleted_in_the_viewer(person):
     page = person.page
@@ -664,6 +723,23 @@ def an_album_receives_from_phones_while_the_pin_is_shown(person):
     expect(page.locator(".reception-state")).to_contain_text("Too many wrong PINs")
     person.press("dialog .main")
     person.mock(reception=None)
+    person.delete_album()
+
+
+@test(mock=True)
+def a_gallery_that_phones_cannot_reach_says_so_and_shows_no_pin(person):
+    page = person.page
+    person.enter()
+    person.new_album()
+    person.mock(loopback=True)
+    with page.expect_request(lambda request: request.url.endswith("/close")):
+        person.menu("Receive from phones")
+    expect(page.locator("dialog")).to_contain_text("Phones cannot reach this gallery.")
+    expect(page.locator(".reception-pin")).to_have_count(0)
+    expect(page.locator(".reception-state")).to_have_count(0)
+    person.press("dialog .main")
+    page.wait_for_selector("dialog", state="detached")
+    person.mock(loopback=False)
     person.delete_album()
 
 

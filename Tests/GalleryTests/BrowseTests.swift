@@ -130,6 +130,12 @@ import Testing
             assert headers["content-type"] == "image/jpeg" and body == get(W + "/picture.jpg")
             status, headers, body = browser.send("GET", path + "?download=1")
             assert headers["content-type"] == "application/octet-stream" and "film.mp4" in headers["content-disposition"]
+            # A name to save has no characters that nobody sees, but those that scripts and emoji need.
+            browser.post("/api/photo/" + film["id"], {"name": "Bill \\u202egpj ❤\\u200d.mp4"})
+            told = browser.send("GET", path + "?download=1")[1]["content-disposition"]
+            assert 'filename="Bill _gpj ______.mp4"' in told, told
+            assert told.endswith("; filename*=UTF-8''Bill%20_gpj%20%E2%9D%A4%E2%80%8D.mp4"), told
+            browser.post("/api/photo/" + film["id"], {"name": "film.mp4"})
             size = len(content)
             for asked, part in (("0-0", (0, 1)), ("100-199", (100, 200)), ("100-", (100, size)),
                                 ("-50", (size - 50, size)), (f"{size - 1}-{size + 5}", (size - 1, size)),

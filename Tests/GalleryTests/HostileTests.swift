@@ -46,6 +46,95 @@ import Testing
     }
   }
 
+  /// A page elsewhere may make its own name lead to this server.
+  @Test func aHostThatIsNotTheServersOwnIsRefused() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        def ask(server, host, path="/", method="GET", more=()):
+            raw = Browser(server).connect()
+            raw.putrequest(method, path, skip_host=True)
+            raw.putheader("Host", host)
+            for name, value in more: raw.putheader(name, value)
+            raw.endheaders()
+            reply = raw.getresponse()
+            return reply.status, reply.read()
+        with Server(S) as server:
+            port, own = server.port, socket.gethostname()
+            names = ["localhost", "LOCALHOST.", "127.0.0.1", "127.0.0.2", "[::1]", own, own.upper()]
+            if "." not in own: names.append(own + ".local")
+            for name in names:
+                for host in (name, f"{name}:{port}", f"{name}:1"): assert ask(server, host)[0] == 200, host
+            for name in ("elsewhere.example", "localhost.elsewhere.example", "127.0.0.1.elsewhere.example", "10.9.8.7",
+                         "[2001:db8::1]", "x" + own, own + ".elsewhere.example", "", "[", "a b", "*", "xn--localhost-cua"):
+                for path in ("/", "/main.js", "/api/session", "/api/localsend/v2/info"):
+                    status, reply = ask(server, f"{name}:{port}", path)
+                    assert status in (400, 421), (name, path, status)
+                    assert b"<title>" not in reply and own.encode() not in reply, reply
+            host = f"elsewhere.example:{port}"
+            rebound = [("Origin", f"https://{host}"), ("X-Albumfs", "1"), ("Content-Length", "0")]
+            status, reply = ask(server, host, "/api/login", "POST", rebound)
+            assert status == 421 and json.loads(reply)["error"] == "origin", (status, reply)
+            assert "terminal" in json.loads(reply)["detail"]
+        # A certificate of one's own names the server.
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", W + "/k", "-out", W + "/c",
+                        "-subj", "/CN=own", "-addext", "subjectAltName=DNS:Album.example,DNS:*.wild.example,IP:10.9.8.7"],
+                       check=True, capture_output=True)
+        with Server(S, "--certificate", W + "/c", "--key", W + "/k") as server:
+            for name in ("album.example", "a.wild.example", "10.9.8.7", "localhost"):
+                assert ask(server, name)[0] == 200, name
+            for name in ("other.example", "wild.example", "a.b.wild.example", "10.9.8.8"):
+                assert ask(server, name)[0] == 421, name
+        """)
+    }
+  }
+
+  @Test func linksInASpaceAreNotFollowedAndSaid() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            point = next(iter(server.own_mounts))
+            for name in ("Linked", "File"):
+                os.mkdir(f"{point}/{name}"); os.rmdir(f"{point}/{name}/Photo")
+            os.symlink("../Trip/Photo", point + "/Linked/Photo")
+            with open(point + "/File/Photo", "w") as file: file.write("x")
+            os.symlink("/etc/passwd", point + "/Trip/Photo/link.jpg")
+            os.symlink("Trip", point + "/Other")
+            albums = eventually(lambda: (found := browser.albums()) and {"Linked", "File"} <= found.keys() and found)
+            assert "Other" not in albums
+            trip = albums["Trip"]
+            photos = browser.photos(trip)
+            assert "link.jpg" not in [photo["name"] for photo in photos]
+            def said(status, reply):
+                fields = json.loads(reply)
+                assert (status, fields["error"]) == (409, "link"), (status, reply)
+                assert "link" in fields["detail"] and fields["detail"].endswith("."), fields
+            for name in ("Linked", "File"):
+                order = dict(album=albums[name]["id"], folders=[], name="a.jpg", size=3, modified=1)
+                said(*browser.send("POST", "/api/uploads", json.dumps(order))[::2])
+                job = browser.wait(browser.post("/api/jobs", dict(
+                    kind="copy", ids=[photos[0]["id"]], album=albums[name]["id"]))["job"])
+                assert [error["error"] for error in job["errors"]] == ["link"], job
+            # Neither a name that a link has nor a folder that is one is written through.
+            assert browser.upload(trip, "link.jpg", b"plain")["name"] == "link (2).jpg"
+            os.symlink("../Trip", point + "/Empty/Photo2")
+            refused(409, "exists", browser.upload, albums["Empty"], "a.jpg", b"abc", folders=["Photo2"])
+            refused(409, "exists", browser.post, "/api/albums", dict(parent=None, name="Other"))
+            # A photo that becomes a link is not one any more.
+            photo, path = browser.photo(trip, "IMG_1.jpg"), point + "/Trip/Photo/IMG_1.jpg"
+            os.remove(path); os.symlink("/etc/passwd", path)
+            for request in (f"/api/original/{photo['id']}", f"/api/original/{photo['id']}?download=1",
+                            f"/api/video/{photo['id']}"):
+                status, _, reply = browser.send("GET", request)
+                assert status in (404, 409) and b"root:" not in reply, (request, status, reply)
+        """)
+    }
+  }
+
   @Test func bodiesHeadersAndConnectionsAreBounded() throws {
     try GalleryStore.use { mounted in
       try GalleryStore.python(
@@ -141,6 +230,87 @@ import Testing
             over.set()
         # Python must not end while a thread is in OpenSSL.
         for thread in threads: thread.join(60)
+        """)
+    }
+  }
+
+  @Test func connectionsBeyondAClientsShareLeaveNothing() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            browser = Browser(server, PASSWORD)
+            address = ("127.0.0.1", server.port)
+            def connect(source): return socket.create_connection(address, timeout=100, source_address=(source, 0))
+            def sockets():
+                count = 0
+                for name in os.listdir(f"/proc/{server.process.pid}/fd"):
+                    try: count += os.readlink(f"/proc/{server.process.pid}/fd/{name}").startswith("socket:")
+                    except FileNotFoundError: pass
+                return count
+            before = sockets()
+            held = [connect("127.0.0.2") for _ in range(96)]
+            eventually(lambda: sockets() >= before + 96)
+            ended = 0
+            for _ in range(10_000):
+                with connect("127.0.0.2") as one:
+                    try: ended += one.recv(1) == b""
+                    except ConnectionError: ended += 1
+            assert ended == 10_000
+            eventually(lambda: sockets() <= before + 96)
+            # Meanwhile others get in, and so does this one when it lets go.
+            Browser(server, SECOND, address="127.0.0.3")
+            for connection in held: connection.close()
+            eventually(lambda: sockets() <= before + 1)
+            Browser(server, SECOND, address="127.0.0.2")
+            # Those that begin and leave at once leave nothing, either.
+            for _ in range(300): connect("127.0.0.4").close()
+            eventually(lambda: sockets() <= before + 2)
+            Browser(server, SECOND, address="127.0.0.4")
+        """)
+    }
+  }
+
+  @Test func loginsThatNobodyWaitsForDelayNobody() throws {
+    try GalleryStore.use { mounted in
+      try GalleryStore.python(
+        mounted,
+        """
+        with Server(S) as server:
+            address = "127.0.0.2"
+            def send(head, body):
+                raw = Browser(server, address=address).connect(); raw.connect()
+                raw.sock.sendall(f"POST /api/login HTTP/1.1\\r\\nHost: 127.0.0.1:{server.port}\\r\\nOrigin: "
+                                 f"https://127.0.0.1:{server.port}\\r\\nX-Albumfs: 1\\r\\n{head}\\r\\n\\r\\n".encode() + body)
+                return raw
+            def login():
+                browser = Browser(server, address=address)
+                browser.connection = browser.connect(); browser.connection.timeout = 60
+                browser.login(PASSWORD)
+            wrong = json.dumps({"password": "wrong"}).encode()
+            ways = {
+                "half a body": ("Content-Length: 100", b'{"password": "wr'),
+                "half a chunk": ("Transfer-Encoding: chunked", b'64\\r\\n{"password": "wr'),
+                "a whole body": (f"Content-Length: {len(wrong)}", wrong),
+            }
+            for name, (head, body) in ways.items():
+                # More than may wait, and nobody is there any more.
+                left = [send(head, body) for _ in range(40)]
+                for raw in left: raw.close()
+                def is_in():
+                    try: login()
+                    except Refused as error: assert error.code == "slow", (name, error)
+                    else: return True
+                eventually(is_in, seconds=100)
+            # Over HTTP/2, a stream that is reset is one that nobody waits for.
+            from http2 import Connection, RESET
+            connection = Connection(server)
+            streams = [connection.request("POST", "/api/login", length=len(wrong), end=False) for _ in range(30)]
+            for stream in streams: connection.data(stream, wrong, end=True)
+            for stream in streams: connection.send(RESET, 0, stream, bytes([0, 0, 0, 8]))
+            address = "127.0.0.1"
+            eventually(is_in, seconds=100)
         """)
     }
   }

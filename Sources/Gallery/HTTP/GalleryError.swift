@@ -8,7 +8,7 @@ import Posix
 struct GalleryError: Error {
   enum Code: String {
     case session, refused, origin, unknown, exists, name, invalid, large, range, slow, room
-    case readonly, damaged, busy, failed
+    case readonly, damaged, busy, failed, link
     // Of addresses in the web.
     case address, local, unreachable, missing, nopicture
   }
@@ -35,7 +35,13 @@ struct GalleryError: Error {
     case .io, .badMessage: self.init(.damaged)
     case .nameTooLong, .invalid: self.init(.name)
     case .notConnected: self.init(.session)
-    default: self.init(.failed, "\(error)")
+    // What each call says of a name that leads elsewhere, or to no file or folder where it needs one.
+    case .tooManySymlinks, .notDirectory, .isDirectory, .noDevice, .crossDevice:
+      self.init(
+        .link,
+        "A link, or something else that is no plain file or folder, is in the way. The gallery does not "
+          + "follow links.")
+    default: self.init(.failed, "The space refused a call on its files: \(error).")
     }
   }
 
@@ -61,7 +67,7 @@ struct GalleryError: Error {
     case .session: .unauthorized
     case .refused, .origin, .readonly: .forbidden
     case .unknown: .notFound
-    case .exists: .conflict
+    case .exists, .link: .conflict
     case .name, .invalid, .address, .local: .badRequest
     case .unreachable, .missing, .nopicture: .badGateway
     case .large: .contentTooLarge

@@ -10,17 +10,17 @@ enum RequestBodies {
   /// A client that sends a small body more slowly than that is cut off.
   static let patience = TestHooks.delay(.body, .seconds(20))
 
-  /// The whole body.
+  /// The whole body. Throws `invalid` if the client went away before its end.
   static func bytes(_ request: Request, atMost limit: Int = limit) async throws -> [UInt8] {
-    if let length = request.headers[.contentLength].flatMap({ Int64($0) }), length > limit {
-      throw GalleryError(.large)
-    }
+    let length = request.headers[.contentLength].flatMap { Int64($0) }
+    if let length, length > limit { throw GalleryError(.large) }
     return try await withDeadline(patience) {
       var bytes: [UInt8] = []
       for try await part in request.body {
         bytes += part.readableBytesView
         if bytes.count > limit { throw GalleryError(.large) }
       }
+      if let length, bytes.count < length { throw GalleryError(.invalid, "The body has no end.") }
       return bytes
     }
   }

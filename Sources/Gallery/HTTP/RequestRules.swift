@@ -1,8 +1,13 @@
 import HTTPTypes
 import Hummingbird
+import NIOCore
 
 /// The rules that hold for every request and every response, whatever the route.
-struct RequestRules<Context: RequestContext>: RouterMiddleware {
+struct RequestRules: RouterMiddleware {
+  typealias Context = GalleryContext
+
+  let names: ServerNames
+
   private static var policy: String {
     """
     default-src 'none'; script-src 'self'; style-src 'self'; img-src blob: data:; media-src 'self' blob:; \
@@ -16,7 +21,7 @@ struct RequestRules<Context: RequestContext>: RouterMiddleware {
   ) async throws -> Response {
     var response: Response
     do {
-      try RequestRules.check(request)
+      try check(request, at: context.channel.localAddress)
       response = try await next(request, context)
     } catch {
       response = GalleryError(any: error).response
@@ -31,10 +36,16 @@ struct RequestRules<Context: RequestContext>: RouterMiddleware {
   }
 
   /// A page elsewhere can send neither the server's own origin nor the header.
-  private static func check(_ request: Request) throws {
+  private func check(_ request: Request, at local: SocketAddress?) throws {
     let path = request.uri.path
     // RFC 9112, 3.2.
-    if request.head.authority == nil { throw GalleryError(.invalid) }
+    guard let own = request.head.authority else { throw GalleryError(.invalid) }
+    if !names.contains(own, at: local) {
+      var error = GalleryError(
+        .origin, "The gallery does not go by this name. Use the address that its terminal shows.")
+      error.status = .misdirectedRequest
+      throw error
+    }
     if path.hasPrefix(LocalSendRoutes.prefix) {
       // Apps have no origin. Whatever a page elsewhere sends has one.
       if request.headers[.origin] != nil { throw GalleryError(.origin) }
@@ -42,9 +53,7 @@ struct RequestRules<Context: RequestContext>: RouterMiddleware {
     }
     let isReading = request.method == .get || request.method == .head
     if !isReading {
-      guard let own = request.head.authority, request.headers[.origin] == "https://\(own)" else {
-        throw GalleryError(.origin)
-      }
+      if request.headers[.origin] != "https://\(own)" { throw GalleryError(.origin) }
     }
     guard path.hasPrefix("/api/") else { return }
     // The browser sends these by itself, without our header. If another site made it, it sends no cookie.

@@ -50,6 +50,8 @@ final class IndexUpkeep: Sendable {
     /// The times of directories at the last sweep.
     var times: [[FileName]: Timestamp] = [:]
     var nextSweep = MonotonicTime.now
+    /// The albums that changed and were not looked at since.
+    var due: Set<UInt64> = []
     /// When to look for thumbnails again in albums that wait for some.
     var looks: [UInt64: (next: MonotonicTime, wait: Duration, revision: UInt64)] = [:]
     /// The revision of each album whose details were read, and that at which nothing was left to read.
@@ -85,8 +87,20 @@ final class IndexUpkeep: Sendable {
       changed.formUnion(waiting(&notes))
       notes.nextSweep = MonotonicTime.now + IndexUpkeep.sweep
     }
-    if !changed.isEmpty { try look(at: changed) }
-    if changed.isEmpty { readDetails(&notes) }
+    notes.due.formUnion(changed)
+    if notes.due.isEmpty { readDetails(&notes) } else { try lookAtDue(&notes) }
+  }
+
+  /// An album that cannot be read is looked at again, and keeps no other from showing.
+  private func lookAtDue(_ notes: inout Notes) throws(Errno) {
+    notes.isReading = false
+    do throws(Errno) {
+      try look(at: notes.due)
+      notes.due = []
+    } catch {
+      for inode in notes.due where (try? look(at: [inode])) != nil { notes.due.remove(inode) }
+      throw error
+    }
   }
 
   /// The root's own number stands for the list of albums in it.
@@ -102,19 +116,25 @@ final class IndexUpkeep: Sendable {
     let revision = index.albumsRevision
     guard let watch, notes.watchedRevision != revision, let root = try? mount.root() else { return }
     notes.watchedRevision = revision
-    var all = index.everyAlbum.map { ($0.found.path, $0.found.inode) }
-    all.append(([], index.root))
+    var all: [([FileName], UInt64, Timestamp?)] = index.everyAlbum.map {
+      ($0.found.path, $0.found.inode, $0.found.latest)
+    }
+    all.append(([], index.root, nil))
     let known = Set(all.map(\.0))
     notes.watched.formIntersection(known)
-    for (path, inode) in all where !notes.watched.contains(path) {
+    for (path, inode, read) in all where !notes.watched.contains(path) {
       notes.watched.insert(path)
       let folders = path.isEmpty ? [path] : [path, path + [.photo], path + [.thumb]]
+      var latest: Timestamp?
       for folder in folders {
         guard let opened = try? Folder(folder, below: root),
           let number = try? watch.add(opened.path)
         else { continue }
         notes.albums[number] = inode
+        latest = [latest, try? opened.status().modified].compactMap { $0 }.max()
       }
+      // It changed after it was read and before it was watched.
+      if latest != read { notes.due.insert(inode) }
     }
   }
 
@@ -185,7 +205,7 @@ final class IndexUpkeep: Sendable {
       news.found.append(read.album)
       try look(for: read.albums, in: inode, album.found.path, scan, &news)
     } catch {
-      if error != .noEntry, error != .notDirectory { throw error }
+      if !SpaceScan.isGone(error) { throw error }
       news.gone.append((inode, album.found.path))
     }
   }

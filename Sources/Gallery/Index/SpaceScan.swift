@@ -9,6 +9,8 @@ struct FoundAlbum: Sendable {
   var path: [FileName]
   /// Seconds since 1970.
   var modified: Int64
+  /// The latest time of its directories, as of before they were read.
+  var latest: Timestamp
   /// The name of the photo that shows it.
   var cover: [UInt8]?
   var content: AlbumContent
@@ -34,17 +36,20 @@ struct SpaceScan: ~Copyable {
     let folder = try Folder(path, below: root)
     let status = try folder.status()
     var rows: [PhotoRow] = []
+    var latest = status.modified
     let own = try folder.names()
     try SpaceScan.addFiles(of: folder, own, direct: true, &rows)
-    if own.contains(where: { $0.name == .photo && $0.kind == .directory }) {
+    try SpaceScan.unlessGone { () throws(Errno) in
       let photo = try Folder(path + [.photo], below: root)
+      latest = max(latest, try photo.status().modified)
       try SpaceScan.addFiles(of: photo, try photo.names(), direct: false, &rows)
     }
-    if own.contains(where: { $0.name == .thumb && $0.kind == .directory }) {
-      try addThumbnails(path, &rows)
+    try SpaceScan.unlessGone { () throws(Errno) in
+      latest = max(latest, try addThumbnails(path, &rows))
     }
     let found = FoundAlbum(
       inode: status.file.inode, parent: parent, path: path, modified: status.modified.seconds,
+      latest: latest,
       cover: ExtendedAttribute.value("user.albumfs.cover", of: folder.path),
       content: AlbumContent(rows))
     return (found, own.filter(SpaceScan.isAlbum))
@@ -57,7 +62,7 @@ struct SpaceScan: ~Copyable {
       let read: (album: FoundAlbum, albums: [Folder.Name])
       do throws(Errno) { read = try album(next.path, parent: next.parent) } catch {
         // Another program has removed it meanwhile.
-        if error == .noEntry || error == .notDirectory { continue }
+        if SpaceScan.isGone(error) { continue }
         throw error
       }
       found.append(read.album)
@@ -65,6 +70,17 @@ struct SpaceScan: ~Copyable {
         waiting.append((next.path + [child.name], read.album.inode))
       }
     }
+  }
+
+  /// True of what opening a directory throws where another program removed it, or put something else there,
+  /// such as a link.
+  static func isGone(_ error: Errno) -> Bool {
+    [.noEntry, .notDirectory, .tooManySymlinks].contains(error)
+  }
+
+  /// Reads a directory of an album, which may have none.
+  private static func unlessGone(_ read: () throws(Errno) -> Void) throws(Errno) {
+    do throws(Errno) { try read() } catch { if !isGone(error) { throw error } }
   }
 
   /// The albums in a directory that is the root.
@@ -90,8 +106,12 @@ struct SpaceScan: ~Copyable {
     }
   }
 
-  private func addThumbnails(_ path: [FileName], _ rows: inout [PhotoRow]) throws(Errno) {
+  /// Returns the time of the directory.
+  private func addThumbnails(
+    _ path: [FileName], _ rows: inout [PhotoRow]
+  ) throws(Errno) -> Timestamp {
     let thumb = try Folder(path + [.thumb], below: root)
+    let time = try thumb.status().modified
     var inodes: [FileName: UInt64] = [:]
     for name in try thumb.names() where name.kind == .file { inodes[name.name] = name.inode }
     for place in rows.indices {
@@ -100,5 +120,6 @@ struct SpaceScan: ~Copyable {
       // The content of a picture decides, not its name.
       if rows[place].kind == .other { rows[place].kind = .photo }
     }
+    return time
   }
 }

@@ -55,9 +55,18 @@ struct BrowserChannel: ServerChildChannel {
           maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100)))
   }
 
+  /// Closes the connection where it fails: NIO leaves one open whose setup did.
   func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+    let value = prepare(channel, logger)
+    value.whenFailure { _ in channel.close(promise: nil) }
+    return value
+  }
+
+  private func prepare(_ channel: any Channel, _ logger: Logger) -> EventLoopFuture<Value> {
     if !shares.take(channel) { return channel.eventLoop.makeFailedFuture(ChannelError.eof) }
     do {
+      // TLS says when it ends. A client that ends TCP alone is gone.
+      try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false)
       let operations = channel.pipeline.syncOperations
       try operations.addHandler(NIOSSLServerHandler(context: encryption))
       try operations.addHandler(HandshakeDeadline())
@@ -119,7 +128,8 @@ struct BrowserChannel: ServerChildChannel {
         }
       }
     } catch {
-      // The client went away.
+      // The client went away, or speaks something else.
     }
+    value.channel.close(promise: nil)
   }
 }

@@ -1,4 +1,4 @@
-import FoundationEssentials
+import AlbumModel
 import Glibc
 import NIOSSL
 import Posix
@@ -10,6 +10,10 @@ struct ServerCertificate {
   let key: NIOSSLPrivateKeySource
   /// SHA-256 of the certificate, in hexadecimal.
   let fingerprint: String
+  /// When it stops to be valid, in seconds since 1970.
+  private let end: time_t
+  /// The servers that it is for.
+  let names: Set<ServerName>
 
   struct Problem: Error, CustomStringConvertible {
     let description: String
@@ -31,6 +35,8 @@ struct ServerCertificate {
     fingerprint = SHA256.hash(try first.toDERBytes())
       .map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }
       .joined(separator: ":")
+    names = Set(first._subjectAlternativeNames().compactMap(ServerName.init))
+    end = first.notValidAfter
   }
 
   /// The server's own, for these names. Makes it if there is none, or if it lacks a name or has expired.
@@ -40,10 +46,8 @@ struct ServerCertificate {
     }
     let directory = "\(configuration)/albumfs/gallery"
     let files = (certificate: "\(directory)/certificate.pem", key: "\(directory)/key.pem")
-    // What no certificate can have is not asked of this one.
-    let names = Set(names.compactMap(Name.init))
     if let kept = try? ServerCertificate(certificate: files.certificate, key: files.key),
-      kept.isOne, ServerCertificate.isGood(files.certificate, for: names)
+      kept.isOne, kept.isGood(for: names)
     {
       self = kept
       return
@@ -59,37 +63,6 @@ struct ServerCertificate {
     self = try ServerCertificate(certificate: files.certificate, key: files.key)
   }
 
-  /// A name of a server, as a certificate has it.
-  private struct Name: Hashable {
-    /// The 4 or 16 bytes of an address, or the characters of a host name.
-    var bytes: [UInt8]
-    var isAddress: Bool
-    /// The words of OpenSSL's subjectAltName.
-    var text: String { (isAddress ? "IP:" : "DNS:") + spelling }
-    private var spelling = ""
-
-    /// nil for a text that is neither an address nor a host name.
-    init?(_ text: String) {
-      let address = AddressText.bytes(text)
-      let isHostName =
-        !text.isEmpty
-        && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-._".contains($0)) }
-      guard address != nil || isHostName else { return nil }
-      (bytes, isAddress, spelling) = (address ?? Array(text.utf8), address != nil, text)
-    }
-
-    init?(_ name: _SubjectAlternativeName) {
-      if name.nameType != .dnsName, name.nameType != .ipAddress { return nil }
-      (bytes, isAddress) = (Array(name.contents), name.nameType == .ipAddress)
-    }
-
-    static func == (one: Name, other: Name) -> Bool {
-      one.isAddress == other.isAddress && one.bytes == other.bytes
-    }
-
-    func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
-  }
-
   /// True if the key is that of the certificate: a crash may leave the new key beside the old certificate.
   private var isOne: Bool {
     let both = TLSConfiguration.makeServerConfiguration(
@@ -97,19 +70,18 @@ struct ServerCertificate {
     return (try? NIOSSLContext(configuration: both)) != nil
   }
 
-  private static func isGood(_ file: String, for names: Set<Name>) -> Bool {
-    guard let certificate = try? NIOSSLCertificate.fromPEMFile(file).first else { return false }
-    let soon = Date(timeIntervalSinceNow: 86_400 * 7).timeIntervalSince1970
-    return Double(certificate.notValidAfter) > soon
-      && names.isSubset(of: certificate._subjectAlternativeNames().compactMap(Name.init))
+  private func isGood(for wanted: Set<String>) -> Bool {
+    let soon = SystemClock.wall().seconds + 7 * 86_400
+    return Int64(end) > soon && names.isSuperset(of: wanted.compactMap(ServerName.init))
   }
 
   /// Phones refuse certificates that are valid for longer than 825 days.
   private static let days = 820
 
   /// Runs OpenSSL, which writes both over a pipe, so that this program alone makes files.
-  private static func make(_ names: Set<Name>) throws(Problem) -> (key: String, certificate: String)
-  {
+  private static func make(_ names: Set<String>) throws(Problem) -> (
+    key: String, certificate: String
+  ) {
     guard let program = Subprocess.find("openssl") else {
       throw Problem(
         description: """
@@ -120,7 +92,7 @@ struct ServerCertificate {
     let extensions = [
       "basicConstraints=critical,CA:FALSE", "keyUsage=critical,digitalSignature",
       "extendedKeyUsage=serverAuth",
-      "subjectAltName=" + names.map(\.text).sorted().joined(separator: ","),
+      "subjectAltName=" + names.sorted().compactMap(alternative).joined(separator: ","),
     ]
     let order =
       [
@@ -140,6 +112,15 @@ struct ServerCertificate {
           """)
     }
     return (key, certificate)
+  }
+
+  /// A name in the words of OpenSSL; nil for what no certificate can have.
+  private static func alternative(_ text: String) -> String? {
+    switch ServerName(text) {
+    case .address?: "IP:" + text
+    case .host?: "DNS:" + text
+    case nil: nil
+    }
   }
 
   /// One part of a text in PEM.
@@ -172,5 +153,15 @@ struct ServerCertificate {
     try file.writeAll(Array((text + "\n").utf8))
     try file.synchronize()
     try PathCalls.rename(new, over: path)
+  }
+}
+
+extension ServerName {
+  fileprivate init?(_ name: _SubjectAlternativeName) {
+    switch name.nameType {
+    case .ipAddress: self = .address(Array(name.contents))
+    case .dnsName: self = .host(String(decoding: name.contents, as: UTF8.self).lowercased())
+    default: return nil
+    }
   }
 }

@@ -70,7 +70,7 @@ struct LocalSendRoutes: Sendable {
       case .name, .invalid, .large, .range: (.badRequest, error.detail ?? "Invalid request")
       case .room: (.internalServerError, "The disk is full.")
       // The last ones are those of imports from the web, which no sender asks for.
-      case .exists, .damaged, .failed, .address, .local, .unreachable, .missing, .nopicture:
+      case .exists, .link, .damaged, .failed, .address, .local, .unreachable, .missing, .nopicture:
         (.internalServerError, "Not saved")
       }
     return response(status, message)
@@ -103,7 +103,9 @@ struct LocalSendRoutes: Sendable {
     guard let pin = GalleryRoutes.query("pin", request), !pin.isEmpty else {
       return Self.response(.unauthorized, "PIN required")
     }
-    let reception = try await desk.reception(pin: pin, from: context.client)
+    let reception = try await context.whileConnected {
+      try await desk.reception(pin: pin, from: context.client)
+    }
     let offer = try await RequestBodies.json(request, LocalSendOffer.self, atMost: Self.offerLimit)
     let files = try offer.expected()
     if files.isEmpty { return Response(status: .noContent) }

@@ -5,8 +5,9 @@
 
 import { post } from "./api.js";
 import { nameDialog, showDialog } from "./dialogs.js";
-import { h, fill } from "./dom.js";
+import { fill, h } from "./dom.js";
 import { icon } from "./icons.js";
+import { shown } from "./names.js";
 import { explain, t } from "./texts.js";
 
 /** @typedef {import("./library.js").Library} Library */
@@ -31,10 +32,10 @@ export async function pickAlbum(library, { title, action, withRoot = false, with
     spellcheck: "false",
   });
   /** @type {HTMLDialogElement | null} */
-  let shown = null;
+  let open = null;
   const choose = (/** @type {string} */ id) => {
     chosen = id;
-    const main = shown?.querySelector("button.main");
+    const main = open?.querySelector("button.main");
     if (main instanceof HTMLButtonElement) main.disabled = false;
   };
   const draw = () => {
@@ -54,7 +55,7 @@ export async function pickAlbum(library, { title, action, withRoot = false, with
     { label: t("cancel"), value: "" },
     { label: action, value: "yes", kind: "main" },
   ], (dialog) => {
-    shown = dialog;
+    open = dialog;
     dialog.classList.add("picker");
     const main = dialog.querySelector("button.main");
     if (main instanceof HTMLButtonElement) main.disabled = true;
@@ -89,7 +90,7 @@ function option(id, name, depth, chosen, choose) {
   const input = h("input", {
     type: "radio", name: "album", value: id, checked: id === chosen, on: { change: () => choose(id) },
   });
-  const label = h("label", { class: "album-option" }, input, icon("albums"), h("span", null, name));
+  const label = h("label", { class: "album-option" }, input, icon("albums"), h("span", { dir: "auto" }, shown(name)));
   label.style.setProperty("--depth", String(Math.min(depth, 6)));
   return label;
 }

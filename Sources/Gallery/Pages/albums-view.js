@@ -5,6 +5,7 @@
 
 import { fill, h, picture, settle } from "./dom.js";
 import { icon } from "./icons.js";
+import { shown } from "./names.js";
 import { describeCounts, t } from "./texts.js";
 
 /** @typedef {import("./library.js").Library} Library */
@@ -91,7 +92,7 @@ export class AlbumCards {
       type: "button", class: "card", "data-album": album.id, on: { click: () => this.#open(album.id) },
     },
     cover,
-    h("span", { class: "card-name", title: album.name }, album.name),
+    h("span", { class: "card-name", dir: "auto", title: shown(album.name) }, shown(album.name)),
     h("span", { class: "card-count" }, describeCounts({ ...album, albums: inner })));
     return h("li", null, button);
   }

@@ -6,6 +6,7 @@
 import { showMenu } from "./dialogs.js";
 import { append, fill, h } from "./dom.js";
 import { icon } from "./icons.js";
+import { shown } from "./names.js";
 import { formatNumber, t } from "./texts.js";
 
 /** @typedef {import("./icons.js").IconName} IconName */
@@ -96,10 +97,10 @@ export class TopBar {
    */
   show({ path, title, up, main, actions }) {
     const parents = path.flatMap(({ name, go }) => [
-      h("button", { type: "button", class: "crumb", on: { click: go } }, name),
+      h("button", { type: "button", class: "crumb", dir: "auto", on: { click: go } }, shown(name)),
       h("span", { class: "crumb-sign", "aria-hidden": "true" }, "›"),
     ]);
-    fill(this.#heading, ...parents, h("span", { class: "crumb-here", title }, title));
+    fill(this.#heading, ...parents, h("span", { class: "crumb-here", dir: "auto", title: shown(title) }, shown(title)));
     fill(this.#start, up && iconButton("back", t("up"), up));
     fill(this.#actions,
       main && h("button", { type: "button", class: "main with-icon upload-button", title: main.label,

@@ -9,6 +9,7 @@ import { icon } from "./icons.js";
 import { Layout } from "./layout.js";
 import { formatDay, formatDate, t } from "./texts.js";
 import { GridPointer } from "./grid-pointer.js";
+import { isolated, shown } from "./names.js";
 
 /** @typedef {import("./listing.js").Listing} Listing */
 /** @typedef {import("./selection.js").Selection} Selection */
@@ -403,9 +404,10 @@ export class Grid {
     const tile = h("div", { class: `tile ${kind}`, role: "gridcell", "data-id": id, "data-version": thumb });
     const url = this.options.thumbnails.url({ id, version: thumb });
     if (url) tile.append(picture(url));
-    else if (kind === "other" || thumb < 0) {
+    else if (kind === "other" || thumb <= 0) {
       const sign = icon(kind === "photo" ? "photos" : "file");
-      tile.append(h("span", { class: "tile-name" }, sign, h("span", null, name)));
+      tile.append(h("span", { class: "tile-name" }, sign, h("span", { dir: "auto" }, shown(name)),
+        kind === "photo" && thumb === 0 && h("span", { class: "tile-hint" }, t("beingMade"))));
     }
     if (kind === "video") tile.append(h("span", { class: "badge" }, icon("play")));
     tile.append(h("span", { class: "tick" }, icon("check")));
@@ -419,7 +421,7 @@ export class Grid {
    */
   #label(listing, index) {
     const kind = listing.kind(index);
-    const parts = [listing.names[index], kind === "photo" ? null : t(kind), formatDate(listing.date(index))];
+    const parts = [isolated(listing.names[index]), kind === "photo" ? null : t(kind), formatDate(listing.date(index))];
     return parts.filter(Boolean).join(", ");
   }
 

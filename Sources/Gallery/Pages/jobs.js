@@ -5,6 +5,7 @@
 
 import { get, isAbort, post } from "./api.js";
 import { listDialog } from "./dialogs.js";
+import { isolated } from "./names.js";
 import { explain, formatBytes, t } from "./texts.js";
 import { Toast } from "./toasts.js";
 
@@ -138,7 +139,7 @@ export class Jobs {
    * @param {Toast} toast
    */
   #endWithErrors(job, toast) {
-    const lines = job.errors.map(({ name, error }) => `${name}: ${explain({ code: error })}`);
+    const lines = job.errors.map(({ name, error }) => `${isolated(name)}: ${explain({ code: error })}`);
     const title = t("failedOf", { failed: job.errors.length, n: job.total });
     toast.say(title);
     toast.offer([{

@@ -25,6 +25,13 @@ export async function receiveFromPhones(album) {
   /** @type {Reception} */
   const reception = await post("/api/receptions", { album });
   const path = `/api/receptions/${reception.reception}`;
+  // A PIN would make people look for a device that no phone can find.
+  if (reception.address === null) {
+    await post(`${path}/close`).catch(() => {});
+    await showDialog(t("receive"), [h("p", null, t("receiveUnreachable"))],
+      [{ label: t("close"), value: "", kind: "main" }]);
+    return;
+  }
   const stop = new AbortController();
   const state = h("p", { class: "reception-state", role: "status", "aria-live": "polite" }, t("receiveWaiting"));
   const pin = h("p", { class: "reception-pin", "aria-label": `${t("pin")} ${[...reception.pin].join(" ")}` },
@@ -34,8 +41,8 @@ export async function receiveFromPhones(album) {
   });
   await showDialog(t("receive"), [
     h("p", null, t("receiveText", { device: reception.device })), pin, state,
-    h("p", { class: "hint" }, reception.address === null ? t("receiveUnreachable")
-      : t("receiveAddress", { device: reception.device, address: `${reception.address}, ${reception.port}` })),
+    h("p", { class: "hint" },
+      t("receiveAddress", { device: reception.device, address: `${reception.address}, ${reception.port}` })),
   ], [{ label: t("stopReceiving"), value: "", kind: "main" }]);
   stop.abort();
   // A session that is over has ended it.

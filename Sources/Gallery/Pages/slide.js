@@ -6,6 +6,7 @@
 import { codeOf, get, isAbort } from "./api.js";
 import { h, style } from "./dom.js";
 import { icon } from "./icons.js";
+import { shown } from "./names.js";
 import { sayInUse } from "./session.js";
 import { explain, t } from "./texts.js";
 import { clampZoom, fit, largestScale, noZoom, previewEdge, zoomAt } from "./zoom.js";
@@ -125,7 +126,7 @@ export class Slide {
    */
   async #show(url, kind) {
     if (this.#box.querySelector(`.${kind}`)) return;
-    const image = h("img", { src: url, alt: this.photo.name, class: kind, draggable: "false" });
+    const image = h("img", { src: url, alt: shown(this.photo.name), class: kind, draggable: "false" });
     await image.decode().catch(() => {});
     if (this.#stop.signal.aborted || this.#box.querySelector(`.${kind}`)) return;
     this.element.querySelector(".slide-message")?.remove();
@@ -142,7 +143,7 @@ export class Slide {
 
   #showFile() {
     const { name } = this.photo;
-    this.element.append(h("p", { class: "slide-file" }, icon("file"), h("span", null, name)));
+    this.element.append(h("p", { class: "slide-file" }, icon("file"), h("span", { dir: "auto" }, shown(name))));
   }
 
   /** Begins what only the photo in the middle does: play, and answer to a screen reader. */
@@ -168,7 +169,7 @@ export class Slide {
     const thumb = this.#box.querySelector("img");
     const video = h("video", {
       src: `/api/video/${this.photo.id}`, controls: true, playsinline: true, preload: "metadata",
-      poster: thumb?.src, "aria-label": this.photo.name, controlslist: "nodownload noremoteplayback",
+      poster: thumb?.src, "aria-label": shown(this.photo.name), controlslist: "nodownload noremoteplayback",
       disableremoteplayback: true,
     });
     video.addEventListener("loadedmetadata", () => {

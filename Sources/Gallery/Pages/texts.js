@@ -3,6 +3,8 @@
  * @module
  */
 
+import { isolated } from "./names.js";
+
 /** @typedef {"en" | "de"} Language */
 /**
  * A text; where it depends on a number `n`, the forms for one and for others.
@@ -53,6 +55,7 @@ export const table = define({
   noPhotosAnywhere: ["Photos of all albums appear here.", "Hier erscheinen die Fotos aller Alben."],
   noAlbums: ["No albums", "Keine Alben"],
   noAlbumsText: ["Create an album to put photos into.", "Lege ein Album an, das Fotos aufnimmt."],
+  beingMade: ["Being made…", "Entsteht noch …"],
   goToDate: ["Go to a date", "Zu einem Datum"],
   video: ["Video", "Video"],
   other: ["File", "Datei"],
@@ -211,6 +214,8 @@ export const table = define({
   error_origin: ["The server does not accept this address.", "Der Server nimmt diese Adresse nicht an."],
   error_unknown: ["It no longer exists.", "Das gibt es nicht mehr."],
   error_exists: ["This name is taken.", "Diesen Namen gibt es schon."],
+  error_link: ["A link is in the way, which the gallery does not follow.",
+    "Ein Verweis ist im Weg, dem die Galerie nicht folgt."],
   error_name: ["This name is not possible.", "Dieser Name ist nicht möglich."],
   error_invalid: ["The server did not understand this.", "Der Server hat das nicht verstanden."],
   error_large: ["The file is too large.", "Die Datei ist zu groß."],
@@ -267,7 +272,7 @@ export function t(key, values = {}) {
   const form = typeof text === "string" ? text : text[values.n === 1 ? 0 : 1];
   return form.replace(/\{(\w+)\}/g, (whole, name) => {
     const value = values[name];
-    return typeof value === "number" ? formatNumber(value) : value ?? whole;
+    return typeof value === "number" ? formatNumber(value) : value === undefined ? whole : isolated(value);
   });
 }
 

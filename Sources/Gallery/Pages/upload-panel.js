@@ -6,6 +6,7 @@
 import { confirmDialog } from "./dialogs.js";
 import { append, fill, h, oncePerFrame, publishHeight, style } from "./dom.js";
 import { icon } from "./icons.js";
+import { isolated, shown } from "./names.js";
 import { explain, formatBytes, formatTimeLeft, t } from "./texts.js";
 import { pairName } from "./upload-kind.js";
 import { UploadPreviews } from "./upload-preview.js";
@@ -142,11 +143,13 @@ export class UploadPanel {
   #describeTarget(isReview) {
     this.#target.hidden = this.#queue.isOver;
     const name = this.#albumName();
+    const text = name === null ? null : shown(name);
+    const attributes = { dir: "auto", title: text };
     const ask = () => void this.#chooseAlbum();
     const choose = { type: "button", class: "plain with-icon", on: { click: ask } };
     fill(this.#target, t("into"), " ", isReview
-      ? h("button", choose, icon("albums"), h("span", { title: name }, name ?? t("chooseAlbum")))
-      : h("strong", { title: name }, name ?? ""));
+      ? h("button", choose, icon("albums"), h("span", attributes, text ?? t("chooseAlbum")))
+      : h("strong", attributes, text));
   }
 
   /** Tells a screen reader how far it is, every few seconds. */
@@ -214,7 +217,7 @@ export class UploadPanel {
   #row(item) {
     const isVideo = item.file.source.type.startsWith("video/");
     const preview = h("span", { class: "upload-preview" }, icon(isVideo ? "play" : "photos"));
-    const name = [...item.file.folders, item.file.name].join(" / ");
+    const name = [...item.file.folders, item.file.name].map(isolated).join(" / ");
     const row = h("div", { class: "upload-row" }, preview,
       h("span", { class: "upload-text" }, h("span", { class: "upload-name", title: name }, name),
         h("span", { class: "upload-line" },

@@ -6,6 +6,7 @@
 import { get, isAbort } from "./api.js";
 import { fill, h } from "./dom.js";
 import { icon } from "./icons.js";
+import { isolated, shown } from "./names.js";
 import { explain, formatBytes, formatDateLong, formatExposure, formatNumber, t } from "./texts.js";
 
 /** @typedef {import("./listing.js").Photo} Photo */
@@ -78,11 +79,11 @@ export class ViewerInfo {
     const pixels = width > 0 && `${formatNumber(width)} × ${formatNumber(height)}`;
     const place = h("button", {
       type: "button", class: "link", on: { click: () => this.#actions.goToAlbum(album) },
-    }, path.join(" / "));
+    }, path.map(isolated).join(" / "));
     fill(this.element,
       h("h2", null, t("information")),
       h("dl", null,
-        ...this.#row(t("name"), h("span", { class: "name-line" }, h("span", null, name), rename)),
+        ...this.#row(t("name"), h("span", { class: "name-line" }, h("span", { dir: "auto" }, shown(name)), rename)),
         ...this.#row(t("taken"), taken !== null && formatDateLong(taken, true)),
         ...this.#row(t("modified"), formatDateLong(modified, false)),
         ...this.#row(t("camera"), camera),

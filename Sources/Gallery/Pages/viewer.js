@@ -6,6 +6,7 @@
 import { append, fill, h, style, wantsLittleMotion } from "./dom.js";
 import { Gestures } from "./gestures.js";
 import { icon } from "./icons.js";
+import { shown } from "./names.js";
 import { Pictures } from "./pictures.js";
 import { Slide } from "./slide.js";
 import { t, formatDateLong } from "./texts.js";
@@ -225,7 +226,7 @@ export class Viewer {
   #describe() {
     const { name, taken, modified, kind } = this.photo;
     fill(this.#caption,
-      h("strong", null, name),
+      h("strong", { dir: "auto" }, shown(name)),
       h("span", null, formatDateLong(taken ?? modified, taken !== null)),
       h("span", { class: "hidden" }, t("photoOf", { n: this.index + 1, total: this.#listing.count })));
     for (const button of this.#controls.querySelectorAll("button")) {

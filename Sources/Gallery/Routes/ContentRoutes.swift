@@ -224,13 +224,26 @@ extension GalleryRoutes {
 
 /// Writes the name of a file to save into a header (RFC 6266).
 enum Disposition {
+  /// The bytes of a name, with `_` for characters that nobody sees, such as U+202E, which makes the end of a
+  /// name read as its middle. Joiners stay, which scripts and emoji need.
+  private static func readable(_ name: FileName) -> [UInt8] {
+    guard let text = String(validating: name.bytes, as: UTF8.self) else { return name.bytes }
+    let joiners: [Unicode.Scalar] = ["\u{200C}", "\u{200D}"]
+    let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
+      let isUnseen = [.control, .format].contains(scalar.properties.generalCategory)
+      return isUnseen && !joiners.contains(scalar) ? "_" : scalar
+    }
+    return scalars.flatMap { Array(UTF8.encode($0)!) }
+  }
+
   static func attachment(_ name: FileName) -> String {
-    let plain = name.bytes.map { byte -> Character in
+    let bytes = readable(name)
+    let plain = bytes.map { byte -> Character in
       let isPlain = (0x20...0x7e).contains(byte) && byte != 0x22 && byte != 0x5c && byte != 0x25
       return isPlain ? Character(UnicodeScalar(byte)) : "_"
     }
     let marks = Array("-._~".utf8)
-    let coded = name.bytes.map { byte -> String in
+    let coded = bytes.map { byte -> String in
       let isPlain =
         (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
         || marks.contains(byte)

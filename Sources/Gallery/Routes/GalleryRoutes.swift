@@ -9,6 +9,7 @@ struct GalleryRoutes: Sendable {
   let sessions: SessionTable
   let desk: ReceptionDesk
   let address: GalleryAddress
+  let names: ServerNames
   let idle: Duration
   /// Short file calls, for which a user waits.
   let files: BlockingBridge
@@ -23,7 +24,7 @@ struct GalleryRoutes: Sendable {
 
   func router() -> Router<Context> {
     let router = Router(context: Context.self, options: .autoGenerateHeadEndpoints)
-    router.addMiddleware { RequestRules<Context>() }
+    router.addMiddleware { RequestRules(names: names) }
     for file in PageFiles.all {
       router.get(RouterPath(file.path)) { _, _ in PageFiles.response(file) }
     }
@@ -62,4 +63,17 @@ struct GalleryContext: RequestContext {
   }
 
   var client: Client { Client(channel.remoteAddress) }
+
+  /// Runs `body`, and cancels it when the client goes away.
+  func whileConnected<Result: Sendable>(
+    _ body: @escaping @Sendable () async throws -> Result
+  ) async throws -> Result {
+    let task = Task { try await body() }
+    channel.closeFuture.whenComplete { _ in task.cancel() }
+    return try await withTaskCancellationHandler {
+      try await task.value
+    } onCancel: {
+      task.cancel()
+    }
+  }
 }

@@ -237,9 +237,15 @@ struct PhotoListing: Sendable {
     }
   }
 
+  /// A photo without a thumbnail that has not changed for so long waits for none: its decoding failed.
+  private static let patience = Duration.seconds(86_400)
+
   /// A new thumbnail is a new inode.
   static func thumb(_ content: AlbumContent, _ row: Int) -> Int64 {
     if content.thumbnails[row] != 0 { return Int64(content.thumbnails[row] & 0xF_FFFF_FFFF_FFFF) }
-    return content.kinds[row] != .photo || content.details[row].isHopeless ? -1 : 0
+    let isWaiting =
+      content.kinds[row] == .photo && !content.details[row].isHopeless
+      && Timestamp(nanoseconds: content.row(row).changed) > SystemClock.wall() - patience
+    return isWaiting ? 0 : -1
   }
 }

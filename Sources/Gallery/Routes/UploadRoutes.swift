@@ -126,7 +126,7 @@ extension GalleryRoutes {
       album: album, name: name, size: order.size,
       modified: Timestamp(nanoseconds: Int64(order.modified * 1e9)), key: try files.key())
     let offset = try files.found(upload)
-    let id = try session.uploads.add(upload)
+    let id = session.uploads.add(upload)
     var text = JSONText()
     text.object { text in
       text.field("upload", id)

@@ -109,22 +109,43 @@ final class Upload: Sendable {
 
 /// The uploads of a session by their ids. Any thread.
 final class UploadTable: Sendable {
-  private let uploads = Mutex<[String: Upload]>([:], rank: .leaf)
+  private struct State {
+    var uploads: [String: (upload: Upload, used: UInt64)] = [:]
+    var uses: UInt64 = 0
+
+    mutating func use(_ id: String, _ upload: Upload) {
+      uses += 1
+      uploads[id] = (upload, uses)
+    }
+  }
+
+  private let state = Mutex(State(), rank: .leaf)
   private static let limit = 4096
 
-  func add(_ upload: Upload) throws(GalleryError) -> String {
+  /// Forgets the one that was not used for longest where there are too many. What has arrived of it lies in
+  /// its album: the client begins it anew, and goes on from there.
+  func add(_ upload: Upload) -> String {
     let id = RandomText.make(16)
-    try uploads.withLock { uploads throws(GalleryError) in
-      if uploads.count >= UploadTable.limit { throw GalleryError(.busy) }
-      uploads[id] = upload
+    state.withLock { state in
+      if state.uploads.count >= UploadTable.limit,
+        let oldest = state.uploads.min(by: { $0.value.used < $1.value.used })
+      {
+        state.uploads[oldest.key] = nil
+      }
+      state.use(id, upload)
     }
     return id
   }
 
   func upload(_ id: String) throws(GalleryError) -> Upload {
-    guard let upload = uploads.withLock({ $0[id] }) else { throw GalleryError(.unknown) }
-    return upload
+    let found = state.withLock { state -> Upload? in
+      guard let upload = state.uploads[id]?.upload else { return nil }
+      state.use(id, upload)
+      return upload
+    }
+    guard let found else { throw GalleryError(.unknown) }
+    return found
   }
 
-  func remove(_ id: String) { uploads.withLock { $0[id] = nil } }
+  func remove(_ id: String) { state.withLock { $0.uploads[id] = nil } }
 }

@@ -56,7 +56,7 @@ class Phone:
         connection = self.connect()
         target = PATH + self.target(offer["sessionId"], file, offer["files"][file])
         connection.sock.sendall(
-            f"POST {target} HTTP/1.1\r\nHost: phone\r\nContent-Length: {size}\r\n\r\n".encode() + content)
+            f"POST {target} HTTP/1.1\r\nHost: {self.host}\r\nContent-Length: {size}\r\n\r\n".encode() + content)
         return connection
 
     def give(self, pin, contents, **more):
