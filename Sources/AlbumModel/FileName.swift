@@ -57,6 +57,17 @@ package enum NumberedName {
     FileName(known: bytes(name.bytes, number))
   }
 
+  /// True if a file named `name` has or would get the name `candidate` where others are taken.
+  package static func isForm(_ candidate: FileName, of name: FileName) -> Bool {
+    if candidate == name { return true }
+    guard let open = candidate.bytes.lastIndex(of: UInt8(ascii: "(")) else { return false }
+    let digits = candidate.bytes[(open + 1)...].prefix { 48...57 ~= $0 }
+    guard let number = Int(String(decoding: digits, as: UTF8.self)), number > 1 else {
+      return false
+    }
+    return of(name, number) == candidate
+  }
+
   private static func bytes(_ name: [UInt8], _ number: Int) -> [UInt8] {
     if number == 1 { return name }
     var (stem, end) = (name[...], name[name.endIndex...])

@@ -150,6 +150,11 @@ extension ImageKind {
     .raw: ["cr2", "cr3", "raf", "orf", "rw2"],
   ]
 
+  /// True for an ending, in lower case, that names of pictures and films have.
+  package static func isKnown(ending: String) -> Bool {
+    endings.values.contains { $0.contains(ending) }
+  }
+
   fileprivate func accepts(_ ending: String) -> Bool {
     ImageKind.endings[self]?.contains(ending) ?? false
   }

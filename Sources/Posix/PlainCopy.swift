@@ -180,22 +180,49 @@ package enum PlainCopy {
     }
   }
 
+  /// True if a copy has the modification time to the second, the permissions and all attributes of users that
+  /// the original has.
+  package static func hasDetails(of original: some SystemPath, _ copy: some SystemPath) -> Bool {
+    guard let one = try? PlainEntry(original), let other = try? PlainEntry(copy) else {
+      return false
+    }
+    return one.modified.seconds == other.modified.seconds
+      && one.permissions & 0o777 == other.permissions & 0o777
+      && userAttributes(of: original).allSatisfy { attribute(copy, $0) == attribute(original, $0) }
+  }
+
+  private static func userAttributes(of path: some SystemPath) -> [[CChar]] {
+    attributeNames(of: path).filter { $0.starts(with: "user.".cString.dropLast()) }
+  }
+
+  /// The names of all attributes, each with its NUL.
+  private static func attributeNames(of path: some SystemPath) -> [[CChar]] {
+    let path = path.cString
+    var names = [CChar](repeating: 0, count: 1 << 16)
+    let length = unsafe clinux_attribute_names(path, &names, UInt(names.count))
+    return length <= 0 ? [] : names[..<length].split(separator: 0).map { Array($0) + [0] }
+  }
+
+  /// nil if there is none.
+  private static func attribute(_ path: some SystemPath, _ name: [CChar]) -> [UInt8]? {
+    let path = path.cString
+    var value = [UInt8](repeating: 0, count: 1 << 16)
+    let size = unsafe clinux_attribute(path, name, &value, UInt(value.count))
+    return size < 0 ? nil : Array(value[..<size])
+  }
+
   /// Copies the attributes that users set, and the access control lists. Returns false if the file system
   /// refused an access control list. It may refuse other attributes, too.
   @discardableResult
   static func copyAttributes(_ source: some SystemPath, to path: some SystemPath) -> Bool {
-    let (source, path) = (source.cString, path.cString)
-    var names = [CChar](repeating: 0, count: 1 << 16)
-    let length = unsafe clinux_attribute_names(source, &names, UInt(names.count))
-    if length <= 0 { return true }
+    let target = path.cString
     var keepsLists = true
-    for name in names[..<length].split(separator: 0) {
-      let name = Array(name) + [0]
-      var value = [UInt8](repeating: 0, count: 1 << 16)
-      let size = unsafe clinux_attribute(source, name, &value, UInt(value.count))
+    for name in attributeNames(of: source) {
       let isList = name.starts(with: "system.posix_acl_".cString.dropLast())
-      guard isList || name.starts(with: "user.".cString.dropLast()), size >= 0 else { continue }
-      if unsafe clinux_set_attribute(path, name, value, UInt(size)) != 0, isList {
+      guard isList || name.starts(with: "user.".cString.dropLast()),
+        let value = attribute(source, name)
+      else { continue }
+      if unsafe clinux_set_attribute(target, name, value, UInt(value.count)) != 0, isList {
         keepsLists = false
       }
     }

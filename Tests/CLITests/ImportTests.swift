@@ -226,6 +226,96 @@ import Testing
     #expect(move(options: Importer.Options()).report.renamed.map(\.name) == ["two (2).jpg"])
   }
 
+  /// Four photos with the same edit have four equal sidecars, and a marker file is empty.
+  @Test func sidecarsAndEmptyFilesAreNobodysTwins() throws {
+    for number in 1...4 {
+      try put("card/IMG_\(number).jpg", "photo \(number)")
+      try put("card/IMG_\(number).AAE", "<plist>the same edit</plist>")
+      try put("card/\(number).jpeg", "")
+      try put("card/IMG_\(number).THM", "the same black frame")
+    }
+    let wanted = names("card")
+    let outcome = move()
+    #expect(outcome.report.imported == 19 && outcome.report.removed == 19)
+    #expect(names("album/Photo") == wanted && names("card") == [])
+    #expect(outcome.report.files.count == 19)
+    #expect(outcome.report.files.allSatisfy { $0.state == .imported && $0.removed == true })
+  }
+
+  /// Both folders of a camera have an IMG_1 with the same edit. The next run finds both.
+  @Test func sidecarsOfOneNameFromTwoFoldersAreTwo() throws {
+    for folder in ["100CANON", "101CANON"] {
+      try put("dcim/DCIM/\(folder)/IMG_1.JPG", "photo of \(folder)")
+      try put("dcim/DCIM/\(folder)/IMG_1.AAE", "the same edit")
+    }
+    let wanted = ["IMG_1 (2).AAE", "IMG_1 (2).JPG", "IMG_1.AAE", "IMG_1.JPG"]
+    #expect(move(["dcim"], options: Importer.Options()).report.imported == 4)
+    #expect(names("album/Photo") == wanted)
+    #expect(move(["dcim"]).report.duplicates == 4)
+    #expect(names("album/Photo") == wanted && names("dcim/DCIM/101CANON") == [])
+  }
+
+  /// Their names are on no other side.
+  @Test func aTwinOfAnotherNameStaysAndIsNamed() throws {
+    for name in ["one.jpg", "two.jpg", "three.jpg"] { try put("card/\(name)", "the same") }
+    let outcome = move()
+    #expect(outcome.report.imported == 1 && outcome.report.duplicates == 2)
+    #expect(names("album/Photo") == ["one.jpg"] && names("card") == ["three.jpg", "two.jpg"])
+    #expect(
+      outcome.report.errors.map(\.path)
+        == ["three.jpg", "two.jpg"].map { scratch.path("card/\($0)") })
+    #expect(outcome.report.errors.allSatisfy { $0.reason.contains("as one.jpg") })
+    // The first one of the card is gone, and the others stay again.
+    #expect(move().report.errors.count == 2 && names("card").count == 2)
+  }
+
+  @Test func aTwinWithAnotherTimeModeOrAttributeStaysAndIsNamed() throws {
+    for change in ["touch -d @1000000000", "chmod 600", "setfattr -n user.rating -v 5"] {
+      for folder in ["100CANON", "101CANON"] {
+        try put("dcim/DCIM/\(folder)/IMG_1.JPG", "the same")
+        let path = scratch.path("dcim/DCIM/\(folder)/IMG_1.JPG")
+        _ = try Command("/usr/bin/env", ["touch", "-d", "@900000000", path]).run()
+      }
+      let kept = scratch.path("dcim/DCIM/101CANON/IMG_1.JPG")
+      let made = try Command("/usr/bin/env", ["sh", "-c", "\(change) \(kept)"]).run()
+      try #require(made.code == 0, "\(made.errors)")
+      let outcome = move(["dcim"])
+      #expect(outcome.report.errors.map(\.path) == [kept], "\(change)")
+      #expect(text("dcim/DCIM/101CANON/IMG_1.JPG") == "the same")
+      #expect(names("dcim/DCIM/100CANON") == [])
+      try FileManager.default.removeItem(atPath: scratch.path("dcim"))
+      try FileManager.default.removeItem(atPath: album)
+    }
+  }
+
+  @Test func theReportListsEveryFileAndWhatBecameOfIt() throws {
+    try put("card/again.jpg", "content of one.jpg")
+    try FileManager.default.createSymbolicLink(
+      atPath: scratch.path("card/link.jpg"), withDestinationPath: "one.jpg")
+    func states(_ report: ImportReport) -> [String] {
+      report.files.map { "\(($0.path as NSString).lastPathComponent) \($0.state)" }.sorted()
+    }
+    let all = [
+      "again.jpg imported", "link.jpg failed", "one.jpg present", "three.jpg imported",
+      "two.jpg imported",
+    ]
+    let plan = move(options: Importer.Options(isDryRun: true)).report
+    #expect(states(plan) == all)
+    #expect(
+      plan.files.first { $0.state == .present }?.copy == scratch.path("album/Photo/again.jpg"))
+    let stopped = move(during: { () throws(Failure) in throw Failure(.unreachable, "Gone.") })
+    #expect(states(stopped.report).filter { $0.hasSuffix("unfinished") }.count == 4)
+    try FileManager.default.removeItem(atPath: album)
+    let done = move().report
+    #expect(states(done) == all)
+    let data = try JSONEncoder().encode(done)
+    let files = try #require(
+      (JSONSerialization.jsonObject(with: data) as? [String: Any])?["files"] as? [[String: Any]])
+    let stays = try #require(files.first { $0["state"] as? String == "present" })
+    #expect(stays["removed"] as? Bool == false)
+    #expect((stays["reason"] as? String)?.contains("as again.jpg") ?? false)
+  }
+
   @Test func foldersBecomeAlbumsAndTheCamerasDoNot() throws {
     try put("source/DCIM/100CANON/IMG_1.JPG", "a")
     try put("source/DCIM/101CANON/IMG_1.JPG", "b")

@@ -16,8 +16,9 @@ struct Import: ParsableCommand {
       byte for byte, their modification times, permissions and attributes. A zip file that you name is \
       unpacked like a folder; --move refuses it.
 
-      A file whose content is in its album already is skipped. Another content of the same name gets a \
-      number, as in "IMG_1 (2).jpg". What is hidden is skipped, symbolic links are not followed, and stores of \
+      A picture or video whose content is in its album already is skipped, whatever its name is; any other \
+      file, such as a sidecar, is skipped only if the album has it under its name. Another content of the \
+      same name gets a number, as in "IMG_1 (2).jpg". What is hidden is skipped, symbolic links are not followed, and stores of \
       albumfs are refused. Interrupt it at any time, and run it again to continue.
 
       --url and --url-list load pictures and videos by http or https, in the process albumfs-fetch. Their \
@@ -59,7 +60,8 @@ struct Import: ParsableCommand {
   @Flag(
     name: .customLong("move"),
     help: """
-      Remove each original when its copy is on disk, was read back and is the same. Folders stay.
+      Remove each original when its copy is on disk, was read back and is the same. Folders stay, and what \
+      the album had already under another name.
       """)
   var isMove = false
 
@@ -173,6 +175,10 @@ struct Import: ParsableCommand {
         for file in report.renamed {
           output.detail("\(file.path.printable) is \(file.name.printable) in the album.")
         }
+        for file in report.otherNames {
+          output.detail(
+            "\(file.path.printable) was in the album already, as \(file.name.printable).")
+        }
       }
       output.say(summary(report))
     }
@@ -186,11 +192,13 @@ struct Import: ParsableCommand {
 
   /// `Imported 3 files (4.1 MiB); 2 were there already; removed 5 originals.`
   private func summary(_ report: ImportReport) -> String {
+    let others = report.otherNames.count
+    let aside = others > 0 ? " (\(others) under another name)" : ""
     var parts = [
       "\(dryRun ? "Would import" : "Imported") \(counted(report.imported, "file")) "
         + "(\(SizeArgument.readable(report.bytes)))"
     ]
-    if report.duplicates > 0 { parts.append("\(report.duplicates) were there already") }
+    if report.duplicates > 0 { parts.append("\(report.duplicates) were there already\(aside)") }
     if !report.renamed.isEmpty {
       parts.append("\(report.renamed.count) got another name, because theirs was taken")
     }

@@ -10,7 +10,7 @@ import Posix
 /// that, when its copy was read back and is the same, and if nobody changed it meanwhile.
 ///
 /// Whatever fails, or an interruption, leaves every original without such a copy. Run it again to continue:
-/// it skips content that the album has already.
+/// it skips what the album has already.
 struct Importer {
   struct Options {
     var isMove = false
@@ -45,8 +45,9 @@ struct Importer {
   private struct Arrival {
     let file: SourceWalk.File
     let copy: PlainPath
-    let isDuplicate: Bool
-    let newName: FileName?
+    /// The file of the album that it equals; nil if it was copied.
+    var twin: AlbumContents.Twin?
+    var newName: FileName?
   }
 
   private(set) var report = ImportReport()
@@ -82,7 +83,7 @@ struct Importer {
       forbidding: surroundings.device.map { [$0] } ?? [], isImport: true,
       passage: ImportFolders.passage)
     for source in sources { walk.add(source) }
-    report.errors = walk.problems
+    for problem in walk.problems { report.fail(PlainPath(problem.path), problem.reason) }
     report.hidden = walk.hidden
     if options.isMove, let (zip, _) = walk.files.lazy.compactMap(\.member).first {
       throw Failure(.usage, "\(zip.text) is a zip file, and --move takes nothing out of one.")
@@ -110,6 +111,7 @@ struct Importer {
     } catch {
       // What was copied before is imported all the same, if the space can still sync.
       if error.kind == .interrupted || error.kind == .diskFull { try? concludeArrivals() }
+      report.addUnfinished(walk.files.map(\.path) + options.urls.map { PlainPath($0.text) })
       throw error
     }
     report.complete = true
@@ -135,14 +137,16 @@ struct Importer {
         return
       }
       let isStopped = surroundings.isStopped
-      let twin: PlainPath?
+      let twin: AlbumContents.Twin?
       if let (_, member) = file.member {
-        twin = known.likelyTwin(of: member)
+        twin = known.likelyTwin(of: member, name: file.name)
       } else {
-        twin = try known.twin(of: file.path, size: file.entry.size) { _ in !isStopped() }
+        twin = try known.twin(of: file.path, name: file.name, size: file.entry.size) { _ in
+          !isStopped()
+        }
       }
       if let twin {
-        arrived(Arrival(file: file, copy: twin, isDuplicate: true, newName: nil), 0)
+        arrived(Arrival(file: file, copy: twin.place, twin: twin), 0)
       } else {
         try copy(file, &known)
       }
@@ -187,10 +191,10 @@ struct Importer {
   ) throws(PlainCopy.Fault) {
     if options.isDryRun {
       let name = freeName(file.name, &known)
-      known.add(file.path, size: file.entry.size)
-      report.plan?.append(PlannedCopy(file.path, known.photo.appending(name)))
-      let newName = name == file.name ? nil : name
-      arrived(Arrival(file: file, copy: file.path, isDuplicate: false, newName: newName), 0)
+      let copy = known.photo.appending(name)
+      known.add(file.path, at: copy, size: file.entry.size)
+      report.plan?.append(PlannedCopy(file.path, copy))
+      arrived(Arrival(file: file, copy: copy, newName: name == file.name ? nil : name), 0)
       return
     }
     let partial = PartialFile.path(in: known.photo, process: getpid())
@@ -201,11 +205,11 @@ struct Importer {
       throw .target(error)
     }
     let copy = known.photo.appending(name)
-    known.add(copy, size: entry.size)
+    known.add(copy, at: copy, size: entry.size)
     let copied = SourceWalk.File(
       path: file.path, name: file.name, folders: file.folders, entry: entry)
     let newName = name == file.name ? nil : name
-    arrived(Arrival(file: copied, copy: copy, isDuplicate: false, newName: newName), entry.size)
+    arrived(Arrival(file: copied, copy: copy, newName: newName), entry.size)
   }
 
   /// Unpacks a file of a zip file, and only then looks whether the album has its content.
@@ -224,19 +228,18 @@ struct Importer {
   ) throws(PlainCopy.Fault) {
     do throws(PlainCopy.Fault) {
       let isStopped = surroundings.isStopped
-      if let twin = try known.twin(of: partial, size: size, watch: { _ in !isStopped() }) {
+      let twin = try known.twin(of: partial, name: file.name, size: size) { _ in !isStopped() }
+      if let twin {
         try? PathCalls.removeFile(partial)
-        arrived(Arrival(file: file, copy: twin, isDuplicate: true, newName: nil), 0)
-        return
+        return arrived(Arrival(file: file, copy: twin.place, twin: twin), 0)
       }
       let name: FileName
       do throws(Errno) { name = try publish(partial, as: file.name, &known) } catch {
         throw .target(error)
       }
       let copy = known.photo.appending(name)
-      known.add(copy, size: size)
-      let newName = name == file.name ? nil : name
-      arrived(Arrival(file: file, copy: copy, isDuplicate: false, newName: newName), size)
+      known.add(copy, at: copy, size: size)
+      arrived(Arrival(file: file, copy: copy, newName: name == file.name ? nil : name), size)
     } catch {
       try? PathCalls.removeFile(partial)
       throw error
@@ -371,7 +374,7 @@ struct Importer {
   }
 
   private mutating func fail(_ path: PlainPath, _ reason: String) {
-    report.errors.append(TransferProblem(path, reason))
+    report.fail(path, reason)
   }
 
   // MARK: After the copying
@@ -382,49 +385,85 @@ struct Importer {
     (waiting, waitingBytes) = ([], 0)
     if arrivals.isEmpty { return }
     if !options.isDryRun { try surroundings.synchronize() }
-    for arrival in arrivals {
-      if arrival.isDuplicate {
-        report.duplicates += 1
-      } else {
-        report.imported += 1
-        report.bytes = report.bytes.saturatingAdd(arrival.file.entry.size)
-      }
-      if let name = arrival.newName {
-        report.renamed.append(RenamedFile(arrival.file.path, name))
-      }
-    }
+    let first = report.files.count
+    for arrival in arrivals { count(arrival) }
     if !options.isMove || options.isDryRun { return }
-    for arrival in arrivals {
+    for (index, arrival) in zip(first..., arrivals) {
       let start = meter.position
-      try remove(arrival)
+      // A zip file stays whole.
+      if arrival.file.member == nil { try remove(arrival, index) }
       _ = meter.advance(start + arrival.file.entry.size - meter.position)
     }
   }
 
-  private mutating func remove(_ arrival: Arrival) throws(Failure) {
-    // A zip file stays whole.
-    if arrival.file.member != nil { return }
+  private mutating func count(_ arrival: Arrival) {
     let original = arrival.file.path
+    if let twin = arrival.twin {
+      report.duplicates += 1
+      if !twin.hasName, let name = twin.place.name {
+        report.otherNames.append(RenamedFile(original, name))
+      }
+    } else {
+      report.imported += 1
+      report.bytes = report.bytes.saturatingAdd(arrival.file.entry.size)
+    }
+    if let name = arrival.newName { report.renamed.append(RenamedFile(original, name)) }
+    let state = arrival.twin == nil ? ImportedFile.State.imported : .present
+    report.files.append(ImportedFile(original, state, copy: arrival.copy))
+  }
+
+  /// `index` is that of the file in the report.
+  private mutating func remove(_ arrival: Arrival, _ index: Int) throws(Failure) {
+    // Somebody else may have removed it.
+    guard let before = try? PlainEntry(arrival.file.path) else { return }
+    report.files[index].removed = false
     do throws(PlainCopy.Fault) {
-      guard let before = try? PlainEntry(original) else { return }
-      let isSame = before.hasContent(of: arrival.file.entry)
-      if !isSame { return fail(original, "it was changed meanwhile, so it stays") }
-      guard let copy = try? PlainEntry(arrival.copy), copy.kind == .file, copy.file != before.file
-      else { return fail(original, "its copy is gone, so it stays") }
-      if try !PlainCopy.isEqual(original, arrival.copy, watch: { meter.advance($0) }) {
-        return fail(original, "its copy differs, so it stays")
-      }
-      // A writer may have been at work while the two were compared.
-      guard let after = try? PlainEntry(original), after == before else {
-        return fail(original, "it was changed meanwhile, so it stays")
-      }
-      do throws(Errno) { try PathCalls.removeFile(original) } catch {
-        return fail(original, "it is in the album, but cannot be removed: \(error)")
+      if let reason = try obstacle(to: arrival, before) {
+        return report.keepOriginal(index, arrival.file.path, reason)
       }
       report.removed += 1
+      report.files[index].removed = true
     } catch {
-      try judge(error, of: arrival.file)
+      switch error {
+      case .target(let errno):
+        if let failure = Failure(ofSpace: errno) { throw failure }
+        fallthrough
+      default: report.keepOriginal(index, arrival.file.path, try error.reason())
+      }
     }
+  }
+
+  /// Removes an original; returns why it stays, or nil.
+  private mutating func obstacle(
+    to arrival: Arrival, _ before: PlainEntry
+  ) throws(PlainCopy.Fault) -> String? {
+    let original = arrival.file.path
+    let isSame = before.hasContent(of: arrival.file.entry)
+    if !isSame { return "it was changed meanwhile, so it stays" }
+    guard let copy = try? PlainEntry(arrival.copy), copy.kind == .file, copy.file != before.file
+    else { return "its copy is gone, so it stays" }
+    if let twin = arrival.twin, let reason = Importer.loss(of: original, to: twin) { return reason }
+    if try !PlainCopy.isEqual(original, arrival.copy, watch: { meter.advance($0) }) {
+      return "its copy differs, so it stays"
+    }
+    // A writer may have been at work while the two were compared.
+    guard let after = try? PlainEntry(original), after == before else {
+      return "it was changed meanwhile, so it stays"
+    }
+    do throws(Errno) { try PathCalls.removeFile(original) } catch {
+      return "it is in the album, but cannot be removed: \(error)"
+    }
+    return nil
+  }
+
+  /// What neither side would have any more if an original went whose content the album had before; nil if
+  /// nothing.
+  private static func loss(of original: PlainPath, to twin: AlbumContents.Twin) -> String? {
+    if !twin.hasName {
+      return "the album has its content as \(twin.place.name?.text ?? twin.place.text), so it stays"
+    }
+    if PlainCopy.hasDetails(of: original, twin.path) { return nil }
+    return "the album has it with another time, other permissions or other attributes, so it stays"
   }
 }
 

@@ -39,6 +39,32 @@ extension [TransferProblem] {
   }
 }
 
+/// What became of a file of an import.
+struct ImportedFile: Encodable, Equatable {
+  enum State: String, Encodable {
+    /// It was copied, and the copy is on disk.
+    case imported
+    /// The album had it already.
+    case present
+    case failed
+    /// The import ended before the file was surely on disk.
+    case unfinished
+  }
+  let path: String
+  let state: State
+  /// The path in the space; of a dry run, the one that it would get.
+  var copy: String?
+  /// Only with `--move`: true if the original was removed.
+  var removed: Bool?
+  /// Why it was not copied, or why the original stays.
+  var reason: String?
+
+  init(_ path: PlainPath, _ state: State, copy: PlainPath? = nil, reason: String? = nil) {
+    (self.path, self.state, self.reason) = (path.text, state, reason)
+    self.copy = copy?.text
+  }
+}
+
 /// Reports an `import`. Counts only what is on disk.
 struct ImportReport: Encodable {
   let version = 1
@@ -48,7 +74,7 @@ struct ImportReport: Encodable {
   /// Files that were copied, and their bytes.
   var imported = 0
   var bytes: Int64 = 0
-  /// Files whose content is in the album already.
+  /// Files that the album has already.
   var duplicates = 0
   /// Originals that `--move` removed.
   var removed = 0
@@ -56,8 +82,35 @@ struct ImportReport: Encodable {
   var hidden = 0
   var renamed: [RenamedFile] = []
   var errors: [TransferProblem] = []
+  /// All files, each with what became of it.
+  var files: [ImportedFile] = []
   /// Only of a dry run.
   var plan: [PlannedCopy]?
+  /// Duplicates whose names the album does not have.
+  var otherNames: [RenamedFile] = []
+
+  private enum CodingKeys: CodingKey {
+    case version, dryRun, complete, imported, bytes, duplicates, removed, hidden, renamed, errors
+    case files, plan
+  }
+
+  /// Notes a file that was not copied.
+  mutating func fail(_ path: PlainPath, _ reason: String) {
+    errors.append(TransferProblem(path, reason))
+    files.append(ImportedFile(path, .failed, reason: reason))
+  }
+
+  /// Notes that the original of `files[index]` stays, though it was to be removed.
+  mutating func keepOriginal(_ index: Int, _ path: PlainPath, _ reason: String) {
+    errors.append(TransferProblem(path, reason))
+    files[index].reason = reason
+  }
+
+  /// Notes the files that nothing is known of.
+  mutating func addUnfinished(_ paths: [PlainPath]) {
+    let known = Set(files.map(\.path))
+    files += paths.filter { !known.contains($0.text) }.map { ImportedFile($0, .unfinished) }
+  }
 }
 
 /// Reports an `export`. Counts only what was read back and compared.
