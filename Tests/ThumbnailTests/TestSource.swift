@@ -1,6 +1,7 @@
 import AlbumModel
 import Foundation
 import Posix
+import ThumbnailProtocol
 import Thumbnails
 
 /// Photos in memory, given out in order, and the outcome of each.
@@ -24,6 +25,7 @@ final class TestSource: PhotoSource {
     var answers: [UInt64: Answer] = [:]
     var bytesRead: [UInt64: Int] = [:]
     var gone: Set<UInt64> = []
+    var share = ProcessorShare.ordinary
   }
 
   private let state = Mutex(State(), rank: .test)
@@ -68,6 +70,11 @@ final class TestSource: PhotoSource {
     }
     return false
   }
+
+  func share(for photo: PhotoVersion) -> ProcessorShare { state.withLock { $0.share } }
+
+  /// Changes the share of all photos.
+  func setShare(_ share: ProcessorShare) { state.withLock { $0.share = share } }
 
   var arrivals: Int { state.withLock { $0.photos.count } }
 
