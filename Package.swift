@@ -200,7 +200,8 @@ let package = Package(
       "Daemon",
       [
         "AlbumModel", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore",
-        "AlbumFileSystem", "Thumbnails", "FUSEDriver", "ControlProtocol", logging,
+        "AlbumFileSystem", "ThumbnailProtocol", "Thumbnails", "FUSEDriver", "ControlProtocol",
+        logging,
       ]),
     program(
       "albumfs",

@@ -41,7 +41,7 @@ extension FileSystem {
       let twin = FileSystem.followAccess(name, of: index, time: time, &catalog)
       return (ThumbnailWork.turn(index, from: former, &catalog), twin)
     }
-    if turned { pendingPhotos.add([inode]) }
+    if turned { pendingPhotos.add([inode], .wanted) }
     if let twin { notifyObservers(.attributes(of: twin)) }
   }
 
@@ -95,7 +95,7 @@ extension FileSystem {
       let twin = FileSystem.followAccess(name, of: index, time: time, &catalog)
       return (ThumbnailWork.turn(index, from: former, &catalog), twin)
     }
-    if turned { pendingPhotos.add([inode]) }
+    if turned { pendingPhotos.add([inode], .wanted) }
     if let twin { notifyObservers(.attributes(of: twin)) }
   }
 

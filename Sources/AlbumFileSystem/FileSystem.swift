@@ -58,7 +58,7 @@ package final class FileSystem: Sendable {
     var photos: [InodeNumber] = []
     forEachInode { if $0.needsThumbnail { photos.append($0.number) } }
     learnHomes(of: photos)
-    pendingPhotos.add(photos.sorted())
+    pendingPhotos.add(photos.sorted(), .backlog)
   }
 
   /// Puts the pending changes of open files into the catalog. Returns the first error of a file whose content
@@ -90,12 +90,14 @@ package final class FileSystem: Sendable {
 
   /// Finds a name.
   package func lookup(_ name: FileName, in parent: InodeNumber) throws(FSError) -> Entry {
-    let found = try space.read { (catalog: borrowing Catalog) throws(FSError) -> Entry in
+    let found = try space.read { (catalog: borrowing Catalog) throws(FSError) -> Entry? in
       let directory = try InodeIndex(directory: parent, in: catalog)
-      guard let resolution = ThumbView.resolve(name, in: directory, catalog) else {
-        throw FSError(.notFound)
-      }
+      guard let resolution = ThumbView.resolve(name, in: directory, catalog) else { return nil }
       return Entry(resolution, name, in: directory, catalog, of: space)
+    }
+    guard let found else {
+      wantedInVain(name, in: parent)
+      throw FSError(.notFound)
     }
     if found.isThumbnail {
       origins.remember(found.attributes.inode, name: name, directory: parent)

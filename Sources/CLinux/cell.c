@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -123,11 +124,11 @@ int clinux_landlock_allow_reading(const char *directories) { return restrict_sel
 
 // The kernel shares processors between sessions first (sched_autogroup), and priorities count only within one:
 // without this, an idle process in a session of its own takes as much as all that its user runs in a terminal.
-static void yield_session(void) {
+static void set_session_nice(const char *nice) {
   for (int attempt = 0; attempt < 5; attempt++) {
     int file = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
     if (file < 0) return;
-    ssize_t written = write(file, "19", 2);
+    ssize_t written = write(file, nice, strlen(nice));
     int error = errno;
     close(file);
     // The kernel lets ordinary users change one session each 100 ms.
@@ -138,11 +139,23 @@ static void yield_session(void) {
 
 int clinux_yield_to_all(void) {
   int result = 0;
-  yield_session();
+  set_session_nice("19");
   struct sched_param zero = {0};
   if (sched_setscheduler(0, SCHED_IDLE, &zero) != 0) result = -1;
   // For this process; the third class uses the disk only when no other process does.
   if (syscall(SYS_ioprio_set, 1, 0, 3 << 13) != 0) result = -1;
+  return result;
+}
+
+int clinux_take_small_share(void) {
+  int result = 0;
+  set_session_nice("10");
+  struct sched_param zero = {0};
+  if (sched_setscheduler(0, SCHED_BATCH, &zero) != 0) result = -1;
+  // Where the kernel has no sessions' shares, the process's own priority counts.
+  if (setpriority(PRIO_PROCESS, 0, 10) != 0) result = -1;
+  // The last level of the class of ordinary processes.
+  if (syscall(SYS_ioprio_set, 1, 0, 2 << 13 | 7) != 0) result = -1;
   return result;
 }
 

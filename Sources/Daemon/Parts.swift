@@ -151,10 +151,8 @@ final class Parts: Sendable {
     let source = ThumbnailSource(
       fileSystem: fileSystem, thumbnailEdge: Int(edge), logger: logger)
     do throws(Errno) {
-      var launch = WorkerLaunch(program: program)
-      launch.isEager = PathCalls.variable("ALBUMFS_EAGER_THUMBNAILS") != nil
+      let launch = WorkerLaunch(program: program)
       var videos = options.videoThumbnailer.map { WorkerLaunch(program: $0) }
-      videos?.isEager = launch.isEager
       videos?.marksVideos = options.marksVideos
       let queue = try ThumbnailQueue(
         source: source, launch: launch, videos: videos, logger: logger)

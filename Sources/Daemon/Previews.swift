@@ -5,11 +5,11 @@ import AlbumStore
 import ControlProtocol
 import Logging
 import Posix
+import ThumbnailProtocol
 import Thumbnails
 
 /// Decodes photos on demand, in cells of their own: what a browser cannot show, in a screen's size.
-/// A person waits for these, so their workers do not wait until the machine is idle, as those of thumbnails
-/// do. Nothing of them is kept. Any thread.
+/// A person waits for these, so their workers always have an ordinary share of the processor. Nothing of them is kept. Any thread.
 final class Previews: Sendable {
   /// One request. Its result is nil while it waits.
   private struct Order {
@@ -103,8 +103,7 @@ final class Previews: Sendable {
   private func wake() {
     let known = state.withLock { $0.queue }
     if let known { return known.wake() }
-    var launch = WorkerLaunch(program: program)
-    launch.isEager = true
+    let launch = WorkerLaunch(program: program)
     guard let made = try? ThumbnailQueue(source: self, launch: launch, workers: 2, logger: logger)
     else { return }
     let isKept = state.withLock { state in
@@ -168,6 +167,8 @@ extension Previews: PhotoSource {
     end(photo, .success(thumbnail))
   }
   func fail(_ photo: PhotoVersion, reason: ThumbnailFailure) { end(photo, .failure(reason)) }
+
+  func share(for photo: PhotoVersion) -> ProcessorShare { .ordinary }
 
   var thumbnailEdge: Int { Previews.edges.upperBound }
 

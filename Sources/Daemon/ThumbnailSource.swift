@@ -1,6 +1,7 @@
 import AlbumFileSystem
 import AlbumModel
 import Logging
+import ThumbnailProtocol
 import Thumbnails
 
 /// Adapts the file system for the thumbnail queue.
@@ -12,6 +13,14 @@ struct ThumbnailSource: PhotoSource {
   func nextPhoto() -> PhotoVersion? { fileSystem.nextPhoto() }
 
   var arrivals: Int { fileSystem.photoArrivals }
+
+  func share(for photo: PhotoVersion) -> ProcessorShare {
+    switch fileSystem.urgency(of: photo) {
+    case .whenIdle: .leftover
+    case .later: .small
+    case .now: .ordinary
+    }
+  }
 
   func size(of photo: PhotoVersion) -> Int64? {
     let size = fileSystem.photoSize(photo)

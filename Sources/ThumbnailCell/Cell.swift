@@ -7,8 +7,8 @@ import ThumbnailProtocol
 /// The cell: the rights that this process drops before it reads the first byte of a picture or video.
 ///
 /// 1. It has no descriptors except the socket and three of /dev/null.
-/// 2. It is the first to be killed when memory runs out. It yields processor and disk to all other programs,
-///    unless it is eager.
+/// 2. It is the first to be killed when memory runs out. It takes the share of processor and disk that the
+///    daemon chose.
 /// 3. Its memory and processor time are limited; it can write no files and no core dump, and other processes
 ///    cannot read its memory.
 /// 4. It is not root, has no capabilities, and has a user namespace of its own, where the kernel counts its
@@ -28,8 +28,7 @@ enum Cell {
     /// For tests: as on a kernel without these.
     var hidesLandlock = false
     var hidesNamespaces = false
-    /// Takes an ordinary share of the processor.
-    var isEager = false
+    var share = ProcessorShare.leftover
   }
 
   struct Protection {
@@ -47,7 +46,7 @@ enum Cell {
     clinux_probe_prepare()
     // Best effort: without these the cell can still decode.
     _ = clinux_yield_memory()
-    if !bounds.isEager { _ = clinux_yield_to_all() }
+    take(bounds.share)
     limit(bounds)
     protection.boundsThreads = becomeNobody(bounds)
     clinux_prctl(ProcessControl.setDumpable, 0, 0)
@@ -68,6 +67,14 @@ enum Cell {
     let used = UInt64(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + 1)
     var limit = rlimit(rlim_cur: rlim_t(used + bounds.processorSeconds), rlim_max: .max)
     unsafe setrlimit(__rlimit_resource_t(RLIMIT_CPU.rawValue), &limit)
+  }
+
+  private static func take(_ share: ProcessorShare) {
+    switch share {
+    case .leftover: _ = clinux_yield_to_all()
+    case .small: _ = clinux_take_small_share()
+    case .ordinary: break
+    }
   }
 
   private static func limit(_ bounds: Bounds) {

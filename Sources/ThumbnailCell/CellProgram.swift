@@ -61,7 +61,7 @@ package struct CellContext {
   package let readable: Set<ImageKind>
 }
 
-/// The command line: `--memory BYTES`, `--processor-seconds S`, `--eager`, `--mark`, and for tests
+/// The command line: `--memory BYTES`, `--processor-seconds S`, `--share N`, `--mark`, and for tests
 /// `--allow-misbehaviour`, `--hide-landlock`, `--hide-namespaces`. Ignores anything else, because only
 /// albumfs starts these programs.
 package struct Arguments {
@@ -81,7 +81,10 @@ package struct Arguments {
       case "--allow-misbehaviour": allowsMisbehaviour = true
       case "--hide-landlock": bounds.hidesLandlock = true
       case "--hide-namespaces": bounds.hidesNamespaces = true
-      case "--eager": bounds.isEager = true
+      case "--share":
+        if let share = words.popFirst().flatMap(UInt8.init).flatMap(ProcessorShare.init) {
+          bounds.share = share
+        }
       case "--mark": marksVideos = true
       default: break
       }

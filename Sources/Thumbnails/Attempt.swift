@@ -15,10 +15,11 @@ extension MonotonicTime: WaitLimit {
   package func look() throws(Worker.Failure) { if MonotonicTime.now >= self { throw .timedOut } }
 }
 
-/// One try at one picture: what it may cost, and whether the thumbnail is still wanted. For one thread.
+/// One try at one picture: what it may cost, whether the thumbnail is still wanted, and whether the worker
+/// gets too little of the processor. For one thread.
 ///
-/// It counts processor time, and time in which the worker waits for nothing. A worker runs only while no
-/// other program wants the processor, so elapsed time alone would blame the picture for that.
+/// It counts processor time, and time in which the worker waits for nothing. Other programs may keep the
+/// processor from the worker, so elapsed time alone would blame the picture for that.
 package final class Attempt: WaitLimit {
   /// The time between two looks at the worker.
   static let interval = Duration.milliseconds(100)
@@ -28,15 +29,21 @@ package final class Attempt: WaitLimit {
   private let process: pid_t
   private let allowance: Int64
   private let isWanted: () -> Bool
+  private let mayHaveMore: () -> Bool
   private var charged: Int64 = 0
   private var lastLook = MonotonicTime.now
   private var lastUsed: Int64
 
-  /// After `isWanted` has returned false, it is not called again.
-  init(process: pid_t, allowance: Duration, isWanted: @escaping () -> Bool) {
+  /// After `isWanted` has returned false, neither is called again. `mayHaveMore` returns true if the worker
+  /// may be replaced by one with a greater share of the processor.
+  init(
+    process: pid_t, allowance: Duration, isWanted: @escaping () -> Bool,
+    mayHaveMore: @escaping () -> Bool
+  ) {
     self.process = process
     self.allowance = allowance.milliseconds
     self.isWanted = isWanted
+    self.mayHaveMore = mayHaveMore
     lastUsed = ProcessLook.processorMilliseconds(of: process)
   }
 
@@ -50,11 +57,14 @@ package final class Attempt: WaitLimit {
     let used = ProcessLook.processorMilliseconds(of: process)
     let threads = ProcessLook.threads(of: process)
     if threads.count > Attempt.threadLimit { throw .died }
+    let isStarved = Attempt.isStarved(
+      passed: passed, used: used - lastUsed, wantsProcessor: threads.wantProcessor)
     charged += Attempt.charge(
       passed: passed, used: used - lastUsed, wantsProcessor: threads.wantProcessor)
     lastLook = now
     lastUsed = used
     if charged >= allowance { throw .timedOut }
+    if isStarved, mayHaveMore() { throw .starved }
   }
 
   /// Ends a time in which the worker waited for the daemon: of that, only its processor time counts.
@@ -69,6 +79,11 @@ package final class Attempt: WaitLimit {
   /// The milliseconds that a stretch of time counts.
   package static func charge(passed: Int64, used: Int64, wantsProcessor: Bool) -> Int64 {
     wantsProcessor || used * 2 > passed ? used : passed
+  }
+
+  /// True if other programs had the processor for most of a stretch of time in which the worker wanted it.
+  package static func isStarved(passed: Int64, used: Int64, wantsProcessor: Bool) -> Bool {
+    wantsProcessor && used * 2 < passed
   }
 }
 

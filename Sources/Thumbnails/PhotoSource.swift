@@ -1,4 +1,5 @@
 package import AlbumModel
+package import ThumbnailProtocol
 
 /// The source of photos without a thumbnail, and the sink of thumbnails. The daemon implements it with its
 /// file system.
@@ -27,6 +28,10 @@ package protocol PhotoSource: Sendable {
 
   /// Records that it gets no thumbnail. `nextPhoto` then does not return this version again by itself.
   func fail(_ photo: PhotoVersion, reason: ThumbnailFailure)
+
+  /// The share of the processor that a worker may have for one photo now. The queue calls this repeatedly
+  /// while it decodes the photo.
+  func share(for photo: PhotoVersion) -> ProcessorShare
 
   /// The long edge of thumbnails in pixels.
   var thumbnailEdge: Int { get }

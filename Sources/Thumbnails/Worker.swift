@@ -12,26 +12,30 @@ package struct Worker: ~Copyable {
     case timedOut
     /// The thumbnail is not wanted any more.
     case abandoned
+    /// Other programs keep the processor from it, and it may have a greater share.
+    case starved
     /// The caller's stop bell rang.
     case stopped
   }
 
   package let process: pid_t
+  package let share: ProcessorShare
   private let socket: FileDescriptor
   private let stop: Doorbell
 
   /// Starts the process in a session of its own, so that a Ctrl-C for the daemon does not kill it. It
   /// sends its first message later. Throws if the process cannot be started.
-  package init(_ launch: WorkerLaunch, stop: Doorbell) throws(Errno) {
+  package init(_ launch: WorkerLaunch, _ share: ProcessorShare, stop: Doorbell) throws(Errno) {
     let ends = try makeSocketPair()
     let ours = FileDescriptor(owning: ends.0)
     let theirs = FileDescriptor(owning: ends.1)
     // The socket goes first, because its number may be one of 0 to 2 if the daemon closed those.
     process = try Subprocess.start(
-      launch.arguments, program: launch.program,
+      launch.arguments(share), program: launch.program,
       [Subprocess.Redirection(3, theirs.rawValue)] + (0...2).map { Subprocess.Redirection($0, -1) },
       environment: Worker.environment, isolated: true)
     socket = ours
+    self.share = share
     self.stop = stop
   }
 

@@ -1,4 +1,5 @@
 package import Posix
+package import ThumbnailProtocol
 
 /// How to start workers, and their limits.
 package struct WorkerLaunch: Sendable {
@@ -21,21 +22,20 @@ package struct WorkerLaunch: Sendable {
   /// The directory in which the daemon counts the threads of a worker if the kernel does not limit them.
   /// Tests pass an empty one, as /proc is with hidepid.
   package var processes = "/proc"
-  /// The worker gets an ordinary share of processor and disk, instead of yielding to all other programs.
-  package var isEager = false
   /// Thumbnails of videos get a mark.
   package var marksVideos = false
 
   package init(program: String) { self.program = program }
 
-  package var arguments: [String] {
+  package func arguments(_ share: ProcessorShare) -> [String] {
     // Decoders may use both threads for all of that time.
     let processorSeconds = longAllowance.components.seconds * 2 + 1
     return [
       program, "--memory", String(memory), "--processor-seconds", String(processorSeconds),
+      "--share", String(share.rawValue),
     ] + (allowsMisbehaviour ? ["--allow-misbehaviour"] : [])
       + (hidesLandlock ? ["--hide-landlock"] : []) + (hidesNamespaces ? ["--hide-namespaces"] : [])
-      + (isEager ? ["--eager"] : []) + (marksVideos ? ["--mark"] : [])
+      + (marksVideos ? ["--mark"] : [])
   }
 }
 

@@ -6,7 +6,7 @@ package import Posix
 ///
 ///     absent ──start──► starting ──started──► idle ──serve──► busy
 ///        ▲                 │ failed            │ 30 s           │ answered: idle
-///        │              backOff ◄──            ▼                ▼ died, timed out, abandoned, 64th
+///        │              backOff ◄──            ▼                ▼ died, timed out, abandoned, starved, 64th
 ///        └─────────────────┴──────────────── absent ◄───────────┘
 package struct WorkerState: Equatable, Sendable {
   package enum Phase: Equatable, Sendable {
@@ -34,6 +34,8 @@ package struct WorkerState: Equatable, Sendable {
     case timedOut
     /// The photo changed or was removed meanwhile.
     case abandoned
+    /// Another process gets the picture, with a greater share of the processor.
+    case starved
   }
 
   /// The consequence for the photo.
@@ -110,6 +112,12 @@ package struct WorkerState: Equatable, Sendable {
     if served == 0 { backOff(now) }
   }
 
+  /// The idle process must end, because the next picture needs one with another share of the processor.
+  package mutating func dismissed() {
+    guard case .idle = phase else { preconditionFailure("dismissed a process that is not idle") }
+    phase = .absent
+  }
+
   /// Ends the picture. If the phase is `.absent` afterwards, the caller ends the process.
   package mutating func ended(_ outcome: Outcome, now: MonotonicTime) -> Verdict {
     precondition(phase == .busy)
@@ -118,6 +126,7 @@ package struct WorkerState: Equatable, Sendable {
     switch outcome {
     case .answered, .abandoned: return .done
     case .timedOut: return .fail(.timedOut)
+    case .starved: return .retry
     case .died: return served > 1 ? .retry : .fail(.workerDied)
     }
   }

@@ -17,6 +17,8 @@ final class WorkerThread: @unchecked Sendable {
     var bufferedByteCount: Int
     /// True if it exceeded a first attempt.
     var isLong: Bool
+    /// The least share of the processor for it: more than that of a worker which starved on it.
+    var leastShare = ProcessorShare.leftover
   }
 
   /// The kind of attempts that a thread makes.
@@ -74,6 +76,7 @@ final class WorkerThread: @unchecked Sendable {
       }
       if held == nil { held = takePicture() }
       announceLoad()
+      dismissGreedyWorker()
       switch state.next(hasPicture: held != nil, now: .now) {
       case .start: start()
       case .serve: serve()
@@ -89,6 +92,17 @@ final class WorkerThread: @unchecked Sendable {
     }
     worker = nil
     buffer = nil
+  }
+
+  /// Ends an idle worker that has a greater share of the processor than the next picture may have.
+  private func dismissGreedyWorker() {
+    guard let held, let given = worker?.share, given > share(for: held) else { return }
+    worker = nil
+    state.dismissed()
+  }
+
+  private func share(for picture: Held) -> ProcessorShare {
+    max(picture.leastShare, source.share(for: picture.photo))
   }
 
   /// Tells `longAttempts` whether this thread has a first attempt to make.
@@ -223,14 +237,20 @@ extension WorkerThread {
 
   /// Starts a worker; returns why that failed, or nil.
   private func startProblem() -> WorkerFault? {
+    let given = held.map { share(for: $0) } ?? .leftover
     let started: Worker
     do throws(Errno) {
-      started = try Worker(launch, stop: stop)
+      started = try Worker(launch, given, stop: stop)
     } catch {
       return .notStarted(program: launch.program, error)
     }
-    guard let report = try? started.hello(until: .now + launch.startDeadline) else {
-      return .endedAtOnce(program: launch.program)
+    let report: CellReport
+    do throws(Worker.Failure) {
+      report = try started.hello(until: startLimit(started.process, given))
+    } catch {
+      if error != .starved || held == nil { return .endedAtOnce(program: launch.program) }
+      held?.leastShare = given.next
+      return startProblem()
     }
     guard report.hasSeccomp else { return .noSeccomp }
     if !report.hasLandlock {
@@ -246,6 +266,14 @@ extension WorkerThread {
     return nil
   }
 
+  /// A busy machine may delay the first message of a worker with a small share.
+  private func startLimit(_ process: pid_t, _ given: ProcessorShare) -> Attempt {
+    let (source, photo) = (source, held?.photo)
+    return Attempt(
+      process: process, allowance: launch.startDeadline, isWanted: { true },
+      mayHaveMore: { photo.map { source.share(for: $0) > given } ?? false })
+  }
+
   private func serve() {
     guard let picture = held else { return }
     var reply: ThumbnailReply.Content?
@@ -258,19 +286,21 @@ extension WorkerThread {
       case .died: outcome = .died
       case .timedOut: outcome = .timedOut
       case .abandoned: outcome = .abandoned
+      case .starved: outcome = .starved
       // The process ends with the thread, and the photo waits for the next mount.
       case .stopped: return
       }
     }
     buffer?.wipe()
     held = nil
+    let starvedShare = outcome == .starved ? worker?.share : nil
     let verdict = state.ended(outcome, now: .now)
     if state.phase == .absent { worker = nil }
     switch verdict {
     case .done: if let reply { deliver(picture.photo, reply) }
     case .fail(.timedOut) where !picture.isLong: postpone(picture.photo)
     case .fail(let failure): fail(picture.photo, failure)
-    case .retry: retry(picture)
+    case .retry: retry(picture, afterStarvingWith: starvedShare)
     }
   }
 
@@ -280,12 +310,13 @@ extension WorkerThread {
 
   /// Returns nil if the photo changed meanwhile.
   private func ask(_ picture: Held) throws(Worker.Failure) -> ThumbnailReply.Content? {
-    let source = source
+    let (source, given) = (source, worker?.share ?? .ordinary)
     let attempt = Attempt(
       process: worker?.process ?? 0,
       allowance: picture.isLong
         ? launch.longAllowance : min(launch.firstAllowance, launch.longAllowance),
-      isWanted: { source.size(of: picture.photo) != nil })
+      isWanted: { source.size(of: picture.photo) != nil },
+      mayHaveMore: { source.share(for: picture.photo) > given })
     let limits = ThumbnailLimits.edge
     let edge = min(
       max(UInt32(clamping: source.edge(of: picture.photo)), limits.lowerBound), limits.upperBound)
@@ -363,11 +394,13 @@ extension WorkerThread {
   }
 
   /// Reads the start of the picture again, because later parts have overwritten the buffer.
-  private func retry(_ picture: Held) {
+  private func retry(_ picture: Held, afterStarvingWith share: ProcessorShare?) {
     guard let start = readStart(of: picture.photo, Int64(picture.byteCount)) else { return }
-    held = Held(
-      photo: picture.photo, kind: picture.kind, byteCount: picture.byteCount,
-      bufferedByteCount: start, isLong: picture.isLong)
+    var again = picture
+    again.bufferedByteCount = start
+    // So no picture is begun anew more often than there are shares.
+    if let share { again.leastShare = share.next }
+    held = again
   }
 
   private func deliver(_ photo: PhotoVersion, _ content: ThumbnailReply.Content) {

@@ -1,5 +1,7 @@
 import AlbumFileSystem
 import AlbumModel
+import AlbumTestSupport
+import Glibc
 import Posix
 import Testing
 
@@ -231,6 +233,58 @@ struct ThumbnailTests {
     #expect(report.failed.map(\.reason) == [.notAPicture])
     #expect(try space.fileSystem.retryThumbnails(.missing) == 1)
     #expect(space.fileSystem.nextPhoto() != nil)
+  }
+
+  /// The name of the next photo, and how urgent it is.
+  private func next() throws -> (content: String, urgency: PhotoUrgency) {
+    let photo = try #require(space.fileSystem.nextPhoto())
+    let content = String(decoding: try #require(space.content(of: photo)), as: UTF8.self)
+    return (content, space.fileSystem.urgency(of: photo))
+  }
+
+  @Test func whatWasJustWrittenGoesBeforeWhatHasWaited() throws {
+    for name in ["a", "b"] { try space.write(name, to: "Trip/Photo/\(name).jpg") }
+    try space.remount()
+    space.clock.advance(seconds: 1)
+    try space.write("new", to: "Trip/Photo/new.jpg")
+    #expect(try next() == ("new", .now))
+    #expect(try next() == ("a", .later))
+    #expect(try next() == ("b", .later))
+  }
+
+  @Test func theThumbnailThatAProgramAsksForComesFirst() throws {
+    for name in ["a", "b", "c"] { try space.write(name, to: "Trip/Photo/\(name).jpg") }
+    try space.remount()
+    let first = try #require(space.fileSystem.nextPhoto())
+    #expect(space.fileSystem.urgency(of: first) == .later)
+    for name in ["c", "a", "no photo"] {
+      #expect(throws: FSError.self) { try space.lookup("Trip/Thumb/\(name).jpg") }
+    }
+    #expect(space.fileSystem.urgency(of: first) == .now, "it is being worked on")
+    #expect(try next() == ("c", .now))
+    #expect(try next() == ("b", .later))
+    #expect(space.fileSystem.nextPhoto() == nil)
+  }
+
+  @Test func copiesGoBeforeThumbnailsUntilTheyEnd() throws {
+    for name in ["a", "b"] { try space.write(name, to: "Trip/Photo/\(name).jpg") }
+    let photo = try #require(space.fileSystem.nextPhoto())
+    #expect(space.fileSystem.urgency(of: photo) == .whenIdle)
+    space.clock.advance(seconds: 1)
+    #expect(space.fileSystem.urgency(of: photo) == .now)
+  }
+
+  @Test func aPhotoForWhichSyncWaitsIsUrgent() throws {
+    try photo("Trip/Photo/a.jpg", "a")
+    try space.fileSystem.retryThumbnails(.all)
+    let photo = try #require(space.fileSystem.nextPhoto())
+    #expect(space.fileSystem.urgency(of: photo) == .later)
+    let fileSystem = space.fileSystem
+    let waiting = try PosixThread(name: "sync") { _ = fileSystem.waitForThumbnails(until: nil) }
+    while fileSystem.urgency(of: photo) != .now { usleep(1000) }
+    fileSystem.abandon(photo)
+    waiting.join()
+    #expect(fileSystem.urgency(of: photo) == .later, "nobody waits any more")
   }
 
   @Test func aRetryOfFailedThumbnailsTakesPicturesAlone() throws {

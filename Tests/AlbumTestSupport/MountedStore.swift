@@ -320,8 +320,6 @@ package final class MountedStore {
     command.environment = [
       "M": mountPoint, "S": store, "W": work, "P": scratch.path("password"),
       "PATH": programs + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-      // Tests run beside others, on few processors.
-      "ALBUMFS_EAGER_THUMBNAILS": "1",
       "HOME": work, "LC_ALL": "C.UTF-8", "TZ": "UTC",
       "ALBUMFS_TESTS_FORBID_CHAFF": hasChaff ? "no" : "yes", "ALBUMFS_TESTS_DELAYS": delays,
     ]

@@ -193,8 +193,6 @@ class GalleryBench:
     def space(self, name: str, edge: int, albums: dict[str, int]) -> Iterator[tuple[Store, Gallery]]:
         """A mounted space with so many photos in each album, and a gallery that shows it."""
         store = self.bench.make_store(self.peer, name)
-        # Thumbnails are made at once, also where other programs keep the machine busy.
-        store.environment["ALBUMFS_EAGER_THUMBNAILS"] = "1"
         try:
             store.mount()
             assert store.daemon

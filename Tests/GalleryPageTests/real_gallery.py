@@ -47,7 +47,7 @@ class Gallery:
         for name in ("store", "mount", "runtime", "home"):
             (folder / name).mkdir(mode=0o700)
         self.environment = dict(os.environ, HOME=str(folder / "home"), XDG_RUNTIME_DIR=str(folder / "runtime"),
-                                PATH=f"{programs}:{os.environ['PATH']}", ALBUMFS_EAGER_THUMBNAILS="1")
+                                PATH=f"{programs}:{os.environ['PATH']}")
         self.process = None
         self.albumfs("init", "-q", "--password-file", self.key, self.store)
 

@@ -57,6 +57,29 @@ import Testing
     }
   }
 
+  /// A worker keeps its share of the processor, and lives on for half a minute.
+  private static let hasWorker = """
+    shared() { pgrep -f -a -P $(albumfs status --json $M | python3 -c \
+      'import json, sys; print(json.load(sys.stdin)["pid"])') albumfs-thumbnailer |
+      grep -q -e "--share $1"; }
+    """
+
+  @Test func whatWasJustWrittenGetsAnOrdinaryShareOfTheProcessorAndWhatIsMadeAgainASmallOne() throws
+  {
+    try MountedStore.use { mounted in
+      try mounted.makePictures()
+      try mounted.sh(
+        """
+        \(Self.hasWorker)
+        mkdir $M/A; cp "$W/pictures/orientation 1.jpg" $M/A/Photo/a.jpg
+        await test -e $M/A/Thumb/a.jpg
+        shared 2
+        albumfs thumbs -q --all $M
+        await shared 1
+        """)
+    }
+  }
+
   /// albumfs believes at once that an album is complete, so the kernel may trust its names.
   private static let alwaysQuiet = "album=0"
 

@@ -127,34 +127,43 @@ struct CellTests {
     _ = try worker.thumbnail(of: TestPictures.encode(TestPictures.pixels(), as: "avif"))
   }
 
+  /// How the kernel shows a share: the policy of the process, its turn at the disk, and the priority of its
+  /// session, which is that of the process where the policy has one.
+  struct Courtesy: CustomTestStringConvertible {
+    var share: ProcessorShare
+    var policy: String
+    var disk: String
+    var session: String
+    var testDescription: String { "\(share)" }
+  }
+
   @Test(
-    "A worker yields processor and disk to all others, and is killed first when memory runs out"
-  )
-  func courtesy() throws {
-    var launch = TestWorker.launch
-    launch.isEager = false
-    let worker = try TestWorker(launch)
+    "A worker takes the share of processor and disk that it was given, and goes first without memory",
+    arguments: [
+      // SCHED_IDLE.
+      Courtesy(share: .leftover, policy: "5", disk: "idle", session: "19"),
+      // SCHED_BATCH.
+      Courtesy(share: .small, policy: "3", disk: "best-effort: prio 7", session: "10"),
+      Courtesy(share: .ordinary, policy: "0", disk: "none: prio 0", session: "0"),
+    ])
+  func courtesy(_ right: Courtesy) throws {
+    let worker = try TestWorker(TestWorker.launch, right.share)
     let process = worker.worker.process
     let stat = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
     let fields = stat.split(separator: ")").last!.split(separator: " ")
-    // Field 41 of proc(5), and the name is the second: 5 is SCHED_IDLE.
-    #expect(fields[41 - 3] == "5")
+    // Fields 41 and 19 of proc(5); the name is the second. The tests may run with a priority of their own.
+    #expect(fields[41 - 3] == right.policy)
+    if right.share == .small { #expect(fields[19 - 3] == right.session) }
     try expectFirstToGo(process)
     let disk = try Workshop.open { try $0.run("ionice", "-p", "\(process)") }
-    #expect(disk == "idle")
+    if right.share != .ordinary { #expect(disk == right.disk) }
     // The kernel may be built without shares for sessions.
     let path = "/proc/\(process)/autogroup"
     if FileManager.default.fileExists(atPath: path) {
       let share = try String(contentsOfFile: path, encoding: .utf8)
-      #expect(share.hasSuffix(" nice 19\n"), "\(share)")
+      #expect(share.hasSuffix(" nice \(right.session)\n"), "\(share)")
       #expect(try share != String(contentsOfFile: "/proc/self/autogroup", encoding: .utf8))
     }
-  }
-
-  @Test("A worker that gets its share of the processor is the first to go without memory, too")
-  func eagerCourtesy() throws {
-    let worker = try TestWorker()
-    try expectFirstToGo(worker.worker.process)
   }
 
   private func expectFirstToGo(_ process: pid_t) throws {

@@ -2,6 +2,7 @@ import AlbumModel
 import AlbumTestSupport
 import Foundation
 import Logging
+import Posix
 import Testing
 import ThumbnailProtocol
 import Thumbnails
@@ -153,5 +154,62 @@ struct PatienceTests {
     #expect(Attempt.charge(passed: 100, used: 0, wantsProcessor: false) == 100)
     #expect(Attempt.charge(passed: 100, used: 95, wantsProcessor: false) == 95)
     #expect(Attempt.charge(passed: 100, used: 400, wantsProcessor: true) == 400)
+  }
+
+  @Test("A worker starves that wants the processor and gets less than half of it")
+  func starving() {
+    #expect(Attempt.isStarved(passed: 100, used: 0, wantsProcessor: true))
+    #expect(Attempt.isStarved(passed: 100, used: 49, wantsProcessor: true))
+    #expect(!Attempt.isStarved(passed: 100, used: 50, wantsProcessor: true))
+    #expect(!Attempt.isStarved(passed: 100, used: 0, wantsProcessor: false))
+  }
+
+  /// The number of running workers with this mark among their arguments and this share.
+  private func workers(_ mark: String, _ share: ProcessorShare) throws -> Int {
+    let wanted = ["--memory", mark, "--share", String(share.rawValue)]
+    return ProcessState.all().count { process in
+      let line = (try? readWholeFile("/proc/\(process)/cmdline")) ?? []
+      let words = Set(line.split(separator: 0).map { String(decoding: $0, as: UTF8.self) })
+      return words.isSuperset(of: wanted)
+    }
+  }
+
+  /// Waits for such a worker, for five minutes at most.
+  private func awaitWorker(_ mark: String, _ share: ProcessorShare) throws -> Bool {
+    for _ in 0..<3000 {
+      if try workers(mark, share) > 0 { return true }
+      usleep(100_000)
+    }
+    return false
+  }
+
+  @Test("Beside programs that take the processor, a picture that becomes urgent gets its share")
+  func busyMachine() throws {
+    let busy = try (0..<2 * ThumbnailQueue.defaultWorkerCount).map { _ in
+      // Ends with the tests, however they end.
+      try Subprocess.start(
+        ["sh", "-c", "while [ -d /proc/\(getpid()) ]; do :; done"], isolated: true)
+    }
+    defer {
+      for process in busy {
+        kill(process, SIGKILL)
+        _ = try? Subprocess.wait(process)
+      }
+    }
+    let source = TestSource()
+    source.setShare(.leftover)
+    source.add(1, Misbehaving.picture("spinning"))
+    var launch = TestWorker.launch
+    launch.memory = 1_999_999_999
+    launch.firstAllowance = .seconds(10_000)
+    launch.longAllowance = .seconds(10_000)
+    let queue = try ThumbnailQueue(
+      source: source, launch: launch, workers: 1, logger: Logger(label: "test"))
+    let mark = String(launch.memory)
+    try #require(try awaitWorker(mark, .leftover))
+    source.setShare(.ordinary)
+    #expect(try awaitWorker(mark, .ordinary))
+    #expect(try workers(mark, .leftover) == 0)
+    queue.stop()
   }
 }

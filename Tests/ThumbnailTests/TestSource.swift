@@ -2,6 +2,7 @@ import AlbumModel
 import AlbumTestSupport
 import Foundation
 import Posix
+import ThumbnailProtocol
 import Thumbnails
 
 /// Photos in memory, given out in order, and the outcome of each.
@@ -26,6 +27,7 @@ final class TestSource: PhotoSource {
     var bytesRead: [UInt64: Int] = [:]
     var attempts: [UInt64: Int] = [:]
     var gone: Set<UInt64> = []
+    var share = ProcessorShare.ordinary
   }
 
   private let state = Mutex(State(), rank: .test)
@@ -63,6 +65,11 @@ final class TestSource: PhotoSource {
 
   /// Waits until the queue has requested the photo and learned that it is gone.
   func awaitGone(_ number: UInt64) -> Bool { eventually { isGone(number) } }
+
+  func share(for photo: PhotoVersion) -> ProcessorShare { state.withLock { $0.share } }
+
+  /// Changes the share of all photos.
+  func setShare(_ share: ProcessorShare) { state.withLock { $0.share = share } }
 
   var arrivals: Int { state.withLock { $0.photos.count } }
 

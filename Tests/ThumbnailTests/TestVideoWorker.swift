@@ -17,13 +17,13 @@ struct TestVideoWorker: ~Copyable {
 
   static func launch(marksVideos: Bool = false) -> WorkerLaunch {
     var launch = WorkerLaunch(program: TestWorker.program(named: "albumfs-video-thumbnailer"))
-    launch.isEager = true
     launch.marksVideos = marksVideos
     return launch
   }
 
   init(marksVideos: Bool = false) throws {
-    let started = try Worker(TestVideoWorker.launch(marksVideos: marksVideos), stop: Doorbell())
+    let started = try Worker(
+      TestVideoWorker.launch(marksVideos: marksVideos), .ordinary, stop: Doorbell())
     report = try started.hello(until: .now + .seconds(300))
     worker = started
   }

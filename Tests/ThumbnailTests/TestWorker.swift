@@ -26,13 +26,11 @@ struct TestWorker: ~Copyable {
   static var launch: WorkerLaunch {
     var launch = WorkerLaunch(program: program)
     launch.allowsMisbehaviour = true
-    // Tests run beside others on few processors.
-    launch.isEager = true
     return launch
   }
 
-  init(_ launch: WorkerLaunch = TestWorker.launch) throws {
-    let started = try Worker(launch, stop: Doorbell())
+  init(_ launch: WorkerLaunch = TestWorker.launch, _ share: ProcessorShare = .ordinary) throws {
+    let started = try Worker(launch, share, stop: Doorbell())
     report = try started.hello(until: .now + .seconds(300))
     worker = started
   }

@@ -52,6 +52,26 @@ struct WorkerStateTests {
     #expect(state.ended(.died, now: at(3)) == .fail(.workerDied))
   }
 
+  @Test("A picture on which a worker starves is given to another; it is not to blame")
+  func starved() {
+    var state = started()
+    for _ in 0..<3 {
+      #expect(state.next(hasPicture: true, now: at(0)) == .serve)
+      #expect(state.ended(.starved, now: at(1)) == .retry)
+      #expect(state.next(hasPicture: true, now: at(1)) == .start)
+      state.started(now: at(1))
+    }
+  }
+
+  @Test("A worker with another share of the processor than the next picture may have is replaced")
+  func dismissed() {
+    var state = started()
+    #expect(state.next(hasPicture: true, now: at(0)) == .serve)
+    #expect(state.ended(.answered, now: at(1)) == .done)
+    state.dismissed()
+    #expect(state.next(hasPicture: true, now: at(1)) == .start)
+  }
+
   @Test("A worker that is too slow is replaced, and the picture is not tried again")
   func timedOut() {
     var state = started()

@@ -1,23 +1,67 @@
 import AlbumModel
 import Posix
 
-/// The photos that wait for their thumbnail, in order, and the callers that wait for that. It mirrors the
-/// catalog, and is wrong in one direction only: it may contain photos that need no thumbnail any more. Any
-/// thread.
+/// The photos that wait for their thumbnail, the most urgent first, and the callers that wait for that. It
+/// mirrors the catalog, and is wrong in one direction only: it may contain photos that need no thumbnail any
+/// more. Any thread.
 final class PendingPhotos: Sendable {
+  /// Why a photo waits.
+  enum Reason: Equatable {
+    /// A program asked for its thumbnail.
+    case wanted
+    /// Its content was written at this time.
+    case written(MonotonicTime)
+    /// It has waited since an earlier session, or its thumbnail is made again.
+    case backlog
+
+    /// The place of its line: the first line goes first.
+    fileprivate var line: Int {
+      switch self {
+      case .wanted: 0
+      case .written: 1
+      case .backlog: 2
+      }
+    }
+  }
+
+  /// Photos in the order in which they came.
+  struct Line {
+    private var photos: [InodeNumber] = []
+    /// The start of the line.
+    private var first = 0
+
+    mutating func append(_ photo: InodeNumber) { photos.append(photo) }
+
+    mutating func take() -> InodeNumber? {
+      if first == photos.count { return nil }
+      let photo = photos[first]
+      first += 1
+      if first == photos.count || first > 4096 {
+        photos.removeFirst(first)
+        first = 0
+      }
+      return photo
+    }
+  }
+
   struct State {
-    var queue: [InodeNumber] = []
-    /// The start of the queue.
-    var first = 0
-    var queued: Set<InodeNumber> = []
+    /// A photo that became urgent may stand in a later line, too, where it is passed over.
+    var lines = [Line(), Line(), Line()]
+    /// The line of each photo that waits.
+    var queued: [InodeNumber: Int] = [:]
     /// How often a photo began to wait.
     var arrivals = 0
-    var handedOut: [InodeNumber: UInt64] = [:]
+    /// When photos were written last, and the time before.
+    var lastWritten: (MonotonicTime, before: MonotonicTime)?
+    var handedOut: [InodeNumber: (count: UInt64, line: Int)] = [:]
     /// The photos that each waiting caller still waits for.
     var waiters: [Int: Set<InodeNumber>] = [:]
     var nextWaiter = 0
     var wake: (@Sendable () -> Void)?
   }
+
+  /// A program that copies photos writes one after the other in less than this.
+  private static let copyInterval = Duration.milliseconds(250)
 
   /// A leaf: nothing else is locked under it, and `wake` is called without it.
   private let monitor = Monitor(State(), rank: .leaf)
@@ -35,40 +79,69 @@ final class PendingPhotos: Sendable {
     if isWaiting { wake() }
   }
 
-  func add(_ photos: [InodeNumber]) {
+  func add(_ photos: [InodeNumber], _ reason: Reason) {
     if photos.isEmpty { return }
     let wake = monitor.withLock { state in
       // While photos wait, those who take them have been woken and will come for these too.
       let wasEmpty = state.queued.isEmpty
-      for photo in photos where state.queued.insert(photo).inserted { state.queue.append(photo) }
+      for photo in photos { state.queue(photo, reason.line) }
       state.arrivals += 1
+      if case .written(let time) = reason {
+        state.lastWritten = (time, before: state.lastWritten?.0 ?? time - .seconds(1))
+      }
       return wasEmpty ? state.wake : nil
     }
     wake?()
   }
 
+  /// A program asked for the thumbnail of a photo. If the photo waits or is being worked on, it becomes more
+  /// urgent.
+  func isWanted(_ photo: InodeNumber) {
+    let line = Reason.wanted.line
+    monitor.withLock { state in
+      if state.queued[photo] != nil { state.queue(photo, line) }
+      state.handedOut[photo]?.line = line
+    }
+  }
+
+  /// How urgent the thumbnail of a taken photo is.
+  func urgency(of photo: InodeNumber, now: MonotonicTime) -> PhotoUrgency {
+    monitor.withLock { state in
+      let line = state.handedOut[photo]?.line ?? Reason.backlog.line
+      let isAwaited =
+        line == Reason.wanted.line || state.waiters.values.contains { $0.contains(photo) }
+      if isAwaited { return .now }
+      if let (last, before) = state.lastWritten, now - last < PendingPhotos.copyInterval,
+        last - before < PendingPhotos.copyInterval
+      {
+        return .whenIdle
+      }
+      return line == Reason.backlog.line ? .later : .now
+    }
+  }
+
   /// Takes the next photo; it counts as being worked on until `done`.
   func take() -> InodeNumber? {
     monitor.withLock { state in
-      if state.first == state.queue.count { return nil }
-      let photo = state.queue[state.first]
-      state.first += 1
-      if state.first == state.queue.count || state.first > 4096 {
-        state.queue.removeFirst(state.first)
-        state.first = 0
+      for line in state.lines.indices {
+        while let photo = state.lines[line].take() {
+          guard state.queued[photo] == line else { continue }
+          state.queued[photo] = nil
+          let taken = state.handedOut[photo]
+          state.handedOut[photo] = ((taken?.count ?? 0) + 1, min(line, taken?.line ?? line))
+          return photo
+        }
       }
-      state.queued.remove(photo)
-      state.handedOut[photo, default: 0] += 1
-      return photo
+      return nil
     }
   }
 
   /// The work on one taken photo is finished.
   func done(_ photo: InodeNumber) {
     monitor.withLock { state in
-      let rest = (state.handedOut[photo] ?? 1) - 1
-      state.handedOut[photo] = rest == 0 ? nil : rest
-      if state.queued.contains(photo) || rest > 0 { return }
+      let rest = (state.handedOut[photo]?.count ?? 1) - 1
+      if rest == 0 { state.handedOut[photo] = nil } else { state.handedOut[photo]?.count = rest }
+      if state.queued[photo] != nil || rest > 0 { return }
       for waiter in state.waiters.keys { state.waiters[waiter]?.remove(photo) }
     }
     monitor.notifyAll()
@@ -78,7 +151,7 @@ final class PendingPhotos: Sendable {
   func wait(until deadline: MonotonicTime?) -> Bool {
     let waiter = monitor.withLock { state in
       state.nextWaiter += 1
-      state.waiters[state.nextWaiter] = state.queued.union(state.handedOut.keys)
+      state.waiters[state.nextWaiter] = Set(state.queued.keys).union(state.handedOut.keys)
       return state.nextWaiter
     }
     defer { monitor.withLock { state in state.waiters[waiter] = nil } }
@@ -87,5 +160,14 @@ final class PendingPhotos: Sendable {
     }
     if let deadline { return monitor.waiting(until: deadline, isDone) ?? false }
     return monitor.waiting(isDone)
+  }
+}
+
+extension PendingPhotos.State {
+  /// Puts a photo into a line, unless it waits there or in an earlier one.
+  mutating func queue(_ photo: InodeNumber, _ line: Int) {
+    if let known = queued[photo], known <= line { return }
+    queued[photo] = line
+    lines[line].append(photo)
   }
 }

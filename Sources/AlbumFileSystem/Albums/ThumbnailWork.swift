@@ -22,6 +22,16 @@ package struct ThumbnailReport: Sendable {
   package init() {}
 }
 
+/// How urgent the thumbnail of a photo is.
+package enum PhotoUrgency: Sendable {
+  /// A program is copying photos: the copies go first.
+  case whenIdle
+  /// Nobody waits for it: the photo has waited since an earlier session, or thumbnails are made again.
+  case later
+  /// Somebody waits: the photo was just written, a program asked for its thumbnail, or `sync` waits for it.
+  case now
+}
+
 /// A choice of thumbnails to make again.
 package enum ThumbnailChoice: Sendable {
   /// Pictures whose thumbnail failed.
@@ -60,6 +70,24 @@ extension FileSystem {
 
   /// Rises when photos begin to wait.
   package var photoArrivals: Int { pendingPhotos.arrivals }
+
+  /// How urgent the thumbnail of a photo that `nextPhoto` returned is now.
+  package func urgency(of photo: PhotoVersion) -> PhotoUrgency {
+    pendingPhotos.urgency(of: photo.inode, now: clock.monotonic())
+  }
+
+  /// A program asked for a name that does not exist. If it is that of a thumbnail to come, it comes next.
+  func wantedInVain(_ name: FileName, in directory: InodeNumber) {
+    if pendingPhotos.isIdle { return }
+    let photo = space.read { catalog -> InodeNumber? in
+      guard let folder = catalog.index(of: directory), Zone(of: folder, in: catalog).isThumb,
+        let photo = ThumbView.photo(shownAs: name, in: folder, catalog),
+        catalog.state(photo).needsThumbnail
+      else { return nil }
+      return catalog.state(photo).number
+    }
+    if let photo { pendingPhotos.isWanted(photo) }
+  }
 
   /// The size of a version of a photo in bytes; nil if the version is gone.
   package func photoSize(_ photo: PhotoVersion) -> Int64? {
@@ -232,7 +260,7 @@ extension FileSystem {
       }
     }
     learnHomes(of: photos)
-    pendingPhotos.add(photos)
+    pendingPhotos.add(photos, .backlog)
     return photos.count
   }
 
@@ -293,7 +321,9 @@ extension FileSystem {
     let isDue = space.read { catalog in
       catalog.index(of: inode).map { catalog.state($0).needsThumbnail } ?? false
     }
-    if isDue && !contents.hasWriter(inode) { pendingPhotos.add([inode]) }
+    if isDue && !contents.hasWriter(inode) {
+      pendingPhotos.add([inode], .written(clock.monotonic()))
+    }
   }
 
   private func store(_ bytes: [UInt8], of inode: InodeNumber) throws(FSError) -> HeldExtents {

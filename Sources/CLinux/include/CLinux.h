@@ -121,6 +121,10 @@ int clinux_landlock_allow_reading(const char *directories);
 // for the process.
 int clinux_yield_to_all(void);
 
+// Gives the calling process and its session about a tenth of the processor that an ordinary one gets, and lets
+// others go first at the disk. -1 if one of these failed for the process.
+int clinux_take_small_share(void);
+
 // Makes the calling process the first to be killed when memory runs out. -1 if it cannot be.
 int clinux_yield_memory(void);
 

@@ -1,0 +1,17 @@
+/// How much of the processor and the disk a worker takes beside other programs. A running worker cannot get
+/// more: only privileged users may raise a priority.
+package enum ProcessorShare: UInt8, CaseIterable, Comparable, Sendable {
+  /// What no other program wants. On a busy machine that may be nothing for minutes.
+  case leftover = 0
+  /// About a tenth of what an ordinary program gets.
+  case small = 1
+  /// As much as any program.
+  case ordinary = 2
+
+  /// The next greater share; the greatest follows itself.
+  package var next: ProcessorShare { ProcessorShare(rawValue: rawValue + 1) ?? self }
+
+  package static func < (one: ProcessorShare, other: ProcessorShare) -> Bool {
+    one.rawValue < other.rawValue
+  }
+}
