@@ -90,6 +90,7 @@ extension FileSystem {
     try makeOwn(inode)
     let content = contents.find(inode)
     try content?.publish()
+    defer { content?.owed.add() }
     return try make(name, in: parent, for: caller) { (catalog, _, time) throws(FSError) in
       let index = try InodeIndex(inode, in: catalog)
       let state = catalog.state(index)

@@ -17,6 +17,7 @@ extension FileSystem {
     try checkAttribute(name)
     if value.count > FileSystem.attributeValueLimit { throw FSError(.attributeTooBig) }
     let time = clock.now()
+    defer { oweCommit(of: inode) }
     let (turned, twin) = try space.change {
       (catalog: inout Catalog) throws(FSError) -> (Bool, InodeNumber?) in
       let index = try InodeIndex(inode, in: catalog)
@@ -79,6 +80,7 @@ extension FileSystem {
     try writable()
     try checkAttribute(name)
     let time = clock.now()
+    defer { oweCommit(of: inode) }
     let (turned, twin) = try space.change {
       (catalog: inout Catalog) throws(FSError) -> (Bool, InodeNumber?) in
       let index = try InodeIndex(inode, in: catalog)

@@ -14,6 +14,8 @@ package struct FSError: Error, Sendable, CustomStringConvertible {
     case noAttribute, attributeTooBig, notSupported
     /// A node id that this mount does not know.
     case stale
+    /// A time that the space cannot keep.
+    case timeOutOfRange
     /// lseek beyond the last data or hole.
     case noSuchOffset
   }

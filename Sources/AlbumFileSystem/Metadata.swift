@@ -18,6 +18,7 @@ extension FileSystem {
   {
     try writable()
     let now = clock.now()
+    defer { oweCommit(of: inode) }
     if let size = change.size {
       if size < 0 { throw FSError(.invalid) }
       try makeOwn(inode)
@@ -41,6 +42,9 @@ extension FileSystem {
     }
     return try attributes(of: inode)
   }
+
+  /// Makes the next close of the inode commit what has just changed in the catalog.
+  func oweCommit(of inode: InodeNumber) { contents.find(inode)?.owed.add() }
 
   package func symlinkTarget(of inode: InodeNumber) throws(FSError) -> [UInt8] {
     try space.read { (catalog: borrowing Catalog) throws(FSError) -> [UInt8] in

@@ -53,11 +53,16 @@ package final class OpenFile: Sendable {
     fileSystem.space.change { $0.touch(index, time) }
   }
 
-  /// close(2) of one descriptor. When it returns, the written bytes survive the end of the daemon.
+  /// close(2) of one descriptor. When it returns, what was written through it survives the end of the daemon.
+  /// So does every change of the inode: fchmod(2) and futimens(2) need no descriptor that writes.
   package func flush() throws(FSError) {
-    if !writes { return }
+    if !writes { return try content.owed.settle(commit) }
     try content.publish()
     markComplete()
+    try commit()
+  }
+
+  private func commit() throws(FSError) {
     try storing { () throws(StoreError) in try fileSystem.space.commit() }
   }
 
@@ -131,6 +136,7 @@ extension FileSystem {
       try makeOwn(inode)
     }
     let content = try contents.acquire(inode, writes: writes)
+    if isNew { content.owed.add() }
     if mode.truncates {
       do throws(FSError) {
         let time = clock.now()

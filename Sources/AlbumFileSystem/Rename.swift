@@ -30,6 +30,16 @@ extension FileSystem {
       .name(newName, in: newParent, album: effects.album, isThere: true), askedBy: caller)
     for twin in effects.twins { notifyObservers(twin) }
     for photo in effects.due { considerPhoto(photo) }
+    try commitName()
+  }
+
+  /// Frames a name that was just given. Programs that replace or move files, such as rsync, rename a file
+  /// after they have closed it, and may remove the original next. On a full disk the name goes into the frame
+  /// that comes with the next room, as all other changes of names do.
+  private func commitName() throws(FSError) {
+    do throws(StoreError) { try space.commit(waitsForRoom: false) } catch {
+      if error.code != .noSpace && error.code != .quotaExceeded { throw FSError(error) }
+    }
   }
 
   private func publishContent(of name: FileName, in parent: InodeNumber) throws(FSError) {

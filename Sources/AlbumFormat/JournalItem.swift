@@ -24,7 +24,7 @@ package import AlbumModel
 
 /// Everything about an inode except its content, names and extended attributes:
 ///
-/// number u64 | size i64 | accessed i64 | modified i64 | changed i64 (nanoseconds since 1970) |
+/// number u64 | size i64 | accessed i64 | modified i64 | changed i64 (`Timestamp`) |
 /// thumbnail u64 | content version u64 | mode u16 (as in `st_mode`) | marks u16 | links u32 |
 /// owner u32 | group u32 | device u32 | thumbnail state u8 | thumbnail reason u8 | 2 zero bytes |
 /// content statements u64 | 8 zero bytes.

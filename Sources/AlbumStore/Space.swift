@@ -58,7 +58,9 @@ package final class Space: Sendable {
   // MARK: Durability
 
   /// See `Durability.commit`.
-  package func commit() throws(StoreError) { try durability.commit() }
+  package func commit(waitsForRoom: Bool = true) throws(StoreError) {
+    try durability.commit(waitsForRoom: waitsForRoom)
+  }
   /// See `Durability.commitIfCrowded`.
   package func commitIfCrowded() throws(StoreError) { try durability.commitIfCrowded() }
   /// See `Durability.barrier`.

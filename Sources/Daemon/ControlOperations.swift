@@ -26,7 +26,7 @@ extension Parts {
         + report.videosAmongPhotos,
       files: contents.files, bytes: contents.bytes,
       thumbnails: thumbnails(report, made: contents.thumbnails),
-      lastBarrier: status.lastBarrier.map { Double($0.nanoseconds) / 1e9 },
+      lastBarrier: status.lastBarrier.map { Double($0.seconds) + Double($0.subsecond) / 1e9 },
       readOnly: reason != nil, readOnlyReason: reason, shortage: status.shortage,
       unreadableSegments: status.unreadableSegments, cipher: status.cipher.name,
       transport: transport.name, transportReason: transport.reason,
@@ -206,7 +206,7 @@ extension Parts {
 
   var description: MountDescription {
     let edge = space.read { $0.properties[.thumbnailEdge] } ?? 512
-    return MountDescription(store: options.store, thumbnailEdge: Int(edge))
+    return MountDescription(store: options.store, thumbnailEdge: Int(clamping: edge))
   }
 
   /// A photo at most `edge` pixels long, in Base64.

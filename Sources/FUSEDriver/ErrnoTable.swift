@@ -30,6 +30,7 @@ enum ErrnoTable {
     // Never ENOSYS: the kernel would not ask again for the life of the mount.
     case .notSupported: .notSupported
     case .stale: .stale
+    case .timeOutOfRange: Errno(ERANGE)
     case .noSuchOffset: .noDevice
     }
   }

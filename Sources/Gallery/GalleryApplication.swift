@@ -119,9 +119,8 @@ package struct GalleryApplication: Sendable {
     var (wall, steady) = (SystemClock.wall(), MonotonicTime.now)
     while !Task.isCancelled {
       try? await Task.sleep(for: .seconds(1))
-      let passed = SystemClock.wall().nanoseconds - wall.nanoseconds
-      let counted = (MonotonicTime.now - steady).milliseconds
-      if passed / 1_000_000 - counted > 30_000 { await sessions.lockAll() }
+      let passed = Duration.seconds(SystemClock.wall().seconds - wall.seconds)
+      if passed - (MonotonicTime.now - steady) > .seconds(30) { await sessions.lockAll() }
       (wall, steady) = (SystemClock.wall(), .now)
       await sessions.lockDue()
       await desk.closeDue()

@@ -213,18 +213,12 @@ package struct FileDescriptor: ~Copyable, Sendable {
 
   /// fstat(2): size in bytes.
   package func size() throws(Errno) -> Int64 {
-    var status = stat()
-    try retrying { unsafe fstat(rawValue, &status) }
-    return Int64(status.st_size)
+    try status().byteCount
   }
 
   /// fstat(2): all times of the file.
   package func times() throws(Errno) -> FileTimes {
-    var status = stat()
-    try retrying { unsafe fstat(rawValue, &status) }
-    return FileTimes(
-      modified: Timestamp(status.st_mtim), accessed: Timestamp(status.st_atim),
-      changed: Timestamp(status.st_ctim))
+    try status().times
   }
 
   /// Sets the modification time and the access time (futimens(2)).
@@ -310,18 +304,6 @@ extension FileDescriptor {
       if count == 0 { return content }
       content += buffer[..<count]
     }
-  }
-}
-
-extension Timestamp {
-  fileprivate init(_ time: timespec) {
-    self.init(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
-  }
-}
-
-extension timespec {
-  fileprivate init(_ time: Timestamp) {
-    self.init(tv_sec: Int(time.seconds), tv_nsec: Int(time.subsecond))
   }
 }
 

@@ -9,7 +9,7 @@ package struct MonotonicTime: Comparable, Hashable, Sendable, BitwiseCopyable {
   package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
   package static var now: MonotonicTime {
-    MonotonicTime(nanoseconds: SystemClock.read(CLOCK_MONOTONIC))
+    MonotonicTime(nanoseconds: SystemClock.read(CLOCK_MONOTONIC).duration.nanoseconds)
   }
 
   /// Never comes.
@@ -25,11 +25,11 @@ package struct MonotonicTime: Comparable, Hashable, Sendable, BitwiseCopyable {
   }
 
   package static func - (time: MonotonicTime, wait: Duration) -> MonotonicTime {
-    MonotonicTime(nanoseconds: time.nanoseconds - wait.nanoseconds)
+    MonotonicTime(nanoseconds: time.nanoseconds.saturatingSubtract(wait.nanoseconds))
   }
 
   package static func - (later: MonotonicTime, earlier: MonotonicTime) -> Duration {
-    .nanoseconds(later.nanoseconds - earlier.nanoseconds)
+    .nanoseconds(later.nanoseconds.saturatingSubtract(earlier.nanoseconds))
   }
 
   /// The timeout argument of poll(2) until this instant, never negative.

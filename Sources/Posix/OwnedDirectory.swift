@@ -158,7 +158,7 @@ package final class OwnedFile: Sendable {
   }
 
   /// In bytes, as of the time when it was opened.
-  package var size: Int64 { Int64(status.st_size) }
+  package var size: Int64 { status.byteCount }
 
   /// Reads at most `count` bytes; fewer only at the end of the file.
   package func read(_ count: Int, at offset: Int64) throws(Errno) -> [UInt8] {

@@ -33,12 +33,10 @@ package struct PlainEntry: Sendable, Equatable {
       case S_IFLNK: .link
       default: .other
       }
-    size = Int64(status.st_size)
+    size = status.byteCount
     permissions = status.st_mode & 0o7777
-    modified = Timestamp(
-      seconds: Int64(status.st_mtim.tv_sec), nanoseconds: Int64(status.st_mtim.tv_nsec))
-    changed = Timestamp(
-      seconds: Int64(status.st_ctim.tv_sec), nanoseconds: Int64(status.st_ctim.tv_nsec))
+    modified = status.times.modified
+    changed = status.times.changed
     file = Identity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
   }
 

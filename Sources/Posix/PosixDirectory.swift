@@ -107,11 +107,7 @@ package final class PosixDirectory: StorageDirectory {
   package func capacity() throws(Errno) -> StorageCapacity {
     var status = statvfs()
     try retrying { unsafe fstatvfs(directory.rawValue, &status) }
-    let unit = Int64(status.f_frsize)
-    return StorageCapacity(
-      blockSize: Int(status.f_bsize), totalBytes: Int64(status.f_blocks) * unit,
-      freeBytes: Int64(status.f_bfree) * unit, availableBytes: Int64(status.f_bavail) * unit,
-      totalFiles: Int64(status.f_files), freeFiles: Int64(status.f_ffree))
+    return StorageCapacity(status)
   }
 
   // MARK: Beneath the store

@@ -4,16 +4,16 @@ internal import Glibc
 /// The machine's settable clocks, and the time of its start. `MonotonicTime` measures durations.
 package enum SystemClock {
   /// The wall clock.
-  package static func wall() -> Timestamp { Timestamp(nanoseconds: read(CLOCK_REALTIME)) }
+  package static func wall() -> Timestamp { Timestamp(read(CLOCK_REALTIME)) }
 
   /// The same as the kernel stamps files with it: as of the last tick, a few milliseconds ago at
   /// most. A precise time would be later than the kernel's own time of a change that came after it.
   package static func fileTime() -> Timestamp {
-    Timestamp(nanoseconds: read(CLOCK_REALTIME_COARSE))
+    Timestamp(read(CLOCK_REALTIME_COARSE))
   }
 
   /// How long ago the machine was started, the time included in which it slept.
-  package static func sinceStart() -> Duration { .nanoseconds(read(CLOCK_BOOTTIME)) }
+  package static func sinceStart() -> Duration { read(CLOCK_BOOTTIME).duration }
 
   /// A time since 1970-01-01 UTC for a person, in the time zone of the process.
   package static func localTime(seconds: Int64) -> String {
@@ -31,19 +31,23 @@ package enum SystemClock {
     year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int
   ) -> Int64 {
     var parts = unsafe tm()
-    unsafe parts.tm_year = CInt(year - 1900)
-    unsafe parts.tm_mon = CInt(month - 1)
-    unsafe (parts.tm_mday, parts.tm_hour) = (CInt(day), CInt(hour))
-    unsafe (parts.tm_min, parts.tm_sec, parts.tm_isdst) = (CInt(minute), CInt(second), -1)
+    unsafe parts.tm_year = CInt(clamping: year - 1900)
+    unsafe parts.tm_mon = CInt(clamping: month - 1)
+    unsafe (parts.tm_mday, parts.tm_hour) = (
+      CInt(clamping: day), CInt(clamping: hour)
+    )
+    unsafe (parts.tm_min, parts.tm_sec, parts.tm_isdst) = (
+      CInt(clamping: minute), CInt(clamping: second), -1
+    )
     return Int64(unsafe mktime(&parts))
   }
 
   /// Lets the calling thread wait.
   package static func sleep(milliseconds: UInt32) { usleep(milliseconds * 1000) }
 
-  static func read(_ clock: clockid_t) -> Int64 {
+  static func read(_ clock: clockid_t) -> timespec {
     var time = timespec()
     unsafe clock_gettime(clock, &time)
-    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    return time
   }
 }

@@ -64,8 +64,9 @@ enum Cell {
   static func beginPicture(_ bounds: Bounds) {
     var usage = rusage()
     guard unsafe getrusage(RUSAGE_SELF.rawValue, &usage) == 0 else { return }
-    let used = UInt64(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + 1)
-    var limit = rlimit(rlim_cur: rlim_t(used + bounds.processorSeconds), rlim_max: .max)
+    let used: Duration = .seconds(usage.ru_utime.tv_sec) + .seconds(usage.ru_stime.tv_sec)
+    let allowed = used.components.seconds + 1 + Int64(clamping: bounds.processorSeconds)
+    var limit = rlimit(rlim_cur: rlim_t(clamping: allowed), rlim_max: .max)
     unsafe setrlimit(__rlimit_resource_t(RLIMIT_CPU.rawValue), &limit)
   }
 

@@ -96,7 +96,7 @@ enum ProcessLook {
     guard unsafe clock_getcpuclockid(process, &clock) == 0,
       unsafe clock_gettime(clock, &time) == 0
     else { return 0 }
-    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    return (Duration.seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)).milliseconds
   }
 
   /// The number of its threads, and whether one of them waits for the processor or the disk. If /proc hides

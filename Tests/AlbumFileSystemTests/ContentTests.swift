@@ -49,6 +49,51 @@ struct ContentTests {
     #expect(try space.read(".plain/b") == [], "never a length without its bytes")
   }
 
+  /// fchmod(2), futimens(2) and fsetxattr(2) need no descriptor that writes.
+  @Test func whatAReaderChangedOfAFileSurvivesTheDaemonsEndOnceItIsClosed() throws {
+    try space.write("text", to: ".plain/a")
+    try space.space.barrier()
+    let reader = try space.open(".plain/a")
+    var change = AttributeChange()
+    change.permissions = 0o640
+    change.modified = .at(Timestamp(seconds: 981_173_106))
+    _ = try space.fileSystem.change(change, of: reader.inode)
+    try space.fileSystem.setExtendedAttribute(
+      Array("user.note".utf8), to: [1], of: reader.inode, mode: AttributeMode())
+    try reader.flush()
+    try space.crash()
+    let status = try space.status(".plain/a")
+    #expect(status.permissions == 0o640 && status.modified == Timestamp(seconds: 981_173_106))
+    #expect(
+      try space.fileSystem.extendedAttribute(Array("user.note".utf8), of: status.inode) == [1])
+  }
+
+  @Test func aFileThatWasMadeByADescriptorThatOnlyReadsIsThereOnceItIsClosed() throws {
+    let (parent, name) = try space.split(".plain/new")
+    let file = try space.fileSystem.create(
+      name, in: parent, permissions: 0o644, mode: OpenMode(writes: false), for: TestSpace.me
+    ).1
+    try file.flush()
+    try space.crash()
+    #expect(space.exists(".plain/new"))
+  }
+
+  /// rsync gives a file its name after it has closed it, and then removes the original.
+  @Test func aRenameOfAClosedFileSurvivesTheDaemonsEnd() throws {
+    try space.mkdir("Trip")
+    try space.write("photo", to: "Trip/Photo/.a.jpg.X1y2Z3")
+    try space.rename("Trip/Photo/.a.jpg.X1y2Z3", "Trip/Photo/a.jpg")
+    try space.crash()
+    #expect(try space.list("Trip/Photo") == ["a.jpg"])
+  }
+
+  @Test func aRenameOnAFullDiskSucceedsAsBefore() throws {
+    try space.write("text", to: ".plain/a")
+    space.disk.isFull.store(true, ordering: .relaxed)
+    try space.rename(".plain/a", ".plain/b")
+    #expect(try space.text(".plain/b") == "text")
+  }
+
   @Test func aLongRecordingIsThereUpToItsLastSeconds() throws {
     let recording = try space.create(".plain/video")
     try recording.put([UInt8](repeating: 7, count: 100_000), at: 0)

@@ -38,6 +38,49 @@ struct TimestampTests {
     #expect(Timestamp(nanoseconds: .min).seconds == -9_223_372_037)
   }
 
+  /// Windows' first second, the year 2500, and what remains of 64 bits.
+  @Test(arguments: [
+    (-11_644_473_600, 0), (16_725_225_600, 0), (9_214_364_799, 999_999_999), (9_214_364_800, 0),
+    (-9_214_364_800, 1), (-9_214_364_801, 0), (9_000_000_000_000_000, 0),
+    (-9_000_000_000_000_000, 0), (9_223_372_036, 0), (1 << 40, 0),
+  ])
+  func aTimeFarOffIsKeptInWholeSeconds(_ time: (Int64, Int64)) throws {
+    let stamp = try #require(Timestamp(exactSeconds: time.0, nanoseconds: time.1))
+    #expect(stamp.seconds == time.0 && stamp.subsecond == time.1)
+    #expect(Timestamp(seconds: time.0 - 1) < stamp && stamp < Timestamp(seconds: time.0 + 1))
+    #expect(stamp + .seconds(5) == Timestamp(seconds: time.0 + 5, nanoseconds: time.1))
+  }
+
+  @Test func aTimeThatNoTimestampIsExactlyHasNone() {
+    for (seconds, part) in [(Int64.max, Int64(0)), (.min, 0), (16_725_225_600, 1), (1 << 62, 0)] {
+      #expect(Timestamp(exactSeconds: seconds, nanoseconds: part) == nil)
+    }
+  }
+
+  @Test func noNumberOfAnyClockTraps() {
+    let numbers = [
+      Int64.min, .min + 1, -1 << 40, -9_223_372_037, -9_214_364_801, -1, 0, 1, 999_999_999,
+      9_214_364_800, 9_223_372_036, 1 << 56, .max - 1, .max,
+    ]
+    for first in numbers {
+      for second in numbers {
+        let time = Timestamp(seconds: first, nanoseconds: second)
+        #expect(0..<1_000_000_000 ~= time.subsecond)
+        #expect(Timestamp(nanoseconds: first).seconds <= .max)
+        for wait in [Duration.seconds(second), .nanoseconds(second), .milliseconds(first)] {
+          _ = (time + wait, time - wait, wait.nanoseconds, wait.milliseconds)
+        }
+        #expect(0..<StoreTime.limit ~= StoreTime(time).milliseconds)
+        let (one, other) = (StoreTime(milliseconds: first), StoreTime(milliseconds: second))
+        _ = (one - other, one.floor, one + .milliseconds(second))
+      }
+    }
+    for value in [Double.nan, .infinity, -.infinity, 1e300, -1e300] {
+      _ = Int64(saturating: value)
+    }
+    #expect(Int64(saturating: -2.9) == -2 && Int64(saturating: 1e30) == .max)
+  }
+
   /// A store on another user's disk may have any file times.
   @Test func noTimeOverflows() {
     #expect(Timestamp(seconds: 90) - .seconds(60) == Timestamp(seconds: 30))

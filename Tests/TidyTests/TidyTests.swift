@@ -310,4 +310,29 @@ struct TidyTests {
       #expect(bytes.range(of: Data(library.utf8)) == nil, "the thumbnailer links \(library)")
     }
   }
+
+  /// A file system reports what it likes, and an initializer or a product of such a number traps.
+  @Test func numbersOfTheKernelAreConvertedInOneRoom() {
+    let rooms = [
+      "Sources/Posix/ReportedNumbers.swift", "Sources/FUSEDriver/Fuse/Conversions.swift",
+    ]
+    let number =
+      #"\b(st_(size|blocks|blksize|nlink|[amc]tim)|f_[a-z]+|tv_(sec|nsec|usec)|ru_[a-z]+)\b"#
+    let conversion = try! Regex(
+      #"\b(U?Int(8|16|32|64)?|CInt|off_t|time_t|Double)\((?!clamping|exactly|truncating|bitPattern)[^)]*"#
+        + number
+    ).wordBoundaryKind(.simple)
+    let sum = try! Regex(#"\.?"# + number + #"(\.tv_\w+)? *[-+*] |[^&][-+*] \w+\."# + number)
+      .wordBoundaryKind(.simple)
+    for file in swiftFiles("Sources") {
+      let isRoom = rooms.contains(file.path)
+      for line in file.text.split(separator: "\n") where !line.contains("///") {
+        #expect(
+          line.firstMatch(of: conversion) == nil, "\(file.path): \(line) may trap; clamp it")
+        #expect(isRoom || line.firstMatch(of: sum) == nil, "\(file.path): \(line) may trap")
+      }
+    }
+    #expect("Int64(status.f_bavail) * unit".firstMatch(of: conversion) != nil)
+    #expect("usage.ru_utime.tv_sec + 1".firstMatch(of: sum) != nil)
+  }
 }

@@ -52,6 +52,8 @@ final class FileContent: Sendable {
   /// True if the file had content before it was opened.
   let hadContent: Bool
   let space: Space
+  /// The changes of the inode that come by no write.
+  let owed = OwedCommit()
   private let pool: ChunkPool
   private let clock: FileSystemClock
   /// Never held while sealing or reading records.

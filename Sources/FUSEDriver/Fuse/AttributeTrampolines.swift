@@ -23,7 +23,7 @@ internal import Posix
   let request = unsafe Request(raw)
   do throws(FSError) {
     let attributes = try request.driver.change(
-      AttributeChange(unsafe status!.pointee, fields: fields), of: InodeNumber(inode))
+      try AttributeChange(unsafe status!.pointee, fields: fields), of: InodeNumber(inode))
     request.reply(attributes)
   } catch {
     request.reply(error)

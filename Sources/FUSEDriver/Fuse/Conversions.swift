@@ -28,30 +28,36 @@ extension stat {
 
 extension timespec {
   init(_ time: Timestamp) {
-    self.init(tv_sec: time_t(time.seconds), tv_nsec: Int(time.subsecond))
+    self.init(tv_sec: time_t(clamping: time.seconds), tv_nsec: Int(clamping: time.subsecond))
   }
 }
 
 extension Timestamp {
-  init(_ time: timespec) {
-    self.init(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
+  /// A time that a program sets. Throws if the space cannot keep it as it is: the kernel would show what the
+  /// program set until the next mount, and the file then another time.
+  init(_ time: timespec) throws(FSError) {
+    guard
+      let kept = Timestamp(
+        exactSeconds: Int64(clamping: time.tv_sec), nanoseconds: Int64(clamping: time.tv_nsec))
+    else { throw FSError(.timeOutOfRange) }
+    self = kept
   }
 }
 
 extension AttributeChange {
   /// The FUSE_SET_ATTR_ bits of `fields` select the members of `status`.
-  init(_ status: stat, fields: CInt) {
+  init(_ status: stat, fields: CInt) throws(FSError) {
     self.init()
     func has(_ field: CInt) -> Bool { fields & field != 0 }
     if has(FUSE_SET_ATTR_MODE) { permissions = UInt16(status.st_mode & 0o7777) }
     if has(FUSE_SET_ATTR_UID) { owner = status.st_uid }
     if has(FUSE_SET_ATTR_GID) { group = status.st_gid }
-    if has(FUSE_SET_ATTR_SIZE) { size = Int64(status.st_size) }
-    if has(FUSE_SET_ATTR_ATIME) { accessed = .at(Timestamp(status.st_atim)) }
+    if has(FUSE_SET_ATTR_SIZE) { size = Int64(clamping: status.st_size) }
+    if has(FUSE_SET_ATTR_ATIME) { accessed = .at(try Timestamp(status.st_atim)) }
     if has(FUSE_SET_ATTR_ATIME_NOW) { accessed = .now }
-    if has(FUSE_SET_ATTR_MTIME) { modified = .at(Timestamp(status.st_mtim)) }
+    if has(FUSE_SET_ATTR_MTIME) { modified = .at(try Timestamp(status.st_mtim)) }
     if has(FUSE_SET_ATTR_MTIME_NOW) { modified = .now }
-    if has(FUSE_SET_ATTR_CTIME) { changed = Timestamp(status.st_ctim) }
+    if has(FUSE_SET_ATTR_CTIME) { changed = try Timestamp(status.st_ctim) }
     killsSetID = has(FUSE_SET_ATTR_KILL_SUID) || has(FUSE_SET_ATTR_KILL_SGID)
   }
 }

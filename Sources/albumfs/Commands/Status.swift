@@ -1,3 +1,4 @@
+import AlbumModel
 import ArgumentParser
 import ControlProtocol
 import Posix
@@ -46,7 +47,7 @@ struct Status: ParsableCommand {
     lines.append(
       "On disk:     "
         + (status.lastBarrier.map {
-          "everything up to \(SystemClock.localTime(seconds: Int64($0)))"
+          "everything up to \(SystemClock.localTime(seconds: Int64(saturating: $0)))"
         } ?? "nothing new"))
     lines.append(
       "Writable:    " + (status.readOnly ? "no: \(status.readOnlyReason ?? "read-only")" : "yes"))
