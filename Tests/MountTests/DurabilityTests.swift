@@ -264,7 +264,7 @@ import Testing
         """
         mkdir $M/A; sleep infinity < $M/A & sleeper=$!
         albumfs umount $M && code=0 || code=$?
-        kill $sleeper; wait $sleeper || true; exit $code
+        kill -9 $sleeper; wait $sleeper || true; exit $code
         """)
       #expect(outcome.code == 46)
       #expect(outcome.errors.contains("sleep ("))

@@ -308,7 +308,7 @@ import Testing
         fd = os.open(sys.argv[1], os.O_RDWR)
         fcntl.fcntl(fd, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 1, 0))
         print("held", file=open(sys.argv[2], "w"), flush=True); signal.pause()' $S/albumfs.conf $W/held &
-        trap "kill $!" EXIT
+        trap "kill -9 $!" EXIT
         await test -s $W/held
         printf 'other' > $W/other
         timeout 150 albumfs space add --password-file $W/other $S

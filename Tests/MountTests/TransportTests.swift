@@ -172,7 +172,7 @@ import Testing
         await test -e $W/ready
         kill -TERM \(mounted.daemon)
         await ended \(mounted.daemon)
-        kill $(cat $W/holder)
+        kill -9 $(cat $W/holder)
         """)
       mounted.forget()
       try mounted.mount(["--transport", transport])
