@@ -252,12 +252,12 @@ import Testing
             before = sockets()
             held = [connect("127.0.0.2") for _ in range(96)]
             eventually(lambda: sockets() >= before + 96)
-            ended = 0
-            for _ in range(10_000):
-                with connect("127.0.0.2") as one:
-                    try: ended += one.recv(1) == b""
-                    except ConnectionError: ended += 1
-            assert ended == 10_000
+            # Many at a time: on a slow machine some come after the 96 were cut off, and wait for that as well.
+            for _ in range(100):
+                for one in [connect("127.0.0.2") for _ in range(100)]:
+                    with one:
+                        try: assert one.recv(1) == b""
+                        except ConnectionError: pass
             eventually(lambda: sockets() <= before + 96)
             # Meanwhile others get in, and so does this one when it lets go.
             Browser(server, SECOND, address="127.0.0.3")
