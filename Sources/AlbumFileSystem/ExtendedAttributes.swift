@@ -69,8 +69,8 @@ extension FileSystem {
   package func extendedAttributeNames(of inode: InodeNumber) throws(FSError) -> [[UInt8]] {
     try space.read { (catalog: borrowing Catalog) throws(FSError) -> [[UInt8]] in
       let index = try InodeIndex(inode, in: catalog)
+      // Not those that come from the picture: rsync would copy them, or remove them, for ever.
       return catalog.attributeNames(of: index).filter(PhotoAttributes.isShown)
-        + PhotoAttributes.derivedNames(of: index, catalog)
     }
   }
 

@@ -14,8 +14,8 @@ package struct StoreOptions: Sendable {
   package var chaffByteCount: Int64?
   /// The salt of the first Argon2id line.
   var salt = RandomFill.bytes(KeyDerivation.saltByteCount)
-  /// Called with the number of bytes of chaff that are written, and the total.
-  package var chaffProgress: @Sendable (Int64, Int64) -> Void = { _, _ in }
+  /// Called with the number of bytes of chaff that are written, and the total; returns false to stop.
+  package var chaffProgress: @Sendable (Int64, Int64) -> Bool = { _, _ in true }
   package init() {}
 
   /// The salt that a security key gets for the store, before it is made.
@@ -42,7 +42,13 @@ extension Store {
     try Chaff.makeFolders(directory)
     var chaff = options.chaffByteCount ?? 0
     if options.chaffByteCount == nil { chaff = try ChaffRule.randomByteCountAtBirth(of: store) }
-    try Chaff.add(bytes: chaff, to: store) { options.chaffProgress($0, chaff) }
+    let report: (Int64) throws(StoreError) -> Void = { made throws(StoreError) in
+      if !options.chaffProgress(made, chaff) {
+        throw StoreError(.interrupted, "it was interrupted")
+      }
+    }
+    try report(0)
+    try Chaff.add(bytes: chaff, to: store, progress: report)
     try birth(store, keys)
     try ConfigurationFiles.write(store.configuration, in: directory)
     RestingTimes.settle(directory)
@@ -66,6 +72,7 @@ extension Store {
     }
     // mkfs puts this into the root of a file system.
     names.remove("lost+found")
+    names.remove(StorePath.unfinished)
     if names.contains(ConfigurationFiles.main) || names.contains(ConfigurationFiles.twin) {
       throw StoreError(.alreadyExists, "there is a store here already")
     }

@@ -65,31 +65,45 @@ package struct ControlClient: ~Copyable {
     if let refusal, refusal.kind != .unsupported { throw refusal }
   }
 
-  /// Asks the daemon to lock the space. Returns false if it does not confirm that within some seconds: it may
-  /// hang, or be of an earlier release.
-  package func askToLock() -> Bool {
-    try? stream.setReceiveTimeout(seconds: 3)
+  /// Asks the daemon to lock the space. Returns the number of its open files; nil if it does not confirm the
+  /// lock within some seconds: it may hang, or be of an earlier release.
+  package func askToLock() -> Int? {
+    let deadline = MonotonicTime.now + .seconds(10)
     do throws(MessageStream.Problem) {
       try stream.send(ControlRequest.lock)
-      if case .done = try stream.receive(ControlReply.self) { return true }
+      while !stream.isReadable(within: 500) {
+        if ProcessState.isStopped(daemon.pid) || MonotonicTime.now > deadline { return nil }
+      }
+      if case .done(let summary) = try stream.receive(ControlReply.self) { return summary.count }
     } catch {
-      // The caller takes the mount out of the tree itself.
+      // A daemon without open files may end before it replies.
+      let hasEnded = [.ended, .system(Errno(ECONNRESET)), .system(Errno(EPIPE))].contains(error)
+      if hasEnded { return 0 }
+      // Otherwise the caller takes the mount out of the tree itself.
     }
-    return false
+    return nil
   }
 
-  /// Waits for the end after `askForEnd`. Returns why not everything is on disk; nil if everything is. Calls
-  /// `late` once when the wait exceeds 3 seconds.
-  package func waitForEnd(late: () -> Void) throws(Failure) -> Failure? {
-    let deadline = MonotonicTime.now + .seconds(3)
+  /// Waits for the end after `askForEnd`. Returns why not everything is on disk; nil if everything is.
+  ///
+  /// - Parameters:
+  ///   - limit: throws `timedOut` after that time; nil: waits as long as the daemon lives.
+  ///   - late: called once when the wait exceeds 3 seconds. It may return a failure, which ends the wait.
+  package func waitForEnd(
+    atMost limit: Duration? = nil, late: () -> Failure? = { nil }
+  ) throws(Failure) -> Failure? {
+    let start = MonotonicTime.now
     var isLate = false
     do throws(MessageStream.Problem) {
       while true {
-        let isThere = isLate || stream.isReadable(within: 3000)
-        if !isLate, !isThere || MonotonicTime.now > deadline {
+        let isThere = stream.isReadable(within: 1000)
+        let waited = MonotonicTime.now - start
+        if !isLate, waited >= .seconds(3) {
           isLate = true
-          late()
+          if let failure = late() { return failure }
         }
+        if let limit, waited >= limit { throw .timedOut }
+        if !isThere { continue }
         let reply = try receive()
         if case .ended(let failure) = reply { return failure }
         if case .failed(let failure) = reply { return failure }
@@ -158,7 +172,7 @@ package struct ControlClient: ~Copyable {
     if let user = mount.user, geteuid() != 0, user != geteuid() {
       return Failure(
         .unreachable,
-        "\(mount.mountPoint) is not yours: only \(UserName.of(user)), who mounted it, and root may ask."
+        "\(mount.mountPoint) is a mount of user \(UserName.of(user)): only they and root may ask."
       )
     }
     let reason: String =

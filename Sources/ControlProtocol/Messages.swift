@@ -42,8 +42,9 @@ package enum ControlRequest: Codable, Sendable, Equatable {
   /// Asks whether this daemon serves the space of that name (`SpaceKeys.memoryName`). The reply is `done`
   /// with the count 1 or 0.
   case serves(space: String)
-  /// Removes the mount from the tree. The daemon refuses to open anything in it, and ends when the last open
-  /// file is closed. The reply is `done`, at once.
+  /// The daemon refuses to open anything in the space, wherever that is mounted, removes its mount from the
+  /// tree, and ends when the last open file is closed. The reply is `done`, at once; its count is that of the
+  /// open files.
   case lock
   /// Waits for the end of the session; a client sends this before an unmount. The replies are `progress` now
   /// and then, so that the daemon notices a disconnected client, and at the end `ended`.

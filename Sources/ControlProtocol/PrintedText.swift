@@ -1,12 +1,26 @@
 extension String {
   /// The text with escaped control characters, as `\u{1B}`: a file name could otherwise command the terminal.
-  package var printable: String {
+  /// Marks that turn the direction of text are escaped too: they make names read as others.
+  package var printable: String { escaped { _ in false } }
+
+  /// The same for text of several lines.
+  package var printableLines: String { escaped { $0 == "\n" || $0 == "\t" } }
+
+  private func escaped(except isKept: (Unicode.Scalar) -> Bool) -> String {
     var shown = ""
     for scalar in unicodeScalars {
-      let isControl = scalar.properties.generalCategory == .control
-      shown += isControl ? scalar.escaped(asASCII: true) : String(scalar)
+      shown += scalar.isCommand && !isKept(scalar) ? scalar.escaped(asASCII: true) : String(scalar)
     }
     return shown
+  }
+}
+
+extension Unicode.Scalar {
+  fileprivate var isCommand: Bool {
+    switch properties.generalCategory {
+    case .control, .lineSeparator, .paragraphSeparator: true
+    default: 0x202A...0x202E ~= value || 0x2066...0x2069 ~= value
+    }
   }
 }
 

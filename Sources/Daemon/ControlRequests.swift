@@ -113,8 +113,7 @@ final class ControlRequests: Sendable {
       case .preview(let path, let edge):
         return .picture(base64: try parts.preview(path, edge: edge))
       case .lock:
-        try parts.lock()
-        return .done(ControlSummary())
+        return .done(ControlSummary(count: try parts.lock()))
       case .end:
         return reportWhenOver(progress)
       case .compact:

@@ -1,4 +1,5 @@
 import CLinux
+import ControlProtocol
 import Glibc
 import Logging
 import Posix
@@ -6,8 +7,9 @@ import Posix
 /// The daemon's log: standard error in the foreground, otherwise the system log (syslog(3), facility daemon).
 /// It also keeps the last messages for `albumfs status`.
 ///
-/// The system log outlives every unmount, others can read it, and its disk is not encrypted. Unless the user
-/// asks for more (`--verbose`), it gets one sentence for each error, without paths, segments or times, and
+/// Several spaces may be mounted, so every line names its mount. The system log outlives every unmount,
+/// others can read it, and its disk is not encrypted. Unless the user asks for more (`--verbose`), it gets
+/// one sentence for each error, with the mount's device number, without paths, segments or times, and
 /// nothing about a session in which all goes well. `albumfs status --verbose` shows everything. Any thread.
 package final class DaemonLog: Sendable {
   package enum Target: Sendable { case standardError, systemLog }
@@ -16,10 +18,12 @@ package final class DaemonLog: Sendable {
   static let keptMessages = 50
 
   private let target: Target
+  private let mountPoint: String
   private let kept = Mutex<[String]>([], rank: .leaf)
 
-  package init(_ target: Target) {
+  package init(_ target: Target, mountPoint: String) {
     self.target = target
+    self.mountPoint = mountPoint
     if target == .systemLog { unsafe clinux_log_open("albumfs") }
   }
 
@@ -34,13 +38,15 @@ package final class DaemonLog: Sendable {
   package var messages: [String] { kept.withLock { $0 } }
 
   /// The text for the system log in place of a message; nil for none.
-  static func publicText(_ level: Logger.Level) -> String? {
+  private func publicText(_ level: Logger.Level) -> String? {
+    let event: String
     switch level {
-    case .critical:
-      "a mounted space can store nothing more; run albumfs status --verbose on its mount point"
-    case .error: "an error in a mounted space; run albumfs status --verbose on its mount point"
-    default: nil
+    case .critical: event = "it can store nothing more"
+    case .error: event = "an error"
+    default: return nil
     }
+    let device = MountTable.mount(at: mountPoint).map { " \($0.device)" } ?? ""
+    return "mounted space\(device): \(event); run albumfs status --verbose on its mount point"
   }
 
   fileprivate func write(_ level: Logger.Level, _ message: String, isVerbose: Bool) {
@@ -50,12 +56,14 @@ package final class DaemonLog: Sendable {
     }
     switch target {
     case .systemLog:
-      guard let text = isVerbose ? message : DaemonLog.publicText(level) else { return }
+      guard let text = isVerbose ? named(message) : publicText(level) else { return }
       unsafe clinux_log(level.systemLevel, text)
     case .standardError:
-      try? borrowStandardError(Array("albumfs: \(message)\n".utf8))
+      try? borrowStandardError(Array("albumfs: \(named(message))\n".utf8))
     }
   }
+
+  private func named(_ message: String) -> String { "\(mountPoint): \(message)".printable }
 
   private func borrowStandardError(_ bytes: [UInt8]) throws(Errno) {
     try retrying {

@@ -109,3 +109,16 @@ extension LaunchOptions {
     return parsed
   }
 }
+
+extension LaunchOptions {
+  /// Long options of `albumfs mount` with a value that may also stand in `-o`, in fstab and in the user's
+  /// settings.
+  package static let valuedWords = [
+    "password-file", "password-command", "thumbnailer", "video-thumbnailer", "grace", "idle",
+    "owner", "transport",
+  ]
+  /// Those without a value.
+  package static let flagWords = [
+    "read-only", "allow-other", "remember", "fido2", "with-password", "no-video-mark",
+  ]
+}

@@ -87,10 +87,11 @@ final class Parts: Sendable {
     return mount.keepingStill(body)
   }
 
-  /// Removes the mount from the tree. The session ends when the last open file is closed.
-  func lock() throws(Failure) {
-    guard let mount = mount.withLock({ $0 }) else { return }
-    do throws(MountError) { try mount.lock() } catch { throw Failure(error) }
+  /// Refuses to open anything in the space and removes its mount from the tree. The session ends when the
+  /// last open file is closed. Returns the number of open files.
+  func lock() throws(Failure) -> Int {
+    guard let mount = mount.withLock({ $0 }) else { return 0 }
+    do throws(MountError) { return try mount.lock() } catch { throw Failure(error) }
   }
 
   /// Writes everything out. Call it when nobody uses the mount any more.

@@ -58,12 +58,12 @@ final class Driver: Sendable {
     if !ready.exchange(true, ordering: .acquiringAndReleasing) { onReady() }
   }
 
-  /// A request came. Called for each, so it writes only what changes.
+  /// A request came by which somebody uses the space. Called for each, so it writes only what changes.
   func use() {
     if !wasUsed.load(ordering: .relaxed) { wasUsed.store(true, ordering: .relaxed) }
   }
 
-  /// True if a request came since the last call.
+  /// True if such a request came since the last call.
   func takeUse() -> Bool { wasUsed.exchange(false, ordering: .relaxed) }
 
   /// Logs why data could not be read or written, which the caller's error number cannot say. Other errors are

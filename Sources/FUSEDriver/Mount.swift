@@ -138,15 +138,18 @@ package final class Mount: Sendable {
     repeat { withLink { $0.exit() } } while !hasEnded(within: .milliseconds(100))
   }
 
-  /// Removes the mount from the tree, refuses from now on to open anything in it, and ends the session when
-  /// the last open file is closed. Returns when the mount is removed. Throws if no thread can wait for the
-  /// last file; the mount is locked nevertheless. Any thread except those that serve requests.
-  package func lock() throws(MountError) {
+  /// Refuses from now on to open anything, removes the mount from the tree, and ends the session when the
+  /// last open file is closed: also where the file system is mounted elsewhere too, by a bind mount or in
+  /// another mount namespace. Returns the number of open files when the mount is removed. Throws if no thread
+  /// can wait for the last file; the mount is locked nevertheless. Any thread except those that serve
+  /// requests.
+  @discardableResult package func lock() throws(MountError) -> Int {
     let isNew = driver.openFiles.lock()
     state.withLock { $0.isStopping = true }
     driver.announcements.stop()
     detach()
-    if !isNew { return }
+    let number = driver.openFiles.number
+    if !isNew { return number }
     do throws(Errno) {
       try PosixThread(name: "lock") { [self] in
         driver.openFiles.waitForNone()
@@ -156,9 +159,11 @@ package final class Mount: Sendable {
     } catch {
       throw .systemRefused("start a thread", error)
     }
+    return number
   }
 
-  /// True if the kernel sent a request since the last call.
+  /// True if somebody used the space since the last call. To ask for its free room, or for the attributes of
+  /// its root, is no use: desktops do that every few seconds.
   package func takeUse() -> Bool { driver.takeUse() }
 
   /// Makes no call through the mount during `body`, while `albumfs umount` unmounts it: such a call would
@@ -169,12 +174,18 @@ package final class Mount: Sendable {
     return body()
   }
 
-  /// Unmounts, unless a file or directory of the mount is in use, which only the kernel knows. Any thread
-  /// except those that serve requests.
+  /// Unmounts, unless a file or directory of the mount is in use, which only the kernel knows. Then locks the
+  /// space where it is mounted elsewhere too. Any thread except those that serve requests.
   package func stopIfUnused() {
     let device = state.withLock { $0.device }
-    guard let device, MountTable.mount(at: path)?.device == device else { return }
-    try? Mounting.unmountUnused(path)
+    guard driver.openFiles.number == 0, let device, MountTable.mount(at: path)?.device == device
+    else { return }
+    do throws(MountError) {
+      try Mounting.unmountUnused(path)
+      try lock()
+    } catch {
+      logger.debug("the idle space is not unmounted", metadata: ["reason": "\(error)"])
+    }
   }
 
   private func hasEnded(within duration: Duration) -> Bool {

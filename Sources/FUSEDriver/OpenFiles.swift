@@ -42,6 +42,9 @@ final class OpenFiles: Sendable {
   /// Returns false if the space is locked already.
   func lock() -> Bool { !locked.exchange(true, ordering: .sequentiallyConsistent) }
 
+  /// The number of open files.
+  var number: Int { count.withLock { $0 } }
+
   /// Returns when no file is open.
   func waitForNone() { count.waiting { $0 == 0 ? () : nil } }
 }

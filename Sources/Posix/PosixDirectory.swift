@@ -71,6 +71,13 @@ package final class PosixDirectory: StorageDirectory {
     }
   }
 
+  /// Removes an empty directory.
+  package func removeDirectory(_ path: String) throws(Errno) {
+    try inParent(of: path) { parent, name throws(Errno) in
+      try retrying { unsafe unlinkat(parent, name, AT_REMOVEDIR) }
+    }
+  }
+
   package func list(_ path: String) throws(Errno) -> [String] {
     try openDirectory(path, O_RDONLY).readNames().names.map { String(decoding: $0, as: UTF8.self) }
   }

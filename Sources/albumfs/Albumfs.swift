@@ -62,6 +62,10 @@ enum Main {
 
   private static func arguments() -> [String] {
     let typed = Array(CommandLine.arguments.dropFirst())
+    if let refusal = Words.refusal(of: typed) {
+      Terminal.message(refusal)
+      exit(ExitStatus.code(for: .usage))
+    }
     guard let call = MountHelper.translated(CommandLine.arguments.first ?? "", typed) else {
       return Words.understood(typed)
     }

@@ -1,3 +1,4 @@
+import AlbumStore
 import ControlProtocol
 import Posix
 
@@ -10,11 +11,32 @@ enum MountChecks {
       Terminal.complain("cleared the dead mount on \(path)")
     }
     if let mount = try MountPath.table().mount(at: path), !mount.isAutomount { throw busy(mount) }
+    if let mount = try MountPath.table().space(holding: path) {
+      throw Failure(
+        .mountPoint,
+        "\(path) lies in the space that is mounted on \(mount.mountPoint). Choose a directory outside of it."
+      )
+    }
     if path.lies(in: store) {
       throw Failure(.mountPoint, "The mount point \(path) lies in the store.")
     }
     if store.lies(in: path) {
       throw Failure(.mountPoint, "The mount point \(path) contains the store.")
+    }
+  }
+
+  /// Opens the store. Recognises a store and a mount point in the wrong order.
+  static func openStore(of plan: MountPlan) throws(Failure) {
+    do throws(Failure) { _ = try StoreCommands.open(plan.store) } catch {
+      let isSwapped =
+        error.kind == .storeMissing
+        && PathCalls.exists(plan.mountPoint + "/" + StorePath.configuration)
+      if !isSwapped { throw error }
+      let words = [plan.mountPoint, plan.store].map(UserConfiguration.shellWord)
+      throw Failure(
+        .usage,
+        "\(plan.mountPoint) is the store, and the store comes first: "
+          + "albumfs mount \(words.joined(separator: " "))")
     }
   }
 

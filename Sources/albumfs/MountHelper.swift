@@ -1,4 +1,5 @@
 import ControlProtocol
+import Daemon
 import Glibc
 import Posix
 
@@ -7,17 +8,6 @@ import Posix
 /// does pam_mount, with the password on standard input.
 enum MountHelper {
   private static let names = ["mount.fuse.albumfs", "mount.albumfs"]
-  /// Long options of `albumfs mount` with a value that may also stand in `-o` and in the user's settings.
-  static let valued = [
-    "password-file", "password-command", "thumbnailer", "video-thumbnailer", "grace", "idle",
-    "owner",
-    "transport",
-  ]
-  /// Those without a value.
-  static let flags = [
-    "read-only", "allow-other", "remember", "fido2", "with-password", "no-video-mark",
-  ]
-
   /// The arguments of albumfs itself; nil if this is no call of mount(8). An empty list means that there is
   /// nothing to do.
   static func translated(_ program: String, _ arguments: [String]) -> [String]? {
@@ -61,8 +51,12 @@ enum MountHelper {
   private static func translated(_ option: String) -> [String] {
     let parts = option.split(separator: "=", maxSplits: 1).map(String.init)
     let name = parts[0].replacing("_", with: "-")
-    if parts.count == 2, valued.contains(name) { return ["--\(name)=\(parts[1])"] }
-    if parts.count == 1, flags.contains(name) || name == "recovery-key" { return ["--\(name)"] }
+    if parts.count == 2, LaunchOptions.valuedWords.contains(name) {
+      return ["--\(name)=\(parts[1])"]
+    }
+    if parts.count == 1, LaunchOptions.flagWords.contains(name) || name == "recovery-key" {
+      return ["--\(name)"]
+    }
     return ["-o", option]
   }
 }

@@ -19,6 +19,19 @@ enum MountPath {
     return (mount, String(inside))
   }
 
+  /// Finds the space of one of several paths, where the command says in which order they come. Recognises the
+  /// wrong order: `other` lies in a space then, and `path` does not.
+  static func find(
+    _ path: String, not other: String, _ order: String
+  ) throws(Failure) -> (mount: MountEntry, inside: String) {
+    do throws(Failure) { return try find(path) } catch {
+      guard error.kind == .noSuchMount, try table().space(holding: resolve(other)) != nil else {
+        throw error
+      }
+      throw Failure(.usage, "\(other) lies in a mounted space, and \(path) in none. \(order)")
+    }
+  }
+
   /// The failure of a command on a mount that got a store; nil if the path is no store.
   static func noMount(_ path: String, _ absolute: String) -> Failure? {
     guard PathCalls.exists(absolute + "/albumfs.conf") else { return nil }

@@ -13,13 +13,7 @@ struct OrderlyUnmount {
 
   /// Returns when everything is on disk, or with `lazy` at once.
   func run(lazy: Bool) throws(Failure) {
-    if !mount.isOurs, let user = mount.user {
-      let name = UserName.of(user)
-      throw Failure(
-        .unreachable,
-        "\(mount.mountPoint) is a mount of \(name). Only \(user == 0 ? name : "\(name) and root") can "
-          + "unmount it.")
-    }
+    if !mount.isOurs { throw othersMount() }
     // Connects first, so that the daemon cannot end before the request.
     guard let client = try connect(lazy) else {
       let wasDead = MountLife.isDead(mount)
@@ -36,13 +30,22 @@ struct OrderlyUnmount {
       throw busy()
     }
     if lazy { return }
+    let others = MountHolders(of: mount.device, servedBy: client.daemon.pid)
+    if !others.isEmpty, let failure = lockElsewhere() { throw failure }
+    var isOpen = false
     let failure = try client.waitForEnd {
+      if let failure = lockElsewhere() {
+        isOpen = true
+        return failure
+      }
       let pid = client.daemon.pid
       output.say(
         ProcessState.isStopped(pid)
           ? "Unmounted; its daemon is stopped and will write when it continues: kill -CONT \(pid)"
           : "Unmounted; waiting until everything is on disk …")
+      return nil
     }
+    if let failure, isOpen { throw failure }
     if let failure {
       throw Failure(
         failure.kind,
@@ -55,20 +58,83 @@ struct OrderlyUnmount {
     }
     // The store's files are closed a moment after the socket: until then its disk is busy.
     daemon?.waitForEnd(atMost: 10_000)
-    output.detail("\(mount.mountPoint): unmounted, everything is on disk.")
+    if others.isEmpty {
+      output.detail("\(mount.mountPoint): unmounted, everything is on disk.")
+    } else {
+      output.say(
+        (["\(mount.mountPoint): unmounted, everything is on disk; locked where it was mounted too:"]
+          + others.lines.map { "  \($0)" }).joined(separator: "\n"))
+    }
   }
 
-  /// Locks a space that is in use: the daemon removes the mount from the tree and refuses to open anything in
-  /// it. Returns true if the daemon has ended, because no file was open.
-  func lock() throws(Failure) -> Bool {
-    let daemon = ControlClient.daemon(of: mount).flatMap { ProcessHandle($0.pid) }
-    let isLocked = try connect(true)?.askToLock() ?? false
+  /// Locks the space for those who have it mounted elsewhere: the kernel tells the daemon of an unmount only
+  /// when the last of them has gone. Returns the failure to report if they have files open.
+  private func lockElsewhere() -> Failure? {
+    guard let client = try? ControlClient(mount), let open = client.askToLock(), open > 0 else {
+      return nil
+    }
+    let others = MountHolders(of: mount.device, servedBy: client.daemon.pid).processes
+    return stillOpen(BusyProcesses.of(mount.device) + others)
+  }
+
+  private func stillOpen(_ processes: [BusyProcess]) -> Failure {
+    let users = processes.isEmpty ? ["  a process that is not visible (another user's?)"] : []
+    return Failure(
+      .busy,
+      (["\(mount.mountPoint) is locked, and stays open until these programs close it:"] + users
+        + processes.map { "  \($0.line)" }).joined(separator: "\n"))
+  }
+
+  /// Locks a space, also one that is in use, wherever it is mounted: the daemon refuses to open anything in
+  /// it, and ends when the last open file is closed. Returns how to wait for that; nil if the daemon was gone
+  /// and the mount point is cleared.
+  func lock() throws(Failure) -> LockedSpace? {
+    if !mount.isOurs { throw othersMount() }
+    let users = BusyProcesses.of(mount, filesOnly: true)
+    let client: ControlClient?
+    do throws(Failure) { client = try connect(false) } catch {
+      // A daemon that cannot be reached must not keep the space in sight.
+      if error.kind != .unreachable { throw error }
+      try detach()
+      throw unlockable(users)
+    }
+    guard let client else {
+      try Unmounting.clear(mount)
+      return nil
+    }
+    let number = (try? ControlClient(mount))?.askToLock()
+    try detach()
+    guard let number else { throw unlockable(users) }
+    if number > 0 { throw stillOpen(users.isEmpty ? BusyProcesses.of(mount.device) : users) }
+    return LockedSpace(mount, client)
+  }
+
+  /// Takes the mount out of the tree, if the daemon has not done so.
+  private func detach() throws(Failure) {
     if try MountPath.table().mount(at: mount.mountPoint)?.device == mount.device {
-      try run(lazy: true)
+      _ = try Unmounting.unmount(mount.mountPoint, lazy: true)
     }
     MadeDirectory.remove(mount.mountPoint)
-    if !isLocked { return false }
-    return daemon?.waitForEnd(atMost: 2_000) ?? false
+  }
+
+  private func unlockable(_ users: [BusyProcess]) -> Failure {
+    let lines = users.map { "  \($0.line)" }
+    return Failure(
+      .unreachable,
+      ([
+        "\(mount.mountPoint) is unmounted, but its daemon does not reply, and these programs may still "
+          + "use it:"
+      ] + (lines.isEmpty ? ["  those that have it mounted elsewhere"] : lines))
+      .joined(separator: "\n"))
+  }
+
+  private func othersMount() -> Failure {
+    let user = mount.user ?? 0
+    let name = UserName.of(user)
+    return Failure(
+      .unreachable,
+      "\(mount.mountPoint) is a mount of \(user == 0 ? name : "user \(name)"). Only "
+        + "\(user == 0 ? name : "\(name) and root") can unmount it.")
   }
 
   /// How often to try a daemon that cannot be reached, every 100 ms: the daemon of a new mount may not listen

@@ -14,12 +14,12 @@ enum PasswordInput {
   }
 
   /// Asks for a new password, on a terminal twice.
-  static func new(_ source: PasswordSource, prompt: String, strength: Strength) throws(Failure)
-    -> SecretBytes
-  {
-    let first = try read(source, prompt)
+  static func new(
+    _ source: PasswordSource, prompt: String, strength: Strength, options: String = usualOptions
+  ) throws(Failure) -> SecretBytes {
+    let first = try read(source, prompt, options)
     if source == .terminal {
-      let second = try read(source, "Once more: ")
+      let second = try read(source, "Once more: ", options)
       guard first.isEqual(to: second) else {
         throw Failure(.noPassword, "The two passwords differ; nothing was changed.")
       }
@@ -56,12 +56,15 @@ enum PasswordInput {
     return pin
   }
 
-  private static func read(_ source: PasswordSource, _ prompt: String) throws(Failure)
-    -> SecretBytes
-  {
+  /// The options that name a password where there is no terminal.
+  static let usualOptions = "--password-file, --password-command or --password-stdin"
+
+  private static func read(
+    _ source: PasswordSource, _ prompt: String, _ options: String = usualOptions
+  ) throws(Failure) -> SecretBytes {
     let password =
       switch source {
-      case .terminal: try fromTerminal(prompt)
+      case .terminal: try fromTerminal(prompt, options)
       case .file(let path): try fromFile(path)
       case .command(let command): try fromCommand(command)
       case .standardInput: try line(of: STDIN_FILENO, "standard input")
@@ -70,12 +73,12 @@ enum PasswordInput {
     return password
   }
 
-  private static func fromTerminal(_ prompt: String) throws(Failure) -> SecretBytes {
+  private static func fromTerminal(
+    _ prompt: String, _ options: String = usualOptions
+  ) throws(Failure) -> SecretBytes {
     guard isatty(STDIN_FILENO) == 1 else {
-      throw Failure(
-        .noPassword,
-        "There is no terminal to ask for the password. Use --password-file, --password-command or --password-stdin."
-      )
+      let what = options == usualOptions ? "the password" : "the new password"
+      throw Failure(.noPassword, "There is no terminal to ask for \(what). Use \(options).")
     }
     TerminalEcho.switchOff(asking: prompt)
     defer { TerminalEcho.restore() }

@@ -154,7 +154,9 @@ struct NewPasswordOptions: ParsableArguments {
     var source = PasswordSource.terminal
     if let newPasswordFile { source = .file(newPasswordFile) }
     if let newPasswordCommand { source = .command(newPasswordCommand) }
-    return SecretSource(password: source, usesKey: newFido2, asksBesidesKey: newWithPassword)
+    var secret = SecretSource(password: source, usesKey: newFido2, asksBesidesKey: newWithPassword)
+    secret.options = "--new-password-file or --new-password-command"
+    return secret
   }
 
   /// Reads the new secret for a space of the store.
@@ -177,6 +179,8 @@ struct NewPasswordOptions: ParsableArguments {
 struct SecretSource {
   private let password: PasswordSource?
   private let usesKey: Bool
+  /// Those that name a new password.
+  var options = PasswordInput.usualOptions
 
   /// A security key stands alone unless an option names a password, or `asksBesidesKey`.
   init(password: PasswordSource, usesKey: Bool, asksBesidesKey: Bool) {
@@ -195,7 +199,7 @@ struct SecretSource {
   func new(_ prompt: String, salt: [UInt8]) throws(Failure) -> SecretBytes {
     guard let password else { return try SecurityKeyInput.secret(.make, salt: salt) }
     let typed = try PasswordInput.new(
-      password, prompt: prompt, strength: usesKey ? .besidesKey : .alone)
+      password, prompt: prompt, strength: usesKey ? .besidesKey : .alone, options: options)
     if !usesKey { return typed }
     return SecurityKeySecret.password(try SecurityKeyInput.secret(.make, salt: salt), and: typed)
   }

@@ -18,7 +18,7 @@ final class ProgressBar: Sendable {
 
   init(_ work: String, isShown: Bool) {
     self.work = work
-    self.isShown = isShown && isatty(STDERR_FILENO) == 1
+    self.isShown = isShown && Terminal.replacesLines
   }
 
   func show(_ progress: CheckProgress, _ items: String? = nil) {
@@ -34,7 +34,8 @@ final class ProgressBar: Sendable {
       return state.start.map { now - $0 } ?? .zero
     }
     if let elapsed {
-      Terminal.transient(ProgressBar.line(work, progress, items, elapsed: elapsed))
+      Terminal.transient(
+        ProgressBar.line(work, progress, items, elapsed: elapsed, columns: Terminal.columns))
     }
   }
 
@@ -45,23 +46,44 @@ final class ProgressBar: Sendable {
 
   func clear() { if isShown { Terminal.transient("") } }
 
-  /// `Copying [######------------------] 25 %, 1.2 GiB of 4.8 GiB, about 40 s left`
-  private static func line(
-    _ work: String, _ progress: CheckProgress, _ items: String?, elapsed: Duration
+  /// `Copying [######------------------] 25 %, 1.2 GiB of 4.8 GiB, about 40 s left`, or less of it: what is
+  /// least worth goes where the terminal is too narrow. Its last column stays free, because some terminals
+  /// wrap there.
+  static func line(
+    _ work: String, _ progress: CheckProgress, _ items: String?, elapsed: Duration, columns: Int
   ) -> String {
+    let forms: [String]
     switch progress.step {
-    case .catalog: return "Reading the catalog"
-    case .repair: return "Repairing"
-    case .records: break
+    case .catalog: forms = ["Reading the catalog"]
+    case .repair: forms = ["Repairing"]
+    case .records: forms = ProgressBar.forms(work, progress, items, elapsed)
     }
+    return forms.first { $0.count < columns }
+      ?? String((forms.last ?? "").prefix(max(0, columns - 1)))
+  }
+
+  /// The longest first.
+  private static func forms(
+    _ work: String, _ progress: CheckProgress, _ items: String?, _ elapsed: Duration
+  ) -> [String] {
     let share =
-      progress.totalBytes > 0 ? Double(progress.doneBytes) / Double(progress.totalBytes) : 1
-    let filled = Int(share * Double(width))
-    let bar = String(repeating: "#", count: filled) + String(repeating: "-", count: width - filled)
+      progress.totalBytes > 0
+      ? min(1, max(0, Double(progress.doneBytes) / Double(progress.totalBytes))) : 1
+    let percent = "\(Int(share * 100)) %"
+    let left = left(share, elapsed)
     let bytes =
       "\(SizeArgument.readable(progress.doneBytes)) of \(SizeArgument.readable(progress.totalBytes))"
     let counts = items.map { "\($0), \(bytes)" } ?? bytes
-    return "\(work) [\(bar)] \(Int(share * 100)) %, \(counts)\(left(share, elapsed))"
+    let bars = [width, width / 2, width / 4].map { "\(work) [\(bar(share, $0))] \(percent), " }
+    return bars.map { $0 + counts + left } + bars.map { $0 + bytes + left } + [
+      "\(work) \(percent), \(bytes)\(left)", "\(work) \(percent)\(left)", "\(percent)\(left)",
+      percent,
+    ]
+  }
+
+  private static func bar(_ share: Double, _ width: Int) -> String {
+    let filled = Int(share * Double(width))
+    return String(repeating: "#", count: filled) + String(repeating: "-", count: width - filled)
   }
 
   /// Estimates the time left, after the first second.

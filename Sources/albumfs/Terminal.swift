@@ -1,15 +1,18 @@
 import AlbumSecrets
 import ArgumentParser
+import ControlProtocol
 import FoundationEssentials
 import Glibc
+import Posix
 
 /// The rules for output. Results go to standard output and nowhere else; all other messages go to standard
 /// error. `-q` leaves only errors; `-v` adds details. The only secret that it ever prints is the recovery
 /// key, which is a result.
+///
+/// A name of a file, a mount or a store may hold anything, so nothing is printed raw: whatever could command
+/// the terminal is escaped here, for all commands.
 enum Terminal {
-  static func result(_ text: String) {
-    write(text + (text.hasSuffix("\n") ? "" : "\n"), to: STDOUT_FILENO)
-  }
+  static func result(_ text: String) { write(line(text.printableLines), to: STDOUT_FILENO) }
 
   /// Prints a secret result directly from guarded memory.
   static func result(secret: borrowing SecretBytes) {
@@ -19,28 +22,38 @@ enum Terminal {
     result("")
   }
 
-  static func message(_ text: String) {
-    write(text + (text.hasSuffix("\n") ? "" : "\n"), to: STDERR_FILENO)
-  }
+  static func message(_ text: String) { write(line(text.printableLines), to: STDERR_FILENO) }
 
   static func complain(_ text: String) { message("albumfs: " + text) }
 
   /// Prints a question; the user types on the same line.
-  static func prompt(_ text: String) { write(text, to: STDERR_FILENO) }
+  static func prompt(_ text: String) { write(text.printableLines, to: STDERR_FILENO) }
+
+  private static func line(_ text: String) -> String { text + (text.hasSuffix("\n") ? "" : "\n") }
+
+  /// True if standard error is a terminal that can erase a line.
+  static var replacesLines: Bool {
+    isatty(STDERR_FILENO) == 1 && PathCalls.variable("TERM") != "dumb"
+  }
+
+  /// The width of the terminal at standard error; very large where it does not tell.
+  static var columns: Int {
+    var size = winsize()
+    let isKnown = unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
+    return isKnown ? Int(size.ws_col) : .max
+  }
 
   /// Prints a line that the next one replaces.
   static func transient(_ text: String) {
-    // Without automatic wrapping a narrow terminal cuts the line, and the next one replaces all of it.
-    if isatty(STDERR_FILENO) == 1 {
-      write("\r\u{1B}[K\u{1B}[?7l\(text)\u{1B}[?7h", to: STDERR_FILENO)
-    }
+    if replacesLines { write("\r\u{1B}[K\(text.printable)", to: STDERR_FILENO) }
   }
 
   static func result(json value: some Encodable) {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     guard let data = try? encoder.encode(value) else { return }
-    result(String(decoding: data, as: UTF8.self))
+    // JSON has escapes of its own.
+    write(line(String(decoding: data, as: UTF8.self)), to: STDOUT_FILENO)
   }
 
   /// A reader that has exited (`albumfs list | head`) is no error.

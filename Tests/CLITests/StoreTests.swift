@@ -248,4 +248,68 @@ import Testing
       try store.write(name, Data(text.replacing(old, with: new).utf8))
     }
   }
+
+  /// Starts an `init` with much chaff in the background, as the shell's job `init`, and returns when it has
+  /// begun to write.
+  private static let begin = """
+    set -e; cd "$D"; printf 'correct horse\\n' > p
+    make() { "$A" init --kdf interactive --chaff "$2" --password-file p "$1"; }
+    begin() {
+      make "$1" 512M 2> said & init=$!
+      for i in $(seq 6000); do
+        if find "$1/segments" -type f 2> /dev/null | grep -q .; then return; fi
+        kill -0 $init || return 1
+        sleep 0.01
+      done
+      return 1
+    }
+
+    """
+
+  private func script(_ text: String) throws -> Command.Outcome {
+    let scratch = try ScratchDirectory()
+    var command = Command("/usr/bin/env", ["bash", "-c", Self.begin + text])
+    command.environment = ["A": Command.builtPath("albumfs"), "D": scratch.path]
+      .merging(WeakPasswords.environment) { $1 }
+    return try command.run()
+  }
+
+  @Test func anInterruptedInitLeavesNothing() throws {
+    let outcome = try script(
+      """
+      begin store; kill -TERM $init; code=0; wait $init || code=$?; test $code = 15; cat said; test ! -e store
+      # A directory that was there stays, and is as empty as before.
+      mkdir disk; begin disk; kill -TERM $init; wait $init || true; test -z "$(ls -A disk)"
+      make disk 0; "$A" info disk > /dev/null; test ! -e disk/albumfs.unfinished
+      """)
+    #expect(outcome.code == 0, "\(outcome)")
+    #expect(outcome.output.contains("nothing was made"), "\(outcome)")
+  }
+
+  @Test func whatAKilledInitLeftIsNamedAndMadeAnew() throws {
+    let outcome = try script(
+      """
+      begin store
+      # Another init leaves one that runs alone.
+      code=0; make store 0 2> other || code=$?; test $code = 40; kill -0 $init; cat other
+      kill -KILL $init; wait $init || true
+      code=0; "$A" check --password-file p store 2> named || code=$?; test $code = 6; cat named
+      make store 0; "$A" check -q --password-file p store; test ! -e store/albumfs.unfinished
+      # Without that mark it may be a store that lost its conf, which nobody removes.
+      rm store/albumfs.conf*; code=0; make store 0 || code=$?; test $code = 7; test -e store/keys
+      """)
+    #expect(outcome.code == 0, "\(outcome)")
+    #expect(outcome.output.contains("is making a store"), "\(outcome)")
+    #expect(outcome.output.contains("not finished"), "\(outcome)")
+    #expect(outcome.errors.contains("interrupted init left"), "\(outcome)")
+  }
+
+  @Test func initOffersTheRecoveryKey() throws {
+    let scratch = try ScratchDirectory()
+    let path = scratch.path("store")
+    let made = try TestStore.run(
+      ["init", path, "--kdf", "interactive", "--chaff", "0", "--password-stdin"],
+      input: "correct horse\n", environment: WeakPasswords.environment)
+    #expect(made.errors.contains("albumfs space recovery-key \(path)"), "\(made)")
+  }
 }

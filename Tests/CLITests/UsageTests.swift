@@ -1,6 +1,9 @@
+import AlbumCheck
 import AlbumTestSupport
 import Foundation
 import Testing
+
+@testable import albumfs
 
 /// Wrong usage has an exit code of its own, and help is a result.
 @Suite struct UsageTests {
@@ -96,6 +99,96 @@ import Testing
     let outcome = try TestStore.run(arguments)
     #expect(outcome.code == 41)
     #expect(outcome.errors.hasPrefix("albumfs: "))
+  }
+
+  /// They come from variables without a value, and as paths they would mean the current directory.
+  @Test(arguments: [
+    ["init", ""], ["mount", "", "/a"], ["mount", "/a", ""], ["umount", ""], ["lock", ""],
+    ["import", "", "/a"], ["import", "/a", ""], ["export", "/a", ""], ["export", "", "/a"],
+    ["export", "/a", "--zip", ""], ["export", "/a", "--zip="], ["check", ""], ["space", "add", ""],
+    ["list-photos", ""], ["status", ""], ["", "/a", "-o", "rw"],
+    ["mount", "/a", "/b", "--password-file", ""], ["mount", "/a", "/b", "--idle="],
+  ])
+  func emptyArgumentsAreRefusedEverywhere(arguments: [String]) throws {
+    let scratch = try ScratchDirectory()
+    var command = Command.built("albumfs", arguments)
+    command.directory = scratch.path
+    command.input = Data("correct horse\n".utf8)
+    let outcome = try command.run()
+    #expect(outcome.code == 1 && outcome.output == "", "\(outcome)")
+    #expect(outcome.errors.contains("empty"), "\(outcome)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == [])
+  }
+
+  @Test(arguments: [
+    (["moutn", "/a"], "'mount'"), (["imort"], "'import'"), (["umuont"], "'umount'"),
+    (["umnount"], "'umount'"), (["passwrd"], "'passwd'"), (["space", "pasword"], "'password'"),
+    (["chaff", "stats"], "'status'"),
+  ])
+  func aMistypedVerbIsAnsweredWithTheOneThatWasMeant(arguments: [String], meant: String) throws {
+    let outcome = try TestStore.run(arguments)
+    #expect(outcome.code == 1 && outcome.errors.contains("Did you mean \(meant)?"), "\(outcome)")
+  }
+
+  @Test func aWordThatResemblesNoVerbIsAnsweredWithAll() throws {
+    let errors = try TestStore.run(["holiday"]).errors
+    #expect(!errors.contains("Did you mean") && errors.contains("Verbs: init mount"), "\(errors)")
+  }
+
+  /// A name may hold what a terminal would obey, or read backwards.
+  @Test func noNameCommandsTheTerminal() throws {
+    let name = "/nowhere/\u{1B}[31m\u{202E}gpj"
+    for arguments in [["check", name], ["mount", name, "/a"], ["import", name, name], [name]] {
+      let outcome = try TestStore.run(arguments)
+      let all = outcome.output + outcome.errors
+      #expect(!all.contains("\u{1B}") && !all.contains("\u{202E}"), "\(arguments)")
+      #expect(all.contains("\\u{1B}[31m"), "\(all)")
+    }
+  }
+
+  @Test func theOptionThatNamesANewPasswordIsNamed() throws {
+    let store = try TestStore()
+    for verb in ["add-key", "password"] {
+      let outcome = try TestStore.run(
+        ["space", verb, store.path, "--password-stdin"], input: TestStore.password + "\n")
+      #expect(outcome.code == 9 && outcome.errors.contains("--new-password-file"), "\(outcome)")
+    }
+  }
+
+  @Test func aStoreAndAMountPointInTheWrongOrderAreRecognised() throws {
+    let store = try TestStore()
+    let point = store.scratch.path("Album")
+    try FileManager.default.createDirectory(atPath: point, withIntermediateDirectories: false)
+    let outcome = try TestStore.run(["mount", point, store.path, "--password-stdin"])
+    #expect(outcome.code == 1 && outcome.errors.contains("store comes first"), "\(outcome)")
+    #expect(outcome.errors.contains("albumfs mount \(store.path) \(point)"), "\(outcome)")
+  }
+
+  @Test func fstabsUnknownOptionIsAnsweredWithAlbumfsOwn() throws {
+    let store = try TestStore()
+    let point = store.scratch.path("Album")
+    try FileManager.default.createDirectory(atPath: point, withIntermediateDirectories: false)
+    let outcome = try TestStore.run([store.path, point, "-o", "rw,idel=5m"], input: "x\n")
+    #expect(outcome.code == 1 && outcome.errors.contains("idel"), "\(outcome)")
+    for word in ["idle=", "password-file=", "allow-other"] {
+      #expect(outcome.errors.contains(word), "\(outcome)")
+    }
+  }
+
+  /// Whoever waits sees how long, also in a narrow window, and no letter is left at its edge.
+  @Test func progressFitsTheTerminal() {
+    let progress = CheckProgress(step: .records, doneBytes: 1 << 30, totalBytes: 5 << 30)
+    for work in ["Copying", "Writing chaff, random data that no space owns:"] {
+      for columns in 1...200 {
+        let line = ProgressBar.line(
+          work, progress, "3 of 8 files", elapsed: .seconds(10), columns: columns)
+        #expect(line.count < columns)
+        #expect(columns < 30 || line.contains("20 %") && line.contains("40 s left"), "\(line)")
+        #expect(columns < 80 || line.hasPrefix(work), "\(line)")
+      }
+    }
+    let wide = ProgressBar.line("Copying", progress, nil, elapsed: .seconds(10), columns: .max)
+    #expect(wide.contains("[####----") && wide.contains("1.0 GiB of 5.0 GiB"), "\(wide)")
   }
 
   @Test(arguments: [

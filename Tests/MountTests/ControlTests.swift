@@ -237,6 +237,7 @@ import Testing
       /usr/bin/python3 $W/log.py $W/log & listener=$!
       await test -e $W/log
       albumfs mount $1 --password-file $P $S $M
+      awk -v point=$M '$5 == point { print $3 }' /proc/self/mountinfo > $W/device
       mkdir $M/Secret; head -c 300000 /dev/urandom > $M/Secret/Photo/name; sync $M/Secret/Photo/name
       # A segment is taken away and written anew, which is an error in the log; then all of them.
       for d in $S/segments/*; do mv $d $W/gone-$RANDOM; done
@@ -252,7 +253,10 @@ import Testing
       """)
     try mounted.sh("cp -a $S $W/good; timeout 600 unshare --mount bash $W/session ''")
     let log = try mounted.sh("cat $W/log")
+    // Several spaces may be mounted.
+    let device = try mounted.sh("cat $W/device")
     #expect(log.contains("error"), "\(log)")
+    #expect(log.split(separator: "\n").allSatisfy { $0.contains("space \(device):") }, "\(log)")
     for secret in ["segments", "Secret", "/", "mounted\n", "unmounted", "seconds"] {
       #expect(!log.contains(secret), "\(log)")
     }
@@ -260,6 +264,10 @@ import Testing
     #expect(try mounted.sh("cat $W/status").contains("segments/"))
     try mounted.sh(
       "rm -r $S $W/gone-* $W/log; cp -a $W/good $S; timeout 600 unshare --mount bash $W/session -v")
-    #expect(try mounted.sh("cat $W/log").contains("segments/"))
+    let whole = try mounted.sh("cat $W/log")
+    #expect(whole.contains("segments/"))
+    #expect(
+      whole.split(separator: "\n").allSatisfy { $0.contains("\(mounted.mountPoint): ") }, "\(whole)"
+    )
   }
 }

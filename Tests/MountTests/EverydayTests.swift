@@ -79,6 +79,36 @@ import Testing
     }
   }
 
+  @Test func insideAMountedSpaceMountAndInitSayWhereTheyAre() throws {
+    try withStore { mounted in
+      try mounted.mount()
+      for command in [
+        "albumfs mount --password-file $P $S $M/Trip", "albumfs init --password-file $P $M/Trip",
+        "albumfs init --password-file $P $M/new",
+      ] {
+        let refused = try mounted.outcome("mkdir -p $M/Trip; \(command)")
+        #expect(refused.code == 10, "\(refused)")
+        #expect(refused.errors.contains("lies in the space that is mounted on"), "\(refused)")
+        #expect(!refused.errors.contains("adopt"), "\(refused)")
+      }
+      try mounted.unmount()
+    }
+  }
+
+  @Test func albumsAndFoldersInTheWrongOrderAreRecognised() throws {
+    try withStore { mounted in
+      try mounted.mount()
+      for (words, hint) in [
+        ("import $M/Trip $W/card", "album comes last"),
+        ("export $W/card $M/Trip", "albums come first"),
+      ] {
+        let refused = try mounted.outcome("mkdir -p $M/Trip $W/card; albumfs \(words)")
+        #expect(refused.code == 1 && refused.errors.contains(hint), "\(refused)")
+      }
+      try mounted.unmount()
+    }
+  }
+
   /// Somebody who waits sees for what.
   @Test func progressNamesTheWork() throws {
     try withStore { mounted in
@@ -88,6 +118,8 @@ import Testing
         init="albumfs init $W/new --kdf interactive --password-file $P --chaff 8M"
         script -qec "$init" /dev/null | grep -a 'Writing chaff.*: \\[#*-*\\] .* of 8.0 MiB'
         script -qec "albumfs chaff add $W/new 8M" /dev/null | grep -a 'Writing chaff \\['
+        # A terminal that cannot erase a line gets none that would be replaced.
+        if TERM=dumb script -qec "albumfs chaff add $W/new 8M" /dev/null | grep -a "$(printf '\\033')"; then exit 1; fi
         """)
     }
   }

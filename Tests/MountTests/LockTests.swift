@@ -143,6 +143,107 @@ import Testing
     }
   }
 
+  /// A script function that starts a process in a mount namespace of its own, which keeps none of the spaces of
+  /// other tests. It first runs the argument, and the variable `holder` gets its number.
+  private let hold = """
+    hold() {
+      rm -f $W/ready
+      unshare --mount --propagation private bash -c '
+        for point in $(findmnt -rn -t fuse.albumfs -o TARGET | grep -vxF "$M"); do umount -l $point; done
+        eval "$1"; touch $W/ready; exec sleep 1000' hold "$1" &
+      holder=$!; trap 'kill -9 $holder 2>/dev/null || true' EXIT
+      for i in $(seq 3000); do test -e $W/ready && break; sleep 0.1; done; test -e $W/ready
+    }
+    """
+
+  private func ended(_ daemon: Int32) -> String {
+    "for i in $(seq 3000); do test -e /proc/\(daemon) || break; sleep 0.1; done; test ! -e /proc/\(daemon)"
+  }
+
+  /// The kernel ends a file system with its last mount, and a container or a bind mount may have one.
+  @Test(
+    .enabled(if: geteuid() == 0, "needs a mount namespace of its own"),
+    arguments: ["lock", "umount"])
+  func whoeverHasTheSpaceMountedElsewhereKeepsItNotOpen(verb: String) throws {
+    try withStore { mounted in
+      try mounted.sh("albumfs mount -q --password-file $P $S $M; echo kept > $M/file")
+      let daemon = try mounted.status().pid
+      let told = try mounted.sh(
+        """
+        \(hold)
+        hold true; mkdir $W/bind; mount --bind $M $W/bind; test "$(cat $W/bind/file)" = kept
+        timeout 200 albumfs \(verb) $M 2>&1; ! mountpoint -q $M; \(ended(daemon))
+        ! nsenter -t $holder -m cat $M/file; ! cat $W/bind/file
+        umount -l $W/bind; echo held by $holder
+        """)
+      let holder = told.split(separator: " ").last ?? ""
+      #expect(told.contains("sleep (\(holder)) has it mounted on \(mounted.mountPoint)"), "\(told)")
+      #expect(told.contains("mounted on \(mounted.work)/bind too"), "\(told)")
+    }
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "needs a mount namespace of its own"))
+  func aFileThatIsOpenElsewhereIsNamedAndNothingElseCanBeOpened() throws {
+    for verb in ["lock", "umount"] {
+      try withStore { mounted in
+        try mounted.sh("albumfs mount -q --password-file $P $S $M; echo kept > $M/file")
+        let daemon = try mounted.status().pid
+        let told = try mounted.sh(
+          """
+          \(hold)
+          hold 'exec 7< $M/file'
+          code=0; timeout 200 albumfs \(verb) $M 2>&1 || code=$?; test $code = 46; albumfs list
+          ! nsenter -t $holder -m ls $M/ 2> $W/refused; grep -q 'key not available' $W/refused
+          echo held by $holder; kill -9 $holder; \(ended(daemon))
+          """)
+        let holder = told.split(separator: " ").last ?? ""
+        #expect(told.contains("sleep (\(holder)) has"), "\(told)")
+        #expect(told.contains("(\(holder)) has it mounted on \(mounted.mountPoint)"), "\(told)")
+      }
+    }
+  }
+
+  /// `--all` of another namespace would lock the spaces of other tests.
+  @Test(.enabled(if: geteuid() == 0, "needs a mount namespace of its own"))
+  func lockAllLocksEverySpaceWhateverKeepsOneOpen() throws {
+    try withStore { mounted in
+      let told = try mounted.sh(
+        """
+        cat > $W/inside <<'END'
+        set -e
+        for point in $(findmnt -rn -t fuse.albumfs -o TARGET); do umount -l $point; done
+        mount() { albumfs mount -q --password-file $P $1 $2; }
+        albumfs init -q --kdf interactive --segment-size 1M --password-file $P $W/other
+        mount $S $M; mkdir $W/newer $W/newest; mount $W/other $W/newer
+        \(hold)
+        echo kept > $W/newer/file; hold true
+        exec 7< $W/newer/file
+        code=0; timeout 200 albumfs lock --all 2>&1 || code=$?; test $code = 46
+        test -z "$(findmnt -rn -t fuse.albumfs)"; kill -9 $holder
+        END
+        timeout 600 unshare --mount --propagation private bash $W/inside
+        """)
+      #expect(told.contains("\(mounted.mountPoint) is locked"), "\(told)")
+      #expect(told.contains("newer is locked, and stays open"), "\(told)")
+      #expect(told.contains("bash ("), "\(told)")
+    }
+  }
+
+  /// Desktops show the free room of what is mounted, every few seconds.
+  @Test func whoeverLooksAtTheFreeRoomKeepsNoSpaceOpen() throws {
+    try withStore { mounted in
+      try mounted.sh(
+        """
+        albumfs mount -q --idle 1s --password-file $P $S $M
+        for i in $(seq 1000); do
+          df $M > /dev/null; stat $M > /dev/null
+          grep -q " $M " /proc/self/mountinfo || break; sleep 0.05
+        done
+        ! grep -q " $M " /proc/self/mountinfo
+        """)
+    }
+  }
+
   /// Uses announcements like those of logind on the system bus.
   @Test func theWatchLocksWithTheSessionAndBeforeSleep() throws {
     try withStore { mounted in

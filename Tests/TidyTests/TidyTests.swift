@@ -199,6 +199,29 @@ struct TidyTests {
     #expect(allowed.subtracting(found).sorted() == [], "no unsafe code here any more")
   }
 
+  /// Names may hold what a terminal would obey. `Terminal` escapes all that the command line prints, and
+  /// `DaemonLog` what the daemon says.
+  @Test func onlyTheTerminalAndTheLogPrint() {
+    // A signal handler repeats a question of `Terminal`.
+    let doors = ["albumfs/Terminal", "albumfs/Interruption", "Daemon/DaemonLog"]
+      .map { "Sources/\($0).swift" }
+    for target in ["albumfs", "Daemon", "ControlProtocol"] {
+      for file in swiftFiles("Sources/\(target)") where !doors.contains(file.path) {
+        let calls = file.text.matches(
+          of:
+            /\b(?:print|debugPrint|puts|perror)\(|\b(?:fputs|write)\(\s*STD(?:OUT|ERR)_FILENO/
+        )
+        #expect(calls.isEmpty, "\(file.path) prints past Terminal")
+      }
+    }
+    let terminal = swiftFiles("Sources/albumfs").first { $0.path == doors[0] }?.text ?? ""
+    for name in ["result", "message", "prompt", "transient"] {
+      let body =
+        terminal.split(separator: "static func \(name)(_ text: String)").dropFirst().first ?? ""
+      #expect(body.prefix(120).contains(".printable"), "Terminal.\(name) prints raw text")
+    }
+  }
+
   @Test func everyUncheckedSendableSaysWhy() {
     for file in swiftFiles("Sources") {
       let lines = file.text.split(separator: "\n", omittingEmptySubsequences: false)

@@ -6,7 +6,8 @@ import AlbumStore
 ///
 /// - `user.albumfs.taken`, `user.albumfs.dimensions`, and of a video `user.albumfs.duration`: what the
 ///   thumbnailer found in the picture. They lie in the inode of the thumbnail, and so go when the content
-///   goes. What a user sets on the photo itself goes first.
+///   goes. Requests get their values, and no list has their names. What a user sets on the photo itself goes
+///   first.
 /// - `user.albumfs.rotation`: set by users only. The thumbnail follows it.
 enum PhotoAttributes {
   static let taken = Array("user.albumfs.taken".utf8)
@@ -14,13 +15,13 @@ enum PhotoAttributes {
   static let duration = Array("user.albumfs.duration".utf8)
   static let rotation = Array("user.albumfs.rotation".utf8)
 
+  /// The attributes that the thumbnailer derives from the picture.
+  private static let found = [taken, dimensions, duration]
+
   /// The attribute of a thumbnail's inode that holds the facts of its photo: dimensions, time of capture and
   /// duration of a video, with spaces between and `-` for what is unknown. Requests for attributes do not
   /// reach it.
   private static let facts = Array("albumfs.picture".utf8)
-
-  /// The attributes that the thumbnailer derives from the picture.
-  private static let found = [taken, dimensions, duration]
 
   static func isName(_ name: [UInt8]) -> Bool {
     name == taken || name == dimensions || name == duration || name == rotation
@@ -62,14 +63,6 @@ enum PhotoAttributes {
       default: facts.duration?.text
       }
     return text.map { Array($0.utf8) }
-  }
-
-  /// The names of attributes that only the thumbnailer's findings give an inode.
-  static func derivedNames(of index: InodeIndex, _ catalog: borrowing Catalog) -> [[UInt8]] {
-    guard let facts = facts(of: index, catalog) else { return [] }
-    return found.filter { name in
-      text(name, facts) != nil && catalog.attribute(name, of: index) == nil
-    }
   }
 
   /// True for an attribute that requests may see.

@@ -29,6 +29,8 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
     case notEmpty
     /// A record does not decrypt, or its content is impossible.
     case damaged
+    /// The caller does not want it any more.
+    case interrupted
     case noSpace
     case quotaExceeded
     /// Nothing can be changed; the message says why.

@@ -7,6 +7,8 @@ package enum StorePath {
   package static let configuration = "albumfs.conf"
   package static let configurationTwin = "albumfs.conf.bak"
   package static let keys = "keys"
+  /// Empty, and there only while `init` makes the store.
+  package static let unfinished = "albumfs.unfinished"
 
   static let small = [keys, configuration, configurationTwin]
   /// None of them is longer.

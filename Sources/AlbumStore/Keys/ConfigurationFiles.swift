@@ -117,6 +117,12 @@ enum ConfigurationFiles {
 
   private static func notAStore(_ directory: any StorageDirectory) -> StoreError {
     let names = (try? directory.list("")) ?? []
+    if names.contains(StorePath.unfinished) {
+      return StoreError(
+        .notAStore,
+        "a store was begun here and not finished; make it anew with albumfs init, which removes what there "
+          + "is of it", path: main)
+    }
     if names.contains(KeyRing.path), names.contains(SegmentPath.root) {
       return StoreError(
         .notAStore,

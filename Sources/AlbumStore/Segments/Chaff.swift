@@ -12,7 +12,7 @@ package enum Chaff {
   /// Adds at least `bytes` of chaff in whole segments; needs no password. If it throws, the finished
   /// segments stay as chaff. Thread-safe. Passes the bytes made so far to `progress`.
   package static func add(
-    bytes: Int64, to store: Store, progress: (Int64) -> Void = { _ in }
+    bytes: Int64, to store: Store, progress: (Int64) throws(StoreError) -> Void = { _ in }
   ) throws(StoreError) {
     defer { RestingTimes.settle(store.directory) }
     let size = Int64(store.configuration.segmentSize)
@@ -20,7 +20,7 @@ package enum Chaff {
     while made < bytes {
       try addSegment(to: store)
       made += size
-      progress(made)
+      try progress(made)
     }
   }
 

@@ -49,6 +49,7 @@ extension Failure.Kind {
       case .alreadyExists: .passwordInUse
       case .notEmpty: .notEmpty
       case .damaged: .damaged
+      case .interrupted: .interrupted
       case .noSpace, .quotaExceeded: .diskFull
       case .readOnly: changing ? .configurationWrite : .other
       case .misplaced where error.path?.hasPrefix("segments") ?? false: .damaged

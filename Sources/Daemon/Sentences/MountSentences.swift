@@ -38,7 +38,8 @@ extension MountError {
       """
       Unknown mount option "\(word)". Known are ro, rw, allow_other, suid, nosuid, dev, nodev, exec, \
       noexec, sync, async, dirsync, atime, noatime, diratime, nodiratime, symfollow, nosymfollow, acl, \
-      uid=USER, gid=GROUP, fsname=NAME.
+      uid=USER, gid=GROUP, fsname=NAME. In fstab also albumfs' own: \
+      \((LaunchOptions.valuedWords.map { $0 + "=" } + LaunchOptions.flagWords).joined(separator: ", ")).
       """
     case .badID(let word):
       """

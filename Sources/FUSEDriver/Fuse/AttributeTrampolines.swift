@@ -7,7 +7,8 @@ internal import Posix
 @c func albumfs_getattr(
   _ raw: fuse_req_t?, _ inode: fuse_ino_t, _ info: UnsafeMutablePointer<fuse_file_info>?
 ) {
-  let request = unsafe Request(raw)
+  // Programs that show free room ask for the root's attributes, too.
+  let request = unsafe Request(raw, isUse: InodeNumber(inode) != .root)
   do throws(FSError) {
     let attributes = try request.driver.attributes(of: InodeNumber(inode))
     request.reply(attributes)

@@ -6,7 +6,8 @@ internal import Glibc
 @c func albumfs_opendir(
   _ raw: fuse_req_t?, _ inode: fuse_ino_t, _ info: UnsafeMutablePointer<fuse_file_info>?
 ) {
-  let request = unsafe Request(raw)
+  // df opens what it is given, and reads nothing of it.
+  let request = unsafe Request(raw, isUse: InodeNumber(inode) != .root)
   let info = unsafe info!
   do throws(FSError) {
     try request.requireUnlocked()
@@ -69,7 +70,7 @@ internal import Glibc
 @c func albumfs_releasedir(
   _ raw: fuse_req_t?, _ inode: fuse_ino_t, _ info: UnsafeMutablePointer<fuse_file_info>?
 ) {
-  let request = unsafe Request(raw)
+  let request = unsafe Request(raw, isUse: InodeNumber(inode) != .root)
   unsafe _ = Handle<OpenDirectory>(info).take()
   request.replyDone()
 }

@@ -63,7 +63,7 @@ internal import CFuse3
 }
 
 @c func albumfs_statfs(_ raw: fuse_req_t?, _ inode: fuse_ino_t) {
-  let request = unsafe Request(raw)
+  let request = unsafe Request(raw, isUse: false)
   do throws(FSError) {
     let capacity = try request.fileSystem.capacity()
     request.reply(capacity)

@@ -13,10 +13,11 @@ internal import Synchronization
 @safe struct Request: ~Copyable {
   private let raw: fuse_req_t
 
-  init(_ raw: fuse_req_t?) {
+  /// `isUse` is false for requests by which nobody uses the space, such as those of df.
+  init(_ raw: fuse_req_t?, isUse: Bool = true) {
     _ = Device.answers.load(ordering: .acquiring)
     unsafe self.raw = raw!
-    driver.use()
+    if isUse { driver.use() }
   }
 
   deinit { unsafe _ = fuse_reply_err(raw, EIO) }

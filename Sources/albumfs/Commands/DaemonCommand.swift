@@ -21,7 +21,9 @@ struct DaemonCommand: ParsableCommand {
     let point = MountTable.mount(at: order.options.mountPoint)
     let isInAutomount = point?.isAutomount ?? false
     if !isInAutomount { _ = setsid() }
-    let daemon = AlbumDaemon(order.options, log: DaemonLog(.systemLog)) { warnings in
+    let daemon = AlbumDaemon(
+      order.options, log: DaemonLog(.systemLog, mountPoint: order.options.mountPoint)
+    ) { warnings in
       if isInAutomount { _ = setsid() }
       return channel.answer(.ready(warnings: warnings))
     }

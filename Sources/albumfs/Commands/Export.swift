@@ -75,7 +75,9 @@ struct Export: ParsableCommand {
     let albums = zip == nil ? paths.dropLast() : paths[...]
     let target = zip ?? paths[paths.count - 1]
     for album in albums {
-      try Export.requireOutside(target, try MountPath.find(album).mount)
+      let found = try MountPath.find(
+        album, not: target, "The albums come first: albumfs export ALBUM FOLDER")
+      try Export.requireOutside(target, found.mount)
       try walk.add(album)
     }
     output.say("What is exported is NOT encrypted.")

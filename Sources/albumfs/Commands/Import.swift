@@ -94,7 +94,8 @@ struct Import: ParsableCommand {
   func run() throws {
     let urls = try urls()
     let album = paths[paths.count - 1]
-    let (mount, inside) = try MountPath.find(album)
+    let (mount, inside) = try MountPath.find(
+      album, not: paths[0], "The album comes last: albumfs import SOURCE ALBUM")
     let place = try Import.place(mount, inside, album)
     Interruption.collect()
     var importer = Importer(

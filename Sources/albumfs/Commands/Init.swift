@@ -11,7 +11,8 @@ struct Init: PasswordCommand {
   static let configuration = CommandConfiguration(
     abstract: "Make a store and its first space.",
     discussion: """
-      Creates the directory if it is missing; an existing one must be empty. Asks twice for the password of \
+      Creates the directory if it is missing; an existing one must be empty, or hold what an interrupted \
+      init left, which goes. Asks twice for the password of \
       the first space. Without its password or its recovery key nobody can read a space: write the key down \
       (`albumfs space recovery-key`).
 
@@ -59,9 +60,13 @@ struct Init: PasswordCommand {
   func run() throws {
     ProcessSetup.protectMemory()
     _ = try make()
+    let word = UserConfiguration.shellWord(store)
     output.say(
-      "Made \(UserConfiguration.abbreviated(store)). "
-        + "Mount it with: albumfs mount \(UserConfiguration.shellWord(store)) MOUNTPOINT")
+      """
+      Made \(UserConfiguration.abbreviated(store)). Write down its recovery key: \
+      albumfs space recovery-key \(word)
+      Mount it with: albumfs mount \(word) MOUNTPOINT
+      """)
   }
 
   /// Makes the store; returns the password of its space.
@@ -72,14 +77,32 @@ struct Init: PasswordCommand {
     options.cost = kdf.cost
     options.cipher = space.cipher.kind
     options.chaffByteCount = chaff?.bytes
-    let directory = try room.make()
+    // A signal ends the command only where something is left to remove.
+    Interruption.collect()
+    do {
+      try write(options, secret, try room.make())
+    } catch {
+      room.giveUp()
+      if Interruption.wasAsked { throw Failure(.interrupted, "Interrupted; nothing was made.") }
+      throw error
+    }
+    room.finish()
+    Interruption.install()
+    return secret
+  }
+
+  private func write(
+    _ options: StoreOptions, _ secret: borrowing SecretBytes, _ directory: PosixDirectory
+  ) throws {
+    var options = options
     let available = (try? directory.capacity())?.availableBytes ?? .max
     options.segmentSize =
       segmentSize.map { Int($0.bytes) } ?? SegmentLayout.byteCount(on: available)
     let bar = ProgressBar("Writing chaff, random data that no space owns:", isShown: !output.quiet)
-    options.chaffProgress = { bar.show($0, of: $1) }
-    // Does nothing after success, because the store is not empty.
-    defer { room.giveUp() }
+    options.chaffProgress = {
+      bar.show($0, of: $1)
+      return !Interruption.wasAsked
+    }
     if let chaff, chaff.bytes > 0 {
       let segment = Int64(options.segmentSize)
       try ChaffAdd.requireRoom((chaff.bytes - 1) / segment + 1, segment, available)
@@ -92,6 +115,5 @@ struct Init: PasswordCommand {
       }
     }
     StoreCommands.warn(of: made)
-    return secret
   }
 }

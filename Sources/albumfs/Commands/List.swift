@@ -75,7 +75,8 @@ struct List: ParsableCommand {
           Entry(
             mountPoint: status.mountPoint, store: status.store, alive: true,
             readOnly: status.readOnly, user: geteuid(), pid: status.pid,
-            users: BusyProcesses.of(device)))
+            users: BusyProcesses.of(device)
+              + MountHolders(of: device, servedBy: status.pid).processes))
       }
       return nil
     }

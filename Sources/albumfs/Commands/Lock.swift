@@ -6,10 +6,10 @@ struct Lock: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Unmount at once, also spaces that are in use.",
     discussion: """
-      Unmounts like `albumfs umount`, and takes a space that is in use out of the tree. Nobody can open \
-      anything in it any more, nor can a program that works in it. Files that are open stay usable; the \
-      space and its keys go when the last one is closed. lock names the programs that keep it open, and \
-      exits with 46.
+      Takes a space out of the tree, also one that is in use. Nobody can open anything in it any more: \
+      neither a program that works in it, nor a container or another mount namespace that has it mounted \
+      too. Files that are open stay usable; the space and its keys go when the last one is closed. lock \
+      names the programs that keep it open, and exits with 46.
 
         albumfs lock ~/Album
         albumfs lock --all
@@ -18,30 +18,27 @@ struct Lock: ParsableCommand {
   @OptionGroup var selection: MountSelection
   @OptionGroup var output: OutputOptions
 
+  /// Locks all spaces before it waits for any of them.
   func run() throws {
-    var failure: Failure?
+    var failures: [Failure] = []
+    var locked: [LockedSpace] = []
     for mount in try selection.mounts() {
-      do throws(Failure) { try lock(mount) } catch {
-        if error.kind == .noSuchMount, selection.all { continue }
-        failure = Failure(
-          error.kind, [failure?.message, error.message].compactMap { $0 }.joined(separator: "\n"))
+      do throws(Failure) {
+        if let space = try OrderlyUnmount(mount, output).lock() {
+          locked.append(space)
+        } else {
+          output.say("\(mount.mountPoint): its daemon was gone; the mount point is cleared.")
+        }
+      } catch {
+        // Another process unmounted it in the meantime.
+        if error.kind != .noSuchMount || !selection.all { failures.append(error) }
       }
     }
-    if let failure { throw failure }
-  }
-
-  private func lock(_ mount: MountEntry) throws(Failure) {
-    let unmount = OrderlyUnmount(mount, output)
-    do throws(Failure) { try unmount.run(lazy: false) } catch {
-      // A daemon that hangs must not keep the space in sight.
-      if error.kind != .busy, error.kind != .unreachable || !mount.isOurs { throw error }
-      let users = BusyProcesses.of(mount, filesOnly: true)
-      if try unmount.lock() { return output.say("\(mount.mountPoint) is locked.") }
-      let lines = users.map { "  \($0.line)" }
-      throw Failure(
-        .busy,
-        (["\(mount.mountPoint) is locked, and stays open until these programs close it:"] + lines)
-          .joined(separator: "\n"))
+    for space in locked {
+      do throws(Failure) { try space.waitForEnd(output) } catch { failures.append(error) }
+    }
+    if let first = failures.first {
+      throw Failure(first.kind, failures.map(\.message).joined(separator: "\n"))
     }
   }
 }

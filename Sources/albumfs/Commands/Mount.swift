@@ -182,7 +182,7 @@ struct Mount: RecoveryKeyCommand {
   private func launchOptions(_ plan: MountPlan, _ coversFiles: Bool) throws(Failure)
     -> LaunchOptions
   {
-    _ = try StoreCommands.open(plan.store)
+    try MountChecks.openStore(of: plan)
     try MountChecks.prepareMountPoint(plan.mountPoint, store: plan.store)
     var launch = LaunchOptions(
       store: plan.store, mountPoint: plan.mountPoint, readOnly: readOnly, allowOther: allowOther,
@@ -235,7 +235,8 @@ struct Mount: RecoveryKeyCommand {
   ) throws(Failure) {
     Interruption.remove()
     let isQuiet = output.quiet
-    let daemon = AlbumDaemon(launch, log: DaemonLog(.standardError)) { warnings in
+    let daemon = AlbumDaemon(launch, log: DaemonLog(.standardError, mountPoint: launch.mountPoint))
+    { warnings in
       bare.isCovered()
       for warning in warnings { Terminal.complain(warning) }
       if !isQuiet { Terminal.message("Mounted on \(launch.mountPoint); Ctrl-C unmounts.") }

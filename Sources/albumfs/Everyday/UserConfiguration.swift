@@ -1,5 +1,6 @@
 import ArgumentParser
 import ControlProtocol
+import Daemon
 import Glibc
 import Posix
 
@@ -24,9 +25,9 @@ struct UserConfiguration {
   private var names: Set<String> = []
 
   /// The settings of `albumfs mount` that take a value.
-  private static let valued = ["options"] + MountHelper.valued
+  private static let valued = ["options"] + LaunchOptions.valuedWords
   private static var names: String {
-    (["store", "mountpoint"] + valued + MountHelper.flags).joined(separator: ", ")
+    (["store", "mountpoint"] + valued + LaunchOptions.flagWords).joined(separator: ", ")
   }
 
   /// `$XDG_CONFIG_HOME/albumfs/config`, by default in `~/.config`; nil if the environment names no directory.
@@ -128,7 +129,7 @@ struct UserConfiguration {
   /// The words of one setting. `albumfs mount` itself judges the value.
   private static func option(_ name: String, _ value: String) throws(Failure) -> [String] {
     var words: [String]
-    if MountHelper.flags.contains(name) {
+    if LaunchOptions.flagWords.contains(name) {
       switch value {
       case "yes": words = ["--\(name)"]
       case "no": words = []

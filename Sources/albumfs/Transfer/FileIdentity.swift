@@ -4,9 +4,9 @@ import ThumbnailProtocol
 
 /// What makes two files of an import the same one.
 ///
-/// Pictures and films of the same content are the same, whatever their names: nobody wants one twice. Any other
-/// file, such as a sidecar, belongs to the file beside it and may equal those of others. It is the same only
-/// under the same name, and an empty file always.
+/// Pictures and films of the same content are the same, whatever their names: nobody wants one twice. Any
+/// other file, such as a sidecar, belongs to the file beside it and may equal those of others. It is the same
+/// only under the same name, and an empty file always.
 enum FileIdentity {
   case content
   case nameAndContent
