@@ -57,6 +57,13 @@ extension Store {
     return store
   }
 
+  /// Removes the mark of a store that is being made. The times of the folder show nothing of that.
+  package static func removeMark(in directory: any StorageDirectory) {
+    try? directory.remove(StorePath.unfinished)
+    RestingTimes.settle("", in: directory)
+    try? directory.syncDirectory("")
+  }
+
   private static func newConfiguration(_ options: StoreOptions) -> StoreConfiguration {
     let floor = SealingFloor.current
     let cost = options.cost.isAtLeast(floor) ? options.cost : floor

@@ -91,8 +91,7 @@ final class StoreRoom {
 
   /// The store is complete.
   func finish() {
-    try? directory?.remove(StorePath.unfinished)
-    try? directory?.syncDirectory("")
+    if let directory { Store.removeMark(in: directory) }
     mark = nil
   }
 
