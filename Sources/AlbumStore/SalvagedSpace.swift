@@ -30,6 +30,7 @@ package struct SalvagedSpace: ~Copyable {
       toleratesReadErrors: true)
     var catalog = Catalog()
     let listing = try files.list()
+    files.rely(on: listing)
     RestingTimes.touchAccessTimes(of: listing.names, in: store.directory)
     var recovery = Recovery(
       listing, files: files, content: ContentStore(files: files), boot: boot,
