@@ -118,6 +118,8 @@ extension CheckFinding {
     case diskCannotRead
     case segmentMissing
     case segmentShort(left: Int, of: Int)
+    /// A segment has this many bytes, more than albumfs gives any.
+    case segmentLong(Int64, of: Int)
     /// The number of segments that the journal does not name.
     case unknownSegments(Int)
     /// Segments of another copy of the store, which was written to.

@@ -32,6 +32,7 @@ package final class SalvagedSpace {
       toleratesReadErrors: true)
     var catalog = Catalog()
     let listing = try files.list()
+    files.rely(on: listing)
     RestingTimes.touchAccessTimes(of: listing.names, in: store.directory)
     var recovery = Recovery(
       listing, files: files, content: ContentStore(files: files), boot: boot,

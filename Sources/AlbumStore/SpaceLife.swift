@@ -63,6 +63,8 @@ extension Space {
     let content = ContentStore(files: files)
     var catalog = Catalog()
     let listing = try files.list()
+    files.rely(on: listing)
+    defer { files.forgetListing() }
     RestingTimes.touchAccessTimes(of: listing.names, in: store.directory)
     // Segments in a misplaced folder cannot be found: a session that writes would continue without them.
     if !options.readOnly, var folder = files.misplaced.first {

@@ -48,7 +48,7 @@ final class Parts: Sendable {
     history = seen.map { HistoryWatch($0, of: opened, logger: logger) }
     storeWarnings =
       store.warnings.map(\.sentence)
-      + (seen?.shortfall(of: opened).map { [$0.sentence] } ?? [])
+      + (seen?.warning(of: opened).map { [$0] } ?? [])
     fileSystem = FileSystem(space: space)
     do throws(Errno) { try history?.start() } catch {
       logger.warning("the end of history is recorded only at the unmount: \(error)")
@@ -150,7 +150,7 @@ final class Parts: Sendable {
     guard let options, let program = options.thumbnailer else { return (nil, .noProgram) }
     let edge = space.read { $0.properties[.thumbnailEdge] } ?? 512
     let source = ThumbnailSource(
-      fileSystem: fileSystem, thumbnailEdge: Int(edge), logger: logger)
+      fileSystem: fileSystem, thumbnailEdge: Int(clamping: edge), logger: logger)
     do throws(Errno) {
       let launch = WorkerLaunch(program: program)
       var videos = options.videoThumbnailer.map { WorkerLaunch(program: $0) }

@@ -25,27 +25,51 @@ struct SeenHistory {
     var until: Int64
   }
 
-  /// nil if the history lacks nothing.
-  func shortfall(of space: Space) -> Shortfall? {
-    guard let seen = read(), seen.frame > space.historyEnd.frame else { return nil }
-    return Shortfall(frames: seen.frame - space.historyEnd.frame, until: seen.seconds)
+  /// A sentence for the user who mounts, if the history lacks something or the record shows nothing.
+  func warning(of space: Space) -> String? {
+    switch read() {
+    case .none: nil
+    case .unreadable(let reason): unreadableSentence(reason)
+    case .seen(let frame, let seconds):
+      frame > space.historyEnd.frame
+        ? Shortfall(frames: frame - space.historyEnd.frame, until: seconds).sentence : nil
+    }
   }
 
-  /// Records the end of history, unless the record goes further. Throws the error of the disk.
+  private func unreadableSentence(_ reason: String) -> String {
+    "What was seen of this store here before is not known, so nothing shows whether it was replaced by an "
+      + "older state of itself: \(directory)/\(name) \(reason). Remove it to begin anew."
+  }
+
+  /// Records the end of history, unless the record goes further. Leaves a record alone that shows nothing.
+  /// Throws the error of the disk.
   func remember(_ end: Space.HistoryEnd) throws(Errno) {
-    if let seen = read(), seen.frame >= end.frame { return }
+    switch read() {
+    case .unreadable: return
+    case .seen(let frame, _) where frame >= end.frame: return
+    case .none, .seen: break
+    }
     try PosixDirectory(path: directory)
       .replaceFile(name, by: Array("\(end.frame) \(end.time.seconds)\n".utf8))
   }
 
-  private func read() -> (frame: UInt64, seconds: Int64)? {
-    guard let place = try? PosixDirectory(path: directory),
-      let bytes = try? place.contents(of: name, limit: 100)
-    else { return nil }
+  private enum Record {
+    case none
+    case unreadable(String)
+    case seen(frame: UInt64, seconds: Int64)
+  }
+
+  private func read() -> Record {
+    let bytes: [UInt8]
+    do throws(Errno) {
+      bytes = try PosixDirectory(path: directory).contents(of: name, limit: 100)
+    } catch {
+      return error == .noEntry ? .none : .unreadable("cannot be read (\(error))")
+    }
     let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
     guard words.count == 2, let frame = UInt64(words[0]), let seconds = Int64(words[1]) else {
-      return nil
+      return .unreadable("is no record of albumfs")
     }
-    return (frame, seconds)
+    return .seen(frame: frame, seconds: seconds)
   }
 }

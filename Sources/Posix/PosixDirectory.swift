@@ -111,6 +111,10 @@ package final class PosixDirectory: StorageDirectory {
     if try folder.status().st_uid != geteuid() { try folder.setTimesToNow() }
   }
 
+  package func syncRemovals() throws(Errno) {
+    try retrying { clinux_sync_file_system(directory.rawValue) }
+  }
+
   package func capacity() throws(Errno) -> StorageCapacity {
     var status = statvfs()
     try retrying { unsafe fstatvfs(directory.rawValue, &status) }

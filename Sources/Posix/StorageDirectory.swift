@@ -101,6 +101,9 @@ package protocol StorageDirectory: AnyObject, Sendable {
   /// store may have replaced the file or a folder on the way.
   func holds(_ file: any StorageFile, at path: String) throws(Errno) -> Bool
   func capacity() throws(Errno) -> StorageCapacity
+  /// Returns when the disk has taken back the room of all files that were removed before the call. btrfs, for
+  /// one, takes it back with its next commit.
+  func syncRemovals() throws(Errno)
   /// The times of a folder; nil if the disk keeps none. The empty path is the store.
   func folderTimes(_ path: String) throws(Errno) -> FileTimes?
   /// Sets the modification and the access time of a folder. Does nothing if another user owns it.
@@ -114,6 +117,8 @@ package protocol StorageDirectory: AnyObject, Sendable {
 extension StorageDirectory {
   // A disk of a test has one user.
   package func touchForeignFolder(_ path: String) throws(Errno) {}
+  // It takes the room back at once.
+  package func syncRemovals() throws(Errno) {}
   package var mayHaveSeveralOwners: Bool { false }
 }
 

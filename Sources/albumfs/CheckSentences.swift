@@ -33,7 +33,8 @@ extension CheckFinding {
       .journalLacksEnd, .journalEndMissing, .checkpointDamaged, .journalGone, .catalogIncomplete,
       .lossUnrepaired:
       meaningOfJournal
-    case .diskCannotRead, .segmentMissing, .segmentShort, .unknownSegments, .otherTimeline,
+    case .diskCannotRead, .segmentMissing, .segmentShort, .segmentLong, .unknownSegments,
+      .otherTimeline,
       .divergedTimeline, .otherChanges, .ledger, .segmentInUse:
       meaningOfSegment
     case .leftOut, .leftOutVersions, .changesCut, .thumbnailRemade, .shownAsBefore, .newFileLeftOut,
@@ -77,6 +78,9 @@ extension CheckFinding {
     case .segmentMissing: "\(segment) is not there"
     case .segmentShort(let left, let size):
       "\(segment) is cut short: \(left) bytes are left of \(size)"
+    case .segmentLong(let count, let size):
+      "\(segment) has \(count) bytes instead of \(size): something outside albumfs extended it. Nothing of "
+        + "the space is lost; cut it to its size (truncate -s \(size))"
     case .unknownSegments(let count):
       (count == 1 ? "1 segment of this space is" : "\(count) segments of this space are")
         + " in the store without being named by its journal: of another copy of the store, or of a part "

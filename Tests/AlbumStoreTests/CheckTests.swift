@@ -96,6 +96,16 @@ struct CheckTests {
     #expect(!report.damagedPaths.contains("first"))
   }
 
+  @Test func anExtendedSegmentIsReportedAndCostsNothing() throws {
+    let extent = try place.lastExtent()
+    let path = place.path(.data, extent.segment)
+    let file = try place.store.store.directory.open(path, .readWrite)
+    try unsafe [UInt8(0)].withUnsafeBytes { try unsafe file.write($0, at: 4 << 40) }
+    let report = try place.check()
+    #expect(report.findings.map(\.segments) == [[path]] && report.isDamaged)
+    #expect(report.damagedPaths == [])
+  }
+
   @Test func aFlipInTheRandomTailIsNoConcern() throws {
     let extent = try place.lastExtent()
     try place.flip(.data, extent.segment, at: StorePlace.segmentSize - 1)

@@ -71,6 +71,53 @@ struct DiskErrorTests {
     #expect(try run.check().isEmpty)
   }
 
+  /// A cloud's client takes a folder away, or a cable is loose, just between the listing of the store and the
+  /// reading of a segment. The session before ended with an unmount, so nothing of it is missing.
+  @Test func segmentsThatGoAwayWhileAMountBeginsHideNothing() throws {
+    var random = SeededRandom()
+    print("seed \(random.seed)")
+    let run = try RoomRun()
+    let first = try run.open(grace: 900)
+    var files: [String: [UInt8]] = [:]
+    for name in (0..<6).map({ "f\($0)" }) + ["f0", "f1"] {
+      files[name] = random.bytes(100_000)
+      try first.write(files[name]!, to: name)
+    }
+    let own = try first.context.files.list().own.keys
+    let paths = own.filter { $0.kind != .reserve }.map { first.context.files.path($0) }
+    try first.close()
+    #expect(paths.count > 4)
+    for path in paths {
+      run.disk.takeAway(path)
+      for readOnly in [false, true] {
+        let space: Space
+        do { space = try run.open(grace: 900, readOnly: readOnly) } catch let error as StoreError {
+          #expect(error.code == .inputOutput && error.path == path)
+          continue
+        }
+        #expect(space.status.recovery.incompleteFiles == [], "\(path)")
+        if space.status.recovery.isDamaged {
+          // It shows the space without this part of the journal, and says so.
+          #expect(readOnly && space.unreadableFiles.contains { $0.path == path })
+          try space.close()
+          continue
+        }
+        for (name, content) in files {
+          do { #expect(try space.content(of: name) == content) } catch let error as StoreError {
+            #expect(error.path == path)
+          }
+        }
+        try space.close()
+      }
+      #expect(try !run.check().isEmpty, "\(path)")
+      run.disk.heal()
+      #expect(try run.check().isEmpty, "\(path)")
+    }
+    let last = try run.open(grace: 900)
+    for (name, content) in files { #expect(try last.content(of: name) == content) }
+    try last.close()
+  }
+
   /// A session that writes would continue without what it cannot read. A session that only reads shows the
   /// rest.
   @Test func aJournalThatTheDiskCannotReadIsShownAsFarAsItGoes() throws {

@@ -118,6 +118,36 @@ struct FullDiskTests {
   }
 }
 
+/// A disk that takes back the room of removed files only with its next commit, as btrfs does.
+struct LateRoomTests {
+  @Test(arguments: [Errno.noSpace, .quota])
+  func whatIsRemovedMakesRoom(_ error: Errno) throws {
+    var run = try FullDiskRun()
+    run.disk.limit(40 * 256 << 10, with: error)
+    run.disk.returnRoomLate()
+    for round in 0..<6 {
+      let space = try run.open()
+      try run.fill(space, expecting: error == .quota ? .quotaExceeded : .noSpace)
+      // Another program takes the rest, to the last byte.
+      run.disk.limit(run.disk.used, with: error)
+      for name in run.files.keys { space.remove(name) }
+      run.files = [:]
+      try space.commit()
+      try run.write(space, "again", 300_000)
+      if round % 2 == 0 { space.abandon() } else { try space.close() }
+      let next = try run.open()
+      #expect(next.names.sorted() == ["again"])
+      try run.expectAllThere(next)
+      try run.write(next, "more", 300_000)
+      try run.expectAllThere(next)
+      for name in run.files.keys { next.remove(name) }
+      run.files = [:]
+      try next.close()
+      run.disk.limit(40 * 256 << 10, with: error)
+    }
+  }
+}
+
 /// A space on a small disk, and the files that it should contain.
 struct FullDiskRun {
   let disk = FaultyDisk(SimulatedDisk())

@@ -280,12 +280,70 @@ import Testing
     edited.derivations[0].salt[0] ^= 1
     try place.write(edited.encode(), to: "albumfs.conf")
     let store = try place.open()
-    #expect(store.warnings == [.confsDiffer])
+    #expect(store.warnings == [.confsDiffer(right: nil)])
     _ = try store.unlock(password: secret("correct horse"))
+    #expect(store.warnings.first == .confsDiffer(right: "albumfs.conf.bak"))
     let error = failure {
       try store.changePassword(old: secret("correct horse"), new: secret("new"))
     }
     #expect(error?.code == .configurationAltered)
+    #expect(error?.message.contains("albumfs.conf.bak has the line") == true)
+  }
+
+  /// `space password` was cut off between the two confs.
+  @Test(arguments: ["albumfs.conf", "albumfs.conf.bak"])
+  func `the next change makes confs equal of which one has a line more`(_ longer: String) throws {
+    let place = try PasswordPlace("correct horse")
+    var configuration = try place.open().configuration
+    configuration.derivations.append(
+      KeyDerivation(number: 2, cost: .forTests, salt: [UInt8](repeating: 9, count: 16)))
+    try place.write(configuration.encode(), to: longer)
+    let store = try place.open()
+    #expect(store.warnings == [.confsDiffer(right: longer)])
+    try store.changePassword(old: secret("correct horse"), new: secret("new"))
+    #expect(try place.read("albumfs.conf") == configuration.encode())
+    #expect(try place.read("albumfs.conf.bak") == configuration.encode())
+    let next = try place.open()
+    #expect(next.warnings.isEmpty)
+    _ = try next.unlock(password: secret("new"))
+  }
+
+  @Test func `the recovery key makes lost keys again`() throws {
+    let place = try PasswordPlace("one", "two") { store, keys throws(StoreError) in
+      try Space.create(in: store, keys: keys, options: SpaceOptions(owner: 0, group: 0))
+    }
+    let store = try place.open()
+    let recoveryKey = try store.recoveryKey(password: secret("two"))
+    let identity = try place.space("two")
+    let sound = try place.open()
+    #expect(try sound.unlock(recoveryKey: recoveryKey).identity == identity)
+    #expect(sound.warnings.isEmpty)
+    try place.storage().remove("keys")
+    let lost = try place.open()
+    #expect(try lost.unlock(recoveryKey: recoveryKey).identity == identity)
+    #expect(lost.warnings == [.lostKeys])
+    let change = try lost.passwordChange(recoveryKey: recoveryKey)
+    try lost.finish(change, new: secret("new"))
+    #expect(try place.space("new") == identity)
+    let bytes = try place.read("keys")
+    #expect(bytes.count % KeySlot.byteCount == 0)
+    #expect(bytes.count >= KeySlot.minimumCount * KeySlot.byteCount)
+    #expect(failure { _ = try place.space("two") }?.code == .wrongPassword)
+    // The recovery key of another store makes none.
+    try place.storage().remove("keys")
+    let stranger = RecoveryKey.encode(SpaceKeys())
+    let error = failure { _ = try place.open().passwordChange(recoveryKey: stranger) }
+    #expect(error?.code == .wrongPassword)
+    #expect(try !place.storage().list("").contains("keys"))
+  }
+
+  @Test func `a space without a slot is named`() throws {
+    let place = try PasswordPlace("one", "two")
+    let recoveryKey = try place.open().recoveryKey(password: secret("two"))
+    try place.write([UInt8](repeating: 7, count: 8 * KeySlot.byteCount), to: "keys")
+    let store = try place.open()
+    _ = try store.unlock(recoveryKey: recoveryKey)
+    #expect(store.warnings == [.noSlot])
   }
 
   @Test func `what is written to a store without albumfs.conf brings it back`() throws {

@@ -33,6 +33,8 @@ package final class FaultyDisk: StorageDirectory {
     /// The bytes that fit, and the error when they are used up.
     var room: (limit: Int64, error: Errno)?
     var sizes: [String: Int64] = [:]
+    /// Bytes of removed files that `syncRemovals` gives back; nil if their room comes back at once.
+    var late: Int64?
     /// How often each file was read.
     var reads: [String: Int] = [:]
     /// Files whose sync failed.
@@ -72,6 +74,14 @@ package final class FaultyDisk: StorageDirectory {
     state.withLock {
       $0.faults.append(
         Fault(call: .read, error: .io, skipped: 0, count: .max, place: (path, soundBytes)))
+    }
+  }
+
+  /// A file is listed and cannot be opened: it goes away at that moment.
+  package func takeAway(_ path: String) {
+    state.withLock {
+      $0.faults.append(
+        Fault(call: .open, error: .noEntry, skipped: 0, count: .max, place: (path, -1)))
     }
   }
 
@@ -122,8 +132,13 @@ package final class FaultyDisk: StorageDirectory {
     state.withLock { $0.room = bytes.map { ($0, error) } }
   }
 
+  /// From now on, the room of a removed file comes back with the next `syncRemovals`, as on btrfs.
+  package func returnRoomLate() { state.withLock { $0.late = 0 } }
+
   /// Bytes in use.
-  package var used: Int64 { state.withLock { $0.sizes.values.reduce(0, +) } }
+  package var used: Int64 {
+    state.withLock { $0.sizes.values.reduce($0.late ?? 0, +) }
+  }
 
   /// `end`: the end of the call's range in the file.
   fileprivate func meet(_ call: Call, _ path: String? = nil, upTo end: Int64 = 0) throws(Errno) {
@@ -149,7 +164,7 @@ package final class FaultyDisk: StorageDirectory {
         state.sizes[path] = max(size, end)
         return (end, nil)
       }
-      let left = room.limit - state.sizes.values.reduce(0, +)
+      let left = room.limit - state.sizes.values.reduce(state.late ?? 0, +)
       let reach = min(end, size + max(0, left))
       state.sizes[path] = max(size, reach)
       return (max(start, reach), reach < end ? room.error : nil)
@@ -159,7 +174,7 @@ package final class FaultyDisk: StorageDirectory {
   // MARK: StorageDirectory
 
   package func open(_ path: String, _ access: StorageAccess) throws(Errno) -> any StorageFile {
-    if case .createNew = access { try meet(.create) } else { try meet(.open) }
+    if case .createNew = access { try meet(.create) } else { try meet(.open, path) }
     if case .createNew = access {} else { beSlow(.open, path) }
     let file = try base.open(path, access)
     let size = try file.size()
@@ -181,7 +196,15 @@ package final class FaultyDisk: StorageDirectory {
   package func remove(_ path: String) throws(Errno) {
     try meet(.remove)
     try base.remove(path)
-    state.withLock { _ = $0.sizes.removeValue(forKey: path) }
+    state.withLock { state in
+      let size = state.sizes.removeValue(forKey: path) ?? 0
+      if let late = state.late { state.late = late + size }
+    }
+  }
+
+  package func syncRemovals() throws(Errno) {
+    state.withLock { state in if state.late != nil { state.late = 0 } }
+    try base.syncRemovals()
   }
 
   package func list(_ path: String) throws(Errno) -> [String] {

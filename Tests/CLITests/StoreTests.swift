@@ -214,6 +214,21 @@ import Testing
     #expect(try store.recoveryKey().code == 8)
   }
 
+  @Test func lostKeysAreNamedAndTheRecoveryKeyMakesThemAnew() throws {
+    let store = try TestStore()
+    let key = try store.recoveryKey().output
+    let new = try store.scratch.write("new", "battery staple")
+    try FileManager.default.removeItem(atPath: store.path + "/keys")
+    let check = ["check", store.path, "--recovery-key", "--password-stdin"]
+    let lost = try TestStore.run(check, input: key)
+    #expect(lost.code == 26 && lost.output.contains("keys is missing"))
+    let change = ["space", "password", store.path, "--recovery-key", "--password-stdin"]
+    let changed = try TestStore.run(change + ["--new-password-file", new], input: key)
+    #expect(changed.code == 0, "\(changed)")
+    #expect(try store.recoveryKey("battery staple").output == key)
+    #expect(try TestStore.run(check, input: key).code == 0)
+  }
+
   @Test func oneLostConfDoesNotCostTheStore() throws {
     for name in ["albumfs.conf", "albumfs.conf.bak"] {
       let store = try TestStore()

@@ -1,4 +1,5 @@
 internal import AlbumFormat
+internal import AlbumSecrets
 internal import Posix
 
 /// `albumfs.conf` and `albumfs.conf.bak`, two files with the same bytes, so that no single file may cost the
@@ -58,6 +59,7 @@ enum ConfigurationFiles {
         "\(main) and \(twin) contradict each other: one of them was edited; restore both from a "
           + "backup", path: main)
     }
+    let difference = ConfDifference(main: one.derivations, twin: other.derivations)
     var joined = one
     joined.derivations += other.derivations.filter { !one.derivations.contains($0) }
     if let excess = StoreConfiguration.excess(joined.derivations) {
@@ -66,7 +68,9 @@ enum ConfigurationFiles {
         "\(main) and \(twin) differ, and together ask for an absurd cost of Argon2id (\(excess)): "
           + "one of them was edited; restore both from a backup", path: main)
     }
-    return Store(directory, joined, confsDiffer: true, warnings: [.confsDiffer])
+    return Store(
+      directory, joined, difference: difference,
+      warnings: [.confsDiffer(right: difference.longer)])
   }
 
   // MARK: Refusing
@@ -155,16 +159,43 @@ enum ConfigurationFiles {
   /// `keys`.
   static func requireUnchanged(_ store: Store) throws(StoreError) {
     let now = try open(store.directory)
-    if now.derivations == store.derivations, !now.confsDiffer { return }
+    if now.derivations == store.derivations, now.difference == nil { return }
     throw StoreError(
       .inUse, "\(main) was changed by another albumfs just now; try again", path: main)
+  }
+
+  /// Makes the confs equal again if one has all lines of the other and more: a change was cut off between the
+  /// two. No password needs a line that only the shorter one has. Throws `.configurationAltered` if they
+  /// contradict each other. Call it only under the lock of `keys`.
+  static func mend(_ store: Store) throws(StoreError) {
+    guard store.difference != nil else { return }
+    let now = try open(store.directory)
+    if let difference = now.difference {
+      guard let longer = difference.longer else { throw contradiction(store) }
+      let bytes = now.configuration.encode()
+      try overwrite(longer == main ? twin : main, bytes, store.directory)
+    }
+    store.recordMended()
+  }
+
+  private static func contradiction(_ store: Store) -> StoreError {
+    guard let right = store.rightConf else {
+      return StoreError(
+        .configurationAltered,
+        "\(main) and \(twin) contradict each other, and this password shows not which is right; restore "
+          + "both from a backup before passwords are changed", path: main)
+    }
+    return StoreError(
+      .configurationAltered,
+      "\(main) and \(twin) contradict each other; \(right) has the line that this password was set with: "
+        + "copy it over \(right == main ? twin : main) before passwords are changed", path: main)
   }
 
   /// Adds a line to both confs, durably. Call it only under the lock of `keys`.
   ///
   /// It overwrites them in place, one after the other, because processes lock both files. At every instant
-  /// one of them is whole. After an interruption they differ in this line; albumfs then reads both, and no
-  /// slot uses the line yet.
+  /// one of them is whole. After an interruption they differ in this line; albumfs then reads both, no
+  /// slot uses the line yet, and the next change makes them equal (`mend`).
   static func append(_ line: KeyDerivation, to store: Store) throws(StoreError) {
     var configuration = store.configuration
     configuration.derivations = store.derivations + [line]
@@ -254,6 +285,30 @@ enum ConfigurationFiles {
       if error != .exists { throw error }
       return try store.directory.open(main, .readWrite)
     }
+  }
+}
+
+/// How the Argon2id lines of the two confs differ.
+struct ConfDifference: Equatable, Sendable {
+  let main: [KeyDerivation]
+  let twin: [KeyDerivation]
+
+  /// The file that begins with all lines of the other; nil if there is none.
+  var longer: String? {
+    if main.starts(with: twin) { return ConfigurationFiles.main }
+    return twin.starts(with: main) ? ConfigurationFiles.twin : nil
+  }
+
+  /// The only file that has all lines that an unlocked slot knows; nil if both have them, or neither.
+  func right(for found: KeySlots.Found) -> String? {
+    if let longer { return longer }
+    func has(_ lines: [KeyDerivation]) -> Bool {
+      let digests = Set(lines.map(\.digest))
+      return found.lines.allSatisfy(lines.contains)
+        && digests.isSuperset(of: found.content.header.trustedLines.digests)
+    }
+    return has(main) == has(twin)
+      ? nil : has(main) ? ConfigurationFiles.main : ConfigurationFiles.twin
   }
 }
 

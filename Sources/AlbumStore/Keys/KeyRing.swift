@@ -26,6 +26,14 @@ enum KeyRing {
     return slots
   }
 
+  /// Does the same, and returns the first slots of a new file, all random, if it is missing.
+  static func readOrBegin(_ store: Store) throws(StoreError) -> KeySlots {
+    do throws(StoreError) { return try read(store) } catch {
+      if error.cause != .noEntry { throw error }
+      return KeySlots(beginningAnew: ())
+    }
+  }
+
   private static func contents(_ directory: any StorageDirectory) throws(StoreError) -> [UInt8] {
     do throws(Errno) { return try directory.contents(of: path, limit: limit) } catch {
       switch error {
@@ -45,25 +53,21 @@ enum KeyRing {
   // MARK: Changing
 
   /// Calls `edit` to change the slots, while no other process does. If anything throws, `keys` is unchanged.
-  /// `line` is an Argon2id line that the slots need and the conf lacks.
+  /// `line` is an Argon2id line that the slots need and the conf lacks. With `mayBegin`, a missing file
+  /// begins anew with random slots.
   static func change(
-    _ store: Store, appending line: KeyDerivation? = nil,
+    _ store: Store, appending line: KeyDerivation? = nil, mayBegin: Bool = false,
     _ edit: (inout KeySlots) throws(StoreError) -> Void
   ) throws(StoreError) {
-    if store.confsDiffer {
-      throw StoreError(
-        .configurationAltered,
-        "\(ConfigurationFiles.main) and \(ConfigurationFiles.twin) differ; copy the right one over "
-          + "the other before passwords are changed", path: ConfigurationFiles.main)
-    }
     let locked = try takeLock(store)
     defer {
       RestingTimes.settle(store.directory)
       withExtendedLifetime(locked) {}
     }
     try removeStale(store.directory)
+    try ConfigurationFiles.mend(store)
     try ConfigurationFiles.requireUnchanged(store)
-    var slots = try read(store)
+    var slots = try mayBegin ? readOrBegin(store) : read(store)
     if slots.hasWrongSize {
       throw StoreError(
         .keysDamaged,

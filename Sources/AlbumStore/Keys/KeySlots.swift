@@ -39,10 +39,15 @@ struct KeySlots {
 
   /// The first slots of a store: at least 8, one of them in use, all indistinguishable.
   init(birth key: PasswordKey, _ content: SlotContent) {
+    self.init(beginningAnew: ())
+    replace(Int.random(in: 0..<count), key, content)
+  }
+
+  /// As many slots as at the birth of a store, none of them in use.
+  init(beginningAnew: Void) {
     hasWrongSize = false
     let count = KeySlot.minimumCount + Geometric.random(mean: KeySlots.meanAtBirth)
     for _ in 0..<count { slots.append(KeySlots.randomSlot()) }
-    replace(Int.random(in: 0..<count), key, content)
   }
 
   var bytes: [UInt8] { slots.flatMap(\.bytes) }

@@ -51,7 +51,7 @@ extension Store {
     -> PasswordChange
   {
     let keys = try unlock(recoveryKey: recoveryKey)
-    if try KeyRing.read(self).places(of: keys, []).isEmpty, try segments(of: keys).isEmpty {
+    if try KeyRing.readOrBegin(self).places(of: keys, []).isEmpty, try segments(of: keys).isEmpty {
       throw Store.nothingOfSpace
     }
     warnOfWeakLines()
@@ -84,14 +84,15 @@ extension Store {
   }
 
   /// Seals one slot of the recovery key's space anew and makes the others random, whatever their passwords
-  /// are. A space without a slot in `keys` gets one. The old slot's other content cannot be decrypted, so the
-  /// new slot has default content. Returns the number of slots that it made random.
+  /// are. A space without a slot in `keys` gets one, and a missing `keys` is made anew. The old slot's other
+  /// content cannot be decrypted, so the new slot has default content. Returns the number of slots that it
+  /// made random.
   private func finish(_ keys: SpaceKeys, _ new: borrowing SecretBytes) throws(StoreError) -> Int {
     let strong = derivations.filter { $0.cost.isAtLeast(SealingFloor.current) }
     let seal = try NewSeal(self, new, known: strong)
     let content = SlotContent(keys).vouching(for: seal.vouched)
     var scrapped = 0
-    try KeyRing.change(self, appending: seal.newLine) { slots throws(StoreError) in
+    try KeyRing.change(self, appending: seal.newLine, mayBegin: true) { slots throws(StoreError) in
       try slots.requireUnused(seal.keys)
       let places = slots.places(of: keys, []).shuffled()
       if let place = places.first {

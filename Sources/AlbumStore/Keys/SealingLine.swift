@@ -59,6 +59,7 @@ struct SealingLine {
 extension Store {
   /// Warns if the conf differs from what the slot trusts.
   func warn(of found: KeySlots.Found) {
+    learnRightConf(from: found)
     for line in derivations where !found.vouches(for: line) {
       let isStrong = line.cost.isAtLeast(SealingFloor.current)
       warn(isStrong ? .unknownLine(line) : .unknownWeakLine(line))

@@ -7,8 +7,10 @@ package import Posix
 package final class Store: Sendable {
   package let directory: any StorageDirectory
   package let configuration: StoreConfiguration
-  /// The confs differ; while they do, no slot may be written.
-  let confsDiffer: Bool
+  /// How the confs differ; nil if they are equal. While they contradict each other, no slot may be written.
+  let difference: ConfDifference?
+  /// The conf that has the lines of the password that has unlocked a space here, if the other lacks some.
+  private let right = Mutex<String?>(nil, rank: .leaf)
   private let noted: Mutex<[StoreWarning]>
   /// Lines that this process has appended to the conf.
   private let appended = Mutex<[KeyDerivation]>([], rank: .leaf)
@@ -21,12 +23,43 @@ package final class Store: Sendable {
   /// For `open` and `create`, and for tests that need no slots.
   package init(
     _ directory: any StorageDirectory, _ configuration: StoreConfiguration,
-    confsDiffer: Bool = false, warnings: [StoreWarning] = []
+    warnings: [StoreWarning] = []
   ) {
     self.directory = directory
     self.configuration = configuration
-    self.confsDiffer = confsDiffer
+    difference = nil
     noted = Mutex(warnings, rank: .leaf)
+  }
+
+  /// For confs that differ. `configuration` has the lines of both.
+  init(
+    _ directory: any StorageDirectory, _ configuration: StoreConfiguration,
+    difference: ConfDifference, warnings: [StoreWarning]
+  ) {
+    self.directory = directory
+    self.configuration = configuration
+    self.difference = difference
+    noted = Mutex(warnings, rank: .leaf)
+  }
+
+  /// The file that is known to be right of two confs that differ.
+  var rightConf: String? { right.withLock { $0 } ?? difference?.longer }
+
+  /// Learns from an unlocked slot which of two confs is right.
+  func learnRightConf(from found: KeySlots.Found) {
+    guard let known = difference?.right(for: found) else { return }
+    right.withLock { $0 = known }
+    noted.withLock { warnings in
+      guard let place = warnings.firstIndex(of: .confsDiffer(right: nil)) else { return }
+      warnings[place] = .confsDiffer(right: known)
+    }
+  }
+
+  /// Records that the confs are equal again.
+  func recordMended() {
+    noted.withLock { warnings in
+      warnings.removeAll { if case .confsDiffer = $0 { true } else { false } }
+    }
   }
 
   /// Adds a warning for each object of the wrong type in the place of `keys` or of the folder of segments.
@@ -71,9 +104,21 @@ package final class Store: Sendable {
 
   /// Decodes a recovery key. Throws `.wrongPassword` if it is mistyped, and `.unsupportedFeature` for a
   /// cipher that this machine does not have. Does not look for its space: only the segments show whether this
-  /// store has it.
+  /// store has it. Warns if no password can unlock that space.
   package func unlock(recoveryKey: borrowing SecretBytes) throws(StoreError) -> SpaceKeys {
-    do { return try RecoveryKey.decode(recoveryKey) } catch { throw StoreError(error) }
+    let keys: SpaceKeys
+    do { keys = try RecoveryKey.decode(recoveryKey) } catch { throw StoreError(error) }
+    warnWithoutSlot(keys)
+    return keys
+  }
+
+  private func warnWithoutSlot(_ keys: SpaceKeys) {
+    do throws(StoreError) {
+      if try KeyRing.read(self).places(of: keys, []).isEmpty { warn(.noSlot) }
+    } catch {
+      // An object of the wrong type in its place has a warning of its own.
+      if error.cause == .noEntry { warn(.lostKeys) }
+    }
   }
 
   /// The recovery key of the space that the password unlocks, ASCII. Throws like `unlock(password:)`.

@@ -5,8 +5,12 @@ package import Posix
 package enum StoreWarning: Equatable, Sendable {
   /// One of the confs cannot be used. albumfs uses its twin.
   case unusableConf(path: String, twin: String, ConfFault)
-  /// Both confs can be used, and their Argon2id lines differ.
-  case confsDiffer
+  /// Both confs can be used, and their Argon2id lines differ. `right` is the file to keep, if that is known.
+  case confsDiffer(right: String?)
+  /// `keys` is missing, and a recovery key unlocked the space.
+  case lostKeys
+  /// `keys` has no slot of the space that a recovery key unlocked.
+  case noSlot
   /// `keys` does not consist of whole slots, or has fewer than any store is made with.
   case wrongSizeOfKeys(byteCount: Int)
   /// An object of the wrong type lies in the place of a file or folder of the store.

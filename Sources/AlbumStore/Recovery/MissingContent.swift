@@ -11,8 +11,8 @@ struct MissingContent {
     case sealed
     /// The segment exists without a seal. Its last records may be missing.
     case unsealed
-    /// The disk cannot read it. Its content counts as present: reads return the error until the disk
-    /// recovers.
+    /// The disk cannot read it, or it went away after it was listed. Its content counts as present: reads
+    /// return the error until the disk recovers.
     case unreadable
     /// Something other than a file lies in its place. Nothing of it is left.
     case replaced
@@ -173,6 +173,7 @@ struct MissingContent {
   private func presence(ofFile id: SegmentID) throws(StoreError) -> Presence {
     do throws(StoreError) {
       if try content.files.seal(of: id) != nil { return .sealed }
+      if content.files.isUnreadable(id) { return .unreadable }
       return content.files.isMisplaced(id) ? .replaced : .unsealed
     } catch {
       if error.code != .inputOutput { throw error }

@@ -54,8 +54,10 @@ final class DiskRoom: Sendable {
   /// Throws `.noSpace` or `.quotaExceeded` if a new data segment would leave less than that many segments.
   func require(leaving segments: Int64? = nil) throws(StoreError) {
     try files.fillReserve()
-    let available = try capacity().availableBytes
-    if available < ((segments ?? checkpointRoom) + 1) * Int64(files.segmentSize) {
+    let needed = ((segments ?? checkpointRoom) + 1) * Int64(files.segmentSize)
+    var available = try capacity().availableBytes
+    if available < needed, files.settleRemovals() { available = try capacity().availableBytes }
+    if available < needed {
       throw StoreError(
         .noSpace,
         "the disk that holds the store is full: \(available >> 20) MiB are left, "

@@ -8,6 +8,10 @@ import Posix
 // from its keys like any other. If a segment cannot be written for want of room, albumfs first removes one
 // of them. It begins no new data segment for users until the reserve is complete again; completing it shows
 // that there is room. Checkpoints do not use the reserve: they can wait, and removals cannot.
+//
+// btrfs shows the room of an unlinked file only with its next commit, and takes room even for a write over
+// old bytes. So whoever finds no room first makes the disk commit what was removed (`settleRemovals`), and a
+// segment of the reserve counts as spent when that is done.
 
 extension SegmentFiles {
   /// One for content that was accepted before the disk was full. Two more for a checkpoint and the journal
@@ -25,19 +29,23 @@ extension SegmentFiles {
       var made = present ?? reserveFound()
       defer { present = made }
       for raw in 1...SegmentFiles.reservedSegments where !made.contains(SegmentNumber(raw)) {
-        try makeReserved(SegmentID(kind: .reserve, number: SegmentNumber(raw)))
+        try settlingRemovals { () throws(StoreError) in
+          try makeReserved(SegmentID(kind: .reserve, number: SegmentNumber(raw)))
+        }
         made.insert(SegmentNumber(raw))
       }
     }
   }
 
-  /// Returns the room of one reserved segment to the disk; returns false if there was none.
+  /// Returns the room of one reserved segment to the disk, which shows it then. Returns false if there was
+  /// none.
   func spendReserve() -> Bool {
     reserve.withLock { present in
       var left = present ?? reserveFound()
       defer { present = left }
       guard let number = left.popFirst() else { return false }
       do throws(StoreError) { try unlinkReserved(number) } catch { return false }
+      _ = settleRemovals()
       return true
     }
   }

@@ -60,6 +60,10 @@ final class SegmentFiles: Sendable {
     var givenUp: Set<SegmentID> = []
     /// Objects of the wrong type in the place of segments, by path.
     var misplaced: [String: Errno] = [:]
+    /// The segments of the space that recovery has listed. One of them that is not there when it is read was
+    /// taken away meanwhile, for example by a cloud's client or a loose cable. That is an error of the disk.
+    /// It is no evidence of what the session before has written.
+    var listed: Set<SegmentName> = []
     /// The read errors after which reading continued, by path.
     var unreadable: [String: Errno] = [:]
     /// A directory could not be synced: from then on it is uncertain which segments exist.
@@ -72,6 +76,9 @@ final class SegmentFiles: Sendable {
   private final class SyncLock: Sendable { let mutex = Mutex((), rank: .sync) }
   private let syncing = Dictionary(
     uniqueKeysWithValues: SegmentKind.allCases.map { ($0, SyncLock()) })
+  /// False if the disk may not have taken back the room of a removed segment yet. Nobody knows that of the
+  /// session before.
+  let hasSettledRemovals = Atomic<Bool>(false)
   /// The reserved segments that exist; nil before the first look. Held while they are made.
   let reserve = Mutex<Set<SegmentNumber>?>(nil, rank: .reserve)
 
@@ -203,8 +210,8 @@ final class SegmentFiles: Sendable {
       let file = try directory.open(SegmentPath.path(of: name), .read)
       guard try cell.read(file) == cell.byteCount else { return nil }
     } catch {
-      if error == .noEntry || isMisplaced(id, error) { return nil }
-      if !toleratesReadErrors { throw StoreError(reading: SegmentPath.path(of: name), error) }
+      if isAbsent(name, error) || isMisplaced(id, error) { return nil }
+      if !toleratesReadErrors { throw unread(name, error) }
       recordUnreadable(SegmentPath.path(of: name), error)
       return nil
     }
@@ -215,10 +222,33 @@ final class SegmentFiles: Sendable {
   /// True if the file of a segment exists.
   func exists(_ id: SegmentID) throws(StoreError) -> Bool {
     do throws(Errno) { _ = try directory.open(path(id), .read) } catch {
-      if error == .noEntry || isMisplaced(id, error) { return false }
-      throw StoreError(reading: path(id), error)
+      if isAbsent(name(id), error) || isMisplaced(id, error) { return false }
+      throw unread(name(id), error)
     }
     return true
+  }
+
+  /// Takes every segment of a listing for one that is there, until `forgetListing`.
+  func rely(on listing: SegmentListing) {
+    let names = Set(listing.own.values.flatMap { $0.map(\.name) })
+    state.withLock { $0.listed = names }
+  }
+
+  func forgetListing() { state.withLock { $0.listed = [] } }
+
+  /// True if no file has the name, and none had it when the store was listed.
+  private func isAbsent(_ name: SegmentName, _ error: Errno) -> Bool {
+    error == .noEntry && !state.withLock { $0.listed.contains(name) }
+  }
+
+  /// The error of a segment that cannot be read.
+  private func unread(_ name: SegmentName, _ error: Errno) -> StoreError {
+    let path = SegmentPath.path(of: name)
+    if error != .noEntry { return StoreError(reading: path, error) }
+    return StoreError(
+      .inputOutput,
+      "\(path) was in the store a moment ago and is not there now: something takes files of the store away; "
+        + "try again when they stay", path: path, cause: error)
   }
 
   /// Enqueues a complete segment for its seal, which it gets after the next sync.
@@ -378,6 +408,7 @@ final class SegmentFiles: Sendable {
 
   /// Records that the file of a segment was unlinked.
   func recordRemoved(_ id: SegmentID) {
+    hasSettledRemovals.store(false, ordering: .releasing)
     let folder = SegmentPath.directory(of: name(id))
     state.withLock {
       $0.readable[id] = nil
@@ -409,10 +440,10 @@ final class SegmentFiles: Sendable {
       }
       return true
     } catch {
-      if error == .noEntry { return false }
+      if isAbsent(name(id), error) { return false }
       // Something else lies at the path of the segment: it is damaged, and nothing is left of it.
       if isMisplaced(id, error) { return true }
-      if !toleratesReadErrors { throw StoreError(reading: path, error) }
+      if !toleratesReadErrors { throw unread(name(id), error) }
       image.hasReadErrors = true
       recordUnreadable(path, error)
       return true
@@ -427,6 +458,12 @@ final class SegmentFiles: Sendable {
   func isMisplaced(_ id: SegmentID) -> Bool {
     let path = path(id)
     return state.withLock { $0.misplaced[path] != nil }
+  }
+
+  /// True if the disk could not read a segment in full.
+  func isUnreadable(_ id: SegmentID) -> Bool {
+    let path = path(id)
+    return state.withLock { $0.unreadable[path] != nil }
   }
 
   /// The segments that the disk could not read in full, found where `toleratesReadErrors`.

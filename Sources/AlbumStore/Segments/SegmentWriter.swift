@@ -140,7 +140,8 @@ final class SegmentWriter: Sendable {
         try writeOnce(from, to)
         failure = nil
       } catch { failure = error }
-    } while failure?.isShortage == true && spendsReserve && files.spendReserve()
+    } while failure?.isShortage == true
+      && (files.settleRemovals() || spendsReserve && files.spendReserve())
     let error = failure
     if let error, !error.isShortage { files.suspect(id) }
     state.withLock { state in

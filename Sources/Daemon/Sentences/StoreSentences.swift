@@ -13,9 +13,13 @@ extension StoreWarning {
   package var words: String {
     switch self {
     case .unusableConf(let path, let twin, let fault): StoreWarning.words(path, twin, fault)
-    case .confsDiffer:
-      "\(StorePath.configuration) and \(StorePath.configurationTwin) differ: copy the right one over the "
-        + "other"
+    case .confsDiffer(let right): StoreWarning.difference(right)
+    case .lostKeys:
+      "\(StorePath.keys) is missing, so no password unlocks a space of the store. Restore it from a backup. If "
+        + "there is none, albumfs space password --recovery-key makes it anew, for this space alone"
+    case .noSlot:
+      "\(StorePath.keys) has no slot of this space, so no password unlocks it. Restore it from a backup, or "
+        + "set a password with albumfs space password --recovery-key"
     case .wrongSizeOfKeys(let count):
       "\(StorePath.keys) has the wrong size (\(count) bytes): it was cut short, or bytes were added. Restore "
         + "it from a backup. A space whose slot is lost can be unlocked only by its recovery key"
@@ -45,6 +49,15 @@ extension StoreWarning {
       "\(TestHooks.Variable.forbidChaff.rawValue) is set, which is for tests: no chaff is added, so that another space would be "
         + "seen. Unset it"
     }
+  }
+
+  private static func difference(_ right: String?) -> String {
+    let (main, twin) = (StorePath.configuration, StorePath.configurationTwin)
+    guard let right else {
+      return
+        "\(main) and \(twin) differ, and nothing shows which is right: restore both from a backup"
+    }
+    return "\(main) and \(twin) differ: copy \(right) over \(right == main ? twin : main)"
   }
 
   private static func words(_ path: String, _ twin: String, _ fault: ConfFault) -> String {
