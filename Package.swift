@@ -145,19 +145,23 @@ let package = Package(
 
     // The core: a store, its spaces and their albums. It does not know FUSE.
     library("AlbumModel"),
+    // What a file is: signatures, brands and endings of pictures and films.
+    library("FileKinds"),
     library("Posix", ["AlbumModel", "CLinux"]),
     library("AlbumFormat", ["AlbumModel"]),
+    library("Inflating", ["CZlib"]),
     // What other programs leave about the files of a mount.
-    library("Traces", ["CZlib", "AlbumModel", "Posix"]),
+    library("Traces", ["AlbumModel", "Inflating", "Posix"]),
     // What the containers of pictures say: dates of capture, orientation, embedded previews.
-    library("PictureMetadata", ["AlbumModel"]),
+    library("PictureMetadata", ["AlbumModel", "FileKinds", "Inflating"]),
     // Kinds of pictures that no library decodes.
     library("PictureDecoders"),
     library(
       "AlbumSecrets", ["CSodium", "CUtf8proc", "CZxcvbn", "Posix", "AlbumModel", "AlbumFormat"]),
     library(
       "AlbumStore", ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", algorithms, logging]),
-    library("AlbumFileSystem", ["AlbumModel", "Posix", "AlbumFormat", "AlbumStore", logging]),
+    library(
+      "AlbumFileSystem", ["AlbumModel", "FileKinds", "Posix", "AlbumFormat", "AlbumStore", logging]),
 
     // Checking and repairing a space that is not mounted: judges what the store found, by the rules of
     // albums.
@@ -169,27 +173,32 @@ let package = Package(
     library("SystemCallFilter", ["CSeccomp"]),
 
     // Thumbnails: the queue in the daemon, the decoder in a cell of its own.
-    library("ThumbnailProtocol", ["AlbumModel"]),
-    library("Thumbnails", ["AlbumModel", "Posix", "CLinux", "ThumbnailProtocol", logging]),
-    library("ThumbnailCell", ["ThumbnailProtocol", "SystemCallFilter", "CLinux", "CFreshMemory"]),
+    library("ThumbnailProtocol", ["AlbumModel", "FileKinds"]),
+    library(
+      "Thumbnails", ["AlbumModel", "FileKinds", "Posix", "CLinux", "ThumbnailProtocol", logging]),
+    library(
+      "ThumbnailCell",
+      ["FileKinds", "ThumbnailProtocol", "SystemCallFilter", "CLinux", "CFreshMemory"]),
     program(
       "albumfs-thumbnailer",
       [
-        "AlbumModel", "ThumbnailProtocol", "ThumbnailCell", "PictureMetadata", "PictureDecoders",
-        "CVips", "CLinux",
+        "AlbumModel", "FileKinds", "ThumbnailProtocol", "ThumbnailCell", "PictureMetadata",
+        "PictureDecoders", "CVips", "CLinux",
       ]),
     // Optional: everything else builds and works without it.
-    library("VideoPosters", ["AlbumModel", "ThumbnailProtocol", "PictureMetadata", "CLibAV"]),
+    library(
+      "VideoPosters",
+      ["AlbumModel", "FileKinds", "ThumbnailProtocol", "PictureMetadata", "CLibAV"]),
     program(
       "albumfs-video-thumbnailer",
-      ["AlbumModel", "ThumbnailProtocol", "ThumbnailCell", "VideoPosters"]),
+      ["AlbumModel", "FileKinds", "ThumbnailProtocol", "ThumbnailCell", "VideoPosters"]),
 
     // Security keys: the words of the conversation, and the program that calls libfido2.
     library("SecurityKeyProtocol"),
     program("albumfs-fido2", ["SecurityKeyProtocol", "AlbumSecrets", "Posix", "CLinux", "CFido2"]),
 
     // Files from the web: the conversation, and the program that calls libcurl.
-    library("Fetching", ["AlbumModel", "Posix", "ThumbnailProtocol"]),
+    library("Fetching", ["AlbumModel", "FileKinds", "Posix", "ThumbnailProtocol"]),
     program("albumfs-fetch", ["Fetching", "Posix", "SystemCallFilter", "CLinux", "CCurl"]),
 
     // The kernel interface, the daemon that assembles the parts, and the command line.
@@ -206,9 +215,9 @@ let package = Package(
     program(
       "albumfs",
       [
-        "AlbumModel", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumCheck",
-        "ThumbnailProtocol", "SecurityKeyProtocol", "ControlProtocol", "Daemon", "Traces",
-        "PictureMetadata", "Fetching", arguments, logging,
+        "AlbumModel", "FileKinds", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore",
+        "AlbumCheck", "ThumbnailProtocol", "SecurityKeyProtocol", "ControlProtocol", "Daemon",
+        "Inflating", "Traces", "PictureMetadata", "Fetching", arguments, logging,
       ]),
 
     // The gallery for browsers: a process of its own, without keys. It works on mounted spaces by ordinary
@@ -220,7 +229,7 @@ let package = Package(
     library(
       "Gallery",
       [
-        "AlbumModel", "Posix", "ThumbnailProtocol", "ControlProtocol", "Fetching",
+        "AlbumModel", "FileKinds", "Posix", "ThumbnailProtocol", "ControlProtocol", "Fetching",
         "PictureMetadata",
         "CQRencode", "CArchive", "CCrypto", "CGalleryPages", hummingbird, hummingbirdCore, nio,
         nioPosix, nioHTTP1, nioTLS, nioSSL,
@@ -239,9 +248,12 @@ let package = Package(
       path: "Tests/AlbumTestSupport", swiftSettings: settings(of: "AlbumTestSupport")),
     tests("AlbumModelTests", ["AlbumModel"]),
     tests("PosixTests", ["AlbumModel", "Posix", "AlbumTestSupport"]),
-    tests("PictureMetadataTests", ["AlbumModel", "PictureMetadata", "AlbumTestSupport"]),
+    tests("FileKindsTests", ["FileKinds", "PictureMetadata"]),
     tests(
-      "FetchingTests", ["AlbumModel", "Posix", "ThumbnailProtocol", "Fetching", "AlbumTestSupport"]),
+      "PictureMetadataTests", ["AlbumModel", "FileKinds", "PictureMetadata", "AlbumTestSupport"]),
+    tests(
+      "FetchingTests",
+      ["AlbumModel", "FileKinds", "Posix", "ThumbnailProtocol", "Fetching", "AlbumTestSupport"]),
     tests("TracesTests", ["AlbumModel", "Posix", "Traces", "AlbumTestSupport"]),
     tests("AlbumFormatTests", ["AlbumModel", "AlbumFormat", "AlbumTestSupport"]),
     tests("AlbumSecretsTests", ["AlbumModel", "AlbumFormat", "AlbumSecrets", "AlbumTestSupport"]),
@@ -266,8 +278,8 @@ let package = Package(
     tests(
       "ThumbnailTests",
       [
-        "AlbumModel", "Posix", "CLinux", "ThumbnailProtocol", "Thumbnails", "PictureDecoders",
-        "VideoPosters", "AlbumTestSupport",
+        "AlbumModel", "FileKinds", "Posix", "CLinux", "ThumbnailProtocol", "Thumbnails",
+        "PictureDecoders", "VideoPosters", "AlbumTestSupport",
         "albumfs-thumbnailer", "albumfs-video-thumbnailer", logging,
       ]),
     tests(
@@ -329,8 +341,9 @@ if Context.environment["ALBUMFS_FUZZ"] != nil {
     .executableTarget(
       name: "albumfs-fuzz",
       dependencies: [
-        "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
-        "ThumbnailProtocol", "SecurityKeyProtocol", "ControlProtocol", "Traces", "PictureMetadata",
+        "AlbumModel", "FileKinds", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore",
+        "AlbumFileSystem", "ThumbnailProtocol", "SecurityKeyProtocol", "ControlProtocol", "Traces",
+        "PictureMetadata",
         "PictureDecoders", "VideoPosters", "Fetching", "albumfs", "AlbumTestSupport", logging,
       ],
       path: "Tests/Fuzz", swiftSettings: settings))

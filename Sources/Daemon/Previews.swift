@@ -9,7 +9,8 @@ import ThumbnailProtocol
 import Thumbnails
 
 /// Decodes photos on demand, in cells of their own: what a browser cannot show, in a screen's size.
-/// A person waits for these, so their workers always have an ordinary share of the processor. Nothing of them is kept. Any thread.
+/// A person waits for these, so their workers always have an ordinary share of the processor. Nothing of them
+/// is kept. Any thread.
 final class Previews: Sendable {
   /// One request. Its result is nil while it waits.
   private struct Order {

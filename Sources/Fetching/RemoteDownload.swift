@@ -1,4 +1,5 @@
 package import AlbumModel
+import FileKinds
 package import Posix
 internal import ThumbnailProtocol
 

@@ -1,5 +1,5 @@
 package import AlbumModel
-package import ThumbnailProtocol
+package import FileKinds
 
 /// The name that a file from the web gets. A server cannot choose a hidden one, or one that leads elsewhere.
 package enum RemoteName {
@@ -117,7 +117,7 @@ package enum RemoteName {
     // What stands behind another dot belongs to the name.
     if !isEnding { stem = name[...] }
     let new =
-      isEnding && kind.accepts(ending.lowercased()) ? ending : kind.ending(start)
+      isEnding && kind.accepts(ending: ending.lowercased()) ? ending : kind.ending(start: start)
     let end = Array(".\(new)".utf8)
     while stem.count + end.count > FileName.maximumLength {
       // A character of UTF-8 goes as a whole.
@@ -132,46 +132,5 @@ extension [UInt8] {
     var slice = self.drop { $0 == 0x20 || $0 == 0x09 }
     while let last = slice.last, last == 0x20 || last == 0x09 { slice.removeLast() }
     return Array(slice)
-  }
-}
-
-extension ImageKind {
-  private static let endings: [ImageKind: [String]] = [
-    .jpeg: ["jpg", "jpeg", "jpe", "jfif"], .png: ["png", "apng"], .webp: ["webp"], .gif: ["gif"],
-    .heif: ["heic", "heif", "hif"], .avif: ["avif", "avifs"], .jpegXL: ["jxl"],
-    .jpeg2000: ["jp2", "j2k", "jpf", "jpx"], .bmp: ["bmp"], .tga: ["tga"], .pcx: ["pcx"],
-    .ico: ["ico"], .psd: ["psd", "psb"], .mp4: ["mp4", "m4v", "mov", "qt", "3gp", "3g2"],
-    .avi: ["avi"], .matroska: ["mkv", "webm"],
-    // Raw pictures of many makers.
-    .tiff: [
-      "tif", "tiff", "dng", "nef", "nrw", "arw", "sr2", "pef", "srw", "3fr", "iiq", "erf", "kdc",
-      "raw",
-    ],
-    .raw: ["cr2", "cr3", "raf", "orf", "rw2"],
-  ]
-
-  /// True for an ending, in lower case, that names of pictures and films have.
-  package static func isKnown(ending: String) -> Bool {
-    endings.values.contains { $0.contains(ending) }
-  }
-
-  fileprivate func accepts(_ ending: String) -> Bool {
-    ImageKind.endings[self]?.contains(ending) ?? false
-  }
-
-  /// The usual ending.
-  fileprivate func ending(_ start: [UInt8]) -> String {
-    switch self {
-    case .mp4 where start.dropFirst(8).starts(with: "qt  ".utf8): return "mov"
-    case .matroska:
-      let head = start.prefix(64)
-      return head.indices.contains { head[$0...].starts(with: "webm".utf8) } ? "webm" : "mkv"
-    case .raw:
-      if start.dropFirst(8).starts(with: "CR".utf8) { return "cr2" }
-      if start.starts(with: "FUJI".utf8) { return "raf" }
-      if start.dropFirst(4).starts(with: "ftyp".utf8) { return "cr3" }
-      return start.dropFirst(2).starts(with: [0x55]) ? "rw2" : "orf"
-    default: return ImageKind.endings[self]?.first ?? "jpg"
-    }
   }
 }

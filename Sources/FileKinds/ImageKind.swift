@@ -1,7 +1,7 @@
 /// The kind of a picture or video, detected from its content. Names do not matter.
 ///
-/// Both sides use it: the daemon chooses the cell by it, and no cell lets its library choose a decoder by
-/// itself.
+/// Everything that asks what a file is asks here: the daemon chooses the cell by it, no cell lets its library
+/// choose a decoder by itself, and the gallery, `import` and `export` see the same.
 package enum ImageKind: UInt8, CaseIterable, Sendable {
   case jpeg = 1
   case png = 2
@@ -64,14 +64,6 @@ package enum ImageKind: UInt8, CaseIterable, Sendable {
     }
   }
 
-  /// True for the formats of thumbnails.
-  var isThumbnailFormat: Bool {
-    switch self {
-    case .jpeg, .png, .webp: true
-    default: false
-    }
-  }
-
   /// Classic and BigTIFF, in both byte orders.
   private static func isTIFF(_ bytes: [UInt8]) -> Bool {
     let order = bytes.prefix(4)
@@ -99,7 +91,7 @@ package enum ImageKind: UInt8, CaseIterable, Sendable {
     return order.elementsEqual([0x49, 0x49, 0x55, 0x00]) || order.elementsEqual("IIRO".utf8)
       || order.elementsEqual("IIRS".utf8) || order.elementsEqual("MMOR".utf8)
       || isTIFF(bytes) && bytes.has("CR\u{2}\u{0}", at: 8)
-      || bytes.has("ftypcrx ", at: 4) || bytes.has("FUJIFILMCCD-RAW ", at: 0)
+      || bytes.has("FUJIFILMCCD-RAW ", at: 0)
   }
 
   /// Kinds of old, whose first bytes many other files could have too: their headers must make sense.
@@ -111,32 +103,12 @@ package enum ImageKind: UInt8, CaseIterable, Sendable {
     return bytes.isTGA ? .tga : nil
   }
 
-  /// HEIF and AVIF share the container of videos; the brand in the first box distinguishes them. A generic
-  /// brand only means "pictures", and then the compatible brands name the codec. Early QuickTime files have
-  /// no brand.
+  /// Pictures and videos share this container, and brands distinguish them. Early QuickTime files have none.
   private static func inISOBaseMedia(_ bytes: [UInt8]) -> ImageKind? {
-    guard bytes.has("ftyp", at: 4) else {
-      return unbrandedBoxes.contains { bytes.has($0, at: 4) } ? .mp4 : nil
-    }
-    if avifBrands.contains(where: { bytes.has($0, at: 8) }) { return .avif }
-    if heifBrands.contains(where: { bytes.has($0, at: 8) }) { return .heif }
-    if soundBrands.contains(where: { bytes.has($0, at: 8) }) { return nil }
-    guard genericBrands.contains(where: { bytes.has($0, at: 8) }) else { return .mp4 }
-    let boxEnd = bytes.prefix(4).reduce(0) { $0 << 8 | Int($1) }
-    let end = min(boxEnd, bytes.count, sniffByteCount)
-    for offset in stride(from: 16, to: end, by: 4)
-    where avifBrands.contains(where: { bytes.has($0, at: offset) }) {
-      return .avif
-    }
-    return .heif
+    if let brands = FileBrands(bytes) { return brands.kind }
+    return unbrandedBoxes.contains { bytes.has($0, at: 4) } ? .mp4 : nil
   }
 
-  private static let avifBrands: [StaticString] = ["avif", "avis"]
-  private static let heifBrands: [StaticString] = [
-    "heic", "heix", "hevc", "heim", "heis", "hevm", "hevs",
-  ]
-  private static let genericBrands: [StaticString] = ["mif1", "msf1"]
-  private static let soundBrands: [StaticString] = ["M4A ", "M4B ", "M4P ", "F4A ", "F4B "]
   private static let unbrandedBoxes: [StaticString] = ["moov", "mdat", "wide", "pnot"]
 }
 

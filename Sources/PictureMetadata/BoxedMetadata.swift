@@ -1,3 +1,5 @@
+import FileKinds
+
 /// Finds the metadata of a file of boxes (ISO 14496-12): of a HEIC or AVIF, where they are items (ISO
 /// 23008-12, annex A), and of a JPEG XL, a JPEG 2000, a CR3 and a film, where they are boxes.
 enum BoxedMetadata {
@@ -11,11 +13,6 @@ enum BoxedMetadata {
     0xBE, 0x7A, 0xCF, 0xCB, 0x97, 0xA9, 0x42, 0xE8, 0x9C, 0x71, 0x99, 0x94, 0x91, 0xE3, 0xAF, 0xAC,
   ]
   private static let exifInJPEG2000 = Array("JpgTiffExif->JP2".utf8)
-  /// The main brands of pictures that may have a box `moov`, whose time is not that of the picture.
-  private static let pictureBrands = [
-    "crx ", "avif", "avis", "heic", "heix", "heim", "heis", "hevc", "hevx", "hevm", "hevs", "mif1",
-    "msf1",
-  ].map { Array($0.utf8) }
 
   /// A box in the file.
   struct Box {
@@ -25,13 +22,12 @@ enum BoxedMetadata {
 
   static func blocks(size: Int64, _ read: CaptureDate.Read) -> MetadataBlocks {
     var blocks = MetadataBlocks()
-    var isPicture = false
+    // A picture may have a box `moov`, whose time is not that of the picture.
+    let kind = read(ImageKind.sniffByteCount, 0).flatMap { ImageKind(sniffing: $0) }
+    let isFilm = kind.map { ImageKind.videos.contains($0) } ?? false
     for box in boxes(in: 0..<size, read) {
       add(box, size: size, to: &blocks, read)
-      if box.type.elementsEqual("ftyp".utf8), let brand = read(4, box.content.lowerBound) {
-        isPicture = pictureBrands.contains(brand)
-      }
-      if box.type.elementsEqual("moov".utf8), !isPicture { blocks.movie = box.content }
+      if box.type.elementsEqual("moov".utf8), isFilm { blocks.movie = box.content }
     }
     return blocks
   }

@@ -1,11 +1,12 @@
 package import AlbumModel
+import FileKinds
 
 /// Finds when a picture or a film was taken.
 ///
 /// It looks for EXIF's DateTimeOriginal, then DateTimeDigitized; then XMP's exif:DateTimeOriginal,
 /// photoshop:DateCreated and xmp:CreateDate; in the containers of JPEG, PNG, WebP, GIF, TIFF, PSD, HEIC,
 /// AVIF, JPEG XL, JPEG 2000, of raw pictures, and of MOV, MP4, M4V and 3GP. In the latter it looks at last
-/// for the film's own date.
+/// for the film's own date, as in AVI, MKV and WebM.
 ///
 /// Never trusts the file: reads at most `readLimit` pieces of bounded size.
 package enum CaptureDate {
@@ -32,13 +33,22 @@ package enum CaptureDate {
     for block in blocks.exif {
       if let found = ExifBlock.date(in: block, read) { return found }
     }
+    for data in blocks.decodedExif {
+      let found = ExifBlock.date(in: 0..<Int64(data.count)) { data.span.part($0, at: $1) }
+      if let found { return found }
+    }
     for block in blocks.xmp {
       let length = min(block.upperBound - block.lowerBound, XMPPacket.limit)
       if let packet = read(Int(length), block.lowerBound), let found = XMPPacket.date(in: packet) {
         return found
       }
     }
-    return blocks.movie.flatMap { MovieDate.date(in: $0, read) }
+    if let movie = blocks.movie { return MovieDate.date(in: movie, read) }
+    return switch ImageKind(sniffing: head) {
+    case .avi: AVIDate.date(size: size, read)
+    case .matroska: MatroskaDate.date(size: size, read)
+    default: nil
+    }
   }
 
   /// Does the same for a picture in memory.

@@ -13,10 +13,16 @@ package struct EmbeddedPreview: Equatable, Sendable {
 
   package var pixels: Int { width * height }
 
-  /// The largest one; nil if there is none. Reads the file once, and at most 100,000 segments of JPEG data.
-  package static func largest(in file: Span<UInt8>) -> EmbeddedPreview? {
+  /// The largest one; nil if there is none.
+  package static func largest(in file: Span<UInt8>) -> EmbeddedPreview? { all(in: file).first }
+
+  /// Of more, the smallest are left out.
+  private static let limit = 8
+
+  /// The largest ones, the largest first. Reads the file once, and at most 100,000 segments of JPEG data.
+  package static func all(in file: Span<UInt8>) -> [EmbeddedPreview] {
     let rawParts = RawHead.rawParts(of: file)
-    var best: EmbeddedPreview?
+    var best: [EmbeddedPreview] = []
     var segments = 100_000
     var offset = 0
     while offset + 4 <= file.count, segments > 0 {
@@ -27,9 +33,11 @@ package struct EmbeddedPreview: Equatable, Sendable {
         continue
       }
       if let found = preview(at: offset, in: file, &segments),
-        found.pixels > best?.pixels ?? 0, !rawParts.contains(offset)
+        found.pixels > 0, !rawParts.contains(offset)
       {
-        best = found
+        let place = best.firstIndex { $0.pixels < found.pixels } ?? best.count
+        best.insert(found, at: place)
+        if best.count > limit { best.removeLast() }
       }
       offset += 3
     }

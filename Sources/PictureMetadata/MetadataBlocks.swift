@@ -1,8 +1,12 @@
+internal import Inflating
+
 /// Where a picture or film holds its EXIF data, its XMP packets, and its box `moov`: parts of the file.
 struct MetadataBlocks {
   var exif: [Range<Int64>] = []
   var xmp: [Range<Int64>] = []
   var movie: Range<Int64>?
+  /// EXIF data that the file holds in another form.
+  var decodedExif: [[UInt8]] = []
 
   /// How many segments, chunks or boxes of a picture are looked at.
   static let partLimit = 200
@@ -63,7 +67,8 @@ enum JPEGSegments {
   }
 }
 
-/// The chunks of a PNG: `eXIf`, and XMP as a text that is not packed.
+/// The chunks of a PNG: `eXIf`, EXIF data as a text in hexadecimal digits, and XMP as a text that is not
+/// packed.
 private enum PNGChunks {
   static func blocks(size: Int64, _ read: CaptureDate.Read) -> MetadataBlocks {
     var blocks = MetadataBlocks()
@@ -79,9 +84,61 @@ private enum PNGChunks {
       {
         blocks.xmp.append(content)
       }
+      if length <= PNGProfile.limit,
+        ["tEXt", "zTXt"].contains(where: { type.elementsEqual($0.utf8) }),
+        head.dropFirst(8).starts(with: PNGProfile.name),
+        let text = read(Int(length), content.lowerBound),
+        let exif = PNGProfile.exif(in: text, isPacked: type.first == UInt8(ascii: "z"))
+      {
+        blocks.decodedExif.append(exif)
+      }
       offset = content.upperBound + 4
     }
     return blocks
+  }
+}
+
+/// EXIF data as programs wrote them before the chunk `eXIf`: behind a name, the kind of data, their number of
+/// bytes, and these in hexadecimal digits. In `zTXt` packed.
+private enum PNGProfile {
+  static let limit: Int64 = 1 << 20
+  static let name = Array("Raw profile type ".utf8)
+  private static let kinds = ["exif", "APP1"].map { Array($0.utf8) }
+
+  static func exif(in chunk: [UInt8], isPacked: Bool) -> [UInt8]? {
+    guard let end = chunk.firstIndex(of: 0),
+      kinds.contains(where: { chunk[..<end].dropFirst(name.count).elementsEqual($0) })
+    else { return nil }
+    // Behind the zero of a packed text stands how it is packed, always 0.
+    let rest = chunk[end...].dropFirst(isPacked ? 2 : 1)
+    let text = isPacked ? Inflation.inflated(zlib: rest, atMost: 4 * Int(limit)) : Array(rest)
+    let words = text?.split { [9, 10, 13, 32].contains($0) } ?? []
+    let exif = bytes(words.dropFirst(2).joined())
+    return exif.starts(with: "Exif\0\0".utf8) ? Array(exif.dropFirst(6)) : exif
+  }
+
+  /// The bytes that the digits stand for, up to the first other character.
+  private static func bytes(_ digits: some Sequence<UInt8>) -> [UInt8] {
+    var bytes: [UInt8] = []
+    var high: UInt8?
+    for digit in digits {
+      guard let value = value(of: digit) else { break }
+      if let known = high {
+        bytes.append(known << 4 | value)
+        high = nil
+      } else {
+        high = value
+      }
+    }
+    return bytes
+  }
+
+  private static func value(of digit: UInt8) -> UInt8? {
+    switch digit {
+    case 48...57: digit - 48
+    case 65...70, 97...102: (digit | 0x20) - 87
+    default: nil
+    }
   }
 }
 

@@ -2,8 +2,8 @@ import AlbumModel
 
 /// Finds when a film was taken in its box `moov` (ISO 14496-12, section 8.2; Apple, "QuickTime File Format").
 ///
-/// The item `com.apple.quicktime.creationdate` states the local time and its distance from UTC. The head
-/// `mvhd` states a time in UTC, or 0.
+/// The item `com.apple.quicktime.creationdate` states the local time and its distance from UTC. It lies in a
+/// box `meta`, which FFmpeg puts into a box `udta`. The head `mvhd` states a time in UTC, or 0.
 enum MovieDate {
   private static let itemName = Array("com.apple.quicktime.creationdate".utf8)
   /// Bytes of a date.
@@ -11,8 +11,12 @@ enum MovieDate {
 
   static func date(in movie: Range<Int64>, _ read: CaptureDate.Read) -> CaptureTime? {
     let boxes = BoxedMetadata.boxes(in: movie, read)
-    return content("meta", of: boxes).flatMap { stated(in: $0, read) }
-      ?? content("mvhd", of: boxes).flatMap { created(in: $0, read) }
+    let ofUser = content("udta", of: boxes).map { BoxedMetadata.boxes(in: $0, read) } ?? []
+    let metas = [boxes, ofUser].compactMap { content("meta", of: $0) }
+    for meta in metas {
+      if let time = stated(in: meta, read) { return time }
+    }
+    return content("mvhd", of: boxes).flatMap { created(in: $0, read) }
   }
 
   private static func content(_ type: String, of boxes: [BoxedMetadata.Box]) -> Range<Int64>? {
@@ -87,7 +91,7 @@ extension CaptureTime {
   }
 
   /// A time in UTC, in seconds since 1970.
-  fileprivate init?(seconds: Int) {
+  init?(seconds: Int) {
     // Years that begin in March, in cycles of 400 years: the leap day is the last of its year.
     let days = seconds / 86400 + 719_468
     let (cycle, day) = (days / 146_097, days % 146_097)

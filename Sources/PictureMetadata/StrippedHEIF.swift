@@ -1,10 +1,10 @@
 /// Strips a HEIC or AVIF (ISO 23008-12). Its parts lie at offsets that tables state, so everything stays
-/// where it is: zeros replace the content of items that are no pictures, what no item holds, properties and
-/// boxes that are not needed to show the picture. Boxes behind the last picture go.
+/// where it is: zeros replace the content of items that the main picture does not need, what no item holds,
+/// properties and boxes that are not needed to show the picture. Boxes behind the last picture go.
+///
+/// The main picture needs the items that it is made of, and its transparency. Small pictures, gain maps,
+/// depths and further pictures go: they may show what was cut away.
 enum StrippedHEIF {
-  private static let brands = [
-    "heic", "heix", "heim", "heis", "avif", "mif1", "MiHE",
-  ]
   /// Items that are pictures, or are made of others.
   private static let pictures: Set<String> = [
     "hvc1", "hev1", "lhv1", "av01", "avc1", "vvc1", "jpeg", "j2k1", "unci", "grid", "iovl", "iden",
@@ -18,10 +18,6 @@ enum StrippedHEIF {
   ]
   private static let metaLimit: Int64 = 4 << 20
   private static let boxLimit = 100
-
-  static func isPicture(brand: ArraySlice<UInt8>) -> Bool {
-    brands.contains { brand.elementsEqual($0.utf8) }
-  }
 
   private struct Box {
     let type: String
@@ -98,6 +94,85 @@ enum StrippedHEIF {
   }
 }
 
+/// What the items of a box `meta` have to do with each other.
+private struct ItemReferences {
+  private var references: [ItemTables.Reference] = []
+  private var transparencies: Set<Int64> = []
+  /// References to the pictures that one is made of or coded from.
+  private static let parts: Set<String> = ["dimg", "base", "pred", "tbas", "exbl"]
+  /// Kinds of auxiliary pictures that hold transparency: of HEVC, and of any codec.
+  private static let transparency = [
+    "urn:mpeg:hevc:2015:auxid:1", "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha",
+  ].map { Array($0.utf8) }
+
+  /// `boxes`: those of the box `meta`.
+  init(_ tables: ItemTables, _ boxes: [ItemTables.Box]) throws(StrippedPicture.Fault) {
+    for box in boxes where box.type == "iref" {
+      references += try tables.references(in: box.content)
+    }
+    if !references.contains(where: { $0.type == "auxl" }) { return }
+    for box in boxes where box.type == "iprp" {
+      let inner = try tables.boxes(in: box.content)
+      var properties: [ItemTables.Box] = []
+      for box in inner where box.type == "ipco" { properties += try tables.boxes(in: box.content) }
+      for table in inner where table.type == "ipma" {
+        try addTransparencies(tables, table.content, properties)
+      }
+    }
+  }
+
+  func items(neededBy primary: Int64) -> Set<Int64> {
+    var needed: Set = [primary]
+    var waiting = [primary]
+    while let item = waiting.popLast() {
+      for other in parts(of: item) where needed.insert(other).inserted { waiting.append(other) }
+    }
+    return needed
+  }
+
+  private func parts(of item: Int64) -> [Int64] {
+    references.flatMap { reference -> [Int64] in
+      if reference.from == item, ItemReferences.parts.contains(reference.type) {
+        return reference.to
+      }
+      let isIts = reference.type == "auxl" && reference.to.contains(item)
+      return isIts && transparencies.contains(reference.from) ? [reference.from] : []
+    }
+  }
+
+  /// `ipma`: version, flags, the number of items; of each item its number, the number of its properties, and
+  /// their places in `ipco` from 1 on, whose highest bit has another meaning.
+  private mutating func addTransparencies(
+    _ tables: ItemTables, _ content: Range<Int>, _ properties: [ItemTables.Box]
+  ) throws(StrippedPicture.Fault) {
+    var place = content.lowerBound
+    func take(_ count: Int) throws(StrippedPicture.Fault) -> Int64 {
+      defer { place += count }
+      return try tables.number(count, place, content)
+    }
+    let isLong = try take(1) > 0
+    let isWide = try take(3) & 1 == 1
+    for _ in 0..<(try take(4)) {
+      let item = try take(isLong ? 4 : 2)
+      for _ in 0..<(try take(1)) {
+        let number = isWide ? try take(2) & 0x7FFF : try take(1) & 0x7F
+        if number > 0, number <= properties.count,
+          isTransparency(tables, properties[Int(number) - 1])
+        {
+          transparencies.insert(item)
+        }
+      }
+    }
+  }
+
+  /// `auxC`: version, flags, and a text up to a zero.
+  private func isTransparency(_ tables: ItemTables, _ property: ItemTables.Box) -> Bool {
+    if property.type != "auxC" { return false }
+    let name = tables.bytes[property.content].dropFirst(4).prefix { $0 != 0 }
+    return ItemReferences.transparency.contains { name.elementsEqual($0) }
+  }
+}
+
 /// The tables of a box `meta`.
 private struct ItemTables {
   struct Stretch {
@@ -113,6 +188,10 @@ private struct ItemTables {
   private(set) var inFile: [Stretch] = []
   private var inBox: [Stretch] = []
   private var kinds: [Int64: String] = [:]
+  /// Where the tables state the kind of an item.
+  private var kindPlaces: [Int64: Int] = [:]
+  /// The items that the main picture needs.
+  private var needed: Set<Int64> = []
   private static let itemLimit: Int64 = 100_000
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
@@ -124,20 +203,29 @@ private struct ItemTables {
     var (hasPlaces, data): (Bool, Range<Int>?) = (false, nil)
     if bytes.count < 4 { throw .damaged }
     let boxes = try boxes(in: 4..<bytes.count)
-    for box in boxes where box.type == "iinf" { try readKinds(box.content, keeping: pictures) }
+    for box in boxes where box.type == "iinf" { try readKinds(box.content) }
+    for box in boxes where box.type == "pitm" { primary = try primaryItem(box.content) }
+    guard let primary, let kind = kinds[primary], pictures.contains(kind) else { throw .damaged }
+    needed = try ItemReferences(self, boxes).items(neededBy: primary)
+    for (item, kind) in kinds where pictures.contains(kind) && !needed.contains(item) {
+      replaceType(at: kindPlaces[item]!)
+    }
     for box in boxes {
       switch box.type {
       case "hdlr":
         // Behind the type of the handler and 12 bytes comes a name.
         if box.content.count > 24 { clear(box.content.lowerBound + 24..<box.content.upperBound) }
-      case "pitm":
-        let isLong = try number(1, box.content.lowerBound, box.content) > 0
-        primary = try number(isLong ? 4 : 2, box.content.lowerBound + 4, box.content)
       case "iloc":
         if hasPlaces { throw .damaged }
         hasPlaces = true
-        try readPlaces(box.content, keeping: pictures)
-      case "iinf", "iref", "dinf", "grpl": break
+        try readPlaces(box.content)
+      case "iref":
+        // A reader could look for what is gone.
+        for reference in try references(in: box.content)
+        where isPicture(reference.from, pictures) && !needed.contains(reference.from) {
+          replaceType(at: reference.typePlace)
+        }
+      case "iinf", "pitm", "dinf", "grpl": break
       case "iprp":
         for inner in try self.boxes(in: box.content) where inner.type == "ipco" {
           for property in try self.boxes(in: inner.content)
@@ -151,19 +239,27 @@ private struct ItemTables {
       default: hide(box)
       }
     }
-    guard let primary, let kind = kinds[primary], pictures.contains(kind) else { throw .damaged }
     try clearData(data)
+  }
+
+  private func isPicture(_ item: Int64, _ pictures: Set<String>) -> Bool {
+    kinds[item].map { pictures.contains($0) } ?? false
+  }
+
+  private func primaryItem(_ content: Range<Int>) throws(StrippedPicture.Fault) -> Int64 {
+    let isLong = try number(1, content.lowerBound, content) > 0
+    return try number(isLong ? 4 : 2, content.lowerBound + 4, content)
   }
 
   // MARK: Boxes
 
-  private struct Box {
+  struct Box {
     let type: String
     let start: Int
     let content: Range<Int>
   }
 
-  private func boxes(in range: Range<Int>) throws(StrippedPicture.Fault) -> [Box] {
+  func boxes(in range: Range<Int>) throws(StrippedPicture.Fault) -> [Box] {
     if range.lowerBound > range.upperBound { throw .damaged }
     var boxes: [Box] = []
     var offset = range.lowerBound
@@ -178,7 +274,7 @@ private struct ItemTables {
     return boxes
   }
 
-  private func number(
+  func number(
     _ count: Int, _ offset: Int, _ range: Range<Int>
   ) throws(StrippedPicture.Fault) -> Int64 {
     guard offset >= range.lowerBound, offset <= range.upperBound, count <= range.upperBound - offset
@@ -198,12 +294,16 @@ private struct ItemTables {
     clear(box.content)
   }
 
+  /// Makes the type of an item, or of a reference, one that readers skip. They read what follows all the
+  /// same.
+  private mutating func replaceType(at place: Int) {
+    bytes.replaceSubrange(place..<place + 4, with: "free".utf8)
+  }
+
   // MARK: Items
 
   /// Reads the kinds of items, and clears their names.
-  private mutating func readKinds(
-    _ content: Range<Int>, keeping pictures: Set<String>
-  ) throws(StrippedPicture.Fault) {
+  private mutating func readKinds(_ content: Range<Int>) throws(StrippedPicture.Fault) {
     let isShort = try number(1, content.lowerBound, content) == 0
     let start = content.lowerBound + (isShort ? 6 : 8)
     if start > content.upperBound { throw .damaged }
@@ -216,14 +316,13 @@ private struct ItemTables {
       _ = try number(4, place, entry.content)
       if kinds[item] != nil { throw .damaged }
       kinds[item] = String(decoding: bytes[place..<place + 4], as: UTF8.self)
+      kindPlaces[item] = place
       clear(place + 4..<entry.content.upperBound)
     }
   }
 
   /// Reads where items lie.
-  private mutating func readPlaces(
-    _ content: Range<Int>, keeping pictures: Set<String>
-  ) throws(StrippedPicture.Fault) {
+  private mutating func readPlaces(_ content: Range<Int>) throws(StrippedPicture.Fault) {
     var place = content.lowerBound
     func take(_ count: Int) throws(StrippedPicture.Fault) -> Int64 {
       defer { place += count }
@@ -251,13 +350,40 @@ private struct ItemTables {
         let limit = Int(ItemTables.itemLimit)
         if length == 0 || inFile.count + inBox.count >= limit { throw .damaged }
         let stretch = Stretch(
-          range: start..<start + length, isPicture: pictures.contains(kind),
+          range: start..<start + length, isPicture: needed.contains(item),
           isExif: kind == "Exif" && number == 0)
         if method == 0 { inFile.append(stretch) } else { inBox.append(stretch) }
       }
     }
     inFile = try ItemTables.ordered(inFile)
     inBox = try ItemTables.ordered(inBox)
+  }
+
+  /// One reference of an item to others.
+  struct Reference {
+    let type: String
+    let typePlace: Int
+    let from: Int64
+    let to: [Int64]
+  }
+
+  /// The references in the content of `iref`.
+  func references(in content: Range<Int>) throws(StrippedPicture.Fault) -> [Reference] {
+    let size = try number(1, content.lowerBound, content) == 0 ? 2 : 4
+    if content.count < 4 { throw .damaged }
+    var references: [Reference] = []
+    for box in try boxes(in: content.lowerBound + 4..<content.upperBound) {
+      let from = try number(size, box.content.lowerBound, box.content)
+      var place = box.content.lowerBound + size + 2
+      var others: [Int64] = []
+      for _ in 0..<(try number(2, place - 2, box.content)) {
+        others.append(try number(size, place, box.content))
+        place += size
+      }
+      references.append(
+        Reference(type: box.type, typePlace: box.start + 4, from: from, to: others))
+    }
+    return references
   }
 
   /// Sorts stretches. Pictures may share one, but never with something else.

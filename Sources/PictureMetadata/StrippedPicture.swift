@@ -1,3 +1,5 @@
+import FileKinds
+
 /// A picture file without its metadata: the stretches of the file that stay, and the bytes that replace
 /// others. The pixels and the colour profile stay bit for bit. EXIF data, XMP, IPTC, comments, embedded
 /// previews and further pictures go, and so does everything that this parser does not know. The orientation
@@ -31,25 +33,19 @@ package struct StrippedPicture: Equatable, Sendable {
   package static func plan(size: Int64, _ read: @escaping CaptureDate.Read) throws(Fault)
     -> StrippedPicture
   {
-    guard let head = read(12, 0) else { throw .unreadable }
+    guard let head = read(ImageKind.sniffByteCount, 0) else { throw .unreadable }
     if head.count < 12 { throw .unknownKind }
     let blocks = MetadataBlocks.find(head, size: size, read)
     let orientation = blocks.exif.lazy.compactMap { ExifBlock.orientation(in: $0, read) }.first ?? 1
     var window = FileWindow(size: size, read)
-    if head.starts(with: [0xFF, 0xD8, 0xFF]) {
-      return try StrippedJPEG.plan(&window, orientation)
+    switch ImageKind(sniffing: head) {
+    case .jpeg: return try StrippedJPEG.plan(&window, orientation)
+    case .png: return try StrippedPNG.plan(&window, orientation)
+    case .webp: return try StrippedWebP.plan(&window, orientation)
+    case .gif: return try StrippedGIF.plan(&window)
+    case .heif, .avif: return try StrippedHEIF.plan(&window)
+    default: throw .unknownKind
     }
-    if head.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {
-      return try StrippedPNG.plan(&window, orientation)
-    }
-    if head.starts(with: "RIFF".utf8), head[8..<12].elementsEqual("WEBP".utf8) {
-      return try StrippedWebP.plan(&window, orientation)
-    }
-    if head.starts(with: "GIF8".utf8) { return try StrippedGIF.plan(&window) }
-    if head[4..<8].elementsEqual("ftyp".utf8), StrippedHEIF.isPicture(brand: head[8..<12]) {
-      return try StrippedHEIF.plan(&window)
-    }
-    throw .unknownKind
   }
 
   mutating func keep(_ part: Range<Int64>) throws(Fault) {

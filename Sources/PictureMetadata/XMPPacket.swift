@@ -9,6 +9,8 @@ enum XMPPacket {
 
   private static let properties = [
     "exif:DateTimeOriginal", "photoshop:DateCreated", "xmp:CreateDate",
+    // The prefix of xmp in packets of before 2004.
+    "xap:CreateDate",
   ].map { Array($0.utf8) }
 
   static func date(in packet: [UInt8]) -> CaptureTime? {

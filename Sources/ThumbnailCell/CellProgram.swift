@@ -1,5 +1,6 @@
 internal import CFreshMemory
 internal import CLinux
+package import FileKinds
 internal import Glibc
 package import ThumbnailProtocol
 

@@ -1,4 +1,5 @@
 package import AlbumModel
+package import FileKinds
 
 /// A message of the cell to the daemon. Numbers are little-endian.
 ///

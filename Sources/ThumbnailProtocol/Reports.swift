@@ -1,3 +1,5 @@
+package import FileKinds
+
 /// The first message of a cell: its protection, and the kinds that it can decode.
 ///
 ///     offset  size

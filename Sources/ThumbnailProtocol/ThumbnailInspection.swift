@@ -1,3 +1,5 @@
+package import FileKinds
+
 /// Checks a thumbnail from a cell before the daemon keeps it: it must have the expected format from its first
 /// byte to its last, lie within its limits, and carry nothing but pixels. A cell that a picture has taken
 /// over can still choose the pixels, but it can pass on nothing else.
@@ -262,5 +264,15 @@ private enum WebPStructure {
     let edges = try reader.little32(start + 1)
     guard edges >> 29 == 0 else { throw .structure }
     return ThumbnailInspection.Size(width: edges & 0x3fff + 1, height: edges >> 14 & 0x3fff + 1)
+  }
+}
+
+extension ImageKind {
+  /// True for the formats of thumbnails.
+  var isThumbnailFormat: Bool {
+    switch self {
+    case .jpeg, .png, .webp: true
+    default: false
+    }
   }
 }

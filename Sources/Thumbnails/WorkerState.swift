@@ -6,7 +6,7 @@ package import Posix
 ///
 ///     absent ──start──► starting ──started──► idle ──serve──► busy
 ///        ▲                 │ failed            │ 30 s           │ answered: idle
-///        │              backOff ◄──            ▼                ▼ died, timed out, abandoned, starved, 64th
+///        │              backOff ◄──            ▼                ▼ died, late, abandoned, starved, 64th
 ///        └─────────────────┴──────────────── absent ◄───────────┘
 package struct WorkerState: Equatable, Sendable {
   package enum Phase: Equatable, Sendable {

@@ -1,4 +1,5 @@
 import AlbumModel
+import FileKinds
 internal import Glibc
 import Logging
 import Posix
@@ -249,6 +250,8 @@ extension WorkerThread {
       report = try started.hello(until: startLimit(started.process, given))
     } catch {
       if error != .starved || held == nil { return .endedAtOnce(program: launch.program) }
+      // This one ends before the next begins.
+      _ = consume started
       held?.leastShare = given.next
       return startProblem()
     }

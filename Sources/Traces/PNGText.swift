@@ -1,3 +1,4 @@
+import Inflating
 import Posix
 
 /// Reads the texts of a PNG (PNG specification, section 11.3.3): thumbnails name their picture in one.

@@ -1,4 +1,5 @@
 internal import CLibAV
+import FileKinds
 internal import Glibc
 internal import ThumbnailProtocol
 
@@ -202,15 +203,17 @@ final class Film {
   // MARK: Frames
 
   /// Goes to the key frame before this part of the video, if it can.
-  func seek(toPart part: Int64) {
+  func seek(toHundredths part: Int64) {
     guard let context = unsafe context, let stream = unsafe stream, let duration else { return }
     let base = unsafe stream.pointee.time_base
-    let tenth = av_rescale_q(duration * 1000 / part, clibav_microseconds(), base)
+    let offset = av_rescale_q(duration * 10 * part, clibav_microseconds(), base)
     let start = unsafe stream.pointee.start_time
     let first = start == clibav_no_time() ? 0 : start
-    let (target, isTooMuch) = first.addingReportingOverflow(tenth)
+    let (target, isTooMuch) = first.addingReportingOverflow(offset)
     if isTooMuch { return }
     unsafe av_seek_frame(context, stream.pointee.index, target, AVSEEK_FLAG_BACKWARD)
+    // After its last frame a decoder takes no packet.
+    if let codec = unsafe codec { unsafe avcodec_flush_buffers(codec) }
   }
 
   /// Decodes the next key frame that can be decoded by itself.
@@ -291,18 +294,6 @@ final class Film {
     return (1...31_536_000_000_000).contains(duration) ? max(1, duration / 1000) : nil
   }
 
-  /// Apple's date has the zone of the place; the others are UTC.
-  var taken: String? {
-    ["com.apple.quicktime.creationdate", "creation_time"].lazy.compactMap(self.tag).first
-  }
-
-  private func tag(_ name: String) -> String? {
-    guard let context = unsafe context,
-      let entry = unsafe av_dict_get(context.pointee.metadata, name, nil, 0)
-    else { return nil }
-    return unsafe String(cString: entry.pointee.value)
-  }
-
   /// How its frames are turned to be upright.
   var turn: Turn {
     var byteCount = 0
@@ -365,6 +356,13 @@ final class Frame {
     case AVCOL_TRC_ARIB_STD_B67: .hybridLogGamma
     default: nil
     }
+  }
+
+  /// The mean of its samples in sRGB, of 255.
+  var brightness: Double {
+    guard let small = pixels(width: min(width, 32), height: min(height, 32)), !small.bytes.isEmpty
+    else { return 0 }
+    return Double(small.bytes.reduce(0) { $0 + Int($1) }) / Double(small.bytes.count)
   }
 
   /// Shrinks it, and converts it to sRGB; nil if its pixels are of no known form.

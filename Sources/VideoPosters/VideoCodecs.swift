@@ -1,3 +1,4 @@
+import FileKinds
 internal import ThumbnailProtocol
 
 /// The parts of FFmpeg that may run, by FFmpeg's names.

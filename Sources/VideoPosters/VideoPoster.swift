@@ -1,4 +1,5 @@
 package import AlbumModel
+package import FileKinds
 import PictureMetadata
 package import ThumbnailProtocol
 
@@ -20,7 +21,8 @@ package struct VideoPoster: Equatable, Sendable {
   /// decoded.
   package static func prepare() -> Set<ImageKind> { LibAV.prepare() }
 
-  /// Shows a key frame at a tenth of the video; if that cannot be decoded, the first frame that can.
+  /// Shows a key frame at a tenth of the video, or a later one if that is dark; if none can be decoded, the
+  /// first frame that can.
   ///
   /// `rotation` applies to the upright frame.
   package static func make(
@@ -33,12 +35,8 @@ package struct VideoPoster: Equatable, Sendable {
       do throws(VideoFault) {
         let film = try Film(video, kind: kind, allowance: place.allowance, effort: effort)
         var poster = try film.poster(of: place.frame(of: film), edge, rotation, isMarked: isMarked)
-        // First as `albumfs import` finds it, which has no FFmpeg.
-        if kind == .mp4,
-          let taken = CaptureDate.find(size: video.byteCount, { video.bytes($0, at: $1) })
-        {
-          poster.facts.taken = taken
-        }
+        // As `albumfs import` and `list-photos` find it, which have no FFmpeg.
+        poster.facts.taken = CaptureDate.find(size: video.byteCount) { video.bytes($0, at: $1) }
         return poster
       } catch {
         if error.failure != .damaged { throw error }
@@ -65,12 +63,30 @@ package struct VideoPoster: Equatable, Sendable {
 
     func frame(of film: Film) throws(VideoFault) -> Frame {
       switch self {
-      case .tenth:
-        film.seek(toPart: 10)
-        return try film.keyFrame()
+      case .tenth: return try brightFrame(of: film)
       case .start: return try film.anyFrame()
       }
     }
+
+    /// The parts of a video at which it looks for a frame, in hundredths.
+    private static let parts: [Int64] = [10, 25, 50, 75]
+
+    /// Films begin in black. Looks at later parts while there is work left, and takes the brightest frame if
+    /// all are dark.
+    private func brightFrame(of film: Film) throws(VideoFault) -> Frame {
+      film.seek(toHundredths: Place.parts[0])
+      var best = try film.keyFrame()
+      var brightness = best.brightness
+      for part in Place.parts.dropFirst() where brightness < Place.darkness {
+        film.seek(toHundredths: part)
+        guard let next = try? film.keyFrame() else { break }
+        if next.brightness > brightness { (best, brightness) = (next, next.brightness) }
+      }
+      return best
+    }
+
+    /// The mean of 255 below which a frame is dark.
+    private static let darkness = 16.0
   }
 }
 
@@ -103,7 +119,6 @@ extension Film {
       dimensions: PictureDimensions(
         width: isSideways ? frame.height : frame.width,
         height: isSideways ? frame.width : frame.height),
-      taken: taken.flatMap { CaptureTime(movie: Array($0.utf8)) },
       duration: duration.flatMap { VideoDuration(milliseconds: Int($0)) })
     return VideoPoster(jpeg: jpeg, facts: facts)
   }

@@ -1,6 +1,7 @@
 // A hook for tests (`TestHooks`). A release build does not contain it.
 #if DEBUG
 import CLinux
+import FileKinds
 import Glibc
 import ThumbnailCell
 import ThumbnailProtocol

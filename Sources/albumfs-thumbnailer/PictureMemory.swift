@@ -1,3 +1,4 @@
+import FileKinds
 import Glibc
 
 /// Separate memory for the bytes of one picture and zeros behind them. deinit returns it to the kernel, which
@@ -24,13 +25,11 @@ struct PictureMemory: ~Copyable {
     unsafe UnsafeMutableRawBufferPointer(rebasing: all[..<byteCount])
   }
 
-  /// Gives an animated AVIF the brand of a still one, by which libvips 8.14 knows AVIF. Its still picture
-  /// shows.
-  func nameAnimationStill() {
-    guard unsafe bytes.count >= 12, unsafe bytes[4..<12].elementsEqual("ftypavis".utf8) else {
-      return
-    }
-    unsafe bytes[11] = UInt8(ascii: "f")
+  /// Gives a HEIC or AVIF the usual main brand. libvips 8.14 knows some brands alone, and no maker's own.
+  func nameUsually(_ kind: ImageKind) {
+    let brand = kind == .heif ? "heic" : "avif"
+    guard kind == .heif || kind == .avif, unsafe bytes.count >= 12 else { return }
+    unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[8..<12]).copyBytes(from: brand.utf8)
   }
 
   var picture: Picture {

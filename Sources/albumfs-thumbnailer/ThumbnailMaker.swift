@@ -1,4 +1,5 @@
 import AlbumModel
+import FileKinds
 import PictureDecoders
 import PictureMetadata
 import ThumbnailProtocol
@@ -68,7 +69,7 @@ struct ThumbnailMaker {
       else { throw error }
       head = padded
     }
-    let image = try decode(picture, kind: kind, longEdge: head.longEdge)
+    let image = try decode(picture, kind: kind, head)
     return try encode(image, original: kind, head)
   }
 
@@ -149,41 +150,50 @@ struct ThumbnailMaker {
     let content = unsafe picture.content
     let file = unsafe content.assumingMemoryBound(to: UInt8.self).span
     if kind == .tiff, !RawHead.isOfCamera(file) { return nil }
-    guard let preview = EmbeddedPreview.largest(in: file) else {
+    let previews = EmbeddedPreview.all(in: file)
+    guard let largest = previews.first else {
       if kind == .tiff { return nil }
       throw Rejection(.damaged, "no preview")
     }
     if kind == .tiff, let header = unsafe Image(loading: content),
-      Int(header.width) * Int(header.height) >= preview.pixels
+      Int(header.width) * Int(header.height) >= largest.pixels
     {
       return nil
     }
-    let bytes = unsafe UnsafeRawBufferPointer(rebasing: content[preview.start...])
-    var head = try unsafe check(bytes, kind: .jpeg)
     let orientation = RawHead.orientation(of: file).map { CInt($0) }
-    head.orientation = orientation ?? head.orientation
-    for errors in [Image.Errors.fail, .pass] {
-      if let image = unsafe jpeg(bytes, head.longEdge, errors, orientation: orientation) {
-        return try encode(image, original: .jpeg, head)
-      }
+    // A smaller one that is whole shows more than a part of the largest.
+    for (preview, errors) in previews.map({ ($0, Image.Errors.fail) }) + [(largest, .pass)] {
+      let bytes = unsafe UnsafeRawBufferPointer(rebasing: content[preview.start...])
+      if let made = try unsafe thumbnail(ofPreview: bytes, errors, orientation) { return made }
     }
     if kind == .tiff { return nil }
     throw failure("preview")
+  }
+
+  /// nil if the preview cannot be decoded.
+  private func thumbnail(
+    ofPreview bytes: UnsafeRawBufferPointer, _ errors: Image.Errors, _ orientation: CInt?
+  ) throws(Rejection) -> Made? {
+    guard var head = try? unsafe check(bytes, kind: .jpeg) else { return nil }
+    head.orientation = orientation ?? head.orientation
+    guard let image = unsafe jpeg(bytes, head, errors, orientation: orientation) else {
+      return nil
+    }
+    return try encode(image, original: .jpeg, head)
   }
 
   // MARK: Decoding
 
   /// Decodes and shrinks. If the picture has errors, decodes as much as possible, and rejects a result of one
   /// colour, because it shows nothing of the picture.
-  private func decode(_ picture: Picture, kind: ImageKind, longEdge: CInt) throws(Rejection)
-    -> Image
+  private func decode(_ picture: Picture, kind: ImageKind, _ head: Head) throws(Rejection) -> Image
   {
     let content = unsafe picture.content
-    if let image = unsafe decode(content, kind, longEdge, .fail) { return image }
-    if let image = unsafe decode(content, kind, longEdge, .pass), !image.isOneColour {
+    if let image = unsafe decode(content, kind, head, .fail) { return image }
+    if let image = unsafe decode(content, kind, head, .pass), !image.isOneColour {
       return image
     }
-    if kind != .jpeg, let image = unsafe decode(picture.padded, kind, longEdge, .pass),
+    if kind != .jpeg, let image = unsafe decode(picture.padded, kind, head, .pass),
       !image.isOneColour
     {
       return image
@@ -205,14 +215,14 @@ struct ThumbnailMaker {
   }
 
   private func decode(
-    _ picture: UnsafeRawBufferPointer, _ kind: ImageKind, _ longEdge: CInt, _ errors: Image.Errors
+    _ picture: UnsafeRawBufferPointer, _ kind: ImageKind, _ head: Head, _ errors: Image.Errors
   ) -> Image? {
     switch kind {
-    case .jpeg: return unsafe jpeg(picture, longEdge, errors, orientation: nil)
+    case .jpeg: return unsafe jpeg(picture, head, errors, orientation: nil)
     case .png, .tiff:
       guard let header = unsafe Image(loading: picture, errors) else { return nil }
       if header.samples == .bytes || header.hasAlpha || !header.isGreyOrRGB { break }
-      return measured(header, longEdge)
+      return measured(header, head.longEdge)
     // libvips 8.14 takes the wrong one of its resolutions for a thumbnail.
     case .jpeg2000:
       guard let image = unsafe Image(loading: picture, errors) else { return nil }
@@ -239,9 +249,9 @@ struct ThumbnailMaker {
 
   /// `orientation` replaces the one that the JPEG states.
   private func jpeg(
-    _ picture: UnsafeRawBufferPointer, _ longEdge: CInt, _ errors: Image.Errors, orientation: CInt?
+    _ picture: UnsafeRawBufferPointer, _ head: Head, _ errors: Image.Errors, orientation: CInt?
   ) -> Image? {
-    let shrink = jpegShrink(longEdge: longEdge)
+    let shrink = jpegShrink(head)
     guard let image = unsafe Image(loadingJPEG: picture, shrunkBy: shrink, errors) else {
       return nil
     }
@@ -253,8 +263,10 @@ struct ThumbnailMaker {
   /// The factor by which libjpeg shrinks while it decodes. libvips itself leaves at least a factor of two to
   /// its own, slower resampling. 1.1 looks the same: of a 16-megapixel photo the mean difference from a
   /// reduction of all its pixels is 1.9 of 255, and a thumbnail takes three quarters of the time of 2.2.
-  private func jpegShrink(longEdge: CInt) -> CInt {
-    [8, 4, 2].first { Int(longEdge) * 10 >= Int(edge) * 11 * $0 }.map { CInt($0) } ?? 1
+  private func jpegShrink(_ head: Head) -> CInt {
+    // libvips would leave nothing of a shorter edge, and end the process by an assertion.
+    let factors = [8, 4, 2].filter { Int(min(head.width, head.height)) >= $0 }
+    return factors.first { Int(head.longEdge) * 10 >= Int(edge) * 11 * $0 }.map { CInt($0) } ?? 1
   }
 
   /// A picture whose samples are wider than a byte may be a measurement: 12 bits in 16, or numbers of any

@@ -1,5 +1,6 @@
 import CLinux
 import CVips
+import FileKinds
 import Glibc
 import PictureDecoders
 import ThumbnailProtocol

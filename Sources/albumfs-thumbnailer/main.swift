@@ -2,6 +2,7 @@
 //
 // Descriptor 3 is the socket; ThumbnailProtocol defines the messages, and ThumbnailCell what the cell is.
 import AlbumModel
+import FileKinds
 import PictureMetadata
 import ThumbnailCell
 import ThumbnailProtocol
@@ -17,23 +18,23 @@ func answer(_ request: ThumbnailRequest, _ context: CellContext) -> ThumbnailRep
     return context.channel.skip(Int(byteCount)) ? .failure(.tooLarge, reason: "memory") : nil
   }
   guard unsafe context.channel.fill(memory.bytes) else { return nil }
-  memory.nameAnimationStill()
   let picture = memory.picture
   #if DEBUG
   if context.arguments.allowsMisbehaviour {
     unsafe Misbehaviour(askedForBy: picture.content)?.run(context.channel, id: request.id)
   }
   #endif
-  return thumbnail(of: picture, edge: edge, rotation, readable: context.readable)
+  let start = unsafe Array(picture.content.prefix(ImageKind.sniffByteCount))
+  guard let kind = ImageKind(sniffing: start), context.readable.contains(kind) else {
+    return .failure(.notAPicture, reason: "unknown kind")
+  }
+  memory.nameUsually(kind)
+  return thumbnail(of: picture, kind, edge: edge, rotation)
 }
 
 func thumbnail(
-  of picture: Picture, edge: UInt32, _ rotation: Rotation, readable: Set<ImageKind>
+  of picture: Picture, _ kind: ImageKind, edge: UInt32, _ rotation: Rotation
 ) -> ThumbnailReply.Content {
-  let start = unsafe Array(picture.content.prefix(ImageKind.sniffByteCount))
-  guard let kind = ImageKind(sniffing: start), readable.contains(kind) else {
-    return .failure(.notAPicture, reason: "unknown kind")
-  }
   do throws(Rejection) {
     let maker = ThumbnailMaker(edge: CInt(edge), rotation: rotation)
     let made = try maker.thumbnail(of: picture, kind: kind)

@@ -4,6 +4,7 @@
 // the socket; ThumbnailProtocol defines the messages. The bytes of a video come as this program asks for
 // them.
 import AlbumModel
+import FileKinds
 import Glibc
 import ThumbnailCell
 import ThumbnailProtocol

@@ -1,5 +1,6 @@
 import AlbumModel
 import Fetching
+import FileKinds
 import Testing
 import ThumbnailProtocol
 

@@ -1,3 +1,5 @@
+import FileKinds
+
 /// One parser and its promises for any bytes: it returns or throws, in bounded time and memory, and keeps the
 /// promises that its `run` checks.
 protocol FuzzTarget: SendableMetatype {

@@ -20,6 +20,21 @@ test("the content decides the format", () => {
   assert.equal(formatOf("notes", new Uint8Array([1, 2, 3])), "");
 });
 
+test("a HEIC or AVIF is told by its brands, whatever its main one is", () => {
+  const boxes = (...brands) => new Uint8Array(
+    [0, 0, 0, 12 + 4 * brands.length, ...["ftyp", brands[0], "\0\0\0\0", ...brands.slice(1)].join("").split("")
+      .map((sign) => sign.charCodeAt(0)), 1, 2, 3, 4]);
+  for (const main of ["heic", "hevx", "MiHE", "MiHB", "mif2", "msf1", "ABCD"]) {
+    assert.equal(formatOf("a.bin", boxes(main, "mif1", "heic")), "HEIC", main);
+  }
+  assert.equal(formatOf("a.bin", boxes("mif1", "miaf", "avif")), "AVIF");
+  assert.equal(formatOf("a.bin", boxes("ABCD", "miaf")), "HEIC");
+  assert.equal(formatOf("a.bin", boxes("qt  ")), "MOV");
+  assert.equal(formatOf("a.bin", boxes("crx ", "isom")), "CR3");
+  assert.equal(formatOf("a.bin", boxes("mp42", "mif1", "heic")), "MP4");
+  assert.equal(formatOf("a.bin", boxes("ABCD", "mp42")), "MP4");
+});
+
 test("a JPEG that a phone made is told by its name", () => {
   assert.equal(kindOfBytes("IMG_1.HEIC", jpeg()).made, "yes");
   assert.equal(kindOfBytes("IMG_1.jpeg", jpeg(1)).made, "perhaps");

@@ -122,6 +122,18 @@ import Testing
     var photos: [Photo]
   }
 
+  @Test func aPhotoWithoutAThumbnailIsListedWithTheDateByWhichAnImportSortsIt() throws {
+    let pictures = try Self.pictures.get()
+    try MountedStore.use { mounted in
+      try mounted.write(pictures, into: "pictures")
+      try mounted.remount(["--thumbnailer", "/nowhere"])
+      try mounted.sh("mkdir $M/A; albumfs import -q --by-date $W/pictures/a.jpg $M/A")
+      #expect(
+        try mounted.sh("albumfs list-photos $M/A/2023-05-04 | cut -f1,2")
+          == "2023-05-04T12:33:10+02:00\t-")
+    }
+  }
+
   @Test func photosAreListedByDateAndStatusTellsWhatHasNoThumbnail() throws {
     try withPictures { mounted in
       try mounted.sh(

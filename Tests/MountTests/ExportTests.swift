@@ -74,6 +74,35 @@ import Testing
     }
   }
 
+  /// Every part of albumfs that asks what a file is takes these for the same picture.
+  @Test func aHEICOfAnyMainBrandIsAPictureEverywhere() throws {
+    try MountedStore.use { mounted in
+      let brands = ["heic", "hevx", "MiHE", "MiHB", "mif2", "ABCD"]
+      try mounted.sh("mkdir $M/A $W/source")
+      let picture = try TestPictures.tag(
+        TestPictures.make(TestPictures.pixels(), as: "heic"), "heic", "-Model=secret",
+        "-DateTimeOriginal=2023:05:04 12:33:10")
+      for brand in brands {
+        var bytes = picture
+        bytes.replaceSubrange(8..<12, with: brand.utf8)
+        // Import takes files of equal content once.
+        try mounted.write(Data(bytes), "source/\(brand).heic")
+      }
+      try mounted.sh("albumfs import -q $W/source $M/A")
+      try mounted.sync()
+      let names = brands.sorted().map { $0 + ".heic" }.joined(separator: "\n")
+      #expect(try mounted.sh("LC_ALL=C ls $M/A/Thumb") == names)
+      #expect(
+        try mounted.sh("albumfs list-photos $M/A | cut -f1,2 | sort -u")
+          == "2023-05-04T12:33:10\t640x400")
+      let status = try mounted.sh("albumfs status $M")
+      #expect(status.contains("\(brands.count) photos") && !status.contains("video"), "\(status)")
+      try mounted.sh("albumfs export -q --without-metadata $M/A $W/out")
+      #expect(try mounted.sh("LC_ALL=C ls $W/out/A") == names)
+      #expect(try mounted.sh("! grep -l secret $W/out/A/*") == "")
+    }
+  }
+
   /// A picture with a place, a HEIC, and a text.
   private func fillWithPictures(_ mounted: MountedStore) throws {
     let jpeg = try TestPictures.jpeg(orientation: 6)

@@ -18,6 +18,9 @@ import Testing
       let attributes = try mounted.sh(
         "getfattr --only-values -n user.albumfs.duration $M/A/Photo/IMG_1.MOV")
       #expect(attributes == "2.000")
+      #expect(try mounted.sh("albumfs list-photos $M/A | cut -f5") == "2.000")
+      #expect(
+        try mounted.sh("albumfs list-photos --json $M/A | grep -c '\"duration\" *: *2'") == "1")
       let dimensions = try mounted.sh(
         "getfattr --only-values -n user.albumfs.dimensions $M/A/Photo/IMG_1.MOV")
       #expect(dimensions == "640x400")

@@ -33,6 +33,7 @@ import Testing
     ("photoshop:DateCreated = '2023-05-04T12:33'", "2023-05-04T12:33:00"),
     ("xmp:CreateDate=\"2023-05-04\"", "2023-05-04T00:00:00"),
     ("><xmp:CreateDate>2023-05-04T12:33:10Z</xmp:CreateDate><x", "2023-05-04T12:33:10+00:00"),
+    ("xap:CreateDate=\"2003-05-04T12:33:10Z\"", "2003-05-04T12:33:10+00:00"),
     (
       "xmp:CreateDate=\"2020-01-01\" exif:DateTimeOriginal=\"2019-01-01T10:00:00-03:30\"",
       "2019-01-01T10:00:00-03:30"
@@ -98,7 +99,72 @@ import Testing
     #expect(time(exif)?.text == "2018-01-02T03:04:05", "EXIF goes first")
   }
 
+  /// EXIF data in a PNG as ImageMagick wrote them before PNG had a chunk for them.
+  @Test(arguments: [false, true])
+  func aPNGsOldProfileHasItsDate(isPacked: Bool) {
+    func big(_ number: Int) -> [UInt8] { (0..<4).map { UInt8(number >> (24 - 8 * $0) & 0xFF) } }
+    let exif = Array("Exif\0\0".utf8) + ExifSamples.tiff()
+    let digits = exif.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    var text = Array(
+      "\nexif\n    \(exif.count)\n\(digits.prefix(72))\n\(digits.dropFirst(72))\n".utf8)
+    if isPacked {
+      // A single stretch that is stored as it is, and its checksum (RFC 1950 and 1951).
+      let (low, high) = text.reduce((1, 0)) { sums, byte in
+        let low = (sums.0 + Int(byte)) % 65521
+        return (low, (sums.1 + low) % 65521)
+      }
+      let length = [UInt8(text.count & 0xFF), UInt8(text.count >> 8)]
+      let head: [UInt8] = [0, 0x78, 0x01, 1] + length + length.map { ~$0 }
+      text = head + text + big(high << 16 | low)
+    }
+    let content = Array("Raw profile type exif\0".utf8) + text
+    let type = Array((isPacked ? "zTXt" : "tEXt").utf8)
+    let picture =
+      [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + big(content.count) + type + content
+      + big(0)
+    #expect(date(picture) == "2024-07-03")
+    for length in 8..<picture.count { _ = date(Array(picture.prefix(length))) }
+  }
+
   // MARK: Films
+
+  @Test(arguments: [
+    ("IDIT", "Wed Aug 17 11:42:43 2005\n", "2005-08-17T11:42:43"),
+    ("IDIT", "a b c d e", nil), ("IDIT", "2005:08:17 11:42:43", "2005-08-17T11:42:43"),
+    ("IDIT", "2005/08/17/ 11:42", "2005-08-17T11:42:00"),
+    ("ICRD", "2005-08-17", "2005-08-17T00:00:00"),
+    ("ICRD", "2005", nil), ("ISFT", "2005-08-17", nil),
+  ])
+  func anAVITellsItsDate(chunk: String, text: String, expected: String?) {
+    let list = chunk == "IDIT" ? "hdrl" : "INFO"
+    let content =
+      Array(list.utf8) + self.chunk("avih", [1, 2, 3]) + self.chunk(chunk, Array(text.utf8))
+    let other = self.chunk(
+      "LIST", Array("movi".utf8) + self.chunk("IDIT", Array("2001-01-01".utf8)))
+    let film = self.chunk("RIFF", Array("AVI ".utf8) + other + self.chunk("LIST", content))
+    #expect(time(film)?.text == expected)
+    for length in 0..<film.count { _ = time(Array(film.prefix(length))) }
+  }
+
+  /// A chunk of RIFF.
+  private func chunk(_ type: String, _ content: [UInt8]) -> [UInt8] {
+    let length = [UInt8(content.count & 0xFF), UInt8(content.count >> 8), 0, 0]
+    return Array(type.utf8) + length + content + [UInt8](repeating: 0, count: content.count % 2)
+  }
+
+  @Test func filmsOfFFmpegHaveTheirDate() throws {
+    let plain = try TestVideos.mp4()
+    let apple = try TestVideos.copy(
+      plain, "mov", "-movflags", "use_metadata_tags", "-metadata",
+      "com.apple.quicktime.creationdate=2021-05-06T20:08:09+1300")
+    #expect(time(apple)?.text == "2021-05-06T20:08:09+13:00")
+    let matroska = try TestVideos.copy(
+      plain, "mkv", "-metadata", "creation_time=2021-05-06T07:08:09Z")
+    #expect(time(matroska)?.text == "2021-05-06T07:08:09+00:00")
+    #expect(time(try TestVideos.copy(plain, "mkv")) == nil)
+    let avi = try TestVideos.copy(plain, "avi", "-metadata", "date=2021-05-06")
+    #expect(time(avi)?.text == "2021-05-06T00:00:00")
+  }
 
   /// 2024-07-03 12:34:56 in UTC.
   private static let created: UInt64 = 1_720_010_096

@@ -86,6 +86,63 @@ import Testing
     #expect(try stripped(picture + film) == bare)
   }
 
+  /// The size of the small picture in a HEIC or AVIF; that of the main one if it has none.
+  private func smallPicture(of picture: [UInt8], _ kind: String) throws -> String {
+    try Workshop.open { shop in
+      try shop.write(Data(picture), "in." + kind)
+      try shop.run("vips", "heifload", "in." + kind, "out.png", "--thumbnail")
+      return try shop.run("vipsheader", "-f", "width", "out.png")
+    }
+  }
+
+  @Test(arguments: ["heic", "avif"])
+  func theSmallPictureInAHEICGoes(kind: String) throws {
+    let picture = try TestPictures.make(TestPictures.pixels(), as: "small:" + kind)
+    #expect(try smallPicture(of: picture, kind) == "160")
+    let bare = try stripped(picture)
+    #expect(try smallPicture(of: bare, kind) == "640")
+    #expect(bare.count == picture.count)
+    #expect(try TestPictures.decode(bare).bytes == TestPictures.decode(picture).bytes)
+    #expect(try stripped(bare) == bare)
+    // The last stretch of the file was the small picture's.
+    #expect(bare.suffix(100).allSatisfy { $0 == 0 })
+  }
+
+  @Test func theTilesOfAHEICStayAndItsSmallPictureGoes() throws {
+    let grid = try GridSample.make()
+    let bare = try stripped(grid.bytes)
+    for tile in grid.tiles { #expect(bare[tile] == grid.bytes[tile]) }
+    #expect(try TestPictures.decode(bare).bytes == TestPictures.decode(grid.bytes).bytes)
+    #expect(try smallPicture(of: bare, "heic") == "640")
+  }
+
+  /// A picture whose left half can be seen through, and the kind of its auxiliary picture.
+  private func transparent() throws -> (bytes: [UInt8], mark: [UInt8]) {
+    let bytes = try Workshop.open { shop in
+      try shop.write(TestPictures.pixels(), "in.ppm")
+      try shop.run("vips", "bandjoin_const", "in.ppm", "in.png", "128")
+      try shop.run("heif-enc", "-q", "80", "in.png", "-o", "out.heic")
+      return try shop.read("out.heic")
+    }
+    return (bytes, Array("urn:mpeg:hevc:2015:auxid:1".utf8))
+  }
+
+  @Test func theTransparencyOfAHEICStaysAndOtherAuxiliaryPicturesGo() throws {
+    let (picture, mark) = try transparent()
+    let bare = try stripped(picture)
+    #expect(try TestPictures.decode(bare).bytes == TestPictures.decode(picture).bytes)
+    #expect(holds(bare, String(decoding: mark, as: UTF8.self)))
+    let place = try #require(picture.indices.first { picture[$0...].starts(with: mark) })
+    var gain = picture
+    gain.replaceSubrange(place..<place + mark.count, with: "urn:com:maker:hdr:gainmapx".utf8)
+    let plain = try stripped(gain)
+    #expect(plain.count == gain.count)
+    // What the transparency takes in one, zeros take in the other.
+    let zeros = { (bytes: [UInt8]) in bytes.count { $0 == 0 } }
+    #expect(zeros(plain) > zeros(bare) + 50)
+    #expect(try stripped(plain) == plain)
+  }
+
   private func box(_ type: String, _ content: [UInt8]) -> [UInt8] {
     let length = content.count + 8
     return [0, 0, UInt8(length >> 8), UInt8(length & 0xFF)] + Array(type.utf8) + content

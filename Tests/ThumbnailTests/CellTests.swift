@@ -1,6 +1,7 @@
 import AlbumModel
 import AlbumTestSupport
 import CLinux
+import FileKinds
 import Foundation
 import Posix
 import Testing

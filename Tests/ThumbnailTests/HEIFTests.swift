@@ -21,6 +21,20 @@ struct HEIFTests {
     #expect((pixels.width, pixels.height) == (320, 512))
   }
 
+  @Test(
+    "A HEIC or AVIF shows its picture whatever its main brand is",
+    arguments: [
+      ("heic", "hevx"), ("heic", "MiHE"), ("heic", "mif2"), ("heic", "ABCD"), ("avif", "ABCD"),
+    ])
+  func brands(_ format: String, _ brand: String) throws {
+    let worker = try TestWorker()
+    var picture = try TestPictures.encode(TestPictures.pixels(), as: format)
+    picture.replaceSubrange(8..<12, with: brand.utf8)
+    let pixels = try TestPictures.decode(try worker.thumbnail(of: picture).1)
+    #expect((pixels.width, pixels.height) == (512, 320))
+    #expect(pixels.isUpright, "\(pixels.quarters)")
+  }
+
   @Test("A HEIC or AVIF that was cut short shows its first part", arguments: ["heic", "avif"])
   func cutShort(_ format: String) throws {
     let worker = try TestWorker()

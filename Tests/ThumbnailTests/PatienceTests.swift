@@ -200,7 +200,8 @@ struct PatienceTests {
     source.setShare(.leftover)
     source.add(1, Misbehaving.picture("spinning"))
     var launch = TestWorker.launch
-    launch.memory = 1_999_999_999
+    // A mark of this run.
+    launch.memory = 1 << 30 + UInt64(getpid())
     launch.firstAllowance = .seconds(10_000)
     launch.longAllowance = .seconds(10_000)
     let queue = try ThumbnailQueue(

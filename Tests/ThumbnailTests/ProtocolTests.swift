@@ -1,5 +1,6 @@
 import AlbumModel
 import AlbumTestSupport
+import FileKinds
 import Testing
 import ThumbnailProtocol
 

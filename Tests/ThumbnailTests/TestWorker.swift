@@ -1,4 +1,5 @@
 import AlbumModel
+import FileKinds
 import Foundation
 import Posix
 import ThumbnailProtocol

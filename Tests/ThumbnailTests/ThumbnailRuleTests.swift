@@ -1,4 +1,5 @@
 import AlbumTestSupport
+import FileKinds
 import Foundation
 import Testing
 import ThumbnailProtocol
@@ -300,6 +301,29 @@ struct ThumbnailRuleTests {
       #expect(kind == .jpeg && (pixels.width, pixels.height) == (512, 320))
       #expect(pixels.isUpright, "\(pixels.quarters)")
     }
+  }
+
+  @Test("A JPEG that is narrower than the decoder's smallest step keeps a pixel of it")
+  func narrow() throws {
+    let worker = try TestWorker()
+    for (width, height) in [(3, 9000), (9000, 1)] {
+      let picture = try TestPictures.encode(
+        TestPictures.pixels(width: width, height: height), as: "jpg")
+      let pixels = try TestPictures.decode(try worker.thumbnail(of: picture).1)
+      #expect((pixels.width, pixels.height) == (width == 3 ? (1, 512) : (512, 1)))
+    }
+  }
+
+  @Test("A raw picture that was cut short shows its small preview, which is whole")
+  func cutRaw() throws {
+    let worker = try TestWorker()
+    let small = try TestPictures.encode(TestPictures.pixels(width: 320, height: 200), as: "jpg")
+    let large = try TestPictures.encode(TestPictures.pixels(), as: "jpg[Q=90]")
+    let whole = TestPictures.raw("cr3", of: small + large, orientation: 1)
+    let cut = Array(whole.dropLast(large.count * 3 / 4))
+    let pixels = try TestPictures.decode(try worker.thumbnail(of: cut).1)
+    #expect((pixels.width, pixels.height) == (320, 200))
+    #expect(pixels.isUpright, "\(pixels.quarters)")
   }
 
   @Test("A TIFF that no camera wrote shows its first page, whatever else it holds")

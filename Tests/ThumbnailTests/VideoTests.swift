@@ -1,5 +1,6 @@
 import AlbumModel
 import AlbumTestSupport
+import FileKinds
 import Foundation
 import Testing
 import ThumbnailProtocol
@@ -84,6 +85,20 @@ struct VideoTests {
     let film = try TestVideos.copy(
       TestVideos.mp4(), "mkv", "-metadata", "creation_time=2021-05-06T07:08:09Z")
     #expect(try worker.poster(of: film).facts.taken?.text == "2021-05-06T07:08:09+00:00")
+  }
+
+  @Test("A film that begins in black shows a later frame; one that is black throughout is black")
+  func blackBegin() throws {
+    let worker = try TestVideoWorker()
+    func film(_ seconds: Int) throws -> [UInt8] {
+      try TestVideos.mp4(
+        "-t", "14", "-vf", "drawbox=color=black:t=fill:enable=\'lt(t,\(seconds))\'")
+    }
+    let pixels = try TestPictures.decode(worker.poster(of: film(4)).jpeg)
+    #expect(pixels.isUpright, "\(pixels.quarters)")
+    let black = try TestPictures.decode(worker.poster(of: film(20)).jpeg)
+    #expect(
+      black.quarters.allSatisfy { Pixels.isClose($0, [0, 0, 0], by: 20) }, "\(black.quarters)")
   }
 
   @Test("A play mark is in the lower right corner, and nowhere else")

@@ -80,7 +80,8 @@ struct TidyTests {
       "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
       "ThumbnailProtocol", "ThumbnailCell", "Thumbnails", "PictureDecoders", "VideoPosters",
       "albumfs-thumbnailer", "albumfs-video-thumbnailer", "FUSEDriver", "Traces",
-      "PictureMetadata", "SecurityKeyProtocol", "albumfs-fido2", "Fetching", "albumfs-fetch",
+      "PictureMetadata", "FileKinds", "Inflating", "SecurityKeyProtocol", "albumfs-fido2",
+      "Fetching", "albumfs-fetch",
       "SystemCallFilter",
     ]
     for target in free {
@@ -95,7 +96,7 @@ struct TidyTests {
       "CSodium": "Sources/AlbumSecrets/Sodium.swift",
       "CUtf8proc": "Sources/AlbumSecrets/PasswordText.swift",
       "CZxcvbn": "Sources/AlbumSecrets/PasswordStrength.swift",
-      "CZlib": "Sources/Traces/Inflation.swift",
+      "CZlib": "Sources/Inflating/Inflation.swift",
       "CVips": "Sources/albumfs-thumbnailer/Vips.swift",
       "CFuse3": "Sources/FUSEDriver/Fuse/",
       "CUring": "Sources/FUSEDriver/Fuse/Ring.swift",
@@ -142,7 +143,7 @@ struct TidyTests {
         ]
       ),
       // The buffer that zlib reads from.
-      ("Traces/", ["Inflation"]),
+      ("Inflating/", ["Inflation"]),
       // Millions of names and inodes lie in flat memory without a header each.
       ("AlbumStore/", ["Catalog/EntryTable", "Catalog/FlatArena"]),
       // Buffers of open files, which are wiped.
@@ -154,7 +155,8 @@ struct TidyTests {
         ]
       ),
       // Pictures on their way to the decoder, and its socket.
-      ("ThumbnailProtocol/", ["ImageKind", "ThumbnailInspection"]),
+      ("FileKinds/", ["ImageKind"]),
+      ("ThumbnailProtocol/", ["ThumbnailInspection"]),
       ("PictureDecoders/", ["Canvas"]),
       ("Fetching/", ["FetchProcess"]),
       ("SystemCallFilter/", ["SystemCallFilter"]),

@@ -60,8 +60,8 @@ final class PendingPhotos: Sendable {
     var wake: (@Sendable () -> Void)?
   }
 
-  /// A program that copies photos writes one after the other in less than this.
-  private static let copyInterval = Duration.milliseconds(250)
+  /// A program that copies photos writes one after the other in less than this, also on a busy machine.
+  private static let copyInterval = Duration.seconds(1)
 
   /// A leaf: nothing else is locked under it, and `wake` is called without it.
   private let monitor = Monitor(State(), rank: .leaf)

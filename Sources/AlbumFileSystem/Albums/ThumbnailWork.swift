@@ -1,6 +1,7 @@
 import AlbumFormat
 package import AlbumModel
 import AlbumStore
+import FileKinds
 package import Posix
 
 // The file system's part of making thumbnails: the next photo, its bytes as of one version of its content,
@@ -201,7 +202,7 @@ extension FileSystem {
     var report = ThumbnailReport()
     forEachFile(under: top ?? .root) { path, state in
       if state.needsThumbnail { report.pending += 1 }
-      if state.thumbnailState != .none, VideoNames.match(path) {
+      if state.thumbnailState != .none, NamedKind(of: path) == .film {
         report.videos += 1
         if state.isPhoto { report.videosAmongPhotos += 1 }
       }
@@ -444,22 +445,5 @@ enum ThumbnailWork {
     catalog.setThumbnail(thumbnail, of: index)
     catalog.update(index) { $0.thumbnailState = .made }
     return true
-  }
-}
-
-/// Films, by the extensions of their names: for counting them where no decoder looks at the content.
-enum VideoNames {
-  private static let extensions: Set<[UInt8]> = Set(
-    [
-      "mov", "mp4", "m4v", "3gp", "3g2", "avi", "mkv", "webm", "mts", "m2ts", "mpg", "mpeg", "wmv",
-      "flv", "ogv", "insv", "lrv",
-    ].map { Array($0.utf8) })
-
-  /// True for the path of a film.
-  static func match(_ path: [UInt8]) -> Bool {
-    guard let dot = path.lastIndex(of: UInt8(ascii: ".")), path.count - dot <= 6 else {
-      return false
-    }
-    return extensions.contains(path[(dot + 1)...].map { 65...90 ~= $0 ? $0 | 0x20 : $0 })
   }
 }

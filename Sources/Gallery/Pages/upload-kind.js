@@ -13,13 +13,43 @@
 /** @type {[string, number, string][]} format, where its mark is, the mark */
 const marks = [
   ["JPEG", 0, "\xff\xd8\xff"], ["PNG", 0, "\x89PNG"], ["GIF", 0, "GIF8"], ["WebP", 8, "WEBP"],
-  ["HEIC", 4, "ftyphei"], ["HEIC", 4, "ftypmif1"], ["HEIC", 4, "ftyphev"], ["AVIF", 4, "ftypavi"],
-  ["MOV", 4, "ftypqt"], ["CR3", 4, "ftypcrx"], ["MP4", 4, "ftyp"], ["TIFF", 0, "II*\0"], ["TIFF", 0, "MM\0*"],
+  ["TIFF", 0, "II*\0"], ["TIFF", 0, "MM\0*"],
   ["WebM", 0, "\x1aE\xdf\xa3"], ["JPEG XL", 4, "JXL "], ["JPEG XL", 0, "\xff\x0a"],
 ];
 
+/**
+ * The brands of pictures in boxes: of a codec, or of any. `Sources/FileKinds/FileBrands.swift` says more.
+ * @type {Record<string, string[]>}
+ */
+const brands = {
+  AVIF: ["avif", "avis", "avio", "MA1A", "MA1B"],
+  HEIC: ["heic", "heix", "heim", "heis", "hevc", "hevx", "hevm", "hevs"],
+  any: ["mif1", "mif2", "mif3", "msf1", "miaf", "MiHB", "MiHA", "MiHE", "MiPr", "1pic"],
+};
+const films = /^(iso.|mp4.|avc1|M4V.|MSNV|XAVC|dash|[fF]4v |F4V |3g..)$/;
+
+/**
+ * The main brand tells the format where it names a codec or a film, else the compatible ones.
+ * @param {string} text  the begin of a file of boxes
+ */
+function formatOfBrands(text) {
+  const main = text.slice(8, 12);
+  if (main === "qt  ") return "MOV";
+  if (main === "crx ") return "CR3";
+  const length = [...text.slice(0, 4)].reduce((sum, sign) => sum * 256 + sign.charCodeAt(0), 0);
+  const others = text.slice(16, length).match(/.{4}/gs) ?? [];
+  for (const known of films.test(main) ? [] : [main, ...others]) {
+    for (const format of ["AVIF", "HEIC"]) if (brands[format].includes(known)) return format;
+  }
+  const isPicture = !films.test(main) && [main, ...others].some((brand) => brands.any.includes(brand));
+  return isPicture ? "HEIC" : "MP4";
+}
+
 /** EXIF data lie near the begin of a JPEG; in a HEIC they may lie anywhere. */
 const searched = { JPEG: 128 << 10, HEIC: 8 << 20 };
+
+/** So many bytes hold the marks and the brands. */
+const headLength = 128;
 
 /** @param {string} name */
 function extensionOf(name) {
@@ -32,7 +62,8 @@ function extensionOf(name) {
  * @param {Uint8Array} bytes
  */
 export function formatOf(name, bytes) {
-  const text = String.fromCharCode(...bytes.subarray(0, 16));
+  const text = String.fromCharCode(...bytes.subarray(0, headLength));
+  if (text.startsWith("ftyp", 4)) return formatOfBrands(text);
   const mark = marks.find(([, at, bytesOfMark]) => text.startsWith(bytesOfMark, at));
   // Raw formats look like TIFF inside.
   return mark === undefined || mark[0] === "TIFF" ? extensionOf(name).toUpperCase() : mark[0];
@@ -81,10 +112,10 @@ export function kindOfBytes(name, bytes) {
  */
 export async function kindOf(file) {
   try {
-    const head = new Uint8Array(await file.source.slice(0, 16).arrayBuffer());
+    const head = new Uint8Array(await file.source.slice(0, headLength).arrayBuffer());
     const format = formatOf(file.name, head);
     const most = format === "JPEG" || format === "HEIC" ? searched[format] : head.length;
-    const bytes = most > 16 ? new Uint8Array(await file.source.slice(0, most).arrayBuffer()) : head;
+    const bytes = most > headLength ? new Uint8Array(await file.source.slice(0, most).arrayBuffer()) : head;
     return kindOfBytes(file.name, bytes);
   } catch {
     return { format: extensionOf(file.name).toUpperCase(), made: "no", isLive: false };

@@ -1,4 +1,5 @@
 import AlbumModel
+import FileKinds
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -59,7 +60,7 @@ extension GalleryRoutes {
       let file = try? session.space.mount.open(photo.row.name, in: path)
     else { throw GalleryError(.unknown) }
     let bytes = GalleryRoutes.thumbnail(in: file)
-    guard let type = BrowserType.of(bytes) else { throw GalleryError(.unknown) }
+    guard let type = ImageKind.browserType(of: bytes) else { throw GalleryError(.unknown) }
     return Response(
       status: .ok, headers: [.contentType: type],
       body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
@@ -107,7 +108,7 @@ extension GalleryRoutes {
     -> Response
   {
     let bytes = try session.space.mount.preview(photo.row.name, in: photo.folder, edge: edge)
-    guard let type = BrowserType.of(bytes) else { throw GalleryError(.failed) }
+    guard let type = ImageKind.browserType(of: bytes) else { throw GalleryError(.failed) }
     return Response(
       status: .ok, headers: [.contentType: type],
       body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
@@ -134,7 +135,9 @@ extension GalleryRoutes {
       let file = try session.space.mount.open(photo.row.name, in: photo.folder)
       return (file, try file.bytes(128, at: 0))
     }
-    var headers: HTTPFields = [.contentType: BrowserType.of(start) ?? "application/octet-stream"]
+    var headers: HTTPFields = [
+      .contentType: ImageKind.browserType(of: start) ?? "application/octet-stream"
+    ]
     if isToBeSaved { headers[.contentDisposition] = Disposition.attachment(photo.row.name) }
     let size = file.entry.size
     let tag = Self.tag(file.entry)

@@ -5,6 +5,7 @@ import AlbumStore
 import ArgumentParser
 import ControlProtocol
 import Daemon
+import FileKinds
 import Glibc
 import Posix
 import ThumbnailProtocol
@@ -75,7 +76,9 @@ struct Check: RecoveryKeyCommand {
     options.repairs = repair
     options.owner = getuid()
     options.group = getgid()
-    options.fileEnding = { ImageKind(sniffing: $0).map { ".\($0.fileEnding)" } }
+    options.fileEnding = { start in
+      ImageKind(sniffing: start).map { ".\($0.ending(start: start))" }
+    }
     return options
   }
 
@@ -159,31 +162,5 @@ private struct CheckDescription: Encodable {
       files: report.totals.files, directories: report.totals.directories,
       records: report.totals.records, bytes: report.totals.bytes,
       segments: report.totals.segments)
-  }
-}
-
-extension ImageKind {
-  /// The ending of file names for this kind, without the dot.
-  fileprivate var fileEnding: String {
-    switch self {
-    case .jpeg: "jpg"
-    case .png: "png"
-    case .webp: "webp"
-    case .gif: "gif"
-    case .tiff: "tif"
-    case .heif: "heic"
-    case .avif: "avif"
-    case .jpegXL: "jxl"
-    case .jpeg2000: "jp2"
-    case .raw: "raw"
-    case .bmp: "bmp"
-    case .tga: "tga"
-    case .pcx: "pcx"
-    case .ico: "ico"
-    case .psd: "psd"
-    case .mp4: "mp4"
-    case .avi: "avi"
-    case .matroska: "mkv"
-    }
   }
 }

@@ -1,16 +1,19 @@
 import AlbumModel
 import ArgumentParser
 import ControlProtocol
+import FileKinds
+import PictureMetadata
 import Posix
 import ThumbnailProtocol
 
 struct ListPhotos: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show the photos of an album: names, dates of capture, dimensions, sizes.",
+    abstract: "Show the photos of an album: names, dates of capture, dimensions, durations, sizes.",
     discussion: """
       Prints one line for each photo, its fields separated by tabs: date of capture, dimensions, bytes, \
-      path. The date is as the camera's clock showed it, and "-" stands for what is unknown: a photo has \
-      date and dimensions when its thumbnail is made. You can correct a date, with rsync -X or with \
+      path, and behind it the seconds of a video. The date is as the camera's clock showed it, and "-" \
+      stands for what is unknown: dimensions and seconds are known when the thumbnail is made. \
+      You can correct a date, with rsync -X or with \
       setfattr -n user.albumfs.taken -v 2023-05-04T12:33:10 PHOTO.
 
         albumfs list-photos ~/Album/Trip
@@ -55,10 +58,14 @@ struct PhotoList: Encodable {
     var taken: String?
     var width: Int?
     var height: Int?
+    /// Of a video, in seconds.
+    var duration: Double?
 
     var line: String {
       let dimensions = width.flatMap { width in height.map { "\(width)x\($0)" } }
-      return [taken ?? "-", dimensions ?? "-", "\(size)", path.printable].joined(separator: "\t")
+      let known = [taken ?? "-", dimensions ?? "-", "\(size)", path.printable]
+      let seconds = duration.flatMap { VideoDuration(milliseconds: Int(($0 * 1000).rounded())) }
+      return (known + (seconds.map { [$0.text] } ?? [])).joined(separator: "\t")
     }
 
     /// Comparable with the clock of a camera: the local time of the file stands for a missing date.
@@ -117,15 +124,25 @@ struct PhotoList: Encodable {
 
   /// nil for a file that is no picture.
   private static func photo(_ path: PlainPath, _ name: String, _ entry: PlainEntry) -> Photo? {
-    let taken = PlainFiles.attribute("user.albumfs.taken", of: path).flatMap { CaptureTime($0) }
+    let stated = PlainFiles.attribute("user.albumfs.taken", of: path).flatMap { CaptureTime($0) }
     let dimensions = PlainFiles.attribute("user.albumfs.dimensions", of: path)
       .flatMap { PictureDimensions($0) }
     if dimensions == nil {
       let head = try? PlainFiles.head(of: path, atMost: ImageKind.sniffByteCount)
       if head.map({ ImageKind(sniffing: $0) == nil }) ?? true { return nil }
     }
+    let duration = PlainFiles.attribute("user.albumfs.duration", of: path)
+      .flatMap { VideoDuration($0) }
+    // Without a thumbnail there are no attributes. `import --by-date` reads the content, too.
+    let taken = stated ?? (dimensions == nil ? content(of: path) : nil)
     return Photo(
       name: name, path: path.text, size: entry.size, modified: entry.modified.seconds,
-      taken: taken?.text, width: dimensions?.width, height: dimensions?.height)
+      taken: taken?.text, width: dimensions?.width, height: dimensions?.height,
+      duration: duration.map { Double($0.milliseconds) / 1000 })
+  }
+
+  private static func content(of path: PlainPath) -> CaptureTime? {
+    guard let reader = try? PlainReader(path) else { return nil }
+    return CaptureDate.find(size: reader.size) { try? reader.bytes($0, at: $1) }
   }
 }

@@ -1,6 +1,5 @@
 import AlbumModel
-import Fetching
-import ThumbnailProtocol
+import FileKinds
 
 /// What makes two files of an import the same one.
 ///
@@ -15,14 +14,12 @@ enum FileIdentity {
   init(_ name: FileName, size: Int64, start: [UInt8]) {
     let ending = FileIdentity.ending(of: name)
     let isMedia =
-      ImageKind.isKnown(ending: ending) || FileIdentity.otherFilms.contains(ending)
+      NamedKind(of: name.bytes) != .other
       || ImageKind(sniffing: Array(start.prefix(ImageKind.sniffByteCount))) != nil
     self =
       isMedia && size > 0 && !FileIdentity.sidecars.contains(ending) ? .content : .nameAndContent
   }
 
-  /// Films whose first bytes no decoder of albumfs knows.
-  private static let otherFilms: Set<String> = ["mts", "m2ts", "mpg", "mpeg", "wmv", "flv", "ogv"]
   /// Small pictures and films that cameras make beside the films that they belong to.
   private static let sidecars: Set<String> = ["thm", "lrv", "lrf"]
 

@@ -1,4 +1,5 @@
 import AlbumModel
+import Inflating
 import PictureMetadata
 import Posix
 import Traces

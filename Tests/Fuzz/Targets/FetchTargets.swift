@@ -1,5 +1,6 @@
 import AlbumModel
 import Fetching
+import FileKinds
 import ThumbnailProtocol
 
 /// What albumfs-fetch writes, after a server has taken it over: frames, and the name that follows from a

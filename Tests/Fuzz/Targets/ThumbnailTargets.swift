@@ -1,4 +1,5 @@
 import AlbumModel
+import FileKinds
 import ThumbnailProtocol
 
 /// The requests of the daemon, as the cell reads them.

@@ -1,4 +1,5 @@
 import AlbumTestSupport
+import FileKinds
 import ThumbnailProtocol
 import VideoPosters
 
