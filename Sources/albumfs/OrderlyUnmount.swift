@@ -26,15 +26,16 @@ struct OrderlyUnmount {
       return
     }
     let daemon = ProcessHandle(client.daemon.pid)
+    let locker = lazy ? nil : Locker(mount, client.daemon.pid)
     if try Unmounting.unmount(mount.mountPoint, lazy: lazy) == .busy {
       throw busy()
     }
     if lazy { return }
     let others = MountHolders(of: mount.device, servedBy: client.daemon.pid)
-    if !others.isEmpty, let failure = lockElsewhere() { throw failure }
+    if !others.isEmpty, let failure = lockElsewhere(locker) { throw failure }
     var isOpen = false
     let failure = try client.waitForEnd {
-      if let failure = lockElsewhere() {
+      if let failure = lockElsewhere(locker) {
         isOpen = true
         return failure
       }
@@ -69,12 +70,24 @@ struct OrderlyUnmount {
 
   /// Locks the space for those who have it mounted elsewhere: the kernel tells the daemon of an unmount only
   /// when the last of them has gone. Returns the failure to report if they have files open.
-  private func lockElsewhere() -> Failure? {
-    guard let client = try? ControlClient(mount), let open = client.askToLock(), open > 0 else {
-      return nil
-    }
-    let others = MountHolders(of: mount.device, servedBy: client.daemon.pid).processes
+  private func lockElsewhere(_ locker: Locker?) -> Failure? {
+    guard let locker, let open = locker.client.askToLock(), open > 0 else { return nil }
+    let daemon = locker.client.daemon.pid
+    let others = MountHolders(of: mount.device, servedBy: daemon).processes
     return stillOpen(BusyProcesses.of(mount.device) + others)
+  }
+
+  /// A connection by which the daemon can be asked to lock the space after the unmount. It is made before:
+  /// daemons are found by the device number of their mount, and the kernel gives that to another mount once the
+  /// file system has gone.
+  private final class Locker {
+    let client: ControlClient
+
+    /// nil if the daemon of the mount is not this one, or cannot be reached.
+    init?(_ mount: MountEntry, _ daemon: Int32) {
+      guard let client = try? ControlClient(mount), client.daemon.pid == daemon else { return nil }
+      self.client = client
+    }
   }
 
   private func stillOpen(_ processes: [BusyProcess]) -> Failure {
