@@ -78,6 +78,8 @@ package enum TestHooks {
     case changes
     /// The time that a connection to the gallery may be without a request, and a stream of it without bytes.
     case idleConnection = "idle-connection"
+    /// The time without a request after which a page of the gallery counts as closed.
+    case page
     /// The time for a TLS handshake with the gallery.
     case handshake
     /// The time that the gallery waits for a slice of an upload to go on.

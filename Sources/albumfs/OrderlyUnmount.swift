@@ -78,8 +78,8 @@ struct OrderlyUnmount {
   }
 
   /// A connection by which the daemon can be asked to lock the space after the unmount. It is made before:
-  /// daemons are found by the device number of their mount, and the kernel gives that to another mount once the
-  /// file system has gone.
+  /// daemons are found by the device number of their mount, and the kernel gives that to another mount once
+  /// the file system has gone.
   private final class Locker {
     let client: ControlClient
 

@@ -281,7 +281,7 @@ struct ThumbnailTests {
     #expect(space.fileSystem.urgency(of: photo) == .later)
     let fileSystem = space.fileSystem
     let waiting = try PosixThread(name: "sync") { _ = fileSystem.waitForThumbnails(until: nil) }
-    while fileSystem.urgency(of: photo) != .now { usleep(1000) }
+    #expect(eventually { fileSystem.urgency(of: photo) == .now })
     fileSystem.abandon(photo)
     waiting.join()
     #expect(fileSystem.urgency(of: photo) == .later, "nobody waits any more")

@@ -271,19 +271,16 @@ import Testing
     make() { "$A" init --kdf interactive --chaff "$2" --password-file p "$1"; }
     begin() {
       make "$1" 512M 2> said & init=$!
-      for i in $(seq 6000); do
-        if find "$1/segments" -type f 2> /dev/null | grep -q .; then return; fi
-        kill -0 $init || return 1
-        sleep 0.01
-      done
-      return 1
+      local store=$1
+      await '[ -n "$(find "$store/segments" -type f 2> /dev/null)" ] || ! kill -0 $init'
+      kill -0 $init
     }
 
     """
 
   private func script(_ text: String) throws -> Command.Outcome {
     let scratch = try ScratchDirectory()
-    var command = Command("/usr/bin/env", ["bash", "-c", Self.begin + text])
+    var command = Command("/usr/bin/env", ["bash", "-c", Waiting.shell + Self.begin + text])
     command.environment = ["A": Command.builtPath("albumfs"), "D": scratch.path]
       .merging(WeakPasswords.environment) { $1 }
     return try command.run()

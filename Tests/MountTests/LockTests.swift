@@ -150,15 +150,11 @@ import Testing
       rm -f $W/ready
       unshare --mount --propagation private bash -c '
         for point in $(findmnt -rn -t fuse.albumfs -o TARGET | grep -vxF "$M"); do umount -l $point; done
-        eval "$1"; touch $W/ready; exec sleep 1000' hold "$1" &
+        eval "$1"; touch $W/ready; exec sleep infinity' hold "$1" &
       holder=$!; trap 'kill -9 $holder 2>/dev/null || true' EXIT
-      for i in $(seq 3000); do test -e $W/ready && break; sleep 0.1; done; test -e $W/ready
+      await test -e $W/ready
     }
     """
-
-  private func ended(_ daemon: Int32) -> String {
-    "for i in $(seq 3000); do test -e /proc/\(daemon) || break; sleep 0.1; done; test ! -e /proc/\(daemon)"
-  }
 
   /// The kernel ends a file system with its last mount, and a container or a bind mount may have one.
   @Test(
@@ -172,7 +168,7 @@ import Testing
         """
         \(hold)
         hold true; mkdir $W/bind; mount --bind $M $W/bind; test "$(cat $W/bind/file)" = kept
-        timeout 200 albumfs \(verb) $M 2>&1; ! mountpoint -q $M; \(ended(daemon))
+        timeout 200 albumfs \(verb) $M 2>&1; ! mountpoint -q $M; await ended \(daemon)
         ! nsenter -t $holder -m cat $M/file; ! cat $W/bind/file
         umount -l $W/bind; echo held by $holder
         """)
@@ -194,7 +190,7 @@ import Testing
           hold 'exec 7< $M/file'
           code=0; timeout 200 albumfs \(verb) $M 2>&1 || code=$?; test $code = 46; albumfs list
           ! nsenter -t $holder -m ls $M/ 2> $W/refused; grep -q 'key not available' $W/refused
-          echo held by $holder; kill -9 $holder; \(ended(daemon))
+          echo held by $holder; kill -9 $holder; await ended \(daemon)
           """)
         let holder = told.split(separator: " ").last ?? ""
         #expect(told.contains("sleep (\(holder)) has"), "\(told)")

@@ -176,11 +176,7 @@ struct PatienceTests {
 
   /// Waits for such a worker, for five minutes at most.
   private func awaitWorker(_ mark: String, _ share: ProcessorShare) throws -> Bool {
-    for _ in 0..<3000 {
-      if try workers(mark, share) > 0 { return true }
-      usleep(100_000)
-    }
-    return false
+    try eventually { try workers(mark, share) > 0 }
   }
 
   @Test("Beside programs that take the processor, a picture that becomes urgent gets its share")

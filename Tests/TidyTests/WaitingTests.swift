@@ -6,10 +6,11 @@ import Testing
 struct WaitingTests {
   private static let helpers = ["AlbumTestSupport/Waiting.swift", "Waiting/"]
 
-  /// What no test runs: measurements, the maker of the old stores, and the page's tests that a person starts.
+  /// What no test runs: measurements, the runner of the tests, the maker of the old stores, and the page's tests
+  /// that a person starts.
   private static func isOther(_ path: String) -> Bool {
     path.contains(
-      /^(Bench|Fixtures)\/|^GalleryPageTests\/(test_page|mock_server|readme_pictures)\.py$/)
+      /^(Bench|Fixtures|Suite)\/|^GalleryPageTests\/(test_page|mock_server|readme_pictures)\.py$/)
   }
 
   /// Sleeping for a time, in Swift, in a script or in Python. A process that stays (`sleep infinity`) waits for

@@ -19,7 +19,7 @@ final class Session: Sendable {
   let streams = ReplyStreams()
 
   /// A page that has not said that it is open for so long is closed.
-  private static let pagePatience = Duration.seconds(60)
+  private static let pagePatience = TestHooks.delay(.page, .seconds(60))
 
   init(_ space: OpenSpace, hasPage: Bool = true) {
     self.space = space

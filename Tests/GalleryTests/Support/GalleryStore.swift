@@ -48,6 +48,8 @@ enum GalleryStore {
       os.makedirs(W + "/runtime", mode=0o700, exist_ok=True)
       import gallery
       from gallery import *
+      # Programs are no pages, and do not say that they are open.
+      gallery.DELAYS.append("page=600")
       PASSWORD, SECOND = \"\(password)\", \"\(second)\"
       \(program)
       """)

@@ -27,6 +27,10 @@ def mounts():
         return [line.split()[4] for line in table if " fuse.albumfs " in line]
 
 
+# Fixed delays of albumfs that are others than a user's, for every server.
+DELAYS = []
+
+
 class Server:
     """`albumfs serve`, with all that it prints."""
 
@@ -37,7 +41,7 @@ class Server:
         self.process = subprocess.Popen(
             ["albumfs", "serve", *arguments, "--listen", host, "--port", str(self.port)], stdin=subprocess.DEVNULL,
             stdout=self.log, stderr=self.log, start_new_session=True,
-            env=dict(os.environ, ALBUMFS_TESTS_DELAYS=delays))
+            env=dict(os.environ, ALBUMFS_TESTS_DELAYS=",".join(DELAYS + [delays] * bool(delays))))
         eventually(lambda: b"Ctrl-C" in self.output() or self.process.poll() is not None)
         if b"Ctrl-C" not in self.output(): raise AssertionError(("the server does not start", self.output()))
 
