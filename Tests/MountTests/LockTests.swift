@@ -231,11 +231,7 @@ import Testing
       try mounted.sh(
         """
         albumfs mount -q --idle 1s --password-file $P $S $M
-        for i in $(seq 1000); do
-          df $M > /dev/null; stat $M > /dev/null
-          grep -q " $M " /proc/self/mountinfo || break; sleep 0.05
-        done
-        ! grep -q " $M " /proc/self/mountinfo
+        await 'df $M > /dev/null; stat $M > /dev/null; ! grep -q " $M " /proc/self/mountinfo'
         """)
     }
   }

@@ -72,16 +72,18 @@ struct SessionCommand: ParsableCommand {
       let keys = try StoreCommands.reporting { () throws(StoreError) in
         try store.unlock(password: password)
       }
-      guard let found = SessionCommand.mount(of: keys.memoryName) else { throw error }
+      guard let found = SessionCommand.mount(of: keys.memoryName, in: path) else { throw error }
       return found
     }
   }
 
-  /// The mount of a space whose daemon is this user's.
-  private static func mount(of space: String) -> GalleryMount? {
+  /// The mount of a space whose daemon is this user's. A copy of a store has the same spaces, so `store` says
+  /// which one is meant; nil: any.
+  private static func mount(of space: String, in store: String? = nil) -> GalleryMount? {
     ControlClient.firstDaemon { client, device -> GalleryMount? in
       guard case .done(let summary)? = try? client.ask(.serves(space: space)), summary.count == 1,
-        let mount = try? MountPath.table().spaces.last(where: { $0.device == device })
+        let mount = try? MountPath.table().spaces.last(where: { $0.device == device }),
+        store == nil || ControlClient.store(of: mount).map(MountPath.resolve) == store
       else { return nil }
       return GalleryMount(mountPoint: mount.mountPoint, isNew: false)
     }
