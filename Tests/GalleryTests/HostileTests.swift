@@ -302,7 +302,7 @@ import Testing
                     try: login()
                     except Refused as error: assert error.code == "slow", (name, error)
                     else: return True
-                eventually(is_in, seconds=100)
+                eventually(is_in)
             # Over HTTP/2, a stream that is reset is one that nobody waits for.
             from http2 import Connection, RESET
             connection = Connection(server)
@@ -310,7 +310,7 @@ import Testing
             for stream in streams: connection.data(stream, wrong, end=True)
             for stream in streams: connection.send(RESET, 0, stream, bytes([0, 0, 0, 8]))
             address = "127.0.0.1"
-            eventually(is_in, seconds=100)
+            eventually(is_in)
         """)
     }
   }

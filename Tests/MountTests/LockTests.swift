@@ -217,6 +217,7 @@ import Testing
         code=0; timeout 200 albumfs lock --all 2>&1 || code=$?; test $code = 46
         test -z "$(findmnt -rn -t fuse.albumfs)"; kill -9 $holder
         END
+        export -f await
         timeout 600 unshare --mount --propagation private bash $W/inside
         """)
       #expect(told.contains("\(mounted.mountPoint) is locked"), "\(told)")
