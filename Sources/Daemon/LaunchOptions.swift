@@ -117,7 +117,7 @@ extension LaunchOptions {
     "password-file", "password-command", "thumbnailer", "video-thumbnailer", "grace", "idle",
     "owner", "transport",
   ]
-  /// Those without a value.
+  /// The options without a value.
   package static let flagWords = [
     "read-only", "allow-other", "remember", "fido2", "with-password", "no-video-mark",
   ]

@@ -1,5 +1,4 @@
-/// What a file's name says about its content: for listings, which read no content, and for names that albumfs
-/// gives.
+/// The kind of a file by its name: for listings, which read no content, and for names that albumfs gives.
 package enum NamedKind: Sendable {
   case picture
   case film

@@ -10,7 +10,7 @@ extension GalleryRoutes {
 
   func addSession(to router: Router<Context>) {
     router.post("/api/login") { request, context in
-      // Who sends half a body has tried no password. A whole one that is none is a wrong password.
+      // A client that sends half a body tries no password. A whole body that holds none is a wrong one.
       let bytes = try await RequestBodies.bytes(request, atMost: 1 << 16)
       let body = try? JSONDecoder().decode(Login.self, from: Data(bytes))
       let cookie = try await context.whileConnected {
