@@ -270,7 +270,8 @@ import Testing
     set -e; cd "$D"; printf 'correct horse\\n' > p
     make() { "$A" init --kdf interactive --chaff "$2" --password-file p "$1"; }
     begin() {
-      make "$1" 512M 2> said & init=$!
+      # Without exec, $! would be a shell that waits for `init`.
+      (exec "$A" init --kdf interactive --chaff 4G --password-file p "$1") 2> said & init=$!
       local store=$1
       await '[ -n "$(find "$store/segments" -type f 2> /dev/null)" ] || ! kill -0 $init'
       kill -0 $init
