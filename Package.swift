@@ -239,10 +239,13 @@ let package = Package(
     program("albumfs-gallery", ["Posix", "ControlProtocol", "Gallery"]),
 
     // Tests mirror Sources.
+    .systemLibrary(
+      name: "CTestVips", path: "Tests/CTestVips", pkgConfig: "gobject-2.0",
+      providers: [.apt(["libvips-dev"])]),
     .target(
       name: "AlbumTestSupport",
       dependencies: [
-        "AlbumModel", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore",
+        "AlbumModel", "Posix", "CLinux", "CTestVips", "AlbumFormat", "AlbumSecrets", "AlbumStore",
         "AlbumFileSystem", "AlbumCheck",
       ],
       path: "Tests/AlbumTestSupport", swiftSettings: settings(of: "AlbumTestSupport")),

@@ -176,6 +176,28 @@ static inline int cvips_bytes_to_cmyk(VipsImage *in, VipsImage **out) {
   return result;
 }
 
+// Red, green and blue of the first three bands as brightness and two differences of colours (IEC 61966-2-1, annex F).
+// Keeps the upper byte of wider samples.
+static inline int cvips_ycc_to_srgb(VipsImage *in, VipsImage **out) {
+  VipsImage *steps[5] = {NULL};
+  double one[] = {1, 1, 1}, offset[] = {0, -128, -128};
+  VipsImage *matrix = vips_image_new_matrixv(3, 3, 1.0, 0.0, 1.402, 1.0, -0.344136, -0.714136, 1.0, 1.772, 0.0);
+  int result = -1;
+  if (matrix != NULL && !vips_extract_band(in, &steps[0], 0, "n", 3, NULL) &&
+      !vips_msb(steps[0], &steps[1], NULL) && !vips_linear(steps[1], &steps[2], one, offset, 3, NULL) &&
+      !vips_recomb(steps[2], &steps[3], matrix, NULL) && !vips_linear1(steps[3], &steps[4], 1, 0.5, NULL)) {
+    VipsImage *bytes = NULL;
+    if (!vips_cast_uchar(steps[4], &bytes, NULL)) {
+      result = vips_copy(bytes, out, "interpretation", VIPS_INTERPRETATION_sRGB, NULL);
+      g_object_unref(bytes);
+    }
+  }
+  for (int step = 0; step < 5; step++)
+    if (steps[step] != NULL) g_object_unref(steps[step]);
+  if (matrix != NULL) g_object_unref(matrix);
+  return result;
+}
+
 static inline void cvips_set_profile(VipsImage *image, const void *data, size_t length) {
   vips_image_set_blob_copy(image, VIPS_META_ICC_NAME, data, length);
 }

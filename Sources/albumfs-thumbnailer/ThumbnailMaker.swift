@@ -227,9 +227,21 @@ struct ThumbnailMaker {
     case .jpeg2000:
       guard let image = unsafe Image(loading: picture, errors) else { return nil }
       let file = unsafe picture.assumingMemoryBound(to: UInt8.self).span
-      if image.bands < 4 || !JPEG2000Colours.areInks(in: file) { return finish(image) }
-      guard let inks = image.asInks() else { return nil }
-      return finish(inks)
+      let colours = JPEG2000Colours(of: file)
+      if image.bands >= 4, colours.space == .inks {
+        guard let inks = image.asInks() else { return nil }
+        return finish(inks)
+      }
+      if image.bands >= 3, colours.space == .differences {
+        guard let mixed = image.fromDifferences() else { return nil }
+        return finish(mixed)
+      }
+      // libvips takes each further channel for opacity.
+      if image.hasAlpha, !colours.hasOpacity {
+        guard let plain = image.colours(image.bands < 3 ? 1 : 3) else { return nil }
+        return finish(plain)
+      }
+      return finish(image)
     // libvips takes numbers with a point for light, which only its profile says, and their alpha for bytes.
     case .jpegXL:
       guard let header = unsafe Image(loading: picture, errors) else { return nil }

@@ -282,6 +282,14 @@ struct Image: ~Copyable {
   /// The same samples, of 8 bits, as cyan, magenta, yellow and black.
   func asInks() -> Image? { unsafe Image { unsafe cvips_bytes_to_cmyk(raw, &$0) } }
 
+  /// Red, green and blue of brightness and two differences of colours (sYCC).
+  func fromDifferences() -> Image? { unsafe Image { unsafe cvips_ycc_to_srgb(raw, &$0) } }
+
+  /// Only the first bands, not yet in memory.
+  func colours(_ count: CInt) -> Image? {
+    unsafe Image { unsafe cvips_first_bands(raw, &$0, count) }
+  }
+
   func firstBands(_ count: CInt) -> Image? {
     let bands = unsafe Image { unsafe cvips_first_bands(raw, &$0, count) }
     return bands?.inMemory()

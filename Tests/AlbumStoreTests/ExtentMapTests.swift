@@ -38,7 +38,7 @@ struct ExtentMapTests {
     var model = [Home?](repeating: nil, count: length)
     var grid: UInt32 = 0
     var end = 0
-    for _ in 0..<60 {
+    for step in 1...60 {
       let isAppend = Bool.random(using: &random)
       let from = isAppend ? end : Int.random(in: 0..<length, using: &random)
       let to = min(length, from + Int.random(in: 1...90_000, using: &random))
@@ -59,7 +59,8 @@ struct ExtentMapTests {
       model.replaceSubrange(from..<to, with: homes(new, from..<to))
       let dropped = map.replace(from: Int64(from), to: Int64(to), with: new)
       #expect(homes(dropped, from..<to) == before)
-      #expect(homes(map.extents, 0..<length) == model)
+      // Comparing all bytes takes most of the time.
+      if step.isMultiple(of: 12) { #expect(homes(map.extents, 0..<length) == model) }
       end = max(end, to)
       for (one, next) in zip(map.extents, map.extents.dropFirst()) {
         #expect(one.end <= next.offset)

@@ -52,11 +52,7 @@ package enum TestPictures {
 
   /// Encodes a PPM by the extension of a file name of libvips, such as `jpg[Q=90]`.
   package static func encode(_ pixels: Data, as format: String) throws -> [UInt8] {
-    try Workshop.open { shop in
-      try shop.write(pixels, "in.ppm")
-      try shop.run("vips", "copy", "in.ppm", "out." + format)
-      return try shop.read("out." + String(format.prefix { $0 != "[" }))
-    }
+    try TestVips.encode(Array(pixels), as: format)
   }
 
   /// A JPEG with the orientation, a place and a comment in its metadata.
@@ -80,7 +76,7 @@ package enum TestPictures {
     try Workshop.open { shop in
       let name = "picture." + format
       try shop.write(Data(picture), name)
-      try shop.run("exiftool", ["-q", "-overwrite_original"] + tags + [name])
+      _ = try ExifTool.run(["-overwrite_original"] + tags + [shop.path(name)])
       return try shop.read(name)
     }
   }
@@ -89,7 +85,7 @@ package enum TestPictures {
   package static func tags(of picture: [UInt8]) throws -> [String] {
     try Workshop.open { shop in
       try shop.write(Data(picture), "picture")
-      let output = try shop.run("exiftool", "-a", "-u", "-G1", "-s", "picture")
+      let output = try ExifTool.run(["-a", "-u", "-G1", "-s", shop.path("picture")])
       // "[GPS]    GPSLatitude    : 48 deg".
       return output.split(separator: "\n").compactMap { line in
         guard line.first == "[", let end = line.firstIndex(of: "]") else { return nil }
@@ -101,21 +97,7 @@ package enum TestPictures {
 
   /// Decodes any picture into pixels.
   package static func decode(_ picture: [UInt8]) throws -> Pixels {
-    try Workshop.open { shop in
-      try shop.write(Data(picture), "picture")
-      try shop.run("vips", "copy", "picture", "out.v")
-      // libvips' own format: a header of 64 bytes, which begins with a magic number and three sizes in
-      // the order of bytes of the machine that wrote it (ours: little-endian), then the pixels.
-      let bytes = try shop.read("out.v")
-      var header = unsafe ByteReader(bytes.span.bytes)
-      _ = try header.read(UInt32.self)
-      let width = Int(try header.read(UInt32.self))
-      let height = Int(try header.read(UInt32.self))
-      let bands = Int(try header.read(UInt32.self))
-      return Pixels(
-        width: width, height: height, bands: bands,
-        bytes: Array(bytes.dropFirst(64).prefix(width * height * bands)))
-    }
+    try TestVips.decode(picture)
   }
 }
 
@@ -162,6 +144,8 @@ package struct Workshop {
     defer { try? FileManager.default.removeItem(at: shop.directory) }
     return try body(shop)
   }
+
+  package func path(_ name: String) -> String { directory.path + "/" + name }
 
   package func write(_ data: Data, _ name: String) throws {
     try data.write(to: directory.appendingPathComponent(name))

@@ -15,7 +15,7 @@ package func eventually(_ isSo: () throws -> Bool) rethrows -> Bool {
   while try !isSo() {
     if ContinuousClock.now >= end { return false }
     usleep(pause)
-    pause = min(2 * pause, 10_000)
+    pause = min(pause * 3 / 2, 50_000)
   }
   return true
 }

@@ -30,6 +30,7 @@ class Record:
     check: dict
     chaff: dict  # The output of `chaff status` with the first password.
     truth: Truth | None = None  # None in files of earlier versions.
+    planted: tuple[Copy, ...] = ()  # The last copy with each leak of leaks.py; empty where there is one space.
 
 
 def statistics(prefix: str, values: Iterable[float]) -> Features:

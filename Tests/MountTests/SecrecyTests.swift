@@ -194,7 +194,7 @@ import Testing
     try MountedStore.use(content: nil) { mounted in
       let sessions = { (options: String) in
         try mounted.sh(
-          "albumfs chaff status --json \(options) $S | python3 -c 'import json, sys; print(json.load(sys.stdin)[\"sessions\"])'"
+          "albumfs chaff status --json \(options) $S | /usr/bin/python3 -c 'import json, sys; print(json.load(sys.stdin)[\"sessions\"])'"
         )
       }
       #expect(try sessions("--password-file $P") == "0", "nothing was written yet")

@@ -13,7 +13,7 @@ import Testing
     truncate -s 10 truncated.jpg
     dd status=none if=/dev/urandom of=noise.jpg bs=64 count=1 conv=notrunc
     printf '\\x89PNG\\r\\n\\x1a\\n and no more' > broken.jpg
-    python3 - <<END
+    /usr/bin/python3 - <<END
     import mmap, os
     with open("mapped.jpg", "r+b") as file:
         memory = mmap.mmap(file.fileno(), 0)
@@ -59,7 +59,7 @@ import Testing
 
   /// A worker keeps its share of the processor, and lives on for half a minute.
   private static let hasWorker = """
-    shared() { pgrep -f -a -P $(albumfs status --json $M | python3 -c \
+    shared() { pgrep -f -a -P $(albumfs status --json $M | /usr/bin/python3 -c \
       'import json, sys; print(json.load(sys.stdin)["pid"])') albumfs-thumbnailer |
       grep -q -e "--share $1"; }
     """

@@ -34,7 +34,7 @@ import Testing
     mkdir -p deep/er/still; touch -d 2001-02-03T04:05:06 deep/er/still/old; chmod 640 hard
     truncate -s 100 again/5.raw; truncate -s 2M sparse; fallocate -p -o 100 -l 9000 again/60.raw
     setfattr -n user.note -v kept moved; rm -r synced; rm again/9*; rmdir deep/er/still 2>/dev/null || true
-    python3 - <<'PROGRAM'
+    /usr/bin/python3 - <<'PROGRAM'
     import os
     os.mkdir("many")
     for n in range(500): open(f"many/{n:04}" + "x" * 150, "w").write(str(n))

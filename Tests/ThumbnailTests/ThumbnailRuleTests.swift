@@ -213,6 +213,55 @@ struct ThumbnailRuleTests {
     }
   }
 
+  /// Brightness and two differences of colours, in place of red, green and blue.
+  private static func differences(_ pixels: Data) -> Data {
+    let head = Data("P6\n640 400\n255\n".utf8)
+    var bytes = [UInt8](pixels.dropFirst(head.count))
+    for start in stride(from: 0, to: bytes.count, by: 3) {
+      let (r, g, b) = (Double(bytes[start]), Double(bytes[start + 1]), Double(bytes[start + 2]))
+      bytes[start] = UInt8(clamping: Int(0.299 * r + 0.587 * g + 0.114 * b))
+      bytes[start + 1] = UInt8(clamping: Int(128 - 0.168736 * r - 0.331264 * g + 0.5 * b))
+      bytes[start + 2] = UInt8(clamping: Int(128 + 0.5 * r - 0.418688 * g - 0.081312 * b))
+    }
+    return head + bytes
+  }
+
+  @Test(
+    "A JPEG 2000 of brightness and differences of colours shows its colours", arguments: [18, 24])
+  func differencesAsJPEG2000(_ number: UInt8) throws {
+    let worker = try TestWorker()
+    var fine = try TestPictures.encode(
+      Self.differences(TestPictures.pixels()), as: "jp2[lossless]")
+    let coarse = try TestPictures.encode(TestPictures.pixels(), as: "jp2[subsample-mode=on]")
+    let box = try #require(Data(fine).firstRange(of: Data("colr".utf8)))
+    fine.replaceSubrange(box.upperBound + 3..<box.upperBound + 7, with: [0, 0, 0, number])
+    for picture in [fine, coarse] {
+      let pixels = try TestPictures.decode(worker.thumbnail(of: picture).1)
+      #expect(pixels.isUpright, "\(pixels)")
+    }
+  }
+
+  @Test("A channel of a JPEG 2000 is no opacity unless the file says so")
+  func channelsOfJPEG2000() throws {
+    let worker = try TestWorker()
+    let picture = try Workshop.open { shop in
+      try shop.write(TestPictures.pixels(), "in.ppm")
+      try shop.run("vips", "bandjoin_const", "in.ppm", "four.v", "100")
+      try shop.run("vips", "copy", "four.v", "out.jp2[lossless]")
+      return try shop.read("out.jp2")
+    }
+    #expect(try worker.thumbnail(of: picture).0 == .png)
+    // Number, type and colour of the last of four channels. A type of 65,535 is not specified.
+    let box = try #require(Data(picture).firstRange(of: Data("cdef".utf8)))
+    var undescribed = picture
+    let type = box.upperBound + 2 + 3 * 6 + 2
+    #expect(picture[type..<type + 2].elementsEqual([0, 1]))
+    undescribed.replaceSubrange(type..<type + 2, with: [255, 255])
+    let (kind, bytes) = try worker.thumbnail(of: undescribed)
+    #expect(kind == .jpeg)
+    #expect(try TestPictures.decode(bytes).isUpright)
+  }
+
   @Test(
     "A small picture is not smeared: it becomes PNG, or lossless WebP",
     arguments: ["jpg[Q=95]", "png", "tif", "webp[lossless]"])

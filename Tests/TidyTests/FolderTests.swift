@@ -12,7 +12,7 @@ struct FolderTests {
   ]
 
   @Test func foldersOfAlbumStorePointOneWay() throws {
-    let sources = try Sources(under: "Sources")
+    let sources = Sources(files: sourceFiles(under: "Sources"))
     #expect(Set(sources.folders(of: "AlbumStore")) == Set(FolderTests.order))
     for fault in sources.upward(in: "AlbumStore", FolderTests.order) {
       Issue.record("\(fault)")
@@ -22,7 +22,7 @@ struct FolderTests {
   /// Only the command line says what to type.
   @Test func theCoreNamesNoOptionsOfTheCommandLine() throws {
     for target in ["AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem", "AlbumCheck"] {
-      for (path, text) in try sourceFiles(under: "Sources/\(target)") {
+      for (path, text) in sourceFiles(under: "Sources/\(target)") {
         for line in text.split(separator: "\n") where !line.contains("///") {
           #expect(!line.contains(/"[^"]*--[a-z]/), "\(path): \(line)")
         }
@@ -50,16 +50,30 @@ struct FolderTests {
   }
 }
 
-/// The texts of the Swift files in a folder of the repository, by their path below the folder.
-func sourceFiles(under folder: String) throws -> [String: String] {
-  let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent(folder).path
-  var files: [String: String] = [:]
-  let found = FileManager.default.enumerator(atPath: root)?.compactMap { $0 as? String } ?? []
-  for name in found where name.hasSuffix(".swift") {
-    files[name] = try String(contentsOfFile: "\(root)/\(name)", encoding: .utf8)
+/// The Swift files of the repository, read once for all tests.
+enum SwiftFiles {
+  static let sources = read("Sources")
+  static let tests = read("Tests")
+
+  /// By their path below the repository, sorted.
+  private static func read(_ folder: String) -> [(path: String, text: String)] {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent().path
+    let found = FileManager.default.enumerator(atPath: "\(root)/\(folder)")
+    let names = found?.compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") } ?? []
+    return names.sorted().map { name in
+      let text = try? String(contentsOfFile: "\(root)/\(folder)/\(name)", encoding: .utf8)
+      return ("\(folder)/\(name)", text ?? "")
+    }
   }
-  return files
+}
+
+/// The texts of the Swift files in a folder of the repository, by their path below the folder.
+func sourceFiles(under folder: String) -> [String: String] {
+  let all = folder.hasPrefix("Tests") ? SwiftFiles.tests : SwiftFiles.sources
+  let files = all.filter { $0.path.hasPrefix(folder + "/") }
+  return Dictionary(
+    uniqueKeysWithValues: files.map { (String($0.path.dropFirst(folder.count + 1)), $0.text) })
 }
 
 /// Swift files by their path below a root, without comments and string literals.
@@ -67,8 +81,6 @@ private struct Sources {
   let files: [String: String]
 
   init(files: [String: String]) { self.files = files.mapValues(Sources.stripped) }
-
-  init(under folder: String) throws { self.init(files: try sourceFiles(under: folder)) }
 
   private static func stripped(_ text: String) -> String {
     text.split(separator: "\n", omittingEmptySubsequences: false).map { line in

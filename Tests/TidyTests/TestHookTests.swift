@@ -7,18 +7,18 @@ struct TestHookTests {
   private static let list = "Posix/TestHooks.swift"
 
   @Test func onlyTheListReadsVariablesOfTests() throws {
-    for (path, text) in try sourceFiles(under: "Sources") where path != TestHookTests.list {
+    for (path, text) in sourceFiles(under: "Sources") where path != TestHookTests.list {
       #expect(!text.contains("ALBUMFS_TESTS_"), "\(path) names a variable of tests")
     }
   }
 
   /// Files that tests and scripts run set no variable that nothing reads.
   @Test func everyVariableThatTestsSetIsInTheList() throws {
-    let list = try #require(try sourceFiles(under: "Sources")[TestHookTests.list])
+    let list = try #require(sourceFiles(under: "Sources")[TestHookTests.list])
     let name = /ALBUMFS_TESTS_[A-Z0-9_]*[A-Z0-9]/
     let listed = Set(list.matches(of: name).map { String($0.output) })
     #expect(listed.count > 3)
-    for (path, text) in try sourceFiles(under: "Tests") where !path.hasPrefix("TidyTests/") {
+    for (path, text) in sourceFiles(under: "Tests") where !path.hasPrefix("TidyTests/") {
       for match in text.matches(of: name) {
         #expect(listed.contains(String(match.output)), "\(path) sets \(match.output)")
       }
@@ -27,7 +27,7 @@ struct TestHookTests {
 
   /// Each delay that tests can change is one of albumfs, and a test changes it. Only debug builds read any.
   @Test func everyDelayIsUsedAndChanged() throws {
-    let sources = try sourceFiles(under: "Sources")
+    let sources = sourceFiles(under: "Sources")
     let list = try #require(sources[TestHookTests.list])
     let cases = try #require(list.split(separator: "enum Delay: ").dropFirst().first)
     let body = try #require(cases.split(separator: "\n  }").first)
@@ -36,7 +36,7 @@ struct TestHookTests {
     }
     #expect(names.count > 5)
     let code = sources.filter { $0.key != TestHookTests.list }.values.joined()
-    let tests = try sourceFiles(under: "Tests").values.joined()
+    let tests = sourceFiles(under: "Tests").values.joined()
     for name in names {
       #expect(code.contains("TestHooks.delay(.\(name[0]), "), "\(name[0]) is no delay of albumfs")
       let text = name.last!.replacing("\"", with: "")
@@ -49,7 +49,7 @@ struct TestHookTests {
 
   /// A file that says it has something for tests is in the table, and a file of the table exists.
   @Test func everyHookIsInTheTable() throws {
-    let files = try sourceFiles(under: "Sources")
+    let files = sourceFiles(under: "Sources")
     let list = try #require(files[TestHookTests.list])
     let rows = Set(list.matches(of: /\n\/\/ \| (\w+) +\|/).map { String($0.1) }).subtracting([
       "file"

@@ -3,13 +3,15 @@
 # await COMMAND…: waits until a command succeeds, for five minutes at most. A pipeline, or a command with words
 # that contain spaces, is one word.
 await() {
-  local awaited="$*" await_end=$((SECONDS + 300))
+  local awaited="$*" await_end=$((SECONDS + 300)) await_pause=2
   until eval "$awaited" 2>/dev/null; do
     if [ "$SECONDS" -ge "$await_end" ]; then
       echo "waited in vain for: $awaited" >&2
       return 1
     fi
-    sleep 0.02
+    # What comes late is asked for less often: each question is a process or two.
+    sleep "$(printf 0.%02d "$await_pause")"
+    [ "$await_pause" -ge 24 ] || await_pause=$((await_pause * 3 / 2))
   done
 }
 

@@ -1,5 +1,5 @@
 """A client of the gallery for tests: one server, and browsers that are logged in to it."""
-import hashlib, http.client, io, json, os, re, signal, socket, ssl, struct, subprocess, threading, time, zipfile
+import hashlib, http.client, io, json, os, re, select, signal, socket, ssl, struct, subprocess, threading, time, zipfile
 import contextlib, sys, urllib.parse
 
 sys.path.insert(0, os.path.dirname(__file__) + "/../../Waiting")
