@@ -12,7 +12,7 @@ import Testing
 // decrypts. The space can be written to.
 //
 // The tests always run all sequences of one and two operations, and all pairs of which one comes within the
-// other's sync. Of the sequences of three they run as many as 12,000 states take, or ALBUMFS_CRASH_STATES;
+// other's sync. Of the sequences of three they run as many as 20,000 states take, or ALBUMFS_CRASH_STATES;
 // with ALBUMFS_LONG_TESTS all, which are more than a million states.
 
 @Suite struct SystematicTests {
@@ -160,7 +160,7 @@ enum Harness {
   static let isLong = unsafe getenv("ALBUMFS_LONG_TESTS") != nil
   static let isLimited = unsafe getenv("ALBUMFS_CRASH_STATES") != nil
   static let wantedStates =
-    variable("ALBUMFS_CRASH_STATES").map { Int($0) } ?? (isLong ? .max : 12_000)
+    variable("ALBUMFS_CRASH_STATES").map { Int($0) } ?? (isLong ? .max : 20_000)
 
   /// The number of states of copies to examine; nil: as many as `CopyTally` says.
   static let wantedCopies =
