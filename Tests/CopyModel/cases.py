@@ -7,7 +7,7 @@ from events import PROFILES, live
 from promises import (changed_by_writing, commanded_by, cuts_more_than_tail, damage_is_told, loses_more_than_frames,
                       lacks_changes, loses_more_than_segment, other_timeline_is_told, p1, p2, power_cut_prefix, same,
                       wrong_in_timeline)
-from reader import NEXT, REC, read
+from reader import NEXT, read
 from store import FOREVER, GARBAGE, GRACE, Births, Frame, Head, Seen, Store
 
 ELSEWHERE = -1      # the boot of a reader on another machine, or after a restart

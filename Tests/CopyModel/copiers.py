@@ -1,7 +1,7 @@
 """Copiers: they list directories and read files at instants of their own choice, each file in ascending offsets.
 
 A target is ({key: Seen}, {key: mtime})."""
-from store import FOREVER, Seen
+from store import Seen
 
 HASTES = ('', 'older first', 'older first', 'halves', 'data first', 'journals first', 'edges')
 

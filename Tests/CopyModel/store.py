@@ -290,11 +290,6 @@ class Store:
         return [('inode', number, self.state(number))] + [
             ('extents', number, index, place) for index, place in stretches.items()]
 
-    def sync(self):
-        for segment in self.files.values():
-            segment.durable = True
-            for cell in segment.cells: cell[2] = True
-
     def barrier(self):
         """Syncs content, then records that in a frame, then syncs the frame. Finished segments get their seals."""
         last = self.next['frame'] - 1

@@ -5,6 +5,9 @@ import contextlib, sys, urllib.parse
 sys.path.insert(0, os.path.dirname(__file__) + "/../../Waiting")
 from waiting import eventually
 
+# The programs of tests take everything from here.
+FOR_TESTS = (contextlib, io, select, struct, threading, time, urllib.parse, zipfile)
+
 CONSTANT = {
     "cache-control": "no-store", "x-content-type-options": "nosniff", "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin", "cross-origin-resource-policy": "same-origin",
