@@ -1,6 +1,9 @@
 import AlbumFormat
 import AlbumModel
 import AlbumSecrets
+import AlbumTestSupport
+import Foundation
+import Posix
 import Testing
 
 @testable import AlbumStore
@@ -19,6 +22,30 @@ struct SegmentWriterTests {
     #expect(append(1000, to: writer) == SegmentSeal.reservedByteCount)
     try writer.finish()
     #expect(append(1000, to: writer) == nil)
+  }
+
+  /// The thread that prepares the tail may be anywhere when the first records are written: the file is the same.
+  @Test func theFirstWriteLeavesTheWholeSegmentHoweverMuchOfItsTailWasPrepared() throws {
+    let place = try StorePlace()
+    let size = 2 << 20
+    let files = SegmentFiles(
+      directory: place.store.directory, keys: place.keys, segmentSize: size)
+    var random = SeededRandom()
+    for number in 0..<15 {
+      let id = SegmentID(kind: .data, number: SegmentNumber(UInt32(2000 + number)))
+      let writer = SegmentWriter(id, files: files, preparesTail: number % 3 > 0)
+      let records = [1, 1, 3, 12, 30].randomElement(using: &random)!
+      for _ in 0..<records { _ = append(60_000, to: writer) }
+      let end = writer.used
+      try writer.flush()
+      var expected = [UInt8](repeating: 0, count: size - end)
+      unsafe expected.withUnsafeMutableBytes {
+        unsafe place.keys.cipher.fillTail($0, of: writer.name, from: end)
+      }
+      let content = try place.store.directory.contents(of: files.path(id), limit: size)
+      #expect(content.count == size)
+      #expect(Data(content[end...]) == Data(expected), "seed \(random.seed), segment \(number)")
+    }
   }
 
   private func append(_ count: Int, to writer: SegmentWriter) -> Int? {

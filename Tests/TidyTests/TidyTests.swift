@@ -135,7 +135,8 @@ struct TidyTests {
           "Segments/SegmentInspection",
           "Journal/JournalScan", "Segments/Chaff", "Segments/ContentStore",
           "Segments/EndedSegment", "Segments/SegmentImage", "Segments/SegmentWriter",
-          "Segments/ShortFiles", "Segments/UnwrittenCells", "SpaceContent",
+          "Segments/ShortFiles", "Segments/TailPreparation", "Segments/UnwrittenCells",
+          "SpaceContent",
         ]
       ),
       // The buffer that zlib reads from.

@@ -100,7 +100,8 @@ final class ContentStore: Sendable {
       try births.withLock { _ throws(StoreError) in
         if tail.withLock({ $0.current != nil }) { return }
         let number = try begin()
-        let writer = SegmentWriter(SegmentID(kind: .data, number: number), files: files)
+        let writer = SegmentWriter(
+          SegmentID(kind: .data, number: number), files: files, preparesTail: true)
         tail.withLock { tail in
           tail.current = writer
           tail.open[number] = writer

@@ -28,6 +28,8 @@ final class SegmentWriter: Sendable {
     var file: (any StorageFile)?
     /// True if the file has its full size.
     var isBorn = false
+    /// The tail that the file is born with; nil once it is born.
+    var preparation: TailPreparation?
     /// The offset of the next record, always on the grid.
     var reserved = SegmentSeal.reservedByteCount
     /// Offsets that are reserved and not sealed yet.
@@ -48,13 +50,20 @@ final class SegmentWriter: Sendable {
   }
   private let state = Monitor(State(), rank: .segment)
 
-  init(_ id: SegmentID, files: SegmentFiles, spendsReserve: Bool = true) {
+  /// `preparesTail`: a thread computes the tail meanwhile, since much comes soon.
+  init(
+    _ id: SegmentID, files: SegmentFiles, spendsReserve: Bool = true, preparesTail: Bool = false
+  ) {
     self.id = id
     self.files = files
     self.spendsReserve = spendsReserve
     name = files.name(id)
     path = files.path(id)
     image = files.images.take()
+    if preparesTail, files.segmentSize >= TailPreparation.leastSegment {
+      let preparation = TailPreparation(of: name, files.keys.cipher, images: files.images)
+      state.withLock { $0.preparation = preparation }
+    }
   }
 
   deinit { files.images.give(image) }
@@ -193,25 +202,26 @@ final class SegmentWriter: Sendable {
     let first = unsafe UnsafeMutableRawBufferPointer(
       rebasing: image.bytes[..<SegmentSeal.reservedByteCount])
     unsafe RandomFill.fill(first)
-    // The image itself may get records behind `end` meanwhile.
-    let scratch = end < files.segmentSize ? files.images.take() : nil
-    defer { if let scratch { files.images.give(scratch) } }
-    let tail = unsafe UnsafeMutableRawBufferPointer(
-      rebasing: (scratch ?? image).bytes[end..<files.segmentSize])
-    unsafe files.keys.cipher.fillTail(tail, of: name, from: end)
-    try unsafe file.write(written, UnsafeRawBufferPointer(tail), at: 0)
-    var checksum = unsafe SegmentChecksum(written)
-    unsafe checksum.add(UnsafeRawBufferPointer(tail))
-    let words = stride(from: 0, to: tail.count, by: RecordLayout.grid).map {
-      UInt64(littleEndian: unsafe tail.loadUnaligned(fromByteOffset: $0, as: UInt64.self))
+    // In an image of its own: this one may get records behind `end` meanwhile.
+    let preparation =
+      state.withLock { $0.preparation }
+      ?? TailPreparation(of: name, files.keys.cipher, images: files.images, hasThread: false)
+    try unsafe preparation.withTail(from: end) { tail throws(Errno) in
+      try unsafe file.write(written, tail, at: 0)
+      var checksum = unsafe SegmentChecksum(written)
+      unsafe checksum.add(tail)
+      let words = stride(from: 0, to: tail.count, by: RecordLayout.grid).map {
+        UInt64(littleEndian: unsafe tail.loadUnaligned(fromByteOffset: $0, as: UInt64.self))
+      }
+      state.withLock { state in
+        state.isBorn = true
+        state.checksum = checksum
+        state.tail = words
+        state.tailStart = end / RecordLayout.grid
+        state.firstWord = UInt64(littleEndian: unsafe first.loadUnaligned(as: UInt64.self))
+      }
     }
-    state.withLock { state in
-      state.isBorn = true
-      state.checksum = checksum
-      state.tail = words
-      state.tailStart = end / RecordLayout.grid
-      state.firstWord = UInt64(littleEndian: unsafe first.loadUnaligned(as: UInt64.self))
-    }
+    state.withLock { $0.preparation = nil }
   }
 
   /// Ends the segment for new records.
