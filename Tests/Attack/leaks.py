@@ -53,30 +53,22 @@ def write_pattern(copy: Path, segments: list[str], chance: random.Random) -> Ite
 
 
 @contextlib.contextmanager
-def halve_count(copy: Path, segments: list[str], chance: random.Random) -> Iterator[None]:
-    """Every other segment is missing. The folders keep their times."""
-    missing = chance.sample(segments, len(segments) // 2)
-    folders = {folder: folder.stat() for folder in {(copy / path).parent for path in missing}}
-    aside = copy.with_name("aside")
-    aside.mkdir()
-
-    def keep_times() -> None:
-        for folder, found in folders.items():
-            os.utime(folder, ns=(found.st_atime_ns, found.st_mtime_ns))
-
-    for path in missing:
-        os.rename(copy / path, aside / os.path.basename(path))
-    keep_times()
+def add_to_count(copy: Path, segments: list[str], chance: random.Random) -> Iterator[None]:
+    """One segment is twice there, under another name in the same folder. All folders keep their times."""
+    path = copy / chance.choice(segments)
+    folder, found = path.parent.stat(), path.stat()
+    twin = path.with_name(chance.randbytes(16).hex())
+    twin.write_bytes(read_quietly(path))
+    for changed, times in ((twin, found), (path.parent, folder)):
+        os.utime(changed, ns=(times.st_atime_ns, times.st_mtime_ns))
     yield
-    for path in missing:
-        os.rename(aside / os.path.basename(path), copy / path)
-    keep_times()
-    aside.rmdir()
+    twin.unlink()
+    os.utime(path.parent, ns=(folder.st_atime_ns, folder.st_mtime_ns))
 
 
 LEAKS = (Leak("a time of one segment that is off by two seconds", timed, shift_time),
          Leak("a pattern in a kilobyte of one segment", flat, write_pattern),
-         Leak("half as many segments", flat, halve_count))
+         Leak("a segment that is there twice, and so one too many", flat, add_to_count))
 
 
 def plant_all(folder: Path, copy: Copy, seed: int) -> tuple[Copy, ...]:
@@ -92,8 +84,9 @@ def plant_all(folder: Path, copy: Copy, seed: int) -> tuple[Copy, ...]:
             for entry in entries:
                 if entry.is_folder:
                     continue
-                looks[entry.path] = copy.looks[entry.path]
-                if before[entry.path] != (entry.size, entry.ctime):
+                if before.get(entry.path) == (entry.size, entry.ctime):
+                    looks[entry.path] = copy.looks[entry.path]
+                else:
                     content = read_quietly(folder / entry.path)
                     looks[entry.path] = look_at(content, entry.is_segment, is_thorough=True)
             shown.append(dataclasses.replace(copy, entries=entries, looks=looks))
