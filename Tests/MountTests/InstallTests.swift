@@ -138,12 +138,13 @@ import Testing
 
   // MARK: Secrets
 
-  /// The commands of README's table that keep a secret, and the option that then reads it.
+  /// The commands that keep a secret, from the table in Passwords.md, and the option that then reads it.
   private func documented(_ beginning: String) throws -> (
     prepare: String, keep: String, read: String
   ) {
-    let readme = try String(contentsOfFile: InstallTests.root + "/README.md", encoding: .utf8)
-    let row = try #require(readme.split(separator: "\n").first { $0.contains("`\(beginning)") })
+    let path = InstallTests.root + "/Sources/albumfs/Documentation.docc/Passwords.md"
+    let page = try String(contentsOfFile: path, encoding: .utf8)
+    let row = try #require(page.split(separator: "\n").first { $0.contains("`\(beginning)") })
     let spans = row.split(separator: "`")
     return (
       spans.first { $0.hasPrefix("mkdir") }.map(String.init) ?? ":",
