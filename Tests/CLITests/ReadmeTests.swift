@@ -113,4 +113,25 @@ import Testing
     let shown = try Page.readme().rows("verbs").dropFirst().flatMap { $0[0].codeSpans }
     #expect(shown.sorted() == (try Verb.all().map(\.name).sorted()))
   }
+
+  // MARK: Man pages
+
+  @Test(.enabled(if: FileManager.default.fileExists(atPath: "/usr/bin/man"), "needs man"))
+  func manPagesHaveNoWarnings() throws {
+    let directory = TemporaryDirectory()
+    let script = """
+      set -e; "$0" "$1" "$2"; cd "$2"
+      test "$(ls *.7 | wc -l)" = 6
+      for page in *; do MANWIDTH=80 man -l --warnings -E UTF-8 ./$page 2>&1 > /dev/null; done
+      """
+    let outcome = try Command(
+      "/bin/bash",
+      [
+        "-c", script, Page.root.path + "/scripts/manual", Command.builtPath("albumfs"),
+        directory.path,
+      ]
+    ).run()
+    #expect(outcome.code == 0)
+    #expect(outcome.output + outcome.errors == "")
+  }
 }

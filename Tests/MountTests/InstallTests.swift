@@ -37,6 +37,7 @@ import Testing
         for name in bin/albumfs libexec/albumfs/albumfs-{thumbnailer,fido2,fetch,lock-watch} \\
           sbin/albumfs-enable-uring; do test "$(stat -c %a $name)" = 755; done
         for name in share/man/man1/albumfs{,-mount,-umount,-traces}.1.gz \\
+          share/man/man7/albumfs-{passwords,owners,backups,deniability,mounting,albums}.7.gz \\
           share/man/man8/mount.fuse.albumfs.8.gz \\
           share/bash-completion/completions/albumfs share/zsh/site-functions/_albumfs \\
           share/fish/vendor_completions.d/albumfs.fish lib/systemd/user/albumfs{@,-lock}.service \\
