@@ -1,7 +1,7 @@
 """Plays the game "is there a second space?" on real stores, for each kind of observer.
 
     scripts/attack                    makes 320 stores, plays every game, prints the table
-    scripts/attack --readme           writes the table into README.md, too
+    scripts/attack --write            writes the table into Deniability.md, too
     scripts/attack --quick            what scripts/test runs: 50 stores; fails where one copy tells
     scripts/attack --self-test        plants leaks in the stores of a quick run; fails where one is not found
     scripts/attack --seed 7 --stores 40 --disk none --albumfs .build/debug/albumfs
@@ -46,6 +46,8 @@ from traces import Copy, FirstPassword, take_copy
 FULL = (("one", False), ("total", False), ("first", False), ("one", True),
         ("one", False), ("total", True), ("first", False), ("one", True))
 QUICK = (("one", False), ("total", False), ("one", True), ("total", True), ("first", False))
+
+PAGE = Path(__file__).resolve().parents[2] / "Sources/albumfs/Documentation.docc/Deniability.md"
 
 INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -293,8 +295,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--disk", metavar="SIZE",
                         help="of the tmpfs to work on, on which chaff depends: 16G, or 4G with --quick; "
                         "`none` works below TMPDIR, where chaff is drawn as on 4G")
-    parser.add_argument("--readme", type=Path, nargs="?", const=Path("README.md"),
-                        help="writes the table into this file, by default README.md")
+    parser.add_argument("--write", type=Path, nargs="?", const=PAGE,
+                        help="writes the table into this file, by default Deniability.md")
     parser.add_argument("--save", type=Path, help="saves the observations in a file")
     parser.add_argument("--load", type=Path, help="uses the observations in such a file; makes no stores")
     parser.add_argument("--verbose", action="store_true", help="lists every feature that reveals something")
@@ -364,8 +366,8 @@ def main() -> int:
         print(report.details(verdicts))
     summary = report.summary(records, seed, options.disk != "none")
     print(summary)
-    if options.readme:
-        report.write(options.readme, verdicts, summary)
+    if options.write:
+        report.write(options.write, verdicts, summary)
     if not options.self_test:
         problems += broken_promises(played, records, planned, options.quick)
     problems += find_planted(records, seed)

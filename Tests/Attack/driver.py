@@ -188,7 +188,7 @@ class Store:
         self.environment.pop("XDG_RUNTIME_DIR", None)
         os.chown(self.folder, ACCOUNTS[0], GROUP)
         self.folder.chmod(0o2770)
-        # As README says under "A store for two".
+        # As Owners.md says under "A store for two".
         self.path.mkdir()
         os.chown(self.path, ACCOUNTS[0], GROUP)
         self.path.chmod(0o2770)

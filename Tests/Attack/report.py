@@ -1,4 +1,4 @@
-"""The table of an attack, in Markdown, and its place in README.md."""
+"""The table of an attack, in Markdown, and its place in Deniability.md."""
 from __future__ import annotations
 
 import collections
@@ -77,12 +77,12 @@ def wrapped(text: str) -> str:
     return "\n".join(textwrap.wrap(text, 108))
 
 
-def write(readme: Path, verdicts: list[Verdict], text_below: str) -> None:
+def write(page: Path, verdicts: list[Verdict], text_below: str) -> None:
     """Puts the table between its two marks; nothing else changes."""
-    text = readme.read_text()
+    text = page.read_text()
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
-        raise SystemExit(f"{readme} has no place for the table: {BEGIN} and {END}, once each")
+        raise SystemExit(f"{page} has no place for the table: {BEGIN} and {END}, once each")
     before, _, rest = text.partition(BEGIN)
     after = rest.partition(END)[2]
     content = f"{table(verdicts)}\n\n{wrapped(text_below)}"
-    readme.write_text(f"{before}{BEGIN}\n{content}\n{END}{after}")
+    page.write_text(f"{before}{BEGIN}\n{content}\n{END}{after}")

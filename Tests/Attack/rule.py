@@ -76,7 +76,7 @@ def self_test(seed: int) -> list[str]:
         auc = predicted_auc([store(0)] * 50, [store(hidden)] * 50, seed, is_between)
         if not expected[0] <= auc <= expected[1]:
             problems.append(f"self-test: {hidden} hidden segments are told with an AUC of {auc:.3f}")
-    # According to README's tables: 25 % of the stores are born with 64 segments or more where 256 are the limit, and
+    # According to the tables of Deniability.md: 25 % of the stores are born with 64 segments or more where 256 are the limit, and
     # one session with 100 new segments adds 8 or more in 32 % of the cases.
     for name, found, share in (("at birth", numpy.concatenate([at_birth(rng, 256) for _ in range(50)]) >= 64, 0.25),
                                ("added", numpy.concatenate([added(rng, 1, 100) for _ in range(50)]) >= 8, 0.32)):

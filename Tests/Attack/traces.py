@@ -139,7 +139,7 @@ def read_quietly(path: Path) -> bytes:
 
 
 def take_copy(store: Path, target: Path, is_last: bool) -> Copy:
-    """Backs a store up as README recommends, with all access times too, and looks at both.
+    """Backs a store up as Backups.md recommends, with all access times too, and looks at both.
 
     rsync carries no access times of folders over. Left alone, those of the target would tell which folders
     changed since the first backup: a trace of the target's own disk, that a single copy does not have.

@@ -48,6 +48,8 @@ from workloads import FIRST, SECOND
 
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "Sources/albumfs/Documentation.docc/Speed.svg"
+PAGE = CHART.with_suffix(".md")
+README = ROOT / "README.md"
 
 
 def make_top() -> tuple[Path, str]:
@@ -88,16 +90,16 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--profile", metavar="ROW", help="runs perf on the daemon of albumfs in this row, one round")
     parser.add_argument("--json", type=Path, metavar="FILE", help="writes all samples into this file")
     parser.add_argument("--chart", type=Path, metavar="FILE", help="draws the chart into this file, as SVG")
-    parser.add_argument("--readme", type=Path, nargs="?", const=ROOT / "README.md",
-                        help="writes the table into this file, by default README.md, and the chart beside Design.md")
+    parser.add_argument("--write", action="store_true",
+                        help="writes the table into Speed.md, some of its rows into README.md, and the chart")
     options = parser.parse_args()
     if options.profile and options.profile not in {one.key for one in FIRST + SECOND if one.title}:
         parser.error(f"the rows are {rows}")
     if options.profile and not shutil.which("perf"):
         parser.error("perf is missing; Debian's package is linux-perf")
-    if options.gallery and (not options.playwright or options.scaling or options.profile or options.readme):
-        parser.error("--gallery needs --playwright, and goes without --scaling, --profile and --readme")
-    if options.readme and not options.chart:
+    if options.gallery and (not options.playwright or options.scaling or options.profile or options.write):
+        parser.error("--gallery needs --playwright, and goes without --scaling, --profile and --write")
+    if options.write and not options.chart:
         options.chart = CHART
     options.limit = options.limit or (20 if options.quick else 180)
     options.minutes = options.minutes or (0.8 if options.quick else 600)
@@ -200,8 +202,8 @@ def work(bench: Bench, options: argparse.Namespace, about: dict) -> int:
     if options.chart:
         options.chart.write_text(chart.draw(table, f"{about['command']}, {about['date']}, {about['processor']}, "
                                             f"{about['cores']} cores, {about['backing']}"))
-    if options.readme:
-        report.write(options.readme, table, options.chart, summary(about, table, missing))
+    if options.write:
+        report.write(PAGE, README, table, options.chart, summary(about, table, missing))
     own = [row[peer.name] for row in table.cells.values() for peer in table.own()]
     return 1 if any(cell.failure for cell in own) else 0
 

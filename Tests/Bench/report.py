@@ -1,4 +1,4 @@
-"""The rows of a run as a table for people, as JSON, and as a table in README.md."""
+"""The rows of a run as a table for people, as JSON, and as tables in Speed.md and README.md."""
 from __future__ import annotations
 
 import statistics
@@ -11,6 +11,9 @@ from peers import Peer
 from workloads import FIRST, SECOND
 
 BEGIN, END = "<!-- bench table -->", "<!-- /bench table -->"
+BEGIN_ROWS, END_ROWS = "<!-- bench rows -->", "<!-- /bench rows -->"
+# The rows that README shows.
+FIRST_ROWS = ("write", "read", "read-4k", "untar", "ls", "photos-in", "thumbnails", "peak")
 ORDER = ("write", "read", "write-4k", "read-4k", "untar", "checksum", "ls", "find", "rm", "photos-in", "photos-plain",
          "album-cost", "thumbnails", "heads", "photos-out", "rsync", "mount", "list", "cpu-write", "cpu-read", "peak",
          "peak-many", "stored")
@@ -199,14 +202,33 @@ def markdown(table: Table) -> str:
     return "\n".join(lines)
 
 
-def write(readme: Path, table: Table, chart: Path, below: str) -> None:
-    """Puts table and chart between the two marks; nothing else changes."""
-    content = readme.read_text()
-    if content.count(BEGIN) != 1 or content.count(END) != 1 or content.index(BEGIN) > content.index(END):
-        raise SystemExit(f"{readme} has no place for the table: {BEGIN} and {END}, once each")
-    before, _, rest = content.partition(BEGIN)
-    after = rest.partition(END)[2]
-    place = chart.resolve().relative_to(readme.resolve().parent)
+def excerpt(table: Table) -> str:
+    """The rows of README, without the peer that does not encrypt and without ratios."""
+    peers = [peer for peer in table.peers if not peer.is_reference]
+    head = ["seconds, unless the row says otherwise", *(peer.name for peer in peers)]
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    for key in table.rows():
+        if key in FIRST_ROWS:
+            line = [table.title(key), *(of_cell(key, table.cells[key][peer.name], False) for peer in peers)]
+            lines.append(f"| {' | '.join(line)} |")
+    return "\n".join(lines)
+
+
+def replaced(page: Path, begin: str, end: str, new: str) -> str:
+    """The text of a page with `new` between two marks; nothing else changes."""
+    content = page.read_text()
+    if content.count(begin) != 1 or content.count(end) != 1 or content.index(begin) > content.index(end):
+        raise SystemExit(f"{page} has no place for the table: {begin} and {end}, once each")
+    before, _, rest = content.partition(begin)
+    return f"{before}{begin}\n{new}\n{end}{rest.partition(end)[2]}"
+
+
+def write(page: Path, readme: Path, table: Table, chart: Path, below: str) -> None:
+    """Puts table and chart into the page, and some rows into README."""
+    place = chart.resolve().relative_to(page.resolve().parent)
     picture = f"![Times of albumfs and of each peer, relative to the best peer]({place})"
     lines = "\n".join(textwrap.wrap(below, 108))
-    readme.write_text(f"{before}{BEGIN}\n{markdown(table)}\n\n{picture}\n\n{lines}\n{END}{after}")
+    whole = replaced(page, BEGIN, END, f"{markdown(table)}\n\n{picture}\n\n{lines}")
+    rows = replaced(readme, BEGIN_ROWS, END_ROWS, excerpt(table))
+    page.write_text(whole)
+    readme.write_text(rows)

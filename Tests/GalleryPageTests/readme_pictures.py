@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Takes the pictures of the gallery that README.md shows, from a real gallery with landscapes that it draws.
+"""Takes the pictures of the gallery that README.md and Gallery.md show, from a real gallery with landscapes that it draws.
 
     scripts/check-pages --readme [--programs DIR]    writes them beside Interface.md, as WebP
 """

@@ -37,6 +37,7 @@ import Testing
         for name in bin/albumfs libexec/albumfs/albumfs-{thumbnailer,fido2,fetch,lock-watch} \\
           sbin/albumfs-enable-uring; do test "$(stat -c %a $name)" = 755; done
         for name in share/man/man1/albumfs{,-mount,-umount,-traces}.1.gz \\
+          share/man/man7/albumfs-{passwords,owners,backups,deniability,mounting,albums}.7.gz \\
           share/man/man8/mount.fuse.albumfs.8.gz \\
           share/bash-completion/completions/albumfs share/zsh/site-functions/_albumfs \\
           share/fish/vendor_completions.d/albumfs.fish lib/systemd/user/albumfs{@,-lock}.service \\
@@ -138,12 +139,13 @@ import Testing
 
   // MARK: Secrets
 
-  /// The commands of README's table that keep a secret, and the option that then reads it.
+  /// The commands that keep a secret, from the table in Passwords.md, and the option that then reads it.
   private func documented(_ beginning: String) throws -> (
     prepare: String, keep: String, read: String
   ) {
-    let readme = try String(contentsOfFile: InstallTests.root + "/README.md", encoding: .utf8)
-    let row = try #require(readme.split(separator: "\n").first { $0.contains("`\(beginning)") })
+    let path = InstallTests.root + "/Sources/albumfs/Documentation.docc/Passwords.md"
+    let page = try String(contentsOfFile: path, encoding: .utf8)
+    let row = try #require(page.split(separator: "\n").first { $0.contains("`\(beginning)") })
     let spans = row.split(separator: "`")
     return (
       spans.first { $0.hasPrefix("mkdir") }.map(String.init) ?? ":",

@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  /// What README says of a backup that was mounted without `--read-only`.
+  /// What Backups.md says of a backup that was mounted without `--read-only`.
   @Test func aBackupThatWasWrittenToIsRefreshedOrToldToBeMixed() throws {
     let mounted = try MountedStore(initOptions: ["--chaff 0"])
     defer { mounted.abandon() }

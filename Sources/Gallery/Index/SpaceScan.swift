@@ -16,7 +16,7 @@ struct FoundAlbum: Sendable {
   var content: AlbumContent
 }
 
-/// Reads the directories of a mounted space. The rules of albums are those of the README: every directory is
+/// Reads the directories of a mounted space. The rules of albums are those of Albums.md: every directory is
 /// an album whose name has no dot in front; its photos lie in Photo and in itself.
 struct SpaceScan: ~Copyable {
   let root: Folder

@@ -3,14 +3,16 @@ import Testing
 
 @testable import AlbumStore
 
-/// The README's figures about chaff must equal those of the rule.
-@Suite struct ChaffReadmeTests {
+/// The figures about chaff in Deniability.md must equal those of the rule.
+@Suite struct ChaffTableTests {
   /// Returns the cells of the table between two marks, without its head.
   private func table(_ mark: String) throws -> [[String]] {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent()
-    let readme = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
-    let after = try #require(readme.components(separatedBy: "<!-- \(mark) -->\n").dropFirst().first)
+    let page = try String(
+      contentsOf: root.appendingPathComponent("Sources/albumfs/Documentation.docc/Deniability.md"),
+      encoding: .utf8)
+    let after = try #require(page.components(separatedBy: "<!-- \(mark) -->\n").dropFirst().first)
     let lines = after.components(separatedBy: "<!-- /\(mark) -->")[0].split(separator: "\n")
     return lines.dropFirst(2).map { line in
       line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
