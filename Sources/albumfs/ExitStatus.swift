@@ -3,8 +3,8 @@ import ControlProtocol
 /// The exit codes. They are stable, and equal those of gocryptfs for the same events, so that front-ends of
 /// such file systems understand them. New events get numbers from 40 on.
 enum ExitStatus {
-  /// Each kind of failure, its code, and its line in `albumfs --help` and ExitCodes.md. If several kinds share
-  /// a code, the first one's line is shown.
+  /// Each kind of failure, its code, and its line in `albumfs --help` and ExitCodes.md. If several kinds
+  /// share a code, the first one's line is shown.
   private static let codes: [(kind: Failure.Kind, code: Int32, meaning: String)] = [
     (.usage, 1, "wrong usage"),
     (.storeMissing, 6, "the store does not exist or is not a store"),
