@@ -1,5 +1,5 @@
-/// What the samples of a JPEG 2000 file are (ISO 15444-1, I.5.3; 15444-2, M.11.7). libvips does not read
-/// this.
+/// The colour space and the opacity of a JPEG 2000 file (ISO 15444-1, I.5.3; 15444-2, M.11.7). libvips does
+/// not read these boxes.
 ///
 ///     box jp2h  contains boxes, among them:
 ///     box colr  offset  size

@@ -94,7 +94,7 @@ enum StrippedHEIF {
   }
 }
 
-/// What the items of a box `meta` have to do with each other.
+/// The references between the items of a box `meta`.
 private struct ItemReferences {
   private var references: [ItemTables.Reference] = []
   private var transparencies: Set<Int64> = []

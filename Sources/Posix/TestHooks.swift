@@ -88,7 +88,7 @@ package enum TestHooks {
     case body
     /// The least time of a refused login at the gallery.
     case refusal
-    /// What a refusal adds to the time of the next.
+    /// Each refused login delays the next one by this.
     case nextRefusal = "next-refusal"
     /// The time without a new file after which an album counts as complete.
     case album

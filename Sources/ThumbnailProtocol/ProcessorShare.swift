@@ -1,7 +1,7 @@
 /// How much of the processor and the disk a worker takes beside other programs. A running worker cannot get
 /// more: only privileged users may raise a priority.
 package enum ProcessorShare: UInt8, CaseIterable, Comparable, Sendable {
-  /// What no other program wants. On a busy machine that may be nothing for minutes.
+  /// The worker runs while no other program wants the processor. On a busy machine it may wait for minutes.
   case leftover = 0
   /// About a tenth of what an ordinary program gets.
   case small = 1

@@ -290,10 +290,7 @@ struct Image: ~Copyable {
     unsafe Image { unsafe cvips_first_bands(raw, &$0, count) }
   }
 
-  func firstBands(_ count: CInt) -> Image? {
-    let bands = unsafe Image { unsafe cvips_first_bands(raw, &$0, count) }
-    return bands?.inMemory()
-  }
+  func firstBands(_ count: CInt) -> Image? { colours(count)?.inMemory() }
 
   /// The same pixels and nothing else. The image must be in memory with one byte a band, and outlive the
   /// copy.
