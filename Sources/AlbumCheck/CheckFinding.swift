@@ -180,6 +180,8 @@ package enum CheckRepair: Sendable, Equatable {
   /// A version that a mount had left out came back.
   case leftOut(path: String)
   case orphan(path: String)
+  /// A file of another timeline, which has it at the path `of`, came in.
+  case otherTimeline(path: String, of: String)
   /// The number of names that led to nothing.
   case namesDropped(Int)
   /// The catalog was written anew, so that nothing damaged is needed any more.

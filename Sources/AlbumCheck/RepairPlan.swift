@@ -175,6 +175,22 @@ struct RepairPlan {
     done.append(.nameLost(path: path))
   }
 
+  /// Names a file of another timeline in `Recovered`. `extents` are held.
+  mutating func adopt(
+    _ file: OtherFile, as number: InodeNumber, _ extents: [Extent], _ catalog: inout Catalog
+  ) {
+    catalog.permitLongHold()
+    let index = catalog.revive([], size: file.state.size, as: number, like: file.state, time: time)
+    catalog.replaceExtents(of: index, from: 0, to: .max, with: extents)
+    catalog.update(index) { state in
+      state.permissions = file.state.permissions
+      state.modified = file.state.modified
+    }
+    let path = recovered(&catalog).place(index, named: file.name, time: time, in: &catalog)
+    catalog.unpin(index)
+    done.append(.otherTimeline(path: path, of: file.path))
+  }
+
   private mutating func bringBack(_ inode: InodeNumber, _ catalog: inout Catalog) {
     guard let index = catalog.index(of: inode) else { return }
     let state = catalog.state(index)

@@ -120,11 +120,19 @@ struct Examination {
       mayReuseNumbers: space.isJournalIncomplete || hasLooseContent || space.report.mayBeMixed
         || space.audit.problems.contains(where: \.isCounter),
       owner: options.owner, group: options.group, time: time)
+    let other = try space.otherTimeline()
+    let others = other.map { space.files(of: $0) } ?? []
     try space.repair(terms) { space throws(StoreError) in
       plan.endings = endings(of: plan, space, options.fileEnding)
       space.change { catalog in
         plan.apply(to: &catalog)
         catalog.clearLoss()
+      }
+      for file in others {
+        let number = space.change { $0.takeInodeNumber() }
+        guard var held = try other?.copyContent(of: file, into: space, as: number) else { continue }
+        let extents = held.take()
+        space.change { plan.adopt(file, as: number, extents, &$0) }
       }
     }
     return plan.done + [.catalogWritten]

@@ -81,6 +81,9 @@ package final class FileSystem: Sendable {
     return failure
   }
 
+  /// True if another session may change what this one shows.
+  package var follows: Bool { space.follows }
+
   /// Adds an observer of changes, and keeps it until `remove`.
   package func add(_ observer: any FileSystemObserver) { observers.add(observer) }
 
@@ -136,7 +139,8 @@ package final class FileSystem: Sendable {
       result.changed = max(result.changed, time)
       return result
     }
-    guard attributes.kind == .regular, let content = contents.find(attributes.inode) else {
+    guard attributes.kind == .regular, !follows, let content = contents.find(attributes.inode)
+    else {
       return attributes
     }
     var result = attributes

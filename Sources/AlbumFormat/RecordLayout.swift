@@ -5,6 +5,8 @@ package enum SegmentKind: UInt8, Sendable, BitwiseCopyable, CaseIterable {
   case checkpoint = 3
   /// Random bytes, kept so that files can be removed when the disk is full.
   case reserve = 4
+  /// Shows that a session writes the space, see `FenceRecord`.
+  case fence = 5
 }
 
 /// The content of a record. Raw values are part of its associated data: never renumbered.
@@ -19,6 +21,8 @@ package enum RecordKind: UInt8, Sendable, BitwiseCopyable, CaseIterable {
   case checkpoint = 4
   /// At the start of a segment: the segment is complete, see `SegmentSeal`.
   case seal = 5
+  /// Who made a fence, see `FenceRecord`.
+  case fence = 6
 }
 
 /// A record in its segment: one sealed (AEAD) run of plaintext that begins on the grid of 256 bytes.

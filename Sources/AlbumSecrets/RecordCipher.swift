@@ -32,7 +32,7 @@ package final class RecordCipher: Sendable {
     init(_ kind: RecordKind) {
       switch kind {
       case .data: self = .data
-      case .journalHead, .frame, .seal: self = .journal
+      case .journalHead, .frame, .seal, .fence: self = .journal
       case .checkpoint: self = .checkpoint
       }
     }

@@ -21,17 +21,24 @@ package final class SalvagedSpace {
   private let store: Store
   private let files: SegmentFiles
   private let recovery: Recovery
+  private let boot: BootIdentity
 
   /// Throws `.missing` if the store holds nothing of this space, `.unsupportedFeature`, and errors of the
   /// disk.
-  package init(
+  package convenience init(
     _ store: Store, keys: SpaceKeys, boot: BootIdentity = .current
+  ) throws(StoreError) {
+    try self.init(store, keys, boot, without: [])
+  }
+
+  private init(
+    _ store: Store, _ keys: SpaceKeys, _ boot: BootIdentity, without sessions: Set<SegmentBirth>
   ) throws(StoreError) {
     let files = SegmentFiles(
       directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize,
       toleratesReadErrors: true)
     var catalog = Catalog()
-    let listing = try files.list()
+    let listing = try files.list().without(sessions)
     files.rely(on: listing)
     RestingTimes.touchAccessTimes(of: listing.names, in: store.directory)
     var recovery = Recovery(
@@ -52,6 +59,7 @@ package final class SalvagedSpace {
     self.report = recovery.report
     self.recovery = recovery
     self.files = files
+    self.boot = boot
     self.store = store
   }
 
@@ -70,6 +78,61 @@ package final class SalvagedSpace {
   /// True if a part of the journal is missing, so that records may hold more than the catalog knows.
   package var isJournalIncomplete: Bool {
     report.isJournalIncomplete || losses.isIncomplete || losses.rootWasLost || report.loss != nil
+  }
+
+  // MARK: The other timeline
+
+  /// The space as the sessions leave it that this history leaves out: those of another copy of the store, or of
+  /// a machine that wrote at the same time. nil if there are none. It cannot be repaired.
+  package func otherTimeline() throws(StoreError) -> SalvagedSpace? {
+    let sessions = recovery.sessionsBehindFork
+    if sessions.isEmpty { return nil }
+    return try SalvagedSpace(store, files.keys, boot, without: sessions)
+  }
+
+  /// The files that the other timeline has and this one lacks, or has with other content.
+  package func files(of other: SalvagedSpace) -> [OtherFile] {
+    var found: [OtherFile] = []
+    let names = other.catalog.names(of: recovery.otherInodes)
+    for number in recovery.otherInodes.sorted(by: { $0.rawValue < $1.rawValue }) {
+      guard let index = other.catalog.index(of: number), let name = names[number]?.first else {
+        continue
+      }
+      let state = other.catalog.state(index)
+      if state.kind != .regular || state.marks.contains(.madeThumbnail) { continue }
+      let own = catalog.index(of: number).map { catalog.state($0) }
+      if let own, own.hasContent(of: state) { continue }
+      found.append(
+        OtherFile(
+          name: name.name, path: other.catalog.path(of: name.name, in: name.directory),
+          state: state,
+          extents: other.catalog.extents(of: index, from: 0, to: .max)))
+    }
+    return found
+  }
+
+  /// Seals the content of a file of this space into another one, under a new number. What cannot be read becomes
+  /// holes. The caller puts it into the catalog.
+  package func copyContent(of file: OtherFile, into space: Space, as inode: InodeNumber)
+    throws(StoreError) -> HeldExtents
+  {
+    var held = HeldExtents(in: space)
+    let content = ContentStore(files: files)
+    let buffer = SegmentImage(byteCount: ReadHeadroom.byteCount + Int(DataRecord.contentLimit))
+    defer { buffer.wipe() }
+    for extent in file.extents where !extent.isLost {
+      for start in stride(from: extent.offset, to: extent.end, by: Int(DataRecord.contentLimit)) {
+        let piece = extent.clipped(
+          from: start, to: min(extent.end, start + Int64(DataRecord.contentLimit)))
+        let target = unsafe UnsafeMutableRawBufferPointer(
+          rebasing: buffer.bytes[ReadHeadroom.byteCount...].prefix(Int(piece.length)))
+        do throws(StoreError) { try unsafe content.read(piece, into: target) } catch { continue }
+        held.add(
+          try unsafe space.append(
+            target, of: inode, at: piece.offset, fileLength: file.state.size))
+      }
+    }
+    return held
   }
 
   // MARK: Segments
@@ -152,7 +215,9 @@ package final class SalvagedSpace {
     let used = usedNumbers(terms.findings)
     let position = startOfJournal
     let lostRoot = losses.rootWasLost
-    let (recovery, files, store) = (recovery, files, store)
+    let (files, store) = (files, store)
+    var recovery = recovery
+    let end = try recovery.journalEnd()
     var catalog = takeCatalog()
     if terms.mayReuseNumbers {
       catalog.skipNumbers(before: used.orLater(catalog.numbersInUse), leavingOut: .lostFrames)
@@ -163,7 +228,8 @@ package final class SalvagedSpace {
       SessionStart(
         journal: SegmentNumber(position.rawValue + 1),
         checkpoint: SegmentNumber(catalog.counters.nextCheckpointSegment)))
-    let space = Space(repairing: store, files, catalog, recovery, position)
+    let fence = Fence(files, behind: recovery.listing, end)
+    let space = Space(repairing: store, files, catalog, recovery, position, fence)
     try change(space)
     try space.finishRepair(recovery)
   }
@@ -214,18 +280,19 @@ extension Space {
   /// A session for a repair, without background work.
   fileprivate convenience init(
     repairing store: Store, _ files: SegmentFiles, _ catalog: consuming Catalog,
-    _ recovery: Recovery, _ newest: SegmentNumber
+    _ recovery: Recovery, _ newest: SegmentNumber, _ fence: Fence
   ) {
     var options = SpaceOpenOptions(
       logger: Logger(label: "albumfs.repair") { _ in SwiftLogNoOpLogHandler() })
     options.worksInBackground = false
     let writer = JournalWriter(
       recovery.position, newest: newest, byteCount: files.segmentSize, files: files,
-      boot: .current)
+      boot: .current, fence: fence)
     let context = SpaceContext(
       store: store, files: files, content: ContentStore(files: files), catalog: catalog,
       checkpointSegments: writer.position.checkpoint.segmentCount,
-      keepsEverything: recovery.report.keepsEverything, lock: nil, options: options)
+      keepsEverything: recovery.report.keepsEverything, lock: nil, fence: fence,
+      options: options)
     self.init(context, writer: writer, recovery: recovery.report)
   }
 
@@ -255,5 +322,22 @@ extension Space {
         if error.cause != .noEntry { throw error }
       }
     }
+  }
+}
+
+/// A file of another timeline.
+package struct OtherFile: Sendable {
+  package let name: FileName
+  /// Its path in the other timeline.
+  package let path: String
+  package let state: InodeState
+  fileprivate let extents: [Extent]
+}
+
+extension InodeState {
+  /// True if two states of one inode are of the same content: two sessions that change it at once do not give
+  /// it the same time.
+  fileprivate func hasContent(of other: InodeState) -> Bool {
+    contentVersion == other.contentVersion && size == other.size && modified == other.modified
   }
 }

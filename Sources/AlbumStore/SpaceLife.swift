@@ -38,7 +38,8 @@ extension Space {
     catalog.beginSession(
       files.session, SessionStart(journal: SegmentNumber(1), checkpoint: SegmentNumber(1)))
     var writer = JournalWriter(
-      JournalPosition(), newest: SegmentNumber(0), byteCount: 0, files: files, boot: .current)
+      JournalPosition(), newest: SegmentNumber(0), byteCount: 0, files: files, boot: .current,
+      fence: Fence(files, known: 0, nil))
     let syncAll = { () throws(StoreError) in try files.sync(SegmentKind.allCases) }
     writer.enqueue(catalog.takeChanges())
     try writer.write(syncAll: syncAll)
@@ -56,7 +57,9 @@ extension Space {
   package static func open(_ store: Store, keys: SpaceKeys, options: SpaceOpenOptions)
     throws(StoreError) -> Space
   {
-    let lock = try SpaceLock.take(store: store, keys: keys, readOnly: options.readOnly)
+    // Who only reads needs no lock: what a writer removes, he has not needed for the grace.
+    let lock =
+      try options.readOnly ? nil : SpaceLock.take(store: store, keys: keys, readOnly: false)
     let files = SegmentFiles(
       directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize,
       toleratesReadErrors: options.readOnly, clock: StoreClock(options.time))
@@ -85,21 +88,28 @@ extension Space {
     let corrections = catalog.reconcile()
     recovery.position.loss = catalog.loss
     let journals = recovery.newest.rawValue - recovery.firstJournal.rawValue + 1
+    let fence = Fence(files, behind: listing, try recovery.journalEnd())
+    if !options.readOnly, !recovery.report.wasClean, !store.directory.kind.isLocal {
+      try fence.watch(for: options.watch)
+    }
     let writer = JournalWriter(
       recovery.position, newest: recovery.newest, byteCount: Int(journals) * files.segmentSize,
-      files: files, boot: options.boot)
+      files: files, boot: options.boot, fence: fence)
     let report = recovery.report
     let context = SpaceContext(
       store: store, files: files, content: content, catalog: catalog,
       checkpointSegments: writer.position.checkpoint.segmentCount,
-      keepsEverything: report.keepsEverything, lock: lock, options: options)
+      keepsEverything: report.keepsEverything, lock: lock, fence: fence, options: options)
     let space = Space(context, writer: writer, recovery: report)
     space.logRecovery()
     if corrections > 0 {
       options.logger.warning(
         "damage left \(corrections) contradictions in the catalog, which the mount corrected")
     }
-    if options.readOnly { return space }
+    if options.readOnly {
+      if options.worksInBackground { try space.follow(from: fence) }
+      return space
+    }
     if report.wasClean { space.durability.makeRoomAtMount() } else { try space.conclude(recovery) }
     if options.worksInBackground { try space.housekeeping.start() }
     return space
@@ -202,7 +212,7 @@ extension Space {
   func settleTimes(_ settling: TimeSettling = TimeSettling()) {
     var settling = settling
     settling.finish(context.files, context.lock)
-    RestingTimes.settle(context.files.directory)
+    context.files.settleFolders()
   }
 }
 

@@ -33,6 +33,7 @@ extension Store {
     birth: (Store, SpaceKeys) throws(StoreError) -> Void
   ) throws(StoreError) -> Store {
     try requireUsable(newPassword: password)
+    try directory.requireExclusiveCreation()
     try requireEmpty(directory)
     let store = Store(directory, newConfiguration(options))
     let derived = try store.passwordKeys(password)

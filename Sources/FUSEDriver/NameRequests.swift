@@ -15,7 +15,9 @@ struct KernelEntry {
 /// refuses the reply.
 extension Driver {
   /// For how many seconds the kernel may cache what only it can change.
-  private static let longLifetime = 3600.0
+  private var longLifetime: Double { fileSystem.follows ? Driver.followedLifetime : 3600 }
+  /// The same where another session may change it.
+  private static let followedLifetime = 3.0
 
   func lookup(_ name: FileName, in parent: InodeNumber, for caller: KernelCaller) throws(FSError)
     -> KernelEntry
@@ -32,7 +34,9 @@ extension Driver {
   /// Returns the reply for an entry that was read after `thumbnailNames.changeCount` was `changes`.
   func handOut(_ entry: Entry, since changes: UInt64) -> KernelEntry {
     var found = handOut(entry)
-    if mayBeCached(entry) { found.nameLifetime = thumbnailNames.lifetime(since: changes) }
+    if mayBeCached(entry), !fileSystem.follows {
+      found.nameLifetime = thumbnailNames.lifetime(since: changes)
+    }
     return found
   }
 
@@ -57,7 +61,7 @@ extension Driver {
   private func nameLifetime(_ entry: Entry) -> Double {
     if entry.isThumbnail || entry.isShadowed { return 0 }
     if entry.isImplicitDirectory, let album = entry.album, !isQuiet(album) { return 0 }
-    return Driver.longLifetime
+    return longLifetime
   }
 
   /// The lifetime is short for directories of an album, whose times and link counts albumfs changes by
@@ -65,8 +69,8 @@ extension Driver {
   func attributesLifetime(_ attributes: Attributes) -> Double {
     switch attributes.kind {
     case .directory: 1
-    case .regular: fileSystem.isOpen(attributes.inode) ? 1 : Driver.longLifetime
-    default: Driver.longLifetime
+    case .regular: fileSystem.isOpen(attributes.inode) ? 1 : longLifetime
+    default: longLifetime
     }
   }
 

@@ -271,6 +271,9 @@ package struct FileDescriptor: ~Copyable, Sendable {
     }
   }
 
+  /// Lets the kernel forget what it has cached of the file, as far as it does that.
+  package func dropCached() { _ = posix_fadvise(rawValue, 0, 0, POSIX_FADV_DONTNEED) }
+
   /// True where another open file description holds a lock anywhere in the file.
   package func isLockedByOthers() throws(Errno) -> Bool {
     try retrying { clinux_ofd_is_locked(rawValue) } == 1

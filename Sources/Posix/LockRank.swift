@@ -13,6 +13,7 @@ internal import CLinux
 // |                |                                                 | journal segment; unlinking one file;    |
 // |                |                                                 | a rescue, which states what open files  |
 // |                |                                                 | have pending and so takes all below     |
+// | fence          | the fence while it is made                      | making it; listing the store            |
 // | openFiles      | one part of the table of open contents          | a look at the catalog                   |
 // | content        | one file's bytes that are not sealed yet        | changing the catalog                    |
 // | newSegment     | the turn to begin a data segment                | a look for room; filling the reserve    |
@@ -36,6 +37,7 @@ package enum LockRank: UInt8, CaseIterable, Sendable {
   case checkpointing
   case barrier
   case journal
+  case fence
   case openFiles
   case content
   case newSegment

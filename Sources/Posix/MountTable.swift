@@ -7,6 +7,12 @@ package struct DeviceNumber: Hashable, Sendable, CustomStringConvertible {
     self.minor = minor
   }
   package var description: String { "\(major):\(minor)" }
+
+  /// From `st_dev`, in glibc's encoding (makedev(3)).
+  init(_ device: UInt) {
+    major = UInt32(truncatingIfNeeded: (device >> 8) & 0xFFF | (device >> 32) & 0xFFFF_F000)
+    minor = UInt32(truncatingIfNeeded: device & 0xFF | (device >> 12) & 0xFFFF_FF00)
+  }
 }
 
 /// One line of /proc/self/mountinfo (proc_pid_mountinfo(5)).

@@ -10,11 +10,13 @@ internal import Glibc
 package final class PosixDirectory: StorageDirectory {
   private let directory: FileDescriptor
   private let resolution: PathResolution
+  package let kind: StorageKind
 
   /// `path` itself may contain symbolic links, because the user typed it.
   package init(path: String, resolution: PathResolution = .byKernel) throws(Errno) {
     directory = try FileDescriptor(open: path, O_RDONLY | O_DIRECTORY)
     self.resolution = resolution
+    kind = try StorageKind(of: directory.status())
   }
 
   package func open(_ path: String, _ access: StorageAccess) throws(Errno) -> any StorageFile {
@@ -79,7 +81,13 @@ package final class PosixDirectory: StorageDirectory {
   }
 
   package func list(_ path: String) throws(Errno) -> [String] {
-    try openDirectory(path, O_RDONLY).readNames().names.map { String(decoding: $0, as: UTF8.self) }
+    try listWithTimes(path).names
+  }
+
+  package func listWithTimes(_ path: String) throws(Errno) -> (names: [String], times: FileTimes?) {
+    let folder = try openDirectory(path, O_RDONLY)
+    let times = try folder.times()
+    return (try folder.readNames().names.map { String(decoding: $0, as: UTF8.self) }, times)
   }
 
   package func syncDirectory(_ path: String) throws(Errno) {
@@ -245,5 +253,24 @@ private final class PosixFile: StorageFile {
 
   func unlock(offset: Int64, length: Int64) throws(Errno) {
     try descriptor.unlock(offset: offset, length: length)
+  }
+
+  func proveLock(exclusive: Bool, offset: Int64, length: Int64) throws(Errno) {
+    // NFSv4 answers EIO to a read past the page cache through a descriptor whose lock the server gave away.
+    // A cached read and fsync say nothing.
+    descriptor.dropCached()
+    var byte: [UInt8] = [0]
+    _ = try descriptor.fill(&byte, at: 0)
+    try descriptor.lock(exclusive: exclusive, offset: offset, length: length, wait: false)
+  }
+}
+
+extension StorageKind {
+  /// The kind of the file system that holds a file. One without a line of its own counts as local: btrfs and
+  /// overlays report another device for a file than for the mount, and file systems of the network do not.
+  fileprivate init(of status: stat) throws(Errno) {
+    let device = DeviceNumber(status.st_dev)
+    let entry = try MountTable.current().mounts.last { $0.device == device }
+    self = entry.map { StorageKind(named: $0.type) } ?? StorageKind(name: "", sharing: .local)
   }
 }

@@ -82,6 +82,9 @@ package protocol StorageFile: AnyObject, Sendable {
   /// holder has it: at once, or with `wait` after a minute.
   func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno)
   func unlock(offset: Int64, length: Int64) throws(Errno)
+  /// Asks the file system, and not the kernel's memory, whether this holder still has the lock that it took.
+  /// Throws `.again` if another one has it now, and the error of a file system that forgot it.
+  func proveLock(exclusive: Bool, offset: Int64, length: Int64) throws(Errno)
   /// True if another open file description of the file holds a lock on any part of it.
   func isLockedByOthers() throws(Errno) -> Bool
 }
@@ -95,6 +98,8 @@ package protocol StorageDirectory: AnyObject, Sendable {
   func remove(_ path: String) throws(Errno)
   /// The names in a directory, without `.` and `..`, in no order. The empty path is the store.
   func list(_ path: String) throws(Errno) -> [String]
+  /// The same, with the times of the directory before that; nil if the disk keeps none.
+  func listWithTimes(_ path: String) throws(Errno) -> (names: [String], times: FileTimes?)
   /// Returns when all entries made and removed in this directory before the call are on disk.
   func syncDirectory(_ path: String) throws(Errno)
   /// True if the path still leads to this very file, which was opened here before. Whoever can write to the
@@ -112,6 +117,8 @@ package protocol StorageDirectory: AnyObject, Sendable {
   func touchForeignFolder(_ path: String) throws(Errno)
   /// True if users share the store, so that its files may have several owners.
   var mayHaveSeveralOwners: Bool { get }
+  /// The kind of the file system below.
+  var kind: StorageKind { get }
 }
 
 extension StorageDirectory {
@@ -120,6 +127,11 @@ extension StorageDirectory {
   // It takes the room back at once.
   package func syncRemovals() throws(Errno) {}
   package var mayHaveSeveralOwners: Bool { false }
+  package var kind: StorageKind { .test }
+  package func listWithTimes(_ path: String) throws(Errno) -> (names: [String], times: FileTimes?) {
+    let times = try folderTimes(path)
+    return (try list(path), times)
+  }
 }
 
 extension StorageDirectory {
@@ -166,18 +178,25 @@ extension StorageFile {
 
   /// The first bytes; nil if there are fewer.
   package func contents(byteCount: Int) throws(Errno) -> [UInt8]? {
-    var bytes = [UInt8](repeating: 0, count: byteCount)
+    let bytes = try bytes(at: 0, count: byteCount)
+    return bytes.count == byteCount ? bytes : nil
+  }
+
+  /// The bytes from `offset` on, at most `count`.
+  package func bytes(at offset: Int64, count: Int) throws(Errno) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
     var failure: Errno?
-    var count = 0
+    var found = 0
     unsafe bytes.withUnsafeMutableBytes {
-      do throws(Errno) { count = try unsafe read(into: $0, at: 0) } catch { failure = error }
+      do throws(Errno) { found = try unsafe read(into: $0, at: offset) } catch { failure = error }
     }
     if let failure { throw failure }
-    return count == byteCount ? bytes : nil
+    return Array(bytes[..<found])
   }
 
   package func hasOtherNames() throws(Errno) -> Bool { false }
   package func isLockedByOthers() throws(Errno) -> Bool { false }
+  package func proveLock(exclusive: Bool, offset: Int64, length: Int64) throws(Errno) {}
   package func setAccessTime(_ time: Timestamp) throws(Errno) {}
 
   package func times() throws(Errno) -> FileTimes {

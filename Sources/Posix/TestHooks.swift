@@ -101,6 +101,10 @@ package enum TestHooks {
     case history
     /// The time that commands wait for a lock.
     case lock
+    /// A mount on a network watches a session that has not ended.
+    case watch
+    /// The time between two looks of a mount for reading at what the writer has on disk.
+    case following
   }
 
   #if DEBUG

@@ -89,15 +89,16 @@ extension CheckFinding {
       "the journal left out changes whose content is in the store: another copy of the store, which was "
         + "written to, made them, or they were made in the last seconds before a power cut. albumfs removes "
         + "nothing. To make this store a copy again, run rsync once with --delete --checksum. --repair "
-        + "continues with what is shown"
+        + "continues with what is shown, and brings the other files to Recovered"
     case .otherChanges: "its changes of the other copy, or before a power cut, are left out"
     case .ledger(let found, let stated):
       "\(found) bytes of \(segment) are in use, but \(stated) are recorded"
     case .segmentInUse: "\(segment) is marked for removal, but is in use"
     default:
-      "the store also holds segments of another copy of it, which was written to. albumfs removes "
-        + "nothing of either. To make this store a copy again, run rsync once with --delete. --repair makes "
-        + "a store of the copy that was written to last, and leaves the rest where it is"
+      "two sessions wrote to the store: in another copy of it, or on another machine at the same time. "
+        + "albumfs removes "
+        + "nothing of either. To make this store a copy again, run rsync once with --delete. --repair "
+        + "continues with what is shown, and brings the files that only the other one has to Recovered"
     }
   }
 
@@ -177,6 +178,8 @@ extension CheckRepair {
     case .nameLost(let path): "\(path): a file whose name is lost"
     case .leftOut(let path): "\(path): what a mount had left out"
     case .orphan(let path): "\(path): no name led to it"
+    case .otherTimeline(let path, let other):
+      "\(path): \(other), as the other copy of the store or the other machine had it"
     case .namesDropped(let count): "\(counted(count, "name")) that led to nothing were dropped"
     case .catalogWritten: "the catalog was written anew: nothing that is damaged is needed any more"
     }

@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test(arguments: [
-    0, UInt64(6) << 32, UInt64(1) << 32 | UInt64(RecordLayout.maximumPlaintext + 1),
+    0, UInt64(7) << 32, UInt64(1) << 32 | UInt64(RecordLayout.maximumPlaintext + 1),
     UInt64(1) << 32 | 1 << 40, UInt64(1) << 32 | 1 << 63, .max,
   ])
   func `bytes that cannot be a header are refused`(header: UInt64) {

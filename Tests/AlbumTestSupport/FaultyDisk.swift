@@ -53,7 +53,7 @@ package final class FaultyDisk: StorageDirectory {
 
   package init(_ base: any StorageDirectory) { self.base = base }
 
-  /// How often each file was read, by its path.
+  /// How often each file was read from its beginning, by its path.
   package var reads: [String: Int] { state.withLock { $0.reads } }
 
   fileprivate func countRead(_ path: String) {
@@ -261,7 +261,7 @@ package final class FaultyDisk: StorageDirectory {
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
-      disk.countRead(path)
+      if offset == 0 { disk.countRead(path) }
       try disk.meet(.read, path, upTo: offset + Int64(buffer.count))
       return try unsafe file.read(into: buffer, at: offset)
     }

@@ -174,6 +174,8 @@ def main() -> int:
     programs = str(options.programs)
     commands, listed = suite_jobs(f"{programs}/albumfsPackageTests.xctest")
     commands["model"] = ["Tests/CopyModel/run", *(["--count", "100000"] if options.long else ["--quick"])]
+    commands["fence"] = [
+        "python3", "-B", "Tests/FenceModel/model.py", "--histories", "200000" if options.long else "20000"]
     if options.browser:
         # A debug build plays the game too: its core is optimised.
         commands["attack"] = [

@@ -11,6 +11,8 @@ extension FileContent {
     var extents: [Extent]
     /// Bytes that are only in memory, the newest last.
     var layers: [(chunk: ChunkBuffer, range: Range<Int>)]
+    /// True if a session that this one follows has removed the file.
+    var isGone = false
   }
 
   /// Reads until the buffer is full or the file ends. `ReadHeadroom.byteCount` bytes before the buffer must
@@ -19,6 +21,7 @@ extension FileContent {
     if offset < 0 { throw FSError(.invalid) }
     var plan = monitor.withLock { state in makePlan(state, offset, buffer.count) }
     while plan.count > 0 {
+      if plan.isGone { throw FSError(.stale, "another session removed the file") }
       let target = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<plan.count])
       do throws(StoreError) {
         try unsafe space.fill(target, at: offset, from: plan.extents)
@@ -45,10 +48,13 @@ extension FileContent {
   }
 
   private func makePlan(_ state: borrowing State, _ offset: Int64, _ wanted: Int) -> Plan {
-    if offset >= state.size { return Plan(count: 0, extents: [], layers: []) }
-    let count = Int(min(Int64(wanted), state.size - offset))
+    let size = space.follows ? followedSize : state.size
+    if offset >= size { return Plan(count: 0, extents: [], layers: []) }
+    let count = Int(min(Int64(wanted), size - offset))
     let end = offset + Int64(count)
-    let stated = space.extents(from: offset, to: end) { _ in index } ?? []
+    guard let stated = space.extents(from: offset, to: end, of: { place(in: $0) }) else {
+      return Plan(count: count, extents: [], layers: [], isGone: true)
+    }
     var plan = Plan(count: count, extents: stated, layers: [])
     for chunk in state.inFlight.map(\.chunk) + state.dirty.chunks
     where chunk.offset < end && chunk.end > offset {
@@ -65,6 +71,19 @@ extension FileContent {
     }
     plan.extents = map.extents
     return plan
+  }
+}
+
+extension FileContent {
+  /// Where the catalog has the file. One that follows another session may have it elsewhere than before, or
+  /// not at all.
+  private func place(in catalog: borrowing Catalog) -> InodeIndex? {
+    space.follows ? catalog.index(of: inode) : index
+  }
+
+  /// At least a byte where the file is gone, so that a read says so.
+  private var followedSize: Int64 {
+    space.read { catalog in catalog.index(of: inode).map { catalog.state($0).size } } ?? .max
   }
 }
 

@@ -54,7 +54,7 @@ package struct Catalog: ~Copyable, Sendable {
   /// Inodes whose last frame states an older state than the catalog's.
   var outdated: Set<InodeNumber> = []
   package let memo = DirectoryMemo()
-  package let references = InodeReferences()
+  package private(set) var references = InodeReferences()
   /// Collected by replay after a gap, that is after lost frames; nil without a gap.
   var gap: ReplayGap?
 
@@ -141,6 +141,9 @@ package struct Catalog: ~Copyable, Sendable {
   /// Keeps an inode alive though it may lose its names, until the lock is released: `references` keep it
   /// for longer.
   package mutating func pin(_ index: InodeIndex) { inodes[index].pins += 1 }
+
+  /// Takes over the references to inodes of another catalog of the space.
+  mutating func takeReferences(of other: borrowing Catalog) { references = other.references }
 
   /// Releases pins; an inode without names and pins is removed.
   package mutating func unpin(_ index: InodeIndex) {

@@ -25,6 +25,18 @@ final class CatalogLock: Sendable {
   }
 }
 
+extension CatalogLock {
+  /// Puts another catalog of the space in the place of this one. References to inodes stay.
+  func replace(by new: consuming sending Catalog) {
+    var next: Catalog? = consume new
+    catalog.withLock { catalog in
+      guard var taken = next.take() else { return }
+      taken.takeReferences(of: catalog)
+      catalog = taken
+    }
+  }
+}
+
 /// Counts, in a debug build, how many extents and nodes of their trees are touched under one hold of the
 /// catalog's lock, so that no call may stop the space for a file with very many of them. It counts steps
 /// and not time: the same calls give the same count on any machine. In a release build it does nothing.

@@ -53,7 +53,7 @@ extension Catalog {
       return id.number >= start.journal && next.map { id.number < $0.journal } ?? true
     case .checkpoint:
       return id.number >= start.checkpoint && next.map { id.number < $0.checkpoint } ?? true
-    case .data, .reserve: return false
+    case .data, .reserve, .fence: return false
     }
   }
 }

@@ -78,13 +78,14 @@ final class Compactor: SpacePart, Sendable {
       goal: goal)
   }
 
-  /// The number of needed segments of journal, checkpoints and reserve.
+  /// The number of needed segments of journal, checkpoints, reserve and fence.
   var metadataSegments: Int64 {
     let (needed, newest, first) = durability.journal.withLock {
       ($0.checkpoints, $0.writer.newest, $0.oldestNeeded ?? 1)
     }
     let reserve = files.reserve.withLock { $0?.count ?? 0 }
-    return Int64(newest.rawValue) - Int64(max(1, first)) + 1 + Int64(reserve)
+    let fence: Int64 = context.fence.newest > 0 ? 1 : 0
+    return Int64(newest.rawValue) - Int64(max(1, first)) + 1 + Int64(reserve) + fence
       + needed.reduce(0) { $0 + Int64($1.segmentCount) }
   }
 

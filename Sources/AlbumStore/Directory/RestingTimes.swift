@@ -15,13 +15,16 @@ enum RestingTimes {
     try? directory.setFolderTime(path, folder)
   }
 
-  /// Sets the times of the folders, `keys` and both confs. Writes nothing if they are right.
-  static func settle(_ directory: any StorageDirectory) {
+  /// Sets the times of these folders of segments, of the two above them, `keys` and both confs. Writes nothing
+  /// if they are right.
+  static func settle(
+    _ directory: any StorageDirectory, _ folders: some Collection<String> = SegmentPath.folders
+  ) {
     for path in StorePath.small {
       settleSmallFile(path, in: directory)
     }
-    for path in SegmentPath.folders + [SegmentPath.root, ""] {
-      guard let times = try? directory.folderTimes(path), !isAtRest(times) else { continue }
+    inLanes(directory.lanes, Array(folders) + [SegmentPath.root, ""]) { path in
+      guard let times = try? directory.folderTimes(path), !isAtRest(times) else { return }
       settle(path, in: directory)
     }
     touchForeign(directory)
@@ -49,7 +52,7 @@ enum RestingTimes {
     }
   }
 
-  private static func isAtRest(_ times: FileTimes) -> Bool {
+  static func isAtRest(_ times: FileTimes) -> Bool {
     times.modified == folder && times.accessed == folder
   }
 

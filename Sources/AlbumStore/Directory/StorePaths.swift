@@ -43,30 +43,51 @@ package enum SegmentPath {
   }
 }
 
+/// What listing the folders of segments found.
+struct SegmentFolders: Sendable {
+  /// The names of all segments.
+  var names: Set<SegmentName> = []
+  /// The folders whose times are not those at rest.
+  var unsettled: Set<String> = []
+  /// Objects of another type in the place of a folder.
+  var misplaced: [String: Errno] = [:]
+  fileprivate var failure: Errno?
+}
+
 extension StorageDirectory {
-  /// Returns the names of all segments in the store, from every folder. Calls `misplaced` for each object of
-  /// another type in the place of a folder.
-  func segmentNames(misplaced: (String, Errno) -> Void = { _, _ in }) throws(StoreError)
-    -> Set<SegmentName>
-  {
-    var names: Set<SegmentName> = []
+  /// How many folders are used at once: each costs some round trips to a server.
+  var lanes: Int { kind.isLocal ? 1 : 32 }
+
+  /// Lists the folders of segments, all of them.
+  func segmentFolders() throws(StoreError) -> SegmentFolders {
+    let found = Mutex(SegmentFolders(), rank: .leaf)
     do throws(Errno) {
-      for folder in try list(SegmentPath.root) where SegmentPath.isFolder(folder) {
+      let folders = try list(SegmentPath.root).filter(SegmentPath.isFolder)
+      inLanes(lanes, folders) { folder in
         let path = "\(SegmentPath.root)/\(folder)"
         do throws(Errno) {
-          for file in try list(path) where file.hasPrefix(folder) {
-            if let name = SegmentName(text: file) { names.insert(name) }
+          let (files, times) = try self.listWithTimes(path)
+          let names = files.filter { $0.hasPrefix(folder) }.compactMap(SegmentName.init(text:))
+          found.withLock {
+            $0.names.formUnion(names)
+            if let times, !RestingTimes.isAtRest(times) { $0.unsettled.insert(path) }
           }
         } catch {
-          if !error.isMisplaced { throw error }
-          misplaced(path, error)
+          found.withLock {
+            if error.isMisplaced { $0.misplaced[path] = error } else { $0.failure = error }
+          }
         }
       }
+      let result = found.withLock { $0 }
+      if let failure = result.failure { throw failure }
+      return result
     } catch {
       throw StoreError(reading: SegmentPath.root, error)
     }
-    return names
   }
+
+  /// The names of all segments in the store, from every folder.
+  func segmentNames() throws(StoreError) -> Set<SegmentName> { try segmentFolders().names }
 }
 
 // Reads and writes the store's small files as a whole.

@@ -96,14 +96,19 @@ final class Durability: SpacePart, Sendable {
   func announceSession(leaving segments: Int64?) throws(StoreError) {
     if isAnnounced.load(ordering: .acquiring) { return }
     try room.require(leaving: segments)
-    try journal.withLock { journal throws(StoreError) in
-      if !journal.writer.isBegun {
-        try makeJournalFit(&journal)
+    try soleWriter { () throws(StoreError) in
+      try journal.withLock { journal throws(StoreError) in
         if !journal.writer.isBegun {
-          try journal.writer.begin { () throws(StoreError) in try files.sync(SegmentKind.allCases) }
+          try makeJournalFit(&journal)
+          if !journal.writer.isBegun {
+            try journal.writer.begin { () throws(StoreError) in
+              try files.sync(SegmentKind.allCases)
+            }
+          }
         }
+        try files.sync([.journal])
+        try releaseFences(&journal)
       }
-      try files.sync([.journal])
     }
     isAnnounced.store(true, ordering: .releasing)
   }
@@ -168,6 +173,7 @@ final class Durability: SpacePart, Sendable {
     for number in journal.unstatedRetirements { journal.retirements[number] = journal.lastFrame }
     journal.unstatedRetirements = []
     if journal.oldestUncovered == nil { journal.oldestUncovered = .now }
+    try releaseFences(&journal)
   }
 
   /// Writes every record that was sealed before the call to its segment.
@@ -188,7 +194,7 @@ final class Durability: SpacePart, Sendable {
     guard let lock = context.lock, !options.readOnly else { return }
     do throws(StoreError) {
       if try !lock.renew(in: context.store) { return }
-      let last = try files.list().numbers(of: .journal).last
+      let last = try files.listAnew().numbers(of: .journal).last
       if let last, last > newest() {
         throw StoreError(
           .inUse,
@@ -197,6 +203,24 @@ final class Durability: SpacePart, Sendable {
       options.logger.warning("the files with the lock of the space were replaced; it is taken anew")
     } catch {
       health.turnReadOnly(error)
+      throw error
+    }
+  }
+
+  /// Throws, and turns the space read-only, if a session that began later writes the space, or may do so,
+  /// because this one has lost its lock. What was on disk before the call counts.
+  func requireSoleWriter() throws(StoreError) {
+    if options.readOnly { return }
+    try soleWriter { () throws(StoreError) in
+      try context.lock?.prove(in: files.directory)
+      if !options.omitting.contains(.fence) { try context.fence.require() }
+    }
+  }
+
+  /// Turns the space read-only if `body` finds that another session has it.
+  private func soleWriter(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+    do throws(StoreError) { try body() } catch {
+      if error.code == .inUse { health.turnReadOnly(error) }
       throw error
     }
   }
@@ -249,6 +273,7 @@ final class Durability: SpacePart, Sendable {
       try journal.writer.write(syncAll: syncAll)
     }
     try files.sync([.journal])
+    try requireSoleWriter()
     state.isUnfinished = false
     // This barrier proves the previous one. Only this place changes `provenFrame`, under `barrierState`.
     let proven = max(provenFrame.load(ordering: .relaxed), state.stated.rawValue)

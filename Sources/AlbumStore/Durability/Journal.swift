@@ -23,6 +23,8 @@ struct Journal {
   var restarts = 0
   /// Checkpoint segments from this number on were begun by this session.
   var firstOwnCheckpoint: UInt32 = 0
+  /// This session has removed the fences before its own.
+  var hasReleasedFences = false
   /// This session gave up the former checkpoint for want of room. Segments that only that one needs may go.
   var hasGivenUpFormer = false
 

@@ -39,6 +39,7 @@ extension Durability {
       if !keepsEverything {
         try unlink(unneededSegments())
         try unlink(retiredSegments(grace: .zero))
+        try unlink(unneededFences())
       }
       try files.fillReserve()
     } catch {
@@ -51,6 +52,10 @@ extension Durability {
   func makeJournalFit(_ journal: inout Journal) throws(StoreError) {
     if journal.writer.isBegun || keepsEverything || !isSound || !hasReserve { return }
     if !isTight, try beginsWithoutReserve(&journal) { return }
+    // The room of the fence before it comes back at once.
+    try context.fence.take(spendsReserve: true)
+    try releaseFences(&journal)
+    try? files.fillReserve()
     let position = journal.writer.position
     if position.checkpoint.exists, position.formerCheckpoint.exists {
       // The mount has just read the newest checkpoint, so it is whole.
@@ -61,6 +66,13 @@ extension Durability {
       return
     }
     try releaseOlderSegments(&journal)
+  }
+
+  /// Unlinks the fences before that of this session, once it has one. The caller holds the journal's lock.
+  func releaseFences(_ journal: inout Journal) throws(StoreError) {
+    if journal.hasReleasedFences || !context.fence.isTaken { return }
+    try unlink(unneededFences(), &journal)
+    journal.hasReleasedFences = true
   }
 
   /// After a head on disk has given up the former checkpoint: unlinks the segments that only that one needs,

@@ -34,4 +34,6 @@ package enum Precaution: Sendable, Hashable, CaseIterable {
   case recognisedStarts
   /// A newest journal segment that is full and lacks its successor shows that the end may be missing.
   case recognisedFullJournal
+  /// A session looks for the fence of a later one before a barrier counts and before it unlinks anything.
+  case fence
 }

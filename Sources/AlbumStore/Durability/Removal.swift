@@ -9,7 +9,9 @@ import struct Synchronization.Atomic
 // that keeps the proof valid, that the file is unneeded. Earlier decisions (what was unneeded when a
 // checkpoint was taken, which segments were retired when a sweep began) only name candidates.
 //
-// - It removes nothing once another session may have the space: the lock is looked at before each file.
+// - It removes nothing once another session may have the space: the lock is looked at before each file, and
+//   the fence before several. What makes these unneeded was on disk before, so a session that begins later
+//   knows it.
 // - It never removes segments of another copy of the store that was written to: the names of segments
 //   contain their births, which identify the sessions of this timeline.
 // - Journal and checkpoint segments: under the journal's lock, neither a head on disk, nor the next head,
@@ -19,6 +21,7 @@ import struct Synchronization.Atomic
 //   barrier. Recovery checks the records of frames after the last *proven* barrier, and would cut history at
 //   a frame whose segment is gone.
 // - The reserve: under its own lock, which its making holds too.
+// - Fences: a later one exists. They are never made again, so this stays true.
 //
 // The journal's lock is held while one file is unlinked, so no frame and no head is appended meanwhile.
 
@@ -33,6 +36,7 @@ extension Durability {
   /// it unlinked. Takes the journal's lock.
   @discardableResult
   func unlink(_ candidates: [SegmentID]) throws(StoreError) -> Int {
+    if !candidates.isEmpty { try requireSoleWriter() }
     var count = 0
     for id in candidates {
       let isGone = try journal.withLock { journal throws(StoreError) in
@@ -55,6 +59,7 @@ extension Durability {
   /// The same for a caller that holds the journal's lock.
   @discardableResult
   func unlink(_ candidates: [SegmentID], _ journal: inout Journal) throws(StoreError) -> Int {
+    if !candidates.isEmpty { try requireSoleWriter() }
     var count = 0
     for id in candidates {
       if try !unlink(id, &journal) { continue }
@@ -86,6 +91,7 @@ extension Durability {
     switch id.kind {
     case .data: return isSpent(id.number, journal) ? Unneeded(id) : nil
     case .journal, .checkpoint: return journal.needs(id) || !isOwn(id) ? nil : Unneeded(id)
+    case .fence: return id.number.rawValue < context.fence.newest ? Unneeded(id) : nil
     case .reserve: return nil
     }
   }
@@ -132,6 +138,9 @@ extension SegmentFiles {
     recordRemoved(unneeded.id)
   }
 
+  /// Unlinks a fence that could not be written. Its session created the file.
+  func removeUnmade(_ id: SegmentID) { try? remove(Unneeded(id)) }
+
   /// Unlinks a segment of the reserve; called under the reserve's lock.
   func unlinkReserved(_ number: SegmentNumber) throws(StoreError) {
     try remove(Unneeded(SegmentID(kind: .reserve, number: number)))
@@ -165,6 +174,12 @@ extension Durability {
         return catalog.isOwn(id, birth) && listing.contains(id, birth)
       }
     }
+  }
+
+  /// The fences that exist, but for the newest, the oldest first: candidates for `unlink`.
+  func unneededFences() throws(StoreError) -> [SegmentID] {
+    if keepsEverything { return [] }
+    return try files.list().numbers(of: .fence).dropLast().map(Fence.id)
   }
 
   /// How long an unneeded segment stays. On a nearly full disk it goes as soon as possible: a

@@ -17,6 +17,8 @@ package struct SpaceOpenOptions: Sendable {
   package var boot = BootIdentity.current
   /// True: the session adds chaff as `ChaffRule` says.
   package var addsChaff = false
+  /// How long a mount that writes watches a session that has not ended, where its lock may not show it.
+  package var watch = TestHooks.delay(.watch, .seconds(6))
   /// The precautions that the crash harness leaves out.
   var omitting: Set<Precaution> = []
   package var logger: Logger
@@ -32,6 +34,7 @@ final class SpaceContext: Sendable {
   let catalog: CatalogLock
   let options: SpaceOpenOptions
   let lock: SpaceLock?
+  let fence: Fence
   let keeper = Keeper()
   let room: DiskRoom
   let health: Health
@@ -44,13 +47,15 @@ final class SpaceContext: Sendable {
 
   init(
     store: Store, files: SegmentFiles, content: ContentStore, catalog: consuming Catalog,
-    checkpointSegments: UInt32, keepsEverything: Bool, lock: SpaceLock?, options: SpaceOpenOptions
+    checkpointSegments: UInt32, keepsEverything: Bool, lock: SpaceLock?, fence: Fence,
+    options: SpaceOpenOptions
   ) {
     self.store = store
     self.files = files
     self.content = content
     self.options = options
     self.lock = lock
+    self.fence = fence
     self.keepsEverything = keepsEverything
     firstOwnSegment = catalog.counters.nextDataSegment
     self.catalog = CatalogLock(catalog)

@@ -28,6 +28,9 @@ struct JournalScan {
   var isEndUnwritten = true
   /// True if the file has records of another kind: another segment is in its place.
   var holdsOtherKind = false
+  /// Where the next record would begin, and the bytes there; no bytes if the segment is full.
+  var end = 0
+  var bytesAtEnd: [UInt8] = []
 
   /// For a missing segment.
   init() {}
@@ -61,10 +64,12 @@ struct JournalScan {
           Frame(
             frame: frame, hash: Digest.blake2b(record.plaintext), end: record.end,
             followsUnwritten: record.offset > end && cells.hasTail(in: end..<record.offset)))
-      case .data, .checkpoint, .seal: break
+      case .data, .checkpoint, .seal, .fence: break
       }
     }
     isEndUnwritten = end < files.segmentSize && cells.isUnwritten(at: end)
+    self.end = end
+    bytesAtEnd = image.bytes(at: end, count: JournalEnd.byteCount)
     if head == nil, frames.isEmpty { holdsOtherKind = image.hasContent(files.keys.cipher) }
   }
 }

@@ -20,8 +20,10 @@ import AlbumModel
 ///
 /// Each head names its predecessor by number and birth, and the segments before it in case it is missing. So
 /// a chain contains only segments of one timeline. Another timeline is a copy of the store that was written
-/// to: its segments have the same numbers and other births. If a store holds segments of several timelines,
-/// the chain with the latest time counts. albumfs leaves the others alone and reports them.
+/// to: its segments have the same numbers and other births. Or two sessions wrote one store at once, where
+/// locks do not keep the second one out. If a store holds segments of several timelines, one counts: that of
+/// the session whose fence made the other one stop, or else the one with the latest time. albumfs leaves the
+/// others alone and reports them.
 struct JournalTimelines {
   /// One journal segment.
   struct Segment: Hashable {
@@ -41,6 +43,8 @@ struct JournalTimelines {
   /// The birth of each segment that a head of the chosen timeline names. Before the chosen chain, another
   /// timeline may have a segment of the same number.
   private var named: [SegmentNumber: SegmentBirth] = [:]
+  /// The number of the fence of each session that has one; nil before they are read.
+  private var fences: [SegmentBirth: UInt32]?
 
   init(_ listing: SegmentListing, content: ContentStore) {
     self.listing = listing
@@ -93,14 +97,16 @@ struct JournalTimelines {
     while let other = try newestOutside(try mainChain()) {
       let rival = try chain(from: other)
       let main = try mainChain()
-      let isLater = try latest(rival) > latest(main)
+      let isLater = try counts(rival, before: main)
       let losers = Set(isLater ? main : rival).subtracting(isLater ? rival : main)
       if losers.isEmpty { break }
       foreign += losers
       all.removeAll { losers.contains($0) }
     }
     let main = try mainChain()
-    if let older = try wentOnElsewhere().last, try newestTime(older) > latest(main) {
+    if let older = try wentOnElsewhere().last, try newestTime(older) > latest(main),
+      try !wasFenced(older, by: main)
+    {
       let losers = main.filter { $0.number > older.number }
       foreign += losers
       all.removeAll { losers.contains($0) }
@@ -108,6 +114,61 @@ struct JournalTimelines {
     chosen = try mainChain()
     return foreign.sorted { $0.number < $1.number }
   }
+
+  // MARK: Fences
+
+  /// True if a chain counts rather than another one. The clocks of two machines differ, so times decide only
+  /// between copies of the store.
+  private mutating func counts(_ rival: [Segment], before main: [Segment]) throws(StoreError)
+    -> Bool
+  {
+    let (ours, theirs) = (
+      rival.filter { !main.contains($0) }, main.filter { !rival.contains($0) }
+    )
+    if let (first, second) = try newestFences(ours, theirs), first != second {
+      let stopped = first < second ? ours : theirs
+      if try !passedBarriers(stopped, behind: .none) { return first > second }
+    }
+    return try latest(rival) > latest(main)
+  }
+
+  /// True if the session of a segment stopped because a session of the chain had made a later fence: what it
+  /// wrote after its cut passed no barrier.
+  private mutating func wasFenced(_ older: Segment, by chain: [Segment]) throws(StoreError) -> Bool
+  {
+    let later = chain.filter { $0.number > older.number }
+    guard let successor = later.last, let head = try scan(successor).head,
+      let (first, second) = try newestFences([older], later), first < second
+    else { return false }
+    return try !passedBarriers([older], behind: head.cutFrame)
+  }
+
+  /// True if at least two barriers were appended after `cut`. A session looks for a later fence before each
+  /// barrier counts, so a session that was fenced appends no second one.
+  private mutating func passedBarriers(_ segments: [Segment], behind cut: FrameNumber)
+    throws(StoreError) -> Bool
+  {
+    var barriers = 0
+    for segment in segments {
+      for found in try scan(segment).frames
+      where found.frame.number > cut && found.frame.barrier != nil { barriers += 1 }
+    }
+    return barriers >= 2
+  }
+
+  /// The highest fences of the sessions of two chains; nil if one of them has none.
+  private mutating func newestFences(_ one: [Segment], _ other: [Segment]) throws(StoreError) -> (
+    UInt32, UInt32
+  )? {
+    let fences = fences ?? listing.fences(files)
+    self.fences = fences
+    guard let first = one.compactMap({ fences[$0.birth] }).max(),
+      let second = other.compactMap({ fences[$0.birth] }).max()
+    else { return nil }
+    return (first, second)
+  }
+
+  // MARK: Copies
 
   /// Returns the segments of the chain whose session continued in another copy: something was written in them
   /// after the next one was begun, or they hold frames that were on disk before and that the next one does
@@ -137,6 +198,19 @@ struct JournalTimelines {
       if believed > head.cutFrame { found.append(former) }
     }
     return found
+  }
+
+  /// The sessions of the timeline that counts which follow the point where others left it. Without them, the
+  /// timeline of the others counts.
+  mutating func sessions(behindForkOf others: [Segment]) throws(StoreError) -> Set<SegmentBirth> {
+    var fork = SegmentNumber(.max)
+    for other in others {
+      let isMember = chosen.contains(other)
+      let before = isMember ? other.number : try scan(other).head?.predecessor ?? other.number
+      fork = min(fork, before)
+    }
+    let kept = chosen.filter { $0.number <= fork } + others
+    return Set(chosen.map(\.birth)).subtracting(kept.map(\.birth))
   }
 
   /// The frames of segments that are of another timeline, or that the next segment of the chain leaves out,

@@ -29,6 +29,7 @@ struct JournalWriter {
   private var predecessor: SegmentWriter?
   private let files: SegmentFiles
   private let boot: BootIdentity
+  private let fence: Fence
   /// The number of the newest existing journal segment, including dead ones.
   private(set) var newest: SegmentNumber
   /// Bytes of the journal segments that replay would read.
@@ -45,9 +46,10 @@ struct JournalWriter {
 
   init(
     _ position: JournalPosition, newest: SegmentNumber, byteCount: Int, files: SegmentFiles,
-    boot: BootIdentity
+    boot: BootIdentity, fence: Fence
   ) {
     self.boot = boot
+    self.fence = fence
     self.position = position
     self.newest = newest
     self.byteCount = byteCount
@@ -100,6 +102,7 @@ struct JournalWriter {
   mutating func begin(
     spendsReserve: Bool = true, _ syncAll: () throws(StoreError) -> Void
   ) throws(StoreError) {
+    try fence.take(spendsReserve: spendsReserve)
     try endPredecessor()
     try writer?.flush()
     try syncAll()

@@ -16,7 +16,10 @@ package final class SpaceLock: Sendable {
 
   private let offset: Int64
 
-  private init(_ files: [LockedFile], _ offset: Int64) {
+  private let isExclusive: Bool
+
+  private init(_ files: [LockedFile], _ offset: Int64, isExclusive: Bool) {
+    self.isExclusive = isExclusive
     self.files = Mutex(files, rank: .leaf)
     self.offset = offset
   }
@@ -58,6 +61,41 @@ package final class SpaceLock: Sendable {
     }
   }
 
+  /// Throws `.inUse` if the file system has given the lock away. NFS does so if a machine sleeps or is without
+  /// the network for longer than its lease, and says nothing. A lock that it only forgot is taken anew; the
+  /// caller then looks for a later fence.
+  func prove(in directory: any StorageDirectory) throws(StoreError) {
+    if directory.kind.isLocal { return }
+    try files.withLock { files throws(StoreError) in
+      for (place, locked) in files.enumerated() {
+        do throws(Errno) {
+          try locked.file.proveLock(exclusive: isExclusive, offset: offset, length: 1)
+        } catch {
+          files[place] = try retake(locked, after: error, directory)
+        }
+      }
+    }
+  }
+
+  private func retake(
+    _ locked: LockedFile, after cause: Errno, _ directory: any StorageDirectory
+  ) throws(StoreError) -> LockedFile {
+    do throws(Errno) {
+      let file = try directory.open(locked.path, .readWrite)
+      try file.lock(exclusive: isExclusive, offset: offset, length: 1, wait: false)
+      return LockedFile(path: locked.path, file: file)
+    } catch {
+      if error != .again, error != .accessDenied {
+        throw StoreError("lock", locked.path, error)
+      }
+      throw StoreError(
+        .inUse,
+        "another session has the space: this machine lost its lock, because it slept or was without the "
+          + "network; what this mount had not finished is kept in the store: unmount, and let albumfs check "
+          + "--repair bring it back", path: locked.path, cause: cause)
+    }
+  }
+
   /// Throws `.inUse` if the space is mounted, and `.unsupportedFeature` if it is to be written but may only
   /// be read. On a file system that cannot be written, readers share the space.
   package static func take(store: Store, keys: SpaceKeys, readOnly: Bool) throws(StoreError)
@@ -68,6 +106,7 @@ package final class SpaceLock: Sendable {
         .unsupportedFeature,
         "the space uses features that this albumfs can read but not write", remedy: .mountReadOnly)
     }
+    if !readOnly { try store.directory.requireExclusiveCreation() }
     do throws(Errno) {
       let (files, isShared) = try open(store, readOnly)
       for locked in files {
@@ -75,7 +114,7 @@ package final class SpaceLock: Sendable {
           exclusive: !isShared, offset: keys.lockOffset, length: 1, wait: false)
       }
       if !readOnly { KeyRing.tidy(store) }
-      return SpaceLock(files, keys.lockOffset)
+      return SpaceLock(files, keys.lockOffset, isExclusive: !isShared)
     } catch {
       if error == .again {
         throw StoreError(
@@ -105,5 +144,18 @@ package final class SpaceLock: Sendable {
   {
     let (path, file) = try ConfigurationFiles.openForLocking(reading: store, access)
     return LockedFile(path: path, file: file)
+  }
+}
+
+extension StorageDirectory {
+  /// Throws `.readOnly` on a file system on which nothing keeps two machines from writing at once.
+  func requireExclusiveCreation() throws(StoreError) {
+    if kind.createsExclusively { return }
+    throw StoreError(
+      .readOnly,
+      "the store lies on \(kind.name), which uploads files later and believes its own list of them until "
+        + "then: another machine could write to the store at the same time, and one of the two would lose its "
+        + "photos; keep the store on a disk, on NFS or on sshfs, and copy it there with rsync or rclone sync",
+      remedy: .mountReadOnly)
   }
 }

@@ -45,6 +45,9 @@ struct CutChanges {
     }
   }
 
+  /// The files that the frames state.
+  var inodes: Set<InodeNumber> { Set(states.keys) }
+
   /// The sorted paths that lead from the root, through directories that the catalog shows or that these
   /// frames made.
   func paths(_ catalog: borrowing Catalog) -> [String] {
@@ -80,12 +83,16 @@ struct CutChanges {
     var at = place
     // The limit ends a circle of directories, which damage can leave.
     while steps.count < 4096 {
-      if let directory = catalog.index(of: at.directory), catalog.isListed(directory) {
-        return catalog.path(of: [at.name] + steps.reversed(), in: directory)
+      // First where these frames put the directory: its number may be another directory's in the catalog.
+      if let parent = places[at.directory] {
+        steps.append(at.name)
+        at = parent
+        continue
       }
-      guard let parent = places[at.directory] else { return nil }
-      steps.append(at.name)
-      at = parent
+      guard let directory = catalog.index(of: at.directory), catalog.isListed(directory) else {
+        return nil
+      }
+      return catalog.path(of: [at.name] + steps.reversed(), in: directory)
     }
     return nil
   }

@@ -47,6 +47,10 @@ struct Recovery {
   private var cutChanges = CutChanges()
   /// The same of segments that another copy of the store wrote.
   private var otherChanges = CutChanges()
+  /// The sessions of this timeline without which the other one counts; empty if there is no other one.
+  private(set) var sessionsBehindFork: Set<SegmentBirth> = []
+  /// The inodes that the other timeline's frames state.
+  var otherInodes: Set<InodeNumber> { otherChanges.inodes }
   /// True if a power cut may have taken the end of history.
   private var mayHaveLostPower = true
   /// The last frame that was written, or `.none` if a power cut may have taken later ones.
@@ -224,7 +228,9 @@ struct Recovery {
       foreignSessions = Set(foreign.map(\.birth))
       let diverged = try journals.mayHaveGoneOnElsewhere().filter { !foreign.contains($0) }
       report.divergedJournals = diverged.map { files.name($0.id, $0.birth) }
-      let other = try journals.framesLeftOut(in: foreign + diverged)
+      let all = foreign + diverged
+      sessionsBehindFork = all.isEmpty ? [] : try journals.sessions(behindForkOf: all)
+      let other = try journals.framesLeftOut(in: all)
       otherChanges = CutChanges(other.frames, behind: other.behind)
     }
     var numbers: [SegmentNumber] = []
@@ -261,6 +267,14 @@ struct Recovery {
 
   mutating func scan(_ number: SegmentNumber) throws(StoreError) -> JournalScan {
     try journals.scan(number)
+  }
+
+  /// The end of the newest journal segment, as it was read.
+  mutating func journalEnd() throws(StoreError) -> JournalEnd? {
+    guard let segment = journals.segment(newest) else { return nil }
+    let scan = try journals.scan(segment)
+    return JournalEnd(
+      number: newest, birth: segment.birth, offset: scan.end, bytes: scan.bytesAtEnd)
   }
 
   // MARK: Checkpoint

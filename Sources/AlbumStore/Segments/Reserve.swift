@@ -50,6 +50,17 @@ extension SegmentFiles {
     }
   }
 
+  /// Runs `body`, and again as long as a disk without room gets some back. `spendsReserve`: it gets that of the
+  /// reserve, too.
+  func findingRoom(spendsReserve: Bool, _ body: () throws(StoreError) -> Void) throws(StoreError) {
+    while true {
+      do throws(StoreError) { return try body() } catch {
+        if !error.isShortage { throw error }
+        if !settleRemovals(), !(spendsReserve && spendReserve()) { throw error }
+      }
+    }
+  }
+
   /// The number of missing segments of the reserve.
   var missingReserve: Int64 {
     reserve.withLock { present in

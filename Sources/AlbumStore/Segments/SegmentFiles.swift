@@ -70,6 +70,10 @@ final class SegmentFiles: Sendable {
     var lostDirectory: StoreError?
   }
   private let state = Mutex(State(), rank: .files)
+  /// The segments as they were listed, with what this session made and removed since; nil before that.
+  let listing = Mutex<SegmentListing?>(nil, rank: .leaf)
+  /// The folders whose times were not those at rest when they were listed: a session was killed there.
+  let unsettledFolders = Mutex<Set<String>>([], rank: .leaf)
   /// Held while files of one kind are synced, outside `state`. A caller that finds nothing left to sync must
   /// not continue while another caller still syncs it. Each kind has its own lock, so that a barrier does
   /// not wait for a checkpoint on a slow disk.
@@ -97,7 +101,7 @@ final class SegmentFiles: Sendable {
   /// Returns the memory of a stream of writes to the kernel. Call it when nobody uses the space.
   func rest() { images.shrink(to: SegmentFiles.imagesAtRest) }
 
-  /// The name of a segment. A segment of unknown birth has a name that no file has.
+  /// A segment of unknown birth has a name that no file has.
   func name(_ id: SegmentID) -> SegmentName {
     state.withLock { $0.names[id]?.name } ?? name(id, .none)
   }
@@ -155,6 +159,9 @@ final class SegmentFiles: Sendable {
     return file
   }
 
+  /// Lets segments be opened anew when they are read next.
+  func closeReadable() { state.withLock { $0.readable = [:] } }
+
   /// Creates the file of a new segment.
   func create(_ id: SegmentID) throws(StoreError) -> any StorageFile {
     let name = name(id)
@@ -163,6 +170,7 @@ final class SegmentFiles: Sendable {
     do throws(Errno) {
       try makeFolder(folder)
       let file = try createFile(path, in: folder)
+      if let birth = birth(id) { listing.withLock { $0?.insert(id, birth, name) } }
       RestingTimes.settle(folder, in: directory)
       created.wrappingAdd(1, ordering: .relaxed)
       state.withLock { _ = $0.unsyncedDirectories[id.kind, default: []].insert(folder) }
@@ -220,10 +228,14 @@ final class SegmentFiles: Sendable {
   }
 
   /// True if the file of a segment exists.
-  func exists(_ id: SegmentID) throws(StoreError) -> Bool {
-    do throws(Errno) { _ = try directory.open(path(id), .read) } catch {
-      if isAbsent(name(id), error) || isMisplaced(id, error) { return false }
-      throw unread(name(id), error)
+  func exists(_ id: SegmentID) throws(StoreError) -> Bool { try exists(name(id)) }
+
+  func exists(_ name: SegmentName) throws(StoreError) -> Bool {
+    let path = SegmentPath.path(of: name)
+    do throws(Errno) { _ = try directory.open(path, .read) } catch {
+      if error.isMisplaced { recordMisplaced(path, error) }
+      if error.isMisplaced || isAbsent(name, error) { return false }
+      throw unread(name, error)
     }
     return true
   }
@@ -409,7 +421,9 @@ final class SegmentFiles: Sendable {
   /// Records that the file of a segment was unlinked.
   func recordRemoved(_ id: SegmentID) {
     hasSettledRemovals.store(false, ordering: .releasing)
-    let folder = SegmentPath.directory(of: name(id))
+    let name = name(id)
+    let folder = SegmentPath.directory(of: name)
+    listing.withLock { $0?.remove(id, name) }
     state.withLock {
       $0.readable[id] = nil
       $0.unsynced[id] = nil

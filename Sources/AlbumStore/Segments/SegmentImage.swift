@@ -28,6 +28,12 @@ import Posix
   /// The checksum of all of it.
   var checksum: SegmentChecksum { unsafe SegmentChecksum(UnsafeRawBufferPointer(bytes)) }
 
+  /// At most `count` of the bytes that were read, from `offset` on.
+  func bytes(at offset: Int, count: Int) -> [UInt8] {
+    let start = min(offset, used)
+    return unsafe [UInt8](bytes[start..<min(used, start + count)])
+  }
+
   /// Reads a file from its beginning; returns how much there was.
   func read(_ file: any StorageFile) throws(Errno) -> Int {
     try unsafe file.read(into: bytes, at: 0)

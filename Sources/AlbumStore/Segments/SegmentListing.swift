@@ -6,8 +6,9 @@ import Posix
 /// The segment files in the store at one moment, of all spaces. A space finds its own, because it can
 /// decrypt kind, number and birth from their names.
 struct SegmentListing: Sendable {
-  /// Names of all segments, including those of other spaces and chaff.
-  let names: Set<SegmentName>
+  /// Names of all segments, including those of other spaces and chaff. What others made since it was listed is
+  /// missing.
+  private(set) var names: Set<SegmentName>
   /// The segments of this space. Several of one number are of different copies of one store.
   private(set) var own: [SegmentID: [(birth: SegmentBirth, name: SegmentName)]] = [:]
 
@@ -51,13 +52,48 @@ struct SegmentListing: Sendable {
   }
 }
 
+extension SegmentListing {
+  /// The same without the segments of these sessions.
+  func without(_ sessions: Set<SegmentBirth>) -> SegmentListing {
+    var rest = self
+    for (id, found) in own {
+      let left = found.filter { !sessions.contains($0.birth) }
+      rest.own[id] = left.isEmpty ? nil : left
+    }
+    return rest
+  }
+
+  /// Takes over that this session made or removed a segment.
+  mutating func insert(_ id: SegmentID, _ birth: SegmentBirth, _ name: SegmentName) {
+    if !names.insert(name).inserted { return }
+    own[id, default: []].append((birth, name))
+    own[id]?.sort { $0.birth.rawValue < $1.birth.rawValue }
+  }
+
+  mutating func remove(_ id: SegmentID, _ name: SegmentName) {
+    if names.remove(name) == nil { return }
+    own[id]?.removeAll { $0.name == name }
+    if own[id]?.isEmpty == true { own[id] = nil }
+  }
+}
+
 extension SegmentFiles {
+  /// The existing segments. Lists the store once: later only this session makes or removes segments of the
+  /// space.
+  func list() throws(StoreError) -> SegmentListing {
+    if let known = listing.withLock({ $0 }) { return known }
+    return try listAnew()
+  }
+
   /// Lists the existing segments. Takes the births of segments from their names here, if no caller has
   /// chosen one.
-  func list() throws(StoreError) -> SegmentListing {
-    let names = try directory.segmentNames { recordMisplaced($0, $1) }
-    let listing = SegmentListing(names, keys: keys)
-    adoptNames(listing)
-    return listing
+  func listAnew() throws(StoreError) -> SegmentListing {
+    let folders = try directory.segmentFolders()
+    for (path, error) in folders.misplaced { recordMisplaced(path, error) }
+    let found = SegmentListing(folders.names, keys: keys)
+    adoptNames(found)
+    listing.withLock { $0 = found }
+    unsettledFolders.withLock { $0 = folders.unsettled }
+    return found
   }
 }

@@ -143,19 +143,17 @@ final class SegmentWriter: Sendable {
 
   /// On a full disk, gives up a reserved segment for records that are sealed already.
   private func write(_ from: Int, _ to: Int) throws(StoreError) {
-    var failure: StoreError?
-    repeat {
-      do throws(StoreError) {
+    var error: StoreError?
+    do throws(StoreError) {
+      try files.findingRoom(spendsReserve: spendsReserve) { () throws(StoreError) in
         try writeOnce(from, to)
-        failure = nil
-      } catch { failure = error }
-    } while failure?.isShortage == true
-      && (files.settleRemovals() || spendsReserve && files.spendReserve())
-    let error = failure
+      }
+    } catch let failure { error = failure }
+    let isWritten = error == nil
     if let error, !error.isShortage { files.suspect(id) }
     state.withLock { state in
       state.isFlushing = false
-      if error == nil { state.written = to }
+      if isWritten { state.written = to }
     }
     state.notifyAll()
     if let error { throw error }

@@ -22,6 +22,8 @@ package struct ShortFiles {
   static let shareOfFreeRoom: Int64 = 100
   /// The number of files to check in one round.
   static let filesPerRound = 256
+  /// The same where each takes some round trips to a server.
+  private static let filesPerRoundOfNetwork = 16
   /// Another albumfs may be writing younger files.
   static let minimumAge = Duration.seconds(600)
 
@@ -47,7 +49,8 @@ package struct ShortFiles {
       unexamined = try files.list().names.shuffled()
       allowance = try room.capacity().availableBytes / ShortFiles.shareOfFreeRoom
     }
-    for _ in 0..<ShortFiles.filesPerRound {
+    let isLocal = files.directory.kind.isLocal
+    for _ in 0..<(isLocal ? ShortFiles.filesPerRound : ShortFiles.filesPerRoundOfNetwork) {
       guard let name = unexamined?.popLast() else { return }
       let path = SegmentPath.path(of: name)
       do throws(Errno) {

@@ -23,6 +23,8 @@ import Posix
 struct TimeSettling {
   /// The number of segments in one round, and the bytes of them that it reads.
   static let filesPerRound = 1024
+  /// The same where each takes some round trips to a server.
+  private static let filesPerRoundOfNetwork = 16
   static let bytesPerRound: Int64 = 32 << 20
   /// The limit of reads in the background. If all times of a store are lost, because it was copied without
   /// them, many sessions restore them.
@@ -59,13 +61,14 @@ struct TimeSettling {
   mutating func round(_ files: SegmentFiles, _ lock: SpaceLock?) {
     if !isUnfinished { return }
     if unexamined == nil { begin(files) }
-    bytesLeft -= settle(
-      files, lock, count: TimeSettling.filesPerRound, bytes: TimeSettling.bytesPerRound)
+    let isLocal = files.directory.kind.isLocal
+    let count = isLocal ? TimeSettling.filesPerRound : TimeSettling.filesPerRoundOfNetwork
+    bytesLeft -= settle(files, lock, count: count, bytes: TimeSettling.bytesPerRound)
     if bytesLeft <= 0 {
       unexamined = []
       suspects = []
     }
-    if !isUnfinished { RestingTimes.settle(files.directory) }
+    if !isUnfinished { files.settleFolders() }
   }
 
   private mutating func begin(_ files: SegmentFiles) {
@@ -73,7 +76,7 @@ struct TimeSettling {
     let looked = (try? directory.folderTimes(SegmentPath.root))??.changed
     looksForSuspects = looked.map { $0 < boot } ?? false
     suspects = []
-    unexamined = ((try? directory.segmentNames()) ?? []).shuffled()
+    unexamined = ((try? files.list().names) ?? []).shuffled()
   }
 
   /// Checks all segments once more, within the limits.
@@ -184,5 +187,13 @@ struct TimeSettling {
     RestingTimes.settle("", in: directory)
     let changed = (try? directory.folderTimes(""))??.changed
     return changed ?? SystemClock.wall()
+  }
+}
+
+extension SegmentFiles {
+  /// Sets the times of what a session may have left with others: the small files, and the folders that did not
+  /// have them when they were listed. A session sets those of other folders as it changes them.
+  func settleFolders() {
+    RestingTimes.settle(directory, unsettledFolders.withLock { $0 })
   }
 }

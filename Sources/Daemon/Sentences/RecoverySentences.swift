@@ -57,9 +57,10 @@ extension RecoveryReport {
     var lines: [String] = []
     if isMixed {
       lines.append(
-        "The store also holds segments of another copy of it, which was written to. albumfs has removed "
-          + "nothing of either. To make this store a copy again, run rsync once with --delete. To continue with "
-          + "what is shown, run albumfs check --repair.")
+        "Two sessions wrote to the store: in another copy of it, or on another machine at the same time. albumfs "
+          + "has removed nothing of either. To make this store a copy again, run rsync once with --delete. To "
+          + "continue with what is shown, run albumfs check --repair: it brings the files that only the other one "
+          + "has to Recovered.")
     }
     if !isMixed, mayBeMixed {
       lines.append(

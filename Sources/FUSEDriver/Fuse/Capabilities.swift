@@ -7,8 +7,16 @@ enum Capabilities {
   /// The limit of concurrent read-ahead and asynchronous direct requests.
   static let backgroundRequests = UInt32(64)
 
-  static func negotiate(_ connection: inout fuse_conn_info, accessControl: Bool) {
+  /// `follows`: another session may change contents, and so the kernel owns no size and time. It drops pages of
+  /// a file whose times differ from those that it knows.
+  static func negotiate(
+    _ connection: inout fuse_conn_info, accessControl: Bool, follows: Bool
+  ) {
     connection.want = connection.want & ~refused | connection.capable & wanted
+    if follows {
+      connection.want &= ~bits(FUSE_CAP_WRITEBACK_CACHE)
+      connection.want |= connection.capable & bits(FUSE_CAP_AUTO_INVAL_DATA)
+    }
     if accessControl { connection.want |= connection.capable & bits(FUSE_CAP_POSIX_ACL) }
     connection.max_write = requestSize
     connection.max_readahead = requestSize

@@ -14,7 +14,7 @@ internal import Glibc
     let directory = try request.driver.openDirectory(
       InodeNumber(inode), for: request.caller)
     // A notification arrives a moment late, and a user who waits for a thumbnail looks at once.
-    let mayBeCached = !directory.changesByItself
+    let mayBeCached = !directory.changesByItself && !request.driver.fileSystem.follows
     let handle = unsafe Handle(retaining: directory)
     unsafe info.pointee.fh = handle.number
     unsafe info.pointee.cache_readdir = mayBeCached ? 1 : 0

@@ -167,7 +167,8 @@ internal import Posix
 }
 
 extension UnsafeMutablePointer<fuse_file_info> {
-  /// Keeps the kernel's pages of an opened file, because no content changes behind its back. With
+  /// Keeps the kernel's pages of an opened file, because no content changes behind its back that
+  /// the times of the file do not show. With
   /// write-through no pages wait, and write(2) itself returns errors.
   fileprivate func keepPages(_ handle: UInt64, writesThrough: Bool) {
     unsafe pointee.fh = handle

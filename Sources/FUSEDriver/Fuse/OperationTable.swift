@@ -59,7 +59,8 @@ internal import CFuse3
   let driver = unsafe Unmanaged<Driver>.fromOpaque(context!).takeUnretainedValue()
   unsafe driver.thumbnailNames.agreed(minor: connection!.pointee.proto_minor)
   unsafe Capabilities.negotiate(
-    &connection!.pointee, accessControl: driver.usesAccessControl)
+    &connection!.pointee, accessControl: driver.usesAccessControl,
+    follows: driver.fileSystem.follows)
 }
 
 @c func albumfs_statfs(_ raw: fuse_req_t?, _ inode: fuse_ino_t) {

@@ -1,0 +1,280 @@
+import AlbumFormat
+import AlbumModel
+import AlbumSecrets
+import Posix
+
+import struct Synchronization.Atomic
+
+// Locks show who uses a store only as far as the file system passes them on: sshfs and the mounts of cloud
+// drives do not, a server mounts what its clients mount too, and NFS drops the lock of a machine that slept
+// longer than its lease. So a session that writes makes a fence: a segment with the number after the highest
+// one, created only if it is absent. Whoever finds a fence after his own writes no more.
+//
+// - Only one of two sessions creates a fence of one number.
+// - A session makes its fence when it begins its first journal segment. It does so only if the journal is
+//   still as it read it, and looks once more after that: at the segment that it read last, at the one that the
+//   session of the fence before it would begin, and whether that fence is still there. A mount that changes
+//   nothing makes no fence.
+// - A barrier counts when its frames are on disk and no later fence exists then. So what counted is on disk
+//   before the next session makes its fence, and that session sees it or finds the journal changed.
+// - Before it unlinks anything, a session looks for a later fence, too.
+// - Only the newest fence stays, and older ones go in the order of their numbers. So a session that slept while
+//   several others wrote finds the next fence, or misses its own, or finds another's in its place.
+//
+// Tests/FenceModel plays random schedules of these rules, and shows that each is needed.
+
+/// The end of the newest journal segment, as recovery read it.
+struct JournalEnd: Sendable {
+  /// How many bytes tell whether something was written there.
+  static let byteCount = RecordLayout.overhead
+
+  var number: SegmentNumber
+  var birth: SegmentBirth
+  /// Where the next record would begin, and what was there.
+  var offset: Int
+  var bytes: [UInt8]
+}
+
+/// The fence of one session. `take` is called under the journal's lock; the rest from any thread.
+final class Fence: Sendable {
+  private let files: SegmentFiles
+  /// The highest number when recovery listed the store; 0: there was none.
+  private let known: UInt32
+  /// nil: there is nothing to compare with.
+  private let end: JournalEnd?
+  private let own = Atomic<UInt32>(0)
+  /// The file of a fence that is not taken yet. Held while the fence is made.
+  private let begun = Mutex<(any StorageFile)?>(nil, rank: .fence)
+
+  /// `known`: the highest number that exists.
+  init(_ files: SegmentFiles, known: UInt32, _ end: JournalEnd?) {
+    self.files = files
+    self.known = known
+    self.end = end
+  }
+
+  convenience init(_ files: SegmentFiles, behind listing: SegmentListing, _ end: JournalEnd?) {
+    self.init(files, known: listing.numbers(of: .fence).last?.rawValue ?? 0, end)
+  }
+
+  var isTaken: Bool { own.load(ordering: .acquiring) != 0 }
+
+  /// The newest fence that this session knows.
+  var newest: UInt32 { max(known, own.load(ordering: .acquiring)) }
+
+  /// Makes the fence, if this session has none. Throws `.inUse` if another session has written the space since
+  /// this one read it, and the errors of the disk; then it may be called again. `spendsReserve`: a full disk may
+  /// give up the reserve for it.
+  func take(spendsReserve: Bool) throws(StoreError) {
+    if isTaken { return }
+    try requireUnchanged()
+    let number = SegmentNumber(known + 1)
+    try begun.withLock { file throws(StoreError) in try make(number, &file, spendsReserve) }
+    // Whoever wrote until now finds the fence at his next barrier. What he wrote before it is not known here.
+    try requireUnchanged()
+    own.store(number.rawValue, ordering: .releasing)
+    begun.withLock { $0 = nil }
+  }
+
+  /// Watches the journal of a session that has not ended, for a mount where no lock shows whether it still
+  /// works. Throws `.inUse` as soon as it goes on. A session that has something to write appends a barrier
+  /// within 5 seconds.
+  func watch(for time: Duration) throws(StoreError) {
+    if time == .zero { return }
+    let end = MonotonicTime.now + time
+    repeat {
+      SystemClock.sleep(milliseconds: 250)
+      try requireUnchanged()
+    } while MonotonicTime.now < end
+  }
+
+  /// Throws `.inUse` if a session that began later writes the space.
+  func require() throws(StoreError) {
+    let own = own.load(ordering: .acquiring)
+    if own == 0 { return }
+    if case .file(let other) = try Fence.look(at: SegmentNumber(own + 1), files) {
+      throw takenOver(by: other)
+    }
+    // In this order: if the next one was made and removed before the first look, this one went before it.
+    try begun.withLock { file throws(StoreError) in
+      if case .file(let record) = try Fence.look(at: SegmentNumber(own), files) {
+        if record?.session != files.session { throw takenOver(by: record) }
+        return
+      }
+      try requireNewest(SegmentNumber(own))
+      try make(SegmentNumber(own), &file, true)
+      file = nil
+    }
+  }
+
+  /// A fence is not there. Throws `.inUse` if that is because there are later ones; otherwise somebody moved the
+  /// file away.
+  private func requireNewest(_ number: SegmentNumber) throws(StoreError) {
+    guard let newest = try files.listAnew().numbers(of: .fence).last, newest > number else {
+      return
+    }
+    throw takenOver(by: Fence.read(newest, files))
+  }
+
+  static func id(_ number: SegmentNumber) -> SegmentID { SegmentID(kind: .fence, number: number) }
+
+  private enum Sight {
+    case missing
+    /// nil: it is unfinished or damaged.
+    case file(FenceRecord?)
+  }
+
+  private static func look(at number: SegmentNumber, _ files: SegmentFiles) throws(StoreError)
+    -> Sight
+  {
+    let name = name(number, files)
+    let path = SegmentPath.path(of: name)
+    let image = SegmentImage(byteCount: FenceRecord.offset + 2 * RecordLayout.grid)
+    do throws(Errno) {
+      image.used = try image.read(try files.directory.open(path, .read))
+    } catch {
+      if error == .noEntry { return .missing }
+      if error.isMisplaced { return .file(nil) }
+      throw StoreError(reading: path, error)
+    }
+    var walk = SegmentWalk(image, name: name, cipher: files.keys.cipher)
+    guard let record = walk.next(), record.kind == .fence else { return .file(nil) }
+    return .file(try? FenceRecord(decoding: record.plaintext))
+  }
+
+  /// What the fence of a number says; nil if it cannot be read.
+  static func read(_ number: SegmentNumber, _ files: SegmentFiles) -> FenceRecord? {
+    if case .file(let record) = try? look(at: number, files) { record } else { nil }
+  }
+
+  private static func name(_ number: SegmentNumber, _ files: SegmentFiles) -> SegmentName {
+    files.name(id(number), FenceRecord.birthOfAll)
+  }
+
+  private func takenOver(by other: FenceRecord?) -> StoreError {
+    let who = other.map { "another session, on the machine \($0.machine)," } ?? "another session"
+    return StoreError(
+      .inUse,
+      "\(who) writes to the space now; what this mount had not finished is kept in the store: unmount, and "
+        + "let albumfs check --repair bring it back")
+  }
+
+  // MARK: Making it
+
+  /// `file`: what an earlier call created.
+  private func make(
+    _ number: SegmentNumber, _ file: inout (any StorageFile)?, _ spendsReserve: Bool
+  ) throws(StoreError) {
+    let id = Fence.id(number)
+    files.use(id, FenceRecord.birthOfAll)
+    var made = file
+    do throws(StoreError) {
+      try files.findingRoom(spendsReserve: spendsReserve) { () throws(StoreError) in
+        if made == nil { made = try create(id) }
+        if let made { try write(id, made) }
+      }
+    } catch {
+      file = nil
+      if made != nil { files.removeUnmade(id) }
+      throw error
+    }
+    file = made
+    try files.sync([.fence])
+  }
+
+  private func create(_ id: SegmentID) throws(StoreError) -> any StorageFile {
+    do throws(StoreError) { return try files.create(id) } catch {
+      if error.cause == .exists { throw takenOver(by: Fence.read(id.number, files)) }
+      throw error
+    }
+  }
+
+  private func write(_ id: SegmentID, _ file: any StorageFile) throws(StoreError) {
+    let image = files.images.take()
+    defer { files.images.give(image) }
+    unsafe RandomFill.fill(image.bytes)
+    let record = FenceRecord(
+      session: files.session, time: files.clock.now, former: former(before: id.number),
+      machine: AddressText.hostName ?? "unknown")
+    unsafe record.encoded().withUnsafeBytes { plaintext in
+      let sealed = RecordLayout.sealedByteCount(plaintext: plaintext.count)
+      let range = FenceRecord.offset..<FenceRecord.offset + sealed
+      unsafe files.keys.cipher.seal(
+        plaintext, kind: .fence, segment: files.name(id), offset: Int64(FenceRecord.offset),
+        into: UnsafeMutableRawBufferPointer(rebasing: image.bytes[range]))
+    }
+    do throws(Errno) {
+      try unsafe file.write(UnsafeRawBufferPointer(image.bytes), at: 0)
+      try file.setModificationTime(image.checksum.time)
+      try file.sync()
+    } catch { throw StoreError(writing: files.path(id), error) }
+  }
+
+  /// The sessions of the fences before a number, as the one before says.
+  private func former(before number: SegmentNumber) -> [SegmentBirth] {
+    guard let last = Fence.read(SegmentNumber(number.rawValue - 1), files) else { return [] }
+    return [last.session] + last.former
+  }
+
+  /// True if another session has written since recovery read the journal, or may be about to.
+  func hasMoved() throws(StoreError) -> Bool {
+    if case .file = try Fence.look(at: SegmentNumber(known + 1), files) { return true }
+    return try !isUnchanged()
+  }
+
+  /// Throws `.inUse` if another session has written since recovery read the journal.
+  private func requireUnchanged() throws(StoreError) {
+    if try !isUnchanged() {
+      throw StoreError(
+        .inUse,
+        "another session writes to the space: its journal has grown since this mount read it; unmount here or "
+          + "there, and mount again")
+    }
+    // In this order: the next fence goes only after this one.
+    if known > 0, case .missing = try Fence.look(at: SegmentNumber(known), files) {
+      try requireNewest(SegmentNumber(known + 1))
+    }
+  }
+
+  private func isUnchanged() throws(StoreError) -> Bool {
+    guard let end else { return true }
+    var writers: Set = [end.birth]
+    if known > 0, case .file(let last?) = try Fence.look(at: SegmentNumber(known), files) {
+      writers.insert(last.session)
+    }
+    let next = SegmentID(kind: .journal, number: SegmentNumber(end.number.rawValue + 1))
+    if try !isAsRead(end) { return false }
+    for writer in writers {
+      if try files.exists(files.name(next, writer)) { return false }
+    }
+    return true
+  }
+
+  /// A segment that is not there any more tells nothing.
+  private func isAsRead(_ end: JournalEnd) throws(StoreError) -> Bool {
+    let id = SegmentID(kind: .journal, number: end.number)
+    let path = SegmentPath.path(of: files.name(id, end.birth))
+    do throws(Errno) {
+      let file = try files.directory.open(path, .read)
+      return try file.bytes(at: Int64(end.offset), count: end.bytes.count) == end.bytes
+    } catch {
+      if error == .noEntry || error.isMisplaced { return true }
+      throw StoreError(reading: path, error)
+    }
+  }
+}
+
+extension SegmentListing {
+  /// The number of the fence of each session, as far as these exist and can be read.
+  func fences(_ files: SegmentFiles) -> [SegmentBirth: UInt32] {
+    var found: [SegmentBirth: UInt32] = [:]
+    for number in numbers(of: .fence) {
+      guard let record = Fence.read(number, files) else { continue }
+      for (step, birth) in ([record.session] + record.former).enumerated()
+      where birth != .none && step < number.rawValue {
+        found[birth] = number.rawValue - UInt32(step)
+      }
+    }
+    return found
+  }
+}

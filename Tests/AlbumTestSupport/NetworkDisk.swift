@@ -1,0 +1,56 @@
+package import Posix
+
+/// The real directory, as machines see it that share it over a network. Each of them has its own one, and their
+/// locks do not meet.
+package final class NetworkDisk: ForwardingDisk, @unchecked Sendable {
+  private struct State {
+    var knowsLocks = true
+    var lists: [String: Int] = [:]
+  }
+  private let state = Mutex(State(), rank: .test)
+
+  package init(path: String) throws(Errno) { super.init(try PosixDirectory(path: path)) }
+
+  package override var kind: StorageKind { StorageKind(name: "network", sharing: .network) }
+
+  /// The server gives the locks of this machine away, as NFS does after its lease.
+  package func loseLocks() { state.withLock { $0.knowsLocks = false } }
+
+  /// How often each folder was listed since the last call.
+  package func takeLists() -> [String: Int] {
+    state.withLock { state in
+      defer { state.lists = [:] }
+      return state.lists
+    }
+  }
+
+  package override func list(_ path: String) throws(Errno) -> [String] {
+    state.withLock { $0.lists[path, default: 0] += 1 }
+    return try super.list(path)
+  }
+
+  package override func wrap(_ file: any StorageFile, _ path: String) -> any StorageFile {
+    RemoteFile(file, self)
+  }
+
+  private final class RemoteFile: ForwardingFile, @unchecked Sendable {
+    private let disk: NetworkDisk
+
+    init(_ file: any StorageFile, _ disk: NetworkDisk) {
+      self.disk = disk
+      super.init(file)
+    }
+
+    private func requireLock() throws(Errno) {
+      if !disk.state.withLock({ $0.knowsLocks }) { throw .again }
+    }
+
+    override func lock(exclusive: Bool, offset: Int64, length: Int64, wait: Bool) throws(Errno) {
+      try requireLock()
+    }
+    override func proveLock(exclusive: Bool, offset: Int64, length: Int64) throws(Errno) {
+      try requireLock()
+    }
+    override func unlock(offset: Int64, length: Int64) throws(Errno) {}
+  }
+}

@@ -1,0 +1,99 @@
+import AlbumTestSupport
+import Testing
+
+/// Two machines mount one store over sshfs, whose locks stay in each kernel. An sftp server of the test's own
+/// serves the directory through pipes.
+struct NetworkStoreTests {
+  /// Two mounts of the store's directory, `$W/a` and `$W/b`, and what a test's script needs.
+  private static let share = """
+    printf '#!/bin/sh\nexec /usr/lib/openssh/sftp-server\n' >$W/ssh
+    chmod +x $W/ssh
+    mkdir $W/a $W/b $W/ma $W/mb
+    for machine in a b; do
+      sshfs -o ssh_command=$W/ssh,entry_timeout=0,attr_timeout=0,dcache_stat_timeout=1,dcache_dir_timeout=1 \
+        server:$(dirname $S) $W/$machine
+    done
+    leave() {
+      for machine in a b; do
+        albumfs umount -q --timeout 20 $W/m$machine || fusermount3 -uz $W/m$machine || true
+        fusermount3 -uz $W/$machine || true
+      done
+    }
+    trap leave EXIT
+    onto() { albumfs mount -q --password-file $P "${@:2}" $W/$1/store $W/m$1; }
+    """
+
+  private func with(_ script: String) throws {
+    let mounted = try MountedStore()
+    defer { mounted.abandon() }
+    mounted.delays = "watch=1"
+    try mounted.sh(NetworkStoreTests.share + "\n" + script)
+  }
+
+  @Test func ofTwoWritersOneIsStoppedAndWhatWasSyncedStays() throws {
+    try with(
+      """
+      onto a
+      mkdir $W/ma/Trip
+      head -c 300000 /dev/urandom >$W/1
+      cp $W/1 $W/ma/Trip/Photo/1.bin
+      albumfs sync -q $W/ma
+      onto b
+      cmp $W/1 $W/mb/Trip/Photo/1.bin
+      cp $W/1 $W/mb/Trip/Photo/of-b.bin
+      albumfs sync -q $W/mb
+
+      # The first machine learns it before anything more is promised.
+      cp $W/1 $W/ma/Trip/Photo/late.bin || true
+      if albumfs sync -q $W/ma; then exit 1; fi
+      albumfs status --json $W/ma | grep '"readOnly" *: *true'
+      albumfs status $W/ma | grep "$(hostname)"
+      if albumfs umount -q $W/ma; then exit 1; fi
+      albumfs umount -q $W/mb
+
+      onto a
+      cmp $W/1 $W/ma/Trip/Photo/1.bin
+      cmp $W/1 $W/ma/Trip/Photo/of-b.bin
+      albumfs umount -q $W/ma
+      """)
+  }
+
+  @Test func whatTheStoppedMachineHadNotSyncedComesBackByARepair() throws {
+    try with(
+      """
+      onto a
+      echo 1 >$W/ma/before
+      albumfs sync -q $W/ma
+      onto b
+      echo 2 >$W/mb/of-b
+      albumfs sync -q $W/mb
+      # A closed file of the machine that is stopped: the frame is on disk, the barrier is not.
+      echo precious >$W/ma/late || true
+      albumfs umount -q $W/ma || true
+      albumfs umount -q $W/mb
+      albumfs check --password-file $P --repair $W/a/store || [ $? = 26 ]
+      onto a
+      [ "$(cat $W/ma/of-b)" = 2 ]
+      [ ! -e $W/ma/late ]
+      [ "$(cat $W/ma/Recovered/Photo/late)" = precious ]
+      albumfs umount -q $W/ma
+      albumfs check -q --password-file $P $W/a/store
+      """)
+  }
+
+  @Test func aMountLeavesAMachineAloneThatIsWriting() throws {
+    try with(
+      """
+      onto a
+      while [ ! -e $W/over ]; do date +%N >$W/ma/clock; albumfs sync -q $W/ma; done &
+      writer=$!
+      code=0
+      ALBUMFS_TESTS_DELAYS=watch=60 onto b || code=$?
+      touch $W/over
+      wait $writer
+      [ $code = 40 ]
+      albumfs status --json $W/ma | grep '"readOnly" *: *false'
+      albumfs umount -q $W/ma
+      """)
+  }
+}
