@@ -59,7 +59,8 @@ extension Space {
     let lock = try SpaceLock.take(store: store, keys: keys, readOnly: options.readOnly)
     let files = SegmentFiles(
       directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize,
-      toleratesReadErrors: options.readOnly, clock: StoreClock(options.time))
+      toleratesReadErrors: options.readOnly, clock: StoreClock(options.time),
+      trace: options.trace.compaction)
     let content = ContentStore(files: files)
     var catalog = Catalog()
     let listing = try files.list()

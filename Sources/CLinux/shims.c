@@ -152,6 +152,15 @@ uint64_t clinux_held_locks(void) { return held_locks; }
 
 void clinux_set_held_locks(uint64_t ranks) { held_locks = ranks; }
 
+int clinux_lock_holder(void *lock) {
+  pthread_mutex_t *mutex = lock;
+  if (pthread_mutex_trylock(mutex) == 0) {
+    pthread_mutex_unlock(mutex);
+    return 0;
+  }
+  return __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED);
+}
+
 int clinux_set_attribute(const char *path, const char *name, const void *value, unsigned long size) {
   return lsetxattr(path, name, value, size, 0);
 }

@@ -56,6 +56,16 @@ internal import Glibc
     return try body(&state)
   }
 
+  /// See `Mutex.withLockIfFree`.
+  package func withLockIfFree<Result>(_ body: (inout State) -> Result) -> Result? {
+    if unsafe pthread_mutex_trylock(mutex) != 0 { return nil }
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    return body(&state)
+  }
+
+  /// See `Mutex.holder`.
+  package var holder: Int32? { unsafe lockHolder(mutex) }
+
   /// Runs `body` under the lock, again after each `notifyAll`, until it returns a value.
   package func waiting<Result, Failure: Error>(
     _ body: (inout State) throws(Failure) -> Result?

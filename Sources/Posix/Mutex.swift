@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// A value that only one thread at a time touches, while `withLock` runs. Not recursive. The rank limits
@@ -42,5 +43,39 @@ internal import Glibc
     unsafe pthread_mutex_lock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
     return try unsafe body(&value.pointee)
+  }
+
+  /// The same if no thread holds the lock; returns nil, without waiting, if one does. For a report on a
+  /// process that may be stuck.
+  package borrowing func withLockIfFree<Result>(_ body: (inout sending Value) -> sending Result)
+    -> sending Result?
+  {
+    if unsafe pthread_mutex_trylock(mutex) != 0 { return nil }
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    return unsafe body(&value.pointee)
+  }
+
+  /// The kernel's number of the thread that holds the lock; nil if none does. Does not wait.
+  package var holder: Int32? { unsafe lockHolder(mutex) }
+}
+
+/// See `Mutex.holder`.
+func lockHolder(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) -> Int32? {
+  let thread = unsafe clinux_lock_holder(mutex)
+  return thread == 0 ? nil : thread
+}
+
+/// A lock that a thread holds.
+package struct HeldLock: Sendable {
+  /// What the lock guards, in a few words.
+  package let name: String
+  /// The kernel's number of the thread.
+  package let thread: Int32
+
+  /// nil if no thread holds the lock.
+  package init?(_ name: String, _ thread: Int32?) {
+    guard let thread else { return nil }
+    self.name = name
+    self.thread = thread
   }
 }

@@ -167,7 +167,10 @@ struct TidyTests {
       ),
       (
         "Daemon/",
-        ["AlbumDaemon", "DaemonLog", "LaunchChannel", "Previews", "SignalWatch", "ThumbnailSource"]
+        [
+          "AlbumDaemon", "DaemonLog", "LaunchChannel", "Previews", "SignalWatch", "ThumbnailSource",
+          "TracedSource",
+        ]
       ),
       // libarchive, libcrypto, the page's files, libqrencode, and a handle of Swift's executors.
       (

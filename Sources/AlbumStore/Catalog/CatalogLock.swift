@@ -23,6 +23,15 @@ final class CatalogLock: Sendable {
     try catalog.withLock(body)
     #endif
   }
+
+  /// See `Mutex.withLockIfFree`. `body` visits no extents.
+  func withLockIfFree<Result>(_ body: (inout sending Catalog) -> sending Result) -> sending Result?
+  {
+    catalog.withLockIfFree(body)
+  }
+
+  /// See `Mutex.holder`.
+  var holder: Int32? { catalog.holder }
 }
 
 /// Counts, in a debug build, how many extents and nodes of their trees are touched under one hold of the

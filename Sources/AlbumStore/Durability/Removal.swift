@@ -130,6 +130,7 @@ extension SegmentFiles {
     }
     RestingTimes.settle(SegmentPath.directory(of: name(unneeded.id)), in: directory)
     recordRemoved(unneeded.id)
+    trace?.record("segment-removed \(unneeded.id.words)")
   }
 
   /// Unlinks a segment of the reserve; called under the reserve's lock.

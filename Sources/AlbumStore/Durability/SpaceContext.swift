@@ -17,6 +17,7 @@ package struct SpaceOpenOptions: Sendable {
   package var boot = BootIdentity.current
   /// True: the session adds chaff as `ChaffRule` says.
   package var addsChaff = false
+  package var trace = SpaceTrace()
   /// The precautions that the crash harness leaves out.
   var omitting: Set<Precaution> = []
   package var logger: Logger
@@ -74,4 +75,5 @@ extension SpacePart {
   var keeper: Keeper { context.keeper }
   var room: DiskRoom { context.room }
   var health: Health { context.health }
+  var trace: SpaceTrace { context.options.trace }
 }

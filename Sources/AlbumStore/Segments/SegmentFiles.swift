@@ -33,6 +33,8 @@ final class SegmentFiles: Sendable {
   /// has no seal, and `unreadable` names it. Otherwise such an error ends the call.
   let toleratesReadErrors: Bool
   let clock: StoreClock
+  /// Records segments that begin and go.
+  let trace: EventTracer?
   /// The birth of all new segments.
   let session = SegmentBirth.random()
   /// The number of segments that this session has made.
@@ -84,13 +86,14 @@ final class SegmentFiles: Sendable {
 
   init(
     directory: any StorageDirectory, keys: SpaceKeys, segmentSize: Int,
-    toleratesReadErrors: Bool = false, clock: StoreClock = StoreClock()
+    toleratesReadErrors: Bool = false, clock: StoreClock = StoreClock(), trace: EventTracer? = nil
   ) {
     self.directory = directory
     self.keys = keys
     self.segmentSize = segmentSize
     self.toleratesReadErrors = toleratesReadErrors
     self.clock = clock
+    self.trace = trace
     images = ScratchPool(byteCount: segmentSize, kept: SegmentFiles.imagesInUse)
   }
 
@@ -344,14 +347,6 @@ final class SegmentFiles: Sendable {
     throw movedAway(id)
   }
 
-  func movedAway(_ id: SegmentID) -> StoreError {
-    let path = path(id)
-    return StoreError(
-      .inputOutput,
-      "\(path) in the store is not the file that was written there: it, or its folder, was replaced or "
-        + "moved away", path: path)
-  }
-
   private func syncDirectories(_ kind: SegmentKind) throws(StoreError) {
     let (folders, lost) = state.withLock { state in
       (state.unsyncedDirectories.removeValue(forKey: kind) ?? [], state.lostDirectory)
@@ -405,6 +400,12 @@ final class SegmentFiles: Sendable {
 
   /// True if it is uncertain which segments exist.
   var hasLostDirectory: Bool { state.withLock { $0.lostDirectory != nil } }
+
+  /// Locks that threads hold.
+  var heldLocks: [HeldLock] {
+    [HeldLock("reserve", reserve.holder), HeldLock("files", state.holder)].compactMap { $0 }
+      + syncing.compactMap { HeldLock("sync of \($0.key)", $0.value.mutex.holder) }
+  }
 
   /// Records that the file of a segment was unlinked.
   func recordRemoved(_ id: SegmentID) {

@@ -157,3 +157,7 @@ void clinux_return_free_memory(void);
 // (LockRank.swift, debug builds alone).
 uint64_t clinux_held_locks(void);
 void clinux_set_held_locks(uint64_t ranks);
+
+// Swift cannot read a part of a pthread mutex atomically. The kernel's number of the thread that holds `lock`, a
+// pthread_mutex_t; 0 if none does. Tries to take it and does not wait.
+int clinux_lock_holder(void *lock);

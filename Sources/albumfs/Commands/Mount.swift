@@ -100,6 +100,7 @@ struct Mount: RecoveryKeyCommand {
       visibility: .hidden))
   var noSyscallInspection = false
 
+  @OptionGroup var watch: WatchOptions
   @OptionGroup var password: PasswordOptions
   @OptionGroup var secret: RecoveryKeyOption
   @OptionGroup var output: OutputOptions
@@ -196,6 +197,7 @@ struct Mount: RecoveryKeyCommand {
     launch.videoThumbnailer = Thumbnailer.find(videoThumbnailer, "albumfs-video-thumbnailer")
     launch.marksVideos = !noVideoMark
     launch.idleSeconds = idle?.seconds
+    launch.trace = watch.options
     // Leaves nothing behind if the user types no password.
     let bare = try BareDirectory(plan.mountPoint, isConfigured: plan.isConfigured)
     defer { bare.isLeft() }
