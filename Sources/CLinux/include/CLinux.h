@@ -60,6 +60,10 @@ void clinux_set_thread_name(const char *name);
 void clinux_bind_to_processor(unsigned int processor);
 void clinux_unbind_from_processor(void);
 
+// Swift cannot choose the section of a variable. Names the source of this program, "unknown commit" unless
+// scripts/version has written into the built program (version.c).
+const char *clinux_source(void);
+
 // The rest is for a process that confines itself to a cell (cell.c).
 
 // sys/eventfd.h is not in Swift's Glibc module. Close-on-exec and non-blocking.
