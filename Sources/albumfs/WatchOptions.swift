@@ -29,6 +29,9 @@ struct WatchOptions: ParsableArguments {
     }
   }
 
+  /// True if only the daemon's log is left for names.
+  var namesGoToTheSystemLog: Bool { traceNames && traceFile == nil }
+
   /// Where the lines go is an absolute path for the daemon.
   var options: TraceOptions? {
     trace.map { trace in

@@ -97,7 +97,10 @@ import Testing
       try mounted.sh("rmdir $M/below")
       for file in ["open", "leads", "fifo"] { try refused("$W/\(file)", "\(file)") }
       try mounted.sh("test ! -e $W/elsewhere; test ! -s $W/open")
-      for words in ["--trace fuse,journals", "--trace ''", "--trace-file $W/t", "--trace-names"] {
+      for words in [
+        "--trace fuse,journals", "--trace ''", "--trace-file $W/t", "--trace-names",
+        "--trace fuse --trace-names",
+      ] {
         let outcome = try mounted.outcome("albumfs mount \(words) --password-file $P $S $M")
         #expect(outcome.code == 1, "\(words): \(outcome.errors)")
       }

@@ -109,6 +109,11 @@ struct Mount: RecoveryKeyCommand {
     if let grace, !(0...31_536_000).contains(grace) {
       throw ValidationError("--grace takes seconds, from 0 to a year.")
     }
+    if watch.namesGoToTheSystemLog, !foreground {
+      throw ValidationError(
+        "--trace-names would write the names of files into the system log, which others can read. Add "
+          + "--trace-file and a file, or --foreground.")
+    }
   }
 
   func run() throws {
