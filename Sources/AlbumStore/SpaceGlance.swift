@@ -57,11 +57,11 @@ extension Space {
   /// In the order of `LockRank`.
   private var heldLocks: [HeldLock] {
     let own = [
-      HeldLock("compaction", compactor.turns.taker),
-      HeldLock("checkpoint", durability.checkpointing.holder),
-      HeldLock("barrier", durability.barrierState.holder),
-      HeldLock("journal", durability.journal.holder),
-      HeldLock("catalog", context.catalog.holder),
+      HeldLock("compaction", thread: compactor.turns.taker),
+      durability.checkpointing.held(as: "checkpoint"),
+      durability.barrierState.held(as: "barrier"),
+      durability.journal.held(as: "journal"),
+      context.catalog.held(as: "catalog"),
     ]
     return own.compactMap { $0 } + context.content.heldLocks + context.files.heldLocks
   }

@@ -28,9 +28,14 @@ struct StateReport {
   private func locks(_ held: [HeldLock]) -> [String] {
     if held.isEmpty { return ["locks: none is held"] }
     return held.map { lock in
-      let name = threads.first { $0.number == lock.thread }?.name ?? "that has just ended"
-      return "lock \(lock.name): held by thread \(lock.thread) \(name)"
+      let waiters = lock.waiters.map(name).joined(separator: ", ")
+      return "lock \(lock.name): held by thread \(name(lock.thread))"
+        + (waiters.isEmpty ? "" : "; waiting: \(waiters)")
     }
+  }
+
+  private func name(_ thread: Int32) -> String {
+    "\(thread) \(threads.first { $0.number == thread }?.name ?? "that has just ended")"
   }
 
   private var requests: String {

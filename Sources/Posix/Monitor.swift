@@ -38,7 +38,7 @@ internal import Glibc
     #if DEBUG
     rank.take()
     #endif
-    unsafe pthread_mutex_lock(mutex)
+    unsafe takeLock(mutex)
   }
 
   private func unlock() {
@@ -63,8 +63,8 @@ internal import Glibc
     return body(&state)
   }
 
-  /// See `Mutex.holder`.
-  package var holder: Int32? { unsafe lockHolder(mutex) }
+  /// See `Mutex.held`.
+  package func held(as name: String) -> HeldLock? { unsafe HeldLock(name, mutex) }
 
   /// Runs `body` under the lock, again after each `notifyAll`, until it returns a value.
   package func waiting<Result, Failure: Error>(

@@ -40,7 +40,7 @@ internal import Glibc
     rank.take()
     defer { rank.release() }
     #endif
-    unsafe pthread_mutex_lock(mutex)
+    unsafe takeLock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
     return try unsafe body(&value.pointee)
   }
@@ -55,27 +55,37 @@ internal import Glibc
     return unsafe body(&value.pointee)
   }
 
-  /// The kernel's number of the thread that holds the lock; nil if none does. Does not wait.
-  package var holder: Int32? { unsafe lockHolder(mutex) }
+  /// Who holds the lock and who waits for it; nil if no thread holds it. Does not wait. `name` says in a few
+  /// words what the lock guards.
+  package func held(as name: String) -> HeldLock? { unsafe HeldLock(name, mutex) }
 }
 
-/// See `Mutex.holder`.
-func lockHolder(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) -> Int32? {
-  let thread = unsafe clinux_lock_holder(mutex)
-  return thread == 0 ? nil : thread
+/// Takes the lock. A thread that has to wait is in the reports of `HeldLock` meanwhile.
+func takeLock(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) {
+  if unsafe pthread_mutex_trylock(mutex) != 0 { unsafe clinux_wait_for_lock(mutex) }
 }
 
 /// A lock that a thread holds.
 package struct HeldLock: Sendable {
-  /// What the lock guards, in a few words.
   package let name: String
   /// The kernel's number of the thread.
   package let thread: Int32
+  /// The threads that wait for the lock, as many as could be recorded.
+  package let waiters: [Int32]
 
-  /// nil if no thread holds the lock.
-  package init?(_ name: String, _ thread: Int32?) {
+  /// For what is no mutex; nil if no thread holds it.
+  package init?(_ name: String, thread: Int32?) {
     guard let thread else { return nil }
     self.name = name
     self.thread = thread
+    waiters = []
+  }
+
+  init?(_ name: String, _ mutex: UnsafeMutablePointer<pthread_mutex_t>) {
+    thread = unsafe clinux_lock_holder(mutex)
+    if thread == 0 { return nil }
+    self.name = name
+    waiters = (0..<clinux_lock_wait_count()).map { unsafe clinux_lock_waiter(mutex, $0) }
+      .filter { $0 != 0 }
   }
 }

@@ -103,7 +103,7 @@ import Testing
 
   @Test func aLockThatAThreadHoldsIsSeenWithItsThreadAndNotWaitedFor() throws {
     let mutex = SharedMutex()
-    #expect(mutex.value.holder == nil)
+    #expect(mutex.value.held(as: "one") == nil)
     #expect(mutex.value.withLockIfFree { $0 } == 1)
     let steps = Monitor(0, rank: .test)
     let number = Monitor(Int32(0), rank: .test)
@@ -116,14 +116,23 @@ import Testing
       }
     }
     steps.waiting { $0 == 1 ? () : nil }
-    #expect(mutex.value.holder == number.withLock { $0 })
+    #expect(mutex.value.held(as: "one")?.thread == number.withLock { $0 })
     #expect(mutex.value.withLockIfFree { $0 } == nil)
+    // Another thread waits for it.
+    let waiter = try PosixThread(name: "waiter") { mutex.value.withLock { $0 += 1 } }
+    #expect(
+      eventually {
+        let waiting = mutex.value.held(as: "one")?.waiters ?? []
+        return ThreadState.all().contains { $0.name == "waiter" && waiting == [$0.number] }
+      })
     let threads = ThreadState.all()
     #expect(threads.contains { $0.name == "holder" && $0.number == number.withLock { $0 } })
     steps.withLock { $0 = 2 }
     steps.notifyAll()
     thread.join()
-    #expect(mutex.value.holder == nil)
+    waiter.join()
+    #expect(mutex.value.held(as: "one") == nil)
+    #expect(mutex.value.withLockIfFree { $0 } == 2)
   }
 
   private final class SharedMutex: Sendable { let value = Mutex(1, rank: .catalog) }

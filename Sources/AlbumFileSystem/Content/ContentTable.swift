@@ -124,9 +124,9 @@ final class ContentTable: Sendable {
   var heldLocks: [HeldLock] {
     shards.flatMap { shard -> [HeldLock] in
       guard let open = shard.slots.withLockIfFree({ slots in slots.values.map(\.content) }) else {
-        return [HeldLock("open files", shard.slots.holder)].compactMap { $0 }
+        return [shard.slots.held(as: "open files")].compactMap { $0 }
       }
-      return open.compactMap { HeldLock("content of node \($0.inode.rawValue)", $0.monitor.holder) }
+      return open.compactMap { $0.monitor.held(as: "content of node \($0.inode.rawValue)") }
     }
   }
 

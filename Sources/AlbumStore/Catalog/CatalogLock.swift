@@ -30,8 +30,8 @@ final class CatalogLock: Sendable {
     catalog.withLockIfFree(body)
   }
 
-  /// See `Mutex.holder`.
-  var holder: Int32? { catalog.holder }
+  /// See `Mutex.held`.
+  func held(as name: String) -> HeldLock? { catalog.held(as: name) }
 }
 
 /// Counts, in a debug build, how many extents and nodes of their trees are touched under one hold of the

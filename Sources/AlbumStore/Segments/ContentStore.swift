@@ -192,7 +192,7 @@ final class ContentStore: Sendable {
 
   /// Locks that threads hold.
   var heldLocks: [HeldLock] {
-    [HeldLock("new segment", births.holder), HeldLock("open segments", tail.holder)].compactMap {
+    [births.held(as: "new segment"), tail.held(as: "open segments")].compactMap {
       $0
     }
   }

@@ -403,8 +403,8 @@ final class SegmentFiles: Sendable {
 
   /// Locks that threads hold.
   var heldLocks: [HeldLock] {
-    [HeldLock("reserve", reserve.holder), HeldLock("files", state.holder)].compactMap { $0 }
-      + syncing.compactMap { HeldLock("sync of \($0.key)", $0.value.mutex.holder) }
+    [reserve.held(as: "reserve"), state.held(as: "files")].compactMap { $0 }
+      + syncing.compactMap { $0.value.mutex.held(as: "sync of \($0.key)") }
   }
 
   /// Records that the file of a segment was unlinked.
