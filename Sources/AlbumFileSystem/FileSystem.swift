@@ -33,13 +33,15 @@ package final class FileSystem: Sendable {
   let space: Space
   package let clock: FileSystemClock
   let contents: ContentTable
-  let pendingPhotos = PendingPhotos()
+  let pendingPhotos: PendingPhotos
   let origins = ThumbnailOrigins()
   let observers = Observers()
   let thumbTimes = ThumbTimes()
 
-  /// Takes over an opened space; the caller closes it after `close`.
-  package init(space: Space, clock: FileSystemClock = .system) {
+  /// Takes over an opened space; the caller closes it after `close`. `trace` gets the photos that begin
+  /// to wait for their thumbnail.
+  package init(space: Space, clock: FileSystemClock = .system, trace: EventTracer? = nil) {
+    pendingPhotos = PendingPhotos(trace: trace)
     self.space = space
     self.clock = clock
     contents = ContentTable(space: space, clock: clock)
@@ -83,6 +85,12 @@ package final class FileSystem: Sendable {
 
   /// True if another session may change what this one shows.
   package var follows: Bool { space.follows }
+
+  /// The photos that wait now; nil if that cannot be seen at once. Does not wait.
+  package var photoGlance: PhotoGlance? { pendingPhotos.glance }
+
+  /// Locks of open files that threads hold. Does not wait.
+  package var heldLocks: [HeldLock] { contents.heldLocks }
 
   /// Adds an observer of changes, and keeps it until `remove`.
   package func add(_ observer: any FileSystemObserver) { observers.add(observer) }

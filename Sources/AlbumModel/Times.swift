@@ -132,4 +132,6 @@ extension Duration {
   }
 
   package var milliseconds: Int64 { nanoseconds / 1_000_000 }
+
+  package var microseconds: Int64 { nanoseconds / 1000 }
 }

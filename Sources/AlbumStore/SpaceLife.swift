@@ -62,7 +62,8 @@ extension Space {
       try options.readOnly ? nil : SpaceLock.take(store: store, keys: keys, readOnly: false)
     let files = SegmentFiles(
       directory: store.directory, keys: keys, segmentSize: store.configuration.segmentSize,
-      toleratesReadErrors: options.readOnly, clock: StoreClock(options.time))
+      toleratesReadErrors: options.readOnly, clock: StoreClock(options.time),
+      trace: options.trace.compaction)
     let content = ContentStore(files: files)
     var catalog = Catalog()
     let listing = try files.list()

@@ -1,6 +1,8 @@
 #pragma once
 #define FUSE_USE_VERSION 314
+#include <errno.h>
 #include <fuse_lowlevel.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <unistd.h>
 
@@ -47,5 +49,20 @@ static inline ssize_t cfuse3_read(int device, void *buffer, size_t size, void *c
   (void)context;
   ssize_t result = read(device, buffer, size);
   cfuse3_translate(buffer, result);
+  return result;
+}
+
+// The driver's part of the next function. `driver` is what libfuse has for the session.
+void albumfs_request_came(void *driver, const void *request, size_t size);
+
+// The same for a mount that somebody watches. The driver is called while libfuse cannot cancel the thread.
+static inline ssize_t cfuse3_read_traced(int device, void *buffer, size_t size, void *driver) {
+  ssize_t result = cfuse3_read(device, buffer, size, driver);
+  if (result <= 0) return result;
+  int error = errno, state;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+  albumfs_request_came(driver, buffer, result);
+  pthread_setcancelstate(state, &state);
+  errno = error;
   return result;
 }

@@ -8,6 +8,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -151,6 +152,40 @@ static _Thread_local uint64_t held_locks;
 uint64_t clinux_held_locks(void) { return held_locks; }
 
 void clinux_set_held_locks(uint64_t ranks) { held_locks = ranks; }
+
+int clinux_lock_holder(void *lock) {
+  pthread_mutex_t *mutex = lock;
+  if (pthread_mutex_trylock(mutex) == 0) {
+    pthread_mutex_unlock(mutex);
+    return 0;
+  }
+  return __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED);
+}
+
+// A thread takes a place by its number. If all are taken, its wait is not recorded.
+static struct {
+  _Atomic int thread;
+  _Atomic(void *) lock;
+} lock_waits[64];
+
+int clinux_lock_wait_count(void) { return sizeof lock_waits / sizeof *lock_waits; }
+
+void clinux_wait_for_lock(void *lock) {
+  int place = 0, thread = clinux_thread_id();
+  for (int none = 0; place < clinux_lock_wait_count(); place++, none = 0)
+    if (atomic_compare_exchange_strong(&lock_waits[place].thread, &none, thread)) break;
+  int is_recorded = place < clinux_lock_wait_count();
+  if (is_recorded) atomic_store(&lock_waits[place].lock, lock);
+  pthread_mutex_lock(lock);
+  if (!is_recorded) return;
+  atomic_store(&lock_waits[place].lock, NULL);
+  atomic_store(&lock_waits[place].thread, 0);
+}
+
+int clinux_lock_waiter(void *lock, int place) {
+  int thread = atomic_load(&lock_waits[place].thread);
+  return atomic_load(&lock_waits[place].lock) == lock ? thread : 0;
+}
 
 int clinux_set_attribute(const char *path, const char *name, const void *value, unsigned long size) {
   return lsetxattr(path, name, value, size, 0);

@@ -38,7 +38,10 @@ package final class AlbumDaemon: Sendable {
     // Unused memory then returns to the kernel. The only large blocks are a password's 256 MiB and segments
     // of 4 MiB.
     clinux_bound_malloc()
-    let parts = try Parts(options, secret: secret, logger: logger)
+    let trace = try MountTrace(options.trace, log)
+    defer { trace.stop() }
+    let parts = try Parts(options, secret: secret, trace: trace, logger: logger)
+    reportState(of: parts, on: signals)
     // The replay of the journal leaves 100 free bytes for each file, in pieces that free does not return.
     clinux_return_free_memory()
     let control = ControlRequests(parts, options: options, log: log)
@@ -54,6 +57,15 @@ package final class AlbumDaemon: Sendable {
       return try SignalWatch(ignoringHangup: ignoringHangup, early: code)
     } catch {
       throw Failure(.other, "No thread can be started: \(error)")
+    }
+  }
+
+  /// The mount works without it.
+  private func reportState(of parts: Parts, on signals: SignalWatch) {
+    do throws(Errno) {
+      try signals.onReport { [log] in log.report(StateReport(parts).lines) }
+    } catch {
+      logger.warning("SIGUSR1 will show nothing: \(error)")
     }
   }
 

@@ -63,6 +63,20 @@ package final class DaemonLog: Sendable {
     }
   }
 
+  /// Writes a line that the user asked for, about how a mount works. It names no mount, because others
+  /// can read the system log, which has the process.
+  func trace(_ line: String) throws(Errno) {
+    switch target {
+    case .systemLog: unsafe clinux_log(Logger.Level.info.systemLevel, line.printable)
+    case .standardError: try borrowStandardError(Array("\(line.printable)\n".utf8))
+    }
+  }
+
+  /// The same for a report. `messages` do not have it.
+  func report(_ lines: [String]) {
+    for line in lines { try? trace("albumfs: \(line)") }
+  }
+
   private func named(_ message: String) -> String { "\(mountPoint): \(message)".printable }
 
   private func borrowStandardError(_ bytes: [UInt8]) throws(Errno) {

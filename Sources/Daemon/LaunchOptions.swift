@@ -46,6 +46,8 @@ package struct LaunchOptions: Codable, Sendable, Equatable {
   package var idleSeconds: Int64?
   /// True if the mount point may hold files, which the mount covers: for `albumfs adopt`.
   package var coversFiles = false
+  /// nil: nobody watches the mount.
+  package var trace: TraceOptions?
 
   package init(
     store: String, mountPoint: String, readOnly: Bool, allowOther: Bool, owner: Owner? = nil,
@@ -74,6 +76,9 @@ extension LaunchOptions {
   /// Checks the mount options, what they need of the system, and the mount point, before the command asks
   /// for a password.
   package func check() throws(Failure) {
+    if let file = trace?.file {
+      try TraceFile.check(file, store: store, mountPoint: mountPoint)
+    }
     do throws(MountError) {
       try parsedMountOptions().checkSystem()
       _ = try MountPoint(mountPoint, mayHoldFiles: coversFiles)

@@ -30,11 +30,15 @@ final class Parts: Sendable {
   private let mount = Mutex<FUSEDriver.Mount?>(nil, rank: .leaf)
   /// The moves of the last `tidy`, for `tidy --undo`.
   let lastTidy = Mutex<[TidyReport.Move]>([], rank: .leaf)
+  private let trace: MountTrace
   private let logger: Logger
 
   /// Unlocks the space and starts its threads, but does not mount it.
-  init(_ options: LaunchOptions, secret: consuming SecretBytes, logger: Logger) throws(Failure) {
+  init(
+    _ options: LaunchOptions, secret: consuming SecretBytes, trace: MountTrace, logger: Logger
+  ) throws(Failure) {
     self.options = options
+    self.trace = trace
     self.logger = logger
     do throws(MountError) { mountOptions = try options.parsedMountOptions() } catch {
       throw Failure(error)
@@ -42,19 +46,19 @@ final class Parts: Sendable {
     let store = try StoreOpening.open(options.store)
     let isReadOnly = mountOptions.readOnly
     if !isReadOnly { store.warnWhereChaffIsForbidden() }
-    space = try Parts.openSpace(store, options, secret, isReadOnly, logger)
+    space = try Parts.openSpace(store, options, secret, isReadOnly, trace, logger)
     let opened = space
     let seen = options.remembersIn.map { SeenHistory(directory: $0, of: opened) }
     history = seen.map { HistoryWatch($0, of: opened, logger: logger) }
     storeWarnings =
       store.warnings.map(\.sentence)
       + (seen?.warning(of: opened).map { [$0] } ?? [])
-    fileSystem = FileSystem(space: space)
+    fileSystem = FileSystem(space: space, trace: trace.thumbnails)
     do throws(Errno) { try history?.start() } catch {
       logger.warning("the end of history is recorded only at the unmount: \(error)")
     }
     (queue, noThumbnails) = Parts.startThumbnails(
-      fileSystem, space, isReadOnly ? nil : options, logger)
+      fileSystem, space, isReadOnly ? nil : options, trace, logger)
     previews = options.thumbnailer.map { [fileSystem, space] program in
       Previews(fileSystem, space, program: program, logger: logger)
     }
@@ -73,13 +77,17 @@ final class Parts: Sendable {
   func makeMount(onReady: @escaping @Sendable () -> Void) throws(MountError) -> FUSEDriver.Mount {
     let made = try FUSEDriver.Mount(
       fileSystem: fileSystem, options: mountOptions, mountPoint: options.mountPoint,
-      readsSystemCalls: options.inspectsSystemCalls, logger: logger, onReady: onReady)
+      readsSystemCalls: options.inspectsSystemCalls, trace: trace.fuse, logger: logger,
+      onReady: onReady)
     mount.withLock { $0 = made }
     return made
   }
 
   /// How the kernel's requests come. Ask when the mount is ready.
   var transport: TransportInUse { mount.withLock { $0 }?.transport ?? .device(nil) }
+
+  /// Requests of the kernel without a reply; nil if that is not known. Waits for no lock.
+  var waitingRequests: Int? { (mount.withLockIfFree { $0 } ?? nil)?.waitingRequests }
 
   /// Makes no call of its own through the mount during `body`.
   func keepingMountStill<Result>(_ body: () -> Result) -> Result {
@@ -116,7 +124,7 @@ final class Parts: Sendable {
 
   private static func openSpace(
     _ store: Store, _ options: LaunchOptions, _ secret: consuming SecretBytes, _ readOnly: Bool,
-    _ logger: Logger
+    _ trace: MountTrace, _ logger: Logger
   ) throws(Failure) -> Space {
     var name: String?
     do throws(StoreError) {
@@ -130,6 +138,8 @@ final class Parts: Sendable {
       opening.readOnly = readOnly
       opening.grace = .seconds(options.graceSeconds)
       opening.addsChaff = !TestHooks.forbidsChaff
+      opening.trace.journal = trace.journal
+      opening.trace.compaction = trace.compaction
       return try Space.open(store, keys: keys, options: opening)
     } catch {
       if error.code == .inUse, let name {
@@ -145,12 +155,15 @@ final class Parts: Sendable {
   }
 
   private static func startThumbnails(
-    _ fileSystem: FileSystem, _ space: Space, _ options: LaunchOptions?, _ logger: Logger
+    _ fileSystem: FileSystem, _ space: Space, _ options: LaunchOptions?, _ trace: MountTrace,
+    _ logger: Logger
   ) -> (ThumbnailQueue?, NoThumbnails?) {
     guard let options, let program = options.thumbnailer else { return (nil, .noProgram) }
     let edge = space.read { $0.properties[.thumbnailEdge] } ?? 512
-    let source = ThumbnailSource(
+    let plain = ThumbnailSource(
       fileSystem: fileSystem, thumbnailEdge: Int(clamping: edge), logger: logger)
+    let source: any PhotoSource =
+      trace.thumbnails.map { TracedSource(plain, $0) } ?? plain
     do throws(Errno) {
       let launch = WorkerLaunch(program: program)
       var videos = options.videoThumbnailer.map { WorkerLaunch(program: $0) }

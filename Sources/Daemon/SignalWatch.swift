@@ -2,8 +2,8 @@ import ControlProtocol
 import Glibc
 import Posix
 
-/// Turns SIGTERM and SIGINT into a clean stop. Create it before any other thread: all threads inherit the
-/// signal mask, so the signals reach the one thread that waits for them.
+/// Turns SIGTERM and SIGINT into a clean stop, and SIGUSR1 into a report. Create it before any other
+/// thread: all threads inherit the signal mask, so the signals reach the one thread that waits for them.
 final class SignalWatch: Sendable {
   private struct State {
     var stop: (@Sendable () -> Void)?
@@ -20,7 +20,7 @@ final class SignalWatch: Sendable {
     let signals = ignoringHangup ? [SIGTERM, SIGINT] : [SIGTERM, SIGINT, SIGHUP]
     var set = sigset_t()
     unsafe sigemptyset(&set)
-    for number in signals { unsafe sigaddset(&set, number) }
+    for number in signals + [SIGUSR1] { unsafe sigaddset(&set, number) }
     unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
     try PosixThread(name: "signals") { self.watch(signals, early) }.detach()
   }
@@ -42,6 +42,20 @@ final class SignalWatch: Sendable {
       return state.stop
     }
     body?()
+  }
+
+  /// Sets what SIGUSR1 does. A thread of its own takes that signal: a stop may wait for what a report
+  /// explains.
+  func onReport(_ body: @escaping @Sendable () -> Void) throws(Errno) {
+    try PosixThread(name: "state") {
+      var set = sigset_t()
+      unsafe sigemptyset(&set)
+      unsafe sigaddset(&set, SIGUSR1)
+      while true {
+        var number: CInt = 0
+        if unsafe sigwait(&set, &number) == 0 { body() }
+      }
+    }.detach()
   }
 
   private func watch(_ signals: [CInt], _ early: Int32) {

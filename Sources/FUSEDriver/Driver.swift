@@ -24,6 +24,8 @@ final class Driver: Sendable {
   let activity: AlbumActivity
   let rings: Rings
   let owners: Owners
+  /// nil: nobody watches.
+  let trace: RequestTrace?
   /// The kernel enforces POSIX ACLs.
   let usesAccessControl: Bool
   private let onReady: @Sendable () -> Void
@@ -38,6 +40,7 @@ final class Driver: Sendable {
   init(
     fileSystem: FileSystem, inspector: any CallerInspector, logger: Logger,
     transport: TransportChoice = .device, owners: Owners = .stored, accessControl: Bool = false,
+    trace: EventTracer? = nil,
     onReady: @escaping @Sendable () -> Void = {}
   ) {
     self.owners = owners
@@ -46,7 +49,8 @@ final class Driver: Sendable {
     self.logger = logger
     implicit = ImplicitEntries(inspector: inspector)
     activity = AlbumActivity(clock: fileSystem.clock)
-    rings = Rings(transport, logger: logger)
+    self.trace = trace.map(RequestTrace.init)
+    rings = Rings(transport, trace: self.trace, logger: logger)
     self.onReady = onReady
   }
 

@@ -2,7 +2,7 @@ package import AlbumFileSystem
 internal import AlbumModel
 internal import Glibc
 package import Logging
-import Posix
+package import Posix
 
 /// One mounted file system, from `run` to the unmount.
 ///
@@ -29,7 +29,7 @@ package final class Mount: Sendable {
   /// `onReady` must not use the mount.
   package init(
     fileSystem: FileSystem, options: MountOptions, mountPoint: String, readsSystemCalls: Bool,
-    logger: Logger, onReady: @escaping @Sendable () -> Void = {}
+    trace: EventTracer? = nil, logger: Logger, onReady: @escaping @Sendable () -> Void = {}
   ) throws(MountError) {
     self.options = options
     self.mountPoint = try MountPoint(mountPoint, mayHoldFiles: options.coversFiles)
@@ -40,7 +40,7 @@ package final class Mount: Sendable {
       inspector: CallingSyscall(readsSystemCalls: readsSystemCalls), logger: logger,
       transport: options.transport,
       owners: options.owners(user: getuid(), group: getgid(), groups: Credentials.groups()),
-      accessControl: options.accessControl || fileSystem.hasAccessControl
+      accessControl: options.accessControl || fileSystem.hasAccessControl, trace: trace
     ) {
       if let device = MountTable.mount(at: path)?.device {
         ReadAhead.widen(device: device)
@@ -51,6 +51,14 @@ package final class Mount: Sendable {
 
   /// The mount point: absolute, without links.
   package var path: String { mountPoint.path }
+
+  /// The number of requests that wait in the kernel or are being served; nil if the kernel does not say.
+  /// Waits for no lock.
+  package var waitingRequests: Int? {
+    guard let device = state.withLockIfFree({ $0.device }) ?? nil else { return nil }
+    let count = try? readWholeFile("/sys/fs/fuse/connections/\(device.minor)/waiting")
+    return count.flatMap { Int(String(decoding: $0, as: UTF8.self).prefix { $0.isNumber }) }
+  }
 
   /// How requests of the kernel come. Ask when the mount is ready.
   package var transport: TransportInUse { driver.rings.inUse }

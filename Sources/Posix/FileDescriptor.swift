@@ -211,6 +211,23 @@ package struct FileDescriptor: ~Copyable, Sendable {
     }
   }
 
+  /// fstat(2): true for a regular file of this user with one name, which nobody else may read or write.
+  package var isPrivate: Bool {
+    get throws(Errno) {
+      let status = try status()
+      return status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o077 == 0
+        && status.st_uid == geteuid() && status.st_nlink == 1
+    }
+  }
+
+  /// Opens a file for appending, and makes a missing one that nobody else may read. Follows no link in the
+  /// last part of the path, and does not wait.
+  package init(appendingTo path: String) throws(Errno) {
+    try self.init(
+      open: path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+      permissions: 0o600)
+  }
+
   /// fstat(2): size in bytes.
   package func size() throws(Errno) -> Int64 {
     try status().byteCount

@@ -38,7 +38,7 @@ internal import Glibc
     #if DEBUG
     rank.take()
     #endif
-    unsafe pthread_mutex_lock(mutex)
+    unsafe takeLock(mutex)
   }
 
   private func unlock() {
@@ -55,6 +55,16 @@ internal import Glibc
     defer { unlock() }
     return try body(&state)
   }
+
+  /// See `Mutex.withLockIfFree`.
+  package func withLockIfFree<Result>(_ body: (inout State) -> Result) -> Result? {
+    if unsafe pthread_mutex_trylock(mutex) != 0 { return nil }
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    return body(&state)
+  }
+
+  /// See `Mutex.held`.
+  package func held(as name: String) -> HeldLock? { unsafe HeldLock(name, mutex) }
 
   /// Runs `body` under the lock, again after each `notifyAll`, until it returns a value.
   package func waiting<Result, Failure: Error>(

@@ -194,12 +194,46 @@ package enum ProcessState {
   package static func isStopped(_ pid: Int32) -> Bool { ["T", "t"].contains(letter(of: pid)) }
 
   /// nil if there is no such process.
-  private static func letter(of pid: Int32) -> Substring? {
-    guard let bytes = try? readWholeFile("/proc/\(pid)/stat") else { return nil }
+  private static func letter(of pid: Int32) -> String? { stat("\(pid)")?.letter }
+
+  /// The name and the state of a process or thread; nil if there is none.
+  fileprivate static func stat(_ path: String) -> (name: String, letter: String)? {
+    guard let bytes = try? readWholeFile("/proc/\(path)/stat") else { return nil }
     // The name before the state is in parentheses and may contain any character.
     let text = String(decoding: bytes, as: UTF8.self)
-    guard let name = text.lastIndex(of: ")") else { return nil }
-    return text[text.index(after: name)...].split(separator: " ").first
+    guard let begin = text.firstIndex(of: "("), let end = text.lastIndex(of: ")"), begin < end,
+      let letter = text[text.index(after: end)...].split(separator: " ").first
+    else { return nil }
+    return (String(text[text.index(after: begin)..<end]), String(letter))
+  }
+}
+
+/// A thread of this process, as proc(5) shows it.
+package struct ThreadState: Sendable {
+  /// The kernel's number.
+  package let number: Int32
+  package let name: String
+  /// `R` of a thread that runs, `S` of one that waits, `D` of one that waits and takes no signal.
+  package let letter: String
+  /// The function of the kernel in which the thread waits; nil if it runs, or if the kernel does not say.
+  package let waitsIn: String?
+
+  /// All threads, in the order of their numbers.
+  package static func all() -> [ThreadState] {
+    let directory = "/proc/self/task"
+    let numbers = ((try? PosixDirectory(path: directory).list("")) ?? []).compactMap { Int32($0) }
+    return numbers.sorted().compactMap { ThreadState($0, "\(directory)/\($0)") }
+  }
+
+  /// nil if the thread has ended.
+  private init?(_ number: Int32, _ directory: String) {
+    guard let stat = ProcessState.stat("self/task/\(number)") else { return nil }
+    self.number = number
+    (name, letter) = stat
+    let function = (try? readWholeFile("\(directory)/wchan")).map {
+      String(decoding: $0, as: UTF8.self)
+    }
+    waitsIn = function.flatMap { $0.isEmpty || $0 == "0" ? nil : $0 }
   }
 }
 

@@ -25,6 +25,18 @@ package enum SystemClock {
     return String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
+  /// A time in UTC with its microseconds: `2026-11-27T06:15:03.000042Z`.
+  package static func utc(_ time: Timestamp) -> String {
+    var seconds = time_t(time.seconds)
+    var parts = unsafe tm()
+    guard unsafe gmtime_r(&seconds, &parts) != nil else { return "\(time.seconds)" }
+    var text = [CChar](repeating: 0, count: 64)
+    let count = unsafe strftime(&text, text.count, "%FT%T", &parts)
+    let micros = "\(time.subsecond / 1000)"
+    return String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      + "." + String(repeating: "0", count: 6 - micros.count) + micros + "Z"
+  }
+
   /// Seconds since 1970-01-01 UTC of a time in the time zone of the process. Numbers beyond their range count
   /// on, as in mktime(3).
   package static func seconds(

@@ -1,8 +1,9 @@
 import ArgumentParser
 import ControlProtocol
 import Glibc
+import Posix
 
-/// The version that `--version` shows.
+/// The version that `--version` shows, with the commit and its date.
 let albumfsVersion = "0.1.0"
 
 struct Albumfs: ParsableCommand {
@@ -19,7 +20,7 @@ struct Albumfs: ParsableCommand {
         cp -r ~/Pictures/. ~/Album/Trip/Photo/
         albumfs umount ~/Album
       """,
-    version: "albumfs \(albumfsVersion)",
+    version: "albumfs \(albumfsVersion) (\(ProgramSource.text))",
     subcommands: [
       Init.self, Mount.self, Umount.self, Lock.self, Import.self, Export.self, Adopt.self,
       SpaceCommand.self,

@@ -26,8 +26,8 @@ extension CheckFinding {
           ? "" : ". \(others) more objects with the names of segments are not files either")
         + ". This space does not need them"
     case .shortFiles(let count):
-      "files with the names of segments that are shorter than a segment, and not this space's: "
-        + "\(count); each session that writes fills up \(ShortFiles.segmentLimit) of them at most"
+      "files that have names of segments, are shorter than a segment and do not belong to this space: "
+        + "\(count); each session that writes extends at most \(ShortFiles.segmentLimit) of them"
     case .framesMissing, .bothHeadsDamaged, .oneHeadDamaged, .journalSegmentMissing,
       .journalCutShort,
       .journalLacksEnd, .journalEndMissing, .checkpointDamaged, .journalGone, .catalogIncomplete,
@@ -83,8 +83,9 @@ extension CheckFinding {
         + "the space is lost; cut it to its size (truncate -s \(size))"
     case .unknownSegments(let count):
       (count == 1 ? "1 segment of this space is" : "\(count) segments of this space are")
-        + " in the store without being named by its journal: of another copy of the store, or of a part "
-        + "of the journal that is missing. albumfs leaves them alone"
+        + " in the store, but its journal does not name \(count == 1 ? "it" : "them"): another copy of the "
+        + "store made \(count == 1 ? "it" : "them"), or a part of the journal is missing. albumfs leaves "
+        + "\(count == 1 ? "it" : "them") alone"
     case .divergedTimeline:
       "the journal left out changes whose content is in the store: another copy of the store, which was "
         + "written to, made them, or they were made in the last seconds before a power cut. albumfs removes "
@@ -131,9 +132,9 @@ extension CheckFinding {
     case .orphan: "no name leads to it"
     case .secondName: "this directory has another name, too"
     case .linkCount(let stated, let names): "its link count is \(stated), but it has \(names)"
-    case .outsideSegments: "\(bytes) lie outside of any segment"
+    case .outsideSegments: "\(bytes) are recorded at a place outside of every segment"
     case .beyondEnd: "there is content after the end of the file"
-    case .albumPart: "it is marked as a part of an album, but is none"
+    case .albumPart: "it is marked as a part of an album, but it is not one"
     case .counter(let counter):
       "the next \(counter == .inode ? "inode" : "segment") number is in use already"
     default: "its thumbnail is not there"
@@ -176,12 +177,13 @@ extension CheckRepair {
     case .newerContent(let path):
       "\(path): newer content of a file of that name, which only the lost part of the journal recorded"
     case .nameLost(let path): "\(path): a file whose name is lost"
-    case .leftOut(let path): "\(path): what a mount had left out"
+    case .leftOut(let path): "\(path): a version that an earlier mount left out"
     case .orphan(let path): "\(path): no name led to it"
     case .otherTimeline(let path, let other):
       "\(path): \(other), as the other copy of the store or the other machine had it"
     case .namesDropped(let count): "\(counted(count, "name")) that led to nothing were dropped"
-    case .catalogWritten: "the catalog was written anew: nothing that is damaged is needed any more"
+    case .catalogWritten:
+      "the catalog was written again: nothing that is damaged is needed any more"
     }
   }
 }

@@ -16,6 +16,16 @@ struct Page {
     text = try String(contentsOf: Page.root.appendingPathComponent(path), encoding: .utf8)
   }
 
+  /// True if Swift's `docc` is in PATH, beside `swift`.
+  static var hasDocC: Bool {
+    let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+    return path.split(separator: ":").contains { folder in
+      let swift = URL(fileURLWithPath: "\(folder)/swift").resolvingSymlinksInPath()
+      let docc = swift.deletingLastPathComponent().appendingPathComponent("docc").path
+      return FileManager.default.isExecutableFile(atPath: docc)
+    }
+  }
+
   static func readme() throws -> Page { try Page(path: "README.md") }
 
   static func named(_ name: String) throws -> Page { try Page(path: "\(folders[0])/\(name).md") }
@@ -41,9 +51,7 @@ struct Page {
   /// Where the links of the page lead, but for those to the web.
   var links: [String] {
     let plain = prose.joined(separator: "\n").replacing(/`[^`]*`/, with: "code")
-    let targets =
-      plain.matches(of: /\]\(([^)\s]+)\)/).map { String($0.1) }
-      + plain.matches(of: /<(doc:[^>]+)>/).map { String($0.1) }
+    let targets = plain.matches(of: /\]\(([^)\s]+)\)/).map { String($0.1) }
     return targets.filter { !$0.hasPrefix("https://") }
   }
 
@@ -60,29 +68,18 @@ struct Page {
       })
   }
 
-  /// The anchors as DocC makes them, of headings that it can link to without an escape.
-  private var documentationAnchors: Set<String> {
-    Set(
-      headings.filter { $0.allSatisfy { $0.isLetter || $0.isNumber || $0 == " " } }
-        .map { $0.replacing(" ", with: "-") })
-  }
-
   /// What is wrong with a link of a page.
   static func problem(of link: String, in page: Page) throws -> String? {
     let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
     let target = String(parts[0])
     let folder = (page.path as NSString).deletingLastPathComponent
-    let isReference = target.hasPrefix("doc:")
     var path = folder.isEmpty ? target : "\(folder)/\(target)"
     if target.isEmpty { path = page.path }
-    if isReference { path = "\(folder)/\(target.dropFirst(4)).md" }
     guard FileManager.default.fileExists(atPath: "\(root.path)/\(path)") else {
       return "no such file"
     }
     guard parts.count > 1 else { return nil }
-    let there = try Page(path: path)
-    let anchors = isReference ? there.documentationAnchors : there.webAnchors
-    return anchors.contains(String(parts[1])) ? nil : "no such heading"
+    return try Page(path: path).webAnchors.contains(String(parts[1])) ? nil : "no such heading"
   }
 
   /// The cells of the first table between two marks, with its head.

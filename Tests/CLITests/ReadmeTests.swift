@@ -64,6 +64,31 @@ import Testing
     #expect(count > 80)
   }
 
+  /// A forge and an editor show a link of DocC's own kind as plain text. `scripts/documentation` writes them.
+  @Test func noLinkIsForDocCAlone() throws {
+    for page in try Page.all() {
+      for words in ["<doc:", "](doc:"] {
+        #expect(!page.text.contains(words), "\(page.path) has a link \(words)")
+      }
+    }
+  }
+
+  @Test(
+    .enabled(
+      if: Page.hasDocC,
+      "needs docc, which comes with Swift"))
+  func docCFindsEveryLinkAndPicture() throws {
+    let place = TemporaryDirectory()
+    let made = try Command(Page.root.path + "/scripts/documentation", [place.path + "/web"]).run()
+    #expect(made.code == 0, "\(made.output)\(made.errors)")
+    for page in try Page.all() where page.path != "README.md" {
+      let name = ((page.path as NSString).lastPathComponent as NSString).deletingPathExtension
+      let file = "\(place.path)/web/data/documentation/albumfs/\(name.lowercased()).json"
+      let shown = try String(contentsOfFile: file, encoding: .utf8)
+      #expect(!shown.contains(/"url":"[^"]*\.md[#"]/), "\(name) links to a file")
+    }
+  }
+
   /// Who reads README finds every page.
   @Test func readmeLeadsToEveryPage() throws {
     let links = Set(try Page.readme().links.map { $0.components(separatedBy: "#")[0] })
@@ -121,7 +146,9 @@ import Testing
     let directory = TemporaryDirectory()
     let script = """
       set -e; "$0" "$1" "$2"; cd "$2"
-      test "$(ls *.7 | wc -l)" = 6
+      test "$(ls *.7 | wc -l)" = 6; ! grep -e 'doc:' -e ']([A-Z]' *.7
+      # A link to another man page names it, and its section.
+      grep -qF 'albumfs\\-deniability(7), Times' albumfs-owners.7
       for page in *; do MANWIDTH=80 man -l --warnings -E UTF-8 ./$page 2>&1 > /dev/null; done
       """
     let outcome = try Command(

@@ -6,15 +6,18 @@ import Testing
 /// reader needs: `scripts/read-store`, which was written from it alone, shows what the mount shows.
 @Suite(.serialized) struct FormatTests {
   struct Fixture: CustomTestStringConvertible, Sendable {
+    var release = "format1"
     var name: String
     var password: String
-    var testDescription: String { "\(name), \(password)" }
+    var testDescription: String { "\(release), \(name), \(password)" }
   }
 
   private static let fixtures = [
     Fixture(name: "sessions", password: "first"), Fixture(name: "compacted", password: "first"),
     Fixture(name: "killed", password: "first"), Fixture(name: "killed", password: "second"),
     Fixture(name: "ciphers", password: "first"), Fixture(name: "ciphers", password: "second"),
+    Fixture(release: "0.1.0", name: "released", password: "first"),
+    Fixture(release: "0.1.0", name: "released", password: "second"),
   ]
 
   private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -39,7 +42,7 @@ import Testing
   }
 
   private func expected(_ fixture: Fixture, _ kind: String) throws -> String {
-    let path = Self.folder + "/format1/\(fixture.name).\(fixture.password).\(kind)"
+    let path = Self.folder + "/\(fixture.release)/\(fixture.name).\(fixture.password).\(kind)"
     let text = try String(contentsOfFile: path, encoding: .utf8)
     return String(text.dropLast(text.hasSuffix("\n") ? 1 : 0))
   }
@@ -49,7 +52,7 @@ import Testing
     _ = try sh(
       mounted,
       """
-      unpack '\(Self.folder)/format1/\(fixture.name).tar' $W/store
+      unpack '\(Self.folder)/\(fixture.release)/\(fixture.name).tar' $W/store
       echo '\(fixture.password)' > $W/password
       """)
   }

@@ -167,7 +167,10 @@ struct TidyTests {
       ),
       (
         "Daemon/",
-        ["AlbumDaemon", "DaemonLog", "LaunchChannel", "Previews", "SignalWatch", "ThumbnailSource"]
+        [
+          "AlbumDaemon", "DaemonLog", "LaunchChannel", "Previews", "SignalWatch", "ThumbnailSource",
+          "TracedSource",
+        ]
       ),
       // libarchive, libcrypto, the page's files, libqrencode, and a handle of Swift's executors.
       (
@@ -264,6 +267,22 @@ struct TidyTests {
     #expect(named.count > 40)
     let sources = Set(swiftFiles("Sources").map(\.path))
     for name in named { #expect(sources.contains("Sources/\(name).swift"), "\(name)") }
+  }
+
+  /// The walk of a read says how much room a buffer has before it, and how much of that a header takes.
+  @Test func theRoomBeforeABufferIsThatOfTheDesign() throws {
+    func text(_ path: String) throws -> String {
+      try String(contentsOf: root.appendingPathComponent("Sources/\(path)"), encoding: .utf8)
+    }
+    let room = try text("AlbumModel/Sizes.swift").firstMatch(of: /static let byteCount = (\d+)/)
+    let header = try text("AlbumFormat/DataRecord.swift")
+      .firstMatch(of: /static let headerByteCount = (\d+)/)
+    let design = try text("albumfs/Documentation.docc/Design.md").split(
+      whereSeparator: \.isWhitespace
+    )
+    .joined(separator: " ")
+    #expect(design.contains("Its header of \(try #require(header).1) bytes"))
+    #expect(design.contains("the \(try #require(room).1) bytes of room"))
   }
 
   /// The picture shows every target on a floor above all that it imports, and the C libraries that it alone

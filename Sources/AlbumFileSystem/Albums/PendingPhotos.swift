@@ -22,6 +22,15 @@ final class PendingPhotos: Sendable {
       case .backlog: 2
       }
     }
+
+    /// For a trace.
+    fileprivate var word: String {
+      switch self {
+      case .wanted: "wanted"
+      case .written: "written"
+      case .backlog: "backlog"
+      }
+    }
   }
 
   /// Photos in the order in which they came.
@@ -65,9 +74,22 @@ final class PendingPhotos: Sendable {
 
   /// A leaf: nothing else is locked under it, and `wake` is called without it.
   private let monitor = Monitor(State(), rank: .leaf)
+  private let trace: EventTracer?
+
+  init(trace: EventTracer? = nil) { self.trace = trace }
 
   /// True if no photo waits or is being worked on.
   var isIdle: Bool { monitor.withLock { $0.queued.isEmpty && $0.handedOut.isEmpty } }
+
+  /// How many photos stand in each line, and how many are worked on. Does not wait; nil if a thread holds the
+  /// lock.
+  var glance: PhotoGlance? {
+    monitor.withLockIfFree { state in
+      func count(_ line: Int) -> Int { state.queued.values.count { $0 == line } }
+      return PhotoGlance(
+        wanted: count(0), written: count(1), backlog: count(2), taken: state.handedOut.count)
+    }
+  }
 
   var arrivals: Int { monitor.withLock { $0.arrivals } }
 
@@ -90,6 +112,9 @@ final class PendingPhotos: Sendable {
         state.lastWritten = (time, before: state.lastWritten?.0 ?? time - .seconds(1))
       }
       return wasEmpty ? state.wake : nil
+    }
+    if let trace {
+      for photo in photos { trace.record("queued node=\(photo.rawValue) as=\(reason.word)") }
     }
     wake?()
   }
@@ -161,6 +186,14 @@ final class PendingPhotos: Sendable {
     if let deadline { return monitor.waiting(until: deadline, isDone) ?? false }
     return monitor.waiting(isDone)
   }
+}
+
+/// The photos that wait for their thumbnail at one moment, by the reason, and those that are worked on.
+package struct PhotoGlance: Sendable {
+  package let wanted: Int
+  package let written: Int
+  package let backlog: Int
+  package let taken: Int
 }
 
 extension PendingPhotos.State {

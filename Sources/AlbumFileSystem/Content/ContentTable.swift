@@ -119,6 +119,17 @@ final class ContentTable: Sendable {
     return wasLastWriter
   }
 
+  /// Locks of the table, and of the contents in it, that threads hold. Does not wait, and so leaves out the
+  /// contents behind a lock of the table that a thread holds.
+  var heldLocks: [HeldLock] {
+    shards.flatMap { shard -> [HeldLock] in
+      guard let open = shard.slots.withLockIfFree({ slots in slots.values.map(\.content) }) else {
+        return [shard.slots.held(as: "open files")].compactMap { $0 }
+      }
+      return open.compactMap { $0.monitor.held(as: "content of node \($0.inode.rawValue)") }
+    }
+  }
+
   /// All open contents, each as of some moment during the call.
   var all: [FileContent] {
     shards.flatMap { shard in shard.slots.withLock { slots in slots.values.map(\.content) } }

@@ -23,6 +23,15 @@ final class CatalogLock: Sendable {
     try catalog.withLock(body)
     #endif
   }
+
+  /// See `Mutex.withLockIfFree`. `body` visits no extents.
+  func withLockIfFree<Result>(_ body: (inout sending Catalog) -> sending Result) -> sending Result?
+  {
+    catalog.withLockIfFree(body)
+  }
+
+  /// See `Mutex.held`.
+  func held(as name: String) -> HeldLock? { catalog.held(as: name) }
 }
 
 extension CatalogLock {

@@ -17,11 +17,18 @@ struct CompactionWork {
 /// Lets one caller at a time move, retire and remove segments. Any thread.
 final class CompactionTurn: Sendable {
   private struct State {
-    var isTaken = false
+    /// The thread that has the turn; nil: none.
+    var taker: Int32?
     var isStopped = false
     var work = CompactionWork()
   }
   private let state = Monitor(State(), rank: .leaf)
+  private let trace: EventTracer?
+
+  init(trace: EventTracer? = nil) { self.trace = trace }
+
+  /// The thread that has the turn. Does not wait; nil also if that cannot be seen at once.
+  var taker: Int32? { state.withLockIfFree { $0.taker } ?? nil }
 
   var unreadable: Set<SegmentNumber> { state.withLock { $0.work.unreadable } }
 
@@ -38,19 +45,23 @@ final class CompactionTurn: Sendable {
   ) throws(StoreError) -> Result? {
     let begun = state.waiting { state -> CompactionWork?? in
       if state.isStopped { return .some(nil) }
-      if state.isTaken { return waits ? nil : .some(nil) }
-      state.isTaken = true
+      if state.taker != nil { return waits ? nil : .some(nil) }
+      state.taker = PosixThread.number
       return state.work
     }
     guard var work = begun else { return nil }
-    defer { end(work) }
+    let begin = trace?.now
+    defer {
+      end(work)
+      trace?.record("turn victims=\(work.plan.victims.count)", since: begin)
+    }
     return try body(&work)
   }
 
   private func end(_ work: CompactionWork) {
     state.withLock { state in
       state.work = work
-      state.isTaken = false
+      state.taker = nil
     }
     state.notifyAll()
   }
@@ -59,7 +70,7 @@ final class CompactionTurn: Sendable {
   func stop() {
     state.waiting { state -> Void? in
       state.isStopped = true
-      return state.isTaken ? nil : ()
+      return state.taker == nil ? () : nil
     }
   }
 }

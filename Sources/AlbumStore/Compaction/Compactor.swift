@@ -18,12 +18,13 @@ final class Compactor: SpacePart, Sendable {
   let context: SpaceContext
   let durability: Durability
   let records: RecordWriter
-  let turns = CompactionTurn()
+  let turns: CompactionTurn
 
   init(_ records: RecordWriter, _ durability: Durability) {
     self.records = records
     self.durability = durability
     context = durability.context
+    turns = CompactionTurn(trace: context.options.trace.compaction)
   }
 
   /// The limit for one piece, in bytes, unless a single segment exceeds it: about a tenth of a second's
@@ -98,14 +99,17 @@ final class Compactor: SpacePart, Sendable {
       }
     }
     if victims.isEmpty { return }
+    let begin = trace.compaction?.now
     switch try Mover.empty(victims, of: self) {
-    case .moved:
+    case .moved(let bytes):
+      trace.compaction?.record("moved segments=\(victims.count) bytes=\(bytes)", since: begin)
       let kept = catalog.withLock { catalog in
         victims.filter { (catalog.segments.accounts[$0]?.live ?? 0) > 0 }
       }
       work.deferred.formUnion(kept)
     case .unreadable(let segment):
       work.unreadable.insert(segment.number)
+      trace.compaction?.record("unreadable number=\(segment.number.rawValue)", since: begin)
       work.plan.putBack(candidates.filter { $0.number != segment.number })
       options.logger.error("a segment is not compacted: \(segment.cause)")
     }

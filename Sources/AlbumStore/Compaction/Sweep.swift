@@ -138,7 +138,7 @@ extension Compactor {
     if durability.keepsEverything { return }
     letGoOfDetached()
     let now = files.clock.now
-    let isRetired = catalog.withLock { catalog in
+    let candidates = catalog.withLock { catalog in
       // Read under the same lock, because a segment that begins later could become empty in between.
       let candidates = catalog.segments.emptied.subtracting(content.openSegments)
       for number in candidates {
@@ -146,9 +146,12 @@ extension Compactor {
         guard let account = catalog.segments.accounts[number], account.live <= 0 else { continue }
         catalog.setState(of: number, to: .retired, retiredAt: now)
       }
-      return !candidates.isEmpty
+      return candidates
     }
-    if isRetired { try durability.commit(waitsForRoom: false) }
+    for number in candidates {
+      trace.compaction?.record("segment-retired \(SegmentID(kind: .data, number: number).words)")
+    }
+    if !candidates.isEmpty { try durability.commit(waitsForRoom: false) }
   }
 
   /// Removes the segments whose grace is over. A frame states that they are retired, a barrier covers it,

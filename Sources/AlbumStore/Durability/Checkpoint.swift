@@ -53,6 +53,7 @@ extension Durability {
     .inputOutput, "a checkpoint was given up, because the journal was written anew meanwhile")
 
   private func writeCheckpoint() throws(StoreError) -> Bool {
+    let begin = trace.journal?.now
     try commit(waitsForRoom: false)
     let (last, first, restarts) = journal.withLock { journal in
       journal.checkpointUnderWay = catalog.withLock { $0.counters.nextCheckpointSegment }
@@ -88,12 +89,15 @@ extension Durability {
       }
       room.recordCheckpoint(reference)
       checkpointTaken.withLock { $0 = true }
+      trace.journal?.record(
+        "checkpoint frame=\(last.rawValue) segments=\(reference.segmentCount)", since: begin)
       return true
     } catch {
       // Nothing refers to an incomplete checkpoint, unless its head waits to be written.
       giveUpCheckpoint(writer)
       journal.withLock { $0.checkpointUnderWay = nil }
       try unlink(writer.segments)
+      trace.journal?.record("checkpoint-given-up error=\(error.code)", since: begin)
       if error.isShortage {
         options.logger.warning("no room for a checkpoint: \(error)")
         return false

@@ -167,12 +167,16 @@ final class Durability: SpacePart, Sendable {
   }
 
   private func writeFrames(_ journal: inout Journal) throws(StoreError) {
+    let begin = trace.journal?.now
     try flushContent()
     try journal.writer.write(syncAll: syncAll)
     journal.lastFrame = journal.writer.position.frame
     for number in journal.unstatedRetirements { journal.retirements[number] = journal.lastFrame }
     journal.unstatedRetirements = []
     if journal.oldestUncovered == nil { journal.oldestUncovered = .now }
+    trace.journal?.record(
+      "frame number=\(journal.lastFrame.rawValue) segment=\(journal.writer.newest.rawValue)",
+      since: begin)
     try releaseFences(&journal)
   }
 
@@ -261,6 +265,7 @@ final class Durability: SpacePart, Sendable {
   /// The only function that knows the order of syncs. It takes the number first: later frames belong to the
   /// next barrier.
   private func appendBarrier(_ state: inout BarrierState) throws(StoreError) {
+    let begin = trace.journal?.now
     if state.isUnfinished { try finishBarrier() }
     state.isUnfinished = true
     var (last, content) = takeBarrierNumber()
@@ -279,6 +284,7 @@ final class Durability: SpacePart, Sendable {
     let proven = max(provenFrame.load(ordering: .relaxed), state.stated.rawValue)
     provenFrame.store(proven, ordering: .releasing)
     state.stated = last
+    trace.journal?.record("barrier frame=\(last.rawValue)", since: begin)
     if state.needsProof {
       state.needsProof = false
       return try appendBarrier(&state)

@@ -83,6 +83,9 @@ final class Reclaims: SpacePart, Sendable {
     return MonotonicTime.now - inVain.at > .seconds(2)
   }
 
+  /// The number of reclaims that callers wait for. Does not wait; nil if a thread holds the lock.
+  var waitingAtOnce: UInt64? { state.withLockIfFree { $0.wanted - $0.done } }
+
   private var released: Int64 { catalog.withLock { $0.segments.released } }
 
   /// Runs `body` while no caller waits for room.

@@ -136,6 +136,7 @@ extension SegmentFiles {
     }
     RestingTimes.settle(SegmentPath.directory(of: name(unneeded.id)), in: directory)
     recordRemoved(unneeded.id)
+    trace?.record("segment-removed \(unneeded.id.words)")
   }
 
   /// Unlinks a fence that could not be written. Its session created the file.

@@ -32,9 +32,11 @@ extension Durability {
       try health.requireWritable()
       do throws(StoreError) { return try body(&state) } catch {
         try handle(error, isLast: attempt == Durability.rescueAttempts)
+        let begin = trace.journal?.now
         do throws(StoreError) { try rescue(&state) } catch let second {
           try handle(second, isLast: true)
         }
+        trace.journal?.record("rescue error=\(error.code)", since: begin)
       }
     }
   }

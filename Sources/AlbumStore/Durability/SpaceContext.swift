@@ -19,6 +19,7 @@ package struct SpaceOpenOptions: Sendable {
   package var addsChaff = false
   /// How long a mount that writes watches a session that has not ended, where its lock may not show it.
   package var watch = TestHooks.delay(.watch, .seconds(6))
+  package var trace = SpaceTrace()
   /// The precautions that the crash harness leaves out.
   var omitting: Set<Precaution> = []
   package var logger: Logger
@@ -79,4 +80,5 @@ extension SpacePart {
   var keeper: Keeper { context.keeper }
   var room: DiskRoom { context.room }
   var health: Health { context.health }
+  var trace: SpaceTrace { context.options.trace }
 }

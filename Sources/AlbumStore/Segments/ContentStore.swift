@@ -182,6 +182,21 @@ final class ContentStore: Sendable {
     tail.withLock { Set($0.open.keys).union($0.givenUp.keys).union($0.appending.keys) }
   }
 
+  /// The segments that get records, and how much of each is in use. Waits for no lock: nil, or nil bytes,
+  /// where a thread holds it.
+  var openSegmentsAtOnce: [(number: SegmentNumber, used: Int?)]? {
+    tail.withLockIfFree { $0.open }.map { open in
+      open.sorted { $0.key < $1.key }.map { ($0.key, $0.value.usedAtOnce) }
+    }
+  }
+
+  /// Locks that threads hold.
+  var heldLocks: [HeldLock] {
+    [births.held(as: "new segment"), tail.held(as: "open segments")].compactMap {
+      $0
+    }
+  }
+
   /// Free bytes in the segment for new records.
   var openRoom: Int {
     tail.withLock { $0.current }.map { files.segmentSize - $0.used } ?? 0

@@ -33,6 +33,8 @@ final class SegmentFiles: Sendable {
   /// has no seal, and `unreadable` names it. Otherwise such an error ends the call.
   let toleratesReadErrors: Bool
   let clock: StoreClock
+  /// Records segments that begin and go.
+  let trace: EventTracer?
   /// The birth of all new segments.
   let session = SegmentBirth.random()
   /// The number of segments that this session has made.
@@ -88,13 +90,14 @@ final class SegmentFiles: Sendable {
 
   init(
     directory: any StorageDirectory, keys: SpaceKeys, segmentSize: Int,
-    toleratesReadErrors: Bool = false, clock: StoreClock = StoreClock()
+    toleratesReadErrors: Bool = false, clock: StoreClock = StoreClock(), trace: EventTracer? = nil
   ) {
     self.directory = directory
     self.keys = keys
     self.segmentSize = segmentSize
     self.toleratesReadErrors = toleratesReadErrors
     self.clock = clock
+    self.trace = trace
     images = ScratchPool(byteCount: segmentSize, kept: SegmentFiles.imagesInUse)
   }
 
@@ -356,14 +359,6 @@ final class SegmentFiles: Sendable {
     throw movedAway(id)
   }
 
-  func movedAway(_ id: SegmentID) -> StoreError {
-    let path = path(id)
-    return StoreError(
-      .inputOutput,
-      "\(path) in the store is not the file that was written there: it, or its folder, was replaced or "
-        + "moved away", path: path)
-  }
-
   private func syncDirectories(_ kind: SegmentKind) throws(StoreError) {
     let (folders, lost) = state.withLock { state in
       (state.unsyncedDirectories.removeValue(forKey: kind) ?? [], state.lostDirectory)
@@ -417,6 +412,12 @@ final class SegmentFiles: Sendable {
 
   /// True if it is uncertain which segments exist.
   var hasLostDirectory: Bool { state.withLock { $0.lostDirectory != nil } }
+
+  /// Locks that threads hold.
+  var heldLocks: [HeldLock] {
+    [reserve.held(as: "reserve"), state.held(as: "files")].compactMap { $0 }
+      + syncing.compactMap { $0.value.mutex.held(as: "sync of \($0.key)") }
+  }
 
   /// Records that the file of a segment was unlinked.
   func recordRemoved(_ id: SegmentID) {

@@ -96,4 +96,12 @@ extension SegmentFiles {
     unsettledFolders.withLock { $0 = folders.unsettled }
     return found
   }
+  /// The error of a segment whose path does not lead to the file that was written there.
+  func movedAway(_ id: SegmentID) -> StoreError {
+    let path = path(id)
+    return StoreError(
+      .inputOutput,
+      "\(path) in the store is not the file that was written there: it, or its folder, was replaced or "
+        + "moved away", path: path)
+  }
 }

@@ -70,6 +70,8 @@ final class SegmentWriter: Sendable {
 
   /// The number of bytes in use.
   var used: Int { state.withLock { $0.reserved } }
+  /// The same without waiting; nil if a thread holds the lock.
+  var usedAtOnce: Int? { state.withLockIfFree { $0.reserved } }
   /// True if it has no record.
   var isEmpty: Bool { used == SegmentSeal.reservedByteCount }
   /// True if it takes no more records.
@@ -163,6 +165,7 @@ final class SegmentWriter: Sendable {
     var (file, isBorn) = state.withLock { ($0.file, $0.isBorn) }
     if file == nil {
       let made = try files.create(id)
+      files.trace?.record("segment-born \(id.words)")
       state.withLock { $0.file = made }
       file = made
     }

@@ -60,6 +60,10 @@ void clinux_set_thread_name(const char *name);
 void clinux_bind_to_processor(unsigned int processor);
 void clinux_unbind_from_processor(void);
 
+// Swift cannot choose the section of a variable. Names the source of this program, "unknown commit" unless
+// scripts/version has written into the built program (version.c).
+const char *clinux_source(void);
+
 // The rest is for a process that confines itself to a cell (cell.c).
 
 // sys/eventfd.h is not in Swift's Glibc module. Close-on-exec and non-blocking.
@@ -157,3 +161,14 @@ void clinux_return_free_memory(void);
 // (LockRank.swift, debug builds alone).
 uint64_t clinux_held_locks(void);
 void clinux_set_held_locks(uint64_t ranks);
+
+// Swift cannot read a part of a pthread mutex atomically. The kernel's number of the thread that holds `lock`, a
+// pthread_mutex_t; 0 if none does. Tries to take it and does not wait.
+int clinux_lock_holder(void *lock);
+
+// A table without a lock of its own, which Swift has no type for. Waits for `lock`, a pthread_mutex_t that another
+// thread holds, and records that the calling thread waits.
+void clinux_wait_for_lock(void *lock);
+// The number of places in that table, and the thread of one that waits for `lock`: 0 if it waits for none or another.
+int clinux_lock_wait_count(void);
+int clinux_lock_waiter(void *lock, int place);

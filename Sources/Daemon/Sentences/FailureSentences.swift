@@ -19,7 +19,7 @@ extension Failure {
     switch error {
     case .noEntry: self.init(.storeMissing, "The store \(path) does not exist.")
     case .notDirectory:
-      self.init(.storeMissing, "\(path) is not a directory, and so not a store.")
+      self.init(.storeMissing, "\(path) is not a directory, so it is not a store.")
     case .accessDenied:
       self.init(
         .configurationOpen, "The store \(path) cannot be opened: \(error).", remedy: .mayRead)

@@ -140,7 +140,7 @@ extension RecoveryReport {
     if lostContents > 0 {
       lines.append(
         "The store is damaged: \(lostContents) files have lost content; "
-          + "reading it is an error, everything else can be read.")
+          + "reading that content fails, and everything else can be read.")
     }
     if orphans > 0 {
       lines.append(

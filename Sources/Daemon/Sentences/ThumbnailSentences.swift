@@ -28,8 +28,8 @@ extension WorkerFault {
   fileprivate var words: String {
     switch self {
     case .notStarted(let program, let error): "cannot start \(program): \(error)"
-    case .endedAtOnce(let program): "\(program) ends as it starts"
-    case .noSeccomp: "this kernel offers no seccomp, so no cell"
+    case .endedAtOnce(let program): "\(program) ends immediately after it starts"
+    case .noSeccomp: "this kernel offers no seccomp, which confines the decoder"
     case .uncountedThreads(let program, let processes):
       "this kernel has no user namespace for \(program), and \(processes) hides its threads (hidepid): "
         + "they can be neither bounded nor counted; allow user namespaces, or mount \(processes) so that "

@@ -6,9 +6,11 @@ internal import Synchronization
 /// gets flags that libfuse 3.14 does not know, that the driver learns when it was sent, and that replies to
 /// requests that came over a ring go back there.
 enum Device {
-  static var io: fuse_custom_io {
-    unsafe fuse_custom_io(
+  static func io(isTraced: Bool) -> fuse_custom_io {
+    var io = unsafe fuse_custom_io(
       writev: albumfs_device_write, read: cfuse3_read, splice_receive: nil, splice_send: nil)
+    if isTraced { unsafe io.read = cfuse3_read_traced }
+    return io
   }
 
   /// The kernel orders a reply before the requests that follow from it: one thread's object from `open` is
@@ -53,8 +55,9 @@ enum Device {
 ) -> Int {
   Device.answers.wrappingAdd(1, ordering: .releasing)
   let all = unsafe UnsafeBufferPointer(start: vectors, count: Int(count))
-  if let size = unsafe RingThread.current?.take(all) { return size }
   let driver = unsafe Unmanaged<Driver>.fromOpaque(context!).takeUnretainedValue()
+  if let trace = driver.trace { unsafe trace.replies(all) }
+  if let size = unsafe RingThread.current?.take(all) { return size }
   if driver.isReady { return unsafe writev(device, vectors, count) }
   if count == 2 {
     unsafe Device.addFlags(toInitAnswer: vectors![1], overRings: driver.rings.arePrepared)

@@ -118,6 +118,7 @@ struct RingConnection: Sendable {
   private func serveRequest(_ session: RingSession) {
     guard let request = unsafe ring.request() else { return ring.reply(error: -EIO) }
     if unsafe RingSession.isProvoked(request) { return ring.reply(error: 0) }
+    if let trace = rings.trace { unsafe trace.came(UnsafeRawBufferPointer(request)) }
     bind(unless: unsafe RingSession.isLong(request))
     isOpen = true
     unsafe session.process(request)

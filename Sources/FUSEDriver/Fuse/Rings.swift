@@ -41,8 +41,12 @@ final class Rings: Sendable {
   private let choice: TransportChoice
   private let logger: Logger
 
-  init(_ choice: TransportChoice, logger: Logger) {
+  /// nil: nobody watches.
+  let trace: RequestTrace?
+
+  init(_ choice: TransportChoice, trace: RequestTrace?, logger: Logger) {
     self.choice = choice
+    self.trace = trace
     self.logger = logger
   }
 

@@ -18,7 +18,7 @@ internal import Posix
   init(device: consuming FileDescriptor, driver: Driver) throws(MountError) {
     FuseLog.install()
     guard let raw = unsafe Session.make(driver) else { throw Session.failure("begin") }
-    var io = Device.io
+    var io = Device.io(isTraced: driver.trace != nil)
     guard unsafe fuse_session_custom_io(raw, &io, device.rawValue) == 0 else {
       unsafe fuse_session_destroy(raw)
       throw Session.failure("take the device over")

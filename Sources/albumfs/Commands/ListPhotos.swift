@@ -11,8 +11,8 @@ struct ListPhotos: ParsableCommand {
     abstract: "Show the photos of an album: names, dates of capture, dimensions, durations, sizes.",
     discussion: """
       Prints one line for each photo, its fields separated by tabs: date of capture, dimensions, bytes, \
-      path, and behind it the seconds of a video. The date is as the camera's clock showed it, and "-" \
-      stands for what is unknown: dimensions and seconds are known when the thumbnail is made. \
+      path, and for a video its duration in seconds. The date is by the camera's clock, and "-" \
+      stands for an unknown value: dimensions and durations are known when the thumbnail is made. \
       You can correct a date, with rsync -X or with \
       setfattr -n user.albumfs.taken -v 2023-05-04T12:33:10 PHOTO.
 

@@ -4,7 +4,7 @@ import Posix
 
 struct Lock: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Unmount at once, also spaces that are in use.",
+    abstract: "Unmount at once, even spaces that are in use.",
     discussion: """
       Takes a space out of the tree, also one that is in use. Nobody can open anything in it any more: \
       neither a program that works in it, nor a container or another mount namespace that has it mounted \

@@ -100,6 +100,7 @@ struct Mount: RecoveryKeyCommand {
       visibility: .hidden))
   var noSyscallInspection = false
 
+  @OptionGroup var watch: WatchOptions
   @OptionGroup var password: PasswordOptions
   @OptionGroup var secret: RecoveryKeyOption
   @OptionGroup var output: OutputOptions
@@ -107,6 +108,11 @@ struct Mount: RecoveryKeyCommand {
   func validate() throws {
     if let grace, !(0...31_536_000).contains(grace) {
       throw ValidationError("--grace takes seconds, from 0 to a year.")
+    }
+    if watch.namesGoToTheSystemLog, !foreground {
+      throw ValidationError(
+        "--trace-names would write the names of files into the system log, which others can read. Add "
+          + "--trace-file and a file, or --foreground.")
     }
   }
 
@@ -196,6 +202,7 @@ struct Mount: RecoveryKeyCommand {
     launch.videoThumbnailer = Thumbnailer.find(videoThumbnailer, "albumfs-video-thumbnailer")
     launch.marksVideos = !noVideoMark
     launch.idleSeconds = idle?.seconds
+    launch.trace = watch.options
     // Leaves nothing behind if the user types no password.
     let bare = try BareDirectory(plan.mountPoint, isConfigured: plan.isConfigured)
     defer { bare.isLeft() }
