@@ -207,13 +207,15 @@ struct StorePlace {
   }
 
   func open(
-    readOnly: Bool = false, grace: Int64 = 900, background: Bool = true, addsChaff: Bool = false
+    readOnly: Bool = false, grace: Int64 = 900, background: Bool = true, addsChaff: Bool = false,
+    time: TimeSource = .system
   ) throws -> Space {
     var options = SpaceOpenOptions(logger: Logger(label: "test"))
     options.readOnly = readOnly
     options.worksInBackground = background
     options.grace = .seconds(grace)
     options.addsChaff = addsChaff
+    options.time = time
     return try Space.open(store, keys: keys, options: options)
   }
 

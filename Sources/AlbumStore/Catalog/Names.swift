@@ -116,6 +116,7 @@ extension Catalog {
       directories[listing].subdirectories -= 1
       directories[inodes[former].directory].entry = .max
       inodes[former].state.links = 1
+      keepDirectory(former, name, in: directory)
     }
     if inodes[child].state.kind == .directory {
       directories[listing].subdirectories += 1
@@ -126,6 +127,7 @@ extension Catalog {
     }
     markDirty(child, .state)
     enqueueEntry(name, in: directory)
+    dropFormer(of: child)
     dropLink(former)
   }
 

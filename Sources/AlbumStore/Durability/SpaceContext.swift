@@ -35,6 +35,7 @@ final class SpaceContext: Sendable {
   let keeper = Keeper()
   let room: DiskRoom
   let health: Health
+  let useClock: UseClock
   /// True if nothing of the store may be removed until `albumfs check --repair`: frames of the journal are
   /// missing, and apparent garbage may be content that they recorded; or segments of another copy of the
   /// store, which was written to, are mixed with this one.
@@ -46,6 +47,7 @@ final class SpaceContext: Sendable {
     store: Store, files: SegmentFiles, content: ContentStore, catalog: consuming Catalog,
     checkpointSegments: UInt32, keepsEverything: Bool, lock: SpaceLock?, options: SpaceOpenOptions
   ) {
+    var catalog = catalog
     self.store = store
     self.files = files
     self.content = content
@@ -53,6 +55,7 @@ final class SpaceContext: Sendable {
     self.lock = lock
     self.keepsEverything = keepsEverything
     firstOwnSegment = catalog.counters.nextDataSegment
+    useClock = catalog.startUseClock(files.clock)
     self.catalog = CatalogLock(catalog)
     room = DiskRoom(
       files: files, checkpointSegments: checkpointSegments, logger: options.logger
