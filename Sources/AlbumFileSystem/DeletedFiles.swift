@@ -4,8 +4,12 @@ import AlbumStore
 
 // Deleted files: a list of them, and their return. `Formers` in AlbumStore keeps them.
 
-/// A file that lost its last name, and that the space keeps for some time.
+/// A file that lost its last name, or the former content of one that was overwritten, which the space keeps
+/// for some time.
 package struct DeletedFile: Sendable {
+  package enum Cause: String, Sendable {
+    case removed, replaced, overwritten
+  }
   /// Identifies it, now and in later mounts.
   package var inode: InodeNumber
   /// From the root of the space, without a leading slash.
@@ -16,8 +20,15 @@ package struct DeletedFile: Sendable {
   package var removed: Timestamp
   /// How long ago that was, by the clock that decides how long it stays.
   package var age: Duration
-  /// True if another file got its name.
-  package var isReplaced: Bool
+  package var cause: Cause
+  /// A name of the file that was overwritten, if it has one.
+  fileprivate(set) var place: NamedPlace?
+
+  /// A name in a directory.
+  struct NamedPlace {
+    var name: FileName
+    var directory: InodeNumber
+  }
 }
 
 /// A file that has come back.
@@ -31,19 +42,32 @@ package struct RestoredFile: Sendable {
 extension FileSystem {
   /// Some deleted files from a place on, in no order, and the next place; nil at the end.
   package func deletedFiles(from place: UInt32) -> (files: [DeletedFile], next: UInt32?) {
-    space.read { catalog in
+    var overwritten: [(place: Int, file: InodeNumber)] = []
+    var (files, next) = space.read { catalog in
       var files: [DeletedFile] = []
       let next = catalog.forEachDeleted(from: place, limit: FileSystem.deletedPerCall) {
         index, place in
-        let state = catalog.state(index)
+        let path = catalog.formerPath(of: index)
+        if path == nil { overwritten.append((files.count, place.directory)) }
         files.append(
           DeletedFile(
-            inode: state.number, path: FileSystem.text(catalog.formerPath(of: index)),
-            size: state.size, removed: place.removed, age: space.age(since: place.ended),
-            isReplaced: place.reason == .replaced))
+            inode: catalog.state(index).number, path: FileSystem.text(path ?? []),
+            size: catalog.state(index).size, removed: place.removed,
+            age: space.age(since: place.ended), cause: place.reason.cause))
       }
       return (files, next)
     }
+    if !overwritten.isEmpty {
+      let names = names(of: Set(overwritten.map(\.file)))
+      for (place, file) in overwritten {
+        guard let name = names[file]?.first else { continue }
+        files[place].place = DeletedFile.NamedPlace(name: name.name, directory: name.directory)
+        let directory = (try? path(of: name.directory)) ?? []
+        files[place].path =
+          directory + (directory.isEmpty ? [] : [UInt8(ascii: "/")]) + name.name.bytes
+      }
+    }
+    return (files, next)
   }
 
   /// So many places are looked at under one hold of the catalog's lock.
@@ -56,20 +80,34 @@ extension FileSystem {
   /// Gives a deleted file a name again: its last one, in its last directory, which comes back with it. If
   /// something has the name, the file gets another. It is the same inode, with its content, times,
   /// attributes and thumbnail. Throws `.notFound` if there is no such deleted file.
-  package func restoreDeleted(_ inode: InodeNumber) throws(FSError) -> RestoredFile {
+  ///
+  /// A former version becomes a file beside the one that was overwritten.
+  package func restoreDeleted(_ file: DeletedFile) throws(FSError) -> RestoredFile {
     try writable()
+    let inode = file.inode
     let time = clock.now()
     let outcome = try space.change { (catalog: inout Catalog) throws(FSError) -> Restoring in
-      guard let index = catalog.index(of: inode), let place = catalog.formerPlace(of: index),
-        place.reason != .directory
+      guard let index = catalog.index(of: inode), let former = catalog.formerPlace(of: index),
+        former.reason != .directory
       else { throw FSError(.notFound) }
+      let (directory, name) = Restoring.place(of: index, former, file.place, catalog)
       var restoring = Restoring(time: time)
-      restoring.restore(index, place, &catalog)
+      restoring.restore(index, name, in: directory, &catalog)
       return restoring
     }
     for change in outcome.changes { notifyObservers(change) }
     if outcome.isDue { considerPhoto(inode) }
     return RestoredFile(path: outcome.path, isRenamed: outcome.isRenamed)
+  }
+}
+
+extension FormerPlace.Reason {
+  fileprivate var cause: DeletedFile.Cause {
+    switch self {
+    case .deleted, .directory: .removed
+    case .replaced: .replaced
+    case .overwritten: .overwritten
+    }
   }
 }
 
@@ -84,10 +122,32 @@ private struct Restoring {
 
   init(time: Timestamp) { self.time = time }
 
-  mutating func restore(_ file: InodeIndex, _ place: FormerPlace, _ catalog: inout Catalog) {
-    let directory = home(of: place.directory, &catalog)
-    let name = Restoring.freeName(place.name, in: directory, catalog)
-    isRenamed = name != place.name
+  /// The directory and the name of a deleted file. Those of a former version are the file's: the ones that
+  /// were seen, if they still lead to it, or those that it lost.
+  static func place(
+    of index: InodeIndex, _ former: FormerPlace, _ seen: DeletedFile.NamedPlace?,
+    _ catalog: borrowing Catalog
+  ) -> (InodeNumber, FileName) {
+    if let name = former.name { return (former.directory, name) }
+    if let seen, let directory = catalog.index(of: seen.directory),
+      catalog.child(seen.name, of: directory) == catalog.fileOfVersion(index)
+    {
+      return (seen.directory, seen.name)
+    }
+    if let file = catalog.fileOfVersion(index), let place = catalog.formerPlace(of: file),
+      let name = place.name
+    {
+      return (place.directory, name)
+    }
+    return (.root, FileName(known: Array("restored \(former.directory.rawValue)".utf8)))
+  }
+
+  mutating func restore(
+    _ file: InodeIndex, _ wanted: FileName, in number: InodeNumber, _ catalog: inout Catalog
+  ) {
+    let directory = home(of: number, &catalog)
+    let name = Restoring.freeName(wanted, in: directory, catalog)
+    isRenamed = name != wanted
     give(name, in: directory, to: file, &catalog)
     catalog.update(file) { $0.changed = time }
     if Zone(of: directory, in: catalog).isThumb {
@@ -100,19 +160,19 @@ private struct Restoring {
 
   /// Finds the directory of a deleted file, and brings it back with all above it that are gone.
   private mutating func home(of number: InodeNumber, _ catalog: inout Catalog) -> InodeIndex {
-    var missing: [(directory: InodeIndex, place: FormerPlace)] = []
+    var missing: [(directory: InodeIndex, name: FileName)] = []
     var at = catalog.index(of: number)
     // A circle is damage, and must not be one here.
     while let directory = at, missing.count < 4096, catalog.state(directory).links == 0,
-      let place = catalog.formerPlace(of: directory)
+      let place = catalog.formerPlace(of: directory), let name = place.name
     {
-      missing.append((directory, place))
+      missing.append((directory, name))
       at = catalog.index(of: place.directory)
     }
     var found = at.flatMap { catalog.state($0).links > 0 ? $0 : nil } ?? catalog.index(of: .root)!
     var albums: [InodeIndex] = []
-    for (directory, place) in missing.reversed() {
-      found = bringBack(directory, place, in: found, &catalog)
+    for (directory, name) in missing.reversed() {
+      found = bringBack(directory, name, in: found, &catalog)
       if catalog.state(found).marks.contains(.album) { albums.append(found) }
     }
     // Only now: the Photo of an album may have been one of those that came back.
@@ -126,12 +186,12 @@ private struct Restoring {
   /// Names a directory again. If there is one of its name, that one takes its place; where the rules of
   /// albums do not permit it any more, a new one does.
   private mutating func bringBack(
-    _ directory: InodeIndex, _ place: FormerPlace, in parent: InodeIndex, _ catalog: inout Catalog
+    _ directory: InodeIndex, _ wanted: FileName, in parent: InodeIndex, _ catalog: inout Catalog
   ) -> InodeIndex {
-    if let there = catalog.child(place.name, of: parent), catalog.state(there).isDirectory {
+    if let there = catalog.child(wanted, of: parent), catalog.state(there).isDirectory {
       return there
     }
-    let name = Restoring.freeName(place.name, in: parent, catalog)
+    let name = Restoring.freeName(wanted, in: parent, catalog)
     if Restoring.allows(directory, name, in: parent, catalog) {
       give(name, in: parent, to: directory, &catalog)
       return directory

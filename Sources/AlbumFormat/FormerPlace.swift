@@ -3,7 +3,7 @@ package import AlbumModel
 /// The place that an inode without a name had, while the space keeps the inode for its user:
 ///
 /// reason u8 | 6 zero bytes | ended i64 (`StoreTime`, by the use clock) | removed i64 (`Timestamp`) |
-/// directory u64 | name.
+/// directory u64 | name. Of a former version, `directory` is the file, and there is no name.
 package struct FormerPlace: Equatable, Sendable {
   /// Why the inode has no name.
   package enum Reason: UInt8, Sendable, BitwiseCopyable {
@@ -13,6 +13,8 @@ package struct FormerPlace: Equatable, Sendable {
     case replaced = 2
     /// A directory that the user removed, in which a kept file was.
     case directory = 3
+    /// The inode holds what a file held before it was overwritten.
+    case overwritten = 4
   }
 
   package var reason: Reason
@@ -20,12 +22,13 @@ package struct FormerPlace: Equatable, Sendable {
   package var ended: StoreTime
   /// The same by the wall clock, for the user.
   package var removed: Timestamp
-  /// The directory of the name, which may have no name itself.
+  /// The directory of the name, or the file of the version. Either may have no name itself.
   package var directory: InodeNumber
-  package var name: FileName
+  /// nil for a former version alone.
+  package var name: FileName?
 
   package init(
-    _ reason: Reason, _ name: FileName, in directory: InodeNumber, ended: StoreTime,
+    _ reason: Reason, _ name: FileName?, in directory: InodeNumber, ended: StoreTime,
     removed: Timestamp
   ) {
     self.reason = reason
@@ -41,7 +44,7 @@ package struct FormerPlace: Equatable, Sendable {
     writer.write(ended.milliseconds)
     writer.write(removed.nanoseconds)
     writer.write(directory.rawValue)
-    writer.write(name.bytes)
+    writer.write(name?.bytes ?? [])
   }
 
   private static let zeroByteCount = 6
@@ -55,10 +58,16 @@ package struct FormerPlace: Equatable, Sendable {
     let directory = try reader.readInode()
     let bytes = try reader.read(count: reader.remaining)
     guard let reason = Reason(rawValue: reason) else { return nil }
-    do throws(FileName.Invalid) {
-      return FormerPlace(
-        reason, try FileName(bytes), in: directory, ended: ended, removed: removed)
-    } catch {
+    return FormerPlace(
+      reason, try name(bytes, reason), in: directory, ended: ended, removed: removed)
+  }
+
+  private static func name(_ bytes: [UInt8], _ reason: Reason) throws(FormatError) -> FileName? {
+    if reason == .overwritten {
+      if bytes.isEmpty { return nil }
+      throw FormatError("former version with a name")
+    }
+    do throws(FileName.Invalid) { return try FileName(bytes) } catch {
       throw FormatError("former place with a name that is none: \(error)")
     }
   }

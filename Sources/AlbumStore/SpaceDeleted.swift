@@ -105,7 +105,10 @@ extension Space {
   /// Bytes of content of deleted files that a full disk may cost.
   package var deletedBytesGivenUp: Int64 {
     var bytes: Int64 = 0
-    compactor.forEachGivenUp { index, _, catalog in bytes += catalog.allocated(index) }
+    compactor.forEachGivenUp { index, place, catalog in
+      // A former version may share all but a few bytes with its file.
+      if place.reason != .overwritten { bytes += catalog.allocated(index) }
+    }
     return bytes
   }
 

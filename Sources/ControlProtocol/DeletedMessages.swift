@@ -28,18 +28,19 @@ package struct DeletedFileEntry: Codable, Sendable, Equatable {
   package var deleted: Double
   /// How long it stays, in seconds of use.
   package var secondsLeft: Int64
-  /// True if another file got its name.
-  package var replaced: Bool
+  /// What happened to it: `removed`, `replaced` (another file got its name) or `overwritten` (this is the
+  /// content that the file had before).
+  package var cause: String
 
   package init(
-    number: UInt64, path: String, size: Int64, deleted: Double, secondsLeft: Int64, replaced: Bool
+    number: UInt64, path: String, size: Int64, deleted: Double, secondsLeft: Int64, cause: String
   ) {
     self.number = number
     self.path = path
     self.size = size
     self.deleted = deleted
     self.secondsLeft = secondsLeft
-    self.replaced = replaced
+    self.cause = cause
   }
 }
 

@@ -13,15 +13,16 @@ extension Parts {
   }
 
   /// All deleted files of a selection, the oldest first.
-  private func selected(_ selection: DeletedSelection) -> [DeletedFileEntry] {
-    var found: [DeletedFileEntry] = []
+  private func selected(_ selection: DeletedSelection) -> [DeletedFile] {
+    let kept = space.deletedPolicy.kept
+    var found: [DeletedFile] = []
     var place: UInt32? = 0
     while let start = place {
-      let page = deletedFiles(from: start)
-      found += page.files.filter(selection.includes)
+      let page = fileSystem.deletedFiles(from: start)
+      found += page.files.filter { selection.includes(DeletedFileEntry($0, kept: kept)) }
       place = page.next
     }
-    return found.sorted { ($0.deleted, $0.number) < ($1.deleted, $1.number) }
+    return found.sorted { ($0.removed, $0.inode) < ($1.removed, $1.inode) }
   }
 
   func restoreDeleted(_ selection: DeletedSelection) throws(Failure) -> ControlSummary {
@@ -30,20 +31,21 @@ extension Parts {
     var summary = ControlSummary()
     for file in files {
       do throws(FSError) {
-        let restored = try fileSystem.restoreDeleted(InodeNumber(file.number))
+        let restored = try fileSystem.restoreDeleted(file)
         summary.count += 1
         if restored.isRenamed {
-          let path = String(decoding: restored.path, as: UTF8.self)
-          summary.notes.append("\(file.path) is back as \(path): something has its name.")
+          summary.notes.append("\(text(file.path)) is back as \(text(restored.path)).")
         }
       } catch {
         // Another caller may have been faster.
-        if error.code != .notFound { throw Failure(error, file.path) }
+        if error.code != .notFound { throw Failure(error, text(file.path)) }
       }
     }
     try barrier()
     return summary
   }
+
+  private func text(_ path: [UInt8]) -> String { String(decoding: path, as: UTF8.self) }
 
   func purgeDeleted(_ selection: DeletedSelection, consent: String) throws(Failure)
     -> ControlSummary
@@ -52,7 +54,7 @@ extension Parts {
     let files = selected(selection)
     try requireFound(selection, among: files)
     do throws(StoreError) {
-      let count = try space.purgeDeleted(files.map { InodeNumber($0.number) })
+      let count = try space.purgeDeleted(files.map(\.inode))
       try space.barrier()
       return ControlSummary(count: count)
     } catch {
@@ -60,10 +62,10 @@ extension Parts {
     }
   }
 
-  private func requireFound(_ selection: DeletedSelection, among files: [DeletedFileEntry])
+  private func requireFound(_ selection: DeletedSelection, among files: [DeletedFile])
     throws(Failure)
   {
-    let missing = Set(selection.numbers ?? []).subtracting(files.map(\.number)).min()
+    let missing = Set(selection.numbers ?? []).subtracting(files.map(\.inode.rawValue)).min()
     if let missing { throw Failure(.usage, "There is no deleted file with the number \(missing).") }
   }
 
@@ -118,6 +120,6 @@ extension DeletedFileEntry {
     self.init(
       number: file.inode.rawValue, path: String(decoding: file.path, as: UTF8.self),
       size: file.size, deleted: Double(file.removed.seconds) + Double(file.removed.subsecond) / 1e9,
-      secondsLeft: max(0, (kept - file.age).components.seconds), replaced: file.isReplaced)
+      secondsLeft: max(0, (kept - file.age).components.seconds), cause: file.cause.rawValue)
   }
 }

@@ -34,7 +34,7 @@ struct DeletedFileTests {
     case .crash: try space.crash()
     }
     #expect(space.deletedPaths == ["Trip/Photo/a.jpg", "Trip/Photo/day/b.jpg", "Trip/notes"])
-    for file in space.deleted { _ = try space.fileSystem.restoreDeleted(file.inode) }
+    for file in space.deleted { _ = try space.fileSystem.restoreDeleted(file) }
     #expect(space.deleted.isEmpty)
     #expect(try space.text("Trip/Photo/a.jpg") == "picture a")
     #expect(try space.text("Trip/Photo/day/b.jpg") == "picture b")
@@ -62,7 +62,7 @@ struct DeletedFileTests {
     try space.write("new", to: "Trip/Photo/.a.jpg.x7")
     try space.rename("Trip/Photo/.a.jpg.x7", "Trip/Photo/a.jpg")
     let file = try #require(space.deleted.first)
-    #expect(file.isReplaced)
+    #expect(file.cause == .replaced)
     #expect(try space.restore("Trip/Photo/a.jpg") == "Trip/Photo/a (restored).jpg")
     #expect(try space.text("Trip/Photo/a.jpg") == "new")
     #expect(try space.text("Trip/Photo/a (restored).jpg") == "old")
@@ -74,6 +74,107 @@ struct DeletedFileTests {
     #expect(try space.restore("Trip/Photo/b") == "Trip/Photo/b (restored)")
     #expect(try space.restore("Trip/Photo/b") == "Trip/Photo/b (restored 2)")
     #expect(try space.text("Trip/Photo/b (restored 2)") == "two")
+  }
+
+  /// `cp` over a photo, a program that edits in place, and one that cuts it.
+  @Test(arguments: ["emptied", "overwritten", "cut", "punched"], Interruption.allCases)
+  func theFormerContentOfAnOverwrittenPhotoComesBack(_ change: String, _ end: Interruption) throws {
+    let space = try TestSpace()
+    try space.mkdir("Trip")
+    try space.write("the original", to: "Trip/Photo/a.jpg")
+    try space.fileSystem.setExtendedAttribute(
+      Array("user.x".utf8), to: [7], of: try space.number("Trip/Photo/a.jpg"),
+      mode: AttributeMode())
+    try space.makeThumbnails()
+    let original = try space.status("Trip/Photo/a.jpg")
+    let file = try space.open("Trip/Photo/a.jpg", writes: true, truncates: change == "emptied")
+    switch change {
+    case "emptied", "overwritten": try file.put(Array("THE".utf8), at: 0)
+    case "cut":
+      var change = AttributeChange()
+      change.size = 3
+      _ = try space.fileSystem.change(change, of: original.inode)
+    default:
+      try file.allocate(
+        at: 4, length: 4, mode: AllocationMode(keepsSize: true, punchesHole: true))
+    }
+    try file.flush()
+    file.release()
+    #expect(try space.text("Trip/Photo/a.jpg") != "the original")
+    switch end {
+    case .none: break
+    case .remount: try space.remount()
+    case .crash: try space.crash()
+    }
+    try space.makeThumbnails()
+    #expect(space.deletedPaths == ["Trip/Photo/a.jpg"])
+    #expect(space.deleted[0].cause == .overwritten)
+    try space.rename("Trip/Photo/a.jpg", "Trip/Photo/b.jpg")
+    #expect(space.deletedPaths == ["Trip/Photo/b.jpg"])
+    #expect(try space.restore("Trip/Photo/b.jpg") == "Trip/Photo/b (restored).jpg")
+    #expect(try space.text("Trip/Photo/b (restored).jpg") == "the original")
+    #expect(try space.text("Trip/Thumb/b (restored).jpg") == "thumbnail of the original")
+    let restored = try space.status("Trip/Photo/b (restored).jpg")
+    #expect(restored.modified == original.modified)
+    let value = try space.fileSystem.extendedAttribute(
+      Array("user.x".utf8), of: restored.inode)
+    #expect(value == [7])
+    #expect(space.deleted.isEmpty)
+    #expect(space.space.read { CatalogAudit($0).problems.isEmpty })
+    try space.remount()
+    #expect(try space.text("Trip/Photo/b (restored).jpg") == "the original")
+  }
+
+  /// A program that encrypts everything in place, renames and removes it.
+  @Test func whatAProgramEncryptsRenamesAndRemovesComesBack() throws {
+    let space = try TestSpace()
+    try space.mkdir("Trip")
+    let names = (0..<20).map { "Trip/Photo/\($0).jpg" }
+    for name in names { try space.write("original \(name)", to: name) }
+    space.clock.advance(seconds: 100)
+    for (number, name) in names.enumerated() {
+      let file = try space.open(name, writes: true, truncates: number % 3 == 0)
+      try file.put(Array("encrypted".utf8), at: 0)
+      try file.flush()
+      file.release()
+      try space.rename(name, name + ".locked")
+      if number % 2 == 0 { try space.unlink(name + ".locked") }
+    }
+    try space.remount()
+    for file in space.deleted where file.cause == .overwritten {
+      _ = try space.fileSystem.restoreDeleted(file)
+    }
+    let texts = try space.list("Trip/Photo").map { try space.text("Trip/Photo/\($0)") }
+    #expect(Set(texts).isSuperset(of: names.map { "original \($0)" }))
+  }
+
+  @Test func appendingAndWritingANewFileKeepNoFormerVersion() throws {
+    let space = try TestSpace()
+    try space.mkdir(".p")
+    let new = try space.create(".p/new")
+    try new.put(Array("one".utf8), at: 0)
+    try new.flush()
+    new.release()
+    let log = try space.open(".p/new", writes: true)
+    try log.put(Array(" two".utf8), at: 3)
+    try log.flush()
+    log.release()
+    #expect(try space.text(".p/new") == "one two")
+    #expect(space.deleted.isEmpty)
+  }
+
+  /// A file that a program overwrites all the time keeps one version a minute.
+  @Test func aFileThatIsOverwrittenAgainAndAgainKeepsOneVersionAMinute() throws {
+    let space = try TestSpace()
+    try space.mkdir(".p")
+    for step in 0..<10 {
+      try space.write("state \(step)", to: ".p/a")
+      space.clock.advance(seconds: 20)
+    }
+    #expect(
+      try Set(space.deleted.map { try space.text(of: $0.inode) }) == [
+        "state 0", "state 3", "state 6",
+      ])
   }
 
   /// The folder may be there again, may be a file by now, or may have moved.
@@ -213,7 +314,8 @@ private struct DeletionModel {
     let folder = folders.sorted().randomElement(using: &random)!
     let path = folder + "/" + ["a", "b", "c"].randomElement(using: &random)!
     switch Int.random(in: 0..<20, using: &random) {
-    case 0..<6: try write("content \(step)", path, space)
+    case 0..<5: try write("content \(step)", path, space)
+    case 5: try overwrite("content \(step)", path, space)
     case 6..<9: try remove(path, space)
     case 9..<12: try removeAll(folder, space)
     case 12..<14: try makeFolder(folder + "/" + ["d", "e"].randomElement(using: &random)!, space)
@@ -229,6 +331,14 @@ private struct DeletionModel {
     if living[path] != nil || folders.contains(path) { return }
     try space.write(content, to: path)
     living[path] = content
+  }
+
+  private mutating func overwrite(_ content: String, _ path: String, _ space: TestSpace) throws {
+    guard let former = living[path] else { return }
+    space.clock.advance(seconds: 61)
+    try space.write(content, to: path)
+    living[path] = content
+    deleted.insert(former)
   }
 
   private mutating func remove(_ path: String, _ space: TestSpace) throws {
@@ -299,7 +409,7 @@ extension TestSpace {
     return String(decoding: try file.get(Int(size), at: 0), as: UTF8.self)
   }
 
-  fileprivate func deletedFile(of content: String) throws -> InodeNumber? {
-    try deleted.first { try text(of: $0.inode) == content }?.inode
+  fileprivate func deletedFile(of content: String) throws -> DeletedFile? {
+    try deleted.first { try text(of: $0.inode) == content }
   }
 }

@@ -103,7 +103,7 @@ struct OpenDirectoryTests {
   }
 
   @Test func entriesOfAListingWithAttributesStayWhileTheyAreKept() throws {
-    space.space.deletedPolicy.isOn = false
+    space.keepNoDeletedFiles()
     try space.write("1", to: ".p/a")
     try space.write("22", to: ".p/b")
     let directory = try space.fileSystem.openDirectory(space.number(".p"))

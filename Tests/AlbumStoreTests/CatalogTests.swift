@@ -341,6 +341,7 @@ struct CatalogRun: ~Copyable {
 
   private mutating func write() {
     guard let index = pick(files) else { return }
+    if Int.random(in: 0..<4, using: &random) == 0 { keepVersion(index) }
     let offset = Int64.random(in: 0...400_000, using: &random)
     let length = Int64.random(in: 1...200_000, using: &random)
     let extent = Extent(
@@ -350,6 +351,12 @@ struct CatalogRun: ~Copyable {
     catalog.hold(extent)
     catalog.replaceExtents(of: index, from: offset, to: offset + length, with: [extent])
     catalog.update(index) { $0.size = max($0.size, offset + length) }
+  }
+
+  private mutating func keepVersion(_ index: InodeIndex) {
+    let before = catalog.counters.nextInode
+    let moment = RemovalMoment(used: StoreTime(milliseconds: 7), wall: Timestamp(nanoseconds: 7))
+    if catalog.keepVersion(of: index, at: moment) { files.append(InodeNumber(before)) }
   }
 
   private mutating func truncate() {
@@ -373,7 +380,7 @@ struct CatalogRun: ~Copyable {
 
   /// A deleted file goes for good. Others come back, because `link` takes them as any file.
   private mutating func discardSomething() {
-    if let index = pick(files) { catalog.discardDeleted(index) }
+    if let index = pick(files) { _ = catalog.discardDeleted(index) }
   }
 
   private mutating func renameSomething() {

@@ -188,6 +188,36 @@ struct DeletedFileTests {
 
   // MARK: For good
 
+  /// A purge takes the former versions of a file with it, and an expiry takes them first.
+  @Test(arguments: [true, false])
+  func formerVersionsGoWithTheirFile(_ isPurged: Bool) throws {
+    let space = try open()
+    try space.write([1, 2, 3], to: "a")
+    let file = space.read { catalog in
+      catalog.child(FileName(literal: "a"), of: catalog.index(of: .root)!)!
+    }
+    let moment = space.removalMoment(.now)
+    let isKept = space.change { catalog in catalog.keepVersion(of: file, at: moment) }
+    #expect(isKept)
+    try space.write([4, 5, 6], to: "a")
+    space.delete("a")
+    #expect(space.deletedUsage.files == 2)
+    let number = space.read { $0.state(file).number }
+    if isPurged {
+      #expect(try space.purgeDeleted([number]) == 2)
+    } else {
+      time.pass(.days(31))
+      try expire(space)
+      try expire(space)
+    }
+    #expect(space.deletedInodes == [])
+    #expect(space.read { $0.inodeCount } == 1)
+    try space.close()
+    let again = try open()
+    #expect(again.read { $0.inodeCount } == 1)
+    again.abandon()
+  }
+
   @Test func afterAPurgeNoSegmentHoldsTheContentOrTheName() throws {
     let space = try place.open(grace: 0, background: false, time: time.source)
     var random = SeededRandom()
@@ -302,7 +332,7 @@ struct DeletedFileTests {
     replayed.apply(.segment(.data, SegmentNumber(1), .none, state, retiredAt: .none))
     #expect(replayed.finishReplay() == ReplayFindings())
     var names: [FileName] = []
-    _ = replayed.forEachDeleted(from: 0, limit: .max) { _, place in names.append(place.name) }
+    _ = replayed.forEachDeleted(from: 0, limit: .max) { _, place in names.append(place.name!) }
     #expect(names == (state == .removed ? [] : [name]))
     #expect(replayed.inodeCount == (state == .removed ? 1 : 2))
     #expect(
@@ -326,6 +356,9 @@ struct DeletedFileTests {
         FormerPlace(
           reason, FileName(literal: "x"), in: InodeNumber(directory), ended: .none, removed: .now))
     }
+    func version(of file: UInt64) -> FormerPlace {
+      FormerPlace(.overwritten, nil, in: InodeNumber(file), ended: .none, removed: .now)
+    }
     var catalog = Catalog()
     catalog.beginReplay()
     for item in [
@@ -335,7 +368,9 @@ struct DeletedFileTests {
       // A circle, an inode that nothing states, a file for a directory, itself, and one with a name.
       former(2, .directory, in: 3), former(3, .directory, in: 2), former(4, .deleted, in: 2),
       former(99, .deleted, in: 98), former(5, .deleted, in: 6), former(6, .deleted, in: 6),
-      former(1, .directory, in: 1),
+      former(1, .directory, in: 1), .former(InodeNumber(7), version(of: 7)),
+      .former(InodeNumber(8), version(of: 2)), state(7, .regular, links: 0),
+      state(8, .regular, links: 0),
       .entry(directory: .root, name: FileName(literal: "named"), inode: InodeNumber(4)),
     ] { catalog.apply(item) }
     _ = catalog.finishReplay()
@@ -345,7 +380,8 @@ struct DeletedFileTests {
     catalog.forEachInode { index, _ in _ = catalog.formerPath(of: index) }
     let file = catalog.index(of: InodeNumber(5))!
     #expect(catalog.formerPlace(of: file)?.directory == .root)
-    catalog.discardDeleted(file)
+    let isGone = catalog.discardDeleted(file)
+    #expect(isGone)
     #expect(catalog.index(of: InodeNumber(5)) == nil)
   }
 }
@@ -368,7 +404,7 @@ extension Space {
     read { catalog in
       var found: [(index: InodeIndex, inode: InodeNumber, name: String)] = []
       _ = catalog.forEachDeleted(from: 0, limit: .max) { index, place in
-        found.append((index, catalog.state(index).number, place.name.display))
+        found.append((index, catalog.state(index).number, place.name?.display ?? ""))
       }
       return found
     }

@@ -216,8 +216,8 @@ package struct Catalog: ~Copyable, Sendable {
       directories[inodes[directory].directory].subdirectories -= 1
       directories[inodes[child].directory].entry = .max
       inodes[child].state.links = 1
-      keepDirectory(child, name, in: directory)
     }
+    keepHolder(child, name, in: directory)
     dropLink(child)
     return number
   }

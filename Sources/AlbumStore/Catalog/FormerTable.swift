@@ -7,10 +7,9 @@ struct FormerRecord: IndexedRecord {
   var removed: Timestamp
   /// Index of the inode; in a free record, of the next free record.
   var inode: UInt32
-  /// Index of the directory's inode.
+  /// Index of the directory's inode, or of the file of which this is a version; `.max` in a free record.
   var directory: UInt32
   var nameStart: UInt32
-  /// 0 in a free record.
   var nameLength: UInt8
   var reason: FormerPlace.Reason
 
@@ -34,23 +33,26 @@ struct FormerTable: ~Copyable, Sendable {
 
   /// The record at a place below `upperBound`; nil if the place is free.
   func occupant(_ place: UInt32) -> FormerRecord? {
-    records[place].nameLength == 0 ? nil : records[place]
+    records[place].directory == .max ? nil : records[place]
   }
 
   func find(_ inode: InodeIndex) -> FormerRecord? { place(of: inode).map { records[$0] } }
 
-  func name(of record: FormerRecord) -> FileName {
-    FileName(known: names.slice(record.nameStart, count: UInt32(record.nameLength)))
+  /// nil for a former version.
+  func name(of record: FormerRecord) -> FileName? {
+    if record.nameLength == 0 { return nil }
+    return FileName(known: names.slice(record.nameStart, count: UInt32(record.nameLength)))
   }
 
   /// Adds the place of an inode that has none yet.
   mutating func insert(_ place: FormerPlace, of inode: InodeIndex, in directory: InodeIndex) {
+    let name = place.name?.bytes ?? []
     let record = FormerRecord(
       ended: place.ended, removed: place.removed, inode: inode.rawValue,
       directory: directory.rawValue, nameStart: names.count,
-      nameLength: UInt8(place.name.bytes.count), reason: place.reason)
+      nameLength: UInt8(name.count), reason: place.reason)
     oldest = min(oldest, place.ended)
-    for byte in place.name.bytes { names.append(byte) }
+    for byte in name { names.append(byte) }
     let index: UInt32
     if firstFree != .max {
       index = firstFree
@@ -69,6 +71,7 @@ struct FormerTable: ~Copyable, Sendable {
     table.remove(place, in: records)
     deadNameBytes += UInt32(record.nameLength)
     records[place].nameLength = 0
+    records[place].directory = .max
     records[place].inode = firstFree
     firstFree = place
     if count == 0 { oldest = .distantFuture }

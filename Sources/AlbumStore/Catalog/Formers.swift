@@ -6,9 +6,11 @@ package import AlbumModel
 // (compaction, the ledger, checkpoints) sees it as it sees any inode.
 //
 // 1. An inode with a former place has no name, and lives.
-// 2. A directory lives while it is the directory of a former place. If it has no name, it has a former place
-//    too, so a deleted file always has a path.
-// 3. Expiry and `purge` take former places away, and with them the inodes. A name takes the former place
+// 2. A file that is overwritten in place leaves its former content to an inode of its own: a former version.
+//    The two share the extents, and the version takes the thumbnail.
+// 3. A directory lives while it is the directory of a former place, and a file while it has former versions.
+//    If it has no name, it has a former place too, so whatever is deleted has a path.
+// 4. Expiry and `purge` take former places away, and with them the inodes. A name takes the former place
 //    away, too, and the inode lives on: that is how a file comes back.
 
 /// When a name is removed: by the clock that decides how long a deleted file stays, and for the user.
@@ -38,21 +40,28 @@ extension Catalog {
       removed: record.removed)
   }
 
-  /// True while an inode lives without a name because it is deleted, or because a deleted file was in it.
+  /// True while an inode lives without a name because it is deleted, or because something deleted needs it.
   package func isKeptDeleted(_ index: InodeIndex) -> Bool {
-    let record = inodes[index]
-    return record.isFormer || record.directory != .max && formerCounts[index] != nil
+    inodes[index].isFormer || formerCounts[index] != nil
   }
 
-  /// The path that a deleted inode had, from the root and without a leading slash.
-  package func formerPath(of index: InodeIndex) -> [FileName] {
+  /// The file of which an inode is a former version.
+  package func fileOfVersion(_ index: InodeIndex) -> InodeIndex? {
+    guard inodes[index].isFormer, let record = formers.find(index), record.reason == .overwritten
+    else { return nil }
+    return InodeIndex(rawValue: record.directory)
+  }
+
+  /// The path that a deleted inode had, from the root; nil for a former version of a file that has a name.
+  package func formerPath(of index: InodeIndex) -> [FileName]? {
     var names: [FileName] = []
     var at = index
     // A circle is damage, and must not be one here.
     while names.count < Catalog.pathLimit, inodes[at].isFormer, let record = formers.find(at) {
-      names.append(formers.name(of: record))
+      if let name = formers.name(of: record) { names.append(name) }
       at = InodeIndex(rawValue: record.directory)
     }
+    if names.isEmpty { return nil }
     if let root = self.index(of: .root) { names += self.names(from: root, to: at).reversed() }
     return names.reversed()
   }
@@ -100,10 +109,9 @@ extension Catalog {
     _ moment: RemovalMoment
   ) {
     let state = inodes[index].state
-    let hasContent = state.kind == .regular && state.size > 0
-    guard keepsDeleted, hasContent, state.links == 1, !isTemporary(name, state, moment) else {
-      return
-    }
+    if state.kind != .regular || state.links != 1 { return }
+    let isWorthKeeping = keepsDeleted && state.size > 0 && !isTemporary(name, state, moment)
+    guard isWorthKeeping || formerCounts[index] != nil else { return }
     setFormer(
       FormerPlace(
         reason, name, in: inodes[directory].state.number, ended: moment.used,
@@ -111,14 +119,54 @@ extension Catalog {
       of: index, in: directory)
   }
 
-  /// A directory loses its name. Keeps it while a deleted file was in it, unless it is pinned for a move.
-  mutating func keepDirectory(_ index: InodeIndex, _ name: FileName, in directory: InodeIndex) {
-    if inodes[index].pins > 0 || formerCounts[index] == nil { return }
+  /// A directory in which a deleted file was loses its name, or a file with former versions its last one
+  /// without a user: keeps it, unless it is pinned for a move.
+  mutating func keepHolder(_ index: InodeIndex, _ name: FileName, in directory: InodeIndex) {
+    let inode = inodes[index]
+    if inode.pins > 0 || inode.isFormer || inode.state.links > 1 || formerCounts[index] == nil {
+      return
+    }
     setFormer(
       FormerPlace(
-        .directory, name, in: inodes[directory].state.number, ended: .none,
-        removed: Timestamp(nanoseconds: 0)),
+        inode.state.kind == .directory ? .directory : .deleted, name,
+        in: inodes[directory].state.number, ended: .none, removed: Timestamp(nanoseconds: 0)),
       of: index, in: directory)
+  }
+
+  /// Files in more pieces, such as databases, keep no former versions.
+  static let versionExtentLimit = 8192
+
+  /// Keeps the content of a file that is about to lose some of it. Returns false if it is not kept: the space
+  /// keeps no deleted files, or a program has not finished the file.
+  package mutating func keepVersion(of file: InodeIndex, at moment: RemovalMoment) -> Bool {
+    let state = inodes[file].state
+    let unfinished: InodeState.Marks = [.beingWritten, .leftOut, .madeThumbnail]
+    guard keepsDeleted, state.kind == .regular, state.size > 0, state.links > 0,
+      state.marks.isDisjoint(with: unfinished), extentCount(of: file) <= Catalog.versionExtentLimit
+    else { return false }
+    extents.steps.permit(16 * extentCount(of: file))
+    let version = insertVersion(of: state)
+    shareExtents(extents(of: file, from: 0, to: .max), with: version)
+    for (name, value) in extras[file]?.attributes ?? [:] {
+      setAttribute(name, of: version, to: value)
+    }
+    if let thumbnail = inodes.find(state.thumbnail) { setThumbnail(thumbnail, of: version) }
+    setFormer(
+      FormerPlace(
+        .overwritten, nil, in: state.number, ended: moment.used, removed: moment.wall),
+      of: version, in: file)
+    return true
+  }
+
+  private mutating func insertVersion(of state: InodeState) -> InodeIndex {
+    var record = InodeRecord(state: state)
+    record.state.number = takeInodeNumber()
+    record.state.links = 0
+    record.state.thumbnail = InodeNumber(0)
+    record.state.contentStatements = 0
+    let version = inodes.insert(record)
+    markDirty(version, .state)
+    return version
   }
 
   /// Programs write a new version under a hidden name first, and remove it if that fails.
@@ -153,7 +201,9 @@ extension Catalog {
     let count = (formerCounts[directory] ?? 1) - 1
     formerCounts[directory] = count == 0 ? nil : count
     if count > 0 || isReplaying { return nil }
-    if inodes[directory].isFormer { return directory }
+    if inodes[directory].isFormer {
+      return inodes[directory].state.kind == .directory ? directory : nil
+    }
     freeIfUnused(directory)
     return nil
   }
@@ -162,12 +212,14 @@ extension Catalog {
     if !isReplaying { changes.formers.append(inodes[index].state.number) }
   }
 
-  /// Ends the keeping of a deleted file: it goes, unless something has it open.
-  package mutating func discardDeleted(_ index: InodeIndex) {
-    guard inodes[index].isFormer else { return }
+  /// Ends the keeping of a deleted file: it goes, unless something has it open. Returns false if it has
+  /// former versions, which go first.
+  package mutating func discardDeleted(_ index: InodeIndex) -> Bool {
+    if !inodes[index].isFormer || formerCounts[index] != nil { return false }
     pin(index)
     dropFormer(of: index)
     unpin(index)
+    return true
   }
 
   // MARK: Frames and replay
@@ -198,7 +250,8 @@ extension Catalog {
       return
     }
     let index = expect(number, place.reason == .directory ? .directory : .regular)
-    setFormer(place, of: index, in: expect(place.directory, .directory))
+    let holder = expect(place.directory, place.reason == .overwritten ? .regular : .directory)
+    setFormer(place, of: index, in: holder)
   }
 
   /// Ends replay for former places: drops those of inodes that have a name, or that are not completely known.
@@ -239,7 +292,8 @@ extension Catalog {
       }
   }
 
-  /// Lets the file be one of the root if its directory is not known, and keeps the segments of its content.
+  /// Keeps the segments of its content. Lets a file be one of the root if its directory is not known, and
+  /// drops a version of which the file is not.
   private mutating func settleDirectory(of index: InodeIndex, _ record: FormerRecord) {
     for extent in extents.all(inodes[index].extents)
     where segments.accounts[extent.segment]?.state == .retired {
@@ -247,8 +301,12 @@ extension Catalog {
     }
     let directory = InodeIndex(rawValue: record.directory)
     let known = inodes[directory]
-    let isThere = !known.isExpected && known.state.kind == .directory && known.directory != .max
-    if isThere, known.state.links > 0 || known.isFormer { return }
+    let isLiving = !known.isExpected && (known.state.links > 0 || known.isFormer)
+    if record.reason == .overwritten {
+      return isLiving && known.state.kind == .regular && directory != index
+        ? () : dropFormer(of: index)
+    }
+    if isLiving, known.state.kind == .directory, known.directory != .max { return }
     guard let root = inodes.find(.root), root != directory else { return dropFormer(of: index) }
     _ = releaseDirectory(directory)
     formers.setDirectory(of: index, to: root)

@@ -116,8 +116,8 @@ extension Catalog {
       directories[listing].subdirectories -= 1
       directories[inodes[former].directory].entry = .max
       inodes[former].state.links = 1
-      keepDirectory(former, name, in: directory)
     }
+    keepHolder(former, name, in: directory)
     if inodes[child].state.kind == .directory {
       directories[listing].subdirectories += 1
       setParent(of: child, directory, entry: entry)

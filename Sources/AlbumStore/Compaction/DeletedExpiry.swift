@@ -34,7 +34,7 @@ struct DeletedExpiry {
     }
     next = following ?? 0
     dueAt = following == nil ? MonotonicTime.now + DeletedExpiry.interval : nil
-    try compactor.discardDeleted(due)
+    _ = try compactor.discardDeleted(due)
   }
 
   /// When the next look is due, which no change of the user's announces.
@@ -48,40 +48,45 @@ extension Compactor {
   /// So many deleted files go under one hold of the catalog's lock.
   private static let filesPerHold = 64
 
-  /// Ends the keeping of deleted files.
-  func discardDeleted(_ inodes: [InodeNumber]) throws(StoreError) {
-    if inodes.isEmpty { return }
+  /// Ends the keeping of deleted files; returns how many went. A file with former versions stays for them.
+  func discardDeleted(_ inodes: [InodeNumber]) throws(StoreError) -> Int {
+    if inodes.isEmpty { return 0 }
+    var count = 0
     var rest = inodes[...]
     while !rest.isEmpty {
-      catalog.withLock { catalog in
+      count += catalog.withLock { catalog in
+        var count = 0
         for inode in rest.prefix(Compactor.filesPerHold) {
-          if let index = catalog.index(of: inode) { catalog.discardDeleted(index) }
+          if let index = catalog.index(of: inode), catalog.discardDeleted(index) { count += 1 }
         }
+        return count
       }
       rest = rest.dropFirst(Compactor.filesPerHold)
     }
-    try durability.commit(waitsForRoom: false)
+    do throws(StoreError) { try durability.commit(waitsForRoom: false) } catch {
+      // The frame comes with the room.
+      if !error.isShortage { throw error }
+    }
+    return count
   }
 
   /// Ends the keeping of deleted files that need not stay on a full disk, the oldest first, until their
   /// content has about `bytes`. Returns false if there are none.
   func discardOldestDeleted(atLeast bytes: Int64) throws(StoreError) -> Bool {
     if durability.keepsEverything { return false }
-    var found: [(ended: StoreTime, inode: InodeNumber, byteCount: Int64)] = []
+    var found: [(ended: StoreTime, order: Int, inode: InodeNumber, byteCount: Int64)] = []
     forEachGivenUp { index, place, catalog in
-      found.append((place.ended, catalog.state(index).number, catalog.allocated(index)))
+      // Former versions go before their file.
+      let order = place.reason == .overwritten ? 0 : 1
+      found.append((place.ended, order, catalog.state(index).number, catalog.allocated(index)))
     }
-    found.sort { ($0.ended, $0.inode) < ($1.ended, $1.inode) }
+    found.sort { ($0.ended, $0.order, $0.inode) < ($1.ended, $1.order, $1.inode) }
     var sum: Int64 = 0
     let going = found.prefix { file in
       defer { sum += file.byteCount }
       return sum < bytes
     }
-    do throws(StoreError) { try discardDeleted(going.map(\.inode)) } catch {
-      // The frame comes with the room.
-      if !error.isShortage { throw error }
-    }
-    return !going.isEmpty
+    return try discardDeleted(going.map(\.inode)) > 0
   }
 
   /// Calls `body` with each deleted file that a full disk may cost.
@@ -101,15 +106,15 @@ extension Compactor {
 
   // MARK: For good
 
-  /// Ends the keeping of deleted files, empties the segments that hold their content, and writes
+  /// Ends the keeping of deleted files and of their former versions, empties the segments that hold their content, and writes
   /// checkpoints, so that no segment of the space that stays after the grace describes them. Returns how
   /// many there were.
   func purge(_ inodes: [InodeNumber]) throws(StoreError) -> Int {
     try health.requireWritable()
-    let (found, segments) = contentOfDeleted(inodes)
+    let (found, segments) = contentOfDeleted(versions(of: Set(inodes)) + inodes)
     if found.isEmpty { return 0 }
-    try discardDeleted(found)
-    if durability.keepsEverything { return found.count }
+    let count = try discardDeleted(found)
+    if durability.keepsEverything { return count }
     _ = try turns.turn(waits: true) { work throws(StoreError) in
       try empty(segments, &work)
       try retireEmptied()
@@ -117,7 +122,26 @@ extension Compactor {
       // describes the files.
       for _ in 0..<3 { try durability.checkpoint() }
     }
-    return found.count
+    return count
+  }
+
+  /// The former versions of some files that are not among these themselves.
+  private func versions(of files: Set<InodeNumber>) -> [InodeNumber] {
+    var found: [InodeNumber] = []
+    var place: UInt32? = 0
+    while let start = place {
+      place = catalog.withLock { catalog in
+        catalog.forEachDeleted(from: start, limit: 4096) { index, former in
+          let version = catalog.state(index).number
+          if former.reason == .overwritten, files.contains(former.directory),
+            !files.contains(version)
+          {
+            found.append(version)
+          }
+        }
+      }
+    }
+    return found
   }
 
   /// Those of the inodes that are deleted files, and the segments that hold their content.

@@ -18,8 +18,8 @@ struct DeletedList: ParsableCommand {
     commandName: "list",
     abstract: "List the deleted files of a mounted space.",
     discussion: """
-      Shows each file that was removed or replaced and that the space still keeps: its number, when it was \
-      deleted, how many days it stays, its size and its path. `albumfs history` sets how long files stay.
+      Shows each file that was removed, replaced or overwritten and that the space still keeps: its number, \
+      when that was, how many days it stays, its size and its path. `albumfs history` sets how long files stay.
 
         albumfs deleted list ~/Album
         albumfs deleted list ~/Album --json
@@ -60,7 +60,7 @@ struct DeletedFileList: Encodable {
 extension DeletedFileEntry {
   fileprivate var line: String {
     let days = (secondsLeft + 86_399) / 86_400
-    let note = replaced ? " (replaced)" : ""
+    let note = cause == "removed" ? "" : " (\(cause))"
     return [
       "\(number)", SystemClock.localTime(seconds: Int64(saturating: deleted)), "\(days) d",
       SizeArgument.readable(size), path.printable + note,
@@ -110,7 +110,7 @@ struct DeletedRestore: ParsableCommand {
     discussion: """
       Each file comes back to the folder it was in, with its thumbnail, times and attributes. A folder or \
       album that is gone comes back with it. If something has the name of a file by now, the file gets \
-      " (restored)" behind its name.
+      " (restored)" behind its name. The former content of a file that was overwritten becomes a file beside it.
 
         albumfs deleted restore ~/Album 1041 1042
         albumfs deleted restore ~/Album --since 2h

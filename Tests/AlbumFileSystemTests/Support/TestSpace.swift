@@ -173,6 +173,9 @@ final class TestSpace: @unchecked Sendable {
 
   // MARK: Deleted files
 
+  /// Lets removed files go at once.
+  func keepNoDeletedFiles() { space.deletedPolicy.isOn = false }
+
   /// All deleted files, in the order of their numbers.
   var deleted: [DeletedFile] {
     var files: [DeletedFile] = []
@@ -194,7 +197,7 @@ final class TestSpace: @unchecked Sendable {
     guard let file = deleted.first(where: { $0.path == Array(path.utf8) }) else {
       throw FSError(.notFound)
     }
-    return String(decoding: try fileSystem.restoreDeleted(file.inode).path, as: UTF8.self)
+    return String(decoding: try fileSystem.restoreDeleted(file).path, as: UTF8.self)
   }
 
   // MARK: Thumbnails
