@@ -110,6 +110,14 @@ struct DeletedFileTests {
     }
   }
 
+  /// What a deleted file and a former version cost besides their inodes, and that other inodes pay nothing.
+  @Test func aDeletedFileTakesLittleMemory() {
+    let indexed = MemoryLayout<FormerRecord>.stride + 3 * MemoryLayout<UInt32>.stride
+    #expect(indexed + "IMG_20261126_100211.jpg".utf8.count <= 80)
+    #expect(MemoryLayout<InodeRecord>.stride + MemoryLayout<Extent>.stride + indexed <= 220)
+    #expect(MemoryLayout<InodeRecord>.stride <= 120)
+  }
+
   // MARK: Without a trace
 
   @Test(arguments: [true, false])

@@ -44,14 +44,31 @@ import Testing
     }
   }
 
+  /// `>` empties the photo, `dd` writes into it, and `>>` loses nothing of it.
+  @Test func whatWasOverwrittenComesBackBesideIt() throws {
+    try withPhotos { mounted in
+      try mounted.sh(
+        """
+        cd $M/Trip/Photo; cp a.jpg b.jpg $W/
+        echo new > a.jpg; printf CRYPT | dd of=b.jpg conv=notrunc status=none; echo more >> day/c.jpg
+        test $(albumfs deleted list $M | grep -c '(overwritten)') = 2
+        test $(albumfs deleted list $M | wc -l) = 2
+        albumfs deleted restore -q $M --all
+        await "test -s 'a (restored).jpg'"; cmp 'a (restored).jpg' $W/a.jpg
+        await "test -s 'b (restored).jpg'"; cmp 'b (restored).jpg' $W/b.jpg
+        test "$(cat a.jpg)" = new; test "$(head -c 5 b.jpg)" = CRYPT
+        """)
+    }
+  }
+
   /// The kernel remembers names that are not there.
   @Test func aFileThatComesBackShowsWithoutANewMount() throws {
     try withPhotos { mounted in
       try mounted.sh(
         """
-        cd $M/Trip/Photo; rm a.jpg; test ! -e a.jpg; ls > $W/without
+        cd $M/Trip/Photo; rm a.jpg; test ! -e a.jpg; ls | wc -l > $W/without
         albumfs deleted restore -q $M $(albumfs deleted list $M | cut -f 1)
-        await test -s a.jpg; await 'ls | grep -qx a.jpg'; test $(ls | wc -l) = $(($(wc -l < $W/without) + 1))
+        await test -s a.jpg; await 'ls | grep -qx a.jpg'; test $(ls | wc -l) = $(($(cat $W/without) + 1))
         # Under another name, where something has its own.
         mv b.jpg a.jpg; albumfs deleted restore $M --all 2>&1 | grep -q 'a (restored).jpg'
         await "test -s 'a (restored).jpg'"

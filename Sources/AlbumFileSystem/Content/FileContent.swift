@@ -282,7 +282,7 @@ final class FileContent: Sendable {
     let first = ready.first?.offset ?? .max
     let moment = versionMoment(state)
     let keepsVersion = space.change { catalog in
-      let keepsVersion = keepVersion(from: first, at: moment, &catalog)
+      let keepsVersion = keepVersion(from: first, size: size, at: moment, &catalog)
       catalog.placeExtents(ready, of: index)
       PhotoRules.contentChanged(index, size: size, hadContent: hadContent, &catalog)
       return keepsVersion
@@ -344,7 +344,7 @@ final class FileContent: Sendable {
       state.size = size
       let moment = versionMoment(state)
       let keepsVersion = space.change { catalog in
-        let keepsVersion = keepVersion(from: size, at: moment, &catalog)
+        let keepsVersion = keepVersion(from: size, size: size, at: moment, &catalog)
         if size < former { catalog.replaceExtents(of: index, from: size, to: .max, with: []) }
         if size != former {
           PhotoRules.contentChanged(index, size: size, hadContent: hadContent, &catalog)
@@ -366,7 +366,7 @@ final class FileContent: Sendable {
       let moment = versionMoment(state)
       var keepsVersion = false
       state.size = try space.change { (catalog: inout Catalog) throws(FSError) -> Int64 in
-        keepsVersion = keepVersion(from: first, at: moment, &catalog)
+        keepsVersion = keepVersion(from: first, size: former, at: moment, &catalog)
         let size = try body(&catalog, former)
         PhotoRules.contentChanged(index, size: size, hadContent: hadContent, &catalog)
         return size
@@ -386,13 +386,23 @@ extension FileContent {
     return space.removalMoment(clock.now())
   }
 
-  /// Keeps the content of the catalog if some of it is behind `first`, where it changes. Appending loses
-  /// nothing.
+  /// Keeps the content of the catalog if a change from `first` on, after which the file has `size` bytes,
+  /// loses some of it.
   private func keepVersion(
-    from first: Int64, at moment: RemovalMoment?, _ catalog: inout Catalog
+    from first: Int64, size: Int64, at moment: RemovalMoment?, _ catalog: inout Catalog
   ) -> Bool {
-    guard let moment, first < catalog.state(index).size else { return false }
+    guard let moment, losesContent(from: first, size, of: catalog.state(index).size) else {
+      return false
+    }
     return catalog.keepVersion(of: index, at: moment)
+  }
+
+  /// Appending loses nothing. The kernel writes whole pages, so it writes stored bytes of the last page again
+  /// when a program appends. In a file of one page, nothing distinguishes that from another content.
+  private func losesContent(from first: Int64, _ size: Int64, of former: Int64) -> Bool {
+    if first >= former { return false }
+    let lastPage = former - former % VersionPace.pageByteCount
+    return size <= former || first < lastPage || lastPage == 0
   }
 
   private func recordVersion(_ state: inout State) {
@@ -401,8 +411,10 @@ extension FileContent {
   }
 }
 
-/// Lets a file that a program overwrites again and again keep at most one former version a minute. Any thread.
+/// Lets a file that a program overwrites again and again keep at most one former version a minute. Any
+/// thread.
 final class VersionPace: Sendable {
+  static let pageByteCount = Int64(PageBuffer.pageByteCount)
   private static let interval = Duration.seconds(60)
   private let last = Mutex<[InodeNumber: MonotonicTime]>([:], rank: .leaf)
 

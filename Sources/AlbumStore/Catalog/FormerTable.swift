@@ -23,7 +23,7 @@ struct FormerTable: ~Copyable, Sendable {
   private var names = FlatArena<UInt8>(capacity: 256)
   private var deadNameBytes: UInt32 = 0
   private var table = IndexTable()
-  /// No record ended earlier.
+  /// No deleted file ended earlier.
   private(set) var oldest = StoreTime.distantFuture
 
   var count: Int { table.count }
@@ -51,7 +51,7 @@ struct FormerTable: ~Copyable, Sendable {
       ended: place.ended, removed: place.removed, inode: inode.rawValue,
       directory: directory.rawValue, nameStart: names.count,
       nameLength: UInt8(name.count), reason: place.reason)
-    oldest = min(oldest, place.ended)
+    if place.reason != .directory { oldest = min(oldest, place.ended) }
     for byte in name { names.append(byte) }
     let index: UInt32
     if firstFree != .max {

@@ -39,8 +39,9 @@ struct DeletedExpiry {
 
   /// When the next look is due, which no change of the user's announces.
   func nextDue(_ compactor: Compactor) -> MonotonicTime? {
+    if compactor.durability.keepsEverything || !compactor.durability.hasWritten { return nil }
     let isAny = compactor.catalog.withLock { $0.formers.count > 0 }
-    return isAny && compactor.durability.hasWritten ? dueAt ?? .now : nil
+    return isAny ? dueAt ?? .now : nil
   }
 }
 
@@ -106,9 +107,9 @@ extension Compactor {
 
   // MARK: For good
 
-  /// Ends the keeping of deleted files and of their former versions, empties the segments that hold their content, and writes
-  /// checkpoints, so that no segment of the space that stays after the grace describes them. Returns how
-  /// many there were.
+  /// Ends the keeping of deleted files and of their former versions. Empties the segments that hold their
+  /// content, and writes checkpoints, so that no segment of the space that stays after the grace describes
+  /// them. Returns how many there were.
   func purge(_ inodes: [InodeNumber]) throws(StoreError) -> Int {
     try health.requireWritable()
     let (found, segments) = contentOfDeleted(versions(of: Set(inodes)) + inodes)

@@ -9,8 +9,8 @@ import struct Synchronization.Atomic
 //
 // 1. A commit; L is the number of the last frame. Replay will start after L.
 // 2. Slices: items of the space, then inodes by place in the arena, then names by directory, then former
-//    places of deleted files. Frames after L state what changes meanwhile. They state new states, so replaying them over a slice that has them
-//    already is harmless.
+//    places of deleted files. Frames after L state what changes meanwhile. They state new states, so
+//    replaying them over a slice that has them already is harmless.
 // 3. The checkpoint is synced. No commit and no barrier waits for that.
 // 4. A barrier: slices may contain changes of frames up to now, so these frames must be on disk before a
 //    recovery starts from the checkpoint.

@@ -19,7 +19,8 @@ struct DeletedList: ParsableCommand {
     abstract: "List the deleted files of a mounted space.",
     discussion: """
       Shows each file that was removed, replaced or overwritten and that the space still keeps: its number, \
-      when that was, how many days it stays, its size and its path. `albumfs history` sets how long files stay.
+      when that was, how many days it stays, its size and its path. `albumfs history` sets how long files \
+      stay.
 
         albumfs deleted list ~/Album
         albumfs deleted list ~/Album --json
@@ -110,7 +111,8 @@ struct DeletedRestore: ParsableCommand {
     discussion: """
       Each file comes back to the folder it was in, with its thumbnail, times and attributes. A folder or \
       album that is gone comes back with it. If something has the name of a file by now, the file gets \
-      " (restored)" behind its name. The former content of a file that was overwritten becomes a file beside it.
+      " (restored)" behind its name. The former content of a file that was overwritten becomes a file \
+      beside it.
 
         albumfs deleted restore ~/Album 1041 1042
         albumfs deleted restore ~/Album --since 2h
