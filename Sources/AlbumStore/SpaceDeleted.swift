@@ -13,6 +13,33 @@ package struct DeletedUsage: Equatable, Sendable {
   package var bytesGivenUp: Int64 = 0
   /// How long the oldest has been deleted, by the use clock; nil if there is none.
   package var oldestAge: Duration?
+  /// The hour in which most files were deleted, if these were very many.
+  package var burst: DeletedBurst?
+}
+
+/// Very many files that were deleted within an hour, as a script, a wrong folder or malware does it.
+package struct DeletedBurst: Equatable, Sendable {
+  /// So many are no burst yet.
+  static let limit = 1000
+  private static let interval: Int64 = 3600
+
+  package var files: Int
+  /// In seconds since 1970, by the wall clock.
+  package var first: Int64
+  package var last: Int64
+
+  /// Finds the hour with most of these times, in seconds; nil if there are few in every hour.
+  init?(in times: [Int64]) {
+    let times = times.sorted()
+    var best = 0..<0
+    var start = 0
+    for (place, time) in times.enumerated() {
+      while times[start] < time.saturatingSubtract(DeletedBurst.interval) { start += 1 }
+      if place + 1 - start > best.count { best = start..<place + 1 }
+    }
+    if best.count <= DeletedBurst.limit { return nil }
+    (files, first, last) = (best.count, times[best.lowerBound], times[best.upperBound - 1])
+  }
 }
 
 extension Space {
@@ -35,15 +62,18 @@ extension Space {
     var usage = DeletedUsage()
     var place: UInt32? = 0
     var oldest = StoreTime.distantFuture
+    var times: [Int64] = []
     while let start = place {
       place = read { catalog in
         catalog.forEachDeleted(from: start, limit: 4096) { index, former in
           usage.files += 1
           usage.bytes += catalog.allocated(index)
           oldest = min(oldest, former.ended)
+          times.append(former.removed.seconds)
         }
       }
     }
+    usage.burst = DeletedBurst(in: times)
     usage.bytesGivenUp = deletedBytesGivenUp
     if usage.files > 0 { usage.oldestAge = age(since: oldest) }
     return usage

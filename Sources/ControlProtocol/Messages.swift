@@ -206,11 +206,27 @@ package struct MountStatus: Codable, Sendable, Equatable {
     package var bytesGivenUp: Int64
     /// How long the oldest has been deleted, in seconds of use; nil if there is none.
     package var oldestSeconds: Int64?
+    /// Very many files that were deleted within an hour; nil if there were few.
+    package var burst: Burst?
     package var settings: DeletedFileSettings
+
+    package struct Burst: Codable, Sendable, Equatable {
+      package var files: Int
+      /// In seconds since 1970.
+      package var first: Int64
+      package var last: Int64
+      package init(files: Int, first: Int64, last: Int64) {
+        self.files = files
+        self.first = first
+        self.last = last
+      }
+    }
+
     package init(
-      files: Int, bytes: Int64, bytesGivenUp: Int64, oldestSeconds: Int64?,
+      files: Int, bytes: Int64, bytesGivenUp: Int64, oldestSeconds: Int64?, burst: Burst? = nil,
       settings: DeletedFileSettings
     ) {
+      self.burst = burst
       self.files = files
       self.bytes = bytes
       self.bytesGivenUp = bytesGivenUp

@@ -111,7 +111,11 @@ extension Parts {
     let usage = space.deletedUsage
     return MountStatus.Deleted(
       files: usage.files, bytes: usage.bytes, bytesGivenUp: usage.bytesGivenUp,
-      oldestSeconds: usage.oldestAge?.components.seconds, settings: deletedSettings)
+      oldestSeconds: usage.oldestAge?.components.seconds,
+      burst: usage.burst.map {
+        MountStatus.Deleted.Burst(files: $0.files, first: $0.first, last: $0.last)
+      },
+      settings: deletedSettings)
   }
 }
 

@@ -118,6 +118,19 @@ struct DeletedFileTests {
     #expect(MemoryLayout<InodeRecord>.stride <= 120)
   }
 
+  /// A thousand files in an hour are a disaster, and a thousand in a day are work.
+  @Test func manyDeletionsWithinAnHourAreNoticed() throws {
+    let work = (0..<3000).map { Int64($0) * 60 }
+    #expect(DeletedBurst(in: work) == nil)
+    #expect(DeletedBurst(in: []) == nil)
+    #expect(DeletedBurst(in: [.min, .max, 0]) == nil)
+    let disaster = (0..<1500).map { Int64(100_000 + $0 / 4) }
+    let burst = try #require(DeletedBurst(in: (work + disaster).shuffled()))
+    #expect(burst.files >= 1500 && burst.first >= 96_000 && burst.last <= 104_000)
+    #expect(DeletedBurst(in: disaster)?.first == 100_000)
+    #expect(DeletedBurst(in: disaster)?.last == 100_374)
+  }
+
   // MARK: Without a trace
 
   @Test(arguments: [true, false])

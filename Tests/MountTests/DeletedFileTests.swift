@@ -61,6 +61,18 @@ import Testing
     }
   }
 
+  @Test func statusNamesADisasterAndTheCommandThatTakesItBack() throws {
+    try withPhotos { mounted in
+      try mounted.sh(
+        """
+        mkdir $M/.d; cd $M/.d; for n in $(seq 1100); do echo $n > $n; done; cd /; rm -rf $M/.d
+        albumfs status $M > $W/said; grep -q '^Burst: *1100 files' $W/said
+        eval "$(sed -n 's/.*To bring them back: //p' $W/said)" 2>/dev/null
+        test $(cat $M/.d/* | sort -n | uniq | wc -l) = 1100
+        """)
+    }
+  }
+
   /// The kernel remembers names that are not there.
   @Test func aFileThatComesBackShowsWithoutANewMount() throws {
     try withPhotos { mounted in

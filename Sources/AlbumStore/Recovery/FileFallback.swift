@@ -464,12 +464,14 @@ extension Catalog {
   }
 
   /// Restores a file that is gone, without a name and pinned once. A replaced file that the space keeps as
-  /// deleted is there as it was.
+  /// deleted is there already. Its content may have been moved since the version.
   fileprivate mutating func bringBack(_ version: FileVersion) -> InodeIndex {
     if let index = index(of: version.state.number) {
       pin(index)
       if state(index).contentVersion != version.state.contentVersion {
         showFormer(version, of: index)
+      } else if extents(of: index, from: 0, to: .max) != version.extents {
+        shareExtents(version.extents, with: index)
       }
       return index
     }

@@ -47,6 +47,9 @@ struct Status: ParsableCommand {
     if let deleted = status.deleted, let line = Status.deleted(deleted) {
       lines.append("Deleted:     \(line)")
     }
+    if let burst = status.deleted?.burst {
+      lines.append("Burst:       \(Status.text(burst, status.mountPoint))")
+    }
     lines.append(
       "On disk:     "
         + (status.lastBarrier.map {
@@ -104,6 +107,17 @@ struct Status: ParsableCommand {
       parts.append("\(SizeArgument.readable(deleted.bytesGivenUp)) go when room is needed")
     }
     return parts.joined(separator: "; ")
+  }
+
+  /// Names a disaster and the command that takes it back.
+  static func text(_ burst: MountStatus.Deleted.Burst, _ mountPoint: String) -> String {
+    let (first, last) = (
+      SystemClock.localTime(seconds: burst.first), SystemClock.localTime(seconds: burst.last)
+    )
+    let path = ShellWord.quoted(mountPoint)
+    return
+      "\(counted(burst.files, "file")) went or were overwritten from \(first) to \(last). To bring them "
+      + "back: albumfs deleted restore \(path) --since \(first.replacing(" ", with: "T"))"
   }
 
   private static func thumbnails(_ thumbnails: MountStatus.Thumbnails) -> String {
