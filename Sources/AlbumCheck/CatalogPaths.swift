@@ -34,6 +34,12 @@ struct CatalogPaths {
         return true
       }
     }
+    for number in wanted {
+      guard let index = catalog.index(of: number), let names = catalog.formerPath(of: index) else {
+        continue
+      }
+      paths[number] = [names.map(\.display).joined(separator: "/") + " (deleted)"]
+    }
     if wanted.contains(.root) { paths[.root] = ["/"] }
   }
 

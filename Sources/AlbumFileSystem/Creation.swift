@@ -219,7 +219,7 @@ enum Creation {
     return index
   }
 
-  private static func ensurePart(
+  static func ensurePart(
     _ name: FileName, _ mark: InodeState.Marks, of album: InodeIndex, time: Timestamp,
     _ catalog: inout Catalog
   ) {

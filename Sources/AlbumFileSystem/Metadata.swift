@@ -71,13 +71,17 @@ extension FileSystem {
     try storing { () throws(StoreError) in try space.barrier() }
   }
 
-  /// statfs(2) of the disk that holds the store.
+  /// statfs(2) of the disk that holds the store. Deleted files that a full disk may cost count as free room.
   package func capacity() throws(FSError) -> FileSystemCapacity {
     let disk = try storing { () throws(StoreError) in try space.capacity() }
     let block = Int64(max(disk.blockSize, 512))
+    let givenUp = space.deletedBytesGivenUp / block
+    let blocks = disk.totalBytes / block
     return FileSystemCapacity(
-      blockSize: Int(block), blocks: disk.totalBytes / block, freeBlocks: disk.freeBytes / block,
-      availableBlocks: disk.availableBytes / block, files: disk.totalFiles,
+      blockSize: Int(block), blocks: blocks,
+      freeBlocks: min(blocks, (disk.freeBytes / block).saturatingAdd(givenUp)),
+      availableBlocks: min(blocks, (disk.availableBytes / block).saturatingAdd(givenUp)),
+      files: disk.totalFiles,
       freeFiles: disk.freeFiles, nameLimit: FileName.maximumLength)
   }
 }

@@ -99,7 +99,7 @@ package final class OpenFile: Sendable {
     let end = offset + length
     let time = fileSystem.clock.now()
     let index = content.index
-    try content.change { catalog, size in
+    try content.change(from: offset) { catalog, size in
       catalog.replaceExtents(of: index, from: offset, to: min(end, size), with: [])
       catalog.touch(index, time)
       return mode.keepsSize ? size : max(size, end)

@@ -12,21 +12,34 @@ package struct SpaceContents: Sendable {
   /// All regular files, including photos and thumbnails.
   package var files = 0
   package var bytes: Int64 = 0
+
+  fileprivate mutating func count(_ state: InodeState) {
+    if state.marks.contains(.album) { albums += 1 }
+    if state.kind != .regular { return }
+    files += 1
+    bytes = bytes.saturatingAdd(state.size)
+    if state.isPhoto {
+      photos += 1
+    } else if state.marks.contains(.madeThumbnail) {
+      thumbnails += 1
+    }
+  }
+
+  /// The thumbnail of a deleted photo counts as little as the photo.
+  fileprivate mutating func leaveOut(thumbnail state: InodeState) {
+    files -= 1
+    thumbnails -= 1
+    bytes -= state.size
+  }
 }
 
 extension FileSystem {
   package func counts() -> SpaceContents {
     var contents = SpaceContents()
-    forEachInode { state in
-      if state.links == 0 || state.marks.contains(.leftOut) { return }
-      if state.marks.contains(.album) { contents.albums += 1 }
-      if state.kind != .regular { return }
-      contents.files += 1
-      contents.bytes = contents.bytes.saturatingAdd(state.size)
-      if state.isPhoto {
-        contents.photos += 1
-      } else if state.marks.contains(.madeThumbnail) {
-        contents.thumbnails += 1
+    forEachInode { index, state, catalog in
+      if state.links > 0, !state.marks.contains(.leftOut) { contents.count(state) }
+      if catalog.isKeptDeleted(index), let thumbnail = catalog.index(of: state.thumbnail) {
+        contents.leaveOut(thumbnail: catalog.state(thumbnail))
       }
     }
     return contents

@@ -8,6 +8,7 @@ extension FileSystem {
   {
     try writable()
     let time = clock.now()
+    let moment = space.removalMoment(time)
     let album = try space.change { (catalog: inout Catalog) throws(FSError) -> InodeNumber? in
       let directory = try InodeIndex(directory: parent, in: catalog)
       let zone = Zone(of: directory, in: catalog)
@@ -17,7 +18,7 @@ extension FileSystem {
       }
       if catalog.state(found.index).isDirectory { throw FSError(.isDirectory) }
       catalog.update(found.index) { $0.changed = time }
-      if found.photo == nil { catalog.removeEntry(name, in: directory) }
+      if found.photo == nil { catalog.removeEntry(name, in: directory, at: moment) }
       if zone.isThumb { ThumbView.giveUpThumbnail(for: name, in: directory, &catalog) }
       catalog.touch(directory, time)
       return zone.album.map { catalog.state($0).number }

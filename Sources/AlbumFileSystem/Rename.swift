@@ -12,11 +12,11 @@ extension FileSystem {
     // an exchange both files have a name.
     try publishContent(of: name, in: parent)
     if mode.exchange { try publishContent(of: newName, in: newParent) }
-    let time = clock.now()
+    let moment = space.removalMoment(clock.now())
     let effects = try space.change { (catalog: inout Catalog) throws(FSError) -> RenameEffects in
       let from = Place(name: name, directory: try InodeIndex(directory: parent, in: catalog))
       let to = Place(name: newName, directory: try InodeIndex(directory: newParent, in: catalog))
-      var effects = try Renaming.rename(from, to: to, mode: mode, time: time, &catalog)
+      var effects = try Renaming.rename(from, to: to, mode: mode, at: moment, &catalog)
       effects.formerAlbum = Zone(of: from.directory, in: catalog).album.map {
         catalog.state($0).number
       }
@@ -71,7 +71,8 @@ enum Renaming {
   /// rename(2), as one step. If it throws, it has changed nothing except entries that the view shows under
   /// these names.
   static func rename(
-    _ from: Place, to: Place, mode: RenameMode, time: Timestamp, _ catalog: inout Catalog
+    _ from: Place, to: Place, mode: RenameMode, at moment: RemovalMoment,
+    _ catalog: inout Catalog
   ) throws(FSError) -> RenameEffects {
     for place in [from, to] where Zone(of: place.directory, in: catalog).isThumb {
       ThumbView.dropSuperseded(place.name, in: place.directory, &catalog)
@@ -98,9 +99,9 @@ enum Renaming {
       if let target, target.photo != nil {
         ThumbView.makeOwn(target.index, to.name, in: to.directory, &catalog)
       }
-      return exchange(from, to, time, &catalog)
+      return exchange(from, to, moment.wall, &catalog)
     }
-    return move(source.index, from, to, replaced: replaced, time, &catalog)
+    return move(source.index, from, to, replaced: replaced, moment, &catalog)
   }
 
   /// True if an inode may move from its place to another.
@@ -132,9 +133,10 @@ enum Renaming {
   }
 
   private static func move(
-    _ source: InodeIndex, _ from: Place, _ to: Place, replaced: InodeIndex?, _ time: Timestamp,
-    _ catalog: inout Catalog
+    _ source: InodeIndex, _ from: Place, _ to: Place, replaced: InodeIndex?,
+    _ moment: RemovalMoment, _ catalog: inout Catalog
   ) -> RenameEffects {
+    let time = moment.wall
     var effects = RenameEffects()
     catalog.pin(source)
     defer { catalog.unpin(source) }
@@ -145,7 +147,7 @@ enum Renaming {
       catalog.update(replaced) { $0.changed = time }
       AlbumRemoval.emptyTree(replaced, &catalog)
       catalog.removeEntry(from.name, in: from.directory)
-      catalog.replaceEntry(to.name, in: to.directory, child: source)
+      catalog.replaceEntry(to.name, in: to.directory, child: source, at: moment)
     } else {
       catalog.moveEntry(from.name, of: from.directory, to: to.name, in: to.directory)
     }

@@ -21,6 +21,7 @@ package import AlbumModel
 // | 10 | property | key u16, value u64: of the whole space, see `SpaceProperty` |
 // | 11 | session | birth u64, first journal segment u32, first checkpoint segment u32: a session of this timeline; its segments have these numbers or greater ones, and lower ones than those of the session behind it. Both 0: nothing of it is left but data segments |
 // | 12 | loss | 25 bytes, see `JournalLoss` |
+// | 0x8002 | former place | number u64, present u8 (0: it has none, and nothing follows), else 1 and `FormerPlace` |
 
 /// Everything about an inode except its content, names and extended attributes:
 ///
@@ -190,6 +191,14 @@ package struct SessionStart: Equatable, Sendable, BitwiseCopyable {
 package enum SpaceProperty: UInt16, Sendable {
   /// Long edge of a thumbnail, in pixels.
   case thumbnailEdge = 1
+  /// How long deleted files stay, in days.
+  case keptDays = 2
+  /// How long they stay even on a full disk, in days.
+  case guaranteedDays = 3
+  /// 0: the space keeps no deleted files; 1: it does.
+  case keepsDeleted = 4
+  /// Milliseconds that the use clock leaves out of store time, see `UseClock`.
+  case skippedTime = 5
 }
 
 /// The use of a segment.
@@ -240,6 +249,7 @@ package enum JournalItem: Equatable, Sendable {
   case property(SpaceProperty, UInt64)
   case session(SegmentBirth, SessionStart)
   case loss(JournalLoss?)
+  case former(InodeNumber, FormerPlace?)
   /// An item of an unknown type that a reader may ignore.
   case ignorable
 
@@ -270,6 +280,7 @@ package enum JournalItem: Equatable, Sendable {
     case .property: 10
     case .session: 11
     case .loss: 12
+    case .former: 0x8002
     case .ignorable: 0x8000
     }
   }
@@ -328,6 +339,10 @@ package enum JournalItem: Equatable, Sendable {
       writer.write(start.journal.rawValue)
       writer.write(start.checkpoint.rawValue)
     case .loss(let loss): JournalLoss.encode(loss, into: &writer)
+    case .former(let number, let place):
+      writer.write(number.rawValue)
+      writer.write(UInt8(place == nil ? 0 : 1))
+      place?.encode(into: &writer)
     case .ignorable: break
     }
   }
@@ -396,10 +411,18 @@ package enum JournalItem: Equatable, Sendable {
       return .session(
         birth, SessionStart(journal: try body.readSegment(), checkpoint: try body.readSegment()))
     case 12: return .loss(try JournalLoss.decode(from: &body))
+    case 0x8002: return try decodeFormer(&body)
     case 0x8000...: return .ignorable
     default:
       throw FormatError("item of unknown type \(type): written by a newer albumfs")
     }
+  }
+
+  private static func decodeFormer(_ body: inout ByteReader) throws(FormatError) -> JournalItem {
+    let number = try body.readInode()
+    let present: UInt8 = try body.read()
+    if present == 0 { return .former(number, nil) }
+    return try FormerPlace.decode(from: &body).map { .former(number, $0) } ?? .ignorable
   }
 
   private static func decodeExtents(_ body: inout ByteReader) throws(FormatError) -> JournalItem {

@@ -15,6 +15,7 @@ package final class SpaceKeys: Sendable {
     case memory = 7
     case tails = 8
     case slots = 9
+    case consent = 10
 
     static let context: StaticString = "albumfs1"
   }
@@ -101,6 +102,25 @@ package final class SpaceKeys: Sendable {
       )
       return SegmentName(high: UInt64(bigEndian: words.0), low: UInt64(bigEndian: words.1)).text
     }
+  }
+
+  /// Proves to a daemon that has the space open that a caller can unlock it: 64 hexadecimal digits of a
+  /// sub-key for this purpose. Only a process that was given a password again has it.
+  package var consent: String {
+    let key = SpaceKeys.derive(.consent, from: master)
+    return unsafe key.withUnsafeBytes { bytes in
+      unsafe bytes.map { byte in
+        let digits = String(byte, radix: 16)
+        return digits.count == 1 ? "0\(digits)" : digits
+      }.joined()
+    }
+  }
+
+  /// True for this space's `consent`. Takes the same time whatever is wrong.
+  package func isConsent(_ text: String) -> Bool {
+    let (given, own) = (Array(text.utf8), Array(consent.utf8))
+    if given.count != own.count { return false }
+    return zip(given, own).reduce(UInt8(0)) { $0 | $1.0 ^ $1.1 } == 0
   }
 
   /// The mark that identifies the space's slots in `keys` without their passwords: the first 8 bytes,

@@ -36,6 +36,20 @@ package enum ControlRequest: Codable, Sendable, Equatable {
   /// Returns the room of removed files to the disk, as far as that is worthwhile. The replies are `moved` now
   /// and then, and at the end `compacted` or `failed`. Stops early when the client disconnects.
   case compact
+  /// Lists deleted files, from the beginning or from the `next` of the reply before. The reply is
+  /// `deletedFiles`.
+  case deletedFiles(from: UInt32)
+  /// Gives deleted files their names again. The reply is `done` with their number; the notes name those that
+  /// got another name.
+  case restoreDeleted(DeletedSelection)
+  /// Ends the keeping of deleted files for good. `consent` proves that the user has given a password again
+  /// (`SpaceKeys.consent`). The reply is `done` with their number.
+  case purgeDeleted(DeletedSelection, consent: String)
+  /// The reply is `deletedSettings`.
+  case deletedSettings
+  /// Changes how long deleted files stay. If some stay for less time than before, `consent` is needed. The
+  /// reply is `deletedSettings`.
+  case setDeletedSettings(DeletedFileSettings, consent: String?)
   /// Decodes a photo in a cell and returns it at most `edge` pixels long, before any thumbnail. The path
   /// leads from the root of the space. The reply is `picture` or `failed`.
   case preview(path: [UInt8], edge: Int)
@@ -68,6 +82,8 @@ package enum ControlReply: Codable, Sendable, Equatable {
   /// Interim: the number of bytes that were moved, and that will be.
   case moved(bytes: Int64, of: Int64)
   case compacted(CompactionSummary)
+  case deletedFiles(DeletedFilePage)
+  case deletedSettings(DeletedFileSettings)
   /// A JPEG, PNG or WebP in Base64.
   case picture(base64: String)
   /// The request succeeded; the summary has its numbers.
@@ -80,7 +96,9 @@ package enum ControlReply: Codable, Sendable, Equatable {
   var isInterim: Bool {
     switch self {
     case .progress, .moved: true
-    case .status, .description, .compacted, .picture, .done, .failed, .ended: false
+    case .status, .description, .compacted, .deletedFiles, .deletedSettings, .picture, .done,
+      .failed, .ended:
+      false
     }
   }
 }
@@ -179,6 +197,44 @@ package struct MountStatus: Codable, Sendable, Equatable {
     }
   }
 
+  /// What the space keeps of deleted files.
+  package struct Deleted: Codable, Sendable, Equatable {
+    package var files: Int
+    /// The length of their content.
+    package var bytes: Int64
+    /// The part of `bytes` that a full disk may cost.
+    package var bytesGivenUp: Int64
+    /// How long the oldest has been deleted, in seconds of use; nil if there is none.
+    package var oldestSeconds: Int64?
+    /// Very many files that were deleted within an hour; nil if there were few.
+    package var burst: Burst?
+    package var settings: DeletedFileSettings
+
+    package struct Burst: Codable, Sendable, Equatable {
+      package var files: Int
+      /// In seconds since 1970.
+      package var first: Int64
+      package var last: Int64
+      package init(files: Int, first: Int64, last: Int64) {
+        self.files = files
+        self.first = first
+        self.last = last
+      }
+    }
+
+    package init(
+      files: Int, bytes: Int64, bytesGivenUp: Int64, oldestSeconds: Int64?, burst: Burst? = nil,
+      settings: DeletedFileSettings
+    ) {
+      self.burst = burst
+      self.files = files
+      self.bytes = bytes
+      self.bytesGivenUp = bytesGivenUp
+      self.oldestSeconds = oldestSeconds
+      self.settings = settings
+    }
+  }
+
   package var version: Int = ControlVersion.current
   package var store: String
   package var mountPoint: String
@@ -195,6 +251,8 @@ package struct MountStatus: Codable, Sendable, Equatable {
   /// Total length of all files, in bytes.
   package var bytes: Int64
   package var thumbnails: Thumbnails
+  /// Deleted files; nil if the daemon's version keeps none.
+  package var deleted: Deleted?
   /// Everything up to this time is on disk, in seconds since 1970; nil if nothing was written yet.
   package var lastBarrier: Double?
   package var readOnly: Bool
@@ -217,8 +275,8 @@ package struct MountStatus: Codable, Sendable, Equatable {
 
   package init(
     store: String, mountPoint: String, pid: Int32, albums: Int, photos: Int, videos: Int? = nil,
-    otherFiles: Int?, files: Int, bytes: Int64, thumbnails: Thumbnails, lastBarrier: Double?,
-    readOnly: Bool,
+    otherFiles: Int?, files: Int, bytes: Int64, thumbnails: Thumbnails, deleted: Deleted? = nil,
+    lastBarrier: Double?, readOnly: Bool,
     readOnlyReason: String?, shortage: String?, unreadableSegments: Int, cipher: String?,
     transport: String?, transportReason: String?, recovery: [String], messages: [String]
   ) {
@@ -232,6 +290,7 @@ package struct MountStatus: Codable, Sendable, Equatable {
     self.files = files
     self.bytes = bytes
     self.thumbnails = thumbnails
+    self.deleted = deleted
     self.lastBarrier = lastBarrier
     self.readOnly = readOnly
     self.readOnlyReason = readOnlyReason

@@ -25,7 +25,7 @@ extension Parts {
       otherFiles: contents.files - contents.photos - contents.thumbnails - report.videos
         + report.videosAmongPhotos,
       files: contents.files, bytes: contents.bytes,
-      thumbnails: thumbnails(report, made: contents.thumbnails),
+      thumbnails: thumbnails(report, made: contents.thumbnails), deleted: deletedStatus,
       lastBarrier: status.lastBarrier.map { Double($0.seconds) + Double($0.subsecond) / 1e9 },
       readOnly: reason != nil, readOnlyReason: reason, shortage: status.shortage,
       unreadableSegments: status.unreadableSegments, cipher: status.cipher.name,
@@ -281,7 +281,7 @@ extension ThumbnailSelection {
 }
 
 extension Failure {
-  fileprivate init(_ error: FSError, _ path: String) {
+  init(_ error: FSError, _ path: String) {
     switch error.code {
     case .notFound, .notDirectory:
       self.init(.usage, "There is no \(path) in the mounted space.")

@@ -108,6 +108,16 @@ final class ControlRequests: Sendable {
         return .done(try parts.tidyByDate(album, preview: preview))
       case .tidyUndo:
         return .done(try parts.undoTidy())
+      case .deletedFiles(let place):
+        return .deletedFiles(parts.deletedFiles(from: place))
+      case .restoreDeleted(let selection):
+        return .done(try parts.restoreDeleted(selection))
+      case .purgeDeleted(let selection, let consent):
+        return .done(try parts.purgeDeleted(selection, consent: consent))
+      case .deletedSettings:
+        return .deletedSettings(parts.deletedSettings)
+      case .setDeletedSettings(let settings, let consent):
+        return .deletedSettings(try parts.setDeletedSettings(settings, consent: consent))
       case .serves(let space):
         return .done(ControlSummary(count: parts.space.memoryName == space ? 1 : 0))
       case .preview(let path, let edge):

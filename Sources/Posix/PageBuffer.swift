@@ -6,6 +6,9 @@ internal import Glibc
 ///
 /// `@unchecked Sendable`: it has one owner at a time, who fills it and then hands it on to be written.
 @safe package final class PageBuffer: @unchecked Sendable {
+  /// The size of the kernel's pages.
+  package static let pageByteCount = Int(getpagesize())
+
   /// In bytes.
   package private(set) var count = 0
   /// In bytes.
@@ -14,7 +17,7 @@ internal import Glibc
 
   package init(capacity: Int) {
     self.capacity = capacity
-    unsafe memory = .allocate(byteCount: capacity, alignment: Int(getpagesize()))
+    unsafe memory = .allocate(byteCount: capacity, alignment: PageBuffer.pageByteCount)
   }
 
   /// It may have had a part of a picture.

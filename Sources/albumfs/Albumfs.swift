@@ -27,7 +27,8 @@ struct Albumfs: ParsableCommand {
       ChaffCommand.self,
       Info.self,
       List.self, ListPhotos.self, Status.self,
-      Sync.self, Thumbs.self, Tidy.self, Compact.self, TracesCommand.self, Browse.self, Serve.self,
+      Sync.self, Thumbs.self, Tidy.self, Compact.self, DeletedCommand.self, HistoryCommand.self,
+      TracesCommand.self, Browse.self, Serve.self,
       Check.self, DaemonCommand.self, SessionCommand.self,
     ])
 }

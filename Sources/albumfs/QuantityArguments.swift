@@ -1,4 +1,6 @@
+import AlbumModel
 import ArgumentParser
+import Posix
 
 /// A size in bytes as a user types it: `0`, `512K`, `64M`, `2G`; K is 1024.
 struct SizeArgument: ExpressibleByArgument, Equatable {
@@ -41,6 +43,54 @@ struct SizeArgument: ExpressibleByArgument, Equatable {
   private static func tenths(_ value: Double) -> String {
     let tenths = Int((value * 10).rounded())
     return "\(tenths / 10).\(tenths % 10)"
+  }
+}
+
+/// A number of days as a user types it: `30d` or `30`.
+struct DaysArgument: ExpressibleByArgument, Equatable {
+  let days: Int64
+
+  init?(argument: String) {
+    let digits = argument.hasSuffix("d") ? argument.dropLast() : argument[...]
+    guard digits.allSatisfy({ $0.isASCII && $0.isNumber }), let days = Int64(digits),
+      (0...DaysArgument.longest).contains(days)
+    else { return nil }
+    self.days = days
+  }
+
+  /// A hundred years.
+  static let longest: Int64 = 36_525
+}
+
+/// A moment as a user types it: a local time such as `2026-11-26T10:00`, or how long ago, such as `3d`.
+struct MomentArgument: ExpressibleByArgument, Equatable {
+  /// Since 1970.
+  let seconds: Int64
+
+  init?(argument: String) {
+    if let ago = MomentArgument.ago(argument) {
+      seconds = SystemClock.wall().seconds - ago
+    } else if let moment = MomentArgument.moment(argument) {
+      seconds = moment
+    } else {
+      return nil
+    }
+  }
+
+  private static func ago(_ text: String) -> Int64? {
+    if text.hasSuffix("d") { return DaysArgument(argument: text).map { $0.days * 24 * 3600 } }
+    guard text.last.map({ "smh".contains($0) }) ?? false else { return nil }
+    return DurationArgument(argument: text)?.seconds
+  }
+
+  private static func moment(_ text: String) -> Int64? {
+    guard let found = text.wholeMatch(of: /(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d))?)?/)
+    else { return nil }
+    let parts = found.output
+    let number = { (part: Substring?) in part.flatMap { Int($0) } ?? 0 }
+    return SystemClock.seconds(
+      year: number(parts.1), month: number(parts.2), day: number(parts.3), hour: number(parts.4),
+      minute: number(parts.5), second: number(parts.6))
   }
 }
 

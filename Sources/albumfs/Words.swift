@@ -36,6 +36,8 @@ enum Words {
     "<px>": "Give a number of pixels, such as 512.",
     "<time>": "Give a time, such as 90s, 15m or 2h.",
     "<n>": "Give a number, such as 100.",
+    "<days>": "Give a number of days, such as 30d.",
+    "<when>": "Give a time, such as 2026-11-26T10:00, or how long ago, such as 90m, 2h or 3d.",
   ]
 
   private static var verbs: [String] {
@@ -72,7 +74,9 @@ enum Words {
   /// understood.
   private static func verbs(usedBy lines: [String]) -> [String]? {
     if lines.contains("Usage: albumfs <subcommand>") { return verbs }
-    let groups: [any ParsableCommand.Type] = [SpaceCommand.self, ChaffCommand.self]
+    let groups: [any ParsableCommand.Type] = [
+      SpaceCommand.self, ChaffCommand.self, DeletedCommand.self,
+    ]
     return groups.first { lines.contains("Usage: albumfs \($0._commandName) <subcommand>") }.map {
       $0.configuration.subcommands.map { $0._commandName }
     }

@@ -103,6 +103,7 @@ struct OpenDirectoryTests {
   }
 
   @Test func entriesOfAListingWithAttributesStayWhileTheyAreKept() throws {
+    space.keepNoDeletedFiles()
     try space.write("1", to: ".p/a")
     try space.write("22", to: ".p/b")
     let directory = try space.fileSystem.openDirectory(space.number(".p"))

@@ -44,6 +44,17 @@ struct JournalFormatTests {
     .counters(SpaceCounters()),
     .barrier(FrameNumber(12)),
     .property(.thumbnailEdge, 512),
+    .former(
+      InodeNumber(42),
+      FormerPlace(
+        .replaced, FileName(literal: "a.jpg"), in: InodeNumber(5),
+        ended: StoreTime(milliseconds: 1_700_000_000_000),
+        removed: Timestamp(seconds: 1_700_000_000, nanoseconds: 5))),
+    .former(
+      InodeNumber(43),
+      FormerPlace(
+        .overwritten, nil, in: InodeNumber(42), ended: .none, removed: Timestamp(nanoseconds: -1))),
+    .former(InodeNumber(42), nil),
   ]
 
   func encode(_ items: [JournalItem]) -> [UInt8] {

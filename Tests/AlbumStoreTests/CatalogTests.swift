@@ -49,6 +49,11 @@ struct CatalogTests {
       try decodeItems(run.catalog.encodeNames(&cursor, count: 20)) { replayed.apply($0) }
       work()
     }
+    var former: UInt32 = 0
+    while let items = run.catalog.encodeFormers(&former, count: 20) {
+      try decodeItems(items) { replayed.apply($0) }
+      work()
+    }
     for frame in frames { try decodeItems(frame) { replayed.apply($0) } }
     _ = replayed.finishReplay()
     #expect(replayed.dump() == run.catalog.dump())
@@ -287,13 +292,16 @@ struct CatalogRun: ~Copyable {
   init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
   mutating func step() {
-    directories.removeAll { catalog.index(of: $0) == nil }
+    directories.removeAll { number in
+      catalog.index(of: number).map { catalog.state($0).links == 0 } ?? true
+    }
     files.removeAll { catalog.index(of: $0) == nil }
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<30: makeFile()
     case 30..<38: makeDirectory()
     case 38..<58: write()
-    case 58..<68: removeSomething()
+    case 58..<67: removeSomething()
+    case 67: discardSomething()
     case 68..<80: renameSomething()
     case 80..<86: link()
     case 86..<92: setAttribute()
@@ -333,6 +341,7 @@ struct CatalogRun: ~Copyable {
 
   private mutating func write() {
     guard let index = pick(files) else { return }
+    if Int.random(in: 0..<4, using: &random) == 0 { keepVersion(index) }
     let offset = Int64.random(in: 0...400_000, using: &random)
     let length = Int64.random(in: 1...200_000, using: &random)
     let extent = Extent(
@@ -342,6 +351,12 @@ struct CatalogRun: ~Copyable {
     catalog.hold(extent)
     catalog.replaceExtents(of: index, from: offset, to: offset + length, with: [extent])
     catalog.update(index) { $0.size = max($0.size, offset + length) }
+  }
+
+  private mutating func keepVersion(_ index: InodeIndex) {
+    let before = catalog.counters.nextInode
+    let moment = RemovalMoment(used: StoreTime(milliseconds: 7), wall: Timestamp(nanoseconds: 7))
+    if catalog.keepVersion(of: index, at: moment) { files.append(InodeNumber(before)) }
   }
 
   private mutating func truncate() {
@@ -356,7 +371,16 @@ struct CatalogRun: ~Copyable {
     let name = name()
     guard let child = catalog.child(name, of: parent) else { return }
     if catalog.state(child).kind == .directory, catalog.entryCount(of: child) > 0 { return }
-    catalog.removeEntry(name, in: parent)
+    if Bool.random(using: &random) { return _ = catalog.removeEntry(name, in: parent) }
+    let time = StoreTime(milliseconds: Int64.random(in: 0..<1000, using: &random))
+    catalog.removeEntry(
+      name, in: parent,
+      at: RemovalMoment(used: time, wall: Timestamp(nanoseconds: time.milliseconds)))
+  }
+
+  /// A deleted file goes for good. Others come back, because `link` takes them as any file.
+  private mutating func discardSomething() {
+    if let index = pick(files) { _ = catalog.discardDeleted(index) }
   }
 
   private mutating func renameSomething() {
@@ -408,7 +432,10 @@ extension Catalog {
       for name in attributeNames(of: index) {
         lines.append("\(state.number.rawValue) \(name) = \(attribute(name, of: index) ?? [])")
       }
-      guard state.kind == .directory else { return }
+      if let place = formerPlace(of: index) {
+        lines.append("\(state.number.rawValue) was \(place)")
+      }
+      guard state.kind == .directory, state.links > 0 else { return }
       lines.append("\(state.number.rawValue) parent \(parent(of: index).rawValue)")
       forEachEntry(of: index) { name, child, _ in
         lines.append("\(state.number.rawValue)/\(name) -> \(self.state(child).number.rawValue)")

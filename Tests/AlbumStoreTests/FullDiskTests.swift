@@ -163,9 +163,10 @@ struct FullDiskRun {
     print("seed \(random.seed)")
   }
 
-  func open() throws -> Space {
+  func open(time: TimeSource = .system) throws -> Space {
     var options = SpaceOpenOptions(logger: Logger(label: "full") { _ in SwiftLogNoOpLogHandler() })
     options.worksInBackground = false
+    options.time = time
     return try Space.open(store, keys: keys, options: options)
   }
 

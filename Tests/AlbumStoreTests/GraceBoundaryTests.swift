@@ -145,12 +145,17 @@ struct GraceBoundaryTests {
 final class PassingTime: Sendable {
   /// After the times that the birth of the store left in it.
   private let start = Timestamp.now + .seconds(3600)
+  private let wrong = Mutex(Duration.zero, rank: .test)
   private let passed = Mutex(Duration.zero, rank: .test)
 
   func pass(_ time: Duration) { passed.withLock { $0 += time } }
 
+  /// Lets the clock on the wall be wrong by so much.
+  func setWrong(by error: Duration) { wrong.withLock { $0 = error } }
+
   var source: TimeSource {
     TimeSource(
-      wall: { self.start + self.passed.withLock { $0 } }, running: { self.passed.withLock { $0 } })
+      wall: { self.start + self.passed.withLock { $0 } + self.wrong.withLock { $0 } },
+      running: { self.passed.withLock { $0 } })
   }
 }

@@ -208,7 +208,7 @@ struct StorePlace {
 
   func open(
     readOnly: Bool = false, grace: Int64 = 900, background: Bool = true, addsChaff: Bool = false,
-    trace: SpaceTrace = SpaceTrace()
+    trace: SpaceTrace = SpaceTrace(), time: TimeSource = .system
   ) throws -> Space {
     var options = SpaceOpenOptions(logger: Logger(label: "test"))
     options.readOnly = readOnly
@@ -216,6 +216,7 @@ struct StorePlace {
     options.grace = .seconds(grace)
     options.addsChaff = addsChaff
     options.trace = trace
+    options.time = time
     return try Space.open(store, keys: keys, options: options)
   }
 

@@ -270,6 +270,12 @@ package final class MountedStore {
     return try sh("/usr/bin/python3 \(path)")
   }
 
+  /// Lets removed files go at once.
+  package func keepNoDeletedFiles(at point: String? = nil, password: String = "$P") throws {
+    try sh(
+      "albumfs history --off --password-file \(password) '\(point ?? mountPoint)' > /dev/null")
+  }
+
   /// Waits until everything is on disk and every thumbnail is made.
   package func sync() throws { try sh("albumfs sync -q --timeout 600 $M") }
 

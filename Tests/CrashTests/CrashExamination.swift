@@ -129,7 +129,9 @@ struct CrashExamination {
     var expected = before.entries
     expected["afterwards"] = after.entries["afterwards"]
     expected[""] = after.entries[""]
-    if after.entries["afterwards"]?.content != content || after.entries != expected {
+    if after.entries["afterwards"]?.content != content || after.entries != expected
+      || after.deleted != before.deleted
+    {
       throw Finding(text: "written on: \(after.difference(from: before))")
     }
   }

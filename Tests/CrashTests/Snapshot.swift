@@ -23,6 +23,8 @@ struct Snapshot: Equatable, Sendable {
   private(set) var entries: [String: Entry] = [:]
   /// Files of which some content does not decrypt, with the content that does. Their entries hold no content.
   private(set) var unreadable: [String: [Piece]] = [:]
+  /// The files that the space keeps as deleted, by the number of the inode and the former path.
+  private(set) var deleted: [String: Entry] = [:]
 
   /// Lists and reads everything, each record included. Throws where something does not decrypt, or with
   /// `toleratesErrors` only where something cannot be listed. Calls `didRead` after each file.
@@ -31,6 +33,20 @@ struct Snapshot: Equatable, Sendable {
     didRead: (String) -> Void = { _ in }
   ) throws {
     try add(.root, "", mounted, toleratesErrors, didRead)
+    try addDeleted(mounted, toleratesErrors)
+  }
+
+  private mutating func addDeleted(_ mounted: MountedSpace, _ toleratesErrors: Bool) throws {
+    var place: UInt32? = 0
+    while let start = place {
+      let page = mounted.fileSystem.deletedFiles(from: start)
+      for file in page.files {
+        let path = String(decoding: file.path, as: UTF8.self)
+        deleted["\(file.inode.rawValue) \(path)"] =
+          try Snapshot.entry(file.inode, mounted, toleratesErrors).0
+      }
+      place = page.next
+    }
   }
 
   private mutating func add(
@@ -127,6 +143,10 @@ extension Snapshot {
       case (let one?, let two?) where one != two: words.append(one.difference(from: two, path))
       default: break
       }
+    }
+    for path in Set(deleted.keys).union(other.deleted.keys).sorted()
+    where deleted[path] != other.deleted[path] {
+      words.append("the deleted file \(path) differs")
     }
     return words.joined(separator: ", ")
   }

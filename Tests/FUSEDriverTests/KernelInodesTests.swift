@@ -14,6 +14,7 @@ struct KernelInodesTests {
   let space: KernelSpace
   init() throws {
     space = try KernelSpace()
+    space.space.deletedPolicy.isOn = false
     try space.mkdir(".plain")
   }
 

@@ -7,6 +7,7 @@ import Testing
   /// Makes photos of two albums, of which the second will be removed. There is no chaff, because it would
   /// count.
   private func fill(_ mounted: MountedStore) throws {
+    try mounted.keepNoDeletedFiles()
     try mounted.python(
       """
       random.seed(21)

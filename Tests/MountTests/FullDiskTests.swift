@@ -4,13 +4,14 @@ import Glibc
 import Testing
 
 /// The promises for a full disk: the writer gets an error from write, fsync or close. No other file is
-/// harmed, and everything stays readable. `rm` works, and its room comes back. Then writing continues without
-/// a new mount.
+/// harmed, and everything stays readable. `rm` works, and its room comes back if the space keeps no deleted
+/// files. Then writing continues without a new mount.
 @Suite(
   .serialized, .enabled(if: SmallDisk.isPossible, "needs root and loop devices"))
 struct FullDiskTests {
   private func onSmallDisk(
-    _ kind: SmallDisk.Kind = .ext4, _ body: (MountedStore, SmallDisk) throws -> Void
+    _ kind: SmallDisk.Kind = .ext4, keepsDeleted: Bool = false,
+    _ body: (MountedStore, SmallDisk) throws -> Void
   ) throws {
     let disk = try SmallDisk(kind)
     defer { disk.remove() }
@@ -18,6 +19,7 @@ struct FullDiskTests {
       initOptions: ["--chaff", "0"], storeIn: disk.path, delays: "room=0,housekeeping=0.2"
     ) { mounted in
       try mounted.sh("mkdir $M/Trip")
+      if !keepsDeleted { try mounted.keepNoDeletedFiles() }
       try body(mounted, disk)
     }
   }
@@ -122,6 +124,30 @@ struct FullDiskTests {
       try mounted.sh("cmp $W/zeros $M/Trip/Photo/zeros; rm -r $M/Trip $M/Other")
       #expect(try becomesTrue(mounted, "mkdir -p $M/New; cp $W/zeros $M/New/zeros"))
       #expect(try mounted.status().shortage == nil)
+    }
+  }
+
+  /// Removed files stay for the guaranteed days. `rm` works all the same, and a purge makes room.
+  @Test func onAFullDiskRemovedFilesStayUntilTheyArePurged() throws {
+    try onSmallDisk(keepsDeleted: true) { mounted, _ in
+      try fill(mounted)
+      try mounted.sh(
+        """
+        ls $M/Trip/Photo/1-2000000-* | wc -l > $W/count
+        rm $M/Trip/Photo/1-2000000-*; sed -i '/1-2000000-/d' $W/closed
+        test $(albumfs deleted list $M | wc -l) = $(cat $W/count)
+        head -c 5M /dev/zero > $W/zeros; ! cp $W/zeros $M/Trip/Photo/zeros 2> $W/said
+        grep -q 'No space left' $W/said; albumfs status $M | grep -q 'albumfs deleted purge'
+        test $(albumfs deleted list $M | wc -l) = $(cat $W/count)
+        """)
+      try expectIntact(mounted, "after rm")
+      try mounted.remount()
+      try mounted.sh("albumfs deleted purge -q $M --all --password-file $P")
+      #expect(try becomesTrue(mounted, "cp $W/zeros $M/Trip/Photo/zeros"))
+      try expectIntact(mounted, "after the purge")
+      try mounted.remount()
+      try mounted.sh("cmp $W/zeros $M/Trip/Photo/zeros")
+      try expectIntact(mounted, "in the end")
     }
   }
 
@@ -326,6 +352,8 @@ struct FullDiskTests {
       try mounted.setPassword("a second space", "second")
       try mounted.sh("albumfs space add -q --password-file $W/../second $S")
       try mounted.mount(at: mounted.secondMountPoint, password: "a second space")
+      try mounted.keepNoDeletedFiles(
+        at: mounted.secondMountPoint, password: "$W/../second")
       for place in 0..<(isLong ? 60 : 1) {
         try mounted.python(Self.twoSpaces + "run(\(Int(seed) + place), 5)")
       }

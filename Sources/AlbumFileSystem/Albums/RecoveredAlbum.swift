@@ -94,7 +94,7 @@ extension FileName {
   package init(cutting bytes: [UInt8]) throws(Invalid) { try self.init(FileName.cut(bytes)) }
 
   /// This name with a text before its extension, cut where it would be too long.
-  fileprivate func with(_ text: String) -> FileName {
+  func with(_ text: String) -> FileName {
     FileName(known: FileName.cut(bytes, with: text))
   }
 

@@ -45,7 +45,7 @@ extension FileContent {
     try source.publish()
     let (own, other) = (index, source.index)
     var copied: Int64 = 0
-    try change { catalog, size in
+    try change(from: destination) { catalog, size in
       var end = min(to, catalog.state(other).size)
       if end <= from { return size }
       let limit = Catalog.extentsPerSlice

@@ -27,6 +27,7 @@ final class ContentTable: Sendable {
   private let space: Space
   private let clock: FileSystemClock
   private let pool = ChunkPool()
+  private let pace = VersionPace()
 
   init(space: Space, clock: FileSystemClock) {
     self.space = space
@@ -62,7 +63,7 @@ final class ContentTable: Sendable {
       return (index, catalog.state(index).size, InodeReference(index, in: catalog, of: space))
     }
     let content = FileContent(
-      inode, index: index, size: size, space: space, pool: pool, clock: clock)
+      inode, index: index, size: size, space: space, pool: pool, clock: clock, pace: pace)
     return Slot(content: content, reference: reference, users: 0, handles: 0, writers: 0)
   }
 

@@ -38,6 +38,8 @@ final class FileContent: Sendable {
     var epoch: UInt64 = 0
     /// True if bytes were refused or discarded. The kernel's pages may still show them.
     var hasLost = false
+    /// True if a former version was kept since the first handle was opened.
+    var hasVersion = false
 
     init(size: Int64, space: Space) {
       self.size = size
@@ -56,15 +58,17 @@ final class FileContent: Sendable {
   let owed = OwedCommit()
   private let pool: ChunkPool
   private let clock: FileSystemClock
+  private let pace: VersionPace
   /// Never held while sealing or reading records.
   let monitor: Monitor<State>
 
   /// The caller keeps a reference to the inode.
   init(
     _ inode: InodeNumber, index: InodeIndex, size: Int64, space: Space, pool: ChunkPool,
-    clock: FileSystemClock
+    clock: FileSystemClock, pace: VersionPace
   ) {
     self.inode = inode
+    self.pace = pace
     self.index = index
     self.space = space
     self.pool = pool
@@ -275,10 +279,15 @@ final class FileContent: Sendable {
     let isAll = limit >= state.size && state.dirty.isEmpty && state.inFlight.isEmpty
     let ready = state.pending.take(below: limit >= state.size ? .max : limit)
     let size = min(limit, state.size)
-    space.change { catalog in
+    let first = ready.first?.offset ?? .max
+    let moment = versionMoment(state)
+    let keepsVersion = space.change { catalog in
+      let keepsVersion = keepVersion(from: first, size: size, at: moment, &catalog)
       catalog.placeExtents(ready, of: index)
       PhotoRules.contentChanged(index, size: size, hadContent: hadContent, &catalog)
+      return keepsVersion
     }
+    if keepsVersion { recordVersion(&state) }
     state.isChanged = !isAll
     state.changedAt = clock.monotonic()
   }
@@ -333,30 +342,91 @@ final class FileContent: Sendable {
       if size < state.size { state.epoch += 1 }
       let former = state.size
       state.size = size
-      space.change { catalog in
+      let moment = versionMoment(state)
+      let keepsVersion = space.change { catalog in
+        let keepsVersion = keepVersion(from: size, size: size, at: moment, &catalog)
         if size < former { catalog.replaceExtents(of: index, from: size, to: .max, with: []) }
         if size != former {
           PhotoRules.contentChanged(index, size: size, hadContent: hadContent, &catalog)
         }
         also(&catalog)
+        return keepsVersion
       }
+      if keepsVersion { recordVersion(&state) }
     }
     try frameIfCrowded()
   }
 
-  /// Changes the extents of a quiet file, and its size, in one step of history.
-  func change(_ body: (inout Catalog, _ size: Int64) throws(FSError) -> Int64) throws(FSError) {
+  /// Changes the extents of a quiet file from `first` on, and its size, in one step of history.
+  func change(
+    from first: Int64, _ body: (inout Catalog, _ size: Int64) throws(FSError) -> Int64
+  ) throws(FSError) {
     try whenClean { (state) throws(FSError) in
       let former = state.size
-      let index = index
-      let hadContent = hadContent
+      let moment = versionMoment(state)
+      var keepsVersion = false
       state.size = try space.change { (catalog: inout Catalog) throws(FSError) -> Int64 in
+        keepsVersion = keepVersion(from: first, size: former, at: moment, &catalog)
         let size = try body(&catalog, former)
         PhotoRules.contentChanged(index, size: size, hadContent: hadContent, &catalog)
         return size
       }
+      if keepsVersion { recordVersion(&state) }
     }
     try frameIfCrowded()
+  }
+}
+
+// Former versions: the content before the first change of a complete file since it was opened.
+
+extension FileContent {
+  /// The time for a former version; nil if none is due.
+  private func versionMoment(_ state: borrowing State) -> RemovalMoment? {
+    if state.hasVersion || !pace.isDue(inode, clock.monotonic()) { return nil }
+    return space.removalMoment(clock.now())
+  }
+
+  /// Keeps the content of the catalog if a change from `first` on, after which the file has `size` bytes,
+  /// loses some of it.
+  private func keepVersion(
+    from first: Int64, size: Int64, at moment: RemovalMoment?, _ catalog: inout Catalog
+  ) -> Bool {
+    guard let moment, losesContent(from: first, size, of: catalog.state(index).size) else {
+      return false
+    }
+    return catalog.keepVersion(of: index, at: moment)
+  }
+
+  /// Appending loses nothing. The kernel writes whole pages, so it writes stored bytes of the last page again
+  /// when a program appends. In a file of one page, nothing distinguishes that from another content.
+  private func losesContent(from first: Int64, _ size: Int64, of former: Int64) -> Bool {
+    if first >= former { return false }
+    let lastPage = former - former % VersionPace.pageByteCount
+    return size <= former || first < lastPage || lastPage == 0
+  }
+
+  private func recordVersion(_ state: inout State) {
+    state.hasVersion = true
+    pace.record(inode, clock.monotonic())
+  }
+}
+
+/// Lets a file that a program overwrites again and again keep at most one former version a minute. Any
+/// thread.
+final class VersionPace: Sendable {
+  static let pageByteCount = Int64(PageBuffer.pageByteCount)
+  private static let interval = Duration.seconds(60)
+  private let last = Mutex<[InodeNumber: MonotonicTime]>([:], rank: .leaf)
+
+  func isDue(_ file: InodeNumber, _ now: MonotonicTime) -> Bool {
+    last.withLock { last in last[file].map { now - $0 >= VersionPace.interval } ?? true }
+  }
+
+  func record(_ file: InodeNumber, _ now: MonotonicTime) {
+    last.withLock { last in
+      last[file] = now
+      if last.count % 4096 == 0 { last = last.filter { now - $0.value < VersionPace.interval } }
+    }
   }
 }
 

@@ -11,7 +11,7 @@ package import AlbumModel
 /// Invariants:
 /// 1. `links` of a file is the number of entries that name it, plus one while a photo has it for
 ///    its thumbnail; of a directory 1 while it has a name (the root: always), else 0.
-/// 2. An inode with `links` 0 lives only while it is pinned or referred to.
+/// 2. An inode with `links` 0 lives only while it is pinned or referred to, or kept as deleted (`Formers`).
 /// 3. For each segment, `live` is the sum of the lengths of all extents that point into it, of those
 ///    held for content that is not in the catalog yet, and of those detached and not yet let go.
 package struct Catalog: ~Copyable, Sendable {
@@ -26,6 +26,10 @@ package struct Catalog: ~Copyable, Sendable {
   /// True once a file has had a POSIX ACL.
   package private(set) var hasAccessControl = false
   package internal(set) var segments = SegmentLedger()
+  /// The former places of deleted files.
+  var formers = FormerTable()
+  /// The number of former places in each directory that has some.
+  var formerCounts: [InodeIndex: UInt32] = [:]
   var counters = SpaceCounters()
   /// The counters in the journal: no number below is used again after a crash.
   var reserved = SpaceCounters()
@@ -200,6 +204,7 @@ package struct Catalog: ~Copyable, Sendable {
     }
     markDirty(child, .state)
     enqueueEntry(name, in: directory)
+    dropFormer(of: child)
   }
 
   /// Removes a name. Returns its inode, nil if there was no such name. The inode is gone if it has no other
@@ -215,6 +220,7 @@ package struct Catalog: ~Copyable, Sendable {
       directories[inodes[child].directory].entry = .max
       inodes[child].state.links = 1
     }
+    keepHolder(child, name, in: directory)
     dropLink(child)
     return number
   }
@@ -331,9 +337,11 @@ package struct Catalog: ~Copyable, Sendable {
     freeIfUnused(index)
   }
 
-  private mutating func freeIfUnused(_ index: InodeIndex) {
+  mutating func freeIfUnused(_ index: InodeIndex) {
     let record = inodes[index]
-    if record.state.links == 0, record.pins == 0, !references.keep(record.state.number) {
+    if record.state.links == 0, record.pins == 0, !isKeptDeleted(index),
+      !references.keep(record.state.number)
+    {
       free(index)
     }
   }

@@ -122,6 +122,12 @@ extension Catalog {
     properties[property] = value
     changes.properties.insert(property)
   }
+
+  /// The same, but nothing is written for this alone.
+  mutating func setPropertyLater(_ property: SpaceProperty, to value: UInt64) {
+    properties[property] = value
+    changes.waitingProperties.insert(property)
+  }
 }
 
 /// The position of a walk over all inodes and their extents.

@@ -20,6 +20,8 @@ struct InodeRecord: IndexedRecord {
   var isExpected = false
   /// Only during replay: an item stated that it is gone.
   var isGone = false
+  /// True if `FormerTable` has its former place.
+  var isFormer = false
 
   var indexHash: Int { InodeTable.hash(state.number) }
 

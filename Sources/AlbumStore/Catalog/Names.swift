@@ -117,6 +117,7 @@ extension Catalog {
       directories[inodes[former].directory].entry = .max
       inodes[former].state.links = 1
     }
+    keepHolder(former, name, in: directory)
     if inodes[child].state.kind == .directory {
       directories[listing].subdirectories += 1
       setParent(of: child, directory, entry: entry)
@@ -126,6 +127,7 @@ extension Catalog {
     }
     markDirty(child, .state)
     enqueueEntry(name, in: directory)
+    dropFormer(of: child)
     dropLink(former)
   }
 

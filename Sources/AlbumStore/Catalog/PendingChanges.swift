@@ -14,12 +14,16 @@ struct PendingChanges {
   var gone: [InodeNumber] = []
   /// Names whose inode changed; may contain one twice.
   var entries: [EntryPlace] = []
+  /// Inodes whose former place changed; may contain one twice.
+  var formers: [InodeNumber] = []
   /// Stretches of content whose extents changed.
   var extents: [InodeIndex: ChangedRanges] = [:]
   /// The number of placed extents and emptied stretches. A frame holds at most a few times as many.
   var extentCount = 0
   var segments: Set<SegmentNumber> = []
   var properties: Set<SpaceProperty> = []
+  /// These wait for a frame with other content.
+  var waitingProperties: Set<SpaceProperty> = []
   /// These wait for a frame with other content, unless `statesSessions`.
   var sessions: Set<SegmentBirth> = []
   var statesSessions = false
@@ -27,8 +31,8 @@ struct PendingChanges {
   var loss = false
 
   var isEmpty: Bool {
-    inodes.isEmpty && gone.isEmpty && entries.isEmpty && segments.isEmpty && properties.isEmpty
-      && !counters && !loss && !(statesSessions && !sessions.isEmpty)
+    inodes.isEmpty && gone.isEmpty && entries.isEmpty && formers.isEmpty && segments.isEmpty
+      && properties.isEmpty && !counters && !loss && !(statesSessions && !sessions.isEmpty)
   }
 }
 
@@ -118,7 +122,7 @@ extension Catalog {
     var writer = ByteWriter()
     encodeCounters(into: &writer)
     for segment in changes.segments { encode(segment, into: &writer) }
-    for property in changes.properties {
+    for property in changes.properties.union(changes.waitingProperties) {
       JournalItem.property(property, properties[property] ?? 0).encode(into: &writer)
     }
     for session in changes.sessions {
@@ -132,6 +136,7 @@ extension Catalog {
       JournalItem.entry(directory: change.directory, name: change.name, inode: child)
         .encode(into: &writer)
     }
+    for number in changes.formers { encodeFormer(of: number, into: &writer) }
     for number in changes.gone { JournalItem.inodeGone(number).encode(into: &writer) }
     changes = PendingChanges()
     return writer.bytes

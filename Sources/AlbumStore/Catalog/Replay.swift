@@ -54,6 +54,7 @@ extension Catalog {
     case .attribute(let number, let name, let value):
       setAttribute(name, of: expect(number, .regular), to: value)
       extras[expect(number, .regular)]?.changedAttributes = []
+    case .former(let number, let place): applyFormer(number, place)
     case .segment(.data, let number, let birth, let state, let retiredAt):
       segments.set(number, state, retiredAt: retiredAt, birth: birth)
     case .segment: break
@@ -76,11 +77,13 @@ extension Catalog {
     var findings = ReplayFindings()
     while letGoOfDetached(limit: Catalog.extentsPerSlice) {}
     mend(&findings)
+    finishFormers()
     var unnamed: [InodeIndex] = []
     for raw in 0..<inodes.upperBound {
       guard let index = inodes.occupant(raw) else { continue }
       if inodes[index].state.kind != .directory { dropFalseListing(index, &findings) }
-      if inodes[index].state.links == 0 || inodes[index].isExpected { unnamed.append(index) }
+      let isNamed = inodes[index].state.links > 0 || isKeptDeleted(index)
+      if !isNamed || inodes[index].isExpected { unnamed.append(index) }
     }
     for index in unnamed where inodes.occupant(index.rawValue) == index { discard(index) }
     // Last, because discarding an inode also discards others that only it referred to; with wrong counts
@@ -164,7 +167,8 @@ extension Catalog {
     var lost: [FileName] = []
     var subdirectories: [(name: FileName, index: InodeIndex)] = []
     forEachEntry(of: index) { name, child, _ in
-      if inodes.occupant(child.rawValue) == nil {
+      // A file that is kept as deleted has no name.
+      if inodes.occupant(child.rawValue) == nil || inodes[child].state.links == 0 {
         lost.append(name)
       } else if inodes[child].state.kind == .directory {
         subdirectories.append((name, child))
@@ -185,6 +189,7 @@ extension Catalog {
   /// damaged, no name may lead to another inode in the same place.
   private mutating func bury(_ index: InodeIndex) {
     empty(index)
+    dropFormer(of: index)
     dropExtents(of: index)
     extras[index] = nil
     inodes[index].state.thumbnail = InodeNumber(0)

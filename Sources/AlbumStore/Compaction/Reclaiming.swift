@@ -17,11 +17,26 @@ extension Compactor {
     try turns.turn(waits: true) { work throws(StoreError) in try reclaim(&work) } ?? false
   }
 
-  /// Ends the grace of all unneeded segments, and compacts as far as needed. Returns true if there is room
-  /// for data again. The caller has the turn.
+  /// Ends the grace of all unneeded segments. Gives up deleted files that need not stay on a full disk, the
+  /// oldest first, and compacts, as far as needed. Returns true if there is room for data again. The caller
+  /// has the turn.
   func reclaim(_ work: inout CompactionWork) throws(StoreError) -> Bool {
     try giveBack()
     if hasRoom(for: Compactor.spareSegments) { return true }
+    while true {
+      let bytes = 2 * Compactor.spareSegments * Int64(files.segmentSize)
+      let hasDiscarded = try discardOldestDeleted(atLeast: bytes)
+      if hasDiscarded {
+        try giveBack()
+        if hasRoom(for: Compactor.spareSegments) { return true }
+      }
+      if try compactForRoom(&work) { return true }
+      if !hasDiscarded { return false }
+    }
+  }
+
+  /// Compacts as far as needed. Returns true if there is room for data again.
+  private func compactForRoom(_ work: inout CompactionWork) throws(StoreError) -> Bool {
     plan(&work, .demanded)
     do throws(StoreError) {
       while !work.plan.victims.isEmpty {

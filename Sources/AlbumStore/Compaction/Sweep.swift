@@ -15,6 +15,7 @@ import Posix
 //   They need no frame, because the head of the newest journal segment shows what is needed.
 // - Sessions that write fill up files of all spaces that a power cut left short, within limits
 //   (`ShortFiles`).
+// - Sessions that write end the keeping of deleted files whose time is over (`DeletedExpiry`).
 // - It adds chaff according to `ChaffRule`, so that every store has some that nobody can explain.
 //
 // A space removes only its own segments, whose names it can derive. The sweep only names candidates;
@@ -29,6 +30,9 @@ struct Sweep {
 
   /// Files that a power cut may have left short.
   private var shortFiles = ShortFiles()
+
+  /// Deleted files whose time is over.
+  private var expiry = DeletedExpiry()
 
   fileprivate init() {}
 
@@ -53,6 +57,7 @@ struct Sweep {
     try removeUnneeded(compactor)
     if !compactor.durability.hasWritten { return }
     try examineFiles(compactor)
+    try expiry.round(compactor)
     compactor.addChaffIfDue()
   }
 
@@ -67,7 +72,7 @@ struct Sweep {
     let removal = since.map {
       now + max(.seconds(1), $0 + grace - time)
     }
-    return [removal, compactor.nextChaff].compactMap { $0 }.min()
+    return [removal, compactor.nextChaff, expiry.nextDue(compactor)].compactMap { $0 }.min()
   }
 
   fileprivate mutating func examineFiles(_ compactor: Compactor) throws(StoreError) {

@@ -8,9 +8,9 @@ import struct Synchronization.Atomic
 // A checkpoint is written in slices, under short holds of the catalog's lock, while operations continue:
 //
 // 1. A commit; L is the number of the last frame. Replay will start after L.
-// 2. Slices: items of the space, then inodes by place in the arena, then names by directory. Frames after L
-//    state what changes meanwhile. They state new states, so replaying them over a slice that has them
-//    already is harmless.
+// 2. Slices: items of the space, then inodes by place in the arena, then names by directory, then former
+//    places of deleted files. Frames after L state what changes meanwhile. They state new states, so
+//    replaying them over a slice that has them already is harmless.
 // 3. The checkpoint is synced. No commit and no barrier waits for that.
 // 4. A barrier: slices may contain changes of frames up to now, so these frames must be on disk before a
 //    recovery starts from the checkpoint.
@@ -24,6 +24,7 @@ extension Durability {
   /// Inodes and extents.
   private static let inodesPerSlice = 1024
   private static let namesPerSlice = 1024
+  private static let formersPerSlice: UInt32 = 1024
   static let checkpointThreshold = 8 << 20
 
   /// Writes a checkpoint if the journal since the last one exceeds max(8 MiB, half of that checkpoint).
@@ -68,6 +69,7 @@ extension Durability {
       try writer.append(catalog.withLock { $0.encodeSpace() })
       try writeInodes(&writer)
       try writeNames(&writer)
+      try writeFormers(&writer)
       try writer.append([], isLast: true)
       try writer.finish()
       try files.sync([.checkpoint])
@@ -154,6 +156,15 @@ extension Durability {
       if cursor.isAtEnd { return }
     }
   }
+
+  private func writeFormers(_ writer: inout CheckpointWriter) throws(StoreError) {
+    var start: UInt32 = 0
+    while let items = catalog.withLock({
+      $0.encodeFormers(&start, count: Durability.formersPerSlice)
+    }) {
+      if !items.isEmpty { try writer.append(items) }
+    }
+  }
 }
 
 extension Catalog {
@@ -166,6 +177,8 @@ extension Catalog {
     while !inodes.isAtEnd { items += encodeInodes(&inodes, count: .max) }
     var cursor = NameCursor()
     while !cursor.isAtEnd { items += encodeNames(&cursor, count: .max) }
+    var former: UInt32 = 0
+    items += encodeFormers(&former, count: .max) ?? []
     return items
   }
 }

@@ -39,6 +39,7 @@ final class SpaceContext: Sendable {
   let keeper = Keeper()
   let room: DiskRoom
   let health: Health
+  let useClock: UseClock
   /// True if nothing of the store may be removed until `albumfs check --repair`: frames of the journal are
   /// missing, and apparent garbage may be content that they recorded; or segments of another copy of the
   /// store, which was written to, are mixed with this one.
@@ -51,6 +52,7 @@ final class SpaceContext: Sendable {
     checkpointSegments: UInt32, keepsEverything: Bool, lock: SpaceLock?, fence: Fence,
     options: SpaceOpenOptions
   ) {
+    var catalog = catalog
     self.store = store
     self.files = files
     self.content = content
@@ -59,6 +61,7 @@ final class SpaceContext: Sendable {
     self.fence = fence
     self.keepsEverything = keepsEverything
     firstOwnSegment = catalog.counters.nextDataSegment
+    useClock = catalog.startUseClock(files.clock)
     self.catalog = CatalogLock(catalog)
     room = DiskRoom(
       files: files, checkpointSegments: checkpointSegments, logger: options.logger

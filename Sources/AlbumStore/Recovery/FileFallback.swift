@@ -458,12 +458,23 @@ extension Catalog {
 
   /// Keeps a file that was brought back and has no name, until a repair.
   fileprivate mutating func keepNameless(_ index: InodeIndex) {
+    dropFormer(of: index)
     inodes[index].state.links = 1
     markDirty(index, .state)
   }
 
-  /// Restores a file that is gone, without a name and pinned once.
+  /// Restores a file that is gone, without a name and pinned once. A replaced file that the space keeps as
+  /// deleted is there already. Its content may have been moved since the version.
   fileprivate mutating func bringBack(_ version: FileVersion) -> InodeIndex {
+    if let index = index(of: version.state.number) {
+      pin(index)
+      if state(index).contentVersion != version.state.contentVersion {
+        showFormer(version, of: index)
+      } else if extents(of: index, from: 0, to: .max) != version.extents {
+        shareExtents(version.extents, with: index)
+      }
+      return index
+    }
     var state = version.state
     state.links = 0
     state.thumbnail = InodeNumber(0)

@@ -26,6 +26,8 @@ struct MissingContent {
   private(set) var damaged: Set<InodeNumber> = []
   /// The files among them of which nothing is known but a name that they have or had.
   private(set) var unstated: Set<InodeNumber> = []
+  /// Deleted files of which content is missing, each with the segments that lack it.
+  private var deleted: [InodeNumber: Set<SegmentNumber>] = [:]
   private var presences: [SegmentNumber: Presence] = [:]
   private let listing: SegmentListing
   private let content: ContentStore
@@ -73,10 +75,12 @@ struct MissingContent {
         id.kind == .data && id.number > greatest && found.contains { $0.birth == session }
       }
     for inode in written.sorted() {
-      // A file without a name goes when replay ends. Files that an earlier mount left out are known.
-      guard let index = catalog.index(of: inode), catalog.state(index).links > 0,
-        !catalog.state(index).marks.contains(.leftOut)
+      // A file without a name goes when replay ends, unless the space keeps it as a deleted one. Files that an
+      // earlier mount left out are known.
+      guard let index = catalog.index(of: inode), !catalog.state(index).marks.contains(.leftOut)
       else { continue }
+      if catalog.isKeptDeleted(index) { try addDeleted(inode, index, catalog) }
+      if catalog.state(index).links == 0 { continue }
       let isThumbnail = catalog.state(index).marks.contains(.madeThumbnail)
       let extents = catalog.extents(of: index, from: 0, to: .max)
       for extent in extents where !extent.isLost {
@@ -91,6 +95,20 @@ struct MissingContent {
         }
       }
     }
+  }
+
+  private mutating func addDeleted(
+    _ inode: InodeNumber, _ index: InodeIndex, _ catalog: borrowing Catalog
+  ) throws(StoreError) {
+    for extent in catalog.extents(of: index, from: 0, to: .max) where !extent.isLost {
+      if try !isThere(extent) { deleted[inode, default: []].insert(extent.segment) }
+    }
+  }
+
+  /// Deleted files whose content was not written yet when the store was copied: former versions before their
+  /// files. They go.
+  var unwrittenDeleted: [InodeNumber] {
+    deleted.filter { $0.value.allSatisfy(isEndOfCopy) }.keys.sorted(by: >)
   }
 
   /// False for a thumbnail that goes when replay ends, with its photo that has no name: the session that took

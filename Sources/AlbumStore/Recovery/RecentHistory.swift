@@ -91,7 +91,8 @@ struct RecentHistory: Sendable {
       case .segment(.data, let number, let birth, _, _): births[number] = birth
       case .inode(let state): recordFormerVersion(state.number, catalog)
       case .extents(let number, _, _, _): recordFormerVersion(number, catalog)
-      case .inodeGone(let number): recordLastVersion(number, catalog)
+      case .inodeGone(let number), .former(let number, .some):
+        recordLastVersion(number, catalog)
       case .entry(let directory, let name, let inode):
         recordName(directory, name, inode, moved, catalog)
       default: break
@@ -140,7 +141,7 @@ struct RecentHistory: Sendable {
     }
     if given.isEmpty { return }
     var gone: Set<InodeNumber> = []
-    for case .inodeGone(let number) in items
+    for number in items.compactMap(\.inodeWithoutName)
     where !given.contains(number) && !replaced.contains(number) {
       if let index = catalog.index(of: number),
         !catalog.state(index).marks.contains(.madeThumbnail)
@@ -271,6 +272,16 @@ struct RecentHistory: Sendable {
     let former = catalog.state(child).number
     if former != inode, !moved.contains(former) {
       renamed.append(Replacement(place: place, former: former, now: inode))
+    }
+  }
+}
+
+extension JournalItem {
+  /// The inode that lost its last name.
+  fileprivate var inodeWithoutName: InodeNumber? {
+    switch self {
+    case .inodeGone(let number), .former(let number, .some): number
+    default: nil
     }
   }
 }

@@ -37,6 +37,8 @@ struct Recovery {
 
   /// The first number of a data segment that the journal does not record as taken.
   private(set) var nextDataSegment = SegmentNumber(1)
+  /// Deleted files of which a copy lacks content.
+  private var unwrittenDeleted: [InodeNumber] = []
   /// True if the newest journal segment was full and its successor is missing, so that frames may be missing.
   private(set) var lacksSuccessor = false
   /// True if the newest journal segment is shorter than a segment.
@@ -158,6 +160,9 @@ struct Recovery {
   /// Lets files whose newest content is missing fall back, and reports these and the changes that are cut.
   private mutating func showFallbacks(in catalog: inout Catalog) {
     report.incompleteFiles = fallback.apply(to: &catalog)
+    for inode in unwrittenDeleted {
+      if let index = catalog.index(of: inode) { _ = catalog.discardDeleted(index) }
+    }
     report.remadeThumbnails = fallback.remadeThumbnails
     report.cutFiles = cutChanges.paths(catalog)
     report.cutSince = cutChanges.since
@@ -377,6 +382,7 @@ struct Recovery {
         chain, behind: first, RecentHistory(floor: floor), false, into: &catalog)
       missing = try missingContent(&recent, before: first, catalog)
     }
+    unwrittenDeleted = missing.unwrittenDeleted
     missing.addLost(catalog)
     if missing.isEmpty || isOmitted { return }
     fallback = try fallback(for: missing, chain, floor: floor, catalog)

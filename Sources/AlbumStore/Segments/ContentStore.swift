@@ -161,6 +161,17 @@ final class ContentStore: Sendable {
     tail.withLock { $0.open = [:] }
   }
 
+  /// Ends a segment that may be half full: it gets no more records, and the next flush closes it.
+  func end(_ number: SegmentNumber) {
+    let writer = tail.withLock { tail in
+      if tail.current?.id.number == number { tail.current = nil }
+      return tail.open[number]
+    }
+    guard let writer else { return }
+    writer.end()
+    tail.waiting { $0.appending[number] == nil ? () : nil }
+  }
+
   /// Ends a segment: it gets no more records and no more writes. Returns when every thread that sealed a
   /// record there has returned its place.
   func giveUp(_ number: SegmentNumber) {

@@ -7,6 +7,8 @@ final class StoreClock: Sendable {
     /// Store time at the start of the session, and the running clock at that time.
     var base: StoreTime
     var start: Duration
+    /// The newest time in the store before this session.
+    var last = StoreTime.none
   }
   private let source: TimeSource
   private let state: Mutex<State>
@@ -25,8 +27,33 @@ final class StoreClock: Sendable {
 
   /// Keeps store time from falling behind a time in the store.
   func goOn(from last: StoreTime) {
-    state.withLock { $0.base = max($0.base, last) }
+    state.withLock { state in
+      state.base = max(state.base, last)
+      state.last = max(state.last, last)
+    }
   }
+
+  /// How long nothing was written to the store before this session, as far as the clocks tell.
+  var pause: Duration { state.withLock { $0.last == .none ? .zero : $0.base - $0.last } }
+}
+
+/// The clock that decides how long deleted files stay. It follows store time, but the time between two
+/// sessions counts as two days at most. So a machine whose clock is a year ahead at one mount ends nothing.
+struct UseClock: Sendable {
+  /// The most that the time between two sessions adds.
+  static let longestPause = Duration.seconds(2 * 24 * 3600)
+
+  private let clock: StoreClock
+  /// The part of store time that did not count.
+  let skipped: Duration
+
+  /// `skipped`: the value of the session before.
+  init(_ clock: StoreClock, skipped: Duration) {
+    self.clock = clock
+    self.skipped = skipped + max(.zero, clock.pause - UseClock.longestPause)
+  }
+
+  var now: StoreTime { max(.none, clock.now - skipped) }
 }
 
 /// The clocks behind store time: the wall clock, and one that nobody sets and that continues while the

@@ -44,6 +44,12 @@ struct Status: ParsableCommand {
     if status.thumbnails.failed > listed {
       lines.append("  and \(status.thumbnails.failed - listed) more")
     }
+    if let deleted = status.deleted, let line = Status.deleted(deleted) {
+      lines.append("Deleted:     \(line)")
+    }
+    if let burst = status.deleted?.burst {
+      lines.append("Burst:       \(Status.text(burst, status.mountPoint))")
+    }
     lines.append(
       "On disk:     "
         + (status.lastBarrier.map {
@@ -51,7 +57,12 @@ struct Status: ParsableCommand {
         } ?? "nothing new"))
     lines.append(
       "Writable:    " + (status.readOnly ? "no: \(status.readOnlyReason ?? "read-only")" : "yes"))
-    if let shortage = status.shortage { lines.append("Room:        none: \(shortage)") }
+    if let shortage = status.shortage {
+      let isHeld = status.deleted.map { $0.bytes > 0 } ?? false
+      lines.append(
+        "Room:        none: \(shortage)"
+          + (isHeld ? "; `albumfs deleted purge` gives up deleted files" : ""))
+    }
     if status.unreadableSegments > 0 {
       lines.append(
         "Damaged:     \(counted(status.unreadableSegments, "segment")) of the store cannot be read; "
@@ -83,6 +94,30 @@ struct Status: ParsableCommand {
 
   private static func size(_ bytes: Int64) -> String {
     bytes < 1024 ? "\(bytes) bytes" : "\(SizeArgument.readable(bytes)) (\(bytes) bytes)"
+  }
+
+  /// What `albumfs deleted restore` brings back; nil if there is nothing to say.
+  private static func deleted(_ deleted: MountStatus.Deleted) -> String? {
+    if deleted.files == 0 { return deleted.settings.keeps ? nil : "nothing is kept" }
+    var parts = ["\(counted(deleted.files, "file")), \(SizeArgument.readable(deleted.bytes))"]
+    if let seconds = deleted.oldestSeconds {
+      parts.append("the oldest for \(counted(Int(seconds / 86_400), "day"))")
+    }
+    if deleted.bytesGivenUp > 0 {
+      parts.append("\(SizeArgument.readable(deleted.bytesGivenUp)) go when room is needed")
+    }
+    return parts.joined(separator: "; ")
+  }
+
+  /// Names a disaster and the command that takes it back.
+  static func text(_ burst: MountStatus.Deleted.Burst, _ mountPoint: String) -> String {
+    let (first, last) = (
+      SystemClock.localTime(seconds: burst.first), SystemClock.localTime(seconds: burst.last)
+    )
+    let path = ShellWord.quoted(mountPoint)
+    return
+      "\(counted(burst.files, "file")) went or were overwritten from \(first) to \(last). To bring them "
+      + "back: albumfs deleted restore \(path) --since \(first.replacing(" ", with: "T"))"
   }
 
   private static func thumbnails(_ thumbnails: MountStatus.Thumbnails) -> String {

@@ -171,6 +171,35 @@ final class TestSpace: @unchecked Sendable {
     try rmdir(path)
   }
 
+  // MARK: Deleted files
+
+  /// Lets removed files go at once.
+  func keepNoDeletedFiles() { space.deletedPolicy.isOn = false }
+
+  /// All deleted files, in the order of their numbers.
+  var deleted: [DeletedFile] {
+    var files: [DeletedFile] = []
+    var place: UInt32? = 0
+    while let start = place {
+      let page = fileSystem.deletedFiles(from: start)
+      files += page.files
+      place = page.next
+    }
+    return files.sorted { $0.inode < $1.inode }
+  }
+
+  /// The paths of all deleted files, sorted.
+  var deletedPaths: [String] { deleted.map { String(decoding: $0.path, as: UTF8.self) }.sorted() }
+
+  /// Brings back the deleted file that had this path; returns its new path.
+  @discardableResult
+  func restore(_ path: String) throws -> String {
+    guard let file = deleted.first(where: { $0.path == Array(path.utf8) }) else {
+      throw FSError(.notFound)
+    }
+    return String(decoding: try fileSystem.restoreDeleted(file).path, as: UTF8.self)
+  }
+
   // MARK: Thumbnails
 
   /// Does the thumbnailer's work: a thumbnail is "thumbnail of " and the photo's content. A photo that begins

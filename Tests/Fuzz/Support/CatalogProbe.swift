@@ -41,6 +41,8 @@ enum CatalogProbe {
     while !inodes.isAtEnd { bytes += catalog.encodeInodes(&inodes, count: 512) }
     var cursor = NameCursor()
     while !cursor.isAtEnd { bytes += catalog.encodeNames(&cursor, count: 1024) }
+    var former: UInt32 = 0
+    while let items = catalog.encodeFormers(&former, count: 1024) { bytes += items }
     return bytes
   }
 

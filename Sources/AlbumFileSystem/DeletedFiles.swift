@@ -1,0 +1,246 @@
+import AlbumFormat
+package import AlbumModel
+import AlbumStore
+
+// Deleted files: a list of them, and their return. `Formers` in AlbumStore keeps them.
+
+/// A file that lost its last name, or the former content of one that was overwritten, which the space keeps
+/// for some time.
+package struct DeletedFile: Sendable {
+  package enum Cause: String, Sendable {
+    case removed, replaced, overwritten
+  }
+  /// Identifies it, now and in later mounts.
+  package var inode: InodeNumber
+  /// From the root of the space, without a leading slash.
+  package var path: [UInt8]
+  /// In bytes.
+  package var size: Int64
+  /// When it was deleted, by the wall clock.
+  package var removed: Timestamp
+  /// How long ago that was, by the clock that decides how long it stays.
+  package var age: Duration
+  package var cause: Cause
+  /// A name of the file that was overwritten, if it has one.
+  fileprivate(set) var place: NamedPlace?
+
+  /// A name in a directory.
+  struct NamedPlace {
+    var name: FileName
+    var directory: InodeNumber
+  }
+}
+
+/// A file that has come back.
+package struct RestoredFile: Sendable {
+  /// From the root of the space, without a leading slash.
+  package var path: [UInt8]
+  /// True if something had its name, so that it has got another one.
+  package var isRenamed: Bool
+}
+
+extension FileSystem {
+  /// Some deleted files from a place on, in no order, and the next place; nil at the end.
+  package func deletedFiles(from place: UInt32) -> (files: [DeletedFile], next: UInt32?) {
+    var overwritten: [(place: Int, file: InodeNumber)] = []
+    var (files, next) = space.read { catalog in
+      var files: [DeletedFile] = []
+      let next = catalog.forEachDeleted(from: place, limit: FileSystem.deletedPerCall) {
+        index, place in
+        let path = catalog.formerPath(of: index)
+        if path == nil { overwritten.append((files.count, place.directory)) }
+        files.append(
+          DeletedFile(
+            inode: catalog.state(index).number, path: FileSystem.text(path ?? []),
+            size: catalog.state(index).size, removed: place.removed,
+            age: space.age(since: place.ended), cause: place.reason.cause))
+      }
+      return (files, next)
+    }
+    if !overwritten.isEmpty {
+      let names = names(of: Set(overwritten.map(\.file)))
+      for (place, file) in overwritten {
+        guard let name = names[file]?.first else { continue }
+        files[place].place = DeletedFile.NamedPlace(name: name.name, directory: name.directory)
+        let directory = (try? path(of: name.directory)) ?? []
+        files[place].path =
+          directory + (directory.isEmpty ? [] : [UInt8(ascii: "/")]) + name.name.bytes
+      }
+    }
+    return (files, next)
+  }
+
+  /// So many places are looked at under one hold of the catalog's lock.
+  private static let deletedPerCall: UInt32 = 1024
+
+  fileprivate static func text(_ names: [FileName]) -> [UInt8] {
+    Array(names.map(\.bytes).joined(separator: [UInt8(ascii: "/")]))
+  }
+
+  /// Gives a deleted file a name again: its last one, in its last directory, which comes back with it. If
+  /// something has the name, the file gets another. It is the same inode, with its content, times,
+  /// attributes and thumbnail. Throws `.notFound` if there is no such deleted file.
+  ///
+  /// A former version becomes a file beside the one that was overwritten.
+  package func restoreDeleted(_ file: DeletedFile) throws(FSError) -> RestoredFile {
+    try writable()
+    let inode = file.inode
+    let time = clock.now()
+    let outcome = try space.change { (catalog: inout Catalog) throws(FSError) -> Restoring in
+      guard let index = catalog.index(of: inode), let former = catalog.formerPlace(of: index),
+        former.reason != .directory
+      else { throw FSError(.notFound) }
+      let (directory, name) = Restoring.place(of: index, former, file.place, catalog)
+      var restoring = Restoring(time: time)
+      restoring.restore(index, name, in: directory, &catalog)
+      return restoring
+    }
+    for change in outcome.changes { notifyObservers(change) }
+    if outcome.isDue { considerPhoto(inode) }
+    return RestoredFile(path: outcome.path, isRenamed: outcome.isRenamed)
+  }
+}
+
+extension FormerPlace.Reason {
+  fileprivate var cause: DeletedFile.Cause {
+    switch self {
+    case .deleted, .directory: .removed
+    case .replaced: .replaced
+    case .overwritten: .overwritten
+    }
+  }
+}
+
+/// The return of one deleted file, as one step of history.
+private struct Restoring {
+  let time: Timestamp
+  private(set) var changes: [FileSystemChange] = []
+  private(set) var path: [UInt8] = []
+  private(set) var isRenamed = false
+  /// True if the file needs a thumbnail.
+  private(set) var isDue = false
+
+  init(time: Timestamp) { self.time = time }
+
+  /// The directory and the name of a deleted file. Those of a former version are the file's: the ones that
+  /// were seen, if they still lead to it, or those that it lost.
+  static func place(
+    of index: InodeIndex, _ former: FormerPlace, _ seen: DeletedFile.NamedPlace?,
+    _ catalog: borrowing Catalog
+  ) -> (InodeNumber, FileName) {
+    if let name = former.name { return (former.directory, name) }
+    if let seen, let directory = catalog.index(of: seen.directory),
+      catalog.child(seen.name, of: directory) == catalog.fileOfVersion(index)
+    {
+      return (seen.directory, seen.name)
+    }
+    if let file = catalog.fileOfVersion(index), let place = catalog.formerPlace(of: file),
+      let name = place.name
+    {
+      return (place.directory, name)
+    }
+    return (.root, FileName(known: Array("restored \(former.directory.rawValue)".utf8)))
+  }
+
+  mutating func restore(
+    _ file: InodeIndex, _ wanted: FileName, in number: InodeNumber, _ catalog: inout Catalog
+  ) {
+    let directory = home(of: number, &catalog)
+    let name = Restoring.freeName(wanted, in: directory, catalog)
+    isRenamed = name != wanted
+    give(name, in: directory, to: file, &catalog)
+    catalog.update(file) { $0.changed = time }
+    if Zone(of: directory, in: catalog).isThumb {
+      ThumbView.giveUpThumbnail(for: name, in: directory, &catalog)
+    }
+    isDue = PhotoRules.becomePhoto(file, name, in: directory, time: time, &catalog)
+    let root = catalog.index(of: .root)
+    path = FileSystem.text((root.map { catalog.names(from: $0, to: directory) } ?? []) + [name])
+  }
+
+  /// Finds the directory of a deleted file, and brings it back with all above it that are gone.
+  private mutating func home(of number: InodeNumber, _ catalog: inout Catalog) -> InodeIndex {
+    var missing: [(directory: InodeIndex, name: FileName)] = []
+    var at = catalog.index(of: number)
+    // A circle is damage, and must not be one here.
+    while let directory = at, missing.count < 4096, catalog.state(directory).links == 0,
+      let place = catalog.formerPlace(of: directory), let name = place.name
+    {
+      missing.append((directory, name))
+      at = catalog.index(of: place.directory)
+    }
+    var found = at.flatMap { catalog.state($0).links > 0 ? $0 : nil } ?? catalog.index(of: .root)!
+    var albums: [InodeIndex] = []
+    for (directory, name) in missing.reversed() {
+      found = bringBack(directory, name, in: found, &catalog)
+      if catalog.state(found).marks.contains(.album) { albums.append(found) }
+    }
+    // Only now: the Photo of an album may have been one of those that came back.
+    for album in albums {
+      Creation.ensurePart(.photo, .photoDirectory, of: album, time: time, &catalog)
+      Creation.ensurePart(.thumb, .thumbDirectory, of: album, time: time, &catalog)
+    }
+    return found
+  }
+
+  /// Names a directory again. If there is one of its name, that one takes its place; where the rules of
+  /// albums do not permit it any more, a new one does.
+  private mutating func bringBack(
+    _ directory: InodeIndex, _ wanted: FileName, in parent: InodeIndex, _ catalog: inout Catalog
+  ) -> InodeIndex {
+    if let there = catalog.child(wanted, of: parent), catalog.state(there).isDirectory {
+      return there
+    }
+    let name = Restoring.freeName(wanted, in: parent, catalog)
+    if Restoring.allows(directory, name, in: parent, catalog) {
+      give(name, in: parent, to: directory, &catalog)
+      return directory
+    }
+    let state = catalog.state(directory)
+    let made = Creation.makeDirectory(
+      name, state.permissions, for: Caller(user: state.owner, group: state.group), in: parent,
+      time: time, &catalog)
+    recordChange(name, in: parent, catalog)
+    return made
+  }
+
+  private static func allows(
+    _ directory: InodeIndex, _ name: FileName, in parent: InodeIndex, _ catalog: borrowing Catalog
+  ) -> Bool {
+    let state = catalog.state(directory)
+    if !state.isAlbumPart {
+      return AlbumRules.allowsMove(of: directory, to: name, in: parent, catalog)
+    }
+    guard case .album = Zone(of: parent, in: catalog) else { return false }
+    return name == (state.marks.contains(.photoDirectory) ? .photo : .thumb)
+  }
+
+  private mutating func give(
+    _ name: FileName, in directory: InodeIndex, to index: InodeIndex, _ catalog: inout Catalog
+  ) {
+    catalog.insertEntry(name, in: directory, child: index)
+    catalog.touch(directory, time)
+    recordChange(name, in: directory, catalog)
+  }
+
+  private mutating func recordChange(
+    _ name: FileName, in directory: InodeIndex, _ catalog: borrowing Catalog
+  ) {
+    let album = Zone(of: directory, in: catalog).album.map { catalog.state($0).number }
+    changes.append(
+      .name(name, in: catalog.state(directory).number, album: album, isThere: true))
+  }
+
+  /// The name, or if something has it, one with a note before the extension.
+  private static func freeName(
+    _ name: FileName, in directory: InodeIndex, _ catalog: borrowing Catalog
+  ) -> FileName {
+    var attempt = 0
+    while true {
+      let note = attempt == 0 ? "" : attempt == 1 ? " (restored)" : " (restored \(attempt))"
+      let candidate = name.with(note)
+      if catalog.child(candidate, of: directory) == nil { return candidate }
+      attempt += 1
+    }
+  }
+}

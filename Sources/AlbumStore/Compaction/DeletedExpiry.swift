@@ -1,0 +1,188 @@
+import AlbumFormat
+import AlbumModel
+import Logging
+import Posix
+
+// The end of deleted files: when their time is over, when a full disk needs their room, and when the user
+// wants them gone for good. Only a session that has changed something else ends any by itself, and none does
+// while nothing may be removed from the store.
+
+/// Looks for deleted files whose time is over, once an hour, some at a time.
+struct DeletedExpiry {
+  /// The place in the table of former places at which the next round continues.
+  private var next: UInt32 = 0
+  private var dueAt: MonotonicTime?
+
+  static let interval = TestHooks.delay(.housekeeping, .seconds(3600))
+  /// So many former places are looked at in a round, and so many deleted files go.
+  private static let placesPerRound: UInt32 = 4096
+
+  mutating func round(_ compactor: Compactor) throws(StoreError) {
+    if compactor.durability.keepsEverything { return }
+    if let dueAt, MonotonicTime.now < dueAt { return }
+    let limit = compactor.catalog.withLock {
+      compactor.context.useClock.now - $0.deletedPolicy.kept
+    }
+    let start = next
+    let (due, following) = compactor.catalog.withLock { catalog in
+      var due: [InodeNumber] = []
+      let following = catalog.forEachDeleted(from: start, limit: DeletedExpiry.placesPerRound) {
+        index, place in
+        if place.ended <= limit { due.append(catalog.state(index).number) }
+      }
+      return (due, following)
+    }
+    next = following ?? 0
+    dueAt = following == nil ? MonotonicTime.now + DeletedExpiry.interval : nil
+    _ = try compactor.discardDeleted(due)
+  }
+
+  /// When the next look is due, which no change of the user's announces.
+  func nextDue(_ compactor: Compactor) -> MonotonicTime? {
+    if compactor.durability.keepsEverything || !compactor.durability.hasWritten { return nil }
+    let isAny = compactor.catalog.withLock { $0.formers.count > 0 }
+    return isAny ? dueAt ?? .now : nil
+  }
+}
+
+extension Compactor {
+  /// So many deleted files go under one hold of the catalog's lock.
+  private static let filesPerHold = 64
+
+  /// Ends the keeping of deleted files; returns how many went. A file with former versions stays for them.
+  func discardDeleted(_ inodes: [InodeNumber]) throws(StoreError) -> Int {
+    if inodes.isEmpty { return 0 }
+    var count = 0
+    var rest = inodes[...]
+    while !rest.isEmpty {
+      count += catalog.withLock { catalog in
+        var count = 0
+        for inode in rest.prefix(Compactor.filesPerHold) {
+          if let index = catalog.index(of: inode), catalog.discardDeleted(index) { count += 1 }
+        }
+        return count
+      }
+      rest = rest.dropFirst(Compactor.filesPerHold)
+    }
+    do throws(StoreError) { try durability.commit(waitsForRoom: false) } catch {
+      // The frame comes with the room.
+      if !error.isShortage { throw error }
+    }
+    return count
+  }
+
+  /// Ends the keeping of deleted files that need not stay on a full disk, the oldest first, until their
+  /// content has about `bytes`. Returns false if there are none.
+  func discardOldestDeleted(atLeast bytes: Int64) throws(StoreError) -> Bool {
+    if durability.keepsEverything { return false }
+    var found: [(ended: StoreTime, order: Int, inode: InodeNumber, byteCount: Int64)] = []
+    forEachGivenUp { index, place, catalog in
+      // Former versions go before their file.
+      let order = place.reason == .overwritten ? 0 : 1
+      found.append((place.ended, order, catalog.state(index).number, catalog.allocated(index)))
+    }
+    found.sort { ($0.ended, $0.order, $0.inode) < ($1.ended, $1.order, $1.inode) }
+    var sum: Int64 = 0
+    let going = found.prefix { file in
+      defer { sum += file.byteCount }
+      return sum < bytes
+    }
+    return try discardDeleted(going.map(\.inode)) > 0
+  }
+
+  /// Calls `body` with each deleted file that a full disk may cost.
+  func forEachGivenUp(_ body: (InodeIndex, FormerPlace, borrowing Catalog) -> Void) {
+    let now = context.useClock.now
+    var place: UInt32? = 0
+    while let start = place {
+      place = catalog.withLock { catalog in
+        let limit = now - catalog.deletedPolicy.guaranteed
+        if catalog.formers.oldest > limit { return nil }
+        return catalog.forEachDeleted(from: start, limit: 4096) { index, former in
+          if former.ended <= limit { body(index, former, catalog) }
+        }
+      }
+    }
+  }
+
+  // MARK: For good
+
+  /// Ends the keeping of deleted files and of their former versions. Empties the segments that hold their
+  /// content, and writes checkpoints, so that no segment of the space that stays after the grace describes
+  /// them. Returns how many there were.
+  func purge(_ inodes: [InodeNumber]) throws(StoreError) -> Int {
+    try health.requireWritable()
+    let (found, segments) = contentOfDeleted(versions(of: Set(inodes)) + inodes)
+    if found.isEmpty { return 0 }
+    let count = try discardDeleted(found)
+    if durability.keepsEverything { return count }
+    _ = try turns.turn(waits: true) { work throws(StoreError) in
+      try empty(segments, &work)
+      try retireEmptied()
+      // The journal is kept since the former of two checkpoints. The first one here begins in a segment that
+      // describes the files.
+      for _ in 0..<3 { try durability.checkpoint() }
+    }
+    return count
+  }
+
+  /// The former versions of some files that are not among these themselves.
+  private func versions(of files: Set<InodeNumber>) -> [InodeNumber] {
+    var found: [InodeNumber] = []
+    var place: UInt32? = 0
+    while let start = place {
+      place = catalog.withLock { catalog in
+        catalog.forEachDeleted(from: start, limit: 4096) { index, former in
+          let version = catalog.state(index).number
+          if former.reason == .overwritten, files.contains(former.directory),
+            !files.contains(version)
+          {
+            found.append(version)
+          }
+        }
+      }
+    }
+    return found
+  }
+
+  /// Those of the inodes that are deleted files, and the segments that hold their content.
+  private func contentOfDeleted(_ inodes: [InodeNumber]) -> ([InodeNumber], Set<SegmentNumber>) {
+    var (found, segments) = ([InodeNumber](), Set<SegmentNumber>())
+    for inode in inodes {
+      var offset: Int64? = 0
+      while let start = offset {
+        offset = catalog.withLock { catalog in
+          guard let index = catalog.index(of: inode), catalog.formerPlace(of: index) != nil else {
+            return nil
+          }
+          if start == 0 { found.append(inode) }
+          let slice = catalog.extents(
+            of: index, from: start, to: .max, limit: Catalog.extentsPerSlice)
+          for extent in slice where !extent.isLost { segments.insert(extent.segment) }
+          return slice.count == Catalog.extentsPerSlice ? slice.last?.end : nil
+        }
+      }
+    }
+    return (found, segments)
+  }
+
+  /// Moves what lives in these segments elsewhere, however full they are. Without room, compaction does that
+  /// when there is some.
+  private func empty(_ segments: Set<SegmentNumber>, _ work: inout CompactionWork)
+    throws(StoreError)
+  {
+    for number in content.openSegments.intersection(segments) { content.end(number) }
+    try durability.commit(waitsForRoom: false)
+    for number in segments.sorted() {
+      do throws(StoreError) {
+        if case .unreadable(let segment) = try Mover.empty([number], of: self) {
+          work.unreadable.insert(segment.number)
+        }
+      } catch {
+        if !error.isShortage { throw error }
+        return options.logger.notice("no room to empty the segments of purged files: \(error)")
+      }
+    }
+    try durability.commit(waitsForRoom: false)
+  }
+}
