@@ -25,6 +25,17 @@ package enum SystemClock {
     return String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
+  /// The day of such a time: `YYYY-MM-DD`.
+  package static func localDay(seconds: Int64) -> String {
+    String(localTime(seconds: seconds).prefix { $0 != " " })
+  }
+
+  /// Makes the zone that this value of the variable TZ means that of the process.
+  package static func setZone(_ variable: String) {
+    unsafe _ = setenv("TZ", variable, 1)
+    tzset()
+  }
+
   /// Seconds since 1970-01-01 UTC of a time in the time zone of the process. Numbers beyond their range count
   /// on, as in mktime(3).
   package static func seconds(

@@ -1,4 +1,6 @@
+import AlbumModel
 import ArgumentParser
+import Posix
 
 /// A size in bytes as a user types it: `0`, `512K`, `64M`, `2G`; K is 1024.
 struct SizeArgument: ExpressibleByArgument, Equatable {
@@ -57,5 +59,30 @@ struct DurationArgument: ExpressibleByArgument, Equatable {
       (1...31_536_000).contains(number)
     else { return nil }
     seconds = number * (unit ?? 1)
+  }
+}
+
+/// A time zone as a user types it: a name such as `Europe/Berlin`, or a distance from UTC such as `+02:00`.
+struct TimeZoneArgument: ExpressibleByArgument, Equatable {
+  /// The value of the variable TZ that means the zone.
+  let variable: String
+
+  init?(argument: String) {
+    let bytes = Array(argument.utf8)
+    if let offset = CaptureTime.offset(bytes[...]), !bytes.isEmpty {
+      // POSIX counts from the zone to UTC.
+      let clock = argument.dropFirst()
+      variable = offset == 0 ? "UTC0" : "<\(argument)>\(offset > 0 ? "-" : "+")\(clock)"
+      return
+    }
+    let isName = argument.utf8.allSatisfy {
+      48...57 ~= $0 || 65...90 ~= $0 & 0xDF || "/_+-".utf8.contains($0)
+    }
+    // The C library takes an unknown name for UTC.
+    guard isName, !argument.hasPrefix("/"),
+      (try? PlainEntry("/usr/share/zoneinfo/\(argument)").kind) != .directory,
+      PathCalls.exists("/usr/share/zoneinfo/\(argument)")
+    else { return nil }
+    variable = ":\(argument)"
   }
 }

@@ -36,6 +36,7 @@ enum Words {
     "<px>": "Give a number of pixels, such as 512.",
     "<time>": "Give a time, such as 90s, 15m or 2h.",
     "<n>": "Give a number, such as 100.",
+    "<zone>": "Give a zone, such as Europe/Berlin or +02:00.",
   ]
 
   private static var verbs: [String] {

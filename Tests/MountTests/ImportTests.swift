@@ -145,6 +145,31 @@ import Testing
     }
   }
 
+  /// A folder of a NAS: what it keeps for itself, what the person excludes, a film of Auckland, a chat.
+  @Test func aFolderOfANASIsImportedAsAPersonWants() throws {
+    try MountedStore.use { mounted in
+      let film = ExifSamples.film(created: 2_082_844_800 + 1_720_036_800)
+      try mounted.write(Data(film), "nas/Trip/MVI_2.MP4")
+      let told = try mounted.sh(
+        """
+        cd $W/nas; mkdir -p @eaDir Trip/@eaDir/x.jpg Old; echo chat > Trip/IMG-20190505-WA0001.jpg
+        echo thumb > @eaDir/a.jpg; echo thumb > Trip/@eaDir/x.jpg/t.jpg; echo > Trip/Thumbs.db; echo > Old/o.jpg
+        cp -r $W/nas $M/copied; test ! -e $M/copied/@eaDir/Thumb; test -d $M/copied/Trip/Thumb
+        albumfs import --exclude Old/ --by-date --time-zone Pacific/Auckland $W/nas $M 2>&1
+        cmp Trip/MVI_2.MP4 $M/2024-07-04/Photo/MVI_2.MP4; test -s $M/2019-05-05/Photo/IMG-20190505-WA0001.jpg
+        test "$(albumfs list-photos $M/2024-07-04 | cut -f1)" = 2024-07-03T20:00:00+00:00
+        """)
+      #expect(
+        told.contains("left out 3 that other programs keep for themselves (@eaDir, Thumbs.db)"),
+        "\(told)")
+      #expect(told.contains("excluded 1") && told.contains("Imported 2 files"), "\(told)")
+      for words in ["--time-zone Nowhere", "--exclude /"] {
+        let outcome = try mounted.outcome("albumfs import --by-date \(words) $W/nas $M")
+        #expect(outcome.code == 1, "\(outcome)")
+      }
+    }
+  }
+
   /// Latin-1, and two spellings of a name that Unicode treats as one.
   @Test func namesAreKeptByteForByte() throws {
     try MountedStore.use { mounted in

@@ -79,6 +79,11 @@ enum PhotoAttributes {
     return facts(of: photo, catalog)?.taken
   }
 
+  /// True for a photo that is a film, as its thumbnail has shown.
+  static func isFilm(_ photo: InodeIndex, _ catalog: borrowing Catalog) -> Bool {
+    catalog.attribute(duration, of: photo) != nil || facts(of: photo, catalog)?.duration != nil
+  }
+
   static func dimensions(of photo: InodeIndex, _ catalog: borrowing Catalog) -> PictureDimensions? {
     if let own = catalog.attribute(dimensions, of: photo) { return PictureDimensions(own) }
     return facts(of: photo, catalog)?.dimensions

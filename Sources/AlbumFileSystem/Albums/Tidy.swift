@@ -1,9 +1,10 @@
 import AlbumFormat
 package import AlbumModel
 import AlbumStore
+import PhotoGroups
 
 // `albumfs tidy` moves the photos that lie directly in an album into its Photo. It never overwrites: it
-// reports a name that exists already.
+// reports a name that exists already, and leaves what belongs to that photo beside it.
 
 /// The result of tidying.
 package struct TidyReport: Sendable {
@@ -139,16 +140,23 @@ private enum Tidying {
   static func plan(_ album: InodeIndex, _ catalog: borrowing Catalog) -> Plan {
     let target = catalog.child(.photo, of: album)
     let isBlocked = target.map { !catalog.state($0).marks.contains(.photoDirectory) } ?? false
-    var plan = Plan()
+    var files: [(name: FileName, number: InodeNumber)] = []
     catalog.forEachEntry(of: album) { name, child, _ in
       let state = catalog.state(child)
-      if state.kind != .regular || name.isHidden { return true }
-      if isBlocked || target.map({ catalog.child(name, of: $0) != nil }) ?? false {
-        plan.clashes.append(name)
-      } else {
-        plan.photos.append((name, state.number))
-      }
+      if state.kind == .regular, !name.isHidden { files.append((name, state.number)) }
       return true
+    }
+    var plan = Plan()
+    for group in PhotoGrouping.groups(of: files.map(\.name)) {
+      let members = group.members.map { files[$0.place] }
+      let isTaken = target.map { target in
+        members.contains { catalog.child($0.name, of: target) != nil }
+      }
+      if isBlocked || isTaken ?? false {
+        plan.clashes += members.map(\.name)
+      } else {
+        plan.photos += members
+      }
     }
     return plan
   }

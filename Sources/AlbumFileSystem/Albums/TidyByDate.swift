@@ -1,10 +1,16 @@
 import AlbumFormat
 package import AlbumModel
 import AlbumStore
+import PhotoGroups
+import PictureMetadata
 import Posix
 
 // `albumfs tidy --by-date` moves the photos of an album into albums below it, one for each day of capture. A
-// photo without such a date goes by its modification time. Like `tidy`, it never overwrites.
+// photo without such a date goes by its name, and else by its modification time. What belongs to a photo goes
+// with it. Like `tidy`, it never overwrites.
+//
+// Groups and dates come from names and from what the thumbnailer found. The daemon has keys and reads no
+// picture.
 
 extension FileSystem {
   /// Moves the photos that lie in an album and directly in its Photo. A preview changes nothing. Throws
@@ -21,25 +27,33 @@ extension FileSystem {
     var report = TidyReport()
     report.undated = plan.undated.map { joined(path, [$0]) }
     var albums: [FileName: DayAlbum] = [:]
-    for photo in plan.photos {
-      let inAlbum = joined(path, photo.folder.map { [$0, photo.name] } ?? [photo.name])
-      var move = TidyReport.Move(
-        album: photo.directory, photo: photo.number, name: photo.name, path: inAlbum)
-      move.newPath = joined(path, [photo.day, .photo, photo.name])
+    for group in plan.groups {
+      let names = group.photos.map { photo in
+        joined(path, photo.folder.map { [$0, photo.name] } ?? [photo.name])
+      }
       do throws(FSError) {
         var target = DayAlbum()
-        if let known = albums[photo.day] {
+        if let known = albums[group.day] {
           target = known
         } else {
-          target = try dayAlbum(photo.day, in: album, preview: preview)
-          albums[photo.day] = target
+          target = try dayAlbum(group.day, in: album, preview: preview)
+          albums[group.day] = target
         }
-        try self.move(&move, from: photo, to: target, preview: preview)
-        if target.isNew { move.newAlbum = TidyReport.NewAlbum(name: photo.day, directory: album) }
-        report.moves.append(move)
+        try requireFree(group, in: target)
+        for (photo, inAlbum) in zip(group.photos, names) {
+          var move = TidyReport.Move(
+            album: photo.directory, photo: photo.number, name: photo.name, path: inAlbum)
+          move.newPath = joined(path, [group.day, .photo, photo.name])
+          if !preview { try self.move(&move, from: photo, to: target) }
+          if target.isNew {
+            move.newAlbum = TidyReport.NewAlbum(name: group.day, directory: album)
+          }
+          report.moves.append(move)
+        }
       } catch {
         guard [.exists, .notDirectory].contains(error.code) else { throw error }
-        report.clashes.append(inAlbum)
+        let moved = Set(report.moves.map(\.path))
+        report.clashes += names.filter { !moved.contains($0) }
       }
     }
     if !preview { try storing { () throws(StoreError) in try space.commit() } }
@@ -82,14 +96,18 @@ extension FileSystem {
     return found
   }
 
+  /// Throws `.exists` if another file has the name of a member: a group stays together.
+  private func requireFree(_ group: DatePlan.Group, in album: DayAlbum) throws(FSError) {
+    guard let target = album.photo else { return }
+    for photo in group.photos where entry(photo.name, in: target) != nil {
+      throw FSError(.exists)
+    }
+  }
+
   private func move(
-    _ move: inout TidyReport.Move, from photo: DatePlan.Photo, to album: DayAlbum, preview: Bool
+    _ move: inout TidyReport.Move, from photo: DatePlan.Photo, to album: DayAlbum
   ) throws(FSError) {
     guard let target = album.photo else { return }
-    if preview {
-      if entry(photo.name, in: target) != nil { throw FSError(.exists) }
-      return
-    }
     try rename(
       photo.name, in: photo.directory, to: photo.name, in: target,
       mode: RenameMode(noReplace: true))
@@ -110,10 +128,26 @@ private struct DatePlan {
     var folder: FileName?
     var name: FileName
     var number: InodeNumber
+  }
+
+  /// A photo and what belongs to it.
+  struct Group {
+    var photos: [Photo]
     var day: FileName
   }
 
-  var photos: [Photo] = []
+  /// What is known of a file.
+  private struct Found {
+    let name: FileName
+    let number: InodeNumber
+    let isPhoto: Bool
+    /// True if its date is not known before its thumbnail is made.
+    let isPending: Bool
+    let date: FileDate?
+    let modified: Int64
+  }
+
+  var groups: [Group] = []
   /// Photos whose date is not known before their thumbnail is made.
   var undated: [FileName] = []
 
@@ -125,23 +159,46 @@ private struct DatePlan {
   private mutating func add(
     _ directory: InodeIndex, _ folder: FileName?, _ catalog: borrowing Catalog
   ) {
-    var files: [(name: FileName, index: InodeIndex)] = []
-    catalog.forEachEntry(of: directory) { name, child, _ in
-      if catalog.state(child).isPhoto, !name.isHidden { files.append((name, child)) }
-      return true
-    }
+    let files = DatePlan.files(in: directory, catalog)
+    let offsets = KnownOffsets(of: files.lazy.compactMap(\.date))
     let number = catalog.state(directory).number
-    for (name, index) in files {
-      let state = catalog.state(index)
-      let taken = PhotoAttributes.taken(of: index, catalog)
-      if taken == nil, state.needsThumbnail {
-        undated.append(name)
+    for group in PhotoGrouping.groups(of: files.map(\.name)) {
+      let members = group.members.map { files[$0.place] }
+      // A sidecar alone is no photo.
+      if !members.contains(where: \.isPhoto) { continue }
+      let date = members.lazy.compactMap(\.date).first
+      if date == nil, members.contains(where: \.isPending) {
+        undated += members.map(\.name)
         continue
       }
-      let local = SystemClock.localTime(seconds: state.modified.seconds).prefix { $0 != " " }
-      guard let day = try? FileName(Array((taken?.day ?? String(local)).utf8)) else { continue }
-      photos.append(
-        Photo(directory: number, folder: folder, name: name, number: state.number, day: day))
+      let named = members.lazy.compactMap { FileDate(in: $0.name.bytes) }.first
+      let day =
+        (date ?? named)?.day(beside: offsets, machineDay: SystemClock.localDay)
+        ?? SystemClock.localDay(seconds: members[0].modified)
+      let photos = members.map {
+        Photo(directory: number, folder: folder, name: $0.name, number: $0.number)
+      }
+      groups.append(Group(photos: photos, day: FileName(known: Array(day.utf8))))
+    }
+  }
+
+  private static func files(in directory: InodeIndex, _ catalog: borrowing Catalog) -> [Found] {
+    var entries: [(name: FileName, index: InodeIndex)] = []
+    catalog.forEachEntry(of: directory) { name, child, _ in
+      if catalog.state(child).kind == .regular, !name.isHidden { entries.append((name, child)) }
+      return true
+    }
+    return entries.sorted { $0.name < $1.name }.map { name, index in
+      let state = catalog.state(index)
+      let taken = PhotoAttributes.taken(of: index, catalog)
+      return Found(
+        name: name, number: state.number, isPhoto: state.isPhoto,
+        isPending: state.isPhoto && state.needsThumbnail,
+        date: taken.map {
+          FileDate(stated: $0, isFilm: PhotoAttributes.isFilm(index, catalog))
+            .refined(by: name.bytes)
+        },
+        modified: state.modified.seconds)
     }
   }
 }
