@@ -19,6 +19,9 @@ package enum Leftover {
   private static let files = set([
     "Thumbs.db", "ehthumbs.db", "ehthumbs_vista.db", "desktop.ini", ".DS_Store", ".localized",
     "Icon\r", ".VolumeIcon.icns", ".nomedia", ".directory", "SYNOINDEX_MEDIA_INFO",
+    // Google Takeout: what is about the account, and not about a photo.
+    "archive_browser.html", "print-subscriptions.json", "shared_album_comments.json",
+    "user-generated-memory-titles.json",
   ])
 
   /// `.Trash-1000`, the trash of a user of Linux.

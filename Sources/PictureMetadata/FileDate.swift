@@ -20,6 +20,16 @@ package struct FileDate: Equatable, Sendable {
     self.init(time, isWorldTime: isFilm && time.offset == 0)
   }
 
+  /// A time in UTC, in seconds since 1970, as an online service states it. nil outside of the years that
+  /// photography has.
+  package init?(worldSeconds seconds: Int) {
+    guard FileDate.seconds ~= seconds, let time = CaptureTime(seconds: seconds) else { return nil }
+    self.init(time, isWorldTime: true)
+  }
+
+  /// From 1800 to 2999, roughly.
+  private static let seconds = -5_400_000_000...32_500_000_000
+
   /// nil if the name has no date.
   package init?(in name: [UInt8]) {
     guard let time = NamedDate.find(in: name) else { return nil }
@@ -49,6 +59,12 @@ package struct FileDate: Equatable, Sendable {
 
   /// Seconds since 1970 in UTC; nil if the distance from UTC is unknown.
   package var seconds: Int64? { time.offset.map { time.clockSeconds - Int64($0) * 60 } }
+
+  /// True if no zone of the Earth explains the difference between the two: one of them was corrected, or is
+  /// wrong.
+  package func contradicts(_ other: FileDate) -> Bool {
+    abs(time.clockSeconds - other.time.clockSeconds) > FileDate.farthestClock + 3600
+  }
 
   /// The time as a clock showed it that was `offset` minutes ahead of UTC.
   package func local(offset: Int) -> CaptureTime {

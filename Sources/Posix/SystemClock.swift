@@ -30,6 +30,14 @@ package enum SystemClock {
     String(localTime(seconds: seconds).prefix { $0 != " " })
   }
 
+  /// The minutes by which the zone of the process was ahead of UTC at such a time.
+  package static func offset(at seconds: Int64) -> Int {
+    var time = time_t(seconds)
+    var parts = unsafe tm()
+    guard unsafe localtime_r(&time, &parts) != nil else { return 0 }
+    return unsafe parts.tm_gmtoff / 60
+  }
+
   /// Makes the zone that this value of the variable TZ means that of the process.
   package static func setZone(_ variable: String) {
     unsafe _ = setenv("TZ", variable, 1)

@@ -220,6 +220,35 @@ final class ImportScratch: Sendable {
     }
   }
 
+  // MARK: Sidecars
+
+  @Test func whatXMPSaysBecomesAttributes() throws {
+    let packet = """
+      <x:xmpmeta><rdf:RDF><rdf:Description xmp:Rating="3" exif:DateTimeOriginal="2019-05-05T12:13:14+02:00">
+      <dc:subject><rdf:Bag><rdf:li>Rome</rdf:li><rdf:li>Sea</rdf:li></rdf:Bag></dc:subject>
+      <dc:description><rdf:Alt><rdf:li xml:lang="x-default">Grüße</rdf:li></rdf:Alt></dc:description>
+      </rdf:Description></rdf:RDF></x:xmpmeta>
+      """
+    try scratch.put("card/IMG_1.CR2", "raw".utf8, modified: 1_000_000_000)
+    try scratch.put("card/IMG_1.CR2.xmp", packet)
+    try scratch.put("card/IMG_2.jpg", ExifSamples.jpeg())
+    try scratch.put(
+      "card/IMG_2.xmp", packet.replacing("2019-05-05T12:13", with: "2024-07-03T12:34"))
+    scratch.run(["card"])
+    func value(_ name: String, _ file: String) -> String? {
+      ExtendedAttribute.value("user.albumfs.\(name)", of: scratch.path("album/Photo/\(file)"))
+        .map { String(decoding: $0, as: UTF8.self) }
+    }
+    for file in ["IMG_1.CR2", "IMG_2.jpg"] {
+      #expect(value("rating", file) == "3" && value("tags", file) == "Rome\nSea")
+      #expect(value("caption", file) == "Grüße" && value("favourite", file) == nil)
+    }
+    #expect(value("taken", "IMG_1.CR2") == "2019-05-05T12:13:14+02:00")
+    #expect(value("taken", "IMG_2.jpg") == nil, "the photo says so itself")
+    let entry = try PlainEntry(scratch.path("album/Photo/IMG_1.CR2"))
+    #expect(entry.modified.seconds == 1_000_000_000)
+  }
+
   // MARK: Dates
 
   private func byDate(hasTimeZone: Bool = false) -> Importer.Options {

@@ -170,6 +170,35 @@ import Testing
     }
   }
 
+  /// Two zip parts of Google Takeout: the photo in one, its JSON in the other.
+  @Test func aTakeoutBringsItsFactsIntoTheSpace() throws {
+    try MountedStore.use { mounted in
+      try mounted.python(
+        """
+        import json, zipfile
+        facts = {"title": "a.jpg", "description": "Garden", "favorited": True,
+            "photoTakenTime": {"timestamp": "1557058394"}, "geoData": {"latitude": 48.1, "longitude": 11.5}}
+        with zipfile.ZipFile(W + "/takeout-001.zip", "w") as part:
+            part.writestr("Takeout/Google Photos/Trip/a.jpg", b"a photo")
+        with zipfile.ZipFile(W + "/takeout-002.zip", "w") as part:
+            part.writestr("Takeout/Google Photos/Trip/a.jpg.supplemental-metadata.json", json.dumps(facts))
+        """)
+      try mounted.sh(
+        """
+        value() { getfattr --only-values -n user.albumfs.$1 $M/Trip/Photo/a.jpg; }
+        albumfs import -q --without-json --time-zone Europe/Berlin $W/takeout-*.zip $M
+        test "$(ls $M/Trip/Photo)" = a.jpg; test "$(value caption)" = Garden; test "$(value favourite)" = 1
+        test "$(value taken)" = 2019-05-05T14:13:14+02:00; test "$(value place)" = 48.100000,11.500000
+        test "$(stat -c %Y $M/Trip/Photo/a.jpg)" = 1557058394
+        for bad in rating=6 favourite=yes place=91,0 'tags='; do
+          if setfattr -n user.albumfs.${bad%=*} -v "${bad#*=}" $M/Trip/Photo/a.jpg 2> /dev/null; then exit 1; fi
+        done
+        setfattr -n user.albumfs.rating -v 5 $M/Trip/Photo/a.jpg; cp -a $M/Trip/Photo/a.jpg $W/b.jpg
+        test "$(getfattr --only-values -n user.albumfs.rating $W/b.jpg)" = 5
+        """)
+    }
+  }
+
   /// Latin-1, and two spellings of a name that Unicode treats as one.
   @Test func namesAreKeptByteForByte() throws {
     try MountedStore.use { mounted in

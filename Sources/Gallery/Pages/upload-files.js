@@ -9,7 +9,8 @@ import { breathe } from "./dom.js";
 
 /** What systems and programs make among photos for themselves, in small letters. Leftover.swift has the same. */
 const leftoverFiles = new Set(["thumbs.db", "ehthumbs.db", "ehthumbs_vista.db", "desktop.ini", ".ds_store",
-  ".localized", "icon\r", ".volumeicon.icns", ".nomedia", ".directory", "synoindex_media_info"]);
+  ".localized", "icon\r", ".volumeicon.icns", ".nomedia", ".directory", "synoindex_media_info",
+  "archive_browser.html", "print-subscriptions.json", "shared_album_comments.json", "user-generated-memory-titles.json"]);
 const leftoverFolders = new Set(["@eadir", "#recycle", "#snapshot", "@recycle", "@recently-snapshot",
   "$recycle.bin", "system volume information", "__macosx", "lost+found"]);
 const batch = 500;

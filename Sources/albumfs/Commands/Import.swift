@@ -25,6 +25,9 @@ struct Import: ParsableCommand {
       A photo, its sidecars, the film of its Live Photo, the JPEG beside its raw picture and its edited \
       twin are one group: they go by the date of the photo, and get the same number.
 
+      The parts of a Google Takeout, zip files or folders, count as one source. What its JSON files say of a \
+      photo becomes the photo's time and extended attributes: date, caption, place, people, favourite.
+
       Interrupt it at any time, and run it again to continue.
 
       --url and --url-list load pictures and videos by http or https, in the process albumfs-fetch. Their \
@@ -90,10 +93,15 @@ struct Import: ParsableCommand {
   @Option(
     help: ArgumentHelp(
       """
-      With --by-date, the zone for films that state UTC alone, and for times of files: a name such as \
+      The zone for films and sidecars that state UTC alone, and for times of files: a name such as \
       Europe/Berlin, or +02:00.
       """, valueName: "zone"))
   var timeZone: TimeZoneArgument?
+
+  @Flag(
+    name: .customLong("without-json"),
+    help: "Read the JSON files of Google Takeout, and leave them out.")
+  var leavesOutJSON = false
 
   @Flag(help: "Copy nothing; print what would be copied.")
   var dryRun = false
@@ -114,7 +122,6 @@ struct Import: ParsableCommand {
     if let bad = typedExclusions.first(where: { ExclusionPattern($0) == nil }) {
       throw ValidationError("--exclude \(bad) names nothing. Give a pattern such as '*.tmp'.")
     }
-    if timeZone != nil, !byDate { throw ValidationError("--time-zone needs --by-date.") }
     if urlLimit?.bytes == 0 { throw ValidationError("--url-limit takes a size above 0.") }
   }
 
@@ -133,7 +140,7 @@ struct Import: ParsableCommand {
         isMove: isMove, byDate: byDate, isDryRun: dryRun, topIsAlbum: !place.isTop,
         urls: urls, urlLimit: urlLimit?.bytes ?? Import.usualLimit,
         excluded: typedExclusions.compactMap(ExclusionPattern.init),
-        hasTimeZone: timeZone != nil),
+        hasTimeZone: timeZone != nil, leavesOutJSON: leavesOutJSON),
       Importer.Surroundings(
         synchronize: { () throws(Failure) in try Barrier.wait(for: mount) },
         isStopped: { Interruption.wasAsked },

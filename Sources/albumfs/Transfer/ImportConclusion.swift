@@ -71,7 +71,11 @@ extension Importer {
     }
     guard let copy = try? PlainEntry(arrival.copy), copy.kind == .file, copy.file != before.file
     else { return "its copy is gone, so it stays" }
-    if let twin = arrival.twin, let reason = Importer.loss(of: original, to: twin) { return reason }
+    if let twin = arrival.twin,
+      let reason = Importer.loss(of: original, to: twin, modified: arrival.modified)
+    {
+      return reason
+    }
     if try !PlainCopy.isEqual(original, arrival.copy, watch: { meter.advance($0) }) {
       return "its copy differs, so it stays"
     }
@@ -87,11 +91,13 @@ extension Importer {
 
   /// What neither side would have any more if an original went whose content the album had before; nil if
   /// nothing.
-  private static func loss(of original: PlainPath, to twin: AlbumContents.Twin) -> String? {
+  private static func loss(
+    of original: PlainPath, to twin: AlbumContents.Twin, modified: Int64?
+  ) -> String? {
     if !twin.hasName {
       return "the album has its content as \(twin.place.name?.text ?? twin.place.text), so it stays"
     }
-    if PlainCopy.hasDetails(of: original, twin.path) { return nil }
+    if PlainCopy.hasDetails(of: original, twin.path, modified: modified) { return nil }
     return "the album has it with another time, other permissions or other attributes, so it stays"
   }
 }

@@ -15,6 +15,8 @@ extension Importer {
     let size: Int64
     /// The file of the album that has its content, whatever the names of the group are.
     var twin: AlbumContents.Twin?
+    /// What its copy gets besides its content.
+    var additions = ImportDates.Additions()
   }
 
   /// How the names of a group are made.
@@ -56,7 +58,11 @@ extension Importer {
     var ready: [Ready] = []
     defer { for file in ready where file.isUnpacked { try? PathCalls.removeFile(file.content) } }
     for (place, item) in group.items.enumerated() {
-      do throws(PlainCopy.Fault) { ready.append(try prepare(item, place, &known)) } catch {
+      do throws(PlainCopy.Fault) {
+        var file = try prepare(item, place, &known)
+        file.additions = dates.additions(to: item.file, of: group)
+        ready.append(file)
+      } catch {
         missing = item.file.path
         try judge(error, of: item.file)
       }
@@ -152,7 +158,9 @@ extension Importer {
   ) throws(PlainCopy.Fault) {
     let found = file.twin == nil ? try twin(of: file, naming, &known) : file.twin
     if let twin = found {
-      return arrived(Arrival(file: file.item.file, copy: twin.place, twin: twin), 0)
+      return arrived(
+        Arrival(
+          file: file.item.file, copy: twin.place, twin: twin, modified: file.additions.modified), 0)
     }
     let wanted = naming.name(of: file.item.name)
     if options.isDryRun { return plan(file, as: wanted, &known) }
@@ -165,7 +173,10 @@ extension Importer {
         path: copied.path, name: copied.name, folders: copied.folders, entry: entry)
     }
     let name: FileName
-    do throws(Errno) { name = try publish(content, as: wanted, &known) } catch {
+    do throws(Errno) {
+      try add(file.additions, to: content)
+      name = try publish(content, as: wanted, &known)
+    } catch {
       try? PathCalls.removeFile(content)
       throw .target(error)
     }
@@ -174,6 +185,18 @@ extension Importer {
     arrived(
       Arrival(file: copied, copy: copy, newName: name == copied.name ? nil : name),
       copied.entry.size)
+  }
+
+  /// Sets what a sidecar says of a file, unless the original brought it along.
+  private func add(_ additions: ImportDates.Additions, to copy: PlainPath) throws(Errno) {
+    var values = additions.notes.map { ($0.key.attribute, $0.value) }
+    if let taken = additions.taken { values.append(("user.albumfs.taken", taken.text)) }
+    for (name, value) in values where ExtendedAttribute.value(name, of: copy) == nil {
+      try ExtendedAttribute.set(name, to: Array(value.utf8), of: copy)
+    }
+    if let modified = additions.modified {
+      try PlainFiles.setTime(Timestamp(seconds: modified), of: copy)
+    }
   }
 
   /// The file of the album that a follower equals: that of its name, or where the leader has another name,

@@ -24,6 +24,8 @@ struct Importer {
     var excluded: [ExclusionPattern] = []
     /// True if the user gave a time zone, which is that of the process then.
     var hasTimeZone = false
+    /// True if Google's JSON files are read and not imported.
+    var leavesOutJSON = false
   }
 
   /// What the importer asks of others.
@@ -50,6 +52,8 @@ struct Importer {
     /// The file of the album that it equals; nil if it was copied.
     var twin: AlbumContents.Twin?
     var newName: FileName?
+    /// The time that a sidecar gave to the copy instead of its own.
+    var modified: Int64?
     /// A file of its group that was not imported; nil if the group is complete.
     var missing: PlainPath?
   }
@@ -61,7 +65,7 @@ struct Importer {
   var albums: ImportAlbums
   var contents: [PlainPath: AlbumContents] = [:]
   var meter: TransferMeter
-  private var dates = ImportDates([], hasZone: false)
+  var dates = ImportDates([], Takeout([]), hasZone: false)
   /// Files that wait for the next sync.
   var waiting: [Arrival] = []
   var waitingBytes: Int64 = 0
@@ -95,14 +99,15 @@ struct Importer {
     if options.isMove, let (zip, _) = walk.files.lazy.compactMap(\.member).first {
       throw Failure(.usage, "\(zip.text) is a zip file, and --move takes nothing out of one.")
     }
-    warnOfSpace(walk.bytes)
+    let groups = groups(of: walk.files)
+    let bytes = groups.lazy.flatMap(\.files).map(\.entry.size).saturatingSum
+    warnOfSpace(bytes)
     meter = TransferMeter(
-      isShown: surroundings.showsProgress, files: walk.files.count + options.urls.count,
-      bytes: walk.bytes.saturatingAdd(options.isMove ? walk.bytes : 0),
+      isShown: surroundings.showsProgress,
+      files: groups.lazy.map(\.items.count).reduce(options.urls.count, +),
+      bytes: bytes.saturatingAdd(options.isMove ? bytes : 0),
       isStopped: surroundings.isStopped)
     defer { meter.clear() }
-    let groups = TransferGroup.groups(of: walk.files)
-    dates = ImportDates(groups, hasZone: options.hasTimeZone)
     do throws(Failure) {
       for group in groups {
         var end = meter.position
@@ -123,7 +128,8 @@ struct Importer {
     } catch {
       // What was copied before is imported all the same, if the space can still sync.
       if error.kind == .interrupted || error.kind == .diskFull { try? concludeArrivals() }
-      report.addUnfinished(walk.files.map(\.path) + options.urls.map { PlainPath($0.text) })
+      report.addUnfinished(
+        groups.flatMap(\.files).map(\.path) + options.urls.map { PlainPath($0.text) })
       throw error
     }
     report.complete = true
@@ -135,6 +141,21 @@ struct Importer {
     surroundings.say(
       "The sources hold \(SizeArgument.readable(bytes)), and the disk of the space has "
         + "\(SizeArgument.readable(room)) free. Importing what fits.")
+  }
+
+  /// Puts together what belongs together, and reads what sidecars say.
+  private mutating func groups(of files: [SourceWalk.File]) -> [TransferGroup] {
+    var groups = TransferGroup.groups(of: Takeout.titled(files), joinsParts: true)
+    let takeout = Takeout(groups)
+    // A move would take a photo away before it is in its other albums.
+    if !options.isMove { groups = takeout.completed(groups) }
+    dates = ImportDates(groups, takeout, hasZone: options.hasTimeZone)
+    if options.leavesOutJSON {
+      let (kept, json) = Takeout.withoutJSON(groups)
+      groups = kept
+      report.leftOut += json.map { OmissionReport.Named($0.path, pattern: "--without-json") }
+    }
+    return groups
   }
 
   // MARK: Albums

@@ -81,8 +81,10 @@ struct OmissionReport {
   /// A file or folder that is named to the user.
   struct Named: Encodable, Equatable {
     let path: String
-    /// The pattern that excluded it; nil if a system or program made it for itself.
+    /// The pattern or option that excluded it; nil if a system or program made it for itself.
     let pattern: String?
+
+    init(_ path: PlainPath, pattern: String?) { (self.path, self.pattern) = (path.text, pattern) }
   }
 
   /// Hidden files and folders, which are counted only.
@@ -92,8 +94,8 @@ struct OmissionReport {
   mutating func add(_ path: PlainPath, _ omission: Omission) {
     switch omission {
     case .hidden: hidden += 1
-    case .leftover: named.append(Named(path: path.text, pattern: nil))
-    case .excluded(let pattern): named.append(Named(path: path.text, pattern: pattern))
+    case .leftover: named.append(Named(path, pattern: nil))
+    case .excluded(let pattern): named.append(Named(path, pattern: pattern))
     }
   }
 }

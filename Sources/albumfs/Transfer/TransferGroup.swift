@@ -21,9 +21,13 @@ struct TransferGroup {
   init(_ file: SourceWalk.File) { items = [Item(file: file, name: MemberName(file.name))] }
 
   /// The files of a walk in groups, in the order in which the walk found the first of each.
-  static func groups(of files: [SourceWalk.File]) -> [TransferGroup] {
+  ///
+  /// - Parameter joinsParts: the parts of a Takeout count as one source.
+  static func groups(of files: [SourceWalk.File], joinsParts: Bool = false) -> [TransferGroup] {
     let places = Dictionary(grouping: files.indices) { place in
-      Folder(path: files[place].path.parent, target: files[place].folders)
+      let path = files[place].path
+      let joined = joinsParts ? Takeout.folder(of: path) : nil
+      return Folder(path: joined ?? path.parent, target: files[place].folders)
     }
     var found: [(first: Int, group: TransferGroup)] = []
     for (_, places) in places {
