@@ -249,6 +249,65 @@ final class ImportScratch: Sendable {
     #expect(entry.modified.seconds == 1_000_000_000)
   }
 
+  // MARK: Patterns of names
+
+  @Test("Names by a pattern overwrite nothing", arguments: [false, true])
+  func namesByAPattern(isZip: Bool) throws {
+    try scratch.put("album/Photo/2024-07-03_unknown_002.JPG", "somebody else's")
+    for number in 1...3 {
+      try scratch.put("card/IMG_\(number).JPG", ExifSamples.jpeg() + Array("\(number)".utf8))
+      try scratch.put("card/IMG_\(number).MOV", "film \(number)")
+      try scratch.put("card/IMG_\(number).JPG.xmp", "text")
+    }
+    try scratch.put("card/notes.txt", "text")
+    if isZip { try scratch.zip("card") }
+    var options = Importer.Options()
+    options.template = try NameTemplate("{date}_{camera}_{counter}")
+    let source = isZip ? "card.zip" : "card"
+    var plan = options
+    plan.isDryRun = true
+    let planned = scratch.run([source], plan).plan?.map {
+      $0.target.components(separatedBy: "album/")[1]
+    }
+    for imported in [10, 0] {
+      #expect(scratch.run([source], options).imported == imported)
+      #expect(
+        scratch.files("album")
+          == (["001", "003", "004"].flatMap { number in
+            ["JPG", "JPG.xmp", "MOV"].map { "Photo/2024-07-03_unknown_\(number).\($0)" }
+          } + ["Photo/2024-07-03_unknown_002.JPG", "Photo/notes.txt"]).sorted())
+    }
+    #expect(
+      Set(planned ?? []).union(["Photo/2024-07-03_unknown_002.JPG"]) == Set(scratch.files("album")))
+    for number in ["001", "003", "004"] {
+      let name = "album/Photo/2024-07-03_unknown_\(number)"
+      let photo = try Data(contentsOf: URL(fileURLWithPath: scratch.path("\(name).JPG")))
+      #expect(scratch.text("\(name).MOV")?.utf8.last == photo.last)
+    }
+  }
+
+  @Test func aPatternWithoutACounterGetsANumber() throws {
+    let template = try NameTemplate("{year}/".dropLast() + " {name} {time}")
+    let values = NameTemplate.Values(
+      moment: try #require(CaptureTime(Array("2024-07-03T12:34:56+02:00".utf8))), camera: "A/B",
+      name: Array("IMG_1".utf8))
+    func name(_ template: NameTemplate, _ file: String, _ number: Int) -> String {
+      template.name(of: FileName(known: Array(file.utf8)), values, number: number).text
+    }
+    #expect(name(template, "IMG_1.JPG", 1) == "2024 IMG_1 12-34-56.JPG")
+    #expect(name(template, "IMG_1.JPG", 2) == "2024 IMG_1 12-34-56 (2).JPG")
+    #expect(name(try NameTemplate("{camera}-{month}{day}-{counter}"), "a", 1000) == "A_B-0703-1000")
+    let long = String(repeating: "ä", count: 200)
+    #expect(name(try NameTemplate("\(long){counter}"), "a.jpg", 1).utf8.count <= 255)
+  }
+
+  @Test(
+    "What is no pattern is refused",
+    arguments: ["photo", "{date", "{lens}", "a/{date}", ".{date}", "", "{}"])
+  func badPatterns(text: String) {
+    #expect(throws: NameTemplate.Fault.self) { try NameTemplate(text) }
+  }
+
   // MARK: Dates
 
   private func byDate(hasTimeZone: Bool = false) -> Importer.Options {

@@ -98,6 +98,15 @@ struct Import: ParsableCommand {
       """, valueName: "zone"))
   var timeZone: TimeZoneArgument?
 
+  @Option(
+    name: .customLong("name"),
+    help: ArgumentHelp(
+      """
+      Give photos and films names by this pattern, such as '{date}_{camera}_{counter}'. It may have {date}, \
+      {time}, {year}, {month}, {day}, {camera}, {name} and {counter}.
+      """, valueName: "pattern"))
+  var typedTemplate: String?
+
   @Flag(
     name: .customLong("without-json"),
     help: "Read the JSON files of Google Takeout, and leave them out.")
@@ -116,13 +125,23 @@ struct Import: ParsableCommand {
     if paths.count < (loads ? 1 : 2) {
       throw ValidationError("Give files, folders or --url, and an album.")
     }
-    if loads, isMove || dryRun {
-      throw ValidationError("--url and --url-list take neither --move nor --dry-run.")
+    if loads, isMove || dryRun || typedTemplate != nil {
+      throw ValidationError("--url and --url-list take neither --move, --dry-run nor --name.")
+    }
+    do throws(NameTemplate.Fault) { _ = try template } catch {
+      throw ValidationError("--name cannot be used: \(error.reason).")
     }
     if let bad = typedExclusions.first(where: { ExclusionPattern($0) == nil }) {
       throw ValidationError("--exclude \(bad) names nothing. Give a pattern such as '*.tmp'.")
     }
     if urlLimit?.bytes == 0 { throw ValidationError("--url-limit takes a size above 0.") }
+  }
+
+  private var template: NameTemplate? {
+    get throws(NameTemplate.Fault) {
+      guard let typedTemplate else { return nil }
+      return try NameTemplate(typedTemplate)
+    }
   }
 
   func run() throws {
@@ -140,7 +159,8 @@ struct Import: ParsableCommand {
         isMove: isMove, byDate: byDate, isDryRun: dryRun, topIsAlbum: !place.isTop,
         urls: urls, urlLimit: urlLimit?.bytes ?? Import.usualLimit,
         excluded: typedExclusions.compactMap(ExclusionPattern.init),
-        hasTimeZone: timeZone != nil, leavesOutJSON: leavesOutJSON),
+        hasTimeZone: timeZone != nil, leavesOutJSON: leavesOutJSON,
+        template: try? template),
       Importer.Surroundings(
         synchronize: { () throws(Failure) in try Barrier.wait(for: mount) },
         isStopped: { Interruption.wasAsked },
@@ -240,7 +260,8 @@ struct Import: ParsableCommand {
     ]
     if report.duplicates > 0 { parts.append("\(report.duplicates) were there already\(aside)") }
     if !report.renamed.isEmpty {
-      parts.append("\(report.renamed.count) got another name, because theirs was taken")
+      let reason = typedTemplate == nil ? ", because theirs was taken" : ""
+      parts.append("\(report.renamed.count) got another name\(reason)")
     }
     if report.hidden > 0 { parts.append("skipped \(counted(report.hidden, "hidden file"))") }
     parts += Import.omissions(report.leftOut)
@@ -262,7 +283,9 @@ extension Import {
         "left out \(leftovers.count) that other programs keep for themselves "
           + "(\(shown.printable)\(rest))")
     }
-    let excluded = left.count - leftovers.count
+    let json = left.count { $0.pattern == Importer.withoutJSON }
+    if json > 0 { parts.append("left out \(counted(json, "JSON file"))") }
+    let excluded = left.count - leftovers.count - json
     if excluded > 0 { parts.append("excluded \(excluded)") }
     return parts
   }

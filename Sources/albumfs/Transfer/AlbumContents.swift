@@ -13,6 +13,8 @@ struct AlbumContents {
     var isMatched = false
     /// A hash of the first bytes; nil until another file has the same size.
     var head: Int?
+    /// That of a file that a dry run left in its zip file.
+    var checksum: UInt32?
   }
 
   /// A file of the album that another one equals.
@@ -58,8 +60,11 @@ struct AlbumContents {
   mutating func take(_ name: FileName) { names.insert(name) }
 
   /// Adds a file of this import that the album now holds at `place`. `path` leads to its content.
-  mutating func add(_ path: PlainPath, at place: PlainPath, size: Int64) {
-    files[size, default: []].append(Known(path: path, place: place, isMatched: true))
+  mutating func add(
+    _ path: PlainPath, at place: PlainPath, size: Int64, checksum: UInt32? = nil
+  ) {
+    files[size, default: []].append(
+      Known(path: path, place: place, isMatched: true, checksum: checksum))
   }
 
   /// The file of the album that is the same one; nil if there is none. `FileIdentity` says what makes two
@@ -140,7 +145,7 @@ struct AlbumContents {
     let identity = FileIdentity(name.name, size: member.size, start: [])
     if follows, identity == .nameAndContent { return nil }
     let found = candidates(known, identity, name).first { index in
-      AlbumContents.checksum(of: known[index].path) == member.checksum
+      (known[index].checksum ?? AlbumContents.checksum(of: known[index].path)) == member.checksum
     }
     return found.flatMap { match($0, size: member.size, name) }
   }

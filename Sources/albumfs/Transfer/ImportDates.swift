@@ -29,6 +29,20 @@ struct ImportDates {
     return FileName(known: Array((date ?? SystemClock.localDay(seconds: modified)).utf8))
   }
 
+  /// What the words of a pattern of names stand for. nil for a file that is neither picture nor film.
+  mutating func values(of group: TransferGroup) -> NameTemplate.Values? {
+    let leader = group.items[0].file
+    let modified = SystemClock.localTime(seconds: leader.entry.modified.seconds)
+    guard leader.isMedia,
+      let moment = date(of: group).map({ local($0, in: group.folder) })
+        ?? CaptureTime(Array(modified.replacing(" ", with: "T").utf8))
+    else { return nil }
+    let bytes = leader.name.bytes
+    let end = bytes.lastIndex(of: UInt8(ascii: ".")) ?? 0
+    return NameTemplate.Values(
+      moment: moment, camera: leader.camera, name: end == 0 ? bytes : Array(bytes[..<end]))
+  }
+
   /// What the photo states, else what the others of the group state, else what a sidecar or a name says. A
   /// sidecar goes first if no zone explains the difference: the date was corrected in another program.
   private mutating func date(of group: TransferGroup) -> FileDate? {

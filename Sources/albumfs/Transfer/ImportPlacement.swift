@@ -10,6 +10,7 @@ extension Importer {
   /// A file of a group whose content can be read at `content`: at its own path, or unpacked in the space.
   private struct Ready {
     let item: TransferGroup.Item
+    let isLeader: Bool
     let content: PlainPath
     let isUnpacked: Bool
     let size: Int64
@@ -22,13 +23,13 @@ extension Importer {
   /// How the names of a group are made.
   private enum Naming {
     case numbered(Int)
-    /// The album has the leader already, under another name.
+    /// The leader has another name: the album has it already, or the user wants names by a pattern.
     case following(FileName)
 
-    func name(of member: MemberName) -> FileName {
+    func name(of file: Ready) -> FileName {
       switch self {
-      case .numbered(let number): member.numbered(number)
-      case .following(let leader): member.following(leader)
+      case .numbered(let number): file.item.name.numbered(number)
+      case .following(let leader): file.isLeader ? leader : file.item.name.following(leader)
       }
     }
   }
@@ -69,7 +70,8 @@ extension Importer {
     }
     if ready.isEmpty { return missing }
     let naming: Naming
-    do throws(PlainCopy.Fault) { naming = try self.naming(of: ready, &known) } catch {
+    let values = options.template == nil ? nil : dates.values(of: group)
+    do throws(PlainCopy.Fault) { naming = try self.naming(of: ready, values, &known) } catch {
       for file in ready { try judge(error, of: file.item.file) }
       return ready[0].item.file.path
     }
@@ -92,18 +94,23 @@ extension Importer {
       let twin = try known.twin(
         of: file.path, name: item.name, size: file.entry.size, follows: follows, watch: watch)
       return Ready(
-        item: item, content: file.path, isUnpacked: false, size: file.entry.size, twin: twin)
+        item: item, isLeader: !follows, content: file.path, isUnpacked: false,
+        size: file.entry.size, twin: twin)
     }
     if options.isDryRun {
       let twin = known.likelyTwin(of: member, name: item.name, follows: follows)
-      return Ready(item: item, content: file.path, isUnpacked: false, size: member.size, twin: twin)
+      return Ready(
+        item: item, isLeader: !follows, content: file.path, isUnpacked: false, size: member.size,
+        twin: twin)
     }
     let partial = PartialFile.path(in: known.photo, process: getpid(), place: place)
     try member.unpack(from: zip, to: partial) { meter.advance($0) }
     do throws(PlainCopy.Fault) {
       let twin = try known.twin(
         of: partial, name: item.name, size: member.size, follows: follows, watch: watch)
-      return Ready(item: item, content: partial, isUnpacked: true, size: member.size, twin: twin)
+      return Ready(
+        item: item, isLeader: !follows, content: partial, isUnpacked: true, size: member.size,
+        twin: twin)
     } catch {
       try? PathCalls.removeFile(partial)
       throw error
@@ -121,32 +128,40 @@ extension Importer {
   /// The leader decides if the album has it; else another member that is there under a name of its own; else
   /// the first number that is free for all.
   private func naming(
-    of group: [Ready], _ known: inout AlbumContents
+    of group: [Ready], _ values: NameTemplate.Values?, _ known: inout AlbumContents
   ) throws(PlainCopy.Fault) -> Naming {
-    if let twin = group[0].twin {
+    if group[0].isLeader, let twin = group[0].twin {
       if let number = twin.number { return .numbered(number) }
       return twin.place.name.map { .following($0) } ?? .numbered(1)
     }
-    for number in group.compactMap({ $0.twin?.number }) {
-      if try isFree(number, for: group, &known) { return .numbered(number) }
+    let template = values == nil ? nil : options.template
+    for number in template == nil ? group.compactMap({ $0.twin?.number }) : [] {
+      if try isFree(.numbered(number), for: group, &known) { return .numbered(number) }
     }
     var number = 1
-    while try !isFree(number, for: group, &known) { number += 1 }
-    return .numbered(number)
+    while true {
+      var naming = Naming.numbered(number)
+      if let template, let values {
+        naming = .following(
+          template.name(of: group[0].item.file.name, values, number: number))
+      }
+      if try isFree(naming, for: group, &known) { return naming }
+      number += 1
+    }
   }
 
   private func isFree(
-    _ number: Int, for group: [Ready], _ known: inout AlbumContents
+    _ naming: Naming, for group: [Ready], _ known: inout AlbumContents
   ) throws(PlainCopy.Fault) -> Bool {
-    if group[0].twin == nil, known.isTaken(group[0].item.name.numbered(number)) { return false }
-    for file in group.dropFirst() where file.twin == nil {
-      let name = file.item.name.numbered(number)
+    for file in group where file.twin == nil {
+      let name = naming.name(of: file)
       // A dry run cannot read what is in a zip file.
-      if file.item.file.member != nil, !file.isUnpacked {
+      let isReadable = file.item.file.member == nil || file.isUnpacked
+      if file.isLeader || !isReadable {
         if known.isTaken(name) { return false }
-        continue
+      } else if try !known.isFree(name, for: file.content, size: file.size, watch: watch) {
+        return false
       }
-      if try !known.isFree(name, for: file.content, size: file.size, watch: watch) { return false }
     }
     return true
   }
@@ -162,7 +177,7 @@ extension Importer {
         Arrival(
           file: file.item.file, copy: twin.place, twin: twin, modified: file.additions.modified), 0)
     }
-    let wanted = naming.name(of: file.item.name)
+    let wanted = naming.name(of: file)
     if options.isDryRun { return plan(file, as: wanted, &known) }
     var copied = file.item.file
     var content = file.content
@@ -207,7 +222,7 @@ extension Importer {
     let name = file.item.name
     if file.item.file.member != nil, !file.isUnpacked { return nil }
     let named = try known.twin(
-      named: naming.name(of: name), of: file.content, name: name, size: file.size, watch: watch)
+      named: naming.name(of: file), of: file.content, name: name, size: file.size, watch: watch)
     guard named == nil, case .following = naming else { return named }
     return try known.twin(of: file.content, name: name, size: file.size, watch: watch)
   }
@@ -218,7 +233,8 @@ extension Importer {
     let original = file.item.file
     let name = freeName(wanted, &known)
     let copy = known.photo.appending(name)
-    known.add(original.path, at: copy, size: file.size)
+    known.add(
+      original.path, at: copy, size: file.size, checksum: original.member?.member.checksum)
     report.plan?.append(PlannedCopy(original.path, copy))
     arrived(
       Arrival(file: original, copy: copy, newName: name == original.name ? nil : name), 0)
@@ -232,8 +248,9 @@ extension Importer {
     defer { contents[album] = known }
     let item = TransferGroup(file).items[0]
     let twin = try known.twin(of: content, name: item.name, size: size, watch: watch)
-    let ready = Ready(item: item, content: content, isUnpacked: true, size: size, twin: twin)
-    try put(ready, try naming(of: [ready], &known), &known)
+    let ready = Ready(
+      item: item, isLeader: true, content: content, isUnpacked: true, size: size, twin: twin)
+    try put(ready, try naming(of: [ready], nil, &known), &known)
     if twin != nil { try? PathCalls.removeFile(content) }
   }
 

@@ -26,6 +26,8 @@ struct Importer {
     var hasTimeZone = false
     /// True if Google's JSON files are read and not imported.
     var leavesOutJSON = false
+    /// The names that photos and films get; nil if they keep their own.
+    var template: NameTemplate?
   }
 
   /// What the importer asks of others.
@@ -69,6 +71,9 @@ struct Importer {
   /// Files that wait for the next sync.
   var waiting: [Arrival] = []
   var waitingBytes: Int64 = 0
+
+  /// What stands for a pattern in the report of a JSON file that was left out.
+  static let withoutJSON = "--without-json"
 
   /// A sync after so many bytes, or files, bounds what a power cut or a kill leaves to do again.
   private static let batchBytes: Int64 = 256 << 20
@@ -153,7 +158,7 @@ struct Importer {
     if options.leavesOutJSON {
       let (kept, json) = Takeout.withoutJSON(groups)
       groups = kept
-      report.leftOut += json.map { OmissionReport.Named($0.path, pattern: "--without-json") }
+      report.leftOut += json.map { OmissionReport.Named($0.path, pattern: Importer.withoutJSON) }
     }
     return groups
   }

@@ -60,6 +60,11 @@ extension SourceWalk.File {
     read { size, read in FileDate(size: size, read) }
   }
 
+  /// The camera that made it, as people call it.
+  var camera: String? {
+    read { size, read in CameraFacts.find(size: size, read).camera }
+  }
+
   /// Calls `body` with the size and the bytes of the file. Of a file in a zip file, only the begin can be
   /// read.
   private func read<Result>(_ body: (Int64, CaptureDate.Read) -> Result?) -> Result? {
