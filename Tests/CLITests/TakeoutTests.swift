@@ -104,6 +104,36 @@ import Testing
     #expect(attribute("taken", of: "album/Photo/a.jpg") == "1999-12-31T12:00:00")
   }
 
+  /// Raw pictures of one camera have one size, and its counter begins again.
+  @Test func aPhotoWithoutJSONGetsNoOtherPhotosFacts() throws {
+    for (year, seconds) in [(2018, 1_530_000_000), (2019, 1_557_058_394)] {
+      let folder = "part/Takeout/Google Photos/Photos from \(year)"
+      try scratch.put("\(folder)/IMG_1.CR2", "photo of \(year)")
+      try scratch.put(
+        "\(folder)/IMG_1.CR2.json",
+        "{\"title\": \"IMG_1.CR2\", \"photoTakenTime\": {\"timestamp\": \"\(seconds)\"}}")
+    }
+    try scratch.put("part/Takeout/Google Photos/Trip/IMG_1.CR2", "photo of 2019")
+    scratch.run(["part"], Importer.Options(topIsAlbum: false))
+    #expect(attribute("taken", of: "album/Photos from 2019/Photo/IMG_1.CR2") != nil)
+    #expect(attribute("taken", of: "album/Trip/Photo/IMG_1.CR2") == nil)
+  }
+
+  @Test func hostileJSONIsNone() {
+    let deep = [UInt8](repeating: UInt8(ascii: "["), count: 500_000)
+    let inner = "{\"photoTakenTime\": " + String(repeating: "{\"a\":", count: 50_000)
+    for bytes in [
+      deep, Array(inner.utf8), Array("{\"photoTakenTime\": 5}".utf8), [0xFF, 0xFE], [],
+    ] {
+      #expect(GoogleJSON.facts(bytes) == nil && GoogleJSON.albumTitle(bytes) == nil)
+    }
+    let long = String(repeating: "ä", count: 100_000)
+    let text = "{\"photoTakenTime\": {}, \"description\": \"\(long)\"}"
+    #expect(GoogleJSON.facts(Array(text.utf8))?.notes[.caption]?.utf8.count ?? 0 <= 60 << 10)
+    let places = "\"geoData\": {\"latitude\": 1e300, \"longitude\": 5}"
+    #expect(GoogleJSON.facts(Array("{\"photoTakenTime\": {}, \(places)}".utf8))?.notes == [:])
+  }
+
   @Test(
     "An album's title is a name",
     arguments: [

@@ -18,16 +18,19 @@ extension FileSystem {
   package func tidyByDate(_ album: InodeNumber, preview: Bool = false) throws(FSError) -> TidyReport
   {
     if !preview { try writable() }
-    let (plan, path) = try space.read {
-      (catalog: borrowing Catalog) throws(FSError) -> (DatePlan, [UInt8]) in
+    let (listings, path) = try space.read {
+      (catalog: borrowing Catalog) throws(FSError) -> ([DatePlan.Listing], [UInt8]) in
       let index = try InodeIndex(directory: album, in: catalog)
       if !catalog.state(index).marks.contains(.album) { throw FSError(.invalid, "no album") }
-      return (DatePlan(index, catalog), FileSystem.path(of: index, catalog))
+      return (DatePlan.listings(of: index, catalog), FileSystem.path(of: index, catalog))
     }
+    // Groups and dates of names take long in a large album, and need no catalog.
+    let plan = DatePlan(listings)
     var report = TidyReport()
     report.undated = plan.undated.map { joined(path, [$0]) }
     var albums: [FileName: DayAlbum] = [:]
     for group in plan.groups {
+      let before = report.moves.count
       let names = group.photos.map { photo in
         joined(path, photo.folder.map { [$0, photo.name] } ?? [photo.name])
       }
@@ -52,8 +55,7 @@ extension FileSystem {
         }
       } catch {
         guard [.exists, .notDirectory].contains(error.code) else { throw error }
-        let moved = Set(report.moves.map(\.path))
-        report.clashes += names.filter { !moved.contains($0) }
+        report.clashes += names.dropFirst(report.moves.count - before)
       }
     }
     if !preview { try storing { () throws(StoreError) in try space.commit() } }
@@ -136,32 +138,40 @@ private struct DatePlan {
     var day: FileName
   }
 
+  /// The files of one directory, and what the catalog knows of them.
+  struct Listing {
+    let directory: InodeNumber
+    let folder: FileName?
+    fileprivate let files: [Found]
+  }
+
   /// What is known of a file.
-  private struct Found {
+  fileprivate struct Found {
     let name: FileName
     let number: InodeNumber
     let isPhoto: Bool
     /// True if its date is not known before its thumbnail is made.
     let isPending: Bool
-    let date: FileDate?
+    let taken: CaptureTime?
+    let isFilm: Bool
     let modified: Int64
+
+    var date: FileDate? {
+      taken.map { FileDate(stated: $0, isFilm: isFilm).refined(by: name.bytes) }
+    }
   }
 
-  var groups: [Group] = []
+  private(set) var groups: [Group] = []
   /// Photos whose date is not known before their thumbnail is made.
-  var undated: [FileName] = []
+  private(set) var undated: [FileName] = []
 
-  init(_ album: InodeIndex, _ catalog: borrowing Catalog) {
-    add(album, nil, catalog)
-    if let photo = AlbumRules.photoDirectory(of: album, catalog) { add(photo, .photo, catalog) }
+  init(_ listings: [Listing]) {
+    for listing in listings { add(listing) }
   }
 
-  private mutating func add(
-    _ directory: InodeIndex, _ folder: FileName?, _ catalog: borrowing Catalog
-  ) {
-    let files = DatePlan.files(in: directory, catalog)
+  private mutating func add(_ listing: Listing) {
+    let files = listing.files.sorted { $0.name < $1.name }
     let offsets = KnownOffsets(of: files.lazy.compactMap(\.date))
-    let number = catalog.state(directory).number
     for group in PhotoGrouping.groups(of: files.map(\.name)) {
       let members = group.members.map { files[$0.place] }
       // A sidecar alone is no photo.
@@ -176,29 +186,39 @@ private struct DatePlan {
         (date ?? named)?.day(beside: offsets, machineDay: SystemClock.localDay)
         ?? SystemClock.localDay(seconds: members[0].modified)
       let photos = members.map {
-        Photo(directory: number, folder: folder, name: $0.name, number: $0.number)
+        Photo(
+          directory: listing.directory, folder: listing.folder, name: $0.name, number: $0.number)
       }
       groups.append(Group(photos: photos, day: FileName(known: Array(day.utf8))))
     }
   }
 
-  private static func files(in directory: InodeIndex, _ catalog: borrowing Catalog) -> [Found] {
+  /// The album itself, and its Photo.
+  static func listings(of album: InodeIndex, _ catalog: borrowing Catalog) -> [Listing] {
+    let own = listing(album, nil, catalog)
+    let photo = AlbumRules.photoDirectory(of: album, catalog)
+    return [own] + (photo.map { [listing($0, .photo, catalog)] } ?? [])
+  }
+
+  private static func listing(
+    _ directory: InodeIndex, _ folder: FileName?, _ catalog: borrowing Catalog
+  ) -> Listing {
     var entries: [(name: FileName, index: InodeIndex)] = []
     catalog.forEachEntry(of: directory) { name, child, _ in
       if catalog.state(child).kind == .regular, !name.isHidden { entries.append((name, child)) }
       return true
     }
-    return entries.sorted { $0.name < $1.name }.map { name, index in
+    var files: [Found] = []
+    for (name, index) in entries {
       let state = catalog.state(index)
-      let taken = PhotoAttributes.taken(of: index, catalog)
-      return Found(
-        name: name, number: state.number, isPhoto: state.isPhoto,
-        isPending: state.isPhoto && state.needsThumbnail,
-        date: taken.map {
-          FileDate(stated: $0, isFilm: PhotoAttributes.isFilm(index, catalog))
-            .refined(by: name.bytes)
-        },
-        modified: state.modified.seconds)
+      files.append(
+        Found(
+          name: name, number: state.number, isPhoto: state.isPhoto,
+          isPending: state.isPhoto && state.needsThumbnail,
+          taken: PhotoAttributes.taken(of: index, catalog),
+          isFilm: PhotoAttributes.isFilm(index, catalog), modified: state.modified.seconds))
     }
+    return Listing(
+      directory: catalog.state(directory).number, folder: folder, files: files)
   }
 }

@@ -51,7 +51,8 @@ struct Takeout {
 
   /// What the sidecars of a group say, by the path of its leader.
   private var facts: [PlainPath: SidecarFacts] = [:]
-  private var factsOfPhotos: [Photo: SidecarFacts] = [:]
+  /// What is known of a photo by its name and size; nil inside if that is known of several.
+  private var factsOfPhotos: [Photo: SidecarFacts?] = [:]
 
   // MARK: Folders
 
@@ -103,7 +104,9 @@ struct Takeout {
       guard let found = Takeout.facts(in: group) else { continue }
       facts[group.items[0].file.path] = found
       for file in group.files where Takeout.folder(of: file.path) != nil && file.isMedia {
-        factsOfPhotos[Photo(name: file.name, size: file.entry.size)] = found
+        let photo = Photo(name: file.name, size: file.entry.size)
+        let isUnique = factsOfPhotos[photo].map { $0 == found } ?? true
+        factsOfPhotos.updateValue(isUnique ? found : nil, forKey: photo)
       }
     }
   }
@@ -112,7 +115,7 @@ struct Takeout {
   func facts(of group: TransferGroup) -> SidecarFacts? {
     if let own = facts[group.items[0].file.path] { return own }
     let photo = group.files.first { $0.isMedia && Takeout.folder(of: $0.path) != nil }
-    return photo.flatMap { factsOfPhotos[Photo(name: $0.name, size: $0.entry.size)] }
+    return photo.flatMap { factsOfPhotos[Photo(name: $0.name, size: $0.entry.size)] ?? nil }
   }
 
   private static func facts(in group: TransferGroup) -> SidecarFacts? {
