@@ -154,6 +154,8 @@ let package = Package(
     library("Traces", ["AlbumModel", "Inflating", "Posix"]),
     // What the containers of pictures say: dates of capture, orientation, embedded previews.
     library("PictureMetadata", ["AlbumModel", "FileKinds", "Inflating"]),
+    // Which files of a folder belong together: a photo with its sidecars, its film, its edited twin.
+    library("PhotoGroups", ["AlbumModel", "FileKinds"]),
     // Kinds of pictures that no library decodes.
     library("PictureDecoders"),
     library(
@@ -161,7 +163,11 @@ let package = Package(
     library(
       "AlbumStore", ["AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", algorithms, logging]),
     library(
-      "AlbumFileSystem", ["AlbumModel", "FileKinds", "Posix", "AlbumFormat", "AlbumStore", logging]),
+      "AlbumFileSystem",
+      [
+        "AlbumModel", "FileKinds", "Posix", "AlbumFormat", "AlbumStore", "PictureMetadata",
+        "PhotoGroups", logging,
+      ]),
 
     // Checking and repairing a space that is not mounted: judges what the store found, by the rules of
     // albums.
@@ -217,7 +223,7 @@ let package = Package(
       [
         "AlbumModel", "FileKinds", "Posix", "CLinux", "AlbumFormat", "AlbumSecrets", "AlbumStore",
         "AlbumCheck", "ThumbnailProtocol", "SecurityKeyProtocol", "ControlProtocol", "Daemon",
-        "Inflating", "Traces", "PictureMetadata", "Fetching", arguments, logging,
+        "Inflating", "Traces", "PictureMetadata", "PhotoGroups", "Fetching", arguments, logging,
       ]),
 
     // The gallery for browsers: a process of its own, without keys. It works on mounted spaces by ordinary
@@ -251,6 +257,7 @@ let package = Package(
       path: "Tests/AlbumTestSupport", swiftSettings: settings(of: "AlbumTestSupport")),
     tests("AlbumModelTests", ["AlbumModel"]),
     tests("PosixTests", ["AlbumModel", "Posix", "AlbumTestSupport"]),
+    tests("PhotoGroupsTests", ["AlbumModel", "PhotoGroups"]),
     tests("FileKindsTests", ["FileKinds", "PictureMetadata"]),
     tests(
       "PictureMetadataTests", ["AlbumModel", "FileKinds", "PictureMetadata", "AlbumTestSupport"]),

@@ -57,6 +57,13 @@ package enum NumberedName {
     FileName(known: bytes(name.bytes, number))
   }
 
+  /// Does the same, with the number behind the first `length` bytes of the name.
+  package static func of(_ name: FileName, _ number: Int, behind length: Int) -> FileName {
+    if number == 1 { return name }
+    return FileName(
+      known: joined(name.bytes[..<length], name.bytes[length...], Array(" (\(number))".utf8)))
+  }
+
   /// True if a file named `name` has or would get the name `candidate` where others are taken.
   package static func isForm(_ candidate: FileName, of name: FileName) -> Bool {
     if candidate == name { return true }
@@ -74,10 +81,16 @@ package enum NumberedName {
     if let dot = name.lastIndex(of: UInt8(ascii: ".")), dot != 0 {
       (stem, end) = (name[..<dot], name[dot...])
     }
-    let mark = Array(" (\(number))".utf8)
+    return joined(stem, end, Array(" (\(number))".utf8))
+  }
+
+  private static func joined(
+    _ start: ArraySlice<UInt8>, _ rest: ArraySlice<UInt8>, _ mark: [UInt8]
+  ) -> [UInt8] {
+    var (stem, end) = (start, rest)
     let room = FileName.maximumLength - mark.count
     // An ending that leaves no room is none.
-    if end.count >= room { (stem, end) = (name[...], name[name.endIndex...]) }
+    if end.count >= room { (stem, end) = (stem + end, end[end.endIndex...]) }
     while stem.count + end.count > room {
       // A character of UTF-8 goes as a whole.
       while let last = stem.popLast(), last & 0xC0 == 0x80 {}

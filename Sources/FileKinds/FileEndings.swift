@@ -23,13 +23,15 @@ enum FileEndings {
     .pcx: ["pcx"], .ico: ["ico"], .psd: ["psd", "psb"],
     .mp4: ["mp4", "m4v", "mov", "qt", "3gp", "3g2", "insv", "lrv"], .avi: ["avi"],
     .matroska: ["mkv", "webm"],
-    // Raw pictures of many makers.
-    .tiff: [
-      "tif", "tiff", "dng", "nef", "nrw", "arw", "sr2", "pef", "srw", "3fr", "iiq", "erf", "kdc",
-      "raw",
-    ],
-    .raw: ["cr2", "cr3", "raf", "orf", "rw2"],
+    .tiff: ["tif", "tiff"] + rawInTIFF, .raw: rawBySignature,
   ]
+
+  /// Raw pictures of many makers, which begin as any TIFF does.
+  private static let rawInTIFF = [
+    "dng", "nef", "nrw", "arw", "sr2", "pef", "srw", "3fr", "iiq", "erf", "kdc", "raw",
+  ]
+  private static let rawBySignature = ["cr2", "cr3", "raf", "orf", "rw2"]
+  static let raw = Set(rawInTIFF + rawBySignature)
 
   /// Kinds that get no thumbnail.
   private static let otherPictures: Set = ["svg"]
@@ -55,6 +57,9 @@ extension ImageKind {
   package func accepts(ending: String) -> Bool {
     FileEndings.ofKinds[self]?.contains(ending) ?? false
   }
+
+  /// True for an ending, in small letters and without the dot, of a camera's raw pictures.
+  package static func isRaw(ending: String) -> Bool { FileEndings.raw.contains(ending) }
 
   /// The usual ending of names for a file of this kind that begins with these bytes.
   package func ending(start: [UInt8]) -> String {

@@ -91,6 +91,16 @@ extension ExifBlock {
       return content(count, Int64(numbers.value(entry[8..<12])))
     }
 
+    /// The bytes of an entry of any kind whose elements are bytes.
+    func bytes(_ tag: Int, atMost limit: Int) -> [UInt8]? {
+      guard let entry = entry(tag), [1, 2, 7].contains(numbers.value(entry[2..<4])) else {
+        return nil
+      }
+      let count = numbers.value(entry[4..<8])
+      guard 5...limit ~= count else { return nil }
+      return content(count, Int64(numbers.value(entry[8..<12])))
+    }
+
     /// The first number of 16 or 32 bits.
     func number(_ tag: Int, in range: ClosedRange<Int>) -> Int? {
       guard let entry = entry(tag), numbers.value(entry[4..<8]) > 0 else { return nil }

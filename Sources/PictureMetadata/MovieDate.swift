@@ -5,18 +5,29 @@ import AlbumModel
 /// The item `com.apple.quicktime.creationdate` states the local time and its distance from UTC. It lies in a
 /// box `meta`, which FFmpeg puts into a box `udta`. The head `mvhd` states a time in UTC, or 0.
 enum MovieDate {
-  private static let itemName = Array("com.apple.quicktime.creationdate".utf8)
-  /// Bytes of a date.
+  private static let itemName = "com.apple.quicktime.creationdate"
+  /// Bytes of a date, and of other short texts.
   private static let textLimit = 100
 
   static func date(in movie: Range<Int64>, _ read: CaptureDate.Read) -> CaptureTime? {
+    if let time = text(of: itemName, in: movie, read).flatMap({ CaptureTime(movie: $0) }) {
+      return time
+    }
+    let boxes = BoxedMetadata.boxes(in: movie, read)
+    return content("mvhd", of: boxes).flatMap { created(in: $0, read) }
+  }
+
+  /// A short text that the film states under a name; nil if it does not.
+  static func text(
+    of name: String, in movie: Range<Int64>, _ read: CaptureDate.Read
+  ) -> [UInt8]? {
     let boxes = BoxedMetadata.boxes(in: movie, read)
     let ofUser = content("udta", of: boxes).map { BoxedMetadata.boxes(in: $0, read) } ?? []
     let metas = [boxes, ofUser].compactMap { content("meta", of: $0) }
     for meta in metas {
-      if let time = stated(in: meta, read) { return time }
+      if let text = text(of: Array(name.utf8), inItems: meta, read) { return text }
     }
-    return content("mvhd", of: boxes).flatMap { created(in: $0, read) }
+    return nil
   }
 
   private static func content(_ type: String, of boxes: [BoxedMetadata.Box]) -> Range<Int64>? {
@@ -44,32 +55,35 @@ enum MovieDate {
 
   /// `meta`: a box `keys` with the names of items, and a box `ilst` with boxes `data`, whose types are the
   /// numbers of those names, from 1 on.
-  private static func stated(in meta: Range<Int64>, _ read: CaptureDate.Read) -> CaptureTime? {
+  private static func text(
+    of name: [UInt8], inItems meta: Range<Int64>, _ read: CaptureDate.Read
+  ) -> [UInt8]? {
     guard let head = read(8, meta.lowerBound), head.count == 8 else { return nil }
     // In an MP4 version and flags come first.
     let start = head[4..<8].elementsEqual("hdlr".utf8) ? 0 : Int64(4)
     let boxes = BoxedMetadata.boxes(in: meta.dropFirst(start), read)
     guard let keys = content("keys", of: boxes), let items = content("ilst", of: boxes),
-      let number = number(ofItemIn: keys, read)
+      let number = number(of: name, in: keys, read)
     else { return nil }
     let wanted = BoxedMetadata.boxes(in: items, read).first {
       Numbers(isBigEndian: true).value($0.type[...]) == number
     }
     guard let item = wanted?.content,
       let data = BoxedMetadata.boxes(in: item, read).first?.content.dropFirst(8),
-      data.upperBound - data.lowerBound <= textLimit,
-      let text = read(Int(data.upperBound - data.lowerBound), data.lowerBound)
+      data.upperBound - data.lowerBound <= textLimit
     else { return nil }
-    return CaptureTime(movie: text)
+    return read(Int(data.upperBound - data.lowerBound), data.lowerBound)
   }
 
   /// `keys`: version, flags, the number of names; each name with its length and namespace, 4 bytes each.
-  private static func number(ofItemIn keys: Range<Int64>, _ read: CaptureDate.Read) -> Int? {
+  private static func number(
+    of wanted: [UInt8], in keys: Range<Int64>, _ read: CaptureDate.Read
+  ) -> Int? {
     let names = BoxedMetadata.boxes(in: keys.dropFirst(8), read)
     let place = names.firstIndex { name in
       name.type.elementsEqual("mdta".utf8)
-        && name.content.upperBound - name.content.lowerBound == itemName.count
-        && read(itemName.count, name.content.lowerBound) == itemName
+        && name.content.upperBound - name.content.lowerBound == wanted.count
+        && read(wanted.count, name.content.lowerBound) == wanted
     }
     return place.map { $0 + 1 }
   }
@@ -88,19 +102,5 @@ extension CaptureTime {
     var zone = text.dropFirst(19).drop { $0 == UInt8(ascii: ".") || 48...57 ~= $0 }
     if zone.count == 5 { zone = zone.prefix(3) + [UInt8(ascii: ":")] + zone.suffix(2) }
     self.init(Array(text.prefix(19) + zone))
-  }
-
-  /// A time in UTC, in seconds since 1970.
-  init?(seconds: Int) {
-    // Years that begin in March, in cycles of 400 years: the leap day is the last of its year.
-    let days = seconds / 86400 + 719_468
-    let (cycle, day) = (days / 146_097, days % 146_097)
-    let year = (day - day / 1460 + day / 36524 - day / 146_096) / 365
-    let dayOfYear = day - (365 * year + year / 4 - year / 100)
-    let month = (5 * dayOfYear + 2) / 153
-    self.init(
-      year: year + cycle * 400 + (month < 10 ? 0 : 1), month: month < 10 ? month + 3 : month - 9,
-      dayOfMonth: dayOfYear - (153 * month + 2) / 5 + 1, hour: seconds % 86400 / 3600,
-      minute: seconds % 3600 / 60, second: seconds % 60, offset: 0)
   }
 }

@@ -23,7 +23,7 @@ enum XMPPacket {
   }
 
   /// The values behind the name of a property, `="…"` or `>…<`. At most some.
-  private static func values(of name: [UInt8], in packet: [UInt8]) -> [[UInt8]] {
+  static func values(of name: [UInt8], in packet: [UInt8]) -> [[UInt8]] {
     var found: [[UInt8]] = []
     var at = 0
     while at + name.count < packet.count, found.count < 10 {

@@ -181,12 +181,14 @@ package enum PlainCopy {
   }
 
   /// True if a copy has the modification time to the second, the permissions and all attributes of users that
-  /// the original has.
-  package static func hasDetails(of original: some SystemPath, _ copy: some SystemPath) -> Bool {
+  /// the original has. `modified` is the time that the copy got instead, if it got another one.
+  package static func hasDetails(
+    of original: some SystemPath, _ copy: some SystemPath, modified: Int64? = nil
+  ) -> Bool {
     guard let one = try? PlainEntry(original), let other = try? PlainEntry(copy) else {
       return false
     }
-    return one.modified.seconds == other.modified.seconds
+    return [one.modified.seconds, modified].contains(other.modified.seconds)
       && one.permissions & 0o777 == other.permissions & 0o777
       && userAttributes(of: original).allSatisfy { attribute(copy, $0) == attribute(original, $0) }
   }

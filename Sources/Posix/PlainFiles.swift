@@ -1,3 +1,4 @@
+package import AlbumModel
 internal import CLinux
 internal import Glibc
 
@@ -51,6 +52,11 @@ package enum PlainFiles {
     let path = path.cString
     let length = unsafe clinux_attribute(path, name, &value, UInt(value.count))
     return length < 0 ? nil : Array(value.prefix(length))
+  }
+
+  /// utimensat(2): sets the modification time of a file.
+  package static func setTime(_ time: Timestamp, of path: PlainPath) throws(Errno) {
+    try FileDescriptor(open: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY).setTimes(time)
   }
 
   /// mkdir(2), with the right to write for its owner.

@@ -37,6 +37,25 @@ package enum SystemClock {
       + "." + String(repeating: "0", count: 6 - micros.count) + micros + "Z"
   }
 
+  /// The day of such a time: `YYYY-MM-DD`.
+  package static func localDay(seconds: Int64) -> String {
+    String(localTime(seconds: seconds).prefix { $0 != " " })
+  }
+
+  /// The minutes by which the zone of the process was ahead of UTC at such a time.
+  package static func offset(at seconds: Int64) -> Int {
+    var time = time_t(seconds)
+    var parts = unsafe tm()
+    guard unsafe localtime_r(&time, &parts) != nil else { return 0 }
+    return unsafe parts.tm_gmtoff / 60
+  }
+
+  /// Makes the zone that this value of the variable TZ means that of the process.
+  package static func setZone(_ variable: String) {
+    unsafe _ = setenv("TZ", variable, 1)
+    tzset()
+  }
+
   /// Seconds since 1970-01-01 UTC of a time in the time zone of the process. Numbers beyond their range count
   /// on, as in mktime(3).
   package static func seconds(

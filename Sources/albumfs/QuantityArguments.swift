@@ -109,3 +109,28 @@ struct DurationArgument: ExpressibleByArgument, Equatable {
     seconds = number * (unit ?? 1)
   }
 }
+
+/// A time zone as a user types it: a name such as `Europe/Berlin`, or a distance from UTC such as `+02:00`.
+struct TimeZoneArgument: ExpressibleByArgument, Equatable {
+  /// The value of the variable TZ that means the zone.
+  let variable: String
+
+  init?(argument: String) {
+    let bytes = Array(argument.utf8)
+    if let offset = CaptureTime.offset(bytes[...]), !bytes.isEmpty {
+      // POSIX counts from the zone to UTC.
+      let clock = argument.dropFirst()
+      variable = offset == 0 ? "UTC0" : "<\(argument)>\(offset > 0 ? "-" : "+")\(clock)"
+      return
+    }
+    let isName = argument.utf8.allSatisfy {
+      48...57 ~= $0 || 65...90 ~= $0 & 0xDF || "/_+-".utf8.contains($0)
+    }
+    // The C library takes an unknown name for UTC.
+    guard isName, !argument.hasPrefix("/"),
+      (try? PlainEntry("/usr/share/zoneinfo/\(argument)").kind) != .directory,
+      PathCalls.exists("/usr/share/zoneinfo/\(argument)")
+    else { return nil }
+    variable = ":\(argument)"
+  }
+}

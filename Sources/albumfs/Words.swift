@@ -38,6 +38,7 @@ enum Words {
     "<n>": "Give a number, such as 100.",
     "<days>": "Give a number of days, such as 30d.",
     "<when>": "Give a time, such as 2026-11-26T10:00, or how long ago, such as 90m, 2h or 3d.",
+    "<zone>": "Give a zone, such as Europe/Berlin or +02:00.",
   ]
 
   private static var verbs: [String] {

@@ -248,6 +248,102 @@ struct TidyByDateTests {
   }
 }
 
+/// What belongs to a photo moves with it.
+struct TidyGroupTests {
+  let space: TestSpace
+
+  init() throws {
+    space = try TestSpace()
+    try space.mkdir("Phone")
+  }
+
+  /// A file that begins with a letter is a photo of that letter's date; any other is none.
+  private func makeThumbnails(_ dates: [Character: String]) throws {
+    while let photo = space.fileSystem.nextPhoto() {
+      let text = String(decoding: space.content(of: photo) ?? [], as: UTF8.self)
+      guard text.hasSuffix("picture") || text.hasSuffix("film") else {
+        space.fileSystem.fail(photo, reason: .notAPicture)
+        continue
+      }
+      try space.fileSystem.finish(
+        photo, thumbnail: [1],
+        facts: PictureFacts(
+          dimensions: PictureDimensions(width: 1, height: 1),
+          taken: text.first.flatMap { dates[$0] }.flatMap { CaptureTime(Array($0.utf8)) },
+          duration: text.hasSuffix("film") ? VideoDuration(milliseconds: 1000) : nil))
+    }
+  }
+
+  private func tidy() throws -> TidyReport {
+    try space.fileSystem.tidyByDate(space.number("Phone"))
+  }
+
+  @Test func aGroupGoesByTheDateOfItsPhoto() throws {
+    try space.write("a picture", to: "Phone/Photo/IMG_1.HEIC")
+    try space.write("b film", to: "Phone/Photo/IMG_1.MOV")
+    try space.write("edit", to: "Phone/Photo/IMG_1.AAE")
+    try space.write("text", to: "Phone/Photo/IMG_1.HEIC.xmp")
+    try space.write("c picture", to: "Phone/Photo/IMG_1-edited.jpg")
+    try space.write("alone", to: "Phone/Photo/IMG_2.AAE")
+    try makeThumbnails([
+      "a": "2023-05-04T23:30:00+02:00", "b": "2023-05-04T21:30:00+00:00",
+      "c": "2024-01-01T00:00:00",
+    ])
+    let report = try tidy()
+    #expect(report.moves.count == 5)
+    #expect(
+      try space.list("Phone/2023-05-04/Photo") == [
+        "IMG_1-edited.jpg", "IMG_1.AAE", "IMG_1.HEIC", "IMG_1.HEIC.xmp", "IMG_1.MOV",
+      ])
+    #expect(try space.list("Phone/Photo") == ["IMG_2.AAE"])
+    #expect(try space.fileSystem.undo(report.moves).moves.count == 5)
+    #expect(try space.list("Phone/Photo").count == 6 && !space.exists("Phone/2023-05-04"))
+  }
+
+  @Test func aGroupOfWhichOneNameIsTakenStaysTogether() throws {
+    try space.write("a picture", to: "Phone/IMG_1.HEIC")
+    try space.write("edit", to: "Phone/IMG_1.AAE")
+    try space.mkdir("Phone/2023-05-04")
+    try space.write("another edit", to: "Phone/2023-05-04/Photo/IMG_1.AAE")
+    try space.write("a third edit", to: "Phone/Photo/IMG_1.AAE")
+    try makeThumbnails(["a": "2023-05-04T12:00:00"])
+    #expect(try tidy().clashes.count == 2)
+    #expect(try space.fileSystem.tidy(space.number("Phone")).clashes.count == 2)
+    #expect(space.exists("Phone/IMG_1.HEIC") && space.exists("Phone/IMG_1.AAE"))
+    #expect(try space.text("Phone/2023-05-04/Photo/IMG_1.AAE") == "another edit")
+  }
+
+  @Test func aNameTellsTheDayWhereThePictureDoesNot() throws {
+    try space.write("x picture", to: "Phone/IMG-20190505-WA0001.jpg")
+    try space.write("a picture", to: "Phone/IMG_20190505_121314.jpg")
+    try makeThumbnails(["a": "2023-05-04T12:00:00"])
+    _ = try tidy()
+    #expect(space.exists("Phone/2019-05-05/Photo/IMG-20190505-WA0001.jpg"))
+    #expect(space.exists("Phone/2023-05-04/Photo/IMG_20190505_121314.jpg"))
+  }
+
+  /// The film states UTC. A photo beside it was taken in Auckland, where the next day had begun.
+  @Test func aFilmGoesByTheClockOfThePhotoBesideIt() throws {
+    try space.write("a picture", to: "Phone/IMG_1.jpg")
+    try space.write("b film", to: "Phone/MVI_2.mp4")
+    try makeThumbnails(["a": "2024-07-04T08:00:00+12:00", "b": "2024-07-03T20:00:00+00:00"])
+    _ = try tidy()
+    #expect(try space.list("Phone/2024-07-04/Photo") == ["IMG_1.jpg", "MVI_2.mp4"])
+  }
+
+  /// A copy of a NAS has a folder of thumbnails beside the photos.
+  @Test func aFolderOfAnotherProgramBecomesNoAlbum() throws {
+    for name in ["@eaDir", "Phone/@eaDir", "$RECYCLE.BIN", "Phone/__MACOSX"] {
+      try space.mkdir(name)
+      try space.write("a picture", to: "\(name)/thumb.jpg")
+      #expect(try space.list(name) == ["thumb.jpg"])
+    }
+    #expect(space.fileSystem.nextPhoto() == nil, "nothing in it gets a thumbnail")
+    try space.rename("@eaDir", "#recycle")
+    #expect(throws: FSError.self) { try space.rename("#recycle", "Album") }
+  }
+}
+
 /// The times of a Thumb tell that its thumbnails have changed.
 struct ThumbTimesTests {
   let space: TestSpace

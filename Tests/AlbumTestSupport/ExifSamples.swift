@@ -35,6 +35,28 @@ package enum ExifSamples {
       + segment + [0xFF, 0xDA, 0, 2, 0xFF, 0xD9, 0, 0, 0, 0]
   }
 
+  /// A JPEG with the maker's note of an iPhone, which ties it to the film of its Live Photo.
+  package static func livePhoto(identifier: String) -> [UInt8] {
+    func entry(_ tag: Int, _ type: Int, _ count: Int, _ value: Int) -> [UInt8] {
+      [tag >> 8, tag, type >> 8, type].map { UInt8($0 & 0xFF) } + big(count) + big(value)
+    }
+    func directory(_ entries: [[UInt8]]) -> [UInt8] {
+      [0, UInt8(entries.count)] + entries.joined() + big(0)
+    }
+    let text = Array(identifier.utf8) + [0]
+    let head = Array("Apple iOS\0".utf8) + [0, 1] + Array("MM".utf8)
+    let note = head + directory([entry(0x0001, 9, 1, 14), entry(0x0011, 2, text.count, 44)]) + text
+    let date = Array("2024:07:03 12:34:56".utf8) + [0]
+    let exif = directory([entry(0x9003, 2, 20, 56), entry(0x927C, 7, note.count, 76)])
+    let tiff = Array("MM".utf8) + [0, 42] + big(8) + directory([entry(0x8769, 4, 1, 26)])
+    return jpeg(segment: Array("Exif\0\0".utf8) + tiff + exif + date + note)
+  }
+
+  /// The film of a Live Photo.
+  package static func liveFilm(identifier: String, created: UInt64) -> [UInt8] {
+    film(created: created, stated: identifier, name: "com.apple.quicktime.content.identifier")
+  }
+
   /// A packet of XMP with one property.
   package static func xmp(
     _ property: String = "exif:DateTimeOriginal=\"2024-07-03T12:34:56+02:00\""
@@ -133,7 +155,8 @@ package enum ExifSamples {
 
   /// The boxes of a film without a stream. `created` counts from 1904; `stated` is Apple's date.
   package static func film(
-    brand: String? = "isom", created: UInt64 = 0, isLong: Bool = false, stated: String? = nil
+    brand: String? = "isom", created: UInt64 = 0, isLong: Bool = false, stated: String? = nil,
+    name key: String = "com.apple.quicktime.creationdate"
   ) -> [UInt8] {
     let bytes = [24, 16, 8, 0].map { UInt8(created >> $0 & 0xFF) }
     let high = [56, 48, 40, 32].map { UInt8(created >> $0 & 0xFF) }
@@ -143,8 +166,7 @@ package enum ExifSamples {
       func name(_ name: String) -> [UInt8] { box("mdta", Array(name.utf8)) }
       let keys = box(
         "keys",
-        big(0) + big(2) + name("com.apple.quicktime.make")
-          + name("com.apple.quicktime.creationdate"))
+        big(0) + big(2) + name("com.apple.quicktime.make") + name(key))
       func item(_ number: UInt8, _ text: String) -> [UInt8] {
         let data = box("data", big(1) + big(0) + Array(text.utf8))
         return big(data.count + 8) + [0, 0, 0, number] + data

@@ -87,4 +87,33 @@ struct FileKindsTests {
       #expect(page.contains("\"\(brand)\""), "\(brand)")
     }
   }
+
+  /// The gallery's page leaves out the same when a folder is dropped on it. Hidden folders stay behind there
+  /// anyway.
+  @Test func thePageLeavesOutTheSame() throws {
+    let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("../../Sources/Gallery/Pages/upload-files.js")
+    let text = try String(contentsOf: page, encoding: .utf8)
+    for (name, isListed) in [
+      ("leftoverFiles", Leftover.isFile), ("leftoverFolders", Leftover.isFolder),
+    ] {
+      let rest = try #require(text.components(separatedBy: "const \(name) = new Set([").last)
+      let list = rest.components(separatedBy: "]")[0].matches(of: /"([^"]+)"/)
+        .map { String($0.1).replacing("\\r", with: "\r") }
+      #expect(list.count > 5)
+      for entry in list { #expect(isListed(Array(entry.utf8)), "\(entry)") }
+    }
+  }
+
+  @Test func whatOtherProgramsKeepIsKnownInAnyCase() {
+    for name in ["@eaDir", "@EADIR", "$recycle.bin", "System Volume Information", ".Trash-1000"] {
+      #expect(Leftover.isFolder(Array(name.utf8)), "\(name)")
+    }
+    for name in ["Thumbs.db", "THUMBS.DB", "Desktop.ini", ".DS_Store", "Icon\r"] {
+      #expect(Leftover.isFile(Array(name.utf8)), "\(name)")
+    }
+    for name in ["Recycled", "Thumbs", "Icon", "eaDir", ""] {
+      #expect(!Leftover.isFolder(Array(name.utf8)) && !Leftover.isFile(Array(name.utf8)), "\(name)")
+    }
+  }
 }

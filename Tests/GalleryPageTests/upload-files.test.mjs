@@ -29,3 +29,7 @@ test("a camera's folders are no albums", () => {
   assert.deepEqual(found("DCIM/100CANON/a.jpg", "DCIM/Trip/b.jpg", "Card/DCIM/101_FUJI/c.jpg"), ["a.jpg", "Trip/b.jpg", "Card/c.jpg"]);
   assert.deepEqual(albumsOf(["100CANON"], () => false), ["100CANON"]);
 });
+
+test("what systems and programs keep among photos for themselves stays behind", () => {
+  assert.deepEqual(found("@eaDir/a.jpg/x.jpg", "Trip/@eaDir/b.jpg", "Trip/$RECYCLE.BIN/c.jpg", "Trip/THUMBS.DB", "Trip/d.jpg"), ["Trip/d.jpg"]);
+});

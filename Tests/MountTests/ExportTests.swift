@@ -74,6 +74,36 @@ import Testing
     }
   }
 
+  /// Two photos of one name lie in the album and in its Photo; one name of a group is taken at the target.
+  @Test func whatBelongsToAPhotoGetsItsNumber() throws {
+    try MountedStore.use { mounted in
+      try mounted.sh(
+        """
+        mkdir $M/Trip; for f in HEIC MOV HEIC.xmp; do
+          echo one $f > $M/Trip/Photo/IMG_1.$f; echo two $f > $M/Trip/IMG_1.$f
+        done
+        albumfs export -q $M/Trip --zip $W/all.zip
+        mkdir -p $W/out/Trip; echo another > $W/out/Trip/IMG_1.MOV
+        for run in 1 2; do albumfs export -q $M/Trip $W/out; done
+        test "$(ls $W/out/Trip | wc -l)" = 7
+        for n in 2 3; do
+          test "$(cat "$W/out/Trip/IMG_1 ($n)".* | cut -d' ' -f1 | sort -u | wc -l)" = 1
+          test "$(ls "$W/out/Trip/IMG_1 ($n)".* | wc -l)" = 3; test -s "$W/out/Trip/IMG_1 ($n).HEIC.xmp"
+        done
+        """)
+      try mounted.python(
+        """
+        import zipfile
+        with zipfile.ZipFile(W + "/all.zip") as archive:
+            names = sorted(archive.namelist())
+            assert names == ["Trip/IMG_1 (2).HEIC", "Trip/IMG_1 (2).HEIC.xmp", "Trip/IMG_1 (2).MOV",
+                "Trip/IMG_1.HEIC", "Trip/IMG_1.HEIC.xmp", "Trip/IMG_1.MOV"], names
+            words = {name: archive.read(name).split()[0] for name in names}
+            assert len({words[n] for n in names if "(2)" in n}) == 1
+        """)
+    }
+  }
+
   /// Every part of albumfs that asks what a file is takes these for the same picture.
   @Test func aHEICOfAnyMainBrandIsAPictureEverywhere() throws {
     try MountedStore.use { mounted in

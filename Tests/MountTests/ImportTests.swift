@@ -145,6 +145,60 @@ import Testing
     }
   }
 
+  /// A folder of a NAS: what it keeps for itself, what the person excludes, a film of Auckland, a chat.
+  @Test func aFolderOfANASIsImportedAsAPersonWants() throws {
+    try MountedStore.use { mounted in
+      let film = ExifSamples.film(created: 2_082_844_800 + 1_720_036_800)
+      try mounted.write(Data(film), "nas/Trip/MVI_2.MP4")
+      let told = try mounted.sh(
+        """
+        cd $W/nas; mkdir -p @eaDir Trip/@eaDir/x.jpg Old; echo chat > Trip/IMG-20190505-WA0001.jpg
+        echo thumb > @eaDir/a.jpg; echo thumb > Trip/@eaDir/x.jpg/t.jpg; echo > Trip/Thumbs.db; echo > Old/o.jpg
+        cp -r $W/nas $M/copied; test ! -e $M/copied/@eaDir/Thumb; test -d $M/copied/Trip/Thumb
+        albumfs import --exclude Old/ --by-date --time-zone Pacific/Auckland $W/nas $M 2>&1
+        cmp Trip/MVI_2.MP4 $M/2024-07-04/Photo/MVI_2.MP4; test -s $M/2019-05-05/Photo/IMG-20190505-WA0001.jpg
+        test "$(albumfs list-photos $M/2024-07-04 | cut -f1)" = 2024-07-03T20:00:00+00:00
+        """)
+      #expect(
+        told.contains("left out 3 that other programs keep for themselves (@eaDir, Thumbs.db)"),
+        "\(told)")
+      #expect(told.contains("excluded 1") && told.contains("Imported 2 files"), "\(told)")
+      for words in ["--time-zone Nowhere", "--exclude /"] {
+        let outcome = try mounted.outcome("albumfs import --by-date \(words) $W/nas $M")
+        #expect(outcome.code == 1, "\(outcome)")
+      }
+    }
+  }
+
+  /// Two zip parts of Google Takeout: the photo in one, its JSON in the other.
+  @Test func aTakeoutBringsItsFactsIntoTheSpace() throws {
+    try MountedStore.use { mounted in
+      try mounted.python(
+        """
+        import json, zipfile
+        facts = {"title": "a.jpg", "description": "Garden", "favorited": True,
+            "photoTakenTime": {"timestamp": "1557058394"}, "geoData": {"latitude": 48.1, "longitude": 11.5}}
+        with zipfile.ZipFile(W + "/takeout-001.zip", "w") as part:
+            part.writestr("Takeout/Google Photos/Trip/a.jpg", b"a photo")
+        with zipfile.ZipFile(W + "/takeout-002.zip", "w") as part:
+            part.writestr("Takeout/Google Photos/Trip/a.jpg.supplemental-metadata.json", json.dumps(facts))
+        """)
+      try mounted.sh(
+        """
+        value() { getfattr --only-values -n user.albumfs.$1 $M/Trip/Photo/a.jpg; }
+        albumfs import -q --without-json --time-zone Europe/Berlin $W/takeout-*.zip $M
+        test "$(ls $M/Trip/Photo)" = a.jpg; test "$(value caption)" = Garden; test "$(value favourite)" = 1
+        test "$(value taken)" = 2019-05-05T14:13:14+02:00; test "$(value place)" = 48.100000,11.500000
+        test "$(stat -c %Y $M/Trip/Photo/a.jpg)" = 1557058394
+        for bad in rating=6 favourite=yes place=91,0 'tags='; do
+          if setfattr -n user.albumfs.${bad%=*} -v "${bad#*=}" $M/Trip/Photo/a.jpg 2> /dev/null; then exit 1; fi
+        done
+        setfattr -n user.albumfs.rating -v 5 $M/Trip/Photo/a.jpg; cp -a $M/Trip/Photo/a.jpg $W/b.jpg
+        test "$(getfattr --only-values -n user.albumfs.rating $W/b.jpg)" = 5
+        """)
+    }
+  }
+
   /// Latin-1, and two spellings of a name that Unicode treats as one.
   @Test func namesAreKeptByteForByte() throws {
     try MountedStore.use { mounted in

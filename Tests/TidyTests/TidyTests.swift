@@ -75,7 +75,8 @@ struct TidyTests {
       "AlbumModel", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore", "AlbumFileSystem",
       "ThumbnailProtocol", "ThumbnailCell", "Thumbnails", "PictureDecoders", "VideoPosters",
       "albumfs-thumbnailer", "albumfs-video-thumbnailer", "FUSEDriver", "Traces",
-      "PictureMetadata", "FileKinds", "Inflating", "SecurityKeyProtocol", "albumfs-fido2",
+      "PictureMetadata", "PhotoGroups", "FileKinds", "Inflating", "SecurityKeyProtocol",
+      "albumfs-fido2",
       "Fetching", "albumfs-fetch",
       "SystemCallFilter",
     ]

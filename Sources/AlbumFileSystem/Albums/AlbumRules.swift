@@ -1,6 +1,7 @@
 import AlbumFormat
 import AlbumModel
 import AlbumStore
+import FileKinds
 
 // The rules of albums: what a directory is, and which names may go where. An album, and an album's Photo or
 // Thumb, has a mark on its inode. For directories below, the rules climb to the next mark, so that a rename
@@ -14,7 +15,7 @@ enum Zone: Equatable {
   case photo(album: InodeIndex, top: InodeIndex)
   /// An album's Thumb, or a folder in it.
   case thumb(album: InodeIndex, top: InodeIndex)
-  /// A directory whose name begins with a dot, and everything below it.
+  /// A directory that is no album by its name (`AlbumRules`), and everything below it.
   case plain
 
   /// True if a picture here is a photo and gets a thumbnail.
@@ -117,9 +118,15 @@ enum AlbumRules {
     switch Zone(of: parent, in: catalog) {
     case .album where name == .photo: .photoDirectory
     case .album where name == .thumb: .thumbDirectory
-    case .root, .album: name.isHidden ? [] : .album
+    case .root, .album: staysPlain(name) ? [] : .album
     default: []
     }
+  }
+
+  /// True for a name whose directory becomes no album: a hidden one, and one that other programs make for
+  /// themselves in every folder of photos.
+  private static func staysPlain(_ name: FileName) -> Bool {
+    name.isHidden || Leftover.isFolder(name.bytes)
   }
 
   /// True if a directory may get this name here; otherwise it must be copied. A rename makes no plain
@@ -129,8 +136,8 @@ enum AlbumRules {
   ) -> Bool {
     let isAlbum = catalog.state(directory).marks.contains(.album)
     switch Zone(of: parent, in: catalog) {
-    case .root: return isAlbum || name.isHidden
-    case .album: return name != .photo && name != .thumb && (isAlbum || name.isHidden)
+    case .root: return isAlbum || staysPlain(name)
+    case .album: return name != .photo && name != .thumb && (isAlbum || staysPlain(name))
     case .photo, .thumb: return !isAlbum && !holdsAlbum(directory, catalog)
     case .plain: return true
     }

@@ -9,6 +9,7 @@ import AlbumStore
 ///   goes. Requests get their values, and no list has their names. What a user sets on the photo itself goes
 ///   first.
 /// - `user.albumfs.rotation`: set by users only. The thumbnail follows it.
+/// - those of `PhotoNote`: what people say of the photo.
 enum PhotoAttributes {
   static let taken = Array("user.albumfs.taken".utf8)
   static let dimensions = Array("user.albumfs.dimensions".utf8)
@@ -43,7 +44,10 @@ enum PhotoAttributes {
       if VideoDuration(value) == nil { throw FSError(.invalid, "a duration is 12.480") }
     case rotation:
       if Rotation(value) == nil { throw FSError(.invalid, "a rotation is 0, 90, 180 or 270") }
-    default: break
+    default:
+      if let note = PhotoNote(attribute: name), !note.accepts(value) {
+        throw FSError(.invalid, note.example)
+      }
     }
   }
 
@@ -77,6 +81,11 @@ enum PhotoAttributes {
   static func taken(of photo: InodeIndex, _ catalog: borrowing Catalog) -> CaptureTime? {
     if let own = catalog.attribute(taken, of: photo) { return CaptureTime(own) }
     return facts(of: photo, catalog)?.taken
+  }
+
+  /// True for a photo that is a film, as its thumbnail has shown.
+  static func isFilm(_ photo: InodeIndex, _ catalog: borrowing Catalog) -> Bool {
+    catalog.attribute(duration, of: photo) != nil || facts(of: photo, catalog)?.duration != nil
   }
 
   static func dimensions(of photo: InodeIndex, _ catalog: borrowing Catalog) -> PictureDimensions? {

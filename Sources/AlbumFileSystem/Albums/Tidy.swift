@@ -1,9 +1,10 @@
 import AlbumFormat
 package import AlbumModel
 import AlbumStore
+import PhotoGroups
 
 // `albumfs tidy` moves the photos that lie directly in an album into its Photo. It never overwrites: it
-// reports a name that exists already.
+// reports a name that exists already, and leaves what belongs to that photo beside it.
 
 /// The result of tidying.
 package struct TidyReport: Sendable {
@@ -94,19 +95,24 @@ extension FileSystem {
       return index
     }
     let time = clock.now()
+    let files = try space.read { (catalog: borrowing Catalog) throws(FSError) -> [FileName] in
+      Tidying.files(of: try index(catalog), catalog)
+    }
+    // Groups take long in a large album, and need no catalog.
+    let groups = PhotoGrouping.groups(of: files).map { $0.members.map { files[$0.place] } }
     let (plan, path): (Tidying.Plan, [UInt8])
     var target: InodeNumber?
     if preview {
       (plan, path) = try space.read {
         (catalog: borrowing Catalog) throws(FSError) -> (Tidying.Plan, [UInt8]) in
         let index = try index(catalog)
-        return (Tidying.plan(index, catalog), FileSystem.path(of: index, catalog))
+        return (Tidying.plan(index, groups, catalog), FileSystem.path(of: index, catalog))
       }
     } else {
       (plan, path, target) = try space.change {
         (catalog: inout Catalog) throws(FSError) -> (Tidying.Plan, [UInt8], InodeNumber?) in
         let index = try index(catalog)
-        let done = Tidying.tidy(index, time, &catalog)
+        let done = Tidying.tidy(index, groups, time, &catalog)
         let photo = AlbumRules.photoDirectory(of: index, catalog).map { catalog.state($0).number }
         return (done, FileSystem.path(of: index, catalog), photo)
       }
@@ -136,26 +142,44 @@ private enum Tidying {
 
   enum Undone { case moved(from: InodeNumber), clashes, isElsewhere }
 
-  static func plan(_ album: InodeIndex, _ catalog: borrowing Catalog) -> Plan {
+  /// The files that lie directly in an album.
+  static func files(of album: InodeIndex, _ catalog: borrowing Catalog) -> [FileName] {
+    var files: [FileName] = []
+    catalog.forEachEntry(of: album) { name, child, _ in
+      if catalog.state(child).kind == .regular, !name.isHidden { files.append(name) }
+      return true
+    }
+    return files
+  }
+
+  /// Leaves out files that are gone since they were grouped.
+  static func plan(
+    _ album: InodeIndex, _ groups: [[FileName]], _ catalog: borrowing Catalog
+  ) -> Plan {
     let target = catalog.child(.photo, of: album)
     let isBlocked = target.map { !catalog.state($0).marks.contains(.photoDirectory) } ?? false
     var plan = Plan()
-    catalog.forEachEntry(of: album) { name, child, _ in
-      let state = catalog.state(child)
-      if state.kind != .regular || name.isHidden { return true }
-      if isBlocked || target.map({ catalog.child(name, of: $0) != nil }) ?? false {
-        plan.clashes.append(name)
-      } else {
-        plan.photos.append((name, state.number))
+    for group in groups {
+      let members = group.compactMap { name in
+        catalog.child(name, of: album).map { (name: name, state: catalog.state($0)) }
+      }.filter { $0.state.kind == .regular }
+      let isTaken = target.map { target in
+        members.contains { catalog.child($0.name, of: target) != nil }
       }
-      return true
+      if isBlocked || isTaken ?? false {
+        plan.clashes += members.map(\.name)
+      } else {
+        plan.photos += members.map { ($0.name, $0.state.number) }
+      }
     }
     return plan
   }
 
   /// Returns what moved.
-  static func tidy(_ album: InodeIndex, _ time: Timestamp, _ catalog: inout Catalog) -> Plan {
-    let plan = plan(album, catalog)
+  static func tidy(
+    _ album: InodeIndex, _ groups: [[FileName]], _ time: Timestamp, _ catalog: inout Catalog
+  ) -> Plan {
+    let plan = plan(album, groups, catalog)
     if plan.photos.isEmpty { return plan }
     guard
       let target = Creation.ensureDirectory(

@@ -1,10 +1,16 @@
 import AlbumFormat
 package import AlbumModel
 import AlbumStore
+import PhotoGroups
+import PictureMetadata
 import Posix
 
 // `albumfs tidy --by-date` moves the photos of an album into albums below it, one for each day of capture. A
-// photo without such a date goes by its modification time. Like `tidy`, it never overwrites.
+// photo without such a date goes by its name, and else by its modification time. What belongs to a photo goes
+// with it. Like `tidy`, it never overwrites.
+//
+// Groups and dates come from names and from what the thumbnailer found. The daemon has keys and reads no
+// picture.
 
 extension FileSystem {
   /// Moves the photos that lie in an album and directly in its Photo. A preview changes nothing. Throws
@@ -12,34 +18,44 @@ extension FileSystem {
   package func tidyByDate(_ album: InodeNumber, preview: Bool = false) throws(FSError) -> TidyReport
   {
     if !preview { try writable() }
-    let (plan, path) = try space.read {
-      (catalog: borrowing Catalog) throws(FSError) -> (DatePlan, [UInt8]) in
+    let (listings, path) = try space.read {
+      (catalog: borrowing Catalog) throws(FSError) -> ([DatePlan.Listing], [UInt8]) in
       let index = try InodeIndex(directory: album, in: catalog)
       if !catalog.state(index).marks.contains(.album) { throw FSError(.invalid, "no album") }
-      return (DatePlan(index, catalog), FileSystem.path(of: index, catalog))
+      return (DatePlan.listings(of: index, catalog), FileSystem.path(of: index, catalog))
     }
+    // Groups and dates of names take long in a large album, and need no catalog.
+    let plan = DatePlan(listings)
     var report = TidyReport()
     report.undated = plan.undated.map { joined(path, [$0]) }
     var albums: [FileName: DayAlbum] = [:]
-    for photo in plan.photos {
-      let inAlbum = joined(path, photo.folder.map { [$0, photo.name] } ?? [photo.name])
-      var move = TidyReport.Move(
-        album: photo.directory, photo: photo.number, name: photo.name, path: inAlbum)
-      move.newPath = joined(path, [photo.day, .photo, photo.name])
+    for group in plan.groups {
+      let before = report.moves.count
+      let names = group.photos.map { photo in
+        joined(path, photo.folder.map { [$0, photo.name] } ?? [photo.name])
+      }
       do throws(FSError) {
         var target = DayAlbum()
-        if let known = albums[photo.day] {
+        if let known = albums[group.day] {
           target = known
         } else {
-          target = try dayAlbum(photo.day, in: album, preview: preview)
-          albums[photo.day] = target
+          target = try dayAlbum(group.day, in: album, preview: preview)
+          albums[group.day] = target
         }
-        try self.move(&move, from: photo, to: target, preview: preview)
-        if target.isNew { move.newAlbum = TidyReport.NewAlbum(name: photo.day, directory: album) }
-        report.moves.append(move)
+        try requireFree(group, in: target)
+        for (photo, inAlbum) in zip(group.photos, names) {
+          var move = TidyReport.Move(
+            album: photo.directory, photo: photo.number, name: photo.name, path: inAlbum)
+          move.newPath = joined(path, [group.day, .photo, photo.name])
+          if !preview { try self.move(&move, from: photo, to: target) }
+          if target.isNew {
+            move.newAlbum = TidyReport.NewAlbum(name: group.day, directory: album)
+          }
+          report.moves.append(move)
+        }
       } catch {
         guard [.exists, .notDirectory].contains(error.code) else { throw error }
-        report.clashes.append(inAlbum)
+        report.clashes += names.dropFirst(report.moves.count - before)
       }
     }
     if !preview { try storing { () throws(StoreError) in try space.commit() } }
@@ -82,14 +98,18 @@ extension FileSystem {
     return found
   }
 
+  /// Throws `.exists` if another file has the name of a member: a group stays together.
+  private func requireFree(_ group: DatePlan.Group, in album: DayAlbum) throws(FSError) {
+    guard let target = album.photo else { return }
+    for photo in group.photos where entry(photo.name, in: target) != nil {
+      throw FSError(.exists)
+    }
+  }
+
   private func move(
-    _ move: inout TidyReport.Move, from photo: DatePlan.Photo, to album: DayAlbum, preview: Bool
+    _ move: inout TidyReport.Move, from photo: DatePlan.Photo, to album: DayAlbum
   ) throws(FSError) {
     guard let target = album.photo else { return }
-    if preview {
-      if entry(photo.name, in: target) != nil { throw FSError(.exists) }
-      return
-    }
     try rename(
       photo.name, in: photo.directory, to: photo.name, in: target,
       mode: RenameMode(noReplace: true))
@@ -110,38 +130,95 @@ private struct DatePlan {
     var folder: FileName?
     var name: FileName
     var number: InodeNumber
+  }
+
+  /// A photo and what belongs to it.
+  struct Group {
+    var photos: [Photo]
     var day: FileName
   }
 
-  var photos: [Photo] = []
-  /// Photos whose date is not known before their thumbnail is made.
-  var undated: [FileName] = []
-
-  init(_ album: InodeIndex, _ catalog: borrowing Catalog) {
-    add(album, nil, catalog)
-    if let photo = AlbumRules.photoDirectory(of: album, catalog) { add(photo, .photo, catalog) }
+  /// The files of one directory, and what the catalog knows of them.
+  struct Listing {
+    let directory: InodeNumber
+    let folder: FileName?
+    fileprivate let files: [Found]
   }
 
-  private mutating func add(
-    _ directory: InodeIndex, _ folder: FileName?, _ catalog: borrowing Catalog
-  ) {
-    var files: [(name: FileName, index: InodeIndex)] = []
-    catalog.forEachEntry(of: directory) { name, child, _ in
-      if catalog.state(child).isPhoto, !name.isHidden { files.append((name, child)) }
-      return true
+  /// What is known of a file.
+  fileprivate struct Found {
+    let name: FileName
+    let number: InodeNumber
+    let isPhoto: Bool
+    /// True if its date is not known before its thumbnail is made.
+    let isPending: Bool
+    let taken: CaptureTime?
+    let isFilm: Bool
+    let modified: Int64
+
+    var date: FileDate? {
+      taken.map { FileDate(stated: $0, isFilm: isFilm).refined(by: name.bytes) }
     }
-    let number = catalog.state(directory).number
-    for (name, index) in files {
-      let state = catalog.state(index)
-      let taken = PhotoAttributes.taken(of: index, catalog)
-      if taken == nil, state.needsThumbnail {
-        undated.append(name)
+  }
+
+  private(set) var groups: [Group] = []
+  /// Photos whose date is not known before their thumbnail is made.
+  private(set) var undated: [FileName] = []
+
+  init(_ listings: [Listing]) {
+    for listing in listings { add(listing) }
+  }
+
+  private mutating func add(_ listing: Listing) {
+    let files = listing.files.sorted { $0.name < $1.name }
+    let offsets = KnownOffsets(of: files.lazy.compactMap(\.date))
+    for group in PhotoGrouping.groups(of: files.map(\.name)) {
+      let members = group.members.map { files[$0.place] }
+      // A sidecar alone is no photo.
+      if !members.contains(where: \.isPhoto) { continue }
+      let date = members.lazy.compactMap(\.date).first
+      if date == nil, members.contains(where: \.isPending) {
+        undated += members.map(\.name)
         continue
       }
-      let local = SystemClock.localTime(seconds: state.modified.seconds).prefix { $0 != " " }
-      guard let day = try? FileName(Array((taken?.day ?? String(local)).utf8)) else { continue }
-      photos.append(
-        Photo(directory: number, folder: folder, name: name, number: state.number, day: day))
+      let named = members.lazy.compactMap { FileDate(in: $0.name.bytes) }.first
+      let day =
+        (date ?? named)?.day(beside: offsets, machineDay: SystemClock.localDay)
+        ?? SystemClock.localDay(seconds: members[0].modified)
+      let photos = members.map {
+        Photo(
+          directory: listing.directory, folder: listing.folder, name: $0.name, number: $0.number)
+      }
+      groups.append(Group(photos: photos, day: FileName(known: Array(day.utf8))))
     }
+  }
+
+  /// The album itself, and its Photo.
+  static func listings(of album: InodeIndex, _ catalog: borrowing Catalog) -> [Listing] {
+    let own = listing(album, nil, catalog)
+    let photo = AlbumRules.photoDirectory(of: album, catalog)
+    return [own] + (photo.map { [listing($0, .photo, catalog)] } ?? [])
+  }
+
+  private static func listing(
+    _ directory: InodeIndex, _ folder: FileName?, _ catalog: borrowing Catalog
+  ) -> Listing {
+    var entries: [(name: FileName, index: InodeIndex)] = []
+    catalog.forEachEntry(of: directory) { name, child, _ in
+      if catalog.state(child).kind == .regular, !name.isHidden { entries.append((name, child)) }
+      return true
+    }
+    var files: [Found] = []
+    for (name, index) in entries {
+      let state = catalog.state(index)
+      files.append(
+        Found(
+          name: name, number: state.number, isPhoto: state.isPhoto,
+          isPending: state.isPhoto && state.needsThumbnail,
+          taken: PhotoAttributes.taken(of: index, catalog),
+          isFilm: PhotoAttributes.isFilm(index, catalog), modified: state.modified.seconds))
+    }
+    return Listing(
+      directory: catalog.state(directory).number, folder: folder, files: files)
   }
 }

@@ -1,4 +1,5 @@
 import AlbumModel
+import FileKinds
 import Posix
 
 /// An album as one walk found it.
@@ -85,11 +86,16 @@ struct SpaceScan: ~Copyable {
 
   /// The albums in a directory that is the root.
   static func albums(in folder: borrowing Folder) throws(Errno) -> [Folder.Name] {
-    try folder.names().filter { $0.kind == .directory && !$0.name.isHidden }
+    try folder.names().filter { $0.kind == .directory && !staysPlain($0.name) }
   }
 
   private static func isAlbum(_ name: Folder.Name) -> Bool {
-    name.kind == .directory && !name.name.isHidden && name.name != .photo && name.name != .thumb
+    name.kind == .directory && !staysPlain(name.name) && name.name != .photo && name.name != .thumb
+  }
+
+  /// True for a directory that is no album by its name.
+  private static func staysPlain(_ name: FileName) -> Bool {
+    name.isHidden || Leftover.isFolder(name.bytes)
   }
 
   private static func addFiles(

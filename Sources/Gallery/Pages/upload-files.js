@@ -7,21 +7,26 @@ import { breathe } from "./dom.js";
 
 /** @typedef {import("./upload-queue.js").UploadFile} UploadFile */
 
-/** What file managers leave in folders, which nobody wants in an album. */
-const leftovers = new Set([".DS_Store", "Thumbs.db", "desktop.ini", ".nomedia"]);
+/** What systems and programs make among photos for themselves, in small letters. Leftover.swift has the same. */
+const leftoverFiles = new Set(["thumbs.db", "ehthumbs.db", "ehthumbs_vista.db", "desktop.ini", ".ds_store",
+  ".localized", "icon\r", ".volumeicon.icns", ".nomedia", ".directory", "synoindex_media_info",
+  "archive_browser.html", "print-subscriptions.json", "shared_album_comments.json", "user-generated-memory-titles.json"]);
+const leftoverFolders = new Set(["@eadir", "#recycle", "#snapshot", "@recycle", "@recently-snapshot",
+  "$recycle.bin", "system volume information", "__macosx", "lost+found"]);
 const batch = 500;
 
 /**
  * Returns which albums the folders of a file become, or null where the file belongs into none. It is what
- * `albumfs import` does: an album's own Photo is no album, its Thumb and hidden folders stay behind, another
- * Thumb gets a number, and a camera's DCIM with its numbered folders is no album either.
+ * `albumfs import` does: an album's own Photo is no album, its Thumb, hidden folders and those that systems make
+ * for themselves stay behind, another Thumb gets a number, and a camera's DCIM with its numbered folders is no
+ * album either.
  * @param {string[]} folders
  * @param {(path: string[]) => boolean} hasPhoto  whether a folder has one named Photo
  */
 export function albumsOf(folders, hasPhoto) {
   const albums = [];
   for (const [depth, name] of folders.entries()) {
-    if (name.startsWith(".")) return null;
+    if (name.startsWith(".") || leftoverFolders.has(name.toLowerCase())) return null;
     if (name === "Thumb" && hasPhoto(folders.slice(0, depth))) return null;
     const isOfCamera = name === "DCIM" || (folders[depth - 1] === "DCIM" && /^[1-9]\d\d\w{5}$/.test(name));
     if (name !== "Photo" && !isOfCamera) albums.push(name === "Thumb" ? "Thumb (2)" : name);
@@ -40,7 +45,7 @@ export function albumsOf(folders, hasPhoto) {
 function uploadFile(file, folders, hasPhoto) {
   const albums = albumsOf(folders, hasPhoto);
   const isHidden = folders.length > 0 && file.name.startsWith(".");
-  if (albums === null || isHidden || leftovers.has(file.name)) return null;
+  if (albums === null || isHidden || leftoverFiles.has(file.name.toLowerCase())) return null;
   return { name: file.name, size: file.size, modified: file.lastModified / 1000, folders: albums, source: file };
 }
 

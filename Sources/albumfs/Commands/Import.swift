@@ -18,8 +18,17 @@ struct Import: ParsableCommand {
 
       A picture or video whose content is in its album already is skipped, whatever its name is; any other \
       file, such as a sidecar, is skipped only if the album has it under its name. Another content of the \
-      same name gets a number, as in "IMG_1 (2).jpg". What is hidden is skipped, symbolic links are not followed, and stores of \
-      albumfs are refused. Interrupt it at any time, and run it again to continue.
+      same name gets a number, as in "IMG_1 (2).jpg". What is hidden is skipped, symbolic links are not \
+      followed, and stores of albumfs are refused. What systems keep for themselves (@eaDir, $RECYCLE.BIN, \
+      Thumbs.db and the like) is left out and named.
+
+      A photo, its sidecars, the film of its Live Photo, the JPEG beside its raw picture and its edited \
+      twin are one group: they go by the date of the photo, and get the same number.
+
+      The parts of a Google Takeout, zip files or folders, count as one source. What its JSON files say of a \
+      photo becomes the photo's time and extended attributes: date, caption, place, people, favourite.
+
+      Interrupt it at any time, and run it again to continue.
 
       --url and --url-list load pictures and videos by http or https, in the process albumfs-fetch. Their \
       name is that of Content-Disposition or of the address, with the ending of their content; their time is \
@@ -72,6 +81,37 @@ struct Import: ParsableCommand {
       """)
   var byDate = false
 
+  @Option(
+    name: .customLong("exclude"),
+    help: ArgumentHelp(
+      """
+      Leave out what this pattern matches, such as '*.tmp' or 'Old/': the name of a file or folder, or, \
+      with a slash in it, the path below the source. May be given several times.
+      """, valueName: "pattern"))
+  var typedExclusions: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      The zone for films and sidecars that state UTC alone, and for times of files: a name such as \
+      Europe/Berlin, or +02:00.
+      """, valueName: "zone"))
+  var timeZone: TimeZoneArgument?
+
+  @Option(
+    name: .customLong("name"),
+    help: ArgumentHelp(
+      """
+      Give photos and films names by this pattern, such as '{date}_{camera}_{counter}'. It may have {date}, \
+      {time}, {year}, {month}, {day}, {camera}, {name} and {counter}.
+      """, valueName: "pattern"))
+  var typedTemplate: String?
+
+  @Flag(
+    name: .customLong("without-json"),
+    help: "Read the JSON files of Google Takeout, and leave them out.")
+  var leavesOutJSON = false
+
   @Flag(help: "Copy nothing; print what would be copied.")
   var dryRun = false
 
@@ -85,10 +125,23 @@ struct Import: ParsableCommand {
     if paths.count < (loads ? 1 : 2) {
       throw ValidationError("Give files, folders or --url, and an album.")
     }
-    if loads, isMove || dryRun {
-      throw ValidationError("--url and --url-list take neither --move nor --dry-run.")
+    if loads, isMove || dryRun || typedTemplate != nil {
+      throw ValidationError("--url and --url-list take neither --move, --dry-run nor --name.")
+    }
+    do throws(NameTemplate.Fault) { _ = try template } catch {
+      throw ValidationError("--name cannot be used: \(error.reason).")
+    }
+    if let bad = typedExclusions.first(where: { ExclusionPattern($0) == nil }) {
+      throw ValidationError("--exclude \(bad) names nothing. Give a pattern such as '*.tmp'.")
     }
     if urlLimit?.bytes == 0 { throw ValidationError("--url-limit takes a size above 0.") }
+  }
+
+  private var template: NameTemplate? {
+    get throws(NameTemplate.Fault) {
+      guard let typedTemplate else { return nil }
+      return try NameTemplate(typedTemplate)
+    }
   }
 
   func run() throws {
@@ -98,11 +151,16 @@ struct Import: ParsableCommand {
       album, not: paths[0], "The album comes last: albumfs import SOURCE ALBUM")
     let place = try Import.place(mount, inside, album)
     Interruption.collect()
+    ProcessSignals.useUnicodeNames()
+    if let timeZone { SystemClock.setZone(timeZone.variable) }
     var importer = Importer(
       into: place.path,
       Importer.Options(
         isMove: isMove, byDate: byDate, isDryRun: dryRun, topIsAlbum: !place.isTop,
-        urls: urls, urlLimit: urlLimit?.bytes ?? Import.usualLimit),
+        urls: urls, urlLimit: urlLimit?.bytes ?? Import.usualLimit,
+        excluded: typedExclusions.compactMap(ExclusionPattern.init),
+        hasTimeZone: timeZone != nil, leavesOutJSON: leavesOutJSON,
+        template: try? template),
       Importer.Surroundings(
         synchronize: { () throws(Failure) in try Barrier.wait(for: mount) },
         isStopped: { Interruption.wasAsked },
@@ -176,6 +234,7 @@ struct Import: ParsableCommand {
         for file in report.renamed {
           output.detail("\(file.path.printable) is \(file.name.printable) in the album.")
         }
+        for left in report.leftOut { output.detail("\(left.path.printable) was left out.") }
         for file in report.otherNames {
           output.detail(
             "\(file.path.printable) was in the album already, as \(file.name.printable).")
@@ -201,11 +260,34 @@ struct Import: ParsableCommand {
     ]
     if report.duplicates > 0 { parts.append("\(report.duplicates) were there already\(aside)") }
     if !report.renamed.isEmpty {
-      parts.append("\(report.renamed.count) got another name, because theirs was taken")
+      let reason = typedTemplate == nil ? ", because theirs was taken" : ""
+      parts.append("\(report.renamed.count) got another name\(reason)")
     }
     if report.hidden > 0 { parts.append("skipped \(counted(report.hidden, "hidden file"))") }
+    parts += Import.omissions(report.leftOut)
     if isMove, !dryRun { parts.append("removed \(counted(report.removed, "original"))") }
     return parts.joined(separator: "; ") + "."
+  }
+}
+
+extension Import {
+  /// Names what was left out, at most some names of each kind.
+  private static func omissions(_ left: [OmissionReport.Named]) -> [String] {
+    var parts: [String] = []
+    let leftovers = left.filter { $0.pattern == nil }
+    if !leftovers.isEmpty {
+      let names = Set(leftovers.map { $0.path.split(separator: "/").last.map(String.init) ?? "" })
+      let shown = names.sorted().prefix(4).joined(separator: ", ")
+      let rest = names.count > 4 ? " …" : ""
+      parts.append(
+        "left out \(leftovers.count) that other programs keep for themselves "
+          + "(\(shown.printable)\(rest))")
+    }
+    let json = left.count { $0.pattern == Importer.withoutJSON }
+    if json > 0 { parts.append("left out \(counted(json, "JSON file"))") }
+    let excluded = left.count - leftovers.count - json
+    if excluded > 0 { parts.append("excluded \(excluded)") }
+    return parts
   }
 }
 

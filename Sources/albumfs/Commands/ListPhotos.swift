@@ -11,9 +11,9 @@ struct ListPhotos: ParsableCommand {
     abstract: "Show the photos of an album: names, dates of capture, dimensions, durations, sizes.",
     discussion: """
       Prints one line for each photo, its fields separated by tabs: date of capture, dimensions, bytes, \
-      path, and for a video its duration in seconds. The date is by the camera's clock, and "-" \
-      stands for an unknown value: dimensions and durations are known when the thumbnail is made. \
-      You can correct a date, with rsync -X or with \
+      path, and for a video its duration in seconds. The date is by the camera's clock, or else as the name \
+      says (IMG-20190505-WA0001.jpg), and "-" stands for an unknown value: dimensions and durations are \
+      known when the thumbnail is made. You can correct a date, with rsync -X or with \
       setfattr -n user.albumfs.taken -v 2023-05-04T12:33:10 PHOTO.
 
         albumfs list-photos ~/Album/Trip
@@ -134,7 +134,8 @@ struct PhotoList: Encodable {
     let duration = PlainFiles.attribute("user.albumfs.duration", of: path)
       .flatMap { VideoDuration($0) }
     // Without a thumbnail there are no attributes. `import --by-date` reads the content, too.
-    let taken = stated ?? (dimensions == nil ? content(of: path) : nil)
+    let found = stated ?? (dimensions == nil ? content(of: path) : nil)
+    let taken = found ?? path.name.flatMap { FileDate(in: $0.bytes)?.time }
     return Photo(
       name: name, path: path.text, size: entry.size, modified: entry.modified.seconds,
       taken: taken?.text, width: dimensions?.width, height: dimensions?.height,

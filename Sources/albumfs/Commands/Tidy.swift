@@ -8,7 +8,8 @@ struct Tidy: ParsableCommand {
     discussion: """
       A photo whose name exists there already stays where it is, and tidy names it. With --by-date, the \
       photos of one album move into albums YYYY-MM-DD below it, by their date of capture; photos without \
-      one go by the time of their file.
+      one go by their name (IMG-20190505-WA0001.jpg), or else by the time of their file. What belongs to a \
+      photo moves with it: sidecars, the film of a Live Photo, the JPEG of a raw picture, an edited twin.
 
         albumfs tidy ~/Album/Trip --dry-run
         albumfs tidy ~/Album/Phone --by-date

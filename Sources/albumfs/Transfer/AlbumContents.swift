@@ -1,4 +1,5 @@
 import AlbumModel
+import PhotoGroups
 import Posix
 
 /// The files of one album, by name and by content. Reads contents only where two files have the same size.
@@ -12,14 +13,18 @@ struct AlbumContents {
     var isMatched = false
     /// A hash of the first bytes; nil until another file has the same size.
     var head: Int?
+    /// That of a file that a dry run left in its zip file.
+    var checksum: UInt32?
   }
 
   /// A file of the album that another one equals.
   struct Twin {
     let path: PlainPath
     let place: PlainPath
-    /// True if it has the other's name, or that name with a number.
-    let hasName: Bool
+    /// The number that it has if it has the other's name; nil if it has another name.
+    let number: Int?
+
+    var hasName: Bool { number != nil }
   }
 
   /// How much of files of the same size is compared by hash. It holds the EXIF data of a raw picture, all of
@@ -55,66 +60,112 @@ struct AlbumContents {
   mutating func take(_ name: FileName) { names.insert(name) }
 
   /// Adds a file of this import that the album now holds at `place`. `path` leads to its content.
-  mutating func add(_ path: PlainPath, at place: PlainPath, size: Int64) {
-    files[size, default: []].append(Known(path: path, place: place, isMatched: true))
+  mutating func add(
+    _ path: PlainPath, at place: PlainPath, size: Int64, checksum: UInt32? = nil
+  ) {
+    files[size, default: []].append(
+      Known(path: path, place: place, isMatched: true, checksum: checksum))
   }
 
   /// The file of the album that is the same one; nil if there is none. `FileIdentity` says what makes two
-  /// files the same.
+  /// files the same. For a file that `follows` another one, only pictures and films are looked for: whether a
+  /// sidecar is there, its leader's place tells.
   mutating func twin(
-    of path: PlainPath, name: FileName, size: Int64, watch: (Int64) -> Bool
+    of path: PlainPath, name: MemberName, size: Int64, follows: Bool = false,
+    watch: (Int64) -> Bool
   ) throws(PlainCopy.Fault) -> Twin? {
-    guard var known = files[size] else { return nil }
-    let bytes: [UInt8]
-    do throws(Errno) { bytes = try AlbumContents.head(of: path) } catch { throw .source(error) }
-    let head = bytes.hashValue
-    defer { files[size] = known }
-    for index in candidates(known, FileIdentity(name, size: size, start: bytes), name) {
-      let candidate = known[index]
-      guard
-        let other = candidate.head ?? (try? AlbumContents.head(of: candidate.path))?.hashValue
-      else { continue }
-      known[index].head = other
-      if other != head { continue }
-      do throws(PlainCopy.Fault) {
-        if try PlainCopy.isEqual(path, candidate.path, watch: watch) {
-          known[index].isMatched = true
-          return twin(candidate, name)
-        }
-      } catch {
-        // A file of the album that cannot be read is no copy.
-        if case .target = error { continue }
-        throw error
+    guard let known = files[size] else { return nil }
+    let head = try AlbumContents.sourceHead(of: path)
+    let identity = FileIdentity(name.name, size: size, start: head)
+    if follows, identity == .nameAndContent { return nil }
+    for index in candidates(known, identity, name) {
+      if try isEqual(index, path, size: size, head: head.hashValue, watch: watch) {
+        return match(index, size: size, name)
       }
     }
     return nil
   }
 
+  /// The file of the album with exactly this name, if it has the content of another one, of which `name` are
+  /// the names.
+  mutating func twin(
+    named wanted: FileName, of path: PlainPath, name: MemberName, size: Int64,
+    watch: (Int64) -> Bool
+  ) throws(PlainCopy.Fault) -> Twin? {
+    guard let index = try place(named: wanted, of: path, size: size, watch: watch) else {
+      return nil
+    }
+    return match(index, size: size, name)
+  }
+
+  /// True if the name is free, or if the file that has it has this content.
+  mutating func isFree(
+    _ wanted: FileName, for path: PlainPath, size: Int64, watch: (Int64) -> Bool
+  ) throws(PlainCopy.Fault) -> Bool {
+    if !isTaken(wanted) { return true }
+    return try place(named: wanted, of: path, size: size, watch: watch) != nil
+  }
+
+  private mutating func place(
+    named wanted: FileName, of path: PlainPath, size: Int64, watch: (Int64) -> Bool
+  ) throws(PlainCopy.Fault) -> Int? {
+    guard let known = files[size] else { return nil }
+    let named = known.indices.filter { known[$0].place.name == wanted }
+    if named.isEmpty { return nil }
+    let head = try AlbumContents.sourceHead(of: path).hashValue
+    for index in named {
+      if try isEqual(index, path, size: size, head: head, watch: watch) { return index }
+    }
+    return nil
+  }
+
+  private mutating func isEqual(
+    _ index: Int, _ path: PlainPath, size: Int64, head: Int, watch: (Int64) -> Bool
+  ) throws(PlainCopy.Fault) -> Bool {
+    guard let candidate = files[size]?[index],
+      let other = candidate.head ?? (try? AlbumContents.head(of: candidate.path))?.hashValue
+    else { return false }
+    files[size]?[index].head = other
+    if other != head { return false }
+    do throws(PlainCopy.Fault) {
+      return try PlainCopy.isEqual(path, candidate.path, watch: watch)
+    } catch {
+      // A file of the album that cannot be read is no copy.
+      if case .target = error { return false }
+      throw error
+    }
+  }
+
   /// A file of the album with the size and the checksum of a file in a zip file. For a dry run, which unpacks
   /// nothing; content decides otherwise.
-  mutating func likelyTwin(of member: ZipDirectory.Member, name: FileName) -> Twin? {
+  mutating func likelyTwin(
+    of member: ZipDirectory.Member, name: MemberName, follows: Bool = false
+  ) -> Twin? {
     guard let known = files[member.size] else { return nil }
-    let identity = FileIdentity(name, size: member.size, start: [])
+    let identity = FileIdentity(name.name, size: member.size, start: [])
+    if follows, identity == .nameAndContent { return nil }
     let found = candidates(known, identity, name).first { index in
-      AlbumContents.checksum(of: known[index].path) == member.checksum
+      (known[index].checksum ?? AlbumContents.checksum(of: known[index].path)) == member.checksum
     }
-    guard let found else { return nil }
-    files[member.size]?[found].isMatched = true
-    return twin(known[found], name)
+    return found.flatMap { match($0, size: member.size, name) }
   }
 
-  private func twin(_ known: Known, _ name: FileName) -> Twin {
-    Twin(path: known.path, place: known.place, hasName: AlbumContents.has(known, name))
+  /// Notes that a file of the album is one of this import.
+  private mutating func match(_ index: Int, size: Int64, _ name: MemberName) -> Twin? {
+    files[size]?[index].isMatched = true
+    guard let known = files[size]?[index] else { return nil }
+    return Twin(
+      path: known.path, place: known.place, number: known.place.name.flatMap(name.number))
   }
 
-  private static func has(_ known: Known, _ name: FileName) -> Bool {
-    known.place.name.map { NumberedName.isForm($0, of: name) } ?? false
+  private static func has(_ known: Known, _ name: MemberName) -> Bool {
+    known.place.name.map { name.number(of: $0) != nil } ?? false
   }
 
   /// Those of the name come first. A file that its name identifies stands for one other only: two sidecars of
   /// one name, from two folders, are two.
   private func candidates(
-    _ known: [Known], _ identity: FileIdentity, _ name: FileName
+    _ known: [Known], _ identity: FileIdentity, _ name: MemberName
   ) -> [Int] {
     let named = known.indices.filter { AlbumContents.has(known[$0], name) }
     switch identity {
@@ -134,6 +185,10 @@ struct AlbumContents {
     return checksum.value
   }
 
+  private static func sourceHead(of path: PlainPath) throws(PlainCopy.Fault) -> [UInt8] {
+    do throws(Errno) { return try head(of: path) } catch { throw .source(error) }
+  }
+
   private static func head(of path: PlainPath) throws(Errno) -> [UInt8] {
     try PlainFiles.head(of: path, atMost: headBytes)
   }
@@ -143,15 +198,17 @@ struct AlbumContents {
 enum PartialFile {
   private static let prefix = ".albumfs-partial-"
 
-  /// A process copies one file at a time.
-  static func path(in folder: PlainPath, process: Int32) -> PlainPath {
-    folder.appending(FileName(known: Array("\(prefix)\(process)".utf8)))
+  /// A process copies one group at a time. `place` is that of the file in its group.
+  static func path(in folder: PlainPath, process: Int32, place: Int = 0) -> PlainPath {
+    let number = place == 0 ? "" : "-\(place)"
+    return folder.appending(FileName(known: Array("\(prefix)\(process)\(number)".utf8)))
   }
 
   /// Removes what killed processes left in a folder.
   static func clean(_ folder: PlainPath, process: Int32) {
     for name in (try? folder.names()) ?? [] where name.bytes.starts(with: prefix.utf8) {
-      guard let maker = Int32(name.text.dropFirst(prefix.count)) else { continue }
+      let number = name.text.dropFirst(prefix.count).prefix { $0 != "-" }
+      guard let maker = Int32(number) else { continue }
       let isGone = ProcessState.name(of: maker).isEmpty || ProcessState.isZombie(maker)
       if maker == process || isGone {
         try? PathCalls.removeFile(folder.appending(name))

@@ -1,6 +1,7 @@
 import AlbumModel
 import ControlProtocol
 import Glibc
+import PhotoGroups
 import Posix
 
 /// Copies the originals of albums into a folder, and reads each copy back. A copy gets its name when it is
@@ -46,7 +47,7 @@ struct Exporter {
   /// early, and the report holds what was done before.
   mutating func run(_ walk: SourceWalk) throws(Failure) {
     report.errors = walk.problems
-    report.hidden = walk.hidden
+    report.hidden = walk.omissions.hidden
     let limits = try ExportTarget(target)
     let files = walk.files.filter { file in
       let (name, size) = (file.name, file.entry.size)
@@ -64,10 +65,15 @@ struct Exporter {
       isStopped: isStopped)
     defer { meter.clear() }
     do throws(Failure) {
-      for file in files {
-        let start = meter.position
-        if form.isOriginal { try take(file) } else { try takeDerived(file) }
-        meter.finishFile(at: start.saturatingAdd(file.entry.size))
+      for group in TransferGroup.groups(of: files) {
+        var end = meter.position
+        let number = form.isOriginal ? try number(for: group) : 1
+        for item in group.items {
+          let file = item.file
+          if form.isOriginal { try take(item, from: number) } else { try takeDerived(file) }
+          end = end.saturatingAdd(file.entry.size)
+          meter.finishFile(at: end)
+        }
         let isFull = waitingBytes >= Exporter.batchBytes || waiting.count >= Exporter.batchFiles
         if isFull { try verifyCopies() }
       }
@@ -87,20 +93,55 @@ struct Exporter {
     folder(file.folders).appending(file.name)
   }
 
-  private mutating func take(_ file: SourceWalk.File) throws(Failure) {
+  /// The first number with which each name of a group is free, or that of a file with the same content.
+  private mutating func number(for group: TransferGroup) throws(Failure) -> Int {
+    var number = 1
+    while try !isFree(number, for: group) { number += 1 }
+    return number
+  }
+
+  private mutating func isFree(_ number: Int, for group: TransferGroup) throws(Failure) -> Bool {
+    // The name of a file that stands alone is looked for when it is copied.
+    if group.items.count == 1 { return true }
+    for item in group.items {
+      do throws(PlainCopy.Fault) {
+        if try !isFree(item.name.numbered(number), for: item.file) { return false }
+      } catch {
+        // A file that cannot be read is named when it is copied.
+        if error == .stopped { try judge(error, of: item.file) }
+      }
+    }
+    return true
+  }
+
+  private func isFree(
+    _ name: FileName, for file: SourceWalk.File
+  ) throws(PlainCopy.Fault) -> Bool {
+    let path = folder(file.folders).appending(name)
+    guard let there = try? PlainEntry(path) else { return true }
+    return try isCopy(path, there, of: file)
+  }
+
+  private func isCopy(
+    _ path: PlainPath, _ there: PlainEntry, of file: SourceWalk.File
+  ) throws(PlainCopy.Fault) -> Bool {
+    guard there.kind == .file, there.size == file.entry.size else { return false }
+    let isStopped = isStopped
+    return try PlainCopy.isEqual(file.path, path, watch: { _ in !isStopped() })
+  }
+
+  private mutating func take(_ item: TransferGroup.Item, from first: Int) throws(Failure) {
+    let file = item.file
     do throws(PlainCopy.Fault) {
       do throws(Errno) { try makeFolders(file.folders) } catch { throw .target(error) }
       let folder = folder(file.folders)
-      for number in 1...Int.max {
-        let name = NumberedName.of(file.name, number)
+      for number in first...Int.max {
+        let name = item.name.numbered(number)
         let path = folder.appending(name)
         if let there = try? PlainEntry(path) {
-          guard there.kind == .file, there.size == file.entry.size else { continue }
-          let isStopped = isStopped
-          if try PlainCopy.isEqual(file.path, path, watch: { _ in !isStopped() }) {
-            report.present += 1
-            return
-          }
+          guard try isCopy(path, there, of: file) else { continue }
+          report.present += 1
+          return
         } else if try copy(file, to: path, in: folder, newName: number == 1 ? nil : name) {
           return
         }

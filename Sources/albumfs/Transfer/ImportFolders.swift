@@ -5,16 +5,25 @@ import Posix
 enum ImportFolders {
   /// - A camera's `DCIM` and its numbered folders, such as `100CANON`, are no albums: the camera begins a new
   ///   one whenever it likes.
+  /// - Google Takeout's `Takeout` and the folder of Google Photos in it are no albums.
   /// - `Photo` is its album's, as in an album that was copied with another tool. A `Thumb` beside it is
   ///   skipped. Another `Thumb` becomes an album with a number, because an album has one already.
   static func passage(
     _ name: FileName, in parent: FileName?, _ siblings: Set<FileName>
   ) -> SourceWalk.Passage {
     switch name {
-    case dcim, .photo: .merged
+    case dcim, Takeout.top, .photo: .merged
     case .thumb: siblings.contains(.photo) ? .skipped : .folder(NumberedName.of(name, 2))
-    default: parent == dcim && isCameraFolder(name) ? .merged : .folder(name)
+    default:
+      parent == dcim && isCameraFolder(name) || parent == Takeout.top && isGooglePhotos(name)
+        ? .merged : .folder(name)
     }
+  }
+
+  /// `Google Photos` in the languages of Google Takeout.
+  private static func isGooglePhotos(_ name: FileName) -> Bool {
+    let words = ["Photo", "Foto", "Zdj", "Фото", "フォト", "相册", "相簿", "포토"]
+    return name.text.contains("Google") && words.contains { name.text.contains($0) }
   }
 
   private static let dcim = FileName(literal: "DCIM")

@@ -2,7 +2,7 @@ import AlbumModel
 import Posix
 
 /// Finds the files that `import` and `export` copy, in the order of their names. Follows no symbolic link in
-/// a folder, and skips what is hidden.
+/// a folder, and skips what `OmissionRules` leave out.
 struct SourceWalk {
   struct File {
     let path: PlainPath
@@ -28,22 +28,23 @@ struct SourceWalk {
 
   private(set) var files: [File] = []
   private(set) var problems: [TransferProblem] = []
-  /// Hidden files and folders that were skipped.
-  private(set) var hidden = 0
+  private(set) var omissions = OmissionReport()
 
   /// File systems that must not be entered.
   private let forbidden: Set<UInt64>
   let passage: Choice
+  let rules: OmissionRules
   /// True for an import: it unpacks zip files, and takes no files of stores.
   private let isImport: Bool
   /// Files and folders that were found already: a source may be given twice.
   private var seen: Set<PlainEntry.Identity> = []
 
   init(
-    forbidding forbidden: Set<UInt64>, isImport: Bool,
+    forbidding forbidden: Set<UInt64>, isImport: Bool, rules: OmissionRules = OmissionRules(),
     passage: @escaping Choice
   ) {
     self.forbidden = forbidden
+    self.rules = rules
     self.isImport = isImport
     self.passage = passage
   }
@@ -77,7 +78,7 @@ struct SourceWalk {
     problems.append(TransferProblem(path, reason))
   }
 
-  mutating func hideMore(_ count: Int) { hidden += count }
+  mutating func omit(_ path: PlainPath, _ omission: Omission) { omissions.add(path, omission) }
 
   private mutating func addFile(
     _ path: PlainPath, _ name: FileName, _ folders: [FileName], _ entry: PlainEntry
@@ -92,8 +93,11 @@ struct SourceWalk {
   private mutating func addFolder(
     _ path: PlainPath, _ name: FileName?, _ folders: [FileName], _ entry: PlainEntry
   ) {
-    var waiting = [(path: path, name: name, folders: folders, entry: entry)]
-    while let (path, name, folders, entry) = waiting.popLast() {
+    typealias Step = (
+      path: PlainPath, name: FileName?, below: [FileName], folders: [FileName], entry: PlainEntry
+    )
+    var waiting: [Step] = [(path, name, [], folders, entry)]
+    while let (path, name, below, folders, entry) = waiting.popLast() {
       if forbidden.contains(entry.file.device) {
         problems.append(TransferProblem(path, "it lies in the space itself"))
         continue
@@ -109,21 +113,23 @@ struct SourceWalk {
         continue
       }
       let siblings = Set(names)
-      var inner: [(PlainPath, FileName?, [FileName], PlainEntry)] = []
+      var inner: [Step] = []
       for child in names {
         let childPath = path.appending(child)
-        if child.isHidden {
-          hidden += 1
+        let place = below + [child]
+        let known = try? PlainEntry(childPath)
+        if let omission = rules.omission(of: place, isFolder: known?.kind == .directory) {
+          omissions.add(childPath, omission)
           continue
         }
-        guard let entry = look(at: childPath) else { continue }
+        guard let entry = look(at: childPath, known) else { continue }
         if entry.kind == .file {
           addFile(childPath, child, folders, entry)
           continue
         }
         switch passage(child, name, siblings) {
-        case .folder(let target): inner.append((childPath, child, folders + [target], entry))
-        case .merged: inner.append((childPath, child, folders, entry))
+        case .folder(let target): inner.append((childPath, child, place, folders + [target], entry))
+        case .merged: inner.append((childPath, child, place, folders, entry))
         case .skipped: break
         }
       }
@@ -132,9 +138,10 @@ struct SourceWalk {
   }
 
   /// Returns nil, and adds a problem, for an object that is neither a file nor a folder.
-  mutating func look(at path: PlainPath) -> PlainEntry? {
+  mutating func look(at path: PlainPath, _ known: PlainEntry? = nil) -> PlainEntry? {
     do throws(Errno) {
-      let entry = try PlainEntry(path)
+      let entry: PlainEntry
+      if let known { entry = known } else { entry = try PlainEntry(path) }
       switch entry.kind {
       case .file, .directory: return entry
       case .link: problems.append(TransferProblem(path, "it is a symbolic link"))

@@ -80,6 +80,8 @@ struct ImportReport: Encodable {
   var removed = 0
   /// Hidden files and folders that were skipped.
   var hidden = 0
+  /// What other programs keep for themselves, and what `--exclude` names.
+  var leftOut: [OmissionReport.Named] = []
   var renamed: [RenamedFile] = []
   var errors: [TransferProblem] = []
   /// All files, each with what became of it.
@@ -90,8 +92,8 @@ struct ImportReport: Encodable {
   var otherNames: [RenamedFile] = []
 
   private enum CodingKeys: CodingKey {
-    case version, dryRun, complete, imported, bytes, duplicates, removed, hidden, renamed, errors
-    case files, plan
+    case version, dryRun, complete, imported, bytes, duplicates, removed, hidden, leftOut, renamed
+    case errors, files, plan
   }
 
   /// Notes a file that was not copied.

@@ -21,7 +21,10 @@ struct ZipDirectory {
   private(set) var members: [Member] = []
   /// Members that cannot be imported, by their names as people see them.
   private(set) var problems: [(name: String, reason: String)] = []
-  private(set) var hidden = 0
+  /// What the rules of the import leave out: each file, or the topmost folder that holds it.
+  private(set) var omitted: [(path: [FileName], omission: Omission)] = []
+  private var omittedFolders: Set<[FileName]> = []
+  private let rules: OmissionRules
 
   typealias Read = (_ count: Int, _ offset: Int64) -> [UInt8]?
 
@@ -33,7 +36,10 @@ struct ZipDirectory {
   /// fill a disk.
   private static let harmless: Int64 = 100 << 20
 
-  init(size: Int64, _ read: Read) throws(Fault) {
+  init(
+    size: Int64, rules: OmissionRules = OmissionRules(), _ read: Read
+  ) throws(Fault) {
+    self.rules = rules
     let place = try ZipDirectory.place(size, read)
     guard place.upperBound <= size, place.count <= ZipDirectory.longestDirectory,
       let bytes = read(Int(place.count), place.lowerBound), bytes.count == place.count
@@ -101,9 +107,8 @@ struct ZipDirectory {
     case 0o120000: return refuse("it is a symbolic link")
     default: return refuse("it is neither file nor folder")
     }
-    if names.contains(where: \.isHidden) {
-      hidden += 1
-      return
+    if let (omission, depth) = rules.firstOmission(of: names) {
+      return omit(names, omission, depth)
     }
     if record.isEncrypted { return refuse("it is encrypted") }
     guard record.method == 0 || record.method == 8 else {
@@ -118,6 +123,15 @@ struct ZipDirectory {
         folders: names.dropLast(), name: name, modified: record.modified,
         isPacked: record.method == 8, checksum: record.checksum,
         content: start..<start + record.packedSize, size: record.size))
+  }
+}
+
+extension ZipDirectory {
+  /// Counts hidden files one by one, and names anything else once.
+  private mutating func omit(_ path: [FileName], _ omission: Omission, _ depth: Int) {
+    let top = Array(path.prefix(depth))
+    if omission != .hidden, depth < path.count, !omittedFolders.insert(top).inserted { return }
+    omitted.append((omission == .hidden ? path : top, omission))
   }
 }
 

@@ -1,6 +1,7 @@
 import AlbumModel
 import ControlProtocol
 import Glibc
+import PhotoGroups
 import Posix
 
 /// Copies the originals of albums into one new zip file and reads them back. Needs no room but that of the
@@ -42,7 +43,7 @@ struct ZipExporter {
   /// zip file.
   mutating func run(_ walk: SourceWalk) throws(Failure) {
     report.errors = walk.problems
-    report.hidden = walk.hidden
+    report.hidden = walk.omissions.hidden
     let folder = target.parent
     if (try? PlainEntry(target)) != nil { throw Failure(.usage, "\(target.text) exists already.") }
     // Heads, and names twice.
@@ -78,26 +79,13 @@ struct ZipExporter {
 
   private mutating func write(_ files: [SourceWalk.File], to path: PlainPath) throws(Failure) {
     var zip = try create(path)
-    for file in files {
-      let start = meter.position
-      let before = zip.end
-      var derived: DerivedFile?
-      if !form.isOriginal {
-        switch try form.derive(file) {
-        case .success(let made): derived = made
-        case .failure(let refusal):
-          report.errors.append(TransferProblem(file.path, refusal.reason))
-          meter.finishFile(at: start.saturatingAdd(file.entry.size))
-          continue
-        }
+    for group in TransferGroup.groups(of: files) {
+      let number = number(for: group)
+      for item in group.items {
+        let start = meter.position
+        try write(item, number, to: &zip)
+        meter.finishFile(at: start.saturatingAdd(item.file.entry.size))
       }
-      do throws(PlainCopy.Fault) {
-        if let derived { try store(derived, in: &zip) } else { try store(file, in: &zip) }
-      } catch {
-        try onTarget { () throws(Errno) in try zip.cut(to: before) }
-        try judge(error, of: file)
-      }
-      meter.finishFile(at: start.saturatingAdd(file.entry.size))
     }
     let start = zip.end
     do throws(Errno) {
@@ -109,18 +97,41 @@ struct ZipExporter {
     }
   }
 
+  private mutating func write(
+    _ item: TransferGroup.Item, _ number: Int, to zip: inout PlainWriter
+  ) throws(Failure) {
+    let before = zip.end
+    var derived: DerivedFile?
+    if !form.isOriginal {
+      switch try form.derive(item.file) {
+      case .success(let made): derived = made
+      case .failure(let refusal):
+        report.errors.append(TransferProblem(item.file.path, refusal.reason))
+        return
+      }
+    }
+    do throws(PlainCopy.Fault) {
+      if let derived { try store(derived, in: &zip) } else { try store(item, number, in: &zip) }
+    } catch {
+      try onTarget { () throws(Errno) in try zip.cut(to: before) }
+      try judge(error, of: item.file)
+    }
+  }
+
   private func create(_ path: PlainPath) throws(Failure) -> PlainWriter {
     do throws(Errno) { return try PlainWriter(path) } catch { throw writing(error) }
   }
 
   /// Writes a file and its head, which gets the checksum afterwards.
   private mutating func store(
-    _ file: SourceWalk.File, in zip: inout PlainWriter
+    _ item: TransferGroup.Item, _ number: Int, in zip: inout PlainWriter
   ) throws(PlainCopy.Fault) {
+    let file = item.file
     let reader = try open(file.path)
     let before: PlainEntry
     do throws(Errno) { before = try PlainEntry(file.path) } catch { throw .source(error) }
-    let (name, whole) = freeName(file.name, file)
+    let name = item.name.numbered(number)
+    let whole = path(name, of: file)
     var entry = ZipFormat.Entry(
       name: whole, modified: before.modified, permissions: before.permissions, offset: zip.end,
       size: before.size)
@@ -182,16 +193,31 @@ struct ZipExporter {
     do throws(Errno) { return try PlainReader(path) } catch { throw .source(error) }
   }
 
+  /// The first number with which no name of a group is taken.
+  private func number(for group: TransferGroup) -> Int {
+    var number = 1
+    while group.items.contains(where: {
+      names.contains(path($0.name.numbered(number), of: $0.file))
+    }) {
+      number += 1
+    }
+    return number
+  }
+
   private func freeName(
     _ wanted: FileName, _ file: SourceWalk.File
   ) -> (name: FileName, whole: [UInt8]) {
     var number = 1
     while true {
       let name = NumberedName.of(wanted, number)
-      let whole = Array((file.folders + [name]).map(\.bytes).joined(separator: "/".utf8))
+      let whole = path(name, of: file)
       if !names.contains(whole) { return (name, whole) }
       number += 1
     }
+  }
+
+  private func path(_ name: FileName, of file: SourceWalk.File) -> [UInt8] {
+    Array((file.folders + [name]).map(\.bytes).joined(separator: "/".utf8))
   }
 
   private func append(_ bytes: [UInt8], to zip: inout PlainWriter) throws(PlainCopy.Fault) {

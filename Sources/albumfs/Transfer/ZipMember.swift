@@ -1,6 +1,5 @@
 import AlbumModel
 import Inflating
-import PictureMetadata
 import Posix
 import Traces
 
@@ -33,18 +32,15 @@ extension ZipDirectory.Member {
     }
   }
 
-  /// The date of capture, if it is near the begin.
-  func captureDate(in zip: PlainPath) -> CaptureTime? {
+  /// The begin, in which the date of capture is looked for.
+  func head(in zip: PlainPath) -> [UInt8] {
     var head: [UInt8] = []
     let limit = ZipDirectory.Member.headBytes
     try? read(from: zip) { piece throws(PlainCopy.Fault) in
       head += piece
       if head.count >= limit { throw .stopped }
     }
-    return CaptureDate.find(size: size) { count, offset in
-      guard offset >= 0, count >= 0, offset <= Int64(head.count) else { return nil }
-      return Array(head.dropFirst(Int(offset)).prefix(count))
-    }
+    return head
   }
 
   private func read(
@@ -87,7 +83,9 @@ extension SourceWalk {
     let directory: ZipDirectory
     do {
       let reader = try PlainReader(zip)
-      directory = try ZipDirectory(size: reader.size) { try? reader.bytes($0, at: $1) }
+      directory = try ZipDirectory(size: reader.size, rules: rules) {
+        try? reader.bytes($0, at: $1)
+      }
     } catch let fault as ZipDirectory.Fault {
       return addProblem(zip, fault.reason)
     } catch {
@@ -96,7 +94,9 @@ extension SourceWalk {
     for problem in directory.problems {
       addProblem(PlainPath("\(zip.text)/\(problem.name)"), problem.reason)
     }
-    hideMore(directory.hidden)
+    for (path, omission) in directory.omitted {
+      omit(path.reduce(zip) { $0.appending($1) }, omission)
+    }
     var siblings: [[FileName]: Set<FileName>] = [:]
     for member in directory.members {
       for depth in member.folders.indices {

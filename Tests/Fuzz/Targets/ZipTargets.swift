@@ -103,7 +103,7 @@ enum ZipMembersTarget: FuzzTarget {
         require(unpacked == member.size, "a member is whole")
         try? PathCalls.removeFile(target)
       }
-      _ = member.captureDate(in: zip)
+      _ = member.head(in: zip)
     }
   }
 }
