@@ -75,8 +75,8 @@ struct MissingContent {
         id.kind == .data && id.number > greatest && found.contains { $0.birth == session }
       }
     for inode in written.sorted() {
-      // A file without a name goes when replay ends, unless the space keeps it as a deleted one. Files that an
-      // earlier mount left out are known.
+      // A file without a name goes when replay ends, unless the space keeps it as a deleted one. Files that
+      // an earlier mount left out are known.
       guard let index = catalog.index(of: inode), !catalog.state(index).marks.contains(.leftOut)
       else { continue }
       if catalog.isKeptDeleted(index) { try addDeleted(inode, index, catalog) }
@@ -111,14 +111,16 @@ struct MissingContent {
     deleted.filter { $0.value.allSatisfy(isEndOfCopy) }.keys.sorted(by: >)
   }
 
-  /// False for a thumbnail that goes when replay ends, with its photo that has no name: the session that took
-  /// the last name may have removed the content already.
+  /// False for a thumbnail that goes when replay ends, with its photo that has no name and is not kept as a
+  /// deleted one: the session that took the last name may have removed the content already.
   private mutating func isOfNamedPhoto(_ thumbnail: InodeNumber, _ catalog: borrowing Catalog)
     -> Bool
   {
     if let shownThumbnails { return shownThumbnails.contains(thumbnail) }
     var shown: Set<InodeNumber> = []
-    catalog.forEachInode { _, state in if state.links > 0 { shown.insert(state.thumbnail) } }
+    catalog.forEachInode { index, state in
+      if state.links > 0 || catalog.isKeptDeleted(index) { shown.insert(state.thumbnail) }
+    }
     shownThumbnails = shown
     return shown.contains(thumbnail)
   }
