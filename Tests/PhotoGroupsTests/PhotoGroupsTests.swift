@@ -98,6 +98,32 @@ import Testing
     }
   }
 
+  /// Names of any bytes, of any length, in any number.
+  @Test func anyNamesAreGrouped() {
+    var random = SystemRandomNumberGenerator()
+    let pieces = [
+      "IMG_E1234", "IMG_O12", "(1)", " (22)", "(", ")", "-edited", ".", ".jpg", ".json", "ä", "-",
+      ".supplemental-metadata",
+    ]
+    for _ in 0..<400 {
+      let names = (0..<12).compactMap { _ -> FileName? in
+        var bytes: [UInt8] = []
+        for _ in 0..<Int.random(in: 1...6, using: &random) {
+          bytes += pieces.randomElement(using: &random)!.utf8
+          if Bool.random(using: &random) { bytes.append(UInt8.random(in: 0...255, using: &random)) }
+        }
+        return try? FileName(bytes)
+      }
+      let groups = PhotoGrouping.groups(of: names)
+      #expect(groups.flatMap { $0.members.map(\.place) }.sorted() == Array(names.indices))
+      for member in groups.flatMap(\.members) {
+        let name = member.name.numbered(7)
+        #expect(1...FileName.maximumLength ~= name.bytes.count)
+        #expect(1...FileName.maximumLength ~= member.name.following(file("a.b")).bytes.count)
+      }
+    }
+  }
+
   // MARK: Names
 
   @Test func allNamesOfAGroupGetOneNumberAndStayAGroup() {
