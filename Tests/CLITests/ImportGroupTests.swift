@@ -461,6 +461,27 @@ final class ImportScratch: Sendable {
     }
   }
 
+  @Test func ofALibraryOfApplesPhotosTheOriginalsAreImported() throws {
+    let (one, two) = (
+      "8E3A1B0C-55D2-4C1F-9A77-0123456789AB", "0E3A1B0C-55D2-4C1F-9A77-0123456789AB"
+    )
+    for name in [
+      "originals/8/\(one).heic", "originals/8/\(one)_3.mov", "originals/0/\(two).jpeg",
+      "database/Photos.sqlite", "resources/renders/8/\(one)_1_201_a.jpeg", "private/x.jpg",
+    ] {
+      try scratch.put("Photos Library.photoslibrary/\(name)", "content of \(name)")
+    }
+    let options = Importer.Options(excluded: [try #require(ExclusionPattern("/album"))])
+    for source in ["Photos Library.photoslibrary", "."] {
+      let report = scratch.run([source], options)
+      #expect(report.leftOut.map(\.path).filter { $0.contains("library/") }.count == 3)
+      let top = source == "." ? "Photos Library.photoslibrary/" : ""
+      let wanted = ["\(two).jpeg", "\(one).heic", "\(one)_3.mov"].map { "\(top)Photo/\($0)" }
+      #expect(Set(scratch.files("album")).isSuperset(of: wanted))
+      #expect(report.errors.isEmpty && !scratch.files("album").contains { $0.contains("201_a") })
+    }
+  }
+
   @Test func aPatternThatNamesNothingIsNone() {
     for text in ["/", "//"] { #expect(ExclusionPattern(text) == nil) }
   }

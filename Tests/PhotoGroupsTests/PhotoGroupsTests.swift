@@ -28,6 +28,13 @@ import Testing
       ["IMG_1.jpg", "IMG_1.jpg.supplemental-metadata.json"],
       ["IMG_1.jpg", "IMG_1.jpg.supplemental-me.json"], ["IMG_1.jpg", "IMG_1.jpg.s.json"],
       ["IMG_1(1).jpg", "IMG_1.jpg.supplemental-metadata(1).json"],
+      [
+        "8E3A1B0C-55D2-4C1F-9A77-0123456789AB.heic", "8E3A1B0C-55D2-4C1F-9A77-0123456789AB_3.mov",
+        "8E3A1B0C-55D2-4C1F-9A77-0123456789AB.aae",
+      ],
+      [
+        "8E3A1B0C-55D2-4C1F-9A77-0123456789AB_4.dng", "8E3A1B0C-55D2-4C1F-9A77-0123456789AB.jpeg",
+      ],
       ["GX010001.MP4", "GX010001.LRV", "GX010001.THM"], ["DJI_1.MP4", "DJI_1.SRT"],
       [
         "Ein sehr langer Name eines Bildes aus dem Garten.jpg",
