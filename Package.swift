@@ -353,7 +353,7 @@ if Context.environment["ALBUMFS_FUZZ"] != nil {
       dependencies: [
         "AlbumModel", "FileKinds", "Posix", "AlbumFormat", "AlbumSecrets", "AlbumStore",
         "AlbumFileSystem", "ThumbnailProtocol", "SecurityKeyProtocol", "ControlProtocol", "Traces",
-        "PictureMetadata",
+        "PictureMetadata", "PhotoGroups",
         "PictureDecoders", "VideoPosters", "Fetching", "albumfs", "AlbumTestSupport", logging,
       ],
       path: "Tests/Fuzz", swiftSettings: settings))

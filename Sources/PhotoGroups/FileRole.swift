@@ -60,6 +60,7 @@ struct FileRole {
     }
     // A number of a file manager or of Google may stand on either side of the mark.
     let (rest, number) = numberAtEnd(stem)
+    if isLibraryPart(rest) { return (Array(rest.dropLast(2)) + number, []) }
     for word in editedWords
     where rest.count > word.count && rest.suffix(word.count).elementsEqual(word) {
       return (Array(rest.dropLast(word.count)) + number, word)
@@ -72,6 +73,16 @@ struct FileRole {
     guard stem.starts(with: "IMG_E".utf8) || stem.starts(with: "IMG_O".utf8) else { return nil }
     let rest = stem.dropFirst(5)
     return rest.prefix { 48...57 ~= $0 }.count == 4 ? rest : nil
+  }
+
+  /// A library of Apple's Photos names files by UUIDs: the film of a Live Photo is `UUID_3.mov`, and the raw
+  /// picture beside a JPEG `UUID_4.dng`.
+  private static func isLibraryPart(_ stem: [UInt8]) -> Bool {
+    guard stem.count == 38, stem[36] == UInt8(ascii: "_"), 48...57 ~= stem[37] else { return false }
+    return stem[..<36].enumerated().allSatisfy { place, byte in
+      [8, 13, 18, 23].contains(place)
+        ? byte == UInt8(ascii: "-") : 48...57 ~= byte || 65...70 ~= byte & 0xDF
+    }
   }
 
   /// Splits `IMG_1 (2)` and `IMG_1(2)` before the number.

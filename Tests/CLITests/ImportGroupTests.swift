@@ -436,28 +436,50 @@ final class ImportScratch: Sendable {
     #expect(scratch.files("album") == ["Photo/SYNOPHOTO_THUMB_XL.jpg", "Photo/Thumbs.db"])
   }
 
-  @Test(
-    "A pattern leaves out what it matches",
-    arguments: [
-      ("*.tmp", ["x.tmp", "Old/y.tmp", "New/Old/v.tmp"]), ("Old", ["Old", "New/Old"]),
-      ("Old/", ["Old", "New/Old"]), ("/Old", ["Old"]), ("New/Old", ["New/Old"]),
-      ("New/*.jpg", ["New/n.jpg"]), ("*/n.jpg", ["New/n.jpg"]), ("n?.jpg", ["nä.jpg"]),
-      ("[m-n].jpg", ["New/n.jpg"]), ("[!n]*.tmp", ["x.tmp", "Old/y.tmp", "New/Old/v.tmp"]),
-      ("\\*.jpg", ["*.jpg"]), ("x.tmp/", []), ("*.TMP", []), ("ld", []),
-      ("b\u{E9}*", []), ("*", ["x.tmp", "Old", "New", "nä.jpg", "*.jpg"]),
-    ])
-  func patterns(pattern: String, matched: [String]) throws {
+  private let patterns: [(pattern: String, matched: [String])] = [
+    ("*.tmp", ["x.tmp", "Old/y.tmp", "New/Old/v.tmp"]), ("Old", ["Old", "New/Old"]),
+    ("Old/", ["Old", "New/Old"]), ("/Old", ["Old"]), ("New/Old", ["New/Old"]),
+    ("New/*.jpg", ["New/n.jpg"]), ("*/n.jpg", ["New/n.jpg"]), ("n?.jpg", ["nä.jpg"]),
+    ("[m-n].jpg", ["New/n.jpg"]), ("[!n]*.tmp", ["x.tmp", "Old/y.tmp", "New/Old/v.tmp"]),
+    ("\\*.jpg", ["*.jpg"]), ("x.tmp/", []), ("*.TMP", []), ("ld", []), ("b\u{E9}*", []),
+    ("*", ["x.tmp", "Old", "New", "nä.jpg", "*.jpg"]),
+  ]
+
+  @Test func aPatternLeavesOutWhatItMatches() throws {
     ProcessSignals.useUnicodeNames()
     for name in ["x.tmp", "Old/y.tmp", "New/n.jpg", "New/Old/v.tmp", "nä.jpg", "*.jpg"] {
       try scratch.put("tree/\(name)", "content of \(name)")
     }
-    for isZip in [false, true] {
-      if isZip { try scratch.zip("tree") }
-      let source = isZip ? "tree.zip" : "tree"
-      let options = Importer.Options(excluded: [try #require(ExclusionPattern(pattern))])
+    try scratch.zip("tree")
+    for (pattern, matched) in patterns {
+      for source in ["tree", "tree.zip"] {
+        let options = Importer.Options(
+          isDryRun: true, excluded: [try #require(ExclusionPattern(pattern))])
+        let report = scratch.run([source], options)
+        #expect(leftOut(report, source) == matched.sorted(), "\(pattern) \(source)")
+        #expect(report.leftOut.allSatisfy { $0.pattern == pattern })
+      }
+    }
+  }
+
+  @Test func ofALibraryOfApplesPhotosTheOriginalsAreImported() throws {
+    let (one, two) = (
+      "8E3A1B0C-55D2-4C1F-9A77-0123456789AB", "0E3A1B0C-55D2-4C1F-9A77-0123456789AB"
+    )
+    for name in [
+      "originals/8/\(one).heic", "originals/8/\(one)_3.mov", "originals/0/\(two).jpeg",
+      "database/Photos.sqlite", "resources/renders/8/\(one)_1_201_a.jpeg", "private/x.jpg",
+    ] {
+      try scratch.put("Photos Library.photoslibrary/\(name)", "content of \(name)")
+    }
+    let options = Importer.Options(excluded: [try #require(ExclusionPattern("/album"))])
+    for source in ["Photos Library.photoslibrary", "."] {
       let report = scratch.run([source], options)
-      #expect(leftOut(report, source) == matched.sorted(), "\(pattern) \(isZip)")
-      #expect(report.leftOut.allSatisfy { $0.pattern == pattern })
+      #expect(report.leftOut.map(\.path).filter { $0.contains("library/") }.count == 3)
+      let top = source == "." ? "Photos Library.photoslibrary/" : ""
+      let wanted = ["\(two).jpeg", "\(one).heic", "\(one)_3.mov"].map { "\(top)Photo/\($0)" }
+      #expect(Set(scratch.files("album")).isSuperset(of: wanted))
+      #expect(report.errors.isEmpty && !scratch.files("album").contains { $0.contains("201_a") })
     }
   }
 

@@ -40,7 +40,7 @@ import Testing
 
   @Test("Several parts are one source", arguments: [false, true])
   func partsAreOne(isZip: Bool) throws {
-    let sample = try TakeoutSample(in: scratch, parts: 3, photosOfEachKind: 6)
+    let sample = try TakeoutSample(in: scratch, parts: 3, photosOfEachKind: 4)
     if isZip { for part in sample.partNames { try scratch.zip(part) } }
     let sources = sample.partNames.map { isZip ? "\($0).zip" : $0 }
     let options = Importer.Options(topIsAlbum: false)

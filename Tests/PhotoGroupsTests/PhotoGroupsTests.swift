@@ -28,6 +28,13 @@ import Testing
       ["IMG_1.jpg", "IMG_1.jpg.supplemental-metadata.json"],
       ["IMG_1.jpg", "IMG_1.jpg.supplemental-me.json"], ["IMG_1.jpg", "IMG_1.jpg.s.json"],
       ["IMG_1(1).jpg", "IMG_1.jpg.supplemental-metadata(1).json"],
+      [
+        "8E3A1B0C-55D2-4C1F-9A77-0123456789AB.heic", "8E3A1B0C-55D2-4C1F-9A77-0123456789AB_3.mov",
+        "8E3A1B0C-55D2-4C1F-9A77-0123456789AB.aae",
+      ],
+      [
+        "8E3A1B0C-55D2-4C1F-9A77-0123456789AB_4.dng", "8E3A1B0C-55D2-4C1F-9A77-0123456789AB.jpeg",
+      ],
       ["GX010001.MP4", "GX010001.LRV", "GX010001.THM"], ["DJI_1.MP4", "DJI_1.SRT"],
       [
         "Ein sehr langer Name eines Bildes aus dem Garten.jpg",
@@ -95,6 +102,32 @@ import Testing
       ).sorted()
       let found = PhotoGrouping.groups(of: names.map(file)).flatMap { $0.members.map(\.place) }
       #expect(found.sorted() == Array(names.indices), "\(names)")
+    }
+  }
+
+  /// Names of any bytes, of any length, in any number.
+  @Test func anyNamesAreGrouped() {
+    var random = SystemRandomNumberGenerator()
+    let pieces = [
+      "IMG_E1234", "IMG_O12", "(1)", " (22)", "(", ")", "-edited", ".", ".jpg", ".json", "ä", "-",
+      ".supplemental-metadata",
+    ]
+    for _ in 0..<400 {
+      let names = (0..<12).compactMap { _ -> FileName? in
+        var bytes: [UInt8] = []
+        for _ in 0..<Int.random(in: 1...6, using: &random) {
+          bytes += pieces.randomElement(using: &random)!.utf8
+          if Bool.random(using: &random) { bytes.append(UInt8.random(in: 0...255, using: &random)) }
+        }
+        return try? FileName(bytes)
+      }
+      let groups = PhotoGrouping.groups(of: names)
+      #expect(groups.flatMap { $0.members.map(\.place) }.sorted() == Array(names.indices))
+      for member in groups.flatMap(\.members) {
+        let name = member.name.numbered(7)
+        #expect(1...FileName.maximumLength ~= name.bytes.count)
+        #expect(1...FileName.maximumLength ~= member.name.following(file("a.b")).bytes.count)
+      }
     }
   }
 

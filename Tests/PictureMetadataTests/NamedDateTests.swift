@@ -65,6 +65,20 @@ import Testing
     ])
   func noDate(name: String) { #expect(date(name) == nil) }
 
+  /// Whatever a name is, its date is one that a calendar has.
+  @Test func anyNameHasADateOrNone() {
+    var random = SystemRandomNumberGenerator()
+    let pieces = [
+      "2019", "05", "31", "-", "_", "12", "99", "PM", "PXL_", "WP_", "FB_IMG_", "-WA", " at ",
+    ]
+    for _ in 0..<5000 {
+      let name = (0..<10).map { _ in pieces.randomElement(using: &random)! }.joined()
+      if let found = NamedDate.find(in: Array(name.utf8)) {
+        #expect(CaptureTime(Array(found.text.utf8)) == found, "\(name)")
+      }
+    }
+  }
+
   @Test func theContentGoesFirst() {
     let picture = ExifSamples.jpeg()
     let found = FileDate(size: Int64(picture.count)) { count, offset in

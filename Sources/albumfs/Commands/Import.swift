@@ -38,6 +38,7 @@ struct Import: ParsableCommand {
 
         albumfs import /media/card/DCIM ~/Album/Trip
         albumfs import --by-date --move /media/card ~/Album
+        albumfs import --without-json ~/takeout-*.zip ~/Album
         albumfs import --url-list - ~/Album/Trip < addresses.txt
       """)
 

@@ -2,17 +2,17 @@ import AlbumModel
 import PhotoGroups
 import Posix
 
-/// The files of one album, by name and by content. Reads contents only where two files have the same size.
+/// The files of one album, by name and by content. Reads contents only where two files have the same size,
+/// and compares only files that begin alike: an album may have thousands of raw pictures, all of one size.
 struct AlbumContents {
   private struct Known {
     /// Leads to its content.
     let path: PlainPath
     /// Its path in the album. Only in a dry run it differs.
     let place: PlainPath
+    let name: FileName
     /// True once a file of this import has become this one, or was found to be it.
     var isMatched = false
-    /// A hash of the first bytes; nil until another file has the same size.
-    var head: Int?
     /// That of a file that a dry run left in its zip file.
     var checksum: UInt32?
   }
@@ -27,14 +27,24 @@ struct AlbumContents {
     var hasName: Bool { number != nil }
   }
 
-  /// How much of files of the same size is compared by hash. It holds the EXIF data of a raw picture, all of
-  /// which have one size.
+  /// The size of a file and a hash of its first bytes.
+  private struct Start: Hashable {
+    let size: Int64
+    let hash: Int
+  }
+
+  /// How much of files of the same size is compared by hash. It holds the EXIF data of a raw picture.
   private static let headBytes = 64 << 10
 
   /// The path of the album's Photo.
   let photo: PlainPath
   private var names: Set<FileName> = []
-  private var files: [Int64: [Known]] = [:]
+  private var files: [Known] = []
+  /// Places in `files`.
+  private var places: [Int64: [Int]] = [:]
+  /// Those of them whose first bytes were not needed yet.
+  private var unread: [Int64: [Int]] = [:]
+  private var starts: [Start: [Int]] = [:]
 
   /// Looks at the files in an album and in its Photo. One that is missing is empty.
   init(album: PlainPath) {
@@ -49,9 +59,15 @@ struct AlbumContents {
       names.insert(name)
       let path = folder.appending(name)
       if !name.isHidden, let entry = try? PlainEntry(path), entry.kind == .file {
-        files[entry.size, default: []].append(Known(path: path, place: path))
+        add(Known(path: path, place: path, name: name), size: entry.size)
       }
     }
+  }
+
+  private mutating func add(_ file: Known, size: Int64) {
+    places[size, default: []].append(files.count)
+    unread[size, default: []].append(files.count)
+    files.append(file)
   }
 
   func isTaken(_ name: FileName) -> Bool { names.contains(name) }
@@ -59,13 +75,17 @@ struct AlbumContents {
   /// Notes that a name is taken, by a file of this import or by another program.
   mutating func take(_ name: FileName) { names.insert(name) }
 
-  /// Adds a file of this import that the album now holds at `place`. `path` leads to its content.
+  /// Adds a file of this import that the album's Photo now holds under this name. `path` leads to its
+  /// content.
   mutating func add(
-    _ path: PlainPath, at place: PlainPath, size: Int64, checksum: UInt32? = nil
+    _ path: PlainPath, as name: FileName, size: Int64, checksum: UInt32? = nil
   ) {
-    files[size, default: []].append(
-      Known(path: path, place: place, isMatched: true, checksum: checksum))
+    let place = photo.appending(name)
+    add(
+      Known(path: path, place: place, name: name, isMatched: true, checksum: checksum), size: size)
   }
+
+  // MARK: Twins
 
   /// The file of the album that is the same one; nil if there is none. `FileIdentity` says what makes two
   /// files the same. For a file that `follows` another one, only pictures and films are looked for: whether a
@@ -74,14 +94,12 @@ struct AlbumContents {
     of path: PlainPath, name: MemberName, size: Int64, follows: Bool = false,
     watch: (Int64) -> Bool
   ) throws(PlainCopy.Fault) -> Twin? {
-    guard let known = files[size] else { return nil }
+    guard places[size] != nil else { return nil }
     let head = try AlbumContents.sourceHead(of: path)
     let identity = FileIdentity(name.name, size: size, start: head)
     if follows, identity == .nameAndContent { return nil }
-    for index in candidates(known, identity, name) {
-      if try isEqual(index, path, size: size, head: head.hashValue, watch: watch) {
-        return match(index, size: size, name)
-      }
+    for place in ranked(alike(size: size, head), identity, name) {
+      if try isEqual(path, place, watch) { return match(place, name) }
     }
     return nil
   }
@@ -92,10 +110,7 @@ struct AlbumContents {
     named wanted: FileName, of path: PlainPath, name: MemberName, size: Int64,
     watch: (Int64) -> Bool
   ) throws(PlainCopy.Fault) -> Twin? {
-    guard let index = try place(named: wanted, of: path, size: size, watch: watch) else {
-      return nil
-    }
-    return match(index, size: size, name)
+    try place(named: wanted, of: path, size: size, watch: watch).map { match($0, name) }
   }
 
   /// True if the name is free, or if the file that has it has this content.
@@ -109,28 +124,30 @@ struct AlbumContents {
   private mutating func place(
     named wanted: FileName, of path: PlainPath, size: Int64, watch: (Int64) -> Bool
   ) throws(PlainCopy.Fault) -> Int? {
-    guard let known = files[size] else { return nil }
-    let named = known.indices.filter { known[$0].place.name == wanted }
-    if named.isEmpty { return nil }
-    let head = try AlbumContents.sourceHead(of: path).hashValue
-    for index in named {
-      if try isEqual(index, path, size: size, head: head, watch: watch) { return index }
+    guard places[size] != nil else { return nil }
+    for place in alike(size: size, try AlbumContents.sourceHead(of: path))
+    where files[place].name == wanted {
+      if try isEqual(path, place, watch) { return place }
     }
     return nil
   }
 
-  private mutating func isEqual(
-    _ index: Int, _ path: PlainPath, size: Int64, head: Int, watch: (Int64) -> Bool
-  ) throws(PlainCopy.Fault) -> Bool {
-    guard let candidate = files[size]?[index],
-      let other = candidate.head ?? (try? AlbumContents.head(of: candidate.path))?.hashValue
-    else { return false }
-    files[size]?[index].head = other
-    if other != head { return false }
-    do throws(PlainCopy.Fault) {
-      return try PlainCopy.isEqual(path, candidate.path, watch: watch)
-    } catch {
+  /// The files of this size that begin so. Reads the begin of each once.
+  private mutating func alike(size: Int64, _ head: [UInt8]) -> [Int] {
+    for place in unread.removeValue(forKey: size) ?? [] {
       // A file of the album that cannot be read is no copy.
+      guard let other = try? AlbumContents.head(of: files[place].path) else { continue }
+      starts[Start(size: size, hash: other.hashValue), default: []].append(place)
+    }
+    return starts[Start(size: size, hash: head.hashValue)] ?? []
+  }
+
+  private func isEqual(
+    _ path: PlainPath, _ place: Int, _ watch: (Int64) -> Bool
+  ) throws(PlainCopy.Fault) -> Bool {
+    do throws(PlainCopy.Fault) {
+      return try PlainCopy.isEqual(path, files[place].path, watch: watch)
+    } catch {
       if case .target = error { return false }
       throw error
     }
@@ -141,38 +158,36 @@ struct AlbumContents {
   mutating func likelyTwin(
     of member: ZipDirectory.Member, name: MemberName, follows: Bool = false
   ) -> Twin? {
-    guard let known = files[member.size] else { return nil }
     let identity = FileIdentity(name.name, size: member.size, start: [])
     if follows, identity == .nameAndContent { return nil }
-    let found = candidates(known, identity, name).first { index in
-      (known[index].checksum ?? AlbumContents.checksum(of: known[index].path)) == member.checksum
+    for place in ranked(places[member.size] ?? [], identity, name) {
+      let checksum = files[place].checksum ?? AlbumContents.checksum(of: files[place].path)
+      files[place].checksum = checksum
+      if checksum == member.checksum { return match(place, name) }
     }
-    return found.flatMap { match($0, size: member.size, name) }
+    return nil
   }
 
   /// Notes that a file of the album is one of this import.
-  private mutating func match(_ index: Int, size: Int64, _ name: MemberName) -> Twin? {
-    files[size]?[index].isMatched = true
-    guard let known = files[size]?[index] else { return nil }
-    return Twin(
-      path: known.path, place: known.place, number: known.place.name.flatMap(name.number))
-  }
-
-  private static func has(_ known: Known, _ name: MemberName) -> Bool {
-    known.place.name.map { name.number(of: $0) != nil } ?? false
+  private mutating func match(_ place: Int, _ name: MemberName) -> Twin {
+    files[place].isMatched = true
+    let file = files[place]
+    return Twin(path: file.path, place: file.place, number: name.number(of: file.name))
   }
 
   /// Those of the name come first. A file that its name identifies stands for one other only: two sidecars of
   /// one name, from two folders, are two.
-  private func candidates(
-    _ known: [Known], _ identity: FileIdentity, _ name: MemberName
-  ) -> [Int] {
-    let named = known.indices.filter { AlbumContents.has(known[$0], name) }
+  private func ranked(_ found: [Int], _ identity: FileIdentity, _ name: MemberName) -> [Int] {
+    let named = found.filter { name.number(of: files[$0].name) != nil }
     switch identity {
-    case .nameAndContent: return named.filter { !known[$0].isMatched }
-    case .content: return named + known.indices.filter { !named.contains($0) }
+    case .nameAndContent: return named.filter { !files[$0].isMatched }
+    case .content:
+      let first = Set(named)
+      return named + found.filter { !first.contains($0) }
     }
   }
+
+  // MARK: Contents
 
   private static func checksum(of path: PlainPath) -> UInt32? {
     guard let reader = try? PlainReader(path) else { return nil }

@@ -5,19 +5,32 @@ import Posix
 enum ImportFolders {
   /// - A camera's `DCIM` and its numbered folders, such as `100CANON`, are no albums: the camera begins a new
   ///   one whenever it likes.
+  /// - Of a library of Apple's Photos, only the originals are photos. Their folders are no albums.
   /// - Google Takeout's `Takeout` and the folder of Google Photos in it are no albums.
   /// - `Photo` is its album's, as in an album that was copied with another tool. A `Thumb` beside it is
   ///   skipped. Another `Thumb` becomes an album with a number, because an album has one already.
   static func passage(
     _ name: FileName, in parent: FileName?, _ siblings: Set<FileName>
   ) -> SourceWalk.Passage {
-    switch name {
+    if let parent, isLibrary(parent) { return originals.contains(name) ? .merged : .leftOut }
+    return switch name {
     case dcim, Takeout.top, .photo: .merged
     case .thumb: siblings.contains(.photo) ? .skipped : .folder(NumberedName.of(name, 2))
     default:
       parent == dcim && isCameraFolder(name) || parent == Takeout.top && isGooglePhotos(name)
+        || parent == originals[0] && isDigit(name)
         ? .merged : .folder(name)
     }
+  }
+
+  /// The folders with the originals, of newer and of older libraries.
+  private static let originals = [FileName(literal: "originals"), FileName(literal: "Masters")]
+
+  private static func isLibrary(_ name: FileName) -> Bool { name.text.hasSuffix(".photoslibrary") }
+
+  /// Originals lie in folders `0` to `F`, by the first digit of their names.
+  private static func isDigit(_ name: FileName) -> Bool {
+    name.bytes.count == 1 && (48...57 ~= name.bytes[0] || 65...70 ~= name.bytes[0])
   }
 
   /// `Google Photos` in the languages of Google Takeout.

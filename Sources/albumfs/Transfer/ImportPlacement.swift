@@ -40,7 +40,8 @@ extension Importer {
       for file in group.files { try judge(error, of: file) }
       return
     }
-    var known = contents[album] ?? open(album)
+    // Nobody else holds it: a change of what two hold would copy all names of the album.
+    var known = contents.removeValue(forKey: album) ?? open(album)
     let first = waiting.count
     // Until all are placed: an interruption must not tear a group apart.
     var missing = group.files.last?.path
@@ -196,7 +197,7 @@ extension Importer {
       throw .target(error)
     }
     let copy = known.photo.appending(name)
-    known.add(copy, at: copy, size: copied.entry.size)
+    known.add(copy, as: name, size: copied.entry.size)
     arrived(
       Arrival(file: copied, copy: copy, newName: name == copied.name ? nil : name),
       copied.entry.size)
@@ -234,7 +235,7 @@ extension Importer {
     let name = freeName(wanted, &known)
     let copy = known.photo.appending(name)
     known.add(
-      original.path, at: copy, size: file.size, checksum: original.member?.member.checksum)
+      original.path, as: name, size: file.size, checksum: original.member?.member.checksum)
     report.plan?.append(PlannedCopy(original.path, copy))
     arrived(
       Arrival(file: original, copy: copy, newName: name == original.name ? nil : name), 0)
@@ -244,7 +245,7 @@ extension Importer {
   mutating func settle(
     _ file: SourceWalk.File, content: PlainPath, size: Int64, in album: PlainPath
   ) throws(PlainCopy.Fault) {
-    var known = contents[album] ?? open(album)
+    var known = contents.removeValue(forKey: album) ?? open(album)
     defer { contents[album] = known }
     let item = TransferGroup(file).items[0]
     let twin = try known.twin(of: content, name: item.name, size: size, watch: watch)

@@ -22,6 +22,8 @@ struct SourceWalk {
     /// Its files count as files of the folder that it lies in.
     case merged
     case skipped
+    /// Another program keeps it for itself. It is named to the user.
+    case leftOut
   }
 
   typealias Choice = (_ name: FileName, _ parent: FileName?, _ siblings: Set<FileName>) -> Passage
@@ -131,6 +133,7 @@ struct SourceWalk {
         case .folder(let target): inner.append((childPath, child, place, folders + [target], entry))
         case .merged: inner.append((childPath, child, place, folders, entry))
         case .skipped: break
+        case .leftOut: omissions.add(childPath, .leftover)
         }
       }
       waiting += inner.reversed()

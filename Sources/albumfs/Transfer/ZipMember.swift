@@ -125,7 +125,7 @@ extension SourceWalk {
       switch passage(folders[depth], parent, siblings[Array(folders[..<depth])] ?? []) {
       case .folder(let name): found.append(name)
       case .merged: break
-      case .skipped: return nil
+      case .skipped, .leftOut: return nil
       }
     }
     return found

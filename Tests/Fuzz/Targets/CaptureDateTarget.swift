@@ -13,6 +13,8 @@ enum CaptureDateTarget: FuzzTarget {
       ExifSamples.gif(xmp: ExifSamples.xmp()),
       ExifSamples.film(created: 1_720_010_096, stated: "2024-07-04T01:34:56+1300"),
       ExifSamples.film(brand: nil, created: 1_720_010_096, isLong: true),
+      ExifSamples.livePhoto(identifier: "8E3A1B0C-55D2-4C1F-9A77-0123456789AB"),
+      ExifSamples.liveFilm(identifier: "8E3A1B0C-55D2-4C1F-9A77-0123456789AB", created: 3),
     ]
   }
 
@@ -32,6 +34,11 @@ enum CaptureDateTarget: FuzzTarget {
     for text in [facts.camera, facts.lens].compactMap(\.self) {
       require(text.utf8.count < 1000 && !text.utf8.contains { $0 < 0x20 }, "texts are short lines")
     }
+    let identifier = LivePhoto.identifier(size: Int64(bytes.count)) { count, offset in
+      require(count >= 0 && count <= 4 << 20 && offset >= 0, "it reads pieces of bounded size")
+      return offset >= bytes.count ? [] : Array(bytes[Int(offset)...].prefix(count))
+    }
+    require(identifier.map { 8...64 ~= $0.utf8.count } ?? true, "an identifier is short")
     if let date {
       require(date.day.utf8.count == 10, "a day has ten characters")
       require(CaptureTime(Array(date.text.utf8)) == date, "a date has one spelling")
