@@ -38,7 +38,7 @@ struct SeenHistory {
 
   private func unreadableSentence(_ reason: String) -> String {
     "What was seen of this store here before is not known, so nothing shows whether it was replaced by an "
-      + "older state of itself: \(directory)/\(name) \(reason). Remove it to begin anew."
+      + "older state of itself: \(directory)/\(name) \(reason). Remove it to start again."
   }
 
   /// Records the end of history, unless the record goes further. Leaves a record alone that shows nothing.

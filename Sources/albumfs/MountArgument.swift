@@ -75,7 +75,7 @@ struct MountSelection: ParsableArguments {
       return mount
     }
     if let mount = table.space(holding: absolute) {
-      throw Failure(.noSuchMount, "\(path) is no mount point; it lies in \(mount.mountPoint).")
+      throw Failure(.noSuchMount, "\(path) is not a mount point; it is in \(mount.mountPoint).")
     }
     throw MountPath.noMount(path, absolute)
       ?? Failure(.noSuchMount, "Nothing of albumfs is mounted on \(path).")

@@ -140,7 +140,7 @@ extension SecurityKeyFault {
       "There is no security key. Plug it in and try again. If it is plugged in, you may not use it: see "
         + "the permissions of /dev/hidraw*."
     case .notOpened:
-      "The security key cannot be opened: another program uses it, or it does not reply. Plug it in anew."
+      "The security key cannot be opened: another program uses it, or it does not reply. Unplug it and plug it in again."
     case .noHmacSecret:
       "This security key cannot keep a space's secret: it lacks FIDO2 with the extension hmac-secret."
     case .noPin:
@@ -148,7 +148,7 @@ extension SecurityKeyFault {
         + "lists the keys)."
     case .wrongPin:
       "The PIN is wrong." + (tries.map { " \(counted($0, "try", "tries")) left." } ?? "")
-    case .pinLength: "The PIN of a security key has 4 to 63 bytes; this was none."
+    case .pinLength: "The PIN of a security key has 4 to 63 bytes; this one does not."
     case .pinPaused:
       "The PIN was wrong too often in a row. Take the security key out, plug it in and try again."
     case .pinBlocked:
@@ -167,9 +167,9 @@ extension SecurityKeyFault {
       "Nobody touched the security key in time. Try again, and touch it when it blinks."
     case .refused: "The security key refused, or you refused at the key. Try again."
     case .gone: "The security key was taken out. Plug it in and try again."
-    case .silent: "The security key does not reply. Plug it in anew."
+    case .silent: "The security key does not reply. Unplug it and plug it in again."
     case .garbled:
-      "The security key sent a reply that FIDO2 does not allow. Plug it in anew, or use another key."
+      "The security key sent a reply that FIDO2 does not allow. Unplug it and plug it in again, or use another key."
     }
   }
 }

@@ -31,7 +31,8 @@ final class StoreRoom {
     do throws(Errno) { names = try PosixDirectory(path: path).list("") } catch {
       switch error {
       case .noEntry: return try roomToMake(path)
-      case .notDirectory: throw Failure(.notEmpty, "\(path) exists already, and is no directory.")
+      case .notDirectory:
+        throw Failure(.notEmpty, "\(path) exists already, and is not a directory.")
       default: throw Failure(opening: path, error)
       }
     }

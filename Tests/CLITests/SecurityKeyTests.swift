@@ -158,7 +158,7 @@ import Testing
     Trouble(options: ["--full"], words: "no room"),
     Trouble(options: ["--no-hmac-secret"], words: "hmac-secret"),
     Trouble(options: ["--hostile", "gone"], words: "Plug it in and try again"),
-    Trouble(options: ["--hostile", "mute"], words: "Plug it in anew"),
+    Trouble(options: ["--hostile", "mute"], words: "Unplug it and plug it in again"),
     Trouble(options: ["--hostile", "short-secret"], words: "FIDO2 does not allow"),
     Trouble(options: ["--hostile", "long-secret"], words: "FIDO2 does not allow"),
     Trouble(options: ["--hostile", "no-verification"], words: "FIDO2 does not allow"),

@@ -111,9 +111,9 @@ import Testing
       report = load(*words, M + "/Trip", code=51)
       reasons = {e["path"].rsplit("/", 1)[1]: e["reason"] for e in report["errors"]}
       assert report["imported"] == 1 and len(reasons) == 6, report
-      assert "web page" in reasons["page"] and "no picture" in reasons["empty"], reasons
-      assert "404" in reasons["none"] and "leads on" in reasons["file"], reasons
-      assert "leads on" in reasons["loop"] and "larger" in reasons["huge"], reasons
+      assert "web page" in reasons["page"] and "not a picture" in reasons["empty"], reasons
+      assert "404" in reasons["none"] and "redirects" in reasons["file"], reasons
+      assert "redirects" in reasons["loop"] and "larger" in reasons["huge"], reasons
       assert os.listdir(M + "/Trip/Photo") == ["garden.jpg"] and hidden() == []
       server.server_close()
       urls = ["--url", "http://127.0.0.1:1/a.jpg", "--url", "https://nowhere.invalid/a.jpg"]

@@ -95,7 +95,7 @@ struct UserConfiguration {
 
   private mutating func add(_ line: String) throws(Failure) {
     guard let sign = line.firstIndex(of: "=") else {
-      throw Failure(.usage, "\"\(line)\" is no line of the form: name = value")
+      throw Failure(.usage, "\"\(line)\" is not a line of the form: name = value")
     }
     let name = line[..<sign].trimmed
     let value = line[line.index(after: sign)...].trimmed

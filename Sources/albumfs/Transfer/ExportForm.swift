@@ -73,7 +73,7 @@ struct DerivedFile {
         reason: "metadata can be taken out of JPEG, PNG, WebP, GIF, HEIC and AVIF alone")
     } catch StrippedPicture.Fault.damaged {
       throw Refusal(
-        reason: "its metadata cannot be told from its picture: it is damaged or unusual")
+        reason: "its metadata cannot be separated from its picture: it is damaged or unusual")
     } catch let error as Errno {
       throw Refusal(reason: "\(error)")
     } catch {
@@ -195,7 +195,7 @@ private enum PictureScaling {
     switch failure.kind {
     case .damaged: "it is damaged"
     case .timedOut: "decoding it took too long"
-    default: "it is no picture that can be scaled"
+    default: "it is not a picture that can be scaled"
     }
   }
 }

@@ -99,9 +99,9 @@ struct ZipDirectory {
     let names = (isFolder ? parts.dropLast() : parts[...]).compactMap { try? FileName(Array($0)) }
     // Empty, `.`, `..` and too long names are none.
     guard names.count == parts.count - (isFolder ? 1 : 0), let name = names.last, !record.hasDrive
-    else { return refuse("its name leads out of the zip file, or is none") }
+    else { return refuse("its name leads out of the zip file, or is not a valid name") }
     if isFolder { return }
-    if names.count > ZipDirectory.mostFolders { return refuse("it lies in too many folders") }
+    if names.count > ZipDirectory.mostFolders { return refuse("it is nested in too many folders") }
     switch record.mode & 0o170000 {
     case 0, 0o100000: break
     case 0o120000: return refuse("it is a symbolic link")
