@@ -161,6 +161,50 @@ struct FenceTests {
     #expect(files["both"] == [1])
   }
 
+  /// B mounts and writes in one call of A's session, whichever it is. What either has synced is there at the end.
+  @Test func aSecondWriterMayBeginAtEveryCallOfTheFirst() throws {
+    let calls = try session(secondAt: nil)
+    let first = Int.random(in: 0..<6)
+    print("every 6th call of \(calls), from \(first)")
+    for call in stride(from: first, to: calls, by: 6) { _ = try session(secondAt: call) }
+  }
+
+  /// Returns the number of calls of A's session.
+  private func session(secondAt call: Int?) throws -> Int {
+    let test = try FenceTests()
+    let synced = Mutex<[String: [UInt8]]>([:], rank: .test)
+    let write: @Sendable (Space, String, [UInt8]) -> Void = { space, name, content in
+      do {
+        try space.write(content, to: name)
+        try space.barrier()
+        synced.withLock { $0[name] = content }
+      } catch {}
+    }
+    let (disk, keys) = (test.second, test.place.keys)
+    if let call {
+      test.first.before(call: call) {
+        var options = SpaceOpenOptions(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        options.worksInBackground = false
+        options.watch = .zero
+        let store = Store(directory: disk, segmentSize: StorePlace.segmentSize)
+        guard let space = try? Space.open(store, keys: keys, options: options) else { return }
+        for file in 0..<2 { write(space, "by B \(file)", [2, UInt8(file)]) }
+        try? space.close()
+      }
+    }
+    let space = try? test.open(test.first)
+    if let space {
+      for file in 0..<4 { write(space, "by A \(file)", [1, UInt8(file)]) }
+      try? space.close()
+      space.abandon()
+    }
+    let shown = try test.shown()
+    for (name, content) in synced.withLock({ $0 }) {
+      #expect(shown[name] == content, "\(name), B at call \(call ?? 0)")
+    }
+    return test.first.calls
+  }
+
   @Test func aLostLockTurnsTheSpaceReadOnlyBeforeMoreIsPromised() throws {
     let a = try open(first)
     try a.write([1], to: "a")

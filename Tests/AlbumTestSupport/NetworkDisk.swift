@@ -6,6 +6,8 @@ package final class NetworkDisk: ForwardingDisk, @unchecked Sendable {
   private struct State {
     var knowsLocks = true
     var lists: [String: Int] = [:]
+    var calls = 0
+    var hook: (call: Int, run: @Sendable () -> Void)?
   }
   private let state = Mutex(State(), rank: .test)
 
@@ -24,6 +26,39 @@ package final class NetworkDisk: ForwardingDisk, @unchecked Sendable {
     }
   }
 
+  /// The number of calls so far.
+  package var calls: Int { state.withLock { $0.calls } }
+
+  /// Runs `body` before the call of this number, on a thread of its own: another machine goes on meanwhile.
+  package func before(call: Int, _ body: @escaping @Sendable () -> Void) {
+    state.withLock { $0.hook = (call, body) }
+  }
+
+  fileprivate func count() {
+    let due = state.withLock { state -> (@Sendable () -> Void)? in
+      state.calls += 1
+      guard let hook = state.hook, hook.call == state.calls else { return nil }
+      state.hook = nil
+      return hook.run
+    }
+    if let due, let thread = try? PosixThread(name: "other machine", due) { thread.join() }
+  }
+
+  package override func open(_ path: String, _ access: StorageAccess) throws(Errno)
+    -> any StorageFile
+  {
+    count()
+    return try super.open(path, access)
+  }
+  package override func remove(_ path: String) throws(Errno) {
+    count()
+    try super.remove(path)
+  }
+  package override func syncDirectory(_ path: String) throws(Errno) {
+    count()
+    try super.syncDirectory(path)
+  }
+
   package override func list(_ path: String) throws(Errno) -> [String] {
     state.withLock { $0.lists[path, default: 0] += 1 }
     return try super.list(path)
@@ -39,6 +74,15 @@ package final class NetworkDisk: ForwardingDisk, @unchecked Sendable {
     init(_ file: any StorageFile, _ disk: NetworkDisk) {
       self.disk = disk
       super.init(file)
+    }
+
+    override func write(_ buffer: UnsafeRawBufferPointer, at offset: Int64) throws(Errno) {
+      disk.count()
+      try unsafe super.write(buffer, at: offset)
+    }
+    override func sync() throws(Errno) {
+      disk.count()
+      try super.sync()
     }
 
     private func requireLock() throws(Errno) {

@@ -97,6 +97,7 @@ struct DataDamageTests {
     for (path, item) in mounted.space.observe().items where item.photo == nil {
       if record.inodes.contains(item.inode) { try mounted.unlink(path) }
     }
+    _ = try mounted.space.purgeDeleted(Array(mounted.deleted))
     try mounted.makeThumbnails()
     try mounted.unmount()
     #expect(try disk.check(sample.keys).findings == [])

@@ -12,7 +12,7 @@ import Testing
       """
       random.seed(21)
       os.mkdir(M + "/Trip"); os.mkdir(M + "/Other"); os.mkdir(M + "/.plain")
-      for number in range(120):
+      for number in range(180):
           for album in ("Trip", "Other"):
               put(f"{M}/{album}/Photo/IMG_{number}.jpg", random.randbytes(random.randrange(20_000, 700_000)))
       for number in range(300):

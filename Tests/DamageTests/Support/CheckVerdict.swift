@@ -95,6 +95,7 @@ extension SampleStore {
     if finding.isUnreadable {
       guard let inode, let path = finding.path else { return "\(finding) names nobody" }
       if (try? mounted.number(path)) == inode { return nil }
+      if path.hasSuffix(" (deleted)"), mounted.deleted.contains(inode) { return nil }
       return path.hasPrefix("(inode") ? nil : "\(path) does not lead to inode \(inode.rawValue)"
     }
     if let inode {

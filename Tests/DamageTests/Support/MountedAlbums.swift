@@ -32,6 +32,28 @@ struct MountedAlbums {
     fileSystem = FileSystem(space: space)
   }
 
+  /// The content of all files, of thumbnails and of deleted files, too.
+  var contents: [InodeNumber: [Extent]] {
+    space.read { catalog in
+      var found: [InodeNumber: [Extent]] = [:]
+      catalog.forEachInode { index, state in
+        found[state.number] = catalog.extents(of: index, from: 0, to: .max)
+      }
+      return found
+    }
+  }
+
+  /// The files that the space keeps although they were deleted.
+  var deleted: Set<InodeNumber> {
+    space.read { catalog in
+      var found: Set<InodeNumber> = []
+      catalog.forEachInode { index, state in
+        if catalog.isKeptDeleted(index) { found.insert(state.number) }
+      }
+      return found
+    }
+  }
+
   func unmount() throws {
     try stateTheRest()
     try space.close()

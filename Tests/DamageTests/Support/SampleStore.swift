@@ -76,7 +76,7 @@ final class SampleStore: Sendable {
     killedPaths = SampleStore.paths(of: killed, keys)
     frames = try SampleStore.frames(of: frozen, keys)
     killedFrames = try SampleStore.frames(of: killed, keys)
-    records = try SampleStore.records(of: frozen, keys, states[builder.end])
+    records = try SampleStore.records(of: frozen, keys)
   }
 
   func disk() -> DamagedDisk { DamagedDisk(frozen) }
@@ -112,18 +112,18 @@ final class SampleStore: Sendable {
   }
 
   private static func records(
-    of store: FrozenStore, _ keys: SpaceKeys, _ newest: Observed
+    of store: FrozenStore, _ keys: SpaceKeys
   ) throws -> [SegmentNumber: [RecordSpan]] {
     let files = SegmentFiles(directory: DamagedDisk(store), keys: keys, segmentSize: segmentSize)
     _ = try files.list()
     var owners: [SegmentNumber: [Int: Set<InodeNumber>]] = [:]
-    for item in newest.items.values {
-      for extent in item.extents {
+    for (inode, extents) in try MountedAlbums(DamagedDisk(store), keys).contents {
+      for extent in extents {
         var grid = extent.grid
         var left = Int64(extent.skip) + extent.length
         while left > 0 {
           owners[extent.segment, default: [:]][Int(grid) * RecordLayout.grid, default: []]
-            .insert(item.inode)
+            .insert(inode)
           grid += DataRecord.fullGridCount
           left -= DataRecord.contentLimit
         }
