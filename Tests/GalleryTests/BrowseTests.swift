@@ -199,6 +199,21 @@ import Testing
                 seconds = (year - 1970) * 365 * 86400
                 eventually(lambda: browser.get("/api/photo/" + photo["id"])["taken"] == seconds)
                 assert browser.photo(trip, "new.jpg")["taken"] == seconds
+            # A picture without a date goes by its name, and by the next one after a rename.
+            import struct, zlib
+            def chunk(kind, body):
+                return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+            with open(point + "/Trip/Photo/IMG-20190505-WA0001.png", "wb") as file:
+                file.write(bytes.fromhex("89504e470d0a1a0a")
+                    + chunk(b"IHDR", struct.pack(">IIBBBBB", 200, 200, 8, 0, 0, 0, 0))
+                    + chunk(b"IDAT", zlib.compress(bytes(201 * 200))) + chunk(b"IEND", b""))
+            chat = eventually(lambda: next((p for p in browser.photos(trip) if "WA0001" in p["name"]), None))
+            def taken(): return browser.get("/api/photo/" + chat["id"])["taken"]
+            eventually(lambda: taken() == 1_557_014_400)
+            change(lambda: os.rename(
+                point + "/Trip/Photo/IMG-20190505-WA0001.png", point + "/Trip/Photo/IMG-20190506-WA0001.png"))
+            eventually(lambda: taken() == 1_557_014_400 + 86_400)
+            os.remove(point + "/Trip/Photo/IMG-20190506-WA0001.png")
             assert change(lambda: os.mkdir(point + "/Another"))["albums"]
             eventually(lambda: "Another" in browser.albums())
             os.rename(point + "/Trip/Photo/new.jpg", point + "/Another/Photo/moved.jpg")

@@ -110,7 +110,7 @@ final class AlbumContent: Sendable {
   }
 
   /// The details that are still true: of files with the same content and the same thumbnail. Where an
-  /// attribute may have changed, they stay until they are read again.
+  /// attribute or the name, which may have a date, has changed, they stay until they are read again.
   func withDetails(from old: AlbumContent) -> AlbumContent {
     if old.count == 0 { return self }
     var rows = (0..<count).map(row)
@@ -120,7 +120,9 @@ final class AlbumContent: Sendable {
         old.thumbnails[before] == rows[place].thumbnail
       else { continue }
       rows[place].details = old.details[before]
-      if old.changes[before] != rows[place].changed { rows[place].details.isRead = false }
+      if old.changes[before] != rows[place].changed || old.name(before) != rows[place].name {
+        rows[place].details.isRead = false
+      }
     }
     return AlbumContent(rows)
   }
